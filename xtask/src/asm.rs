@@ -101,7 +101,7 @@ impl Kernel {
     }
 }
 
-/// The libraries that have kernels, and what stands before the names of theirs.
+/// The libraries that have kernels, and the prefix of their kernel names.
 const KRATES: [(&str, &str); 3] = [("condyle", ""), ("condyle_query", ""), ("condyle_solve", "solve::")];
 
 /// Compiles the libraries as a release does and reads the assembly text.
@@ -123,7 +123,7 @@ fn measure(log: &mut Log) -> Result<BTreeMap<String, Kernel>, Stop> {
     Ok(all)
 }
 
-/// The file of a library's assembly text: the latest, as compilers and features that were tried before leave their own.
+/// The newest assembly file of a library. Other compilers and features leave files of their own.
 fn assembly(deps: &Path, krate: &str) -> Result<PathBuf, Stop> {
     let mut found = None;
     for entry in std::fs::read_dir(deps)? {

@@ -5,7 +5,7 @@ use crate::step::{Log, Outcome, Step, Stop, cargo, need_target};
 /// No standard library: what needs one does not compile.
 const BARE: [&str; 2] = ["wasm32-unknown-unknown", "thumbv7em-none-eabi"];
 
-/// What compiles without a standard library.
+/// The crates that compile without a standard library.
 pub(crate) const RUNTIME: [&str; 5] =
     ["condyle", "condyle-base", "condyle-encode", "condyle-query", "condyle-solve"];
 

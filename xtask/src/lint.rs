@@ -26,7 +26,7 @@ fn clippy(log: &mut Log) -> Outcome {
     Ok(String::new())
 }
 
-fn doc(log: &mut Log) -> Outcome {
+pub(crate) fn doc(log: &mut Log) -> Outcome {
     let args = ["--workspace", "--no-deps", "--all-features"];
     log.run(cargo("doc", args).env("RUSTDOCFLAGS", "-D warnings"))?;
     Ok(String::new())

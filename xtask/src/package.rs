@@ -1,4 +1,4 @@
-//! What is published: that it can be packed, and under which licences its dependencies stand.
+//! Packaging of the published crates, and the licences of their dependencies.
 
 use crate::public_api::PUBLISHED;
 use crate::step::{Log, Outcome, Step, Stop, cargo};
@@ -7,19 +7,19 @@ pub(crate) fn steps() -> Vec<Step> {
     vec![Step::new("package", package).apart("package"), Step::new("licences", licences)]
 }
 
-/// Every crate as it would be uploaded, in the order in which they would be: manifests, files, and versions of each other.
+/// Packs the published crates in publishing order, which checks manifests and versions.
 fn package(log: &mut Log) -> Outcome {
     let packages = PUBLISHED.iter().flat_map(|krate| ["-p", krate]);
     let mut command = cargo("package", packages);
-    // What is compiled is what the tests compile, but for the tests themselves: those of `condyle` and `condyle-base` include files
-    // of `condyle-testing`, which are not packed. In a checkout that is being worked on as well.
+    // Not compiled again: other steps compile the crates. The unit tests of `condyle` and `condyle-base` do not compile
+    // from a package, because they include files of `condyle-testing`.
     command.args(["--no-verify", "--allow-dirty"]);
     command.env("CARGO_TARGET_DIR", crate::step::build_dir("package"));
     log.run(&mut command)?;
     Ok(format!("{} crates", PUBLISHED.len()))
 }
 
-/// What may be built upon without asking.
+/// Licences that dependencies may have.
 const ALLOWED: [&str; 11] = [
     "MIT",
     "Apache-2.0",
@@ -34,8 +34,8 @@ const ALLOWED: [&str; 11] = [
     "Zlib",
 ];
 
-/// Every dependency of the crates, the benchmark and the Python package has a licence that is allowed. What only fuzzing and the
-/// example on a GPU take is handed to nobody.
+/// Checks the licence of every dependency of the crates, the benchmark and the Python package. Nobody receives binaries
+/// of the fuzz targets and the GPU example.
 fn licences(log: &mut Log) -> Outcome {
     let (mut faults, mut count) = (0, 0);
     for manifest in ["Cargo.toml", crate::python::MANIFEST] {
@@ -61,10 +61,10 @@ fn licences(log: &mut Log) -> Outcome {
     }
 }
 
-/// Whether an expression of SPDX names can be met. `/` is what `OR` was.
+/// Whether the allowed licences satisfy an SPDX expression. `/` is the old form of `OR`.
 fn is_allowed(expression: &str) -> bool {
     let expression = expression.replace('/', " OR ").replace(['(', ')'], " ( ");
-    // Strict: where there are parentheses, what is in and between them has to be met each, so that some that could be met are not.
+    // Requires every part inside and between parentheses, which refuses some expressions that could be satisfied.
     expression.split(" ( ").map(str::trim).filter(|part| !part.is_empty()).all(|part| {
         let part = part.trim_start_matches("AND ").trim_end_matches(" AND").trim();
         matches!(part, "AND")

@@ -1,13 +1,14 @@
-//! `cargo xtask public-api`: the documented items of every library, with their fields and methods, as text, so that a change of
-//! the interface shows in review. Which traits they implement, what is handed on from other crates without a page of its own, and
-//! what is hidden from the documentation is not in it.
+//! `cargo xtask public-api`: the documented items of every library, with their fields and methods, as text files, so that
+//! a review shows changes of the interface. The files leave out trait implementations, re-exports without a page, and
+//! hidden items.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::step::{Log, Outcome, Step, Stop, cargo};
+use crate::lint;
+use crate::step::{Log, Outcome, Step, Stop};
 
-/// What is published.
+/// The published crates, in publishing order.
 pub(crate) const PUBLISHED: [&str; 11] = [
     "condyle-base",
     "condyle",
@@ -22,7 +23,7 @@ pub(crate) const PUBLISHED: [&str; 11] = [
     "condyle-cli",
 ];
 
-/// A file for each of them that is a library.
+/// Folder of the text files, one for each library.
 const FOLDER: &str = "docs/api";
 
 pub(crate) fn steps() -> Vec<Step> {
@@ -69,15 +70,14 @@ pub(crate) fn update(log: &mut Log) -> Outcome {
     check(log)
 }
 
-/// Items begin their line; fields and methods follow.
+/// Whether a line begins an item. Fields and methods are indented.
 fn is_item(line: &str) -> bool {
     !line.starts_with([' ', '#']) && !line.is_empty()
 }
 
-/// The text of each library, from the pages that rustdoc writes.
+/// The text of each library, made from the pages that rustdoc writes.
 fn interfaces(log: &mut Log) -> Result<Vec<(&'static str, String)>, Stop> {
-    let args = ["--workspace", "--no-deps", "--all-features"];
-    log.run(cargo("doc", args).env("RUSTDOCFLAGS", "-D warnings"))?;
+    lint::doc(log)?;
     let pages = crate::root().join("target/doc");
     let version = log.capture(std::process::Command::new("rustdoc").arg("--version"))?;
     let libraries = PUBLISHED.into_iter().filter(|krate| *krate != "condyle-cli");
@@ -101,7 +101,7 @@ fn interface(pages: &Path, krate: &str, version: &str) -> Result<String, Stop> {
         let kind = page.rsplit('/').next().and_then(|file| file.split('.').next()).unwrap_or_default();
         writeln!(text, "\n{kind} {name}").ok();
         let html = std::fs::read_to_string(pages.join(page))?;
-        // What traits bring says more about the traits.
+        // Without the methods that come from traits.
         let ends = ["trait", "synthetic", "blanket"].map(|kind| format!("id=\"{kind}-implementations\""));
         let ends = ends.iter().map(String::as_str).chain(["id=\"implementors\""]);
         let own = &html[..ends.filter_map(|end| html.find(end)).min().unwrap_or(html.len())];

@@ -1,8 +1,8 @@
-//! The ground that the crates of Condyle stand on: plain types and scalar functions ([`math`]), which instruction set runs
-//! ([`simd`]), what can be wrong with what is handed in ([`Error`]), and numbers in files ([`bytes`]).
+//! Shared foundation of the Condyle crates: plain types and scalar functions ([`math`]), instruction sets ([`simd`]),
+//! the error type ([`Error`]), and reading and writing numbers ([`bytes`]).
 //!
-//! Public because the other crates need it. What programs name is re-exported by `condyle`; everything else here carries
-//! no promise of stability.
+//! This crate is public because the other crates need it, and makes no promise of stability. Programs use `condyle`,
+//! which re-exports the types that they name.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 // The registers of the x87 round differently from everything else.

@@ -60,7 +60,7 @@ fn with_negative_values(command: clap::Command) -> clap::Command {
     command.mut_args(value).mut_subcommands(with_negative_values)
 }
 
-/// The answer to a word that is no command, with where that is instead.
+/// Adds a hint to the answer to an unknown command.
 fn with_place(mut answer: clap::Error) -> clap::Error {
     let Some(ContextValue::String(asked)) = answer.get(ContextKind::InvalidSubcommand) else { return answer };
     if let Some((_, place)) = commands::ELSEWHERE.iter().find(|(word, _)| word == asked) {

@@ -12,7 +12,7 @@ const SAME_KEY: f64 = 1e-4;
 const MAX_MOMENTS: usize = 1_000_000;
 
 /// The moments at which two clips are compared, in seconds: all keys of both and three moments between each two, or, with `fps`,
-/// that many a second, each as near as f32 has it.
+/// that many a second, rounded to f32.
 ///
 /// # Errors
 /// [`Error::Fps`] if `fps` is not above 0, [`Error::TooManyMoments`] above a million moments.
@@ -51,8 +51,8 @@ pub fn moments(a: &Clip<'_>, b: &Clip<'_>, fps: Option<f64>) -> Result<Vec<f64>,
     Ok(as_key_times(times))
 }
 
-/// Moments at which files can have keys: times are f32 there, and a jump, or the step between two segments of a
-/// compressed clip, is between two of these. What would be in between is in no file.
+/// Rounds the moments to f32, the precision of key times. A jump, or the step between two segments of a compressed
+/// clip, lies between two neighbouring f32 times, where no key can be.
 fn as_key_times(mut times: Vec<f64>) -> Vec<f64> {
     times.iter_mut().for_each(|seconds| *seconds = f64::from(*seconds as f32));
     times.dedup();

@@ -4,13 +4,6 @@
 //! Call [`encode`](crate::encode()) with [`EncodeOptions::new`]: the distance by which a point may be off, in the
 //! skeleton's units, and the [`Shell`], the points that this bounds. [`Shell::of_meshes`] bounds every vertex;
 //! [`Shell::Balls`] is for motion without meshes. [`Encoded`] is the clip and its measured error.
-
-// Tuning constants: `cargo run --release -p condyle-bench --bin clip_sizes -- FOLDER` repeats the
-// measurements that comments on constants state: the change of the bytes at 1 mm when that constant alone
-// is changed. "Targets" are the clips of CesiumMan, Fox, greenman, robot and mocap_cmu_01_01 at 30 Hz in
-// the first table (67,849 bytes); "defaults" those of the first four in the second table, checked between
-// frames and on the mesh (32,196 bytes). The search is greedy: limits that are 1 % tighter alone change the
-// defaults by 1.6 %, so differences below 2 % only say that a constant is uncritical.
 //!
 //! ```text
 //!  condyle-base ── condyle ──┬── condyle-encode   <── here
@@ -20,19 +13,26 @@
 //!
 //! | call | goes in | comes out |
 //! |---|---|---|
-//! | [`encode`](crate::encode()) | a [`RawClip`], its [`Skeleton`], a budget and a shell | [`Encoded`]: a [`Clip`] within the budget, and what was measured |
-//! | [`reduce`](crate::reduce()) | any clip | [`Reduced`]: a [`RawClip`] with as few keys as the budget allows, for files that other programs read |
-//! | [`measure_keys`] | a clip and keys that stand for it | [`Measured`]: how far they are off |
+//! | [`encode`](crate::encode()) | a [`RawClip`], its [`Skeleton`], an error bound | [`Encoded`]: a [`Clip`] and its error |
+//! | [`reduce`](crate::reduce()) | any clip, an error bound | [`Reduced`]: a [`RawClip`] with few keys, for other programs |
+//! | [`measure_keys`] | a clip and its reduced keys | [`Measured`]: the error of the keys |
 //!
 //! # Features
 //!
-//! - `std` (default): the instruction set is found at run time.
-//! - `scalar`: the kernels without vector instructions too, to look for a fault.
+//! - `std` (default): detects the instruction set of the CPU at run time.
+//! - `scalar`: compiles kernels without vector instructions too, for debugging.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;
 #[cfg(test)]
 extern crate std;
+
+// Tuning constants: `cargo run --release -p condyle-bench --bin clip_sizes -- FOLDER` repeats the
+// measurements that comments on constants state: the change of the bytes at 1 mm when that constant alone
+// is changed. "Targets" are the clips of CesiumMan, Fox, greenman, robot and mocap_cmu_01_01 at 30 Hz in
+// the first table (67,849 bytes); "defaults" those of the first four in the second table, checked between
+// frames and on the mesh (32,196 bytes). The search is greedy: limits that are 1 % tighter alone change the
+// defaults by 1.6 %, so differences below 2 % only say that a constant is uncritical.
 
 mod aims;
 mod algebra;

@@ -41,8 +41,8 @@ impl Asset {
     /// point within 3 cm of a joint without vertices, as in motion without meshes. `budget` is in the
     /// document's units, which glTF defines as metres; the 3 cm are [`Shell::radius`] of its
     /// [`unit`](Self::unit), if it has another one. For other options, call
-    /// [`encode_options`](Self::encode_options). What only hangs on a joint, as an empty node where a game puts
-    /// a sword, is off by as much more as it is farther away than the joint's vertices.
+    /// [`encode_options`](Self::encode_options). Empty nodes, such as the socket
+    /// of a sword, are not bounded: their error grows with the distance from the joint.
     ///
     /// [`Measured::morph_error`] is the error of the vertices that morph weights move.
     ///

@@ -1,5 +1,4 @@
-//! Questions about posed characters, with or without their vertices: what contains them, what a ray meets, what is
-//! nearest, where their silhouette is.
+//! Queries on posed characters, with or without their vertices: bounds, ray casts, nearest points, silhouettes.
 //!
 //! ```text
 //!  condyle-base ── condyle ──┬── condyle-encode
@@ -9,19 +8,19 @@
 //!
 //! | module | goes in | comes out |
 //! |---|---|---|
-//! | [`bounds`] | one matrix per joint, a [`bounds::JointBounds`] of the mesh | a box or a sphere around all posed vertices |
-//! | [`hitbox`] | these matrices, shapes on joints | what rays and shapes meet of them |
-//! | [`hits`] | triangles, posed positions, and a ray, a point or a shape | what is met, what is nearest, what is touched |
+//! | [`bounds`] | model matrices, [`bounds::JointBounds`] of the mesh | a box or sphere around all posed vertices |
+//! | [`hitbox`] | model matrices, shapes on joints | hits of rays and overlapping shapes |
+//! | [`hits`] | triangles, posed positions, a ray, point or shape | hits, nearest points, overlaps |
 //! | [`surface`] | posed positions | silhouettes, shadow volumes, normals, area and volume |
-//! | [`baked`] | frames of posed vertices | a clip of 16-bit numbers, as a vertex animation texture has them, and its playback |
+//! | [`baked`] | frames of posed vertices | a 16-bit vertex animation, and its playback |
 //!
 //! Poses, matrices and vertices are those of the crate `condyle`.
 //!
 //! # Features
 //!
-//! - `std` (default): the instruction set is found at run time.
-//! - `bytemuck`: the plain types can be cast to bytes.
-//! - `scalar`: the kernels without vector instructions too, to look for a fault.
+//! - `std` (default): detects the instruction set of the CPU at run time.
+//! - `bytemuck`: implements `Pod` and `Zeroable` for the plain types.
+//! - `scalar`: compiles kernels without vector instructions too, for debugging.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;

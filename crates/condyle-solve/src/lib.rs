@@ -11,7 +11,7 @@
 //! | [`body`](body()) | all joints above its goals | many goals are reached at once |
 //! | [`feet`](feet::feet()) | the pelvis and its legs, frame by frame | feet stand where they came down, on stairs and slopes |
 //!
-//! | [`springs()`] | joints that swing behind: hair, coats, tails | the next frame |
+//! | [`springs()`] | the joints of hair, coats and tails | they have swung for one frame |
 //!
 //! ```text
 //!  condyle-base ── condyle ──┬── condyle-encode
@@ -29,8 +29,8 @@
 //!
 //! # Features
 //!
-//! - `std` (default): the instruction set is found at run time.
-//! - `scalar`: the kernels without vector instructions too, to look for a fault.
+//! - `std` (default): detects the instruction set of the CPU at run time.
+//! - `scalar`: compiles kernels without vector instructions too, for debugging.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;

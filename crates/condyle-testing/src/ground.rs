@@ -1,5 +1,5 @@
-//! Seeded numbers, tolerances and hashes for the tests of all crates, the same on every platform. Tests inside the crates
-//! that this one stands on include this file: there it may use no type of theirs but those of `condyle_base`.
+//! Seeded numbers, tolerances and hashes, identical on every platform. The unit tests of `condyle-base` include this
+//! file, so it uses types of `condyle_base` only.
 
 use core::fmt::Display;
 

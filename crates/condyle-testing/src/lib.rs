@@ -1,8 +1,9 @@
-//! What the tests and measurements of all crates share: [`Random`] numbers and characters, tolerances and hashes, and
-//! `reference`, every stage again in f64. Never published.
+//! Shared test support, never published: seeded [`Random`] data, tolerances, hashes, and the f64 reference of every
+//! stage in `reference`.
 //!
-//! The tests inside `condyle` include these files as a module of theirs, those inside `condyle-base` only `ground.rs` and
-//! `reference/algebra.rs`: a crate that is tested is another one than the same crate below this one, and its types are others.
+//! The unit tests of `condyle` include these files as a module; those of `condyle-base` include `ground.rs` and
+//! `reference/algebra.rs`. They cannot depend on this crate: Cargo builds the crate under test a second time, with
+//! distinct types.
 
 mod characters;
 mod ground;

@@ -34,9 +34,9 @@
 //!                            └── condyle-bvh, condyle-body
 //! ```
 //!
-//! This one is what runs each frame. `condyle-encode` compresses clips, `condyle-solve` has inverse kinematics, feet and
-//! springs, `condyle-query` bounds, hitboxes, rays and bakes; `condyle-gltf`, `condyle-bvh` and `condyle-body` read and
-//! write documents.
+//! `condyle` is the runtime: it runs each frame. `condyle-encode` compresses clips. `condyle-solve` provides inverse
+//! kinematics, foot placement and springs. `condyle-query` provides bounds, hitboxes, ray casts and bakes.
+//! `condyle-gltf`, `condyle-bvh` and `condyle-body` read and write files.
 //!
 //! # The stages
 //!
@@ -72,15 +72,14 @@
 //! - **compress with a budget**: for a model that `condyle-gltf` has read, `asset.encode(&clip, 0.001)` keeps
 //!   every vertex within a millimetre where lengths are metres. With meshes of your own, or none, call
 //!   `condyle_encode::encode`. Read the bytes with [`Clip::from_bytes`], or play what it returns directly.
-//! - **share a clip among threads**: one that was just encoded, or from [`Clip::from_owned`], owns its bytes, and
-//!   its clones share them. [`Clip::into_owned`] copies a borrowed one.
-//! - **read root motion**: encode with `EncodeOptions::root_motion`, and in each frame multiply the character's place, a
-//!   [`math::Rigid`], from the right by [`Player::motion`]; with
-//!   a clock of your own, by [`Clip::motion_over`]. Of an authored clip: [`motion::extract`] and
+//! - **share a clip among threads**: a clip from the encoder or from [`Clip::from_owned`] owns its bytes, and its
+//!   clones share them. [`Clip::into_owned`] copies a borrowed one.
+//! - **read root motion**: encode with `EncodeOptions::root_motion`, and in each frame multiply the character's
+//!   placement, a [`math::Rigid`], from the right by [`Player::motion`]; with a clock of your own, by [`Clip::motion_over`]. Of an authored clip: [`motion::extract`] and
 //!   [`motion::RootMotion::over`].
-//! - **reach with a hand, look with a head, stand on a step, swing hair**: after [`local_to_model`], `two_bone`, `aim`,
-//!   `chain`, `feet` and `springs` of `condyle-solve` turn the joints of the pose; then [`model::subtree`] places them anew.
-//! - **pick a character, shoot at it, keep cloth out of it, cull it**: `TriangleTree`, `bounds::posed` and `hitbox` of
+//! - **reach with a hand, look with a head, stand on a step, swing hair**: after [`local_to_model`], call `two_bone`,
+//!   `aim`, `chain`, `feet` or `springs` of `condyle-solve`, then [`model::subtree`].
+//! - **pick a character, shoot at it, keep cloth out of it, cull it**: `TriangleTree`, `hitbox` and `bounds` of
 //!   `condyle-query`.
 //! - **hear the events of a clip**: put them in `EncodeOptions::events`, and
 //!   after [`Player::advance`] ask [`Player::clip_events`].
@@ -159,9 +158,9 @@
 //!
 //! # In a dev build
 //!
-//! Without optimisation the kernels are 150 to 500 times slower: 12.9 ms for a mesh instead of 25 µs. A few
-//! lines in the `Cargo.toml` of your workspace mend that, for this crate, for `condyle-base` below it and for each of the others that you use. They cost
-//! compiling it once, for 1.5 times as long as in a release; the last two halve that. Your own code stays as it is to debug.
+//! Without optimisation the kernels are 150 to 500 times slower: 12.9 ms for a mesh instead of 25 µs. Add these lines to
+//! the `Cargo.toml` of your workspace, once for this crate, once for `condyle-base`, and once for each other Condyle crate
+//! that you use. Compiling them takes 1.5 times as long as in a release; the last two lines halve that.
 //!
 //! ```toml
 //! [profile.dev.package.condyle]

@@ -251,6 +251,7 @@ impl Pose {
     ///
     /// # Errors
     /// [`Error::Length`] with both numbers.
+    #[doc(hidden)]
     pub fn check_joints(&self, what: &'static str, needed: usize) -> Result<(), Error> {
         Error::check_len(what, self.joint_count, needed)
     }

@@ -228,6 +228,7 @@ impl Skeleton {
 
     /// `Ok` if curves relative to the rest pose with the fingerprint `found` may be used with this skeleton; 0 is not known.
     #[inline]
+    #[doc(hidden)]
     pub fn check_rest_fingerprint(&self, what: &'static str, found: u32) -> Result<(), Error> {
         if found == 0 || found == self.rest_fingerprint {
             return Ok(());
@@ -237,6 +238,7 @@ impl Skeleton {
 
     /// `Ok` if what was made for the skeleton with the fingerprint `found` may be used with this one; 0 is not known.
     #[inline]
+    #[doc(hidden)]
     pub fn check_fingerprint(&self, what: &'static str, found: u32) -> Result<(), Error> {
         if found == 0 || found == self.fingerprint {
             return Ok(());

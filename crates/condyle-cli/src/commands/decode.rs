@@ -31,9 +31,9 @@ Examples:
   condyle decode fox.condyle --clip Run -o run.bvh
 
 The document is the one that was encoded. Each track has the fewest keys, with straight lines or splines, that keep every
-vertex within a 16th of the bound from where the compressed clip has it, between the keys too. The file that was
-written is read back and measured, and what it is off by is printed; more than a 16th is warned of. A constant track has one key, and a joint in its rest pose has no track. Tracks kept as authored, step
-tracks among them, get their own keys back. Root motion that was extracted is put back.
+vertex within a 16th of the bound of the compressed clip, also between keys. decode reads the written file back,
+prints its error, and warns if that is more than a 16th. A constant track has one key, and a joint in its rest pose
+has no track. Tracks kept as authored, step tracks among them, get their own keys back. Root motion that was extracted is put back.
 
 A BVH has a frame at each frame of the clip, rotations in the order Z, X, Y, lengths in the units of the model, and positions for roots
 and joints that move along their bones. Joints that do not move and are called Head_End below Head become End Sites.")]
@@ -129,13 +129,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let written = written::clips(&args.output, &glb, asset)?;
     let all: Vec<_> = clips.iter().zip(written).zip(&options).collect();
     let rows = all.into_par_iter().map(row).collect::<Result<Vec<Row>, Failure>>()?;
-    for row in rows.iter().filter(|row| row.error > ROUNDED * row.bound * f64::from(PART)) {
+    for row in rows.iter().filter(|row| row.error > TOLERANCE * row.bound * f64::from(PART)) {
         let (clip, found, bound) =
             (printable(row.keys.clip.name()), millimetres(row.error), millimetres(row.bound));
         warn(
             &args.file,
             &format!(
-                "{clip}: the keys are {found} mm off at the worst, more than a 16th of the {bound} mm of the clip itself"
+                "{clip}: the error of the keys is {found} mm, more than a 16th of the bound of {bound} mm"
             ),
         );
     }
@@ -201,8 +201,8 @@ impl Row {
 /// and the encoder's worst case is at few of them.
 const PART: f32 = 1.0 / 16.0;
 
-/// So much more than its part is left unsaid.
-const ROUNDED: f64 = 1.05;
+/// Tolerance of the warning.
+const TOLERANCE: f64 = 1.05;
 
 /// What the keys of a clip must keep.
 fn options(it: &PackedClip, asset: &Asset, metres: f64) -> Result<EncodeOptions, Error> {

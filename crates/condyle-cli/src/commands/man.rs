@@ -36,7 +36,7 @@ pub(crate) fn run(args: &Args, mut cli: clap::Command) -> Result<(), Failure> {
     print(&format!("{}: {}\n", path_text(&args.output), counted(count, "page", "pages")))
 }
 
-/// The page of a command and those of the commands below it, but for what is hidden.
+/// Adds the page of a command and of its subcommands, except hidden ones.
 fn add_pages(command: &clap::Command, pages: &mut Vec<(String, Vec<u8>)>) -> Result<(), Failure> {
     let mut page = Vec::new();
     let man = clap_mangen::Man::new(command.clone());

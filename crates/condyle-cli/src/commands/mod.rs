@@ -46,7 +46,7 @@ pub(crate) enum Command {
     Pack(pack::Args),
     PackLibrary(pack_library::Args),
     Limits(limits::Args),
-    /// Ask about a posed character: what is around it, what a ray meets, which shapes fit its joints
+    /// Query a posed character: bounds, ray hits, hitboxes of its joints
     #[command(
         subcommand,
         after_help = "\
@@ -58,7 +58,7 @@ Examples:
     Query(Query),
     Completions(completions::Args),
     Man(man::Args),
-    // What `query` was before, for one release.
+    // Old names of the queries, kept for one release.
     #[command(hide = true)]
     Bounds(bounds::Args),
     #[command(hide = true)]
@@ -67,7 +67,7 @@ Examples:
     Hitboxes(hitboxes::Args),
 }
 
-/// What is asked about a posed character.
+/// Queries on a posed character.
 #[derive(clap::Subcommand)]
 pub(crate) enum Query {
     Bounds(bounds::Args),
@@ -76,7 +76,7 @@ pub(crate) enum Query {
     Hitboxes(hitboxes::Args),
 }
 
-/// Words that people type for what has no command of that name, and where it is.
+/// Words that are no command, and the answer to each.
 pub(crate) const ELSEWHERE: [(&str, &str); 4] = [
     ("convert", "`condyle encode` makes a .condyle of any file, `condyle decode` a .glb or .bvh of that"),
     ("play", "`condyle render MODEL --clip NAME -o clip.gif` draws a clip"),

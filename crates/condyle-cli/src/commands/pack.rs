@@ -41,7 +41,7 @@ moves has no track; steps stay as they are. Meshes, materials, textures and all 
 If the file is larger than before, the reason is printed.
 
 --drop keeps the joints that cameras, lights and whatever else extensions put on nodes hang on, and those that --keep names.
-An empty node that hangs on a joint is off by as much more as it is farther away than the joint's vertices.
+Empty nodes, such as sockets, are not bounded: their error grows with the distance from the joint.
 If no joint moves a vertex, as in motion capture, it keeps all that have a name. How far the joints without tracks are from
 where the clips have them is printed.
 

@@ -1,10 +1,10 @@
 //! `condyle encode` and what reads its files: info, check, compare, skin, decode, blend.
 
-use crate::common::{Folder, condyle, models, ribbon, transcript};
+use crate::common::{Folder, condyle, models, ribbon, testdata, transcript};
 use condyle::container::{Container, ContainerWriter, EntryKind};
 use condyle::{Interpolation, RawClip, Target, Track};
-use condyle_encode::encode;
-use condyle_encode::{EncodeOptions, Shell};
+
+use condyle_encode::{EncodeOptions, Shell, encode};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
@@ -537,4 +537,20 @@ fn steps_and_rests_come_back() {
 fn info(folder: &Folder, file: &str) -> Value {
     let output = folder.run(&format!("info {file} --json")).assert().success();
     serde_json::from_slice(&output.get_output().stdout).expect("JSON")
+}
+
+#[test]
+fn decode_warns_of_more_than_a_16th_of_the_bound() {
+    let folder = Folder::with_ribbon();
+    folder.write("model.glb", std::fs::read(testdata("eight_influences.glb")).expect("a model of ours"));
+    for (error, warns) in [("0.001mm", true), ("1mm", false)] {
+        folder.run(&format!("encode model.glb -o a.condyle --error {error}")).assert().success();
+        let output = folder.run("decode a.condyle -o back.glb").output().expect("it runs");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(
+            (told.contains("more than a 16th"), output.status.code()),
+            (warns, Some(0)),
+            "{error}: {told}"
+        );
+    }
 }

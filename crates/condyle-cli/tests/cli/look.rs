@@ -240,3 +240,19 @@ fn words_that_people_type_lead_somewhere() {
     folder.refuses("convert a.bvh -o a.glb", 2, &["condyle encode", "condyle decode"]);
     folder.refuses("bench", 2, &["cargo run --release -p condyle-bench"]);
 }
+
+#[test]
+fn man_writes_a_page_for_each_command() {
+    let folder = Folder::with_ribbon();
+    folder.run("man -o man1").assert().success();
+    for (page, words) in [
+        ("condyle.1", "condyle demo"),
+        ("condyle-render.1", "contact sheet"),
+        ("condyle-query-ray.1", "--from"),
+    ] {
+        let text = String::from_utf8(folder.read(&format!("man1/{page}"))).expect("UTF-8");
+        // Roff escapes minus signs.
+        assert!(text.replace('\\', "").contains(words), "{page}: {text}");
+    }
+    assert!(!folder.path("man1/condyle-raycast.1").exists(), "a hidden command has a page");
+}

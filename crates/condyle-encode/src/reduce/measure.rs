@@ -52,7 +52,7 @@ pub(super) fn measure_all(
 
 /// Adds what the `at`th part of a clip is off by. It begins at the last frame of the one before.
 pub(super) fn add_part(all: &mut Measured, at: usize, part: &Measured) {
-    // The last frame of the part before holds but its moment, the first of this one also what follows it.
+    // Two parts share a frame: the first ends at its moment, the second has the moments after it.
     if let (Some(last), Some(first)) = (all.frames.last_mut(), part.frames.first()) {
         *last = last.max(*first);
     }
@@ -161,7 +161,6 @@ impl Job<'_, '_> {
 mod tests {
     use super::*;
 
-    /// A part tells of the last frame but where it is, the next part what follows it.
     #[test]
     fn the_frame_between_two_parts_has_the_errors_of_both() {
         let of = |frames: [f32; 2]| Measured { frames: frames.to_vec(), ..Measured::default() };

@@ -64,7 +64,7 @@ pub struct Reduced {
     /// Frames per second at which errors were looked at, besides the keys.
     pub rate: f32,
     /// How far the points of the shell are from their places, at each moment that was looked at: at every key
-    /// and frame, three times between each two, and more often where these moments have keys themselves.
+    /// and frame, three times between each two, and more often between keys that are closer than that.
     pub measured: Measured,
 }
 
@@ -74,8 +74,8 @@ const CONSTANT_ROUNDING: f64 = 0.02;
 /// How many times it is tried again with less of the budget, where rounding exceeds it.
 const MAX_TRIES: usize = 4;
 
-/// How many times moments are added, three between keys that have fewer between them, where these are not enough. A
-/// second time has mended nothing in recorded walks.
+/// Number of times that `reduce` adds moments between keys and fits the failed frames again. A second time fixed no
+/// frame in recorded walks.
 const MAX_REFINEMENTS: usize = 1;
 
 /// Makes a clip with as few keys as keep every point of the shell within the budget of its place, between the keys too: each
@@ -134,17 +134,17 @@ pub fn reduce<'a>(
     best.ok_or(Error::NoKeys { timeline: 0 })
 }
 
-/// The keys of some frames of a clip, and their first and last moment.
+/// The reduced keys of a range of frames, and the first and last moment of it.
 type Part = (Reduced, [f32; 2]);
 
-/// The frames that are over their budgets only where `between` was looked at besides, rising.
+/// Frames that exceed a budget only at the moments that `between` adds, in rising order.
 fn frames_made_worse(options: &EncodeOptions, at_moments: &Measured, between: &Measured) -> Vec<usize> {
     if holds(options, between) {
         return Vec::new();
     }
     let is_of_tracks =
         at_moments.track_over_budget(options).is_none() && between.track_over_budget(options).is_some();
-    // Which joint a frame's error is of is not known: it may be one that has less than the others.
+    // A frame's error does not name its joint, so the smallest budget decides.
     let own = options.joint_budgets.iter().map(|&(_, budget)| budget);
     let least = own.fold(options.budget, f32::min);
     let held = holds(options, at_moments);
@@ -292,7 +292,7 @@ impl<'s, 'a> Job<'s, 'a> {
         [moments[0], moments[moments.len() - 1]].map(|seconds| seconds as f32)
     }
 
-    /// Leaves more of the budgets to what is not seen while keys are fitted.
+    /// Lowers the budgets of the fit, which leaves room for errors between the moments.
     fn use_less(&mut self) {
         self.joints.iter_mut().for_each(|joint| joint.budget *= 0.9);
         self.track_part *= 0.9;

@@ -177,8 +177,7 @@ impl<'a> Source<'a> {
         Ok(it)
     }
 
-    /// Three moments between each two keys of `keys` that have fewer between them, where a curve of the source would
-    /// go unseen. Authored keys stay as they are, and so do both sides of a jump.
+    /// Three moments between each two keys that have fewer of the source's moments between them. Authored keys stay as they are, and so do both sides of a jump.
     pub(super) fn unseen(&self, keys: &RawClip) -> Result<Vec<f64>, Error> {
         let is_authored = matches!(self.of, KeySource::Raw(_)) && self.windows()?.len() == 1;
         if is_authored || self.per_frame == 1 {

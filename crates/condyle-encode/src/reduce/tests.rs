@@ -3,7 +3,7 @@ use std::vec::Vec;
 use super::authored::bytes;
 use super::channel::own_times;
 use super::*;
-use crate::{Shell, encode};
+use crate::{JointError, Shell, encode};
 use condyle::skeleton::Joint;
 use condyle::{Track, Transform};
 use condyle_testing::Random;
@@ -354,4 +354,23 @@ fn steps_between_segments_come_back() {
         let off = apart(&packed, &found.clip, (&skeleton, 0), &moments);
         assert!(off <= f64::from(options.budget), "{off} at {last}");
     }
+}
+
+/// Joint 1 has a smaller budget than joint 0, and exceeds it between keys only.
+#[test]
+fn tight_joints_are_refined_beside_loose_ones() {
+    let mut options = EncodeOptions::new(1.0, Shell::Balls(0.03));
+    options.joint_budgets = vec![(1, 0.1)];
+    let of = |errors: [f32; 2], frames: [f32; 2]| Measured {
+        joints: errors.map(|error| JointError { error, ..JointError::default() }).to_vec(),
+        frames: frames.to_vec(),
+        ..Measured::default()
+    };
+    let at_moments = of([0.9, 0.05], [0.9, 0.05]);
+    assert_eq!(frames_made_worse(&options, &at_moments, &at_moments), []);
+    // Frame errors name no joint, so frame 0 is refined too because its error has grown.
+    let between = of([0.95, 0.3], [0.95, 0.3]);
+    assert_eq!(frames_made_worse(&options, &at_moments, &between), [0, 1]);
+    let between = of([0.9, 0.3], [0.9, 0.3]);
+    assert_eq!(frames_made_worse(&options, &at_moments, &between), [1]);
 }

@@ -230,6 +230,7 @@ impl RawClip {
     }
 
     /// Whether a track has steps: what has the same value at all keys has none.
+    #[doc(hidden)]
     pub fn is_stepped(&self, track: &Track) -> bool {
         let width = track.width(self.timelines[track.timeline].len()).max(1);
         let mut values = track.values.chunks_exact(width);
@@ -237,11 +238,12 @@ impl RawClip {
     }
 
     /// What was made of another clip is for the same skeleton.
-    pub fn for_skeleton_of(self, other: &Self) -> Self {
+    pub(crate) fn for_skeleton_of(self, other: &Self) -> Self {
         Self { fingerprint: other.fingerprint, ..self }
     }
 
     /// `Ok` if the clip may be used with this skeleton.
+    #[doc(hidden)]
     pub fn check_skeleton(&self, skeleton: &Skeleton) -> Result<(), Error> {
         skeleton.check_fingerprint("the clip", self.fingerprint)?;
         let count = skeleton.joint_count();

@@ -157,8 +157,8 @@ impl<'a> ClipView<'a> {
         Place { segment, ratio: (frame - number(first)) / number(frames) }
     }
 
-    /// The last time of each segment and the first of the next. Each segment is fitted for itself, so that the pose
-    /// may step by up to two budgets there: copies without a key on both sides would have a ramp.
+    /// Last time of each segment and first time of the next. The pose may step by up to two budgets there, because the
+    /// encoder fits segments independently. A copy needs a key on both sides: a single one would turn the step into a ramp.
     pub fn seams(&self) -> impl Iterator<Item = [f32; 2]> {
         let header = self.header;
         let (start, end) = (f64::from(header.start), f64::from(header.end));

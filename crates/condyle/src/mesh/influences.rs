@@ -151,6 +151,7 @@ impl Influences {
     }
 
     /// `Ok` if a palette, or a skin, of so many joints may be theirs.
+    #[doc(hidden)]
     pub fn check_joints(&self, what: &'static str, joint_count: usize) -> Result<(), Error> {
         match self.skin_joints {
             0 => Error::check_room(what, joint_count, self.joint_bound),
