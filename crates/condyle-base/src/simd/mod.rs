@@ -12,7 +12,7 @@ use core::fmt;
 use core::str::FromStr;
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use fearless_simd::{Level, prelude::*};
+use fearless_simd::Level;
 
 use crate::error::Error;
 
@@ -140,17 +140,17 @@ impl Isa {
             #[cfg(not(feature = "scalar"))]
             Self::Scalar => Some(machine).filter(|level| level.is_fallback()),
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-            Self::Sse2 => machine.as_sse2().map(Simd::level),
+            Self::Sse2 => machine.as_sse2().map(fearless_simd::Simd::level),
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-            Self::Sse42 => machine.as_sse4_2().map(Simd::level),
+            Self::Sse42 => machine.as_sse4_2().map(fearless_simd::Simd::level),
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-            Self::Avx2 => machine.as_avx2().map(Simd::level),
+            Self::Avx2 => machine.as_avx2().map(fearless_simd::Simd::level),
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-            Self::Avx512 => machine.as_avx512().map(Simd::level),
+            Self::Avx512 => machine.as_avx512().map(fearless_simd::Simd::level),
             #[cfg(target_arch = "aarch64")]
-            Self::Neon => machine.as_neon().map(Simd::level),
+            Self::Neon => machine.as_neon().map(fearless_simd::Simd::level),
             #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-            Self::Simd128 => machine.as_wasm_simd128().map(Simd::level),
+            Self::Simd128 => machine.as_wasm_simd128().map(fearless_simd::Simd::level),
             _ => {
                 let _ = machine;
                 None
@@ -403,6 +403,8 @@ pub use lanes::{
 
 #[cfg(test)]
 mod tests {
+    use fearless_simd::prelude::*;
+
     use super::*;
     use std::string::ToString;
 
