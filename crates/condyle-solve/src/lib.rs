@@ -45,6 +45,7 @@ mod example;
 pub mod feet;
 mod limits;
 mod maps;
+mod sphere;
 mod spline;
 pub mod springs;
 #[cfg(test)]

@@ -95,7 +95,7 @@ impl Map {
     }
 
     #[inline]
-    fn columns(&self) -> [Vec64; 3] {
+    pub(super) fn columns(&self) -> [Vec64; 3] {
         let m = &self.linear;
         [[m[0][0], m[1][0], m[2][0]], [m[0][1], m[1][1], m[2][1]], [m[0][2], m[1][2], m[2][2]]]
     }
@@ -332,87 +332,4 @@ pub(super) fn check_distance(what: &'static str, at: usize, distance: f64) -> Re
         }
         _ => Err(Error::NotFinite { what: "pose", at: 0 }),
     }
-}
-
-/// The point at a distance from the origin that `to_model` takes nearest to where it takes `goal`.
-///
-/// Where the map is even that is on the ray to the goal. Else it solves `(M + λ) x = M goal` for the λ that gives `x` that length, M
-/// being the map's metric: Newton's method on the reciprocal of the length, which is nearly straight. Conn, Gould and Toint,
-/// *Trust-Region Methods*, 7.3.
-#[inline(never)]
-pub(super) fn nearest_at(to_model: &Map, goal: Vec64, distance: f64) -> Vec64 {
-    let straight = scaled(direction(goal).unwrap_or([1.0, 0.0, 0.0]), distance);
-    if to_model.is_even() || distance == 0.0 {
-        return straight;
-    }
-    let metric = Map { linear: to_model.columns().map(|c| to_model.transposed(c)), moved: [0.0; 3] };
-    let size = metric.linear[0][0] + metric.linear[1][1] + metric.linear[2][2];
-    let right = metric.vector(goal);
-    let solve = |lambda: f64| {
-        let mut m = metric;
-        for (c, row) in m.linear.iter_mut().enumerate() {
-            row[c] += lambda;
-        }
-        let (cofactors, determinant) = cofactors(m.columns());
-        let inverse = Map { linear: cofactors.map(|row| scaled(row, 1.0 / determinant)), moved: [0.0; 3] };
-        let x = inverse.vector(right);
-        (x, inverse.vector(x), determinant, inverse)
-    };
-    // Beyond `low` the matrix has no negative eigenvalue, and the length falls as λ rises.
-    let (mut low, mut high) = if length(goal) > distance { (0.0, f64::INFINITY) } else { (-size, 0.0) };
-    let mut lambda = 0.0;
-    let mut best = (f64::INFINITY, straight);
-    let mut judge = |x: Vec64| {
-        if let Some(d) = direction(x) {
-            let x = scaled(d, distance);
-            let off = length(to_model.vector(sub(x, goal)));
-            if off < best.0 {
-                best = (off, x);
-            }
-        }
-    };
-    judge(goal);
-    let mut found = false;
-    for _ in 0..60 {
-        let (x, slope, determinant, _) = solve(lambda);
-        let long = length(x);
-        // An indefinite matrix may have a positive determinant; then a leading minor is negative.
-        let m = &metric.linear;
-        let minor = (m[0][0] + lambda) * (m[1][1] + lambda) - m[0][1] * m[0][1];
-        let positive = determinant > 0.0 && minor > 0.0 && m[0][0] + lambda > 0.0;
-        if positive {
-            judge(x);
-        }
-        if positive && (long - distance).abs() <= 1e-13 * distance {
-            found = true;
-            break;
-        }
-        if positive && long < distance {
-            high = lambda;
-        } else {
-            low = lambda;
-        }
-        // d(1/|x|)/dλ = x·x'/|x|³ with x' = -(M + λ)⁻¹ x.
-        let next = lambda + (long - distance) / distance * (long * long) / dot(x, slope);
-        lambda = if positive && next > low && next < high {
-            next
-        } else if high < f64::INFINITY {
-            0.5 * (low + high)
-        } else {
-            2.0 * lambda + size
-        };
-    }
-    if !found && high < f64::INFINITY {
-        // The hard case: the goal has no part along the axis that the map scales least, as where it is the origin. Then no λ gives
-        // `x` that length, and what it lacks lies along that axis, to either side.
-        let (x, _, _, inverse) = solve(high + 1e-9 * size);
-        let least = (0..4).fold([1.0, 0.618, 0.382], |v, _| direction(inverse.vector(v)).unwrap_or(v));
-        let (along, lacks) = (dot(x, least), distance * distance - dot(x, x));
-        if lacks > 0.0 {
-            let root = sqrt_f64(along * along + lacks);
-            judge(add(x, scaled(least, root - along)));
-            judge(sub(x, scaled(least, root + along)));
-        }
-    }
-    best.1
 }

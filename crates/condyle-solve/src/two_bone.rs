@@ -6,9 +6,9 @@ use super::chain::{carried, check_orientation};
 use super::limits::Limits;
 use super::maps::{
     Map, Vec64, above, across, add, angle, arc, check, check_distance, check_pose, check_unit, direction,
-    length, nearest_at, nlerp, rotation_of, scaled, set_rotation, sub, swivel, turn, turned_above, unit,
-    wide,
+    length, nlerp, rotation_of, scaled, set_rotation, sub, swivel, turn, turned_above, unit, wide,
 };
+use super::sphere::nearest_at;
 use condyle::pose::Pose;
 use condyle::skeleton::Skeleton;
 use condyle_base::error::Error;

@@ -4,6 +4,7 @@ mod descent;
 mod fabrik;
 mod least_squares;
 mod nodes;
+mod shells;
 mod straight;
 #[cfg(test)]
 mod tests;
@@ -29,22 +30,28 @@ use condyle_base::math::{Affine, Quat};
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum ChainMethod {
-    /// Damped least squares: all joints turn at once, each as much as it helps, which shares a movement among them. The fewest rounds, and the most goals
-    /// reached where joints have limits or the tip is to be turned. Borders are hard for it: each round goes on from the one before, which a soft one would slow down again.
+    /// Damped least squares: all joints turn at once, each as much as it helps, which shares a movement among
+    /// them. The fewest rounds, and the most goals reached where joints have limits or the tip is to be
+    /// turned. Borders are hard for it: each round goes on from the one before, which a soft one would slow
+    /// down again.
     LeastSquares {
-        /// How often it starts anew, always from the same other poses, where limits leave it no way on. 0 for goals that move from frame to frame and may be out
-        /// of reach: a new start may end in another pose than that of the frame before.
+        /// How often it starts anew, always from the same other poses, where limits leave it no way on. 0 for
+        /// goals that move from frame to frame and may be out of reach: a new start may end in another pose
+        /// than that of the frame before.
         restarts: u16,
     },
-    /// Cyclic coordinate descent: from the tip to the root each joint does what it alone can do best, again and again. No round makes it worse, and limits and hinges are
-    /// no obstacle. The tip's joints bend more than those at the root.
+    /// Cyclic coordinate descent: from the tip to the root each joint does what it alone can do best, again
+    /// and again. No round makes it worse, and limits and hinges are no obstacle. The tip's joints bend more
+    /// than those at the root.
     CyclicDescent {
-        /// How much of its best turn a joint does each time, as a straight line between no turn and that one has it (nlerp); above 0, at most 1. Less than 1 shares a
-        /// turn more evenly among the joints, and takes more rounds.
+        /// How much of its best turn a joint does each time, as a straight line between no turn and that one
+        /// has it (nlerp); above 0, at most 1. Less than 1 shares a turn more evenly among the joints, and
+        /// takes more rounds.
         step: f32,
     },
-    /// Forward and backward reaching (FABRIK). Few rounds where joints have no limits, most of all when the chain is almost straight. Limits hold both ways, and an
-    /// orientation says where the last bone begins; but each bone follows the next one without minding the others, so with limits three goals of ten stay
+    /// Forward and backward reaching (FABRIK). Few rounds where joints have no limits, most of all when the
+    /// chain is almost straight. Limits hold both ways, and an orientation says where the last bone begins;
+    /// but each bone follows the next one without minding the others, so with limits three goals of ten stay
     /// unreached that the least squares reach, and hinges are what it is worst at.
     Fabrik,
 }
@@ -60,9 +67,11 @@ pub enum ChainMethod {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Orientation {
-    /// In model space: the product of the tip's rotation and those of its ancestors, which is that of its matrix where no scale is uneven or negative.
+    /// In model space: the product of the tip's rotation and those of its ancestors, which is that of its
+    /// matrix where no scale is uneven or negative.
     pub rotation: Quat,
-    /// Where both cannot be had, or not yet: how many metres off count as much as a radian. More than 0. `None`: a quarter of the chain's length.
+    /// Where both cannot be had, or not yet: how many metres off count as much as a radian. More than 0.
+    /// `None`: a quarter of the chain's length.
     pub radius: Option<f32>,
     /// Radians that do not matter; not negative.
     pub tolerance: f32,
@@ -87,7 +96,8 @@ impl Orientation {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Chain<'a> {
-    /// Those that turn, at most [`Chain::MAX_JOINTS`]: each below the one before it, with others in between or not.
+    /// Those that turn, at most [`Chain::MAX_JOINTS`]: each below the one before it, with others in between
+    /// or not.
     pub joints: &'a [u16],
     /// What reaches: the last of `joints`, or one below it.
     pub tip: u16,
@@ -113,7 +123,8 @@ impl<'a> Chain<'a> {
     /// The greatest number of joints that turn.
     pub const MAX_JOINTS: usize = 64;
 
-    /// By least squares to a tenth of a millimetre, in up to 50 rounds with up to four new starts, turned in any way.
+    /// By least squares to a tenth of a millimetre, in up to 50 rounds with up to four new starts, turned in
+    /// any way.
     #[must_use]
     pub fn new(joints: &'a [u16], tip: u16, goal: [f32; 3]) -> Self {
         Self {
@@ -136,23 +147,25 @@ const SHORT: usize = 8;
 
 /// Turns joints in a row until a tip that hangs on them is at a goal.
 ///
-/// Stops when the tip is within the tolerance, when a round changes nothing more, or after so many rounds; the pose is the nearest of all that it came by. A chain without limits
-/// whose goal is too far away, or too near to the root, is laid out straight at once, which is the nearest there is, under any scale above the first joint. Limits are kept in every round, and by
-/// the result where `weight` is above 0, whatever the pose was; with them, and where both place and orientation are wanted, a round does what is best nearby,
-/// which is not always the best of all.
+/// Stops when the tip is within the tolerance, or when a round changes nothing more; the pose is the nearest
+/// of all that it came by.
 ///
-/// Uneven scales among the joints make a search with several nearest places of a goal out of reach. The least squares end what other methods began there, with half of the
-/// rounds. With default options 13 % of random goals, 25 % by FABRIK, stay more than a thousandth of the reach farther away than they need; with 20 restarts and 1,000
-/// rounds of least squares 1 in 200 does.
+/// A chain without limits and orientation reaches every goal that its bones can reach, and comes as near to
+/// any other as they can, under any scale: what rounds leave off is solved exactly. A goal out of reach takes
+/// one round. With limits, or an orientation, a round does what is best nearby, which is not always the best
+/// of all. The result keeps its limits where `weight` is above 0, whatever the pose was.
 ///
 /// `model` are the matrices of `pose`; both hold one element per joint. `pose` is changed, `model` is not.
 ///
 /// # Errors
-/// [`Error::Length`] if `model` or `pose` do not hold one element per joint; [`Error::Skeleton`] if `limits` were made for other joints;
-/// [`Error::TooShort`] and [`Error::TooMany`] for no joints, and for more than [`Chain::MAX_JOINTS`]; [`Error::Index`] and [`Error::OutOfRange`] if a joint
-/// does not exist or does not hang on the one before it; [`Error::NotFinite`] if a number is NaN or an infinity, in the chain or where the pose or its matrices matter;
-/// [`Error::NotUnit`] if the orientation's length is more than 2 % from 1; [`Error::OutOfRange`] if a tolerance, radius, step or weight is not what it
-/// must be, or the goal is 1e38 away or more; [`Error::NotInvertible`] if the matrix above the first joint is flat, or what a joint but the last one carries. The pose is then unchanged.
+/// [`Error::Length`] if `model` or `pose` do not hold one element per joint; [`Error::Skeleton`] if `limits`
+/// were made for other joints; [`Error::TooShort`] and [`Error::TooMany`] for no joints, and for more than
+/// [`Chain::MAX_JOINTS`]; [`Error::Index`] and [`Error::OutOfRange`] if a joint does not exist or does not
+/// hang on the one before it; [`Error::NotFinite`] if a number is NaN or an infinity, in the chain or where
+/// the pose or its matrices matter; [`Error::NotUnit`] if the orientation's length is more than 2 % from 1;
+/// [`Error::OutOfRange`] if a tolerance, radius, step or weight is not what it must be, or the goal is 1e38
+/// away or more; [`Error::NotInvertible`] if the matrix above the first joint is flat, or what a joint but
+/// the last one carries. The pose is then unchanged.
 ///
 /// ```
 /// use condyle_solve::{Chain, chain};
@@ -237,7 +250,8 @@ pub fn chain(
     Ok(Reached { distance: distance as f32, angle: angle as f32, iterations })
 }
 
-/// Brings the tip of a row as near as the least squares find, from where its nodes are and from so many other places. Returns how many rounds it took.
+/// Brings the tip of a row as near as the least squares find, from where its nodes are and from so many other
+/// places. Returns how many rounds it took.
 pub(super) fn least_squares(row: &mut Row<'_, '_>, tolerance: f64, rounds: u32, restarts: u32) -> u32 {
     let until = Until { distance2: tolerance * tolerance, angle2: 0.0, rounds };
     least_squares::run(row, None, until, restarts)
@@ -323,8 +337,9 @@ impl<'a> Solver<'_, 'a, '_> {
         }
         self.row.keep();
         let unlimited = self.row.nodes.iter().all(|node| node.limit.is_none());
-        let free = self.wanted.is_none() && self.row.even_below && unlimited;
-        if free && straight::lay(&mut self.row) {
+        let exact = self.wanted.is_none() && unlimited;
+        let free = exact && self.row.even_below;
+        if exact && (if free { straight::lay(&mut self.row) } else { shells::lay(&mut self.row) }) {
             return 1;
         }
         // What bones reach they reach in any metric, and rounds are few in that of their own space.
@@ -343,8 +358,8 @@ impl<'a> Solver<'_, 'a, '_> {
         if !ends && !self.is_reached(self.off(self.row.arm())) {
             rounds += self.least_squares(RESTARTS, most - rounds);
         }
-        if free && !self.is_reached(self.off(self.row.arm())) {
-            straight::close(&mut self.row);
+        if exact && !self.is_reached(self.off(self.row.arm())) {
+            if free { straight::close(&mut self.row) } else { shells::close(&mut self.row) }
         }
         rounds
     }

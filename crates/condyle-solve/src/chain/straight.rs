@@ -1,7 +1,8 @@
 //! What chains can do exactly if they have no limits and no uneven scales among their joints. Uneven scales above them change what is nearest, and nothing else.
 
 use super::nodes::Row;
-use crate::maps::{Vec64, across, add, arc, direction, length, nearest_at, nlerp, scaled, sub, turn, unit};
+use crate::maps::{Vec64, across, add, arc, direction, length, nlerp, scaled, sub, turn, unit};
+use crate::sphere::nearest_at;
 use condyle_base::math::quats::{conjugate, product, rotate};
 use condyle_base::math::scalar::sqrt_f64;
 use condyle_base::math::vectors::{cross, dot};

@@ -87,12 +87,12 @@ fn two_bones_under_an_uneven_scale_come_as_near_as_they_can() {
     }
 }
 
-/// Under scales above the joints every method finds the nearest place; among uneven scales all find what the least squares find, mostly.
+/// By any method.
 #[test]
 fn nothing_is_nearer_under_uneven_scales() {
     let mut random = Random(31);
     let all = cases(200);
-    for (scales, most) in [(Scales::UnevenAbove, [0; 3]), (Scales::Uneven, [15, 16, 28])] {
+    for scales in [Scales::UnevenAbove, Scales::Uneven] {
         let (mut worst, mut missed) = ([0.0_f64; 3], [0; 3]);
         for try_ in 0..all {
             let case = Case::new(&mut random, 2 + try_ % 3, try_ % 2, scales);
@@ -113,8 +113,6 @@ fn nothing_is_nearer_under_uneven_scales() {
                 missed[at] += usize::from(more > 1e-3);
             }
         }
-        let percent = missed.map(|count| count * 100 / all);
-        let good = (0..3).all(|at| percent[at] <= most[at]);
-        assert!(cfg!(miri) || good, "{scales:?}: {percent:?} %, {worst:?}");
+        assert_eq!(missed, [0; 3], "{scales:?}: {worst:?}");
     }
 }

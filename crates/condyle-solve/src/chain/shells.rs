@@ -1,0 +1,124 @@
+//! The exact solution of chains without limits among uneven scales.
+//!
+//! The joints from one joint down to the tip move the tip within a spherical shell around that joint's pivot,
+//! in the space of its parent: the joint turns the tip in any direction, and every distance between the least
+//! and the greatest is reached. The joint above maps the shell to one between ellipsoids. The nearest and the
+//! farthest point of those from its own pivot are the radii of its own shell.
+//!
+//! Example: two bones of 1 along X, the second under a scale of 2, 1 and 1/2. The shell of the second joint
+//! has both radii 1. The first joint maps its points `u` to `S (p + u)`, where p = (1, 0, 0): the farthest is
+//! 4 away (u = p), the nearest 0 (u = -p). So the tip reaches every goal within 4 of the first joint.
+
+use super::Chain;
+use super::nodes::{NO_TURN, Node, Row};
+use crate::maps::{Vec64, add, arc, direction, length, nlerp, scaled, sub, unit};
+use crate::sphere::{farthest_at, nearest_at};
+use condyle_base::math::quats::{product, rotate};
+
+/// Where the tip can be, from the pivot of a node, in the space of its parent.
+#[derive(Clone, Copy)]
+struct Shell {
+    least: f64,
+    most: f64,
+    /// The points of the next node's shell, from its pivot, that this node maps nearest to its own pivot, and
+    /// farthest.
+    nearest: Vec64,
+    farthest: Vec64,
+}
+
+/// Brings the tip as near as it can come to a goal outside of the shell of the first joint. Returns whether
+/// the goal is outside.
+pub(super) fn lay(row: &mut Row<'_, '_>) -> bool {
+    let shells = shells(row);
+    let goal = sub(row.goal, row.nodes[0].pivot);
+    let (far, first) = (length(goal), shells[0]);
+    if (first.least..=first.most).contains(&far) {
+        return false;
+    }
+    let distance = if far > first.most { first.most } else { first.least };
+    let to = nearest_at(&row.to_model, goal, distance);
+    bring(row, &shells, to);
+    true
+}
+
+/// Brings the tip to a goal within the shell that rounds have not reached.
+pub(super) fn close(row: &mut Row<'_, '_>) {
+    let goal = sub(row.goal, row.nodes[0].pivot);
+    bring(row, &shells(row), goal);
+}
+
+fn shells(row: &Row<'_, '_>) -> [Shell; Chain::MAX_JOINTS] {
+    let last = row.nodes.len() - 1;
+    let tip = length(row.tip);
+    let own = Shell { least: tip, most: tip, nearest: row.tip, farthest: row.tip };
+    let mut shells = [own; Chain::MAX_JOINTS];
+    for at in (0..last).rev() {
+        shells[at] = carried(&row.nodes[at], row.nodes[at + 1].pivot, &shells[at + 1]);
+    }
+    shells
+}
+
+/// Brings the tip to a place in the first shell, from the first pivot, along the shortest way from the
+/// present pose.
+fn bring(row: &mut Row<'_, '_>, shells: &[Shell], mut to: Vec64) {
+    let last = row.nodes.len() - 1;
+    // From each pivot to the tip, as the joints are turned now.
+    let mut arms = [row.tip; Chain::MAX_JOINTS];
+    for (at, node) in row.nodes.iter().enumerate().rev() {
+        let next = row.nodes.get(at + 1);
+        let end = next.map_or(row.tip, |next| node.carry.point(add(arms[at + 1], next.pivot)));
+        arms[at] = rotate(node.rotation, end);
+    }
+    for at in 0..=last {
+        let pivot = row.nodes.get(at + 1).map(|next| next.pivot);
+        let node = &mut row.nodes[at];
+        // The point of the next shell that this joint maps to the wanted distance, and where it maps it.
+        let (next, end) = pivot.map_or((row.tip, row.tip), |pivot| {
+            let carry = |u: Vec64| node.carry.point(add(pivot, u));
+            let next = pick(&shells[at], &shells[at + 1], arms[at + 1], length(to), carry);
+            (next, carry(next))
+        });
+        node.rotation = unit(product(arc(rotate(node.rotation, end), to), node.rotation));
+        // In the space that this joint turns, from the next pivot.
+        to = next;
+    }
+}
+
+/// The shell of a node that carries the next one's.
+fn carried(node: &Node<'_>, pivot: Vec64, next: &Shell) -> Shell {
+    // What the node carries to its own pivot.
+    let zero = sub(node.back.point([0.0; 3]), pivot);
+    let farthest = farthest_at(&node.carry, zero, next.most);
+    let far = length(zero);
+    let nearest = if (next.least..=next.most).contains(&far) {
+        zero
+    } else {
+        nearest_at(&node.carry, zero, if far > next.most { next.most } else { next.least })
+    };
+    let carried = |u: Vec64| length(node.carry.point(add(pivot, u)));
+    Shell { least: carried(nearest), most: carried(farthest), nearest, farthest }
+}
+
+/// The first point on the way from `now` to the nearest or farthest point of the next shell that is mapped to
+/// a distance, by bisection.
+fn pick(shell: &Shell, next: &Shell, now: Vec64, distance: f64, carry: impl Fn(Vec64) -> Vec64) -> Vec64 {
+    let held = |u: Vec64| match direction(u) {
+        Some(way) => scaled(way, length(u).clamp(next.least, next.most)),
+        None => [next.least, 0.0, 0.0],
+    };
+    let start = held(now);
+    let rises = length(carry(start)) < distance;
+    let end = if rises { shell.farthest } else { shell.nearest };
+    let turn = arc(start, end);
+    let (short, long) = (length(start), length(end));
+    let on_the_way = |part: f64| {
+        let way = rotate(nlerp(NO_TURN, turn, part), start);
+        scaled(direction(way).unwrap_or(way), short + (long - short) * part)
+    };
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..54 {
+        let middle = 0.5 * (low + high);
+        if (length(carry(on_the_way(middle))) < distance) == rises { low = middle } else { high = middle }
+    }
+    if high == 1.0 { end } else { on_the_way(high) }
+}
