@@ -8,7 +8,7 @@ use arbitrary::{Result, Unstructured};
 use condyle::container::checksum;
 use condyle::motion::RootMotionOptions;
 use condyle::play::Event;
-use condyle::sample;
+use condyle::{sample, sampling};
 use condyle::{Clip, Interpolation, Joint, Looping, Pose, RawClip, Skeleton, Target, Track, Transform};
 use condyle_encode::encode;
 use condyle_encode::{EncodeOptions, Shell};
@@ -136,18 +136,18 @@ fn open(bytes: &[u8]) {
         assert_eq!(sampled.is_ok(), own);
         assert!(bits(&poses[0]).eq(bits(&poses[1])), "both forms are one clip");
         if joints > 0 && sampled.is_ok() {
-            let one = sample::joint(&clip, &skeleton, seconds, joints as u16 - 1).expect("the last one");
+            let one = sampling::joint(&clip, &skeleton, seconds, joints as u16 - 1).expect("the last one");
             let all = poses[0].get(joints - 1);
             // What was authored may not be a number.
             assert_eq!(format!("{one:?}"), format!("{all:?}"));
         }
-        sample::partial(&clip, &skeleton, seconds, &wanted, &mut poses[0]).ok();
+        sampling::partial(&clip, &skeleton, seconds, &wanted, &mut poses[0]).ok();
         let mut all = vec![0.0; clip.free_tracks().map(|(_, width)| width).sum()];
-        sample::tracks(&clip, seconds, &mut all).expect("the sizes agree");
+        sampling::tracks(&clip, seconds, &mut all).expect("the sizes agree");
         let mut all = &all[..];
         for (at, (target, width)) in clip.free_tracks().take(20).enumerate() {
             let mut one = vec![0.0; width];
-            let found = sample::track(&clip, target, seconds, &mut one);
+            let found = sampling::track(&clip, target, seconds, &mut one);
             let own = all.split_off(..width).expect("the numbers of all free tracks");
             // A target may stand twice; what is authored may not be a number.
             if clip.free_tracks().position(|(other, _)| other == target) == Some(at) {

@@ -5,7 +5,7 @@
 use arbitrary::{Result, Unstructured};
 use condyle::{Affine, Error, Joint, Pose, Quat, Skeleton, Transform, local_to_model};
 use condyle_fuzz::any::{number, quat, transform, vector};
-use condyle_solve::body::{BodyBuffer, BodyOptions, Goal, GoalKind, body};
+use condyle_solve::full_body::{BodyBuffer, BodyOptions, Goal, GoalKind, body};
 use condyle_solve::{
     Aim, AimChain, Chain, ChainMethod, JointLimit, Limits, Orientation, Reached, Share, Swing, TwoBone, Up,
     aim, aim_chain, chain, clamp, two_bone,

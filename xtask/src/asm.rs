@@ -138,7 +138,7 @@ fn assembly(deps: &Path, krate: &str) -> Result<PathBuf, Stop> {
     found.map(|(_, path)| path).ok_or(Stop::Failed(format!("the compiler wrote no assembly text of {krate}")))
 }
 
-/// Every kernel of an assembly text, by name: `skin::skin 2 avx2 fast` is the third kernel that the function `skin` of
+/// Every kernel of an assembly text, by name: `skinning::skin 2 avx2 fast` is the third kernel that the function `skin` of
 /// the module `skin` dispatches to.
 fn kernels(text: &str) -> BTreeMap<String, Kernel> {
     // (function, instruction set) -> the number of the closure -> its code.
@@ -165,8 +165,8 @@ fn kernels(text: &str) -> BTreeMap<String, Kernel> {
 }
 
 /// The instruction set, the function and the closure's number in
-/// `<…>::vectorize::vectorize_avx2::<condyle::skin::skin::{closure#7}, ()>`, where a method's function begins with
-/// `<condyle::interpolate::Uniform>::`. SSE2 is none: its kernels are merged with their callers.
+/// `<…>::vectorize::vectorize_avx2::<condyle::skinning::skinning::{closure#7}, ()>`, where a method's function begins with
+/// `<condyle::interpolation::Uniform>::`. SSE2 is none: its kernels are merged with their callers.
 fn dispatched(symbol: &str) -> Option<(String, String, usize)> {
     let (_, rest) = symbol.split_once("::vectorize_")?;
     let (isa, rest) = rest.split_once("::<").filter(|(isa, _)| *isa != "sse2")?;
@@ -308,10 +308,10 @@ const BYTES: [&str; 3] = ["memcpy", "memmove", "memset"];
 /// after another, which is no work for vectors, before it interpolates them; eight baked vertices are
 /// copied once; the sums of dual quaternions of eight vertices are too many for registers.
 const WANTED: [(&str, &str); 6] = [
-    ("sample::raw::run", "<condyle::sample::raw::BlockKeys<"),
-    ("sample::raw::run", "memcpy"),
-    ("skin::runs::skin_dual_batch", "memcpy"),
-    ("skin::runs::skin_dual_batch", "memset"),
+    ("sampling::raw::run", "<condyle::sampling::raw::BlockKeys<"),
+    ("sampling::raw::run", "memcpy"),
+    ("skinning::runs::skin_dual_batch", "memcpy"),
+    ("skinning::runs::skin_dual_batch", "memset"),
     ("baked::BakedClip::unpack_positions", "memcpy"),
     ("baked::BakedClip::unpack_normals", "memcpy"),
 ];
@@ -383,11 +383,11 @@ mod tests {
         let level = "<fearless_simd::Avx2 as fearless_simd::Simd>::vectorize::vectorize_avx2";
         let found = |function| dispatched(&format!("{level}::<{function}::{{closure#3}}, ()>"));
         let named = |function: &str| Some(("avx2".to_owned(), function.to_owned(), 3));
-        assert_eq!(found("condyle::skin::skin"), named("skin::skin"));
-        assert_eq!(found("condyle::blend::few<1>"), named("blend::few<1>"));
+        assert_eq!(found("condyle::skinning::skin"), named("skinning::skin"));
+        assert_eq!(found("condyle::blending::few<1>"), named("blending::few<1>"));
         assert_eq!(
-            found("<condyle::interpolate::plan::Uniform>::blocks"),
-            named("interpolate::plan::Uniform::blocks")
+            found("<condyle::interpolation::plan::Uniform>::blocks"),
+            named("interpolation::plan::Uniform::blocks")
         );
         assert_eq!(found("condyle_query::hits::ray"), named("hits::ray"));
         assert_eq!(found("other::kernel"), None);

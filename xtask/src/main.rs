@@ -35,7 +35,7 @@ usage: cargo xtask COMMAND
   ci --strict                       fails where a check is skipped for want of a tool
   asm [--update]                    the machine code of the kernels against docs/asm.md
   public-api [--update]             the documented items of every library against docs/api
-  tables                            fits the weights of slerp and of Eberly's series in crates/condyle/src/interpolate
+  tables                            fits the weights of slerp and of Eberly's series in crates/condyle/src/interpolation
   playback                          packed models in three.js as in ci, but at three errors and more moments: into docs/packing.md
   pack-peers                        what gltfpack and glTF-Transform make of them, into docs/packing.md
   papers                            the tables and plots of the papers and clock cycles, into docs/papers.md

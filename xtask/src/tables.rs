@@ -12,7 +12,7 @@ use crate::step::{Log, Outcome, cargo};
 
 /// Writes the tables, formatted.
 pub(crate) fn write(log: &mut Log) -> Outcome {
-    let folder = crate::root().join("crates/condyle/src/interpolate");
+    let folder = crate::root().join("crates/condyle/src/interpolation");
     std::fs::write(folder.join("slerp_table.rs"), source())?;
     std::fs::write(folder.join("eberly_table.rs"), eberly::source())?;
     log.run(&mut cargo("fmt", ["-p", "condyle"]))?;

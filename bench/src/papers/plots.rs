@@ -1,6 +1,6 @@
 //! The plots of `condyle-bench papers`: error over angle, velocity over the factor, and rounds over the step.
 
-use condyle::interpolate::{Degree, Method, Terms};
+use condyle::interpolation::{Degree, Method, Terms};
 use condyle_draw::plot::{
     BLACK, BLUE, GREEN, GREY, Line, ORANGE, PINK, Panel, Plot, RED, RGBColor, SKY, power_of_ten,
 };

@@ -3,7 +3,7 @@
 use std::f64::consts::FRAC_PI_2;
 
 use condyle::Dispatch;
-use condyle::interpolate::{self, Factor, Method, Selection};
+use condyle::interpolation::{self, Factor, Method, Selection};
 use condyle::math::JointQuat;
 use condyle_testing::reference::{arctangent, quat_exp, sine, slerp, van_waveren};
 use serde_json::{Value, json};
@@ -118,7 +118,7 @@ fn of_case([ax, ay, az, aw, bx, by, bz, bw, t]: [f32; 9]) -> (f64, f64) {
     let joint = |rotation| [JointQuat { rotation, ..JointQuat::IDENTITY }];
     let joints = |factor: Factor<'_>| {
         let mut out = joint(a);
-        let done = interpolate::joints(
+        let done = interpolation::joints(
             Some(&joint(a)),
             &joint(b),
             factor,
@@ -179,7 +179,7 @@ pub(super) fn error_in_f32(theta: f64, method: Method) -> f64 {
     let rounded = |q: [f64; 4]| q.map(|v| f64::from(v as f32));
     error_at(theta, rounded, |a, b, t| {
         let [a, b] = [a, b].map(|q| q.map(|v| v as f32));
-        interpolate::interpolate(a, b, t as f32, method).map(f64::from)
+        interpolation::interpolate(a, b, t as f32, method).map(f64::from)
     })
 }
 

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use condyle::blend::Mean;
-use condyle::{Layer, Pose, Transform, blend};
+use condyle::blending::Mean;
+use condyle::{Layer, Pose, Transform, blending};
 use condyle_testing::reference;
 
 use super::{JOINTS, MANY, case, worst_joints};
@@ -47,7 +47,7 @@ fn build(subjects: &mut Subjects, n: usize, mean: Mean) {
         let [a, b, c, d] = poses;
         let [e, f, g, h] = WEIGHTS;
         let layers = [Layer::new(a, e), Layer::new(b, f), Layer::new(c, g), Layer::new(d, h)];
-        blend::about(a, &layers, mean, out).expect("sizes agree");
+        blending::about(a, &layers, mean, out).expect("sizes agree");
     };
     let wrong = move |out: &Pose| worst_joints(out.transforms(), &looked_at);
     subjects.kernel("condyle", 7e-7, &Rc::new(poses), out, call, wrong);

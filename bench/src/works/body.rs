@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use condyle::{Joint, Pose, Skeleton, Transform};
-use condyle_solve::body::{BodyBuffer, BodyOptions, Goal, body};
+use condyle_solve::full_body::{BodyBuffer, BodyOptions, Goal, body};
 use condyle_testing::reference;
 
 use super::{case, largest};
@@ -121,7 +121,9 @@ impl Input {
     fn error(&self, at: usize, pose: &Pose) -> f64 {
         let got = places(&self.skeleton, pose, &self.parts);
         largest(got.iter().zip(&self.goals[at]).map(|(got, goal)| {
-            let condyle_solve::body::GoalKind::Position { place, .. } = goal.kind else { return f64::NAN };
+            let condyle_solve::full_body::GoalKind::Position { place, .. } = goal.kind else {
+                return f64::NAN;
+            };
             got.iter().zip(place).map(|(got, want)| (got - f64::from(want)).powi(2)).sum::<f64>().sqrt()
         }))
     }

@@ -4,13 +4,13 @@
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use condyle::blend::{Additive, Mean, add, difference, overlay};
+use condyle::blending::{Additive, Mean, add, difference, overlay};
 use condyle::convert::joints_to_matrices;
-use condyle::interpolate::{self, Method, Prepared, Selection};
+use condyle::interpolation::{self, Method, Prepared, Selection};
 use condyle::math::{JointMat, JointQuat, Rigid};
 use condyle::model::model_to_local;
 use condyle::motion::{RootMotion, RootMotionOptions, extract};
-use condyle::skin::{palette_columns, palette_rows};
+use condyle::skinning::{palette_columns, palette_rows};
 use condyle::{
     Affine, Clip, Layer, Looping, NormalRule, Palette, Pose, Skin, SkinnedMesh, Transform, Vertices, blend,
     interpolate as rotation, local_to_model, palette, sample, skin,
@@ -73,7 +73,7 @@ pub(super) fn cases() -> Vec<Case> {
             let (clip, seconds) = (&data.input.clips(form)[0], room.next(data));
             for (joint, out) in (0..).zip(&mut room.joints) {
                 *out =
-                    condyle::sample::joint(clip, &data.input.skeleton, seconds.into(), joint).expect(SIZES);
+                    condyle::sampling::joint(clip, &data.input.skeleton, seconds.into(), joint).expect(SIZES);
             }
         },
         |data, room| worst_joints(room.joints.iter().copied(), &data.posed(0, room.calls)),
@@ -125,7 +125,7 @@ fn interpolations(calls: &mut Calls) {
     let wrong = |data: &Data, room: &Room| worst_joints(room.pose.transforms(), &data.between());
     let poses = |data: &Data, _: &str, room: &mut Room| {
         let (from, to, how) = (&data.from, &data.to, Method::default());
-        interpolate::poses(from, to, FACTOR, Selection::All, how, &mut room.pose).expect(SIZES);
+        interpolation::poses(from, to, FACTOR, Selection::All, how, &mut room.pose).expect(SIZES);
     };
     calls.each("call_interpolate", "blocks", &CONDYLE, ROUNDED, poses, wrong);
     let poses = |data: &Data, _: &str, room: &mut Room| {
@@ -137,7 +137,7 @@ fn interpolations(calls: &mut Calls) {
     };
     let joints = |data: &Data, _: &str, room: &mut Room| {
         let ([from, to], how) = (&data.structs, Method::default());
-        interpolate::joints(Some(from), to, FACTOR, Selection::All, how, &mut room.structs).expect(SIZES);
+        interpolation::joints(Some(from), to, FACTOR, Selection::All, how, &mut room.structs).expect(SIZES);
     };
     calls.each("call_interpolate", "structs", &CONDYLE, ROUNDED, joints, wrong);
     let joints = |data: &Data, _: &str, room: &mut Room| {

@@ -3,8 +3,8 @@
 
 use std::rc::Rc;
 
-use condyle::blend::Mean;
-use condyle::skin::palette_columns;
+use condyle::blending::Mean;
+use condyle::skinning::palette_columns;
 use condyle::{Affine, Dispatch, Layer, Pose, Skin, Transform, local_to_model, sample};
 use condyle_testing::reference;
 use rayon::prelude::*;

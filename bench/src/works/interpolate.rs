@@ -3,8 +3,8 @@
 use std::f32::consts::{FRAC_PI_2, FRAC_PI_4};
 use std::rc::Rc;
 
-use condyle::interpolate;
-use condyle::interpolate::{Degree, Factor, Method, Selection, Terms};
+use condyle::interpolation;
+use condyle::interpolation::{Degree, Factor, Method, Selection, Terms};
 use condyle::math::JointQuat;
 use condyle::{Pose, Transform};
 use condyle_testing::reference;
@@ -84,7 +84,7 @@ fn in_place(subjects: &mut Subjects, layout: &str) {
         "blocks" => {
             let [from, to] = [from, to].map(|joints| Pose::from_transforms(&joints));
             let call = move |to: &Pose, pose: &mut Pose| {
-                interpolate::poses(None, to, FACTOR, Selection::All, method, pose).expect("sizes agree");
+                interpolation::poses(None, to, FACTOR, Selection::All, method, pose).expect("sizes agree");
             };
             let wrong = move |pose: &Pose| worst_joints(pose.transforms(), &want);
             subjects.kernel("condyle", bound, &Rc::new(to), from, call, wrong);
@@ -92,7 +92,7 @@ fn in_place(subjects: &mut Subjects, layout: &str) {
         _ => {
             let [from, to] = [from, to].map(|joints| structs(&joints));
             let call = move |to: &Vec<JointQuat>, list: &mut Vec<JointQuat>| {
-                interpolate::joints(None, to, FACTOR, Selection::All, method, list).expect("sizes agree");
+                interpolation::joints(None, to, FACTOR, Selection::All, method, list).expect("sizes agree");
             };
             let wrong = move |list: &Vec<JointQuat>| worst_joints(list.iter().map(transform), &want);
             subjects.kernel("condyle", bound, &Rc::new(to), from, call, wrong);
@@ -105,7 +105,7 @@ fn through_middle(subjects: &mut Subjects, layout: &str) {
     let Data { from, to, want, .. } = Data::new(1024, true);
     let [from, to] = [from, to].map(|joints| Pose::from_transforms(&joints));
     let mut middle = from.clone();
-    interpolate::poses(&from, &to, 0.5, Selection::All, Method::Exact, &mut middle).expect("sizes agree");
+    interpolation::poses(&from, &to, 0.5, Selection::All, Method::Exact, &mut middle).expect("sizes agree");
     let keys = [from, middle, to];
     let method = Method::Eberly(Terms::new(5).expect("from 1 to 16"));
     // The middle is rounded, and seen from twice as far.
@@ -113,7 +113,7 @@ fn through_middle(subjects: &mut Subjects, layout: &str) {
     match layout {
         "blocks" => {
             let call = move |[from, middle, to]: &[Pose; 3], out: &mut Pose| {
-                interpolate::poses_through(from, middle, to, FACTOR, method, out).expect("sizes agree");
+                interpolation::poses_through(from, middle, to, FACTOR, method, out).expect("sizes agree");
             };
             let out = keys[0].clone();
             let wrong = move |out: &Pose| worst_joints(out.transforms(), &want);
@@ -122,7 +122,7 @@ fn through_middle(subjects: &mut Subjects, layout: &str) {
         _ => {
             let keys = keys.map(|pose| structs(&pose.transforms().collect::<Vec<_>>()));
             let call = move |[from, middle, to]: &[Vec<JointQuat>; 3], out: &mut Vec<JointQuat>| {
-                interpolate::joints_through(from, middle, to, FACTOR, method, out).expect("sizes agree");
+                interpolation::joints_through(from, middle, to, FACTOR, method, out).expect("sizes agree");
             };
             let out = keys[0].clone();
             let wrong = move |out: &Vec<JointQuat>| worst_joints(out.iter().map(transform), &want);
@@ -235,7 +235,7 @@ impl Data {
             "blocks" => {
                 let [from, to] = [&self.from, &self.to].map(|joints| Pose::from_transforms(joints));
                 let call = move |(from, to, which): &(Pose, Pose, Which), out: &mut Pose| {
-                    interpolate::poses(from, to, which.factor(), which.selection(), method, out)
+                    interpolation::poses(from, to, which.factor(), which.selection(), method, out)
                         .expect("sizes agree");
                 };
                 let (out, wrong) = (from.clone(), move |out: &Pose| worst_joints(out.transforms(), &want));
@@ -245,7 +245,7 @@ impl Data {
                 type Lists = (Vec<JointQuat>, Vec<JointQuat>, Which);
                 let (from, to) = (structs(&self.from), structs(&self.to));
                 let call = move |(from, to, which): &Lists, out: &mut Vec<JointQuat>| {
-                    interpolate::joints(Some(from), to, which.factor(), which.selection(), method, out)
+                    interpolation::joints(Some(from), to, which.factor(), which.selection(), method, out)
                         .expect("sizes agree");
                 };
                 let (out, wrong) =

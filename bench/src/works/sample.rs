@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use condyle::sample;
-use condyle::sample::RawCursor;
+use condyle::sampling;
+use condyle::sampling::RawCursor;
 use condyle::{Pose, RawClip, Skeleton, Target, Transform};
 use condyle_testing::reference;
 
@@ -48,7 +48,7 @@ fn build(subjects: &mut Subjects) {
         &input,
         (Pose::identity(JOINTS), RawCursor::default(), 1),
         |input, (pose, cursor, next)| {
-            sample::raw(&input.clip, &input.skeleton, input.time(*next).into(), cursor, pose)
+            sampling::raw(&input.clip, &input.skeleton, input.time(*next).into(), cursor, pose)
                 .expect("sizes agree");
             *next += 1;
         },

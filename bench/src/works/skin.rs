@@ -4,9 +4,9 @@ use std::rc::Rc;
 
 #[cfg(feature = "peers")]
 use condyle::Influences;
-use condyle::skin;
-use condyle::skin::{InterleavedMut, VertexLayout, WeightedBases, bitangents};
+use condyle::skinning::{InterleavedMut, VertexLayout, WeightedBases, bitangents};
 use condyle::{Affine, NormalRule, Palette, Skin, SkinnedMesh, Vertices, local_to_model, palette};
+use condyle::{skin, skinning};
 use condyle_testing::reference;
 
 use super::{case, copying, largest, worst};
@@ -120,7 +120,7 @@ fn dual_quaternions(subjects: &mut Subjects) {
     let model: Vec<Affine> = random.transforms(PALETTE).into_iter().map(Affine::from).collect();
     let (mut linear, mut dual) = (Palette::default(), Palette::default());
     palette(&bound, &model, NormalRule::default(), &mut linear).expect("sizes agree");
-    skin::palette_dual(&bound, &model, NormalRule::default(), &mut dual).expect("sizes agree");
+    skinning::palette_dual(&bound, &model, NormalRule::default(), &mut dual).expect("sizes agree");
     let joints = reference::dual_joints(&bound, &reference::palette_matrices(&linear));
     let wide = |v: usize| {
         let row: Vec<_> = influences.row(v).collect();
@@ -285,7 +285,9 @@ fn skinning(subjects: &mut Subjects, vertices: usize, per_vertex: usize, how: Ho
                 1e-5,
                 &Rc::new((bases.expect("sizes agree"), model)),
                 room.clone(),
-                |(bases, model), out| skin::positions(bases, model, &mut out.positions).expect("sizes agree"),
+                |(bases, model), out| {
+                    skinning::positions(bases, model, &mut out.positions).expect("sizes agree");
+                },
                 move |out| error(out, &looked_at),
             );
         }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use condyle::{Affine, Joint, Pose, Skeleton, Transform, local_to_model};
-use condyle_solve::springs::{
+use condyle_solve::spring_bones::{
     Collider, ColliderShape, CrowdBuffer, Spring, SpringJoint, SpringState, Springs, Tick, crowd, springs,
 };
 use condyle_testing::reference::{quat_inverse, quat_product, rotate};

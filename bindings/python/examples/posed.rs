@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::io::Write;
 
-use condyle::sample::PoseSource;
+use condyle::sampling::PoseSource;
 use condyle::{NormalRule, Pose};
 use condyle_gltf::{Asset, Poser};
 

@@ -1,7 +1,7 @@
 //! Poses of several clips as one: mixed, taken apart and added.
 
 use condyle::Layer;
-use condyle::blend::{Additive, Mean};
+use condyle::blending::{Additive, Mean};
 use pyo3::prelude::*;
 
 use crate::arrays::{Input, shape_text};
@@ -64,7 +64,7 @@ pub(crate) fn blend<'py>(
         let layers: Vec<_> =
             poses.iter().enumerate().map(|(at, pose)| Layer::new(pose, weight(at))).collect();
         let reference = poses.first().filter(|_| is_first).unwrap_or(skeleton.0.rest());
-        condyle::blend::about(reference, &layers, Mean::default(), mixed)
+        condyle::blending::about(reference, &layers, Mean::default(), mixed)
     })
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn difference<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let inputs = [PoseInputs::new("poses", poses)?, PoseInputs::new("reference", reference)?];
     combined(py, &inputs, out, threads, |_, both, apart| {
-        condyle::blend::difference(&both[0], &both[1], apart)
+        condyle::blending::difference(&both[0], &both[1], apart)
     })
 }
 
@@ -111,6 +111,6 @@ pub(crate) fn add<'py>(
     }
     let inputs = [PoseInputs::new("base", base)?, PoseInputs::new("difference", difference)?];
     combined(py, &inputs, out, threads, |_, both, sum| {
-        condyle::blend::add(&both[0], &[Additive::new(&both[1], amount)], sum)
+        condyle::blending::add(&both[0], &[Additive::new(&both[1], amount)], sum)
     })
 }

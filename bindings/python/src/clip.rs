@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use condyle::container::{Container, ContainerWriter, EntryKind};
-use condyle::sample::{PoseSource, RawCursor};
+use condyle::sampling::{PoseSource, RawCursor};
 use condyle::{Error as Refusal, Pose, RawClip};
 use condyle_encode::{Effort, EncodeOptions, Shell};
 use numpy::PyArray1;

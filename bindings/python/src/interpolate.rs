@@ -1,7 +1,7 @@
 //! What lies between rotations.
 
 use condyle::Pose;
-use condyle::interpolate::{
+use condyle::interpolation::{
     Arc, Factor, InterpolateOptions, Method, Prepared, Selection, poses as between_poses,
 };
 use numpy::PyArrayDyn;

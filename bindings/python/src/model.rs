@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use condyle::container::{ContainerWriter, EntryKind};
-use condyle::sample::{PoseSource, RawCursor};
+use condyle::sampling::{PoseSource, RawCursor};
 use condyle::{Affine, Pose, RawClip, local_to_model};
 use condyle_compare::Subject;
 use condyle_encode::{EncodeOptions, Shell};

@@ -1,6 +1,6 @@
 //! Poses over time, as authored or compressed.
 
-use condyle::sample::{PoseSource, RawCursor};
+use condyle::sampling::{PoseSource, RawCursor};
 use condyle::{Error as Refusal, Pose, RawClip};
 
 /// What poses come from: keys as authored, or as they were compressed.
@@ -42,7 +42,7 @@ impl Motion {
         pose: &mut Pose,
     ) -> Result<(), Refusal> {
         match self {
-            Self::Authored(clip) => condyle::sample::raw(clip, skeleton, seconds, cursor, pose),
+            Self::Authored(clip) => condyle::sampling::raw(clip, skeleton, seconds, cursor, pose),
             Self::Compressed(clip, _) => clip.pose(skeleton, seconds, pose),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use condyle::sample::PoseSource;
+use condyle::sampling::PoseSource;
 use condyle::{Affine, Skeleton};
 use condyle_draw::marks::Mark;
 use condyle_draw::picture::{self, Format, Movie};

@@ -1,7 +1,7 @@
 //! The time that a clip is asked to have.
 
 use condyle::RawClip;
-use condyle::sample::PoseSource;
+use condyle::sampling::PoseSource;
 use pyo3::prelude::*;
 
 use crate::errors::Error;

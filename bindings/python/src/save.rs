@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use condyle::sample::PoseSource;
+use condyle::sampling::PoseSource;
 use condyle::{Pose, RawClip, Skeleton, Target, Track};
 use condyle_bvh::WriteOptions;
 use condyle_encode::{KeyFormat, KeySource, Shell, reduce};

@@ -7,7 +7,7 @@
 //! skeleton, which all of condyle takes: it is compressed, blended, retargeted by names and solved like any other.
 //!
 //! ```no_run
-//! use condyle::{Pose, sample};
+//! use condyle::{Pose, sampling};
 //! use condyle_body::{BodyModel, BodyMotion, Workspace};
 //!
 //! let model = BodyModel::open("SMPLH_NEUTRAL.npz")?;
@@ -18,7 +18,7 @@
 //! let clip = moved.clip;
 //!
 //! let mut pose = Pose::rest(body.skeleton());
-//! sample::raw(&clip, body.skeleton(), 0.5, &mut sample::RawCursor::default(), &mut pose)?;
+//! sampling::raw(&clip, body.skeleton(), 0.5, &mut sampling::RawCursor::default(), &mut pose)?;
 //! let mut vertices = vec![[0.0; 3]; body.vertex_count()];
 //! body.vertices(&[pose], &mut Workspace::default(), &mut vertices)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Made, doubles, floats, npz, numbers, text};
-use condyle::{Error, Pose, sample};
+use condyle::{Error, Pose, sampling};
 use condyle_body::{BodyClip, BodyModel, BodyMotion, Workspace};
 use condyle_testing::Random;
 use zip::CompressionMethod;
@@ -42,7 +42,7 @@ fn vertices_are_those_of_the_formula() {
         let mut all = vec![Pose::rest(body.skeleton()); frames];
         for (at, pose) in all.iter_mut().enumerate() {
             let seconds = clip.timelines()[0][at];
-            sample::raw(&clip, body.skeleton(), seconds.into(), &mut sample::RawCursor::default(), pose)
+            sampling::raw(&clip, body.skeleton(), seconds.into(), &mut sampling::RawCursor::default(), pose)
                 .expect("its skeleton");
         }
         let mut workspace = Workspace::default();

@@ -106,7 +106,7 @@ impl Bvh {
     /// As [`skeleton`](Self::skeleton); [`Error::KeyOrder`] if there are so many frames that f32 cannot tell their times apart.
     ///
     /// ```
-    /// use condyle::{Pose, sample};
+    /// use condyle::{Pose, sampling};
     /// use condyle_bvh::{Bvh, ImportOptions};
     ///
     /// let file = b"HIERARCHY ROOT Arm { OFFSET 0 0 0 CHANNELS 1 Zrotation } MOTION Frames: 2 Frame Time: .5  0  90";
@@ -116,7 +116,7 @@ impl Bvh {
     /// assert_eq!((clip.name(), clip.duration()), ("lift", 0.5));
     ///
     /// let mut pose = Pose::rest(&skeleton);
-    /// sample::raw(&clip, &skeleton, 0.5, &mut sample::RawCursor::default(), &mut pose)?;
+    /// sampling::raw(&clip, &skeleton, 0.5, &mut sampling::RawCursor::default(), &mut pose)?;
     /// let half = std::f32::consts::FRAC_1_SQRT_2;
     /// assert_eq!(pose.get(0).rotation, [0.0, 0.0, half, half]);
     /// # Ok::<(), condyle::Error>(())

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use condyle::sample::PoseSource;
+use condyle::sampling::PoseSource;
 use condyle::skeleton::NO_PARENT;
 use condyle::{Error, Pose, Skeleton, Transform};
 

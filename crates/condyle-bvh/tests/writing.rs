@@ -3,7 +3,7 @@
 mod common;
 
 use common::{make, posed};
-use condyle::sample::{self, RawCursor};
+use condyle::sampling::{self, RawCursor};
 use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform};
 use condyle_bvh::{Bvh, ImportOptions, PositionChannels, RotationOrder, WriteOptions, write};
 use condyle_testing::{Random, cases};
@@ -350,7 +350,7 @@ fn what_cannot_be_written_is_refused() {
     assert!(write(&skeleton, &clip.for_skeleton(&other).unwrap(), &WriteOptions::new(1.0)).is_err());
     let mut pose = Pose::rest(&skeleton);
     let still = RawClip::new("still".into(), Vec::new(), Vec::new()).unwrap();
-    sample::raw(&still, &skeleton, 0.0, &mut RawCursor::default(), &mut pose).unwrap();
+    sampling::raw(&still, &skeleton, 0.0, &mut RawCursor::default(), &mut pose).unwrap();
     assert_eq!(read(&write(&skeleton, &still, &WriteOptions::new(30.0)).unwrap()).frame_count(), 1);
 }
 

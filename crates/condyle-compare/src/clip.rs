@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use condyle::sample::PoseSource;
+use condyle::sampling::PoseSource;
 use condyle::{Pose, RawClip, Skeleton};
 
 /// A clip of a model. Times are in seconds.

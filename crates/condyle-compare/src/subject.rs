@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use condyle::sample::PoseSource;
+use condyle::sampling::PoseSource;
 use condyle::{
     Affine, Error as Refusal, Influences, Joint, NormalRule, Palette, Pose, Skeleton, Skin, SkinnedMesh,
     Transform, Vertices, local_to_model, palette,

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use condyle::sample::PoseSource;
+use condyle::sampling::PoseSource;
 use condyle_gltf::{Asset, Skinning};
 use condyle_solve::Limits;
 use image::{RgbImage, imageops};

@@ -9,7 +9,7 @@ use super::task::{ClipJob, MAX_SEGMENT_SAMPLES, Motion};
 use super::{search, source};
 use condyle::clip::Clip;
 use condyle::pose::Pose;
-use condyle::sample::{self, sample_by};
+use condyle::sampling::{self, sample_by};
 use condyle_base::error::Error;
 use condyle_base::math::quats::{self, is_loose};
 use condyle_base::math::vectors::normalize;
@@ -190,7 +190,7 @@ fn measure_values(job: &ClipJob<'_>, clip: &Clip<'_>, at: f64, measured: &mut Me
         return Ok(());
     }
     let mut all = vec![0.0; job.free_tracks.iter().map(|free| free.width).sum()];
-    sample::tracks(clip, at, &mut all)?;
+    sampling::tracks(clip, at, &mut all)?;
     let mut all = &all[..];
     for (index, (free, track)) in job.free_tracks.iter().zip(&job.free_sources).enumerate() {
         let (values, others) = all.split_at(free.width);

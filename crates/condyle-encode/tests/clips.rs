@@ -1,8 +1,8 @@
 //! Compressed clips are played by the runtime as they should be.
 
-use condyle::blend::difference_clip;
+use condyle::blending::difference_clip;
 use condyle::clip::layout::Header;
-use condyle::sample::{self, PoseSource, RawCursor, sample};
+use condyle::sampling::{self, PoseSource, RawCursor, sample};
 use condyle::{Clip, Error, Interpolation, Looping, Pose, RawClip, Skeleton, Target, Track, Transform};
 use condyle_encode::{Effort, EncodeOptions, Shell, encode};
 use condyle_testing::{Random, assert_close, reference, tries};
@@ -15,7 +15,7 @@ fn repair(bytes: &mut [u8]) {
 
 fn sampled(clip: &RawClip, skeleton: &Skeleton, seconds: f64) -> Pose {
     let mut pose = Pose::identity(skeleton.joint_count());
-    sample::raw(clip, skeleton, seconds, &mut RawCursor::default(), &mut pose).expect("sizes agree");
+    sampling::raw(clip, skeleton, seconds, &mut RawCursor::default(), &mut pose).expect("sizes agree");
     pose
 }
 
@@ -39,8 +39,8 @@ fn a_clip_of_another_skeleton_is_refused() {
         assert_eq!(sample(&clip, &skeleton, 0.1, &mut pose), Ok(()));
     }
     let bound = raw.for_skeleton(&skeleton).expect("its own");
-    let mut cursor = sample::RawCursor::default();
-    assert_eq!(sample::raw(&bound, &other, 0.1, &mut cursor, &mut pose), Err(refused.clone()));
+    let mut cursor = sampling::RawCursor::default();
+    assert_eq!(sampling::raw(&bound, &other, 0.1, &mut cursor, &mut pose), Err(refused.clone()));
     assert_eq!(encode(&bound, &other, &options, &mut |_| ()).err(), Some(refused.clone()));
     assert_eq!(bound.clone().for_skeleton(&other), Err(refused.clone()));
     let extracted = condyle::motion::extract(&bound, &other, &condyle::motion::RootMotionOptions::default());
@@ -66,8 +66,8 @@ fn a_clip_of_another_rest_pose_is_refused() {
     assert_eq!(sample(&packed, &other, 0.1, &mut pose), refused);
     assert_eq!(sample(&packed, &skeleton, 0.1, &mut pose), Ok(()));
     // Whole transforms play on any rest pose.
-    let mut cursor = sample::RawCursor::default();
-    assert_eq!(sample::raw(&raw, &other, 0.1, &mut cursor, &mut pose), Ok(()));
+    let mut cursor = sampling::RawCursor::default();
+    assert_eq!(sampling::raw(&raw, &other, 0.1, &mut cursor, &mut pose), Ok(()));
 }
 
 /// Rows without bits take no bytes: 65,535 intervals of each of many tracks would be gigabytes where keys are unpacked.
@@ -137,7 +137,7 @@ fn moments_between_the_frames_of_an_hour_are_exact() {
     for _ in 0..tries(2000) {
         // In the last two seconds, where f32 has the least digits.
         let seconds = 3598.0 + 2.0 * unit();
-        sample::raw(&raw, &skeleton, seconds, &mut cursor, &mut pose).expect("one joint");
+        sampling::raw(&raw, &skeleton, seconds, &mut cursor, &mut pose).expect("one joint");
         assert!(off(&pose, seconds) < 1e-6, "{seconds}: {} m", off(&pose, seconds));
         PoseSource::pose(&raw, &skeleton, seconds, &mut pose).expect("one joint");
         assert!(off(&pose, seconds) < 1e-6, "{seconds}: {} m", off(&pose, seconds));

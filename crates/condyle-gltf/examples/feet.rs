@@ -9,11 +9,11 @@ use std::error::Error;
 
 use condyle::math::Rigid;
 use condyle::motion::{RootMotionOptions, extract};
-use condyle::sample::PoseSource;
+use condyle::sampling::PoseSource;
 use condyle::{Affine, Looping, Pose, RawClip, Skeleton, local_to_model};
 use condyle_bvh::{Bvh, ImportOptions};
 use condyle_gltf::Asset;
-use condyle_solve::feet::{
+use condyle_solve::foot_placement::{
     ContactOptions, Contacts, Feet, FeetFrame, Ground, GroundPoint, Leg, Plane, Step, contacts_raw, feet,
 };
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use condyle::sample::PoseSource;
+use condyle::sampling::PoseSource;
 use condyle::{Affine, Error, Skin};
 use condyle_query::bounds::{self, Aabb, JointBounds, Sphere};
 use condyle_query::hitbox::{self, Fit, Hitboxes};

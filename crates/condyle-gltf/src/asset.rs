@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 
 use condyle::{Affine, Error, Pose, RawClip, Skeleton, Skin};
-use condyle_solve::springs::Springs;
+use condyle_solve::spring_bones::Springs;
 
 use crate::accessor::Accessors;
 use crate::attributes::{self, Faulty};

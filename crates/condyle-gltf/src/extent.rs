@@ -1,6 +1,6 @@
 //! Size of an asset along the three axes, and which of them is its height.
 
-use condyle::sample::PoseSource;
+use condyle::sampling::PoseSource;
 use condyle::{Affine, Error, NormalRule, Pose, RawClip, local_to_model};
 
 use crate::asset::Asset;

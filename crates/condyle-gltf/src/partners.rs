@@ -259,7 +259,7 @@ mod tests {
 
     /// How each joint turns away from its rest in the space of the model, and where the hip is.
     fn turns(asset: &Asset, clip: &condyle::RawClip) -> ([Quat; 2], [f32; 3]) {
-        use condyle::sample::PoseSource;
+        use condyle::sampling::PoseSource;
         let skeleton = &asset.skeleton;
         let mut pose = condyle::Pose::rest(skeleton);
         clip.pose(skeleton, 0.0, &mut pose).unwrap();

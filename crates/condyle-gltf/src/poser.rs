@@ -4,13 +4,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use condyle::mesh::{VertexSlices, VertexSlicesMut};
-use condyle::sample::PoseSource;
-use condyle::skin::palette_dual;
+use condyle::sampling::PoseSource;
+use condyle::skinning::palette_dual;
 use condyle::{
     Affine, Error, NormalRule, Palette, Pose, RawClip, Skin, SkinnedMesh, Vertices, local_to_model, morph,
     palette, skin,
 };
-use condyle_solve::springs::{SpringState, Tick, springs};
+use condyle_solve::spring_bones::{SpringState, Tick, springs};
 
 use crate::asset::{Asset, Placement};
 use crate::export::PosedScene;
@@ -139,10 +139,10 @@ impl<'a> Poser<'a> {
     /// goes. Without springs it does what `pose` does. Vertices stay in model space, wherever the character is.
     ///
     /// # Errors
-    /// As [`pose`](Self::pose), and those of [`springs`](condyle_solve::springs::springs()).
+    /// As [`pose`](Self::pose), and those of [`springs`](condyle_solve::spring_bones::springs()).
     ///
     /// ```no_run
-    /// use condyle_solve::springs::Tick;
+    /// use condyle_solve::spring_bones::Tick;
     /// use condyle_gltf::{Asset, Poser, PoserOptions};
     ///
     /// let asset = Asset::open("character.vrm")?;

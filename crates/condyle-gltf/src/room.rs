@@ -1,6 +1,6 @@
 //! How far the vertices of an asset are from their joints: what the errors of compressed clips are measured against.
 
-use condyle::sample::PoseSource;
+use condyle::sampling::PoseSource;
 use condyle::{Affine, Error, Pose, RawClip, Skin, Target, local_to_model};
 use condyle_encode::{EncodeOptions, Encoded, Measured, Shell};
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use condyle::{Affine, local_to_model};
 use condyle_gltf::{Asset, Document, Severity};
-use condyle_solve::springs::{SpringState, Tick, springs};
+use condyle_solve::spring_bones::{SpringState, Tick, springs};
 use serde_json::Value;
 
 /// Radians. What three-vrm works out is rounded to f32 as it is stored, matrices are here, before a step.

@@ -145,7 +145,7 @@ impl Examples {
 
 /// Finds the weights of example poses whose blend brings joints to their goals.
 ///
-/// None is negative, and their sum is 1: what comes out is between the examples, as they are mixed by [`blend`](condyle::blend()) about the rest pose ([`Mean::Linear`](condyle::blend::Mean)), and has
+/// None is negative, and their sum is 1: what comes out is between the examples, as they are mixed by [`blend`](condyle::blend()) about the rest pose ([`Mean::Linear`](condyle::blending::Mean)), and has
 /// their style. Goals that no blend reaches are approached as near as the search sees, by the sum of their squared distances, times the squares of their weights. Of many blends that
 /// reach them it takes one near to where it starts: the examples that have the joints nearest to their goals.
 ///
@@ -161,7 +161,7 @@ impl Examples {
 /// made for, of a negative weight, or 1e38 away or more; [`Error::NotFinite`] if a number of a goal is NaN or an infinity, or the blend is. `weights` are then unchanged.
 ///
 /// ```
-/// use condyle::blend::Mean;
+/// use condyle::blending::Mean;
 /// use condyle_solve::{ExampleGoal, Examples, example};
 /// use condyle::{Affine, Joint, Layer, Pose, Skeleton, Transform, blend, local_to_model};
 ///

@@ -8,8 +8,8 @@
 //! | [`chain`](chain()) | any number of joints in a row, by one of three [methods](ChainMethod) | its tip is at a goal, and turned as asked |
 //! | [`spline`](spline()) | a spine or a tail | its bones lie along a curve |
 //! | [`example`](example()) | nothing: it weighs poses | their blend has joints at goals |
-//! | [`body`](body()) | all joints above its goals | many goals are reached at once |
-//! | [`feet`](feet::feet()) | the pelvis and its legs, frame by frame | feet stand where they came down, on stairs and slopes |
+//! | [`body`] | all joints above its goals | many goals are reached at once |
+//! | [`feet`](foot_placement::feet()) | the pelvis and its legs, frame by frame | feet stand where they came down, on stairs and slopes |
 //!
 //! | [`springs()`] | the joints of hair, coats and tails | they have swung for one frame |
 //!
@@ -38,27 +38,27 @@ extern crate alloc;
 extern crate std;
 
 mod aim;
-pub mod body;
 mod chain;
 mod direct;
 mod example;
-pub mod feet;
+pub mod foot_placement;
+pub mod full_body;
 mod limits;
 mod maps;
 mod sphere;
 mod spline;
-pub mod springs;
+pub mod spring_bones;
 #[cfg(test)]
 mod testing;
 mod two_bone;
 
 pub use self::aim::{Aim, AimChain, Share, Up, aim, aim_chain};
-pub use self::body::body;
 pub use self::chain::{Chain, ChainMethod, Orientation, chain};
 pub use self::example::{ExampleGoal, Examples, example};
+pub use self::full_body::body;
 pub use self::limits::{FitOptions, JointLimit, Limits, Swing, clamp, fit_limits};
 pub use self::spline::{Spline, SplineUp, spline};
-pub use self::springs::springs;
+pub use self::spring_bones::springs;
 pub use self::two_bone::{TwoBone, two_bone};
 
 /// How far a solver came.

@@ -155,7 +155,7 @@ impl Limits {
     }
 
     /// As [`clamp`](Self::clamp), as if no border were soft: what is allowed stays, however often it is asked for. For what goes on from its own answer, such as
-    /// [`BodyOptions::limit`](super::body::BodyOptions::limit).
+    /// [`BodyOptions::limit`](super::full_body::BodyOptions::limit).
     #[must_use]
     pub fn hold(&self, joint: u16, rotation: Quat) -> Quat {
         narrowed(rotation, self.limit(joint).and_then(|limit| limit.hold(wide(rotation))))

@@ -1,6 +1,6 @@
 //! What all solvers have in common.
 
-use super::body::{BodyBuffer, BodyOptions, Goal, body};
+use super::full_body::{BodyBuffer, BodyOptions, Goal, body};
 use super::testing::{Case, Scales};
 use super::*;
 use condyle::Pose;

@@ -1,7 +1,7 @@
 //! A body solved again takes no memory that it has not taken before.
 
 use condyle::{Joint, Pose, Skeleton, Transform};
-use condyle_solve::body::{BodyBuffer, BodyOptions, Goal, body};
+use condyle_solve::full_body::{BodyBuffer, BodyOptions, Goal, body};
 
 #[test]
 fn nothing_is_allocated_after_the_first_call() {

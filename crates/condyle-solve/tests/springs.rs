@@ -1,7 +1,7 @@
 //! Springs of many characters: what each has alone, without allocating, and none of them if one is refused.
 
 use condyle::{Affine, Error, Joint, Pose, Skeleton, Transform, local_to_model};
-use condyle_solve::springs::{self, CrowdBuffer, Spring, SpringJoint, SpringState, Springs, Tick};
+use condyle_solve::spring_bones::{self, CrowdBuffer, Spring, SpringJoint, SpringState, Springs, Tick};
 
 /// A head with two braids.
 struct Character {
@@ -56,13 +56,14 @@ impl<'a> Crowd<'a> {
 
     fn swing(&mut self, ticks: impl Fn(usize) -> Tick) -> Result<(), Error> {
         let Self { character: Character { skeleton, springs, .. }, models, states, poses, buffer } = self;
-        springs::crowd(skeleton, models, springs, ticks, buffer, states, poses)
+        spring_bones::crowd(skeleton, models, springs, ticks, buffer, states, poses)
     }
 
     fn swing_one_by_one(&mut self, frame: usize) {
         let Character { skeleton, springs, model } = self.character;
         for (at, (state, pose)) in self.states.iter_mut().zip(&mut self.poses).enumerate() {
-            springs::springs(skeleton, model, springs, &tick(at, frame), state, pose).expect("sizes agree");
+            spring_bones::springs(skeleton, model, springs, &tick(at, frame), state, pose)
+                .expect("sizes agree");
         }
     }
 }

@@ -8,10 +8,10 @@
 use std::f32::consts::TAU;
 use std::thread;
 
-use condyle::blend::{self, Additive, Mean};
+use condyle::blending::{self, Additive, Mean};
 use condyle::{
     Affine, Clip, Error, Interpolation, Joint, Layer, Pose, RawClip, Skeleton, Skin, Target, Track,
-    Transform, local_to_model, sample, skin,
+    Transform, local_to_model, sample, sampling, skinning,
 };
 use condyle_encode::{EncodeOptions, Shell};
 
@@ -116,7 +116,7 @@ impl Room {
             let seconds = (clock + spectator.delay).fract();
             for (clip, pose) in [(&cast.sit, &mut *sitting), (&cast.cheer, &mut *cheering)] {
                 if spectator.distance > FAR {
-                    sample::partial(clip, skeleton, seconds, &cast.far, pose)?;
+                    sampling::partial(clip, skeleton, seconds, &cast.far, pose)?;
                 } else {
                     sample(clip, skeleton, seconds, pose)?;
                 }
@@ -125,9 +125,9 @@ impl Room {
             let layers = [Layer::new(sitting, 1.0 - weight), Layer::new(cheering, weight)];
             condyle::blend(skeleton, &layers, Mean::Linear, pose)?;
             let breath = ((clock + spectator.delay) as f32 * TAU).sin();
-            blend::add(None, &[Additive::new(&cast.breath, breath)], pose)?;
+            blending::add(None, &[Additive::new(&cast.breath, breath)], pose)?;
             local_to_model(skeleton, pose, model)?;
-            skin::palette_rows(&cast.skin, model, upload)?;
+            skinning::palette_rows(&cast.skin, model, upload)?;
         }
         Ok(())
     }
@@ -165,7 +165,7 @@ fn breath(skeleton: &Skeleton) -> Result<Pose, Error> {
     chest.translation[1] += 0.02;
     deep.set(1, &chest);
     let mut breath = Pose::rest(skeleton);
-    blend::difference(&deep, skeleton.rest(), &mut breath)?;
+    blending::difference(&deep, skeleton.rest(), &mut breath)?;
     Ok(breath)
 }
 

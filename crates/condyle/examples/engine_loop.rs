@@ -6,7 +6,7 @@
 
 use std::f32::consts::TAU;
 
-use condyle::blend::{self, Additive, Mean};
+use condyle::blending::{self, Additive, Mean};
 use condyle::math::Rigid;
 use condyle::motion::{self, RootMotionOptions};
 use condyle::play::Event;
@@ -41,13 +41,13 @@ fn main() -> Result<(), Error> {
     let wave = condyle_encode::encode(&wave, &skeleton, &options, &mut |_| ())?.into_clip();
     // An additive clip holds what differs from a reference pose, and is encoded and sampled on a skeleton of its own.
     let breath =
-        blend::difference_clip(&swing("breath", CHEST, 3.0, [0.0, 0.05])?, &skeleton, skeleton.rest())?;
+        blending::difference_clip(&swing("breath", CHEST, 3.0, [0.0, 0.05])?, &skeleton, skeleton.rest())?;
     let additive = skeleton.additive();
     // All its joints are in one place: the error is measured as far out as what hangs on them.
     let options = EncodeOptions::new(5e-4, Shell::Balls(0.5));
     let breath = condyle_encode::encode(&breath, &additive, &options, &mut |_| ())?.into_clip();
     // The wave takes the arm alone.
-    let arm = blend::joint_mask(&skeleton, &[(ARM, 1.0)], 0)?;
+    let arm = blending::joint_mask(&skeleton, &[(ARM, 1.0)], 0)?;
 
     // Characters. Each has a clock per clip, a place in the world, and its own speed, from a walk to a run.
     let mut characters: Vec<Character> = (0..CHARACTERS).map(Character::new).collect();
@@ -92,9 +92,9 @@ fn main() -> Result<(), Error> {
             let layers = [Layer::new(&walking, 1.0 - part), Layer::new(&running, part)];
             condyle::blend(&skeleton, &layers, Mean::Linear, &mut moving)?;
             character.wave.sample(&wave, &skeleton, &mut waving)?;
-            blend::overlay(&moving, &waving, character.wave_amount, Some(&arm), &mut layered)?;
+            blending::overlay(&moving, &waving, character.wave_amount, Some(&arm), &mut layered)?;
             character.breath.sample(&breath, &additive, &mut breathing)?;
-            blend::add(&layered, &[Additive::new(&breathing, 1.0)], pose)?;
+            blending::add(&layered, &[Additive::new(&breathing, 1.0)], pose)?;
         }
 
         // 5. Model space. The matrices are kept, as solvers, bounds and rays ask for them too.

@@ -19,7 +19,7 @@ use condyle_base::error::Error;
 /// rest pose, or has bones of other lengths, needs retargeting, which this is not.
 ///
 /// ```
-/// use condyle::sample::{self, RawCursor};
+/// use condyle::sampling::{self, RawCursor};
 /// use condyle::{Interpolation, Joint, JointMap, Pose, RawClip, Skeleton, Target, Track, Transform};
 ///
 /// let joint = |name, parent| Joint::new(name, parent, Transform::IDENTITY);
@@ -39,7 +39,7 @@ use condyle_base::error::Error;
 /// assert_eq!((map.joint(1), map.unmatched().count()), (Some(3), 0));
 /// let clip = map.clip(&clip)?;
 /// let (mut cursor, mut pose) = (RawCursor::default(), Pose::rest(&character));
-/// sample::raw(&clip, &character, 0.0, &mut cursor, &mut pose)?;
+/// sampling::raw(&clip, &character, 0.0, &mut cursor, &mut pose)?;
 /// assert_eq!(pose.get(3).rotation, [0.0, 0.6, 0.0, 0.8]);
 /// # Ok::<(), condyle::Error>(())
 /// ```
@@ -349,9 +349,9 @@ mod tests {
         let kept = clip.tracks().iter().filter(|track| track.target.joint().is_none_or(|joint| joint < 15));
         assert_eq!(there.tracks().len(), kept.count());
         let (mut pose, mut other) = (Pose::rest(&from), Pose::rest(&to));
-        let mut cursor = crate::sample::RawCursor::default();
-        crate::sample::raw(&clip, &from, 0.3, &mut cursor, &mut pose).expect("its own");
-        crate::sample::raw(&there, &to, 0.3, &mut crate::sample::RawCursor::default(), &mut other)
+        let mut cursor = crate::sampling::RawCursor::default();
+        crate::sampling::raw(&clip, &from, 0.3, &mut cursor, &mut pose).expect("its own");
+        crate::sampling::raw(&there, &to, 0.3, &mut crate::sampling::RawCursor::default(), &mut other)
             .expect("its own");
         let mut taken = Pose::rest(&to);
         map.pose(&pose, &mut taken).expect("both fit");

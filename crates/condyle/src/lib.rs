@@ -4,7 +4,7 @@
 //! ```text
 //!   keyframes             RawClip ─── condyle-encode ──> Clip
 //!                            │                            │
-//!   at a moment         sample::raw                    sample
+//!   at a moment         sampling::raw                    sample
 //!                            └─────────────┬──────────────┘
 //!   local transforms                     Pose <─── blend, mirror, interpolate; condyle-solve
 //!                                          │
@@ -22,7 +22,7 @@
 //!
 //! Data flows one way. Each arrow is one free function over plain data: inputs first, output last and `&mut`.
 //! Nothing is allocated that the caller does not own, and nothing is remembered but in values that the caller
-//! keeps, such as a [`Player`] or a [`sample::RawCursor`]. This crate knows no file format but its own
+//! keeps, such as a [`Player`] or a [`sampling::RawCursor`]. This crate knows no file format but its own
 //! ([`container`]), starts no thread of its own and does no input or output.
 //!
 //! # The crates
@@ -45,14 +45,14 @@
 //! | [`skeleton`], [`mesh`], [`clip`] | what an importer has read | plain data, checked once: [`Skeleton`], [`Skin`], [`SkinnedMesh`], [`RawClip`] |
 //! | [`container`] | skeletons, meshes, clips | one file `.condyle`, read where it lies |
 //! | [`play`] | a clock that never ends, and a duration | a moment of the clip, and the events passed on the way |
-//! | [`sample`](mod@sample) | a clip and a moment in seconds | a [`Pose`]: one local transform per joint |
+//! | [`sampling`] | a clip and a moment in seconds | a [`Pose`]: one local transform per joint |
 //! | [`motion`] | a clip, from when and until when | how far the character has gone and turned |
-//! | [`blend`](mod@blend) | poses, weights, masks | one pose: mixed, with additive layers, in transition |
+//! | [`blending`] | poses, weights, masks | one pose: mixed, with additive layers, in transition |
 //! | [`player`] | a clip, how it loops, and seconds that passed | its pose, events and motion: for those who need no more |
-//! | [`mirror`](mod@mirror) | a pose or a clip | the same with left and right exchanged |
-//! | [`interpolate`](mod@interpolate) | two rotations or poses, and a factor | what lies between them |
+//! | [`mirroring`] | a pose or a clip | the same with left and right exchanged |
+//! | [`interpolation`] | two rotations or poses, and a factor | what lies between them |
 //! | [`model`] | a pose | one matrix per joint, in model space |
-//! | [`skin`](mod@skin) | these matrices, a [`Skin`], a [`SkinnedMesh`], morph weights | a [`Palette`] for the GPU, or posed [`Vertices`] |
+//! | [`skinning`] | these matrices, a [`Skin`], a [`SkinnedMesh`], morph weights | a [`Palette`] for the GPU, or posed [`Vertices`] |
 //!
 //! Beside them stand [`pose`], the layout of local transforms; [`math`], what everything is made of;
 //! [`convert`], to matrices and back; and [`simd`], which instruction set runs.
@@ -60,14 +60,14 @@
 //! # I want to …
 //!
 //! - **play a clip in a loop**: [`Player`] keeps the time; by hand, [`Clip::moment`] with [`Looping::Wrap`]
-//!   gives the seconds for [`sample`](sample()).
+//!   gives the seconds for [`sample`].
 //! - **blend two clips with a mask**: sample each into a pose of its own, make the mask with
-//!   [`blend::joint_mask`] and lay one over the other with [`blend::overlay`]. In a [`blend`](blend()) a
+//!   [`blending::joint_mask`] and lay one over the other with [`blending::overlay`]. In a [`blend`] a
 //!   [`Layer::mask`] scales a weight that is then divided by the sum of all: two layers of weight 1 meet
 //!   halfway.
-//! - **add a breath or a recoil**: [`blend::difference_clip`] makes an additive clip, which is encoded and
-//!   sampled on [`Skeleton::additive`]; [`blend::add`] puts it on a pose.
-//! - **go over from one clip to another**: [`blend::Inertialization`], or a [`blend::Fade`] for the weights
+//! - **add a breath or a recoil**: [`blending::difference_clip`] makes an additive clip, which is encoded and
+//!   sampled on [`Skeleton::additive`]; [`blending::add`] puts it on a pose.
+//! - **go over from one clip to another**: [`blending::Inertialization`], or a [`blending::Fade`] for the weights
 //!   of a blend.
 //! - **compress with a budget**: for a model that `condyle-gltf` has read, `asset.encode(&clip, 0.001)` keeps
 //!   every vertex within a millimetre where lengths are metres. With meshes of your own, or none, call
@@ -83,13 +83,13 @@
 //!   `condyle-query`.
 //! - **hear the events of a clip**: put them in `EncodeOptions::events`, and
 //!   after [`Player::advance`] ask [`Player::clip_events`].
-//! - **morph**: [`sample::track`] with [`Target::Weights`] gives the weights at a moment, [`morph`] the
-//!   vertices, which go where [`skin`](skin()) takes `bind`.
-//! - **skin on the GPU**: upload [`Palette::matrices`], or have [`skin::palette_rows`] write to the upload, and once the
-//!   influences by [`Influences::pack`]; leave out [`skin`](skin()).
-//! - **keep the volume of what twists**: have [`skin::palette_dual`] make the palette, and say by
-//!   [`Influences::with_dual_shares`] where, as [`skin::SwingTwist`] finds it in clips.
-//! - **skin into a vertex buffer**: give [`skin`](skin()) its bytes as [`skin::InterleavedMut`].
+//! - **morph**: [`sampling::track`] with [`Target::Weights`] gives the weights at a moment, [`morph`] the
+//!   vertices, which go where [`skin`] takes `bind`.
+//! - **skin on the GPU**: upload [`Palette::matrices`], or have [`skinning::palette_rows`] write to the upload, and once the
+//!   influences by [`Influences::pack`]; leave out [`skin`].
+//! - **keep the volume of what twists**: have [`skinning::palette_dual`] make the palette, and say by
+//!   [`Influences::with_dual_shares`] where, as [`skinning::SwingTwist`] finds it in clips.
+//! - **skin into a vertex buffer**: give [`skin`] its bytes as [`skinning::InterleavedMut`].
 //! - **force an instruction set**: `CONDYLE_ISA=sse42` in the environment; in code
 //!   [`Dispatch::new`]`(Isa::Sse42, Numeric::Fast)`, which is `None` if the machine lacks it, then
 //!   [`Dispatch::set_default`] for the process or [`Dispatch::scope`] for what a closure calls.
@@ -97,8 +97,8 @@
 //!   `CONDYLE_NUMERIC=portable`.
 //! - **pose a crowd**: the calls for one character in a loop, some tens of characters through all stages at a
 //!   time, on each thread, so that what one call wrote is still in the cache for the next. Those far away have
-//!   fewer joints ([`sample::partial`]), and their vertices fewer influences ([`Influences::at_most`]).
-//! - **put several layers on one pose** without another one: [`blend::add`] and [`blend::overlay`] with `None`
+//!   fewer joints ([`sampling::partial`]), and their vertices fewer influences ([`Influences::at_most`]).
+//! - **put several layers on one pose** without another one: [`blending::add`] and [`blending::overlay`] with `None`
 //!   for the base.
 //! - **pose a whole glTF file**: `Asset` and `Poser` of the crate `condyle-gltf`.
 //! - **read and write motion capture**: `Bvh` and `write` of the crate `condyle-bvh`.
@@ -106,7 +106,7 @@
 //! # Example
 //!
 //! ```
-//! use condyle::sample::{self, RawCursor};
+//! use condyle::sampling::{self, RawCursor};
 //! use condyle::{
 //!     Affine, Influences, Interpolation, Joint, NormalRule, Palette, Pose, RawClip, Skeleton, Skin,
 //!     SkinnedMesh, Target, Track, Transform, Vertices, local_to_model, palette, skin,
@@ -136,7 +136,7 @@
 //! let mut matrices = Palette::default();
 //! let mut posed = Vertices::zeroed_like(mesh.vertices());
 //! for frame in 0..=60 {
-//!     sample::raw(&clip, &skeleton, f64::from(frame) / 60.0, &mut cursor, &mut pose)?;
+//!     sampling::raw(&clip, &skeleton, f64::from(frame) / 60.0, &mut cursor, &mut pose)?;
 //!     local_to_model(&skeleton, &pose, &mut model)?;
 //!     palette(&bound, &model, NormalRule::default(), &mut matrices)?;
 //!     skin(mesh.influences(), &matrices, mesh.vertices().as_slices(), posed.as_slices_mut())?;
@@ -184,14 +184,14 @@ extern crate self as condyle;
 #[cfg(test)]
 extern crate std;
 
-pub mod blend;
+pub mod blending;
 pub mod clip;
 pub mod container;
 pub mod convert;
-pub mod interpolate;
+pub mod interpolation;
 pub mod joint_map;
 pub mod mesh;
-pub mod mirror;
+pub mod mirroring;
 pub mod model;
 pub mod motion;
 pub mod play;
@@ -199,9 +199,9 @@ pub mod player;
 #[cfg(test)]
 mod portable_bits;
 pub mod pose;
-pub mod sample;
+pub mod sampling;
 pub mod skeleton;
-pub mod skin;
+pub mod skinning;
 #[cfg(test)]
 #[allow(dead_code, unused_imports, unreachable_pub, reason = "tests of this crate use a part of it")]
 #[path = "../../condyle-testing/src/lib.rs"]
@@ -235,20 +235,20 @@ pub mod simd {
     pub use condyle_base::simd::{Dispatch, Isa, Lanes, Numeric};
 }
 
-pub use blend::{Layer, blend};
+pub use blending::{Layer, blend};
 pub use clip::{Clip, Interpolation, RawClip, Target, Track};
 #[doc(inline)]
 pub use condyle_base::Error;
-pub use interpolate::interpolate;
+pub use interpolation::interpolate;
 pub use joint_map::JointMap;
 pub use math::{Affine, Quat, Transform};
 pub use mesh::{Influences, MorphTarget, Skin, SkinnedMesh, Vertices};
-pub use mirror::mirror;
+pub use mirroring::mirror;
 pub use model::local_to_model;
 pub use play::Looping;
 pub use player::Player;
 pub use pose::Pose;
-pub use sample::sample;
+pub use sampling::sample;
 pub use simd::{Dispatch, Isa, Numeric};
 pub use skeleton::{Joint, Skeleton};
-pub use skin::{NormalRule, Palette, morph, palette, skin};
+pub use skinning::{NormalRule, Palette, morph, palette, skin};

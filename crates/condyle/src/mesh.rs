@@ -1,5 +1,5 @@
 //! What is deformed. In go arrays of vertices, influences, morph targets and inverse bind matrices, as an
-//! importer has them; out come a [`SkinnedMesh`] and a [`Skin`], checked once, for [`skin`](mod@crate::skin).
+//! importer has them; out come a [`SkinnedMesh`] and a [`Skin`], checked once, for [`skinning`](crate::skinning).
 
 mod influences;
 mod morph_target;

@@ -5,8 +5,8 @@ use condyle_base::math::Affine;
 use crate::mesh::Vertices;
 use crate::model::local_to_model;
 use crate::pose::Pose;
-use crate::sample::{self, RawCursor};
-use crate::skin::{NormalRule, Palette, morph, palette, skin};
+use crate::sampling::{self, RawCursor};
+use crate::skinning::{NormalRule, Palette, morph, palette, skin};
 use crate::testing::{Hash, Random, SIZES, assert_portable, tries};
 
 /// The whole path on seeded characters of every size.
@@ -25,11 +25,11 @@ fn run(hash: &mut Hash) {
         let frames = tries(40);
         for frame in 0..frames {
             let seconds = frame as f32 * 0.11 - 1.0;
-            sample::raw(&clip, &skeleton, seconds.into(), &mut cursor, &mut pose).expect("sizes agree");
+            sampling::raw(&clip, &skeleton, seconds.into(), &mut cursor, &mut pose).expect("sizes agree");
             for t in pose.transforms() {
                 hash.add(t.rotation.iter().chain(&t.translation).chain(&t.scale));
             }
-            sample::raw_track(
+            sampling::raw_track(
                 &clip,
                 crate::clip::Target::Weights(9),
                 seconds.into(),

@@ -1,5 +1,5 @@
 //! Local transforms of all joints, in the layout that the kernels want. In go transforms, one per joint; out
-//! comes a [`Pose`], which [`sample`](mod@crate::sample) fills, [`blend`](mod@crate::blend) mixes and
+//! comes a [`Pose`], which [`sampling`](crate::sampling) fills, [`blending`](crate::blending) mixes and
 //! [`model`](crate::model) turns into matrices.
 
 use alloc::vec;

@@ -179,7 +179,7 @@ impl Skeleton {
     }
 
     /// The same joints, all at [`Transform::IDENTITY`] when at rest: what an additive clip
-    /// ([`difference_clip`](crate::blend::difference_clip)) is sampled and encoded on, since a joint that it
+    /// ([`difference_clip`](crate::blending::difference_clip)) is sampled and encoded on, since a joint that it
     /// does not drive differs by nothing.
     #[must_use]
     pub fn additive(&self) -> Self {

@@ -3,14 +3,14 @@
 
 use std::f32::consts::FRAC_1_SQRT_2 as HALF;
 
-use condyle::blend::{self, Additive};
-use condyle::interpolate::{Arc, InterpolateOptions, Method};
+use condyle::blending::{self, Additive};
+use condyle::interpolation::{Arc, InterpolateOptions, Method};
 use condyle::math::Rigid;
-use condyle::mirror::Mirror;
+use condyle::mirroring::Mirror;
 use condyle::motion::{self, RootMotion, RootMotionOptions};
 use condyle::play::{Event, Events, Head, Moment};
-use condyle::sample::{self, RawCursor};
-use condyle::skin::PaletteMatrix;
+use condyle::sampling::{self, RawCursor};
+use condyle::skinning::PaletteMatrix;
 use condyle::{
     Affine, Influences, Interpolation, Joint, Looping, NormalRule, Palette, Pose, RawClip, Skeleton, Skin,
     Target, Track, Transform, Vertices, interpolate, local_to_model, mirror, palette, skin,
@@ -158,7 +158,7 @@ fn the_first_and_the_last_key_hold() {
     let clip = RawClip::new("go".into(), vec![vec![2.0, 3.0]], vec![go]).expect("a clip");
     let mut pose = Pose::rest(&skeleton);
     for (seconds, x) in [(-9.0, 1.0), (2.0, 1.0), (2.5, 2.5), (3.0, 4.0), (3.5, 4.0), (1e30, 4.0)] {
-        sample::raw(&clip, &skeleton, seconds, &mut RawCursor::default(), &mut pose).expect("a moment");
+        sampling::raw(&clip, &skeleton, seconds, &mut RawCursor::default(), &mut pose).expect("a moment");
         assert_eq!(pose.get(0).translation[0], x, "at {seconds}");
     }
 }
@@ -169,14 +169,14 @@ fn differences_are_about_the_joints_own_axes_and_of_equal_poses_the_identity() {
     let both = (Affine::from(turn(X)) * Affine::from(turn(Y))).to_transform().0.rotation;
     let pose = Pose::from_transforms(&[Transform { rotation: both, translation: [4.0; 3], scale: [6.0; 3] }]);
     let mut difference = Pose::identity(1);
-    blend::difference(&pose, &reference, &mut difference).expect("sizes agree");
+    blending::difference(&pose, &reference, &mut difference).expect("sizes agree");
     let found = difference.get(0);
     assert_near(&found.rotation, &Y);
     assert_near(&[found.translation[0], found.scale[0]], &[3.0, 3.0]);
     let mut back = Pose::identity(1);
-    blend::add(&reference, &[Additive::new(&difference, 1.0)], &mut back).expect("sizes agree");
+    blending::add(&reference, &[Additive::new(&difference, 1.0)], &mut back).expect("sizes agree");
     assert_near(&back.get(0).rotation, &pose.get(0).rotation);
-    blend::difference(&pose, &pose, &mut difference).expect("sizes agree");
+    blending::difference(&pose, &pose, &mut difference).expect("sizes agree");
     assert_near(&difference.get(0).rotation, &Transform::IDENTITY.rotation);
     assert_eq!((difference.get(0).translation, difference.get(0).scale), ([0.0; 3], [1.0; 3]));
 }
@@ -284,7 +284,7 @@ fn walk() -> (Skeleton, RawClip) {
 
 fn placed(skeleton: &Skeleton, clip: &RawClip, seconds: f32) -> Vec<Affine> {
     let mut pose = Pose::rest(skeleton);
-    sample::raw(clip, skeleton, seconds.into(), &mut RawCursor::default(), &mut pose).expect("a moment");
+    sampling::raw(clip, skeleton, seconds.into(), &mut RawCursor::default(), &mut pose).expect("a moment");
     let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
     local_to_model(skeleton, &pose, &mut model).expect("sizes agree");
     model

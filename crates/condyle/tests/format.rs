@@ -10,6 +10,7 @@ use condyle::motion::RootMotionOptions;
 use condyle::play::Event;
 use condyle::{
     Clip, Dispatch, Interpolation, Joint, Numeric, Pose, RawClip, Skeleton, Target, Track, Transform, sample,
+    sampling,
 };
 use condyle_encode::{Effort, EncodeOptions, Shell, encode};
 
@@ -293,7 +294,7 @@ fn answers(clip: &Clip<'_>) -> String {
             .collect();
         let free = clip.free_tracks().map(|(target, width)| {
             let mut values = vec![0.0; width];
-            sample::track(clip, target, seconds, &mut values).expect("its width");
+            sampling::track(clip, target, seconds, &mut values).expect("its width");
             json(&values)
         });
         let free: Vec<String> = free.collect();

@@ -1,9 +1,9 @@
 //! A frame of a character allocates nothing, `clone_from` keeps memory, and parts of other models are refused.
 
-use condyle::blend::{self, Additive, Mean};
+use condyle::blending::{self, Additive, Mean};
 use condyle::{
     Affine, Clip, Error, Influences, Interpolation, Joint, Layer, NormalRule, Palette, Pose, RawClip,
-    Skeleton, Skin, Target, Track, Transform, Vertices, local_to_model, sample, skin,
+    Skeleton, Skin, Target, Track, Transform, Vertices, local_to_model, sample, sampling, skin, skinning,
 };
 use condyle_encode::encode;
 use condyle_encode::{EncodeOptions, Shell};
@@ -100,18 +100,18 @@ impl Frame {
         let Self { poses: [a, b, pose], model, rows, columns } = self;
         let (skeleton, seconds) = (&cast.skeleton, f64::from(1.0 + number(at)));
         sample(&cast.clips[at % 4], skeleton, seconds, a)?;
-        sample::partial(&cast.clips[(at + 1) % 4], skeleton, seconds, &cast.wanted, b)?;
+        sampling::partial(&cast.clips[(at + 1) % 4], skeleton, seconds, &cast.wanted, b)?;
         let layers = [Layer::new(a, 0.3), Layer::new(b, 0.7)];
         condyle::blend(skeleton, &layers, Mean::Linear, pose)?;
         let breath = [Additive { mask: Some(&cast.mask), ..Additive::new(&cast.breath, number(at)) }];
-        blend::add(None, &breath, pose)?;
-        blend::overlay(None, a, 0.5, Some(&cast.mask), pose)?;
+        blending::add(None, &breath, pose)?;
+        blending::overlay(None, a, 0.5, Some(&cast.mask), pose)?;
         local_to_model(skeleton, pose, model)?;
         let reach = TwoBone { pole: Some([0.0, 0.3, 1.0]), ..TwoBone::new([1, 3, 7], [0.3, 0.2, 0.1]) };
         condyle_solve::two_bone(skeleton, model, &reach, pose)?;
         condyle_solve::aim(skeleton, model, &Aim::new(2, [0.0, 0.0, 1.0], [number(at), 3.0, 0.5]), pose)?;
-        skin::palette_rows(&cast.skin, model, rows)?;
-        skin::palette_columns(&cast.skin, model, columns)
+        skinning::palette_rows(&cast.skin, model, rows)?;
+        skinning::palette_columns(&cast.skin, model, columns)
     }
 }
 
@@ -144,7 +144,7 @@ fn dual_quaternions_allocate_once_too() {
     let mut frame = |scale: f32| {
         // One joint that scales alone: stretches and their inverse transposes are there too.
         model[JOINTS / 2].rows[0][0] *= scale;
-        skin::palette_dual(&cast.skin, &model, NormalRule::default(), &mut matrices)?;
+        skinning::palette_dual(&cast.skin, &model, NormalRule::default(), &mut matrices)?;
         skin(&influences, &matrices, bind.as_slices(), posed.as_slices_mut())
     };
     let first = allocation_counter::measure(|| frame(1.5).expect("sizes agree"));
@@ -162,7 +162,7 @@ fn clone_from_keeps_the_memory() {
     model[JOINTS / 2].rows[0][0] *= 1.5;
     let palettes = [&cast.skin, &Skin::new(vec![2], vec![Affine::IDENTITY]).expect("a joint")].map(|bound| {
         let mut matrices = Palette::default();
-        skin::palette_dual(bound, &model, NormalRule::default(), &mut matrices).expect("sizes agree");
+        skinning::palette_dual(bound, &model, NormalRule::default(), &mut matrices).expect("sizes agree");
         matrices
     });
     let poses = [JOINTS, 1, 2 * JOINTS].map(Pose::identity);
@@ -198,8 +198,8 @@ fn parts_of_other_models_are_refused() {
         let bound = cast.skin.clone().for_skeleton(&cast.skeleton).expect("its own");
         let refused = [
             condyle::palette(&bound, &model, NormalRule::default(), &mut matrices),
-            skin::palette_dual(&bound, &model, NormalRule::default(), &mut matrices),
-            skin::palette_rows(&bound, &model, &mut rows),
+            skinning::palette_dual(&bound, &model, NormalRule::default(), &mut matrices),
+            skinning::palette_rows(&bound, &model, &mut rows),
         ];
         for found in refused {
             assert!(

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use condyle::math::Rigid;
 use condyle::motion::{RootMotion, RootMotionOptions, extract};
 use condyle::play::{Event, Head};
-use condyle::sample::PoseSource;
+use condyle::sampling::PoseSource;
 use condyle::{
     Clip, Error, Interpolation, Joint, Looping, Player, Pose, RawClip, Skeleton, Target, Track, Transform,
     sample,

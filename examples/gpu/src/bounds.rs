@@ -9,7 +9,7 @@
 //! influences does follows from their sum. Of normals both hold before they are made of unit length: directions of `a` and `b` are
 //! no more than `2 |a - b| / (|a| + |b|)` apart.
 
-use condyle::skin::PaletteMatrix;
+use condyle::skinning::PaletteMatrix;
 
 use crate::character::Vertex;
 

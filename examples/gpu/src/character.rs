@@ -4,7 +4,7 @@ use std::f32::consts::TAU;
 use std::mem::offset_of;
 
 use bytemuck::{Pod, Zeroable};
-use condyle::skin::{Interleaved, VertexLayout};
+use condyle::skinning::{Interleaved, VertexLayout};
 use condyle::{
     Affine, Clip, Error, Influences, Interpolation, Joint, RawClip, Skeleton, Skin, Target, Track, Transform,
     local_to_model,

@@ -1,7 +1,7 @@
 //! What was drawn beside what `skin` makes of the same model matrices.
 
 use condyle::mesh::AtMost;
-use condyle::skin::InterleavedMut;
+use condyle::skinning::InterleavedMut;
 use condyle::{Affine, Error, Influences, NormalRule, Palette, Skin, palette, skin};
 
 use crate::bounds::{Allowed, Bounds, With};

@@ -1,7 +1,7 @@
 //! The palettes of all instances of all objects, side by side in the memory that is uploaded.
 
 use clap::ValueEnum;
-use condyle::skin::{palette_columns, palette_rows};
+use condyle::skinning::{palette_columns, palette_rows};
 use condyle::{Affine, Error, Skeleton, Skin};
 
 /// How a matrix of the palette lies in memory.

@@ -1,7 +1,7 @@
 //! Objects, who skins each of them, and what happens in a frame.
 
 use clap::ValueEnum;
-use condyle::skin::InterleavedMut;
+use condyle::skinning::InterleavedMut;
 use condyle::{
     Affine, Error, Influences, Looping, NormalRule, Palette, Pose, local_to_model, palette, sample, skin,
 };

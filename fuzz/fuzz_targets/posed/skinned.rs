@@ -2,7 +2,7 @@
 
 use arbitrary::{Result, Unstructured};
 use condyle::mesh::VertexSlicesMut;
-use condyle::skin::palette_dual;
+use condyle::skinning::palette_dual;
 use condyle::{NormalRule, Palette, Vertices, morph, palette, skin};
 use condyle_fuzz::any::{bits, is_finite, is_moderate, number};
 use condyle_testing::reference;

@@ -51,7 +51,7 @@ pub enum Isa {
 /// How results are rounded.
 ///
 /// ```
-/// use condyle::interpolate::{self, Method, Selection};
+/// use condyle::interpolation::{self, Method, Selection};
 /// use condyle::{Dispatch, Numeric, Pose, Transform};
 ///
 /// let from = Pose::identity(1);
@@ -60,7 +60,7 @@ pub enum Isa {
 /// for dispatch in Dispatch::all().filter(|it| it.numeric() == Numeric::Portable) {
 ///     let mut pose = Pose::identity(1);
 ///     let method = Method::default();
-///     dispatch.scope(|| interpolate::poses(&from, &to, 0.3, Selection::All, method, &mut pose))?;
+///     dispatch.scope(|| interpolation::poses(&from, &to, 0.3, Selection::All, method, &mut pose))?;
 ///     results.push(pose);
 /// }
 /// // What a lockstep game needs: one answer, whichever instruction set gave it.

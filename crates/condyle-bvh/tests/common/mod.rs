@@ -7,7 +7,7 @@ pub(crate) mod exercise;
 use std::fmt::Write;
 
 use condyle::math::sin_cos_f64;
-use condyle::sample::{self, RawCursor};
+use condyle::sampling::{self, RawCursor};
 use condyle::{Affine, Pose, RawClip, Skeleton, local_to_model};
 
 use condyle_testing::Random;
@@ -207,7 +207,7 @@ fn turn(axis: usize, degrees: f64) -> [[f64; 4]; 4] {
 /// The matrices of all joints at a moment of a clip.
 pub(crate) fn posed(skeleton: &Skeleton, clip: &RawClip, seconds: f32) -> Vec<Affine> {
     let mut pose = Pose::rest(skeleton);
-    sample::raw(clip, skeleton, seconds.into(), &mut RawCursor::default(), &mut pose)
+    sampling::raw(clip, skeleton, seconds.into(), &mut RawCursor::default(), &mut pose)
         .expect("its own skeleton");
     let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
     local_to_model(skeleton, &pose, &mut model).expect("room for all");

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use condyle::Affine;
-use condyle::sample::PoseSource;
+use condyle::sampling::PoseSource;
 use condyle_draw::marks::Marks;
 use condyle_draw::picture::{self, Format};
 use condyle_draw::shapes::Shapes;

@@ -5,7 +5,7 @@ mod repeated;
 
 use std::path::{Path, PathBuf};
 
-use condyle::sample::PoseSource;
+use condyle::sampling::PoseSource;
 use condyle_solve::{FitOptions, Limits, fit_limits};
 
 pub(crate) use self::json::{read, to_json};

@@ -1,7 +1,7 @@
 //! A clip to pose a model with: raw, compressed, or a blend of several.
 
-use condyle::blend::Mean;
-use condyle::sample::PoseSource;
+use condyle::blending::Mean;
+use condyle::sampling::PoseSource;
 use condyle::{Clip, Error, Layer, Pose, RawClip, Skeleton, blend};
 
 use crate::text::printable;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use condyle::sample::PoseSource;
+use condyle::sampling::PoseSource;
 use condyle::{Error, JointMap, RawClip};
 use condyle_encode::{EncodeOptions, KeySource, Measured, measure_keys};
 use condyle_gltf::{Asset, Document};

@@ -29,7 +29,7 @@ impl Opened {
 
     fn pose(&self, clip: &str, seconds: f32) -> Pose {
         let mut pose = Pose::rest(&self.0.skeleton);
-        condyle::sample::PoseSource::pose(self.clip(clip), &self.0.skeleton, seconds.into(), &mut pose)
+        condyle::sampling::PoseSource::pose(self.clip(clip), &self.0.skeleton, seconds.into(), &mut pose)
             .expect("it fits");
         pose
     }

@@ -11,7 +11,7 @@ use super::super::task::MAX_SEGMENT_SAMPLES;
 use condyle::clip::{Clip, RawClip, Target, Track};
 use condyle::motion::clip::pose_by;
 use condyle::pose::Pose;
-use condyle::sample;
+use condyle::sampling;
 use condyle::skeleton::Skeleton;
 use condyle_base::error::Error;
 use condyle_base::math::Transform64;
@@ -357,7 +357,7 @@ impl<'a> Source<'a> {
                 condyle_base::math::vectors::normalize(&mut local.rotation);
                 joint.push(local);
             }
-            sample::tracks(clip, seconds, &mut all)?;
+            sampling::tracks(clip, seconds, &mut all)?;
             let mut all = &all[..];
             for (free, &width) in free.iter_mut().zip(&widths) {
                 let own = all.split_off(..width).unwrap_or_default();

@@ -91,7 +91,7 @@ fn what_is_hidden_at_rest_keeps_its_budget() {
         let clip = RawClip::new("shown".into(), vec![times], tracks).expect("a clip");
         let encoded = check(&clip, &skeleton, &fast(1e-3), &format!("hidden by {hidden}"));
         let clip = Clip::from_bytes(encoded.bytes()).expect("a clip");
-        let shown = sample::joint(&clip, &skeleton, 1.2, 2).expect("a joint");
+        let shown = sampling::joint(&clip, &skeleton, 1.2, 2).expect("a joint");
         assert!((shown.scale[0] - 1.0).abs() < 0.04 && shown.rotation[1] > 0.9, "{hidden}: {shown:?}");
     }
 }

@@ -87,7 +87,7 @@ fn few_keys_in_a_long_clip_are_kept() {
     let mut poses = [Pose::rest(&skeleton), Pose::rest(&skeleton)];
     for seconds in [99.99, 100.0, 100.01, 100.02, 100.033, 100.05] {
         sample(&encoded, &skeleton, seconds, &mut poses[0]).expect("a pose");
-        sample::raw(&clip, &skeleton, seconds, &mut sample::RawCursor::default(), &mut poses[1])
+        sampling::raw(&clip, &skeleton, seconds, &mut sampling::RawCursor::default(), &mut poses[1])
             .expect("a pose");
         let [is, want] = poses.each_ref().map(|pose| pose.get(1).translation[1]);
         assert!((is - want).abs() <= 1e-4, "{seconds}: {is} {want}");
@@ -325,7 +325,7 @@ fn the_budget_holds_just_before_a_jump_of_a_weight() {
         assert!(encoded.measured.track_error_max <= 1e-3, "{size}: {:?}", encoded.measured);
         for (seconds, want) in [(last, 0.0), (last.next_up(), size)] {
             let mut is = [f32::NAN];
-            assert_eq!(sample::track(encoded.clip(), target, seconds.into(), &mut is), Ok(true));
+            assert_eq!(sampling::track(encoded.clip(), target, seconds.into(), &mut is), Ok(true));
             assert!((is[0] - want).abs() <= 1.001e-3, "{size} at {seconds}: {is:?}");
         }
     }

@@ -12,7 +12,7 @@ use condyle::clip::{Interpolation, Target};
 use condyle::motion::RootMotionOptions;
 use condyle::play::Event;
 use condyle::pose::Pose;
-use condyle::sample::{self, sample};
+use condyle::sampling::{self, sample};
 use condyle::skeleton::Joint;
 use condyle_base::math::{Transform, quats};
 use condyle_base::simd::Dispatch;
@@ -83,7 +83,7 @@ fn check(raw: &RawClip, skeleton: &Skeleton, options: &EncodeOptions, case: &str
         for track in raw.tracks() {
             if let Target::FreeRotation(_) = track.target {
                 let mut got = [0.0; 4];
-                assert_eq!(sample::track(&clip, track.target, seconds, &mut got), Ok(true), "{case}");
+                assert_eq!(sampling::track(&clip, track.target, seconds, &mut got), Ok(true), "{case}");
                 let got = got.map(f64::from);
                 let span = Span::find(&raw.timelines()[track.timeline], seconds, 0);
                 let want = quats::near(got, value_at(track, span));
@@ -95,7 +95,7 @@ fn check(raw: &RawClip, skeleton: &Skeleton, options: &EncodeOptions, case: &str
             } else if track.target.joint().is_none() {
                 let width = track.width(raw.timelines()[track.timeline].len());
                 let mut values = vec![0.0; width];
-                assert_eq!(sample::track(&clip, track.target, seconds, &mut values), Ok(true), "{case}");
+                assert_eq!(sampling::track(&clip, track.target, seconds, &mut values), Ok(true), "{case}");
                 for (c, value) in values.iter().enumerate() {
                     let off = (source::component(raw, track, c, seconds) - f64::from(*value)).abs();
                     let limit = f64::from(options.track_budget) + 1e-12;
@@ -247,7 +247,8 @@ fn steps_come_back_to_the_bit_and_so_do_single_moments() {
     for (key, &time) in times.iter().enumerate() {
         for seconds in [time, times.get(key + 1).map_or(9.0, |next| next.next_down())] {
             sample(&decoded, &skeleton, seconds.into(), &mut pose).expect("the sizes agree");
-            sample::track(&decoded, Target::Vector(8), seconds.into(), &mut value).expect("the sizes agree");
+            sampling::track(&decoded, Target::Vector(8), seconds.into(), &mut value)
+                .expect("the sizes agree");
             assert_eq!(pose.get(1).rotation, rotations[key], "at {seconds}");
             assert_eq!(pose.get(2).translation[..], vectors[3 * key..][..3], "at {seconds}");
             assert_eq!((&pose.get(0).scale[..], value[0]), (&vectors[3 * key..][..3], vectors[key]));

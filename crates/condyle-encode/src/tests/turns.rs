@@ -1,5 +1,5 @@
 use super::*;
-use condyle::sample::{self, RawCursor};
+use condyle::sampling::{self, RawCursor};
 
 /// Rotations of the game's own: smooth, of alternating signs, round and round, stepped, by splines, and
 /// still.
@@ -52,14 +52,14 @@ fn named_rotations_keep_the_budget_of_values() {
             for (key, &seconds) in times.iter().enumerate() {
                 // Steps are as they were.
                 let target = Target::FreeRotation(2);
-                sample::track(&decoded, target, seconds.into(), &mut got).expect("the sizes agree");
+                sampling::track(&decoded, target, seconds.into(), &mut got).expect("the sizes agree");
                 assert_eq!(got[..], stepped[4 * key..][..4], "{case} at {seconds}");
                 let cursor = &mut RawCursor::default();
-                assert_eq!(sample::raw_track(&clip, target, seconds.into(), cursor, &mut raw), Ok(true));
+                assert_eq!(sampling::raw_track(&clip, target, seconds.into(), cursor, &mut raw), Ok(true));
                 assert!((0..4).all(|c| (got[c] - raw[c]).abs() < 1e-6), "{case} at {seconds}");
             }
-            assert_eq!(sample::track(&decoded, Target::FreeRotation(9), 0.0, &mut got), Ok(false));
-            assert!(sample::track(&decoded, Target::FreeRotation(1), 0.0, &mut [0.0; 3]).is_err());
+            assert_eq!(sampling::track(&decoded, Target::FreeRotation(9), 0.0, &mut got), Ok(false));
+            assert!(sampling::track(&decoded, Target::FreeRotation(1), 0.0, &mut [0.0; 3]).is_err());
         }
     }
 }

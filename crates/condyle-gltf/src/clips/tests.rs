@@ -93,8 +93,8 @@ fn keys_in_disorder_are_sorted_and_two_at_one_time_are_a_jump() {
 /// Just before a jump the value is that of its first key, at it that of the second, however the clip is kept.
 #[test]
 fn a_jump_stays_a_jump() {
-    use condyle::sample::{PoseSource, RawCursor};
-    use condyle::{Pose, RawClip, sample};
+    use condyle::sampling::{PoseSource, RawCursor};
+    use condyle::{Pose, RawClip, sampling};
     use condyle_encode::encode;
     use condyle_encode::{EncodeOptions, KeyFormat, Shell, reduce};
 
@@ -119,7 +119,7 @@ fn a_jump_stays_a_jump() {
         let sampled = |clip: &RawClip| {
             moments.map(|time| {
                 let mut pose = Pose::rest(skeleton);
-                sample::raw(clip, skeleton, time.into(), &mut RawCursor::default(), &mut pose).unwrap();
+                sampling::raw(clip, skeleton, time.into(), &mut RawCursor::default(), &mut pose).unwrap();
                 pose.get(joint).translation[1]
             })
         };

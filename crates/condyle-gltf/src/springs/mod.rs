@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use condyle::math::Transform64;
 use condyle::{Error, Skeleton};
-use condyle_solve::springs::{Collider, ColliderShape, Spring, SpringJoint, Springs};
+use condyle_solve::spring_bones::{Collider, ColliderShape, Spring, SpringJoint, Springs};
 
 use crate::json::Json;
 use crate::problem::Problems;

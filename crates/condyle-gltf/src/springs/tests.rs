@@ -1,4 +1,4 @@
-use condyle_solve::springs::{Collider, ColliderShape, Spring, SpringJoint, Springs};
+use condyle_solve::spring_bones::{Collider, ColliderShape, Spring, SpringJoint, Springs};
 use serde_json::{Value, json};
 
 use crate::asset::Asset;
@@ -196,7 +196,7 @@ fn what_is_wrong_is_left_out() {
 fn a_poser_swings() {
     use crate::poser::{Poser, PoserOptions};
     use condyle::RawClip;
-    use condyle_solve::springs::Tick;
+    use condyle_solve::spring_bones::Tick;
     let heavy = json!({"node": 3, "gravityPower": 5, "gravityDir": [1, 0, 0]});
     let asset = vrm1(json!([{"joints": [heavy, {"node": 4}]}]), json!([]), json!([])).import().unwrap();
     let mut poser = Poser::new(&asset, PoserOptions::default()).unwrap();

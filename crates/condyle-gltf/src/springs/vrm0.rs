@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use condyle_solve::springs::{ColliderShape, SpringJoint};
+use condyle_solve::spring_bones::{ColliderShape, SpringJoint};
 
 use super::{Found, FoundCollider, FoundSpring, Limits, NOT_NEGATIVE, number, stops};
 use crate::json::Json;

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use condyle::{Error, NormalRule, RawClip};
 use condyle_gltf::{Asset, ClipExporter, Document, ExportError, Exporter, Poser, Refused, Severity};
-use condyle_solve::springs::Tick;
+use condyle_solve::spring_bones::Tick;
 
 /// A refusal must say what is wrong, and where if that is a place in the JSON.
 pub(crate) fn check_refusal(refused: &Refused) {

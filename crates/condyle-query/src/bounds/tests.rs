@@ -5,7 +5,7 @@ use std::{format, vec};
 
 use super::*;
 use condyle::mesh::{Influences, MorphDeltas, MorphTarget, Skin, SkinnedMesh, Vertices};
-use condyle::skin::{NormalRule, Palette, morph, palette, skin};
+use condyle::skinning::{NormalRule, Palette, morph, palette, skin};
 use condyle_base::math::Transform;
 use condyle_base::simd::Dispatch;
 use condyle_testing::{Random, assert_portable, cases, tries};

@@ -4,7 +4,7 @@ use std::vec::Vec;
 
 use super::*;
 use condyle::mesh::{Influences, MorphDeltas, MorphTarget, Skin, Vertices};
-use condyle::skin::{NormalRule, Palette, palette, skin};
+use condyle::skinning::{NormalRule, Palette, palette, skin};
 use condyle_base::error::Error;
 use condyle_base::math::Affine;
 use condyle_base::math::scalar::{atan2_f64, sqrt_f64};

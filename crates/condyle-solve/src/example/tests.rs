@@ -2,7 +2,7 @@ use std::vec::Vec;
 
 use super::*;
 use crate::testing::{apart, matrix, point};
-use condyle::blend::{Mean, blend};
+use condyle::blending::{Mean, blend};
 use condyle::{Joint, Layer};
 use condyle_base::math::Transform;
 use condyle_testing::{Random, assert_portable, cases, tries};

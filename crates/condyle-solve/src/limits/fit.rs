@@ -8,7 +8,7 @@ use self::region::Region;
 use super::{JointLimit, Limit, Limits, Swing};
 use crate::maps::{Vec64, add, direction, length, scaled, sub, unit, wide};
 use condyle::pose::Pose;
-use condyle::sample::PoseSource;
+use condyle::sampling::PoseSource;
 use condyle::skeleton::Skeleton;
 use condyle_base::error::Error;
 use condyle_base::math::quats::{Quat64, conjugate, near as near_to, product, rotate, rotation_vector};

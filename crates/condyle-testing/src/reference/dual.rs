@@ -5,7 +5,7 @@ use super::algebra::{Matrix, dot, scaled, sum, unit};
 use super::algebra::{matrix, rotate, transform_point, transform_vector};
 use super::stages::{blend_matrices, determinant, inverse_transpose};
 use condyle::mesh::Skin;
-use condyle::skin::NormalRule;
+use condyle::skinning::NormalRule;
 use std::{vec, vec::Vec};
 
 /// What a joint does: a stretch, then a rotation, then a translation.

@@ -3,7 +3,7 @@
 //! Where nothing else is said, quaternions are of unit length and `b` is replaced by `-b` where that is nearer to `a`.
 
 use super::algebra::{dot, quat_exp, quat_inverse, quat_log, quat_product, scaled, sum, unit};
-use condyle::interpolate::eberly_table::{FACTORS, FACTORS_HALVED};
+use condyle::interpolation::eberly_table::{FACTORS, FACTORS_HALVED};
 
 /// `b` or `-b`, whichever is nearer to `a`; `b` if they are equally far.
 #[must_use]
@@ -190,7 +190,7 @@ mod tests {
     use super::super::super::Random;
     use super::super::algebra::slerp;
     use super::*;
-    use condyle::interpolate::eberly_table::{ERRORS, ERRORS_HALVED};
+    use condyle::interpolation::eberly_table::{ERRORS, ERRORS_HALVED};
     use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_2, PI};
 
     type Method = fn([f64; 4], [f64; 4], f64) -> [f64; 4];

@@ -10,7 +10,7 @@ use condyle::clip::{Interpolation, RawClip, Target};
 use condyle::mesh::{MorphDelta, Skin, SkinnedMesh};
 use condyle::pose::Pose;
 use condyle::skeleton::Skeleton;
-use condyle::skin::{NormalRule, Palette, PaletteMatrix};
+use condyle::skinning::{NormalRule, Palette, PaletteMatrix};
 
 /// The upper rows of a palette's matrix in f64.
 #[must_use]

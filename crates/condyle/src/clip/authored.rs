@@ -253,7 +253,7 @@ impl<'a> Authored<'a> {
         Span { key, factor: (seconds - from) / length, length }
     }
 
-    /// The value at a moment, component by component, as [`sample::raw`](crate::sample::raw) has it, but for
+    /// The value at a moment, component by component, as [`sampling::raw`](crate::sampling::raw) has it, but for
     /// the unit length of rotations.
     pub fn at(&self, span: Span, component: usize) -> f64 {
         let Span { key, factor: t, length } = span;

@@ -1,5 +1,5 @@
 //! Clips. In go tracks of keyframes, or the bytes of a compressed clip; out come a [`RawClip`] or a [`Clip`],
-//! checked once, that [`sample`](mod@crate::sample) turns into poses.
+//! checked once, that [`sampling`](crate::sampling) turns into poses.
 //!
 //! A [`RawClip`] is a clip as authored: keyframes of any spacing, exact at each of them. A [`Clip`] is what
 //! `condyle_encode::encode` makes of it: one block of bytes, read where it lies.

@@ -11,7 +11,7 @@ use condyle_base::math::quats::is_near_unit;
 /// How values between two keys are found. glTF 2.0, "Animations".
 ///
 /// ```
-/// use condyle::sample::{self, RawCursor};
+/// use condyle::sampling::{self, RawCursor};
 /// use condyle::{Interpolation, RawClip, Target, Track};
 ///
 /// let target = Target::Vector(0);
@@ -19,7 +19,7 @@ use condyle_base::math::quats::is_near_unit;
 ///     let light = Track { target, interpolation, timeline: 0, values: vec![10.0, 20.0] };
 ///     let clip = RawClip::new("lamp".into(), vec![vec![0.0, 1.0]], vec![light])?;
 ///     let mut brightness = [0.0];
-///     sample::raw_track(&clip, target, 0.5, &mut RawCursor::default(), &mut brightness)?;
+///     sampling::raw_track(&clip, target, 0.5, &mut RawCursor::default(), &mut brightness)?;
 ///     assert_eq!(brightness, [want]);
 /// }
 /// # Ok::<(), condyle::Error>(())
@@ -117,7 +117,7 @@ pub struct Track {
 /// A clip as authored: tracks of keyframes, each exact at its keys.
 ///
 /// ```
-/// use condyle::sample::{self, RawCursor};
+/// use condyle::sampling::{self, RawCursor};
 /// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform};
 ///
 /// let skeleton = Skeleton::new([Joint::new("lift", None, Transform::IDENTITY)])?;
@@ -131,7 +131,7 @@ pub struct Track {
 /// assert_eq!((clip.start(), clip.end(), clip.duration()), (0.5, 2.5, 2.0));
 ///
 /// let (mut cursor, mut pose) = (RawCursor::default(), Pose::rest(&skeleton));
-/// sample::raw(&clip, &skeleton, 1.5, &mut cursor, &mut pose)?;
+/// sampling::raw(&clip, &skeleton, 1.5, &mut cursor, &mut pose)?;
 /// assert_eq!(pose.get(0).translation, [0.0, 1.5, 0.0]);
 /// # Ok::<(), condyle::Error>(())
 /// ```
@@ -197,8 +197,8 @@ impl RawClip {
     /// another one already.
     ///
     /// ```
-    /// use condyle::sample::RawCursor;
-    /// use condyle::{Error, Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, sample};
+    /// use condyle::sampling::RawCursor;
+    /// use condyle::{Error, Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, sampling};
     ///
     /// let arm = |name| Skeleton::new([Joint::new(name, None, Transform::IDENTITY)]);
     /// let (left, right) = (arm("left arm")?, arm("right arm")?);
@@ -207,7 +207,7 @@ impl RawClip {
     /// let clip = RawClip::new("up".into(), vec![vec![0.0]], vec![up])?.for_skeleton(&left)?;
     ///
     /// let (mut cursor, mut pose) = (RawCursor::default(), Pose::rest(&right));
-    /// let refused = sample::raw(&clip, &right, 0.0, &mut cursor, &mut pose);
+    /// let refused = sampling::raw(&clip, &right, 0.0, &mut cursor, &mut pose);
     /// assert!(matches!(refused, Err(Error::Skeleton { .. })));
     /// # Ok::<(), Error>(())
     /// ```

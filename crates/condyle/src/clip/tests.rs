@@ -12,7 +12,7 @@ use super::*;
 use crate::clip::tests::made::{Made, made};
 use crate::play::Looping;
 use crate::pose::Pose;
-use crate::sample::{self, sample};
+use crate::sampling::{self, sample};
 use crate::skeleton::Skeleton;
 use crate::testing::{Random, tries};
 
@@ -82,13 +82,13 @@ fn play(bytes: &[u8], case: &str) -> bool {
             assert!(numbers.all(f32::is_finite), "{case} at {seconds}");
         }
         let mask: Vec<bool> = (0..skeleton.joint_count()).map(|j| j % 2 == 0).collect();
-        sample::partial(&clip, &skeleton, seconds, &mask, &mut pose).ok();
+        sampling::partial(&clip, &skeleton, seconds, &mask, &mut pose).ok();
         let mut all = vec![0.0; clip.free_tracks().map(|(_, width)| width).sum()];
-        sample::tracks(&clip, seconds, &mut all).expect("the sizes agree");
+        sampling::tracks(&clip, seconds, &mut all).expect("the sizes agree");
         let mut all = &all[..];
         for (at, (target, width)) in clip.free_tracks().enumerate() {
             let mut values = vec![0.0; width];
-            let found = sample::track(&clip, target, seconds, &mut values);
+            let found = sampling::track(&clip, target, seconds, &mut values);
             let (own, others) = all.split_at(width);
             all = others;
             // The first of two free tracks with one target is found. What is authored may not be a number.
@@ -175,8 +175,9 @@ fn what_is_printed_of_a_clip_is_short() {
     let container = crate::container::Container::from_bytes(&container).expect("an empty one");
     let joints = vec![condyle_base::math::Affine::IDENTITY; 256];
     let bound = crate::mesh::Skin::new((0..256).collect(), joints.clone()).expect("as many");
-    let mut palette = crate::skin::Palette::default();
-    crate::skin::palette(&bound, &joints, crate::skin::NormalRule::default(), &mut palette).expect("as many");
+    let mut palette = crate::skinning::Palette::default();
+    crate::skinning::palette(&bound, &joints, crate::skinning::NormalRule::default(), &mut palette)
+        .expect("as many");
     for (text, told) in [
         (std::format!("{palette:?}"), "matrices: 256".into()),
         (std::format!("{clip:?}"), std::format!("bytes: {}", bytes.len())),

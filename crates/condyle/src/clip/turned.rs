@@ -155,7 +155,7 @@ mod tests {
     use crate::Affine;
     use crate::clip::Interpolation;
     use crate::model::local_to_model;
-    use crate::sample::PoseSource;
+    use crate::sampling::PoseSource;
     use crate::skeleton::Joint;
     use alloc::vec;
     use condyle_base::math::Transform;

@@ -46,7 +46,7 @@ impl PartialEq for Influences {
     }
 }
 
-/// Vertices that [`skin`](mod@crate::skin) takes at a time.
+/// Vertices that [`skinning`](crate::skinning) takes at a time.
 pub(crate) const GROUP_VERTICES: usize = 8;
 
 /// How many there are, not which.
@@ -161,8 +161,8 @@ impl Influences {
 
     /// The same influences, with how much of each vertex is skinned by dual quaternions: 0 for linear blending, 1 for dual
     /// quaternions alone. Between these [`skin`](crate::skin()) computes both and mixes what comes out. Without shares, and with
-    /// an empty list, it is what the palette has: dual quaternions where [`skin::palette_dual`](crate::skin::palette_dual) made it.
-    /// [`skin::SwingTwist`](crate::skin::SwingTwist) makes shares from poses.
+    /// an empty list, it is what the palette has: dual quaternions where [`skinning::palette_dual`](crate::skinning::palette_dual) made it.
+    /// [`skinning::SwingTwist`](crate::skinning::SwingTwist) makes shares from poses.
     ///
     /// # Errors
     /// [`Error::Length`] if there is not one share per vertex, [`Error::OutOfRange`] for one that is not from 0 to 1.

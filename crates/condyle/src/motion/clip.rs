@@ -9,8 +9,8 @@ use crate::clip::spline::{Degree, Taps};
 use crate::clip::{Clip, Place, Target};
 use crate::play::Looping;
 use crate::pose::Pose;
-use crate::sample::clip::{numbers, sample_by};
-use crate::sample::{self, PoseSource};
+use crate::sampling::clip::{numbers, sample_by};
+use crate::sampling::{self, PoseSource};
 use crate::skeleton::Skeleton;
 use condyle_base::bytes::u32_at;
 use condyle_base::error::Error;
@@ -208,6 +208,6 @@ impl PoseSource for Clip<'_> {
     }
 
     fn weights(&self, node: u32, seconds: f64, weights: &mut [f32]) -> Result<(), Error> {
-        sample::track(self, Target::Weights(node), seconds, weights).map(|_| ())
+        sampling::track(self, Target::Weights(node), seconds, weights).map(|_| ())
     }
 }

@@ -12,7 +12,7 @@ pub(crate) fn moment((start, end): (f64, f64), looping: Looping, clock: f64) -> 
 }
 
 impl RawClip {
-    /// The `seconds` for [`sample::raw`](crate::sample::raw) at a value of a clock that never ends, which
+    /// The `seconds` for [`sampling::raw`](crate::sampling::raw) at a value of a clock that never ends, which
     /// stands at 0 where the clip starts: [`Looping::moment`] with [`start`](Self::start) added.
     ///
     /// # Errors

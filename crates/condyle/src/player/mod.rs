@@ -9,7 +9,7 @@ use crate::play::clip::moment;
 use crate::play::clock::check_clock;
 use crate::play::{Events, Head, Looping, PassedEvents};
 use crate::pose::Pose;
-use crate::sample::{PoseSource, sample};
+use crate::sampling::{PoseSource, sample};
 use crate::skeleton::Skeleton;
 use condyle_base::error::Error;
 use condyle_base::math::Rigid;

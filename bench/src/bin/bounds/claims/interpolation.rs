@@ -1,6 +1,6 @@
 //! How far every method is from slerp.
 
-use condyle::interpolate::{self, Arc, Factor, InterpolateOptions, Method, Selection};
+use condyle::interpolation::{self, Arc, Factor, InterpolateOptions, Method, Selection};
 use condyle::math::JointQuat;
 use condyle::{Dispatch, Pose, Transform};
 use condyle_testing::reference;
@@ -131,7 +131,7 @@ pub(super) fn given(dispatch: Dispatch) -> Vec<Claim> {
     };
     fn along(case: &[f32], method: Method, bound: f64) -> f64 {
         let how = InterpolateOptions { arc: Arc::AsGiven, ..method.into() };
-        let got = interpolate::interpolate(quat(case), quat(&case[4..]), case[8], how);
+        let got = interpolation::interpolate(quat(case), quat(&case[4..]), case[8], how);
         let (want, sum) =
             as_given(quat(case).map(f64::from), quat(&case[4..]).map(f64::from), case[8].into());
         // The arc between opposites is any.
@@ -149,7 +149,7 @@ pub(super) fn given(dispatch: Dispatch) -> Vec<Claim> {
                 return 0.0;
             }
             let mut got = [0.0; 4];
-            interpolate::vectors(a, b, case[8], &mut got).expect("one dimension");
+            interpolation::vectors(a, b, case[8], &mut got).expect("one dimension");
             apart(got, towards(quat(a).map(f64::from), quat(b).map(f64::from), case[8].into())) / VECTORS
         }),
     ]
@@ -158,7 +158,7 @@ pub(super) fn given(dispatch: Dispatch) -> Vec<Claim> {
 fn of_joints(case: &[f32], t: Factor<'_>, method: Method) -> [f32; 4] {
     let joint = |rotation| [JointQuat { rotation, ..JointQuat::IDENTITY }];
     let mut out = [JointQuat::IDENTITY];
-    interpolate::joints(
+    interpolation::joints(
         Some(&joint(quat(case))),
         &joint(quat(&case[4..])),
         t,
@@ -173,7 +173,7 @@ fn of_joints(case: &[f32], t: Factor<'_>, method: Method) -> [f32; 4] {
 fn of_poses(case: &[f32], t: Factor<'_>, method: Method) -> [f32; 4] {
     let pose = |rotation| Pose::from_transforms(&[Transform { rotation, ..Transform::IDENTITY }]);
     let mut out = Pose::identity(1);
-    interpolate::poses(&pose(quat(case)), &pose(quat(&case[4..])), t, Selection::All, method, &mut out)
+    interpolation::poses(&pose(quat(case)), &pose(quat(&case[4..])), t, Selection::All, method, &mut out)
         .expect("one joint each");
     out.get(0).rotation
 }

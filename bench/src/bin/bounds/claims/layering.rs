@@ -1,6 +1,6 @@
 //! Poses blended, added and laid over each other, one joint at a time.
 
-use condyle::blend::{self, Additive, Layer, Mean};
+use condyle::blending::{self, Additive, Layer, Mean};
 use condyle::{Dispatch, Pose, Transform};
 use condyle_testing::reference;
 
@@ -169,7 +169,7 @@ fn blended(joints: &[&[f32]], mean: Mean) -> [f64; 3] {
         return [0.0; 3];
     }
     let mut got = Pose::identity(1);
-    blend::about(&poses[0], &layers, mean, &mut got).expect("a joint each");
+    blending::about(&poses[0], &layers, mean, &mut got).expect("a joint each");
     let got = got.get(0);
     let weighted: Vec<_> = layers.iter().map(|layer| (layer.pose, vec![f64::from(layer.weight)])).collect();
     let linear = mean == Mean::Linear;
@@ -200,7 +200,7 @@ fn added(joints: &[&[f32]]) -> [f64; 3] {
     let layers: Vec<Additive<'_>> =
         poses[1..].iter().zip(&joints[1..]).map(|(pose, joint)| Additive::new(pose, joint[6])).collect();
     let mut got = Pose::identity(1);
-    blend::add(&poses[0], &layers, &mut got).expect("a joint each");
+    blending::add(&poses[0], &layers, &mut got).expect("a joint each");
     let got = got.get(0);
     let amounts: Vec<_> =
         layers.iter().map(|layer| (layer.difference, vec![f64::from(layer.amount)])).collect();
@@ -234,7 +234,7 @@ fn added(joints: &[&[f32]]) -> [f64; 3] {
 fn differing(joints: &[&[f32]]) -> [f64; 3] {
     let (from, to) = (pose(joints[0]), pose(joints[1]));
     let mut got = Pose::identity(1);
-    blend::difference(&to, &from, &mut got).expect("a joint each");
+    blending::difference(&to, &from, &mut got).expect("a joint each");
     let (got, want) = (got.get(0), &reference::difference(&to, &from)[0]);
     let part = |got: f32, want: f64| if want == 0.0 { 0.0 } else { (f64::from(got) / want - 1.0).abs() };
     [
@@ -288,7 +288,7 @@ fn mixed(
     }
     let more = magnitudes / total.abs();
     let mut got = Pose::identity(1);
-    blend::about(&poses[0], layers, mean, &mut got).expect("a joint each");
+    blending::about(&poses[0], layers, mean, &mut got).expect("a joint each");
     let got = got.get(0);
     let parts: Vec<(&Pose, Vec<f64>)> =
         poses[1..].iter().zip(&weights).map(|(pose, weight)| (pose, vec![*weight])).collect();
@@ -323,7 +323,7 @@ fn mixed(
 fn overlaid(joints: &[&[f32]]) -> [f64; 3] {
     let (base, over, amount) = (pose(joints[0]), pose(joints[1]), joints[1][6]);
     let mut got = Pose::identity(1);
-    blend::overlay(&base, &over, amount, None, &mut got).expect("a joint each");
+    blending::overlay(&base, &over, amount, None, &mut got).expect("a joint each");
     let got = got.get(0);
     let [a, b] = [joints[0], joints[1]].map(|joint| quat(joint).map(f64::from));
     let t = f64::from(amount);

@@ -9,7 +9,7 @@ mod sampling;
 mod scalars;
 mod skinning;
 
-use condyle::interpolate::Method;
+use condyle::interpolation::Method;
 use condyle::{Affine, Dispatch, Numeric};
 
 use crate::climb::{Claim, Random, is_worse};

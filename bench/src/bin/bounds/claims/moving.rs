@@ -1,7 +1,7 @@
 //! Poses that follow from others: by inertia, and mirrored.
 
-use condyle::blend::{self, Additive, Inertialization};
-use condyle::mirror::Mirror;
+use condyle::blending::{self, Additive, Inertialization};
+use condyle::mirroring::Mirror;
 use condyle::{Dispatch, Joint, Pose, Skeleton, Transform, mirror};
 use condyle_testing::reference;
 
@@ -115,8 +115,8 @@ fn begins(case: &[f32]) -> [f64; 2] {
 fn there(case: &[f32]) -> [f64; 2] {
     let (from, to) = (pose(case), pose(&case[JOINT..]));
     let (mut difference, mut got) = (Pose::identity(1), Pose::identity(1));
-    blend::difference(&to, &from, &mut difference).expect("one joint");
-    blend::add(&from, &[Additive::new(&difference, 1.0)], &mut got).expect("one joint");
+    blending::difference(&to, &from, &mut difference).expect("one joint");
+    blending::add(&from, &[Additive::new(&difference, 1.0)], &mut got).expect("one joint");
     same(&got.get(0), &to.get(0), &from.get(0), THERE)
 }
 

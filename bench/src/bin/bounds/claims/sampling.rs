@@ -1,6 +1,6 @@
 //! Clips at a moment: as authored, and compressed.
 
-use condyle::sample::{self, RawCursor};
+use condyle::sampling::{self, RawCursor};
 use condyle::{Dispatch, Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform};
 use condyle_encode::encode;
 use condyle_encode::{Effort, EncodeOptions, Shell};
@@ -67,7 +67,8 @@ fn one_joint() -> Skeleton {
 
 fn raw(clip: &RawClip, seconds: f32) -> Transform {
     let mut pose = Pose::identity(1);
-    sample::raw(clip, &one_joint(), seconds.into(), &mut RawCursor::default(), &mut pose).expect("one joint");
+    sampling::raw(clip, &one_joint(), seconds.into(), &mut RawCursor::default(), &mut pose)
+        .expect("one joint");
     pose.get(0)
 }
 
@@ -107,7 +108,7 @@ fn raw_spline(case: &[f32]) -> f64 {
 fn raw_weight(case: &[f32]) -> f64 {
     let clip = clip_of(case, Target::Weights(0), Interpolation::Linear);
     let mut got = [0.0];
-    sample::raw_track(&clip, Target::Weights(0), case[2].into(), &mut RawCursor::default(), &mut got)
+    sampling::raw_track(&clip, Target::Weights(0), case[2].into(), &mut RawCursor::default(), &mut got)
         .expect("one weight");
     let want: [f64; 1] = reference::sample_track(&clip, 0, case[2].into());
     let whole = f64::from(case[3].abs()) + f64::from(case[4].abs());

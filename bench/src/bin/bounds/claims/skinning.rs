@@ -2,10 +2,10 @@
 
 use condyle::mesh::MorphDeltas;
 use condyle::mesh::{VertexSlices, VertexSlicesMut};
-use condyle::skin::WeightedBases;
+use condyle::skinning::WeightedBases;
 use condyle::{
     Affine, Dispatch, Influences, MorphTarget, NormalRule, Palette, Skin, SkinnedMesh, Vertices, morph,
-    palette, skin,
+    palette, skin, skinning,
 };
 use condyle_testing::reference;
 use reference::Matrix;
@@ -273,7 +273,7 @@ fn bases(case: &[f32], bound: f64, kept: u32) -> f64 {
     let joints = Skin::new((0..count as u16).collect(), bind).expect("one each");
     let bases = WeightedBases::new(&row, &joints, &[position]).expect("one vertex");
     let mut got = [[0.0; 3]];
-    skin::positions(bases.at_most(kept), &model, &mut got).expect("one vertex");
+    skinning::positions(bases.at_most(kept), &model, &mut got).expect("one vertex");
     let (mut want, mut whole) = ([0.0; 3], [0.0; 3]);
     let (all, row) = (|| row.row(0), || row.row(0).take(kept as usize));
     let sum =
@@ -301,7 +301,7 @@ fn bitangent(case: &[f32]) -> f64 {
     let (normal, [x, y, z]) = (vector(case), vector(&case[3..]));
     let tangent = [x, y, z, if case[6] < 0.0 { -1.0 } else { 1.0 }];
     let mut got = [[0.0; 3]];
-    skin::bitangents(&[normal], &[tangent], &mut got).expect("one each");
+    skinning::bitangents(&[normal], &[tangent], &mut got).expect("one each");
     part(got[0], reference::bitangent(normal.map(f64::from), tangent.map(f64::from)), [BITANGENT; 3])
 }
 

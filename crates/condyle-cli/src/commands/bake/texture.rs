@@ -4,7 +4,7 @@ use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
 use condyle::mesh::VertexSlices;
-use condyle::{Affine, skin};
+use condyle::{Affine, skinning};
 use condyle_gltf::{Asset, Placement};
 use condyle_query::baked::{BakedClip, Grid};
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
@@ -346,7 +346,7 @@ impl Matrices {
         let model = film.poser.model();
         for (skin, first) in film.asset.skins.iter().zip(&self.skins) {
             if let Some(first) = *first {
-                skin::palette_rows(skin, model, &mut to[first..first + skin.joints().len()])?;
+                skinning::palette_rows(skin, model, &mut to[first..first + skin.joints().len()])?;
             }
         }
         self.joints.iter().for_each(|(joint, at)| to[*at] = model[usize::from(*joint)]);

@@ -1,7 +1,7 @@
 //! One clip as a BVH.
 
 use condyle::Clip;
-use condyle::sample::PoseSource;
+use condyle::sampling::PoseSource;
 use condyle_bvh::{WriteOptions, write};
 use condyle_gltf::Asset;
 use serde_json::json;

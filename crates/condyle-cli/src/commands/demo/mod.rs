@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use condyle::sample;
-use condyle::sample::{PoseSource, RawCursor};
+use condyle::sampling;
+use condyle::sampling::{PoseSource, RawCursor};
 use condyle::{
     Affine, Dispatch, NormalRule, Palette, Pose, RawClip, Vertices, local_to_model, morph, palette, skin,
 };
@@ -193,7 +193,7 @@ fn time_stages(asset: &Asset) -> Result<Vec<Stage>, condyle::Error> {
     let sample = least(short, || match clip {
         Some(clip) => {
             seconds = (seconds + 1.0 / 60.0) % span;
-            sample::raw(clip, &asset.skeleton, seconds, &mut cursor, &mut pose)
+            sampling::raw(clip, &asset.skeleton, seconds, &mut cursor, &mut pose)
         }
         None => Ok(()),
     })?;

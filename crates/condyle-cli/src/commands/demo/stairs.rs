@@ -1,7 +1,7 @@
 //! The walk up stairs, with the feet on them.
 
 use condyle::math::Rigid;
-use condyle::sample::PoseSource;
+use condyle::sampling::PoseSource;
 use condyle::skeleton::NO_PARENT;
 use condyle::{
     Affine, Error, Interpolation, Looping, Pose, RawClip, Skeleton, Target, Track, local_to_model,
@@ -12,7 +12,7 @@ use condyle_draw::solid::Solid;
 use condyle_draw::vector::Vec3;
 use condyle_draw::{FPS, Film, Look, Scene, View};
 use condyle_gltf::Asset;
-use condyle_solve::feet::{
+use condyle_solve::foot_placement::{
     ContactOptions, Contacts, Feet, FeetFrame, FeetState, GroundPoint, Leg, Step, contacts_raw, feet,
 };
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use condyle::sample::PoseSource;
+use condyle::sampling::PoseSource;
 use condyle::{Affine, Error, Interpolation, Pose, RawClip, Target, Track, local_to_model};
 use condyle_gltf::{Asset, Placement};
 

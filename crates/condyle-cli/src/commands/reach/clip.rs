@@ -1,6 +1,6 @@
 //! A clip that reaches: what was solved as keys, beside what the clip has of all else.
 
-use condyle::sample::PoseSource;
+use condyle::sampling::PoseSource;
 use condyle::{Error, Interpolation, RawClip, Skeleton, Target, Track};
 use rayon::prelude::*;
 

@@ -1,13 +1,13 @@
 //! What a picture shows of goals: crosses where joints are to be, the ways between them, and lines from joints to where they are asked to be.
 
-use condyle::sample::PoseSource;
+use condyle::sampling::PoseSource;
 use condyle::{Affine, Error, RawClip, Skeleton};
 
 use super::request::{Kind, Placed, Request};
 use super::solver::Solver;
 use condyle_draw::marks::Mark;
 use condyle_draw::vector::{Vec3, add};
-use condyle_solve::body::GoalKind;
+use condyle_solve::full_body::GoalKind;
 
 const GOAL: [u8; 3] = [20, 160, 90];
 const WAY: [u8; 3] = [50, 120, 235];

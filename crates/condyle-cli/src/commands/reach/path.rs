@@ -1,7 +1,7 @@
 //! Where something is to be over time: a smooth way through the places that were given, which eases in and out.
 
 use condyle::Quat;
-use condyle::interpolate::{Method, interpolate};
+use condyle::interpolation::{Method, interpolate};
 use condyle_draw::vector::{Vec3, add_scaled, scale, sub};
 
 /// Values at times, ascending; one without a time holds throughout.

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use condyle::interpolate::{Method, interpolate};
+use condyle::interpolation::{Method, interpolate};
 use condyle::{Affine, Error, Pose, Quat, Skeleton, local_to_model};
 use condyle_draw::vector::{Vec3, add_scaled, length, lerp, quat_conjugate, quat_mul, sub};
-use condyle_solve::body::{Goal, GoalKind};
+use condyle_solve::full_body::{Goal, GoalKind};
 
 use super::asked::{Asked, find_joint, joint_name};
 use super::path::Path;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use condyle::{Error, Pose, Quat, Skeleton, Transform};
 use condyle_gltf::{Asset, Placement};
 use condyle_solve::Limits;
-use condyle_solve::body::{self, BodyBuffer, BodyOptions, Goal, body};
+use condyle_solve::full_body::{self, BodyBuffer, BodyOptions, Goal, body};
 
 use super::request::{Placed, Request};
 
@@ -198,7 +198,7 @@ fn readiness(skeleton: &Skeleton, requests: &[Request], trunk: &[bool], shift: O
         requests.iter().map(|request| request.joint).filter(|&joint| !trunk[usize::from(joint)]).collect();
     let mut ease = vec![1.0; skeleton.joint_count()];
     // The joints are the skeleton's own.
-    let _ = body::readiness(skeleton, skeleton.rest(), &asked, &mut ease);
+    let _ = full_body::readiness(skeleton, skeleton.rest(), &asked, &mut ease);
     for (joint, ease) in (0..).zip(&mut ease) {
         if trunk[usize::from(joint)] && shift != Some(joint) {
             *ease = 0.0;

@@ -1,6 +1,6 @@
 //! `condyle skin --local`: local transforms, free tracks and events, as the clip has them before the hierarchy and the mesh.
 
-use condyle::sample::{self, PoseSource, RawCursor};
+use condyle::sampling::{self, PoseSource, RawCursor};
 use condyle::{Error, Interpolation, Pose, Skeleton, Target, Transform};
 use serde_json::{Value, json};
 
@@ -51,13 +51,13 @@ fn free_tracks(clip: &Playable<'_>, seconds: f64) -> Result<Vec<Value>, Error> {
                 let spline = track.interpolation == Interpolation::CubicSpline;
                 let a_number = clip.timelines()[track.timeline].len() * if spline { 3 } else { 1 };
                 let mut values = vec![0.0; track.values.len() / a_number];
-                sample::raw_track(clip, track.target, seconds, &mut RawCursor::default(), &mut values)?;
+                sampling::raw_track(clip, track.target, seconds, &mut RawCursor::default(), &mut values)?;
                 found.push(told(track.target, &values));
             }
         }
         Kind::Packed(clip) => {
             let mut all = vec![0.0; clip.free_tracks().map(|(_, width)| width).sum()];
-            sample::tracks(clip, seconds, &mut all)?;
+            sampling::tracks(clip, seconds, &mut all)?;
             let mut left = &all[..];
             for (target, width) in clip.free_tracks() {
                 let (values, rest) = left.split_at(width);

@@ -276,7 +276,7 @@ fn a_character_walks_on_over_the_seam() {
         place = place * motion.over(Looping::Wrap, clock, clock + step).expect("finite");
         clock += step;
         let moment = Looping::Wrap.moment(clock, motion.duration()).expect("finite");
-        sample::raw(&remains, &skeleton, remains.start() + moment.seconds, &mut cursor, &mut pose)
+        sampling::raw(&remains, &skeleton, remains.start() + moment.seconds, &mut cursor, &mut pose)
             .expect("sizes agree");
         local_to_model(&skeleton, &pose, &mut model).expect("sizes agree");
         let got = place.transform_point(model[1].transform_point([0.0; 3]).map(f64::from));

@@ -3,7 +3,7 @@ use crate::clip::{Interpolation, RawClip, Target, Track};
 use crate::model::local_to_model;
 use crate::play::Looping;
 use crate::pose::Pose;
-use crate::sample::{self, RawCursor};
+use crate::sampling::{self, RawCursor};
 use crate::skeleton::{Joint, Skeleton};
 use crate::testing::reference;
 use crate::testing::{Random, tries};

@@ -1,0 +1,291 @@
+//! Which joint touches the ground, and when.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::step::{Landing, Step};
+use super::thresholds::ContactOptions;
+use super::touches::Paths;
+use crate::maps::{add, scaled};
+use condyle::clip::{Clip, RawClip};
+use condyle::motion::RootMotion;
+use condyle::play::{Event, Events, Looping};
+use condyle::pose::Pose;
+use condyle::sampling::{PoseSource, sample};
+use condyle::skeleton::Skeleton;
+use condyle_base::error::Error;
+use condyle_base::math::quats::rotate;
+use condyle_base::math::{Rigid, Transform};
+
+/// One touch of one joint. Points are where the character's motion has them, which starts at the clip's start.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Contact {
+    /// Seconds since the clip's start, from 0 to less than its duration.
+    pub start: f64,
+    /// Behind the duration, where the touch goes on over the seam of a clip that loops.
+    pub end: f64,
+    /// Where the joint stands: the mean over the touch.
+    pub place: [f32; 3],
+    /// Where the clip has it when the touch starts.
+    pub from: [f32; 3],
+    /// How fast it still moves then, in metres per second.
+    pub velocity: [f32; 3],
+}
+
+/// The touches of some joints in a clip.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contacts {
+    pub(super) duration: f64,
+    pub(super) looping: Looping,
+    /// From one loop to the next.
+    pub(super) whole: Rigid,
+    pub(super) motion: RootMotion,
+    pub(super) treadmill: Option<[f32; 3]>,
+    /// Of each joint, in the order of their starts.
+    pub(super) joints: Vec<Vec<Contact>>,
+}
+
+/// Finds the touches of joints in a compressed clip, by height and speed.
+///
+/// The motion of the clip carries the joints over the ground. If the clip walks or runs in place, its feet tell how fast the ground moves:
+/// by the velocity that the low ones have in common, one for the whole clip. [`Contacts::motion`] is then the motion that the character needs.
+///
+/// ```
+/// use condyle_encode::{EncodeOptions, Shell};
+/// use condyle_solve::foot_placement::{ContactOptions, Step, contacts};
+/// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform};
+/// use condyle_encode::encode;
+///
+/// // A foot that comes down in the second second, and stays.
+/// let skeleton = Skeleton::new([Joint::new("foot", None, Transform::IDENTITY)])?;
+/// let fall = Track {
+///     target: Target::Translation(0),
+///     interpolation: Interpolation::Linear,
+///     timeline: 0,
+///     values: vec![0.0, 0.5, 0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+/// };
+/// let raw = RawClip::new("fall".into(), vec![vec![0.0, 1.0, 2.0, 4.0]], vec![fall])?;
+/// let encoded = encode(&raw, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?;
+/// let found = contacts(encoded.clip(), &skeleton, &[0], &ContactOptions::for_legs(0.9))?;
+/// let [touch] = found.of(0) else { panic!("one touch") };
+/// assert!((touch.start - 2.0).abs() < 0.05 && (touch.end - 4.0).abs() < 0.05);
+/// let Step::Swing(Some(landing)) = found.step(0, 1.5)? else { panic!("in the air") };
+/// assert!((landing.seconds - 0.5).abs() < 0.05);
+/// # Ok::<(), condyle::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of [`sample`](condyle::sample()); [`Error::Index`] for a joint that does not exist; [`Error::NotFinite`] and [`Error::OutOfRange`] for
+/// options that are not thresholds; [`Error::TooMany`] for more than a million moments; [`Error::NoContacts`] if no joint touches the ground.
+pub fn contacts(
+    clip: &Clip<'_>,
+    skeleton: &Skeleton,
+    joints: &[u16],
+    options: &ContactOptions,
+) -> Result<Contacts, Error> {
+    let mut pose_at = |seconds: f64, pose: &mut Pose| sample(clip, skeleton, seconds, pose);
+    let span = [clip.start(), clip.end()];
+    let motion = if clip.has_motion() {
+        let steps = options.steps(clip.duration())?;
+        let at = |step: usize| {
+            let part = step as f64 / steps as f64;
+            let moved = clip.motion_at(clip.start() + clip.duration() * part);
+            let (rotation, translation) =
+                (moved.rotation.map(|v| v as f32), moved.translation.map(|v| v as f32));
+            Transform { rotation, translation, ..Transform::IDENTITY }
+        };
+        RootMotion::new(clip.duration(), (0..=steps).map(at).collect())?
+    } else {
+        still(clip.duration())?
+    };
+    let mut paths = Paths::new(skeleton, joints, options, span, &mut pose_at, motion)?;
+    paths.find_treadmill(options);
+    let spans = paths.spans(options);
+    paths.contacts(spans)
+}
+
+/// The motion of a clip that has none.
+fn still(duration: f64) -> Result<RootMotion, Error> {
+    RootMotion::new(duration, vec![Transform::IDENTITY; 2])
+}
+
+/// [`contacts`] of an authored clip. `motion` is how the character moves as a whole, if that was taken out of the clip.
+///
+/// # Errors
+/// As [`contacts`].
+pub fn contacts_raw(
+    clip: &RawClip,
+    motion: Option<&RootMotion>,
+    skeleton: &Skeleton,
+    joints: &[u16],
+    options: &ContactOptions,
+) -> Result<Contacts, Error> {
+    let mut pose_at = |seconds: f64, pose: &mut Pose| clip.pose(skeleton, seconds, pose);
+    let span = [clip.start(), clip.end()];
+    let motion = motion.cloned().map_or_else(|| still(clip.duration()), Ok)?;
+    let mut paths = Paths::new(skeleton, joints, options, span, &mut pose_at, motion)?;
+    paths.find_treadmill(options);
+    let spans = paths.spans(options);
+    paths.contacts(spans)
+}
+
+/// The contacts that events of an authored clip say: what begins a touch of each joint is one name, what ends it another one, as
+/// [`Contacts::events`] has them. Where the joint stands then is found in the clip.
+///
+/// A touch that does not begin begins with the clip, one that does not end goes on to its end; in a clip that loops, over the seam.
+///
+/// # Errors
+/// As [`contacts`]; [`Error::Length`] if there is not a pair of names for each joint; [`Error::NoContacts`] if no event has one of the names.
+pub fn contacts_of_events(
+    clip: &RawClip,
+    motion: Option<&RootMotion>,
+    skeleton: &Skeleton,
+    joints: &[u16],
+    events: &Events,
+    names: &[[&str; 2]],
+    looping: Looping,
+) -> Result<Contacts, Error> {
+    Error::check_len("names", names.len(), joints.len())?;
+    let options = ContactOptions { looping, ..ContactOptions::for_legs(0.9) };
+    let mut pose_at = |seconds: f64, pose: &mut Pose| clip.pose(skeleton, seconds, pose);
+    let motion = motion.cloned().map_or_else(|| still(clip.duration()), Ok)?;
+    let mut paths = Paths::new(skeleton, joints, &options, [clip.start(), clip.end()], &mut pose_at, motion)?;
+    let steps = paths.steps();
+    let sample = |seconds: f64| {
+        let part = seconds / paths.duration.max(1e-9);
+        ((part * steps as f64 + 0.5) as usize).min(steps)
+    };
+    let spans = names.iter().map(|[begins, ends]| {
+        let mut spans: Vec<[usize; 2]> = Vec::new();
+        let (mut begun, mut first_end) = (None, None);
+        for event in events.as_slice() {
+            if event.name == *begins {
+                begun = begun.or(Some(sample(event.seconds)));
+            } else if event.name == *ends {
+                match begun.take() {
+                    Some(from) => spans.push([from, sample(event.seconds)]),
+                    None => first_end = first_end.or(spans.is_empty().then(|| sample(event.seconds))),
+                }
+            }
+        }
+        match (begun, first_end) {
+            (Some(from), Some(until)) if looping == Looping::Wrap => spans.push([from, steps + until]),
+            (from, until) => {
+                spans.extend(until.map(|until| [0, until]));
+                spans.extend(from.map(|from| [from, steps]));
+            }
+        }
+        spans.sort_unstable();
+        spans
+    });
+    let spans: Vec<Vec<[usize; 2]>> = spans.collect();
+    paths.find_treadmill_of(&spans, &options);
+    paths.contacts(spans)
+}
+
+impl Contacts {
+    /// Of one joint, by its place in the list that was given, in the order of their starts.
+    #[must_use]
+    pub fn of(&self, joint: usize) -> &[Contact] {
+        self.joints.get(joint).map_or(&[], |contacts| contacts)
+    }
+
+    /// How many joints there are.
+    #[must_use]
+    pub fn joint_count(&self) -> usize {
+        self.joints.len()
+    }
+
+    /// The motion of the character over the ground: that of the clip and, if it walks or runs in place, the velocity that its feet tell. It moves
+    /// the character from frame to frame ([`RootMotion::over`]).
+    #[must_use]
+    pub fn motion(&self) -> &RootMotion {
+        &self.motion
+    }
+
+    /// Velocity of the character that was found from the feet of a clip in place, in metres per second. `None` if planted feet already stand still
+    /// under the motion that the clip has.
+    #[must_use]
+    pub fn treadmill(&self) -> Option<[f32; 3]> {
+        self.treadmill
+    }
+
+    /// Step of a joint at a moment, `clock` seconds after the clip's start, any number of loops later.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] for a clock that is NaN or infinite; [`Error::Index`] if there is no such joint.
+    pub fn step(&self, joint: usize, clock: f64) -> Result<Step, Error> {
+        let now = self.looping.moment(clock, self.duration)?.seconds;
+        let count = self.joints.len();
+        let contacts =
+            self.joints.get(joint).ok_or(Error::Index { what: "joint", at: 0, found: joint, count })?;
+        let mut next: Option<(f64, f64, &Contact)> = None;
+        let turns: &[f64] = if self.looping == Looping::Wrap { &[-1.0, 0.0, 1.0] } else { &[0.0] };
+        for (&turn, contact) in turns.iter().flat_map(|turn| contacts.iter().map(move |c| (turn, c))) {
+            let [start, end] = [contact.start, contact.end].map(|t| t + turn * self.duration);
+            if (start..end).contains(&now) {
+                return Ok(Step::Planted);
+            }
+            if start > now && next.is_none_or(|next| start < next.0) {
+                next = Some((start, turn, contact));
+            }
+        }
+        let Some((start, turn, contact)) = next else { return Ok(Step::Swing(None)) };
+        let whole = if turn > 0.0 { self.whole } else { Rigid::IDENTITY };
+        let seen = self.motion.at(now).inverse() * whole;
+        let point = |p: [f32; 3]| seen.transform_point(p.map(f64::from)).map(|v| v as f32);
+        let velocity = rotate(seen.rotation, contact.velocity.map(f64::from)).map(|v| v as f32);
+        let seconds = (start - now) as f32;
+        Ok(Step::Swing(Some(Landing {
+            seconds,
+            place: point(contact.place),
+            from: point(contact.from),
+            velocity,
+        })))
+    }
+
+    /// As events: of each joint the name of what begins a touch and of what ends it.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if there is not a pair of names for each joint.
+    pub fn events(&self, names: &[[&str; 2]]) -> Result<Events, Error> {
+        Error::check_len("names", names.len(), self.joints.len())?;
+        let mut events = Vec::new();
+        for (contacts, [begins, ends]) in self.joints.iter().zip(names) {
+            for contact in contacts {
+                let wraps = self.looping == Looping::Wrap && contact.end > self.duration;
+                let end = if wraps { contact.end - self.duration } else { contact.end };
+                events.push(Event { seconds: contact.start, name: (*begins).into() });
+                events.push(Event { seconds: end, name: (*ends).into() });
+            }
+        }
+        Events::new(self.duration, events)
+    }
+}
+
+impl Paths {
+    /// The touches in these spans of samples.
+    fn contacts(self, spans: Vec<Vec<[usize; 2]>>) -> Result<Contacts, Error> {
+        if !spans.is_empty() && spans.iter().all(Vec::is_empty) {
+            return Err(Error::NoContacts { joints: spans.len() });
+        }
+        let per_second = self.steps() as f64 / self.duration.max(1e-9);
+        let one = |(joint, spans): (usize, Vec<[usize; 2]>)| {
+            let contact = |[from, until]: [usize; 2]| {
+                let sum = (from..until).fold([0.0; 3], |sum, at| add(sum, self.place(joint, at as isize)));
+                let mean = scaled(sum, 1.0 / (until - from).max(1) as f64);
+                let [place, velocity] =
+                    [mean, self.velocity(joint, from as isize)].map(|v| v.map(|v| v as f32));
+                let from_place = self.place(joint, from as isize).map(|v| v as f32);
+                // The last moment of a clip that does not loop is a moment of its own, and nothing comes behind it.
+                let last = if self.looping == Looping::Wrap { until } else { until.min(self.steps()) };
+                let [start, end] = [from, last].map(|at| at as f64 / per_second);
+                Contact { start, end, place, from: from_place, velocity }
+            };
+            spans.into_iter().map(contact).collect()
+        };
+        let joints = spans.into_iter().enumerate().map(one).collect();
+        let Self { duration, whole, looping, motion, treadmill, .. } = self;
+        Ok(Contacts { duration, looping, whole, motion, treadmill, joints })
+    }
+}

@@ -1,0 +1,134 @@
+//! How readily joints turn for goals, where nobody says so: near joints first.
+//!
+//! What hangs on a joint and leads to no goal comes along when the joint turns. How far that is from the goals, as a multiple `r` of how far the joint itself is, decides:
+//! `1 / (1 + (2 r)⁸)`. The fingers next to a wrist that is to be somewhere are near it, `r` of the elbow is 0.1 and its readiness 1. The other hand and the feet are as
+//! far from it as the chest and farther: `r` is 2, and the chest is as stiff as can be.
+
+use alloc::vec::Vec;
+
+use crate::maps::{Map, Vec64, length, sub};
+use condyle::pose::Pose;
+use condyle::skeleton::Skeleton;
+use condyle_base::error::Error;
+
+/// The least: what is stiffer takes more steps where goals need it.
+const STIFFEST: f64 = 5e-4;
+
+/// Of each joint of a skeleton.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Readiness {
+    parts: Vec<Part>,
+    /// Where the joints are that goals are about.
+    goals: Vec<Vec64>,
+    ease: Vec<f32>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    placed: Map,
+    /// Whether a goal is about the joint, or about one that it hangs on.
+    wanted: bool,
+    /// Whether a goal hangs on it.
+    leads: bool,
+    /// How far what hangs on it, and leads to no goal, is from the nearest goal.
+    idle: f64,
+}
+
+impl Default for Part {
+    fn default() -> Self {
+        Self { placed: Map::IDENTITY, wanted: false, leads: false, idle: 0.0 }
+    }
+}
+
+impl Readiness {
+    pub(super) fn begin(&mut self, count: usize) {
+        self.parts.clear();
+        self.parts.resize(count, Part::default());
+        self.goals.clear();
+    }
+
+    /// A goal is about this joint.
+    pub(super) fn want(&mut self, joint: u16) {
+        self.parts[usize::from(joint)].wanted = true;
+    }
+
+    pub(super) fn end(&mut self, skeleton: &Skeleton, pose: &Pose) {
+        let Self { parts, goals, ease } = self;
+        let parents = skeleton.parents();
+        for joint in 0..parts.len() {
+            let own = Map::local(&pose.get(joint));
+            let above = parts.get(usize::from(parents[joint])).copied();
+            let part = &mut parts[joint];
+            part.placed = above.map_or(own, |above| above.placed.after(&own));
+            if part.wanted && !above.is_some_and(|above| above.wanted) {
+                goals.push(part.placed.moved);
+            }
+            part.wanted |= above.is_some_and(|above| above.wanted);
+        }
+        let far = |at: Vec64| goals.iter().fold(f64::INFINITY, |far, goal| far.min(length(sub(at, *goal))));
+        ease.clear();
+        ease.resize(parts.len(), 1.0);
+        for joint in (0..parts.len()).rev() {
+            let Part { placed, wanted, leads, mut idle } = parts[joint];
+            let own = if wanted { 0.0 } else { far(placed.moved) };
+            if leads && !wanted {
+                let ratio = 2.0 * idle / own;
+                let squared = ratio * ratio;
+                let fourth = squared * squared;
+                // NaN is as stiff as can be.
+                ease[joint] = (1.0 / (1.0 + fourth * fourth)).max(STIFFEST) as f32;
+            } else {
+                idle = idle.max(own);
+            }
+            if let Some(parent) = parts.get_mut(usize::from(parents[joint])) {
+                parent.leads |= wanted || leads;
+                parent.idle = parent.idle.max(idle);
+            }
+        }
+    }
+
+    pub(super) fn ease(&self) -> &[f32] {
+        &self.ease
+    }
+}
+
+/// How readily joints turn for goals of some joints where [`BodyOptions::ease`](super::BodyOptions::ease) is `None`: near joints first. To be changed and given back there.
+///
+/// `pose` is where joints are. `joints` are those that goals are about. `ease` receives one number for each joint of the skeleton, from 0.0005 to 1: 1 for joints that carry nothing but
+/// what is near the goals.
+///
+/// # Errors
+/// [`Error::Length`] if `pose` or `ease` is not of the skeleton's size; [`Error::Index`] for a joint that is not there.
+///
+/// ```
+/// use condyle_solve::full_body::readiness;
+/// # use condyle::{Joint, Pose, Skeleton, Transform};
+/// # let at = |x| Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY };
+/// # let joint = |name, parent, x| Joint::new(name, parent, at(x));
+/// # let left = [joint("chest", None, 0.0), joint("arm.L", Some(0), 0.2), joint("hand.L", Some(1), 0.6)];
+/// # let right = [joint("arm.R", Some(0), -0.2), joint("hand.R", Some(3), -0.6)];
+/// # let skeleton = Skeleton::new(left.into_iter().chain(right))?;
+///
+/// // A chest with two arms, of which one reaches: the arm turns, and the chest does not turn at all.
+/// let mut ease = [0.0; 5];
+/// readiness(&skeleton, &Pose::rest(&skeleton), &[2], &mut ease)?;
+/// assert!(ease[1] == 1.0 && ease[0] < 0.005);
+/// ease[0] = 0.0;
+/// # Ok::<(), condyle::Error>(())
+/// ```
+pub fn readiness(skeleton: &Skeleton, pose: &Pose, joints: &[u16], ease: &mut [f32]) -> Result<(), Error> {
+    let count = skeleton.joint_count();
+    pose.check_joints("pose", count)?;
+    Error::check_len("ease", ease.len(), count)?;
+    let mut readiness = Readiness::default();
+    readiness.begin(count);
+    for (at, found) in joints.iter().map(|&joint| usize::from(joint)).enumerate() {
+        if found >= count {
+            return Err(Error::Index { what: "joints", at, found, count });
+        }
+        readiness.want(found as u16);
+    }
+    readiness.end(skeleton, pose);
+    ease.copy_from_slice(readiness.ease());
+    Ok(())
+}

@@ -1,0 +1,225 @@
+//! The springs of many characters of one skeleton, each in a lane of its own.
+
+use core::fmt;
+
+use fearless_simd::prelude::*;
+
+use super::data::Springs;
+use super::gather::{self, get, set};
+use super::lanes::{LANES, Lanes, Row, Side};
+use super::state::{Schedule, SpringState, Time};
+use super::step::{When, Work, show, step};
+use super::{STEP, Tick, check, swing_alone};
+use crate::maps::{Map, add};
+use condyle::pose::Pose;
+use condyle::skeleton::Skeleton;
+use condyle_base::error::Error;
+use condyle_base::math::Affine;
+use condyle_base::math::real::Real;
+use condyle_base::simd::{has_lanes, in_lanes};
+
+/// Scratch memory of [`crowd`]: grows to the size of the springs on first use and is reused from then on. Each
+/// thread needs its own.
+#[derive(Clone, Default)]
+pub struct CrowdBuffer(Work<Row>);
+
+impl fmt::Debug for CrowdBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CrowdBuffer").finish_non_exhaustive()
+    }
+}
+
+/// Swings the joints of many characters of one skeleton: [`springs`](super::springs()) for each, with the same bits.
+///
+/// `models` holds the matrices of the first instance, one per joint, then those of the second, and so on.
+/// `states` and `poses` hold one element for each instance. `ticks` returns the tick of an instance by its index;
+/// it is called twice for each, first to check all of them. Nothing is allocated once `buffer` has served these
+/// springs. To use threads, split the crowd into parts of a multiple of four characters, with a buffer each.
+///
+/// # Errors
+/// As [`springs`](super::springs()), and [`Error::Length`] if there are not as many of `states` as of `poses` or `models` does not hold one matrix per instance and
+/// joint. All poses and states are then unchanged, if `ticks` answers the same both times.
+///
+/// ```
+/// use condyle::local_to_model;
+/// use condyle_solve::spring_bones::{self, CrowdBuffer, Spring, SpringJoint, SpringState, Springs, Tick};
+/// # use condyle::{Affine, Joint, Pose, Skeleton, Transform};
+/// # let along = Transform { translation: [0.1, 0.0, 0.0], ..Transform::IDENTITY };
+/// # let joint = |name, parent| Joint::new(name, parent, along);
+/// # let skeleton = Skeleton::new([joint("hips", None), joint("tail", Some(0)), joint("tip", Some(1))])?;
+///
+/// let heavy = SpringJoint { gravity: [0.0, -1.0, 0.0], ..SpringJoint::new(1) };
+/// let tails = Springs::new(&skeleton, &[Spring::new([heavy, SpringJoint::new(2)])], &[])?;
+/// // Kept from frame to frame.
+/// let mut buffer = CrowdBuffer::default();
+/// let mut states = vec![SpringState::new(&tails); 5];
+/// let mut poses = vec![Pose::rest(&skeleton); 5];
+/// let mut models = vec![Affine::IDENTITY; 5 * skeleton.joint_count()];
+/// for _frame in 0..10 {
+///     for (pose, model) in poses.iter().zip(models.chunks_mut(skeleton.joint_count())) {
+///         local_to_model(&skeleton, pose, model)?;
+///     }
+///     // The last one is in slow motion.
+///     let ticks = |at: usize| Tick::new(if at == 4 { 0.002 } else { 0.02 });
+///     spring_bones::crowd(&skeleton, &models, &tails, ticks, &mut buffer, &mut states, &mut poses)?;
+/// }
+/// assert_eq!(poses[0], poses[3]);
+/// assert!(poses[4].get(1).rotation[2] > poses[0].get(1).rotation[2]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
+pub fn crowd(
+    skeleton: &Skeleton,
+    models: &[Affine],
+    springs: &Springs,
+    ticks: impl Fn(usize) -> Tick,
+    buffer: &mut CrowdBuffer,
+    states: &mut [SpringState],
+    poses: &mut [Pose],
+) -> Result<(), Error> {
+    let count = skeleton.joint_count();
+    Error::check_len("states", states.len(), poses.len())?;
+    Error::check_len("models", models.len(), count * poses.len())?;
+    let model = |instance: usize| &models[instance * count..(instance + 1) * count];
+    for (instance, (state, pose)) in states.iter().zip(poses.iter()).enumerate() {
+        check(skeleton, model(instance), springs, &ticks(instance), state, pose)?;
+    }
+    let CrowdBuffer(work) = buffer;
+    if !work.fits(springs) {
+        work.resize(springs);
+    }
+    let groups = poses.chunks_mut(LANES).zip(states.chunks_mut(LANES));
+    for (first, (poses, states)) in (0..).step_by(LANES).zip(groups) {
+        if poses.len() == 1 || !has_lanes() {
+            for (lane, (pose, state)) in poses.iter_mut().zip(states).enumerate() {
+                let instance = first + lane;
+                swing_alone(skeleton, model(instance), springs, &ticks(instance), state, pose);
+            }
+            continue;
+        }
+        let mut group = Group::default();
+        for (lane, (pose, state)) in poses.iter().zip(&*states).enumerate() {
+            let instance = first + lane;
+            group.enter(skeleton, model(instance), springs, &ticks(instance), state, pose, lane, work);
+        }
+        in_lanes!(|s| group.run(s, springs, work));
+        for (lane, (pose, state)) in poses.iter_mut().zip(states).enumerate() {
+            group.leave(springs, work, lane, state, pose);
+        }
+    }
+    Ok(())
+}
+
+/// Some characters, one in each lane.
+#[derive(Default)]
+struct Group {
+    ticks: [Option<(Tick, Schedule, Map)>; LANES],
+}
+
+impl Group {
+    /// Brings a character into its lane.
+    #[expect(clippy::too_many_arguments, reason = "all that a character has, and where it goes")]
+    fn enter(
+        &mut self,
+        skeleton: &Skeleton,
+        model: &[Affine],
+        springs: &Springs,
+        tick: &Tick,
+        state: &SpringState,
+        pose: &Pose,
+        lane: usize,
+        work: &mut Work<Row>,
+    ) {
+        let to_world = (&tick.to_world).into();
+        gather::gather(skeleton, springs, model, &to_world, pose, lane, work);
+        let shift = state.shift(&to_world);
+        let of_frames = [(&state.work.before, &mut work.before), (&state.work.centers, &mut work.centers)];
+        for (from, to) in of_frames.into_iter().flat_map(|(from, to)| from.iter().zip(to)) {
+            let [a, b, c, d, e, f, g, h, i, x, y, z] = *from;
+            let [x, y, z] = add([x, y, z], shift);
+            set(to, lane, [a, b, c, d, e, f, g, h, i, x, y, z]);
+        }
+        for (from, to) in state.work.tails.iter().zip(&mut work.tails) {
+            set(&mut to.now, lane, add(from.now, shift));
+            set(&mut to.before, lane, add(from.before, shift));
+            set(&mut to.direction, lane, from.direction);
+            set(&mut to.direction_before, lane, from.direction_before);
+        }
+        self.ticks[lane] = Some((*tick, Schedule::new(&state.time, tick.seconds), to_world));
+    }
+
+    /// All steps of all lanes, and what is shown.
+    #[inline(always)]
+    fn run<S: Simd>(&self, s: S, springs: &Springs, work: &mut Work<Row>) {
+        let mut late = Row::default();
+        let mut rounds = 0;
+        for (lane, (_, schedule, _)) in self.lanes() {
+            late.0[lane] = schedule.late / STEP;
+            rounds = schedule.count.max(rounds);
+        }
+        for round in 0..rounds {
+            let mut when = Rows::default();
+            for (lane, (tick, schedule, _)) in self.lanes() {
+                // All end together.
+                let Some(at) = (round + schedule.count).checked_sub(rounds) else { continue };
+                when.factor.0[lane] = schedule.factor(at);
+                when.takes.0[lane] = 1.0;
+                when.rests.0[lane] = if schedule.rests && at == 0 { 1.0 } else { 0.0 };
+                set(&mut when.force, lane, gather::force(tick));
+            }
+            when.step(s, springs, work);
+        }
+        show(Side(s), springs, work, Side(s).load(&late));
+    }
+
+    /// What became of the character in a lane.
+    fn leave(
+        &self,
+        springs: &Springs,
+        work: &Work<Row>,
+        lane: usize,
+        state: &mut SpringState,
+        pose: &mut Pose,
+    ) {
+        let Some((tick, schedule, to_world)) = &self.ticks[lane] else { return };
+        gather::scatter(springs, work, lane, tick.weight, pose);
+        let of_frames = [(&mut state.work.before, &work.now), (&mut state.work.centers, &work.centers)];
+        for (to, from) in of_frames.into_iter().flat_map(|(to, from)| to.iter_mut().zip(from)) {
+            *to = get(from, lane);
+        }
+        for (to, from) in state.work.tails.iter_mut().zip(&work.tails) {
+            to.now = get(&from.now, lane);
+            to.before = get(&from.before, lane);
+            to.direction = get(&from.direction, lane);
+            to.direction_before = get(&from.direction_before, lane);
+        }
+        state.time = Time { started: true, late: schedule.late, to_world: *to_world };
+    }
+
+    fn lanes(&self) -> impl Iterator<Item = (usize, &(Tick, Schedule, Map))> {
+        self.ticks.iter().enumerate().filter_map(|(lane, tick)| Some((lane, tick.as_ref()?)))
+    }
+}
+
+/// [`When`] in memory; yes is 1.
+#[derive(Default)]
+struct Rows {
+    factor: Row,
+    takes: Row,
+    rests: Row,
+    force: [Row; 3],
+}
+
+impl Rows {
+    #[inline(always)]
+    fn step<S: Simd>(&self, s: S, springs: &Springs, work: &mut Work<Row>) {
+        let l = Side(s);
+        let zero = l.splat(0.0);
+        let when = When {
+            factor: l.load(&self.factor),
+            takes: zero.is_below(l.load(&self.takes)),
+            rests: zero.is_below(l.load(&self.rests)),
+            force: l.load_all(&self.force),
+        };
+        step(l, springs, work, &when);
+    }
+}

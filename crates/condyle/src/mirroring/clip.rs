@@ -1,0 +1,100 @@
+//! Mirrored clips: the same maps for keys and tangents.
+
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use super::pose::Mirror;
+use crate::clip::{RawClip, Target, Track};
+use condyle_base::error::Error;
+use condyle_base::simd::BLOCK;
+
+/// The mirror image of a clip: sampled, it gives the [`mirror`](super::mirror) image of what the clip gives.
+///
+/// Each track of a joint goes to its partner, with the same timeline and interpolation, whatever it is;
+/// tangents of splines are mirrored as differences are. Morph weights, the name and the timelines stay. The
+/// same bits on every platform.
+///
+/// # Errors
+/// [`Error::Index`] if a track drives a joint that the skeleton does not have; [`Error::NotFinite`] if a
+/// value becomes too large for f32, as [`RawClip::new`] has it.
+///
+/// ```
+/// use condyle::mirroring::Mirror;
+/// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform, mirroring};
+///
+/// # let joint = |name: &str, parent, x| {
+/// #     Joint::new(name, parent, Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY })
+/// # };
+/// # let legs = [joint("leg.L", Some(0), 0.2), joint("leg.R", Some(0), -0.2)];
+/// # let skeleton = Skeleton::new([joint("hips", None, 0.0)].into_iter().chain(legs))?;
+/// # let sides = Mirror::new(&skeleton, &mirroring::pairs(&skeleton), [1.0, 0.0, 0.0])?;
+/// // A step of the left leg becomes one of the right leg.
+/// let step = Track {
+///     target: Target::Translation(1),
+///     interpolation: Interpolation::Linear,
+///     timeline: 0,
+///     values: vec![0.2, 0.0, 0.0, 0.25, 0.5, 0.0],
+/// };
+/// let left = RawClip::new("step".into(), vec![vec![0.0, 1.0]], vec![step])?;
+/// let right = mirroring::clip(&sides, &left)?;
+/// assert_eq!(right.tracks()[0].target, Target::Translation(2));
+/// assert_eq!(right.tracks()[0].values[3..], [-0.25, 0.5, 0.0]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
+pub fn clip(sides: &Mirror, clip: &RawClip) -> Result<RawClip, Error> {
+    let mut tracks = Vec::with_capacity(clip.tracks().len());
+    for (at, track) in clip.tracks().iter().enumerate() {
+        tracks.push(mirrored(sides, at, track)?);
+    }
+    Ok(RawClip::new(clip.name().to_string(), clip.timelines().to_vec(), tracks)?.for_skeleton_of(clip))
+}
+
+fn mirrored(sides: &Mirror, at: usize, track: &Track) -> Result<Track, Error> {
+    let mut track = track.clone();
+    // In a spline each value is stored between its tangents.
+    let parts = track.values_per_key();
+    let (target, joint) = match track.target {
+        Target::Rotation(j) => (Target::Rotation as fn(u16) -> Target, j),
+        Target::Translation(j) => (Target::Translation as fn(u16) -> Target, j),
+        Target::Scale(j) => (Target::Scale as fn(u16) -> Target, j),
+        // Tracks that drive no joint.
+        _ => return Ok(track),
+    };
+    let (found, count) = (usize::from(joint), sides.joint_count());
+    let partner = *sides.partners.get(found).ok_or(Error::Index { what: "tracks", at, found, count })?;
+    let to = usize::from(partner);
+    let (maps, lane) = (&sides.blocks[to / BLOCK], to % BLOCK);
+    match track.target {
+        Target::Rotation(_) => {
+            for q in track.values.as_chunks_mut::<4>().0 {
+                *q = maps.rotation.each_ref().map(|row| sum(row.each_ref().map(|m| m[lane]), *q, 0.0));
+            }
+        }
+        Target::Translation(_) => {
+            for (n, v) in track.values.as_chunks_mut::<3>().0.iter_mut().enumerate() {
+                let is_value = n % parts == parts / 2;
+                let from = *v;
+                for (c, v) in v.iter_mut().enumerate() {
+                    let rest = if is_value { maps.rest[c][lane] } else { 0.0 };
+                    *v = sum(maps.translation[c].each_ref().map(|m| m[lane]), from, rest);
+                }
+            }
+        }
+        Target::Scale(_) => {
+            for v in track.values.as_chunks_mut::<3>().0 {
+                let from = *v;
+                for (c, v) in v.iter_mut().enumerate() {
+                    *v = from[usize::from(sides.axes[to][c])] * maps.scale[c][lane];
+                }
+            }
+        }
+        _ => {}
+    }
+    track.target = target(partner);
+    Ok(track)
+}
+
+fn sum<const N: usize>(row: [f32; N], v: [f32; N], last: f32) -> f32 {
+    let products = row.iter().zip(v).map(|(m, v)| f64::from(*m) * f64::from(v));
+    products.fold(last.into(), |sum: f64, product| sum + product) as f32
+}

@@ -1,0 +1,416 @@
+//! Compressed clips: any moment at the same cost.
+
+use alloc::vec;
+use core::ops::Range;
+
+use super::kernel::{self, Moment, Wanted};
+use crate::clip::authored::Authored;
+use crate::clip::layout::{Kind, MAX_LOG, Placed, Segment, WIDTH, segment_tracks};
+use crate::clip::spline::{Degree, Taps};
+use crate::clip::{Clip, ClipView, Target};
+use crate::play::clock::check_clock;
+use crate::pose::{Pose, PoseBlock};
+use crate::skeleton::Skeleton;
+use condyle_base::error::{Error, invariant};
+use condyle_base::math::{Transform, quats};
+use condyle_base::simd::{BLOCK, Dispatch};
+
+fn check(clip: ClipView<'_>, skeleton: &Skeleton, seconds: f64) -> Result<(), Error> {
+    Error::check_len("the joints of the skeleton", skeleton.joint_count(), clip.joint_count())?;
+    skeleton.check_fingerprint("the clip", clip.header().fingerprint)?;
+    skeleton.check_rest_fingerprint("the clip", clip.header().rest_fingerprint)?;
+    check_clock(seconds)
+}
+
+/// The pose of a clip at a moment.
+///
+/// `skeleton` is the one that the clip was encoded for: it gives what the clip does not move. `seconds` are
+/// those of the clip's own keys, from [`Clip::start`], which need not be 0, to [`Clip::end`]; outside they
+/// are clamped to these. [`Clip::moment`] gives them for a clock that never ends. Any moment costs the same,
+/// forward, backward or at random, and nothing is allocated or remembered. What is on screen for a while is
+/// sampled faster in the resident form of the clip ([`Clip::resident`]), with the same result. What is stored as authored
+/// costs more than curves in either form: its keys are searched, and joints turned one by one in f64.
+///
+/// A clip whose root motion was taken out ([`Clip::has_motion`]) gives the pose without it:
+/// [`Clip::motion_over`] delivers it, and [`PoseSource::pose`](super::PoseSource::pose) puts it back.
+///
+/// # Errors
+/// [`Error::Length`] if the skeleton or `pose` has not as many joints as the clip, [`Error::Skeleton`] if the clip is for
+/// another one, [`Error::RestPose`] if it is for another rest pose; [`Error::NotFinite`] if `seconds` is NaN or infinite. `pose` is then unchanged.
+///
+/// ```
+/// use condyle_encode::{EncodeOptions, Shell};
+/// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, sample};
+/// use condyle_encode::encode;
+///
+/// # let hips = Joint::new("hips", None, Transform::IDENTITY);
+/// # let skeleton = Skeleton::new([hips, Joint::new("head", Some(0), Transform::IDENTITY)])?;
+/// # let interpolation = Interpolation::Linear;
+/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
+/// # let go = track(Target::Translation(0), vec![0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
+/// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
+/// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
+/// # let clip = encode(&raw, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?.into_clip();
+/// // Two metres ahead in a second; this is what a frame shows after a quarter of it.
+/// let mut pose = Pose::rest(&skeleton);
+/// sample(&clip, &skeleton, 0.25, &mut pose)?;
+/// assert!((pose.get(0).translation[2] - 0.5).abs() < 1e-3);
+/// # Ok::<(), condyle::Error>(())
+/// ```
+pub fn sample(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f64, pose: &mut Pose) -> Result<(), Error> {
+    sample_by(Dispatch::current(), clip.view(), skeleton, seconds, pose)
+}
+
+/// [`sample`] with a given instruction set and numeric mode.
+pub fn sample_by(
+    dispatch: Dispatch,
+    clip: ClipView<'_>,
+    skeleton: &Skeleton,
+    seconds: f64,
+    pose: &mut Pose,
+) -> Result<(), Error> {
+    check(clip, skeleton, seconds)?;
+    pose.check_joints("pose", clip.joint_count())?;
+    run(dispatch, clip, skeleton.rest().blocks(), seconds, None, pose.blocks_mut());
+    Ok(())
+}
+
+/// Some joints of a clip at a moment: a level of detail. The cost falls with the number of joints.
+///
+/// `wanted` holds `true` for each joint to sample; the others get the rest pose.
+///
+/// # Errors
+/// As [`sample`], and [`Error::Length`] if `wanted` has not one entry for each joint.
+///
+/// ```
+/// use condyle_encode::{EncodeOptions, Shell};
+/// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, sampling};
+/// use condyle_encode::encode;
+///
+/// # let hips = Joint::new("hips", None, Transform::IDENTITY);
+/// # let skeleton = Skeleton::new([hips, Joint::new("head", Some(0), Transform::IDENTITY)])?;
+/// # let interpolation = Interpolation::Linear;
+/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
+/// # let go = track(Target::Translation(0), vec![0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
+/// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
+/// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
+/// # let clip = encode(&raw, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?.into_clip();
+/// // Far away the head need not nod.
+/// let mut pose = Pose::rest(&skeleton);
+/// sampling::partial(&clip, &skeleton, 0.25, &[true, false], &mut pose)?;
+/// assert!((pose.get(0).translation[2] - 0.5).abs() < 1e-3);
+/// assert_eq!(pose.get(1), skeleton.rest().get(1));
+/// # Ok::<(), condyle::Error>(())
+/// ```
+pub fn partial(
+    clip: &Clip<'_>,
+    skeleton: &Skeleton,
+    seconds: f64,
+    wanted: &[bool],
+    pose: &mut Pose,
+) -> Result<(), Error> {
+    let joints = clip.joint_count();
+    check(clip.view(), skeleton, seconds)?;
+    pose.check_joints("pose", joints)?;
+    Error::check_len("wanted", wanted.len(), joints)?;
+    let wanted = Some(Wanted { first: 0, count: usize::MAX, mask: Some(wanted) });
+    run(Dispatch::current(), clip.view(), skeleton.rest().blocks(), seconds, wanted, pose.blocks_mut());
+    Ok(())
+}
+
+/// One joint of a clip at a moment, with the same bits as [`sample`] has for it.
+///
+/// # Errors
+/// As [`sample`], and [`Error::Index`] if there is no such joint.
+///
+/// ```
+/// use condyle_encode::{EncodeOptions, Shell};
+/// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, sample, sampling};
+/// use condyle_encode::encode;
+///
+/// # let hips = Joint::new("hips", None, Transform::IDENTITY);
+/// # let skeleton = Skeleton::new([hips, Joint::new("head", Some(0), Transform::IDENTITY)])?;
+/// # let interpolation = Interpolation::Linear;
+/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
+/// # let go = track(Target::Translation(0), vec![0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
+/// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
+/// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
+/// # let clip = encode(&raw, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?.into_clip();
+/// // Where a hat goes, without the rest of the pose.
+/// let head = sampling::joint(&clip, &skeleton, 0.5, 1)?;
+/// let mut pose = Pose::rest(&skeleton);
+/// sample(&clip, &skeleton, 0.5, &mut pose)?;
+/// assert_eq!(head, pose.get(1));
+/// # Ok::<(), condyle::Error>(())
+/// ```
+pub fn joint(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f64, joint: u16) -> Result<Transform, Error> {
+    let clip = clip.view();
+    check(clip, skeleton, seconds)?;
+    let (joint, count) = (usize::from(joint), clip.joint_count());
+    if joint >= count {
+        return Err(Error::Index { what: "joint", at: 0, found: joint, count });
+    }
+    // Blocks that do not begin where those of a pose do: the first lane is the joint.
+    let (mut rest, mut block) = ([PoseBlock::IDENTITY], [PoseBlock::IDENTITY]);
+    rest[0].set(0, &skeleton.rest().get(joint));
+    let wanted = Some(Wanted { first: joint, count: 1, mask: None });
+    run(Dispatch::current(), clip, &rest, seconds, wanted, &mut block);
+    Ok(block[0].get(0))
+}
+
+/// Samples the joints of `blocks`, which `rest` has the rest pose of.
+///
+/// Inlined, so that of the packed form no more is read than is asked for.
+#[inline(always)]
+fn run(
+    dispatch: Dispatch,
+    clip: ClipView<'_>,
+    rest: &[PoseBlock],
+    seconds: f64,
+    wanted: Option<Wanted<'_>>,
+    blocks: &mut [PoseBlock],
+) {
+    let place = clip.locate(seconds);
+    kernel::pose(dispatch, &Moment::new(clip, place), wanted, rest, blocks);
+    // Root motion is stored as the joint after the last one. If that has a lane, it is padding, and is reset.
+    if let (true, Some(block)) = (clip.has_motion(), blocks.get_mut(clip.joint_count() / BLOCK)) {
+        block.set(clip.joint_count() % BLOCK, &Transform::IDENTITY);
+    }
+    if clip.header().authored_count > 0 {
+        put_authored(clip, (place.segment, seconds), wanted, blocks);
+    }
+}
+
+/// Overwrites the joints that have authored tracks at a moment, which is told by its segment too.
+#[inline(never)]
+fn put_authored(
+    clip: ClipView<'_>,
+    (segment, seconds): (usize, f64),
+    wanted: Option<Wanted<'_>>,
+    blocks: &mut [PoseBlock],
+) {
+    // What shares its times with the track before it is not searched again.
+    let mut known = None;
+    let mut put = |track: &Authored<'_>, place: usize| {
+        if !track.holds(segment) {
+            return;
+        }
+        let span = match known {
+            Some((times, span)) if times == track.times() => span,
+            _ => track.span(seconds),
+        };
+        known = Some((track.times(), span));
+        let (Some(block), lane) = (blocks.get_mut(place / BLOCK), place % BLOCK) else { return };
+        let rows = match track.kind {
+            Some(Kind::Rotation) => {
+                for (row, v) in block.rotation.iter_mut().zip(track.rotation(span)) {
+                    row[lane] = v as f32;
+                }
+                return;
+            }
+            Some(Kind::Translation) => &mut block.translation,
+            _ => &mut block.scale,
+        };
+        for (component, row) in rows.iter_mut().enumerate() {
+            row[lane] = track.at(span, component) as f32;
+        }
+    };
+    if let Some(Wanted { first, mask: None, .. }) = wanted {
+        let own = [Kind::Rotation, Kind::Translation, Kind::Scale].map(|kind| clip.authored_of(kind, first));
+        return own.into_iter().flatten().for_each(|track| put(&track, 0));
+    }
+    // Free tracks come after all others.
+    for track in clip.authored_tracks().take_while(|track| track.kind != Some(Kind::Free)) {
+        if wanted.is_none_or(|wanted| wanted.has(track.index)) {
+            put(&track, track.index);
+        }
+    }
+}
+
+/// A free track at a moment: morph weights, or the scalar, vector or rotation that `target` names.
+///
+/// Returns whether the clip drives it; where it does not, `values` stay as they are.
+///
+/// # Errors
+/// [`Error::Length`] if it has another number of components; [`Error::NotFinite`] if `seconds` is NaN or
+/// infinite.
+///
+/// ```
+/// use condyle_encode::{EncodeOptions, Shell};
+/// use condyle::{Interpolation, RawClip, Skeleton, Target, Track, sampling};
+/// use condyle_encode::encode;
+///
+/// # let interpolation = Interpolation::Linear;
+/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
+/// # let dim = track(Target::Vector(0), vec![1.0, 0.0]);
+/// # let smile = track(Target::Weights(7), vec![0.0, 0.0, 0.5, 1.0]);
+/// # let raw = RawClip::new("dusk".into(), vec![vec![0.0, 2.0]], vec![dim, smile])?;
+/// # let clip = encode(&raw, &Skeleton::new([])?, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?.into_clip();
+/// // A light that a clip dims in two seconds; the other one it leaves as it is.
+/// let (mut lamp, mut sun) = ([1.0], [1.0]);
+/// assert!(sampling::track(&clip, Target::Vector(0), 1.0, &mut lamp)?);
+/// assert!(!sampling::track(&clip, Target::Vector(1), 1.0, &mut sun)?);
+/// assert!((lamp[0] - 0.5).abs() < 1e-2 && sun == [1.0]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
+pub fn track(clip: &Clip<'_>, target: Target, seconds: f64, values: &mut [f32]) -> Result<bool, Error> {
+    let clip = clip.view();
+    check_clock(seconds)?;
+    let Some((at, first, width)) = clip.find_free_track(target) else {
+        return Ok(false);
+    };
+    Error::check_len("values", values.len(), width)?;
+    let mut log = [0.0; WIDTH];
+    values.fill(0.0);
+    one_by_one(
+        clip,
+        seconds,
+        (Kind::Free, first..first + segment_tracks(target, width)),
+        |track, numbers| {
+            log = numbers;
+            put_three(numbers, values, track - first);
+        },
+    );
+    finish_track(target, log, clip.authored_of(Kind::Free, at), seconds, values);
+    Ok(true)
+}
+
+/// All free tracks of a clip at a moment, one after another in the order of
+/// [`Clip::free_tracks`].
+///
+/// The same values as from [`track`] for each track whose target is unique. That function searches for
+/// its track, so for all of them it takes time in proportion to the square of their number; this one takes
+/// time in proportion to the clip. Allocates three f64 for each track.
+///
+/// # Errors
+/// [`Error::Length`] if `values` are not as many as the tracks have components in all; [`Error::NotFinite`]
+/// if `seconds` is NaN or infinite. `values` are then unchanged.
+///
+/// ```
+/// use condyle_encode::{EncodeOptions, Shell};
+/// use condyle::{Interpolation, RawClip, Skeleton, Target, Track, sampling};
+/// use condyle_encode::encode;
+///
+/// # let interpolation = Interpolation::Linear;
+/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
+/// # let dim = track(Target::Vector(0), vec![1.0, 0.0]);
+/// # let smile = track(Target::Weights(7), vec![0.0, 0.0, 0.5, 1.0]);
+/// # let raw = RawClip::new("dusk".into(), vec![vec![0.0, 2.0]], vec![dim, smile])?;
+/// # let clip = encode(&raw, &Skeleton::new([])?, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?.into_clip();
+/// let mut all = vec![0.0; clip.free_tracks().map(|(_, width)| width).sum()];
+/// sampling::tracks(&clip, 2.0, &mut all)?;
+/// let mut rest = &all[..];
+/// for (target, width) in clip.free_tracks() {
+///     let (values, after) = rest.split_at(width);
+///     if target == Target::Weights(7) {
+///         assert!((values[0] - 0.5).abs() < 1e-2 && (values[1] - 1.0).abs() < 1e-2);
+///     }
+///     rest = after;
+/// }
+/// assert!(rest.is_empty());
+/// # Ok::<(), condyle::Error>(())
+/// ```
+pub fn tracks(clip: &Clip<'_>, seconds: f64, values: &mut [f32]) -> Result<(), Error> {
+    let clip = clip.view();
+    check_clock(seconds)?;
+    Error::check_len("values", values.len(), clip.free_tracks().map(|(_, width)| width).sum())?;
+    let tracks = clip.free_tracks().map(|(target, width)| segment_tracks(target, width)).sum();
+    let mut numbers = vec![[0.0; WIDTH]; tracks];
+    one_by_one(clip, seconds, (Kind::Free, 0..tracks), |track, three| numbers[track] = three);
+    let mut authored = clip.authored_tracks().filter(|track| track.kind == Some(Kind::Free)).peekable();
+    let (mut numbers, mut values) = (&numbers[..], values);
+    for (at, (target, width)) in clip.free_tracks().enumerate() {
+        let (own, others) = numbers.split_at(segment_tracks(target, width));
+        let (own_values, after) = values.split_at_mut(width);
+        own.iter().enumerate().for_each(|(track, &three)| put_three(three, own_values, track));
+        let log = own.first().copied().unwrap_or_default();
+        finish_track(target, log, authored.next_if(|track| track.index == at), seconds, own_values);
+        (numbers, values) = (others, after);
+    }
+    Ok(())
+}
+
+/// Writes the three numbers of a free track's part, of which the last track may need fewer.
+fn put_three(numbers: [f64; WIDTH], values: &mut [f32], track: usize) {
+    for (value, number) in values.iter_mut().skip(track * WIDTH).zip(numbers) {
+        *value = number as f32;
+    }
+}
+
+/// The last step for a free track: the rotation from its logarithm, or the authored track instead of all
+/// others.
+fn finish_track(
+    target: Target,
+    log: [f64; WIDTH],
+    authored: Option<Authored<'_>>,
+    seconds: f64,
+    values: &mut [f32],
+) {
+    if target.rotates() {
+        let exp = || quats::exp(log.map(|v| v.clamp(-MAX_LOG, MAX_LOG)));
+        let rotation = authored.map_or_else(exp, |track| track.rotation(track.span(seconds)));
+        values.iter_mut().zip(rotation).for_each(|(value, v)| *value = v as f32);
+    } else if let Some(track) = authored {
+        let span = track.span(seconds);
+        for (component, value) in values.iter_mut().enumerate() {
+            *value = track.at(span, component) as f32;
+        }
+    }
+}
+
+/// Samples the tracks of one kind whose index is `wanted` one at a time, in f64.
+fn one_by_one(
+    clip: ClipView<'_>,
+    seconds: f64,
+    (kind, wanted): (Kind, Range<usize>),
+    mut put: impl FnMut(usize, [f64; WIDTH]),
+) {
+    let place = clip.locate(seconds);
+    let segment = &clip.segment(place.segment);
+    for placed in segment.classes().filter(|placed| placed.class.kind == kind) {
+        let class = placed.class;
+        let taps = Taps::at(class.degree, class.intervals, place.ratio);
+        let mut bit = 0;
+        for i in 0..class.count {
+            let track = placed.track + i;
+            let index = segment.index(track);
+            if index >= wanted.end {
+                // Indices rise.
+                break;
+            }
+            if index < wanted.start {
+                bit += segment.total_width(track);
+                continue;
+            }
+            let numbers = numbers(segment, &placed, (track, bit), &taps);
+            if class.degree != Degree::Constant {
+                bit += segment.total_width(track);
+            }
+            put(index, numbers);
+        }
+    }
+}
+
+/// The three numbers of a track, whose bits in each row begin at `bit`.
+pub(crate) fn numbers(
+    segment: &Segment<'_>,
+    placed: &Placed,
+    (track, bit): (usize, usize),
+    taps: &Taps,
+) -> [f64; WIDTH] {
+    let class = placed.class;
+    let widths = if class.degree == Degree::Constant { [0; WIDTH] } else { segment.widths(track) };
+    let mut sums = [0, 1, 2].map(|c| f64::from(segment.offset(track, c)));
+    for (key, &weight) in (taps.first..).zip(&taps.weights[..taps.count]) {
+        let row = placed.rows + key * class.row_bytes + bit / 8;
+        let word = segment.bytes.get(row..).and_then(<[u8]>::first_chunk);
+        invariant!(word.is_some(), "bit {bit} is in a row, and records and their windows follow the rows");
+        let mut word = word.map_or(0, |bytes| u128::from_le_bytes(*bytes)) >> (bit % 8);
+        for (sum, width) in sums.iter_mut().zip(widths) {
+            *sum += f64::from(word as u32 & ((1 << width) - 1)) * weight;
+            word >>= width;
+        }
+    }
+    let step = f64::from(segment.step(track));
+    sums.map(|sum| sum * step)
+}

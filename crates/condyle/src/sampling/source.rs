@@ -1,0 +1,119 @@
+//! Where poses come from: authored clips, compressed ones, and whatever a program makes of them.
+
+use super::raw::{search_raw, search_raw_track};
+use crate::clip::{RawClip, Target};
+use crate::pose::Pose;
+use crate::skeleton::Skeleton;
+use condyle_base::error::Error;
+
+/// What can be asked for the pose of any moment: a [`RawClip`], a [`Clip`](crate::Clip), or a mix of several.
+///
+/// It remembers nothing: one source serves any number of characters and threads. `seconds` are those of the
+/// source's own keys, from [`start`](Self::start) to [`end`](Self::end), which hold before and after.
+///
+/// ```
+/// use condyle::sampling::PoseSource;
+/// use condyle::{Error, Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform};
+///
+/// /// Plays what it is given from its end to its start.
+/// struct Backward<S>(S);
+///
+/// impl<S: PoseSource> PoseSource for Backward<S> {
+///     fn start(&self) -> f64 {
+///         self.0.start()
+///     }
+///     fn end(&self) -> f64 {
+///         self.0.end()
+///     }
+///     fn pose(&self, skeleton: &Skeleton, seconds: f64, pose: &mut Pose) -> Result<(), Error> {
+///         self.0.pose(skeleton, self.start() + self.end() - seconds, pose)
+///     }
+///     fn weights(&self, node: u32, seconds: f64, weights: &mut [f32]) -> Result<(), Error> {
+///         self.0.weights(node, self.start() + self.end() - seconds, weights)
+///     }
+/// }
+///
+/// # let hips = Joint::new("hips", None, Transform::IDENTITY);
+/// # let skeleton = Skeleton::new([hips, Joint::new("head", Some(0), Transform::IDENTITY)])?;
+/// # let interpolation = Interpolation::Linear;
+/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
+/// # let go = track(Target::Translation(0), vec![0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
+/// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
+/// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
+/// let mut pose = Pose::rest(&skeleton);
+/// Backward(raw).pose(&skeleton, 0.25, &mut pose)?;
+/// assert_eq!(pose.get(0).translation, [0.0, 0.0, 1.5]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
+pub trait PoseSource {
+    /// The time of the first moment, in seconds.
+    fn start(&self) -> f64;
+
+    /// The time of the last moment, in seconds.
+    fn end(&self) -> f64;
+
+    /// The local transforms of all joints.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] for a moment that is not a finite number; others if this was not made for the
+    /// skeleton.
+    fn pose(&self, skeleton: &Skeleton, seconds: f64, pose: &mut Pose) -> Result<(), Error>;
+
+    /// The morph weights of a node of the document. They stay as they are where nothing moves them.
+    ///
+    /// # Errors
+    /// As [`pose`](Self::pose), and [`Error::Length`] if the node has another number of morph targets.
+    fn weights(&self, node: u32, seconds: f64, weights: &mut [f32]) -> Result<(), Error>;
+}
+
+/// Keys are searched for each moment. Where a clip is played on, [`raw`](crate::sampling::raw) is faster.
+impl PoseSource for RawClip {
+    fn start(&self) -> f64 {
+        self.start()
+    }
+
+    fn end(&self) -> f64 {
+        self.end()
+    }
+
+    fn pose(&self, skeleton: &Skeleton, seconds: f64, pose: &mut Pose) -> Result<(), Error> {
+        search_raw(self, skeleton, seconds, pose)
+    }
+
+    fn weights(&self, node: u32, seconds: f64, weights: &mut [f32]) -> Result<(), Error> {
+        search_raw_track(self, Target::Weights(node), seconds, weights).map(|_| ())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sampling::{RawCursor, raw, raw_track};
+    use crate::testing::Random;
+
+    /// What is searched for each moment has the bits of what is remembered.
+    #[test]
+    fn a_raw_clip_is_sampled_without_a_cursor() {
+        let mut random = Random(4);
+        for joints in [1, 17, 40] {
+            let (skeleton, clip) = (random.skeleton(joints), random.clip(joints, 12));
+            let mut cursor = RawCursor::default();
+            let [mut pose, mut want] = [Pose::identity(joints), Pose::identity(joints)];
+            for step in 0..40 {
+                let seconds = clip.start() - 0.1 + step as f64 * (clip.duration() + 0.2) / 39.0;
+                raw(&clip, &skeleton, seconds, &mut cursor, &mut want).expect("the sizes agree");
+                clip.pose(&skeleton, seconds, &mut pose).expect("the sizes agree");
+                assert_eq!(pose, want, "{joints} joints at {seconds}");
+                let [mut weights, mut wanted] = [[0.0; 5]; 2];
+                clip.weights(9, seconds, &mut weights).expect("the sizes agree");
+                raw_track(&clip, Target::Weights(9), seconds, &mut cursor, &mut wanted).expect("five");
+                assert_eq!(weights, wanted, "{joints} joints at {seconds}");
+            }
+            assert_eq!(
+                clip.pose(&skeleton, f64::NAN, &mut pose),
+                Err(Error::NotFinite { what: "seconds", at: 0 })
+            );
+            assert!(clip.pose(&skeleton, 0.0, &mut Pose::identity(joints + 1)).is_err());
+        }
+    }
+}

@@ -1,0 +1,543 @@
+//! Skinning: from model-space matrices and the vertices of a mesh to posed vertices, by linear blending or by dual
+//! quaternions.
+//!
+//! The common way is [`palette`](crate::palette()), once per skin, then [`skin`](crate::skin()), once per
+//! mesh; before them [`morph`](crate::morph()), if the mesh has morph targets. Who skins on the GPU has
+//! [`palette_columns`] or [`palette_rows`] write to the upload, and stops there. Where joints twist, [`palette_dual`] instead of `palette` keeps the volume, and [`SwingTwist`] tells where that is. For positions alone, as for
+//! hit tests, there are [`WeightedBases`] and [`positions`]; for the third axis of tangent space
+//! [`bitangents`](bitangents()).
+
+mod bases;
+mod bitangents;
+mod call;
+mod dual;
+mod interleaved;
+mod kernel;
+mod morph;
+mod packed;
+mod palette;
+mod parts;
+mod rows;
+mod runs;
+mod vectors;
+
+pub use self::bases::{WeightedBases, positions};
+pub use self::bitangents::bitangents;
+use self::call::{Frames, Normals};
+pub use self::dual::{SwingTwist, palette_dual};
+pub use self::interleaved::{Interleaved, InterleavedMut, VertexLayout, VertexSource, VertexTarget};
+pub use self::morph::morph;
+pub use self::palette::{NormalRule, Palette, palette, palette_columns, palette_rows};
+pub use self::parts::{DualQuat, PaletteMatrix};
+use crate::mesh::{AtMost, Influences};
+use condyle_base::error::Error;
+
+/// Deforms vertices by the weighted sum of their joints' matrices, or of their dual quaternions where
+/// [`palette_dual`] made the palette.
+///
+/// `bind` holds vertices in the bind pose, `posed` receives them in model space: positions, and normals and
+/// tangents where both `bind` and `posed` have them, of unit length, or zero where they have no direction.
+/// Tangents keep their handedness in the fourth component, unless the blended matrix of the vertex mirrors, as even
+/// rotations may blend to one that does. Weights are used as they are; a vertex without influences lands on the origin, without
+/// normal or tangent. Either side may be planes, an array for each attribute, or [`Interleaved`] in bytes, such as those of a
+/// vertex buffer that is mapped into memory; the numbers are the same. glTF 2.0, "Skins".
+///
+/// The error of a position's component is at most 2.4e-7, and 6e-8 for each influence, of the sum of the
+/// magnitudes of its terms. docs/accuracy.md has that of normals, tangents and fewer influences.
+///
+/// # Errors
+/// [`Error::Length`] where an array does not hold one element per vertex (normals and tangents of `bind` and
+/// `posed` may be empty) or the palette has another number of matrices than the skin that the influences are for, [`Error::TooShort`] if bytes end before the
+/// last vertex or the palette lacks a joint that the influences name, [`Error::OutOfRange`] for a [`VertexLayout`] whose attributes overlap or do not lie within its stride. `posed` is then unchanged.
+///
+/// ```
+/// use condyle::mesh::MorphDeltas;
+/// use condyle::{
+///     Affine, Influences, MorphTarget, NormalRule, Palette, Skin, SkinnedMesh, Transform, Vertices, palette,
+///     skin,
+/// };
+///
+/// # let vertices = Vertices { positions: vec![[1.0, 0.0, 0.0]], ..Vertices::default() };
+/// # let influences = Influences::from_rows([[(0, 0.75), (1, 0.25)]])?;
+/// # let lifted = MorphDeltas { positions: &[[0.0, 2.0, 0.0]], ..MorphDeltas::default() };
+/// # let lifted = MorphTarget::from_dense(1, lifted)?;
+/// # let mesh = SkinnedMesh::new(vertices, influences, vec![], vec![lifted])?;
+/// # let bound = Skin::new(vec![0, 1], vec![Affine::IDENTITY; 2])?;
+/// # let up = Transform { translation: [0.0, 4.0, 0.0], ..Transform::IDENTITY };
+/// # let model = [Affine::IDENTITY, Affine::from(up)];
+/// // The second joint, of which the vertex has a quarter, is four metres up.
+/// let mut matrices = Palette::default();
+/// palette(&bound, &model, NormalRule::default(), &mut matrices)?;
+/// let mut posed = Vertices::zeroed_like(mesh.vertices());
+/// skin(mesh.influences(), &matrices, mesh.vertices().as_slices(), posed.as_slices_mut())?;
+/// assert_eq!(posed.positions, [[1.0, 1.0, 0.0]]);
+/// // Far away the heaviest influence will do.
+/// skin(mesh.influences().at_most(1), &matrices, mesh.vertices().as_slices(), posed.as_slices_mut())?;
+/// assert_eq!(posed.positions, [[1.0, 0.0, 0.0]]);
+/// # Ok::<(), condyle::Error>(())
+/// ```
+pub fn skin<'a>(
+    influences: impl Into<AtMost<'a, Influences>>,
+    palette: &Palette,
+    bind: impl Into<VertexSource<'a>>,
+    posed: impl Into<VertexTarget<'a>>,
+) -> Result<(), Error> {
+    skin_at_most(influences.into(), palette, bind.into(), posed.into())
+}
+
+/// Not generic, so that the kernels are compiled once.
+fn skin_at_most(
+    influences: AtMost<'_, Influences>,
+    palette: &Palette,
+    bind: VertexSource<'_>,
+    posed: VertexTarget<'_>,
+) -> Result<(), Error> {
+    let (all, _) = influences.parts();
+    let count = all.vertex_count();
+    let bind_has = bind.check(count)?;
+    let posed_has = posed.check(count)?;
+    all.check_joints("palette", palette.matrices().len())?;
+
+    let normals = match palette.rule() {
+        _ if !(bind_has.normals && posed_has.normals) => Normals::None,
+        NormalRule::BlendedInverseTranspose => Normals::Cofactors,
+        _ if palette.normal_matrices().is_empty() => Normals::Blended,
+        _ => Normals::Own,
+    };
+    let frames = Frames { normals, tangents: bind_has.tangents && posed_has.tangents };
+    interleaved::skin_all(influences, palette, frames, bind, posed);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::{Skin, SkinnedMesh, VertexSlices, Vertices};
+    use crate::skinning::palette::palette;
+    use crate::testing::reference;
+    use crate::testing::{Random, SIZES, assert_close};
+    use condyle_base::math::{Affine, Transform};
+    use condyle_base::simd::Dispatch;
+    use std::{vec, vec::Vec};
+
+    const RULES: [NormalRule; 3] =
+        [NormalRule::InverseTranspose, NormalRule::Plain, NormalRule::BlendedInverseTranspose];
+
+    fn posed(mesh: &SkinnedMesh, palette: &Palette) -> Vertices {
+        let mut out = Vertices::zeroed_like(mesh.vertices());
+        skin(mesh.influences(), palette, mesh.vertices().as_slices(), out.as_slices_mut())
+            .expect("sizes agree");
+        out
+    }
+
+    fn random_palette(random: &mut Random, joints: usize, rule: NormalRule, even: bool) -> Palette {
+        let skin =
+            Skin::new((0..joints as u16).collect(), vec![Affine::IDENTITY; joints]).expect("equal lengths");
+        let model: Vec<Affine> = (0..joints)
+            .map(|_| {
+                let t = random.transform();
+                // Some joints mirror.
+                let x = if random.below(4) == 0 { -1.0 } else { 1.0 };
+                let scale = if even { [x, 1.0, 1.0] } else { [x * t.scale[0], t.scale[1], t.scale[2]] };
+                Affine::from(Transform { scale, ..t })
+            })
+            .collect();
+        let mut out = Palette::default();
+        palette(&skin, &model, rule, &mut out).expect("sizes agree");
+        out
+    }
+
+    #[test]
+    fn every_size_and_rule_is_the_formula() {
+        // Miri is slow: with uneven scales all rules run lines of their own.
+        let scales: &[bool] = if cfg!(miri) { &[false] } else { &[false, true] };
+        let cases = SIZES.iter().flat_map(|n| RULES.map(|r| (n, r)));
+        for (&vertices, rule, &even) in cases.flat_map(|(n, r)| scales.iter().map(move |e| (n, r, e))) {
+            let mut random = Random(vertices as u64);
+            let mesh = random.mesh(vertices, 40);
+            let matrices = random_palette(&mut random, 40, rule, even);
+            let wide = reference::palette_matrices(&matrices);
+            for dispatch in Dispatch::all() {
+                let got = dispatch.scope(|| posed(&mesh, &matrices));
+                for v in 0..vertices {
+                    let case = format_args!("{dispatch}, {rule:?}, vertex {v} of {vertices}");
+                    let row = || mesh.influences().row(v);
+                    let blended = reference::blend_matrices(&wide, row());
+                    let bind = mesh.vertices();
+                    let want = reference::transform_point(&blended, bind.positions[v].map(f64::from));
+                    assert_close(&got.positions[v], &want, 5e-7, case);
+
+                    // A normal or tangent that nearly cancels has lost its digits: compare relative to its
+                    // length before normalising.
+                    let [x, y, z, w] = bind.tangents[v];
+                    let tangent = reference::transform_vector(&blended, [x, y, z].map(f64::from));
+                    let length = tangent.iter().map(|v| v * v).sum::<f64>().sqrt();
+                    if length > 0.0 {
+                        let unit = tangent.map(|v| v / length);
+                        assert_close(&got.tangents[v][..3], &unit, 8e-7 / length.min(1.0), case);
+                    } else {
+                        assert_eq!(got.tangents[v][..3], [0.0; 3], "{case}");
+                    }
+                    // The determinant of a blend that nearly cancels has no sign that f32 could tell.
+                    let determinant = reference::determinant(&blended);
+                    if determinant.abs() > 1e-5 {
+                        assert_eq!(got.tangents[v][3], if determinant < 0.0 { -w } else { w }, "{case}");
+                    }
+                    // Relative to the length that the sum of the terms has before normalising.
+                    let (want, length) =
+                        reference::skin_normal(&wide, row(), rule, bind.normals[v].map(f64::from));
+                    if length > 1e-3 {
+                        let bound = if rule == NormalRule::BlendedInverseTranspose { 3e-6 } else { 1e-6 };
+                        assert_close(&got.normals[v], &want, bound / length.min(1.0), case);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_identity_leaves_every_position_exactly() {
+        let mesh = {
+            let random = Random(3).mesh(50, 4);
+            let rigid = Influences::rigid(50);
+            SkinnedMesh::new(random.vertices().clone(), rigid, vec![], vec![]).expect("same vertices")
+        };
+        let one = Skin::new(vec![0], vec![Affine::IDENTITY]).expect("equal lengths");
+        let mut matrices = Palette::default();
+        for (rule, dispatch) in RULES.into_iter().flat_map(|r| Dispatch::all().map(move |d| (r, d))) {
+            palette(&one, &[Affine::IDENTITY], rule, &mut matrices).expect("sizes agree");
+            let got = dispatch.scope(|| posed(&mesh, &matrices));
+            assert_eq!(got.positions, mesh.vertices().positions, "{dispatch} {rule:?}");
+            for (got, want) in got.normals.iter().zip(&mesh.vertices().normals) {
+                assert_close(got, &want.map(f64::from), 1.2e-7, dispatch);
+            }
+        }
+    }
+
+    #[test]
+    fn a_mirrored_joint_flips_the_handedness() {
+        let mesh = Random(3).mesh(4, 1);
+        let mesh = SkinnedMesh::new(mesh.vertices().clone(), Influences::rigid(4), vec![], vec![])
+            .expect("4 vertices");
+        let one = Skin::new(vec![0], vec![Affine::IDENTITY]).expect("equal lengths");
+        let mirror = Transform { scale: [-1.0, 1.0, 1.0], ..Transform::IDENTITY };
+        let mut matrices = Palette::default();
+        palette(&one, &[mirror.into()], NormalRule::default(), &mut matrices).expect("sizes agree");
+        let got = posed(&mesh, &matrices);
+        assert!(got.tangents.iter().zip(&mesh.vertices().tangents).all(|(got, bind)| got[3] == -bind[3]));
+    }
+
+    /// Half turns about x, y and z: none of them mirrors, their sum does.
+    #[test]
+    fn rotations_may_blend_to_a_mirror() {
+        let half_turn = |axis| {
+            let mut rotation = [0.0; 4];
+            rotation[axis] = 1.0;
+            Affine::from(Transform { rotation, ..Transform::IDENTITY })
+        };
+        let bound = Skin::new(vec![0, 1, 2], vec![Affine::IDENTITY; 3]).expect("equal lengths");
+        let mut matrices = Palette::default();
+        let model = [0, 1, 2].map(half_turn);
+        palette(&bound, &model, NormalRule::default(), &mut matrices).expect("sizes agree");
+        assert!(!matrices.mirrors());
+        let influences = Influences::from_rows([[(0, 0.25), (1, 0.375), (2, 0.375)]]).expect("finite");
+        let bind = Vertices {
+            positions: vec![[1.0; 3]],
+            normals: vec![[0.0, 0.0, 1.0]],
+            tangents: vec![[1.0, 0.0, 0.0, 1.0]],
+        };
+        for dispatch in Dispatch::all() {
+            let mut out = Vertices::zeroed_like(&bind);
+            dispatch
+                .scope(|| skin(&influences, &matrices, bind.as_slices(), out.as_slices_mut()))
+                .expect("sizes agree");
+            assert_eq!(out.positions, [[-0.5, -0.25, -0.25]], "{dispatch}");
+            assert_eq!(out.tangents, [[-1.0, 0.0, 0.0, -1.0]], "{dispatch}");
+        }
+    }
+
+    /// Rotations, half turns and mirrors of any scale, with weights of either sign that sum to anything: the handedness
+    /// is the sign of the determinant wherever f32 can tell it, and no business of other joints.
+    #[test]
+    fn handedness_follows_the_determinant_of_the_blend() {
+        let joints = 24;
+        let mut random = Random(77);
+        let model: Vec<Affine> = (0..joints)
+            .map(|joint| {
+                let mut t = random.transform();
+                t.scale = [[0.01, 1.0, 70.0][joint % 3]; 3];
+                if joint % 4 == 0 {
+                    let [x, y, z] = random.vector(1.0);
+                    let length = (x * x + y * y + z * z).sqrt();
+                    t.rotation = [x / length, y / length, z / length, 0.0];
+                }
+                if joint % 5 == 0 {
+                    t.scale[joint / 5 % 3] *= -1.0;
+                }
+                Affine::from(t)
+            })
+            .collect();
+        let bound = Skin::new((0..joints as u16).collect(), vec![Affine::IDENTITY; joints]).expect("lengths");
+        let mut matrices = Palette::default();
+        palette(&bound, &model, NormalRule::Plain, &mut matrices).expect("sizes agree");
+        let wide = reference::palette_matrices(&matrices);
+        let (mut kept, mut turned) = (0, 0);
+        for most in [8, 1, 2, 3] {
+            let vertices = if cfg!(miri) { 19 } else { 603 };
+            let rows: Vec<Vec<(u16, f32)>> = (0..vertices)
+                .map(|v| {
+                    let influence = |_| {
+                        let joint = random.below(joints / 3) * 3 + v % 3;
+                        let weight = random.range(0.1, 1.0);
+                        (joint as u16, if random.below(6) == 0 { -weight } else { weight })
+                    };
+                    (0..=v / 16 % 8).map(influence).collect()
+                })
+                .collect();
+            let influences = Influences::from_rows(rows).expect("finite");
+            let bind = random.mesh(vertices, 1).vertices().clone();
+            for dispatch in Dispatch::all() {
+                let mut out = Vertices::zeroed_like(&bind);
+                let influences_kept = influences.at_most(most);
+                dispatch
+                    .scope(|| skin(influences_kept, &matrices, bind.as_slices(), out.as_slices_mut()))
+                    .expect("sizes agree");
+                for v in 0..vertices {
+                    let row: Vec<_> = influences.row(v).collect();
+                    let row = reference::at_most(&row, most as usize);
+                    let size: f64 = row
+                        .iter()
+                        .map(|&(joint, weight)| {
+                            f64::from(weight.abs() * [0.01, 1.0, 70.0][usize::from(joint) % 3])
+                        })
+                        .sum();
+                    let determinant = reference::determinant(&reference::blend_matrices(&wide, row));
+                    if determinant.abs() < 1e-5 * size.powi(3) {
+                        continue;
+                    }
+                    let hand = bind.tangents[v][3];
+                    let want = if determinant < 0.0 { -hand } else { hand };
+                    assert_eq!(
+                        out.tangents[v][3], want,
+                        "{dispatch}, vertex {v}, at most {most}: {determinant}"
+                    );
+                    *(if want == hand { &mut kept } else { &mut turned }) += 1;
+                }
+            }
+        }
+        assert!(cfg!(miri) || kept.min(turned) > 500, "{kept} kept, {turned} turned");
+    }
+
+    /// Neither the squares of huge and tiny matrices nor their determinants fit f32; directions come out all
+    /// the same.
+    #[test]
+    fn normals_survive_extreme_scales() {
+        let mesh = Random(8).mesh(8, 1);
+        let mesh = SkinnedMesh::new(mesh.vertices().clone(), Influences::rigid(8), vec![], vec![])
+            .expect("8 vertices");
+        let one = Skin::new(vec![0], vec![Affine::IDENTITY]).expect("equal lengths");
+        let mut matrices = Palette::default();
+        for size in [1e-30, 1e-23, 1e-13, 1.0, 1e13, 1e20, 1e30] {
+            for scale in
+                [[size, size, 1.5 * size], [-size, size, size], [-1.0, size, size], [size, 1.0, -1.0]]
+            {
+                let model = Affine::from(Transform { scale, ..Random(9).transform() });
+                for (rule, dispatch) in RULES.into_iter().flat_map(|r| Dispatch::all().map(move |d| (r, d))) {
+                    palette(&one, &[model], rule, &mut matrices).expect("sizes agree");
+                    let wide = reference::palette_matrices(&matrices);
+                    let got = dispatch.scope(|| posed(&mesh, &matrices));
+                    for v in 0..8 {
+                        let normal = mesh.vertices().normals[v].map(f64::from);
+                        let (want, _) = reference::skin_normal(&wide, [(0, 1.0)], rule, normal);
+                        let case = format_args!("{dispatch}, {rule:?}, scale {scale:?}, vertex {v}");
+                        assert_close(&got.normals[v], &want, 1e-6, case);
+                        let [x, y, z, w] = got.tangents[v];
+                        let length: f64 = [x, y, z].map(f64::from).iter().map(|v| v * v).sum();
+                        assert!((length - 1.0).abs() < 1e-6, "{case}: tangent {:?}", got.tangents[v]);
+                        let mirrored = scale.iter().product::<f32>() < 0.0
+                            || scale.iter().filter(|v| **v < 0.0).count() == 1;
+                        assert_eq!(
+                            w,
+                            mesh.vertices().tangents[v][3] * if mirrored { -1.0 } else { 1.0 },
+                            "{case}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    /// A joint that a vertex does not name changes nothing, not even one that mirrors.
+    #[test]
+    fn a_result_does_not_depend_on_other_joints() {
+        let mut random = Random(13);
+        let mesh = random.mesh(67, 9);
+        let bound = Skin::new((0..10).collect(), vec![Affine::IDENTITY; 10]).expect("equal lengths");
+        let mut model: Vec<Affine> =
+            (0..10).map(|_| Affine::from(Transform { scale: [1.0; 3], ..random.transform() })).collect();
+        for (rule, dispatch) in RULES.into_iter().flat_map(|r| Dispatch::all().map(move |d| (r, d))) {
+            let [plain, mirrored] = [1.0, -1.0].map(|x| {
+                model[9] = Affine::from(Transform { scale: [x, 1.0, 1.0], ..Transform::IDENTITY });
+                let mut matrices = Palette::default();
+                palette(&bound, &model, rule, &mut matrices).expect("sizes agree");
+                assert_eq!(matrices.mirrors(), x < 0.0);
+                dispatch.scope(|| posed(&mesh, &matrices))
+            });
+            assert!(plain == mirrored, "{dispatch} {rule:?}");
+        }
+    }
+
+    /// A vertex gives the same bits alone, among others, and whatever its place.
+    #[test]
+    fn a_result_does_not_depend_on_its_neighbours() {
+        let mut random = Random(11);
+        let whole = random.mesh(40, 9);
+        for (rule, dispatch) in RULES.into_iter().flat_map(|r| Dispatch::all().map(move |d| (r, d))) {
+            let matrices = random_palette(&mut random, 9, rule, false);
+            let all = dispatch.scope(|| posed(&whole, &matrices));
+            for v in 0..40 {
+                let one = Vertices {
+                    positions: vec![whole.vertices().positions[v]],
+                    normals: vec![whole.vertices().normals[v]],
+                    tangents: vec![whole.vertices().tangents[v]],
+                };
+                let row = Influences::from_rows([whole.influences().row(v)]).expect("finite");
+                let alone = SkinnedMesh::new(one, row, vec![], vec![]).expect("one vertex");
+                let alone = dispatch.scope(|| posed(&alone, &matrices));
+                assert_eq!(alone.positions[0], all.positions[v], "{dispatch} {rule:?} vertex {v}");
+                assert_eq!(alone.normals[0], all.normals[v], "{dispatch} {rule:?} vertex {v}");
+                assert_eq!(alone.tangents[0], all.tangents[v], "{dispatch} {rule:?} vertex {v}");
+            }
+        }
+    }
+
+    /// Fewer influences with all the weight are the same as those alone: one is rigid, many are all.
+    #[test]
+    fn at_most_so_many_influences_share_all_the_weight() {
+        let mut random = Random(12);
+        let mesh = random.mesh(67, 9);
+        for (rule, count) in RULES.into_iter().flat_map(|r| [0, 1, 2, 3, 4, 8].map(|c| (r, c))) {
+            let matrices = random_palette(&mut random, 9, rule, false);
+            let kept = (0..67).map(|v| {
+                let row: Vec<_> = mesh.influences().row(v).collect();
+                reference::at_most(&row, count.max(1))
+            });
+            let kept = Influences::from_rows(kept).expect("finite");
+            for dispatch in Dispatch::all() {
+                let [mut got, mut want] = [(); 2].map(|()| Vertices::zeroed_like(mesh.vertices()));
+                let bind = mesh.vertices().as_slices();
+                dispatch.scope(|| {
+                    let most = mesh.influences().at_most(count as u32);
+                    skin(most, &matrices, bind, got.as_slices_mut()).expect("sizes agree");
+                    skin(&kept, &matrices, bind, want.as_slices_mut()).expect("sizes agree");
+                });
+                for v in 0..67 {
+                    let case = format_args!("{dispatch}, {rule:?}, vertex {v}, at most {count}");
+                    assert_close(&got.positions[v], &want.positions[v].map(f64::from), 1e-6, case);
+                    // Relative to the length before normalising, which for one influence is that of its
+                    // matrix.
+                    if count < 2 {
+                        assert_close(&got.normals[v], &want.normals[v].map(f64::from), 1e-6, case);
+                        assert_close(&got.tangents[v], &want.tangents[v].map(f64::from), 1e-6, case);
+                    }
+                    let whole = mesh.influences().row(v).len() <= count;
+                    assert!(!whole || got.normals[v] == want.normals[v], "{case}");
+                }
+            }
+        }
+    }
+
+    /// Weights that cancel cannot be rescaled: they stay as they are.
+    #[test]
+    fn weights_without_a_sum_are_kept() {
+        let row = [(0, 1.0), (0, 0.0), (0, -1.0)];
+        let influences = Influences::from_rows([row, [(0, -1.0), (0, f32::MIN_POSITIVE), (0, 1.0)]]);
+        let influences = influences.expect("finite");
+        let mut matrices = Palette::default();
+        let one = Skin::new(vec![0], vec![Affine::IDENTITY]).expect("equal lengths");
+        palette(&one, &[Affine::IDENTITY], NormalRule::Plain, &mut matrices).expect("sizes agree");
+        let bind = Vertices { positions: vec![[2.0, 3.0, 4.0]; 2], ..Vertices::default() };
+        let mut out = bind.clone();
+        skin(influences.at_most(1), &matrices, bind.as_slices(), out.as_slices_mut()).expect("sizes agree");
+        assert!(out.positions.as_flattened().iter().all(|v| v.is_finite()), "{out:?}");
+    }
+
+    /// Groups of vertices with equally many influences have kernels of their own; a vertex alone is always
+    /// mixed.
+    #[test]
+    fn groups_with_as_many_influences_are_as_each_vertex_alone() {
+        // More than a run.
+        let vertices = if cfg!(miri) { 43 } else { 147 };
+        for count in 1..=5 {
+            let mut random = Random(count as u64);
+            let bind = random.mesh(vertices, 3).vertices().clone();
+            let rows: Vec<Vec<(u16, f32)>> = (0..vertices)
+                .map(|_| (0..count).map(|_| (random.below(9) as u16, random.range(0.1, 0.5))).collect())
+                .collect();
+            let influences = Influences::from_rows(rows).expect("finite");
+            for (rule, even) in RULES.into_iter().flat_map(|r| [true, false].map(|e| (r, e))) {
+                let matrices = random_palette(&mut random, 9, rule, even);
+                for (dispatch, most) in Dispatch::all().flat_map(|d| [u32::MAX, 2].map(|most| (d, most))) {
+                    let mut all = Vertices::zeroed_like(&bind);
+                    let mut bare = Vertices { positions: vec![[0.0; 3]; vertices], ..Vertices::default() };
+                    dispatch.scope(|| {
+                        let influences = influences.at_most(most);
+                        skin(influences, &matrices, bind.as_slices(), all.as_slices_mut()).expect("sizes");
+                        skin(influences, &matrices, bind.as_slices(), bare.as_slices_mut()).expect("sizes");
+                    });
+                    assert_eq!(bare.positions, all.positions, "{dispatch} {rule:?}, {count} influences");
+                    for v in 0..vertices {
+                        let one = Vertices {
+                            positions: vec![bind.positions[v]],
+                            normals: vec![bind.normals[v]],
+                            tangents: vec![bind.tangents[v]],
+                        };
+                        let row = Influences::from_rows([influences.row(v)]).expect("finite");
+                        let mut alone = Vertices::zeroed_like(&one);
+                        dispatch.scope(|| {
+                            skin(row.at_most(most), &matrices, one.as_slices(), alone.as_slices_mut())
+                                .expect("sizes");
+                        });
+                        let case = format_args!("{dispatch} {rule:?}, vertex {v}, {count} influences");
+                        assert_eq!(alone.positions[0], all.positions[v], "{case}");
+                        assert_eq!(alone.normals[0], all.normals[v], "{case}");
+                        assert_eq!(alone.tangents[0], all.tangents[v], "{case}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn attributes_are_optional_on_either_side() {
+        let mut random = Random(2);
+        let mesh = random.mesh(7, 3);
+        let matrices = random_palette(&mut random, 3, NormalRule::default(), false);
+        let whole = posed(&mesh, &matrices);
+        let bind = mesh.vertices().as_slices();
+        let mut some = Vertices { positions: vec![[0.0; 3]; 7], ..Vertices::default() };
+        skin(mesh.influences(), &matrices, bind, some.as_slices_mut()).expect("only positions");
+        assert_eq!(some.positions, whole.positions);
+        let mut all = Vertices::zeroed_like(mesh.vertices());
+        let bare = VertexSlices { normals: &[], ..bind };
+        skin(mesh.influences(), &matrices, bare, all.as_slices_mut()).expect("no normals");
+        assert_eq!((all.normals, all.tangents), (vec![[0.0; 3]; 7], whole.tangents));
+    }
+
+    #[test]
+    fn wrong_sizes_are_refused() {
+        let mut random = Random(2);
+        let mesh = random.mesh(9, 3);
+        let matrices = random_palette(&mut random, 3, NormalRule::default(), false);
+        let bind = mesh.vertices();
+        let mut out = Vertices::zeroed_like(bind);
+        out.normals.pop();
+        let refused = skin(mesh.influences(), &matrices, bind.as_slices(), out.as_slices_mut());
+        assert_eq!(refused, Err(Error::Length { what: "posed normals", found: 8, needed: 9 }));
+        let mut out = Vertices::zeroed_like(bind);
+        let few =
+            random_palette(&mut random, mesh.influences().joint_bound() - 1, NormalRule::default(), false);
+        let refused = skin(mesh.influences(), &few, bind.as_slices(), out.as_slices_mut());
+        assert!(matches!(refused, Err(Error::TooShort { what: "palette", .. })), "{refused:?}");
+    }
+}
