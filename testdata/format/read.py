@@ -128,7 +128,7 @@ class Clip:
         need(len(data) == length, "length")
         need(checksum(data[:12]) ^ checksum(data[20:]) == numbers(data, 12, "Q")[0], "checksum")
         self.joints, self.frames, self.count, self.skeleton = numbers(data, 20, "HHII")
-        self.start, self.end, _, free, events, authored, self.rest = numbers(data, 32, "fffHHII")
+        self.start, self.end, _, free, events, fallback, self.rest = numbers(data, 32, "fffHHII")
         need(self.flags < 8, "flags")
         need(self.frames > 0 and math.isfinite(self.start) and math.isfinite(self.end), "header")
         need(self.end > self.start if self.count else self.end == self.start, "times")
@@ -150,7 +150,7 @@ class Clip:
             need(width > 0 and kind <= 2 and (kind < 2 or width == 4), "free track")
         parts = [1 if kind == 2 else -(-width // 3) for _, width, kind in self.free]
         self.first = [sum(parts[:i]) for i in range(free)]
-        self.authored, at = self.read_authored(at + 8 * free, authored)
+        self.fallback, at = self.read_fallback(at + 8 * free, fallback)
         lines = [numbers(data, at + 8 * i, "fI") for i in range(events)]
         at += 8 * events
         ends = [0, *(end for _, end in lines)]
@@ -169,13 +169,13 @@ class Clip:
         need(max(at, window) <= len(data), "truncated")
         need(max(at, window) == len(data), "bytes left over")
 
-    def read_authored(self, table, count):
+    def read_fallback(self, table, count):
         tracks, at, before = {}, table + 16 * count, (-1, -1)
         for i in range(count):
             kind, code, width, index, keys, place = numbers(self.data, table + 16 * i, "BBHIII")
             way = code & 31
-            need(kind <= 3 and way <= 2 and place == at and keys > 0 and (kind, index) > before, "authored")
-            need(index < (len(self.free) if kind == 3 else self.joints), "authored index")
+            need(kind <= 3 and way <= 2 and place == at and keys > 0 and (kind, index) > before, "fallback")
+            need(index < (len(self.free) if kind == 3 else self.joints), "fallback index")
             before = (kind, index)
             held = (0, 1 << 32)
             if code & 128:
@@ -193,7 +193,7 @@ class Clip:
             values = keys * width * (3 if way == 2 else 1)
             short = code & 32
             row = numbers(self.data, at, f"{values}{'h' if short else 'f'}")
-            need(all(map(math.isfinite, row)), "authored values")
+            need(all(map(math.isfinite, row)), "fallback values")
             at += values * (2 if short else 4)
             tracks[i] = (kind, index, way, width, held, times, [v / 32767 for v in row] if short else list(row))
         return {(t[0], t[1]): t for t in tracks.values()}, at
@@ -266,8 +266,8 @@ class Clip:
         return turn([dot(w, column) / 6 for column in zip(*keys)])
 
     def keyed(self, kind, index, segment, seconds):
-        """An authored track at a moment, or None."""
-        track = self.authored.get((kind, index))
+        """A fallback track at a moment, or None."""
+        track = self.fallback.get((kind, index))
         if not track or not track[4][0] <= segment < track[4][1]:
             return None
         _, _, way, width, _, times, values = track

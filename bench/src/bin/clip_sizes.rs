@@ -18,7 +18,7 @@ use serde_json::json;
 ///
 /// The first table stands on the footing of the published figures: the joints of the first skin and those above them, frames at
 /// 30 or 120 Hz, characters 1.8 m high, errors measured at the frames on three points 3 cm from each joint. The second one has
-/// every clip of every model in the folder by the defaults: the authored rate, between the frames too, on vertices of the mesh.
+/// every clip of every model in the folder by the defaults: the fallback rate, between the frames too, on vertices of the mesh.
 /// The exit code is 1 if an error is above what was asked for.
 #[derive(Parser)]
 struct Args {
@@ -74,7 +74,7 @@ struct Total {
     /// Clips whose error is above the budget.
     broken: Vec<String>,
     /// Tracks that no curve could bring under the budget.
-    authored: usize,
+    fallback: usize,
 }
 
 fn main() -> ExitCode {
@@ -174,7 +174,7 @@ fn defaults(args: &Args) -> Result<bool, Box<dyn Error>> {
     if !args.json {
         println!(
             "\nBy the defaults, 1.8 m high\n{:>7}  {:24} {:>5}  {:>9}  {:>8}  {:>7}  {:>9}  {:>8}  {:>6}",
-            "error", "model", "clips", "raw", "condyle", "ratio", "worst, mm", "authored", "s"
+            "error", "model", "clips", "raw", "condyle", "ratio", "worst, mm", "fallback", "s"
         );
     }
     for budget in BUDGETS {
@@ -186,19 +186,19 @@ fn defaults(args: &Args) -> Result<bool, Box<dyn Error>> {
             let total = all(&asset.clips, &asset.skeleton, &options, metres, budget)?;
             let model = path.file_name().unwrap_or_default().to_string_lossy();
             kept &= report_broken(&model, &total);
-            let Total { clips, raw, bytes, worst, took, authored, .. } = total;
+            let Total { clips, raw, bytes, worst, took, fallback, .. } = total;
             let ratio = raw as f64 / bytes as f64;
             if args.json {
                 println!(
                     "{}",
                     json!({ "table": "defaults", "budget_m": budget, "model": model, "clips": clips, "raw_bytes": raw,
-                        "bytes": bytes, "ratio": ratio, "error_max_m": worst, "authored_tracks": authored,
+                        "bytes": bytes, "ratio": ratio, "error_max_m": worst, "fallback_tracks": fallback,
                         "encode_s": took })
                 );
             } else {
                 let (error, worst) = (format!("{} mm", 1e3 * budget), 1e3 * worst);
                 println!(
-                    "{error:>7}  {model:24} {clips:>5}  {raw:>9}  {bytes:>8}  {ratio:>7.1}  {worst:>9.4}  {authored:>8}  {took:>6.2}"
+                    "{error:>7}  {model:24} {clips:>5}  {raw:>9}  {bytes:>8}  {ratio:>7.1}  {worst:>9.4}  {fallback:>8}  {took:>6.2}"
                 );
             }
         }
@@ -260,7 +260,7 @@ fn all(
         total.bytes += encoded.bytes().len();
         total.worst = total.worst.max(error);
         total.took += took;
-        total.authored += encoded.authored.len();
+        total.fallback += encoded.fallback.len();
         if error > budget {
             total.broken.push(format!("{}, {} mm", clip.name(), 1e3 * error));
         }

@@ -213,7 +213,7 @@ impl BodyMotion {
         Ok(Clip {
             name: clip.name().into(),
             skeleton: Arc::clone(&body.skeleton),
-            motion: Arc::new(Motion::Authored(clip)),
+            motion: Arc::new(Motion::Raw(clip)),
         })
     }
 

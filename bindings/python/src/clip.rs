@@ -97,7 +97,7 @@ impl Clip {
     #[getter]
     fn times<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         let clip = match &*self.motion {
-            Motion::Authored(clip) => condyle_compare::Clip::raw("", clip),
+            Motion::Raw(clip) => condyle_compare::Clip::raw("", clip),
             Motion::Compressed(clip, _) => condyle_compare::Clip::compressed("", clip),
         };
         PyArray1::from_vec(py, clip.keys())
@@ -189,7 +189,7 @@ impl Clip {
         let asked = Retime::new(&*self.motion, [start, end], [duration, speed], rate)?;
         let (motion, skeleton) = (Arc::clone(&self.motion), Arc::clone(&self.skeleton));
         let retimed = told_apart(py, None, move |_| match &*motion {
-            Motion::Authored(clip) => asked.applied(clip),
+            Motion::Raw(clip) => asked.applied(clip),
             Motion::Compressed(clip, _) => {
                 // A single frame has no rate.
                 let rate = if clip.rate() > 0.0 { clip.rate() } else { 1.0 };
@@ -199,7 +199,7 @@ impl Clip {
         let retimed =
             retimed?.map_err(|error| Error::new_err(format!("the clip {:?}: {error}", self.name)))?;
         let name = name.unwrap_or(&self.name).to_owned();
-        let motion = Arc::new(Motion::Authored(retimed.with_name(name.clone())));
+        let motion = Arc::new(Motion::Raw(retimed.with_name(name.clone())));
         Ok(Self { name, skeleton: Arc::clone(&self.skeleton), motion })
     }
 
@@ -222,7 +222,7 @@ impl Clip {
     ) -> PyResult<Self> {
         let skeleton = Arc::clone(&skeleton.0);
         let clip = keyed(&skeleton, times, [rotations, translations, scales], name)?;
-        Ok(Self { name: name.into(), skeleton, motion: Arc::new(Motion::Authored(clip)) })
+        Ok(Self { name: name.into(), skeleton, motion: Arc::new(Motion::Raw(clip)) })
     }
 
     /// A contact sheet of its bones at `count` evenly spaced moments: (H, W, 3) of uint8, which a notebook shows. `Model.sheet` draws a character, and its
@@ -309,14 +309,14 @@ impl Clip {
     fn _from_parts(skeleton: &Skeleton, name: &str, parts: Read<'_>) -> PyResult<Self> {
         let skeleton = Arc::clone(&skeleton.0);
         let clip = clip_of(&skeleton, name, parts)?;
-        Ok(Self { name: name.into(), skeleton, motion: Arc::new(Motion::Authored(clip)) })
+        Ok(Self { name: name.into(), skeleton, motion: Arc::new(Motion::Raw(clip)) })
     }
 
     /// The same clip to the bit: as bytes if it is compressed, else as its skeleton and arrays of its keys.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let (py, it) = (slf.py(), slf.get());
         match &*it.motion {
-            Motion::Authored(clip) => {
+            Motion::Raw(clip) => {
                 let parts = (it.skeleton(), &it.name, parts_of(py, clip)?);
                 Ok((slf.getattr("_from_parts")?, parts.into_pyobject(py)?))
             }
@@ -354,7 +354,7 @@ impl Clip {
         let encoded = told_apart(py, progress, move |steps| {
             let mut tell = |part: f32| end_unless(steps.set((part * PERCENT) as usize));
             match &*motion {
-                Motion::Authored(clip) => condyle_encode::encode(clip, &skeleton, &options, &mut tell),
+                Motion::Raw(clip) => condyle_encode::encode(clip, &skeleton, &options, &mut tell),
                 Motion::Compressed(..) => {
                     Err(Refusal::OutOfRange { what: "clip", at: 0, needed: "as authored" })
                 }

@@ -211,7 +211,7 @@ impl Model {
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let packed = |clip: &Clip| match *clip.motion {
-            Motion::Authored(_) => {
+            Motion::Raw(_) => {
                 let options = self.options(py, clip, budget, shell, effort, None)?;
                 clip.encoded(py, &options, progress)
             }
@@ -292,7 +292,7 @@ impl Model {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let (py, it) = (slf.py(), slf.get());
         let clips: Vec<Clip> = it.clips.iter().map(|clip| clip.get().clone()).collect();
-        if clips.iter().any(|clip| matches!(*clip.motion, Motion::Authored(_))) {
+        if clips.iter().any(|clip| matches!(*clip.motion, Motion::Raw(_))) {
             let parts = (it.packed(py, &[])?, &it.name, it.clips(py)?);
             return Ok((slf.getattr("_from_parts")?, parts.into_pyobject(py)?));
         }
@@ -494,7 +494,7 @@ impl Model {
     /// Its meshes, or its joints, and its clips, to be compared with those of another model.
     pub(crate) fn subject(&self) -> Result<Subject<'_>, condyle_compare::Error> {
         let clips = self.clips.iter().map(Py::get).map(|clip| match &*clip.motion {
-            Motion::Authored(motion) => condyle_compare::Clip::raw(&*clip.name, motion),
+            Motion::Raw(motion) => condyle_compare::Clip::raw(&*clip.name, motion),
             Motion::Compressed(motion, shell) => {
                 condyle_compare::Clip::compressed(&*clip.name, motion).within(*shell)
             }

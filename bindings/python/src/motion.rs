@@ -5,7 +5,7 @@ use condyle::{Error as Refusal, Pose, RawClip};
 
 /// What poses come from: keys as authored, or as they were compressed.
 pub(crate) enum Motion {
-    Authored(RawClip),
+    Raw(RawClip),
     /// With the radius around joints within which its error is bounded, in units of the skeleton, if its file
     /// states it.
     Compressed(condyle::Clip<'static>, Option<f32>),

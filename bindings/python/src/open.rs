@@ -194,7 +194,7 @@ fn document(mut asset: Asset, space: &Space) -> Result<Opened, Refused> {
     let clips = std::mem::take(&mut asset.clips);
     Ok(Opened {
         skeleton: Arc::new(asset.skeleton.clone()),
-        clips: clips.into_iter().map(|clip| (clip.name().into(), Motion::Authored(clip))).collect(),
+        clips: clips.into_iter().map(|clip| (clip.name().into(), Motion::Raw(clip))).collect(),
         problems: listed(&asset.problems),
         unit: asset.unit().map(|metres| metres as f32),
         turned: asset.was_turned(),
@@ -209,7 +209,7 @@ fn motion_capture(bvh: &Bvh, space: &Space) -> Result<Opened, Refused> {
     if bvh.frame_count() > 0 {
         let clip = bvh.clip(&options).and_then(|clip| space.clip(clip, &skeleton));
         let clip = clip.map_err(unfit("the motion"))?;
-        clips.push((clip.name().into(), Motion::Authored(clip)));
+        clips.push((clip.name().into(), Motion::Raw(clip)));
     }
     if space.turn {
         skeleton = skeleton.turned(Y_UP_FROM_Z_UP).map_err(unfit("the hierarchy"))?;
@@ -247,7 +247,7 @@ fn of_body(name: &str, bytes: Vec<u8>, body: Option<&ShapedBody>, space: &Space)
         // Body models stand along Y at rest; it is the motion that brings them to Z.
         let clip = space.clip(clip, body.skeleton()).map_err(unfit("the motion"))?;
         let problems = repairs.iter().map(Problem::from).collect();
-        return Ok(of(body, vec![(clip.name().into(), Motion::Authored(clip))], problems));
+        return Ok(of(body, vec![(clip.name().into(), Motion::Raw(clip))], problems));
     }
     if is_model {
         let model = BodyModel::from_bytes(name, bytes).map_err(refused)?;

@@ -86,7 +86,7 @@ pub(crate) fn bvh(py: Python<'_>, clip: Saved<'_>, rate: Option<f64>) -> PyResul
 /// Frames a second of a compressed clip, or of keys that are at an even rate; any where there is one moment.
 fn own_rate(motion: &Motion) -> Option<f64> {
     let clip = match motion {
-        Motion::Authored(clip) => condyle_compare::Clip::raw("", clip),
+        Motion::Raw(clip) => condyle_compare::Clip::raw("", clip),
         Motion::Compressed(clip, _) => condyle_compare::Clip::compressed("", clip),
     };
     let keys = clip.keys();
@@ -163,7 +163,7 @@ const PART: f32 = 1.0 / 16.0;
 /// The clip as authored; of a compressed one the fewest keys that are within a 16th of its bound.
 fn authored(name: &str, motion: &Motion, asset: &Asset, metres: f64) -> Result<RawClip, condyle::Error> {
     match motion {
-        Motion::Authored(clip) => Ok(clip.clone().with_name(name)),
+        Motion::Raw(clip) => Ok(clip.clone().with_name(name)),
         Motion::Compressed(clip, shell) => {
             let radius = shell.unwrap_or_else(|| Shell::radius(metres));
             let mut options = asset.encode_options(clip, clip.budget() * PART, radius)?;

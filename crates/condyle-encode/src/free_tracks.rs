@@ -16,7 +16,7 @@ use condyle::clip::{RawClip, Track};
 /// How much longer the diagonal of a cube is than its edge.
 const SQRT_3: f64 = 1.732_050_807_568_877_2;
 
-/// The free tracks of a clip, and the authored track of each.
+/// The free tracks of a clip, and the fallback track of each.
 pub(super) fn free_tracks(clip: &RawClip) -> (Vec<FreeTrack>, Vec<&Track>) {
     let tracks = clip.tracks().iter().filter(|t| t.target.joint().is_none());
     tracks
@@ -34,7 +34,7 @@ impl ClipJob<'_> {
         first: usize,
         frames: usize,
         shapes: &[Shape],
-        authored: &[bool],
+        fallback: &[bool],
         curves: &mut Vec<Curve>,
     ) -> Result<(), usize> {
         if self.free_tracks.is_empty() {
@@ -44,7 +44,7 @@ impl ClipJob<'_> {
         let mut index = 0;
         for (at, (free, track)) in self.free_tracks.iter().zip(&self.free_sources).enumerate() {
             if free.target.rotates() {
-                if !authored[at] {
+                if !fallback[at] {
                     // The error of a rotation is at most that of its logarithm.
                     let mut near = [0.0; 3];
                     let targets: Vec<Vector> = source::rotations(self.clip, track, &seconds)
@@ -61,7 +61,7 @@ impl ClipJob<'_> {
                 continue;
             }
             for from in (0..free.width).step_by(WIDTH) {
-                if !authored[at] {
+                if !fallback[at] {
                     let value = |c: usize, seconds: f64| match from + c < free.width {
                         true => source::component(self.clip, track, from + c, seconds),
                         false => 0.0,

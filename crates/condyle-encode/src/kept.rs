@@ -1,4 +1,4 @@
-//! Which tracks are kept as they were authored, as no curve meets the budget for them.
+//! Which tracks become fallback tracks, as no curve meets the budget for them.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -50,7 +50,7 @@ pub(super) struct KeptTracks<'j, 'a> {
 impl<'j, 'a> KeptTracks<'j, 'a> {
     /// Before any segment was fitted: steps, and what curves cannot follow at all.
     pub(super) fn new(job: &'j ClipJob<'a>, segment_frames: usize, segment_count: usize) -> Self {
-        // Curves have keys on frames only and would cut corners between them: such tracks stay authored.
+        // Curves have keys on frames only and would cut corners between them: such tracks are fallback tracks.
         let are_cut = job.moments > 1 && !job.free_sources.is_empty();
         let slack = if are_cut { rate::slack(job.clip, job.frames) } else { 0.0 };
         let is_off = |track: &Track| are_cut && !rate::is_on_frames(job.clip, track, job.frames, slack);
@@ -60,7 +60,7 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
             job.free_sources.iter().filter(|track| off(track)).map(|track| track.target).collect();
         let rotations =
             job.tracks.iter().zip(&job.joints).filter_map(|(t, joint)| Some((t.rotation?, joint)));
-        let loose = rotations.filter(|(track, joint)| joint.authored[0] && !is_step(track));
+        let loose = rotations.filter(|(track, joint)| joint.fallback[0] && !is_step(track));
         targets.extend(loose.map(|(track, _)| track.target));
         Self {
             job,
@@ -90,7 +90,7 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
         let mut are_thinned = false;
         for (joint, kept) in joints.iter_mut().zip(&self.joints) {
             if kept.contains(&segment) {
-                joint.authored = [true; 3];
+                joint.fallback = [true; 3];
                 are_thinned |= !self.is_whole(kept);
             }
         }
@@ -154,7 +154,7 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
 
     /// Whether any track of a joint may be a curve in a segment.
     fn is_curve(&self, joint: usize, segment: usize) -> bool {
-        !self.joints[joint].contains(&segment) && self.job.joints[joint].authored.contains(&false)
+        !self.joints[joint].contains(&segment) && self.job.joints[joint].fallback.contains(&false)
     }
 
     /// Keeps what failed: a free track, or the tracks of a joint and of all its ancestors, so that its place is
@@ -195,7 +195,7 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
         let after = if before.is_empty() {
             let tracks = &self.job.tracks[joint];
             let own = [tracks.rotation, tracks.translation, tracks.scale].into_iter();
-            let found = own.zip(self.job.joints[joint].authored).filter(|(_, is_kept)| !is_kept);
+            let found = own.zip(self.job.joints[joint].fallback).filter(|(_, is_kept)| !is_kept);
             self.targets.extend(found.filter_map(|(track, _)| Some(track?.target)));
             segments
         } else {
@@ -210,7 +210,7 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
     pub(super) fn tracks(&self) -> Vec<Kept<'a>> {
         let mut tracks = Vec::new();
         for ((own, joint), segments) in self.job.tracks.iter().zip(&self.job.joints).zip(&self.joints) {
-            for (track, is_kept) in [own.rotation, own.translation, own.scale].into_iter().zip(joint.authored)
+            for (track, is_kept) in [own.rotation, own.translation, own.scale].into_iter().zip(joint.fallback)
             {
                 let Some(track) = track.filter(|_| is_kept || !segments.is_empty()) else { continue };
                 let is_whole = is_kept || self.is_whole(segments);

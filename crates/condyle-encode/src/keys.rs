@@ -20,10 +20,10 @@ const SAVING: usize = 8;
 
 impl ClipJob<'_> {
     /// The clip as keys alone, if that is fewer bytes than what was authored where curves are more, or else saves an eighth. It is tried
-    /// where something had to be kept as authored, and where curves take more than what was authored: a few keys that are far apart need
+    /// where something had to be a fallback track, and where curves take more than what was authored: a few keys that are far apart need
     /// many of a curve.
     pub(super) fn or_keys(&self, curves: Encoded) -> Encoded {
-        let (is_kept, bytes) = (!curves.authored.is_empty(), curves.bytes().len());
+        let (is_kept, bytes) = (!curves.fallback.is_empty(), curves.bytes().len());
         let is_more = bytes > self.authored_bytes();
         if !is_kept && !is_more {
             return curves;

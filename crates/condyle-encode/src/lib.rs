@@ -96,14 +96,14 @@ use write::{Curves, Kept, Parts};
 ///
 /// The error is measured in model space, through the whole hierarchy, on the decoded clip, at every frame and
 /// (unless [`EncodeOptions::between`] is off) at three moments between each two and at all keys of the source. It does not exceed the
-/// budget: what no curve can bring under it is stored as authored and listed in [`Encoded::authored`], in the segments
+/// budget: what no curve can bring under it becomes a fallback track and is listed in [`Encoded::fallback`], in the segments
 /// where no curve can, with as many of its keys as the budget needs, or in the whole clip, with all of them. Steps
-/// are always stored as authored. Two cases may exceed the budget, as [`Encoded::measured`] then shows: a
+/// are always fallback tracks. Two cases may exceed the budget, as [`Encoded::measured`] then shows: a
 /// budget finer than f32 rounding at the character's size, and a root motion ([`EncodeOptions::root_motion`])
 /// that no curve follows.
 ///
-/// Where curves take more bytes than the authored numbers, or something has to be stored as authored anyway and an eighth of all bytes
-/// can be saved, the whole clip is stored as keys: [`Encoded::encodings`] has only [`Encoding::Authored`] then. That is not tried with
+/// Where curves take more bytes than the authored numbers, or something has to be a fallback track anyway and an eighth of all bytes
+/// can be saved, the whole clip is stored as keys: [`Encoded::encodings`] has only [`Encoding::Fallback`] then. That is not tried with
 /// root motion. Of the authored numbers there are no more than before; on top come 68 bytes, 20 for each track, 8 for each free track,
 /// the events, and 12 for each 65,535 frames after the first ones.
 /// Keys cost more to sample than curves: each track is searched for its moment, unless it shares its times with the one before it, and turned by
@@ -281,7 +281,7 @@ impl<'a> ClipJob<'a> {
                 rest,
                 shell,
                 budget: minus_rounding(options.budget, kept),
-                authored: [
+                fallback: [
                     is_kept(tracks.rotation) || is_loose,
                     is_kept(tracks.translation),
                     is_kept(tracks.scale),
@@ -333,7 +333,7 @@ impl<'a> ClipJob<'a> {
         let segment_count = self.frames.div_ceil(segment_frames).max(1);
         let mut kept = KeptTracks::new(self, segment_frames, segment_count);
         let mut shapes: Vec<(usize, Vec<Shape>)> = Vec::new();
-        // What is kept as authored in one segment changes nothing in the others.
+        // A fallback track in one segment changes nothing in the others.
         let mut fits: Vec<Option<SegmentCurves>> = vec![None; segment_count];
         loop {
             let mut failed = None;
@@ -363,7 +363,7 @@ impl<'a> ClipJob<'a> {
                     continue;
                 }
                 // The fit was checked in f64; the decoder's f32 rounding can still exceed a very fine budget.
-                // Storing joints as authored does not help where the root motion is what is over budget.
+                // Fallback tracks do not help where the root motion is what is over budget.
                 let measured = &encoded.measured;
                 let joint = kept.joint_over_budget(&encoded.clip, measured).filter(|_| motion_is_held);
                 match joint.or_else(|| kept.free_track_over_budget(measured)) {
@@ -515,13 +515,13 @@ impl<'a> ClipJob<'a> {
     /// Writes the clip, measures what it decodes to, and collects what is reported.
     fn finish(
         &self,
-        (clip_of_keys, authored, reported): (&RawClip, &[Kept<'_>], &[Target]),
+        (clip_of_keys, fallback, reported): (&RawClip, &[Kept<'_>], &[Target]),
         segment_frames: usize,
         segments: &[Curves],
     ) -> Result<(Encoded, Vec<Overrun>), Error> {
-        let header = self.header(segment_frames, segments.len(), authored.len());
+        let header = self.header(segment_frames, segments.len(), fallback.len());
         let (free_tracks, events) = (&self.free_tracks[..], self.events.as_slice());
-        let mut parts = Parts { header, free_tracks, authored, events, segments };
+        let mut parts = Parts { header, free_tracks, fallback, events, segments };
         let mut clip = Clip::from_owned(write::write(clip_of_keys, &parts)?)?;
         let (measured, overruns) = measure::measure(self, &clip)?;
         if !measured.error_max.is_finite() {
@@ -539,14 +539,14 @@ impl<'a> ClipJob<'a> {
             raw_bytes: (self.frames + 1) * self.skeleton.joint_count() * 40,
             rate: rate::rate([self.clip.start(), self.clip.end()], self.frames),
             off_frames: OffFrames::default(),
-            encodings: encodings(segments, authored.len()),
-            joint_bytes: self.joint_bytes(clip_of_keys, authored, segments),
-            authored: reported.to_vec(),
+            encodings: encodings(segments, fallback.len()),
+            joint_bytes: self.joint_bytes(clip_of_keys, fallback, segments),
+            fallback: reported.to_vec(),
         };
         Ok((encoded, overruns))
     }
 
-    fn header(&self, segment_frames: usize, segment_count: usize, authored_count: usize) -> Header {
+    fn header(&self, segment_frames: usize, segment_count: usize, fallback_count: usize) -> Header {
         let free_parts = free_parts(&self.free_tracks);
         let has_motion = self.motion.is_some();
         let is_wide = free_parts > 255 || self.skeleton.joint_count() + usize::from(has_motion) > 255;
@@ -564,7 +564,7 @@ impl<'a> ClipJob<'a> {
             budget: self.options.budget,
             free_track_count: self.free_tracks.len(),
             event_count: self.events.as_slice().len(),
-            authored_count,
+            fallback_count,
         }
     }
 
@@ -588,14 +588,14 @@ impl<'a> ClipJob<'a> {
 }
 
 /// How many tracks are stored in each way, without the ways that none is.
-fn encodings(segments: &[Curves], authored: usize) -> Vec<(Encoding, usize)> {
+fn encodings(segments: &[Curves], fallback: usize) -> Vec<(Encoding, usize)> {
     let curves = || segments.iter().flat_map(|segment| &segment.curves);
     let of = |degree| curves().filter(|curve| curve.degree == degree).count();
     let mut encodings = vec![
         (Encoding::Constant, of(Degree::Constant)),
         (Encoding::Linear, of(Degree::Linear)),
         (Encoding::Spline, of(Degree::Cubic)),
-        (Encoding::Authored, authored),
+        (Encoding::Fallback, fallback),
     ];
     encodings.retain(|&(_, count)| count > 0);
     encodings

@@ -60,7 +60,7 @@ impl Motion {
             rest,
             shell,
             budget: budget / WORST_POINT_RATIO,
-            authored: [false; 3],
+            fallback: [false; 3],
         };
         Self { motion, facts }
     }
@@ -91,7 +91,7 @@ impl Motion {
         }
         let mut joints = [self.facts.clone()];
         let model = search::place_all(&joints, &source);
-        // Root motion cannot be stored as authored: if no curve meets the budget, the budget is doubled until
+        // Root motion cannot be a fallback track: if no curve meets the budget, the budget is doubled until
         // one does.
         for _ in 0..64 {
             let mut fractions = [BudgetFractions { place: 0.75, translation: 0.45, swing: None }];

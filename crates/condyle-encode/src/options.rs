@@ -244,11 +244,11 @@ pub(super) fn positive(what: &'static str, at: usize, v: f32) -> Result<(), Erro
 /// #     values: times.iter().flat_map(|t| [0.0, half(t).0, 0.0, half(t).1]).collect(),
 /// # };
 /// # let raw = RawClip::new("turn".into(), vec![times], vec![turn])?;
-/// // One track of 31 keys, to one side and part of the way back: a curve serves, nothing has to be kept as authored.
+/// // One track of 31 keys, to one side and part of the way back: a curve serves, no track has to be a fallback track.
 /// let encoded = encode(&raw, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?;
 /// for (encoding, count) in &encoded.encodings {
 ///     println!("{count} tracks: {encoding:?}");
-///     assert_ne!(*encoding, Encoding::Authored);
+///     assert_ne!(*encoding, Encoding::Fallback);
 /// }
 /// # Ok::<(), condyle::Error>(())
 /// ```
@@ -262,7 +262,7 @@ pub enum Encoding {
     /// A cubic spline: nearly always with fewer keys than frames.
     Spline,
     /// The authored keys.
-    Authored,
+    Fallback,
 }
 
 /// A clip, and how good it is.
@@ -284,7 +284,7 @@ pub enum Encoding {
 /// # let raw = RawClip::new("turn".into(), vec![vec![0.0, 1.0]], vec![turn])?;
 /// let encoded = encode(&raw, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?;
 /// println!("{} bytes instead of {}", encoded.bytes().len(), encoded.raw_bytes);
-/// assert!(encoded.authored.is_empty() && encoded.bytes().len() < encoded.raw_bytes);
+/// assert!(encoded.fallback.is_empty() && encoded.bytes().len() < encoded.raw_bytes);
 /// // To a file with `bytes`, or to be played at once.
 /// let clip = encoded.into_clip();
 /// assert_eq!((clip.start(), clip.end()), (0.0, 1.0));
@@ -310,11 +310,11 @@ pub struct Encoded {
     /// About how many bytes the tracks of each joint take in all segments; the rest belongs to no single
     /// joint.
     pub joint_bytes: Vec<usize>,
-    /// Tracks stored as authored, in the whole clip or in some segments: no curve met the budget there, or a free track has keys between the frames, whose
+    /// Fallback tracks, in the whole clip or in some segments: no curve met the budget there, or a free track has keys between the frames, whose
     /// corners curves would cut, or the rest rotation of the joint is not a unit quaternion. Step tracks,
     /// which always are, are not listed, nor are those of a clip whose keys are fewer bytes than curves that would serve. All that is
     /// stored so costs more to sample, and gains nothing by [`Clip::resident`].
-    pub authored: Vec<Target>,
+    pub fallback: Vec<Target>,
 }
 
 /// Keys that are on no frame: curves cut their corners, unless they bend between frames too. They cost bytes, not precision, because
@@ -381,7 +381,7 @@ impl fmt::Debug for Encoded {
         f.debug_struct("Encoded")
             .field("clip", &self.clip)
             .field("error_max", &self.measured.error_max)
-            .field("authored", &self.authored.len())
+            .field("authored", &self.fallback.len())
             .finish_non_exhaustive()
     }
 }

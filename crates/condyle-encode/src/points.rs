@@ -41,7 +41,7 @@ pub(super) fn points_to_place(job: &SegmentJob<'_>, model: &[Vec<Matrix>]) -> (V
             turned(middle.rotation, local.rotation) * reach + shift(local) + stretched
         };
         let threshold = joint.budget * STATIC_THRESHOLD;
-        let is_kept = joint.authored.iter().any(|&authored| authored);
+        let is_kept = joint.fallback.iter().any(|&fallback| fallback);
         if !is_kept && source.iter().all(|local| moves(local) < threshold) {
             static_joints[index] = true;
             let matrix = Matrix::new(&middle);

@@ -112,7 +112,7 @@ fn fit_translation(
     fit: &mut SegmentFit,
 ) {
     let joint = &job.joints[index];
-    if joint.authored[1] {
+    if joint.fallback[1] {
         return;
     }
     let name = (Kind::Translation, index);
@@ -171,7 +171,7 @@ fn fit_scale(
     fit: &mut SegmentFit,
 ) {
     let joint = &job.joints[index];
-    if joint.authored[2] {
+    if joint.fallback[2] {
         return;
     }
     let name = (Kind::Scale, index);

@@ -24,8 +24,8 @@ pub(super) struct JointFacts {
     /// Points and balls in the joint's own space that must stay within the budget.
     pub(super) shell: Vec<Body>,
     pub(super) budget: f64,
-    /// Which of rotation, translation and scale are kept as authored.
-    pub(super) authored: [bool; 3],
+    /// Which of rotation, translation and scale are fallback tracks.
+    pub(super) fallback: [bool; 3],
 }
 
 /// Which fractions of its budget a joint may be displaced by: its own rotation can correct that for the

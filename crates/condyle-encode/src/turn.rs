@@ -27,7 +27,7 @@ pub(super) fn fit_rotation(
     fit: &mut SegmentFit,
 ) -> bool {
     let joint = &job.joints[index];
-    if joint.authored[0] {
+    if joint.fallback[0] {
         return false;
     }
     let name = (Kind::Rotation, index);
@@ -98,7 +98,7 @@ pub(super) fn is_hopeless(
     above: Option<&[Matrix]>,
     model: &[Matrix],
 ) -> bool {
-    if joint.authored[0] {
+    if joint.fallback[0] {
         return false;
     }
     let point = |&body: &Body| Point { body, limit: 2.0 * joint.budget };

@@ -33,7 +33,7 @@ Examples:
 The document is the one that was encoded. Each track has the fewest keys, with straight lines or splines, that keep every
 vertex within a 16th of the bound of the compressed clip, also between keys. decode reads the written file back,
 prints its error, and warns if that is more than a 16th. A constant track has one key, and a joint in its rest pose
-has no track. Tracks kept as authored, step tracks among them, get their own keys back. Root motion that was extracted is put back.
+has no track. Fallback tracks, step tracks among them, get their own keys back. Root motion that was extracted is put back.
 
 A BVH has a frame at each frame of the clip, rotations in the order Z, X, Y, lengths in the units of the model, and positions for roots
 and joints that move along their bones. Joints that do not move and are called Head_End below Head become End Sites.")]
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let asset = &model.asset;
     let mut budget = args.limit.budget(&model.sources);
     for PackedClip { name: clip_name, clip, .. } in clips {
-        let keys: usize = clip.authored().map(|(times, _)| times.len()).sum();
+        let keys: usize = clip.fallback_tracks().map(|(times, _)| times.len()).sum();
         budget.afford(&name, clip_name, &Work::fit(asset, clip.frame_count() + keys / 4, 1))?;
     }
     if as_bvh {

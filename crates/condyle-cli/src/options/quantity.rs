@@ -5,7 +5,7 @@ use crate::output::tell;
 /// Frames per second.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Rate {
-    Authored,
+    Auto,
     Hertz(f32),
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn at_most(number: f64) -> f32 {
 
 pub(crate) fn parse_rate(text: &str) -> Result<Rate, String> {
     match text.parse::<f32>() {
-        _ if text == "auto" => Ok(Rate::Authored),
+        _ if text == "auto" => Ok(Rate::Auto),
         Ok(rate) if (0.1..=1000.0).contains(&rate) => Ok(Rate::Hertz(rate)),
         _ => Err("a rate is `auto` or a number from 0.1 to 1000, such as 30".into()),
     }
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn auto_is_a_word() {
-        assert_eq!(parse_rate("auto"), Ok(Rate::Authored));
+        assert_eq!(parse_rate("auto"), Ok(Rate::Auto));
         assert_eq!(parse_rate("24"), Ok(Rate::Hertz(24.0)));
         for wrong in ["Auto", "0", "nan", "1e9", ""] {
             assert!(parse_rate(wrong).is_err(), "{wrong}");

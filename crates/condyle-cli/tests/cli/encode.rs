@@ -54,7 +54,7 @@ fn every_clip_is_reported_and_within_its_budget() {
             "joint",
             "at_s",
             "vertex",
-            "authored",
+            "fallback_tracks",
             "errors",
         ];
         assert_eq!(keys, wanted);
@@ -63,7 +63,7 @@ fn every_clip_is_reported_and_within_its_budget() {
         let morphed = number(line, "error_morphed_max_m");
         assert_eq!(worst.max(morphed), number(line, "error_max_m"), "{line}");
         assert!(number(&line["vertex"], "error_m") <= number(line, "error_max_m") + 1e-6, "{line}");
-        let kept = line["authored"].as_array().expect("a list");
+        let kept = line["fallback_tracks"].as_array().expect("a list");
         assert!(kept.iter().all(|name| name.as_str() == Some("weights of node 33")), "{line}");
         assert_eq!((line["model"].as_str(), number(line, "budget_m")), (Some("a.glb"), 0.001));
         let [error, p99, between] =

@@ -95,7 +95,7 @@ impl Job<'_, '_> {
         let rotations = || locals.iter().flat_map(|local| local.rotation.map(|v| v as f32)).collect();
         let translations = || locals.iter().flat_map(|local| local.translation.map(|v| v as f32)).collect();
         let scales = || locals.iter().flat_map(|local| local.scale.map(|v| v as f32)).collect();
-        let kept = self.joints[joint].authored;
+        let kept = self.joints[joint].fallback;
         [
             (!kept[0]).then(|| self.exact_channel(rotation, rotations(), 4, &rest.rotation)).flatten(),
             (!kept[1])

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use condyle::clip::authored::{ONE, from_short, to_short};
+use condyle::clip::fallback::{ONE, from_short, to_short};
 use condyle::clip::{Interpolation, Target, Track};
 use condyle_base::math::quats::Quat64;
 use condyle_base::math::scalar::sqrt_f64;

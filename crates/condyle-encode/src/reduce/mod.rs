@@ -272,7 +272,7 @@ impl<'s, 'a> Job<'s, 'a> {
                 rest,
                 shell,
                 budget: minus_rounding(options.budget, kept),
-                authored: targets(j).map(|target| of.keeps(target)),
+                fallback: targets(j).map(|target| of.keeps(target)),
             });
         }
         for &(joint, budget) in &options.joint_budgets {
@@ -443,7 +443,7 @@ impl<'s, 'a> Job<'s, 'a> {
         (own, uneven): (&mut [Transform64], &mut Uneven),
     ) -> Result<Option<Channel>, ()> {
         let joint = &self.joints[index];
-        if joint.authored[1] {
+        if joint.fallback[1] {
             return Ok(None);
         }
         let (rest, middle) = (joint.rest.translation, own[own.len() / 2].translation);
@@ -494,7 +494,7 @@ impl<'s, 'a> Job<'s, 'a> {
         (own, uneven): (&mut [Transform64], &mut Uneven),
     ) -> Result<Option<Channel>, ()> {
         let joint = &self.joints[index];
-        if joint.authored[2] {
+        if joint.fallback[2] {
             return Ok(None);
         }
         let (rest, middle) = (joint.rest.scale, own[own.len() / 2].scale);
@@ -530,7 +530,7 @@ impl<'s, 'a> Job<'s, 'a> {
         (own, uneven): (&mut [Transform64], &mut Uneven),
     ) -> Result<Option<Channel>, ()> {
         let joint = &self.joints[index];
-        if joint.authored[0] {
+        if joint.fallback[0] {
             return Ok(None);
         }
         let (rest, middle) = (joint.rest.rotation, own[own.len() / 2].rotation);

@@ -104,7 +104,7 @@ pub(super) struct Source<'a> {
     on_moments: Vec<(usize, f64)>,
     /// Key times that are none.
     between: Vec<f64>,
-    /// Tracks that stay as they are, each with its key times: steps, and what a compressed clip has kept as authored.
+    /// Tracks that stay as they are, each with its key times: steps, and the fallback tracks of a compressed clip.
     pub(super) kept: Vec<Timed>,
 }
 
@@ -146,7 +146,8 @@ impl<'a> Source<'a> {
                     }
                     _ => false,
                 };
-                let kept: Vec<_> = clip.authored().filter(|(_, track)| !is_moved(track.target)).collect();
+                let kept: Vec<_> =
+                    clip.fallback_tracks().filter(|(_, track)| !is_moved(track.target)).collect();
                 (clip.frame_count(), kept, clip.authored_times().collect())
             }
         };

@@ -311,7 +311,7 @@ fn curves_that_no_keys_follow_have_keys_close_enough() {
     }
 }
 
-/// Where only a part of a track is kept as authored, both sides of a jump in it come back.
+/// Where only a part of a track is a fallback track, both sides of a jump in it come back.
 #[test]
 fn jumps_of_a_part_of_a_clip_come_back() {
     let skeleton = Random(3).skeleton(3);

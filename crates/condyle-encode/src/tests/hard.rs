@@ -111,8 +111,8 @@ fn a_motion_beyond_all_measure_costs_the_pose_nothing() {
     let options = EncodeOptions { root_motion: Some(RootMotionOptions::default()), ..fast(1e-4) };
     let encoded = encode(&clip, &skeleton, &options, &mut |_| ()).expect("a clip");
     // What floats leave of the root in its place is another matter.
-    let kept = encoded.authored.iter().all(|t| matches!(t, Target::Rotation(0) | Target::Translation(0)));
-    assert!(encoded.measured.error_max > 1e-4 && kept, "{:?}", encoded.authored);
+    let kept = encoded.fallback.iter().all(|t| matches!(t, Target::Rotation(0) | Target::Translation(0)));
+    assert!(encoded.measured.error_max > 1e-4 && kept, "{:?}", encoded.fallback);
 }
 
 /// Two keys that are days apart are no reason to fill the memory.
@@ -141,8 +141,8 @@ fn what_cannot_be_a_curve_is_authored() {
     let clip = RawClip::new("noise".into(), vec![times], tracks).expect("a clip");
     let options = EncodeOptions { rate: Some(30.0), ..fast(1e-4) };
     let encoded = check(&clip, &skeleton, &options, "noise");
-    assert_eq!(encoded.authored, [Target::Translation(1)]);
-    assert!(encoded.encodings.contains(&(Encoding::Authored, 1)), "{:?}", encoded.encodings);
+    assert_eq!(encoded.fallback, [Target::Translation(1)]);
+    assert!(encoded.encodings.contains(&(Encoding::Fallback, 1)), "{:?}", encoded.encodings);
 }
 
 /// A pose of another kind in the first frame, as exporters leave it: no curve follows the way from there. That costs
@@ -187,22 +187,22 @@ fn a_jump_is_kept_in_the_segments_where_it_is() {
     };
     let options = EncodeOptions { root_motion: Some(RootMotionOptions::default()), ..fast(1e-3) };
     let smooth = check(&walk(&[]), &skeleton, &options, "no jump");
-    assert_eq!(smooth.authored, []);
+    assert_eq!(smooth.fallback, []);
     let bytes = smooth.bytes().len();
     for (jumps, part) in [(&[0][..], 0..1), (&[220], 2..3), (&[100, 220], 1..3)] {
         let encoded = check(&walk(jumps), &skeleton, &options, &format!("a jump at {jumps:?}"));
-        assert_eq!(encoded.authored, [Target::Rotation(0), Target::Translation(0)], "{jumps:?}");
+        assert_eq!(encoded.fallback, [Target::Rotation(0), Target::Translation(0)], "{jumps:?}");
         let clip = encoded.clip();
-        for track in clip.view().authored_tracks() {
+        for track in clip.view().fallback_tracks() {
             assert_eq!(track.segments, Some(part.clone()), "{jumps:?}");
         }
         // Nothing that a program could take for the whole clip.
-        assert_eq!(clip.authored().count(), 0, "{jumps:?}");
+        assert_eq!(clip.fallback_tracks().count(), 0, "{jumps:?}");
         let kept = jumps.len() * 5 * bytes;
         assert!(encoded.bytes().len() < bytes + kept, "{jumps:?}: {} of {bytes}", encoded.bytes().len());
     }
     // A jump in each segment, and only there: as before.
     let everywhere: Vec<usize> = (0..4).map(|segment| 96 * segment + 30).collect();
     let encoded = check(&walk(&everywhere), &skeleton, &options, "a jump everywhere");
-    assert_eq!(encoded.clip().authored().count(), 2);
+    assert_eq!(encoded.clip().fallback_tracks().count(), 2);
 }

@@ -1,8 +1,8 @@
 //! Clips whose keys are far apart, between frames, or hostile.
 
 use super::*;
-use condyle::clip::authored::SHORTS;
-use condyle::clip::layout::AUTHORED;
+use condyle::clip::fallback::SHORTS;
+use condyle::clip::layout::FALLBACK;
 
 /// Whatever a clip holds, the encoder ends soon, and gives a clip that is accepted or an error.
 #[test]
@@ -72,7 +72,7 @@ fn keys_that_jitter_take_no_more_than_they_did() {
     let encoded = encode(&clip, &chain(3, link), &fast(1e-5), &mut |_| ()).expect("a clip");
     assert!(encoded.measured.error_max <= 1e-5, "{:?}", encoded.measured);
     assert!(encoded.bytes().len() < source * 3 / 4, "{} of {source}", encoded.bytes().len());
-    assert_eq!(encoded.authored, [Target::Rotation(1)]);
+    assert_eq!(encoded.fallback, [Target::Rotation(1)]);
 }
 
 /// Minutes apart, and as near as a thirtieth of a second: too few keys for all the frames between them.
@@ -110,7 +110,7 @@ fn a_clip_takes_no_more_than_its_authored_numbers() {
         assert!(encoded.measured.error_max <= budget, "{case} {:?}", encoded.measured);
         let parts: usize = encoded.joint_bytes.iter().sum();
         assert!(parts < encoded.bytes().len(), "{case} {parts}");
-        if encoded.encodings == [(Encoding::Authored, joints.into())] {
+        if encoded.encodings == [(Encoding::Fallback, joints.into())] {
             // All that belongs to no joint is the header, and a segment that is empty.
             assert_eq!(parts + 68, encoded.bytes().len(), "{case}");
             are_keys += 1;
@@ -150,11 +150,11 @@ fn evenly(keys: usize, seconds: f32) -> Vec<f32> {
     (0..keys).map(|key| key as f32 * seconds).collect()
 }
 
-/// How many authored tracks are integers.
+/// How many fallback tracks are integers.
 fn shorts(clip: &Clip<'_>) -> usize {
     let header = clip.view().header();
-    let code = |at: usize| clip.as_bytes()[header.authored_tracks() + AUTHORED * at + 1];
-    (0..header.authored_count).filter(|&at| code(at) & SHORTS != 0).count()
+    let code = |at: usize| clip.as_bytes()[header.fallback_tracks() + FALLBACK * at + 1];
+    (0..header.fallback_count).filter(|&at| code(at) & SHORTS != 0).count()
 }
 
 /// Curves are played faster than keys: less than an eighth of their bytes is no reason to give them up, unless they are more than what
@@ -238,7 +238,7 @@ fn integers_hold_the_budget_of_each_joint() {
     let clip = turns(&mut Random(17), joints, evenly(12, 0.5));
     let options = EncodeOptions { joint_budgets: vec![(11, 2e-5)], ..fast(2e-3) };
     let encoded = encode(&clip, &chain(joints.into(), link), &options, &mut |_| ()).expect("a clip");
-    assert_eq!(encoded.encodings, [(Encoding::Authored, 12)]);
+    assert_eq!(encoded.encodings, [(Encoding::Fallback, 12)]);
     assert!(encoded.measured.joints[11].error <= 2e-5, "{:?}", encoded.measured.joints[11]);
 }
 
@@ -268,7 +268,7 @@ fn keys_on_a_line_are_left_out_beside_integers() {
 /// To the bit: a zero with a sign is no integer.
 #[test]
 fn steps_are_integers_where_nothing_is_lost() {
-    let third = condyle::clip::authored::from_short(10_923);
+    let third = condyle::clip::fallback::from_short(10_923);
     let rest = |third: f32| (1.0 - third * third).sqrt();
     let near = crate::write::rounded(rest(third));
     for (key, count) in
@@ -279,8 +279,8 @@ fn steps_are_integers_where_nothing_is_lost() {
         let clip = RawClip::new("steps".into(), vec![vec![0.0, 0.5, 1.0]], vec![jumps]).expect("a clip");
         let encoded = encode(&clip, &chain(1, link), &fast(1e-3), &mut |_| ()).expect("a clip");
         assert_eq!(shorts(encoded.clip()), count, "{key:?}");
-        let authored = encoded.clip().view().authored_tracks().next().expect("steps");
-        let found = authored.to_track(Target::Rotation(0)).1.values;
+        let fallback = encoded.clip().view().fallback_tracks().next().expect("steps");
+        let found = fallback.to_track(Target::Rotation(0)).1.values;
         let bits = |values: &[f32]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
         assert_eq!(bits(&found), bits(&values), "{key:?}");
     }
@@ -340,6 +340,6 @@ fn weights_at_rounded_times_are_curves() {
     let smiles = track(Target::Weights(0), Interpolation::Linear, values);
     let clip = RawClip::new("smile".into(), vec![times], vec![smiles]).expect("a clip");
     let encoded = encode(&clip, &chain(1, link), &fast(1e-3), &mut |_| ()).expect("a clip");
-    assert_eq!((encoded.off_frames.keys, encoded.authored.len()), (0, 0), "{}", encoded.rate);
+    assert_eq!((encoded.off_frames.keys, encoded.fallback.len()), (0, 0), "{}", encoded.rate);
     assert!(encoded.measured.track_error_max <= 1e-3, "{:?}", encoded.measured);
 }

@@ -171,8 +171,8 @@ fn no_point_is_farther_from_its_place_than_the_budget() {
             let encoded = check(&smooth, &skeleton, &fast(budget), &case);
             if budget >= 1e-2 && joints < 6 {
                 // A spline of quaternions bends between its keys as no spline of logarithms does.
-                let kept = encoded.authored.iter().filter(|target| **target != Target::FreeRotation(3));
-                assert_eq!(kept.count(), 0, "{case}: {:?}", encoded.authored);
+                let kept = encoded.fallback.iter().filter(|target| **target != Target::FreeRotation(3));
+                assert_eq!(kept.count(), 0, "{case}: {:?}", encoded.fallback);
                 let (got, raw) = (encoded.bytes().len(), encoded.raw_bytes);
                 assert!(joints < 2 || got * 3 < raw, "{case}: {got} of {raw} bytes");
             }
@@ -238,9 +238,9 @@ fn steps_come_back_to_the_bit_and_so_do_single_moments() {
     let clip = RawClip::new("steps".into(), vec![times.clone()], tracks).expect("a clip");
     let encoded = check(&clip, &skeleton, &fast(1e-3), "steps");
     // Lengths of rotations are rounded.
-    assert_eq!(encoded.authored, []);
+    assert_eq!(encoded.fallback, []);
     assert!(encoded.measured.error_max < 1e-6, "{}", encoded.measured.error_max);
-    assert_eq!(encoded.encodings, [(Encoding::Authored, 4)]);
+    assert_eq!(encoded.encodings, [(Encoding::Fallback, 4)]);
     let decoded = Clip::from_bytes(encoded.bytes()).expect("a clip");
     let mut pose = Pose::identity(3);
     let mut value = [0.0];
@@ -294,7 +294,7 @@ fn values_of_any_size_come_back() {
         let clip = RawClip::new("constant".into(), vec![times.clone()], tracks).expect("a clip");
         let encoded = check(&clip, &chain(1, link), &fast(1e-3), &format!("constants of {size}"));
         let kept: &[Target] = if size > 1e4 { &[Target::Vector(1)] } else { &[] };
-        assert_eq!(encoded.authored, kept, "{size}");
+        assert_eq!(encoded.fallback, kept, "{size}");
     }
 }
 

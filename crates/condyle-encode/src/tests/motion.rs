@@ -116,7 +116,7 @@ fn a_root_that_turns_at_random_keeps_the_budget() {
         (motion.translation, motion.rotation) = ([true; 3], condyle::motion::MotionRotation::Whole);
         let options = EncodeOptions { root_motion: Some(motion), ..fast(budget) };
         let encoded = check(&clip, &skeleton, &options, &format!("a turning root, {budget}"));
-        assert_eq!(encoded.authored, [], "{budget}");
+        assert_eq!(encoded.fallback, [], "{budget}");
         assert!(
             encoded.encodings.iter().any(|&(kind, _)| kind == Encoding::Linear),
             "{:?}",

@@ -44,8 +44,8 @@ fn named_rotations_keep_the_budget_of_values() {
             let encoded = check(&clip, &chain(2, link), &options, &case);
             if round > 0 && speed < 10.0 {
                 // A spline of quaternions bends between its keys as no spline of logarithms does.
-                let kept = encoded.authored.iter().filter(|target| **target != Target::FreeRotation(3));
-                assert_eq!(kept.count(), 0, "{case}: {:?}", encoded.authored);
+                let kept = encoded.fallback.iter().filter(|target| **target != Target::FreeRotation(3));
+                assert_eq!(kept.count(), 0, "{case}: {:?}", encoded.fallback);
             }
             let decoded = Clip::from_bytes(encoded.bytes()).expect("a clip");
             let (mut got, mut raw) = ([0.0; 4], [0.0; 4]);

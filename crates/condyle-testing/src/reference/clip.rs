@@ -15,7 +15,7 @@ struct Bytes<'a> {
     joints: usize,
     free_tracks: usize,
     events: usize,
-    authored: usize,
+    fallback: usize,
     segments: usize,
     index_bytes: usize,
 }
@@ -34,13 +34,13 @@ struct Track {
 impl Bytes<'_> {
     fn new(bytes: &[u8]) -> Bytes<'_> {
         let mut read =
-            Bytes { bytes, joints: 0, free_tracks: 0, events: 0, authored: 0, segments: 0, index_bytes: 1 };
+            Bytes { bytes, joints: 0, free_tracks: 0, events: 0, fallback: 0, segments: 0, index_bytes: 1 };
         read.joints = read.number(20, 2) as usize;
         let (per_segment, frames) = (read.number(22, 2) as usize, read.number(24, 4) as usize);
         read.segments = frames.div_ceil(per_segment).max(1);
         read.free_tracks = read.number(44, 2) as usize;
         read.events = read.number(46, 2) as usize;
-        read.authored = read.number(48, 4) as usize;
+        read.fallback = read.number(48, 4) as usize;
         read.index_bytes = if read.number(6, 2) & 2 == 0 { 1 } else { 2 };
         read
     }
@@ -152,14 +152,14 @@ impl Bytes<'_> {
         tracks
     }
 
-    /// The value of the authored track of a kind and index.
-    fn authored_at(&self, kind: u64, index: usize, seconds: f64) -> Option<Vec<f64>> {
+    /// The value of the fallback track of a kind and index.
+    fn fallback_at(&self, kind: u64, index: usize, seconds: f64) -> Option<Vec<f64>> {
         let rotates = kind == 0 || kind == 3 && matches!(self.free_track(index).0, Target::FreeRotation(_));
         let line = |at: usize| 56 + 4 * self.segments + 8 * self.free_tracks + 16 * at;
         let is_it =
             |at: &usize| self.number(line(*at), 1) == kind && self.number(line(*at) + 4, 4) as usize == index;
         let table = line;
-        let line = table((0..self.authored).find(is_it)?);
+        let line = table((0..self.fallback).find(is_it)?);
         let (code, width) = (self.number(line + 1, 1), self.number(line + 2, 2) as usize);
         let (keys, mut place) = (self.number(line + 8, 4) as usize, self.number(line + 12, 4) as usize);
         if code >= 128 {
@@ -288,13 +288,13 @@ pub fn sample_clip(bytes: &[u8], skeleton: &Skeleton, seconds: f64) -> Vec<Local
         }
     }
     for (index, joint) in pose.iter_mut().enumerate() {
-        if let Some(q) = read.authored_at(0, index, seconds) {
+        if let Some(q) = read.fallback_at(0, index, seconds) {
             joint.rotation = core::array::from_fn(|c| q[c]);
         }
-        if let Some(v) = read.authored_at(1, index, seconds) {
+        if let Some(v) = read.fallback_at(1, index, seconds) {
             joint.translation = core::array::from_fn(|c| v[c]);
         }
-        if let Some(v) = read.authored_at(2, index, seconds) {
+        if let Some(v) = read.fallback_at(2, index, seconds) {
             joint.scale = core::array::from_fn(|c| v[c]);
         }
     }
@@ -307,7 +307,7 @@ pub fn sample_clip_track(bytes: &[u8], target: Target, seconds: f64) -> Option<V
     let read = Bytes::new(bytes);
     let at = (0..read.free_tracks).find(|&at| read.free_track(at).0 == target)?;
     let width = read.free_track(at).1;
-    if let Some(values) = read.authored_at(3, at, seconds) {
+    if let Some(values) = read.fallback_at(3, at, seconds) {
         return Some(values);
     }
     let tracks = |(target, width): (Target, usize)| match target {
@@ -351,8 +351,8 @@ pub fn clip_motion(bytes: &[u8], seconds: f64) -> Rigid {
 #[must_use]
 pub fn clip_events(bytes: &[u8]) -> Vec<(f32, std::string::String)> {
     let read = Bytes::new(bytes);
-    let mut place = 56 + 4 * read.segments + 8 * read.free_tracks + 16 * read.authored;
-    for at in 0..read.authored {
+    let mut place = 56 + 4 * read.segments + 8 * read.free_tracks + 16 * read.fallback;
+    for at in 0..read.fallback {
         let line = 56 + 4 * read.segments + 8 * read.free_tracks + 16 * at;
         let (code, keys) = (read.number(line + 1, 1), read.number(line + 8, 4) as usize);
         let parts = if code % 32 == 2 { 3 } else { 1 };

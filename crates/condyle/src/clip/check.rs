@@ -1,7 +1,7 @@
 //! Everything that sampling relies on, checked once.
 
 use super::layout::{
-    AUTHORED, CHUNK, CHUNKS, Class, EVENT, FREE_TRACK, HEADER, Header, JOINT_BITS, Kind, MAGIC, MAX_BITS,
+    CHUNK, CHUNKS, Class, EVENT, FALLBACK, FREE_TRACK, HEADER, Header, JOINT_BITS, Kind, MAGIC, MAX_BITS,
     MAX_FRAMES, MAX_FREE_TRACKS, MAX_KEYS_A_BYTE, MAX_PLACES, MOTION, REQUIRED, SEGMENT, Segment, VERSION,
     WIDE, WIDTH, WINDOW, segment_tracks, value,
 };
@@ -49,13 +49,13 @@ impl ClipView<'_> {
         let mut before = None;
         let Header { joint_count, free_track_count, segment_count, .. } = *self.header;
         let counts = (joint_count, free_track_count, segment_count);
-        for at in 0..self.header.authored_count {
-            let track = self.authored_at(at);
+        for at in 0..self.header.fallback_count {
+            let track = self.fallback_at(at);
             let free = |at| (self.free_target(at), self.free_track(at).2);
-            end = track.check((at, end), counts, free, |at| self.authored_at(at))?;
+            end = track.check((at, end), counts, free, |at| self.fallback_at(at))?;
             if before >= Some(track.target()) {
                 let expected = "one for each target, in the order of kinds and indices";
-                return Err(value("authored tracks", at, track.index, expected));
+                return Err(value("fallback tracks", at, track.index, expected));
             }
             before = Some(track.target());
         }
@@ -87,7 +87,7 @@ impl ClipView<'_> {
             return Err(value("the header of a clip", 22, 0, "at least one frame in a segment"));
         }
         let needed = (header.segment_count.saturating_mul(4))
-            .saturating_add(header.authored_count.saturating_mul(AUTHORED))
+            .saturating_add(header.fallback_count.saturating_mul(FALLBACK))
             .saturating_add(header.free_track_count * FREE_TRACK + HEADER)
             .saturating_add(header.chunks);
         if needed > self.bytes.len() {

@@ -1,4 +1,4 @@
-//! Where a moment falls between the keys of an authored track, and what it is there.
+//! Where a moment falls between the keys of a fallback track, and what it is there.
 
 use super::raw::{Interpolation, Track};
 use condyle_base::math::quats::is_loose;

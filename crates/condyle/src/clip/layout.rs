@@ -8,9 +8,9 @@ use condyle_base::error::Error;
 pub const MAGIC: [u8; 4] = *b"CLIP";
 pub const VERSION: u16 = 3;
 pub const HEADER: usize = 56;
-/// Bytes of a free track's line in its table, of an authored track's, and of an event's.
+/// Bytes of a free track's line in its table, of a fallback track's, and of an event's.
 pub const FREE_TRACK: usize = 8;
-pub const AUTHORED: usize = 16;
+pub const FALLBACK: usize = 16;
 pub const EVENT: usize = 8;
 /// Bytes that a kernel reads at once from where a record begins.
 pub const WINDOW: usize = 32;
@@ -99,7 +99,7 @@ pub struct Header {
     pub budget: f32,
     pub free_track_count: usize,
     pub event_count: usize,
-    pub authored_count: usize,
+    pub fallback_count: usize,
 }
 
 impl Header {
@@ -124,7 +124,7 @@ impl Header {
             budget: float(40),
             free_track_count: u16_at(bytes, 44).into(),
             event_count: u16_at(bytes, 46).into(),
-            authored_count: u32_at(bytes, 48) as usize,
+            fallback_count: u32_at(bytes, 48) as usize,
         }
     }
 
@@ -160,13 +160,13 @@ impl Header {
     }
 
     #[inline]
-    pub fn authored_tracks(&self) -> usize {
+    pub fn fallback_tracks(&self) -> usize {
         self.free_tracks() + FREE_TRACK * self.free_track_count
     }
 
     /// Where the fixed tables end.
     pub fn tables_end(&self) -> usize {
-        self.authored_tracks() + AUTHORED * self.authored_count
+        self.fallback_tracks() + FALLBACK * self.fallback_count
     }
 }
 

@@ -4,9 +4,9 @@
 //! A [`RawClip`] is a clip as authored: keyframes of any spacing, exact at each of them. A [`Clip`] is what
 //! `condyle_encode::encode` makes of it: one block of bytes, read where it lies.
 
-#[doc(hidden)]
-pub mod authored;
 mod check;
+#[doc(hidden)]
+pub mod fallback;
 #[doc(hidden)]
 pub mod keys;
 #[doc(hidden)]
@@ -152,7 +152,7 @@ impl<'a> Clip<'a> {
     /// The packed form is for the thousands of clips at rest: a moment of it has to be taken out of packed bits.
     /// This one holds the same integers in rows as registers take them. Nothing else differs: all functions take
     /// either, and no bit of any result changes. The time is in proportion to the memory; nothing is allocated.
-    /// Tracks that are stored as authored stay as they are: a clip of keys alone is sampled no faster.
+    /// Fallback tracks stay as they are: a clip of keys alone is sampled no faster.
     ///
     /// `memory` has [`resident_size`](Self::resident_size) bytes or more, wherever they lie; best at a multiple of
     /// 16 bytes. What was there is overwritten. [`into_resident`](Self::into_resident) allocates it.
@@ -320,11 +320,11 @@ impl<'a> Clip<'a> {
         self.view().free_tracks()
     }
 
-    /// The tracks that are kept as they were authored, each with the seconds of its keys, as its only
+    /// The fallback tracks, each with the seconds of its keys, as its only
     /// timeline; without those of joints that are curves for a part of the clip. Allocates.
-    pub fn authored(&self) -> impl Iterator<Item = (Vec<f32>, Track)> + use<'_> {
+    pub fn fallback_tracks(&self) -> impl Iterator<Item = (Vec<f32>, Track)> + use<'_> {
         let clip = self.view();
-        clip.authored_tracks().filter(|track| track.segments.is_none()).filter_map(move |track| {
+        clip.fallback_tracks().filter(|track| track.segments.is_none()).filter_map(move |track| {
             let joint = u16::try_from(track.index).ok();
             let target = match track.kind? {
                 Kind::Rotation => Target::Rotation(joint?),
@@ -336,11 +336,11 @@ impl<'a> Clip<'a> {
         })
     }
 
-    /// The seconds of the keys of all tracks that are kept as they were authored, also of those that are
+    /// The seconds of the keys of all fallback tracks, also of those that are
     /// curves for a part of the clip.
     #[doc(hidden)]
     pub fn authored_times(&self) -> impl Iterator<Item = Vec<f32>> + use<'_> {
-        self.view().authored_tracks().map(|track| track.seconds())
+        self.view().fallback_tracks().map(|track| track.seconds())
     }
 
     /// Whether the root's motion was taken out of the pose, for [`motion_at`](Self::motion_at) to be asked

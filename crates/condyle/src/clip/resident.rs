@@ -1,7 +1,7 @@
 //! The resident form of a clip: the same integers as in its bytes, unpacked once into rows that lanes load
 //! directly.
 //!
-//! Only tracks of joints and root motion are unpacked: free tracks, authored tracks and events are read where they
+//! Only tracks of joints and root motion are unpacked: free tracks, fallback tracks and events are read where they
 //! lie in the clip. What a number means does not change, nor how a moment is computed from it, so a pose has
 //! the same bits from either form.
 //!

@@ -1,5 +1,5 @@
-mod authored;
 mod broken;
+mod fallback;
 pub(crate) mod made;
 
 use std::format;
@@ -7,7 +7,7 @@ use std::string::ToString;
 use std::vec;
 use std::vec::Vec;
 
-use super::layout::{AUTHORED, HEADER, JOINT_BITS, OFFSET};
+use super::layout::{FALLBACK, HEADER, JOINT_BITS, OFFSET};
 use super::*;
 use crate::clip::tests::made::{Made, made};
 use crate::play::Looping;
@@ -39,7 +39,7 @@ fn seeds() -> Vec<(usize, Vec<u8>)> {
             segment_frames,
             bits: 9,
             motion,
-            authored: true,
+            fallback: true,
             in_part: false,
             free_widths: &[5, 1],
         };
@@ -52,7 +52,7 @@ fn seeds() -> Vec<(usize, Vec<u8>)> {
         segment_frames: 2,
         bits: 3,
         motion: true,
-        authored: false,
+        fallback: false,
         in_part: false,
         free_widths: &[],
     };
@@ -75,7 +75,7 @@ fn play(bytes: &[u8], case: &str) -> bool {
             && clip.fingerprint().is_none_or(|of| of == skeleton.fingerprint())
             && clip.rest_fingerprint().is_none_or(|of| of == skeleton.rest_fingerprint());
         assert_eq!(sampled.is_ok(), fits, "{case}: {sampled:?}");
-        if clip.header.authored_count == 0 {
+        if clip.header.fallback_count == 0 {
             let mut numbers = pose
                 .transforms()
                 .flat_map(|t| t.rotation.into_iter().chain(t.translation).chain(t.scale).collect::<Vec<_>>());
@@ -164,7 +164,7 @@ fn what_is_printed_of_a_clip_is_short() {
         segment_frames: 20,
         bits: 9,
         motion: true,
-        authored: true,
+        fallback: true,
         in_part: false,
         free_widths: &[5, 1],
     };
@@ -200,7 +200,7 @@ fn a_moment_is_in_the_time_of_the_keys() {
         segment_frames: 3,
         bits: 9,
         motion: true,
-        authored: true,
+        fallback: true,
         in_part: false,
         free_widths: &[],
     };
@@ -236,7 +236,7 @@ fn a_resident_clip_is_the_clip() {
         segment_frames: 16,
         bits: 18,
         motion: true,
-        authored: true,
+        fallback: true,
         in_part: false,
         free_widths: &[5, 1],
     };

@@ -1,6 +1,6 @@
 //! What a clip's bytes say, wherever they lie: what kernels read.
 
-use super::authored::Authored;
+use super::fallback::Fallback;
 use super::layout::{EVENT, FREE_TRACK, Header, Kind, MOTION, Segment, segment_tracks};
 use super::raw::Target;
 use super::resident::ResidentSegment;
@@ -61,10 +61,10 @@ impl<'a> ClipView<'a> {
         Some((f64::from(seconds).min(self.duration()), core::str::from_utf8(name).ok()?))
     }
 
-    /// Where the events begin: behind the tracks that are kept as they were authored.
+    /// Where the events begin: behind the fallback tracks.
     pub fn events_place(&self) -> usize {
-        let last = self.header.authored_count.checked_sub(1);
-        last.map_or(self.header.tables_end(), |last| self.authored_at(last).end())
+        let last = self.header.fallback_count.checked_sub(1);
+        last.map_or(self.header.tables_end(), |last| self.fallback_at(last).end())
     }
 
     /// When an event is, and where its name ends in the names.
@@ -110,30 +110,30 @@ impl<'a> ClipView<'a> {
         Segment::new(bytes, self.header.index_bytes())
     }
 
-    /// A track that is kept as it was authored.
-    pub fn authored_at(&self, at: usize) -> Authored<'a> {
-        Authored::read(self.bytes, self.header.authored_tracks(), at)
+    /// A fallback track.
+    pub fn fallback_at(&self, at: usize) -> Fallback<'a> {
+        Fallback::read(self.bytes, self.header.fallback_tracks(), at)
     }
 
-    /// The tracks that are kept as they were authored.
-    pub fn authored_tracks(&self) -> impl Iterator<Item = Authored<'a>> + use<'a> {
+    /// The fallback tracks.
+    pub fn fallback_tracks(&self) -> impl Iterator<Item = Fallback<'a>> + use<'a> {
         let clip = *self;
-        (0..self.header.authored_count).map(move |at| clip.authored_at(at))
+        (0..self.header.fallback_count).map(move |at| clip.fallback_at(at))
     }
 
     /// The one for a joint or a free track.
-    pub fn authored_of(&self, kind: Kind, index: usize) -> Option<Authored<'a>> {
-        let (mut low, mut high) = (0, self.header.authored_count);
+    pub fn fallback_of(&self, kind: Kind, index: usize) -> Option<Fallback<'a>> {
+        let (mut low, mut high) = (0, self.header.fallback_count);
         while low < high {
             let middle = low.midpoint(high);
-            if self.authored_at(middle).target() < (Some(kind), index) {
+            if self.fallback_at(middle).target() < (Some(kind), index) {
                 low = middle + 1;
             } else {
                 high = middle;
             }
         }
-        (low < self.header.authored_count)
-            .then(|| self.authored_at(low))
+        (low < self.header.fallback_count)
+            .then(|| self.fallback_at(low))
             .filter(|track| track.target() == (Some(kind), index))
     }
 

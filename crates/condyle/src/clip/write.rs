@@ -4,9 +4,9 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::authored::{IN_PART, SHARED, SHORTS, from_short, interpolation_code, to_short};
+use super::fallback::{IN_PART, SHARED, SHORTS, from_short, interpolation_code, to_short};
 use super::layout::{
-    AUTHORED, Class, EVENT, FREE_TRACK, HEADER, Header, Kind, MAGIC, SEGMENT, STRAIGHT, TURNS, VERSION,
+    Class, EVENT, FALLBACK, FREE_TRACK, HEADER, Header, Kind, MAGIC, SEGMENT, STRAIGHT, TURNS, VERSION,
     WINDOW, segment_tracks,
 };
 use super::spline::Degree;
@@ -59,12 +59,12 @@ pub struct FreeTrack {
 pub struct Parts<'a> {
     pub header: Header,
     pub free_tracks: &'a [FreeTrack],
-    pub authored: &'a [Kept<'a>],
+    pub fallback: &'a [Kept<'a>],
     pub events: &'a [Event],
     pub segments: &'a [Curves],
 }
 
-/// A track that is kept as it was authored.
+/// A fallback track.
 #[derive(Debug, Clone)]
 pub struct Kept<'a> {
     pub track: &'a Track,
@@ -91,7 +91,7 @@ impl Kept<'_> {
         let (keys, values) = (self.keys(times).len(), self.track.values.len() / times.len().max(1));
         let of_times = if has_shared_times { 4 } else { 4 * keys };
         let of_values = if self.is_short() { 2 } else { 4 } * keys * values;
-        AUTHORED + of_times + of_values + if self.part.is_some() { 8 } else { 0 }
+        FALLBACK + of_times + of_values + if self.part.is_some() { 8 } else { 0 }
     }
 
     /// Whether integers hold all that it holds, without a loss.
@@ -155,7 +155,7 @@ pub fn sizes<'k>(clip: &'k RawClip, kept: &'k [Kept<'_>]) -> impl Iterator<Item 
 /// The bytes of a clip that has no curves, besides those that [`sizes`] tells.
 pub fn bytes_without_curves(header: &Header, events: &[Event]) -> usize {
     let events = events.iter().map(|event| EVENT + event.name.len()).sum::<usize>();
-    header.authored_tracks() + events + SEGMENT * header.segment_count
+    header.fallback_tracks() + events + SEGMENT * header.segment_count
 }
 
 /// The curves of a segment.
@@ -184,10 +184,10 @@ pub fn write(clip: &RawClip, parts: &Parts<'_>) -> Result<Vec<u8>, Error> {
         put(&mut out, line + 4, &width.to_le_bytes());
         put(&mut out, line + 6, &kind.to_le_bytes());
     }
-    let in_order = in_order(parts.authored);
+    let in_order = in_order(parts.fallback);
     for (at, (kept, owner)) in in_order.iter().zip(owners(clip, &in_order)).enumerate() {
         let place = length(&out)?;
-        authored_track(clip, (kept, owner), header.authored_tracks() + AUTHORED * at, place, &mut out);
+        authored_track(clip, (kept, owner), header.fallback_tracks() + FALLBACK * at, place, &mut out);
     }
     let mut name_end = 0;
     for event in parts.events {
@@ -223,7 +223,7 @@ fn length(out: &[u8]) -> Result<u32, Error> {
 
 fn head(parts: &Parts<'_>, out: &mut [u8]) -> Result<(), Error> {
     let Header { joint_count, segment_frames, frame_count, fingerprint, rest_fingerprint, .. } = parts.header;
-    let Header { flags, start, end, budget, free_track_count, event_count, authored_count, .. } =
+    let Header { flags, start, end, budget, free_track_count, event_count, fallback_count, .. } =
         parts.header;
     let short = |what, n: usize| u16::try_from(n).map_err(|_| too_many(what, n));
     let long = |n: usize| n as u32;
@@ -241,7 +241,7 @@ fn head(parts: &Parts<'_>, out: &mut [u8]) -> Result<(), Error> {
     }
     put(out, 44, &short("free tracks", free_track_count)?.to_le_bytes());
     put(out, 46, &short("events", event_count)?.to_le_bytes());
-    put(out, 48, &long(authored_count).to_le_bytes());
+    put(out, 48, &long(fallback_count).to_le_bytes());
     put(out, 52, &rest_fingerprint.to_le_bytes());
     let sum = Header::checksum(out);
     put(out, Header::CHECKSUM, &sum.to_le_bytes());
@@ -249,7 +249,7 @@ fn head(parts: &Parts<'_>, out: &mut [u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes a track as authored: where it holds, its times or whose they are, then its values.
+/// Writes a fallback track: where it holds, its times or whose they are, then its values.
 fn authored_track(
     clip: &RawClip,
     (kept, owner): (&Kept<'_>, Option<usize>),

@@ -4,7 +4,7 @@ use alloc::vec;
 use core::ops::Range;
 
 use super::kernel::{self, Moment, Wanted};
-use crate::clip::authored::Authored;
+use crate::clip::fallback::Fallback;
 use crate::clip::layout::{Kind, MAX_LOG, Placed, Segment, WIDTH, segment_tracks};
 use crate::clip::spline::{Degree, Taps};
 use crate::clip::{Clip, ClipView, Target};
@@ -28,7 +28,7 @@ fn check(clip: ClipView<'_>, skeleton: &Skeleton, seconds: f64) -> Result<(), Er
 /// those of the clip's own keys, from [`Clip::start`], which need not be 0, to [`Clip::end`]; outside they
 /// are clamped to these. [`Clip::moment`] gives them for a clock that never ends. Any moment costs the same,
 /// forward, backward or at random, and nothing is allocated or remembered. What is on screen for a while is
-/// sampled faster in the resident form of the clip ([`Clip::resident`]), with the same result. What is stored as authored
+/// sampled faster in the resident form of the clip ([`Clip::resident`]), with the same result. What becomes a fallback track
 /// costs more than curves in either form: its keys are searched, and joints turned one by one in f64.
 ///
 /// A clip whose root motion was taken out ([`Clip::has_motion`]) gives the pose without it:
@@ -176,12 +176,12 @@ fn run(
     if let (true, Some(block)) = (clip.has_motion(), blocks.get_mut(clip.joint_count() / BLOCK)) {
         block.set(clip.joint_count() % BLOCK, &Transform::IDENTITY);
     }
-    if clip.header().authored_count > 0 {
+    if clip.header().fallback_count > 0 {
         put_authored(clip, (place.segment, seconds), wanted, blocks);
     }
 }
 
-/// Overwrites the joints that have authored tracks at a moment, which is told by its segment too.
+/// Overwrites the joints that have fallback tracks at a moment, which is told by its segment too.
 #[inline(never)]
 fn put_authored(
     clip: ClipView<'_>,
@@ -191,7 +191,7 @@ fn put_authored(
 ) {
     // What shares its times with the track before it is not searched again.
     let mut known = None;
-    let mut put = |track: &Authored<'_>, place: usize| {
+    let mut put = |track: &Fallback<'_>, place: usize| {
         if !track.holds(segment) {
             return;
         }
@@ -216,11 +216,11 @@ fn put_authored(
         }
     };
     if let Some(Wanted { first, mask: None, .. }) = wanted {
-        let own = [Kind::Rotation, Kind::Translation, Kind::Scale].map(|kind| clip.authored_of(kind, first));
+        let own = [Kind::Rotation, Kind::Translation, Kind::Scale].map(|kind| clip.fallback_of(kind, first));
         return own.into_iter().flatten().for_each(|track| put(&track, 0));
     }
     // Free tracks come after all others.
-    for track in clip.authored_tracks().take_while(|track| track.kind != Some(Kind::Free)) {
+    for track in clip.fallback_tracks().take_while(|track| track.kind != Some(Kind::Free)) {
         if wanted.is_none_or(|wanted| wanted.has(track.index)) {
             put(&track, track.index);
         }
@@ -271,7 +271,7 @@ pub fn track(clip: &Clip<'_>, target: Target, seconds: f64, values: &mut [f32]) 
             put_three(numbers, values, track - first);
         },
     );
-    finish_track(target, log, clip.authored_of(Kind::Free, at), seconds, values);
+    finish_track(target, log, clip.fallback_of(Kind::Free, at), seconds, values);
     Ok(true)
 }
 
@@ -317,14 +317,14 @@ pub fn tracks(clip: &Clip<'_>, seconds: f64, values: &mut [f32]) -> Result<(), E
     let tracks = clip.free_tracks().map(|(target, width)| segment_tracks(target, width)).sum();
     let mut numbers = vec![[0.0; WIDTH]; tracks];
     one_by_one(clip, seconds, (Kind::Free, 0..tracks), |track, three| numbers[track] = three);
-    let mut authored = clip.authored_tracks().filter(|track| track.kind == Some(Kind::Free)).peekable();
+    let mut fallback = clip.fallback_tracks().filter(|track| track.kind == Some(Kind::Free)).peekable();
     let (mut numbers, mut values) = (&numbers[..], values);
     for (at, (target, width)) in clip.free_tracks().enumerate() {
         let (own, others) = numbers.split_at(segment_tracks(target, width));
         let (own_values, after) = values.split_at_mut(width);
         own.iter().enumerate().for_each(|(track, &three)| put_three(three, own_values, track));
         let log = own.first().copied().unwrap_or_default();
-        finish_track(target, log, authored.next_if(|track| track.index == at), seconds, own_values);
+        finish_track(target, log, fallback.next_if(|track| track.index == at), seconds, own_values);
         (numbers, values) = (others, after);
     }
     Ok(())
@@ -337,20 +337,20 @@ fn put_three(numbers: [f64; WIDTH], values: &mut [f32], track: usize) {
     }
 }
 
-/// The last step for a free track: the rotation from its logarithm, or the authored track instead of all
+/// The last step for a free track: the rotation from its logarithm, or the fallback track instead of all
 /// others.
 fn finish_track(
     target: Target,
     log: [f64; WIDTH],
-    authored: Option<Authored<'_>>,
+    fallback: Option<Fallback<'_>>,
     seconds: f64,
     values: &mut [f32],
 ) {
     if target.rotates() {
         let exp = || quats::exp(log.map(|v| v.clamp(-MAX_LOG, MAX_LOG)));
-        let rotation = authored.map_or_else(exp, |track| track.rotation(track.span(seconds)));
+        let rotation = fallback.map_or_else(exp, |track| track.rotation(track.span(seconds)));
         values.iter_mut().zip(rotation).for_each(|(value, v)| *value = v as f32);
-    } else if let Some(track) = authored {
+    } else if let Some(track) = fallback {
         let span = track.span(seconds);
         for (component, value) in values.iter_mut().enumerate() {
             *value = track.at(span, component) as f32;

@@ -35,7 +35,7 @@ fn clips(joints: usize) -> Vec<(Made, Skeleton, Vec<u8>)> {
                 segment_frames,
                 bits,
                 motion: (at + bits as usize).is_multiple_of(2),
-                authored: at % 2 == 1 || at == 4,
+                fallback: at % 2 == 1 || at == 4,
                 in_part: at == 4,
                 free_widths: if at == 2 { &[] } else { FREE_WIDTHS },
             };
@@ -57,7 +57,7 @@ fn clips_without_turning_joints(joints: usize) -> Vec<(Made, Skeleton, Vec<u8>)>
             segment_frames: 16,
             bits: 9,
             motion: turning == Turning::MotionOnly,
-            authored: false,
+            fallback: false,
             in_part: false,
             free_widths: &[],
         };

@@ -49,7 +49,7 @@ Examples:
 
 The error is measured on the decoded clip, in model space, at points that enclose all vertices of a joint: at every
 frame, at three times between each two, and at every key of the original. There neither these points nor the vertices
-exceed --error: a track that no curve fits so well is kept as authored, with a warning. Around joints without vertices
+exceed --error: a track that no curve fits so well is stored with all its keys, with a warning. Around joints without vertices
 all points within --shell are bounded; the file states that radius, and compare and decode go by it. Where a clip
 drives morph weights, a quarter of --error is theirs: what their errors can move a vertex by is added to that of its
 joints.
@@ -57,7 +57,7 @@ joints.
 --rate auto finds the rate at which the clip was authored, 29.97 and the like included, from the times of all keys, however
 they are rounded. Where keys miss the frames, a warning says how many and by how much.
 
-In the table, raw is 40 bytes per joint and frame, the size without compression; authored tracks are stored without
+In the table, raw is 40 bytes per joint and frame, the size without compression; fallback tracks are stored without
 compression. With a --rate whose frames miss keys of the original, most tracks are stored so, unless --at-samples lifts
 the bound between the frames.
 
@@ -162,13 +162,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         );
     }
     for row in &rows {
-        // Only tracks of joints: scalar tracks with keys between the frames are authored in good clips too.
-        let count = row.encoded.authored.iter().filter(|target| target.joint().is_some()).count();
+        // Only tracks of joints: scalar tracks with keys between the frames are fallback tracks in good clips too.
+        let count = row.encoded.fallback.iter().filter(|target| target.joint().is_some()).count();
         if count > 0 {
             let (tracks, name) = (counted(count, "track is", "tracks are"), printable(&row.name));
             warn(
                 row.job.path,
-                &format!("{name}: {tracks} kept as authored, as no curve is within the error"),
+                &format!(
+                    "{name}: {tracks} stored with all keys (fallback), because no curve is within the error"
+                ),
             );
         }
     }

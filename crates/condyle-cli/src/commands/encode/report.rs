@@ -81,7 +81,7 @@ pub(super) fn page(budget: f64, rows: &[Row<'_>]) -> String {
             hertz(row.encoded.rate),
             off_frames(row),
             vertex(row),
-            authored(row),
+            fallback_tracks(row),
         );
         over_time(&mut out, budget, row);
         by_joint(&mut out, budget, row);
@@ -103,12 +103,12 @@ fn vertex(row: &Row<'_>) -> String {
     )
 }
 
-fn authored(row: &Row<'_>) -> String {
-    let kept = row.authored();
+fn fallback_tracks(row: &Row<'_>) -> String {
+    let kept = row.fallback_tracks();
     if kept.is_empty() {
         return String::new();
     }
-    format!(" Kept as authored: {}.", escape(&kept.join(", ")))
+    format!(" Fallback tracks, stored with all keys: {}.", escape(&kept.join(", ")))
 }
 
 /// The top of a scale: a little above the budget, or above the largest error if that is more.

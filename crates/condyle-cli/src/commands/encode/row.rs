@@ -125,8 +125,8 @@ impl Row<'_> {
         if self.seconds > 0.0 { bytes / self.seconds } else { bytes }
     }
 
-    /// The names of the tracks kept as authored, other than steps.
-    pub(crate) fn authored(&self) -> Vec<String> {
+    /// The names of the fallback tracks, other than steps.
+    pub(crate) fn fallback_tracks(&self) -> Vec<String> {
         let joint = |joint: &u16| self.job.asset.skeleton.names()[usize::from(*joint)].clone();
         let name = |target: &Target| match target {
             Target::Rotation(at) => format!("rotation of {}", joint(at)),
@@ -136,7 +136,7 @@ impl Row<'_> {
             // No document has one.
             other => format!("{other:?}"),
         };
-        self.encoded.authored.iter().map(name).collect()
+        self.encoded.fallback.iter().map(name).collect()
     }
 
     pub(crate) fn to_json(&self, budget: f64) -> Value {
@@ -170,7 +170,7 @@ impl Row<'_> {
             "joint": self.joint(),
             "at_s": measured.seconds,
             "vertex": vertex,
-            "authored": self.authored(),
+            "fallback_tracks": self.fallback_tracks(),
             "errors": names.iter().zip(&measured.joints).map(of_joint).collect::<Vec<_>>(),
         })
     }

@@ -76,7 +76,7 @@ impl Settings {
             )));
         }
         options.rate = match self.rate {
-            Rate::Authored => None,
+            Rate::Auto => None,
             Rate::Hertz(rate) => Some(rate),
         };
         options.between = !self.at_samples;

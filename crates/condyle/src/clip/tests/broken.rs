@@ -99,7 +99,7 @@ fn what_is_no_clip_is_refused_for_what_it_is() {
         (36, &[0, 0, 0, 192], "an end before the start"),
         (44, &[255; 2], "free tracks without end"),
         (46, &[255; 2], "events without end"),
-        (48, &[255; 4], "authored tracks without end"),
+        (48, &[255; 4], "fallback tracks without end"),
         (56, &[0; 4], "a segment in the header"),
         (56, &[255; 4], "a segment behind the clip"),
     ] {
@@ -121,7 +121,7 @@ fn segments_may_not_share_their_bytes() {
         segment_frames: 1,
         bits: 4,
         motion: false,
-        authored: false,
+        fallback: false,
         in_part: false,
         free_widths: &[],
     };
@@ -141,7 +141,7 @@ fn joints_have_fewer_bits_than_the_root_motion_which_is_last() {
         segment_frames: 4,
         bits: 24,
         motion: true,
-        authored: false,
+        fallback: false,
         in_part: false,
         free_widths: &[],
     };
@@ -189,7 +189,7 @@ fn each_joint_has_one_track_of_a_kind() {
         segment_frames: 4,
         bits: 9,
         motion: false,
-        authored: true,
+        fallback: true,
         in_part: false,
         free_widths: &[7],
     };
@@ -214,26 +214,26 @@ fn each_joint_has_one_track_of_a_kind() {
                 twice += 1;
             }
         }
-        let authored: Vec<_> = clip.view().authored_tracks().map(|track| track.target()).collect();
+        let fallback: Vec<_> = clip.view().fallback_tracks().map(|track| track.target()).collect();
         assert!(
-            authored.is_sorted()
-                && authored.iter().all(|&(kind, index)| {
+            fallback.is_sorted()
+                && fallback.iter().all(|&(kind, index)| {
                     clip.view()
-                        .authored_of(kind.expect("a known kind"), index)
+                        .fallback_of(kind.expect("a known kind"), index)
                         .is_some_and(|found| found.index == index)
                 })
         );
-        let line = clip.header.authored_tracks();
-        for at in 1..authored.len() {
+        let line = clip.header.fallback_tracks();
+        for at in 1..fallback.len() {
             let mut renamed = bytes.clone();
-            let (before, own) = (line + AUTHORED * (at - 1), line + AUTHORED * at);
-            if authored[at].0 != authored[at - 1].0 {
+            let (before, own) = (line + FALLBACK * (at - 1), line + FALLBACK * at);
+            if fallback[at].0 != fallback[at - 1].0 {
                 continue;
             }
             renamed.copy_within(before + 4..before + 8, own + 4);
             repair(&mut renamed);
-            let found = Clip::from_bytes(&renamed).expect_err("two authored tracks of a joint");
-            assert!(matches!(found, Error::Value { what: "authored tracks", .. }), "{found}");
+            let found = Clip::from_bytes(&renamed).expect_err("two fallback tracks of a joint");
+            assert!(matches!(found, Error::Value { what: "fallback tracks", .. }), "{found}");
             twice += 1;
         }
     }
@@ -249,7 +249,7 @@ fn free_tracks_are_of_known_kinds() {
         segment_frames: 3,
         bits: 5,
         motion: false,
-        authored: false,
+        fallback: false,
         in_part: false,
         free_widths: &[4, 1],
     };
@@ -280,8 +280,8 @@ fn with_chunks(bytes: &[u8], chunks: &[u8]) -> Vec<u8> {
     let header = Header::read(bytes);
     let added = chunks.len() as u32 + 4;
     let places = (0..header.segment_count).map(|at| header.segments() + 4 * at);
-    let authored = (0..header.authored_count).map(|at| header.authored_tracks() + AUTHORED * at + 12);
-    for place in places.chain(authored).map(|place| place + added as usize) {
+    let fallback = (0..header.fallback_count).map(|at| header.fallback_tracks() + FALLBACK * at + 12);
+    for place in places.chain(fallback).map(|place| place + added as usize) {
         let moved = condyle_base::bytes::u32_at(&out, place) + added;
         out[place..place + 4].copy_from_slice(&moved.to_le_bytes());
     }

@@ -20,7 +20,7 @@ pub(crate) struct Made {
     /// Bits of a component at most.
     pub(crate) bits: u32,
     pub(crate) motion: bool,
-    pub(crate) authored: bool,
+    pub(crate) fallback: bool,
     /// Some of these tracks hold in some segments only.
     pub(crate) in_part: bool,
     /// The components of each free track.
@@ -106,7 +106,7 @@ fn in_shorts(clip: &RawClip) -> RawClip {
     RawClip::new(clip.name().into(), clip.timelines().to_vec(), tracks).expect("the same tracks")
 }
 
-/// A clip with curves of all kinds and degrees, which no encoder has looked for; and its authored tracks'
+/// A clip with curves of all kinds and degrees, which no encoder has looked for; and its fallback tracks'
 /// clip.
 pub(crate) fn made(random: &mut Random, made: Made) -> Vec<u8> {
     made_turning(random, made, Turning::Any)
@@ -162,22 +162,22 @@ pub(crate) fn made_turning(random: &mut Random, made: Made, turning: Turning) ->
         }
         segments.push(curves);
     }
-    let authored = in_shorts(&random.clip(joints, 6));
+    let fallback = in_shorts(&random.clip(joints, 6));
     let mut kept: Vec<Kept<'_>> = Vec::new();
-    if made.authored {
+    if made.fallback {
         let is_joints = |t: &&Track| !matches!(t.target, Target::Weights(_));
         let keep = |track, free_index| Kept { track, free_index, part: None };
-        kept.extend(authored.tracks().iter().filter(is_joints).map(|track| {
+        kept.extend(fallback.tracks().iter().filter(is_joints).map(|track| {
             let mut part = None;
             if made.in_part && random.below(3) > 0 {
                 let begin = random.below(segment_count);
                 let end = begin + 1 + random.below(segment_count - begin);
-                let last = authored.timelines()[track.timeline].len();
+                let last = fallback.timelines()[track.timeline].len();
                 part = Some(Part { segments: begin..end, keys: (random.below(last)..last).collect() });
             }
             Kept { part, ..keep(track, 0) }
         }));
-        let weights = authored.tracks().iter().find(|t| matches!(t.target, Target::Weights(_)));
+        let weights = fallback.tracks().iter().find(|t| matches!(t.target, Target::Weights(_)));
         let wide = made.free_widths.iter().position(|&width| width == 5);
         kept.extend(weights.zip(wide).map(|(track, place)| keep(track, place)));
         kept.retain(|_| random.below(2) == 0);
@@ -205,13 +205,13 @@ pub(crate) fn made_turning(random: &mut Random, made: Made, turning: Turning) ->
         budget: 1e-3,
         free_track_count: free_tracks.len(),
         event_count: events.len(),
-        authored_count: kept.len(),
+        fallback_count: kept.len(),
     };
     let segments: Vec<Curves> = segments
         .into_iter()
         .map(|curves| Curves { curves, nlerp: !motion && random.below(2) == 0 })
         .collect();
     let parts =
-        Parts { header, free_tracks: &free_tracks, authored: &kept, events: &events, segments: &segments };
-    write::write(&authored, &parts).expect("a clip of moderate size")
+        Parts { header, free_tracks: &free_tracks, fallback: &kept, events: &events, segments: &segments };
+    write::write(&fallback, &parts).expect("a clip of moderate size")
 }

@@ -1,7 +1,7 @@
-//! Authored tracks that share their times, and those whose values are integers.
+//! Fallback tracks that share their times, and those whose values are integers.
 
 use super::*;
-use crate::clip::authored::{IN_PART, SHARED, SHORTS, from_short, to_short};
+use crate::clip::fallback::{IN_PART, SHARED, SHORTS, from_short, to_short};
 
 #[test]
 fn integers_are_the_nearest_to_a_number() {
@@ -19,7 +19,7 @@ fn integers_are_the_nearest_to_a_number() {
 #[test]
 fn times_are_shared_with_tracks_that_have_their_own() {
     let line = |bytes: &[u8], at: usize| {
-        Clip::from_bytes(bytes).expect("a clip").header.authored_tracks() + AUTHORED * at
+        Clip::from_bytes(bytes).expect("a clip").header.fallback_tracks() + FALLBACK * at
     };
     let what = Made {
         joints: 20,
@@ -27,7 +27,7 @@ fn times_are_shared_with_tracks_that_have_their_own() {
         segment_frames: 4,
         bits: 5,
         motion: false,
-        authored: true,
+        fallback: true,
         in_part: true,
         free_widths: &[5],
     };
@@ -35,7 +35,7 @@ fn times_are_shared_with_tracks_that_have_their_own() {
     for seed in 0..20 {
         let good = made(&mut Random(seed), what);
         let clip = Clip::from_bytes(&good).expect("a clip");
-        let codes: Vec<u8> = (0..clip.header.authored_count).map(|at| good[line(&good, at) + 1]).collect();
+        let codes: Vec<u8> = (0..clip.header.fallback_count).map(|at| good[line(&good, at) + 1]).collect();
         let refused = |change: &dyn Fn(&mut [u8])| {
             let mut bytes = good.clone();
             change(&mut bytes);

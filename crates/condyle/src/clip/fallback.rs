@@ -1,10 +1,10 @@
-//! Tracks that a clip keeps as they were authored: steps, and joints that no curve brings under the budget.
+//! Fallback tracks of a clip, stored as keys: steps, and joints that no curve brings under the budget.
 
 use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::keys::{Span, hermite};
-use super::layout::{AUTHORED, Kind, value};
+use super::layout::{FALLBACK, Kind, value};
 use super::raw::{Interpolation, Target, Track};
 use condyle_base::bytes::{u16_at, u32_at};
 use condyle_base::error::Error;
@@ -13,7 +13,7 @@ use condyle_base::math::vectors::normalize;
 
 /// Keyframes of any spacing, read where they lie.
 #[derive(Debug, Clone)]
-pub struct Authored<'a> {
+pub struct Fallback<'a> {
     pub kind: Option<Kind>,
     interpolation: Option<Interpolation>,
     /// Numbers of a value: 4 for rotations, 3, or as many as the free track has.
@@ -63,10 +63,10 @@ pub fn interpolation_code(interpolation: Interpolation) -> u8 {
     }
 }
 
-impl<'a> Authored<'a> {
+impl<'a> Fallback<'a> {
     /// From its line in the table, which begins at `table`.
     pub fn read(bytes: &'a [u8], table: usize, at: usize) -> Self {
-        let line_of = |at: usize| at.saturating_mul(AUTHORED).saturating_add(table);
+        let line_of = |at: usize| at.saturating_mul(FALLBACK).saturating_add(table);
         let code = |at: usize| bytes.get(at).copied().unwrap_or(u8::MAX);
         // Where the bytes of a track are that follow the segments in which it holds.
         let body = |line: usize| {
@@ -102,7 +102,7 @@ impl<'a> Authored<'a> {
         }
     }
 
-    /// What it drives. Authored tracks rise by it.
+    /// What it drives. Fallback tracks rise by it.
     pub fn target(&self) -> (Option<Kind>, usize) {
         (self.kind, self.index)
     }
@@ -127,7 +127,7 @@ impl<'a> Authored<'a> {
         free: impl Fn(usize) -> (Target, usize),
         before: impl Fn(usize) -> Self,
     ) -> Result<usize, Error> {
-        let what = "authored tracks";
+        let what = "fallback tracks";
         let (Some(kind), Some(_)) = (self.kind, self.interpolation) else {
             return Err(value(what, at, 0, "a known kind and interpolation"));
         };
