@@ -200,7 +200,7 @@ impl BodyMotion {
     /// What was odd about the file and how it was repaired.
     #[getter]
     fn problems<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.0.repairs().iter().map(Problem::from))
+        PyTuple::new(py, self.0.problems().iter().map(Problem::from))
     }
 
     /// The motion as a clip of a body's skeleton, which is sampled and compressed like any other. Joints are paired by the names that the layout of the
@@ -208,8 +208,8 @@ impl BodyMotion {
     fn clip(&self, py: Python<'_>, body: &Body) -> PyResult<Clip> {
         let found = self.0.clip(&body.body);
         let found = found.map_err(|refused| unusable(py, &refused.name, vec![Problem::from(&refused)]))?;
-        let BodyClip { clip, repairs, .. } = found;
-        repairs.iter().try_for_each(|repair| warn(py, &format!("{}: {repair}", clip.name())))?;
+        let BodyClip { clip, problems, .. } = found;
+        problems.iter().try_for_each(|repair| warn(py, &format!("{}: {repair}", clip.name())))?;
         Ok(Clip {
             name: clip.name().into(),
             skeleton: Arc::clone(&body.skeleton),

@@ -14,7 +14,7 @@ pub(crate) enum Motion {
 impl Motion {
     fn source(&self) -> &dyn PoseSource {
         match self {
-            Self::Authored(clip) => clip,
+            Self::Raw(clip) => clip,
             Self::Compressed(clip, _) => clip,
         }
     }
@@ -22,7 +22,7 @@ impl Motion {
     /// What it holds besides poses: any of "morph weights and tracks", "root motion" and "events".
     pub(crate) fn extras(&self) -> Vec<&'static str> {
         let (tracks, motion, events) = match self {
-            Self::Authored(clip) => {
+            Self::Raw(clip) => {
                 (clip.tracks().iter().any(|it| it.target.joint().is_none()), false, false)
             }
             Self::Compressed(clip, _) => {
@@ -42,7 +42,7 @@ impl Motion {
         pose: &mut Pose,
     ) -> Result<(), Refusal> {
         match self {
-            Self::Authored(clip) => condyle::sampling::raw(clip, skeleton, seconds, cursor, pose),
+            Self::Raw(clip) => condyle::sampling::raw(clip, skeleton, seconds, cursor, pose),
             Self::Compressed(clip, _) => clip.pose(skeleton, seconds, pose),
         }
     }

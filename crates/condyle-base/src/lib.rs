@@ -18,6 +18,7 @@ extern crate std;
 pub mod bytes;
 pub mod error;
 pub mod math;
+pub mod problem;
 pub mod simd;
 
 pub use error::Error;

@@ -2,8 +2,7 @@
 
 use crate::names;
 use crate::npz::{Array, Npz};
-use crate::refused::Refused;
-use crate::repair::Repair;
+use condyle_base::problem::{Problem, Refused, Severity};
 
 /// Names of the rate: AMASS has the first two.
 const RATES: [&str; 5] = ["mocap_framerate", "mocap_frame_rate", "frame_rate", "framerate", "fps"];
@@ -53,7 +52,7 @@ pub(crate) struct Layout {
     pub(crate) rate: f64,
     pub(crate) betas: Vec<f32>,
     pub(crate) gender: String,
-    pub(crate) repairs: Vec<Repair>,
+    pub(crate) problems: Vec<Problem>,
 }
 
 impl Layout {
@@ -61,24 +60,29 @@ impl Layout {
         let Turned { arrays, names, joints, rows } =
             if npz.has("poses") { whole(npz)? } else { by_parts(npz)? };
         let frames = rows.len() / joints;
-        let mut repairs = Vec::new();
+        let mut problems = Vec::new();
         if names.as_ref().is_some_and(|names| !names.contains(&names::body()[0])) {
-            repairs.push(Repair::new("it has no rotation of the root", "the root is not turned"));
+            problems.push(Problem::new(
+                Severity::Warning,
+                "",
+                "it has no rotation of the root",
+                "the root is not turned",
+            ));
         }
         let mut rotations: Vec<[f64; 4]> = rows.iter().map(|v| quat(*v)).collect();
         drop(rows);
-        mend(npz, (&arrays, "rotations"), &mut rotations, joints, between, &mut repairs)?;
+        mend(npz, (&arrays, "rotations"), &mut rotations, joints, between, &mut problems)?;
         let mut places = Vec::new();
         if let Some(array) = npz.first(&PLACES) {
             let wanted = format!("({frames}, 3)");
             places = npz.array(array, |shape| shape == [frames, 3], &wanted)?.values.as_chunks().0.to_vec();
-            mend(npz, (array, "places"), &mut places, 1, lerp, &mut repairs)?;
+            mend(npz, (array, "places"), &mut places, 1, lerp, &mut problems)?;
         }
         let rate = rate(npz)?;
-        let betas = betas(npz, frames, &mut repairs)?;
+        let betas = betas(npz, frames, &mut problems)?;
         let gender =
             if npz.has("gender") { npz.text("gender")?.trim().to_ascii_lowercase() } else { String::new() };
-        Ok(Self { arrays, names, joints, rotations, places, rate, betas, gender, repairs })
+        Ok(Self { arrays, names, joints, rotations, places, rate, betas, gender, problems })
     }
 }
 
@@ -194,7 +198,7 @@ fn rate(npz: &mut Npz) -> Result<f64, Refused> {
 }
 
 /// The person's numbers: (numbers,), or a row of them, or a row for each frame.
-fn betas(npz: &mut Npz, frames: usize, repairs: &mut Vec<Repair>) -> Result<Vec<f32>, Refused> {
+fn betas(npz: &mut Npz, frames: usize, problems: &mut Vec<Problem>) -> Result<Vec<f32>, Refused> {
     if !npz.has("betas") {
         return Ok(Vec::new());
     }
@@ -219,7 +223,12 @@ fn betas(npz: &mut Npz, frames: usize, repairs: &mut Vec<Repair>) -> Result<Vec<
     if rows.clone().all(|row| row == &found.values[..count]) {
         return Ok(found.values[..count].iter().map(|beta| *beta as f32).collect());
     }
-    repairs.push(Repair::new("betas differ from frame to frame", "the body has their mean"));
+    problems.push(Problem::new(
+        Severity::Warning,
+        "",
+        "betas differ from frame to frame",
+        "the body has their mean",
+    ));
     let mean = |at: usize| rows.clone().map(|row| row[at]).sum::<f64>() / (found.values.len() / count) as f64;
     Ok((0..count).map(|at| mean(at) as f32).collect())
 }
@@ -232,7 +241,7 @@ fn mend<const N: usize>(
     values: &mut [[f64; N]],
     width: usize,
     between: impl Fn([f64; N], [f64; N], f64) -> [f64; N],
-    repairs: &mut Vec<Repair>,
+    problems: &mut Vec<Problem>,
 ) -> Result<(), Refused> {
     let frames = values.len() / width;
     let is_whole =
@@ -266,7 +275,12 @@ fn mend<const N: usize>(
     let what = format!(
         "the {what} of {broken} of {frames} frames hold a number that is not finite, first of frame {at}"
     );
-    repairs.push(Repair::new(what, "they are interpolated from the frames before and after"));
+    problems.push(Problem::new(
+        Severity::Warning,
+        "",
+        what,
+        "they are interpolated from the frames before and after",
+    ));
     Ok(())
 }
 

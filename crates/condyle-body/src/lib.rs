@@ -14,7 +14,7 @@
 //! let motion = BodyMotion::open("walk_poses.npz")?;
 //! let body = model.shaped(motion.betas())?;
 //! let moved = motion.clip(&body)?;
-//! moved.repairs.iter().for_each(|repair| eprintln!("{repair}"));
+//! moved.problems.iter().for_each(|repair| eprintln!("{repair}"));
 //! let clip = moved.clip;
 //!
 //! let mut pose = Pose::rest(body.skeleton());
@@ -67,12 +67,9 @@ mod model;
 mod motion;
 mod names;
 mod npz;
-mod refused;
-mod repair;
 mod shaped;
 
 pub use self::model::BodyModel;
 pub use self::motion::{BodyClip, BodyMotion};
-pub use self::refused::Refused;
-pub use self::repair::Repair;
 pub use self::shaped::{ShapedBody, Workspace};
+pub use condyle_base::problem::{Problem, Refused, Severity};

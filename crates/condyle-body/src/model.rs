@@ -7,7 +7,7 @@ use std::sync::Arc;
 use condyle::Influences;
 
 use crate::npz::{Array, Npz};
-use crate::refused::Refused;
+use condyle_base::problem::Refused;
 
 /// A body model: the mean shape, what a person's numbers and the rotations of a pose add to it, and how it is skinned. A clone shares them.
 #[derive(Clone, PartialEq)]

@@ -8,9 +8,8 @@ use condyle::{Error, Interpolation, RawClip, Target, Track};
 use crate::layout::Layout;
 use crate::names;
 use crate::npz::Npz;
-use crate::refused::Refused;
-use crate::repair::Repair;
 use crate::shaped::ShapedBody;
+use condyle_base::problem::{Problem, Refused, Severity};
 
 /// A motion in AMASS's layout or one of its kin: rotations of joints in each frame.
 #[derive(Clone)]
@@ -28,7 +27,7 @@ pub struct BodyClip {
     /// The clip of the body's skeleton.
     pub clip: RawClip,
     /// What was repaired or left out of the motion: empty if it is all there.
-    pub repairs: Vec<Repair>,
+    pub problems: Vec<Problem>,
 }
 
 /// How much there is, not the numbers.
@@ -94,10 +93,10 @@ impl BodyMotion {
         &self.layout.gender
     }
 
-    /// What was odd about the file and how it was repaired. [`BodyClip::repairs`] has these and what the body lacks.
+    /// What was odd about the file and how it was repaired. [`BodyClip::problems`] has these and what the body lacks.
     #[must_use]
-    pub fn repairs(&self) -> &[Repair] {
-        &self.layout.repairs
+    pub fn problems(&self) -> &[Problem] {
+        &self.layout.problems
     }
 
     /// The motion as a clip of a body: a linear track of the rotation of each joint, going on to the nearer quaternion,
@@ -105,7 +104,7 @@ impl BodyMotion {
     ///
     /// A motion of 21 to 25 or 51 to 55 rotations (except 53) is in one of the layouts of SMPL, SMPL-H and SMPL-X, with
     /// or without the root, hands and face: its joints have names, and turn the joints of the same name. Joints that
-    /// the body lacks are left out, which [`BodyClip::repairs`] reports if they turn. Any other number of rotations must
+    /// the body lacks are left out, which [`BodyClip::problems`] reports if they turn. Any other number of rotations must
     /// be the number of joints of the body.
     ///
     /// AMASS has Z up, and the clip has what the file has: `clip.turned(body.skeleton(), condyle::clip::Y_UP_FROM_Z_UP)` stands it up along Y, to which body
@@ -115,10 +114,9 @@ impl BodyMotion {
     /// [`Refused`] if the motion has as many rotations as neither a layout nor the body, if none of its joints is one
     /// of the body, or if f32 cannot tell the times of its frames apart or does not reach their places.
     pub fn clip(&self, body: &ShapedBody) -> Result<BodyClip, Refused> {
-        let refused =
-            |array: &str, what: String| Refused { name: self.file.clone(), array: array.into(), what };
+        let refused = |array: &str, what: String| crate::npz::refused(&self.file, array, what);
         let (layout, skeleton) = (&self.layout, body.skeleton());
-        let mut repairs = layout.repairs.clone();
+        let mut problems = layout.problems.clone();
         let mut left_out = Vec::new();
         let mut tracks = Vec::new();
         let track =
@@ -147,12 +145,12 @@ impl BodyMotion {
         }
         if !left_out.is_empty() {
             let what = format!("the body has no joint {}", left_out.join(", "));
-            repairs.push(Repair::new(what, "their rotations are left out"));
+            problems.push(Problem::new(Severity::Warning, "", what, "their rotations are left out"));
         }
         let times = (0..self.frame_count()).map(|at| (at as f64 / layout.rate) as f32).collect();
         let clip = RawClip::new(self.name.clone(), vec![times], tracks);
         let clip = clip.and_then(|clip| clip.for_skeleton(skeleton));
-        Ok(BodyClip { clip: clip.map_err(|error| refused("", words(&error)))?, repairs })
+        Ok(BodyClip { clip: clip.map_err(|error| refused("", words(&error)))?, problems })
     }
 
     fn joint_name(&self, joint: usize) -> String {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use zip::ZipArchive;
 
-use crate::refused::Refused;
+use condyle_base::problem::Refused;
 
 /// An archive, of which arrays are unpacked as they are asked for.
 pub(crate) struct Npz {
@@ -37,20 +37,24 @@ struct Header {
     end: usize,
 }
 
+/// A file that is refused for one of its arrays, or as a whole where `array` is empty.
+pub(crate) fn refused(name: &str, array: &str, what: impl Into<String>) -> Refused {
+    let place = if array.is_empty() { String::new() } else { format!("array {array}") };
+    Refused::at(name, place, what)
+}
+
 impl Npz {
     pub(crate) fn open(path: &Path) -> Result<Self, Refused> {
         let name = path.display().to_string();
         match std::fs::read(path) {
             Ok(bytes) => Self::from_bytes(&name, bytes),
-            Err(error) => {
-                Err(Refused { name, array: String::new(), what: format!("it cannot be read: {error}") })
-            }
+            Err(error) => Err(Refused::because(&name, format!("it cannot be read: {error}"))),
         }
     }
 
     pub(crate) fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Self, Refused> {
         let left = (bytes.len() as u64).saturating_mul(ALLOWANCE_PER_BYTE).saturating_add(BASE_ALLOWANCE);
-        let refused = |what: String| Refused { name: name.into(), array: String::new(), what };
+        let refused = |what: String| Refused::because(name, what);
         if !bytes.starts_with(b"PK") {
             return Err(refused(format!(
                 "it is {}, where a .npz as numpy.savez writes it is expected",
@@ -70,7 +74,7 @@ impl Npz {
     }
 
     pub(crate) fn refused(&self, array: &str, what: impl Into<String>) -> Refused {
-        Refused { name: self.name.clone(), array: array.into(), what: what.into() }
+        refused(&self.name, array, what)
     }
 
     /// What errors call the file.

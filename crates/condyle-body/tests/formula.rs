@@ -137,10 +137,10 @@ fn joints_of_other_models_are_those_of_the_same_name() {
         let body = model.shaped(&[]).expect("a body");
         let whole = BodyModel::from_bytes("made", Made::new(1, 30, 52, 3).bytes()).expect("a model");
         let own = hands.clip(&whole.shaped(&[]).expect("a body")).expect("a clip").clip;
-        let BodyClip { clip, repairs, .. } = hands.clip(&body).expect("a clip");
+        let BodyClip { clip, problems, .. } = hands.clip(&body).expect("a clip");
         // SMPL has no fingers.
-        let left_out = repairs.iter().map(|it| it.what.matches('_').count()).sum::<usize>();
-        assert_eq!(left_out, if joints == 24 { 30 } else { 0 }, "{repairs:?}");
+        let left_out = problems.iter().map(|it| it.what.matches('_').count()).sum::<usize>();
+        assert_eq!(left_out, if joints == 24 { 30 } else { 0 }, "{problems:?}");
         let turned: Vec<&str> = clip
             .tracks()
             .iter()

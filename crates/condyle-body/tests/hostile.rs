@@ -48,16 +48,23 @@ fn what_is_wrong_is_named() {
     ];
     for (name, bytes, words) in cases {
         let why = refused(&with(name, bytes));
-        assert!(why.array == name && why.to_string().contains(words), "{why} without {words:?}");
+        assert!(
+            why.problems[0].place == format!("array {name}") && why.to_string().contains(words),
+            "{why} without {words:?}"
+        );
     }
     let mut arrays = Made::new(2, 6, 3, 2).arrays();
     arrays.retain(|(name, _)| *name != "weights");
     let why = refused(&arrays);
-    assert!(why.array == "weights" && why.what.contains("J_regressor, f, kintree_table"), "{why}");
+    assert!(
+        why.problems[0].place == "array weights"
+            && why.problems[0].what.contains("J_regressor, f, kintree_table"),
+        "{why}"
+    );
     let why = BodyModel::from_bytes("a.pkl", b"\x80\x02}q".to_vec()).expect_err("no archive");
-    assert!(why.what.contains(".pkl"), "{why}");
+    assert!(why.problems[0].what.contains(".pkl"), "{why}");
     let why = BodyMotion::from_bytes("a.npy", doubles(&[2, 322], &[0.0; 644])).expect_err("no archive");
-    assert!(why.what.contains("(.npy)"), "{why}");
+    assert!(why.problems[0].what.contains("(.npy)"), "{why}");
 }
 
 #[test]
@@ -80,11 +87,11 @@ fn what_unpacks_out_of_proportion_is_refused() {
     let bytes = npz(&[("v_template", huge)], Deflated);
     assert!(bytes.len() < 200_000);
     let why = BodyModel::from_bytes("bomb", bytes).expect_err("500 times its size");
-    assert!(why.what.contains("out of proportion"), "{why}");
+    assert!(why.problems[0].what.contains("out of proportion"), "{why}");
     // A byte each in the file, eight in memory, and eight more to be put in order.
     let bytes = npz(&[("v_template", npy("|u1", &[2_000_000, 3], true, &vec![0; 6_000_000]))], Deflated);
     let why = BodyModel::from_bytes("bomb", bytes).expect_err("thousands of times its size");
-    assert!(why.what.contains("out of proportion"), "{why}");
+    assert!(why.problems[0].what.contains("out of proportion"), "{why}");
 }
 
 #[test]

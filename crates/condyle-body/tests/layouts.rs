@@ -59,12 +59,12 @@ fn rotations_are_named_by_the_layout() {
     let own = turns(22);
     let whole = motion(vec![poses(&[FRAMES, 66], &own)]).clip(&body(22)).expect("as many joints");
     let want = turned(&whole, &body(22));
-    assert_eq!((want.len(), whole.repairs.len()), (22, 0));
+    assert_eq!((want.len(), whole.problems.len()), (22, 0));
     for joints in [24, 52, 55] {
         let other = body(joints);
         let clip = motion(vec![poses(&[FRAMES, 66], &own)]).clip(&other).expect("22 of its joints");
         assert_eq!(turned(&clip, &other), want, "{joints}");
-        assert_eq!(clip.repairs, []);
+        assert_eq!(clip.problems, []);
     }
     // Without the root, whose rotation may stand by itself.
     let rest = doubles(&[FRAMES, 63], &columns(&own, 22, 1, 21));
@@ -73,7 +73,10 @@ fn rotations_are_named_by_the_layout() {
     assert_eq!(turned(&clip.expect("22 of its joints"), &body(52)), want);
     let clip = motion(vec![("poses", rest.clone())]).clip(&body(52)).expect("21 of its joints");
     assert_eq!(turned(&clip, &body(52)).len(), 21);
-    assert_eq!(clip.repairs[0].to_string(), "it has no rotation of the root; the root is not turned");
+    assert_eq!(
+        clip.problems[0].to_string(),
+        "warning: it has no rotation of the root; the root is not turned"
+    );
     for [root_name, body_name] in [["root_orient", "pose_body"], ["global_orient", "body_pose"]] {
         let clip = motion(vec![(root_name, root.clone()), (body_name, rest.clone())]).clip(&body(55));
         assert_eq!(turned(&clip.expect("22 of its joints"), &body(55)), want);
@@ -97,7 +100,7 @@ fn parts_are_put_together() {
         [vec![("pose_eye", part(23, 2))], vec![("leye_pose", part(23, 1)), ("reye_pose", part(24, 1))]];
     for (hands, eyes) in hands.into_iter().zip(eyes) {
         let clip = motion(arrays(hands, eyes)).clip(&body(55)).expect("all");
-        assert_eq!((turned(&clip, &body(55)), &clip.repairs[..]), (want.clone(), &[][..]));
+        assert_eq!((turned(&clip, &body(55)), &clip.problems[..]), (want.clone(), &[][..]));
     }
     let components = ("left_hand_pose", doubles(&[FRAMES, 12], &[0.0; 12 * FRAMES]));
     let why = refused(vec![("body_pose", part(1, 21)), components]);
@@ -133,11 +136,11 @@ fn unknown_layouts_are_refused() {
 fn what_is_left_out_is_reported() {
     let mut own = turns(52);
     let clip = motion(vec![poses(&[FRAMES, 156], &own)]).clip(&body(22)).expect("22 of its joints");
-    assert_eq!(clip.repairs.len(), 1);
-    assert!(clip.repairs[0].what.contains("left_index1, left_index2"), "{:?}", clip.repairs);
+    assert_eq!(clip.problems.len(), 1);
+    assert!(clip.problems[0].what.contains("left_index1, left_index2"), "{:?}", clip.problems);
     own.chunks_mut(156).for_each(|row| row[66..].fill(0.0));
     let clip = motion(vec![poses(&[FRAMES, 156], &own)]).clip(&body(22)).expect("22 of its joints");
-    assert_eq!(clip.repairs, []);
+    assert_eq!(clip.problems, []);
 }
 
 #[test]
@@ -187,11 +190,11 @@ fn the_person_is_read_in_every_shape() {
     assert_eq!(betas(&[3], &[1.0, 2.0, 3.0]).betas(), [1.0, 2.0, 3.0]);
     assert_eq!(betas(&[1, 3], &[1.0, 2.0, 3.0]).betas(), [1.0, 2.0, 3.0]);
     let same = betas(&[FRAMES, 2], &[0.5, 2.0].repeat(FRAMES));
-    assert_eq!((same.betas(), same.repairs()), (&[0.5, 2.0][..], &[][..]));
+    assert_eq!((same.betas(), same.problems()), (&[0.5, 2.0][..], &[][..]));
     let rising: Vec<f64> = (0..FRAMES).flat_map(|at| [at as f64, 2.0]).collect();
     let mean = betas(&[FRAMES, 2], &rising);
     assert_eq!(mean.betas(), [2.5, 2.0]);
-    assert!(mean.repairs()[0].what.contains("betas differ from frame to frame"));
+    assert!(mean.problems()[0].what.contains("betas differ from frame to frame"));
 
     let gender = |bytes: Vec<u8>| motion(vec![own(), ("gender", bytes)]).gender().to_owned();
     assert_eq!(gender(text("Female")), "female");
@@ -219,7 +222,7 @@ fn frames_that_are_not_finite_are_interpolated() {
     places[3 * (FRAMES - 1)] = f64::NAN;
     let arrays = vec![poses(&[FRAMES, 72], &own), ("trans", doubles(&[FRAMES, 3], &places))];
     let clip = motion(arrays).clip(&body(24)).expect("all");
-    let repairs: Vec<String> = clip.repairs.iter().map(ToString::to_string).collect();
+    let repairs: Vec<&str> = clip.problems.iter().map(|problem| &*problem.what).collect();
     assert!(
         repairs[0]
             .starts_with("the rotations of 2 of 6 frames hold a number that is not finite, first of frame 2")

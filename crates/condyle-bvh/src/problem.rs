@@ -1,98 +1,6 @@
 //! What is wrong with a file, in which line, and what is done about it.
 
-use std::fmt;
-
-/// How bad a [`Problem`] is; the worst sorts first.
-///
-/// ```
-/// use condyle_bvh::Severity;
-///
-/// assert!(Severity::Error < Severity::Warning && Severity::Warning < Severity::Note);
-/// assert_eq!(Severity::Warning.name(), "warning");
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
-    /// The file cannot be used as it is: it is refused.
-    Error,
-    /// Not as the format has it: repaired or left out, as the problem's action says.
-    Warning,
-    /// Worth knowing; nothing is lost.
-    Note,
-}
-
-impl Severity {
-    /// `error`, `warning` or `note`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Warning => "warning",
-            Self::Note => "note",
-        }
-    }
-}
-
-/// One kind of fault or oddity in a file.
-///
-/// ```
-/// use condyle_bvh::{Bvh, Severity};
-///
-/// let Err(refused) = Bvh::from_slice("a", b"HIERARCHY\nROOT Hips\n[\n") else { panic!("no such bracket") };
-/// let problem = &refused.problems[0];
-/// assert_eq!((problem.severity, problem.line), (Severity::Error, 3));
-/// assert_eq!(problem.what, "\"[\" is found where { is expected");
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// How bad it is.
-    pub severity: Severity,
-    /// The line where it was met first, from 1; 0 for the file as a whole.
-    pub line: usize,
-    /// At how many places it was met.
-    pub count: usize,
-    /// What was found at the first place, and what was expected.
-    pub what: String,
-    /// What is done about it or, for an error, what can be done.
-    pub action: String,
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.severity.name())?;
-        if self.line > 0 {
-            write!(f, " in line {}", self.line)?;
-        }
-        write!(f, ": {}", self.what)?;
-        if self.count > 1 {
-            write!(f, " ({} places)", self.count)?;
-        }
-        write!(f, "; {}", self.action)
-    }
-}
-
-/// A file that cannot be used, with everything that was found in it. The first problem is an error.
-///
-/// ```
-/// let Err(refused) = condyle_bvh::Bvh::open("no such file.bvh") else { panic!("it is there") };
-/// println!("{refused}");
-/// assert_eq!((refused.name.as_str(), refused.problems.len()), ("no such file.bvh", 1));
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
-    /// The file: a path, or the name that the caller gave.
-    pub name: String,
-    /// Errors first.
-    pub problems: Vec<Problem>,
-}
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} cannot be used", self.name)?;
-        self.problems.iter().try_for_each(|p| write!(f, "\n  {p}"))
-    }
-}
-
-impl std::error::Error for Refused {}
+pub use condyle_base::problem::{Problem, Refused, Severity};
 
 /// What makes a file unusable, found at this byte.
 #[derive(Debug)]
@@ -152,16 +60,18 @@ impl Problems {
             return;
         }
         let (what, action) = say();
-        let action = action.into();
-        self.list.push((kind, at, Problem { severity, line: 0, count: 1, what, action }));
+        self.list.push((kind, at, Problem::new(severity, "", what, action)));
     }
 
     /// The problems of this text, the worst first.
     pub(crate) fn into_list(self, text: &[u8]) -> Vec<Problem> {
-        let lined = |(_, at, problem)| Problem { line: line(text, at), ..problem };
-        let mut list: Vec<Problem> = self.list.into_iter().map(lined).collect();
-        list.sort_by_key(|problem| (problem.severity, problem.line));
-        list
+        let lined = |(_, at, problem): (Kind, usize, Problem)| {
+            let (line, Problem { severity, count, what, action, .. }) = (line(text, at), problem);
+            (line, Problem { count, ..Problem::new(severity, place(line), what, action) })
+        };
+        let mut list: Vec<(usize, Problem)> = self.list.into_iter().map(lined).collect();
+        list.sort_by_key(|(line, problem)| (problem.severity, *line));
+        list.into_iter().map(|(_, problem)| problem).collect()
     }
 
     pub(crate) fn into_refused(self, name: &str, text: &[u8], fault: Fault) -> Refused {
@@ -172,7 +82,11 @@ impl Problems {
 }
 
 pub(crate) fn error(line: usize, what: String) -> Problem {
-    Problem { severity: Severity::Error, line, count: 1, what, action: "the file is refused".into() }
+    Problem::new(Severity::Error, place(line), what, "the file is refused")
+}
+
+fn place(line: usize) -> String {
+    format!("line {line}")
 }
 
 /// The line that holds a byte, from 1. Lines end as Unix, Windows or old Macs have it.
@@ -213,8 +127,8 @@ mod tests {
             problems.warn(Kind::NotFinite, at, || (format!("bad at {at}"), "replaced"));
         }
         let list = problems.into_list(b"a\nb\nc");
-        assert_eq!(list[0].to_string(), "warning in line 2: bad at 2 (2 places); replaced");
-        assert_eq!(list[1].to_string(), "note in line 3: same; kept");
+        assert_eq!(list[0].to_string(), "warning at line 2: bad at 2 (2 places); replaced");
+        assert_eq!(list[1].to_string(), "note at line 3: same; kept");
     }
 
     #[test]

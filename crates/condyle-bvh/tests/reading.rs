@@ -29,7 +29,7 @@ fn rows(bvh: &Bvh) -> Vec<Vec<f64>> {
 
 #[track_caller]
 fn assert_told(bvh: &Bvh, line: usize, words: &str) {
-    let found = bvh.problems().iter().any(|it| it.line == line && it.what.contains(words));
+    let found = bvh.problems().iter().any(|it| it.place == format!("line {line}") && it.what.contains(words));
     assert!(found, "{:?} holds no {words:?} in line {line}", bvh.problems());
 }
 
@@ -288,7 +288,11 @@ fn what_cannot_be_read_is_refused_with_its_line() {
         (&hinge("MOTION\nFrames: 2\nFrame Time: 1\n1 0,5"), 10, "\"0,5\" is found where a number of a frame"),
     ] {
         let problem = refused(text);
-        assert_eq!((problem.severity, problem.line), (Severity::Error, line), "{text}: {problem}");
+        assert_eq!(
+            (problem.severity, &*problem.place),
+            (Severity::Error, &*format!("line {line}")),
+            "{text}: {problem}"
+        );
         assert!(problem.what.contains(what), "{text}: {problem}");
     }
 }

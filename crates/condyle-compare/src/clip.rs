@@ -1,22 +1,16 @@
 //! The clips of a model, which of them correspond to those of another, and when both are looked at.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
-use condyle::sampling::PoseSource;
-use condyle::{Pose, RawClip, Skeleton};
+use condyle::sampling::{AnyClip, PoseSource};
+use condyle::{Pose, Skeleton};
 
 /// A clip of a model. Times are in seconds.
 pub struct Clip<'a> {
     name: String,
-    kind: Kind<'a>,
+    /// None for the rest pose.
+    clip: Option<AnyClip<'a>>,
     shell: Option<f32>,
-}
-
-#[derive(Clone, Copy)]
-enum Kind<'a> {
-    Raw(&'a RawClip),
-    Compressed(&'a condyle::Clip<'a>),
-    Rest,
 }
 
 /// The rest pose, for one moment.
@@ -42,14 +36,10 @@ impl PoseSource for Rest {
 }
 
 impl<'a> Clip<'a> {
-    /// A clip as authored, which is looked at on all its keys.
-    pub fn raw(name: impl Into<String>, clip: &'a RawClip) -> Self {
-        Self { name: name.into(), kind: Kind::Raw(clip), shell: None }
-    }
-
-    /// A compressed clip, which is looked at on all its frames.
-    pub fn compressed(name: impl Into<String>, clip: &'a condyle::Clip<'a>) -> Self {
-        Self { name: name.into(), kind: Kind::Compressed(clip), shell: None }
+    /// A clip, which is looked at on all its keys, or on all its frames if it is compressed.
+    pub fn new(clip: impl Into<AnyClip<'a>>) -> Self {
+        let clip = clip.into();
+        Self { name: clip.name().into(), clip: Some(clip), shell: None }
     }
 
     /// The clip with the radius of the ball around each joint within which its error is bounded, in units of
@@ -66,7 +56,7 @@ impl<'a> Clip<'a> {
     }
 
     pub(crate) fn rest() -> Self {
-        Self { name: String::new(), kind: Kind::Rest, shell: None }
+        Self { name: String::new(), clip: None, shell: None }
     }
 
     /// Its name, which tells it from the other clips of its [`Subject`](crate::Subject).
@@ -87,32 +77,17 @@ impl<'a> Clip<'a> {
         self.source().end()
     }
 
-    pub(crate) fn source(&self) -> &'a dyn PoseSource {
-        match self.kind {
-            Kind::Raw(clip) => clip,
-            Kind::Compressed(clip) => clip,
-            Kind::Rest => &Rest,
+    pub(crate) fn source(&self) -> &dyn PoseSource {
+        match &self.clip {
+            Some(clip) => clip,
+            None => &Rest,
         }
     }
 
     /// The times of all keys, or of all frames, in seconds and rising.
     #[must_use]
     pub fn keys(&self) -> Vec<f64> {
-        let mut keys: Vec<f64> = match self.kind {
-            Kind::Raw(clip) => {
-                let used: BTreeSet<usize> = clip.tracks().iter().map(|track| track.timeline).collect();
-                used.into_iter().flat_map(|t| &clip.timelines()[t]).map(|&key| f64::from(key)).collect()
-            }
-            Kind::Compressed(clip) => {
-                let (start, end) = (clip.start(), clip.end());
-                let part = |at: usize| at as f64 / clip.frame_count().max(1) as f64;
-                (0..=clip.frame_count()).map(|at| start + (end - start) * part(at)).collect()
-            }
-            Kind::Rest => vec![0.0],
-        };
-        keys.sort_by(f64::total_cmp);
-        keys.dedup();
-        keys
+        self.clip.as_ref().map_or_else(|| vec![0.0], AnyClip::moments)
     }
 }
 

@@ -7,7 +7,7 @@
 //!
 //! let asset = Asset::open("../../testdata/two_joints.glb")?;
 //! let subject = || {
-//!     let clips = asset.clips.iter().map(|clip| Clip::raw(clip.name(), clip)).collect();
+//!     let clips = asset.clips.iter().map(|clip| Clip::new(clip)).collect();
 //!     Subject::new("two_joints", &asset, clips)
 //! };
 //! let (a, b) = (subject()?, subject()?);

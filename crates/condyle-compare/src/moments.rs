@@ -79,7 +79,7 @@ mod tests {
 
     fn moments(a: &[f32], b: &[f32], fps: Option<f64>) -> Result<Vec<f64>, Error> {
         let [a, b] = [a, b].map(clip);
-        super::moments(&Clip::raw("a", &a), &Clip::raw("b", &b), fps)
+        super::moments(&Clip::new(&a), &Clip::new(&b), fps)
     }
 
     #[test]

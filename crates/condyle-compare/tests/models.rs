@@ -12,7 +12,7 @@ fn asset() -> Asset {
 }
 
 fn clips(asset: &Asset) -> Vec<Clip<'_>> {
-    asset.clips.iter().map(|clip| Clip::raw(clip.name(), clip)).collect()
+    asset.clips.iter().map(|clip| Clip::new(clip)).collect()
 }
 
 fn whole(asset: &Asset) -> Subject<'_> {
@@ -74,7 +74,8 @@ fn joints_are_compared_within_the_smallest_shell_of_their_clips() {
     let asset = asset();
     let clip = asset.encode(&asset.clips[0], 1e-3).expect("a clip").into_clip();
     let subject = |shells: &[Option<f32>]| {
-        let clips = shells.iter().map(|&shell| Clip::compressed("bend", &clip).within(shell));
+        let clips =
+            shells.iter().map(|&shell| Clip::new(AnyClip::compressed("bend", clip.clone())).within(shell));
         Subject::of_joints("joints", &asset.skeleton, clips.collect())
     };
     let raw = joints(&asset);

@@ -83,7 +83,7 @@ pub use options::{
     Effort, EncodeOptions, Encoded, Encoding, JointError, JointShell, Measured, OffFrames, Shell,
 };
 use rate::Frames;
-pub use reduce::{KeyFormat, KeySource, Reduced, measure_keys, reduce};
+pub use reduce::{KeyFormat, Reduced, measure_keys, reduce};
 use search::{nlerp_suffices, place_all, search};
 use task::{
     BudgetFractions, ClipJob, JointFacts, MAX_SEGMENT_SAMPLES, Motion, SegmentFit, SegmentJob, minus_rounding,

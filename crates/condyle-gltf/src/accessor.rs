@@ -473,7 +473,7 @@ mod tests {
         let index = json!(0);
         let accessor = accessors.get(&Json { value: &index, path: "/use".into() }, &ANY, &mut problems);
         let numbers = accessor.and_then(|a| a.floats(&mut problems));
-        (numbers, problems.list().iter().map(|p| (p.severity, p.path.clone())).collect())
+        (numbers, problems.list().iter().map(|p| (p.severity, p.place.clone())).collect())
     }
 
     #[test]

@@ -126,7 +126,7 @@ fn warning(nodes: &BTreeSet<u32>, what: String, action: &str) -> Option<Problem>
     let places: Vec<String> = nodes.iter().take(100).map(|node| format!("/nodes/{node}")).collect();
     Some(Problem {
         severity: Severity::Warning,
-        path: places.first()?.clone(),
+        place: places.first()?.clone(),
         places,
         count: nodes.len(),
         what,

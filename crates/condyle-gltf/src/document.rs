@@ -405,7 +405,7 @@ mod tests {
             Ok(document) => document.problems().to_vec(),
             Err(refused) => refused.problems,
         };
-        found.into_iter().map(|p| (p.severity, p.path)).collect()
+        found.into_iter().map(|p| (p.severity, p.place)).collect()
     }
 
     #[test]
@@ -570,7 +570,7 @@ mod tests {
         it.json["accessors"] = json!([{"type": "VEC3"}]);
         let document = Document::gather_slice("test", &it.text(), None).unwrap();
         let refused = crate::Asset::from_document(document).unwrap_err();
-        let paths: Vec<_> = refused.problems.iter().map(|p| p.path.as_str()).collect();
+        let paths: Vec<_> = refused.problems.iter().map(|p| p.place.as_str()).collect();
         assert_eq!(
             paths,
             [

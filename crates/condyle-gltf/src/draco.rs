@@ -4,20 +4,19 @@
 //! views behind the document's own, which the primitive refers to instead. What reads meshes, or writes them again, knows
 //! nothing of the compression.
 
-use draco_core::{
-    DataType, DecodeLimits, DecoderBuffer, ErrorKind, Mesh, MeshDecoder, PointAttribute, PointIndex,
-};
+#[cfg(feature = "draco")]
+mod stream;
+
 use serde_json::{Map, Value, json};
 
+#[cfg(feature = "draco")]
+use self::stream::decode;
 use crate::extensions;
 use crate::format::{Component, Shape};
 use crate::json::Json;
 use crate::problem::Problems;
 
 pub(crate) const EXTENSION: &str = "KHR_draco_mesh_compression";
-
-/// Attributes in a stream beyond those that the document names: they are decoded as well, and take memory.
-const UNNAMED: usize = 4;
 
 /// What is put in the place of compressed primitives.
 #[derive(Default)]
@@ -42,6 +41,7 @@ struct Edit {
 }
 
 /// An attribute of a compressed primitive.
+#[cfg_attr(not(feature = "draco"), expect(dead_code, reason = "what the decoder goes by"))]
 struct Attribute<'a> {
     name: &'a str,
     /// Its number in the stream.
@@ -123,147 +123,24 @@ struct Decoded {
     indices: Vec<u32>,
 }
 
+/// Without the feature `draco`.
+#[cfg(not(feature = "draco"))]
 fn decode<'a>(
     compressed: &Json<'a>,
-    attributes: &[Attribute<'a>],
-    indices: Option<&Json<'a>>,
-    view_count: usize,
-    view: &impl Fn(usize) -> Option<&'a [u8]>,
+    _: &[Attribute<'a>],
+    _: Option<&Json<'a>>,
+    _: usize,
+    _: &impl Fn(usize) -> Option<&'a [u8]>,
     problems: &mut Problems,
 ) -> Option<Decoded> {
-    compressed.require("attributes", problems)?;
-    if attributes.is_empty() {
-        problems.error(&compressed.path, "names no attribute that the primitive has");
-        return None;
-    }
-    let index = compressed.require("bufferView", problems)?.index("buffer views", view_count, problems)?;
-    // A broken view has been reported.
-    let bytes = view(index)?;
-    let declared = attributes.iter().map(|a| a.count).max().unwrap_or(0);
-    let corners = match indices {
-        Some(indices) => indices.get("count")?.whole(&mut Problems::unheard())?,
-        None => declared,
-    };
-    // Many primitives may name one stream.
-    problems.afford(&compressed.path, bytes.len())?;
-    afford(compressed, attributes, declared, corners, problems)?;
-    let limits = DecodeLimits::default()
-        .with_max_points(declared as u64)
-        .with_max_faces((corners / 3) as u64)
-        .with_max_decoded_bytes(declared.saturating_mul(16 * (attributes.len() + UNNAMED)) as u64);
-    let mut mesh = Mesh::new();
-    if let Err(error) =
-        MeshDecoder::new().decode(&mut DecoderBuffer::new(bytes).with_limits(limits), &mut mesh)
-    {
-        let what = match error.kind() {
-            ErrorKind::LimitExceeded => {
-                format!(
-                    "the data decodes to more than the {declared} vertices and {corners} corners of its accessors"
-                )
-            }
-            _ => format!("the data cannot be decoded: {error}"),
-        };
-        problems.error(&compressed.path, what);
-        return None;
-    }
-    let (vertices, indices) = (mesh.num_points(), mesh.faces().as_flattened());
-    for (what, found, stated) in
-        [("vertices", vertices, declared), ("corners of triangles", indices.len(), corners)]
-    {
-        if found != stated {
-            let what = format!("the accessors state {stated} {what}, but the data decodes to {found}");
-            problems.warning(&compressed.path, what, "taken as decoded");
-        }
-    }
-    if vertices > declared {
-        afford(compressed, attributes, vertices - declared, 0, problems)?;
-    }
-    let mut decoded = Vec::new();
-    for attribute in attributes {
-        let place = format!("{}/attributes/{}", compressed.path, attribute.name);
-        let Some(source) = mesh.attribute_by_unique_id(attribute.id) else {
-            problems.error(place, format!("the data holds no attribute {}", attribute.id));
-            return None;
-        };
-        if usize::from(source.num_components()) != attribute.width {
-            let (found, width) = (source.num_components(), attribute.width);
-            problems.error(
-                place,
-                format!("attribute {} has {found} numbers a vertex, {width} expected", attribute.id),
-            );
-            return None;
-        }
-        decoded.push(attribute.values(source, vertices));
-    }
-    Some(Decoded { vertices, attributes: decoded, indices: indices.iter().map(|point| point.0).collect() })
-}
-
-/// Pays for so many vertices and corners: what they take, and as much again for decoding them.
-fn afford(
-    compressed: &Json<'_>,
-    attributes: &[Attribute<'_>],
-    vertices: usize,
-    corners: usize,
-    problems: &mut Problems,
-) -> Option<()> {
-    let vertex: usize = attributes.iter().map(Attribute::stride).sum();
-    let bytes = vertices.saturating_mul(vertex).saturating_add(corners.saturating_mul(size_of::<u32>()));
-    problems.afford(&compressed.path, bytes.saturating_mul(2))
+    problems.error(&compressed.path, "is compressed by Draco, which this program was built without");
+    None
 }
 
 impl Attribute<'_> {
     /// Bytes from one vertex to the next: vertex attributes begin at multiples of four.
     fn stride(&self) -> usize {
         (self.width * self.component.size()).next_multiple_of(4)
-    }
-
-    fn values(&self, source: &PointAttribute, vertices: usize) -> Vec<u8> {
-        let mut out = Vec::with_capacity(vertices * self.stride());
-        let (kind, stride) = (source.data_type(), source.byte_stride() as usize);
-        let size = kind.byte_length();
-        for vertex in 0..vertices {
-            let at = (source.mapped_index(PointIndex(vertex as u32)).0 as usize).saturating_mul(stride);
-            let element = source.buffer().data().get(at..).unwrap_or_default();
-            for number in 0..self.width {
-                // What a stream leaves out is zero.
-                let bytes = element.get(number * size..(number + 1) * size).unwrap_or(&[0; 8][..size]);
-                push(&mut out, self.component, kind, bytes);
-            }
-            out.resize((vertex + 1) * self.stride(), 0);
-        }
-        out
-    }
-}
-
-/// Appends one number as the document's component type; what that cannot hold becomes the nearest that it can.
-fn push(out: &mut Vec<u8>, component: Component, kind: DataType, bytes: &[u8]) {
-    macro_rules! read {
-        ($number:ty) => {
-            bytes.try_into().map_or(0.0, |bytes| <$number>::from_le_bytes(bytes) as f64)
-        };
-    }
-    let number = match kind {
-        // With all bits of what is no number.
-        DataType::Float32 if component == Component::F32 => return out.extend(bytes),
-        DataType::Float32 => read!(f32),
-        DataType::Float64 => read!(f64),
-        DataType::Int8 => read!(i8),
-        DataType::Uint8 | DataType::Bool => read!(u8),
-        DataType::Int16 => read!(i16),
-        DataType::Uint16 => read!(u16),
-        DataType::Int32 => read!(i32),
-        DataType::Uint32 => read!(u32),
-        DataType::Int64 => read!(i64),
-        DataType::Uint64 => read!(u64),
-        DataType::Invalid => 0.0,
-    };
-    match component {
-        Component::I8 => out.extend((number.round() as i8).to_le_bytes()),
-        Component::U8 => out.extend((number.round() as u8).to_le_bytes()),
-        Component::I16 => out.extend((number.round() as i16).to_le_bytes()),
-        Component::U16 => out.extend((number.round() as u16).to_le_bytes()),
-        Component::U32 => out.extend((number.round() as u32).to_le_bytes()),
-        Component::F32 => out.extend((number as f32).to_le_bytes()),
     }
 }
 
@@ -529,7 +406,7 @@ pub(crate) mod tests {
             let problems = it.report();
             assert_eq!(problems.len(), 1, "{problems:?}");
             let problem = &problems[0];
-            assert_eq!((problem.severity, problem.path.as_str(), problem.count), (Severity::Error, path, 1));
+            assert_eq!((problem.severity, problem.place.as_str(), problem.count), (Severity::Error, path, 1));
             assert!(problem.what.contains(word), "{problem}");
         };
         one(&compressed(case, |stream| stream.truncate(100)), PLACE, "cannot be decoded");
@@ -601,7 +478,7 @@ pub(crate) mod tests {
                 refused += 1;
                 // The numbers of a damaged stream may be anything, as those of any document.
                 let first = &found.problems[0];
-                assert!(first.path.starts_with("/meshes/0/primitives/0/"), "{first}");
+                assert!(first.place.starts_with("/meshes/0/primitives/0/"), "{first}");
             }
             assert!(refused > 20, "{}: {refused}", case["name"]);
         }
@@ -624,7 +501,7 @@ pub(crate) mod tests {
             {"attributes": {"POSITION": 4, "JOINTS_0": 1, "WEIGHTS_0": 2}},
             {"attributes": {"POSITION": 2}, "extensions": own},
         ]);
-        let paths = |it: &Builder| it.report().into_iter().map(|p| p.path).collect::<Vec<_>>();
+        let paths = |it: &Builder| it.report().into_iter().map(|p| p.place).collect::<Vec<_>>();
         assert_eq!(paths(&it), ["/extensionsRequired/0"]);
         // Where it is not required, all of this is faulty.
         it.json.as_object_mut().unwrap().remove("extensionsRequired");

@@ -245,7 +245,7 @@ mod tests {
         let mut problems = Problems::new(0);
         check_version(&Json::root(value), &mut problems);
         check(&Json::root(value), &mut problems);
-        problems.list().iter().map(|p| (p.severity, p.path.clone(), p.what.clone())).collect()
+        problems.list().iter().map(|p| (p.severity, p.place.clone(), p.what.clone())).collect()
     }
 
     #[test]

@@ -286,7 +286,7 @@ mod tests {
             let mut p = Problems::new(0);
             assert!(run(&mut p), "{path}: a value came back");
             assert_eq!(p.list().len(), 1, "{path}");
-            assert_eq!((p.list()[0].path.as_str(), p.list()[0].what.as_str()), (path, what));
+            assert_eq!((p.list()[0].place.as_str(), p.list()[0].what.as_str()), (path, what));
         };
         expect(
             &|p| root.reference("a", "nodes", 3, p).is_none(),

@@ -56,6 +56,7 @@ mod partners;
 mod placed;
 mod poser;
 mod problem;
+#[cfg(feature = "encode")]
 mod room;
 mod rows;
 mod scene;

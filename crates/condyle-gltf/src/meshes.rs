@@ -586,6 +586,6 @@ mod tests {
         let problems = it.problems();
         let error = &problems[0];
         assert_eq!(error.severity, Severity::Error);
-        assert!(error.path.starts_with("/nodes/") && error.what.contains("exceed"), "{error}");
+        assert!(error.place.starts_with("/nodes/") && error.what.contains("exceed"), "{error}");
     }
 }

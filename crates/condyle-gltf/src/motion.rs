@@ -3,7 +3,7 @@
 use condyle::{Joint, RawClip, Skeleton, Transform};
 use serde_json::{Value, json};
 
-use crate::{Asset, Document, Problem, Refused, Severity};
+use crate::{Asset, Document, Refused};
 
 impl Asset {
     /// Motion without a model, from a file of another kind: the joints of a skeleton as nodes, and nothing else but the clips on it.
@@ -11,7 +11,7 @@ impl Asset {
     /// # Errors
     /// [`Refused`] with what the library refuses of it, by this name.
     pub fn of_motion(name: &str, skeleton: &Skeleton, clips: Vec<RawClip>) -> Result<Self, Refused> {
-        let unfit = |error: condyle::Error| Refused::of(name, &error);
+        let unfit = |error: condyle::Error| Refused::because(name, error.to_string());
         let skeleton = with_nodes(skeleton).map_err(unfit)?;
         let document = Document::from_slice(name, document(&skeleton).to_string().as_bytes(), None)?;
         let mut asset = Self::from_document(document)?.on_skeleton(skeleton).map_err(unfit)?;
@@ -23,22 +23,6 @@ impl Asset {
     #[must_use]
     pub fn is_motion(&self) -> bool {
         self.skins.is_empty() && self.instances.is_empty()
-    }
-}
-
-impl Refused {
-    /// A file of this name that the library refuses something of.
-    #[must_use]
-    pub fn of(name: &str, error: &condyle::Error) -> Self {
-        let problem = Problem {
-            severity: Severity::Error,
-            path: String::new(),
-            places: vec![String::new()],
-            count: 1,
-            what: error.to_string(),
-            action: "the file is refused".into(),
-        };
-        Self { name: name.into(), problems: vec![problem] }
     }
 }
 

@@ -1,107 +1,8 @@
 //! What is wrong with a document, where, and what is done about it.
 
 use std::collections::HashMap;
-use std::fmt;
 
-/// How bad a [`Problem`] is; the worst sorts first.
-///
-/// ```
-/// use condyle_gltf::Severity;
-///
-/// assert!(Severity::Error < Severity::Warning && Severity::Warning < Severity::Note);
-/// assert_eq!(Severity::Warning.name(), "warning");
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
-    /// The document cannot be used as it is: it is refused.
-    Error,
-    /// Against the specification, or not supported: repaired or left out, as the problem's action says.
-    Warning,
-    /// Worth knowing; nothing is lost.
-    Note,
-}
-
-impl Severity {
-    /// `error`, `warning` or `note`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Warning => "warning",
-            Self::Note => "note",
-        }
-    }
-}
-
-/// One kind of fault or oddity in a document.
-///
-/// ```
-/// use condyle_gltf::{Document, Severity};
-///
-/// let json = br#"{"asset": {"version": "2.0"}, "extensionsRequired": ["EXT_mesh_gpu_instancing"]}"#;
-/// let Err(refused) = Document::from_slice("forest.gltf", json, None) else { panic!("not supported") };
-/// let problem = &refused.problems[0];
-/// assert_eq!(problem.severity, Severity::Error);
-/// println!("{}: {}", problem.path, problem.what);
-/// assert_eq!(problem.path, "/extensionsRequired/0");
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// How bad it is.
-    pub severity: Severity,
-    /// JSON pointer to the first place, such as `/animations/0/samplers/2/input`; empty for the whole
-    /// document.
-    pub path: String,
-    /// The first places, at most 100, `path` being the first of all.
-    pub places: Vec<String>,
-    /// At how many places it was found.
-    pub count: usize,
-    /// What was found at the first place, and what was expected.
-    pub what: String,
-    /// What Condyle does about it or, for an error, what can be done.
-    pub action: String,
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.severity.name())?;
-        if !self.path.is_empty() {
-            write!(f, " at {}", self.path)?;
-        }
-        write!(f, ": {}", self.what)?;
-        if self.count > 1 {
-            write!(f, " ({} places)", self.count)?;
-        }
-        write!(f, "; {}", self.action)
-    }
-}
-
-/// A document that cannot be used, with everything that was found in it. At least one problem is an error.
-///
-/// ```
-/// use condyle_gltf::Asset;
-///
-/// let Err(refused) = Asset::open("no such file.glb") else { panic!("it is there") };
-/// // All that is wrong, a line for each.
-/// println!("{refused}");
-/// assert_eq!((refused.name.as_str(), refused.problems.len()), ("no such file.glb", 1));
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
-    /// The document: a path, or the name that the caller gave.
-    pub name: String,
-    /// Errors first.
-    pub problems: Vec<Problem>,
-}
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} cannot be used", self.name)?;
-        self.problems.iter().try_for_each(|p| write!(f, "\n  {p}"))
-    }
-}
-
-impl std::error::Error for Refused {}
+pub use condyle_base::problem::{Problem, Refused, Severity};
 
 /// The advice for an error that only another export can fix.
 pub(crate) const REFUSED: &str = "the document is refused";
@@ -205,30 +106,27 @@ impl Problems {
         }
         let (path, what) = (path.into(), what.into());
         let mut key = (severity, without_numbers(&path), without_numbers(&what));
-        let places = vec![path.clone()];
-        let mut problem = Problem { severity, path, places, count, what, action: action.into() };
+        let mut problem = Problem { count, ..Problem::new(severity, path, what, action) };
         if !self.known.contains_key(&key) && self.known.len() >= MAX_ENTRIES {
-            problem.path = String::new();
-            problem.places = vec![String::new()];
-            problem.what = "further problems, too many to list".into();
-            problem.action = "as the others of this severity".into();
+            let (what, action) = ("further problems, too many to list", "as the others of this severity");
+            problem = Problem { count, ..Problem::new(severity, "", what, action) };
             key = (severity, String::new(), String::new());
         }
         match self.known.get_mut(&key) {
             // The same place, reached another way.
-            Some((_, last)) if *last == problem.path && !last.is_empty() => {}
+            Some((_, last)) if *last == problem.place && !last.is_empty() => {}
             Some((at, last)) => {
                 let known = &mut self.list[*at];
                 known.count = known.count.saturating_add(count);
-                let places_bytes = self.places_bytes + problem.path.len();
+                let places_bytes = self.places_bytes + problem.place.len();
                 if known.places.len() < MAX_PLACES && places_bytes <= MAX_PLACES_BYTES {
                     self.places_bytes = places_bytes;
-                    known.places.push(problem.path.clone());
+                    known.places.push(problem.place.clone());
                 }
-                *last = problem.path;
+                *last = problem.place;
             }
             None => {
-                self.known.insert(key, (self.list.len(), problem.path.clone()));
+                self.known.insert(key, (self.list.len(), problem.place.clone()));
                 self.list.push(problem);
             }
         }
@@ -239,9 +137,9 @@ impl Problems {
         let mut inner = Self { allowance: self.allowance, limit: self.limit, ..Self::default() };
         let result = check(&mut inner);
         self.allowance = inner.allowance;
-        for Problem { severity, path, count, what, action: own, .. } in inner.list {
+        for Problem { severity, place, count, what, action: own, .. } in inner.list {
             let action = if severity == Severity::Error { action } else { &own };
-            self.counted(severity.max(Severity::Warning), path, count, what, action);
+            self.counted(severity.max(Severity::Warning), place, count, what, action);
         }
         result
     }
@@ -308,7 +206,7 @@ mod tests {
         problems.error("/nodes/230/mesh", "refers to 230, but there are only 2 meshes");
         let list = problems.list();
         assert_eq!(list.len(), 2);
-        assert_eq!((list[0].count, list[0].path.as_str()), (3, "/nodes/4/mesh"));
+        assert_eq!((list[0].count, list[0].place.as_str()), (3, "/nodes/4/mesh"));
         assert_eq!(list[0].places, ["/nodes/4/mesh", "/nodes/17/mesh", "/nodes/230/mesh"]);
         assert_eq!(
             list[0].to_string(),
@@ -365,7 +263,7 @@ mod tests {
         assert!(problems.afford("/b", 10 * ALLOWANCE_PER_BYTE).is_some());
         assert!(!problems.has_errors());
         assert!(problems.afford("/c", 1).is_none());
-        assert_eq!(problems.list()[0].path, "/c");
+        assert_eq!(problems.list()[0].place, "/c");
         assert!(problems.list()[0].action.starts_with("split the document"));
         assert!(problems.has_errors());
     }

@@ -257,7 +257,7 @@ mod tests {
     fn load(value: &Value) -> (Scene, Vec<(Severity, String, usize)>) {
         let mut problems = Problems::new(0);
         let scene = Scene::load(&Json::root(value), &mut problems);
-        (scene, problems.list().iter().map(|p| (p.severity, p.path.clone(), p.count)).collect())
+        (scene, problems.list().iter().map(|p| (p.severity, p.place.clone(), p.count)).collect())
     }
 
     #[test]

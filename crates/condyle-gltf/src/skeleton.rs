@@ -107,7 +107,7 @@ mod tests {
                 (6, Placement::Joint(5)),
             ]
         );
-        assert!(!asset.problems.iter().any(|p| p.path.starts_with("/animations")), "{:?}", asset.problems);
+        assert!(!asset.problems.iter().any(|p| p.place.starts_with("/animations")), "{:?}", asset.problems);
         assert_eq!(asset.clips[0].tracks().len(), 2);
     }
 
@@ -123,7 +123,7 @@ mod tests {
         }));
         let refused = it.import().unwrap_err();
         let problem = &refused.problems[0];
-        assert_eq!((problem.severity, problem.path.as_str()), (Severity::Error, "/nodes"));
+        assert_eq!((problem.severity, problem.place.as_str()), (Severity::Error, "/nodes"));
         assert!(problem.what.contains("65536 nodes") && problem.what.contains("65535"), "{problem}");
     }
 }

@@ -183,7 +183,7 @@ mod tests {
         let mut it = with_matrices(|_| (), 2);
         it.json["skins"][0]["joints"][1] = json!(77);
         let refused = it.import().unwrap_err();
-        let paths: Vec<&str> = refused.problems.iter().map(|p| p.path.as_str()).collect();
+        let paths: Vec<&str> = refused.problems.iter().map(|p| p.place.as_str()).collect();
         assert_eq!(paths, ["/skins/0/joints/1"], "{refused}");
     }
 

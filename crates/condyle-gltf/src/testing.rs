@@ -90,7 +90,7 @@ impl Builder {
 
     /// Severity, path and count of what is reported.
     pub(crate) fn summary(&self) -> Vec<(Severity, String, usize)> {
-        self.problems().into_iter().map(|p| (p.severity, p.path, p.count)).collect()
+        self.problems().into_iter().map(|p| (p.severity, p.place, p.count)).collect()
     }
 }
 

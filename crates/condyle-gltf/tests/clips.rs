@@ -218,7 +218,7 @@ fn what_an_animation_holds_beside_its_keys_stays() {
     it.json["extensions"] = json!({ "KHR_xmp_json_ld": { "packets": [{}] } });
     let asset = it.asset();
     let exporter = ClipExporter::new(&asset);
-    let problems: Vec<_> = exporter.problems().iter().map(|p| (p.path.as_str(), p.what.as_str())).collect();
+    let problems: Vec<_> = exporter.problems().iter().map(|p| (p.place.as_str(), p.what.as_str())).collect();
     let lost = "the extension \"MAKER_events\" may refer to keys that are written anew";
     assert_eq!(problems, [("/animations/1/extensions", lost)]);
     for glb in

@@ -190,7 +190,7 @@ fn images_move_into_the_file_and_missing_ones_are_reported() {
     let asset = character().asset();
     let exporter = Exporter::new(&asset).expect("few copies");
     let [problem] = exporter.problems() else { panic!("{:?}", exporter.problems()) };
-    assert_eq!((problem.severity, problem.path.as_str()), (Severity::Warning, "/images/2/uri"));
+    assert_eq!((problem.severity, problem.place.as_str()), (Severity::Warning, "/images/2/uri"));
     let glb = export(&asset, 0.0).0;
     let json = json_of(&glb);
     assert_eq!(json["images"][2].get("uri"), None);
@@ -225,10 +225,10 @@ fn broken_references_of_what_is_only_carried_are_left_out() {
     it.json["extensions"] = json!({ "ACME_numbers": { "bufferView": 88 } });
     let asset = it.asset();
     let exporter = Exporter::new(&asset).expect("few copies");
-    let paths: Vec<_> = exporter.problems().iter().map(|p| p.path.as_str()).collect();
+    let paths: Vec<_> = exporter.problems().iter().map(|p| p.place.as_str()).collect();
     assert_eq!(paths, ["/bufferViews", "/images/2/uri"]);
     let place = "/meshes/0/primitives/0/attributes/TEXCOORD_7";
-    assert!(asset.problems.iter().any(|p| p.path == place), "{:?}", asset.problems);
+    assert!(asset.problems.iter().any(|p| p.place == place), "{:?}", asset.problems);
     let json = json_of(&export(&asset, 0.0).0);
     assert!(json["meshes"][0]["primitives"][0]["attributes"].get("TEXCOORD_7").is_none());
     assert_eq!(json["extensions"]["ACME_numbers"], json!({}));
@@ -244,8 +244,8 @@ fn broken_meshes_that_no_node_shows_are_left_out() {
     meshes.push(json!({ "name": "lost", "primitives": [{ "attributes": { "POSITION": 999 } }] }));
     let asset = it.asset();
     let warned =
-        asset.problems.iter().filter(|p| p.severity == Severity::Warning && p.path.contains("/meshes/"));
-    let warned: Vec<_> = warned.map(|p| p.path.as_str()).collect();
+        asset.problems.iter().filter(|p| p.severity == Severity::Warning && p.place.contains("/meshes/"));
+    let warned: Vec<_> = warned.map(|p| p.place.as_str()).collect();
     assert_eq!(warned, ["/meshes/2/primitives/0", "/meshes/4/primitives/0/attributes/POSITION"]);
     let (glb, posed) = export(&asset, 0.5);
     assert_shows(&glb, &asset, &posed, "without broken meshes");

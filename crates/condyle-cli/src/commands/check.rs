@@ -67,7 +67,8 @@ fn to_text(file: &str, usable: bool, problems: &[Problem]) -> String {
     };
     for problem in problems {
         let severity = problem.severity.name();
-        let place = if problem.path.is_empty() { "the whole file".into() } else { printable(&problem.path) };
+        let place =
+            if problem.place.is_empty() { "the whole file".into() } else { printable(&problem.place) };
         out.push_str(&format!("  {severity:<8} {place}{}\n", others(problem)));
         out.push_str(&format!("           {}\n", printable(&problem.what)));
         out.push_str(&format!("           -> {}\n", printable(&problem.action)));

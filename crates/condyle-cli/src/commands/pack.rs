@@ -99,7 +99,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     check_destination(&args.output, &document::sources(path, Some(&asset.document)), args.overwrite)?;
     warn_of_repairs(path, &asset);
     // All animations are written anew, without what was not understood.
-    let of_animations = |p: &&Problem| p.severity == Severity::Warning && p.path.starts_with("/animations");
+    let of_animations = |p: &&Problem| p.severity == Severity::Warning && p.place.starts_with("/animations");
     asset.problems.iter().filter(of_animations).for_each(|problem| warn(path, &problem.to_string()));
     let metres = metres_per_unit(path, &mut asset, args.space, args.height)?;
     args.error.warn_above(0.02, "--error");

@@ -31,17 +31,11 @@ pub(crate) fn open(path: &Path, model: &BodyModel, space: Space) -> Result<Asset
     }
     let mut asset =
         Asset::of_motion(&name, body.skeleton(), vec![clip]).map_err(|refused| refusal(path, &refused))?;
-    let repairs = moved.repairs.into_iter().map(|it| problem(Severity::Warning, it.what, it.action));
-    asset.problems.extend(repairs);
+    asset.problems.extend(moved.problems);
     if body.unused_betas() > 0 {
         let (all, has) = (motion.betas().len(), model.shape_count());
         let what = format!("the person has {all} numbers, the model {has}");
-        asset.problems.push(problem(Severity::Note, what, format!("the first {has} are used")));
+        asset.problems.push(Problem::new(Severity::Note, "", what, format!("the first {has} are used")));
     }
     Ok(asset)
-}
-
-/// A problem of the whole file.
-fn problem(severity: Severity, what: String, action: String) -> Problem {
-    Problem { severity, path: String::new(), places: vec![String::new()], count: 1, what, action }
 }

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use condyle_bvh::{Bvh, ImportOptions};
-use condyle_gltf::{Asset, Problem, Refused, Severity};
+use condyle_gltf::{Asset, Refused};
 
 use crate::text;
 
@@ -18,34 +18,14 @@ pub(crate) fn is_bvh(path: &Path) -> bool {
 
 /// The skeleton, and the motion as a clip if it has frames, in the units of the file.
 pub(crate) fn open(path: &Path) -> Result<Asset, Refused> {
-    let bvh = Bvh::open(path).map_err(|refused| Refused {
-        name: refused.name,
-        problems: refused.problems.iter().map(problem).collect(),
-    })?;
+    let bvh = Bvh::open(path)?;
     let name = path.display().to_string();
     let options = ImportOptions::default();
-    let unfit = |error: condyle::Error| Refused::of(&name, &error);
+    let unfit = |error: condyle::Error| Refused::because(&name, error.to_string());
     let skeleton = bvh.skeleton(&options).map_err(unfit)?;
     let clip = (bvh.frame_count() > 0).then(|| bvh.clip(&options)).transpose().map_err(unfit)?;
     let mut asset = Asset::of_motion(&name, &skeleton, clip.into_iter().collect())?;
     // What is odd in the document, which was made here, is odd in the file, and told by its reader.
-    asset.problems = bvh.problems().iter().map(problem).collect();
+    asset.problems = bvh.problems().to_vec();
     Ok(asset)
-}
-
-/// A problem of a BVH as those of documents are told.
-fn problem(it: &condyle_bvh::Problem) -> Problem {
-    let path = if it.line > 0 { format!("line {}", it.line) } else { String::new() };
-    Problem {
-        severity: match it.severity {
-            condyle_bvh::Severity::Error => Severity::Error,
-            condyle_bvh::Severity::Warning => Severity::Warning,
-            condyle_bvh::Severity::Note => Severity::Note,
-        },
-        places: vec![path.clone()],
-        path,
-        count: it.count,
-        what: it.what.clone(),
-        action: it.action.clone(),
-    }
 }

@@ -79,13 +79,8 @@ impl<'a> Described<'a> {
 
 /// The problems of a container: of the file as a whole, or of its entries.
 pub(crate) fn faults(path: &Path) -> Vec<Problem> {
-    let fault = |path: String, what: String| Problem {
-        severity: Severity::Error,
-        places: vec![path.clone()],
-        path,
-        count: 1,
-        what,
-        action: "the file cannot be used; encode it again".into(),
+    let fault = |place: String, what: String| {
+        Problem::new(Severity::Error, place, what, "the file cannot be used; encode it again")
     };
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,

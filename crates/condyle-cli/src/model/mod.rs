@@ -76,7 +76,7 @@ impl Model {
     /// The same, to be compared with those of another model.
     pub(crate) fn compared(&self) -> Vec<condyle_compare::Clip<'_>> {
         use condyle_compare::Clip;
-        let raw = self.asset.clips.iter().map(|clip| Clip::raw(clip.name(), clip));
+        let raw = self.asset.clips.iter().map(|clip| Clip::new(clip));
         let packed = self.packed.iter().map(|p| Clip::compressed(&*p.name, &p.clip).within(p.shell));
         raw.chain(packed).collect()
     }

@@ -29,7 +29,7 @@ pub(crate) fn to_json(model: &Path, usable: bool, problems: &[Problem]) -> Value
 pub(crate) fn problem_to_json(problem: &Problem) -> Value {
     json!({
         "severity": problem.severity.name(),
-        "path": problem.path,
+        "place": problem.place,
         "places": problem.places,
         "count": problem.count,
         "what": problem.what,

@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 use super::build::{Build, unit};
 use super::channel::{Channel, as_authored, own_times};
 use super::format::{self, KeyFormat, number_bytes};
-use super::source::KeySource;
 use super::{Channels, Job, Reduced, targets};
 use crate::Measured;
 use condyle::clip::{Interpolation, RawClip, Target, Track};
+use condyle::sampling::AnyClip;
 use condyle_base::error::Error;
 
 impl Job<'_, '_> {
@@ -22,7 +22,7 @@ impl Job<'_, '_> {
     ) -> Result<Reduced, Error> {
         if self.grids.pinned
             || self.format == KeyFormat::Filtered
-            || matches!(self.of.of, KeySource::Packed(..))
+            || matches!(self.of.of, AnyClip::Compressed { .. })
         {
             return Ok(found);
         }
@@ -65,7 +65,7 @@ impl Job<'_, '_> {
 
     /// The clip with the keys that were authored; of a compressed one or a part, with a key at each moment.
     pub(super) fn exact(&self) -> Result<RawClip, Error> {
-        if let (KeySource::Raw(clip), false) = (self.of.of, self.grids.pinned) {
+        if let (AnyClip::Raw(clip), false) = (self.of.of, self.grids.pinned) {
             let tracks = clip.tracks().iter().map(|track| Track { values: unit(track), ..track.clone() });
             let (name, timelines) = (clip.name().into(), clip.timelines().to_vec());
             return RawClip::new(name, timelines, tracks.collect())?.for_skeleton(self.skeleton);

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use super::channel::Channel;
 use super::source::Source;
 use condyle::clip::{Interpolation, RawClip, Target, Track};
+use condyle::sampling::PoseSource;
 use condyle::skeleton::Skeleton;
 use condyle_base::error::Error;
 use condyle_base::math::quats::is_loose;
@@ -54,12 +55,12 @@ impl Build {
         if is_whole {
             self.keep_duration(source, skeleton);
         }
-        RawClip::new(source.of.name(), self.timelines, self.tracks)?.for_skeleton(skeleton)
+        RawClip::new(source.of.name().into(), self.timelines, self.tracks)?.for_skeleton(skeleton)
     }
 
     /// Keys at the first and the last moment keep the duration, even if nothing moves there or at all.
     fn keep_duration(&mut self, source: &Source<'_>, skeleton: &Skeleton) {
-        let (start, end) = (source.of.start(), source.of.end());
+        let (start, end) = (source.of.start() as f32, source.of.end() as f32);
         let used = || self.tracks.iter().map(|track| &self.timelines[track.timeline]);
         let begins = used().any(|times| times.first() == Some(&start));
         let ends = used().any(|times| times.last() == Some(&end));

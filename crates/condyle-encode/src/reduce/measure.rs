@@ -5,12 +5,13 @@ use alloc::vec::Vec;
 
 use super::Job;
 use super::format::KeyFormat;
-use super::source::{KeySource, Source};
+use super::source::Source;
 use crate::algebra::Matrix;
 use crate::options::{EncodeOptions, JointError, Measured};
 use crate::source;
 use condyle::clip::keys::{Span, length_at};
 use condyle::clip::{RawClip, Target};
+use condyle::sampling::AnyClip;
 use condyle::skeleton::Skeleton;
 use condyle_base::error::Error;
 use condyle_base::math::Transform64;
@@ -23,14 +24,15 @@ use condyle_base::math::quats::is_loose;
 /// # Errors
 /// Those of [`reduce`](super::reduce); [`Error::Skeleton`] or [`Error::Index`] if `keys` is not for the skeleton.
 pub fn measure_keys<'a>(
-    clip: impl Into<KeySource<'a>>,
+    clip: impl Into<AnyClip<'a>>,
     keys: &RawClip,
     skeleton: &Skeleton,
     options: &EncodeOptions,
 ) -> Result<Measured, Error> {
     options.check(skeleton.joint_count())?;
     keys.check_skeleton(skeleton)?;
-    let source = Source::new(clip.into(), skeleton, options)?;
+    let clip = clip.into();
+    let source = Source::new(&clip, skeleton, options)?;
     let source = source.with(&source.unseen(keys)?);
     measure_all(&source, keys, skeleton, options)
 }

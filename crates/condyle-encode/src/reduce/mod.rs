@@ -17,7 +17,6 @@ pub use self::format::KeyFormat;
 use self::format::{ROTATION_GRADES, STEP_GRADES, Steps};
 pub use self::measure::measure_keys;
 use self::measure::{add_part, measure_all};
-pub use self::source::KeySource;
 use self::source::{Source, Window};
 use self::space::{Lengths, Turns};
 use super::aims::Aims;
@@ -31,6 +30,7 @@ use super::task::{
     BudgetFractions, JointFacts, STATIC_THRESHOLD, SegmentJob, USABLE_FRACTION, minus_rounding,
 };
 use condyle::clip::{Interpolation, RawClip, Target};
+use condyle::sampling::AnyClip;
 use condyle::skeleton::Skeleton;
 use condyle_base::error::Error;
 use condyle_base::math::Transform64;
@@ -89,13 +89,14 @@ const MAX_REFINEMENTS: usize = 1;
 /// # Errors
 /// Those of [`encode`](crate::encode()).
 pub fn reduce<'a>(
-    clip: impl Into<KeySource<'a>>,
+    clip: impl Into<AnyClip<'a>>,
     skeleton: &Skeleton,
     options: &EncodeOptions,
     format: KeyFormat,
 ) -> Result<Reduced, Error> {
     options.check(skeleton.joint_count())?;
-    let mut source = Source::new(clip.into(), skeleton, options)?;
+    let clip = clip.into();
+    let mut source = Source::new(&clip, skeleton, options)?;
     let windows = source.windows()?;
     let pinned = windows.len() > 1;
     let mut parts: Vec<Option<Part>> = vec![None; windows.len()];

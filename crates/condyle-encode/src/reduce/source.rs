@@ -1,6 +1,5 @@
 //! What keys are reduced of, at the moments where errors are looked at.
 
-use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -12,50 +11,12 @@ use condyle::clip::{Clip, RawClip, Target, Track};
 use condyle::motion::clip::pose_by;
 use condyle::pose::Pose;
 use condyle::sampling;
+use condyle::sampling::{AnyClip, PoseSource};
 use condyle::skeleton::Skeleton;
 use condyle_base::error::Error;
 use condyle_base::math::Transform64;
 use condyle_base::math::quats::is_loose;
 use condyle_base::simd::Dispatch;
-
-/// What [`reduce`](super::reduce) makes keys of: a clip as authored, or a compressed one.
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub enum KeySource<'a> {
-    /// As authored: its own keys are among those that are tried.
-    Raw(&'a RawClip),
-    /// Compressed. Root motion that was taken out is put back.
-    Packed(&'a Clip<'a>, &'a str),
-}
-
-impl<'a> From<&'a RawClip> for KeySource<'a> {
-    fn from(clip: &'a RawClip) -> Self {
-        Self::Raw(clip)
-    }
-}
-
-impl KeySource<'_> {
-    pub(super) fn name(&self) -> String {
-        match self {
-            Self::Raw(clip) => clip.name().to_string(),
-            Self::Packed(_, name) => (*name).to_string(),
-        }
-    }
-
-    pub(super) fn start(&self) -> f32 {
-        match self {
-            Self::Raw(clip) => clip.start() as f32,
-            Self::Packed(clip, _) => clip.start() as f32,
-        }
-    }
-
-    pub(super) fn end(&self) -> f32 {
-        match self {
-            Self::Raw(clip) => clip.end() as f32,
-            Self::Packed(clip, _) => clip.end() as f32,
-        }
-    }
-}
 
 /// A track with its key times.
 type Timed = (Vec<f32>, Track);
@@ -93,7 +54,7 @@ pub(super) struct Window<'a> {
 /// A clip, and how it is looked at.
 #[derive(Clone)]
 pub(super) struct Source<'a> {
-    pub(super) of: KeySource<'a>,
+    pub(super) of: &'a AnyClip<'a>,
     skeleton: &'a Skeleton,
     pub(super) frames: usize,
     per_frame: usize,
@@ -110,12 +71,12 @@ pub(super) struct Source<'a> {
 
 impl<'a> Source<'a> {
     pub(super) fn new(
-        of: KeySource<'a>,
+        of: &'a AnyClip<'a>,
         skeleton: &'a Skeleton,
         options: &EncodeOptions,
     ) -> Result<Self, Error> {
         let (frames, mut kept, timelines): (usize, Vec<Timed>, Vec<Vec<f32>>) = match of {
-            KeySource::Raw(clip) => {
+            AnyClip::Raw(clip) => {
                 clip.check_skeleton(skeleton)?;
                 let loose = |joint: u16| is_loose(&skeleton.rest().get(joint.into()).rotation.map(f64::from));
                 let keep = |track: &Track| {
@@ -134,7 +95,7 @@ impl<'a> Source<'a> {
                 let used = used.map(|(times, _)| times.clone());
                 (super::super::frames(clip, skeleton.joint_count(), options)?.count, kept, used.collect())
             }
-            KeySource::Packed(clip, _) => {
+            AnyClip::Compressed { clip, .. } => {
                 let (found, needed) = (skeleton.joint_count(), clip.joint_count());
                 Error::check_len("the joints of the skeleton", found, needed)?;
                 skeleton.check_fingerprint("the clip", clip.fingerprint().unwrap_or_default())?;
@@ -168,7 +129,7 @@ impl<'a> Source<'a> {
                 after = moment;
             }
         }
-        if let KeySource::Packed(clip, _) = of {
+        if let AnyClip::Compressed { clip, .. } = of {
             it.between.extend(clip.view().seams().flatten().map(f64::from));
         }
         it.between.sort_by(f64::total_cmp);
@@ -180,11 +141,11 @@ impl<'a> Source<'a> {
 
     /// Three moments between each two keys that have fewer of the source's moments between them. Authored keys stay as they are, and so do both sides of a jump.
     pub(super) fn unseen(&self, keys: &RawClip) -> Result<Vec<f64>, Error> {
-        let is_authored = matches!(self.of, KeySource::Raw(_)) && self.windows()?.len() == 1;
+        let is_authored = matches!(self.of, AnyClip::Raw(_)) && self.windows()?.len() == 1;
         if is_authored || self.per_frame == 1 {
             return Ok(Vec::new());
         }
-        let [start, end] = [self.of.start(), self.of.end()].map(f64::from);
+        let [start, end] = [self.of.start(), self.of.end()];
         let apart = 3.99 * (end - start) / (self.frames * self.per_frame).max(1) as f64;
         let made = keys.tracks().iter().filter(|track| !self.keeps(track.target));
         let pairs = made.flat_map(|track| keys.timelines()[track.timeline].windows(2));
@@ -221,7 +182,7 @@ impl<'a> Source<'a> {
 
     /// Frames per second.
     pub(super) fn rate(&self) -> f32 {
-        super::super::rate::rate([self.of.start(), self.of.end()].map(f64::from), self.frames)
+        super::super::rate::rate([self.of.start(), self.of.end()], self.frames)
     }
 
     /// The frames of each part that is worked on at a time: all, unless that takes too much memory.
@@ -264,7 +225,7 @@ impl<'a> Source<'a> {
     }
 
     fn even_seconds(&self, at: usize) -> f64 {
-        let [start, end] = [self.of.start(), self.of.end()].map(f64::from);
+        let [start, end] = [self.of.start(), self.of.end()];
         let all = (self.frames * self.per_frame).max(1);
         // Readers take f32.
         f64::from((start + at as f64 / all as f64 * (end - start)) as f32)
@@ -272,7 +233,7 @@ impl<'a> Source<'a> {
 
     /// The evenly spaced moment that a time is, as near as rounding can tell.
     fn moment_at(&self, time: f64) -> Option<usize> {
-        let [start, end] = [self.of.start(), self.of.end()].map(f64::from);
+        let [start, end] = [self.of.start(), self.of.end()];
         let all = (self.frames * self.per_frame).max(1) as f64;
         if end <= start {
             return Some(0);
@@ -283,7 +244,7 @@ impl<'a> Source<'a> {
 
     /// The authored keys of a property, where they may be used as they are.
     pub(super) fn authored(&self, target: Target) -> Option<(&'a [f32], &'a Track)> {
-        let KeySource::Raw(clip) = self.of else { return None };
+        let AnyClip::Raw(clip) = self.of else { return None };
         let track = &clip.tracks()[clip.tracks().binary_search_by_key(&target, |track| track.target).ok()?];
         Some((&clip.timelines()[track.timeline], track))
     }
@@ -310,8 +271,8 @@ impl<'a> Source<'a> {
         places.sort_unstable();
         places.dedup();
         let (joints, free) = match self.of {
-            KeySource::Raw(clip) => self.authored_at(clip, &moments),
-            KeySource::Packed(clip, _) => self.packed_at(clip, &moments)?,
+            AnyClip::Raw(clip) => self.authored_at(clip, &moments),
+            AnyClip::Compressed { clip, .. } => self.packed_at(clip, &moments)?,
         };
         Ok(Window { moments, frames, places, joints, free })
     }

@@ -39,8 +39,8 @@ fn a_compressed_clip_comes_back() {
         .expect("a clip")
         .into_clip();
     let options = EncodeOptions::new(1e-3 / 64.0, Shell::Balls(0.03));
-    let found =
-        reduce(KeySource::Packed(&packed, "back"), &skeleton, &options, KeyFormat::Floats).expect("a clip");
+    let found = reduce(AnyClip::compressed("back", packed.clone()), &skeleton, &options, KeyFormat::Floats)
+        .expect("a clip");
     assert_eq!((found.clip.name(), found.clip.end()), ("back", packed.end()));
     assert!(found.measured.error_max <= options.budget, "{:?}", found.measured);
 }
@@ -51,7 +51,8 @@ fn a_long_clip_is_done_in_parts() {
     let skeleton = random.skeleton(3);
     let clip = random.smooth_clip(&skeleton, 400);
     let options = EncodeOptions::new(1e-3, Shell::Balls(0.03));
-    let mut source = Source::new((&clip).into(), &skeleton, &options).expect("it fits");
+    let clip = AnyClip::from(&clip);
+    let mut source = Source::new(&clip, &skeleton, &options).expect("it fits");
     let whole = reduce(&clip, &skeleton, &options, KeyFormat::Filtered).expect("a clip");
     source.most_moments = 4 * 70;
     let windows = source.windows().expect("keys are on frames");
@@ -242,8 +243,8 @@ fn many_free_tracks_take_time_in_proportion() {
         let clip = encode(&clip, &skeleton, &options, &mut |_| ()).expect("a clip").into_clip();
         let one = |_| {
             let started = std::time::Instant::now();
-            let source = KeySource::Packed(&clip, "many");
-            let found = reduce(source, &skeleton, &options, KeyFormat::Floats).expect("a clip");
+            let source = AnyClip::compressed("many", clip.clone());
+            let found = reduce(&source, &skeleton, &options, KeyFormat::Floats).expect("a clip");
             assert_eq!(found.clip.tracks().len(), count as usize);
             started.elapsed().as_secs_f64()
         };
@@ -301,12 +302,12 @@ fn curves_that_no_keys_follow_have_keys_close_enough() {
         let packed = encode(&clip, &skeleton, &options, &mut |_| ()).expect("a clip").into_clip();
         let budget = 5e-4 / 16.0;
         let options = EncodeOptions::new(budget, Shell::Balls(0.03));
-        let source = KeySource::Packed(&packed, "back");
-        let found = reduce(source, &skeleton, &options, KeyFormat::Floats).expect("a clip");
+        let source = AnyClip::compressed("back", packed.clone());
+        let found = reduce(&source, &skeleton, &options, KeyFormat::Floats).expect("a clip");
         let moments: Vec<f64> = (0..=4000).map(|at| packed.end() * f64::from(at) / 4000.0).collect();
         let off = apart(&packed, &found.clip, (&skeleton, 0), &moments);
         assert!(off <= 1.2 * f64::from(budget), "{keys} {tangent}: {off}, measured {:?}", found.measured);
-        let measured = measure_keys(source, &found.clip, &skeleton, &options).expect("the same joints");
+        let measured = measure_keys(&source, &found.clip, &skeleton, &options).expect("the same joints");
         assert!(measured.error_max <= budget, "{keys} {tangent}: {measured:?}");
     }
 }
@@ -326,7 +327,7 @@ fn jumps_of_a_part_of_a_clip_come_back() {
     let options = EncodeOptions::new(1e-4, Shell::Balls(0.03));
     let packed = encode(&clip, &skeleton, &options, &mut |_| ()).expect("a clip").into_clip();
     let options = EncodeOptions::new(1e-4 / 16.0, Shell::Balls(0.03));
-    let found = reduce(KeySource::Packed(&packed, "back"), &skeleton, &options, KeyFormat::Floats);
+    let found = reduce(AnyClip::compressed("back", packed.clone()), &skeleton, &options, KeyFormat::Floats);
     let found = found.expect("a clip");
     let moments = [jump - 0.005, jump - 0.001, jump.next_down(), jump, jump + 0.001].map(f64::from);
     let off = apart(&packed, &found.clip, (&skeleton, 1), &moments);
@@ -343,8 +344,8 @@ fn steps_between_segments_come_back() {
     let packed = encode(&clip, &skeleton, &EncodeOptions::new(bound, shell.clone()), &mut |_| ());
     let packed = packed.expect("a clip").into_clip();
     let options = EncodeOptions::new(bound / 16.0, shell);
-    let source = KeySource::Packed(&packed, "back");
-    let found = reduce(source, &skeleton, &options, KeyFormat::Floats).expect("a clip");
+    let source = AnyClip::compressed("back", packed.clone());
+    let found = reduce(&source, &skeleton, &options, KeyFormat::Floats).expect("a clip");
     let seams: Vec<[f32; 2]> = packed.view().seams().collect();
     assert!(seams.len() > 2);
     let frame = (packed.end() - packed.start()) / packed.frame_count() as f64;

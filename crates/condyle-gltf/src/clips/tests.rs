@@ -202,7 +202,7 @@ fn what_cannot_be_kept_is_a_warning_that_says_what_is_lost() {
             }
         });
         assert!(!kept, "{path}");
-        let of = |p: &Problem| (p.severity, p.path.clone(), p.what.clone(), p.action.clone());
+        let of = |p: &Problem| (p.severity, p.place.clone(), p.what.clone(), p.action.clone());
         let warning = |path: &str, what: &str, action: &str| {
             (Severity::Warning, path.to_string(), what.to_string(), action.to_string())
         };
@@ -322,7 +322,7 @@ fn two_channels_on_one_property() {
         channels.push(channels[0].clone());
     });
     assert!(kept);
-    let found: Vec<_> = problems.iter().map(|p| (p.severity, p.path.as_str())).collect();
+    let found: Vec<_> = problems.iter().map(|p| (p.severity, p.place.as_str())).collect();
     assert_eq!(found, [(Severity::Warning, "/animations/0/channels/1")]);
 }
 
@@ -332,7 +332,7 @@ fn an_animated_matrix_is_taken_apart() {
         json["nodes"][2] = json!({"matrix": [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 1, 0, 1]});
     });
     assert!(kept);
-    let found: Vec<_> = problems.iter().map(|p| (p.severity, p.path.as_str())).collect();
+    let found: Vec<_> = problems.iter().map(|p| (p.severity, p.place.as_str())).collect();
     assert_eq!(found, [(Severity::Warning, "/nodes/2")]);
 }
 
@@ -340,7 +340,7 @@ fn an_animated_matrix_is_taken_apart() {
 fn broken_references_are_errors() {
     let error = |change: &dyn Fn(&mut Value), path: &str| {
         let (problems, _) = changed(|json| change(&mut json["animations"][0]));
-        let found: Vec<_> = problems.iter().map(|p| (p.severity, p.path.as_str())).collect();
+        let found: Vec<_> = problems.iter().map(|p| (p.severity, p.place.as_str())).collect();
         assert_eq!(found, [(Severity::Error, path)]);
     };
     error(&|a| a["channels"][0]["sampler"] = json!(1), "/animations/0/channels/0/sampler");

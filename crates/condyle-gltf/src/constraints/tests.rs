@@ -232,7 +232,7 @@ fn what_cannot_be_is_reported_and_left_out() {
     let it = document(json!(nodes), json!(roots), &[(0, [0.0, 0.0, ROOT_HALF, ROOT_HALF])]);
     let asset = it.import().unwrap();
     let mut paths: Vec<_> = asset.problems.iter().filter(|p| p.severity == Severity::Warning).collect();
-    paths.sort_by_key(|p| p.path.clone());
+    paths.sort_by_key(|p| p.place.clone());
     let paths: Vec<_> = paths.iter().flat_map(|p| &p.places).map(|path| path.as_str()).collect();
     let at = |node: usize, rest: &str| format!("/nodes/{node}/extensions/VRMC_node_constraint{rest}");
     let mut right = [

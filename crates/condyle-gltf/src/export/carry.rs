@@ -181,7 +181,7 @@ fn renumber(
     if count > 0 {
         problems.push(Problem {
             severity: Severity::Warning,
-            path: path.into(),
+            place: path.into(),
             places: vec![path.into()],
             count,
             what: "references to an entry that does not exist or has no data".into(),
@@ -213,7 +213,7 @@ fn embed_images(json: &mut Value, document: &Document, bin: &mut Bin, problems: 
             Err(what) => {
                 problems.push(Problem {
                     severity: Severity::Warning,
-                    path: format!("/images/{index}/uri"),
+                    place: format!("/images/{index}/uri"),
                     places: vec![format!("/images/{index}/uri")],
                     count: 1,
                     what,

@@ -261,7 +261,7 @@ mod tests {
             let mut problems = Problems::new(0);
             assert!(Layout::read(&Json::root(&json), &mut problems).is_none(), "{json}");
             assert_eq!(problems.list().len(), 1, "{json}");
-            problems.list()[0].path.clone()
+            problems.list()[0].place.clone()
         };
         let layout = |mode: &str, filter: &str, stride: u64, count: u64| -> Value {
             json!({"mode": mode, "filter": filter, "byteStride": stride, "count": count})

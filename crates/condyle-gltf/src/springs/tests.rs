@@ -73,7 +73,7 @@ fn springs_of_vrm_1() {
         },
     ];
     assert_eq!(asset.springs, Some(Springs::new(&asset.skeleton, &[spring], &colliders).unwrap()));
-    assert!(!asset.problems.iter().any(|p| p.path.contains("springBone")), "{:?}", asset.problems);
+    assert!(!asset.problems.iter().any(|p| p.place.contains("springBone")), "{:?}", asset.problems);
     // On the skeleton of a container, which was made when more was animated.
     let same = asset.clone().on_skeleton(asset.skeleton.clone()).unwrap();
     assert_eq!(same.springs, asset.springs);
@@ -180,7 +180,7 @@ fn what_is_wrong_is_left_out() {
         ),
     ] {
         let asset = vrm1(springs, colliders, groups).import().expect(place);
-        let found = asset.problems.iter().find(|p| p.path == format!("{at}{place}"));
+        let found = asset.problems.iter().find(|p| p.place == format!("{at}{place}"));
         let found = found.unwrap_or_else(|| panic!("{place}: {:?}", asset.problems));
         assert_eq!(found.severity, Severity::Warning, "{found}");
         assert_eq!(asset.springs.as_ref().map_or(0, Springs::joint_count), swinging, "{found}");
@@ -188,7 +188,7 @@ fn what_is_wrong_is_left_out() {
     let twice = json!({"secondaryAnimation": {"boneGroups": [{"bones": [3, 3, 12]}], "colliderGroups": [{"node": -1}]}});
     let asset = braided("VRM", twice).import().unwrap();
     assert!(asset.springs.is_none());
-    assert_eq!(asset.problems.iter().filter(|p| p.path.contains("/secondaryAnimation/")).count(), 3);
+    assert_eq!(asset.problems.iter().filter(|p| p.place.contains("/secondaryAnimation/")).count(), 3);
 }
 
 /// A poser swings what a document has, and only if it is asked to.

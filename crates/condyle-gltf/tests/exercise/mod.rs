@@ -10,7 +10,7 @@ use condyle_solve::spring_bones::Tick;
 pub(crate) fn check_refusal(refused: &Refused) {
     let error = refused.problems.iter().find(|p| p.severity == Severity::Error);
     let error = error.expect("a refusal names at least one error");
-    assert!(!error.what.is_empty() && (error.path.is_empty() || error.path.starts_with('/')), "{error:?}");
+    assert!(!error.what.is_empty() && (error.place.is_empty() || error.place.starts_with('/')), "{error:?}");
     let text = refused.to_string();
     assert!(text.contains(&refused.name) && text.contains(&error.what), "{text}");
 }

@@ -45,7 +45,7 @@ fn refuse_uri(folder: &Folder, uri: &str) {
     let Err(refused) = attempt_with(uri, bytes.len(), || import(&bytes, &folder.model())) else {
         panic!("{uri}: accepted");
     };
-    assert!(refused.problems.iter().any(|p| p.path == "/buffers/0/uri"), "{uri}: {refused}");
+    assert!(refused.problems.iter().any(|p| p.place == "/buffers/0/uri"), "{uri}: {refused}");
 }
 
 #[test]

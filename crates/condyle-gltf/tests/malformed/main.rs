@@ -33,12 +33,12 @@ fn check(family: &str, document: &Hostile<'_>) {
         (Must::EndWell, _) | (Must::BeAccepted, Ok(_)) | (Must::BeTold | Must::BeRefused, Err(_)) => {}
         (Must::BeTold, Ok(asset)) => assert!(!asset.problems.is_empty(), "{case}: not a word about it"),
         (Must::BeToldAt(place), Ok(asset)) => {
-            let told = asset.problems.iter().any(|p| p.path.starts_with(place));
+            let told = asset.problems.iter().any(|p| p.place.starts_with(place));
             assert!(told, "{case}: no word about {place}: {:?}", asset.problems);
         }
         (Must::BeRefusedAt(path), Err(refused)) => {
             assert!(
-                refused.problems.iter().any(|p| p.path == *path),
+                refused.problems.iter().any(|p| p.place == *path),
                 "{case}: no problem at {path}: {refused}"
             );
         }
@@ -78,7 +78,7 @@ fn refuse(case: impl Display, bytes: &[u8], path: &str) {
         Ok(_) => panic!("{case}: accepted"),
         Err(refused) => {
             assert!(
-                refused.problems.iter().any(|p| p.path == path),
+                refused.problems.iter().any(|p| p.place == path),
                 "{case}: no problem at {path}: {refused}"
             );
         }

@@ -152,7 +152,7 @@ pub(crate) fn with_the_known_oddities(path: &Path) {
     ];
     let model = Answers::open(path);
     let problems = model.asset.problems.iter();
-    let found: Vec<_> = problems.map(|p| (&*model.name, p.severity, &*p.path, p.count)).collect();
+    let found: Vec<_> = problems.map(|p| (&*model.name, p.severity, &*p.place, p.count)).collect();
     let want: Vec<_> = known.into_iter().filter(|k| k.0 == model.name).collect();
     assert_eq!(found, want);
 }

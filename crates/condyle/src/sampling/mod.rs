@@ -4,18 +4,20 @@
 //! [`sample`](crate::sample()) takes a compressed [`Clip`](crate::Clip), [`raw`](raw()) a
 //! [`RawClip`](crate::RawClip) as it was authored. For less than a whole pose there are [`partial`], a level
 //! of detail, and [`joint`]; for morph weights and scalar, vector and rotation
-//! tracks [`track`] and [`tracks`], or [`raw_track`]. [`PoseSource`] is for code that is to play either kind
-//! of clip, or a mix of its own.
+//! tracks [`track`] and [`tracks`], or [`raw_track`]. [`AnyClip`] is for code that takes either
+//! form, [`PoseSource`] for code that plays a mix of its own as well.
 //!
 //! `seconds` are those of the clip's keys. [`Clip::moment`](crate::Clip::moment) makes them of a clock that
 //! never ends, for clips that loop or stop.
 
+mod any;
 pub(crate) mod clip;
 mod kernel;
 mod raw;
 mod recorded;
 mod source;
 
+pub use any::AnyClip;
 #[doc(hidden)]
 pub use clip::sample_by;
 pub use clip::{joint, partial, sample, track, tracks};

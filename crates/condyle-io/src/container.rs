@@ -1,0 +1,97 @@
+//! Containers: one of their models, with its document if that was kept.
+
+use std::collections::BTreeSet;
+
+use condyle::container::{Container, Entry, EntryKind};
+use condyle::sampling::AnyClip;
+use condyle_base::problem::{Problem, Refused, Severity};
+
+use crate::error::{Misfit, OpenError};
+use crate::format::Format;
+use crate::model::{Model, ModelClip};
+use crate::open::{Input, Options};
+
+pub(crate) fn read(input: Input<'_>, options: &Options<'_>) -> Result<Model, OpenError> {
+    let bytes = input.bytes()?;
+    let container = Container::from_bytes(&bytes).map_err(|error| unfit(input, "", error))?;
+    let model = chosen(input, &container, options.model)?;
+    if options.z_up {
+        return Err(input.misfit(Misfit::Compressed));
+    }
+    let skeleton = container.skeleton(model.index).map_err(|error| unfit(input, "its skeleton", error))?;
+    #[cfg(feature = "gltf")]
+    let asset = document(input, &container, model, &skeleton)?;
+    let mut clips = Vec::new();
+    for entry in container.of_model(EntryKind::Clip, model.index) {
+        let failed = |error| unfit(input, format!("its clip {:?}", entry.name), error);
+        let clip = container.clip(entry.index).map_err(failed)?;
+        let (found, needed) = (clip.joint_count(), skeleton.joint_count());
+        if found != needed {
+            let error = condyle::Error::Length { what: "the joints of the skeleton", found, needed };
+            return Err(failed(error));
+        }
+        let clip = AnyClip::compressed(entry.name.to_owned(), clip.into_owned());
+        clips.push(ModelClip { clip, shell: container.shell(entry.index) });
+    }
+    #[cfg(feature = "gltf")]
+    let (unit, is_turned, problems) = match &asset {
+        Some(asset) => (asset.unit(), asset.was_turned(), asset.problems.clone()),
+        None => (None, false, Vec::new()),
+    };
+    #[cfg(not(feature = "gltf"))]
+    let (unit, is_turned, problems) = (None, false, Vec::new());
+    Ok(Model {
+        name: input.name.into(),
+        format: Format::Container,
+        skeleton,
+        #[cfg(feature = "gltf")]
+        asset,
+        clips,
+        unit: unit.or(container.unit(model.index).map(f64::from)),
+        is_turned,
+        problems,
+        files: BTreeSet::new(),
+    })
+}
+
+/// The document that the model was made of, on its skeleton.
+#[cfg(feature = "gltf")]
+fn document(
+    input: Input<'_>,
+    container: &Container<'_>,
+    model: Entry<'_>,
+    skeleton: &condyle::Skeleton,
+) -> Result<Option<condyle_gltf::Asset>, OpenError> {
+    use condyle_gltf::{Asset, Document};
+
+    let Some(entry) = container.of_model(EntryKind::Document, model.index).next() else { return Ok(None) };
+    let bytes = container.document(entry.index).map_err(|error| unfit(input, "its document", error))?;
+    let asset = Document::from_slice(input.name, bytes, None).and_then(Asset::from_document)?;
+    asset.on_skeleton(skeleton.clone()).map(Some).map_err(|error| unfit(input, "its skeleton", error))
+}
+
+/// The model of that name, or the only one.
+fn chosen<'a>(
+    input: Input<'_>,
+    container: &Container<'a>,
+    which: Option<&str>,
+) -> Result<Entry<'a>, OpenError> {
+    let models: Vec<_> = container.entries().filter(|entry| entry.kind == EntryKind::Skeleton).collect();
+    let names = || models.iter().map(|entry| entry.name.to_owned()).collect();
+    match (which, &models[..]) {
+        (_, []) => Err(input.refused("it holds no models")),
+        (None, [one]) => Ok(*one),
+        (None, _) => Err(input.misfit(Misfit::SeveralModels(names()))),
+        (Some(which), all) => {
+            let found = all.iter().find(|entry| entry.name == which).copied();
+            found.ok_or_else(|| input.misfit(Misfit::NoSuchModel(which.to_owned(), names())))
+        }
+    }
+}
+
+/// The error for a container that this version cannot use.
+fn unfit(input: Input<'_>, place: impl Into<String>, error: condyle::Error) -> OpenError {
+    let action = "encode it again, or use a newer condyle";
+    let problem = Problem::new(Severity::Error, place, error.to_string(), action);
+    Refused { name: input.name.into(), problems: vec![problem] }.into()
+}

@@ -1,0 +1,90 @@
+//! Why a file is not opened.
+
+use std::fmt;
+
+use condyle_base::problem::Refused;
+
+/// Why a file is not opened.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// It is not there, or cannot be read.
+    Unreadable {
+        /// The path.
+        name: String,
+        /// The error of the system.
+        error: std::io::Error,
+    },
+    /// It cannot be used.
+    Refused(Refused),
+    /// The options do not fit the file.
+    Misfit {
+        /// The file: a path, or the name that the caller gave.
+        name: String,
+        /// Which option, and why.
+        misfit: Misfit,
+    },
+}
+
+/// An option that does not fit the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Misfit {
+    /// [`Options::model`](crate::Options::model) is missing: the container has several models, of these names.
+    SeveralModels(Vec<String>),
+    /// The container has no model of this name, but these.
+    NoSuchModel(String, Vec<String>),
+    /// [`Options::model`](crate::Options::model) is for containers.
+    SingleModel,
+    /// `Options::person` is for the motion of bodies.
+    NoBody,
+    /// `Options::person` is missing: it is the motion of a body.
+    PersonMissing,
+    /// [`Options::up`](crate::Options::up) cannot turn compressed clips.
+    Compressed,
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SeveralModels(names) => write!(f, "it holds several models: {}", names.join(", ")),
+            Self::NoSuchModel(wanted, names) => {
+                write!(f, "it has no model {wanted:?}, but {}", names.join(", "))
+            }
+            Self::SingleModel => {
+                write!(f, "it is a single model; a model's name is for a .condyle with several")
+            }
+            Self::NoBody => write!(f, "it is not the motion of a body; a person is for a .npz of one"),
+            Self::PersonMissing => write!(f, "it is the motion of a body, but who moves is missing"),
+            Self::Compressed => {
+                write!(f, "its clips are compressed and cannot be turned; the files that it is made of can")
+            }
+        }
+    }
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable { name, error } => write!(f, "{name} cannot be read: {error}"),
+            Self::Refused(refused) => refused.fmt(f),
+            Self::Misfit { name, misfit } => write!(f, "{name}: {misfit}"),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Unreadable { error, .. } => Some(error),
+            Self::Refused(refused) => Some(refused),
+            Self::Misfit { .. } => None,
+        }
+    }
+}
+
+impl From<Refused> for OpenError {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(refused)
+    }
+}

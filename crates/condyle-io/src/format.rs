@@ -1,0 +1,156 @@
+//! The formats that can be read: how each is recognised, and what reads it.
+
+use std::path::Path;
+
+use crate::error::OpenError;
+use crate::model::Model;
+use crate::open::{Input, Options};
+
+/// A file format.
+///
+/// ```
+/// use condyle_io::Format;
+///
+/// assert_eq!(Format::of(b"glTF\x02\0\0\0", "fox.glb"), Format::Gltf);
+/// assert_eq!(Format::of(b"HIERARCHY\nROOT Hips", "walk.txt"), Format::Bvh);
+/// assert!(Format::Gltf.endings().contains(&"vrm"));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Format {
+    /// Condyle's own container: skeletons, meshes and compressed clips.
+    Container,
+    /// Body models of the SMPL family and their motion, as NumPy writes them.
+    Body,
+    /// BVH motion capture.
+    Bvh,
+    /// glTF 2.0, and VRM, which is glTF.
+    Gltf,
+}
+
+/// A row for each format, in the order in which they are tried. The last takes what no other recognises, and names it in
+/// its error.
+const TABLE: &[Row] = &[
+    Row {
+        format: Format::Container,
+        name: "Condyle container",
+        endings: &["condyle"],
+        recognise: |first, _| first.starts_with(b"CONDYLE\0"),
+        read: Some(crate::container::read),
+    },
+    Row {
+        format: Format::Body,
+        name: "NumPy archive",
+        endings: &["npz"],
+        recognise: |first, _| first.starts_with(b"PK"),
+        #[cfg(feature = "body")]
+        read: Some(crate::body::read),
+        #[cfg(not(feature = "body"))]
+        read: None,
+    },
+    Row {
+        format: Format::Bvh,
+        name: "BVH",
+        endings: &["bvh"],
+        #[cfg(feature = "bvh")]
+        recognise: |first, ending| condyle_bvh::Bvh::recognise(first) || ending == "bvh",
+        #[cfg(not(feature = "bvh"))]
+        recognise: |_, ending| ending == "bvh",
+        #[cfg(feature = "bvh")]
+        read: Some(crate::bvh::read),
+        #[cfg(not(feature = "bvh"))]
+        read: None,
+    },
+    Row {
+        format: Format::Gltf,
+        name: "glTF",
+        endings: &["glb", "gltf", "vrm", "vrma"],
+        recognise: |_, _| true,
+        #[cfg(feature = "gltf")]
+        read: Some(crate::gltf::read),
+        #[cfg(not(feature = "gltf"))]
+        read: None,
+    },
+];
+
+type Read = fn(Input<'_>, &Options<'_>) -> Result<Model, OpenError>;
+
+struct Row {
+    format: Format,
+    name: &'static str,
+    endings: &'static [&'static str],
+    /// Whether these are the first bytes of such a file, which ends in this after its last dot.
+    recognise: fn(&[u8], &str) -> bool,
+    /// None without the feature.
+    read: Option<Read>,
+}
+
+impl Format {
+    /// All formats, in the order in which they are tried.
+    pub const ALL: [Self; 4] = [Self::Container, Self::Body, Self::Bvh, Self::Gltf];
+    /// The number of first bytes that tell what a file is.
+    pub const FIRST_BYTES: usize = 64;
+
+    /// The format of a file that begins with these bytes, at least [`FIRST_BYTES`](Self::FIRST_BYTES) if it has as many.
+    /// What is no other format is taken as glTF, whose reader names it.
+    #[must_use]
+    pub fn of(first: &[u8], name: &str) -> Self {
+        let first = &first[..first.len().min(Self::FIRST_BYTES)];
+        let ending = Path::new(name).extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        let row = TABLE.iter().find(|row| (row.recognise)(first, &ending));
+        row.map_or(Self::Gltf, |row| row.format)
+    }
+
+    /// Its name, in messages.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// How its files end, in lower case and without the dot.
+    #[must_use]
+    pub fn endings(self) -> &'static [&'static str] {
+        self.row().endings
+    }
+
+    pub(crate) fn read(self, input: Input<'_>, options: &Options<'_>) -> Result<Model, OpenError> {
+        match self.row().read {
+            Some(read) => read(input, options),
+            None => Err(input.refused(format!("it is {}, which this program cannot read", self.name()))),
+        }
+    }
+
+    fn row(self) -> &'static Row {
+        let row = TABLE.iter().find(|row| row.format == self);
+        row.unwrap_or(&TABLE[TABLE.len() - 1])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_format_has_one_row() {
+        for format in Format::ALL {
+            assert_eq!(TABLE.iter().filter(|row| row.format == format).count(), 1, "{format:?}");
+            assert_eq!(format.row().format, format);
+            assert!(!format.endings().is_empty() && !format.name().is_empty());
+        }
+        assert_eq!(TABLE.len(), Format::ALL.len());
+    }
+
+    #[test]
+    fn first_bytes_and_endings_tell() {
+        for (first, name, format) in [
+            (&b"CONDYLE\0rest"[..], "a.glb", Format::Container),
+            (b"PK\x03\x04", "walk", Format::Body),
+            (b"", "walk.BVH", Format::Bvh),
+            (b"\xef\xbb\xbfhierarchy", "walk", Format::Bvh),
+            (b"{}", "walk.gltf", Format::Gltf),
+            (b"?", "walk", Format::Gltf),
+        ] {
+            assert_eq!(Format::of(first, name), format, "{name}");
+        }
+    }
+}

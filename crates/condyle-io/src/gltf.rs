@@ -1,0 +1,30 @@
+//! glTF documents.
+
+use std::collections::BTreeSet;
+
+use condyle_gltf::{Asset, Document};
+
+use crate::error::OpenError;
+use crate::format::Format;
+use crate::model::{Model, ModelClip};
+use crate::open::{Data, Input, Options};
+
+pub(crate) fn read(input: Input<'_>, _: &Options<'_>) -> Result<Model, OpenError> {
+    let document = match input.data {
+        Data::File(path) => Document::open(path)?,
+        Data::Bytes(bytes) => Document::from_slice(input.name, bytes, None)?,
+    };
+    let mut asset = Asset::from_document(document)?;
+    let clips = std::mem::take(&mut asset.clips);
+    Ok(Model {
+        name: input.name.into(),
+        format: Format::Gltf,
+        skeleton: asset.skeleton.clone(),
+        clips: clips.into_iter().map(|clip| ModelClip { clip: clip.into(), shell: None }).collect(),
+        unit: asset.unit(),
+        is_turned: asset.was_turned(),
+        problems: asset.problems.clone(),
+        files: asset.document.files().into_iter().collect::<BTreeSet<_>>(),
+        asset: Some(asset),
+    })
+}

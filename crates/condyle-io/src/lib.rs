@@ -1,0 +1,52 @@
+//! Opens any file that holds a character or a motion.
+//!
+//! ```text
+//!  condyle-base ── condyle ── condyle-encode, -solve, -query ── condyle-gltf, -bvh, -body ── condyle-io ── your program
+//!                                                                                            ^ here
+//! ```
+//!
+//! | goes in | comes out |
+//! |---|---|
+//! | the path of a file, or its bytes, and [`Options`] | a [`Model`]: skeleton, clips, unit, axes, and an `Asset` with the meshes |
+//! | a file that cannot be used | an [`OpenError`] that lists every [`Problem`] with its place |
+//!
+//! ```
+//! use condyle_io::Options;
+//!
+//! let model = condyle_io::open("../../testdata/two_joints.glb", &Options::default())?;
+//! assert_eq!((model.skeleton.joint_count(), model.clips[0].clip.name()), (2, "bend"));
+//! for problem in &model.problems {
+//!     eprintln!("{problem}");
+//! }
+//! # Ok::<(), condyle_io::OpenError>(())
+//! ```
+//!
+//! [`open`] recognises a file by its first bytes and its ending: [`Format::ALL`] lists the formats. A clip is raw or
+//! compressed; [`AnyClip`](condyle::sampling::AnyClip) is either, and plays like either.
+//!
+//! # Features
+//!
+//! One for each format, all on by default: `gltf`, `draco` (its compressed meshes), `bvh`, `body`. Without a feature, files
+//! of its format are refused. Containers (`.condyle`) can always be read.
+
+#[cfg(feature = "body")]
+mod body;
+#[cfg(feature = "bvh")]
+mod bvh;
+mod container;
+mod error;
+mod format;
+#[cfg(feature = "gltf")]
+mod gltf;
+mod library;
+mod model;
+mod open;
+
+pub use condyle_base::problem::{Problem, Refused, Severity};
+pub use error::{Misfit, OpenError};
+pub use format::Format;
+pub use library::{Library, LibraryError, Part, PartData, Written};
+pub use model::{Model, ModelClip};
+#[cfg(feature = "body")]
+pub use open::Person;
+pub use open::{Options, from_bytes, open};

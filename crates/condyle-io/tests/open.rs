@@ -1,0 +1,152 @@
+//! One file of each format, from its path and from its bytes; options that do not fit; files that cannot be used.
+
+use std::path::PathBuf;
+
+use condyle::container::{ContainerWriter, EntryKind};
+use condyle::sampling::{AnyClip, PoseSource};
+use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform};
+use condyle_encode::{EncodeOptions, Shell, encode};
+use condyle_io::{Format, Misfit, Model, OpenError, Options, from_bytes, open};
+
+const BVH: &str = "HIERARCHY\nROOT Hips\n{\nOFFSET 0 0 1\nCHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation \
+                   Yrotation\nEnd Site\n{\nOFFSET 0 1 0\n}\n}\nMOTION\nFrames: 2\nFrame Time: 0.5\n0 0 1 0 0 0\n0 2 3 0 0 0\n";
+
+fn testdata(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(name)
+}
+
+fn scratch(name: &str, bytes: &[u8]) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("condyle-io");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let path = folder.join(name);
+    std::fs::write(&path, bytes).expect("room");
+    path
+}
+
+/// A container of models of these names, each a joint that rises by 2 in half a second.
+fn container(names: &[&str]) -> Vec<u8> {
+    let skeleton = Skeleton::new([Joint::new("hips", None, Transform::IDENTITY)]).expect("a joint");
+    let values = vec![0.0, 0.0, 0.0, 0.0, 2.0, 0.0];
+    let track =
+        Track { target: Target::Translation(0), interpolation: Interpolation::Linear, timeline: 0, values };
+    let clip = RawClip::new("rise".into(), vec![vec![0.0, 0.5]], vec![track]).expect("a clip");
+    let options = EncodeOptions::new(1e-3, Shell::Balls(0.03));
+    let encoded = encode(&clip, &skeleton, &options, &mut |_| ()).expect("small");
+    let mut writer = ContainerWriter::default();
+    for name in names {
+        let model = writer.add_skeleton(name, &skeleton).expect("a model");
+        writer.set_unit(model, 0.01).expect("a unit");
+        let clip = writer.add(EntryKind::Clip, "rise", Some(model), encoded.bytes()).expect("a clip");
+        writer.set_shell(clip, 0.03).expect("a radius");
+    }
+    writer.finish()
+}
+
+fn misfit(result: Result<Model, OpenError>) -> Misfit {
+    match result {
+        Err(OpenError::Misfit { misfit, .. }) => misfit,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_path_and_its_bytes_are_the_same_model() {
+    let glb = std::fs::read(testdata("two_joints.glb")).expect("a file");
+    let [container, bvh] = [container(&["m"]), BVH.as_bytes().to_vec()];
+    for (name, bytes, format, clip) in [
+        ("two.glb", &glb, Format::Gltf, "bend"),
+        ("walk.bvh", &bvh, Format::Bvh, "walk"),
+        // The bytes tell, whatever the name says.
+        ("lift.glb", &container, Format::Container, "rise"),
+    ] {
+        let path = scratch(name, bytes);
+        let options = Options::default();
+        let from_path = open(&path, &options).expect(name);
+        let from_bytes = from_bytes(&path.display().to_string(), bytes, &options).expect(name);
+        for model in [&from_path, &from_bytes] {
+            assert_eq!((model.format, model.clips.len()), (format, 1), "{name}");
+        }
+        assert_eq!(from_path.clips[0].clip.name(), clip, "{name}");
+        let [a, b] = [&from_path, &from_bytes].map(|model| {
+            let mut pose = Pose::rest(&model.skeleton);
+            model.clips[0].clip.pose(&model.skeleton, 0.4, &mut pose).expect("its own skeleton");
+            pose
+        });
+        assert_eq!(a, b, "{name}");
+        assert!(a != *from_path.skeleton.rest(), "{name} moves");
+        assert!(from_path.files.contains(&path.canonicalize().expect("it is there")), "{name}");
+        assert!(from_bytes.files.is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn unit_and_up_axis_are_those_that_are_asked_for() {
+    let options = Options { unit: Some(0.01), z_up: true, ..Options::default() };
+    let mut model = from_bytes("walk.bvh", BVH.as_bytes(), &options).expect("motion");
+    assert_eq!((model.unit, model.is_turned), (Some(0.01), true));
+    let at = |model: &Model, seconds| {
+        let mut pose = Pose::rest(&model.skeleton);
+        model.clips[0].clip.pose(&model.skeleton, seconds, &mut pose).expect("its own skeleton");
+        pose.get(0).translation.map(|v| (v * 1e4).round() / 1e4 + 0.0)
+    };
+    // (0, 2, 3) with Z up is (0, 3, -2) with Y up.
+    assert_eq!(at(&model, 0.5), [0.0, 3.0, -2.0]);
+    assert_eq!(model.skeleton.rest().get(0).translation.map(f32::round), [0.0, 1.0, 0.0]);
+    model.problems.clear();
+    let (asset, compressed) = model.into_asset().expect("joints").expect("a document");
+    assert!(asset.was_turned() && compressed.is_empty() && asset.clips.len() == 1);
+    assert_eq!(asset.unit(), Some(0.01));
+
+    let compressed = from_bytes("a.condyle", &container(&["m"]), &Options::default()).expect("a model");
+    assert_eq!(compressed.unit, Some(f64::from(0.01_f32)));
+    assert_eq!(compressed.clips[0].shell, Some(0.03));
+    assert!(matches!(compressed.clips[0].clip, AnyClip::Compressed { .. }));
+    assert!(compressed.into_asset().expect("no document").is_none());
+}
+
+#[test]
+fn options_that_do_not_fit_are_named() {
+    let two = container(&["a", "b"]);
+    let open = |bytes: &[u8], options: Options<'_>| from_bytes("file", bytes, &options);
+    let model = |model| Options { model: Some(model), ..Options::default() };
+    let names = || vec!["a".to_owned(), "b".to_owned()];
+    assert_eq!(misfit(open(&two, Options::default())), Misfit::SeveralModels(names()));
+    assert_eq!(misfit(open(&two, model("c"))), Misfit::NoSuchModel("c".into(), names()));
+    assert_eq!(open(&two, model("b")).expect("it is there").clips.len(), 1);
+    assert_eq!(misfit(open(BVH.as_bytes(), model("a"))), Misfit::SingleModel);
+    let z_up = Options { z_up: true, ..Options::default() };
+    assert_eq!(misfit(open(&container(&["a"]), z_up)), Misfit::Compressed);
+    for unit in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let why = open(BVH.as_bytes(), Options { unit: Some(unit), ..Options::default() });
+        assert!(matches!(why, Err(OpenError::Refused(_))), "{unit}");
+    }
+}
+
+#[test]
+fn files_that_cannot_be_used_say_why() {
+    let missing = open(testdata("no such file.glb"), &Options::default()).expect_err("it is missing");
+    assert!(matches!(missing, OpenError::Unreadable { .. }), "{missing}");
+    let folder = open(testdata(""), &Options::default()).expect_err("a folder");
+    assert!(folder.to_string().contains("it is no file"), "{folder}");
+    for (name, bytes, words) in [
+        ("empty", &b""[..], "cannot be used"),
+        ("broken.bvh", b"HIERARCHY\nROOT Hips\n[", "line 3"),
+        ("cut.condyle", &container(&["a"])[..100], "encode it again, or use a newer condyle"),
+        ("none.condyle", &ContainerWriter::default().finish(), "it holds no models"),
+        ("zip.npz", b"PK\x03\x04 and nothing else", "broken archive"),
+    ] {
+        let why = from_bytes(name, bytes, &Options::default()).expect_err(name);
+        assert!(why.to_string().contains(words) && why.to_string().starts_with(name), "{why}");
+    }
+}
+
+#[test]
+fn cut_files_are_errors() {
+    let glb = std::fs::read(testdata("two_joints.glb")).expect("a file");
+    for bytes in [&glb[..], BVH.as_bytes(), &container(&["a", "b"])] {
+        for cut in 0..bytes.len().min(2000) {
+            // Neither a panic nor a hang; a BVH that is cut between two frames is whole.
+            let _ = from_bytes("cut", &bytes[..cut], &Options::default());
+        }
+    }
+}
