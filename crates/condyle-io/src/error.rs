@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use condyle_base::problem::Refused;
+use condyle_base::problem::{Problem, Refused, Severity};
 
 /// Why a file is not opened.
 #[derive(Debug)]
@@ -63,10 +63,29 @@ impl fmt::Display for Misfit {
     }
 }
 
+impl OpenError {
+    /// Everything that is wrong, errors first.
+    #[must_use]
+    pub fn problems(&self) -> Vec<Problem> {
+        let one = |what, action| vec![Problem::new(Severity::Error, "", what, action)];
+        match self {
+            Self::Unreadable { error, .. } => one(
+                format!("the file cannot be read: {error}"),
+                "check the path; it must lead to a regular file that you may read",
+            ),
+            Self::Refused(refused) => refused.problems.clone(),
+            Self::Misfit { misfit, .. } => one(misfit.to_string(), "the file is not opened"),
+        }
+    }
+}
+
 impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unreadable { name, error } => write!(f, "{name} cannot be read: {error}"),
+            Self::Unreadable { name, .. } => {
+                write!(f, "{name} cannot be used")?;
+                self.problems().iter().try_for_each(|problem| write!(f, "\n  {problem}"))
+            }
             Self::Refused(refused) => refused.fmt(f),
             Self::Misfit { name, misfit } => write!(f, "{name}: {misfit}"),
         }

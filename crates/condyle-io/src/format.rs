@@ -42,7 +42,7 @@ const TABLE: &[Row] = &[
         format: Format::Body,
         name: "NumPy archive",
         endings: &["npz"],
-        recognise: |first, _| first.starts_with(b"PK"),
+        recognise: |first, ending| first.starts_with(b"PK") && (ending == "npz" || holds_arrays(first)),
         #[cfg(feature = "body")]
         read: Some(crate::body::read),
         #[cfg(not(feature = "body"))]
@@ -72,6 +72,12 @@ const TABLE: &[Row] = &[
         read: None,
     },
 ];
+
+/// Whether the first file in an archive is an array of NumPy.
+fn holds_arrays(first: &[u8]) -> bool {
+    let length = first.get(26..28).map_or(0, |bytes| usize::from(u16::from_le_bytes([bytes[0], bytes[1]])));
+    first.get(30..30 + length).is_some_and(|name| name.ends_with(b".npy"))
+}
 
 type Read = fn(Input<'_>, &Options<'_>) -> Result<Model, OpenError>;
 
@@ -144,7 +150,10 @@ mod tests {
     fn first_bytes_and_endings_tell() {
         for (first, name, format) in [
             (&b"CONDYLE\0rest"[..], "a.glb", Format::Container),
-            (b"PK\x03\x04", "walk", Format::Body),
+            (b"PK\x03\x04", "walk.npz", Format::Body),
+            (b"PK\x03\x04 twenty-one bytes more\x09\0\0\0poses.npy", "walk", Format::Body),
+            // Something else that is zipped.
+            (b"PK\x03\x04 twenty-one bytes more\x07\0\0\0fox.glb", "fox", Format::Gltf),
             (b"", "walk.BVH", Format::Bvh),
             (b"\xef\xbb\xbfhierarchy", "walk", Format::Bvh),
             (b"{}", "walk.gltf", Format::Gltf),

@@ -10,11 +10,10 @@ use crate::model::{Model, ModelClip};
 use crate::open::{Data, Input, Options};
 
 pub(crate) fn read(input: Input<'_>, _: &Options<'_>) -> Result<Model, OpenError> {
-    let document = match input.data {
-        Data::File(path) => Document::open(path)?,
-        Data::Bytes(bytes) => Document::from_slice(input.name, bytes, None)?,
+    let mut asset = match input.data {
+        Data::File(path) => Asset::open(path)?,
+        Data::Bytes(bytes) => Document::from_slice(input.name, bytes, None).and_then(Asset::from_document)?,
     };
-    let mut asset = Asset::from_document(document)?;
     let clips = std::mem::take(&mut asset.clips);
     Ok(Model {
         name: input.name.into(),

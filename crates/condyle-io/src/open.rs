@@ -84,7 +84,7 @@ impl<'a> Input<'a> {
             Data::File(path) => {
                 // To open a pipe would wait for a writer.
                 if !std::fs::metadata(path).map_err(|error| self.unreadable(error))?.is_file() {
-                    return Err(self.refused("it is no file"));
+                    return Err(self.unreadable(std::io::Error::other("not a regular file")));
                 }
                 let mut first = Vec::new();
                 let read =

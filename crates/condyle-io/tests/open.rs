@@ -127,7 +127,7 @@ fn files_that_cannot_be_used_say_why() {
     let missing = open(testdata("no such file.glb"), &Options::default()).expect_err("it is missing");
     assert!(matches!(missing, OpenError::Unreadable { .. }), "{missing}");
     let folder = open(testdata(""), &Options::default()).expect_err("a folder");
-    assert!(folder.to_string().contains("it is no file"), "{folder}");
+    assert!(folder.to_string().contains("not a regular file"), "{folder}");
     for (name, bytes, words) in [
         ("empty", &b""[..], "cannot be used"),
         ("broken.bvh", b"HIERARCHY\nROOT Hips\n[", "line 3"),

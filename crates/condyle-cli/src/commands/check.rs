@@ -1,13 +1,13 @@
 //! `condyle check`: every problem of every file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use condyle_gltf::Problem;
+use condyle_io::{OpenError, Options, Problem, Severity};
 
 use crate::failure::Failure;
 use crate::model::container::is_container;
+use crate::model::entries;
 use crate::model::problems::{summary, to_json};
-use crate::model::{document, entries};
 use crate::output::{print, print_json, progress};
 use crate::text::{counted, path_text, printable};
 
@@ -21,7 +21,7 @@ Examples:
 A file with an error cannot be used; what a warning names is repaired; a note is information only. All files are
 checked, and the exit code is 1 if any of them cannot be used. With --json each file is one line.")]
 pub(crate) struct Args {
-    /// The models: .glb, .gltf, .bvh or .condyle
+    /// The files: .glb, .gltf, .vrm, .vrma, .bvh, .npz or .condyle
     #[arg(required = true, value_name = "MODEL")]
     models: Vec<PathBuf>,
     /// One JSON object per file and line
@@ -33,14 +33,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut unusable = 0;
     let bar = progress(args.models.len(), "checking");
     for model in &args.models {
-        let (usable, problems) = match document::read(model) {
-            _ if is_container(model) => {
-                let faults = entries::faults(model);
-                (faults.is_empty(), faults)
-            }
-            Ok(asset) => (true, asset.problems),
-            Err(refused) => (false, refused.problems),
-        };
+        let (usable, problems) = problems_of(model);
         unusable += usize::from(!usable);
         bar.suspend(|| match args.json {
             true => print_json(&to_json(model, usable, &problems).to_string()),
@@ -56,6 +49,23 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             unusable,
             counted(args.models.len(), "file", "files")
         ))),
+    }
+}
+
+/// Whether a file can be used, and its problems.
+fn problems_of(path: &Path) -> (bool, Vec<Problem>) {
+    if is_container(path) {
+        let faults = entries::faults(path);
+        return (faults.is_empty(), faults);
+    }
+    match condyle_io::open(path, &Options::default()) {
+        Ok(model) => (true, model.problems),
+        // The motion of a body is sound, whoever moves.
+        Err(OpenError::Misfit { misfit, .. }) => {
+            let action = "encode the folder that it is in with --body MODEL.npz";
+            (true, vec![Problem::new(Severity::Note, "", misfit.to_string(), action)])
+        }
+        Err(error) => (false, error.problems()),
     }
 }
 

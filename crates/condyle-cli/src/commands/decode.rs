@@ -5,7 +5,7 @@ mod bvh;
 use std::path::PathBuf;
 
 use condyle::{Error, RawClip, Target, Track};
-use condyle_encode::{EncodeOptions, KeyFormat, KeySource, Shell, reduce};
+use condyle_encode::{EncodeOptions, KeyFormat, Shell, reduce};
 use condyle_gltf::{Asset, ClipExporter};
 use rayon::prelude::*;
 use serde_json::{Value, json};
@@ -91,15 +91,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let of = |clip: &str| format!("{}: ", printable(clip));
     let bar = progress(clips.len(), "decoding");
     let keys = |it: &PackedClip| {
-        let PackedClip { name: clip_name, clip, .. } = it;
         let options = options(it, asset, metres);
         let found = options.and_then(|options| {
-            let source = KeySource::Packed(clip, clip_name);
-            let keys = reduce(source, &asset.skeleton, &options, KeyFormat::Floats)?;
+            let keys = reduce(it.any(), &asset.skeleton, &options, KeyFormat::Floats)?;
             Ok((keys.clip, options))
         });
         bar.inc(1);
-        found.map_err(|e| failed(&of(clip_name), &e))
+        found.map_err(|e| failed(&of(&it.name), &e))
     };
     let found = clips.par_iter().map(keys).collect::<Result<Vec<_>, Failure>>()?;
     bar.finish_and_clear();
@@ -118,14 +116,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let exporter = ClipExporter::new(asset);
     exporter.problems().iter().for_each(|problem| warn(&args.file, &problem.to_string()));
     let glb = exporter.glb(&decoded).map_err(|e| failed("", &e))?;
-    let row =
-        |((PackedClip { name, clip, .. }, written), options): ((&PackedClip, RawClip), &EncodeOptions)| {
-            let source = KeySource::Packed(clip, name);
-            let keys = Keys::measure(written, (clip, source), asset, options);
-            let keys = keys.map_err(|e| failed(&of(name), &e))?;
-            let [error, bound] = [keys.error, clip.budget()].map(|units| f64::from(units) * metres);
-            Ok(Row { keys, rate: clip.rate(), error, bound })
-        };
+    let row = |((it, written), options): ((&PackedClip, RawClip), &EncodeOptions)| {
+        let keys = Keys::measure(written, &it.any(), asset, options);
+        let keys = keys.map_err(|e| failed(&of(&it.name), &e))?;
+        let [error, bound] = [keys.error, it.clip.budget()].map(|units| f64::from(units) * metres);
+        Ok(Row { keys, rate: it.clip.rate(), error, bound })
+    };
     let written = written::clips(&args.output, &glb, asset)?;
     let all: Vec<_> = clips.iter().zip(written).zip(&options).collect();
     let rows = all.into_par_iter().map(row).collect::<Result<Vec<Row>, Failure>>()?;

@@ -6,6 +6,7 @@ mod form;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use condyle::sampling::AnyClip;
 use condyle::{Error, RawClip};
 use condyle_encode::{EncodeOptions, Shell, frame_count};
 use condyle_gltf::{Asset, ClipExporter, Problem, Severity};
@@ -142,7 +143,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let row = |((clip, written), options): ((&RawClip, RawClip), &EncodeOptions)| {
         let original = without(clip, &dropped, &asset)?;
         let left_out = metres * displacement((clip, &written), &dropped, &asset, reach)?;
-        let keys = Keys::measure(written, (&original, (&original).into()), &asset, options)?;
+        let keys = Keys::measure(written, &AnyClip::from(&original), &asset, options)?;
         let error = f64::from(keys.error) * metres;
         let frames = frame_count(&original, asset.skeleton.joint_count(), options)?;
         let rate = if frames > 0 { (frames as f64 / original.duration()) as f32 } else { 0.0 };

@@ -1,38 +1,104 @@
-//! glTF documents, and BVH files as documents: opening them, and what is reported about them.
+//! Opening files as assets, and what is reported about them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use condyle_gltf::{Asset, Document, Extent, Refused, Severity};
+use condyle_gltf::{Asset, Document, Extent};
+use condyle_io::{Misfit, OpenError, Options, Refused, Severity};
 
-use super::{bvh, problems};
+use super::problems;
 use crate::failure::{Failure, too_large};
 use crate::options::quantity::{Length, TALL};
 use crate::options::space::Space;
 use crate::output::{print_json, warn};
-use crate::text::{counted, path_text, printable};
+use crate::text::{counted, did_you_mean, path_text, printable};
 
-/// A document or a BVH.
-pub(crate) fn read(path: &Path) -> Result<Asset, Refused> {
-    if bvh::is_bvh(path) { bvh::open(path) } else { Asset::open(path) }
+/// A file of a motion or a character whose clips are raw, as an asset. With `json`, a file that cannot be used is also described
+/// on standard output, as `check` does.
+pub(crate) fn open(path: &Path, space: Space, json: bool) -> Result<Asset, Failure> {
+    let options = Options { unit: space.metres(), z_up: space.is_z_up(), ..Options::default() };
+    raw_asset(path, read(path, &options, json)?)
 }
 
-/// With `json`, a document that cannot be used is also described on standard output, as `check` does.
-pub(crate) fn open(path: &Path, space: Space, json: bool) -> Result<Asset, Failure> {
+/// As [`open`], with all options.
+pub(crate) fn open_with(path: &Path, options: &Options<'_>) -> Result<Asset, Failure> {
+    raw_asset(path, read(path, options, false)?)
+}
+
+fn raw_asset(path: &Path, model: condyle_io::Model) -> Result<Asset, Failure> {
+    match into_asset(path, model)? {
+        (asset, compressed) if compressed.is_empty() => Ok(asset),
+        _ => Err(Failure::Usage(format!(
+            "{} is compressed; give the file that it was made of",
+            path_text(path)
+        ))),
+    }
+}
+
+/// Any file, as the options say.
+pub(crate) fn read(path: &Path, options: &Options<'_>, json: bool) -> Result<condyle_io::Model, Failure> {
+    let name = path_text(path);
     if path.is_dir() {
-        let name = path_text(path);
         return Err(Failure::Usage(format!(
-            "{name} is a folder; name a file in it, or pack all with pack-library"
+            "{name} is a folder; name a file in it, or encode all of it with `condyle encode {name} -o all.condyle`"
         )));
     }
-    let asset = read(path).map_err(|refused| {
+    condyle_io::open(path, options).map_err(|error| {
+        if let OpenError::Misfit { misfit, .. } = &error {
+            return misfit_failure(path, misfit);
+        }
+        let refused = Refused { name, problems: error.problems() };
         let described = match json {
             true => print_json(&format!("{:#}", problems::to_json(path, false, &refused.problems))),
             false => Ok(()),
         };
         described.err().unwrap_or_else(|| refusal(path, &refused))
-    })?;
-    space.applied(path, asset)
+    })
+}
+
+/// The failure for an option that does not fit the file, in terms of the command line.
+fn misfit_failure(path: &Path, misfit: &Misfit) -> Failure {
+    let name = path_text(path);
+    let list = |names: &[String]| names.iter().map(|name| printable(name)).collect::<Vec<_>>().join(", ");
+    Failure::Usage(match misfit {
+        Misfit::SeveralModels(names) => {
+            format!("{name} holds several models; choose one with --model: {}", list(names))
+        }
+        Misfit::NoSuchModel(wanted, names) => {
+            let guess = did_you_mean(wanted, names.iter().map(String::as_str));
+            format!("{name} has no model {wanted:?}{guess}; --model takes one of {}", list(names))
+        }
+        Misfit::SingleModel => {
+            format!("{name} is a single model; --model is for a .condyle with several")
+        }
+        Misfit::PersonMissing => {
+            return Failure::Data(format!(
+                "{name} is the motion of a body, but who moves is missing: \
+                 `condyle encode FOLDER --body MODEL.npz` encodes all motion of the folder"
+            ));
+        }
+        Misfit::Compressed => {
+            format!(
+                "{name} is compressed, so that its clips cannot be turned: give --up z to `condyle encode`"
+            )
+        }
+        other => format!("{name}: {other}"),
+    })
+}
+
+/// The model as an asset with its raw clips, and its compressed clips.
+pub(super) fn into_asset(
+    path: &Path,
+    model: condyle_io::Model,
+) -> Result<(Asset, Vec<condyle_io::ModelClip>), Failure> {
+    let found = model.into_asset().map_err(|refused| refusal(path, &refused))?;
+    found.ok_or_else(|| {
+        Failure::Data(format!(
+            "{}: the model is kept without its document, which meshes and nodes are read from; \
+             for this command encode the model itself, without --no-document",
+            path_text(path)
+        ))
+    })
 }
 
 /// The failure for a document that cannot be used.

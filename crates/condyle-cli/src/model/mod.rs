@@ -1,7 +1,5 @@
-//! The models that subcommands read, from glTF documents, BVH files and containers.
+//! The models that subcommands read.
 
-pub(crate) mod body;
-pub(crate) mod bvh;
 pub(crate) mod container;
 pub(crate) mod document;
 pub(crate) mod entries;
@@ -37,8 +35,8 @@ pub(crate) struct Model {
 impl Model {
     /// All clips, in the order of the file.
     pub(crate) fn clips(&self) -> Vec<Playable<'_>> {
-        let raw = self.asset.clips.iter().map(Playable::raw);
-        raw.chain(self.packed.iter().map(|p| Playable::packed(&p.name, &p.clip))).collect()
+        let raw = self.asset.clips.iter().map(Playable::new);
+        raw.chain(self.packed.iter().map(|it| Playable::new(it.any()))).collect()
     }
 
     /// The clips of a container, in the order of the file.
@@ -76,8 +74,8 @@ impl Model {
     /// The same, to be compared with those of another model.
     pub(crate) fn compared(&self) -> Vec<condyle_compare::Clip<'_>> {
         use condyle_compare::Clip;
-        let raw = self.asset.clips.iter().map(|clip| Clip::new(clip));
-        let packed = self.packed.iter().map(|p| Clip::compressed(&*p.name, &p.clip).within(p.shell));
+        let raw = self.asset.clips.iter().map(Clip::new);
+        let packed = self.packed.iter().map(|it| Clip::new(it.any()).within(it.shell));
         raw.chain(packed).collect()
     }
 }
@@ -97,20 +95,18 @@ pub(crate) fn open(
         let (asset, sources) = open_onto(&[path.to_path_buf()], onto, space, None, json)?;
         return Ok(Model { asset, sources, packed: Vec::new() });
     }
-    if is_container(path) {
-        space.check_container(path)?;
-        let mut model = container::open(path, which)?;
-        model.asset = space.applied(path, model.asset)?;
-        return Ok(model);
-    }
-    if which.is_some() {
-        return Err(Failure::Usage(format!(
-            "{} is a single model; --model is for a .condyle with several",
-            path_text(path)
-        )));
-    }
-    let asset = document::open(path, space, json)?;
-    Ok(Model { sources: document::sources(path, Some(&asset.document)), asset, packed: Vec::new() })
+    let options = condyle_io::Options {
+        model: which,
+        unit: space.metres(),
+        z_up: space.is_z_up(),
+        ..Default::default()
+    };
+    let mut model = document::read(path, &options, json)?;
+    let mut sources = std::mem::take(&mut model.files);
+    let (asset, compressed) = document::into_asset(path, model)?;
+    sources.extend(document::sources(path, Some(&asset.document)));
+    let packed = compressed.into_iter().filter_map(PackedClip::of).collect();
+    Ok(Model { asset, sources, packed })
 }
 
 /// As [`open`], scaled to a height, where one is given; and the metres in a unit. With `onto`, the height is

@@ -1,8 +1,8 @@
-//! A clip to pose a model with: raw, compressed, or a blend of several.
+//! A clip to pose a model with, or a blend of several.
 
 use condyle::blending::Mean;
-use condyle::sampling::PoseSource;
-use condyle::{Clip, Error, Layer, Pose, RawClip, Skeleton, blend};
+use condyle::sampling::{AnyClip, PoseSource};
+use condyle::{Error, Layer, Pose, RawClip, Skeleton, blend};
 
 use crate::text::printable;
 
@@ -12,20 +12,16 @@ pub(crate) struct Playable<'a> {
     kind: Kind<'a>,
 }
 
-pub(crate) enum Kind<'a> {
-    Raw(&'a RawClip),
-    Packed(&'a Clip<'static>),
+enum Kind<'a> {
+    One(AnyClip<'a>),
     /// Each with its normalised weight, at the same fraction of its own duration.
     Mix(Vec<(Playable<'a>, f32)>),
 }
 
 impl<'a> Playable<'a> {
-    pub(crate) fn raw(clip: &'a RawClip) -> Self {
-        Self { name: clip.name().into(), kind: Kind::Raw(clip) }
-    }
-
-    pub(crate) fn packed(name: &str, clip: &'a Clip<'static>) -> Self {
-        Self { name: name.into(), kind: Kind::Packed(clip) }
+    pub(crate) fn new(clip: impl Into<AnyClip<'a>>) -> Self {
+        let clip = clip.into();
+        Self { name: clip.name().into(), kind: Kind::One(clip) }
     }
 
     /// A blend of clips, each at the same fraction of its own duration, by weights whose sum is above 0. It
@@ -44,24 +40,31 @@ impl<'a> Playable<'a> {
 
     pub(crate) fn start(&self) -> f64 {
         match &self.kind {
-            Kind::Raw(clip) => clip.start(),
-            Kind::Packed(clip) => clip.start(),
+            Kind::One(clip) => clip.start(),
             Kind::Mix(_) => 0.0,
         }
     }
 
     pub(crate) fn end(&self) -> f64 {
         match &self.kind {
-            Kind::Raw(clip) => clip.end(),
-            Kind::Packed(clip) => clip.end(),
+            Kind::One(clip) => clip.end(),
             Kind::Mix(parts) => {
                 parts.iter().map(|(clip, weight)| (clip.end() - clip.start()) * f64::from(*weight)).sum()
             }
         }
     }
 
-    pub(crate) fn kind(&self) -> &Kind<'a> {
-        &self.kind
+    /// The clip, if it is no blend.
+    pub(crate) fn single(&self) -> Option<&AnyClip<'a>> {
+        match &self.kind {
+            Kind::One(clip) => Some(clip),
+            Kind::Mix(_) => None,
+        }
+    }
+
+    /// The clip, if it is a raw one.
+    pub(crate) fn as_raw(&self) -> Option<&RawClip> {
+        self.single().and_then(AnyClip::as_raw)
     }
 
     /// What to say of times that are not in the clip, where its ends hold; `None` if all are, to the three digits that are shown.
@@ -96,8 +99,7 @@ impl PoseSource for Playable<'_> {
 
     fn pose(&self, skeleton: &Skeleton, seconds: f64, pose: &mut Pose) -> Result<(), Error> {
         let parts = match &self.kind {
-            Kind::Raw(clip) => return clip.pose(skeleton, seconds, pose),
-            Kind::Packed(clip) => return clip.pose(skeleton, seconds, pose),
+            Kind::One(clip) => return clip.pose(skeleton, seconds, pose),
             Kind::Mix(parts) => parts,
         };
         let mut poses = Vec::new();
@@ -113,8 +115,7 @@ impl PoseSource for Playable<'_> {
 
     fn weights(&self, node: u32, seconds: f64, weights: &mut [f32]) -> Result<(), Error> {
         let parts = match &self.kind {
-            Kind::Raw(clip) => return clip.weights(node, seconds, weights),
-            Kind::Packed(clip) => return clip.weights(node, seconds, weights),
+            Kind::One(clip) => return clip.weights(node, seconds, weights),
             Kind::Mix(parts) => parts,
         };
         let rest = weights.to_vec();

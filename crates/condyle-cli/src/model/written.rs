@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use condyle::sampling::PoseSource;
+use condyle::sampling::AnyClip;
 use condyle::{Error, JointMap, RawClip};
-use condyle_encode::{EncodeOptions, KeySource, Measured, measure_keys};
+use condyle_encode::{EncodeOptions, Measured, measure_keys};
 use condyle_gltf::{Asset, Document};
 
 use super::document::refusal;
@@ -31,14 +31,14 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// `original` is what they should be, to sample and to measure by.
-    pub(crate) fn measure<S: PoseSource>(
+    /// `original` is what they should be.
+    pub(crate) fn measure(
         clip: RawClip,
-        (original, source): (&S, KeySource<'_>),
+        original: &AnyClip<'_>,
         asset: &Asset,
         options: &EncodeOptions,
     ) -> Result<Self, Error> {
-        let measured = measure_keys(source, &clip, &asset.skeleton, options)?;
+        let measured = measure_keys(original, &clip, &asset.skeleton, options)?;
         let error = measured.error_max.max(asset.morph_error(original, &measured)?);
         Ok(Self { clip, measured, error })
     }

@@ -1,14 +1,8 @@
 //! `--unit` and `--up`: how long a unit of a file is, and which of its axes is up.
 
-use std::path::Path;
-
 use clap::ValueEnum;
-use condyle::clip::Y_UP_FROM_Z_UP;
-use condyle_gltf::Asset;
 
-use crate::failure::{Failure, too_large};
 use crate::options::quantity::{Length, parse_length};
-use crate::text::path_text;
 
 /// Unit and axes of the files that are read. Without them as the files say: +Y up, and units of a metre.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
@@ -35,26 +29,8 @@ impl Space {
         self.up == Some(Up::Z)
     }
 
-    /// Turns an asset to +Y up, unless its document was turned before it was written, and stores the unit in it.
-    pub(crate) fn applied(self, path: &Path, mut asset: Asset) -> Result<Asset, Failure> {
-        let failed = |e: condyle::Error| too_large(&path_text(path), &e);
-        if self.is_z_up() && !asset.was_turned() {
-            asset = asset.turned(Y_UP_FROM_Z_UP).map_err(failed)?;
-        }
-        if let Some(unit) = self.unit {
-            asset.set_unit(unit.metres).map_err(failed)?;
-        }
-        Ok(asset)
-    }
-
-    /// The clips of a container have their axes.
-    pub(crate) fn check_container(self, path: &Path) -> Result<(), Failure> {
-        if self.is_z_up() {
-            let name = path_text(path);
-            return Err(Failure::Usage(format!(
-                "{name} is compressed, so that its clips cannot be turned: give --up z to `condyle encode`"
-            )));
-        }
-        Ok(())
+    /// Metres in a unit, where the option says.
+    pub(crate) fn metres(self) -> Option<f64> {
+        self.unit.map(|unit| unit.metres)
     }
 }

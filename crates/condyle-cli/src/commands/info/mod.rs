@@ -39,7 +39,12 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if is_container(&args.model) {
-        args.space.check_container(&args.model)?;
+        if args.space.is_z_up() {
+            return Err(Failure::Usage(format!(
+                "{} is compressed, so that its clips cannot be turned: give --up z to `condyle encode`",
+                path_text(&args.model)
+            )));
+        }
         return container::run(&args.model, args.space.unit.map(|unit| unit.metres), args.json);
     }
     let asset = &document::open(&args.model, args.space, args.json)?;

@@ -7,6 +7,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use condyle_body::BodyModel;
+use condyle_io::Format;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use walkdir::WalkDir;
@@ -14,7 +16,6 @@ use walkdir::WalkDir;
 use self::part::{How, Part, Source, Why};
 use crate::commands::encode::Settings;
 use crate::failure::Failure;
-use crate::model::body;
 use crate::options::overwrite::Overwrite;
 use crate::options::quantity::TALL;
 use crate::options::space::Space;
@@ -92,9 +93,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let body = args.body.as_deref().and_then(|path| path.canonicalize().ok());
     sources.retain(|source| body.is_none() || source.path.canonicalize().ok() != body);
     if sources.is_empty() {
-        return Err(Failure::Data(format!("{folder} holds no file that ends in .{}", ENDINGS.join(", ."))));
+        return Err(Failure::Data(format!(
+            "{folder} holds no file that ends in .{}",
+            endings().collect::<Vec<_>>().join(", .")
+        )));
     }
-    let model = args.body.as_deref().map(body::model).transpose()?;
+    let model = args.body.as_deref().map(body_model).transpose()?;
     let how = How {
         settings: &args.settings,
         space: args.space,
@@ -139,8 +143,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if args.json { print_json(&report.to_json(took).to_string()) } else { print(&report.to_text(took)) }
 }
 
-/// What has motion in it.
-const ENDINGS: [&str; 6] = ["bvh", "glb", "gltf", "npz", "vrm", "vrma"];
+/// A body model in the layout of the SMPL family.
+fn body_model(path: &Path) -> Result<BodyModel, Failure> {
+    BodyModel::open(path).map_err(|refused| Failure::Data(refused.to_string()))
+}
+
+/// How files of motion end.
+fn endings() -> impl Iterator<Item = &'static str> {
+    let formats = Format::ALL.into_iter().filter(|format| *format != Format::Container);
+    formats.flat_map(|format| format.endings().iter().copied())
+}
 
 /// A file that the library lacks.
 struct LeftOut {
@@ -196,7 +208,7 @@ fn find(folder: &Path, parts: &Path, left_out: &mut Vec<LeftOut>) -> Vec<Source>
         match entry {
             Ok(entry) if entry.file_type().is_dir() => {}
             Ok(entry) => {
-                let of_motion = ending(entry.path()).is_some_and(|it| ENDINGS.contains(&it.as_str()));
+                let of_motion = ending(entry.path()).is_some_and(|it| endings().any(|ending| ending == it));
                 sources.extend(of_motion.then(|| Source::new(folder, entry.path(), parts)));
             }
             Err(error) => {

@@ -5,13 +5,12 @@ use std::time::UNIX_EPOCH;
 
 use condyle::container::{Container, ContainerWriter, EntryKind, checksum};
 use condyle_body::BodyModel;
-use condyle_gltf::Severity;
+use condyle_io::{Options, Person, Severity};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
 use crate::commands::encode::{self, Row, Settings};
 use crate::failure::{Failure, too_large};
-use crate::model::body;
 use crate::model::container::{read, unfit};
 use crate::model::document;
 use crate::options::space::Space;
@@ -121,7 +120,11 @@ impl Source {
     fn encode(&self, stamp: &Value, how: &How<'_>) -> Result<Vec<u8>, Failure> {
         let How { settings, .. } = *how;
         let (asset, unit) = match how.body {
-            Some((_, model)) if self.is_of_body() => (body::open(&self.path, model, how.space)?, 1.0),
+            Some((_, model)) if self.is_of_body() => {
+                let person = Some(Person::Of(model));
+                let options = Options { person, z_up: how.space.is_z_up(), ..Options::default() };
+                (document::open_with(&self.path, &options)?, 1.0)
+            }
             None if self.is_of_body() => {
                 return Err(Failure::Data(
                     "it may be the motion of a body, but --body does not say of which".into(),

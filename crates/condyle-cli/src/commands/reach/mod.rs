@@ -26,7 +26,7 @@ use crate::commands::render::Picture;
 use crate::failure::Failure;
 use crate::model::container::is_container;
 use crate::model::document::{sources, warn_of_repairs};
-use crate::model::playable::{Kind, Playable};
+use crate::model::playable::Playable;
 use crate::model::{self, Model, written};
 use crate::options::quantity::{Length, fps_up_to, parse_length};
 use crate::options::skinning::Shown;
@@ -133,10 +133,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let asset = &model.asset;
     warn_of_repairs(path, asset);
     let source = args.source.find(&model)?;
-    let clip = source.as_ref().and_then(|clip| match clip.kind() {
-        Kind::Raw(clip) => Some(*clip),
-        _ => None,
-    });
+    let clip = source.as_ref().and_then(Playable::as_raw);
     let mut budget = picture.limit.budget(&model.sources);
     let limits =
         picture.limits.as_ref().map(|choice| choice.limits(path, &model, &mut budget)).transpose()?;
@@ -171,7 +168,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
                 path,
                 format,
                 &model,
-                (Some(&Playable::raw(&reached)), moments[0]),
+                (Some(&Playable::new(&reached)), moments[0]),
                 Some(&marks),
             )?;
             (drawn.bytes, reached)
@@ -321,7 +318,7 @@ fn moments(
     let Some(clip) = clip else { return Ok(vec![0.0]) };
     let still = format == Some(Format::Png) && picture.sheet.is_none();
     let times: Vec<f64> = requests.iter().flat_map(Request::times).copied().collect();
-    if let Some(what) = Playable::raw(clip).clamped(picture.time.as_slice()).filter(|_| format.is_none()) {
+    if let Some(what) = Playable::new(clip).clamped(picture.time.as_slice()).filter(|_| format.is_none()) {
         warn(&args.model, &what);
     }
     if still || picture.time.is_some() {
@@ -360,10 +357,8 @@ fn document(
 ) -> Result<(Vec<u8>, RawClip), Failure> {
     let (asset, path) = (&model.asset, &args.model);
     let mut clips = asset.clips.clone();
-    let own = clip.and_then(|clip| match clip.kind() {
-        Kind::Raw(raw) => asset.clips.iter().position(|own| std::ptr::eq(own, *raw)),
-        _ => None,
-    });
+    let own = clip.and_then(Playable::as_raw);
+    let own = own.and_then(|raw| asset.clips.iter().position(|own| std::ptr::eq(own, raw)));
     let at = match (own, &args.name) {
         (_, Some(name)) if clips.iter().any(|clip| clip.name() == name) => {
             return Err(Failure::Usage(format!(

@@ -1,10 +1,10 @@
 //! `condyle skin --local`: local transforms, free tracks and events, as the clip has them before the hierarchy and the mesh.
 
-use condyle::sampling::{self, PoseSource, RawCursor};
+use condyle::sampling::{self, AnyClip, PoseSource, RawCursor};
 use condyle::{Error, Interpolation, Pose, Skeleton, Target, Transform};
 use serde_json::{Value, json};
 
-use crate::model::playable::{Kind, Playable};
+use crate::model::playable::Playable;
 
 /// Numbers of a joint: rotation x y z w, translation x y z, scale x y z.
 pub(super) const NUMBERS: usize = 10;
@@ -32,8 +32,8 @@ pub(super) fn report(
         let joints: Vec<_> = pose.transforms().map(|t| json!(numbers(&t))).collect();
         all.push(json!({ "seconds": seconds, "local": joints, "tracks": tracks }));
     }
-    let events = match clip.map(Playable::kind) {
-        Some(Kind::Packed(clip)) => {
+    let events = match clip.and_then(Playable::single).and_then(AnyClip::as_compressed) {
+        Some(clip) => {
             let events = (0..clip.event_count()).filter_map(|at| clip.event(at));
             events.map(|(seconds, name)| json!({ "seconds": seconds, "name": name })).collect()
         }
@@ -45,8 +45,8 @@ pub(super) fn report(
 /// The free tracks of a clip at a moment; none of a blend.
 fn free_tracks(clip: &Playable<'_>, seconds: f64) -> Result<Vec<Value>, Error> {
     let mut found = Vec::new();
-    match clip.kind() {
-        Kind::Raw(clip) => {
+    match clip.single() {
+        Some(AnyClip::Raw(clip)) => {
             for track in clip.tracks().iter().filter(|track| track.target.joint().is_none()) {
                 let spline = track.interpolation == Interpolation::CubicSpline;
                 let a_number = clip.timelines()[track.timeline].len() * if spline { 3 } else { 1 };
@@ -55,7 +55,7 @@ fn free_tracks(clip: &Playable<'_>, seconds: f64) -> Result<Vec<Value>, Error> {
                 found.push(told(track.target, &values));
             }
         }
-        Kind::Packed(clip) => {
+        Some(AnyClip::Compressed { clip, .. }) => {
             let mut all = vec![0.0; clip.free_tracks().map(|(_, width)| width).sum()];
             sampling::tracks(clip, seconds, &mut all)?;
             let mut left = &all[..];
@@ -65,7 +65,7 @@ fn free_tracks(clip: &Playable<'_>, seconds: f64) -> Result<Vec<Value>, Error> {
                 left = rest;
             }
         }
-        Kind::Mix(_) => {}
+        None => {}
     }
     Ok(found)
 }
