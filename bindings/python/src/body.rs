@@ -13,7 +13,6 @@ use crate::arrays::{Input, Output};
 use crate::clip::Clip;
 use crate::errors::{Problem, check_file, refused, unusable, warn};
 use crate::frames::{Planes, for_each_frame, thread_count};
-use crate::motion::Motion;
 use crate::poses::set;
 use crate::progress::told_apart;
 use crate::skeleton::Skeleton;
@@ -207,13 +206,16 @@ impl BodyMotion {
     /// motion gives them; a UserWarning reports what was repaired, and joints that turn but that the body lacks.
     fn clip(&self, py: Python<'_>, body: &Body) -> PyResult<Clip> {
         let found = self.0.clip(&body.body);
-        let found = found.map_err(|refused| unusable(py, &refused.name, vec![Problem::from(&refused)]))?;
+        let found = found.map_err(|refused| {
+            unusable(py, &refused.name, refused.problems.iter().map(Problem::from).collect())
+        })?;
         let BodyClip { clip, problems, .. } = found;
-        problems.iter().try_for_each(|repair| warn(py, &format!("{}: {repair}", clip.name())))?;
+        let told = |it: &condyle_io::Problem| format!("{}: {}; {}", clip.name(), it.what, it.action);
+        problems.iter().try_for_each(|it| warn(py, &told(it)))?;
         Ok(Clip {
             name: clip.name().into(),
             skeleton: Arc::clone(&body.skeleton),
-            motion: Arc::new(Motion::Raw(clip)),
+            motion: Arc::new(clip.into()),
         })
     }
 
@@ -231,10 +233,10 @@ impl BodyMotion {
 fn read<T: Send + 'static>(
     py: Python<'_>,
     path: PathBuf,
-    open: impl FnOnce(&Path) -> Result<T, condyle_body::Refused> + Send + 'static,
+    open: impl FnOnce(&Path) -> Result<T, condyle_io::Refused> + Send + 'static,
 ) -> PyResult<T> {
     let name = path.display().to_string();
     check_file(&path).map_err(|why| why.raised(py, &name))?;
     told_apart(py, None, move |_| open(&path))?
-        .map_err(|refused| unusable(py, &name, vec![Problem::from(&refused)]))
+        .map_err(|refused| unusable(py, &name, refused.problems.iter().map(Problem::from).collect()))
 }

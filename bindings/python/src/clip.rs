@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use condyle::container::{Container, ContainerWriter, EntryKind};
-use condyle::sampling::{PoseSource, RawCursor};
+use condyle::sampling::{AnyClip, PoseSource, RawCursor};
 use condyle::{Error as Refusal, Pose, RawClip};
 use condyle_encode::{Effort, EncodeOptions, Shell};
+use condyle_io::ModelClip;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -15,7 +16,7 @@ use crate::arrays::Times;
 use crate::errors::{Error, refused};
 use crate::frames::{for_each_frame, thread_count};
 use crate::keyed::keyed;
-use crate::motion::Motion;
+use crate::motion::extras;
 use crate::pickled::{Read, clip_of, parts_of};
 use crate::poses::{PoseArrays, get};
 use crate::progress::{end_unless, told_apart};
@@ -30,7 +31,7 @@ use crate::skeleton::Skeleton;
 pub(crate) struct Clip {
     pub(crate) name: String,
     pub(crate) skeleton: Arc<condyle::Skeleton>,
-    pub(crate) motion: Arc<Motion>,
+    pub(crate) motion: Arc<ModelClip>,
 }
 
 #[pymethods]
@@ -68,13 +69,13 @@ impl Clip {
     /// Whether it is compressed.
     #[getter]
     pub(crate) fn compressed(&self) -> bool {
-        matches!(*self.motion, Motion::Compressed(..))
+        self.motion.clip.as_compressed().is_some()
     }
 
     /// Frames a second that it was compressed at, None for a clip as authored.
     #[getter]
     fn rate(&self) -> Option<f32> {
-        if let Motion::Compressed(clip, _) = &*self.motion { Some(clip.rate()) } else { None }
+        self.motion.clip.as_compressed().map(condyle::Clip::rate)
     }
 
     /// The radius around joints within which its bound holds, in the skeleton's units: the `shell` of
@@ -86,7 +87,7 @@ impl Clip {
     /// 0.25
     #[getter]
     fn shell(&self) -> Option<f32> {
-        if let Motion::Compressed(_, shell) = &*self.motion { *shell } else { None }
+        self.motion.shell
     }
 
     /// The times of all its keys, or of its frames if it is compressed, in seconds and rising: those of the frames of motion capture.
@@ -96,17 +97,13 @@ impl Clip {
     /// ([0.25, 0.5, 0.75, 1.0, 1.5, 1.75], 6)
     #[getter]
     fn times<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        let clip = match &*self.motion {
-            Motion::Raw(clip) => condyle_compare::Clip::raw("", clip),
-            Motion::Compressed(clip, _) => condyle_compare::Clip::compressed("", clip),
-        };
-        PyArray1::from_vec(py, clip.keys())
+        PyArray1::from_vec(py, self.motion.clip.moments())
     }
 
     /// What it holds besides poses, which `sample` leaves out: any of "morph weights and tracks", "root motion" and "events".
     #[getter]
     pub(crate) fn extras(&self) -> Vec<&'static str> {
-        self.motion.extras()
+        extras(&self.motion.clip)
     }
 
     /// The local transforms of all joints at each of `times`, in seconds: Poses of rotations (T, J, 4), translations (T, J, 3) and scales (T, J, 3).
@@ -131,7 +128,7 @@ impl Clip {
         let planes = out.planes(joints)?;
         let start = || Ok((Pose::rest(&self.skeleton), RawCursor::default()));
         for_each_frame(py, thread_count(threads)?, frames, planes, start, |(pose, cursor), frame, out| {
-            self.motion.next_pose(&self.skeleton, times[frame], cursor, pose)?;
+            self.motion.clip.sample(&self.skeleton, times[frame], cursor, pose)?;
             get(pose, out);
             Ok(())
         })?;
@@ -186,11 +183,11 @@ impl Clip {
         rate: Option<f32>,
         name: Option<&str>,
     ) -> PyResult<Self> {
-        let asked = Retime::new(&*self.motion, [start, end], [duration, speed], rate)?;
+        let asked = Retime::new(&self.motion.clip, [start, end], [duration, speed], rate)?;
         let (motion, skeleton) = (Arc::clone(&self.motion), Arc::clone(&self.skeleton));
-        let retimed = told_apart(py, None, move |_| match &*motion {
-            Motion::Raw(clip) => asked.applied(clip),
-            Motion::Compressed(clip, _) => {
+        let retimed = told_apart(py, None, move |_| match &motion.clip {
+            AnyClip::Raw(clip) => asked.applied(clip),
+            AnyClip::Compressed { clip, .. } => {
                 // A single frame has no rate.
                 let rate = if clip.rate() > 0.0 { clip.rate() } else { 1.0 };
                 asked.applied(&RawClip::from_poses(String::new(), clip, &skeleton, rate)?)
@@ -199,7 +196,7 @@ impl Clip {
         let retimed =
             retimed?.map_err(|error| Error::new_err(format!("the clip {:?}: {error}", self.name)))?;
         let name = name.unwrap_or(&self.name).to_owned();
-        let motion = Arc::new(Motion::Raw(retimed.with_name(name.clone())));
+        let motion = Arc::new(retimed.with_name(name.clone()).into());
         Ok(Self { name, skeleton: Arc::clone(&self.skeleton), motion })
     }
 
@@ -222,7 +219,7 @@ impl Clip {
     ) -> PyResult<Self> {
         let skeleton = Arc::clone(&skeleton.0);
         let clip = keyed(&skeleton, times, [rotations, translations, scales], name)?;
-        Ok(Self { name: name.into(), skeleton, motion: Arc::new(Motion::Raw(clip)) })
+        Ok(Self { name: name.into(), skeleton, motion: Arc::new(clip.into()) })
     }
 
     /// A contact sheet of its bones at `count` evenly spaced moments: (H, W, 3) of uint8, which a notebook shows. `Model.sheet` draws a character, and its
@@ -277,7 +274,7 @@ impl Clip {
     /// As bytes that `Clip.from_bytes` reads: a file .condyle of the skeleton and this clip. A clip as authored has to be encoded first; pickles,
     /// which can go to other processes, are made of either.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let Motion::Compressed(clip, shell) = &*self.motion else {
+        let Some(clip) = self.motion.clip.as_compressed() else {
             let name = &self.name;
             return Err(Error::new_err(format!(
                 "the clip {name:?} is as authored; .encode() makes one that fits in bytes"
@@ -286,6 +283,7 @@ impl Clip {
         let mut writer = ContainerWriter::default();
         let model = writer.add_skeleton("", &self.skeleton).map_err(refused)?;
         let clip = writer.add(EntryKind::Clip, &self.name, Some(model), clip.as_bytes()).map_err(refused)?;
+        let shell = self.motion.shell;
         shell.map_or(Ok(()), |radius| writer.set_shell(clip, radius)).map_err(refused)?;
         Ok(PyBytes::new(py, &writer.finish()))
     }
@@ -300,7 +298,8 @@ impl Clip {
             .ok_or_else(|| Error::new_err("data holds no clip of a skeleton"))?;
         let skeleton = Arc::new(container.skeleton(model).map_err(refused)?);
         let clip = container.clip(entry.index).map_err(refused)?.into_owned();
-        let motion = Arc::new(Motion::Compressed(clip, container.shell(entry.index)));
+        let clip = AnyClip::compressed(entry.name.to_owned(), clip);
+        let motion = Arc::new(ModelClip { clip, shell: container.shell(entry.index) });
         Ok(Self { name: entry.name.into(), skeleton, motion })
     }
 
@@ -309,18 +308,18 @@ impl Clip {
     fn _from_parts(skeleton: &Skeleton, name: &str, parts: Read<'_>) -> PyResult<Self> {
         let skeleton = Arc::clone(&skeleton.0);
         let clip = clip_of(&skeleton, name, parts)?;
-        Ok(Self { name: name.into(), skeleton, motion: Arc::new(Motion::Raw(clip)) })
+        Ok(Self { name: name.into(), skeleton, motion: Arc::new(clip.into()) })
     }
 
     /// The same clip to the bit: as bytes if it is compressed, else as its skeleton and arrays of its keys.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let (py, it) = (slf.py(), slf.get());
-        match &*it.motion {
-            Motion::Raw(clip) => {
+        match &it.motion.clip {
+            AnyClip::Raw(clip) => {
                 let parts = (it.skeleton(), &it.name, parts_of(py, clip)?);
                 Ok((slf.getattr("_from_parts")?, parts.into_pyobject(py)?))
             }
-            Motion::Compressed(..) => {
+            AnyClip::Compressed { .. } => {
                 Ok((slf.getattr("from_bytes")?, (it.to_bytes(py)?,).into_pyobject(py)?))
             }
         }
@@ -353,9 +352,9 @@ impl Clip {
             (Arc::clone(&self.motion), Arc::clone(&self.skeleton), options.clone());
         let encoded = told_apart(py, progress, move |steps| {
             let mut tell = |part: f32| end_unless(steps.set((part * PERCENT) as usize));
-            match &*motion {
-                Motion::Raw(clip) => condyle_encode::encode(clip, &skeleton, &options, &mut tell),
-                Motion::Compressed(..) => {
+            match &motion.clip {
+                AnyClip::Raw(clip) => condyle_encode::encode(clip, &skeleton, &options, &mut tell),
+                AnyClip::Compressed { .. } => {
                     Err(Refusal::OutOfRange { what: "clip", at: 0, needed: "as authored" })
                 }
             }
@@ -363,7 +362,8 @@ impl Clip {
         let failed = |e| Error::new_err(format!("the clip {:?}: {e}", self.name));
         let encoded = encoded.map_err(failed)?;
         let shell = encoded.shell;
-        let motion = Arc::new(Motion::Compressed(encoded.into_clip(), shell));
+        let clip = AnyClip::compressed(self.name.clone(), encoded.into_clip());
+        let motion = Arc::new(ModelClip { clip, shell });
         Ok(Self { name: self.name.clone(), skeleton: Arc::clone(&self.skeleton), motion })
     }
 }

@@ -26,8 +26,8 @@ create_exception!(
 pub(crate) struct Problem {
     /// "error", "warning" or "note".
     severity: String,
-    /// A JSON pointer to the first place or a line; empty for the whole file.
-    path: String,
+    /// The first place: a JSON pointer, a line, or an array; empty for the whole file.
+    place: String,
     /// At how many places it was found.
     count: usize,
     /// What was found at the first place, and what was expected.
@@ -39,16 +39,16 @@ pub(crate) struct Problem {
 #[pymethods]
 impl Problem {
     #[new]
-    fn new(severity: String, path: String, count: usize, what: String, action: String) -> Self {
-        Self { severity, path, count, what, action }
+    fn new(severity: String, place: String, count: usize, what: String, action: String) -> Self {
+        Self { severity, place, count, what, action }
     }
 
     fn __getnewargs__(&self) -> (&str, &str, usize, &str, &str) {
-        (&self.severity, &self.path, self.count, &self.what, &self.action)
+        (&self.severity, &self.place, self.count, &self.what, &self.action)
     }
 
     fn __str__(&self) -> String {
-        let place = if self.path.is_empty() { String::new() } else { format!(" at {}", self.path) };
+        let place = if self.place.is_empty() { String::new() } else { format!(" at {}", self.place) };
         let count = if self.count > 1 { format!(" ({} places)", self.count) } else { String::new() };
         format!("{}{place}: {}{count}; {}", self.severity, self.what, self.action)
     }
@@ -62,47 +62,19 @@ impl Problem {
     /// One that a whole file is refused for.
     pub(crate) fn of_file(what: String) -> Self {
         let action = "the file is refused".into();
-        Self { severity: "error".into(), path: String::new(), count: 1, what, action }
+        Self { severity: "error".into(), place: String::new(), count: 1, what, action }
     }
 }
 
-impl From<&condyle_gltf::Problem> for Problem {
-    fn from(it: &condyle_gltf::Problem) -> Self {
+impl From<&condyle_io::Problem> for Problem {
+    fn from(it: &condyle_io::Problem) -> Self {
         Self {
             severity: it.severity.name().into(),
-            path: it.path.clone(),
+            place: it.place.clone(),
             count: it.count,
             what: it.what.clone(),
             action: it.action.clone(),
         }
-    }
-}
-
-impl From<&condyle_bvh::Problem> for Problem {
-    fn from(it: &condyle_bvh::Problem) -> Self {
-        Self {
-            severity: it.severity.name().into(),
-            path: if it.line > 0 { format!("line {}", it.line) } else { String::new() },
-            count: it.count,
-            what: it.what.clone(),
-            action: it.action.clone(),
-        }
-    }
-}
-
-impl From<&condyle_body::Refused> for Problem {
-    fn from(it: &condyle_body::Refused) -> Self {
-        Self::of_file(match it.array.as_str() {
-            "" => it.what.clone(),
-            array => format!("array {array}: {}", it.what),
-        })
-    }
-}
-
-impl From<&condyle_body::Repair> for Problem {
-    fn from(it: &condyle_body::Repair) -> Self {
-        let (what, action) = (it.what.clone(), it.action.clone());
-        Self { severity: "warning".into(), path: String::new(), count: 1, what, action }
     }
 }
 

@@ -1,16 +1,14 @@
 //! Libraries of parts: the table first, then their bytes, of which one part at a time is in memory.
 
-use std::borrow::Cow;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use condyle::container::{Container, ContainerJoin, ContainerTable, checksum};
+use condyle_io::{Library, LibraryError, PartData};
 use pyo3::prelude::*;
 
 use crate::errors::Error;
-use crate::progress::Steps;
 
 /// A file .condyle, by its path or its bytes.
 #[derive(FromPyObject)]
@@ -20,17 +18,10 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    fn bytes(&self) -> PyResult<Cow<'_, [u8]>> {
+    fn data(&self) -> PartData<'_> {
         match self {
-            Self::Bytes(bytes) => Ok(Cow::Borrowed(bytes)),
-            Self::Path(path) => {
-                let named =
-                    |e: std::io::Error| std::io::Error::new(e.kind(), format!("{}: {e}", path.display()));
-                if !std::fs::metadata(path).map_err(named)?.is_file() {
-                    return Err(Error::new_err(format!("{} is no file", path.display())));
-                }
-                Ok(Cow::Owned(std::fs::read(path).map_err(named)?))
-            }
+            Self::Bytes(bytes) => PartData::Bytes(bytes),
+            Self::Path(path) => PartData::File(path),
         }
     }
 
@@ -72,84 +63,42 @@ pub(crate) fn join(
                 "units has {found} elements, {needed} are wanted, as parts has"
             )));
         }
-        let (first, copied) = table_of(&parts, &units, names.as_deref(), metadata, steps)?;
+        let all: Vec<_> = parts
+            .iter()
+            .zip(units)
+            .map(|(part, unit)| condyle_io::Part { data: part.data(), unit, checksum: None })
+            .collect();
+        let library = Library { parts: &all, names: names.as_deref(), metadata };
         let mut file = Draft::new(&path)?;
-        file.append(&first)?;
-        for ((at, part), Copied { entries, checksum: known }) in parts.iter().enumerate().zip(copied) {
-            let bytes = part.bytes()?;
-            if checksum(&bytes) != known {
-                return Err(Error::new_err(format!("{} was changed while it was read", part.name(at))));
-            }
-            let failed = |error| unfit(part, at, error);
-            let container = Container::from_bytes(&bytes).map_err(failed)?;
-            for entry in entries {
-                file.append(container.data(entry).map_err(failed)?)?;
-            }
-            go_on(steps)?;
-        }
-        if let Some(metadata) = metadata {
-            file.append(metadata.as_bytes())?;
-        }
+        library.write(&mut file.out, &mut || steps.add()).map_err(|error| failure(&parts, error))?;
         file.finish(&path)
     })?
 }
 
-/// An error, which nobody sees, where the call was ended.
-fn go_on(steps: &Steps) -> PyResult<()> {
-    if steps.add() { Ok(()) } else { Err(Error::new_err("the call was ended")) }
-}
-
-/// What is written of a part.
-struct Copied {
-    entries: Vec<usize>,
-    /// Of all bytes of the part.
-    checksum: u64,
-}
-
-/// The table of the whole, and what comes behind it.
-fn table_of(
-    parts: &[Part],
-    units: &[Option<f32>],
-    names: Option<&[String]>,
-    metadata: Option<&str>,
-    steps: &Steps,
-) -> PyResult<(Vec<u8>, Vec<Copied>)> {
-    let mut join = ContainerJoin::default();
-    let mut clips = 0;
-    let mut copied = Vec::with_capacity(parts.len());
-    for (at, (part, unit)) in parts.iter().zip(units).enumerate() {
-        let bytes = part.bytes()?;
-        let failed = |error| unfit(part, at, error);
-        let container = Container::from_bytes(&bytes).map_err(failed)?;
-        let name = |own: &str| {
-            let given = names.and_then(|names| names.get(clips).cloned());
-            clips += 1;
-            given.unwrap_or_else(|| own.into())
-        };
-        go_on(steps)?;
-        let entries = join.add(&container, *unit, name).map_err(failed)?;
-        copied.push(Copied { entries, checksum: checksum(&bytes) });
-    }
-    if let Some(found) = names.map(<[String]>::len).filter(|found| *found != clips) {
-        return Err(Error::new_err(format!(
-            "names has {found} elements, {clips} are wanted, one for each clip"
-        )));
-    }
-    if let Some(metadata) = metadata {
-        join.add_metadata("library", metadata.as_bytes()).map_err(crate::errors::refused)?;
-    }
-    Ok((join.finish(), copied))
-}
-
-fn unfit(part: &Part, at: usize, error: condyle::Error) -> PyErr {
-    Error::new_err(format!("{}: {error}", part.name(at)))
+/// OSError or Error.
+fn failure(parts: &[Part], error: LibraryError) -> PyErr {
+    let part = |at: usize| parts[at].name(at);
+    Error::new_err(match error {
+        LibraryError::Unreadable(at, error) if error.kind() == ErrorKind::InvalidInput => {
+            format!("{}: {error}", part(at))
+        }
+        LibraryError::Unreadable(at, error) => {
+            return std::io::Error::new(error.kind(), format!("{}: {error}", part(at))).into();
+        }
+        LibraryError::Unfit(at, error) => format!("{}: {error}", part(at)),
+        LibraryError::Changed(at) => format!("{} was changed while it was read", part(at)),
+        LibraryError::Names { found, needed } => {
+            format!("names has {found} elements, {needed} are wanted, one for each clip")
+        }
+        LibraryError::Output(error) => return error.into(),
+        other => other.to_string(),
+    })
 }
 
 /// A file that is being written, beside the one that it becomes; it is gone where that fails.
 pub(crate) struct Draft {
     out: BufWriter<File>,
     path: PathBuf,
-    length: u64,
     is_whole: bool,
 }
 
@@ -160,15 +109,11 @@ impl Draft {
         let path = PathBuf::from(name);
         let file = File::create_new(&path)
             .map_err(|e| std::io::Error::new(e.kind(), format!("{}: {e}", to.display())))?;
-        Ok(Self { out: BufWriter::new(file), path, length: 0, is_whole: false })
+        Ok(Self { out: BufWriter::new(file), path, is_whole: false })
     }
 
     pub(crate) fn append(&mut self, data: &[u8]) -> PyResult<()> {
-        let zeros = ContainerTable::zeros(self.length);
-        self.out.write_all(zeros)?;
-        self.out.write_all(data)?;
-        self.length += (zeros.len() + data.len()) as u64;
-        Ok(())
+        Ok(self.out.write_all(data)?)
     }
 
     pub(crate) fn finish(mut self, to: &Path) -> PyResult<()> {

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use condyle::container::{ContainerReader, EntryKind, checksum};
+use condyle::sampling::AnyClip;
 use condyle::{Clip as Packed, Pose, Skeleton as Joints, sample};
+use condyle_io::ModelClip;
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
@@ -17,7 +19,6 @@ use crate::arrays::Times;
 use crate::clip::Clip;
 use crate::errors::{Error, Problem, check_file, unusable};
 use crate::frames::{Threads, on_threads, thread_count};
-use crate::motion::Motion;
 use crate::poses::{PoseArrays, get};
 use crate::progress::{Pace, Steps, told};
 use crate::skeleton::Skeleton;
@@ -170,10 +171,11 @@ impl Library {
         let at = self.place(clip)?;
         let bytes = self.bytes(py)?;
         let packed = self.packed(slice(&bytes)?, at).map_err(|why| self.broken(py, why))?.into_owned();
+        let clip = AnyClip::compressed(self.name(at).to_owned(), packed);
         Ok(Clip {
             name: self.name(at).into(),
             skeleton: Arc::clone(&self.skeletons[self.clips[at].skeleton as usize]),
-            motion: Arc::new(Motion::Compressed(packed, self.clips[at].shell)),
+            motion: Arc::new(ModelClip { clip, shell: self.clips[at].shell }),
         })
     }
 

@@ -9,6 +9,7 @@ use condyle::{Affine, Pose, RawClip, local_to_model};
 use condyle_compare::Subject;
 use condyle_encode::{EncodeOptions, Shell};
 use condyle_gltf::{Asset, ClipExporter};
+use condyle_io::ModelClip;
 use numpy::PyArrayDyn;
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
@@ -18,7 +19,6 @@ use crate::arrays::{Output, Times};
 use crate::clip::{Clip, effort_of};
 use crate::errors::{Error, Problem, refused};
 use crate::frames::{Planes, for_each_frame, thread_count};
-use crate::motion::Motion;
 use crate::poses::{write_origins, write_rows};
 use crate::primitive::Primitive;
 use crate::progress::told_apart;
@@ -26,20 +26,6 @@ use crate::render::{self, Style, render, sheet};
 use crate::save::{self, Kind};
 use crate::skeleton::Skeleton;
 use crate::vertices::{VertexArrays, write_vertices};
-
-/// What a file holds.
-pub(crate) struct Opened {
-    pub(crate) skeleton: Arc<condyle::Skeleton>,
-    /// With the meshes; none if the file holds joints alone.
-    pub(crate) asset: Option<Asset>,
-    /// With their names.
-    pub(crate) clips: Vec<(String, Motion)>,
-    pub(crate) problems: Vec<Problem>,
-    /// How many metres a unit is, if the file says.
-    pub(crate) unit: Option<f32>,
-    /// Whether `open` turned it to Y up.
-    pub(crate) turned: bool,
-}
 
 /// A character or a motion as `open` has read it: its skeleton, its clips and its meshes.
 #[pyclass(frozen, module = "condyle")]
@@ -210,12 +196,12 @@ impl Model {
         effort: &str,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let packed = |clip: &Clip| match *clip.motion {
-            Motion::Raw(_) => {
-                let options = self.options(py, clip, budget, shell, effort, None)?;
-                clip.encoded(py, &options, progress)
+        let packed = |clip: &Clip| {
+            if clip.compressed() {
+                return Ok(clip.clone());
             }
-            Motion::Compressed(..) => Ok(clip.clone()),
+            let options = self.options(py, clip, budget, shell, effort, None)?;
+            clip.encoded(py, &options, progress)
         };
         let clips = self.clips.iter().map(Py::get).map(packed).collect::<PyResult<Vec<_>>>()?;
         self.packed(py, &clips)
@@ -292,7 +278,7 @@ impl Model {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let (py, it) = (slf.py(), slf.get());
         let clips: Vec<Clip> = it.clips.iter().map(|clip| clip.get().clone()).collect();
-        if clips.iter().any(|clip| matches!(*clip.motion, Motion::Raw(_))) {
+        if clips.iter().any(|clip| !clip.compressed()) {
             let parts = (it.packed(py, &[])?, &it.name, it.clips(py)?);
             return Ok((slf.getattr("_from_parts")?, parts.into_pyobject(py)?));
         }
@@ -398,15 +384,19 @@ type Asked<'a, 'py> =
     (&'a Bound<'py, PyAny>, &'a Bound<'py, PyAny>, Option<&'a Bound<'py, PyAny>>, Option<i64>);
 
 impl Model {
-    pub(crate) fn new(py: Python<'_>, name: &str, opened: Opened) -> PyResult<Self> {
-        let Opened { skeleton, asset, clips, problems, unit, turned } = opened;
-        let clip = |(name, motion)| {
+    pub(crate) fn new(py: Python<'_>, name: &str, opened: condyle_io::Model) -> PyResult<Self> {
+        let condyle_io::Model { skeleton, asset, clips, problems, unit, is_turned, .. } = opened;
+        let skeleton = Arc::new(skeleton);
+        let clip = |motion: ModelClip| {
+            let name = motion.clip.name().to_owned();
             Py::new(py, Clip { name, skeleton: Arc::clone(&skeleton), motion: Arc::new(motion) })
         };
         let clips = clips.into_iter().map(clip).collect::<PyResult<_>>()?;
         let (primitives, vertices) = Primitive::all(py, asset.as_ref())?;
-        let asset = asset.map(Arc::new);
-        Ok(Self { name: name.into(), skeleton, asset, clips, primitives, vertices, problems, unit, turned })
+        let (asset, unit) = (asset.map(Arc::new), unit.map(|metres| metres as f32));
+        let problems = problems.iter().map(Problem::from).collect();
+        let (name, turned) = (name.into(), is_turned);
+        Ok(Self { name, skeleton, asset, clips, primitives, vertices, problems, unit, turned })
     }
 
     /// The bytes of a file .condyle with these clips, which are compressed.
@@ -423,8 +413,9 @@ impl Model {
             }
         }
         for clip in clips {
-            if let Motion::Compressed(packed, shell) = &*clip.motion {
+            if let Some(packed) = clip.motion.clip.as_compressed() {
                 let (kind, data) = (EntryKind::Clip, packed.as_bytes());
+                let shell = clip.motion.shell;
                 let clip = writer.add(kind, &clip.name, Some(model), data).map_err(refused)?;
                 shell.map_or(Ok(()), |radius| writer.set_shell(clip, radius)).map_err(refused)?;
             }
@@ -472,7 +463,7 @@ impl Model {
     }
 
     /// To be drawn.
-    fn drawn<'a>(&'a self, motion: Option<&'a Motion>) -> render::Drawn<'a> {
+    fn drawn<'a>(&'a self, motion: Option<&'a ModelClip>) -> render::Drawn<'a> {
         let motion = motion.map(|motion| motion as &(dyn PoseSource + Sync));
         render::Drawn { name: &self.name, skeleton: &self.skeleton, asset: self.asset.as_deref(), motion }
     }
@@ -493,11 +484,8 @@ impl Model {
 
     /// Its meshes, or its joints, and its clips, to be compared with those of another model.
     pub(crate) fn subject(&self) -> Result<Subject<'_>, condyle_compare::Error> {
-        let clips = self.clips.iter().map(Py::get).map(|clip| match &*clip.motion {
-            Motion::Raw(motion) => condyle_compare::Clip::raw(&*clip.name, motion),
-            Motion::Compressed(motion, shell) => {
-                condyle_compare::Clip::compressed(&*clip.name, motion).within(*shell)
-            }
+        let clips = self.clips.iter().map(Py::get).map(|clip| {
+            condyle_compare::Clip::new(&clip.motion.clip).named(&*clip.name).within(clip.motion.shell)
         });
         match &self.asset {
             Some(asset) => Subject::new(&*self.name, asset, clips.collect()),
@@ -520,7 +508,7 @@ impl Model {
     }
 
     /// What moves the joints; none for the pose at rest.
-    fn motion(&self, clip: &Bound<'_, PyAny>) -> PyResult<Option<Arc<Motion>>> {
+    fn motion(&self, clip: &Bound<'_, PyAny>) -> PyResult<Option<Arc<ModelClip>>> {
         let Some(clip) = self.clip(clip)? else { return Ok(None) };
         Ok(Some(Arc::clone(&clip.get().motion)))
     }
@@ -545,7 +533,7 @@ impl Model {
         for_each_frame(py, thread_count(threads)?, frames, planes, start, |own, frame, [out]| {
             let (pose, cursor, model) = own;
             if let Some(motion) = &motion {
-                motion.next_pose(&self.skeleton, times[frame], cursor, pose)?;
+                motion.clip.sample(&self.skeleton, times[frame], cursor, pose)?;
             }
             if let Some(asset) = &self.asset {
                 asset.constrain(pose)?;

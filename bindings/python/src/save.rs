@@ -3,16 +3,17 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use condyle::sampling::PoseSource;
+use condyle::sampling::{AnyClip, PoseSource};
 use condyle::{Pose, RawClip, Skeleton, Target, Track};
 use condyle_bvh::WriteOptions;
-use condyle_encode::{KeyFormat, KeySource, Shell, reduce};
+use condyle_encode::{KeyFormat, Shell, reduce};
 use condyle_gltf::{Asset, ClipExporter};
+use condyle_io::ModelClip;
 use pyo3::prelude::*;
 
 use crate::errors::{Error, warn};
 use crate::join::Draft;
-use crate::motion::Motion;
+use crate::motion::extras;
 use crate::progress::told_apart;
 
 /// The kinds of files, by the ends of their names.
@@ -50,7 +51,7 @@ pub(crate) fn write(path: &Path, data: &[u8]) -> PyResult<()> {
 pub(crate) struct Saved<'a> {
     pub(crate) name: &'a str,
     pub(crate) skeleton: &'a Arc<Skeleton>,
-    pub(crate) motion: &'a Arc<Motion>,
+    pub(crate) motion: &'a Arc<ModelClip>,
 }
 
 /// Text of a BVH, and whether joints have scales, which it leaves out.
@@ -64,12 +65,12 @@ pub(crate) fn bvh(py: Python<'_>, clip: Saved<'_>, rate: Option<f64>) -> PyResul
     let name = clip.name;
     let uneven =
         || Error::new_err(format!("the keys of the clip {name:?} are at no even rate; rate= is wanted"));
-    let rate = rate.or_else(|| own_rate(clip.motion)).ok_or_else(uneven)?;
+    let rate = rate.or_else(|| own_rate(&clip.motion.clip)).ok_or_else(uneven)?;
     let (motion, skeleton) = (Arc::clone(clip.motion), Arc::clone(clip.skeleton));
     let written = told_apart(py, None, move |_| -> Written {
         // A rate of too many frames is refused here.
         let text = condyle_bvh::write(&skeleton, &*motion, &WriteOptions::new(rate))?;
-        Ok((text, has_scales(&motion, &skeleton, rate)?))
+        Ok((text, has_scales(&motion.clip, &skeleton, rate)?))
     })?;
     let failed = |e| Error::new_err(format!("the clip {name:?}: {e}"));
     let (text, is_scaled) = written.map_err(failed)?;
@@ -84,12 +85,8 @@ pub(crate) fn bvh(py: Python<'_>, clip: Saved<'_>, rate: Option<f64>) -> PyResul
 }
 
 /// Frames a second of a compressed clip, or of keys that are at an even rate; any where there is one moment.
-fn own_rate(motion: &Motion) -> Option<f64> {
-    let clip = match motion {
-        Motion::Raw(clip) => condyle_compare::Clip::raw("", clip),
-        Motion::Compressed(clip, _) => condyle_compare::Clip::compressed("", clip),
-    };
-    let keys = clip.keys();
+fn own_rate(clip: &AnyClip<'_>) -> Option<f64> {
+    let keys = clip.moments();
     let (Some(first), Some(last)) = (keys.first(), keys.last()) else { return Some(30.0) };
     let seconds = last - first;
     if seconds <= 0.0 {
@@ -103,7 +100,7 @@ fn own_rate(motion: &Motion) -> Option<f64> {
     is_even.then_some(if (rate - whole).abs() < 1e-5 * rate { whole } else { rate })
 }
 
-fn has_scales(motion: &Motion, skeleton: &Skeleton, rate: f64) -> Result<bool, condyle::Error> {
+fn has_scales(motion: &AnyClip<'_>, skeleton: &Skeleton, rate: f64) -> Result<bool, condyle::Error> {
     let frames = ((motion.end() - motion.start()) * rate).round();
     let mut pose = Pose::rest(skeleton);
     for frame in 0..=frames as u32 {
@@ -123,7 +120,7 @@ pub(crate) fn glb(
     (asset, unit, is_turned): (Option<&Arc<Asset>>, Option<f64>, bool),
     clips: &[Saved<'_>],
 ) -> PyResult<Vec<u8>> {
-    let motions: Vec<(String, Arc<Motion>)> =
+    let motions: Vec<(String, Arc<ModelClip>)> =
         clips.iter().map(|clip| (clip.name.to_owned(), Arc::clone(clip.motion))).collect();
     let (name, skeleton, asset) = (name.to_owned(), Arc::clone(skeleton), asset.map(Arc::clone));
     let written = told_apart(py, None, move |_| {
@@ -139,7 +136,9 @@ pub(crate) fn glb(
         let clips = clips.collect::<Result<Vec<_>, String>>()?;
         let exporter = ClipExporter::new(&asset);
         let mut problems: Vec<String> = exporter.problems().iter().map(ToString::to_string).collect();
-        problems.extend(clips.iter().zip(&motions).filter_map(|(clip, (_, motion))| no_place(clip, motion)));
+        problems.extend(
+            clips.iter().zip(&motions).filter_map(|(clip, (_, motion))| no_place(clip, &motion.clip)),
+        );
         Ok::<_, String>((exporter.glb(&clips).map_err(|e| e.to_string())?, problems))
     })?;
     let (bytes, problems) = written.map_err(Error::new_err)?;
@@ -161,24 +160,24 @@ fn of_motion(name: &str, skeleton: &Skeleton, unit: Option<f64>, is_turned: bool
 const PART: f32 = 1.0 / 16.0;
 
 /// The clip as authored; of a compressed one the fewest keys that are within a 16th of its bound.
-fn authored(name: &str, motion: &Motion, asset: &Asset, metres: f64) -> Result<RawClip, condyle::Error> {
-    match motion {
-        Motion::Raw(clip) => Ok(clip.clone().with_name(name)),
-        Motion::Compressed(clip, shell) => {
-            let radius = shell.unwrap_or_else(|| Shell::radius(metres));
+fn authored(name: &str, motion: &ModelClip, asset: &Asset, metres: f64) -> Result<RawClip, condyle::Error> {
+    match &motion.clip {
+        AnyClip::Raw(clip) => Ok(RawClip::clone(clip).with_name(name)),
+        AnyClip::Compressed { clip, .. } => {
+            let radius = motion.shell.unwrap_or_else(|| Shell::radius(metres));
             let mut options = asset.encode_options(clip, clip.budget() * PART, radius)?;
             options.track_budget *= PART;
-            let source = KeySource::Packed(clip, name);
+            let source = AnyClip::compressed(name, clip.clone());
             Ok(reduce(source, &asset.skeleton, &options, KeyFormat::Floats)?.clip)
         }
     }
 }
 
 /// What a document has no place for.
-fn no_place(clip: &RawClip, motion: &Motion) -> Option<String> {
+fn no_place(clip: &RawClip, motion: &AnyClip<'_>) -> Option<String> {
     let is_free = |track: &&Track| matches!(track.target, Target::Vector(_) | Target::FreeRotation(_));
     let tracks = clip.tracks().iter().filter(is_free).count();
-    let events = if let Motion::Compressed(clip, _) = motion { clip.event_count() } else { 0 };
+    let events = motion.as_compressed().map_or(0, condyle::Clip::event_count);
     let what = match (tracks, events) {
         (0, 0) => return None,
         (_, 0) => "tracks of its own",
@@ -193,7 +192,7 @@ fn no_place(clip: &RawClip, motion: &Motion) -> Option<String> {
 
 /// Warns of what a clip holds besides poses.
 fn left_out(py: Python<'_>, clip: Saved<'_>) -> PyResult<()> {
-    let extras = clip.motion.extras();
+    let extras = extras(&clip.motion.clip);
     if extras.is_empty() {
         return Ok(());
     }

@@ -3,19 +3,19 @@
 use condyle::NormalRule;
 use condyle::mesh::VertexSlicesMut;
 use condyle_gltf::{Asset, Poser};
+use condyle_io::ModelClip;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::arrays::{Output, Times, apart};
 use crate::errors::Error;
 use crate::frames::{Planes, Threads, for_each_frame};
-use crate::motion::Motion;
 
 /// Writes the vertices of all primitives at each moment.
 pub(crate) fn write_vertices(
     py: Python<'_>,
     asset: &Asset,
-    motion: Option<&Motion>,
+    motion: Option<&ModelClip>,
     times: &[f64],
     planes: Planes<'_, 3>,
     threads: Threads<'_, '_>,

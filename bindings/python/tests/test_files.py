@@ -97,7 +97,7 @@ def test_files_that_are_refused_say_why(tmp_path: Path) -> None:
     with pytest.raises(condyle.FileError, match="broken.gltf cannot be used\n  error at /nodes/0/mesh") as caught:
         condyle.open(broken)
     problem = caught.value.problems[0]
-    assert (problem.severity, problem.path, problem.count) == ("error", "/nodes/0/mesh", 1)
+    assert (problem.severity, problem.place, problem.count) == ("error", "/nodes/0/mesh", 1)
     again = pickle.loads(pickle.dumps(caught.value))
     assert str(again) == str(caught.value) and str(again.problems[0]) == str(problem)
     with pytest.raises(condyle.FileError, match="it is a single model"):

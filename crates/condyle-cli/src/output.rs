@@ -13,7 +13,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
-pub(crate) use self::draft::{Draft, Finished, keep_all};
+pub(crate) use self::draft::{Draft, Finished, keep_all, unwritable};
 use crate::failure::Failure;
 use crate::options::overwrite::Overwrite;
 use crate::text::{self, counted, path_text, printable_lines, size, steers};

@@ -42,6 +42,12 @@ impl<'a> Clip<'a> {
         Self { name: clip.name().into(), clip: Some(clip), shell: None }
     }
 
+    /// The clip by another name.
+    #[must_use]
+    pub fn named(self, name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+
     /// The clip with the radius of the ball around each joint within which its error is bounded, in units of
     /// its model, if its file states it:
     /// [`ContainerReader::shell`](condyle::container::ContainerReader::shell).

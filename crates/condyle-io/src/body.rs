@@ -8,7 +8,7 @@ use condyle_body::{BodyClip, BodyModel, BodyMotion};
 
 use crate::error::{Misfit, OpenError};
 use crate::format::Format;
-use crate::model::{Model, ModelClip};
+use crate::model::Model;
 use crate::open::{Input, Options, Person};
 
 pub(crate) fn read(input: Input<'_>, options: &Options<'_>) -> Result<Model, OpenError> {
@@ -56,7 +56,7 @@ pub(crate) fn read(input: Input<'_>, options: &Options<'_>) -> Result<Model, Ope
     };
     let BodyClip { clip, problems, .. } = motion.clip(&body)?;
     model.skeleton = body.skeleton().clone();
-    model.clips.push(ModelClip { clip: clip.into(), shell: None });
+    model.clips.push(clip.into());
     model.problems.splice(0..0, problems);
     Ok(model)
 }

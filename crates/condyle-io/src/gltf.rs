@@ -19,7 +19,7 @@ pub(crate) fn read(input: Input<'_>, _: &Options<'_>) -> Result<Model, OpenError
         name: input.name.into(),
         format: Format::Gltf,
         skeleton: asset.skeleton.clone(),
-        clips: clips.into_iter().map(|clip| ModelClip { clip: clip.into(), shell: None }).collect(),
+        clips: clips.into_iter().map(ModelClip::from).collect(),
         unit: asset.unit(),
         is_turned: asset.was_turned(),
         problems: asset.problems.clone(),

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use condyle::Skeleton;
-use condyle::sampling::AnyClip;
+use condyle::sampling::{AnyClip, PoseSource};
+use condyle::{Error, Pose, RawClip, Skeleton};
 use condyle_base::problem::Problem;
 
 use crate::format::Format;
@@ -46,8 +46,32 @@ pub struct ModelClip {
     pub shell: Option<f32>,
 }
 
+impl From<RawClip> for ModelClip {
+    fn from(clip: RawClip) -> Self {
+        Self { clip: clip.into(), shell: None }
+    }
+}
+
+impl PoseSource for ModelClip {
+    fn start(&self) -> f64 {
+        self.clip.start()
+    }
+
+    fn end(&self) -> f64 {
+        self.clip.end()
+    }
+
+    fn pose(&self, skeleton: &Skeleton, seconds: f64, pose: &mut Pose) -> Result<(), Error> {
+        self.clip.pose(skeleton, seconds, pose)
+    }
+
+    fn weights(&self, node: u32, seconds: f64, weights: &mut [f32]) -> Result<(), Error> {
+        self.clip.weights(node, seconds, weights)
+    }
+}
+
 impl Model {
-    /// The only clip, or the one of this name.
+    /// The first clip of this name.
     #[must_use]
     pub fn clip_by_name(&self, name: &str) -> Option<&AnyClip<'static>> {
         self.clips.iter().map(|it| &it.clip).find(|clip| clip.name() == name)

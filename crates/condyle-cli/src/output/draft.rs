@@ -78,10 +78,10 @@ impl Draft {
         Ok((file, made))
     }
 
-    pub(crate) fn append(
+    pub(crate) fn append<T>(
         &mut self,
-        fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    ) -> Result<(), Failure> {
+        fill: impl FnOnce(&mut dyn Write) -> io::Result<T>,
+    ) -> Result<T, Failure> {
         fill(&mut self.file).map_err(|error| unwritable(&self.to, &error))
     }
 
@@ -139,7 +139,7 @@ fn target(to: &Path) -> PathBuf {
     fs::canonicalize(to).unwrap_or_else(|_| to.to_path_buf())
 }
 
-fn unwritable(to: &Path, error: &io::Error) -> Failure {
+pub(crate) fn unwritable(to: &Path, error: &io::Error) -> Failure {
     Failure::Data(format!("{}: cannot be written: {error}", path_text(to)))
 }
 

@@ -4,6 +4,7 @@ use alloc::borrow::Cow;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
+use super::RawCursor;
 use super::source::PoseSource;
 use crate::clip::{Clip, RawClip};
 use crate::pose::Pose;
@@ -95,6 +96,24 @@ impl<'a> AnyClip<'a> {
         moments.sort_by(f64::total_cmp);
         moments.dedup();
         moments
+    }
+
+    /// The pose at a moment, as [`PoseSource::pose`]. The search for the keys of a raw clip goes on from the last moment,
+    /// which `cursor` holds: faster for moments that follow one another.
+    ///
+    /// # Errors
+    /// Those of [`PoseSource::pose`].
+    pub fn sample(
+        &self,
+        skeleton: &Skeleton,
+        seconds: f64,
+        cursor: &mut RawCursor,
+        pose: &mut Pose,
+    ) -> Result<(), Error> {
+        match self {
+            Self::Raw(clip) => super::raw(clip, skeleton, seconds, cursor, pose),
+            Self::Compressed { clip, .. } => super::sample(clip, skeleton, seconds, pose),
+        }
     }
 
     fn source(&self) -> &dyn PoseSource {

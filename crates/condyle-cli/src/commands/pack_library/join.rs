@@ -1,17 +1,16 @@
-//! All parts in one file: the table first, which needs to know each entry, then the bytes, of which one part at a time is in memory.
+//! All parts in one file, with the columns that describe their clips.
 
-use std::io::Write;
 use std::path::Path;
 
-use condyle::container::{Container, ContainerJoin, ContainerTable};
 use condyle_compare::distinct;
+use condyle_io::LibraryError;
 use serde_json::{Value, json};
 
 use super::LeftOut;
 use super::part::{ClipLine, Part};
 use crate::failure::Failure;
 use crate::model::container::unfit;
-use crate::output::{Draft, Written, progress};
+use crate::output::{Draft, Written, progress, unwritable};
 
 /// What was written.
 pub(super) struct Library {
@@ -23,45 +22,25 @@ pub(super) struct Library {
 /// The parts as one library, a skeleton for all that have the same.
 pub(super) fn join(to: &Path, parts: &[Part], left_out: &[LeftOut]) -> Result<Library, Failure> {
     let columns = Columns::of(parts);
-    let mut join = ContainerJoin::default();
-    // The entries of each part that are copied.
-    let mut copied: Vec<Vec<usize>> = Vec::new();
-    let mut names = columns.names.iter();
+    let all: Vec<_> = parts.iter().map(Part::data).collect();
+    let metadata = columns.to_json(left_out).to_string();
+    let library = condyle_io::Library { parts: &all, names: Some(&columns.names), metadata: Some(&metadata) };
     let bar = progress(2 * parts.len(), "joining");
-    for part in parts {
-        let (failed, bytes) = (|error: condyle::Error| part.unfit(&error), part.bytes()?);
-        let container = Container::from_bytes(&bytes).map_err(failed)?;
-        let name = |own: &str| names.next().cloned().unwrap_or_else(|| own.into());
-        copied.push(join.add(&container, None, name).map_err(failed)?);
-        bar.inc(1);
-    }
-    let told = columns.to_json(left_out).to_string();
-    join.add_metadata("library", told.as_bytes()).map_err(|error| unfit(to, &error))?;
-    let skeletons = join.skeleton_count();
-
     let mut draft = Draft::new(to.to_path_buf())?;
-    let first = join.finish();
-    draft.append(|out| out.write_all(&first))?;
-    let mut length = first.len() as u64;
-    let mut append = |data: &[u8]| {
-        let zeros = ContainerTable::zeros(length);
-        length += (zeros.len() + data.len()) as u64;
-        draft.append(|out: &mut dyn Write| {
-            out.write_all(zeros)?;
-            out.write_all(data)
-        })
-    };
-    for (part, entries) in parts.iter().zip(copied) {
-        let (failed, bytes) = (|error: condyle::Error| part.unfit(&error), part.bytes()?);
-        let container = Container::from_bytes(&bytes).map_err(failed)?;
-        for entry in entries {
-            append(container.data(entry).map_err(failed)?)?;
-        }
+    let mut step = || {
         bar.inc(1);
-    }
-    append(told.as_bytes())?;
+        true
+    };
+    let written = draft.append(|out| Ok(library.write(out, &mut step)))?;
+    let written = written.map_err(|error| match error {
+        LibraryError::Unreadable(at, error) => parts[at].unfit(&error),
+        LibraryError::Unfit(at, error) => parts[at].unfit(&error),
+        LibraryError::Changed(at) => parts[at].changed(),
+        LibraryError::Output(error) => unwritable(to, &error),
+        other => unfit(to, &other),
+    })?;
     bar.finish_and_clear();
-    Ok(Library { file: draft.finish()?.keep()?, skeletons, clips: columns.names.len() })
+    Ok(Library { file: draft.finish()?.keep()?, skeletons: written.skeletons, clips: written.clips })
 }
 
 /// What is told of all clips, in their order in the file.

@@ -1,17 +1,18 @@
 //! A file of the folder, encoded: a small container of its own, which a run that was ended leaves to the next one.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use condyle::container::{Container, ContainerWriter, EntryKind, checksum};
 use condyle_body::BodyModel;
-use condyle_io::{Options, Person, Severity};
+use condyle_io::{Options, PartData, Person, Severity};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
 use crate::commands::encode::{self, Row, Settings};
 use crate::failure::{Failure, too_large};
-use crate::model::container::{read, unfit};
+use crate::model::container::unfit;
 use crate::model::document;
 use crate::options::space::Space;
 use crate::options::work::Limit;
@@ -175,18 +176,18 @@ pub(super) enum Why {
 }
 
 impl Part {
-    /// Its bytes, which are those that its clips were told of.
-    pub(super) fn bytes(&self) -> Result<Vec<u8>, Failure> {
-        let bytes = read(&self.path)?;
-        if checksum(&bytes) == self.checksum {
-            return Ok(bytes);
-        }
-        let path = path_text(&self.path);
-        Err(Failure::Data(format!("{path} has changed since; give each run a --parts folder of its own")))
+    /// Its bytes, which are those that its clips were described from.
+    pub(super) fn data(&self) -> condyle_io::Part<'_> {
+        condyle_io::Part { data: PartData::File(&self.path), unit: None, checksum: Some(self.checksum) }
     }
 
-    pub(super) fn unfit(&self, error: &condyle::Error) -> Failure {
+    pub(super) fn unfit(&self, error: &dyn Display) -> Failure {
         unfit(&self.path, error)
+    }
+
+    pub(super) fn changed(&self) -> Failure {
+        let path = path_text(&self.path);
+        Failure::Data(format!("{path} has changed since; give each run a --parts folder of its own"))
     }
 }
 
