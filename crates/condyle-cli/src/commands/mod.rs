@@ -44,7 +44,6 @@ pub(crate) enum Command {
     Decode(decode::Args),
     #[command(alias = "optimize")]
     Pack(pack::Args),
-    PackLibrary(pack_library::Args),
     Limits(limits::Args),
     /// Query a posed character: bounds, ray hits, hitboxes of its joints
     #[command(
@@ -58,7 +57,9 @@ Examples:
     Query(Query),
     Completions(completions::Args),
     Man(man::Args),
-    // Old names of the queries, kept for one release.
+    // Old names, kept for one release.
+    #[command(hide = true)]
+    PackLibrary(encode::Args),
     #[command(hide = true)]
     Bounds(bounds::Args),
     #[command(hide = true)]
@@ -115,7 +116,7 @@ impl Command {
             Self::Encode(args) => encode::run(args),
             Self::Decode(args) => decode::run(args),
             Self::Pack(args) => pack::run(args),
-            Self::PackLibrary(args) => pack_library::run(args),
+            Self::PackLibrary(args) => encode::pack_library(args),
             Self::Limits(args) => limits::run(args),
             Self::Bounds(args) | Self::Query(Query::Bounds(args)) => bounds::run(args),
             Self::Raycast(args) | Self::Query(Query::Ray(args)) => raycast::run(args),
