@@ -36,7 +36,7 @@ Examples:
   condyle render fox.glb --clip Run -o fox.gif      images, still or animated
   condyle encode fox.glb -o fox.condyle --unit 1cm  its clips, compressed
   condyle pack fox.glb -o small.glb --unit 1cm      an ordinary .glb, with fewer bytes of animation
-  condyle blend fox.glb --clip Walk --clip Run -o fox.gif
+  condyle render fox.glb --clip Walk --clip Run -o fox.gif
   condyle reach fox.glb --unit 1cm --clip Walk --goal b_Head_05=5cm,0.46,0.25@0.5 -o sniff.glb
   condyle query bounds fox.glb --clip Run           boxes and spheres around it
   condyle query ray fox.glb --unit 1cm --rest --from 0,0.5,3 --to 0,0.5,-3
