@@ -157,7 +157,9 @@ fn run_models(args: &Args) -> Result<(), Failure> {
     let of_folders = [(args.body.is_some(), "--body"), (args.parts.is_some(), "--parts")];
     if let Some((_, option)) = of_folders.iter().find(|(given, _)| *given) {
         let name = path_text(&args.models[0]);
-        return Err(Failure::Usage(format!("{option} is for a folder, and {name} is none; give a folder")));
+        return Err(Failure::Usage(format!(
+            "{option} is for a folder, and {name} is not one; give a folder, or leave {option} out"
+        )));
     }
     let begin = Instant::now();
     let destinations: Vec<&Path> =

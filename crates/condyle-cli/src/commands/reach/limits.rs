@@ -8,6 +8,7 @@ use serde_json::json;
 use crate::failure::Failure;
 use crate::model::document::sources;
 use crate::model::{self, limits};
+use crate::options::heading::LIMITS;
 use crate::options::overwrite::Overwrite;
 use crate::options::source::{Which, find_clip};
 use crate::options::space::Space;
@@ -51,13 +52,23 @@ pub(crate) struct Args {
 /// How far learned limits are from the clips.
 #[derive(clap::Args)]
 pub(crate) struct Fit {
-    /// Degrees that a joint may turn farther than in the clips
-    #[arg(long, value_name = "DEGREES", default_value = "2", value_parser = parse_margin)]
-    margin: f32,
-    /// Part of the range up to a limit that slows the joint down, from 0 to 1
-    #[arg(long, value_name = "PART", default_value = "0", value_parser = parse_part)]
-    soft: f32,
+    /// With --fit-limits, degrees that a joint may turn farther than in the clips [default: 2]
+    #[arg(long, value_name = "DEGREES", value_parser = parse_margin, help_heading = LIMITS)]
+    margin: Option<f32>,
+    /// With --fit-limits, part of the range up to a limit that slows the joint down, from 0 to 1 [default: 0]
+    #[arg(long, value_name = "PART", value_parser = parse_part, help_heading = LIMITS)]
+    soft: Option<f32>,
 }
+
+impl Fit {
+    /// The option that is given, if any is.
+    pub(super) fn given(&self) -> Option<&'static str> {
+        self.margin.map(|_| "--margin").or(self.soft.map(|_| "--soft"))
+    }
+}
+
+/// Degrees of --margin where it is not given.
+const MARGIN: f32 = 2.0;
 
 /// A model, the clips to learn from, and where the limits go.
 pub(super) struct Lesson<'a> {
@@ -113,7 +124,8 @@ pub(super) fn learn(lesson: &Lesson<'_>) -> Result<(), Failure> {
         clips = wanted;
     }
     let Fit { margin, soft } = *lesson.fit;
-    let options = FitOptions { margin: margin.to_radians(), soft, ..FitOptions::default() };
+    let margin = margin.unwrap_or(MARGIN).to_radians();
+    let options = FitOptions { margin, soft: soft.unwrap_or(0.0), ..FitOptions::default() };
     let mut budget = lesson.limit.budget(&model.sources);
     let fitted = limits::fit(path, &model, &clips, &options, &mut budget)?;
     let skeleton = &model.asset.skeleton;

@@ -50,10 +50,6 @@ use crate::text::{counted, ending, path_text, printable, size};
 #[command(mut_arg("limits", |arg| arg.help_heading(LIMITS).help(
     "Joint limits to respect, drawn with --skeleton: a file, or `fit` to learn them from all clips"
 )))]
-#[command(mut_args(|arg| match arg.get_id().as_str() {
-    "margin" | "soft" => arg.requires("fit_limits").help_heading(LIMITS),
-    _ => arg,
-}))]
 #[command(after_help = "\
 Examples:
   condyle reach fox.glb --unit 1cm --clip Walk --goal b_Head_05=5cm,0.46,0.25@0.5 -o sniff.glb    at half a second
@@ -188,6 +184,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let Some(to) = &args.output else {
         return Err(Failure::Usage("there is no output: name a file with -o".into()));
     };
+    if let Some(asked) = args.fit.given() {
+        return Err(Failure::Usage(format!(
+            "{asked} is for --fit-limits: leave it out, or learn limits first"
+        )));
+    }
     if args.clips.names().len() > 1 {
         return Err(Failure::Usage(
             "several --clip are for --fit-limits: give one clip, or blend with `condyle render`".into(),
