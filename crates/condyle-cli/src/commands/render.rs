@@ -70,7 +70,8 @@ pub(crate) struct Args {
 struct Motion {
     #[command(flatten)]
     clips: Clips,
-    /// Weight of each --clip, in their order, or of the second of two; weights need not sum to 1 [default: equal]
+    /// Weight of each --clip, in their order, or of the second of two; weights need not sum to 1 [default:
+    /// equal]
     #[arg(long = "weight", value_name = "N", value_delimiter = ',', value_parser = parse_weight)]
     weights: Vec<f32>,
 }
@@ -78,8 +79,8 @@ struct Motion {
 /// Options of a picture. `condyle reach` takes the same.
 #[derive(clap::Args)]
 pub(crate) struct Picture {
-    /// Draw one image, at this time in seconds. The clock is that of the clip's keys, which need not start at 0;
-    /// that of a blend starts at 0 [default: 0; a .gif or .webp of a clip shows all of it]
+    /// Draw one image, at this time in seconds. The clock is that of the clip's keys, which need not start at
+    /// 0; that of a blend starts at 0 [default: 0; a .gif or .webp of a clip shows all of it]
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["sheet", "turntable", "fps"])]
     pub(crate) time: Option<f64>,
@@ -99,11 +100,12 @@ pub(crate) struct Picture {
     /// Draw the joints over the mesh
     #[arg(long, help_heading = PICTURE)]
     pub(crate) skeleton: bool,
-    /// Joint limits to draw with --skeleton, in red where a joint exceeds them: a file, or `fit` to learn them from all
-    /// clips
+    /// Joint limits to draw with --skeleton, in red where a joint exceeds them: a file, or `fit` to learn them
+    /// from all clips
     #[arg(long, value_name = "FILE|fit", value_parser = parse_choice, help_heading = PICTURE)]
     pub(crate) limits: Option<Choice>,
-    /// Draw the outline seen from a distant light in this direction, as for shadow volumes; or `eye`, from the camera
+    /// Draw the outline seen from a distant light in this direction, as for shadow volumes; or `eye`, from the
+    /// camera
     #[arg(long, value_name = "X,Y,Z|eye", value_parser = parse_silhouette, allow_hyphen_values = true)]
     #[arg(help_heading = PICTURE)]
     silhouette: Option<Seen>,
@@ -113,8 +115,8 @@ pub(crate) struct Picture {
     /// Draw the hitboxes of the joints, as `condyle query hitboxes` fits them
     #[arg(long, help_heading = PICTURE)]
     hitboxes: bool,
-    /// How vertices follow several joints: by matrices, by dual quaternions, or both side by side with their difference
-    /// in colours
+    /// How vertices follow several joints: by matrices, by dual quaternions, or both side by side with their
+    /// difference in colours
     #[arg(
         long,
         value_enum,

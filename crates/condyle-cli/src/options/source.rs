@@ -48,8 +48,8 @@ pub(crate) struct Input {
     pub(crate) space: Space,
     #[command(flatten)]
     height: Height,
-    /// Play the clips on this model, joints matched by names: for a file that holds only motion. --unit and --up are
-    /// those of the motion, and --height is that of this model
+    /// Play the clips on this model, joints matched by names: for a file that holds only motion. --unit and --up
+    /// are those of the motion, and --height is that of this model
     #[arg(long, value_name = "MODEL", help_heading = INPUT)]
     pub(crate) onto: Option<PathBuf>,
 }
@@ -62,7 +62,8 @@ impl Input {
 
     /// The same, and the metres in a unit.
     pub(crate) fn open_scaled(&self, path: &Path, json: bool) -> Result<(Model, f64), Failure> {
-        let (which, onto) = (self.which.name(), self.onto.as_deref());
+        let onto = self.onto.as_deref();
+        let which = self.which.without(onto)?;
         model::open_scaled(path, which, onto, self.space, self.height.length, json)
     }
 }
@@ -75,9 +76,10 @@ pub(crate) fn open(
     (space, height): (Space, Height),
     json: bool,
 ) -> Result<Model, Failure> {
+    let which = which.without(onto)?;
     match height.length {
-        Some(length) => Ok(model::open_scaled(path, which.name(), onto, space, Some(length), json)?.0),
-        None => model::open(path, which.name(), onto, space, json),
+        Some(length) => Ok(model::open_scaled(path, which, onto, space, Some(length), json)?.0),
+        None => model::open(path, which, onto, space, json),
     }
 }
 
@@ -92,6 +94,16 @@ pub(crate) struct Which {
 impl Which {
     pub(crate) fn name(&self) -> Option<&str> {
         self.name.as_deref()
+    }
+
+    /// The same, which is refused with --onto: neither of its two files is a .condyle.
+    fn without(&self, onto: Option<&Path>) -> Result<Option<&str>, Failure> {
+        match (&self.name, onto) {
+            (Some(_), Some(_)) => Err(Failure::Usage(
+                "--model is for a .condyle with several models, and --onto for other files: leave --model out".into(),
+            )),
+            (name, _) => Ok(name.as_deref()),
+        }
     }
 }
 

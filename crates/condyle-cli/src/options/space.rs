@@ -26,8 +26,8 @@ pub(crate) struct Space {
 /// `--height`: the height that decides the unit of a file.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub(crate) struct Height {
-    /// Real height of the character, instead of --unit: of its vertices at rest; without vertices, of its joints in
-    /// the first frame
+    /// Real height of the character, instead of --unit: of its vertices at rest; without vertices, of its joints
+    /// in the first frame
     #[arg(id = "height", long = "height", value_name = "LENGTH")]
     #[arg(allow_hyphen_values = true, value_parser = parse_length, help_heading = INPUT)]
     pub(crate) length: Option<Length>,

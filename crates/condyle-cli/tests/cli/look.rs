@@ -161,6 +161,9 @@ fn completions_for_every_shell() {
         let output = condyle().args(["completions", shell]).assert().success();
         let script = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
         assert!(script.contains("condyle") && script.contains("numeric"), "{shell}");
+        for hidden in ["raycast", "pack-library", "pack__library"] {
+            assert!(!script.contains(hidden), "{shell}: {hidden} is an old name");
+        }
     }
     condyle().args(["completions", "tcsh"]).assert().code(2);
 }

@@ -242,6 +242,7 @@ fn wrong_command_lines_are_explained() {
         ("--clip walk --goal head=1,1,1@1 --goal head=1,1,0@1 -o b.glb", &["head", "two goals at 1 s"]),
         ("--clip walk --goal head=1,1,1 --pin head -o b.glb", &["head", "two things", "--pin"]),
         ("--clip walk --goal head=1,1,1 --sheet 4 -o b.glb", &["--sheet is for pictures"]),
+        ("--clip walk --goal head=1,1,1 --ease 1 -o b.glb", &["--ease", "@SECONDS"]),
         ("--clip walk --goal head=1,1,1 --size 64 -o b.glb", &["--size is for pictures"]),
         ("--clip walk --goal head=1,1,1 --skeleton -o b.glb", &["--skeleton is for pictures"]),
         ("--clip walk --goal head=1,1,1 --silhouette eye -o b.glb", &["--silhouette is for pictures"]),

@@ -89,8 +89,8 @@ pub(crate) struct Args {
     pub(crate) space: Space,
     #[command(flatten)]
     height: Height,
-    /// Encode the clips of all models for this one, joints matched by names, and no clip of its own: for files that hold
-    /// only motion. --unit and --up are those of the motion, and --height is that of this model
+    /// Encode the clips of all models for this one, joints matched by names, and no clip of its own: for files
+    /// that hold only motion. --unit and --up are those of the motion, and --height is that of this model
     #[arg(long, alias = "skeleton", value_name = "MODEL", help_heading = INPUT)]
     onto: Option<PathBuf>,
     /// Body model of the SMPL family, for the .npz motions of a folder
@@ -102,8 +102,8 @@ pub(crate) struct Args {
     /// read the file
     #[arg(long, help_heading = OUTPUT)]
     no_document: bool,
-    /// Keep the encoded files of a folder here, where a later run finds them [default: OUT.condyle.parts, removed at the
-    /// end]
+    /// Keep the encoded files of a folder here, where a later run finds them [default: OUT.condyle.parts, removed
+    /// at the end]
     #[arg(long, value_name = "FOLDER", help_heading = OUTPUT)]
     pub(crate) parts: Option<PathBuf>,
     #[command(flatten)]

@@ -21,8 +21,8 @@ pub(crate) struct Settings {
     /// Maximum error of a vertex
     #[arg(long, value_name = "LENGTH", default_value = "0.5mm", allow_hyphen_values = true, value_parser = parse_error)]
     pub(crate) error: Length,
-    /// Frames per second of the compressed clips; auto: the lowest rate from 8 to 1000 whose frames the keys are on, or
-    /// at least 24 if keys are farther apart than at 8 Hz
+    /// Frames per second of the compressed clips; auto: the lowest rate from 8 to 1000 whose frames the keys are
+    /// on, or at least 24 if keys are farther apart than at 8 Hz
     #[arg(long, value_name = "auto|HZ", default_value = "auto", allow_hyphen_values = true, value_parser = parse_rate)]
     #[arg(help_heading = PRECISION)]
     rate: Rate,

@@ -7,11 +7,11 @@ use serde_json::json;
 
 use crate::failure::Failure;
 use crate::model::document::sources;
-use crate::model::{self, limits};
+use crate::model::limits;
 use crate::options::heading::LIMITS;
 use crate::options::overwrite::Overwrite;
-use crate::options::source::{Which, find_clip};
-use crate::options::space::Space;
+use crate::options::source::{self, Which, find_clip};
+use crate::options::space::{Height, Space};
 use crate::options::work::Limit;
 use crate::output::{check_destination, check_ending, print, print_json, warn, write_file};
 use crate::text::{counted, path_text, printable, table};
@@ -109,7 +109,7 @@ pub(super) fn learn(lesson: &Lesson<'_>) -> Result<(), Failure> {
         check_ending(output, "json", "the limits of joints")?;
         check_destination(output, &sources(path, None), lesson.overwrite)?;
     }
-    let model = model::open(path, lesson.which.name(), lesson.onto, lesson.space, false)?;
+    let model = source::open(path, lesson.which, lesson.onto, (lesson.space, Height::default()), false)?;
     if let Some(output) = lesson.output {
         check_destination(output, &model.sources, lesson.overwrite)?;
     }

@@ -108,9 +108,9 @@ pub(crate) struct Args {
     /// Joint that may move as a whole so that others reach: the hips
     #[arg(long, value_name = "JOINT", help_heading = GOALS)]
     shift: Option<String>,
-    /// Seconds that goals with times take to begin and to end
-    #[arg(long, value_name = "SECONDS", default_value = "0.25", value_parser = parse_ease, help_heading = GOALS)]
-    ease: f32,
+    /// Seconds that goals with times take to begin and to end [default: 0.25]
+    #[arg(long, value_name = "SECONDS", value_parser = parse_ease, help_heading = GOALS)]
+    ease: Option<f32>,
     #[command(flatten)]
     fit: Fit,
     #[command(flatten)]
@@ -152,6 +152,8 @@ const SOLVING: [&str; 23] = [
     "pitch",
 ];
 
+/// Seconds of --ease where it is not given.
+const EASE: f32 = 0.25;
 /// What counts as reached, in metres.
 const TOLERANCE: f64 = 1e-5;
 /// Joints turn less than this between two keys that would be worth a second look, in metres.
@@ -374,6 +376,11 @@ fn solver<'a>(
             joint_name(skeleton, timed.joint)
         )));
     }
+    if args.ease.is_some() && requests.iter().all(|it| it.times().is_empty()) {
+        return Err(Failure::Usage(
+            "--ease is for goals with a time: give one @SECONDS, or leave it out".into(),
+        ));
+    }
     if let Some(clip) = clip {
         let (start, end) = (clip.start(), clip.end());
         if let Some(time) = requests.iter_mut().find_map(|request| request.fit(start, end)) {
@@ -383,7 +390,7 @@ fn solver<'a>(
         }
     }
     let shift = args.shift.as_deref().map(|joint| find_joint(file, skeleton, joint)).transpose()?;
-    Ok(Solver::new(asset, requests, shift, (args.ease, (TOLERANCE / metres) as f32)))
+    Ok(Solver::new(asset, requests, shift, (args.ease.unwrap_or(EASE), (TOLERANCE / metres) as f32)))
 }
 
 /// The moments to solve, ascending: one, or the frames of the clip and the times of all goals.
