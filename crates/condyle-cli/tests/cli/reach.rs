@@ -257,6 +257,7 @@ fn wrong_command_lines_are_explained() {
         ("--clip walk --goal head=1,1,1 --model x -o b.glb", &["--model is for a .condyle"]),
         ("--clip walk --goal head=1,1,1 --fps 100 -o b.gif", &["at most 50"]),
         ("--clip walk --goal head=1,1,1 -o b.gltf", &[".glb", ".png"]),
+        ("--clip walk --goal head=1,1,1 -o b.json", &["add --fit-limits"]),
         ("--rest --time 1 --goal head=1,1,1 -o b.glb", &["--time needs a clip"]),
         ("--clip walk --goal head=1,1,1 --ease 0 -o b.glb", &["ease"]),
         ("--clip wlak --goal head=1,1,1 -o b.glb", &["did you mean `walk`?"]),

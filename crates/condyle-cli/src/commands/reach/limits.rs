@@ -71,7 +71,7 @@ impl Fit {
 const MARGIN: f32 = 2.0;
 
 /// A model, the clips to learn from, and where the limits go.
-pub(super) struct Lesson<'a> {
+pub(super) struct FitLimits<'a> {
     pub(super) model: &'a Path,
     pub(super) which: &'a Which,
     pub(super) space: Space,
@@ -88,7 +88,7 @@ pub(super) struct Lesson<'a> {
 
 /// `condyle limits`, the old name of `condyle reach --fit-limits`.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    learn(&Lesson {
+    learn(&FitLimits {
         model: &args.model,
         which: &args.which,
         space: args.space,
@@ -103,30 +103,30 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// Learns limits, and writes or prints them.
-pub(super) fn learn(lesson: &Lesson<'_>) -> Result<(), Failure> {
-    let path = lesson.model;
-    if let Some(output) = lesson.output {
+pub(super) fn learn(args: &FitLimits<'_>) -> Result<(), Failure> {
+    let path = args.model;
+    if let Some(output) = args.output {
         check_ending(output, "json", "the limits of joints")?;
-        check_destination(output, &sources(path, None), lesson.overwrite)?;
+        check_destination(output, &sources(path, None), args.overwrite)?;
     }
-    let model = source::open(path, lesson.which, lesson.onto, (lesson.space, Height::default()), false)?;
-    if let Some(output) = lesson.output {
-        check_destination(output, &model.sources, lesson.overwrite)?;
+    let model = source::open(path, args.which, args.onto, (args.space, Height::default()), false)?;
+    if let Some(output) = args.output {
+        check_destination(output, &model.sources, args.overwrite)?;
     }
     let mut clips = model.clips();
-    if !lesson.clips.is_empty() {
+    if !args.clips.is_empty() {
         let mut wanted = Vec::new();
-        for name in lesson.clips {
+        for name in args.clips {
             let mut all = model.clips();
             let index = find_clip(model.asset.document.name(), &all, name)?;
             wanted.push(all.swap_remove(index));
         }
         clips = wanted;
     }
-    let Fit { margin, soft } = *lesson.fit;
+    let Fit { margin, soft } = *args.fit;
     let margin = margin.unwrap_or(MARGIN).to_radians();
     let options = FitOptions { margin, soft: soft.unwrap_or(0.0), ..FitOptions::default() };
-    let mut budget = lesson.limit.budget(&model.sources);
+    let mut budget = args.limit.budget(&model.sources);
     let fitted = limits::fit(path, &model, &clips, &options, &mut budget)?;
     let skeleton = &model.asset.skeleton;
     let (json, left_out) = limits::to_json(&fitted, skeleton);
@@ -134,14 +134,14 @@ pub(super) fn learn(lesson: &Lesson<'_>) -> Result<(), Failure> {
         let joints = counted(left_out, "joint is", "joints are");
         warn(path, &format!("{joints} left out, as others have the same name"));
     }
-    let file = match lesson.output {
+    let file = match args.output {
         Some(output) => {
             let text = format!("{json:#}\n");
             Some(write_file(output.to_path_buf(), |out| out.write_all(text.as_bytes()))?)
         }
         None => None,
     };
-    if lesson.json {
+    if args.json {
         let files: Vec<_> = file.iter().map(|file| file.to_json()).collect();
         let report = json!({
             "file": path.to_string_lossy(),

@@ -19,7 +19,7 @@ use serde_json::json;
 
 use self::asked::{Asked, find_joint, joint_name, parse_orientation, parse_place};
 use self::clip::Residuals;
-use self::limits::{Fit, Lesson};
+use self::limits::{Fit, FitLimits};
 use self::marked::Marked;
 use self::report::Row;
 use self::request::{Request, Wishes};
@@ -170,7 +170,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let (path, picture) = (&args.model, &args.picture);
     let dispatch = picture.numerics.apply()?;
     if args.fit_limits {
-        return limits::learn(&Lesson {
+        return limits::learn(&FitLimits {
             model: path,
             which: &args.input.which,
             space: args.input.space,
@@ -325,6 +325,7 @@ fn format(args: &Args, to: &Path) -> Result<Option<Format>, Failure> {
             }
             return picture.format(to).map(Some);
         }
+        Some("json") => return usage("a .json holds joint limits: add --fit-limits, or write a .glb"),
         _ => {
             let name = path_text(to);
             return Err(Failure::Usage(format!(
