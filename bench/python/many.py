@@ -2,7 +2,7 @@
 
     cargo build --release -p condyle-cli && pip install ./bindings/python && python bench/python/many.py --clips 100000 --folder /tmp/many
 
-The clips are BVH files made by seed, of 67 joints, one to two seconds at 30 Hz, on eight skeletons, in folders of 1,000; `condyle pack-library` makes
+The clips are BVH files made by seed, of 67 joints, one to two seconds at 30 Hz, on eight skeletons, in folders of 1,000; `condyle encode FOLDER` makes
 them one file. All is deleted at the end unless --keep is given, with which the next run finds it. 100,000 clips need 10 GB. Memory is told on Linux
 alone. Exits with 1 where a target is missed.
 """
@@ -94,7 +94,7 @@ def make(condyle: str, root: Path, count: int, threads: int) -> Figures:
 
     figures: Figures = {"clips": count, "write_s": seconds_of(write)}
     figures["source_bytes"] = sum(file.stat().st_size for file in source.rglob("*.bvh"))
-    command = [condyle, "pack-library", str(source), "-o", str(packed), "--threads", str(threads), "--json"]
+    command = [condyle, "encode", str(source), "-o", str(packed), "--threads", str(threads), "--json"]
     figures["pack_s"] = seconds_of(lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL))
     figures["library_bytes"] = packed.stat().st_size
     return figures

@@ -23,9 +23,9 @@ use crate::poses::{PoseArrays, get};
 use crate::progress::{Pace, Steps, told};
 use crate::skeleton::Skeleton;
 
-/// The clips of a file .condyle, as `condyle pack-library` makes of a folder: mapped, so that a file of any size is opened in milliseconds,
+/// The clips of a file .condyle, as `condyle encode FOLDER` makes of a folder: mapped, so that a file of any size is opened in milliseconds,
 /// and what is not asked for takes no memory. Processes that map the same file share it, and a pickle is its path. The file must stay as it is while
-/// it is open: to write it anew, write another one and rename it, as `condyle pack-library` does. A file that became shorter is refused by the next call;
+/// it is open: to write it anew, write another one and rename it, as `condyle encode FOLDER` does. A file that became shorter is refused by the next call;
 /// one that is cut short during a call ends the process (SIGBUS), as with any mapped file.
 ///
 /// >>> library = condyle.Library("motion.condyle")

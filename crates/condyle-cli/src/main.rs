@@ -34,10 +34,12 @@ Examples:
   condyle skin fox.glb --clip Run --time 0.5 -o posed.glb
   condyle bake fox.glb --clip Run -o run.exr        a clip as a texture, or as morph targets
   condyle render fox.glb --clip Run -o fox.gif      images, still or animated
+  condyle render fox.glb --clip Walk --clip Run -o fox.gif    a blend of two clips
   condyle encode fox.glb -o fox.condyle --unit 1cm  its clips, compressed
+  condyle encode mocap -o mo.condyle --unit 1cm     all motion of a folder, compressed
   condyle pack fox.glb -o small.glb --unit 1cm      an ordinary .glb, with fewer bytes of animation
-  condyle blend fox.glb --clip Walk --clip Run -o fox.gif
   condyle reach fox.glb --unit 1cm --clip Walk --goal b_Head_05=5cm,0.46,0.25@0.5 -o sniff.glb
+  condyle reach fox.glb --fit-limits -o fox.json    joint limits, learned from its clips
   condyle query bounds fox.glb --clip Run           boxes and spheres around it
   condyle query ray fox.glb --unit 1cm --rest --from 0,0.5,3 --to 0,0.5,-3
   condyle query hitboxes fox.glb -o fox.json        shapes that follow its joints

@@ -14,7 +14,8 @@ const EXPORT: &str = "export it as glTF 2.0 (.glb) from the program that made it
 const BLENDER: &str = "open it in Blender, and use File > Export > glTF 2.0";
 const UNPACK: &str = "unpack it, and give the .glb or .gltf that is in it; a model of another format must be exported \
                       as glTF 2.0 first";
-const BODY: &str = "give the folder that it is in to `condyle pack-library --body MODEL.npz`, with the .npz of the body that moves";
+const BODY: &str =
+    "give its folder to `condyle encode FOLDER --body MODEL.npz`, with the .npz of the body that moves";
 const PICKLE: &str = "a pickle can run any program when it is read; save its arrays again by numpy.savez";
 const PICTURE: &str = "give the .glb or .gltf that it belongs to";
 

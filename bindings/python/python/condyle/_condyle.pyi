@@ -63,13 +63,13 @@ class FileError(Error):
 class Problem:
     """What is wrong with a file, where, and what was done about it."""
 
-    def __new__(cls, severity: str, path: str, count: int, what: str, action: str) -> Problem: ...
+    def __new__(cls, severity: str, place: str, count: int, what: str, action: str) -> Problem: ...
     @property
     def severity(self) -> str:
         """"error", "warning" or "note"."""
     @property
-    def path(self) -> str:
-        """A JSON pointer to the first place or a line; empty for the whole file."""
+    def place(self) -> str:
+        """The first place: a JSON pointer, a line, or an array; empty for the whole file."""
     @property
     def count(self) -> int:
         """At how many places it was found."""
@@ -534,9 +534,9 @@ class Model:
 
 @final
 class Library:
-    """The clips of a file .condyle, as `condyle pack-library` makes of a folder: mapped, so that a file of any size is opened in milliseconds,
+    """The clips of a file .condyle, as `condyle encode FOLDER` makes of a folder: mapped, so that a file of any size is opened in milliseconds,
     and what is not asked for takes no memory. Processes that map the same file share it, and a pickle is its path. The file must stay as it is while
-    it is open: to write it anew, write another one and rename it, as `condyle pack-library` does. A file that became shorter is refused by the next call;
+    it is open: to write it anew, write another one and rename it, as `condyle encode FOLDER` does. A file that became shorter is refused by the next call;
     one that is cut short during a call ends the process (SIGBUS), as with any mapped file.
 
     >>> library = condyle.Library("motion.condyle")

@@ -251,7 +251,7 @@ class Pack(Job):
 
     Clips are within `budget` metres at each vertex, or at the distance `shell` from joints where there is no mesh. A unit of
     the files is `unit` metres; without it what each file says, or one metre. `up` is their up axis, as `open` has it. A file that cannot be used is left out, and the library says why. It has the clips, names,
-    order and tags of what ``condyle pack-library`` writes of these files on one machine, but of the columns only name,
+    order and tags of what ``condyle encode FOLDER`` writes of these files on one machine, but of the columns only name,
     source, tags, seconds, rate_hz, joints and repairs, as errors are not measured; so the two are not the same bytes.
 
     `body` is the file of the body model that moves in .npz, with the shape that each of these has, and in metres whatever

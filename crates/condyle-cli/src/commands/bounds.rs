@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::failure::{Failure, too_large};
 use crate::model::document::warn_of_repairs;
 use crate::model::playable::Playable;
+use crate::options::heading::REPORT;
 use crate::options::moments;
 use crate::options::numerics::Numerics;
 use crate::options::quantity::{fps_up_to, parse_seconds};
@@ -35,15 +36,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SECONDS", value_delimiter = ',', value_parser = parse_seconds)]
     #[arg(allow_hyphen_values = true, conflicts_with_all = ["rest", "fps"])]
     time: Vec<f64>,
-    /// Moments per second of the clip that are looked at, besides its end
+    /// Sample the clip N times per second, and at its end
     #[arg(long, value_name = "N", default_value = "30", value_parser = fps_up_to(1000.0))]
     #[arg(conflicts_with = "rest")]
     fps: f64,
+    /// Print the figures as JSON
+    #[arg(long, help_heading = REPORT)]
+    json: bool,
     #[command(flatten)]
     limit: Limit,
-    /// Print the figures as JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
     numerics: Numerics,
 }

@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::model::container::is_container;
 use crate::model::entries;
 use crate::model::problems::{summary, to_json};
+use crate::options::heading::REPORT;
 use crate::output::{print, print_json, progress};
 use crate::text::{counted, path_text, printable};
 
@@ -24,8 +25,8 @@ pub(crate) struct Args {
     /// The files: .glb, .gltf, .vrm, .vrma, .bvh, .npz or .condyle
     #[arg(required = true, value_name = "MODEL")]
     models: Vec<PathBuf>,
-    /// One JSON object per file and line
-    #[arg(long)]
+    /// Print one JSON object per file and line
+    #[arg(long, help_heading = REPORT)]
     json: bool,
 }
 

@@ -16,7 +16,9 @@ pub(crate) struct Args {
     shell: Shell,
 }
 
-pub(crate) fn run(args: &Args, mut cli: clap::Command) -> Result<(), Failure> {
+pub(crate) fn run(args: &Args, cli: clap::Command) -> Result<(), Failure> {
+    let shown = cli.get_subcommands().filter(|command| !command.is_hide_set()).cloned();
+    let mut cli = clap::Command::new("condyle").version(env!("CARGO_PKG_VERSION")).subcommands(shown);
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut cli, "condyle", &mut script);
     print(&String::from_utf8_lossy(&script))

@@ -11,13 +11,13 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::model;
 use crate::model::container::{PackedClip, is_container};
 use crate::model::document::sources;
 use crate::model::written::{self, Keys};
+use crate::options::heading::REPORT;
 use crate::options::overwrite::Overwrite;
-use crate::options::source::{Which, find_clip};
-use crate::options::space::Space;
+use crate::options::source::{self, Which, find_clip};
+use crate::options::space::{Height, Space};
 use crate::options::work::{Limit, Work};
 use crate::output::{check_destination, check_ending, print, print_json, progress, warn, write_file};
 use crate::text::{counted, ending, hertz, millimetres, path_text, printable, size, table};
@@ -41,23 +41,25 @@ pub(crate) struct Args {
     /// A file written by condyle encode
     #[arg(value_name = "FILE.condyle")]
     file: PathBuf,
+    /// Where to write; a missing folder is made
+    #[arg(short, long, value_name = "OUT.glb|.bvh")]
+    output: PathBuf,
+    /// Clip, by name or index [default: all]
+    #[arg(long, value_name = "NAME|INDEX")]
+    clip: Option<String>,
     #[command(flatten)]
     which: Which,
     #[command(flatten)]
     space: Space,
-    /// One clip only, by name or index
-    #[arg(long, value_name = "NAME|INDEX")]
-    clip: Option<String>,
-    /// Where to write; its folder is made if it is missing
-    #[arg(short, long, value_name = "OUT.glb|.bvh")]
-    output: PathBuf,
+    #[command(flatten)]
+    height: Height,
     #[command(flatten)]
     overwrite: Overwrite,
+    /// Print one JSON object
+    #[arg(long, help_heading = REPORT)]
+    json: bool,
     #[command(flatten)]
     limit: Limit,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
@@ -67,7 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     check_destination(&args.output, &sources(&args.file, None), args.overwrite)?;
     let name = path_text(&args.file);
-    let model = model::open(&args.file, args.which.name(), None, args.space, false)?;
+    let model = source::open(&args.file, &args.which, None, (args.space, args.height), false)?;
     if !is_container(&args.file) {
         return Err(Failure::Usage(format!("{name} is not compressed, so there is nothing to decode")));
     }

@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 use crate::commands::raycast::shape_name;
 use crate::commands::reach::asked::joint_name;
 use crate::failure::{Failure, too_large};
-use crate::model;
 use crate::model::container::is_container;
 use crate::model::document::{sources, warn_of_repairs};
+use crate::options::heading::REPORT;
 use crate::options::overwrite::Overwrite;
-use crate::options::source::Which;
-use crate::options::space::Space;
+use crate::options::source::{self, Which};
+use crate::options::space::{Height, Space};
 use crate::options::work::{Limit, Work};
 use crate::output::{check_destination, check_ending, print, print_json, warn, write_file};
 use crate::text::{counted, ending, fixed, path_text, table};
@@ -41,23 +41,25 @@ NAME.hitbox, which moves with the joint. Spheres and capsules are made of triang
 pub(crate) struct Args {
     /// The character: .glb, .gltf or .condyle
     model: PathBuf,
+    /// Where to write; a missing folder is made [default: print a table]
+    #[arg(short, long, value_name = "OUT.json|.glb")]
+    output: Option<PathBuf>,
+    /// Part of the vertices of a joint that its shape contains, from 0 to 1
+    #[arg(long, value_name = "PART", default_value = "1", value_parser = parse_coverage)]
+    coverage: f32,
     #[command(flatten)]
     which: Which,
     #[command(flatten)]
     space: Space,
-    /// How many of the vertices of a joint are within its shape, from 0 to 1
-    #[arg(long, value_name = "PART", default_value = "1", value_parser = parse_coverage)]
-    coverage: f32,
-    /// Where to write them; its folder is made if it is missing
-    #[arg(short, long, value_name = "OUT.json|.glb")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    height: Height,
     #[command(flatten)]
     overwrite: Overwrite,
+    /// Print the hitboxes as JSON
+    #[arg(long, help_heading = REPORT)]
+    json: bool,
     #[command(flatten)]
     limit: Limit,
-    /// Print them as JSON
-    #[arg(long)]
-    json: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
@@ -75,7 +77,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             path_text(path)
         )));
     }
-    let model = model::open(path, args.which.name(), None, args.space, args.json)?;
+    let model = source::open(path, &args.which, None, (args.space, args.height), args.json)?;
     if let Some(output) = &args.output {
         check_destination(output, &model.sources, args.overwrite)?;
     }

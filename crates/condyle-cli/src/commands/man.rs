@@ -14,7 +14,7 @@ use crate::text::{counted, path_text};
 Examples:
   condyle man -o ~/.local/share/man/man1      then `man condyle-render`")]
 pub(crate) struct Args {
-    /// The folder; it is made if it is missing
+    /// Folder to write; made if it is missing
     #[arg(short, long, value_name = "FOLDER")]
     output: PathBuf,
     #[command(flatten)]

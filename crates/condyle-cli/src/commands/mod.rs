@@ -1,7 +1,6 @@
 //! The subcommands, one module each.
 
 mod bake;
-mod blend;
 mod bounds;
 mod check;
 mod compare;
@@ -11,7 +10,6 @@ mod demo;
 mod encode;
 mod hitboxes;
 mod info;
-mod limits;
 mod man;
 mod pack;
 mod pack_library;
@@ -29,7 +27,6 @@ pub(crate) enum Command {
     Demo(demo::Args),
     #[command(aliases = ["view", "draw", "gif"])]
     Render(render::Args),
-    Blend(blend::Args),
     Reach(reach::Args),
     Skin(skin::Args),
     Bake(bake::Args),
@@ -44,8 +41,6 @@ pub(crate) enum Command {
     Decode(decode::Args),
     #[command(alias = "optimize")]
     Pack(pack::Args),
-    PackLibrary(pack_library::Args),
-    Limits(limits::Args),
     /// Query a posed character: bounds, ray hits, hitboxes of its joints
     #[command(
         subcommand,
@@ -58,7 +53,13 @@ Examples:
     Query(Query),
     Completions(completions::Args),
     Man(man::Args),
-    // Old names of the queries, kept for one release.
+    // Old names, kept for one release.
+    #[command(hide = true)]
+    Blend(render::Args),
+    #[command(hide = true)]
+    PackLibrary(encode::Args),
+    #[command(hide = true)]
+    Limits(reach::limits::Args),
     #[command(hide = true)]
     Bounds(bounds::Args),
     #[command(hide = true)]
@@ -105,7 +106,7 @@ impl Command {
         match self {
             Self::Demo(args) => demo::run(args),
             Self::Render(args) => render::run(args),
-            Self::Blend(args) => blend::run(args),
+            Self::Blend(args) => render::blend(args),
             Self::Reach(args) => reach::run(args),
             Self::Skin(args) => skin::run(args),
             Self::Bake(args) => bake::run(args),
@@ -115,8 +116,8 @@ impl Command {
             Self::Encode(args) => encode::run(args),
             Self::Decode(args) => decode::run(args),
             Self::Pack(args) => pack::run(args),
-            Self::PackLibrary(args) => pack_library::run(args),
-            Self::Limits(args) => limits::run(args),
+            Self::PackLibrary(args) => encode::pack_library(args),
+            Self::Limits(args) => reach::limits::run(args),
             Self::Bounds(args) | Self::Query(Query::Bounds(args)) => bounds::run(args),
             Self::Raycast(args) | Self::Query(Query::Ray(args)) => raycast::run(args),
             Self::Hitboxes(args) | Self::Query(Query::Hitboxes(args)) => hitboxes::run(args),

@@ -19,10 +19,11 @@ use crate::failure::Failure;
 use crate::model::container::is_container;
 use crate::model::document::{self, metres_per_unit, warn_of_repairs};
 use crate::model::written::{self, Keys};
+use crate::options::heading::{OUTPUT, REPORT};
 use crate::options::overwrite::Overwrite;
-use crate::options::quantity::{Length, at_most, parse_error, parse_length};
+use crate::options::quantity::{Length, at_most, parse_error};
 use crate::options::shell::Bounded;
-use crate::options::space::Space;
+use crate::options::space::{Height, Space};
 use crate::options::work::{Limit, Work};
 use crate::output::{check_destination, check_ending, print, print_json, progress, warn, write_file};
 use crate::text::{counted, hertz, millimetres, path_text, printable, size, table};
@@ -53,37 +54,36 @@ being asked.
 What is printed was measured on the file that was written: at every key, at every frame and at three times between
 each two, at points that enclose all vertices, and within --shell around joints without any.")]
 pub(crate) struct Args {
-    /// The model: .glb or .gltf
+    /// The model: .glb, .gltf or .bvh
     model: PathBuf,
-    /// Where to write; its folder is made if it is missing
+    /// Where to write; a missing folder is made
     #[arg(short, long, value_name = "OUT.glb")]
     output: PathBuf,
-    #[command(flatten)]
-    overwrite: Overwrite,
-    /// The largest error of a vertex
+    /// Maximum error of a vertex
     #[arg(long, value_name = "LENGTH", default_value = "0.5mm", allow_hyphen_values = true, value_parser = parse_error)]
     error: Length,
     #[command(flatten)]
-    bounded: Bounded,
-    #[command(flatten)]
     space: Space,
-    /// The real height of the character, in place of --unit: of its vertices at rest, or of its joints in the first frame
-    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = parse_length)]
-    height: Option<Length>,
+    #[command(flatten)]
+    height: Height,
+    #[command(flatten)]
+    bounded: Bounded,
     /// Leave out the tracks of joints that move no vertex, camera or light: controls and helpers
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     drop: bool,
-    /// The joints of this name keep their tracks although they move no vertex: a socket that something is attached to
-    #[arg(long, value_name = "NAME", requires = "drop")]
+    /// Keep the tracks of joints of this name although they move no vertex, such as a socket
+    #[arg(long, value_name = "NAME", requires = "drop", help_heading = OUTPUT)]
     keep: Vec<String>,
-    /// Compress the animations by EXT_meshopt_compression, which readers must know then
-    #[arg(long)]
+    /// Compress the animations by EXT_meshopt_compression, which readers must then support
+    #[arg(long, help_heading = OUTPUT)]
     meshopt: bool,
     #[command(flatten)]
-    limit: Limit,
+    overwrite: Overwrite,
     /// Print one JSON object per clip and line, then one for the file
-    #[arg(long)]
+    #[arg(long, help_heading = REPORT)]
     json: bool,
+    #[command(flatten)]
+    limit: Limit,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
@@ -102,7 +102,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     // All animations are written anew, without what was not understood.
     let of_animations = |p: &&Problem| p.severity == Severity::Warning && p.place.starts_with("/animations");
     asset.problems.iter().filter(of_animations).for_each(|problem| warn(path, &problem.to_string()));
-    let metres = metres_per_unit(path, &mut asset, args.space, args.height)?;
+    let metres = metres_per_unit(path, &mut asset, args.space, args.height.length)?;
     args.error.warn_above(0.02, "--error");
     args.bounded.warn_of_size();
     let budget = at_most(args.error.metres / metres);

@@ -11,6 +11,7 @@ use crate::commands::reach::asked::joint_name;
 use crate::failure::{Failure, too_large};
 use crate::model::document::warn_of_repairs;
 use crate::model::playable::Playable;
+use crate::options::heading::REPORT;
 use crate::options::numerics::Numerics;
 use crate::options::quantity::{parse_point, parse_seconds};
 use crate::options::source::Character;
@@ -18,7 +19,7 @@ use crate::options::work::{Limit, Work};
 use crate::output::{print, print_json, warn};
 use crate::text::{fixed, path_text, printable, table};
 
-/// Tell what a ray meets of a posed character: how far away, which triangle, which joint
+/// Find what a ray hits of a posed character: distance, triangle, joint
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -37,23 +38,23 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     #[arg(allow_hyphen_values = true, conflicts_with = "rest")]
     time: Option<f64>,
-    /// Where the ray begins, in metres or with units
+    /// Start of the ray, in metres or with units
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_point, allow_hyphen_values = true)]
     from: [f64; 3],
-    /// Where it ends
+    /// End of the ray
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_point, allow_hyphen_values = true)]
     to: [f64; 3],
-    /// All that it meets, the nearest first
+    /// Print all hits, the nearest first
     #[arg(long)]
     all: bool,
-    /// Ask the hitboxes of the joints, not the triangles
+    /// Hit the hitboxes of the joints instead of the triangles
     #[arg(long)]
     hitboxes: bool,
+    /// Print the hits as JSON
+    #[arg(long, help_heading = REPORT)]
+    json: bool,
     #[command(flatten)]
     limit: Limit,
-    /// Print the answer as JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
     numerics: Numerics,
 }

@@ -12,21 +12,21 @@ use condyle_gltf::{Asset, Placement};
 use serde_json::json;
 
 use crate::failure::{Failure, too_large};
+use crate::model::Model;
 use crate::model::document::sources;
 use crate::model::limits::{Choice, parse_choice};
 use crate::model::playable::Playable;
-use crate::model::{self, Model};
+use crate::options::heading::{PICTURE, REPORT};
 use crate::options::numerics::Numerics;
 use crate::options::overwrite::Overwrite;
 use crate::options::quantity::{fps_up_to, parse_seconds};
 use crate::options::skinning::Shown;
-use crate::options::source::{Source, Which};
-use crate::options::space::Space;
+use crate::options::source::{Clips, Input};
 use crate::options::work::{Limit, Work};
 use crate::output::{check_destination, drawing, print, print_json, warn, write_file};
 use crate::text::{counted, path_text, size};
 
-/// Draw a character: an image, a contact sheet, or an animation
+/// Draw a clip, or a blend of clips: an image, a contact sheet, or an animation
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -40,154 +40,200 @@ Examples:
   condyle render fox.glb --clip Run --bounds --hitboxes -o fox.png
   condyle render fox.glb --clip Run --skinning both -o fox.gif  by matrices, by dual quaternions, and the difference
   condyle render walk.bvh -o walk.gif                           motion capture: its bones
+  condyle render fox.glb --clip Walk --clip Run -o fox.gif      a blend: half of each clip
+  condyle render fox.glb --clip Walk --clip Run --weight 0.2 --weight 0.8 -o fox.gif
+  condyle render fox.condyle --clip Walk --clip Run --weight 0.5 --time 0.3 -o fox.png
 
-The camera is placed so that the whole clip stays in view. The extension of the output decides the format.")]
+The camera is placed so that the whole clip stays in view. The extension of the output decides the format.
+
+Several --clip are blended. Clips of different lengths stay in step: each is sampled at the same fraction of its own
+duration. The blend starts at 0 and lasts as long as the weighted mean of the durations.")]
 pub(crate) struct Args {
     /// The character: .glb, .gltf, .bvh or .condyle
     model: PathBuf,
+    /// Where to write; a missing folder is made
+    #[arg(short, long, value_name = "OUT.png|.gif|.webp")]
+    output: PathBuf,
     #[command(flatten)]
-    source: Source,
+    motion: Motion,
     #[command(flatten)]
-    which: Which,
+    input: Input,
     #[command(flatten)]
     picture: Picture,
 }
 
-/// What is drawn, and how. `condyle blend` takes the same options.
+/// The clips, and the weight of each.
+#[derive(clap::Args)]
+#[command(mut_arg("clips", |arg| arg.help(
+    "Clip, by name or index; several are blended [default: the only one]"
+)))]
+struct Motion {
+    #[command(flatten)]
+    clips: Clips,
+    /// Weight of each --clip, in their order, or of the second of two; weights need not sum to 1 [default:
+    /// equal]
+    #[arg(long = "weight", value_name = "N", value_delimiter = ',', value_parser = parse_weight)]
+    weights: Vec<f32>,
+}
+
+/// Options of a picture. `condyle reach` takes the same.
 #[derive(clap::Args)]
 pub(crate) struct Picture {
-    /// Draw one image, at so many seconds on the clock of the clip's keys, which need not start at 0
-    /// [default: 0; a .gif or .webp of a clip shows all of it]
+    /// Draw one image, at this time in seconds. The clock is that of the clip's keys, which need not start at
+    /// 0; that of a blend starts at 0 [default: 0; a .gif or .webp of a clip shows all of it]
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["sheet", "turntable", "fps"])]
     pub(crate) time: Option<f64>,
-    /// Where to write; its folder is made if it is missing
-    #[arg(short, long, value_name = "OUT.png|.gif|.webp")]
-    pub(crate) output: PathBuf,
-    #[command(flatten)]
-    pub(crate) overwrite: Overwrite,
-    /// Pixels: N, or WIDTHxHEIGHT; on a sheet, of each image
-    #[arg(long, value_name = "WxH", default_value = "640x640", value_parser = parse_size)]
-    size: Size,
+    /// Frames per second of an animation [default: 25]
+    #[arg(long, value_name = "N", value_parser = fps_up_to(50.0))]
+    pub(crate) fps: Option<f64>,
+    /// Draw a contact sheet of N evenly spaced moments, in rows of up to eight
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(conflicts_with_all = ["turntable", "fps"], help_heading = PICTURE)]
+    pub(crate) sheet: Option<u32>,
+    /// Move the camera once around the character
+    #[arg(long, help_heading = PICTURE)]
+    pub(crate) turntable: bool,
+    /// Pixels: N, or WIDTHxHEIGHT; on a sheet, of each image [default: 640x640]
+    #[arg(long, value_name = "WxH", value_parser = parse_size, help_heading = PICTURE)]
+    size: Option<Size>,
     /// Draw the joints over the mesh
-    #[arg(long)]
+    #[arg(long, help_heading = PICTURE)]
     pub(crate) skeleton: bool,
-    /// Draw what the joints can do, and in red those that are beyond it: from a file, or as `fit` learns it from all clips
-    #[arg(long, value_name = "FILE|fit", value_parser = parse_choice)]
+    /// Joint limits to draw with --skeleton, in red where a joint exceeds them: a file, or `fit` to learn them
+    /// from all clips
+    #[arg(long, value_name = "FILE|fit", value_parser = parse_choice, help_heading = PICTURE)]
     pub(crate) limits: Option<Choice>,
-    /// Draw the outline that a light far away in this direction sees, as of shadow volumes; or that of the camera
+    /// Draw the outline seen from a distant light in this direction, as for shadow volumes; or `eye`, from the
+    /// camera
     #[arg(long, value_name = "X,Y,Z|eye", value_parser = parse_silhouette, allow_hyphen_values = true)]
-    pub(crate) silhouette: Option<Seen>,
-    /// Draw the box around the character that its joints alone tell
-    #[arg(long)]
-    pub(crate) bounds: bool,
+    #[arg(help_heading = PICTURE)]
+    silhouette: Option<Seen>,
+    /// Draw the box around the character that follows from its joints alone
+    #[arg(long, help_heading = PICTURE)]
+    bounds: bool,
     /// Draw the hitboxes of the joints, as `condyle query hitboxes` fits them
-    #[arg(long)]
-    pub(crate) hitboxes: bool,
-    /// How vertices follow several joints: by matrices, by dual quaternions, or both side by side and their difference in
-    /// colours
+    #[arg(long, help_heading = PICTURE)]
+    hitboxes: bool,
+    /// How vertices follow several joints: by matrices, by dual quaternions, or both side by side with their
+    /// difference in colours
     #[arg(
         long,
         value_enum,
         value_name = "linear|dual|both",
         default_value = "linear",
-        hide_possible_values = true
+        hide_possible_values = true,
+        help_heading = PICTURE
     )]
     pub(crate) skinning: Shown,
-    /// Draw a contact sheet of N evenly spaced moments, in rows of up to eight
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
-    #[arg(conflicts_with_all = ["turntable", "fps"])]
-    pub(crate) sheet: Option<u32>,
-    /// Move the camera once around the character
-    #[arg(long)]
-    pub(crate) turntable: bool,
-    /// Frames per second of an animation
-    #[arg(long, value_name = "N", value_parser = fps_up_to(50.0))]
-    pub(crate) fps: Option<f64>,
-    /// Position of the camera: degrees around the character, from its front towards its left
-    #[arg(long, value_name = "DEGREES", default_value_t = 35.0, value_parser = parse_degrees)]
-    #[arg(allow_hyphen_values = true)]
-    yaw: f32,
-    /// Degrees by which the camera looks down
-    #[arg(long, value_name = "DEGREES", default_value_t = 12.0, value_parser = parse_degrees)]
-    #[arg(allow_hyphen_values = true)]
-    pitch: f32,
+    /// Position of the camera: degrees around the character, from its front towards its left [default: 35]
+    #[arg(long, value_name = "DEGREES", value_parser = parse_degrees, allow_hyphen_values = true)]
+    #[arg(help_heading = PICTURE)]
+    yaw: Option<f32>,
+    /// Degrees by which the camera looks down [default: 12]
+    #[arg(long, value_name = "DEGREES", value_parser = parse_degrees, allow_hyphen_values = true)]
+    #[arg(help_heading = PICTURE)]
+    pitch: Option<f32>,
     #[command(flatten)]
-    pub(crate) space: Space,
-    /// Play the clips on this model, joints matched by names: for a file that holds a motion only; --unit and --up are
-    /// those of the motion
-    #[arg(long, value_name = "MODEL")]
-    pub(crate) onto: Option<PathBuf>,
+    pub(crate) overwrite: Overwrite,
+    /// Print the figures as JSON
+    #[arg(long, help_heading = REPORT)]
+    pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) limit: Limit,
-    /// Print the figures as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) numerics: Numerics,
 }
 
+/// Pixels of a picture where --size is not given.
+const SIZE: Size = [640, 640];
+/// Degrees of the camera where --yaw and --pitch are not given.
+const YAW: f32 = 35.0;
+const PITCH: f32 = 12.0;
 /// Frames of one animation.
 const MAX_FRAMES: f64 = 1500.0;
 /// The shortest time, in seconds, that a turntable takes for a turn.
 const MIN_TURN: f64 = 4.0;
+
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let picture = &args.picture;
-    if args.source.is_rest() && (picture.time.is_some() || picture.sheet.is_some()) {
+    let (path, picture, to) = (&args.model, &args.picture, &args.output);
+    let (names, weights) = (args.motion.clips.names(), &args.motion.weights);
+    if args.motion.clips.is_rest() && (picture.time.is_some() || picture.sheet.is_some()) {
         let asked = if picture.time.is_some() { "--time" } else { "--sheet" };
         return Err(Failure::Usage(format!("{asked} needs a clip: give --clip instead of --rest")));
     }
-    draw(&args.model, args.which.name(), picture, |model| args.source.find(model))
-}
-
-/// Draws the clip that `find` chooses, or the rest pose if it chooses none.
-pub(crate) fn draw(
-    path: &Path,
-    which: Option<&str>,
-    args: &Picture,
-    find: impl for<'a> FnOnce(&'a Model) -> Result<Option<Playable<'a>>, Failure>,
-) -> Result<(), Failure> {
-    let dispatch = args.numerics.apply()?;
-    let format = args.format()?;
-    if args.limits.is_some() && !args.skeleton {
+    if names.len() < 2 && !weights.is_empty() {
+        return Err(Failure::Usage("--weight is for a blend of clips: give two --clip or more".into()));
+    }
+    let weights = self::weights(weights, names.len()).map_err(Failure::Usage)?;
+    let dispatch = picture.numerics.apply()?;
+    let format = picture.format(to)?;
+    if picture.limits.is_some() && !picture.skeleton {
         return Err(Failure::Usage("--limits are drawn at the joints: give --skeleton too".into()));
     }
-    check_destination(&args.output, &sources(path, None), args.overwrite)?;
-    let model = model::open(path, which, args.onto.as_deref(), args.space, args.json)?;
-    check_destination(&args.output, &model.sources, args.overwrite)?;
-    let clip = find(&model)?;
+    check_destination(to, &sources(path, None), picture.overwrite)?;
+    let model = args.input.open(path, picture.json)?;
+    check_destination(to, &model.sources, picture.overwrite)?;
+    let mut clips = args.motion.clips.find(&model)?;
+    let clip = match clips.len() {
+        0 | 1 => clips.pop(),
+        _ => Some(Playable::mix(clips.into_iter().zip(weights).collect())),
+    };
     let clip = clip.as_ref();
-    let drawn = args.draw(path, format, &model, (clip, 0.0), None)?;
-    let file = write_file(args.output.clone(), |out| out.write_all(&drawn.bytes))?;
-    match args.json {
-        true => {
-            let mut report = json!({
-                "file": path.to_string_lossy(),
-                "isa": dispatch.isa().name(),
-                "numeric": dispatch.numeric().name(),
-                "clip": clip.map(Playable::name),
-                "frames": drawn.frames,
-                "notes": drawn.notes,
-                "files": [file.to_json()],
+    let drawn = picture.draw(path, format, &model, (clip, 0.0), None)?;
+    let file = write_file(to.clone(), |out| out.write_all(&drawn.bytes))?;
+    if picture.json {
+        let mut report = json!({
+            "file": path.to_string_lossy(),
+            "isa": dispatch.isa().name(),
+            "numeric": dispatch.numeric().name(),
+            "clip": clip.map(Playable::name),
+            "frames": drawn.frames,
+            "notes": drawn.notes,
+            "files": [file.to_json()],
+        });
+        if let Some(greatest) = drawn.difference {
+            report["difference"] = json!({
+                "metres": greatest.distance,
+                "of_diagonal": greatest.of_diagonal(),
+                "seconds": greatest.seconds,
             });
-            if let Some(greatest) = drawn.difference {
-                report["difference"] = json!({
-                    "metres": greatest.distance,
-                    "of_diagonal": greatest.of_diagonal(),
-                    "seconds": greatest.seconds,
-                });
-            }
-            print_json(&format!("{report:#}"))
         }
-        false => {
-            let frames = counted(drawn.frames, "frame", "frames");
-            let mut text = format!("{}: {frames}, {}\n", path_text(&file.path), size(drawn.bytes.len()));
-            if let Some(greatest) = drawn.difference {
-                let at = clip.map_or(String::new(), |_| format!(", at {:.2} s", greatest.seconds));
-                text += &format!("linear and dual quaternions are at most {} apart{at}\n", greatest.text());
-            }
-            print(&text)
+        return print_json(&format!("{report:#}"));
+    }
+    let frames = counted(drawn.frames, "frame", "frames");
+    let mut text = format!("{}: {frames}, {}\n", path_text(&file.path), size(drawn.bytes.len()));
+    if let Some(greatest) = drawn.difference {
+        let at = clip.map_or(String::new(), |_| format!(", at {:.2} s", greatest.seconds));
+        text += &format!("linear and dual quaternions are at most {} apart{at}\n", greatest.text());
+    }
+    print(&text)
+}
+
+/// `condyle blend`, the old name of `condyle render` with several clips.
+pub(crate) fn blend(args: &Args) -> Result<(), Failure> {
+    if args.motion.clips.names().len() < 2 {
+        return Err(Failure::Usage("a blend takes two clips or more: add another --clip".into()));
+    }
+    run(args)
+}
+
+/// The weight of each clip, not normalised.
+fn weights(asked: &[f32], clips: usize) -> Result<Vec<f32>, String> {
+    let weights = match asked {
+        [] => return Ok(vec![1.0; clips]),
+        [second] if clips == 2 && *second <= 1.0 => vec![1.0 - second, *second],
+        all if all.len() == clips => all.to_vec(),
+        all => {
+            return Err(format!(
+                "{clips} clips take {clips} weights, or one from 0 to 1 for the second of two; {} given",
+                all.len()
+            ));
         }
+    };
+    match weights.iter().sum::<f32>() > 0.0 {
+        true => Ok(weights),
+        false => Err("all weights are 0; raise one of them".into()),
     }
 }
 
@@ -202,9 +248,27 @@ pub(crate) struct Drawn {
 }
 
 impl Picture {
-    pub(crate) fn format(&self) -> Result<Format, Failure> {
-        let format = Format::of(&self.output).ok_or_else(|| {
-            let name = path_text(&self.output);
+    /// The first option given that has an effect on pictures only.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let options = [
+            (self.sheet.is_some(), "--sheet"),
+            (self.turntable, "--turntable"),
+            (self.size.is_some(), "--size"),
+            (self.skeleton, "--skeleton"),
+            (self.silhouette.is_some(), "--silhouette"),
+            (self.bounds, "--bounds"),
+            (self.hitboxes, "--hitboxes"),
+            (self.skinning != Shown::Linear, "--skinning"),
+            (self.yaw.is_some(), "--yaw"),
+            (self.pitch.is_some(), "--pitch"),
+        ];
+        options.iter().find(|(given, _)| *given).map(|(_, option)| *option)
+    }
+
+    /// The format of a file of this name, if the options fit it.
+    pub(crate) fn format(&self, to: &Path) -> Result<Format, Failure> {
+        let format = Format::of(to).ok_or_else(|| {
+            let name = path_text(to);
             let wanted = "its name does not end in .png, or in .gif or .webp for an animation";
             Failure::Usage(format!("{name}: {wanted}"))
         })?;
@@ -279,9 +343,9 @@ impl Picture {
             ));
         }
         notes.iter().for_each(|what| warn(path, &format!("note: {what}")));
-        let view =
-            View { yaw: asset.document.front() + self.yaw.to_radians(), pitch: self.pitch.to_radians() };
-        let look = Look { view, size: self.size, skeleton: self.skeleton };
+        let [yaw, pitch] = [self.yaw.unwrap_or(YAW), self.pitch.unwrap_or(PITCH)].map(f32::to_radians);
+        let view = View { yaw: asset.document.front() + yaw, pitch };
+        let look = Look { view, size: self.size.unwrap_or(SIZE), skeleton: self.skeleton };
         let (bytes, frames) = match plan {
             Plan::Still(seconds) => {
                 let shot = scene.frame(motion, &look, 1)?;
@@ -329,7 +393,8 @@ fn plan(args: &Picture, format: Format, clip: Option<&Playable<'_>>, still: f64)
     if let Some(count) = args.sheet {
         let panels = if args.skinning == Shown::Both { 3 } else { 1 };
         let columns = columns(count, panels);
-        let (wide, high) = (args.size[0] * panels * columns, args.size[1] * count.div_ceil(columns));
+        let [width, height] = args.size.unwrap_or(SIZE);
+        let (wide, high) = (width * panels * columns, height * count.div_ceil(columns));
         if wide.max(high) > MAX_SHEET {
             return Err(Failure::Usage(format!(
                 "--sheet {count}: the sheet would be {wide}x{high} pixels, and {MAX_SHEET} a side is the limit; \
@@ -397,5 +462,27 @@ fn parse_degrees(text: &str) -> Result<f32, String> {
     match text.parse::<f32>() {
         Ok(degrees) if (-360.0..=360.0).contains(&degrees) => Ok(degrees),
         _ => Err("an angle is a number of degrees from -360 to 360".into()),
+    }
+}
+
+fn parse_weight(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(weight) if (0.0..=1e6).contains(&weight) => Ok(weight),
+        _ => Err("a weight is a number from 0 to 1000000, such as 0.5".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_fit_their_clips() {
+        assert_eq!(weights(&[], 3), Ok(vec![1.0; 3]));
+        assert_eq!(weights(&[0.25], 2), Ok(vec![0.75, 0.25]));
+        assert_eq!(weights(&[3.0, 0.0], 2), Ok(vec![3.0, 0.0]));
+        for (wrong, clips) in [(vec![1.5], 2), (vec![0.5], 3), (vec![0.0, 0.0], 2), (vec![1.0; 3], 2)] {
+            assert!(weights(&wrong, clips).is_err(), "{wrong:?} for {clips}");
+        }
     }
 }

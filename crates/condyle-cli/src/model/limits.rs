@@ -49,7 +49,7 @@ pub(crate) fn fit(
     let file = path_text(path);
     if clips.is_empty() {
         return Err(Failure::Usage(format!(
-            "{file} has no clips to learn limits from; give --limits a file"
+            "{file} has no clips to learn limits from; name a file with clips, or write the limits by hand"
         )));
     }
     for clip in clips {

@@ -1,5 +1,6 @@
 //! Options that several subcommands take.
 
+pub(crate) mod heading;
 pub(crate) mod moments;
 pub(crate) mod numerics;
 pub(crate) mod overwrite;

@@ -6,15 +6,15 @@ use std::str::FromStr;
 use condyle::{Dispatch, Isa, Numeric};
 
 use crate::failure::Failure;
+use crate::options::heading::COMPUTATION;
 
 /// How the kernels compute. The environment variables CONDYLE_ISA and CONDYLE_NUMERIC set the same.
 #[derive(Default, clap::Args)]
-#[command(next_help_heading = "Computation")]
 pub(crate) struct Numerics {
     /// Rounding: `fast`, or `portable` for the same bits on every machine
-    #[arg(long, value_name = "fast|portable")]
+    #[arg(long, value_name = "fast|portable", help_heading = COMPUTATION)]
     numeric: Option<Numeric>,
-    #[arg(long, value_name = "NAME", help = isa_help())]
+    #[arg(long, value_name = "NAME", help = isa_help(), help_heading = COMPUTATION)]
     isa: Option<Isa>,
 }
 

@@ -1,9 +1,11 @@
 //! `--force`: which files are replaced.
 
+use crate::options::heading::OUTPUT;
+
 /// Any file may be replaced, but a read-only one only on demand.
 #[derive(Clone, Copy, clap::Args)]
 pub(crate) struct Overwrite {
-    /// Replace files that are read-only, too
-    #[arg(long)]
+    /// Replace read-only files too
+    #[arg(long, help_heading = OUTPUT)]
     pub(crate) force: bool,
 }

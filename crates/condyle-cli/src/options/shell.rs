@@ -4,6 +4,7 @@ use condyle::{Error, RawClip};
 use condyle_encode::{EncodeOptions, Shell};
 use condyle_gltf::Asset;
 
+use crate::options::heading::PRECISION;
 use crate::options::quantity::{Length, parse_length};
 
 /// Where errors are bounded.
@@ -11,6 +12,7 @@ use crate::options::quantity::{Length, parse_length};
 pub(crate) struct Bounded {
     /// Bound all points within this distance of each joint; auto: all vertices, and 3 cm around joints without any
     #[arg(long, value_name = "auto|LENGTH", default_value = "auto", allow_hyphen_values = true, value_parser = parse_shell)]
+    #[arg(help_heading = PRECISION)]
     shell: ShellSize,
 }
 

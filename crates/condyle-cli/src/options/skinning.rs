@@ -4,14 +4,16 @@ use clap::ValueEnum;
 use condyle::NormalRule;
 use condyle_gltf::{PoserOptions, Skinning};
 
+use crate::options::heading::PRECISION;
+
 /// How vertices are posed.
 #[derive(clap::Args)]
 pub(crate) struct Posing {
     /// How normals are transformed [default: inverse-transpose]
-    #[arg(long, value_enum, value_name = "RULE")]
+    #[arg(long, value_enum, value_name = "RULE", help_heading = PRECISION)]
     pub(crate) normals: Option<Normals>,
     /// How vertices follow several joints
-    #[arg(long, value_enum, value_name = "WAY", default_value = "linear")]
+    #[arg(long, value_enum, value_name = "METHOD", default_value = "linear", help_heading = PRECISION)]
     pub(crate) skinning: Blending,
 }
 
@@ -48,7 +50,7 @@ impl From<Normals> for NormalRule {
 pub(crate) enum Blending {
     /// Blend the matrices of joints, as glTF says
     Linear,
-    /// Blend dual quaternions, so that what twists keeps its volume
+    /// Blend dual quaternions, which keep the volume of twisted limbs
     Dual,
 }
 

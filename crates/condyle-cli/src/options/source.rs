@@ -1,48 +1,93 @@
 //! The character that is posed, `--model`, `--clip` and `--rest`: which model of a file, and which of its clips.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 use crate::model::playable::Playable;
 use crate::model::{self, Model};
-use crate::options::quantity::Length;
-use crate::options::space::Space;
+use crate::options::heading::INPUT;
+use crate::options::space::{Height, Space};
 use crate::text::{did_you_mean, printable, table};
 
-/// A character, and what it does.
+/// A character, its clip or rest pose, and the meaning of its numbers.
 #[derive(clap::Args)]
+// The old name of the option.
+#[command(mut_arg("onto", |arg| arg.alias("skeleton")))]
 pub(crate) struct Character {
-    /// The character: .glb, .gltf or .condyle
+    /// The character: .glb, .gltf, .bvh or .condyle
     pub(crate) model: PathBuf,
     #[command(flatten)]
     pub(crate) source: Source,
     #[command(flatten)]
-    which: Which,
-    #[command(flatten)]
-    pub(crate) space: Space,
-    /// Play the clips on this model, joints matched by names: for a file that holds a motion only; --unit and --up are
-    /// those of the motion
-    #[arg(long, visible_alias = "skeleton", value_name = "MODEL")]
-    onto: Option<PathBuf>,
+    input: Input,
 }
 
 impl Character {
     /// With `json`, a document that cannot be used is also described on standard output.
     pub(crate) fn open(&self, json: bool) -> Result<Model, Failure> {
-        model::open(&self.model, self.which.name(), self.onto.as_deref(), self.space, json)
+        self.input.open(&self.model, json)
     }
 
-    /// The same, scaled to a height; and the metres in a unit.
-    pub(crate) fn open_scaled(&self, height: Option<Length>, json: bool) -> Result<(Model, f64), Failure> {
-        model::open_scaled(&self.model, self.which.name(), self.onto.as_deref(), self.space, height, json)
+    /// Whether --height is given.
+    pub(crate) fn has_height(&self) -> bool {
+        self.input.height.length.is_some()
+    }
+
+    /// As [`open`](Self::open), with the metres in a unit.
+    pub(crate) fn open_scaled(&self, json: bool) -> Result<(Model, f64), Failure> {
+        self.input.open_scaled(&self.model, json)
+    }
+}
+
+/// Which model of a file is read, in which units and axes, and what it is played on.
+#[derive(clap::Args)]
+pub(crate) struct Input {
+    #[command(flatten)]
+    pub(crate) which: Which,
+    #[command(flatten)]
+    pub(crate) space: Space,
+    #[command(flatten)]
+    height: Height,
+    /// Play the clips on this model, joints matched by names: for a file that holds only motion. --unit and --up
+    /// are those of the motion, and --height is that of this model
+    #[arg(long, value_name = "MODEL", help_heading = INPUT)]
+    pub(crate) onto: Option<PathBuf>,
+}
+
+impl Input {
+    /// Opens a file. With `json`, a document that cannot be used is also described on standard output.
+    pub(crate) fn open(&self, path: &Path, json: bool) -> Result<Model, Failure> {
+        open(path, &self.which, self.onto.as_deref(), (self.space, self.height), json)
+    }
+
+    /// The same, and the metres in a unit.
+    pub(crate) fn open_scaled(&self, path: &Path, json: bool) -> Result<(Model, f64), Failure> {
+        let onto = self.onto.as_deref();
+        let which = self.which.without(onto)?;
+        model::open_scaled(path, which, onto, self.space, self.height.length, json)
+    }
+}
+
+/// Opens a model, scaled to --height where that is given.
+pub(crate) fn open(
+    path: &Path,
+    which: &Which,
+    onto: Option<&Path>,
+    (space, height): (Space, Height),
+    json: bool,
+) -> Result<Model, Failure> {
+    let which = which.without(onto)?;
+    match height.length {
+        Some(length) => Ok(model::open_scaled(path, which, onto, space, Some(length), json)?.0),
+        None => model::open(path, which, onto, space, json),
     }
 }
 
 /// `--model`: one of the models of a container.
 #[derive(clap::Args)]
 pub(crate) struct Which {
-    /// The model to use, if the .condyle has several
-    #[arg(id = "which", long = "model", value_name = "NAME")]
+    /// Model to use, if the .condyle has several
+    #[arg(id = "which", long = "model", value_name = "NAME", help_heading = INPUT)]
     name: Option<String>,
 }
 
@@ -50,16 +95,26 @@ impl Which {
     pub(crate) fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
+
+    /// The same, which is refused with --onto: neither of its two files is a .condyle.
+    fn without(&self, onto: Option<&Path>) -> Result<Option<&str>, Failure> {
+        match (&self.name, onto) {
+            (Some(_), Some(_)) => Err(Failure::Usage(
+                "--model is for a .condyle with several models, and --onto for other files: leave --model out".into(),
+            )),
+            (name, _) => Ok(name.as_deref()),
+        }
+    }
 }
 
-/// `--clip` or `--rest`: what is shown of the model. Its only clip without either.
+/// `--clip` or `--rest`: the motion of a command that takes one clip.
 #[derive(clap::Args)]
 #[group(multiple = false)]
 pub(crate) struct Source {
-    /// The clip, by name or index [default: the only one]
+    /// Clip, by name or index [default: the only one]
     #[arg(long, value_name = "NAME|INDEX")]
     clip: Option<String>,
-    /// The rest pose
+    /// Rest pose
     #[arg(long)]
     rest: bool,
 }
@@ -71,29 +126,62 @@ impl Source {
 
     /// The clip, or `None` for the rest pose.
     pub(crate) fn find<'a>(&self, model: &'a Model) -> Result<Option<Playable<'a>>, Failure> {
-        if self.rest {
-            return Ok(None);
-        }
-        let (file, mut clips) = (model.asset.document.name(), model.clips());
-        let index = match (&self.clip, clips.len()) {
-            (Some(wanted), _) => find_clip(file, &clips, wanted)?,
-            (None, 1) => 0,
-            (None, 0) => {
-                return Err(Failure::Usage(format!(
-                    "{} has no clips; use --rest for its rest pose",
-                    printable(file)
-                )));
-            }
-            (None, count) => {
-                return Err(Failure::Usage(format!(
-                    "{} has {count} clips; give --clip the name or index of one of these, or --rest for the rest pose:\n{}",
-                    printable(file),
-                    listed(&clips, 0..count)
-                )));
-            }
-        };
-        Ok(Some(clips.swap_remove(index)))
+        if self.rest { Ok(None) } else { find_or_only(model, self.clip.as_deref()).map(Some) }
     }
+}
+
+/// `--clip`, once or several times, or `--rest`: the motion of a command that can use several clips.
+#[derive(clap::Args)]
+pub(crate) struct Clips {
+    /// Clip, by name or index; may be given several times [default: the only one]
+    #[arg(long = "clip", value_name = "NAME|INDEX", conflicts_with = "rest")]
+    clips: Vec<String>,
+    /// Rest pose
+    #[arg(long)]
+    rest: bool,
+}
+
+impl Clips {
+    pub(crate) fn is_rest(&self) -> bool {
+        self.rest
+    }
+
+    /// The values of `--clip`.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.clips
+    }
+
+    /// The clips of `--clip`, or the only clip; none for the rest pose.
+    pub(crate) fn find<'a>(&self, model: &'a Model) -> Result<Vec<Playable<'a>>, Failure> {
+        match &self.clips[..] {
+            [] if self.rest => Ok(Vec::new()),
+            [] => Ok(vec![find_or_only(model, None)?]),
+            names => names.iter().map(|name| find_or_only(model, Some(name))).collect(),
+        }
+    }
+}
+
+/// The clip with this name or index; without one, the only clip of the model.
+fn find_or_only<'a>(model: &'a Model, wanted: Option<&str>) -> Result<Playable<'a>, Failure> {
+    let (file, mut clips) = (model.asset.document.name(), model.clips());
+    let index = match (wanted, clips.len()) {
+        (Some(wanted), _) => find_clip(file, &clips, wanted)?,
+        (None, 1) => 0,
+        (None, 0) => {
+            return Err(Failure::Usage(format!(
+                "{} has no clips; use --rest for its rest pose",
+                printable(file)
+            )));
+        }
+        (None, count) => {
+            return Err(Failure::Usage(format!(
+                "{} has {count} clips; give --clip the name or index of one of these, or --rest for the rest pose:\n{}",
+                printable(file),
+                listed(&clips, 0..count)
+            )));
+        }
+    };
+    Ok(clips.swap_remove(index))
 }
 
 /// The index of a clip: by its exact name, else by its index, else by its name in any case; by a name only if no other clip

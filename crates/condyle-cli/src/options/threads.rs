@@ -3,11 +3,13 @@
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::failure::Failure;
+use crate::options::heading::COMPUTATION;
 
 #[derive(Clone, Copy, clap::Args)]
 pub(crate) struct Threads {
-    /// How many threads to use [default: one per core]
+    /// Number of threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(help_heading = COMPUTATION)]
     threads: Option<u16>,
 }
 

@@ -10,6 +10,7 @@ use condyle_encode::{EncodeOptions, frame_count};
 use condyle_gltf::{Asset, Placement};
 
 use crate::failure::Failure;
+use crate::options::heading::COMPUTATION;
 use crate::text::{counted, printable, size};
 
 /// Work is counted in vertices that are posed. A joint that is posed takes as long as so many.
@@ -31,9 +32,9 @@ const PER_BYTE: u64 = 1 << 14;
 /// How much work is too much.
 #[derive(Clone, Copy, clap::Args)]
 pub(crate) struct Limit {
-    /// Allow FACTOR times the work that files of their size usually take: frames, times joints and vertices
+    /// Allow FACTOR times the work that files of this size usually take: frames times joints and vertices
     #[arg(id = "max_work", long = "max-work", alias = "limit", value_name = "FACTOR", default_value = "1", value_parser = parse_factor)]
-    #[arg(allow_hyphen_values = true)]
+    #[arg(allow_hyphen_values = true, help_heading = COMPUTATION)]
     factor: f64,
 }
 

@@ -1,4 +1,4 @@
-//! `condyle encode` and what reads its files: info, check, compare, skin, decode, blend.
+//! `condyle encode` and what reads its files: info, check, compare, skin, decode, render.
 
 use crate::common::{Folder, condyle, models, ribbon, testdata, transcript};
 use condyle::container::{Container, ContainerWriter, EntryKind};
@@ -378,7 +378,7 @@ fn a_mix_lies_between_its_clips() {
     let folder = Folder::with_character();
     let blend = |options: &str, to: &str| {
         folder
-            .run(&format!("blend a.glb --clip walk --clip run --size 96 {options} -o {to}"))
+            .run(&format!("render a.glb --clip walk --clip run --size 96 {options} -o {to}"))
             .assert()
             .success();
         image::open(folder.path(to)).expect("a picture").into_rgb8()
@@ -391,17 +391,19 @@ fn a_mix_lies_between_its_clips() {
     assert!(difference(&walk, &half) > 1.0, "a mix of two is another");
     assert_eq!(blend("--sheet 3", "sheet.png").width(), 3 * 96);
     folder
-        .run("blend a.glb --clip walk --clip run --weight 3 --weight 1 --size 48 -o a.gif")
+        .run("render a.glb --clip walk --clip run --weight 3 --weight 1 --size 48 -o a.gif")
         .assert()
         .success();
     for (line, words) in [
-        ("--clip walk -o a.png", ["--clip", "two"]),
+        ("--clip walk --weight 1 -o a.png", ["--clip", "two"]),
+        ("--rest --weight 1 -o a.png", ["--clip", "two"]),
+        ("--rest --clip walk -o a.png", ["--clip", "--rest"]),
         ("--clip walk --clip run --weight 1,2,3 -o a.png", ["3 given", "weights"]),
         ("--clip walk --clip run --weight 0,0 -o a.png", ["weights", "0"]),
         ("--clip walk --clip fly -o a.png", ["fly", "idle"]),
         ("--clip walk --clip run --weight nan -o a.png", ["--weight", "0.5"]),
     ] {
-        folder.refuses(&format!("blend a.glb {line}"), 2, &words);
+        folder.refuses(&format!("render a.glb {line}"), 2, &words);
     }
 }
 
@@ -474,7 +476,7 @@ fn wrong_command_lines_and_files_are_explained() {
 
 #[test]
 fn help() {
-    for command in ["encode", "decode", "blend", "render"] {
+    for command in ["encode", "decode", "render"] {
         assert_snapshot!(format!("{command}_help"), transcript(condyle().args([command, "--help"])));
     }
 }

@@ -11,7 +11,7 @@ const WRITERS: [(&str, &str); 7] = [
     ("skin ribbon.gltf --rest -o", "glb"),
     ("skin ribbon.gltf --rest --format npy -o", "npy"),
     ("render ribbon.gltf --rest --size 16 -o", "png"),
-    ("blend ribbon.gltf --clip Wave --clip Step --time 0 --size 16 -o", "png"),
+    ("render ribbon.gltf --clip Wave --clip Step --time 0 --size 16 -o", "png"),
     ("encode ribbon.gltf -o", "condyle"),
     ("encode ribbon.gltf -o other.condyle --report", "html"),
     ("compare ribbon.gltf ribbon.gltf --plot", "svg"),

@@ -1,12 +1,11 @@
-//! `condyle limits` and `render --limits` as a person calls them.
+//! `condyle reach --fit-limits` and `render --limits` as a person calls them.
 
 use crate::common::{Folder, models, transcript};
 
 #[test]
 fn limits_are_learned_written_and_drawn() {
     let folder = Folder::with_character();
-    insta::assert_snapshot!("limits_help", transcript(&mut folder.run("limits --help")));
-    folder.run("limits a.glb -o a.json").assert().success();
+    folder.run("reach a.glb --fit-limits -o a.json").assert().success();
     let limits: serde_json::Value = serde_json::from_slice(&folder.read("a.json")).expect("JSON");
     assert!(limits["joints"].as_object().is_some_and(|joints| joints.len() > 5), "{limits:#}");
     // A file is the same as what is learned on the spot.
@@ -22,17 +21,17 @@ fn limits_are_learned_written_and_drawn() {
     assert_ne!(without, file);
     assert_eq!(file, fit);
     // What one clip does is beyond what another one taught.
-    folder.run("limits a.glb --clip idle --margin 0 -o idle.json").assert().success();
+    folder.run("reach a.glb --fit-limits --clip idle --margin 0 -o idle.json").assert().success();
     let red = |png: &str| {
         let picture = image::open(folder.path(png)).expect("a picture").to_rgb8();
         picture.pixels().filter(|p| p.0 == [226, 32, 36]).count()
     };
     draw("--limits idle.json", "d.png");
     assert!(red("d.png") > 10 && red("b.png") == 0, "{} {}", red("d.png"), red("b.png"));
-    let report = folder.run("limits a.glb --json").output().expect("it runs");
+    let report = folder.run("reach a.glb --fit-limits --json").output().expect("it runs");
     let report: serde_json::Value = serde_json::from_slice(&report.stdout).expect("JSON");
     assert_eq!(report["limits"], limits);
-    let table = transcript(&mut folder.run("limits a.glb"));
+    let table = transcript(&mut folder.run("reach a.glb --fit-limits"));
     assert!(table.contains("joint") && table.contains("hinge"), "{table}");
 }
 
@@ -50,13 +49,58 @@ fn what_is_wrong_with_limits_is_said() {
         ("render a.glb --rest --skeleton --limits cut.json -o a.png", 1, &["cut.json", "not JSON", "line 1"]),
         ("render a.glb --rest --skeleton --limits none.json -o a.png", 1, &["none.json", "cannot be read"]),
         ("render a.glb --rest --limits fit -o a.png", 2, &["--skeleton"]),
-        ("limits a.glb -o a.txt", 2, &["a.txt", ".json"]),
-        ("limits a.glb --clip fly", 2, &["fly", "walk"]),
-        ("limits a.glb --margin 90", 2, &["0 to 45"]),
-        ("limits a.glb --soft 2", 2, &["0 to 1"]),
+        ("reach a.glb --fit-limits -o a.txt", 2, &["a.txt", ".json"]),
+        ("reach a.glb --fit-limits --clip fly", 2, &["fly", "walk"]),
+        ("reach a.glb --fit-limits --margin 90", 2, &["0 to 45"]),
+        ("reach a.glb --fit-limits --soft 2", 2, &["0 to 1"]),
+        ("reach a.glb --clip walk --goal head=0,1,0 --margin 3 -o b.glb", 2, &["--fit-limits"]),
+        ("reach a.glb --clip walk --goal head=0,1,0 --soft 1 -o b.glb", 2, &["--fit-limits"]),
+        ("reach a.glb --clip walk --clip run --goal head=0,1,0 -o b.glb", 2, &["--fit-limits", "one clip"]),
+        ("reach a.glb --clip walk --goal head=0,1,0", 2, &["--output"]),
     ] {
         folder.refuses(line, code, words);
     }
+}
+
+/// `--fit-limits` refuses every option that it would ignore.
+#[test]
+fn options_of_goals_and_pictures_are_refused() {
+    let folder = Folder::with_character();
+    for option in [
+        "--rest",
+        "--goal head=0,1,0",
+        "--move head=0,1,0",
+        "--orientation head=0,0,0,1",
+        "--pin head",
+        "--shift hips",
+        "--ease 1",
+        "--name a",
+        "--rate 30",
+        "--height 1m",
+        "--time 0",
+        "--fps 10",
+        "--sheet 2",
+        "--turntable",
+        "--size 64",
+        "--skeleton",
+        "--limits fit",
+        "--silhouette eye",
+        "--bounds",
+        "--hitboxes",
+        "--skinning dual",
+        "--yaw 1",
+        "--pitch 1",
+    ] {
+        let name = option.split(' ').next().expect("an option");
+        folder.refuses(&format!("reach a.glb --fit-limits {option}"), 2, &["--fit-limits", name]);
+    }
+    for option in
+        ["--json", "--force", "--max-work 2", "--unit 1cm", "--up y", "--onto a.glb", "--numeric portable"]
+    {
+        folder.run(&format!("reach a.glb --fit-limits {option}")).assert().success();
+    }
+    folder.run("encode a.glb -o a.condyle").assert().success();
+    folder.run("reach a.condyle --model a --fit-limits").assert().success();
 }
 
 /// The knees and elbows of people and animals go about one axis, whoever animated them.
@@ -69,8 +113,10 @@ fn knees_and_elbows_are_hinges() {
         ("Fox.glb", ["b_LeftLeg02_016", "b_RightLeg02_020", "b_LeftForeArm_010", "b_RightForeArm_07"]),
     ] {
         for path in models(&[], &[model]) {
-            let output =
-                folder.condyle(&["limits", &path.display().to_string(), "--json"]).output().expect("it runs");
+            let output = folder
+                .condyle(&["reach", &path.display().to_string(), "--fit-limits", "--json"])
+                .output()
+                .expect("it runs");
             let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
             let limits = &report["limits"]["joints"];
             for joint in joints {

@@ -161,6 +161,9 @@ fn completions_for_every_shell() {
         let output = condyle().args(["completions", shell]).assert().success();
         let script = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
         assert!(script.contains("condyle") && script.contains("numeric"), "{shell}");
+        for hidden in ["raycast", "pack-library", "pack__library"] {
+            assert!(!script.contains(hidden), "{shell}: {hidden} is an old name");
+        }
     }
     condyle().args(["completions", "tcsh"]).assert().code(2);
 }
@@ -199,11 +202,112 @@ fn nobody_is_sent_behind_two_dashes() {
 
 #[test]
 fn help() {
+    let help = transcript(condyle().arg("--help"));
+    let commands: Vec<&str> = help
+        .lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| *name != "help")
+        .collect();
+    assert!(commands.len() <= 14, "{commands:?}");
+    for hidden in ["blend", "pack-library", "limits", "bounds", "raycast", "hitboxes"] {
+        assert!(!commands.contains(&hidden), "{hidden} is an old name");
+    }
     assert_snapshot!("help", transcript(condyle().arg("--help")));
     assert_snapshot!("info_help", transcript(condyle().args(["info", "--help"])));
     assert_snapshot!("check_help", transcript(condyle().args(["check", "--help"])));
     condyle().assert().code(2);
     condyle().arg("--version").assert().success();
+}
+
+/// The headings of the groups of options, in their order.
+const HEADINGS: [&str; 11] = [
+    "Commands:",
+    "Arguments:",
+    "Options:",
+    "Input:",
+    "Goals:",
+    "Joint limits:",
+    "Picture:",
+    "Precision:",
+    "Output:",
+    "Report:",
+    "Computation:",
+];
+
+#[test]
+fn options_have_the_same_headings_in_every_command() {
+    let commands = [
+        "demo",
+        "render",
+        "reach",
+        "skin",
+        "bake",
+        "info",
+        "check",
+        "compare",
+        "encode",
+        "decode",
+        "pack",
+        "query bounds",
+        "query ray",
+        "query hitboxes",
+        "man",
+    ];
+    let mut places = std::collections::BTreeMap::new();
+    for command in commands {
+        let help = transcript(condyle().args(command.split(' ')).arg("-h"));
+        let help = help.split("\nExamples").next().unwrap_or_default();
+        let mut found = Vec::new();
+        for line in help.lines() {
+            if line.ends_with(':') && !line.starts_with(' ') {
+                found.push(
+                    HEADINGS.iter().position(|it| *it == line).unwrap_or_else(|| panic!("{command}: {line}")),
+                );
+            }
+            // An option has one heading in all commands.
+            let option = line.trim_start().split(' ').find(|word| word.starts_with("--"));
+            let option = option.filter(|_| line.trim_start().starts_with('-') && line.starts_with(' '));
+            if let Some((option, place)) = option.zip(found.last()) {
+                let known = *places.entry(option.to_owned()).or_insert(*place);
+                let moves = ["--rate", "--fps", "--limits", "--hitboxes", "--skinning"];
+                assert!(known == *place || moves.contains(&option), "{command} {option}");
+            }
+        }
+        assert!(found.is_sorted(), "{command}: {found:?}");
+        let main =
+            help.lines().skip_while(|line| *line != "Options:").skip(1).take_while(|line| !line.is_empty());
+        let main = main.filter(|line| line.trim_start().starts_with('-')).count();
+        assert!(main <= 8, "{command} has {main} main options");
+    }
+}
+
+/// A height is another way to give a unit.
+#[test]
+fn heights_are_units() {
+    let folder = Folder::with_ribbon();
+    // The ribbon is 3 units high.
+    folder.run("encode ribbon.gltf -o ribbon.condyle").assert().success();
+    for line in [
+        "info ribbon.gltf",
+        "skin ribbon.gltf --clip Wave --json -o a.glb",
+        "render ribbon.gltf --clip Wave --skinning both --size 32 --json -o a.gif",
+        "query bounds ribbon.gltf --clip Wave",
+        "query bounds ribbon.condyle --clip Wave",
+        "query hitboxes ribbon.gltf",
+        "query ray ribbon.gltf --rest --from -1,-0.5,2 --to 1,0.5,-2",
+        "decode ribbon.condyle --json -o b.glb",
+    ] {
+        let printed = |option: &str| {
+            let output = folder.run(&format!("{line} {option}")).assert().success();
+            String::from_utf8(output.get_output().stdout.clone()).expect("UTF-8")
+        };
+        assert_eq!(printed("--height 75cm"), printed("--unit 25cm"), "{line}");
+        folder.refuses(&format!("{line} --height 1m --unit 1m"), 2, &["--height and --unit"]);
+    }
+    folder.refuses("info ribbon.condyle --height 1m", 2, &["--unit in place of --height"]);
 }
 
 #[test]
@@ -225,6 +329,8 @@ fn words_that_people_type_lead_somewhere() {
             "raycast ribbon.gltf --rest --from -1,-0.5,2 --to 1,0.5,-2",
             "query ray ribbon.gltf --rest --from -1,-0.5,2 --to 1,0.5,-2",
         ),
+        ("limits ribbon.gltf --clip Wave", "reach ribbon.gltf --fit-limits --clip Wave"),
+        ("limits ribbon.gltf --json --margin 5", "reach ribbon.gltf --fit-limits --json --margin 5"),
         ("query bounds ribbon.gltf --rest --limit 2", "query bounds ribbon.gltf --rest --max-work 2"),
     ] {
         let printed = |line: &str| {
@@ -234,6 +340,28 @@ fn words_that_people_type_lead_somewhere() {
         assert_eq!(printed(word), printed(command), "{word}");
         assert_eq!(printed(word).0, Some(0), "{word}");
     }
+    // Old names of commands that write.
+    std::fs::create_dir(folder.path("motion")).expect("a folder");
+    for name in ["ribbon.gltf", "ribbon.bin"] {
+        folder.write(&format!("motion/{name}"), folder.read(name));
+    }
+    for (old, new, ending) in [
+        ("blend ribbon.gltf --clip Wave --clip Step --weight 0.3 --time 0.5 --size 64", "render", "png"),
+        ("blend ribbon.gltf --clip Wave --clip Step --fps 4 --size 64", "render", "gif"),
+        ("pack-library motion --unit 1cm --error 1mm", "encode", "condyle"),
+        ("limits ribbon.gltf --soft 0.5", "reach --fit-limits", "json"),
+        ("reach ribbon.gltf --clip Wave --move upper=0,0,0.1 --fps 7", "", "glb"),
+    ] {
+        let line = match new {
+            "" => old.replace("--fps", "--rate"),
+            _ => format!("{new} {}", old.split_once(' ').expect("a command").1),
+        };
+        folder.run(&format!("{old} -o old.{ending}")).assert().success();
+        folder.run(&format!("{line} -o new.{ending}")).assert().success();
+        let [was, is] = ["old", "new"].map(|name| folder.read(&format!("{name}.{ending}")));
+        assert!(was == is, "{old} and {line} write different files");
+    }
+    folder.refuses("blend ribbon.gltf --clip Wave -o a.png", 2, &["two clips"]);
     folder.run("compress ribbon.gltf -o a.condyle").assert().success();
     folder.run("optimize ribbon.gltf -o a.glb").assert().success();
     folder.run("view ribbon.gltf --rest --size 32x32 -o a.png").assert().success();

@@ -79,6 +79,11 @@ fn a_motion_plays_on_the_model_of_another_file() {
     assert!(vertices("wave.gltf --onto ribbon.gltf --clip Wave") == wanted);
     assert!(vertices("wave.gltf --skeleton ribbon.gltf --clip 0") == wanted, "its other name");
     assert!(vertices("ribbon.gltf --clip Step") != wanted, "the test can fail");
+    for command in ["skin", "render", "bake"] {
+        let line = format!("{command} wave.gltf --onto ribbon.gltf --model ribbon --clip Wave -o out.png");
+        let line = line.replace("skin", "skin --format glb");
+        folder.refuses(&line, 2, &["--model", "--onto"]);
+    }
 
     folder.run("encode wave.gltf --onto ribbon.gltf -o on.condyle --error 1mm").assert().success();
     folder.run("encode ribbon.gltf -o whole.condyle --error 1mm").assert().success();

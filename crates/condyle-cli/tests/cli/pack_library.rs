@@ -41,7 +41,7 @@ fn packed(folder: &Folder, line: &str) -> Value {
 #[test]
 fn a_folder_becomes_one_file() {
     let folder = folder();
-    let report = packed(&folder, "pack-library motion -o all.condyle --unit 1cm --error 1mm --json");
+    let report = packed(&folder, "encode motion -o all.condyle --unit 1cm --error 1mm --json");
     let count = |key: &str| report[key].as_u64().expect("a number");
     assert_eq!((count("files"), count("skeletons"), count("files_encoded_before")), (4, 3, 0), "{report}");
     let left_out = report["left_out"].as_array().expect("an array");
@@ -81,7 +81,7 @@ fn a_folder_becomes_one_file() {
     let there = folder.path("motion");
     let there = there.to_str().expect("UTF-8");
     folder
-        .condyle(&["pack-library", there, "-o", "there.condyle", "--unit", "1cm", "--error", "1mm"])
+        .condyle(&["encode", there, "-o", "there.condyle", "--unit", "1cm", "--error", "1mm"])
         .assert()
         .success();
     assert_eq!(folder.read("there.condyle"), bytes);
@@ -91,8 +91,8 @@ fn a_folder_becomes_one_file() {
 #[test]
 fn a_run_that_was_ended_goes_on_and_ends_with_the_same_bytes() {
     let folder = folder();
-    folder.run("pack-library motion -o all.condyle").assert().success();
-    let line = "pack-library motion -o again.condyle --parts kept --threads 1 --json";
+    folder.run("encode motion -o all.condyle").assert().success();
+    let line = "encode motion -o again.condyle --parts kept --threads 1 --json";
     packed(&folder, line);
     assert_eq!(folder.read("again.condyle"), folder.read("all.condyle"));
 
@@ -104,7 +104,7 @@ fn a_run_that_was_ended_goes_on_and_ends_with_the_same_bytes() {
     folder.write("motion/day/old/walk.bvh", bvh("60", 11));
     let report = packed(&folder, line);
     assert_eq!((&report["files"], &report["files_encoded_before"]), (&json!(4), &json!(1)));
-    folder.run("pack-library motion -o all.condyle").assert().success();
+    folder.run("encode motion -o all.condyle").assert().success();
     assert_eq!(folder.read("again.condyle"), folder.read("all.condyle"));
     // The numbers of a document may lie beside it.
     let numbers = folder.path("motion/ribbon.bin");
@@ -120,28 +120,33 @@ fn a_run_that_was_ended_goes_on_and_ends_with_the_same_bytes() {
 #[test]
 fn what_is_no_library_is_refused() {
     let folder = folder();
-    folder.refuses("pack-library ribbon.gltf -o all.condyle", 2, &["is not a folder"]);
-    folder.refuses("pack-library motion -o all.glb", 2, &["ends in .condyle"]);
-    folder.refuses(
-        "pack-library motion -o all.condyle --parts ribbon.gltf/a",
-        2,
-        &["ribbon.gltf is not a folder"],
-    );
+    folder.refuses("pack-library ribbon.gltf -o all.condyle", 2, &["is not a folder", "condyle encode"]);
+    for (options, next) in [
+        ("--onto ribbon.gltf", "name the files"),
+        ("--height 1.8m", "--unit"),
+        ("--no-document", "leave it out"),
+        ("--report a.html", "--json"),
+    ] {
+        let line = format!("encode motion -o all.condyle {options}");
+        let option = options.split(' ').next().expect("an option");
+        folder.refuses(&line, 2, &[option, "motion is a folder", next]);
+    }
+    for option in ["--body", "--parts"] {
+        let line = format!("encode ribbon.gltf -o all.condyle {option} kept");
+        folder.refuses(&line, 2, &[option, "is for a folder", "ribbon.gltf is not one"]);
+    }
+    folder.refuses("encode ribbon.gltf motion -o all.condyle", 2, &["motion is a folder", "one folder"]);
+    folder.refuses("encode motion -o all.glb", 2, &["ends in .condyle"]);
+    folder.refuses("encode motion -o all.condyle --parts ribbon.gltf/a", 2, &["ribbon.gltf is not a folder"]);
     // What cannot be written is no fault of a file.
     std::fs::create_dir_all(folder.path("kept/day/walk.bvh.condyle")).expect("a folder");
-    folder.refuses("pack-library motion -o all.condyle --parts kept", 1, &["walk.bvh.condyle"]);
+    folder.refuses("encode motion -o all.condyle --parts kept", 1, &["walk.bvh.condyle"]);
     assert!(!folder.path("all.condyle").exists());
     std::fs::create_dir_all(folder.path("empty")).expect("a folder");
-    folder.refuses("pack-library empty -o all.condyle", 1, &["holds no file that ends in .npz, .bvh, .glb"]);
+    folder.refuses("encode empty -o all.condyle", 1, &["holds no file that ends in .npz, .bvh, .glb"]);
     folder.write("empty/broken.bvh", "HIERARCHY");
-    folder.refuses("pack-library empty -o all.condyle", 1, &["left out", "none of its files can be used"]);
+    folder.refuses("encode empty -o all.condyle", 1, &["left out", "none of its files can be used"]);
     assert!(!folder.path("all.condyle").exists());
-}
-
-#[test]
-fn help() {
-    let folder = Folder::new();
-    insta::assert_snapshot!("pack_library_help", folder.session(&["pack-library --help"]));
 }
 
 /// Motions of two persons, and of one whose file is broken: without the model they are left out, with it each has their skeleton.
@@ -166,12 +171,12 @@ fn motions_of_bodies_are_packed_by_who_moves() {
     folder.write("amass/broken.npz", b"PK\x03\x04");
     folder.write("amass/still.bvh", bvh("60", 3));
 
-    let report = packed(&folder, "pack-library amass -o without.condyle --unit 1cm --json");
+    let report = packed(&folder, "encode amass -o without.condyle --unit 1cm --json");
     let left_out = report["left_out"].as_array().expect("an array");
     assert_eq!((left_out.len(), report["clips"].as_u64()), (4, Some(1)), "{report}");
     assert!(left_out[1]["why"].as_str().is_some_and(|why| why.contains("--body")), "{report}");
 
-    let report = packed(&folder, "pack-library amass -o all.condyle --unit 1cm --body model.npz --json");
+    let report = packed(&folder, "encode amass -o all.condyle --unit 1cm --body model.npz --json");
     let count = |key: &str| report[key].as_u64().expect("a number");
     assert_eq!((count("files"), count("skeletons"), count("clips")), (4, 3, 4), "{report}");
     assert_eq!(report["left_out"][0]["source"], "broken.npz");
@@ -184,7 +189,7 @@ fn motions_of_bodies_are_packed_by_who_moves() {
     // Bodies are in metres, whatever the other files are in.
     let unit = |name| container.unit(named(name).expect("a skeleton")).unwrap_or(1.0);
     assert_eq!((unit("tall_walk"), unit("still")), (1.0, 0.01));
-    let refused = folder.run("pack-library amass -o other.condyle --body amass/broken.npz").assert().code(1);
+    let refused = folder.run("encode amass -o other.condyle --body amass/broken.npz").assert().code(1);
     assert!(String::from_utf8_lossy(&refused.get_output().stderr).contains("broken.npz cannot be used"));
 }
 
@@ -195,15 +200,15 @@ fn units_that_make_giants_are_told() {
         let output = folder.run(line).assert().success();
         String::from_utf8_lossy(&output.get_output().stderr).into_owned()
     };
-    let warned = told("pack-library motion -o all.condyle --parts kept");
+    let warned = told("encode motion -o all.condyle --parts kept");
     assert!(
         warned
             .contains("3 files are taken for very tall or very small, day/old/walk.bvh for 80.00 m: --unit"),
         "{warned}"
     );
     // Also where they were encoded before.
-    assert!(told("pack-library motion -o all.condyle --parts kept --force").contains("3 files are taken"));
+    assert!(told("encode motion -o all.condyle --parts kept --force").contains("3 files are taken"));
     // With the right one it is the ribbon, which is in metres, that becomes too small.
-    let warned = told("pack-library motion -o small.condyle --unit 1cm");
+    let warned = told("encode motion -o small.condyle --unit 1cm");
     assert!(warned.contains("1 file is taken for very tall or very small, ribbon.gltf for"), "{warned}");
 }

@@ -270,7 +270,7 @@ fn motions_of_bodies_are_turned() {
     folder.write("amass/stand.npz", npz(&arrays, zip::CompressionMethod::Stored));
     let hips = |options: &str| {
         folder
-            .run(&format!("pack-library amass -o a.condyle --body body.npz --error 0.01mm {options}"))
+            .run(&format!("encode amass -o a.condyle --body body.npz --error 0.01mm {options}"))
             .assert()
             .success();
         let bytes = folder.read("a.condyle");

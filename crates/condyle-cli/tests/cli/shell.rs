@@ -102,7 +102,7 @@ fn a_library_states_its_shells() {
     }
     for (options, units) in [("", 0.03), ("--shell 5cm --unit 1cm", 5.0), ("--shell 5cm", 0.05)] {
         // Parts of another run are of another shell.
-        folder.run(&format!("pack-library motion -o all.condyle --parts kept {options}")).assert().success();
+        folder.run(&format!("encode motion -o all.condyle --parts kept {options}")).assert().success();
         let [clip] = &clips(&folder, "all.condyle")[..] else { panic!("one clip") };
         assert!((clip["shell"].as_f64().expect("a number") - units).abs() < 1e-6, "{options}: {clip}");
     }

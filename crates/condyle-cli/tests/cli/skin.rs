@@ -358,7 +358,7 @@ fn no_command_takes_an_environment_that_means_nothing() {
         "decode a.condyle -o b.glb",
         "compare ribbon.gltf ribbon.gltf",
         "render ribbon.gltf --rest -o b.png",
-        "blend ribbon.gltf --clip 0 --clip 1 -o b.png",
+        "render ribbon.gltf --clip 0 --clip 1 -o b.png",
         "reach ribbon.gltf --clip 0 --move upper=0,0,1 -o b.png",
         "demo -o b",
     ] {
@@ -393,7 +393,7 @@ fn a_time_outside_of_the_clip_is_said_to_be_clamped() {
             format!("condyle: ribbon.gltf: --time {times} is clamped: Wave lasts from 0.000 to 1.000 s\n");
         assert_eq!(said(line), want, "{line}");
     }
-    let blended = said("blend ribbon.gltf --clip Wave --clip Step --time 3 --size 16 -o a.png");
+    let blended = said("render ribbon.gltf --clip Wave --clip Step --time 3 --size 16 -o a.png");
     assert!(blended.contains("--time 3 is clamped: Wave and Step lasts from 0.000 to 1.000 s"), "{blended}");
     for line in [
         "skin ribbon.gltf --clip Wave -o a.glb",

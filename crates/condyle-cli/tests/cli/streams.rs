@@ -22,7 +22,7 @@ const LINES: [(&str, i32); 25] = [
     ("skin ribbon.gltf --clip Wave --time 500 -o a.glb", 0),
     ("skin broken.gltf --rest -o b.glb", 1),
     ("render ribbon.gltf --clip Wave --time -3 --size 16 -o a.png", 0),
-    ("blend ribbon.gltf --clip Wave --clip Fly -o b.png", 2),
+    ("render ribbon.gltf --clip Wave --clip Fly -o b.png", 2),
     ("compare ribbon.gltf fewer.gltf --height 180", 0),
     ("compare ribbon.gltf broken.gltf", 1),
     ("encode ribbon.gltf -o a.condyle --error 5", 0),

@@ -98,7 +98,7 @@ fn every_command_that_plays_a_clip_asks_first() {
         "skin ribbon.gltf --clip Wave --fps 10 -o a.glb",
         "render ribbon.condyle --clip Wave -o a.gif --size 32",
         "render ribbon.gltf --clip Wave --sheet 4 -o a.png --size 32",
-        "blend ribbon.gltf --clip Wave --clip Step -o a.webp --size 32",
+        "render ribbon.gltf --clip Wave --clip Step -o a.webp --size 32",
         "reach ribbon.gltf --clip Wave --move upper=0,0,0.1 -o a.glb",
     ] {
         folder.refuses(

@@ -21,10 +21,11 @@ use self::texture::{Format, Layout, Matrices};
 use crate::failure::Failure;
 use crate::model::document::{self, warn_of_repairs};
 use crate::model::playable::Playable;
+use crate::options::heading::{OUTPUT, REPORT};
 use crate::options::moments::LONGEST;
 use crate::options::numerics::Numerics;
 use crate::options::overwrite::Overwrite;
-use crate::options::quantity::{Length, fps_up_to, parse_error, parse_length, parse_seconds};
+use crate::options::quantity::{Length, fps_up_to, parse_error, parse_seconds};
 use crate::options::skinning::{Blending, Posing};
 use crate::options::source::Character;
 use crate::options::work::{Limit, Work};
@@ -32,7 +33,7 @@ use crate::output::names::numbered;
 use crate::output::{Written, check_destination, finish_file, keep_all, print, print_json, progress, warn};
 use crate::text::{counted, ending, millimetres, path_text, size, table};
 
-/// Write a clip as what needs no skeleton: textures for shaders, morph targets, .obj
+/// Bake a clip for playback without a skeleton: textures for shaders, morph targets, .obj
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -60,6 +61,9 @@ How far vertices are off, at frames and half-way between, is measured on what wa
 and a .glb as many vertices in all frames together before --error leaves some out: these take 1.7 GB and 2.5 GB of memory. Either
 all files are written, or none.")]
 pub(crate) struct Args {
+    /// Where to write; a missing folder is made
+    #[arg(short, long, value_name = "OUT.exr|.png|.glb|.obj")]
+    output: PathBuf,
     #[command(flatten)]
     character: Character,
     /// Seconds on the clock of the clip's keys, which need not start at 0, for .obj only; several, separated
@@ -67,37 +71,31 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SECONDS", value_delimiter = ',', value_parser = parse_seconds)]
     #[arg(allow_hyphen_values = true, conflicts_with_all = ["rest", "fps"])]
     time: Vec<f64>,
-    /// Frames per second
+    /// Sample the clip at least N times per second
     #[arg(long, value_name = "N", value_parser = fps_up_to(1000.0), default_value = "30", conflicts_with = "rest")]
     fps: f64,
-    /// Where to write; its folder is made if it is missing
-    #[arg(short, long, value_name = "OUT.exr|.png|.glb|.obj")]
-    output: PathBuf,
-    #[command(flatten)]
-    overwrite: Overwrite,
-    /// What to write [default: by the extension of the output]
-    #[arg(long = "as", value_enum, value_name = "KIND")]
-    kind: Option<Kind>,
-    /// Leave out morph targets where no vertex of a frame is farther than this from the straight line between others
+    /// Maximum error of a vertex: morph targets that others replace within it are left out
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = parse_error)]
     error: Option<Length>,
-    /// The numbers of an .exr of vertices [default: float]
-    #[arg(long, value_enum)]
-    precision: Option<Precision>,
-    /// The most texels in a row of a texture or of palettes [default: 4096]
-    #[arg(long, value_name = "TEXELS", value_parser = clap::value_parser!(u16).range(16..=16384))]
-    width: Option<u16>,
-    /// The real height of the character at rest, for errors, in place of --unit; without vertices, of its
-    /// joints in the first frame
-    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = parse_length)]
-    height: Option<Length>,
-    #[command(flatten)]
-    limit: Limit,
     #[command(flatten)]
     posing: Posing,
+    /// Kind of bake [default: by the extension of the output]
+    #[arg(long = "as", value_enum, value_name = "KIND", help_heading = OUTPUT)]
+    kind: Option<Kind>,
+    /// Numbers of an .exr of vertices [default: float]
+    #[arg(long, value_enum, help_heading = OUTPUT)]
+    precision: Option<Precision>,
+    /// Maximum texels in a row of a texture or of palettes [default: 4096]
+    #[arg(long, value_name = "TEXELS", value_parser = clap::value_parser!(u16).range(16..=16384))]
+    #[arg(help_heading = OUTPUT)]
+    width: Option<u16>,
+    #[command(flatten)]
+    overwrite: Overwrite,
     /// Print the figures as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = REPORT)]
     json: bool,
+    #[command(flatten)]
+    limit: Limit,
     #[command(flatten)]
     numerics: Numerics,
 }
@@ -141,7 +139,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let (kind, format) = wanted(args)?;
     let path = &args.character.model;
     check_destination(&args.output, &document::sources(path, None), args.overwrite)?;
-    let (model, metres) = args.character.open_scaled(args.height, args.json)?;
+    let (model, metres) = args.character.open_scaled(args.json)?;
     let asset = &model.asset;
     let clip = args.character.source.find(&model)?;
     let clip = clip.as_ref();
@@ -333,8 +331,8 @@ fn check_options(args: &Args, kind: Kind, extension: &str) -> Result<(), Failure
             "--width is for textures and palettes: leave it out, or write an .exr or .png",
         ),
         (
-            args.height.is_some() && kind == Kind::Obj,
-            "--height is for the errors that are told of textures, palettes and morph targets: leave it out for .obj",
+            args.character.has_height() && kind == Kind::Obj,
+            "--height is for the errors of textures, palettes and morph targets: leave it out for .obj",
         ),
         (
             args.posing.normals.is_some() && kind == Kind::Palettes,

@@ -15,17 +15,19 @@ use crate::failure::{Failure, too_large};
 use crate::model::container::is_container;
 use crate::model::document::{scale_to, sources};
 use crate::model::{self, Model};
+use crate::options::heading::{PRECISION, REPORT};
 use crate::options::numerics::Numerics;
 use crate::options::overwrite::Overwrite;
 use crate::options::quantity::{Length, decimal, fps_up_to, parse_length};
 use crate::options::source::{Which, find_clip};
-use crate::options::space::Space;
+use crate::options::space::{Height, Space};
 use crate::options::work::{Limit, Work};
 use crate::output::{check_destination, print, print_json, progress, warn, write_file};
 use crate::text::{counted, path_text, printable};
 
 /// Measure how far the vertices of two files are apart while their clips play
 #[derive(clap::Args)]
+#[command(mut_arg("height", |arg| arg.help("Real height of A, instead of --unit: scales all distances")))]
 #[command(after_help = "\
 Examples:
   condyle compare fox.glb smaller.glb --unit 1cm                every clip, in millimetres
@@ -56,32 +58,32 @@ pub(crate) struct Args {
     /// The model to compare with it
     #[arg(value_name = "B")]
     b: PathBuf,
-    #[command(flatten)]
-    which: Which,
-    /// One clip only, by name or index in A
+    /// Clip, by name or index in A [default: all]
     #[arg(long, value_name = "NAME|INDEX")]
     clip: Option<String>,
-    /// Compare at N evenly spaced times per second instead
+    /// Compare at N evenly spaced times per second, instead of at every key and three times between
     #[arg(long, value_name = "N", value_parser = fps_up_to(1000.0))]
     fps: Option<f64>,
     #[command(flatten)]
+    which: Which,
+    #[command(flatten)]
     space: Space,
-    /// The real height of A, as for encode: scales all distances
-    #[arg(long, value_name = "LENGTH", value_parser = parse_length)]
-    height: Option<Length>,
+    #[command(flatten)]
+    height: Height,
     /// Where joints are compared, the radius of the ball around each [default: that of a .condyle, else 3cm]
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = parse_length)]
+    #[arg(help_heading = PRECISION)]
     shell: Option<Length>,
-    /// Plot the largest distance over time
-    #[arg(long, value_name = "OUT.png|.svg")]
-    plot: Option<PathBuf>,
     #[command(flatten)]
     overwrite: Overwrite,
+    /// Plot the largest distance over time
+    #[arg(long, value_name = "OUT.png|.svg", help_heading = REPORT)]
+    plot: Option<PathBuf>,
+    /// Print one JSON object per clip and line
+    #[arg(long, help_heading = REPORT)]
+    json: bool,
     #[command(flatten)]
     limit: Limit,
-    /// Print one JSON object per clip and line
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
     numerics: Numerics,
 }
@@ -203,7 +205,7 @@ fn failure(error: Error) -> Failure {
 
 /// What `--height` or `--unit` makes of it, else what A or B says, else a metre.
 fn unit(args: &Args, a: &Model, b: &Model) -> Result<Unit, Failure> {
-    if let Some(height) = args.height {
+    if let Some(height) = args.height.length {
         let extent = a.extent().map_err(|e| too_large(&path_text(&args.a), &e))?;
         return Ok(Unit { metres: scale_to(&args.a, &extent, args.space, height)?, from: "height" });
     }

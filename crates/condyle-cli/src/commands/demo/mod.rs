@@ -20,6 +20,7 @@ use image::{RgbImage, imageops};
 use serde_json::json;
 
 use crate::failure::Failure;
+use crate::options::heading::REPORT;
 use crate::options::numerics::Numerics;
 use crate::options::overwrite::Overwrite;
 use crate::output::{Written, check_destination, drawing, finish_file, keep_all, print, print_json};
@@ -35,13 +36,13 @@ Examples:
 Writes character.glb, poses.png, walk.gif, run.gif, hand.gif, stairs.gif
 and posed.glb, and replaces files of these names.")]
 pub(crate) struct Args {
-    /// Where to write; made if it is missing
+    /// Folder to write; made if it is missing
     #[arg(short, long, value_name = "FOLDER", default_value = "condyle-demo")]
     output: PathBuf,
     #[command(flatten)]
     overwrite: Overwrite,
     /// Print the figures as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = REPORT)]
     json: bool,
     #[command(flatten)]
     numerics: Numerics,

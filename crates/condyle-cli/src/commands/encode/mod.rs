@@ -21,13 +21,14 @@ use serde_json::json;
 use self::measure::worst;
 pub(crate) use self::row::{Job, Row, Totals};
 pub(crate) use self::settings::Settings;
+use super::pack_library as library;
 use crate::failure::Failure;
 use crate::model::container::is_container;
 use crate::model::document::{self, metres_per_unit, warn_of_repairs};
 use crate::model::open_onto;
+use crate::options::heading::{INPUT, OUTPUT, REPORT};
 use crate::options::overwrite::Overwrite;
-use crate::options::quantity::{Length, parse_length};
-use crate::options::space::Space;
+use crate::options::space::{Height, Space};
 use crate::options::threads::Threads;
 use crate::options::work::Limit;
 use crate::output::{
@@ -35,7 +36,7 @@ use crate::output::{
 };
 use crate::text::{counted, hertz, millimetres, path_text, printable, size, table};
 
-/// Compress the clips of models into one file, with a bound on the error
+/// Compress the clips of models, or all motion of a folder, into one file, with a bound on the error
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -46,61 +47,120 @@ Examples:
   condyle encode walk.glb run.glb --onto fox.glb -o fox.condyle  clips from files without a mesh
   condyle encode walk.bvh -o walk.condyle --height 1.8m          motion capture in any unit
   condyle encode walk.bvh -o walk.condyle --unit 1cm --up z      in centimetres, with Z up
+  condyle encode mocap -o motion.condyle --unit 1cm              a folder of BVH files in centimetres: a library
+  condyle encode clips -o motion.condyle --error 1mm --json | jq .left_out
+  condyle encode mocap -o motion.condyle --parts kept            a later run encodes only new and changed files
+  condyle encode amass -o motion.condyle --body model.npz --up z    AMASS motions of bodies, which are Z up
 
 The error is measured on the decoded clip, in model space, at points that enclose all vertices of a joint: at every
 frame, at three times between each two, and at every key of the original. There neither these points nor the vertices
-exceed --error: a track that no curve fits so well is stored with all its keys, with a warning. Around joints without vertices
-all points within --shell are bounded; the file states that radius, and compare and decode go by it. Where a clip
-drives morph weights, a quarter of --error is theirs: what their errors can move a vertex by is added to that of its
-joints.
+exceed --error: a track that no curve fits so well is stored with all its keys, with a warning. Around joints without
+vertices all points within --shell are bounded; the file states that radius, and compare and decode use it. Where a
+clip drives morph weights, a quarter of --error is reserved for them: the error that they add to a vertex is added to
+that of its joints.
 
---rate auto finds the rate at which the clip was authored, 29.97 and the like included, from the times of all keys, however
-they are rounded. Where keys miss the frames, a warning says how many and by how much.
+--rate auto finds the rate at which the clip was authored, 29.97 and the like included, from the times of all keys,
+however they are rounded. If keys miss the frames, a warning reports how many and by how much.
 
 In the table, raw is 40 bytes per joint and frame, the size without compression; fallback tracks are stored without
-compression. With a --rate whose frames miss keys of the original, most tracks are stored so, unless --at-samples lifts
-the bound between the frames.
+compression. With a --rate whose frames miss keys of the original, most tracks are fallback tracks, unless --at-samples
+lifts the bound between the frames.
 
 A length has a unit, mm, cm or m; without one it is in metres. For each model the file holds its skeleton, meshes,
-clips, and the document without animations; info, check, skin, render, blend, compare and decode read it. The same
-models give the same bytes with any number of threads.")]
+clips, and the document without animations; info, check, skin, render, compare and decode read it. The same models
+give the same bytes with any number of threads.
+
+A folder becomes a library: the skeleton and the clips of each file, without meshes and documents. It is searched with
+all its folders for .bvh, .glb, .gltf, .vrm, .vrma, and .npz in AMASS's layout. An .npz needs --body; it is in metres,
+and its skeleton is that of the person who moved. Files with the same skeleton share one. A clip has the name of its
+file in the folder, without the ending, followed by its own name if the file has several. Names, folders as tags,
+seconds, frames, rates and errors are columns of the library.
+
+A file of the folder that cannot be used is left out; the reason is printed and stored in the library. Encoded files
+stay in OUT.condyle.parts until the library is complete, so that an interrupted run continues where it stopped.")]
 pub(crate) struct Args {
-    /// The models: .glb, .gltf or .bvh
-    #[arg(required = true, value_name = "MODEL")]
-    models: Vec<PathBuf>,
-    /// Encode the clips of all models for this one, joints matched by names, and no clip of its own: for files that hold a
-    /// motion only
-    #[arg(long, visible_alias = "skeleton", value_name = "MODEL")]
-    onto: Option<PathBuf>,
-    /// Where to write; its folder is made if it is missing
+    /// Models (.glb, .gltf or .bvh), or one folder of motion
+    #[arg(required = true, value_name = "MODEL|FOLDER")]
+    pub(crate) models: Vec<PathBuf>,
+    /// Where to write; a missing folder is made
     #[arg(short, long, value_name = "OUT.condyle")]
-    output: PathBuf,
+    pub(crate) output: PathBuf,
     #[command(flatten)]
-    overwrite: Overwrite,
+    pub(crate) space: Space,
     #[command(flatten)]
-    settings: Settings,
+    height: Height,
+    /// Encode the clips of all models for this one, joints matched by names, and no clip of its own: for files
+    /// that hold only motion. --unit and --up are those of the motion, and --height is that of this model
+    #[arg(long, alias = "skeleton", value_name = "MODEL", help_heading = INPUT)]
+    onto: Option<PathBuf>,
+    /// Body model of the SMPL family, for the .npz motions of a folder
+    #[arg(long, value_name = "MODEL.npz", help_heading = INPUT)]
+    pub(crate) body: Option<PathBuf>,
     #[command(flatten)]
-    space: Space,
-    /// The real height of the character, in place of --unit: of its vertices at rest, or of its joints in the first frame
-    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = parse_length)]
-    height: Option<Length>,
+    pub(crate) settings: Settings,
     /// Leave out the document with its materials and textures; of these commands only info and check can then
     /// read the file
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     no_document: bool,
+    /// Keep the encoded files of a folder here, where a later run finds them [default: OUT.condyle.parts, removed
+    /// at the end]
+    #[arg(long, value_name = "FOLDER", help_heading = OUTPUT)]
+    pub(crate) parts: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) overwrite: Overwrite,
     /// Write an HTML page with plots of every clip: error over time and by joint, size by joint
-    #[arg(long, value_name = "FILE.html")]
+    #[arg(long, value_name = "FILE.html", help_heading = REPORT)]
     report: Option<PathBuf>,
+    /// Print one JSON object per clip and line, then one for the file; for a folder, one object
+    #[arg(long, help_heading = REPORT)]
+    pub(crate) json: bool,
     #[command(flatten)]
-    limit: Limit,
-    /// Print one JSON object per clip and line, then one for the file
-    #[arg(long)]
-    json: bool,
+    pub(crate) limit: Limit,
     #[command(flatten)]
-    threads: Threads,
+    pub(crate) threads: Threads,
 }
 
+/// Encodes models, or one folder.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    match args.models.iter().find(|path| path.is_dir()) {
+        Some(folder) => run_folder(args, folder),
+        None => run_models(args),
+    }
+}
+
+/// `condyle pack-library`, the old name of `condyle encode FOLDER`.
+pub(crate) fn pack_library(args: &Args) -> Result<(), Failure> {
+    run_folder(args, &args.models[0])
+}
+
+fn run_folder(args: &Args, folder: &Path) -> Result<(), Failure> {
+    let name = path_text(folder);
+    if !folder.is_dir() {
+        return Err(Failure::Usage(format!("{name} is not a folder; `condyle encode` takes single files")));
+    }
+    if args.models.len() > 1 {
+        return Err(Failure::Usage(format!("{name} is a folder; give one folder, or only files")));
+    }
+    let of_files = [
+        (args.onto.is_some(), "--onto", "name the files instead"),
+        (args.height.length.is_some(), "--height", "give --unit, the unit of all its files"),
+        (args.no_document, "--no-document", "leave it out: a library holds no documents"),
+        (args.report.is_some(), "--report", "leave it out: --json prints the figures"),
+    ];
+    if let Some((_, option, next)) = of_files.iter().find(|(given, ..)| *given) {
+        return Err(Failure::Usage(format!("{option} is for files, and {name} is a folder; {next}")));
+    }
+    library::run(args, folder)
+}
+
+fn run_models(args: &Args) -> Result<(), Failure> {
+    let of_folders = [(args.body.is_some(), "--body"), (args.parts.is_some(), "--parts")];
+    if let Some((_, option)) = of_folders.iter().find(|(given, _)| *given) {
+        let name = path_text(&args.models[0]);
+        return Err(Failure::Usage(format!(
+            "{option} is for a folder, and {name} is not one; give a folder, or leave {option} out"
+        )));
+    }
     let begin = Instant::now();
     let destinations: Vec<&Path> =
         std::iter::once(&args.output).chain(&args.report).map(PathBuf::as_path).collect();
@@ -112,7 +172,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.settings.warn_of_sizes();
     let jobs = match &args.onto {
         Some(onto) => {
-            let (asset, files) = open_onto(&args.models, onto, args.space, args.height, false)?;
+            let (asset, files) = open_onto(&args.models, onto, args.space, args.height.length, false)?;
             sources.extend(files);
             vec![job(args, onto, asset)?]
         }
@@ -228,7 +288,7 @@ fn job<'a>(args: &Args, path: &'a Path, mut asset: Asset) -> Result<Job<'a>, Fai
     // With --onto, the height was applied when the model was opened.
     let (space, height) = match args.onto {
         Some(_) => (Space::AS_IN_FILE, None),
-        None => (args.space, args.height),
+        None => (args.space, args.height.length),
     };
     let metres = metres_per_unit(path, &mut asset, space, height)?;
     args.settings.job(path, asset, metres)

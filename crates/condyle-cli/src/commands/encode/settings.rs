@@ -10,6 +10,7 @@ use condyle_gltf::Asset;
 use super::row::Job;
 use super::unfit;
 use crate::failure::Failure;
+use crate::options::heading::PRECISION;
 use crate::options::quantity::{Length, Rate, at_most, parse_error, parse_rate};
 use crate::options::shell::Bounded;
 use crate::options::work::Work;
@@ -17,20 +18,21 @@ use crate::text::path_text;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Settings {
-    /// The largest error of a vertex
+    /// Maximum error of a vertex
     #[arg(long, value_name = "LENGTH", default_value = "0.5mm", allow_hyphen_values = true, value_parser = parse_error)]
     pub(crate) error: Length,
-    /// Frames per second; auto: the lowest rate from 8 to 1000 whose frames the keys are on, or of 24 or more
-    /// if keys are farther apart than at 8 Hz
+    /// Frames per second of the compressed clips; auto: the lowest rate from 8 to 1000 whose frames the keys are
+    /// on, or at least 24 if keys are farther apart than at 8 Hz
     #[arg(long, value_name = "auto|HZ", default_value = "auto", allow_hyphen_values = true, value_parser = parse_rate)]
+    #[arg(help_heading = PRECISION)]
     rate: Rate,
     #[command(flatten)]
     bounded: Bounded,
     /// Bound the error at the frames only, not between them
-    #[arg(long)]
+    #[arg(long, help_heading = PRECISION)]
     at_samples: bool,
-    /// How much time to spend on making the file smaller
-    #[arg(long, value_enum, default_value_t = Effort::Normal)]
+    /// Time to spend on a smaller file
+    #[arg(long, value_enum, default_value_t = Effort::Normal, help_heading = PRECISION)]
     effort: Effort,
 }
 

@@ -12,7 +12,8 @@ use crate::failure::Failure;
 use crate::model::container::is_container;
 use crate::model::document;
 use crate::model::problems::{problem_to_json, summary};
-use crate::options::space::Space;
+use crate::options::heading::REPORT;
+use crate::options::space::{Height, Space};
 use crate::output::{print, print_json};
 use crate::text::{counted, fixed, path_text, printable, size, table};
 
@@ -32,8 +33,10 @@ pub(crate) struct Args {
     model: PathBuf,
     #[command(flatten)]
     space: Space,
+    #[command(flatten)]
+    height: Height,
     /// Print one JSON object
-    #[arg(long)]
+    #[arg(long, help_heading = REPORT)]
     json: bool,
 }
 
@@ -45,9 +48,19 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
                 path_text(&args.model)
             )));
         }
+        if args.height.length.is_some() {
+            return Err(Failure::Usage(format!(
+                "{} is compressed and states its unit: give --unit in place of --height",
+                path_text(&args.model)
+            )));
+        }
         return container::run(&args.model, args.space.unit.map(|unit| unit.metres), args.json);
     }
-    let asset = &document::open(&args.model, args.space, args.json)?;
+    let mut asset = document::open(&args.model, args.space, args.json)?;
+    if args.height.length.is_some() {
+        document::metres_per_unit(&args.model, &mut asset, args.space, args.height.length)?;
+    }
+    let asset = &asset;
     let bytes = std::fs::metadata(&args.model).map_or(0, |m| m.len() as usize);
     match args.json {
         true => print_json(&format!("{:#}", to_json(asset, &args.model, bytes))),

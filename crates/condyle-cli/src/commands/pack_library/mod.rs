@@ -1,4 +1,4 @@
-//! `condyle pack-library`: all motion of a folder in one file.
+//! `condyle encode FOLDER`: all motion of a folder in one file.
 
 mod join;
 mod part;
@@ -14,68 +14,16 @@ use serde_json::{Value, json};
 use walkdir::WalkDir;
 
 use self::part::{How, Part, Source, Why};
-use crate::commands::encode::Settings;
+use crate::commands::encode;
 use crate::failure::Failure;
-use crate::options::overwrite::Overwrite;
 use crate::options::quantity::TALL;
-use crate::options::space::Space;
-use crate::options::threads::Threads;
-use crate::options::work::Limit;
 use crate::output::{Written, check_destination, check_ending, print, print_json, progress, warn};
 use crate::text::{counted, ending, hertz, millimetres, path_text, printable, size};
 
-/// Compress all motion of a folder into one file, any clip of which is read without the others
-#[derive(clap::Args)]
-#[command(after_help = "\
-Examples:
-  condyle pack-library mocap -o motion.condyle --unit 1cm          a folder of BVH files in centimetres
-  condyle pack-library clips -o motion.condyle --error 1mm --json | jq .left_out
-  condyle pack-library mocap -o motion.condyle --parts kept        later, only files that are new or have changed are encoded
-  condyle pack-library amass -o motion.condyle --body model.npz --up z    motions of bodies in AMASS's layout, which are Z up
-
-The folder is searched with all in it for .bvh, .glb, .gltf, .vrm, .vrma, and .npz in AMASS's layout, of which --body has the
-model; these are in metres, and each skeleton is that of the person who moved. Of each file the library holds the skeleton
-and the clips, not the meshes; files with the same skeleton share one. A clip is named as its file in the folder, without
-the ending; where a file has several, with the clip's own name behind it. Names, folders as tags, seconds, frames, rates
-and errors are kept as columns. As with encode, --error bounds how far any vertex is from its place, at the distance
---shell from the joints where there is no mesh.
-
-A file that cannot be used never stops the others: it is left out, and the reason is printed and kept in the library.
-What was encoded waits in OUT.condyle.parts until the library is whole, so that a run that was ended goes on where it
-was. The same files give the same bytes with any number of threads.")]
-pub(crate) struct Args {
-    /// The folder
-    folder: PathBuf,
-    /// Where to write; its folder is made if it is missing
-    #[arg(short, long, value_name = "OUT.condyle")]
-    output: PathBuf,
-    #[command(flatten)]
-    overwrite: Overwrite,
-    #[command(flatten)]
-    space: Space,
-    /// Who moves in files of bodies: a body model of the SMPL family
-    #[arg(long, value_name = "MODEL.npz")]
-    body: Option<PathBuf>,
-    #[command(flatten)]
-    settings: Settings,
-    /// Keep what was encoded in this folder, where a later run finds it
-    #[arg(long, value_name = "FOLDER")]
-    parts: Option<PathBuf>,
-    #[command(flatten)]
-    limit: Limit,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    threads: Threads,
-}
-
-pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+/// Encodes all motion of a folder.
+pub(super) fn run(args: &encode::Args, root: &Path) -> Result<(), Failure> {
     let begin = Instant::now();
-    let folder = path_text(&args.folder);
-    if !args.folder.is_dir() {
-        return Err(Failure::Usage(format!("{folder} is not a folder; encode takes single files")));
-    }
+    let folder = path_text(root);
     check_ending(&args.output, "condyle", "a library")?;
     check_destination(&args.output, &BTreeSet::new(), args.overwrite)?;
     args.settings.warn_of_sizes();
@@ -88,7 +36,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         )));
     }
     let mut left_out = Vec::new();
-    let mut sources = find(&args.folder, &parts, &mut left_out);
+    let mut sources = find(root, &parts, &mut left_out);
     // The model of a body has no motion.
     let body = args.body.as_deref().and_then(|path| path.canonicalize().ok());
     sources.retain(|source| body.is_none() || source.path.canonicalize().ok() != body);
@@ -122,15 +70,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             Err(Why::Unwritable(failure)) => return Err(failure),
             // Where the folder lies is nobody's business.
             Err(Why::Unusable(why)) => {
-                let why = why.to_string().replace(&path_text(&args.folder.join(&source.name)), &source.name);
+                let why = why.to_string().replace(&path_text(&root.join(&source.name)), &source.name);
                 left_out.push(LeftOut { source: source.name.clone(), why });
             }
         }
     }
     left_out.sort_by(|a, b| a.source.cmp(&b.source));
-    left_out.iter().for_each(|it| warn(&args.folder.join(&it.source), &format!("left out: {}", it.why)));
-    warn_of_heights(&args.folder, &whole);
-    warn_of_frames(&args.folder, &whole);
+    left_out.iter().for_each(|it| warn(&root.join(&it.source), &format!("left out: {}", it.why)));
+    warn_of_heights(root, &whole);
+    warn_of_frames(root, &whole);
     if whole.is_empty() {
         return Err(Failure::Data(format!("{folder}: none of its files can be used")));
     }

@@ -2,6 +2,7 @@
 
 pub(crate) mod asked;
 pub(crate) mod clip;
+pub(crate) mod limits;
 pub(crate) mod marked;
 pub(crate) mod path;
 mod report;
@@ -18,6 +19,7 @@ use serde_json::json;
 
 use self::asked::{Asked, find_joint, joint_name, parse_orientation, parse_place};
 use self::clip::Residuals;
+use self::limits::{Fit, FitLimits};
 use self::marked::Marked;
 use self::report::Row;
 use self::request::{Request, Wishes};
@@ -27,25 +29,26 @@ use crate::failure::Failure;
 use crate::model::container::is_container;
 use crate::model::document::{sources, warn_of_repairs};
 use crate::model::playable::Playable;
-use crate::model::{self, Model, written};
-use crate::options::quantity::{Length, fps_up_to, parse_length};
-use crate::options::skinning::Shown;
-use crate::options::source::Source;
+use crate::model::{Model, written};
+use crate::options::heading::{GOALS, LIMITS, OUTPUT, PICTURE};
+use crate::options::quantity::fps_up_to;
+use crate::options::source::{Clips, Input};
 use crate::options::work::Work;
 use crate::output::{Written, check_destination, print, print_json, warn, write_file};
 use crate::text::{counted, ending, path_text, printable, size};
 
-/// Make a pose or a whole clip reach: joints are brought to places, and the body follows
+/// Bring joints to places in a pose or a whole clip, and the body follows; or learn joint limits from clips
 #[derive(clap::Args)]
-#[command(mut_arg("output", |arg| arg.value_name("OUT.glb|.png|.gif|.webp")))]
-#[command(mut_arg("fps", |arg| arg.value_parser(fps_up_to(MOST_KEYS)).help(
-    "Keys per second of a .glb [default: those of the clip]; frames per second of an animation [default: 25]"
+#[command(mut_arg("clips", |arg| arg.help(
+    "Clip, by name or index [default: the only one]; with --fit-limits several [default: all]"
 )))]
+#[command(mut_arg("fps", |arg| arg.value_parser(fps_up_to(MOST_KEYS)).help_heading(PICTURE)))]
 #[command(mut_arg("time", |arg| arg.help(
-    "One moment, in seconds on the clock of the clip's keys, which need not start at 0: a static .glb, or an image [default: the whole clip; for a .png the first time of a goal]"
+    "One moment, in seconds on the clock of the clip's keys, which need not start at 0: a static .glb, or an image \
+     [default: the whole clip; for a .png the first time of a goal]"
 )))]
-#[command(mut_arg("limits", |arg| arg.help(
-    "What the joints can do, which those that turn keep to: from a file, or as `fit` learns it from all clips; drawn with --skeleton"
+#[command(mut_arg("limits", |arg| arg.help_heading(LIMITS).help(
+    "Joint limits to respect, drawn with --skeleton: a file, or `fit` to learn them from all clips"
 )))]
 #[command(after_help = "\
 Examples:
@@ -54,55 +57,103 @@ Examples:
   condyle reach man.glb --clip walk --goal right_hand=-0.3,1.2,0.4@0.2 --goal right_hand=-0.2,1.5,0.3@0.6 -o wave.gif
   condyle reach man.glb --rest --move hips=0,-20cm,0 --pin left_foot --pin right_foot -o squat.png --skeleton
   condyle reach man.glb --clip idle --goal right_hand=0.3,0.1,0.4@1 --shift hips --pin left_foot --pin right_foot -o lift.glb
-  condyle reach man.glb --clip idle --goal right_hand=-0.22,1.0,0.3 --limits fit -o kept.glb   no joint beyond what the clips do
+  condyle reach man.glb --clip idle --goal right_hand=-0.22,1.0,0.3 --limits fit -o kept.glb   within the range of the clips
+  condyle reach fox.glb --fit-limits                            a table of the limits of all joints
+  condyle reach fox.glb --fit-limits -o fox.limits.json         as a file for --limits
+  condyle reach fox.glb --fit-limits --clip Walk --clip Run --margin 5    from two clips, and five degrees more
 
-Places are in world space, in metres or with a unit, +Y up. --height gives a model in other units
-its real size. The joints between the middle of the body and the goals turn, near ones first: an arm reaches alone what it
-can; no bone is stretched. What carries the whole character stays where it is, but for --shift, or for the hips if a
-place is asked of them.
+Places are in world space, in metres or with a unit, +Y up. --height gives a model in other units its real size. The
+joints between the middle of the body and the goals turn, near ones first: an arm alone reaches what it can; no bone is
+stretched. The joints that carry the whole character stay in place, except for --shift, or for the hips if a place is
+requested for them.
 
-A goal with a time is reached then; the joint leaves the way of the clip --ease seconds before, and is back on it as long after.
-Several times of one joint make a smooth way through all of these places. A goal without a time holds throughout. Each moment is
-solved for itself, so that --time shows what the whole clip has there.
+A goal with a time is reached at that time: the joint leaves the path of the clip --ease seconds before, and is back on
+it as long after. Several times of one joint make a smooth path through all of these places. A goal without a time
+holds throughout. Each moment is solved by itself, so that --time shows the same pose as the whole clip at that time.
 
-An OUT.glb holds all clips of the model, with this one made to reach, or with --name a copy of it; with --time or --rest it is one
-pose, as `condyle skin` writes it. In pictures, goals are green crosses, ways are blue, and a red line joins a joint to a place
-that it does not reach. Residuals are measured on the clip that was written. A goal out of reach is no failure: the nearest
-pose is taken, and how far it is off is told.")]
+An OUT.glb holds all clips of the model, with the solved one in place of the original, or with --name next to it. With
+--time or --rest it is one pose, as `condyle skin` writes it. In pictures, goals are green crosses, paths are blue, and a
+red line joins a joint to a place that it misses. Residuals are measured on the clip that was written. A goal out of
+reach is not an error: the nearest pose is taken, and its distance is printed.
+
+--fit-limits learns limits and solves nothing. A joint that turns about one axis is a hinge; any other swings its bone
+within an ellipse or a polygon and twists about it. Roots have no limits. The file is JSON with angles in degrees, to be
+edited; docs/command-line.md has its keys.")]
 pub(crate) struct Args {
-    /// The character: .glb or .gltf
+    /// The character: .glb or .gltf; with --fit-limits also .bvh or .condyle
     model: PathBuf,
+    /// Where to write; a missing folder is made. With --fit-limits a .json [default: print a table]
+    #[arg(short, long, value_name = "OUT.glb|.png|.gif|.webp|.json", required_unless_present = "fit_limits")]
+    output: Option<PathBuf>,
     #[command(flatten)]
-    source: Source,
-    /// Where a joint, by name or index, is to be, throughout or at a time; may be given several times
+    clips: Clips,
+    /// Place of a joint, by name or index, throughout or at a time; may be given several times
     #[arg(long = "goal", value_name = "JOINT=X,Y,Z[@SECONDS]", value_parser = parse_place)]
     goals: Vec<Asked<[f64; 3]>>,
-    /// How far a joint is to be from where the clip has it
+    /// Offset of a joint from its place in the clip; may be given several times
     #[arg(long = "move", value_name = "JOINT=X,Y,Z[@SECONDS]", value_parser = parse_place)]
     moves: Vec<Asked<[f64; 3]>>,
-    /// How a joint is to be turned: a quaternion in the same space, or `clip` for as it is
+    /// Learn joint limits from clips and write them as .json, or print them as a table, instead of solving
+    #[arg(long, conflicts_with_all = SOLVING)]
+    fit_limits: bool,
+    #[command(flatten)]
+    input: Input,
+    /// Rotation of a joint: a quaternion in world space, or `clip` for that of the clip
     #[arg(long = "orientation", value_name = "JOINT=X,Y,Z,W[@SECONDS]", value_parser = parse_orientation)]
+    #[arg(help_heading = GOALS)]
     orientations: Vec<Asked<Option<Quat>>>,
-    /// A joint that stays where the clip has it, and turned as it is there
-    #[arg(long = "pin", value_name = "JOINT")]
+    /// Joint that keeps its place and rotation of the clip
+    #[arg(long = "pin", value_name = "JOINT", help_heading = GOALS)]
     pins: Vec<String>,
-    /// A joint that may move as a whole so that others reach: the hips
-    #[arg(long, value_name = "JOINT")]
+    /// Joint that may move as a whole so that others reach: the hips
+    #[arg(long, value_name = "JOINT", help_heading = GOALS)]
     shift: Option<String>,
-    /// How long goals with times take to begin and to end
-    #[arg(long, value_name = "SECONDS", default_value = "0.25", value_parser = parse_ease)]
-    ease: f32,
-    /// Keep the clip as it was, and add what reaches under this name
-    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
-    name: Option<String>,
-    /// The real height of the character at rest, in place of --unit; without vertices, of its joints in the
-    /// first frame
-    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = parse_length)]
-    height: Option<Length>,
+    /// Seconds that goals with times take to begin and to end [default: 0.25]
+    #[arg(long, value_name = "SECONDS", value_parser = parse_ease, help_heading = GOALS)]
+    ease: Option<f32>,
+    #[command(flatten)]
+    fit: Fit,
     #[command(flatten)]
     picture: Picture,
+    /// Keep the original clip in the .glb and add the solved one under this name
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    #[arg(help_heading = OUTPUT)]
+    name: Option<String>,
+    /// Keys per second of a .glb [default: those of the clip]
+    #[arg(long, value_name = "HZ", value_parser = fps_up_to(MOST_KEYS), conflicts_with = "time")]
+    #[arg(help_heading = OUTPUT)]
+    rate: Option<f64>,
 }
 
+/// Options that --fit-limits has no use for.
+const SOLVING: [&str; 23] = [
+    "rest",
+    "goals",
+    "moves",
+    "orientations",
+    "pins",
+    "shift",
+    "ease",
+    "name",
+    "rate",
+    "height",
+    "time",
+    "fps",
+    "sheet",
+    "turntable",
+    "size",
+    "skeleton",
+    "limits",
+    "silhouette",
+    "bounds",
+    "hitboxes",
+    "skinning",
+    "yaw",
+    "pitch",
+];
+
+/// Seconds of --ease where it is not given.
+const EASE: f32 = 0.25;
 /// What counts as reached, in metres.
 const TOLERANCE: f64 = 1e-5;
 /// Joints turn less than this between two keys that would be worth a second look, in metres.
@@ -118,8 +169,34 @@ const TRIES: u64 = 4;
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let (path, picture) = (&args.model, &args.picture);
     let dispatch = picture.numerics.apply()?;
-    let to = &picture.output;
-    let format = format(args)?;
+    if args.fit_limits {
+        return limits::learn(&FitLimits {
+            model: path,
+            which: &args.input.which,
+            space: args.input.space,
+            onto: args.input.onto.as_deref(),
+            clips: args.clips.names(),
+            fit: &args.fit,
+            output: args.output.as_deref(),
+            overwrite: picture.overwrite,
+            limit: picture.limit,
+            json: picture.json,
+        });
+    }
+    let Some(to) = &args.output else {
+        return Err(Failure::Usage("there is no output: name a file with -o".into()));
+    };
+    if let Some(asked) = args.fit.given() {
+        return Err(Failure::Usage(format!(
+            "{asked} is for --fit-limits: leave it out, or learn limits first"
+        )));
+    }
+    if args.clips.names().len() > 1 {
+        return Err(Failure::Usage(
+            "several --clip are for --fit-limits: give one clip, or blend with `condyle render`".into(),
+        ));
+    }
+    let format = format(args, to)?;
     check_destination(to, &sources(path, None), picture.overwrite)?;
     if is_container(path) {
         let name = path_text(path);
@@ -127,12 +204,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             "{name} is compressed; `condyle decode` writes its clips as a document"
         )));
     }
-    let onto = picture.onto.as_deref();
-    let (model, metres) = model::open_scaled(path, None, onto, picture.space, args.height, picture.json)?;
+    let (model, metres) = args.input.open_scaled(path, picture.json)?;
     check_destination(to, &model.sources, picture.overwrite)?;
     let asset = &model.asset;
     warn_of_repairs(path, asset);
-    let source = args.source.find(&model)?;
+    let source = args.clips.find(&model)?.pop();
     let clip = source.as_ref().and_then(Playable::as_raw);
     let mut budget = picture.limit.budget(&model.sources);
     let limits =
@@ -157,10 +233,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let reached =
         clip::reached(&solver, &asset.skeleton, (clip, called), &moments, &solved).map_err(|e| failed(&e))?;
     let (bytes, reached) = match format {
-        None if args.source.is_rest() || picture.time.is_some() => {
+        None if args.clips.is_rest() || picture.time.is_some() => {
             (posed(path, asset, &reached, moments[0])?, reached)
         }
-        None => document(args, &model, source.as_ref(), reached)?,
+        None => document(args, to, &model, source.as_ref(), reached)?,
         Some(format) => {
             let marked = Marked::new(&solver, &asset.skeleton, clip).map_err(|e| failed(&e))?;
             let marks = |seconds: f64, pose: &[Affine]| marked.at(seconds, pose);
@@ -220,56 +296,60 @@ fn answer(
 }
 
 /// The format of a picture; `None` for a document.
-fn format(args: &Args) -> Result<Option<Format>, Failure> {
-    let picture = &args.picture;
-    if args.source.is_rest() && (picture.time.is_some() || picture.sheet.is_some()) {
+fn format(args: &Args, to: &Path) -> Result<Option<Format>, Failure> {
+    let (picture, is_rest) = (&args.picture, args.clips.is_rest());
+    let usage = |what: &str| Err(Failure::Usage(what.into()));
+    if is_rest && (picture.time.is_some() || picture.sheet.is_some()) {
         let asked = if picture.time.is_some() { "--time" } else { "--sheet" };
         return Err(Failure::Usage(format!("{asked} needs a clip: give --clip instead of --rest")));
     }
-    match ending(&picture.output).as_deref() {
-        Some("glb") => {
-            let for_pictures = [
-                (picture.sheet.is_some(), "--sheet"),
-                (picture.turntable, "--turntable"),
-                (picture.skeleton, "--skeleton"),
-                (picture.skinning != Shown::Linear, "--skinning"),
-            ];
-            if let Some((_, asked)) = for_pictures.iter().find(|(given, _)| *given) {
+    match ending(to).as_deref() {
+        Some("glb") => {}
+        Some("png" | "gif" | "webp") => {
+            if picture.fps.is_some_and(|fps| fps > MOST_FRAMES) {
                 return Err(Failure::Usage(format!(
-                    "{asked} is for pictures: choose an output that ends in .png, .gif or .webp"
+                    "--fps: an animation has at most {MOST_FRAMES} frames per second"
                 )));
             }
+            if args.name.is_some() {
+                return usage("--name is of a clip: choose an output that ends in .glb");
+            }
+            if args.rate.is_some() {
+                return usage("--rate is for the keys of a .glb: give --fps for the frames of an animation");
+            }
+            if is_rest && picture.fps.is_some() && !picture.turntable {
+                return usage("--fps is for animations: give a --clip, or add --turntable");
+            }
+            return picture.format(to).map(Some);
         }
-        Some("png" | "gif" | "webp") if picture.fps.is_some_and(|fps| fps > MOST_FRAMES) => {
-            return Err(Failure::Usage(format!(
-                "--fps: an animation has at most {MOST_FRAMES} frames per second"
-            )));
-        }
-        Some("png" | "gif" | "webp") if args.name.is_some() => {
-            return Err(Failure::Usage("--name is of a clip: choose an output that ends in .glb".into()));
-        }
-        Some("png" | "gif" | "webp")
-            if args.source.is_rest() && picture.fps.is_some() && !picture.turntable =>
-        {
-            return Err(Failure::Usage("--fps is for animations: give a --clip, or add --turntable".into()));
-        }
-        Some("png" | "gif" | "webp") => return picture.format().map(Some),
+        Some("json") => return usage("a .json holds joint limits: add --fit-limits, or write a .glb"),
         _ => {
-            let name = path_text(&picture.output);
+            let name = path_text(to);
             return Err(Failure::Usage(format!(
                 "{name}: its name does not end in .glb, or in .png, .gif or .webp for a picture"
             )));
         }
     }
-    match (args.source.is_rest(), picture.time) {
-        (true, None) if picture.fps.is_some() || args.name.is_some() => {
-            Err(Failure::Usage("--fps and --name need a clip: give --clip instead of --rest".into()))
-        }
-        (false, Some(_)) if args.name.is_some() => Err(Failure::Usage(
-            "--name is for a whole clip, and --time for one pose: give one of them".into(),
-        )),
-        _ => Ok(None),
+    if let Some(asked) = picture.given() {
+        return Err(Failure::Usage(format!(
+            "{asked} is for pictures: choose an output that ends in .png, .gif or .webp"
+        )));
     }
+    if args.rate.is_some() && picture.fps.is_some() {
+        return usage("--fps is for animations: give --rate alone for the keys of a .glb");
+    }
+    if is_rest && (rate(args).is_some() || args.name.is_some()) {
+        return usage("--rate and --name need a clip: give --clip instead of --rest");
+    }
+    if picture.time.is_some() && args.name.is_some() {
+        return usage("--name is for a whole clip, and --time for one pose: give one of them");
+    }
+    Ok(None)
+}
+
+/// Keys per second of a .glb. Until the next release `--fps` is the old name of `--rate` there.
+fn rate(args: &Args) -> Option<f64> {
+    args.rate.or(args.picture.fps)
 }
 
 fn solver<'a>(
@@ -288,22 +368,27 @@ fn solver<'a>(
             "nothing is asked for: give a --goal, a --move or an --orientation".into(),
         ));
     }
-    if let (true, Some(timed)) = (args.source.is_rest(), requests.iter().find(|it| !it.times().is_empty())) {
+    if let (true, Some(timed)) = (args.clips.is_rest(), requests.iter().find(|it| !it.times().is_empty())) {
         return Err(Failure::Usage(format!(
             "{}: a goal with a time needs a clip: give --clip instead of --rest, or leave the time out",
             joint_name(skeleton, timed.joint)
         )));
     }
+    if args.ease.is_some() && requests.iter().all(|it| it.times().is_empty()) {
+        return Err(Failure::Usage(
+            "--ease is for goals with a time: give one @SECONDS, or leave it out".into(),
+        ));
+    }
     if let Some(clip) = clip {
         let (start, end) = (clip.start(), clip.end());
         if let Some(time) = requests.iter_mut().find_map(|request| request.fit(start, end)) {
             return Err(Failure::Usage(format!(
-                "a goal at {time} s is beside the clip, which lasts from {start} to {end} s"
+                "a goal at {time} s is outside the clip, which lasts from {start} to {end} s"
             )));
         }
     }
     let shift = args.shift.as_deref().map(|joint| find_joint(file, skeleton, joint)).transpose()?;
-    Ok(Solver::new(asset, requests, shift, (args.ease, (TOLERANCE / metres) as f32)))
+    Ok(Solver::new(asset, requests, shift, (args.ease.unwrap_or(EASE), (TOLERANCE / metres) as f32)))
 }
 
 /// The moments to solve, ascending: one, or the frames of the clip and the times of all goals.
@@ -325,12 +410,12 @@ fn moments(
         return Ok(vec![picture.time.unwrap_or_else(|| first(&times))]);
     }
     let mut options = EncodeOptions::new(1.0, Shell::Balls(1.0));
-    // That of a .gif is of its frames, for which keys are not missed.
-    options.rate = picture.fps.filter(|_| format.is_none()).map(|fps| fps as f32);
+    // Frames of a .gif are sampled from the keys, so that --fps leaves these alone.
+    options.rate = rate(args).filter(|_| format.is_none()).map(|rate| rate as f32);
     let count = frame_count(clip, asset.skeleton.joint_count(), &options);
     let count = count.ok().filter(|&count| count <= LONGEST).ok_or_else(|| {
         Failure::Usage(format!(
-            "the clip has more than {LONGEST} frames; choose a lower --fps, or one moment with --time"
+            "the clip has more than {LONGEST} frames; choose a lower --rate, or one moment with --time"
         ))
     })?;
     let (start, end) = (clip.start(), clip.end());
@@ -351,6 +436,7 @@ fn moments(
 /// The document with the clip that reaches, and that clip as it is read back from there.
 fn document(
     args: &Args,
+    to: &Path,
     model: &Model,
     clip: Option<&Playable<'_>>,
     reached: RawClip,
@@ -378,7 +464,7 @@ fn document(
     let exporter = ClipExporter::new(asset);
     exporter.problems().iter().for_each(|problem| warn(path, &problem.to_string()));
     let glb = exporter.glb(&clips).map_err(|e| Failure::Data(format!("{}: {e}", path_text(path))))?;
-    let reached = written::clips(&args.picture.output, &glb, asset)?.swap_remove(at);
+    let reached = written::clips(to, &glb, asset)?.swap_remove(at);
     Ok((glb, reached))
 }
 
@@ -416,7 +502,7 @@ fn tell(path: &Path, row: &Row, solver: &Solver<'_>) {
         let (name, off) = (row.name(), row.shown(between));
         warn(
             path,
-            &format!("{name} is missed by up to {off} between keys; a higher --fps makes more of them"),
+            &format!("{name} is missed by up to {off} between keys; a higher --rate makes more of them"),
         );
     }
 }

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::failure::{Failure, too_large};
 use crate::model::document::{self, warn_of_repairs};
 use crate::model::playable::Playable;
+use crate::options::heading::{OUTPUT, REPORT};
 use crate::options::moments;
 use crate::options::numerics::Numerics;
 use crate::options::overwrite::Overwrite;
@@ -49,36 +50,36 @@ and its tracks of morph weights, numbers and rotations at each moment.
 With --fps or several times each file holds all moments: (frames, vertices, 3) and (frames, joints, 3, 4). Their names
 always end in .npy; --json lists them with their shapes. Either all of them are written, or none.")]
 pub(crate) struct Args {
+    /// Where to write; a missing folder is made
+    #[arg(short, long, value_name = "OUT.glb")]
+    output: PathBuf,
     #[command(flatten)]
     character: Character,
     /// Seconds on the clock of the clip's keys, which need not start at 0; several, separated by commas, are a series [default: 0]
     #[arg(long, value_name = "SECONDS", value_delimiter = ',', value_parser = parse_seconds)]
     #[arg(allow_hyphen_values = true, conflicts_with_all = ["rest", "fps"])]
     time: Vec<f64>,
-    /// A series of the whole clip, N moments per second: numbered .glb files, or .npy arrays of all of them
+    /// Sample the whole clip N times per second: numbered .glb files, or .npy arrays of all moments
     #[arg(long, value_name = "N", value_parser = fps_up_to(1000.0), conflicts_with = "rest")]
     fps: Option<f64>,
-    /// Where to write; its folder is made if it is missing
-    #[arg(short, long, value_name = "OUT.glb")]
-    output: PathBuf,
-    #[command(flatten)]
-    overwrite: Overwrite,
-    /// What to write [default: by the extension of the output]
-    #[arg(long, value_enum)]
-    format: Option<Format>,
-    /// Also write where the joints are; for .npy only
-    #[arg(long)]
-    joints: bool,
-    /// Also write local transforms: as an .npy, or with --json printed with events and tracks
-    #[arg(long)]
-    local: bool,
-    #[command(flatten)]
-    limit: Limit,
     #[command(flatten)]
     posing: Posing,
+    /// File format [default: by the extension of the output]
+    #[arg(long, value_enum, help_heading = OUTPUT)]
+    format: Option<Format>,
+    /// Also write the matrices of the joints; for .npy only
+    #[arg(long, help_heading = OUTPUT)]
+    joints: bool,
+    /// Also write local transforms: as an .npy, or with --json printed with events and tracks
+    #[arg(long, help_heading = OUTPUT)]
+    local: bool,
+    #[command(flatten)]
+    overwrite: Overwrite,
     /// Print the figures as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = REPORT)]
     json: bool,
+    #[command(flatten)]
+    limit: Limit,
     #[command(flatten)]
     numerics: Numerics,
 }

@@ -1,31 +1,27 @@
-//! `condyle limits`: what the joints of a character can do, learned from its clips.
+//! `condyle reach --fit-limits`: limits of joints, learned from clips.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use condyle_solve::{FitOptions, JointLimit, Limits, Swing};
 use serde_json::json;
 
 use crate::failure::Failure;
 use crate::model::document::sources;
-use crate::model::{self, limits};
+use crate::model::limits;
+use crate::options::heading::LIMITS;
 use crate::options::overwrite::Overwrite;
-use crate::options::source::{Which, find_clip};
-use crate::options::space::Space;
+use crate::options::source::{self, Which, find_clip};
+use crate::options::space::{Height, Space};
 use crate::options::work::Limit;
 use crate::output::{check_destination, check_ending, print, print_json, warn, write_file};
 use crate::text::{counted, path_text, printable, table};
 
-/// Learn from clips how far joints turn, and write it down
+/// Learn limits of joints from clips: the old name of `condyle reach --fit-limits`
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  condyle limits fox.glb                                        a table of all joints
-  condyle limits fox.glb -o fox.limits.json                     as a file for --limits
-  condyle limits fox.glb --clip Walk --clip Run --margin 5      from some clips, and five degrees more
-  condyle render fox.glb --clip Run --skeleton --limits fox.limits.json -o fox.png
-
-A joint that turns about one axis is a hinge; any other swings its bone within an ellipse or a polygon and twists about
-it. Roots have no limits. The file is JSON with angles in degrees, to be edited; docs/command-line.md has its keys.")]
+  condyle reach fox.glb --fit-limits                            a table of all joints
+  condyle reach fox.glb --fit-limits -o fox.limits.json         as a file for --limits")]
 pub(crate) struct Args {
     /// The character: .glb, .gltf, .bvh or .condyle
     model: PathBuf,
@@ -33,52 +29,103 @@ pub(crate) struct Args {
     which: Which,
     #[command(flatten)]
     space: Space,
-    /// A clip to learn from, by name or index; give several if you like [default: all]
+    /// Clip to learn from, by name or index; may be given several times [default: all]
     #[arg(long = "clip", value_name = "NAME|INDEX")]
     clips: Vec<String>,
-    /// How many degrees farther than in the clips a joint may turn
-    #[arg(long, value_name = "DEGREES", default_value = "2", value_parser = parse_margin)]
-    margin: f32,
-    /// How much of the way to a border is soft, from 0 to 1
-    #[arg(long, value_name = "PART", default_value = "0", value_parser = parse_part)]
-    soft: f32,
-    /// Where to write them
+    #[command(flatten)]
+    fit: Fit,
+    /// Where to write; a missing folder is made
     #[arg(short, long, value_name = "LIMITS.json")]
     output: Option<PathBuf>,
     #[command(flatten)]
     overwrite: Overwrite,
-    /// Play the clips on this model, joints matched by names: for a file that holds a motion only; --unit and
-    /// --up are those of the motion
+    /// Play the clips on this model, joints matched by names; --unit and --up are those of the motion
     #[arg(long, value_name = "MODEL")]
     onto: Option<PathBuf>,
     #[command(flatten)]
     limit: Limit,
-    /// Print them as JSON
+    /// Print the limits as JSON
     #[arg(long)]
     json: bool,
 }
 
+/// How far learned limits are from the clips.
+#[derive(clap::Args)]
+pub(crate) struct Fit {
+    /// With --fit-limits, degrees that a joint may turn farther than in the clips [default: 2]
+    #[arg(long, value_name = "DEGREES", value_parser = parse_margin, help_heading = LIMITS)]
+    margin: Option<f32>,
+    /// With --fit-limits, part of the range up to a limit that slows the joint down, from 0 to 1 [default: 0]
+    #[arg(long, value_name = "PART", value_parser = parse_part, help_heading = LIMITS)]
+    soft: Option<f32>,
+}
+
+impl Fit {
+    /// The option that is given, if any is.
+    pub(super) fn given(&self) -> Option<&'static str> {
+        self.margin.map(|_| "--margin").or(self.soft.map(|_| "--soft"))
+    }
+}
+
+/// Degrees of --margin where it is not given.
+const MARGIN: f32 = 2.0;
+
+/// A model, the clips to learn from, and where the limits go.
+pub(super) struct FitLimits<'a> {
+    pub(super) model: &'a Path,
+    pub(super) which: &'a Which,
+    pub(super) space: Space,
+    pub(super) onto: Option<&'a Path>,
+    /// All clips if empty.
+    pub(super) clips: &'a [String],
+    pub(super) fit: &'a Fit,
+    /// Without it, the limits are printed as a table.
+    pub(super) output: Option<&'a Path>,
+    pub(super) overwrite: Overwrite,
+    pub(super) limit: Limit,
+    pub(super) json: bool,
+}
+
+/// `condyle limits`, the old name of `condyle reach --fit-limits`.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let path = &args.model;
-    if let Some(output) = &args.output {
+    learn(&FitLimits {
+        model: &args.model,
+        which: &args.which,
+        space: args.space,
+        onto: args.onto.as_deref(),
+        clips: &args.clips,
+        fit: &args.fit,
+        output: args.output.as_deref(),
+        overwrite: args.overwrite,
+        limit: args.limit,
+        json: args.json,
+    })
+}
+
+/// Learns limits, and writes or prints them.
+pub(super) fn learn(args: &FitLimits<'_>) -> Result<(), Failure> {
+    let path = args.model;
+    if let Some(output) = args.output {
         check_ending(output, "json", "the limits of joints")?;
         check_destination(output, &sources(path, None), args.overwrite)?;
     }
-    let model = model::open(path, args.which.name(), args.onto.as_deref(), args.space, false)?;
-    if let Some(output) = &args.output {
+    let model = source::open(path, args.which, args.onto, (args.space, Height::default()), false)?;
+    if let Some(output) = args.output {
         check_destination(output, &model.sources, args.overwrite)?;
     }
     let mut clips = model.clips();
     if !args.clips.is_empty() {
         let mut wanted = Vec::new();
-        for name in &args.clips {
+        for name in args.clips {
             let mut all = model.clips();
             let index = find_clip(model.asset.document.name(), &all, name)?;
             wanted.push(all.swap_remove(index));
         }
         clips = wanted;
     }
-    let options = FitOptions { margin: args.margin.to_radians(), soft: args.soft, ..FitOptions::default() };
+    let Fit { margin, soft } = *args.fit;
+    let margin = margin.unwrap_or(MARGIN).to_radians();
+    let options = FitOptions { margin, soft: soft.unwrap_or(0.0), ..FitOptions::default() };
     let mut budget = args.limit.budget(&model.sources);
     let fitted = limits::fit(path, &model, &clips, &options, &mut budget)?;
     let skeleton = &model.asset.skeleton;
@@ -87,9 +134,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         let joints = counted(left_out, "joint is", "joints are");
         warn(path, &format!("{joints} left out, as others have the same name"));
     }
-    let file = match &args.output {
+    let file = match args.output {
         Some(output) => {
-            Some(write_file(output.clone(), |out| out.write_all(format!("{json:#}\n").as_bytes()))?)
+            let text = format!("{json:#}\n");
+            Some(write_file(output.to_path_buf(), |out| out.write_all(text.as_bytes()))?)
         }
         None => None,
     };
