@@ -9,6 +9,9 @@ const BARE: [&str; 2] = ["wasm32-unknown-unknown", "thumbv7em-none-eabi"];
 pub(crate) const RUNTIME: [&str; 5] =
     ["condyle", "condyle-base", "condyle-encode", "condyle-query", "condyle-solve"];
 
+/// The crates that read files with optional features.
+const READERS: [&str; 2] = ["condyle-gltf", "condyle-io"];
+
 pub(crate) fn steps() -> Vec<Step> {
     let bare = BARE.map(|target| Step::new(format!("bare-{target}"), move |log: &mut Log| bare(log, target)));
     std::iter::once(Step::new("features", features)).chain(bare).collect()
@@ -18,7 +21,7 @@ fn features(log: &mut Log) -> Outcome {
     // The tests force instruction sets for their thread, which takes the feature `std`.
     let deny = ["--", "-D", "warnings"];
     let mut told = Vec::new();
-    for krate in RUNTIME {
+    for krate in RUNTIME.into_iter().chain(READERS) {
         let check = ["-p", krate, "--lib", "--no-default-features"];
         log.run(cargo("clippy", check).args(deny))?;
         let names = names(krate)?;

@@ -9,7 +9,7 @@ use crate::lint;
 use crate::step::{Log, Outcome, Step, Stop};
 
 /// The published crates, in publishing order.
-pub(crate) const PUBLISHED: [&str; 11] = [
+pub(crate) const PUBLISHED: [&str; 12] = [
     "condyle-base",
     "condyle",
     "condyle-encode",
@@ -18,6 +18,7 @@ pub(crate) const PUBLISHED: [&str; 11] = [
     "condyle-bvh",
     "condyle-body",
     "condyle-gltf",
+    "condyle-io",
     "condyle-compare",
     "condyle-draw",
     "condyle-cli",

@@ -1,5 +1,16 @@
 //! Body models of the SMPL family, and motion in AMASS's layout, for condyle.
 //!
+//! ```text
+//!  condyle-base ── condyle ── condyle-encode, -solve, -query ── condyle-gltf, -bvh, -body ── condyle-io, -compare, -draw
+//!                                                                                   ^ here
+//! ```
+//!
+//! | goes in | comes out |
+//! |---|---|
+//! | a `.npz` of a body model | a [`BodyModel`]; with a person's numbers a [`ShapedBody`] |
+//! | a `.npz` of a motion, and a body | a [`BodyMotion`], and of it a raw clip |
+//! | a body and poses | vertices |
+//!
 //! A body model is a mesh whose shape is a mean plus directions times a person's numbers, whose joints are weighted means of its vertices, and whose
 //! vertices are moved by each joint's rotation once more before they are skinned (pose correctives). [`BodyModel::open`] reads one,
 //! [`BodyModel::shaped`] makes of it the body of a person: a [`Skeleton`](condyle::Skeleton), a [`Skin`](condyle::Skin) and vertices.

@@ -1,5 +1,15 @@
 //! Reads and writes BVH files, in which motion capture is passed on, for condyle.
 //!
+//! ```text
+//!  condyle-base ── condyle ── condyle-encode, -solve, -query ── condyle-gltf, -bvh, -body ── condyle-io, -compare, -draw
+//!                                                                             ^ here
+//! ```
+//!
+//! | goes in | comes out |
+//! |---|---|
+//! | a `.bvh` | a [`Bvh`], and of it a skeleton and a raw clip |
+//! | a skeleton and poses over time | a `.bvh`: [`write()`] |
+//!
 //! [`Bvh::open`] reads one: its nodes and a row of numbers for each frame, as they are. [`Bvh::skeleton`] and [`Bvh::clip`] make of it what
 //! condyle works with. [`write()`] writes a skeleton and whatever has poses.
 //!

@@ -1,6 +1,16 @@
 //! How far the vertices of two models are apart while their clips play, for condyle: a model and what was made of it, whatever
 //! program made it.
 //!
+//! ```text
+//!  condyle-base ── condyle ── condyle-encode, -solve, -query ── condyle-gltf, -bvh, -body ── condyle-io, -compare, -draw
+//!                                                                                                        ^ here
+//! ```
+//!
+//! | goes in | comes out |
+//! |---|---|
+//! | two [`Subject`]s: assets with their clips | a [`Pairing`] of their vertices, or of their joints |
+//! | a pairing and two clips | a [`Difference`]: the largest distance, where and when |
+//!
 //! ```
 //! use condyle_compare::{Clip, Pairing, Subject, pair_clips};
 //! use condyle_gltf::Asset;

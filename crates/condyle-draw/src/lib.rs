@@ -1,5 +1,15 @@
 //! Draws characters that condyle poses, and line plots, on the CPU.
 //!
+//! ```text
+//!  condyle-base ── condyle ── condyle-encode, -solve, -query ── condyle-gltf, -bvh, -body ── condyle-io, -compare, -draw
+//!                                                                                                                  ^ here
+//! ```
+//!
+//! | goes in | comes out |
+//! |---|---|
+//! | an asset, a clip and moments | pixels, or a file: PNG, GIF, WebP |
+//! | lines of numbers | a plot as SVG or PNG |
+//!
 //! A [`Scene`] is an asset to draw. [`Scene::frame`] places the camera so that a whole clip stays in view, and [`Scene::draw`] draws one
 //! moment of it as pixels; [`Scene::row`] draws a contact sheet, and [`Scene::movie`] an animation as a file. [`picture`] makes files
 //! of pixels. Where the front of a character is, from which [`View`] counts, is told by `asset.document.front()`. [`plot`] draws lines, [`marks`], [`shapes`] and [`solid`] are what can be drawn beside a character.

@@ -1,5 +1,16 @@
 //! Reads glTF 2.0 characters for condyle.
 //!
+//! ```text
+//!  condyle-base ── condyle ── condyle-encode, -solve, -query ── condyle-gltf, -bvh, -body ── condyle-io, -compare, -draw
+//!                                                               ^ here
+//! ```
+//!
+//! | goes in | comes out |
+//! |---|---|
+//! | a `.glb`, `.gltf`, `.vrm` or `.vrma` | an [`Asset`]: skeleton, clips, skins, meshes with morph targets, and its [`Problem`]s |
+//! | an asset, a clip and a moment | posed vertices: [`Poser`] |
+//! | an asset and clips | a document: [`ClipExporter`], [`Exporter`], [`MorphExporter`] |
+//!
 //! [`Asset::open`] takes everything that moves out of a `.glb` or `.gltf`: one skeleton, the animations as
 //! raw clips, skins, meshes with their morph targets. [`Poser`] runs all stages on it, from a clip and a
 //! moment to vertices in world space, by linear blending or by dual quaternions; [`Asset::shell`] and [`Asset::placed_meshes`] are what compressing it

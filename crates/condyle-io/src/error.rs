@@ -40,7 +40,7 @@ pub enum Misfit {
     NoBody,
     /// `Options::person` is missing: it is the motion of a body.
     PersonMissing,
-    /// [`Options::up`](crate::Options::up) cannot turn compressed clips.
+    /// [`Options::z_up`](crate::Options::z_up) cannot turn compressed clips.
     Compressed,
 }
 

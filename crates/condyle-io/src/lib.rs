@@ -1,7 +1,7 @@
 //! Opens any file that holds a character or a motion.
 //!
 //! ```text
-//!  condyle-base ── condyle ── condyle-encode, -solve, -query ── condyle-gltf, -bvh, -body ── condyle-io ── your program
+//!  condyle-base ── condyle ── condyle-encode, -solve, -query ── condyle-gltf, -bvh, -body ── condyle-io, -compare, -draw
 //!                                                                                            ^ here
 //! ```
 //!

@@ -4,7 +4,8 @@ use alloc::borrow::Cow;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use super::RawCursor;
+use super::clip::sample;
+use super::raw::{RawCursor, raw};
 use super::source::PoseSource;
 use crate::clip::{Clip, RawClip};
 use crate::pose::Pose;
@@ -111,8 +112,8 @@ impl<'a> AnyClip<'a> {
         pose: &mut Pose,
     ) -> Result<(), Error> {
         match self {
-            Self::Raw(clip) => super::raw(clip, skeleton, seconds, cursor, pose),
-            Self::Compressed { clip, .. } => super::sample(clip, skeleton, seconds, pose),
+            Self::Raw(clip) => raw(clip, skeleton, seconds, cursor, pose),
+            Self::Compressed { clip, .. } => sample(clip, skeleton, seconds, pose),
         }
     }
 
