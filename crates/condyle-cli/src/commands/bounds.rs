@@ -5,9 +5,9 @@ use condyle_query::bounds::{self, Aabb, Sphere};
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, too_large};
-use crate::model::document::warn_of_repairs;
 use crate::model::playable::Playable;
 use crate::options::heading::REPORT;
+use crate::options::job::Job;
 use crate::options::moments;
 use crate::options::numerics::Numerics;
 use crate::options::quantity::{fps_up_to, parse_seconds};
@@ -51,15 +51,15 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let dispatch = args.numerics.apply()?;
-    let model = args.character.open(args.json)?;
+    let job = Job::reading(&args.character.model);
+    let model = job.open(|| args.character.open(args.json))?;
     let asset = &model.asset;
     let clip = args.character.source.find(&model)?;
     let clip = clip.as_ref();
     let moments = moments(args, clip)?;
     let name = path_text(&args.character.model);
     let work = Work::bounds(asset, moments.len());
-    args.limit.budget(&model.sources).afford(&name, clip.map_or("", Playable::name), &work)?;
-    warn_of_repairs(&args.character.model, asset);
+    job.afford(args.limit, &model, clip, &work)?;
     if let Some(what) = clip.and_then(|clip| clip.clamped(&args.time)) {
         warn(&args.character.model, &what);
     }

@@ -12,14 +12,14 @@ use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::model::container::{PackedClip, is_container};
-use crate::model::document::sources;
 use crate::model::written::{self, Keys};
 use crate::options::heading::REPORT;
+use crate::options::job::Job;
 use crate::options::overwrite::Overwrite;
 use crate::options::source::{self, Which, find_clip};
 use crate::options::space::{Height, Space};
 use crate::options::work::{Limit, Work};
-use crate::output::{check_destination, check_ending, print, print_json, progress, warn, write_file};
+use crate::output::{check_ending, print, print_json, progress, warn, write_file};
 use crate::text::{counted, ending, hertz, millimetres, path_text, printable, size, table};
 
 /// Write the compressed clips of a file as animations of a document, or one of them as a BVH
@@ -67,9 +67,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if !as_bvh {
         check_ending(&args.output, "glb", "binary glTF, or a BVH where it ends in .bvh")?;
     }
-    check_destination(&args.output, &sources(&args.file, None), args.overwrite)?;
+    let job = Job::writing(&args.file, &args.output, args.overwrite);
     let name = path_text(&args.file);
-    let model = source::open(&args.file, &args.which, None, (args.space, args.height), false)?;
+    let model = job.open(|| source::open(&args.file, &args.which, None, (args.space, args.height), false))?;
     if !is_container(&args.file) {
         return Err(Failure::Usage(format!("{name} is not compressed, so there is nothing to decode")));
     }

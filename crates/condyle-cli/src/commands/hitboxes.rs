@@ -14,13 +14,13 @@ use crate::commands::raycast::shape_name;
 use crate::commands::reach::asked::joint_name;
 use crate::failure::{Failure, too_large};
 use crate::model::container::is_container;
-use crate::model::document::{sources, warn_of_repairs};
 use crate::options::heading::REPORT;
+use crate::options::job::Job;
 use crate::options::overwrite::Overwrite;
 use crate::options::source::{self, Which};
 use crate::options::space::{Height, Space};
 use crate::options::work::{Limit, Work};
-use crate::output::{check_destination, check_ending, print, print_json, warn, write_file};
+use crate::output::{check_ending, print, print_json, warn, write_file};
 use crate::text::{counted, ending, fixed, path_text, table};
 
 /// Fit spheres, capsules and boxes to what each joint moves
@@ -65,11 +65,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let path = &args.model;
     let is_glb = args.output.as_ref().is_some_and(|output| ending(output).as_deref() == Some("glb"));
-    if let Some(output) = &args.output {
-        if !is_glb {
-            check_ending(output, "json", "JSON, or a model where it ends in .glb")?;
-        }
-        check_destination(output, &sources(path, None), args.overwrite)?;
+    if let Some(output) = args.output.as_ref().filter(|_| !is_glb) {
+        check_ending(output, "json", "JSON, or a model where it ends in .glb")?;
     }
     if is_glb && is_container(path) {
         return Err(Failure::Usage(format!(
@@ -77,14 +74,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             path_text(path)
         )));
     }
-    let model = source::open(path, &args.which, None, (args.space, args.height), args.json)?;
-    if let Some(output) = &args.output {
-        check_destination(output, &model.sources, args.overwrite)?;
-    }
+    let job = Job { path, output: args.output.as_deref(), overwrite: args.overwrite };
+    let model = job.open(|| source::open(path, &args.which, None, (args.space, args.height), args.json))?;
     let asset = &model.asset;
     let name = path_text(path);
-    args.limit.budget(&model.sources).afford(&name, "", &Work::bounds(asset, 1))?;
-    warn_of_repairs(path, asset);
+    job.afford(args.limit, &model, None, &Work::bounds(asset, 1))?;
     let hitboxes = asset.hitboxes(args.coverage).map_err(|e| too_large(&name, &e))?;
     if hitboxes.as_slice().is_empty() {
         return Err(Failure::Data(format!(

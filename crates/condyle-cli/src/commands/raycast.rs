@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use crate::commands::reach::asked::joint_name;
 use crate::failure::{Failure, too_large};
-use crate::model::document::warn_of_repairs;
 use crate::model::playable::Playable;
 use crate::options::heading::REPORT;
+use crate::options::job::Job;
 use crate::options::numerics::Numerics;
 use crate::options::quantity::{parse_point, parse_seconds};
 use crate::options::source::Character;
@@ -66,7 +66,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             "--from and --to are the same place: a ray goes from one to another".into(),
         ));
     }
-    let model = args.character.open(args.json)?;
+    let job = Job::reading(&args.character.model);
+    let model = job.open(|| args.character.open(args.json))?;
     let asset = &model.asset;
     let metres = model.metres();
     let [from, to] = [args.from, args.to].map(|point| point.map(|v| (v / metres) as f32));
@@ -75,8 +76,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let clip = clip.as_ref();
     let name = path_text(&args.character.model);
     let work = Work::draw(asset, 1);
-    args.limit.budget(&model.sources).afford(&name, clip.map_or("", Playable::name), &work)?;
-    warn_of_repairs(&args.character.model, asset);
+    job.afford(args.limit, &model, clip, &work)?;
     if let Some(what) = clip.and_then(|clip| clip.clamped(args.time.as_slice())) {
         warn(&args.character.model, &what);
     }

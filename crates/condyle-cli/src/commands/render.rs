@@ -13,17 +13,17 @@ use serde_json::json;
 
 use crate::failure::{Failure, too_large};
 use crate::model::Model;
-use crate::model::document::sources;
 use crate::model::limits::{Choice, parse_choice};
 use crate::model::playable::Playable;
 use crate::options::heading::{PICTURE, REPORT};
+use crate::options::job::Job;
 use crate::options::numerics::Numerics;
 use crate::options::overwrite::Overwrite;
 use crate::options::quantity::{fps_up_to, parse_seconds};
 use crate::options::skinning::Shown;
 use crate::options::source::{Clips, Input};
 use crate::options::work::{Limit, Work};
-use crate::output::{check_destination, drawing, print, print_json, warn, write_file};
+use crate::output::{drawing, print, print_json, warn, write_file};
 use crate::text::{counted, path_text, size};
 
 /// Draw a clip, or a blend of clips: an image, a contact sheet, or an animation
@@ -171,9 +171,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if picture.limits.is_some() && !picture.skeleton {
         return Err(Failure::Usage("--limits are drawn at the joints: give --skeleton too".into()));
     }
-    check_destination(to, &sources(path, None), picture.overwrite)?;
-    let model = args.input.open(path, picture.json)?;
-    check_destination(to, &model.sources, picture.overwrite)?;
+    let model = Job::writing(path, to, picture.overwrite).open(|| args.input.open(path, picture.json))?;
     let mut clips = args.motion.clips.find(&model)?;
     let clip = match clips.len() {
         0 | 1 => clips.pop(),

@@ -32,6 +32,19 @@ pub(crate) struct Model {
     packed: Vec<PackedClip>,
 }
 
+impl AsRef<Self> for Model {
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}
+
+/// With the metres in a unit.
+impl AsRef<Model> for (Model, f64) {
+    fn as_ref(&self) -> &Model {
+        &self.0
+    }
+}
+
 impl Model {
     /// All clips, in the order of the file.
     pub(crate) fn clips(&self) -> Vec<Playable<'_>> {

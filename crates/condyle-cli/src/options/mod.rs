@@ -1,6 +1,7 @@
 //! Options that several subcommands take.
 
 pub(crate) mod heading;
+pub(crate) mod job;
 pub(crate) mod moments;
 pub(crate) mod numerics;
 pub(crate) mod overwrite;

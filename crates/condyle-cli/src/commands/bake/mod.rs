@@ -19,9 +19,9 @@ use self::film::{Film, Timing};
 use self::obj::Obj;
 use self::texture::{Format, Layout, Matrices};
 use crate::failure::Failure;
-use crate::model::document::{self, warn_of_repairs};
 use crate::model::playable::Playable;
 use crate::options::heading::{OUTPUT, REPORT};
+use crate::options::job::Job;
 use crate::options::moments::LONGEST;
 use crate::options::numerics::Numerics;
 use crate::options::overwrite::Overwrite;
@@ -138,16 +138,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let dispatch = args.numerics.apply()?;
     let (kind, format) = wanted(args)?;
     let path = &args.character.model;
-    check_destination(&args.output, &document::sources(path, None), args.overwrite)?;
-    let (model, metres) = args.character.open_scaled(args.json)?;
+    let job = Job::writing(path, &args.output, args.overwrite);
+    let (model, metres) = job.open(|| args.character.open_scaled(args.json))?;
     let asset = &model.asset;
     let clip = args.character.source.find(&model)?;
     let clip = clip.as_ref();
     let timing = Timing::new(clip, args.fps)?;
     let name = path_text(path);
     let work = Work::play(&[asset], PASSES * timing.frames.max(args.time.len()));
-    args.limit.budget(&model.sources).afford(&name, clip.map_or("", Playable::name), &work)?;
-    warn_of_repairs(path, asset);
+    job.afford(args.limit, &model, clip, &work)?;
     let parts = match kind {
         // It keeps all scenes of the document.
         Kind::Morphs => film::parts(asset.instances.iter().enumerate()),

@@ -6,14 +6,14 @@ use condyle_solve::{FitOptions, JointLimit, Limits, Swing};
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::model::document::sources;
 use crate::model::limits;
 use crate::options::heading::LIMITS;
+use crate::options::job::Job;
 use crate::options::overwrite::Overwrite;
 use crate::options::source::{self, Which, find_clip};
 use crate::options::space::{Height, Space};
 use crate::options::work::Limit;
-use crate::output::{check_destination, check_ending, print, print_json, warn, write_file};
+use crate::output::{check_ending, print, print_json, warn, write_file};
 use crate::text::{counted, path_text, printable, table};
 
 /// Learn limits of joints from clips: the old name of `condyle reach --fit-limits`
@@ -107,12 +107,10 @@ pub(super) fn learn(args: &FitLimits<'_>) -> Result<(), Failure> {
     let path = args.model;
     if let Some(output) = args.output {
         check_ending(output, "json", "the limits of joints")?;
-        check_destination(output, &sources(path, None), args.overwrite)?;
     }
-    let model = source::open(path, args.which, args.onto, (args.space, Height::default()), false)?;
-    if let Some(output) = args.output {
-        check_destination(output, &model.sources, args.overwrite)?;
-    }
+    let job = Job { path, output: args.output, overwrite: args.overwrite };
+    let model =
+        job.open(|| source::open(path, args.which, args.onto, (args.space, Height::default()), false))?;
     let mut clips = model.clips();
     if !args.clips.is_empty() {
         let mut wanted = Vec::new();

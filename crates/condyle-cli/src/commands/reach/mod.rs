@@ -27,14 +27,14 @@ use self::solver::{Solved, Solver};
 use crate::commands::render::Picture;
 use crate::failure::Failure;
 use crate::model::container::is_container;
-use crate::model::document::{sources, warn_of_repairs};
 use crate::model::playable::Playable;
 use crate::model::{Model, written};
 use crate::options::heading::{GOALS, LIMITS, OUTPUT, PICTURE};
+use crate::options::job::Job;
 use crate::options::quantity::fps_up_to;
 use crate::options::source::{Clips, Input};
 use crate::options::work::Work;
-use crate::output::{Written, check_destination, print, print_json, warn, write_file};
+use crate::output::{Written, print, print_json, warn, write_file};
 use crate::text::{counted, ending, path_text, printable, size};
 
 /// Bring joints to places in a pose or a whole clip, and the body follows; or learn joint limits from clips
@@ -197,17 +197,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         ));
     }
     let format = format(args, to)?;
-    check_destination(to, &sources(path, None), picture.overwrite)?;
     if is_container(path) {
         let name = path_text(path);
         return Err(Failure::Usage(format!(
             "{name} is compressed; `condyle decode` writes its clips as a document"
         )));
     }
-    let (model, metres) = args.input.open_scaled(path, picture.json)?;
-    check_destination(to, &model.sources, picture.overwrite)?;
+    let job = Job::writing(path, to, picture.overwrite);
+    let (model, metres) = job.open(|| args.input.open_scaled(path, picture.json))?;
     let asset = &model.asset;
-    warn_of_repairs(path, asset);
     let source = args.clips.find(&model)?.pop();
     let clip = source.as_ref().and_then(Playable::as_raw);
     let mut budget = picture.limit.budget(&model.sources);

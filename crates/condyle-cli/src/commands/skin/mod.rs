@@ -12,9 +12,9 @@ use condyle_gltf::{Asset, Exporter, Poser};
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, too_large};
-use crate::model::document::{self, warn_of_repairs};
 use crate::model::playable::Playable;
 use crate::options::heading::{OUTPUT, REPORT};
+use crate::options::job::Job;
 use crate::options::moments;
 use crate::options::numerics::Numerics;
 use crate::options::overwrite::Overwrite;
@@ -93,15 +93,15 @@ enum Format {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let dispatch = args.numerics.apply()?;
     let format = format(args)?;
-    check_destination(&args.output, &document::sources(&args.character.model, None), args.overwrite)?;
-    let model = args.character.open(args.json)?;
+    let job = Job::writing(&args.character.model, &args.output, args.overwrite);
+    let model = job.open(|| args.character.open(args.json))?;
     let asset = &model.asset;
     let clip = args.character.source.find(&model)?;
     let clip = clip.as_ref();
     let moments = moments(args, clip)?;
     let file = path_text(&args.character.model);
     let work = Work::play(&[asset], moments.len());
-    args.limit.budget(&model.sources).afford(&file, clip.map_or("", Playable::name), &work)?;
+    job.afford(args.limit, &model, clip, &work)?;
     let series = moments.len() > 1 || args.fps.is_some();
     let arrays = match format {
         Format::Glb => vec![],
@@ -119,7 +119,6 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     };
     names.iter().try_for_each(|file| check_destination(file, &model.sources, args.overwrite))?;
 
-    warn_of_repairs(&args.character.model, asset);
     if let Some(what) = clip.and_then(|clip| clip.clamped(&args.time)) {
         warn(&args.character.model, &what);
     }
