@@ -1,10 +1,12 @@
-//! Packaging of the published crates, and the licences of their dependencies.
+//! Packaging of the published crates; the licences and the versions of their dependencies.
+
+use std::collections::BTreeSet;
 
 use crate::public_api::PUBLISHED;
 use crate::step::{Log, Outcome, Step, Stop, cargo};
 
 pub(crate) fn steps() -> Vec<Step> {
-    vec![Step::new("package", package).apart("package"), Step::new("licences", licences)]
+    vec![Step::new("package", package).apart("package"), Step::new("dependencies", dependencies)]
 }
 
 /// Packs the published crates in publishing order, which checks manifests and versions.
@@ -34,9 +36,9 @@ const ALLOWED: [&str; 11] = [
     "Zlib",
 ];
 
-/// Checks the licence of every dependency of the crates, the benchmark and the Python package. Nobody receives binaries
-/// of the fuzz targets and the GPU example.
-fn licences(log: &mut Log) -> Outcome {
+/// Checks the licence of every dependency of the crates, the benchmark and the Python package, and that the command line
+/// links one version of each. Nobody receives binaries of the fuzz targets and the GPU example.
+fn dependencies(log: &mut Log) -> Outcome {
     let (mut faults, mut count) = (0, 0);
     for manifest in ["Cargo.toml", crate::python::MANIFEST] {
         let args = ["--format-version", "1", "--manifest-path", manifest];
@@ -53,12 +55,36 @@ fn licences(log: &mut Log) -> Outcome {
             }
         }
     }
-    match faults {
-        0 => Ok(format!("{count} packages")),
-        count => {
-            Err(Stop::Failed(format!("{count} packages have another licence than those that are allowed")))
-        }
+    if faults > 0 {
+        return Err(Stop::Failed(format!(
+            "{faults} packages have another licence than those that are allowed"
+        )));
     }
+    let duplicates = duplicates(log)?;
+    let unknown: Vec<_> = duplicates.iter().filter(|name| !DUPLICATES.contains(&name.as_str())).collect();
+    if !unknown.is_empty() {
+        return Err(Stop::Failed(format!("the command line links several versions of {unknown:?}")));
+    }
+    let gone: Vec<_> = DUPLICATES.iter().filter(|name| !duplicates.iter().any(|it| it == *name)).collect();
+    if !gone.is_empty() {
+        return Err(Stop::Failed(format!("{gone:?} has one version now: remove it from the list")));
+    }
+    Ok(format!("{count} packages, {} in two versions", DUPLICATES.len()))
+}
+
+/// Packages that the command line links in two versions, because crates that it uses ask for both.
+const DUPLICATES: [&str; 1] = ["miniz_oxide"];
+
+/// The packages that the command line links in several versions. Macros are not linked.
+fn duplicates(log: &mut Log) -> Result<BTreeSet<String>, Stop> {
+    let args = ["--locked", "-d", "-e", "normal,no-proc-macro", "-p", "condyle-cli", "--depth", "0"];
+    let told = log.capture(&mut cargo("tree", args))?;
+    Ok(told
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .filter(|it| !it.is_empty())
+        .map(Into::into)
+        .collect())
 }
 
 /// Whether the allowed licences satisfy an SPDX expression. `/` is the old form of `OR`.
