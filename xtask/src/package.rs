@@ -77,7 +77,7 @@ const DUPLICATES: [&str; 1] = ["miniz_oxide"];
 
 /// The packages that the command line links in several versions. Macros are not linked.
 fn duplicates(log: &mut Log) -> Result<BTreeSet<String>, Stop> {
-    let args = ["--locked", "-d", "-e", "normal,no-proc-macro", "-p", "condyle-cli", "--depth", "0"];
+    let args = ["-d", "-e", "normal,no-proc-macro", "-p", "condyle-cli", "--depth", "0"];
     let told = log.capture(&mut cargo("tree", args))?;
     Ok(told
         .lines()
