@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::algebra::{Matrix, subtract};
 use super::body::Body;
-use super::budget::{MAX_ROUNDS, tighten};
+use super::budget::{FIRST_SPLIT, MAX_ROUNDS, tighten};
 use super::fit::Shape;
 use super::task::{BudgetFractions, ClipJob, JointFacts, Motion, SegmentJob};
 use super::{search, source};
@@ -94,7 +94,7 @@ impl Motion {
         // Root motion cannot be a fallback track: if no curve meets the budget, the budget is doubled until
         // one does.
         for _ in 0..64 {
-            let mut fractions = [BudgetFractions { place: 0.75, translation: 0.45, swing: None }];
+            let mut fractions = [BudgetFractions { swing: None, ..FIRST_SPLIT }];
             for _ in 0..MAX_ROUNDS {
                 let (joints, source, shapes) = (&joints[..], &source[..], &shapes[..]);
                 let (given, max_bits) = (&fractions, MAX_BITS);

@@ -8,12 +8,12 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::algebra::{Matrix, Vector, add, apply, length, subtract, turned};
-use super::curve::{cheapest, constant};
+use super::curve::{Candidates, cheapest, constant};
 use super::points::{Point, points_to_place};
 use super::task::{
-    CONSTANT_STEP, JointFacts, STATIC_THRESHOLD, SegmentFit, SegmentJob, USABLE_FRACTION, keep,
+    CONSTANT_STEP, JointFacts, STATIC_THRESHOLD, SegmentFit, SegmentJob, TrackId, USABLE_FRACTION, keep,
 };
-use super::turn::fit_rotation;
+use super::turn::{RotatingJoint, fit_rotation};
 use condyle::clip::layout::Kind;
 use condyle_base::math::Transform64;
 use condyle_base::math::vectors::dot;
@@ -36,14 +36,14 @@ pub(super) fn search(job: &SegmentJob<'_>, model: &[Vec<Matrix>]) -> SegmentFit 
         let mut own = source.clone();
         fit_translation(job, index, parents, &model[index], &mut own, &mut fit);
         fit_scale(job, index, &points[index], &mut own, &mut fit);
-        let is_held = fit_rotation(
-            job,
-            (index, is_static[index]),
+        let rotating = RotatingJoint {
+            index,
+            is_static: is_static[index],
             parents,
-            (&model[index], &points[index]),
-            &mut own,
-            &mut fit,
-        );
+            model: &model[index],
+            points: &points[index],
+        };
+        let is_held = fit_rotation(job, &rotating, &mut own, &mut fit);
         let at = |moment: usize| {
             let local = Matrix::new(&own[moment]);
             parents.map_or(local, |parents| parents[moment].multiply(&local))
@@ -115,7 +115,7 @@ fn fit_translation(
     if joint.fallback[1] {
         return;
     }
-    let name = (Kind::Translation, index);
+    let id = TrackId { kind: Kind::Translation, index };
     let rest = joint.rest.translation;
     let middle = own[own.len() / 2].translation;
     let outer = parents.map_or(1.0, |parents| parents[own.len() / 2].reach());
@@ -128,7 +128,7 @@ fn fit_translation(
     }
     let fine = joint.budget * CONSTANT_STEP / outer.max(f64::MIN_POSITIVE);
     if near(middle)
-        && let Some((curve, value)) = constant(name, subtract(middle, rest), fine)
+        && let Some((curve, value)) = constant(id, subtract(middle, rest), fine)
     {
         own.iter_mut().for_each(|local| local.translation = add(rest, value));
         fit.curves.extend(curve);
@@ -147,14 +147,15 @@ fn fit_translation(
         .collect();
     let limit = joint.budget * job.fractions[index].translation * USABLE_FRACTION;
     let guess = limit / outer.max(f64::MIN_POSITIVE);
-    let curve = cheapest(name, (job.shapes, &fit.curves), job.max_bits, &targets, guess, |shape, keys| {
+    let candidates = Candidates { shapes: job.shapes, others: &fit.curves };
+    let curve = cheapest(id, candidates, job.max_bits, &targets, guess, |shape, keys| {
         (0..targets.len()).all(|moment| {
             let off = subtract(shape.value(keys, moment), targets[moment]);
             let off = parents.map_or(off, |parents| apply(&parents[moment].linear, off));
             dot(off, off) <= limit * limit
         })
     });
-    if let Some((shape, keys)) = keep(job, name, curve, fit) {
+    if let Some((shape, keys)) = keep(job, id, curve, fit) {
         for (moment, local) in own.iter_mut().enumerate() {
             local.translation = add(rest, shape.value(&keys, moment));
         }
@@ -174,7 +175,7 @@ fn fit_scale(
     if joint.fallback[2] {
         return;
     }
-    let name = (Kind::Scale, index);
+    let id = TrackId { kind: Kind::Scale, index };
     let rest = joint.rest.scale;
     let middle = own[own.len() / 2].scale;
     // The most that the outermost point moves, as a fraction of its limit, per unit of scale; ancestors are
@@ -187,7 +188,7 @@ fn fit_scale(
     }
     let fine = CONSTANT_STEP / far.max(f64::MIN_POSITIVE);
     if own.iter().all(|local| off(local.scale, middle) < STATIC_THRESHOLD / 4.0)
-        && let Some((curve, value)) = constant(name, subtract(middle, rest), fine)
+        && let Some((curve, value)) = constant(id, subtract(middle, rest), fine)
     {
         own.iter_mut().for_each(|local| local.scale = add(rest, value));
         fit.curves.extend(curve);
@@ -195,17 +196,12 @@ fn fit_scale(
     }
     let targets: Vec<Vector> = own.iter().map(|local| subtract(local.scale, rest)).collect();
     let limit = job.fractions[index].translation * 0.5;
-    let curve = cheapest(
-        name,
-        (job.shapes, &fit.curves),
-        job.max_bits,
-        &targets,
-        limit / far.max(f64::MIN_POSITIVE),
-        |shape, keys| {
-            (0..targets.len()).all(|moment| off(shape.value(keys, moment), targets[moment]) <= limit)
-        },
-    );
-    if let Some((shape, keys)) = keep(job, name, curve, fit) {
+    let candidates = Candidates { shapes: job.shapes, others: &fit.curves };
+    let guess = limit / far.max(f64::MIN_POSITIVE);
+    let curve = cheapest(id, candidates, job.max_bits, &targets, guess, |shape, keys| {
+        (0..targets.len()).all(|moment| off(shape.value(keys, moment), targets[moment]) <= limit)
+    });
+    if let Some((shape, keys)) = keep(job, id, curve, fit) {
         for (moment, local) in own.iter_mut().enumerate() {
             local.scale = add(rest, shape.value(&keys, moment));
         }
