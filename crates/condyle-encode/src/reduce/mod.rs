@@ -4,6 +4,7 @@ mod authored;
 mod build;
 mod channel;
 mod format;
+mod key_values;
 mod measure;
 mod source;
 mod space;
