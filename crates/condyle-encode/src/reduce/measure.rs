@@ -44,7 +44,7 @@ pub(super) fn measure_all(
 ) -> Result<Measured, Error> {
     let mut all = Measured::default();
     for (at, frames) in source.windows()?.into_iter().enumerate() {
-        let job = Job::new(skeleton, options, source, source.window(frames)?, (false, KeyFormat::Floats))?;
+        let job = Job::new(skeleton, options, source, source.window(frames)?, false, KeyFormat::Floats)?;
         add_part(&mut all, at, &job.measure(keys));
     }
     Ok(all)

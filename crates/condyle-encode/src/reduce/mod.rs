@@ -4,6 +4,7 @@ mod authored;
 mod build;
 mod channel;
 mod format;
+mod key_search;
 mod key_values;
 mod measure;
 mod source;
@@ -13,9 +14,10 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use self::build::Build;
-use self::channel::{Channel, Grids, fit, fit_values};
+use self::channel::{Channel, Grids, fit_values};
 pub use self::format::KeyFormat;
 use self::format::{ROTATION_GRADES, STEP_GRADES, Steps};
+use self::key_search::{Property, fit};
 pub use self::measure::measure_keys;
 use self::measure::{add_part, measure_all};
 pub use self::source::KeySource;
@@ -23,13 +25,14 @@ use self::source::{Source, Window};
 use self::space::{Lengths, Turns};
 use super::aims::Aims;
 use super::algebra::{Matrix, Vector, apply, length, subtract, turned};
-use super::budget::{MAX_ROUNDS, graded_by_depth, tighten};
+use super::budget::{FIRST_SPLIT, MAX_ROUNDS, graded_by_depth, tighten};
 use super::options::{EncodeOptions, Measured};
 use super::points::{self, Point, points_to_place};
 use super::search::place_all;
 use super::shell;
 use super::task::{
-    BudgetFractions, JointFacts, STATIC_THRESHOLD, SegmentJob, USABLE_FRACTION, minus_rounding,
+    BudgetFractions, DECODER_ROUNDING, JointFacts, STATIC_THRESHOLD, SegmentJob, USABLE_FRACTION,
+    minus_rounding,
 };
 use condyle::clip::{Interpolation, RawClip, Target};
 use condyle::skeleton::Skeleton;
@@ -104,7 +107,7 @@ pub fn reduce<'a>(
     for refinement in 0..=MAX_REFINEMENTS {
         for (part, frames) in parts.iter_mut().zip(&windows).filter(|(part, _)| part.is_none()) {
             let window = source.window(frames.clone())?;
-            let mut job = Job::new(skeleton, options, &source, window, (pinned, format))?;
+            let mut job = Job::new(skeleton, options, &source, window, pinned, format)?;
             (0..refinement).for_each(|_| job.use_less());
             let bounds = job.bounds();
             *part = Some((job.best()?, bounds));
@@ -259,11 +262,12 @@ impl<'s, 'a> Job<'s, 'a> {
         options: &'s EncodeOptions,
         of: &'s Source<'a>,
         source: Window<'a>,
-        (pinned, format): (bool, KeyFormat),
+        pinned: bool,
+        format: KeyFormat,
     ) -> Result<Self, Error> {
         let count = skeleton.joint_count();
         let shell = shell::bodies(skeleton, &options.shell)?;
-        let kept = 4e-7 * shell::extent(skeleton, &shell);
+        let kept = DECODER_ROUNDING * shell::extent(skeleton, &shell);
         let mut joints = Vec::with_capacity(count);
         for (j, (shell, rest)) in shell.into_iter().zip(skeleton.rest().transforms()).enumerate() {
             let mut rest = Transform64::from(rest);
@@ -349,8 +353,7 @@ impl<'s, 'a> Job<'s, 'a> {
     /// Tries to fit all joints, with less for those above where one fails; else says which failed.
     fn attempt(&self) -> Result<Fit, Vec<usize>> {
         let joints = &self.joints[..];
-        let mut fractions =
-            vec![BudgetFractions { place: 0.75, translation: 0.45, swing: Some(3.0) }; joints.len()];
+        let mut fractions = vec![FIRST_SPLIT; joints.len()];
         let mut last = Vec::new();
         for _ in 0..MAX_ROUNDS {
             let found = self.search(&fractions);
@@ -395,12 +398,11 @@ impl<'s, 'a> Job<'s, 'a> {
             let found = if self.exact[index] {
                 self.exact_channels(index).map(Ok)
             } else {
-                let translation =
-                    self.translation(index, parents, &fractions[index], (&mut own, &mut uneven));
-                let scale = self.scale(index, &points[index], &fractions[index], (&mut own, &mut uneven));
+                let translation = self.translation(index, parents, &fractions[index], &mut own, &mut uneven);
+                let scale = self.scale(index, &points[index], &fractions[index], &mut own, &mut uneven);
                 let aims = Aims::new(parents, &self.model[index], &points[index], &own);
-                let to_place = (index, is_static[index]);
-                let rotation = self.rotation(to_place, &aims, &points[index], (&mut own, &mut uneven));
+                let rotation =
+                    self.rotation(index, is_static[index], &aims, &points[index], &mut own, &mut uneven);
                 [rotation, translation, scale]
             };
             fit.lacking[index] = found.each_ref().map(Result::is_err);
@@ -436,12 +438,19 @@ impl<'s, 'a> Job<'s, 'a> {
         found.unwrap_or(value.map(|v| v as f32))
     }
 
+    /// A property of a joint whose value at each moment is a target.
+    fn property<'p, const N: usize>(&'p self, of: Target, targets: &'p [[f64; N]]) -> Property<'p, N> {
+        let (grids, times) = (&self.grids, &self.source.moments);
+        Property { grids, times, targets, authored: self.of.authored(of) }
+    }
+
     fn translation(
         &self,
         index: usize,
         parents: Option<&[Matrix]>,
         fractions: &BudgetFractions,
-        (own, uneven): (&mut [Transform64], &mut Uneven),
+        own: &mut [Transform64],
+        uneven: &mut Uneven,
     ) -> Result<Option<Channel>, ()> {
         let joint = &self.joints[index];
         if joint.fallback[1] {
@@ -479,10 +488,9 @@ impl<'s, 'a> Job<'s, 'a> {
             let off = parents.map_or(off, |parents| apply(&parents[moment].linear, off));
             dot(off, off) <= limit * limit
         };
-        let authored = self.of.authored(Target::Translation(index as u16));
+        let property = self.property(Target::Translation(index as u16), &targets);
         let lengths = Lengths::new(self.format, &targets);
-        let (channel, values) =
-            fit(&lengths, &self.grids, uneven, &self.source.moments, &targets, authored, holds).ok_or(())?;
+        let (channel, values) = fit(&lengths, property, uneven, holds).ok_or(())?;
         own.iter_mut().zip(values).for_each(|(local, value)| local.translation = value);
         Ok(Some(channel))
     }
@@ -492,7 +500,8 @@ impl<'s, 'a> Job<'s, 'a> {
         index: usize,
         points: &[Point],
         fractions: &BudgetFractions,
-        (own, uneven): (&mut [Transform64], &mut Uneven),
+        own: &mut [Transform64],
+        uneven: &mut Uneven,
     ) -> Result<Option<Channel>, ()> {
         let joint = &self.joints[index];
         if joint.fallback[2] {
@@ -514,21 +523,22 @@ impl<'s, 'a> Job<'s, 'a> {
         }
         let targets: Vec<Vector> = own.iter().map(|local| local.scale).collect();
         let limit = fractions.translation * 0.5;
-        let authored = self.of.authored(Target::Scale(index as u16));
+        let property = self.property(Target::Scale(index as u16), &targets);
         let holds = |moment: usize, value: Vector| off(value, targets[moment]) <= limit;
         let lengths = Lengths::new(self.format, &targets);
-        let (channel, values) =
-            fit(&lengths, &self.grids, uneven, &self.source.moments, &targets, authored, holds).ok_or(())?;
+        let (channel, values) = fit(&lengths, property, uneven, holds).ok_or(())?;
         own.iter_mut().zip(values).for_each(|(local, value)| local.scale = value);
         Ok(Some(channel))
     }
 
     fn rotation(
         &self,
-        (index, hangs): (usize, bool),
+        index: usize,
+        is_static: bool,
         aims: &Aims<'_>,
         points: &[Point],
-        (own, uneven): (&mut [Transform64], &mut Uneven),
+        own: &mut [Transform64],
+        uneven: &mut Uneven,
     ) -> Result<Option<Channel>, ()> {
         let joint = &self.joints[index];
         if joint.fallback[0] {
@@ -540,7 +550,7 @@ impl<'s, 'a> Job<'s, 'a> {
         let limit = points.iter().map(|point| point.limit).fold(f64::INFINITY, f64::min).min(joint.budget);
         let static_part = self.static_part();
         let near = |to: Quat64| own.iter().all(|it| turned(to, it.rotation) * reach <= limit * static_part);
-        let serves = |value: Quat64| hangs || (0..own.len()).all(|moment| aims.holds(moment, value));
+        let serves = |value: Quat64| is_static || (0..own.len()).all(|moment| aims.holds(moment, value));
         if near(rest) && serves(rest) {
             own.iter_mut().for_each(|local| local.rotation = rest);
             return Ok(None);
@@ -568,12 +578,9 @@ impl<'s, 'a> Job<'s, 'a> {
                 last
             })
             .collect();
-        let authored = self.of.authored(Target::Rotation(index as u16));
+        let property = self.property(Target::Rotation(index as u16), &targets);
         let holds = |moment: usize, value: Quat64| aims.holds(moment, value);
-        let mut found = |format| {
-            let (space, times) = (Turns { format, grade: 0 }, &self.source.moments);
-            fit(&space, &self.grids, uneven, times, &targets, authored, holds)
-        };
+        let mut found = |format| fit(&Turns { format, grade: 0 }, property, uneven, holds);
         // Where integers are too coarse, floats may do.
         let (channel, values) = found(self.format).or_else(|| found(KeyFormat::Floats)).ok_or(())?;
         own.iter_mut().zip(values).for_each(|(local, value)| local.rotation = value);

@@ -59,7 +59,7 @@ fn a_long_clip_is_done_in_parts() {
         .into_iter()
         .map(|frames| {
             let mut job =
-                Job::new(&skeleton, &options, &source, source.window(frames)?, (true, KeyFormat::Filtered))?;
+                Job::new(&skeleton, &options, &source, source.window(frames)?, true, KeyFormat::Filtered)?;
             Ok((job.best()?, job.bounds()))
         })
         .collect::<Result<_, Error>>()
@@ -67,7 +67,7 @@ fn a_long_clip_is_done_in_parts() {
     assert!(parts.len() > 3);
     let joined = join(parts, &source, &skeleton).expect("one clip");
     let window = source.window(0..source.frames).expect("all of it");
-    let job = Job::new(&skeleton, &options, &source, window, (false, KeyFormat::Floats)).expect("it fits");
+    let job = Job::new(&skeleton, &options, &source, window, false, KeyFormat::Floats).expect("it fits");
     for it in [&whole, &joined] {
         let measured = job.measure(&it.clip);
         assert!(measured.error_max <= 1e-3, "{measured:?}");
