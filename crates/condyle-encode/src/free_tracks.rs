@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use super::algebra::{Vector, log_near, subtract};
+use super::algebra::{Vector, log_near, sub};
 use super::curve::{Candidates, cheapest, constant};
 use super::fit::Shape;
 use super::source;
@@ -95,7 +95,7 @@ fn values(
     let id = TrackId { kind: Kind::Free, index };
     let middle = targets[targets.len() / 2];
     let off = |a: Vector, b: Vector| {
-        let off = subtract(a, b);
+        let off = sub(a, b);
         off[0].abs().max(off[1].abs()).max(off[2].abs())
     };
     if let Some((curve, constant)) = constant(id, middle, limit * CONSTANT_STEP)

@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::algebra::Matrix;
+use super::algebra::Affine64;
 use super::budget::{FIRST_SPLIT, HOPEFUL_ROUNDS, MAX_ROUNDS, graded_by_depth, tighten};
 use super::fit::Shape;
 use super::options::Effort;
@@ -52,7 +52,7 @@ struct SplitSearch<'a> {
     /// The authored local transforms, per joint and moment.
     source: Vec<Vec<Transform64>>,
     /// The authored model matrices, per joint and moment.
-    model: Vec<Vec<Matrix>>,
+    model: Vec<Vec<Affine64>>,
     best: Option<SegmentFit>,
     /// The first joint that failed in the last attempt that failed.
     failing: usize,

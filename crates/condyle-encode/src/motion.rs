@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::algebra::{Matrix, subtract};
+use super::algebra::{Affine64, sub};
 use super::body::Body;
 use super::budget::{FIRST_SPLIT, MAX_ROUNDS, tighten};
 use super::fit::Shape;
@@ -42,7 +42,7 @@ impl Motion {
         let middle = model[usize::from(joint)][0].origin;
         let mut reach = 0.0_f64;
         for (joint, model) in job.joints.iter().zip(&model) {
-            let from = Matrix { origin: subtract(model[0].origin, middle), ..model[0] };
+            let from = Affine64 { origin: sub(model[0].origin, middle), ..model[0] };
             let bodies = joint.shell.iter().chain([&ORIGIN]);
             reach = bodies.fold(reach, |reach, body| reach.max(body.farthest(&from)));
         }

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::MOMENTS_PER_FRAME;
 use super::aims::Aims;
-use super::algebra::{Matrix, Vector, log_near, subtract, turned};
+use super::algebra::{Affine64, Vector, log_near, sub, turned};
 use super::body::Body;
 use super::curve::{Candidates, best_keys, cheapest, constant};
 use super::fit::Shape;
@@ -22,9 +22,9 @@ pub(super) struct RotatingJoint<'a> {
     /// Whether a constant rotation is enough, because the ancestors place the points.
     pub(super) is_static: bool,
     /// The decoded model matrices of its parent, per moment.
-    pub(super) parents: Option<&'a [Matrix]>,
+    pub(super) parents: Option<&'a [Affine64]>,
     /// The authored model matrices, per moment.
-    pub(super) model: &'a [Matrix],
+    pub(super) model: &'a [Affine64],
     /// The points that the rotation has to bring to their places.
     pub(super) points: &'a [Point],
 }
@@ -102,8 +102,8 @@ pub(super) fn is_hopeless(
     joint: &JointFacts,
     shapes: &[Shape],
     own: &[Transform64],
-    above: Option<&[Matrix]>,
-    model: &[Matrix],
+    above: Option<&[Affine64]>,
+    model: &[Affine64],
 ) -> bool {
     if joint.fallback[0] {
         return false;
@@ -153,7 +153,7 @@ impl<'a> Goals<'a> {
     fn holds(&self, path: &mut Path<'_>, moment: usize) -> bool {
         if path.shape.degree == Degree::Cubic {
             let log = path.shape.value(path.keys, moment);
-            let off = subtract(log, self.logs[moment]);
+            let off = sub(log, self.logs[moment]);
             return dot(off, off) < self.rooms[moment]
                 || self.aims.holds(moment, product(path.rest, exp(log)));
         }

@@ -15,7 +15,7 @@ pub(super) struct Channel {
     pub(super) keys: Vec<usize>,
     /// Their times, where they are authored ones.
     pub(super) times: Option<Vec<f32>>,
-    /// As in a [`Track`](condyle::clip::Track).
+    /// The numbers of all keys, in the order of a [`Track`](condyle::clip::Track).
     pub(super) values: Vec<f32>,
 }
 

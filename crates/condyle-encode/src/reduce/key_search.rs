@@ -122,7 +122,7 @@ impl<'a, const N: usize, S: Space<N>, H: Fn(usize, [f64; N]) -> bool> KeySearch<
         self.try_line(grid, &keys, overhead)
     }
 
-    /// Whether no keys at a grid can hold. Keys of lines that hold are near their targets, so a line
+    /// Whether no keys at a grid can hold. Keys of lines that hold are near their targets. A line
     /// through the targets is at most about twice as far off as the limit. Four times as far is hopeless.
     fn is_hopeless(&self, grid: &[usize]) -> bool {
         let Property { times, targets, .. } = self.property;

@@ -114,7 +114,7 @@ pub(super) fn spline<const N: usize>(
     steps: Steps,
 ) -> (Vec<f32>, Vec<[f64; N]>, Vec<i32>) {
     let longest = grid.windows(2).map(|pair| times[pair[1]] - times[pair[0]]).fold(0.0, f64::max);
-    // What a slope is multiplied by is at most 4/27 of the length.
+    // The factor of a slope is at most 4/27 of the length.
     let slope_steps = steps.coarser(exponent(4.0 / longest));
     let keys: Vec<([f32; N], [f32; N])> = grid
         .iter()

@@ -24,7 +24,7 @@ pub use self::source::KeySource;
 use self::source::{Source, Window};
 use self::space::{Lengths, Turns};
 use super::aims::Aims;
-use super::algebra::{Matrix, Vector, apply, length, subtract, turned};
+use super::algebra::{Affine64, Vector, apply, length, sub, turned};
 use super::budget::{FIRST_SPLIT, MAX_ROUNDS, graded_by_depth, tighten};
 use super::options::{EncodeOptions, Measured};
 use super::points::{self, Point, points_to_place};
@@ -231,7 +231,7 @@ struct Job<'s, 'a> {
     source: Window<'a>,
     joints: Vec<JointFacts>,
     /// The model matrices of the source, per joint and moment.
-    model: Vec<Vec<Matrix>>,
+    model: Vec<Vec<Affine64>>,
     grids: Grids,
     /// Which joints keep all that was authored, as nothing else is within their budget.
     exact: Vec<bool>,
@@ -388,7 +388,7 @@ impl<'s, 'a> Job<'s, 'a> {
         };
         let (points, is_static) = points_to_place(&job, &self.model);
         let count = self.source.moments.len();
-        let mut placed: Vec<Vec<Matrix>> = Vec::with_capacity(joints.len());
+        let mut placed: Vec<Vec<Affine64>> = Vec::with_capacity(joints.len());
         let mut uneven = Vec::new();
         let mut fit =
             Fit { channels: Vec::new(), errors: Vec::new(), lacking: vec![[false; 3]; joints.len()] };
@@ -408,11 +408,11 @@ impl<'s, 'a> Job<'s, 'a> {
             fit.lacking[index] = found.each_ref().map(Result::is_err);
             fit.channels.push(found.map(Result::unwrap_or_default));
             let at = |moment: usize| {
-                let local = Matrix::new(&own[moment]);
-                parents.map_or(local, |parents| parents[moment].multiply(&local))
+                let local = Affine64::local(&own[moment]);
+                parents.map_or(local, |parents| parents[moment].after(&local))
             };
-            let is: Vec<Matrix> = (0..count).map(at).collect();
-            let off = |(is, want): (&Matrix, &Matrix)| {
+            let is: Vec<Affine64> = (0..count).map(at).collect();
+            let off = |(is, want): (&Affine64, &Affine64)| {
                 joint.shell.iter().map(|body| body.between(is, want)).fold(0.0, f64::max)
             };
             let worst = is.iter().zip(&self.model[index]).map(off).fold(0.0, f64::max);
@@ -432,7 +432,7 @@ impl<'s, 'a> Job<'s, 'a> {
         let finest = Steps::finest(self.format, format::greatest(value));
         let found = self.format.coarsest(STEP_GRADES, |grade| {
             let rounded = value.map(|v| finest.coarser(grade).round(v));
-            let off = part(subtract(rounded.map(f64::from), value));
+            let off = part(sub(rounded.map(f64::from), value));
             (grade == 0 || off <= CONSTANT_ROUNDING).then_some(rounded)
         });
         found.unwrap_or(value.map(|v| v as f32))
@@ -447,7 +447,7 @@ impl<'s, 'a> Job<'s, 'a> {
     fn translation(
         &self,
         index: usize,
-        parents: Option<&[Matrix]>,
+        parents: Option<&[Affine64]>,
         fractions: &BudgetFractions,
         own: &mut [Transform64],
         uneven: &mut Uneven,
@@ -459,8 +459,7 @@ impl<'s, 'a> Job<'s, 'a> {
         let (rest, middle) = (joint.rest.translation, own[own.len() / 2].translation);
         let outer = parents.map_or(1.0, |parents| parents[own.len() / 2].reach());
         let threshold = joint.budget * self.static_part();
-        let near =
-            |to: Vector| own.iter().all(|it| length(subtract(it.translation, to)) * outer <= threshold);
+        let near = |to: Vector| own.iter().all(|it| length(sub(it.translation, to)) * outer <= threshold);
         if near(rest) {
             own.iter_mut().for_each(|local| local.translation = rest);
             return Ok(None);
@@ -484,7 +483,7 @@ impl<'s, 'a> Job<'s, 'a> {
             .collect();
         let limit = joint.budget * fractions.translation * USABLE_FRACTION;
         let holds = |moment: usize, value: Vector| {
-            let off = subtract(value, targets[moment]);
+            let off = sub(value, targets[moment]);
             let off = parents.map_or(off, |parents| apply(&parents[moment].linear, off));
             dot(off, off) <= limit * limit
         };
@@ -509,7 +508,7 @@ impl<'s, 'a> Job<'s, 'a> {
         }
         let (rest, middle) = (joint.rest.scale, own[own.len() / 2].scale);
         let far = points.iter().map(|point| point.body.size() / point.limit).fold(0.0, f64::max);
-        let off = |a: Vector, b: Vector| length(subtract(a, b)) * far;
+        let off = |a: Vector, b: Vector| length(sub(a, b)) * far;
         let static_part = self.static_part();
         let near = |to: Vector| own.iter().all(|local| off(local.scale, to) <= static_part / 4.0);
         if near(rest) {

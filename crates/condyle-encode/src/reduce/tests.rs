@@ -268,7 +268,7 @@ fn apart(
     let off = moments.iter().zip(is).map(|(&seconds, is)| {
         condyle::sample(packed, skeleton, seconds, &mut pose).expect("a pose");
         let want = Transform64::from(pose.get(joint));
-        length(subtract(is.translation, want.translation)).max(0.03 * turned(is.rotation, want.rotation))
+        length(sub(is.translation, want.translation)).max(0.03 * turned(is.rotation, want.rotation))
     });
     off.fold(0.0, f64::max)
 }
