@@ -4,6 +4,7 @@ use crate::names;
 use crate::npz::{Array, Npz};
 use crate::refused::Refused;
 use crate::repair::Repair;
+use condyle_base::math::vectors::lerp;
 
 /// Names of the rate: AMASS has the first two.
 const RATES: [&str; 5] = ["mocap_framerate", "mocap_frame_rate", "frame_rate", "framerate", "fps"];
@@ -67,12 +68,12 @@ impl Layout {
         }
         let mut rotations: Vec<[f64; 4]> = rows.iter().map(|v| quat(*v)).collect();
         drop(rows);
-        mend(npz, (&arrays, "rotations"), &mut rotations, joints, between, &mut repairs)?;
+        mend(npz, &arrays, "rotations", &mut rotations, joints, between, &mut repairs)?;
         let mut places = Vec::new();
         if let Some(array) = npz.first(&PLACES) {
             let wanted = format!("({frames}, 3)");
             places = npz.array(array, |shape| shape == [frames, 3], &wanted)?.values.as_chunks().0.to_vec();
-            mend(npz, (array, "places"), &mut places, 1, lerp, &mut repairs)?;
+            mend(npz, array, "places", &mut places, 1, lerp, &mut repairs)?;
         }
         let rate = rate(npz)?;
         let betas = betas(npz, frames, &mut repairs)?;
@@ -228,7 +229,8 @@ fn betas(npz: &mut Npz, frames: usize, repairs: &mut Vec<Repair>) -> Result<Vec<
 /// frame.
 fn mend<const N: usize>(
     npz: &Npz,
-    (array, what): (&str, &str),
+    array: &str,
+    what: &str,
     values: &mut [[f64; N]],
     width: usize,
     between: impl Fn([f64; N], [f64; N], f64) -> [f64; N],
@@ -268,10 +270,6 @@ fn mend<const N: usize>(
     );
     repairs.push(Repair::new(what, "they are interpolated from the frames before and after"));
     Ok(())
-}
-
-fn lerp<const N: usize>(a: [f64; N], b: [f64; N], part: f64) -> [f64; N] {
-    std::array::from_fn(|c| a[c] + (b[c] - a[c]) * part)
 }
 
 /// The normalised mean of two unit quaternions on the shorter way.
