@@ -309,6 +309,48 @@ impl fmt::Display for Error {
             }
             Self::NotFinite { what, at } => write!(f, "{} is not finite", Place(what, at)),
             Self::OutOfRange { what, at, needed } => write!(f, "{} must be {needed}", Place(what, at)),
+            Self::NotUnit { what, at } => {
+                write!(f, "the rotation of {what}[{at}] is more than 2 % from unit length: normalise it")
+            }
+            Self::NotInvertible { what, at } => {
+                write!(f, "{what}[{at}] has no inverse: a scale is 0, or too close to it")
+            }
+            Self::NoDirection { what } => {
+                write!(f, "`{what}` has no direction: its length is 0, or not finite")
+            }
+            Self::PairedTwice { pair, joint } => {
+                write!(f, "pairs[{pair}] names joint {joint}, which another pair names already: name it once")
+            }
+            Self::PairParents { pair } => {
+                write!(
+                    f,
+                    "the joints of pairs[{pair}] have parents that are neither a pair nor the same joint in none"
+                )
+            }
+            Self::UnknownName { expected } => write!(f, "unknown name, one of {expected} expected"),
+            Self::Environment { variable, expected } => {
+                write!(f, "set {variable} to one of {expected}, and one that this machine has")
+            }
+            Self::MarkerOrder { .. }
+            | Self::NoContacts { .. }
+            | Self::NoKeys { .. }
+            | Self::KeyOrder { .. }
+            | Self::TrackLength { .. }
+            | Self::DuplicateTrack { .. } => self.fmt_of_clips(f),
+            Self::Truncated { .. }
+            | Self::Magic { .. }
+            | Self::Version { .. }
+            | Self::Checksum { .. }
+            | Self::Value { .. }
+            | Self::NotText { .. } => self.fmt_of_bytes(f),
+        }
+    }
+}
+
+impl Error {
+    /// Writes the message of an error about clips as authored.
+    fn fmt_of_clips(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
             Self::MarkerOrder { what, at } => {
                 write!(
                     f,
@@ -334,18 +376,16 @@ impl fmt::Display for Error {
             Self::TrackLength { track, found, needed } => {
                 write!(f, "tracks[{track}]: {found} numbers, {needed} expected for its keys")
             }
-            Self::NotUnit { what, at } => {
-                write!(f, "the rotation of {what}[{at}] is more than 2 % from unit length: normalise it")
-            }
-            Self::NotInvertible { what, at } => {
-                write!(f, "{what}[{at}] has no inverse: a scale is 0, or too close to it")
-            }
-            Self::NoDirection { what } => {
-                write!(f, "`{what}` has no direction: its length is 0, or not finite")
-            }
             Self::DuplicateTrack { track } => {
                 write!(f, "tracks[{track}] drives what an earlier track drives already: keep one of them")
             }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the message of an error about bytes.
+    fn fmt_of_bytes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
             Self::Truncated { what, found, needed } => {
                 write!(f, "{what} ends too early: {found} bytes left, {needed} expected")
             }
@@ -366,19 +406,7 @@ impl fmt::Display for Error {
                 write!(f, "{what}[{at}] is {found}, {expected} is expected")
             }
             Self::NotText { what, at } => write!(f, "{what}[{at}] is not UTF-8"),
-            Self::PairedTwice { pair, joint } => {
-                write!(f, "pairs[{pair}] names joint {joint}, which another pair names already: name it once")
-            }
-            Self::PairParents { pair } => {
-                write!(
-                    f,
-                    "the joints of pairs[{pair}] have parents that are neither a pair nor the same joint in none"
-                )
-            }
-            Self::UnknownName { expected } => write!(f, "unknown name, one of {expected} expected"),
-            Self::Environment { variable, expected } => {
-                write!(f, "set {variable} to one of {expected}, and one that this machine has")
-            }
+            _ => Ok(()),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::names;
 use crate::npz::{Array, Npz};
+use condyle_base::math::vectors::lerp;
 use condyle_base::problem::{Problem, Refused, Severity};
 
 /// Names of the rate: AMASS has the first two.
@@ -71,12 +72,12 @@ impl Layout {
         }
         let mut rotations: Vec<[f64; 4]> = rows.iter().map(|v| quat(*v)).collect();
         drop(rows);
-        mend(npz, (&arrays, "rotations"), &mut rotations, joints, between, &mut problems)?;
+        mend(npz, &arrays, "rotations", &mut rotations, joints, between, &mut problems)?;
         let mut places = Vec::new();
         if let Some(array) = npz.first(&PLACES) {
             let wanted = format!("({frames}, 3)");
             places = npz.array(array, |shape| shape == [frames, 3], &wanted)?.values.as_chunks().0.to_vec();
-            mend(npz, (array, "places"), &mut places, 1, lerp, &mut problems)?;
+            mend(npz, array, "places", &mut places, 1, lerp, &mut problems)?;
         }
         let rate = rate(npz)?;
         let betas = betas(npz, frames, &mut problems)?;
@@ -237,7 +238,8 @@ fn betas(npz: &mut Npz, frames: usize, problems: &mut Vec<Problem>) -> Result<Ve
 /// frame.
 fn mend<const N: usize>(
     npz: &Npz,
-    (array, what): (&str, &str),
+    array: &str,
+    what: &str,
     values: &mut [[f64; N]],
     width: usize,
     between: impl Fn([f64; N], [f64; N], f64) -> [f64; N],
@@ -282,10 +284,6 @@ fn mend<const N: usize>(
         "they are interpolated from the frames before and after",
     ));
     Ok(())
-}
-
-fn lerp<const N: usize>(a: [f64; N], b: [f64; N], part: f64) -> [f64; N] {
-    std::array::from_fn(|c| a[c] + (b[c] - a[c]) * part)
 }
 
 /// The normalised mean of two unit quaternions on the shorter way.

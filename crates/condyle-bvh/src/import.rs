@@ -147,7 +147,8 @@ impl Bvh {
     }
 
     fn translations(&self, node: &Node, options: &ImportOptions) -> Option<Vec<f32>> {
-        let axes: Vec<(usize, usize)> = node.channels.iter().enumerate().filter_map(position).collect();
+        let axes: Vec<(usize, usize)> =
+            node.channels.iter().enumerate().filter_map(|(at, channel)| position(at, channel)).collect();
         let mut base = node.offset;
         if options.positions == Positions::ReplaceOffsets {
             axes.iter().for_each(|(_, axis)| base[*axis] = 0.0);
@@ -161,7 +162,8 @@ impl Bvh {
     }
 
     fn rotations(&self, node: &Node) -> Option<Vec<f32>> {
-        let turns: Vec<_> = node.channels.iter().enumerate().filter_map(rotation).collect();
+        let turns: Vec<_> =
+            node.channels.iter().enumerate().filter_map(|(at, channel)| rotation(at, channel)).collect();
         if turns.is_empty() {
             return None;
         }
@@ -189,11 +191,11 @@ impl Bvh {
     }
 }
 
-fn position((at, channel): (usize, &Channel)) -> Option<(usize, usize)> {
+fn position(at: usize, channel: &Channel) -> Option<(usize, usize)> {
     if let Channel::Position(axis) = channel { Some((at, *axis as usize)) } else { None }
 }
 
-fn rotation((at, channel): (usize, &Channel)) -> Option<(usize, crate::hierarchy::Axis)> {
+fn rotation(at: usize, channel: &Channel) -> Option<(usize, crate::hierarchy::Axis)> {
     if let Channel::Rotation(axis) = channel { Some((at, *axis)) } else { None }
 }
 

@@ -131,9 +131,18 @@ impl Found {
     }
 }
 
+/// Vertices of a cluster while it plays.
+struct Playing {
+    /// Positions on both sides.
+    posed: [Vec<[f32; 3]>; 2],
+    morphed: Vec<[f32; 3]>,
+    /// Squares of the distances between both sides.
+    squares: Vec<f64>,
+}
+
 impl Cluster {
-    /// Poses its vertices at these moments, and adds what is found. Where no joint of the cluster has moved since the moment
-    /// before, neither have the vertices.
+    /// Poses its vertices at these moments, and adds the distances between both sides. If no joint of the
+    /// cluster has moved since the moment before, neither have the vertices.
     fn play(
         &self,
         sides: [&Subject<'_>; 2],
@@ -141,80 +150,99 @@ impl Cluster {
         range: Range<usize>,
         found: &mut Found,
     ) -> Result<(), Refusal> {
-        let count = self.numbers[0].len();
-        let mut posed = [vec![[0.0_f32; 3]; count], vec![[0.0_f32; 3]; count]];
-        let mut morphed = vec![[0.0_f32; 3]; count];
-        let mut squares = vec![0.0_f64; count];
+        let points = vec![[0.0_f32; 3]; self.numbers[0].len()];
+        let squares = vec![0.0_f64; points.len()];
+        let mut playing = Playing { posed: [points.clone(), points.clone()], morphed: points, squares };
         let (mut greatest, mut times) = (0.0, 0);
         for at in range.clone() {
             let mut moved = false;
             for side in [0, 1] {
-                let (part, mesh) = (self.parts[side], &self.meshes[side]);
-                let now = &played[side][at];
-                let (palette, weights) =
-                    (sides[side].palette_of(part, now), sides[side].weights_of(part, now));
-                let matrices = palette.matrices();
-                let is_same = || {
-                    let before = &played[side][at - 1];
-                    let old = sides[side].palette_of(part, before).matrices();
-                    self.joints[side].iter().all(|&j| old[usize::from(j)] == matrices[usize::from(j)])
-                        && sides[side].weights_of(part, before) == weights
-                };
-                if at > range.start && is_same() {
-                    continue;
-                }
-                moved = true;
-                let mut bind = mesh.vertices().as_slices();
-                if !mesh.morph_targets().is_empty() {
-                    let positions = &mut morphed[..];
-                    morph(mesh, weights, VertexSlicesMut { positions, ..VertexSlicesMut::default() })?;
-                    bind.positions = &morphed;
-                }
-                let target = VertexSlicesMut { positions: &mut posed[side], ..VertexSlicesMut::default() };
-                skin(mesh.influences(), palette, bind, target)?;
+                let before = (at > range.start).then(|| &played[side][at - 1]);
+                moved |= self.pose(side, sides[side], &played[side][at], before, &mut playing)?;
             }
             if moved {
-                found.histogram.add(&squares, times);
+                found.histogram.add(&playing.squares, times);
                 times = 0;
-                // As whole numbers, squares rise as they do, infinity and NaN above all.
-                let mut bits = 0;
-                for ((square, p), q) in squares.iter_mut().zip(&posed[0]).zip(&posed[1]) {
-                    *square = tree::square(p, q);
-                }
-                if sides[0].parts[self.parts[0]].instance.is_none() {
-                    whole_balls(&posed, &mut squares);
-                }
-                for square in &squares {
-                    bits = bits.max(square.to_bits() & (u64::MAX >> 1));
-                }
-                greatest = f64::from_bits(bits);
+                greatest = playing.measure(sides[0].parts[self.parts[0]].instance.is_none());
                 // Squares of f32 do not leave the range of f64.
                 if !greatest.is_finite() {
                     let broken = |side: usize| {
-                        let at = posed[side].iter().position(|p| !p.iter().all(|x| x.is_finite()))?;
+                        let at = playing.posed[side].iter().position(|p| !p.iter().all(|x| x.is_finite()))?;
                         Some((side, self.numbers[side][at] as usize))
                     };
                     let it = broken(0).or_else(|| broken(1)).map(|(side, vertex)| (at, side, vertex));
                     found.broken = found.broken.into_iter().chain(it).min();
                     return Ok(());
                 }
-                let place = (at, self.parts[0]);
-                let may_be_worst = |worst: Far| {
-                    greatest > worst.square
-                        || (greatest == worst.square && place <= (worst.moment, worst.part))
-                };
-                if found.worst.is_none_or(may_be_worst) {
-                    let equal =
-                        squares.iter().zip(&self.numbers[0]).filter(|(square, _)| **square == greatest);
-                    let far = |(&square, &vertex)| Far { square, moment: at, part: self.parts[0], vertex };
-                    found.worst = furthest(found.worst, equal.map(far).min_by_key(|far| far.vertex));
-                }
+                self.keep_worst(at, greatest, &playing.squares, found);
             }
             times += 1;
             found.greatest[at] = greatest.max(found.greatest[at]);
         }
-        found.histogram.add(&squares, times);
+        found.histogram.add(&playing.squares, times);
         Ok(())
+    }
+
+    /// Poses the vertices of one side, unless they are where they were at the moment before. Returns
+    /// whether it did.
+    fn pose(
+        &self,
+        side: usize,
+        subject: &Subject<'_>,
+        now: &Moment,
+        before: Option<&Moment>,
+        playing: &mut Playing,
+    ) -> Result<bool, Refusal> {
+        let (part, mesh) = (self.parts[side], &self.meshes[side]);
+        let (palette, weights) = (subject.palette_of(part, now), subject.weights_of(part, now));
+        let matrices = palette.matrices();
+        let is_same = |before: &Moment| {
+            let old = subject.palette_of(part, before).matrices();
+            self.joints[side].iter().all(|&j| old[usize::from(j)] == matrices[usize::from(j)])
+                && subject.weights_of(part, before) == weights
+        };
+        if before.is_some_and(is_same) {
+            return Ok(false);
+        }
+        let mut bind = mesh.vertices().as_slices();
+        if !mesh.morph_targets().is_empty() {
+            let positions = &mut playing.morphed[..];
+            morph(mesh, weights, VertexSlicesMut { positions, ..VertexSlicesMut::default() })?;
+            bind.positions = &playing.morphed;
+        }
+        let target = VertexSlicesMut { positions: &mut playing.posed[side], ..VertexSlicesMut::default() };
+        skin(mesh.influences(), palette, bind, target)?;
+        Ok(true)
+    }
+
+    /// Keeps the farthest vertex at a moment, if none before it was farther.
+    fn keep_worst(&self, at: usize, greatest: f64, squares: &[f64], found: &mut Found) {
+        let place = (at, self.parts[0]);
+        let may_be_worst = |worst: Far| {
+            greatest > worst.square || (greatest == worst.square && place <= (worst.moment, worst.part))
+        };
+        if found.worst.is_none_or(may_be_worst) {
+            let equal = squares.iter().zip(&self.numbers[0]).filter(|(square, _)| **square == greatest);
+            let far = |(&square, &vertex)| Far { square, moment: at, part: self.parts[0], vertex };
+            found.worst = furthest(found.worst, equal.map(far).min_by_key(|far| far.vertex));
+        }
+    }
+}
+
+impl Playing {
+    /// Measures the distances between both sides, and returns the greatest square. `has_balls` is for
+    /// points that stand for balls.
+    fn measure(&mut self, has_balls: bool) -> f64 {
+        let Self { posed, squares, .. } = self;
+        for ((square, p), q) in squares.iter_mut().zip(&posed[0]).zip(&posed[1]) {
+            *square = tree::square(p, q);
+        }
+        if has_balls {
+            whole_balls(posed, squares);
+        }
+        // As whole numbers, squares rise as they do, infinity and NaN above all.
+        let bits = squares.iter().fold(0, |bits, square| bits.max(square.to_bits() & (u64::MAX >> 1)));
+        f64::from_bits(bits)
     }
 }
 

@@ -289,12 +289,12 @@ impl<'a> Subject<'a> {
         let mut places = Vec::with_capacity(model.len() + nodes.len());
         for (joint, matrix) in model.iter().enumerate() {
             let name = &self.skeleton.names()[joint];
-            places.push((0, parts[0].add(name, joint as u16, (matrix, &Affine::IDENTITY), length)));
+            places.push((0, parts[0].add(name, joint as u16, matrix, &Affine::IDENTITY, length)));
         }
         for node in nodes {
             let (part, joint) = node.joint.map_or((1, 0), |joint| (0, joint));
             let own = node.joint.map_or(Affine::IDENTITY, |joint| model[usize::from(joint)]);
-            places.push((part, parts[part as usize].add(&node.name, joint, (&own, &node.matrix), length)));
+            places.push((part, parts[part as usize].add(&node.name, joint, &own, &node.matrix, length)));
         }
         let parts = parts.into_iter().enumerate().filter(|(part, it)| *part == 0 || !it.names.is_empty());
         self.parts = parts.map(|(part, it)| it.part(part, self)).collect::<Result<_, _>>()?;
@@ -385,8 +385,9 @@ struct Points {
 }
 
 impl Points {
-    /// Adds those of a node with a matrix in the space of its joint, whose model matrix is `model`. Returns its place.
-    fn add(&mut self, name: &str, joint: u16, (model, matrix): (&Affine, &Affine), length: f64) -> usize {
+    /// Adds the points of a node with a matrix in the space of its joint, whose model matrix is `model`.
+    /// Returns the number of the node.
+    fn add(&mut self, name: &str, joint: u16, model: &Affine, matrix: &Affine, length: f64) -> usize {
         let at = |matrix: &Affine, [px, py, pz]: [f32; 3]| {
             matrix.rows.map(|[x, y, z, w]| px * x + py * y + pz * z + w)
         };

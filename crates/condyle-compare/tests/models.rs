@@ -1,5 +1,6 @@
 //! A model beside itself, beside its joints alone, and what is refused.
 
+use condyle::sampling::AnyClip;
 use condyle::{Joint, Skeleton, Transform};
 use condyle_compare::{
     By, Clip, Error, How, NoMeshes, Pairing, Place, Subject, common_shell, moments, pair_clips,

@@ -16,7 +16,7 @@ use crate::difference::{self, Greatest};
 use crate::limits::{self, Posed};
 use crate::material::{Alpha, Material, Materials, Texture};
 use crate::outline::{self, Seen};
-use crate::overlay;
+use crate::overlay::{self, LineEnd};
 use crate::raster::{Canvas, Corner};
 use crate::solid::Solid;
 use crate::stage::{Bounds, Camera, FINE_SHADOW, Ground, SHADOW};
@@ -357,11 +357,16 @@ impl<'a> Artist<'a> {
             if let (Some(from), Some(to)) = (place(*parent), place(*child)) {
                 overlay::tapered_line(
                     picture,
-                    (from, 4.2 * unit + 1.0),
-                    (to, 1.4 * unit + 1.0),
+                    LineEnd::new(from, 4.2 * unit + 1.0),
+                    LineEnd::new(to, 1.4 * unit + 1.0),
                     [30, 32, 40],
                 );
-                overlay::tapered_line(picture, (from, 4.2 * unit), (to, 1.4 * unit), [255, 214, 92]);
+                overlay::tapered_line(
+                    picture,
+                    LineEnd::new(from, 4.2 * unit),
+                    LineEnd::new(to, 1.4 * unit),
+                    [255, 214, 92],
+                );
             }
         }
         for at in self.shown.joints.iter().filter_map(|&joint| place(joint)) {

@@ -5,7 +5,7 @@ use condyle::{Affine, Pose, Quat, Skeleton};
 use condyle_solve::{JointLimit, Limits, Swing};
 use image::RgbImage;
 
-use super::overlay;
+use super::overlay::{self, LineEnd};
 use super::stage::Camera;
 use super::vector::{
     Vec3, add, add_scaled, cross, dot, length, normalize, quat_about, quat_conjugate, quat_mul, quat_rotate,
@@ -73,17 +73,27 @@ pub(crate) fn draw(
         }
         for (i, from) in border.iter().enumerate() {
             if let Some(to) = next(i) {
-                overlay::tapered_line(picture, (*from, 0.8 * unit), (*to, 0.8 * unit), color);
+                overlay::tapered_line(
+                    picture,
+                    LineEnd::new(*from, 0.8 * unit),
+                    LineEnd::new(*to, 0.8 * unit),
+                    color,
+                );
             }
         }
         if !sketch.closed {
             for end in [border[0], border[border.len() - 1]] {
-                overlay::tapered_line(picture, (at, 0.5 * unit), (end, 0.8 * unit), color);
+                overlay::tapered_line(
+                    picture,
+                    LineEnd::new(at, 0.5 * unit),
+                    LineEnd::new(end, 0.8 * unit),
+                    color,
+                );
             }
         }
         let color = if sketch.within { WITHIN } else { BEYOND };
-        overlay::tapered_line(picture, (at, 1.2 * unit), (tip, 1.2 * unit), color);
-        overlay::tapered_line(picture, (tip, 2.6 * unit), (tip, 2.6 * unit), color);
+        overlay::tapered_line(picture, LineEnd::new(at, 1.2 * unit), LineEnd::new(tip, 1.2 * unit), color);
+        overlay::tapered_line(picture, LineEnd::new(tip, 2.6 * unit), LineEnd::new(tip, 2.6 * unit), color);
     }
 }
 

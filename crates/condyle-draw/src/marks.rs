@@ -3,7 +3,7 @@
 use condyle::Affine;
 use image::RgbImage;
 
-use super::overlay::{LINE, dot, fitting, label, tapered_line};
+use super::overlay::{LINE, LineEnd, dot, fitting, label, tapered_line};
 use super::stage::Camera;
 use super::vector::Vec3;
 
@@ -78,8 +78,8 @@ impl Mark {
             Some([width / 2.0 + x, height / 2.0 - y])
         };
         let mut stroke = |[from, to]: [[f32; 2]; 2], radius: f32, color| {
-            tapered_line(picture, (from, radius + 1.0), (to, radius + 1.0), EDGE);
-            tapered_line(picture, (from, radius), (to, radius), color);
+            tapered_line(picture, LineEnd::new(from, radius + 1.0), LineEnd::new(to, radius + 1.0), EDGE);
+            tapered_line(picture, LineEnd::new(from, radius), LineEnd::new(to, radius), color);
         };
         match *self {
             Self::Note { ref text } => {
@@ -102,7 +102,7 @@ impl Mark {
                 let radius = (radius * unit).max(0.7);
                 for (radius, color) in [(radius + 0.8, EDGE), (radius, color)] {
                     for [from, to] in &lines {
-                        tapered_line(picture, (*from, radius), (*to, radius), color);
+                        tapered_line(picture, LineEnd::new(*from, radius), LineEnd::new(*to, radius), color);
                     }
                 }
             }
@@ -112,7 +112,12 @@ impl Mark {
                 for radius in [1.6 * unit + 1.0, 1.6 * unit] {
                     let color = if radius > 1.6 * unit { EDGE } else { color };
                     for [dx, dy] in [[arm, arm], [arm, -arm]] {
-                        tapered_line(picture, ([x - dx, y - dy], radius), ([x + dx, y + dy], radius), color);
+                        tapered_line(
+                            picture,
+                            LineEnd::new([x - dx, y - dy], radius),
+                            LineEnd::new([x + dx, y + dy], radius),
+                            color,
+                        );
                     }
                 }
             }

@@ -4,7 +4,7 @@ use condyle::Vertices;
 use condyle_query::surface::{Silhouette, Surface, Viewpoint, silhouette};
 use image::RgbImage;
 
-use super::overlay::tapered_line;
+use super::overlay::{LineEnd, tapered_line};
 use super::raster::Canvas;
 use super::stage::Camera;
 use super::vector::Vec3;
@@ -59,7 +59,7 @@ pub(crate) fn draw(
         .collect();
     let mut stroke = |hidden: bool, radius: f32, color| {
         for (_, from, to) in lines.iter().filter(|line| line.0 == hidden) {
-            tapered_line(picture, (*from, radius), (*to, radius), color);
+            tapered_line(picture, LineEnd::new(*from, radius), LineEnd::new(*to, radius), color);
         }
     };
     stroke(true, 0.7 * unit, HIDDEN);

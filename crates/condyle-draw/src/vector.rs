@@ -2,50 +2,18 @@
 
 use condyle::Quat;
 use condyle::math::{sin_cos, sqrt};
+#[doc(inline)]
+pub use condyle_base::math::quats::{conjugate as quat_conjugate, product as quat_mul};
+#[doc(inline)]
+pub use condyle_base::math::vectors::{add, cross, dot, lerp, scaled as scale, sub};
 
 /// x, y and z.
 pub type Vec3 = [f32; 3];
-
-/// `a + b`.
-#[must_use]
-pub fn add(a: Vec3, b: Vec3) -> Vec3 {
-    [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
-}
-
-/// `a - b`.
-#[must_use]
-pub fn sub(a: Vec3, b: Vec3) -> Vec3 {
-    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
-}
-
-/// `a * s`.
-#[must_use]
-pub fn scale(a: Vec3, s: f32) -> Vec3 {
-    a.map(|x| x * s)
-}
 
 /// `a + b * s`.
 #[must_use]
 pub fn add_scaled(a: Vec3, b: Vec3, s: f32) -> Vec3 {
     add(a, scale(b, s))
-}
-
-/// From `a` at 0 to `b` at 1.
-#[must_use]
-pub fn lerp(a: Vec3, b: Vec3, t: f32) -> Vec3 {
-    add_scaled(a, sub(b, a), t)
-}
-
-/// The scalar product.
-#[must_use]
-pub fn dot(a: Vec3, b: Vec3) -> f32 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
-/// The vector product.
-#[must_use]
-pub fn cross(a: Vec3, b: Vec3) -> Vec3 {
-    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
 /// The Euclidean length.
@@ -68,23 +36,6 @@ pub fn frame(direction: Vec3) -> [Vec3; 3] {
     let aside = if along[0].abs() < 0.7 { [1.0, 0.0, 0.0] } else { [0.0, 1.0, 0.0] };
     let side = normalize(cross(along, aside));
     [along, side, cross(along, side)]
-}
-
-/// The product `a * b`: the rotation `b` first, then `a`.
-#[must_use]
-pub fn quat_mul(a: Quat, b: Quat) -> Quat {
-    [
-        a[3] * b[0] + a[0] * b[3] + a[1] * b[2] - a[2] * b[1],
-        a[3] * b[1] - a[0] * b[2] + a[1] * b[3] + a[2] * b[0],
-        a[3] * b[2] + a[0] * b[1] - a[1] * b[0] + a[2] * b[3],
-        a[3] * b[3] - a[0] * b[0] - a[1] * b[1] - a[2] * b[2],
-    ]
-}
-
-/// The opposite rotation.
-#[must_use]
-pub fn quat_conjugate(q: Quat) -> Quat {
-    [-q[0], -q[1], -q[2], q[3]]
 }
 
 /// Rotates a vector by a unit quaternion.

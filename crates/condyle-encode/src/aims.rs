@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::algebra::{Matrix, Vector, add, apply, scaled_columns, solve, times, transposed};
+use super::algebra::{Affine64, Vector, add, apply, scaled_columns, solve, times, transposed};
 use super::points::Point;
 use super::task::USABLE_FRACTION;
 use condyle_base::math::Transform64;
@@ -34,18 +34,18 @@ struct Aim {
     /// Where the joint itself is.
     origin: Vector,
     /// The authored model matrix.
-    wanted: Matrix,
+    wanted: Affine64,
 }
 
 impl<'a> Aims<'a> {
     pub(super) fn new(
-        parents: Option<&[Matrix]>,
-        model: &[Matrix],
+        parents: Option<&[Affine64]>,
+        model: &[Affine64],
         points: &'a [Point],
         own: &[Transform64],
     ) -> Self {
-        let of_moment = |(moment, (local, model)): (usize, (&Transform64, &Matrix))| {
-            let parent = parents.map_or(Matrix::IDENTITY, |parents| parents[moment]);
+        let of_moment = |(moment, (local, model)): (usize, (&Transform64, &Affine64))| {
+            let parent = parents.map_or(Affine64::IDENTITY, |parents| parents[moment]);
             let origin = parent.point(local.translation);
             Aim { outer: parent.linear, scale: local.scale, origin, wanted: *model }
         };
@@ -73,10 +73,10 @@ impl<'a> Aims<'a> {
     }
 
     /// How far points are off at a moment with the rotation `q`, and the linear part of the joint's matrix.
-    fn off(&self, moment: usize, q: Quat64) -> (Matrix, [Vector; 3]) {
+    fn off(&self, moment: usize, q: Quat64) -> (Affine64, [Vector; 3]) {
         let Aim { outer, scale, origin, wanted } = &self.moments[moment];
         let own = scaled_columns(&rows(q), *scale);
-        (Matrix { linear: times(outer, &own), origin: *origin }.less(wanted), own)
+        (Affine64 { linear: times(outer, &own), origin: *origin }.less(wanted), own)
     }
 
     /// Whether all points are within their limits at a moment.

@@ -7,7 +7,7 @@
 //! a joint that is turned by 1e-3 rad too far and is 0.2 mm from its place, a ball of 30 mm is within 0.2 + 0.03 =
 //! 0.23 mm.
 
-use super::algebra::{Matrix, Vector, apply, length, subtract, times, transposed};
+use super::algebra::{Affine64, Vector, apply, length, sub, times, transposed};
 use condyle_base::math::scalar::{atan2_f64, sin_cos_f64, sqrt_f64};
 use condyle_base::math::vectors::dot;
 
@@ -25,20 +25,20 @@ impl Body {
     }
 
     /// The farthest that `off`, the difference of two matrices, takes a point of the body.
-    pub(super) fn farthest(&self, off: &Matrix) -> f64 {
+    pub(super) fn farthest(&self, off: &Affine64) -> f64 {
         self.around(length(off.point(self.centre)), &off.linear)
     }
 
     /// The same where the two matrices are known.
-    pub(super) fn between(&self, is: &Matrix, want: &Matrix) -> f64 {
+    pub(super) fn between(&self, is: &Affine64, want: &Affine64) -> f64 {
         match self.axes {
-            None => length(subtract(is.point(self.centre), want.point(self.centre))),
+            None => length(sub(is.point(self.centre), want.point(self.centre))),
             Some(_) => self.farthest(&is.less(want)),
         }
     }
 
     /// Whether [`farthest`](Self::farthest) is at most `limit`.
-    pub(super) fn is_within(&self, off: &Matrix, limit: f64) -> bool {
+    pub(super) fn is_within(&self, off: &Affine64, limit: f64) -> bool {
         let middle = off.point(self.centre);
         let Some(axes) = &self.axes else { return dot(middle, middle) <= limit * limit };
         let left = limit - length(middle);
@@ -66,7 +66,7 @@ impl Body {
     }
 
     /// The body in the space of the parent.
-    pub(super) fn moved(&self, by: &Matrix) -> Self {
+    pub(super) fn moved(&self, by: &Affine64) -> Self {
         Self { centre: by.point(self.centre), axes: self.axes.map(|axes| times(&by.linear, &axes)) }
     }
 
@@ -87,7 +87,7 @@ impl Body {
 /// ```
 #[must_use]
 pub fn farthest_of_ball(centre: [f64; 3], ends: [[f64; 3]; 3]) -> f64 {
-    length(centre) + stretch(&ends.map(|end| subtract(end, centre)))
+    length(centre) + stretch(&ends.map(|end| sub(end, centre)))
 }
 
 /// The largest singular value of a matrix: the most that it stretches a vector.
@@ -132,7 +132,7 @@ mod tests {
         }
         // A turn by an angle takes unit vectors twice its sine's half from their places.
         let [small, none] = [[1e-4, 0.0, 0.0], [0.0; 3]].map(|by| rows(exp(by)));
-        let off = [0, 1, 2].map(|r| subtract(small[r], none[r]));
+        let off = [0, 1, 2].map(|r| sub(small[r], none[r]));
         assert!((stretch(&off) - 2e-4).abs() < 1e-11, "{}", stretch(&off));
     }
 
@@ -143,7 +143,7 @@ mod tests {
         for _ in 0..tries(200) {
             let mut vector = |size: f32| random.vector(size).map(f64::from);
             let linear = [(); 3].map(|()| vector(1e-3));
-            let off = Matrix { linear, origin: vector(1e-4) };
+            let off = Affine64 { linear, origin: vector(1e-4) };
             let axes = [(); 3].map(|()| vector(0.1));
             let body = Body { centre: vector(0.1), axes: Some(axes) };
             let (bound, mut farthest) = (body.farthest(&off), 0.0_f64);

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::algebra::Vector;
 use super::fit::Shape;
+use super::task::TrackId;
 use condyle::clip::layout::{Kind, step};
 use condyle::clip::spline::Degree;
 use condyle::clip::write::Curve;
@@ -116,14 +117,23 @@ pub(super) fn best_keys(kind: Kind, shape: &Shape, targets: &[[f64; 3]], keys: &
     }
 }
 
+/// Curves to choose from for a track.
+#[derive(Clone, Copy)]
+pub(super) struct Candidates<'a> {
+    /// Few keys first.
+    pub(super) shapes: &'a [Shape],
+    /// Curves of the segment so far: another curve of the same class costs less.
+    pub(super) others: &'a [Curve],
+}
+
 /// The cheapest curve near `targets` that `passes` accepts, with components of at most `max_bits`. `passes`
 /// receives the shape and the decoded keys.
 ///
 /// It stops at the third shape in a row that costs more. After two: targets -0.2 %; after six: -0.1 %;
 /// defaults equal.
 pub(super) fn cheapest(
-    (kind, index): (Kind, usize),
-    (shapes, others): (&[Shape], &[Curve]),
+    TrackId { kind, index }: TrackId,
+    Candidates { shapes, others }: Candidates<'_>,
     max_bits: u32,
     targets: &[[f64; 3]],
     guess: f64,
@@ -192,7 +202,7 @@ pub(super) fn cheapest(
 /// One value for the whole segment: its curve, unless it is zero, and the decoded value. `None` if no step is
 /// large enough.
 pub(super) fn constant(
-    (kind, index): (Kind, usize),
+    TrackId { kind, index }: TrackId,
     value: Vector,
     fine: f64,
 ) -> Option<(Option<Curve>, Vector)> {

@@ -3,11 +3,11 @@
 
 use alloc::vec::Vec;
 
-use super::algebra::{Vector, log_near, subtract};
-use super::curve::{cheapest, constant};
+use super::algebra::{Vector, log_near, sub};
+use super::curve::{Candidates, cheapest, constant};
 use super::fit::Shape;
 use super::source;
-use super::task::{CONSTANT_STEP, ClipJob, STATIC_THRESHOLD, USABLE_FRACTION, minus_rounding};
+use super::task::{CONSTANT_STEP, ClipJob, STATIC_THRESHOLD, TrackId, USABLE_FRACTION, minus_rounding};
 use condyle::clip::layout::{Kind, MAX_BITS, WIDTH};
 use condyle::clip::write::Curve;
 use condyle::clip::write::FreeTrack;
@@ -55,7 +55,9 @@ impl ClipJob<'_> {
                         })
                         .collect();
                     let limit = minus_rounding(self.options.budget_of(free.target), 1e-7) / SQRT_3;
-                    curves.extend(values(index, &targets, (shapes, curves), limit).ok_or(at)?);
+                    curves.extend(
+                        values(index, &targets, Candidates { shapes, others: curves }, limit).ok_or(at)?,
+                    );
                 }
                 index += 1;
                 continue;
@@ -71,7 +73,8 @@ impl ClipJob<'_> {
                     // Half a unit in the last place is reserved for the decoder's f32 rounding.
                     let size = targets.iter().flatten().fold(0.0_f64, |size, v| size.max(v.abs()));
                     let limit = minus_rounding(self.options.budget_of(free.target), 1e-7 * size);
-                    let found = values(index, &targets, (shapes, curves), limit).ok_or(at)?;
+                    let found =
+                        values(index, &targets, Candidates { shapes, others: curves }, limit).ok_or(at)?;
                     curves.extend(found);
                 }
                 index += 1;
@@ -86,21 +89,21 @@ impl ClipJob<'_> {
 fn values(
     index: usize,
     targets: &[[f64; 3]],
-    (shapes, others): (&[Shape], &[Curve]),
+    candidates: Candidates<'_>,
     limit: f64,
 ) -> Option<Option<Curve>> {
-    let name = (Kind::Free, index);
+    let id = TrackId { kind: Kind::Free, index };
     let middle = targets[targets.len() / 2];
     let off = |a: Vector, b: Vector| {
-        let off = subtract(a, b);
+        let off = sub(a, b);
         off[0].abs().max(off[1].abs()).max(off[2].abs())
     };
-    if let Some((curve, constant)) = constant(name, middle, limit * CONSTANT_STEP)
+    if let Some((curve, constant)) = constant(id, middle, limit * CONSTANT_STEP)
         && targets.iter().all(|&value| off(value, constant) < limit * (STATIC_THRESHOLD + CONSTANT_STEP))
     {
         return Some(curve);
     }
-    cheapest(name, (shapes, others), MAX_BITS, targets, limit, |shape, keys| {
+    cheapest(id, candidates, MAX_BITS, targets, limit, |shape, keys| {
         (0..targets.len())
             .all(|moment| off(shape.value(keys, moment), targets[moment]) <= limit * USABLE_FRACTION)
     })

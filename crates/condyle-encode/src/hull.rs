@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
-use super::algebra::{Vector, add, length, subtract};
+use super::algebra::{Vector, add, length, sub};
 use condyle_base::math::vectors::{cross, dot};
 
 /// Half of the thickness that a flat hull is given, as a fraction of its size, so that it has faces to
@@ -35,7 +35,7 @@ fn sort(vectors: &mut Vec<Vector>) {
 fn outward(points: &[Vector], a: Vector, normal: Vector, rounding: f64) -> Option<Vector> {
     let (mut is_below, mut is_above) = (false, false);
     for point in points {
-        let off = dot(normal, subtract(*point, a));
+        let off = dot(normal, sub(*point, a));
         is_below |= off < -rounding;
         is_above |= off > rounding;
         if is_below && is_above {
@@ -49,7 +49,7 @@ impl Hull {
     /// By testing all triples of points: meant for some tens of points, in any position.
     pub(super) fn around(points: &[Vector]) -> Self {
         let middle = middle(points.iter().copied());
-        let mut points: Vec<Vector> = points.iter().map(|&point| subtract(point, middle)).collect();
+        let mut points: Vec<Vector> = points.iter().map(|&point| sub(point, middle)).collect();
         sort(&mut points);
         let size = points.iter().map(|&point| length(point)).fold(0.0, f64::max);
         // Coplanar, collinear and coincident points get a little thickness.
@@ -64,7 +64,7 @@ impl Hull {
         for (i, &a) in points.iter().enumerate() {
             for (j, &b) in points.iter().enumerate().skip(i + 1) {
                 for &c in &points[j + 1..] {
-                    let normal = cross(subtract(b, a), subtract(c, a));
+                    let normal = cross(sub(b, a), sub(c, a));
                     let rounding = 1e-9 * size * length(normal);
                     let Some(outward) = outward(&points, a, normal, rounding) else { continue };
                     let distance = dot(outward, a);
@@ -81,7 +81,7 @@ impl Hull {
     /// The factor by which the hull must be scaled about its middle to reach a point: at most 1 for points
     /// inside.
     pub(super) fn times(&self, point: Vector) -> f64 {
-        let out = subtract(point, self.middle);
+        let out = sub(point, self.middle);
         self.faces.iter().map(|&face| dot(face, out)).fold(0.0, f64::max)
     }
 }
@@ -139,7 +139,7 @@ mod tests {
                 assert!(hull.times(mean) <= 1.0 + 1e-6, "{points:?}: {mean:?}: {}", hull.times(mean));
             }
             let farthest = points.iter().map(|&point| hull.times(point)).fold(0.0, f64::max);
-            let apart = points.iter().any(|point| length(subtract(*point, points[0])) > 0.0);
+            let apart = points.iter().any(|point| length(sub(*point, points[0])) > 0.0);
             assert!(!apart || (farthest - 1.0).abs() < 1e-6, "{points:?}: {farthest}");
         }
     }

@@ -3,11 +3,11 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::MAX_SEGMENT_FRAMES;
 use super::options::{Encoded, Encoding};
 use super::reduce::{KeyFormat, reduce};
 use super::task::ClipJob;
 use super::write::{self, Curves, Kept};
+use super::{FallbackTracks, MAX_SEGMENT_FRAMES};
 use condyle::clip::{Interpolation, RawClip, Target, Track};
 
 /// Rotations are rounded to 16 bits where no more joints follow than this part of the most that do: all, or only what is near the
@@ -125,7 +125,8 @@ impl ClipJob<'_> {
         if bytes >= most {
             return None;
         }
-        let (found, _) = self.finish((clip, &kept, &reported), segment_frames, segments).ok()?;
+        let fallback = FallbackTracks { clip, tracks: &kept, reported: &reported };
+        let (found, _) = self.finish(fallback, segment_frames, segments).ok()?;
         let mut joints = found.measured.joints.iter().enumerate();
         let holds = joints.all(|(at, worst)| worst.error <= self.options.budget_of_joint(at))
             && found.measured.track_over_budget(self.options).is_none();

@@ -42,6 +42,7 @@ mod curve;
 mod fit;
 mod free_tracks;
 mod hull;
+mod joint_curves;
 mod kept;
 mod keys;
 mod measure;
@@ -60,10 +61,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 pub use body::farthest_of_ball;
-use budget::{HOPEFUL_ROUNDS, MAX_ROUNDS, graded_by_depth, tighten};
-use condyle::clip::layout::{
-    Header, JOINT_BITS, Kind, MAX_FRAMES, MAX_FREE_TRACKS, MAX_PLACES, MOTION, WIDE,
-};
+use condyle::clip::layout::{Header, Kind, MAX_FRAMES, MAX_FREE_TRACKS, MAX_PLACES, MOTION, WIDE};
 use condyle::clip::spline::Degree;
 use condyle::clip::write::{self, free_parts};
 use condyle::clip::{Clip, RawClip, Target, Track};
@@ -84,11 +82,7 @@ pub use options::{
 };
 use rate::Frames;
 pub use reduce::{KeyFormat, Reduced, measure_keys, reduce};
-use search::{nlerp_suffices, place_all, search};
-use task::{
-    BudgetFractions, ClipJob, JointFacts, MAX_SEGMENT_SAMPLES, Motion, SegmentFit, SegmentJob, minus_rounding,
-};
-use turn::is_hopeless;
+use task::{ClipJob, DECODER_ROUNDING, JointFacts, MAX_SEGMENT_SAMPLES, Motion, minus_rounding};
 use write::{Curves, Kept, Parts};
 
 /// Compresses a clip: the fewest bytes found that keep every point of the shell within the budget of its
@@ -243,6 +237,16 @@ const MAX_SEGMENT_FRAMES: usize = u16::MAX as usize;
 /// frames.
 const MOMENTS_PER_FRAME: usize = 4;
 
+/// The fallback tracks of a clip that is to be written.
+#[derive(Clone, Copy)]
+struct FallbackTracks<'a> {
+    /// The clip that has their keys.
+    clip: &'a RawClip,
+    tracks: &'a [Kept<'a>],
+    /// Their targets, as [`Encoded::fallback`] lists them.
+    reported: &'a [Target],
+}
+
 impl<'a> ClipJob<'a> {
     /// `motion` is the root motion that was extracted, and the joint it was extracted at.
     fn new(
@@ -256,11 +260,8 @@ impl<'a> ClipJob<'a> {
         clip.check_skeleton(skeleton)?;
         let shell = shell::bodies(skeleton, &options.shell)?;
         let tracks = source::joint_tracks(clip, count);
-        // The decoder's f32 rounding comes on top of the fitting error, so it is reserved in the budget: a
-        // few units in the last place of the farthest point. Half: targets equal, defaults -0.9 %; twice:
-        // equal and +0.5 %.
         let size = shell::extent(skeleton, &shell);
-        let kept = 4e-7 * size;
+        let kept = DECODER_ROUNDING * size;
         // Where a long clip of few keys has a lower rate, its keys are between frames: no curve knows of them.
         let slack = if is_lowered { rate::slack(clip, frames) } else { 0.0 };
         let is_kept = |track: Option<&Track>| {
@@ -345,7 +346,7 @@ impl<'a> ClipJob<'a> {
                     shapes.push((frames, self.shapes(frames)));
                     shapes.len() - 1
                 });
-                match self.segment(&kept, at, (first, frames), &shapes[known].1)? {
+                match self.segment(&kept, at, first, frames, &shapes[known].1)? {
                     Ok(found) => *fit = Some(found),
                     Err(failing) => {
                         failed = Some(failing);
@@ -357,8 +358,9 @@ impl<'a> ClipJob<'a> {
                 let found = || fits.iter().flatten();
                 let motion_is_held = found().all(|fit| fit.motion_is_held);
                 let segments: Vec<Curves> = found().map(|fit| fit.curves.clone()).collect();
-                let (encoded, overruns) =
-                    self.finish((self.clip, &kept.tracks(), kept.targets()), segment_frames, &segments)?;
+                let tracks = &kept.tracks();
+                let fallback = FallbackTracks { clip: self.clip, tracks, reported: kept.targets() };
+                let (encoded, overruns) = self.finish(fallback, segment_frames, &segments)?;
                 if motion_is_held && kept.hold_keys(&overruns, &mut fits) {
                     continue;
                 }
@@ -382,7 +384,8 @@ impl<'a> ClipJob<'a> {
         &self,
         kept: &KeptTracks<'_, '_>,
         segment: usize,
-        (first, frames): (usize, usize),
+        first: usize,
+        frames: usize,
         shapes: &[Shape],
     ) -> Result<Result<SegmentCurves, Failed>, Error> {
         let mut curves = match self.joint_curves(&kept.joints_in(segment), first, frames, shapes) {
@@ -428,94 +431,10 @@ impl<'a> ClipJob<'a> {
         shapes
     }
 
-    /// Fits the joint tracks of a segment. Fails with a joint that no curve met the budget for.
-    fn joint_curves(
-        &self,
-        joints: &[JointFacts],
-        first: usize,
-        frames: usize,
-        shapes: &[Shape],
-    ) -> Result<Curves, usize> {
-        let seconds = self.seconds(first, frames);
-        let source: Vec<Vec<Transform64>> = (0..joints.len())
-            .map(|j| source::joint(self.clip, self.skeleton, j, &self.tracks[j], &seconds))
-            .collect();
-        let model = place_all(joints, &source);
-        let fractions: &[(f64, f64)] = match self.options.effort {
-            Effort::Best => &[(0.75, 0.45), (0.85, 0.55), (0.65, 0.35)],
-            _ => &[(0.75, 0.45)],
-        };
-        // Checked at the frames alone, a joint can correct all of its ancestors' error; between them it
-        // cannot. Fractions of 0.65 and 0.85 instead of 0.75: targets +0.4 % and +0.2 %, defaults +0.3 % and
-        // +0.7 %; 0.3 and 0.6 instead of 0.45: -0.5 % and +0.4 %, -2.0 % and -0.6 %. Half of the 3: equal,
-        // +0.2 %; twice: equal, -1.3 %.
-        let swing = (self.moments > 1).then_some(3.0);
-        let attempt = |fractions: &[BudgetFractions], nlerp| {
-            let (source, max_bits) = (&source[..], JOINT_BITS);
-            search(&SegmentJob { joints, source, shapes, fractions, max_bits, nlerp }, &model)
-        };
-        let is_below = |joint: usize, above: usize| {
-            core::iter::successors(Some(joint), |&joint| joints[joint].parent).any(|joint| joint == above)
-        };
-        let mut best: Option<SegmentFit> = None;
-        let mut failing = 0;
-        for &(place, translation) in fractions {
-            let mut fractions = vec![BudgetFractions { place, translation, swing }; joints.len()];
-            // With root motion the whole character turns too, by angles that this check does not see.
-            let nlerp_suffices = || nlerp_suffices(joints, &source, self.moments, self.size);
-            let mut nlerp = self.motion.is_none() && nlerp_suffices();
-            for round in 0..MAX_ROUNDS {
-                let found = attempt(&fractions, nlerp);
-                let Some(&first) = found.failed.first() else {
-                    if best.as_ref().is_none_or(|best| found.bits() < best.bits()) {
-                        best = Some(found);
-                    }
-                    break;
-                };
-                failing = first;
-                nlerp = false;
-                if round == HOPEFUL_ROUNDS {
-                    let is_hopeless = |joint: usize| {
-                        let above = joints[joint].parent.map(|parent| &model[parent][..]);
-                        is_hopeless(&joints[joint], shapes, &source[joint], above, &model[joint])
-                    };
-                    if (first..joints.len()).any(|joint| is_below(joint, first) && is_hopeless(joint)) {
-                        return Err(first);
-                    }
-                }
-                for &joint in &found.failed {
-                    let lacks = found.missing.contains(&(joint, 1));
-                    tighten(joints, joint, lacks, &mut fractions);
-                }
-            }
-        }
-        // Tightening did not converge, as failing joints kept taking budget from each other: try fixed splits
-        // instead. Their numbers are not tuned.
-        let flat =
-            |place, swing| vec![BudgetFractions { place, translation: place / 2.0, swing }; joints.len()];
-        for fractions in [
-            graded_by_depth(joints, 1.0),
-            flat(0.9, None),
-            flat(0.6, None),
-            flat(0.9, Some(1.5)),
-            graded_by_depth(joints, 0.5),
-        ] {
-            if best.is_some() {
-                break;
-            }
-            let found = attempt(&fractions, false);
-            match found.failed.first() {
-                Some(&first) => failing = first,
-                None => best = Some(found),
-            }
-        }
-        best.map(|found| Curves { nlerp: found.nlerp, curves: found.curves }).ok_or(failing)
-    }
-
     /// Writes the clip, measures what it decodes to, and collects what is reported.
     fn finish(
         &self,
-        (clip_of_keys, fallback, reported): (&RawClip, &[Kept<'_>], &[Target]),
+        FallbackTracks { clip: clip_of_keys, tracks: fallback, reported }: FallbackTracks<'_>,
         segment_frames: usize,
         segments: &[Curves],
     ) -> Result<(Encoded, Vec<Overrun>), Error> {

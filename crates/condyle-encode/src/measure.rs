@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::algebra::Matrix;
+use super::algebra::Affine64;
 use super::options::{JointError, Measured};
 use super::task::{ClipJob, MAX_SEGMENT_SAMPLES, Motion};
 use super::{search, source};
@@ -101,7 +101,7 @@ fn compare(
     let source: Vec<Vec<Transform64>> =
         (0..count).map(|j| source::joint(job.clip, skeleton, j, &job.tracks[j], seconds)).collect();
     let model = search::place_all(&job.joints, &source);
-    let (mut decoded, mut errors): (Vec<Matrix>, Vec<f64>) = Default::default();
+    let (mut decoded, mut errors): (Vec<Affine64>, Vec<f64>) = Default::default();
     let mut found = Vec::new();
     for (moment, &at) in seconds.iter().enumerate() {
         let motion = job.motion.as_ref().map(|of| motions(job, of, clip, at));
@@ -116,12 +116,12 @@ fn compare(
                 // A rest rotation that is not a unit quaternion, in the authored clip as well.
                 normalize(&mut local.rotation);
             }
-            let local = Matrix::new(&local);
+            let local = Affine64::local(&local);
             let joint = &job.joints[j];
-            let placed = joint.parent.map_or(local, |p| decoded[p].multiply(&local));
+            let placed = joint.parent.map_or(local, |p| decoded[p].after(&local));
             decoded.push(placed);
             let off = match &motion {
-                Some((got, want)) => got.multiply(&placed).less(&want.multiply(&model[j][moment])),
+                Some((got, want)) => got.after(&placed).less(&want.after(&model[j][moment])),
                 None => placed.less(&model[j][moment]),
             };
             let (mut farthest, mut own) = (0, 0.0);
@@ -179,9 +179,9 @@ impl Counts {
 }
 
 /// The root motion, decoded and as extracted.
-fn motions(job: &ClipJob<'_>, motion: &Motion, clip: &Clip<'_>, seconds: f64) -> (Matrix, Matrix) {
+fn motions(job: &ClipJob<'_>, motion: &Motion, clip: &Clip<'_>, seconds: f64) -> (Affine64, Affine64) {
     let matrix =
-        |Rigid { rotation, translation }| Matrix { linear: quats::rows(rotation), origin: translation };
+        |Rigid { rotation, translation }| Affine64 { linear: quats::rows(rotation), origin: translation };
     (matrix(clip.motion_at(seconds)), matrix(motion.at(job, seconds)))
 }
 

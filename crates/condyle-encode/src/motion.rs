@@ -3,9 +3,9 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::algebra::{Matrix, subtract};
+use super::algebra::{Affine64, sub};
 use super::body::Body;
-use super::budget::{MAX_ROUNDS, tighten};
+use super::budget::{FIRST_SPLIT, MAX_ROUNDS, tighten};
 use super::fit::Shape;
 use super::task::{BudgetFractions, ClipJob, JointFacts, Motion, SegmentJob};
 use super::{search, source};
@@ -42,7 +42,7 @@ impl Motion {
         let middle = model[usize::from(joint)][0].origin;
         let mut reach = 0.0_f64;
         for (joint, model) in job.joints.iter().zip(&model) {
-            let from = Matrix { origin: subtract(model[0].origin, middle), ..model[0] };
+            let from = Affine64 { origin: sub(model[0].origin, middle), ..model[0] };
             let bodies = joint.shell.iter().chain([&ORIGIN]);
             reach = bodies.fold(reach, |reach, body| reach.max(body.farthest(&from)));
         }
@@ -94,7 +94,7 @@ impl Motion {
         // Root motion cannot be a fallback track: if no curve meets the budget, the budget is doubled until
         // one does.
         for _ in 0..64 {
-            let mut fractions = [BudgetFractions { place: 0.75, translation: 0.45, swing: None }];
+            let mut fractions = [BudgetFractions { swing: None, ..FIRST_SPLIT }];
             for _ in 0..MAX_ROUNDS {
                 let (joints, source, shapes) = (&joints[..], &source[..], &shapes[..]);
                 let (given, max_bits) = (&fractions, MAX_BITS);

@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::algebra::{Matrix, Vector, length, subtract, turned};
+use super::algebra::{Affine64, Vector, length, sub, turned};
 use super::body::Body;
 use super::task::{STATIC_THRESHOLD, SegmentJob};
 use condyle_base::math::Transform64;
@@ -24,7 +24,7 @@ pub(super) struct Point {
 
 /// The points of each joint: its own shell, the outermost points of its static children, and the origins of
 /// children that move. Also which joints are static: their parents place their points.
-pub(super) fn points_to_place(job: &SegmentJob<'_>, model: &[Vec<Matrix>]) -> (Vec<Vec<Point>>, Vec<bool>) {
+pub(super) fn points_to_place(job: &SegmentJob<'_>, model: &[Vec<Affine64>]) -> (Vec<Vec<Point>>, Vec<bool>) {
     let joints = job.joints;
     let mut static_joints = vec![false; joints.len()];
     let mut points: Vec<Vec<Point>> = vec![Vec::new(); joints.len()];
@@ -35,16 +35,16 @@ pub(super) fn points_to_place(job: &SegmentJob<'_>, model: &[Vec<Matrix>]) -> (V
         let Some(parent) = joint.parent else { continue };
         let outer = model[parent][source.len() / 2].reach();
         let reach = reach(&points[index], &model[index][source.len() / 2]);
-        let shift = |local: &Transform64| length(subtract(local.translation, middle.translation)) * outer;
+        let shift = |local: &Transform64| length(sub(local.translation, middle.translation)) * outer;
         let moves = |local: &Transform64| {
-            let stretched = length(subtract(local.scale, middle.scale)) * reach;
+            let stretched = length(sub(local.scale, middle.scale)) * reach;
             turned(middle.rotation, local.rotation) * reach + shift(local) + stretched
         };
         let threshold = joint.budget * STATIC_THRESHOLD;
         let is_kept = joint.fallback.iter().any(|&fallback| fallback);
         if !is_kept && source.iter().all(|local| moves(local) < threshold) {
             static_joints[index] = true;
-            let matrix = Matrix::new(&middle);
+            let matrix = Affine64::local(&middle);
             let mut carried: Vec<Point> = points[index]
                 .iter()
                 .map(|point| Point { body: point.body.moved(&matrix), limit: point.limit * CARRIED_LIMIT })
@@ -97,6 +97,6 @@ fn outermost(points: &mut Vec<Point>) {
 }
 
 /// The distance of the outermost point from the joint, in model space.
-pub(super) fn reach(points: &[Point], model: &Matrix) -> f64 {
+pub(super) fn reach(points: &[Point], model: &Affine64) -> f64 {
     points.iter().map(|point| point.body.reach(&model.linear)).fold(0.0, f64::max)
 }

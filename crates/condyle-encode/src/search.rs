@@ -7,23 +7,23 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::algebra::{Matrix, Vector, add, apply, length, subtract, turned};
-use super::curve::{cheapest, constant};
+use super::algebra::{Affine64, Vector, add, apply, length, sub, turned};
+use super::curve::{Candidates, cheapest, constant};
 use super::points::{Point, points_to_place};
 use super::task::{
-    CONSTANT_STEP, JointFacts, STATIC_THRESHOLD, SegmentFit, SegmentJob, USABLE_FRACTION, keep,
+    CONSTANT_STEP, JointFacts, STATIC_THRESHOLD, SegmentFit, SegmentJob, TrackId, USABLE_FRACTION, keep,
 };
-use super::turn::fit_rotation;
+use super::turn::{RotatingJoint, fit_rotation};
 use condyle::clip::layout::Kind;
 use condyle_base::math::Transform64;
 use condyle_base::math::vectors::dot;
 
 /// Fits all joints of a segment. `model` are its authored model matrices.
-pub(super) fn search(job: &SegmentJob<'_>, model: &[Vec<Matrix>]) -> SegmentFit {
+pub(super) fn search(job: &SegmentJob<'_>, model: &[Vec<Affine64>]) -> SegmentFit {
     let joints = job.joints;
     let (points, is_static) = points_to_place(job, model);
     let mut fails = vec![false; joints.len()];
-    let mut decoded: Vec<Vec<Matrix>> = Vec::with_capacity(joints.len());
+    let mut decoded: Vec<Vec<Affine64>> = Vec::with_capacity(joints.len());
     let mut fit = SegmentFit { nlerp: job.nlerp, ..SegmentFit::default() };
     for (index, joint) in joints.iter().enumerate() {
         let source = &job.source[index];
@@ -36,19 +36,19 @@ pub(super) fn search(job: &SegmentJob<'_>, model: &[Vec<Matrix>]) -> SegmentFit 
         let mut own = source.clone();
         fit_translation(job, index, parents, &model[index], &mut own, &mut fit);
         fit_scale(job, index, &points[index], &mut own, &mut fit);
-        let is_held = fit_rotation(
-            job,
-            (index, is_static[index]),
+        let rotating = RotatingJoint {
+            index,
+            is_static: is_static[index],
             parents,
-            (&model[index], &points[index]),
-            &mut own,
-            &mut fit,
-        );
-        let at = |moment: usize| {
-            let local = Matrix::new(&own[moment]);
-            parents.map_or(local, |parents| parents[moment].multiply(&local))
+            model: &model[index],
+            points: &points[index],
         };
-        let placed: Vec<Matrix> = (0..own.len()).map(at).collect();
+        let is_held = fit_rotation(job, &rotating, &mut own, &mut fit);
+        let at = |moment: usize| {
+            let local = Affine64::local(&own[moment]);
+            parents.map_or(local, |parents| parents[moment].after(&local))
+        };
+        let placed: Vec<Affine64> = (0..own.len()).map(at).collect();
         fails[index] = fit.missing.last().is_some_and(|&(missing, _)| missing == index)
             || !is_held && is_over_budget(joint, &placed, &model[index]);
         if fails[index] {
@@ -80,12 +80,12 @@ pub(super) fn nlerp_suffices(
 }
 
 /// The model matrices of all joints, per joint and moment.
-pub(super) fn place_all(joints: &[JointFacts], source: &[Vec<Transform64>]) -> Vec<Vec<Matrix>> {
-    let mut model: Vec<Vec<Matrix>> = Vec::with_capacity(joints.len());
+pub(super) fn place_all(joints: &[JointFacts], source: &[Vec<Transform64>]) -> Vec<Vec<Affine64>> {
+    let mut model: Vec<Vec<Affine64>> = Vec::with_capacity(joints.len());
     for (joint, locals) in joints.iter().zip(source) {
-        let local = locals.iter().map(Matrix::new);
+        let local = locals.iter().map(Affine64::local);
         let placed = match joint.parent {
-            Some(parent) => model[parent].iter().zip(local).map(|(m, local)| m.multiply(&local)).collect(),
+            Some(parent) => model[parent].iter().zip(local).map(|(m, local)| m.after(&local)).collect(),
             None => local.collect(),
         };
         model.push(placed);
@@ -94,7 +94,7 @@ pub(super) fn place_all(joints: &[JointFacts], source: &[Vec<Transform64>]) -> V
 }
 
 /// Whether one of a joint's own points is farther from its place than the budget.
-fn is_over_budget(joint: &JointFacts, decoded: &[Matrix], model: &[Matrix]) -> bool {
+fn is_over_budget(joint: &JointFacts, decoded: &[Affine64], model: &[Affine64]) -> bool {
     decoded.iter().zip(model).any(|(decoded, model)| {
         let off = decoded.less(model);
         !joint.shell.iter().all(|body| body.is_within(&off, joint.budget))
@@ -106,8 +106,8 @@ fn is_over_budget(joint: &JointFacts, decoded: &[Matrix], model: &[Matrix]) -> b
 fn fit_translation(
     job: &SegmentJob<'_>,
     index: usize,
-    parents: Option<&[Matrix]>,
-    model: &[Matrix],
+    parents: Option<&[Affine64]>,
+    model: &[Affine64],
     own: &mut [Transform64],
     fit: &mut SegmentFit,
 ) {
@@ -115,20 +115,19 @@ fn fit_translation(
     if joint.fallback[1] {
         return;
     }
-    let name = (Kind::Translation, index);
+    let id = TrackId { kind: Kind::Translation, index };
     let rest = joint.rest.translation;
     let middle = own[own.len() / 2].translation;
     let outer = parents.map_or(1.0, |parents| parents[own.len() / 2].reach());
     let threshold = joint.budget * STATIC_THRESHOLD;
-    let near =
-        |to: Vector| own.iter().all(|local| length(subtract(local.translation, to)) * outer < threshold);
+    let near = |to: Vector| own.iter().all(|local| length(sub(local.translation, to)) * outer < threshold);
     if near(rest) {
         own.iter_mut().for_each(|local| local.translation = rest);
         return;
     }
     let fine = joint.budget * CONSTANT_STEP / outer.max(f64::MIN_POSITIVE);
     if near(middle)
-        && let Some((curve, value)) = constant(name, subtract(middle, rest), fine)
+        && let Some((curve, value)) = constant(id, sub(middle, rest), fine)
     {
         own.iter_mut().for_each(|local| local.translation = add(rest, value));
         fit.curves.extend(curve);
@@ -142,19 +141,20 @@ fn fit_translation(
                 // A parent of scale zero cannot be inverted.
                 if parents[moment].linear == [[0.0; 3]; 3] { own[moment].translation } else { back }
             });
-            subtract(place, rest)
+            sub(place, rest)
         })
         .collect();
     let limit = joint.budget * job.fractions[index].translation * USABLE_FRACTION;
     let guess = limit / outer.max(f64::MIN_POSITIVE);
-    let curve = cheapest(name, (job.shapes, &fit.curves), job.max_bits, &targets, guess, |shape, keys| {
+    let candidates = Candidates { shapes: job.shapes, others: &fit.curves };
+    let curve = cheapest(id, candidates, job.max_bits, &targets, guess, |shape, keys| {
         (0..targets.len()).all(|moment| {
-            let off = subtract(shape.value(keys, moment), targets[moment]);
+            let off = sub(shape.value(keys, moment), targets[moment]);
             let off = parents.map_or(off, |parents| apply(&parents[moment].linear, off));
             dot(off, off) <= limit * limit
         })
     });
-    if let Some((shape, keys)) = keep(job, name, curve, fit) {
+    if let Some((shape, keys)) = keep(job, id, curve, fit) {
         for (moment, local) in own.iter_mut().enumerate() {
             local.translation = add(rest, shape.value(&keys, moment));
         }
@@ -174,38 +174,33 @@ fn fit_scale(
     if joint.fallback[2] {
         return;
     }
-    let name = (Kind::Scale, index);
+    let id = TrackId { kind: Kind::Scale, index };
     let rest = joint.rest.scale;
     let middle = own[own.len() / 2].scale;
     // The most that the outermost point moves, as a fraction of its limit, per unit of scale; ancestors are
     // taken as unscaled.
     let far = points.iter().map(|point| point.body.size() / point.limit).fold(0.0, f64::max);
-    let off = |a: Vector, b: Vector| length(subtract(a, b)) * far;
+    let off = |a: Vector, b: Vector| length(sub(a, b)) * far;
     if own.iter().all(|local| off(local.scale, rest) < STATIC_THRESHOLD / 4.0) {
         own.iter_mut().for_each(|local| local.scale = rest);
         return;
     }
     let fine = CONSTANT_STEP / far.max(f64::MIN_POSITIVE);
     if own.iter().all(|local| off(local.scale, middle) < STATIC_THRESHOLD / 4.0)
-        && let Some((curve, value)) = constant(name, subtract(middle, rest), fine)
+        && let Some((curve, value)) = constant(id, sub(middle, rest), fine)
     {
         own.iter_mut().for_each(|local| local.scale = add(rest, value));
         fit.curves.extend(curve);
         return;
     }
-    let targets: Vec<Vector> = own.iter().map(|local| subtract(local.scale, rest)).collect();
+    let targets: Vec<Vector> = own.iter().map(|local| sub(local.scale, rest)).collect();
     let limit = job.fractions[index].translation * 0.5;
-    let curve = cheapest(
-        name,
-        (job.shapes, &fit.curves),
-        job.max_bits,
-        &targets,
-        limit / far.max(f64::MIN_POSITIVE),
-        |shape, keys| {
-            (0..targets.len()).all(|moment| off(shape.value(keys, moment), targets[moment]) <= limit)
-        },
-    );
-    if let Some((shape, keys)) = keep(job, name, curve, fit) {
+    let candidates = Candidates { shapes: job.shapes, others: &fit.curves };
+    let guess = limit / far.max(f64::MIN_POSITIVE);
+    let curve = cheapest(id, candidates, job.max_bits, &targets, guess, |shape, keys| {
+        (0..targets.len()).all(|moment| off(shape.value(keys, moment), targets[moment]) <= limit)
+    });
+    if let Some((shape, keys)) = keep(job, id, curve, fit) {
         for (moment, local) in own.iter_mut().enumerate() {
             local.scale = add(rest, shape.value(&keys, moment));
         }

@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::algebra::{Matrix, Vector, add, apply, length, subtract, transposed};
+use super::algebra::{Affine64, Vector, add, apply, length, sub, transposed};
 use super::body::Body;
 use super::hull::{Hull, middle};
 use super::options::{JointShell, Shell};
@@ -42,12 +42,12 @@ pub(super) fn bodies(skeleton: &Skeleton, shell: &Shell) -> Result<Vec<Vec<Body>
 }
 
 /// Model matrices of the rest pose.
-fn rest(skeleton: &Skeleton) -> Vec<Matrix> {
-    let mut model: Vec<Matrix> = Vec::with_capacity(skeleton.joint_count());
+fn rest(skeleton: &Skeleton) -> Vec<Affine64> {
+    let mut model: Vec<Affine64> = Vec::with_capacity(skeleton.joint_count());
     for (joint, t) in skeleton.rest().transforms().enumerate() {
-        let local = Matrix::new(&t.into());
+        let local = Affine64::local(&t.into());
         let parent = skeleton.parent(joint as u16).map(|p| model[usize::from(p)]);
-        model.push(parent.map_or(local, |parent| parent.multiply(&local)));
+        model.push(parent.map_or(local, |parent| parent.after(&local)));
     }
     model
 }
@@ -79,7 +79,7 @@ fn axes(skeleton: &Skeleton) -> Vec<[Vector; 3]> {
     model.iter().map(|m| unit_ball(m, largest)).collect()
 }
 
-fn unit_ball(model: &Matrix, largest: f64) -> [Vector; 3] {
+fn unit_ball(model: &Affine64, largest: f64) -> [Vector; 3] {
     let [x, y, z] = transposed(&model.linear);
     let size = |v: Vector| if length(v) < largest / 100.0 { largest } else { length(v) };
     let along = |unit: Vector, v: Vector| {
@@ -87,7 +87,7 @@ fn unit_ball(model: &Matrix, largest: f64) -> [Vector; 3] {
         // What f32 rounds is no shear.
         if part.abs() > 1e-5 * length(v) { part } else { 0.0 }
     };
-    let less = |v: Vector, unit: Vector, part: f64| subtract(v, unit.map(|u| u * part));
+    let less = |v: Vector, unit: Vector, part: f64| sub(v, unit.map(|u| u * part));
     let a = size(x);
     let unit_x = x.map(|v| v / a);
     let b = along(unit_x, y);
@@ -197,7 +197,7 @@ fn of_meshes<'a>(
             return JointShell::Ball(radius);
         }
         let middle = middle(far.iter().map(|(_, point)| *point));
-        let scaled = |point: Vector| add(middle, subtract(point, middle).map(|v| v * times));
+        let scaled = |point: Vector| add(middle, sub(point, middle).map(|v| v * times));
         let mut points: Vec<[f32; 3]> =
             far.iter().map(|(_, point)| scaled(*point).map(|v| v as f32)).collect();
         points.sort_by(|a, b| a.partial_cmp(b).unwrap_or(core::cmp::Ordering::Equal));
@@ -321,7 +321,7 @@ mod tests {
                 |(at, &rest): (usize, &Transform)| Joint::new("", (at > 0).then(|| at as u16 - 1), rest);
             let skeleton = Skeleton::new(rest.iter().enumerate().map(joint)).expect("a row");
             let bodies = bodies(&skeleton, &Shell::Balls(0.03)).expect("balls");
-            let model: Vec<Matrix> = super::rest(&skeleton);
+            let model: Vec<Affine64> = super::rest(&skeleton);
             let largest = model.iter().flat_map(|m| transposed(&m.linear).map(length)).fold(0.0, f64::max);
             for (body, model) in bodies.iter().map(|bodies| bodies[0]).zip(&model) {
                 let axes = body.axes.expect("a ball");

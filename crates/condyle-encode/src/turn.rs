@@ -4,33 +4,45 @@ use alloc::vec::Vec;
 
 use super::MOMENTS_PER_FRAME;
 use super::aims::Aims;
-use super::algebra::{Matrix, Vector, log_near, subtract, turned};
+use super::algebra::{Affine64, Vector, log_near, sub, turned};
 use super::body::Body;
-use super::curve::{best_keys, cheapest, constant};
+use super::curve::{Candidates, best_keys, cheapest, constant};
 use super::fit::Shape;
 use super::points::{self, Point};
-use super::task::{CONSTANT_STEP, JointFacts, STATIC_THRESHOLD, SegmentFit, SegmentJob, keep};
+use super::task::{CONSTANT_STEP, JointFacts, STATIC_THRESHOLD, SegmentFit, SegmentJob, TrackId, keep};
 use condyle::clip::layout::Kind;
 use condyle::clip::spline::Degree;
 use condyle_base::math::Transform64;
 use condyle_base::math::quats::{self, Quat64, conjugate, exp, product};
 use condyle_base::math::vectors::{dot, normalize};
 
-/// Fits the rotation of a joint: at rest, constant, or a curve. Whether all of its points are known to be within
-/// their limits then.
+/// A joint whose rotation is to be fitted.
+pub(super) struct RotatingJoint<'a> {
+    pub(super) index: usize,
+    /// Whether a constant rotation is enough, because the ancestors place the points.
+    pub(super) is_static: bool,
+    /// The decoded model matrices of its parent, per moment.
+    pub(super) parents: Option<&'a [Affine64]>,
+    /// The authored model matrices, per moment.
+    pub(super) model: &'a [Affine64],
+    /// The points that the rotation has to bring to their places.
+    pub(super) points: &'a [Point],
+}
+
+/// Fits the rotation of a joint: at rest, constant, or a curve. Returns whether all of its points are then
+/// known to be within their limits.
 pub(super) fn fit_rotation(
     job: &SegmentJob<'_>,
-    (index, hangs): (usize, bool),
-    parents: Option<&[Matrix]>,
-    (model, points): (&[Matrix], &[Point]),
+    rotating: &RotatingJoint<'_>,
     own: &mut [Transform64],
     fit: &mut SegmentFit,
 ) -> bool {
+    let &RotatingJoint { index, is_static, parents, model, points } = rotating;
     let joint = &job.joints[index];
     if joint.fallback[0] {
         return false;
     }
-    let name = (Kind::Rotation, index);
+    let id = TrackId { kind: Kind::Rotation, index };
     let rest = joint.rest.rotation;
     let middle = own[own.len() / 2].rotation;
     let reach = model.iter().map(|model| points::reach(points, model)).fold(0.0, f64::max);
@@ -40,48 +52,43 @@ pub(super) fn fit_rotation(
     // within limits.
     let near =
         |to: Quat64| own.iter().all(|local| turned(to, local.rotation) * reach < limit * STATIC_THRESHOLD);
-    let serves = |value: Quat64| hangs || (0..own.len()).all(|moment| aims.holds(moment, value));
+    let serves = |value: Quat64| is_static || (0..own.len()).all(|moment| aims.holds(moment, value));
     if near(rest) && serves(rest) {
         own.iter_mut().for_each(|local| local.rotation = rest);
-        return !hangs;
+        return !is_static;
     }
     if near(middle) {
         let log = log_near(product(conjugate(rest), middle), [0.0; 3]);
         let fine = limit * CONSTANT_STEP / reach.max(f64::MIN_POSITIVE);
         if let Some((curve, value)) =
-            constant(name, log, fine).map(|(curve, log)| (curve, product(rest, exp(log))))
+            constant(id, log, fine).map(|(curve, log)| (curve, product(rest, exp(log))))
             && serves(value)
         {
             own.iter_mut().for_each(|local| local.rotation = value);
             fit.curves.extend(curve);
-            return !hangs;
+            return !is_static;
         }
     }
     let goals = Goals::new(&aims, rest, own);
     // The moment that failed last is the likeliest to fail again: it is checked first.
     let mut suspect = 0;
-    let curve = cheapest(
-        name,
-        (job.shapes, &fit.curves),
-        job.max_bits,
-        &goals.logs,
-        limit / reach.max(f64::MIN_POSITIVE),
-        |shape, keys| {
-            let mut path = Path::new(rest, shape, keys, job.nlerp);
-            let fails = |path: &mut Path<'_>, moment| !goals.holds(path, moment);
-            if fails(&mut path, suspect) {
-                return false;
+    let candidates = Candidates { shapes: job.shapes, others: &fit.curves };
+    let guess = limit / reach.max(f64::MIN_POSITIVE);
+    let curve = cheapest(id, candidates, job.max_bits, &goals.logs, guess, |shape, keys| {
+        let mut path = Path::new(rest, shape, keys, job.nlerp);
+        let fails = |path: &mut Path<'_>, moment| !goals.holds(path, moment);
+        if fails(&mut path, suspect) {
+            return false;
+        }
+        match (0..own.len()).find(|&moment| fails(&mut path, moment)) {
+            Some(moment) => {
+                suspect = moment;
+                false
             }
-            match (0..own.len()).find(|&moment| fails(&mut path, moment)) {
-                Some(moment) => {
-                    suspect = moment;
-                    false
-                }
-                None => true,
-            }
-        },
-    );
-    let Some((shape, keys)) = keep(job, name, curve, fit) else { return false };
+            None => true,
+        }
+    });
+    let Some((shape, keys)) = keep(job, id, curve, fit) else { return false };
     let mut path = Path::new(rest, shape, &keys, job.nlerp);
     for (moment, local) in own.iter_mut().enumerate() {
         local.rotation = path.at(moment);
@@ -95,8 +102,8 @@ pub(super) fn is_hopeless(
     joint: &JointFacts,
     shapes: &[Shape],
     own: &[Transform64],
-    above: Option<&[Matrix]>,
-    model: &[Matrix],
+    above: Option<&[Affine64]>,
+    model: &[Affine64],
 ) -> bool {
     if joint.fallback[0] {
         return false;
@@ -146,7 +153,7 @@ impl<'a> Goals<'a> {
     fn holds(&self, path: &mut Path<'_>, moment: usize) -> bool {
         if path.shape.degree == Degree::Cubic {
             let log = path.shape.value(path.keys, moment);
-            let off = subtract(log, self.logs[moment]);
+            let off = sub(log, self.logs[moment]);
             return dot(off, off) < self.rooms[moment]
                 || self.aims.holds(moment, product(path.rest, exp(log)));
         }

@@ -13,7 +13,7 @@ use crate::clips::{self, Targets};
 use crate::constraints::Constraint;
 use crate::document::Document;
 use crate::json::Json;
-use crate::meshes::{self, Primitive};
+use crate::meshes::{self, Primitive, Skinning};
 use crate::problem::{Problem, Problems, REFUSED, Refused, Severity};
 use crate::scene::{self, Scene};
 use crate::{appearance, constraints, skeleton, skins, springs};
@@ -358,7 +358,8 @@ fn load_instances(
         let entry = loaded.entry((mesh, it.skin.is_some()));
         let primitives = entry.or_insert_with(|| {
             let joint_count = it.skin.and_then(|_| skinned_by.get(&mesh).copied().flatten());
-            meshes::load(json, (it.skin.is_some(), joint_count), materials, accessors, problems)
+            let skinning = Skinning { skinned: it.skin.is_some(), joint_count };
+            meshes::load(json, skinning, materials, accessors, problems)
         });
         let morph_target_count = targets.morph_targets[mesh];
         // Many nodes may show one mesh of many primitives.
@@ -391,20 +392,33 @@ fn load_instances(
         });
     }
     let used: HashSet<usize> = instances.iter().map(|instance| instance.mesh).collect();
+    let faulty = faulty_meshes(&meshes, &used, materials, accessors, problems);
+    Some((instances, faulty))
+}
+
+/// Reports the meshes that no node shows, and returns those that are faulty.
+fn faulty_meshes(
+    meshes: &[Json<'_>],
+    used: &HashSet<usize>,
+    materials: usize,
+    accessors: &Accessors<'_>,
+    problems: &mut Problems,
+) -> Vec<usize> {
     let mut faulty = Vec::new();
     for mesh in (0..meshes.len()).filter(|mesh| !used.contains(mesh)) {
         let json = &meshes[mesh];
         problems.note(&json.path, "no node shows this mesh", "kept in written files");
         let sound = problems.as_warnings("the mesh is left out of written files", |problems| {
-            let names_joints = json.value.pointer("/primitives/0/attributes/JOINTS_0").is_some();
-            let primitives = meshes::load(json, (names_joints, None), materials, accessors, problems);
+            let skinned = json.value.pointer("/primitives/0/attributes/JOINTS_0").is_some();
+            let skinning = Skinning { skinned, joint_count: None };
+            let primitives = meshes::load(json, skinning, materials, accessors, problems);
             !problems.has_errors() && primitives.len() == json.count("primitives")
         });
         if !sound {
             faulty.push(mesh);
         }
     }
-    Some((instances, faulty))
+    faulty
 }
 
 /// Reports vertices that follow a joint which their skin does not have. Zero weights were dropped on import.

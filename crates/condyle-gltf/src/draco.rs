@@ -82,10 +82,10 @@ pub(crate) fn expand<'a>(
             let indices = json.get("indices").and_then(|place| accessor_of(&place));
             let decoded = decode(&compressed, &attributes, indices.as_ref(), it.first_view, &view, problems);
             match decoded {
-                Some(decoded) => it.put((mesh, primitive), &attributes, decoded),
+                Some(decoded) => it.put(mesh, primitive, &attributes, decoded),
                 None => {
                     let positions = json.get("attributes").and_then(|all| accessor_of(&all.get("POSITION")?));
-                    it.hide((mesh, primitive), positions.and_then(|json| json.value.as_object().cloned()));
+                    it.hide(mesh, primitive, positions.and_then(|json| json.value.as_object().cloned()));
                 }
             }
         }
@@ -146,7 +146,7 @@ impl Attribute<'_> {
 
 impl Expansion {
     /// Puts a decoded primitive in the place of a compressed one.
-    fn put(&mut self, (mesh, primitive): (usize, usize), attributes: &[Attribute<'_>], decoded: Decoded) {
+    fn put(&mut self, mesh: usize, primitive: usize, attributes: &[Attribute<'_>], decoded: Decoded) {
         let Decoded { vertices, attributes: data, indices } = decoded;
         let mut references = Vec::new();
         for (attribute, bytes) in attributes.iter().zip(data) {
@@ -183,7 +183,7 @@ impl Expansion {
 
     /// Gives positions that could not be decoded a buffer view that is known to be broken, so that nothing more is said of
     /// the primitive.
-    fn hide(&mut self, (mesh, primitive): (usize, usize), positions: Option<Map<String, Value>>) {
+    fn hide(&mut self, mesh: usize, primitive: usize, positions: Option<Map<String, Value>>) {
         let Some(accessor) = positions else { return };
         let attributes = vec![("POSITION".into(), self.add(accessor, json!({}), None))];
         self.edits.push(Edit { mesh, primitive, attributes, indices: None });

@@ -102,10 +102,19 @@ pub(crate) fn morph_target_counts(root: &Json<'_>) -> Vec<usize> {
     root.list("meshes", &mut Problems::unheard()).iter().map(count).collect()
 }
 
-/// The primitives of one mesh. With `skinned`, vertices follow the joints they name, those of skins with so many joints if all have as many.
+/// How the vertices of a mesh follow joints.
+#[derive(Clone, Copy)]
+pub(crate) struct Skinning {
+    /// Whether vertices follow the joints they name.
+    pub(crate) skinned: bool,
+    /// The number of joints of the mesh's skins, if all have as many.
+    pub(crate) joint_count: Option<usize>,
+}
+
+/// Reads the primitives of one mesh.
 pub(crate) fn load(
     mesh: &Json<'_>,
-    (skinned, joint_count): (bool, Option<usize>),
+    skinning: Skinning,
     material_count: usize,
     accessors: &Accessors<'_>,
     problems: &mut Problems,
@@ -125,7 +134,7 @@ pub(crate) fn load(
             );
         }
         let material = json.reference("material", "materials", material_count, problems);
-        if let Some((mesh, drawable)) = load_primitive(json, (skinned, joint_count), accessors, problems) {
+        if let Some((mesh, drawable)) = load_primitive(json, skinning, accessors, problems) {
             out.push(Primitive { index, material, mesh: Arc::new(mesh), drawable });
         }
     }
@@ -134,7 +143,7 @@ pub(crate) fn load(
 
 fn load_primitive(
     json: &Json<'_>,
-    (skinned, joint_count): (bool, Option<usize>),
+    Skinning { skinned, joint_count }: Skinning,
     accessors: &Accessors<'_>,
     problems: &mut Problems,
 ) -> Option<(SkinnedMesh, bool)> {

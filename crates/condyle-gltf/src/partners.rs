@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use condyle::{Affine, Error, Joint, JointMap, Skeleton, Target, Track, local_to_model};
+use condyle_base::math::quats::{Quat64 as Quat, conjugate, product};
 use serde_json::Value;
 
 use crate::asset::Asset;
 use crate::json::whole;
-
-type Quat = [f64; 4];
 
 /// The joints of two documents that belong together.
 pub(crate) struct Partners {
@@ -47,7 +46,8 @@ impl Partners {
         }
         let opposite = motion.document.front() != character.document.front();
         let between = if opposite { HALF_TURN } else { IDENTITY };
-        let fits = fits((from, &own), (to, &other), between)?;
+        let fits =
+            fits(Bones { skeleton: from, joints: &own }, Bones { skeleton: to, joints: &other }, between)?;
         Ok(Self { map: JointMap::new(from, to, &partners)?, fits })
     }
 
@@ -66,7 +66,7 @@ impl Partners {
             // Linear in the rotation, so that the tangents of splines turn as well.
             Target::Rotation(_) => {
                 for q in track.values.as_chunks_mut::<4>().0 {
-                    *q = multiply(multiply(fit.left, q.map(f64::from)), fit.right).map(|v| v as f32);
+                    *q = product(product(fit.left, q.map(f64::from)), fit.right).map(|v| v as f32);
                 }
             }
             Target::Translation(_) => {
@@ -81,13 +81,17 @@ impl Partners {
     }
 }
 
+/// A skeleton, and the joints of its bones by their names.
+#[derive(Clone, Copy)]
+struct Bones<'a> {
+    skeleton: &'a Skeleton,
+    joints: &'a BTreeMap<String, u16>,
+}
+
 /// How bones that are in both documents fit, where they do not rest alike. `between` takes the space of the first
 /// to that of the second.
-fn fits(
-    (from, own): (&Skeleton, &BTreeMap<String, u16>),
-    (to, other): (&Skeleton, &BTreeMap<String, u16>),
-    between: Quat,
-) -> Result<BTreeMap<u16, Fit>, Error> {
+fn fits(first: Bones<'_>, second: Bones<'_>, between: Quat) -> Result<BTreeMap<u16, Fit>, Error> {
+    let (Bones { skeleton: from, joints: own }, Bones { skeleton: to, joints: other }) = (first, second);
     const ALIKE: f64 = 1e-5;
     let (turns, turned) = (rest_rotations(from), rest_rotations(to));
     let height = |skeleton: &Skeleton, joint: u16| -> Result<f64, Error> {
@@ -101,10 +105,10 @@ fn fits(
     let mut fits = BTreeMap::new();
     for (bone, &joint) in own {
         let Some(&partner) = other.get(bone) else { continue };
-        let left = multiply(between, above(from, &turns, joint));
-        let left = multiply(conjugate(above(to, &turned, partner)), left);
-        let right = multiply(conjugate(between), turned[usize::from(partner)]);
-        let right = multiply(conjugate(turns[usize::from(joint)]), right);
+        let left = product(between, above(from, &turns, joint));
+        let left = product(conjugate(above(to, &turned, partner)), left);
+        let right = product(conjugate(between), turned[usize::from(partner)]);
+        let right = product(conjugate(turns[usize::from(joint)]), right);
         let [a, b] = [(from, joint), (to, partner)].map(|(it, at)| it.rest().get(at.into()).translation);
         // The same bone in the space of the model, whatever the axes of its parent.
         let same_bone =
@@ -127,22 +131,8 @@ const IDENTITY: Quat = [0.0, 0.0, 0.0, 1.0];
 const HALF_TURN: Quat = [0.0, 1.0, 0.0, 0.0];
 
 fn rotate(rotation: Quat, [x, y, z]: [f64; 3]) -> [f64; 3] {
-    let [x, y, z, _] = multiply(multiply(rotation, [x, y, z, 0.0]), conjugate(rotation));
+    let [x, y, z, _] = product(product(rotation, [x, y, z, 0.0]), conjugate(rotation));
     [x, y, z]
-}
-
-/// Hamilton's product.
-fn multiply([ax, ay, az, aw]: Quat, [bx, by, bz, bw]: Quat) -> Quat {
-    [
-        aw * bx + ax * bw + ay * bz - az * by,
-        aw * by - ax * bz + ay * bw + az * bx,
-        aw * bz + ax * by - ay * bx + az * bw,
-        aw * bw - ax * bx - ay * by - az * bz,
-    ]
-}
-
-fn conjugate([x, y, z, w]: Quat) -> Quat {
-    [-x, -y, -z, w]
 }
 
 /// The rotation of each joint at rest in the space of the model.
@@ -153,7 +143,7 @@ fn rest_rotations(skeleton: &Skeleton) -> Vec<Quat> {
         let length = own.iter().map(|v| v * v).sum::<f64>().sqrt();
         let own = if length > 0.0 { own.map(|v| v / length) } else { IDENTITY };
         let parent = skeleton.parent(joint as u16);
-        all.push(parent.map_or(own, |parent| multiply(all[usize::from(parent)], own)));
+        all.push(parent.map_or(own, |parent| product(all[usize::from(parent)], own)));
     }
     all
 }
@@ -265,8 +255,8 @@ mod tests {
         clip.pose(skeleton, 0.0, &mut pose).unwrap();
         let rest = rest_rotations(skeleton);
         let own = [0, 1].map(|joint| pose.get(joint).rotation.map(f64::from));
-        let world = [own[0], multiply(own[0], own[1])];
-        ([0, 1].map(|joint| multiply(world[joint], conjugate(rest[joint]))), pose.get(0).translation)
+        let world = [own[0], product(own[0], own[1])];
+        ([0, 1].map(|joint| product(world[joint], conjugate(rest[joint]))), pose.get(0).translation)
     }
 
     /// Motions of VRM 1.0 and of 0.x, for characters of both.

@@ -2,7 +2,7 @@
 
 use self::direct::Source;
 use super::Reached;
-use super::chain::{Chain, Node, Row};
+use super::chain::{Chain, Node, Row, Tip};
 use super::limits::{Limit, Limits};
 use super::maps::{
     Vec64, above, add, arc, check, check_distance, check_pose, check_unit, direction, length, nlerp, scaled,
@@ -123,7 +123,7 @@ pub struct AimChain<'a> {
 pub fn aim(skeleton: &Skeleton, model: &[Affine], aim: &Aim<'_>, pose: &mut Pose) -> Result<Reached, Error> {
     check(skeleton, model, pose, "joint", [aim.joint])?;
     if let Some(turned) = Source::new(skeleton, model, aim, pose).and_then(|joint| direct::solve(&joint)) {
-        return Ok(direct::write(aim, turned, pose));
+        return Ok(direct::write(aim, turned.rotation, turned.distance, pose));
     }
     general(skeleton, model, aim, pose)
 }
@@ -199,7 +199,7 @@ pub fn aim_chain(
     solve(skeleton, model, chain, &mut nodes[..found], pose)
 }
 
-/// Of joints that exist and shares that have a sum.
+/// Aims a chain of joints that exist, whose shares have a sum above 0.
 fn solve<'a>(
     skeleton: &Skeleton,
     model: &[Affine],
@@ -208,6 +208,42 @@ fn solve<'a>(
     pose: &mut Pose,
 ) -> Result<Reached, Error> {
     let aim = &chain.aim;
+    let axis_local = check_aim(skeleton, aim)?;
+    let joints = chain.joints.iter().map(|share| share.joint);
+    let above = above(skeleton, model, chain.joints[0].joint)?;
+    let tip = Tip { joint: aim.joint, offset: aim.origin.map(f64::from) };
+    let mut row = Row::new(skeleton, &above, pose, joints, tip, aim.limits, nodes)?;
+    let last = row.nodes.len() - 1;
+    let axis = row.nodes[last].carry.vector(axis_local);
+    let weight = f64::from(aim.weight);
+    row.aim_at(above.from_model.point(aim.target.map(f64::from)));
+    let up = aim.up.map(|up| above.from_model.vector(up.direction.map(f64::from)));
+    turn_nodes(&mut row, chain, axis, up);
+    if weight < 1.0 {
+        for node in row.nodes.iter_mut() {
+            node.rotation = nlerp(node.best, node.rotation, weight);
+        }
+        if weight > 0.0 {
+            row.hold();
+        }
+    }
+    let distance = distance_of_ray(&row, axis);
+    for node in row.nodes.iter() {
+        check_pose(&[node.rotation])?;
+    }
+    check_distance("target", 0, distance)?;
+    if weight > 0.0 {
+        for (node, share) in row.nodes.iter().zip(chain.joints) {
+            if node.rotation != node.best {
+                set_rotation(pose, share.joint, node.rotation);
+            }
+        }
+    }
+    Ok(Reached { distance: distance as f32, angle: 0.0, iterations: 1 })
+}
+
+/// Checks the numbers of an aim, and returns the direction of its axis.
+fn check_aim(skeleton: &Skeleton, aim: &Aim<'_>) -> Result<Vec64, Error> {
     Error::check_finite("axis", &aim.axis, 1)?;
     Error::check_finite("origin", &aim.origin, 1)?;
     Error::check_finite("target", &aim.target, 1)?;
@@ -223,41 +259,37 @@ fn solve<'a>(
     if let Some(limits) = aim.limits {
         limits.check(skeleton)?;
     }
-    let joints = chain.joints.iter().map(|share| share.joint);
-    let above = above(skeleton, model, chain.joints[0].joint)?;
-    let origin = aim.origin.map(f64::from);
-    let mut row = Row::new(skeleton, &above, pose, joints, aim.joint, origin, aim.limits, nodes)?;
+    Ok(axis)
+}
+
+/// Turns the nodes one after another, each by its share of the angle that is left. `up` is in the space
+/// above the first node.
+fn turn_nodes(row: &mut Row<'_, '_>, chain: &AimChain<'_>, axis: Vec64, mut up: Option<Vec64>) {
+    let aim = &chain.aim;
     let last = row.nodes.len() - 1;
-    let axis = row.nodes[last].carry.vector(axis);
-    let weight = f64::from(aim.weight);
-    // Of each node: from its pivot to where the ray begins, and along it. Those behind it are not turned yet when its turn comes.
-    row.aim_at(above.from_model.point(aim.target.map(f64::from)));
     let mut left: f64 = chain.joints.iter().map(|share| f64::from(share.share)).sum();
     let mut goal = row.goal;
-    let mut up = aim.up.map(|up| above.from_model.vector(up.direction.map(f64::from)));
     for (at, share) in chain.joints.iter().enumerate() {
-        let (from, along) = ray(&row, at, axis);
+        // Nodes behind this one do not turn before their turn comes.
+        let (from, along) = ray(row, at, axis);
         let node = &mut row.nodes[at];
         let to = sub(goal, node.pivot);
         let share = f64::from(share.share);
         let part = if share < left { share / left } else { 1.0 };
         left -= share;
         if share > 0.0 {
-            // The last one brings the ray to the target; those before it turn it alike, whatever that does to where it begins.
+            // The last node brings the ray to the target. Those before it turn the ray alone, wherever it
+            // begins then.
             let mut turned = if at == last { towards(from, along, to) } else { arc(along, sub(to, from)) };
             if let (Some(up), Some(aim)) = (up.filter(|_| at == last), &aim.up) {
-                // About the way to the target, which stays on the ray.
                 let own = rotate(turned, rotate(node.rotation, node.carry.vector(aim.axis.map(f64::from))));
-                let across = sub(own, scaled(to, dot(own, to) / dot(to, to)));
-                if dot(across, across) > 1e-12 * dot(own, own) {
-                    turned = product(swivel(to, across, up), turned);
-                }
+                turned = upright(turned, own, to, up);
             }
             let whole = unit(product(turned, node.rotation));
             node.rotation = if part < 1.0 { partly(node.rotation, whole, part) } else { whole };
         }
         if let Some(nearest) =
-            node.limit.filter(|_| weight > 0.0).and_then(|limit: &Limit| limit.clamp(node.rotation))
+            node.limit.filter(|_| aim.weight > 0.0).and_then(|limit: &Limit| limit.clamp(node.rotation))
         {
             node.rotation = nearest;
         }
@@ -265,33 +297,27 @@ fn solve<'a>(
         goal = node.back.point(rotate(undo, to));
         up = up.map(|up| node.back.vector(rotate(undo, up)));
     }
-    if weight < 1.0 {
-        for node in row.nodes.iter_mut() {
-            node.rotation = nlerp(node.best, node.rotation, weight);
-        }
-        if weight > 0.0 {
-            row.hold();
-        }
+}
+
+/// Adds a turn about the direction to the target, which stays on the ray, that brings the joint's own `up`
+/// axis `own` nearest to `up`.
+fn upright(turned: Quat64, own: Vec64, to: Vec64, up: Vec64) -> Quat64 {
+    let across = sub(own, scaled(to, dot(own, to) / dot(to, to)));
+    if dot(across, across) > 1e-12 * dot(own, own) {
+        return product(swivel(to, across, up), turned);
     }
-    let (from, along) = ray(&row, 0, axis);
+    turned
+}
+
+/// Returns the distance between the ray and the target, in model space. The ray has no part behind its
+/// origin.
+fn distance_of_ray(row: &Row<'_, '_>, axis: Vec64) -> f64 {
+    let (from, along) = ray(row, 0, axis);
     let [off, along] = [sub(sub(row.goal, row.nodes[0].pivot), from), along].map(|v| row.to_model.vector(v));
-    let distance = match direction(along) {
-        // Behind the origin it is the origin that is nearest.
+    match direction(along) {
         Some(along) => length(sub(off, scaled(along, dot(off, along).max(0.0)))),
         None => length(off),
-    };
-    for node in row.nodes.iter() {
-        check_pose(&[node.rotation])?;
     }
-    check_distance("target", 0, distance)?;
-    if weight > 0.0 {
-        for (node, share) in row.nodes.iter().zip(chain.joints) {
-            if node.rotation != node.best {
-                set_rotation(pose, share.joint, node.rotation);
-            }
-        }
-    }
-    Ok(Reached { distance: distance as f32, angle: 0.0, iterations: 1 })
 }
 
 /// From a node's pivot to where the ray begins, and along it, in the space of the node's parent.

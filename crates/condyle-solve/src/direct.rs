@@ -1,7 +1,7 @@
 //! Helpers shared by the closed-form solvers of a limb and of a joint that points.
 
 use condyle_base::math::real::Real;
-use condyle_base::math::vectors::{cofactors, dot};
+use condyle_base::math::vectors::{add, cofactors, dot, scaled};
 
 /// What the square of the determinant of a matrix may be, from where to where, so that no product of numbers that are scaled by it overflows or vanishes.
 pub(super) const DETERMINANTS: [f64; 2] = [1e-24, 1e24];
@@ -32,7 +32,7 @@ impl Above {
         }
     }
 
-    /// As [`Map::is_even`](super::maps::Map::is_even) has it.
+    /// Whether the matrix scales all directions alike: [`Affine64::is_even`](super::maps::Affine64::is_even).
     #[inline(always)]
     pub(super) fn is_even(&self) -> bool {
         let ([x, y, z], [xx, yy, zz]) = (self.columns, self.squares);
@@ -109,19 +109,4 @@ pub(super) fn dot4(a: [f64; 4], b: [f64; 4]) -> f64 {
 #[inline(always)]
 pub(super) fn scaled4([x, y, z, w]: [f64; 4], by: f64) -> [f64; 4] {
     [x * by, y * by, z * by, w * by]
-}
-
-#[inline(always)]
-pub(super) fn add<R: Real>(a: [R; 3], b: [R; 3]) -> [R; 3] {
-    [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
-}
-
-#[inline(always)]
-pub(super) fn sub<R: Real>(a: [R; 3], b: [R; 3]) -> [R; 3] {
-    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
-}
-
-#[inline(always)]
-pub(super) fn scaled<R: Real>(v: [R; 3], by: R) -> [R; 3] {
-    [v[0] * by, v[1] * by, v[2] * by]
 }

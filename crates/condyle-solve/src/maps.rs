@@ -3,32 +3,14 @@
 use condyle::pose::Pose;
 use condyle::skeleton::Skeleton;
 use condyle_base::error::Error;
-use condyle_base::math::quats::{Quat64, product, rows};
+pub(super) use condyle_base::math::Affine64;
+use condyle_base::math::quats::{Quat64, product};
 use condyle_base::math::scalar::{atan2_f64, sqrt_f64};
-use condyle_base::math::vectors::{cofactors, cross, dot, normalize};
-use condyle_base::math::{Affine, Quat, Transform};
+pub(super) use condyle_base::math::vectors::{add, length, scaled, sub};
+use condyle_base::math::vectors::{cross, dot, normalize};
+use condyle_base::math::{Affine, Quat};
 
 pub(super) type Vec64 = [f64; 3];
-
-#[inline]
-pub(super) fn add(a: Vec64, b: Vec64) -> Vec64 {
-    [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
-}
-
-#[inline]
-pub(super) fn sub(a: Vec64, b: Vec64) -> Vec64 {
-    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
-}
-
-#[inline]
-pub(super) fn scaled(v: Vec64, by: f64) -> Vec64 {
-    [v[0] * by, v[1] * by, v[2] * by]
-}
-
-#[inline]
-pub(super) fn length(v: Vec64) -> f64 {
-    sqrt_f64(dot(v, v))
-}
 
 /// The direction of a vector; `None` where it has none.
 pub(super) fn direction(v: Vec64) -> Option<Vec64> {
@@ -54,113 +36,19 @@ pub(super) fn across(v: Vec64) -> Vec64 {
     direction(cross(v, least)).unwrap_or([1.0, 0.0, 0.0])
 }
 
-/// Three rows of a matrix, and what is added.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Map {
-    pub(super) linear: [Vec64; 3],
-    pub(super) moved: Vec64,
-}
-
-impl Map {
-    pub(super) const IDENTITY: Self =
-        Self { linear: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], moved: [0.0; 3] };
-
-    #[inline]
-    pub(super) fn scale([x, y, z]: Vec64) -> Self {
-        Self { linear: [[x, 0.0, 0.0], [0.0, y, 0.0], [0.0, 0.0, z]], moved: [0.0; 3] }
-    }
-
-    /// Scale, then rotation, then translation.
-    pub(super) fn local(t: &Transform) -> Self {
-        let s = t.scale.map(f64::from);
-        let linear = rows(t.rotation.map(f64::from)).map(|r| [r[0] * s[0], r[1] * s[1], r[2] * s[2]]);
-        Self { linear, moved: t.translation.map(f64::from) }
-    }
-
-    #[inline]
-    pub(super) fn vector(&self, v: Vec64) -> Vec64 {
-        [dot(self.linear[0], v), dot(self.linear[1], v), dot(self.linear[2], v)]
-    }
-
-    #[inline]
-    pub(super) fn point(&self, p: Vec64) -> Vec64 {
-        add(self.vector(p), self.moved)
-    }
-
-    /// The transposed matrix applied to a vector.
-    #[inline]
-    pub(super) fn transposed(&self, v: Vec64) -> Vec64 {
-        let [a, b, c] = self.linear;
-        add(add(scaled(a, v[0]), scaled(b, v[1])), scaled(c, v[2]))
-    }
-
-    #[inline]
-    pub(super) fn columns(&self) -> [Vec64; 3] {
-        let m = &self.linear;
-        [[m[0][0], m[1][0], m[2][0]], [m[0][1], m[1][1], m[2][1]], [m[0][2], m[1][2], m[2][2]]]
-    }
-
-    /// First `right`, then `self`.
-    #[inline]
-    pub(super) fn after(&self, right: &Self) -> Self {
-        let columns = right.columns();
-        let row = |r: Vec64| [dot(r, columns[0]), dot(r, columns[1]), dot(r, columns[2])];
-        let [a, b, c] = self.linear;
-        Self { linear: [row(a), row(b), row(c)], moved: self.point(right.moved) }
-    }
-
-    /// The map that undoes this one; `None` where an axis is flat.
-    #[inline]
-    pub(super) fn inverse(&self) -> Option<Self> {
-        let columns = self.columns();
-        let (cofactors, determinant) = cofactors(columns);
-        let [a, b, c] = columns.map(|c| dot(c, c));
-        // Squared, so that it takes no root: what three axes of these lengths could span at most.
-        let most = a * b * c;
-        if !(determinant * determinant > 1e-20 * most && most < f64::INFINITY) {
-            return None;
-        }
-        let by = 1.0 / determinant;
-        let linear = cofactors.map(|row| scaled(row, by));
-        let inverse = Self { linear, moved: [0.0; 3] };
-        Some(Self { moved: scaled(inverse.vector(self.moved), -1.0), ..inverse })
-    }
-
-    /// Whether it turns, mirrors and scales all directions alike, to the rounding of matrices in f32.
-    #[inline]
-    pub(super) fn is_even(&self) -> bool {
-        let [x, y, z] = self.columns();
-        let (xx, yy, zz) = (dot(x, x), dot(y, y), dot(z, z));
-        let near = 4e-6 * xx;
-        (xx - yy).abs() <= near
-            && (xx - zz).abs() <= near
-            && dot(x, y).abs() <= near
-            && dot(x, z).abs() <= near
-            && dot(y, z).abs() <= near
-    }
-}
-
-impl From<&Affine> for Map {
-    fn from(m: &Affine) -> Self {
-        let row = |r: [f32; 4]| [f64::from(r[0]), f64::from(r[1]), f64::from(r[2])];
-        let [a, b, c] = m.rows;
-        Self { linear: [row(a), row(b), row(c)], moved: [a[3].into(), b[3].into(), c[3].into()] }
-    }
-}
-
 /// From the space that a joint turns in to model space, and back.
 pub(super) struct Above {
-    pub(super) to_model: Map,
-    pub(super) from_model: Map,
+    pub(super) to_model: Affine64,
+    pub(super) from_model: Affine64,
 }
 
 /// What lies above a joint.
 #[inline]
 pub(super) fn above(skeleton: &Skeleton, model: &[Affine], joint: u16) -> Result<Above, Error> {
     let Some(parent) = skeleton.parent(joint).map(usize::from) else {
-        return Ok(Above { to_model: Map::IDENTITY, from_model: Map::IDENTITY });
+        return Ok(Above { to_model: Affine64::IDENTITY, from_model: Affine64::IDENTITY });
     };
-    let to_model = Map::from(&model[parent]);
+    let to_model = Affine64::from(&model[parent]);
     let from_model = to_model.inverse().ok_or(Error::NotInvertible { what: "model", at: parent })?;
     Ok(Above { to_model, from_model })
 }

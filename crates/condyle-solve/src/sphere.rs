@@ -1,13 +1,13 @@
 //! The points of a sphere that an affine map takes nearest to another point, and farthest from it:
 //! trust-region problems. Conn, Gould and Toint, *Trust-Region Methods*, 7.3.
 
-use super::maps::{Map, Vec64, add, direction, length, scaled, sub};
+use super::maps::{Affine64, Vec64, add, direction, length, scaled, sub};
 use condyle_base::math::scalar::sqrt_f64;
 use condyle_base::math::vectors::{cofactors, dot};
 
 /// The point at a distance from the origin that a map takes nearest to where it takes `goal`.
 #[inline(never)]
-pub(super) fn nearest_at(map: &Map, goal: Vec64, distance: f64) -> Vec64 {
+pub(super) fn nearest_at(map: &Affine64, goal: Vec64, distance: f64) -> Vec64 {
     if map.is_even() || distance == 0.0 {
         return scaled(direction(goal).unwrap_or([1.0, 0.0, 0.0]), distance);
     }
@@ -20,13 +20,13 @@ pub(super) fn nearest_at(map: &Map, goal: Vec64, distance: f64) -> Vec64 {
 ///
 /// With `Q` for the map's metric that is where `xᵀ (c − Q) x + 2 xᵀ Q goal` is least, for any `c`; it is
 /// positive definite where `c` is more than the greatest eigenvalue of `Q`.
-pub(super) fn farthest_at(map: &Map, goal: Vec64, distance: f64) -> Vec64 {
+pub(super) fn farthest_at(map: &Affine64, goal: Vec64, distance: f64) -> Vec64 {
     if map.is_even() || distance == 0.0 {
         return scaled(direction(goal).unwrap_or([-1.0, 0.0, 0.0]), -distance);
     }
     let own = metric(map);
     let most = 2.0 * trace(&own);
-    let mut metric = Map { linear: own.linear.map(|row| scaled(row, -1.0)), moved: [0.0; 3] };
+    let mut metric = Affine64 { linear: own.linear.map(|row| scaled(row, -1.0)), origin: [0.0; 3] };
     (0..3).for_each(|c| metric.linear[c][c] += most);
     let right = scaled(own.vector(goal), -1.0);
     let lowest = inverse(&metric).0.vector(right);
@@ -34,24 +34,24 @@ pub(super) fn farthest_at(map: &Map, goal: Vec64, distance: f64) -> Vec64 {
     sphere.least(scaled(goal, -1.0), |x| -length(map.vector(sub(x, goal))))
 }
 
-fn metric(map: &Map) -> Map {
-    Map { linear: map.columns().map(|c| map.transposed(c)), moved: [0.0; 3] }
+fn metric(map: &Affine64) -> Affine64 {
+    Affine64 { linear: map.columns().map(|c| map.transposed(c)), origin: [0.0; 3] }
 }
 
-fn trace(map: &Map) -> f64 {
+fn trace(map: &Affine64) -> f64 {
     map.linear[0][0] + map.linear[1][1] + map.linear[2][2]
 }
 
 /// The inverse of a symmetric map, and its determinant.
-fn inverse(map: &Map) -> (Map, f64) {
+fn inverse(map: &Affine64) -> (Affine64, f64) {
     let (cofactors, determinant) = cofactors(map.columns());
-    (Map { linear: cofactors.map(|row| scaled(row, 1.0 / determinant)), moved: [0.0; 3] }, determinant)
+    (Affine64 { linear: cofactors.map(|row| scaled(row, 1.0 / determinant)), origin: [0.0; 3] }, determinant)
 }
 
 /// Where `xᵀ metric x − 2 xᵀ right` is to be least among all `x` of a length. The metric is positive
 /// definite.
 struct Sphere {
-    metric: Map,
+    metric: Affine64,
     right: Vec64,
     distance: f64,
     /// Whether the sum is least outside of the sphere where `x` is free.
@@ -150,12 +150,12 @@ mod tests {
                 let sign = if random.below(2) == 0 { 1.0 } else { -1.0 };
                 sign * 20.0_f64.powf(random.range(-1.0, 1.0).into())
             });
-            let turned = |random: &mut Random| Map {
+            let turned = |random: &mut Random| Affine64 {
                 linear: condyle_base::math::quats::rows(random.unit::<4>().map(f64::from)),
-                moved: [0.0; 3],
+                origin: [0.0; 3],
             };
             let (first, last) = (turned(&mut random), turned(&mut random));
-            let map = first.after(&Map::scale(scale).after(&last));
+            let map = first.after(&Affine64::scale(scale).after(&last));
             let goal = random.vector::<3>(2.0).map(f64::from);
             let along = last.transposed([goal[0], 0.0, 0.0]);
             let goal = [goal, goal, along, [0.0; 3]][case % 4];

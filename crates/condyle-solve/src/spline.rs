@@ -4,11 +4,11 @@ mod curve;
 
 use self::curve::Curve;
 use super::Reached;
-use super::chain::{Chain, Node, Row};
+use super::chain::{Chain, Node, Row, Tip};
 use super::limits::Limits;
 use super::maps::{
-    Map, Vec64, above, add, arc, check, check_distance, check_pose, check_unit, direction, length, nlerp,
-    scaled, set_rotation, sub, swivel, turn, unit, wide,
+    Affine64, Vec64, above, add, arc, check, check_distance, check_pose, check_unit, direction, length,
+    nlerp, scaled, set_rotation, sub, swivel, turn, unit, wide,
 };
 use condyle::pose::Pose;
 use condyle::skeleton::Skeleton;
@@ -139,9 +139,9 @@ pub fn spline(
     let mut nodes = [Node::NEW; Chain::MAX_JOINTS];
     let above = above(skeleton, model, spline.joints[0])?;
     let joints = spline.joints.iter().copied();
-    let offset = spline.offset.map(f64::from);
+    let tip = Tip { joint: spline.tip, offset: spline.offset.map(f64::from) };
     let nodes = &mut nodes[..spline.joints.len()];
-    let mut row = Row::new(skeleton, &above, pose, joints, spline.tip, offset, spline.limits, nodes)?;
+    let mut row = Row::new(skeleton, &above, pose, joints, tip, spline.limits, nodes)?;
     let from = above.to_model.point(row.nodes[0].pivot);
     for (at, point) in spline.points.iter().enumerate() {
         check_distance("points", at, length(sub(point.map(f64::from), from)))?;
@@ -172,7 +172,7 @@ pub fn spline(
 }
 
 /// From the first joint on turns each bone to where it ends on the curve.
-fn lay(row: &mut Row<'_, '_>, spline: &Spline<'_>, from_model: &Map, curve: &mut Curve<'_>) {
+fn lay(row: &mut Row<'_, '_>, spline: &Spline<'_>, from_model: &Affine64, curve: &mut Curve<'_>) {
     let [first, last] = spline.twist.map(f64::from);
     let parts = Parts::of(row);
     let mut from_model = *from_model;
@@ -206,13 +206,13 @@ fn lay(row: &mut Row<'_, '_>, spline: &Spline<'_>, from_model: &Map, curve: &mut
             node.rotation = nearest;
         }
         let undo = conjugate(node.rotation);
-        let back = Map { linear: rows(undo), moved: scaled(rotate(undo, node.pivot), -1.0) };
+        let back = Affine64 { linear: rows(undo), origin: scaled(rotate(undo, node.pivot), -1.0) };
         from_model = node.back.after(&back.after(&from_model));
     }
 }
 
 /// The direction that is up at a part of the chain, in the space of a joint's parent.
-fn upward(up: &SplineUp, part: f64, from_model: &Map) -> Vec64 {
+fn upward(up: &SplineUp, part: f64, from_model: &Affine64) -> Vec64 {
     let [first, last] = up.directions.map(|v| direction(v.map(f64::from)).unwrap_or([0.0; 3]));
     let between = add(scaled(first, 1.0 - part), scaled(last, part));
     // What is up is across the bone, and by that no vector but the normal of a plane; even scales make no difference.

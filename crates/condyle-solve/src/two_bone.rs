@@ -5,8 +5,8 @@ use super::Reached;
 use super::chain::{carried, check_orientation};
 use super::limits::Limits;
 use super::maps::{
-    Map, Vec64, above, across, add, angle, arc, check, check_distance, check_pose, check_unit, direction,
-    length, nlerp, rotation_of, scaled, set_rotation, sub, swivel, turn, turned_above, unit, wide,
+    Affine64, Vec64, above, across, add, angle, arc, check, check_distance, check_pose, check_unit,
+    direction, length, nlerp, rotation_of, scaled, set_rotation, sub, swivel, turn, turned_above, unit, wide,
 };
 use super::sphere::nearest_at;
 use condyle::pose::Pose;
@@ -194,13 +194,13 @@ struct Limb {
     /// From the first pivot to the second one, in the space that the first joint turns.
     upper: Vec64,
     /// From the space of the second joint's parent to the one that the first joint turns.
-    between: Map,
+    between: Affine64,
     /// The rotations of the joints in between.
     turned_between: Quat64,
     /// From the second pivot to the tip, in the space that the second joint turns.
     lower: Vec64,
     pivots: [Vec64; 2],
-    to_model: Map,
+    to_model: Affine64,
     goal: Vec64,
     pole: Option<Vec64>,
     soft: f64,

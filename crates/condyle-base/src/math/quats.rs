@@ -1,15 +1,17 @@
 //! Quaternions in f64: what is worked out once, or is to be exact.
 
+use core::ops::Neg;
+
 use super::real::Real;
 use super::scalar::{atan2_f64, sin_cos_f64, sin_f64, sinc_cos, sqrt_f64};
-use super::vectors::{dot, normalize};
+use super::vectors::{Component, dot, normalize};
 
 /// A quaternion `[x, y, z, w]` in f64.
 pub type Quat64 = [f64; 4];
 
 /// The Hamilton product: `b`'s rotation, then `a`'s.
 #[inline(always)]
-pub fn product<R: Real>(a: [R; 4], b: [R; 4]) -> [R; 4] {
+pub fn product<T: Component>(a: [T; 4], b: [T; 4]) -> [T; 4] {
     let ([ax, ay, az, aw], [bx, by, bz, bw]) = (a, b);
     [
         aw * bx + ax * bw + ay * bz - az * by,
@@ -21,7 +23,7 @@ pub fn product<R: Real>(a: [R; 4], b: [R; 4]) -> [R; 4] {
 
 /// The inverse of a unit quaternion.
 #[inline(always)]
-pub fn conjugate<R: Real>([x, y, z, w]: [R; 4]) -> [R; 4] {
+pub fn conjugate<T: Component + Neg<Output = T>>([x, y, z, w]: [T; 4]) -> [T; 4] {
     [-x, -y, -z, w]
 }
 

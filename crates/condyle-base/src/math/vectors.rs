@@ -1,17 +1,61 @@
-//! Vectors and the columns of matrices in 64 bits.
+//! Vectors of three components, and the columns of matrices. Most functions take any number type: f64, f32,
+//! or lanes of either. No operation is fused, so a lane has the bits that its number alone would have.
+
+use core::ops::{Add, Mul, Sub};
 
 use super::real::Real;
 use super::scalar::sqrt_f64;
 
+/// A component of a vector: a number, or one in each lane.
+pub trait Component: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> {}
+
+impl<T: Copy + Add<Output = T> + Sub<Output = T> + Mul<Output = T>> Component for T {}
+
+/// Returns `a + b`.
+#[inline(always)]
+pub fn add<T: Component>(a: [T; 3], b: [T; 3]) -> [T; 3] {
+    [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
+}
+
+/// Returns `a - b`.
+#[inline(always)]
+pub fn sub<T: Component>(a: [T; 3], b: [T; 3]) -> [T; 3] {
+    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
+}
+
+/// Returns `v * by`.
+#[inline(always)]
+pub fn scaled<T: Component>(v: [T; 3], by: T) -> [T; 3] {
+    [v[0] * by, v[1] * by, v[2] * by]
+}
+
+/// Returns `a + b * t`.
+#[inline(always)]
+pub fn along<T: Component>(a: [T; 3], b: [T; 3], t: T) -> [T; 3] {
+    [a[0] + b[0] * t, a[1] + b[1] * t, a[2] + b[2] * t]
+}
+
+/// Returns the vector a part `t` of the way from `a` to `b`.
+#[inline(always)]
+pub fn lerp<T: Component, const N: usize>(a: [T; N], b: [T; N], t: T) -> [T; N] {
+    core::array::from_fn(|c| a[c] + (b[c] - a[c]) * t)
+}
+
+/// Returns the Euclidean length.
+#[inline]
+pub fn length(v: [f64; 3]) -> f64 {
+    sqrt_f64(dot(v, v))
+}
+
 /// The dot product.
 #[inline(always)]
-pub fn dot<R: Real>(a: [R; 3], b: [R; 3]) -> R {
+pub fn dot<T: Component>(a: [T; 3], b: [T; 3]) -> T {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
 /// The cross product.
 #[inline(always)]
-pub fn cross<R: Real>(a: [R; 3], b: [R; 3]) -> [R; 3] {
+pub fn cross<T: Component>(a: [T; 3], b: [T; 3]) -> [T; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 

@@ -9,7 +9,7 @@ use plotters_backend::{
     FontTransform,
 };
 
-use crate::overlay;
+use crate::overlay::{self, LineEnd};
 
 type Done = Result<(), DrawingErrorKind<Infallible>>;
 
@@ -74,7 +74,8 @@ impl DrawingBackend for Pixels<'_> {
     fn draw_line<S: BackendStyle>(&mut self, from: BackendCoord, to: BackendCoord, style: &S) -> Done {
         let radius = (style.stroke_width() as f32 / self.fine as f32 / 2.0).max(0.5);
         let (from, to) = (self.at(from), self.at(to));
-        overlay::tapered_line(self.picture, (from, radius), (to, radius), opaque(style.color()));
+        let (from, to) = (LineEnd::new(from, radius), LineEnd::new(to, radius));
+        overlay::tapered_line(self.picture, from, to, opaque(style.color()));
         Ok(())
     }
 

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use super::build::{Build, unit};
 use super::channel::{Channel, as_authored, own_times};
 use super::format::{self, KeyFormat, number_bytes};
+use super::source::Authored;
 use super::{Channels, Job, Reduced, targets};
 use crate::Measured;
 use condyle::clip::{Interpolation, RawClip, Target, Track};
@@ -57,7 +58,8 @@ impl Job<'_, '_> {
         }
         let is_free = |track: &&Track| track.target.joint().is_none() && !self.of.keeps(track.target);
         for track in found.tracks().iter().filter(is_free) {
-            let channel = as_authored(&found.timelines()[track.timeline], track, track.values.clone());
+            let authored = Authored { times: &found.timelines()[track.timeline], track };
+            let channel = as_authored(authored, track.values.clone());
             build.add(track.target, &channel, &[]);
         }
         build.finish(self.of, self.skeleton, true)
@@ -112,7 +114,7 @@ impl Job<'_, '_> {
             return (first != rest).then(|| Channel::constant(first));
         }
         Some(match self.of.authored(target).filter(|_| !self.grids.pinned) {
-            Some((times, track)) => as_authored(times, track, unit(track)),
+            Some(authored) => as_authored(authored, unit(authored.track)),
             None => Channel::linear((0..self.source.moments.len()).collect(), values),
         })
     }

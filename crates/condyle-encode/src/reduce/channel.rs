@@ -1,14 +1,11 @@
-//! The keys of one property: of all that keep the budget, those that take the fewest bytes.
+//! Keys of one property, the grids that they may stand on, and the keys of tracks that drive no joint.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::super::algebra::Vector;
-use super::format::{KeyFormat, STEP_GRADES, Steps, exponent, greatest, stream_bytes};
-use super::source::Free;
-use super::space::Space;
-use condyle::clip::keys::{Span, hermite, length_at, value_at};
-use condyle::clip::{Interpolation, Target, Track};
+use super::format::{KeyFormat, Steps, greatest};
+use super::source::{Authored, Free};
+use condyle::clip::{Interpolation, Target};
 
 /// The keys of one property.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,7 +15,7 @@ pub(super) struct Channel {
     pub(super) keys: Vec<usize>,
     /// Their times, where they are authored ones.
     pub(super) times: Option<Vec<f32>>,
-    /// As in a [`Track`].
+    /// The numbers of all keys, in the order of a [`Track`](condyle::clip::Track).
     pub(super) values: Vec<f32>,
 }
 
@@ -32,9 +29,6 @@ impl Channel {
     }
 }
 
-/// How many sets of keys that are not evenly spaced are tried for the next property. Not tuned.
-const MAX_UNEVEN: usize = 16;
-
 /// Frames from one key to the next that are tried, widest first, before halves of a frame.
 const STRIDES: [usize; 16] = [128, 96, 64, 48, 32, 24, 16, 12, 10, 8, 6, 5, 4, 3, 2, 1];
 
@@ -42,7 +36,7 @@ const STRIDES: [usize; 16] = [128, 96, 64, 48, 32, 24, 16, 12, 10, 8, 6, 5, 4, 3
 pub(super) struct Grids {
     keys: Vec<Vec<usize>>,
     /// Where keys may be that are not evenly spaced: at frames and where keys were.
-    places: Vec<usize>,
+    pub(super) places: Vec<usize>,
     /// Whether both ends are given, and splines are not possible, as others go on there.
     pub(super) pinned: bool,
 }
@@ -75,120 +69,9 @@ impl Grids {
         Self { keys, places, pinned }
     }
 
-    fn iter(&self) -> impl Iterator<Item = &[usize]> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[usize]> {
         self.keys.iter().map(Vec::as_slice)
     }
-}
-
-/// The intervals of a grid: the moments of each, up to and with its last, and how far into it each is.
-fn spans<'a>(grid: &'a [usize], times: &'a [f64]) -> impl Iterator<Item = (usize, usize, f64, f64)> + 'a {
-    grid.windows(2).enumerate().flat_map(move |(at, pair)| {
-        let (from, to) = (times[pair[0]], times[pair[1]]);
-        let first = if at == 0 { pair[0] } else { pair[0] + 1 };
-        (first..=pair[1]).map(move |moment| (at, moment, (times[moment] - from) / (to - from), to - from))
-    })
-}
-
-/// Least-squares corrections of the keys of a grid for what straight lines between them are off by at each moment. `off` is asked
-/// for each moment in its place.
-fn corrections(
-    grid: &[usize],
-    times: &[f64],
-    mut off: impl FnMut(usize, usize, f64) -> Vector,
-) -> Vec<Vector> {
-    let count = grid.len();
-    let (mut diagonal, mut beside) = (vec![1e-9; count], vec![0.0; count]);
-    let mut right = vec![[0.0; 3]; count];
-    for (at, moment, t, _) in spans(grid, times) {
-        let (a, b) = (1.0 - t, t);
-        let off = off(at, moment, t);
-        diagonal[at] += a * a;
-        diagonal[at + 1] += b * b;
-        beside[at] += a * b;
-        for c in 0..3 {
-            right[at][c] += a * off[c];
-            right[at + 1][c] += b * off[c];
-        }
-    }
-    // The Thomas algorithm.
-    for at in 1..count {
-        let factor = beside[at - 1] / diagonal[at - 1];
-        diagonal[at] -= factor * beside[at - 1];
-        right[at] = core::array::from_fn(|c| right[at][c] - factor * right[at - 1][c]);
-    }
-    for at in (0..count).rev() {
-        let behind = if at + 1 < count { right[at + 1] } else { [0.0; 3] };
-        right[at] = core::array::from_fn(|c| (right[at][c] - beside[at] * behind[c]) / diagonal[at]);
-    }
-    right
-}
-
-/// What was found so far: bytes, keys, and what they give at each moment.
-type Best<T> = Option<(usize, Channel, Vec<T>)>;
-
-fn keep<T>(best: &mut Best<T>, bytes: usize, channel: impl FnOnce() -> Channel, values: Vec<T>) {
-    if best.as_ref().is_none_or(|(least, ..)| bytes < *least) {
-        *best = Some((bytes, channel(), values));
-    }
-}
-
-/// Derivatives by the moment, of values at moments that need not be evenly spaced.
-fn slope<const N: usize>(values: &[[f64; N]], times: &[f64], at: usize) -> [f64; N] {
-    let (from, to) = (at.saturating_sub(1), (at + 1).min(values.len() - 1));
-    if from == at || to == at {
-        let length = times[to] - times[from];
-        return core::array::from_fn(|c| (values[to][c] - values[from][c]) / length);
-    }
-    // The parabola through three moments.
-    let (before, after) = (times[at] - times[from], times[to] - times[at]);
-    core::array::from_fn(|c| {
-        let [a, b, d] = [from, at, to].map(|m| values[m][c]);
-        ((b - a) / before * after + (d - b) / after * before) / (before + after)
-    })
-}
-
-/// A spline through the values at a grid, with their slopes, as it is stored and at each moment. Values are rounded to `steps`, slopes
-/// so that they matter as much.
-fn spline<const N: usize>(
-    targets: &[[f64; N]],
-    grid: &[usize],
-    times: &[f64],
-    steps: Steps,
-) -> (Vec<f32>, Vec<[f64; N]>, Vec<i32>) {
-    let longest = grid.windows(2).map(|pair| times[pair[1]] - times[pair[0]]).fold(0.0, f64::max);
-    // What a slope is multiplied by is at most 4/27 of the length.
-    let slope_steps = steps.coarser(exponent(4.0 / longest));
-    let keys: Vec<([f32; N], [f32; N])> = grid
-        .iter()
-        .map(|&at| {
-            (targets[at].map(|v| steps.round(v)), slope(targets, times, at).map(|v| slope_steps.round(v)))
-        })
-        .collect();
-    let mut values = vec![[0.0; N]; targets.len()];
-    for (at, moment, t, length) in spans(grid, times) {
-        let ((a, out), (b, into)) = (keys[at], keys[at + 1]);
-        values[moment] = core::array::from_fn(|c| {
-            hermite([a[c].into(), out[c].into(), into[c].into(), b[c].into()], length, t)
-        });
-    }
-    let counts = keys.iter().flat_map(|(value, slope)| {
-        let slope = slope.map(|v| slope_steps.count(v));
-        [slope, value.map(|v| steps.count(v)), slope]
-    });
-    let counts = counts.flatten().collect();
-    (keys.iter().flat_map(|(value, slope)| [*slope, *value, *slope]).flatten().collect(), values, counts)
-}
-
-/// The authored keys of a property at each moment, if there is nothing before or behind them that was not authored.
-fn authored_values<const N: usize>((times, track): (&[f32], &Track), moments: &[f64]) -> Vec<[f64; N]> {
-    let mut hint = 0;
-    let at = |&seconds: &f64| {
-        let span = Span::find(times, seconds, hint);
-        hint = span.key;
-        let value = value_at(track, span);
-        if track.target.rotates() { value.map(|v| v * length_at(track, span)) } else { value }
-    };
-    moments.iter().map(at).collect()
 }
 
 /// The bytes of a track's own times.
@@ -197,228 +80,13 @@ pub(super) fn own_times(count: usize) -> usize {
     4 * count + 110
 }
 
-pub(super) fn as_authored(times: &[f32], track: &Track, values: Vec<f32>) -> Channel {
+pub(super) fn as_authored(authored: Authored<'_>, values: Vec<f32>) -> Channel {
+    let Authored { times, track } = authored;
     Channel { interpolation: track.interpolation, keys: Vec::new(), times: Some(times.to_vec()), values }
 }
 
-/// The cheapest keys for a property that `holds` at each moment, and its values there. `uneven` are sets of keys that other
-/// properties of the clip have; if one of its own serves best, it is added.
-pub(super) fn fit<const N: usize, S: Space<N>>(
-    space: &S,
-    grids: &Grids,
-    uneven: &mut Vec<Vec<usize>>,
-    times: &[f64],
-    targets: &[[f64; N]],
-    authored: Option<(&[f32], &Track)>,
-    holds: impl Fn(usize, [f64; N]) -> bool,
-) -> Option<(Channel, Vec<[f64; N]>)> {
-    let mut suspect = 0;
-    let mut passes = |values: &[[f64; N]]| {
-        holds(suspect, values[suspect])
-            && match (0..values.len()).find(|&moment| !holds(moment, values[moment])) {
-                Some(moment) => {
-                    suspect = moment;
-                    false
-                }
-                None => true,
-            }
-    };
-    let width = space.key_bytes();
-    // Where a key was, what it was: the way to the other side of a sphere is another one a rounding beside it.
-    let mut own = targets.to_vec();
-    if let Some((own_times, track)) =
-        authored.filter(|(_, track)| track.interpolation == Interpolation::Linear)
-    {
-        let (keys, _) = track.values.as_chunks::<N>();
-        for &place in &grids.places {
-            let key = own_times.partition_point(|&time| f64::from(time) < times[place]);
-            let found = keys.get(key).filter(|_| f64::from(own_times[key]) == times[place]);
-            if let Some(value) = found.map(|key| key.map(f64::from)).filter(|&value| holds(place, value)) {
-                own[place] = value;
-            }
-        }
-    }
-    let mut best: Best<[f64; N]> = None;
-    let filtered = space.format() == KeyFormat::Filtered;
-    let least = |best: &Best<[f64; N]>| best.as_ref().map_or(usize::MAX, |(least, ..)| *least);
-    // Whether a line serves, and then whether it is the cheapest.
-    let mut line = |grid: &[usize], besides: usize, best: &mut Best<[f64; N]>, is_moved: bool| {
-        let keys = match is_moved {
-            true => moved(space, grids.pinned, grid, times, targets),
-            false => grid.iter().map(|&at| own[at]).collect(),
-        };
-        let (bytes, stored, values) = space.format().coarsest(S::GRADES, |grade| {
-            let space = space.coarser(grade);
-            let (stored, values) = line(&space, grid, times, &keys);
-            passes(&values).then(|| (besides + space.line_bytes(&keys), stored, values))
-        })?;
-        let is_best = bytes < least(best);
-        keep(best, bytes, || Channel::linear(grid.to_vec(), stored.into_flattened()), values);
-        Some(is_best)
-    };
-    // Keys of lines that hold are near their targets, so that lines through the targets are hardly twice as far off as may be: where
-    // they are four times as far, no keys will do.
-    let is_hopeless = |grid: &[usize]| {
-        grid.windows(2).any(|pair| {
-            let (from, to) = (pair[0], pair[1]);
-            let middle = from.midpoint(to);
-            [middle, from.midpoint(middle), middle.midpoint(to)].into_iter().any(|at| {
-                let t = (times[at] - times[from]) / (times[to] - times[from]);
-                let is = space.between(targets[from], targets[to], t);
-                !holds(at, space.between(targets[at], is, 0.25))
-            })
-        })
-    };
-    for grid in grids.iter() {
-        if width * grid.len() >= least(&best) {
-            break;
-        }
-        if is_hopeless(grid) {
-            continue;
-        }
-        match line(grid, 0, &mut best, true) {
-            // More keys are fewer bytes only where they may be coarser.
-            Some(is_best) if !(filtered && is_best) => break,
-            _ => {}
-        }
-    }
-    for grid in uneven.iter() {
-        if width * grid.len() < least(&best) && !is_hopeless(grid) {
-            line(grid, 0, &mut best, true);
-        }
-    }
-    // With more than the limit first, as keys that are moved from their places can make up for it.
-    for slack in [1.8, 1.3, 1.0] {
-        let reaches = |from: usize, to: usize| {
-            let ends = [from, to].map(|at| space.stored(own[at]).map(f64::from));
-            let length = times[to] - times[from];
-            let is = |at: usize| space.between(ends[0], ends[1], (times[at] - times[from]) / length);
-            let near = |at: usize| space.between(targets[at], is(at), 1.0 / slack);
-            // In the middle it is off most.
-            core::iter::once(from.midpoint(to).max(from + 1))
-                .chain(from + 1..to)
-                .all(|at| holds(at, near(at)))
-        };
-        let Some(keys) = thinned(&grids.places, reaches) else { continue };
-        let besides = own_times(keys.len());
-        if width * keys.len() + besides >= least(&best) {
-            break;
-        }
-        let found = line(&keys, besides, &mut best, true).or_else(|| line(&keys, besides, &mut best, false));
-        let Some(is_best) = found else { continue };
-        if is_best {
-            uneven.push(keys);
-            if uneven.len() > MAX_UNEVEN {
-                uneven.remove(0);
-            }
-        }
-        break;
-    }
-    if !grids.pinned {
-        let key_bytes = if filtered { N } else { 12 * N };
-        for grid in grids.iter() {
-            if key_bytes * grid.len() >= least(&best) {
-                break;
-            }
-            let found = space.format().coarsest(STEP_GRADES, |grade| {
-                let steps = space.spline_steps().coarser(grade);
-                let (keys, mut values, counts) = spline(targets, grid, times, steps);
-                let inside = values.len() - 1;
-                values[1..inside].iter_mut().for_each(|value| *value = space.point(*value));
-                let bytes =
-                    || if filtered { stream_bytes(&counts, 3 * N, 3) } else { key_bytes * grid.len() };
-                passes(&values).then(|| (bytes(), keys, values))
-            });
-            let Some((bytes, keys, values)) = found else { continue };
-            let is_best = bytes < least(&best);
-            let interpolation = Interpolation::CubicSpline;
-            let channel = || Channel { interpolation, ..Channel::linear(grid.to_vec(), keys) };
-            keep(&mut best, bytes, channel, values);
-            if !(filtered && is_best) {
-                break;
-            }
-        }
-        if let Some((own, track)) = authored {
-            let is_spline = track.interpolation == Interpolation::CubicSpline;
-            let key_bytes = if is_spline { key_bytes } else { width };
-            if key_bytes * own.len() + own_times(own.len()) < least(&best) {
-                let found =
-                    space.format().coarsest(if is_spline { STEP_GRADES } else { S::GRADES }, |grade| {
-                        let (stored, bytes) = coarser(space, track, grade);
-                        let values = authored_values((own, &stored), times);
-                        passes(&values).then_some((bytes + own_times(own.len()), stored.values, values))
-                    });
-                if let Some((bytes, stored, values)) = found {
-                    keep(&mut best, bytes, || as_authored(own, track, stored), values);
-                }
-            }
-        }
-    }
-    best.map(|(_, channel, values)| (channel, values))
-}
-
-/// An authored track with its numbers as they are stored, and the bytes that these take.
-fn coarser<const N: usize>(space: &impl Space<N>, track: &Track, grade: i32) -> (Track, usize) {
-    let (keys, _) = track.values.as_chunks::<N>();
-    if track.interpolation != Interpolation::CubicSpline {
-        let space = space.coarser(grade);
-        let keys: Vec<[f64; N]> = keys.iter().map(|key| space.point(key.map(f64::from))).collect();
-        let values: Vec<[f32; N]> = keys.iter().map(|&key| space.stored(key)).collect();
-        return (Track { values: values.into_flattened(), ..track.clone() }, space.line_bytes(&keys));
-    }
-    let most = greatest(track.values.iter().map(|&v| v.into()));
-    let steps = Steps::finest(space.format(), most).coarser(grade);
-    let values: Vec<f32> = track.values.iter().map(|&v| steps.round(v.into())).collect();
-    let bytes = match space.format() {
-        KeyFormat::Filtered => {
-            let counts: Vec<i32> = values.iter().map(|&v| steps.count(v)).collect();
-            stream_bytes(&counts, 3 * N, 3)
-        }
-        _ => 4 * values.len(),
-    };
-    (Track { values, ..track.clone() }, bytes)
-}
-
-/// The keys of straight lines at a grid, moved to where all moments are nearest to their targets.
-fn moved<const N: usize>(
-    space: &impl Space<N>,
-    is_pinned: bool,
-    grid: &[usize],
-    times: &[f64],
-    targets: &[[f64; N]],
-) -> Vec<[f64; N]> {
-    let mut keys: Vec<[f64; N]> = grid.iter().map(|&at| targets[at]).collect();
-    let ways: Vec<Vector> = keys.windows(2).map(|pair| space.way(pair[0], pair[1])).collect();
-    let by = corrections(grid, times, |at, moment, t| {
-        space.way(space.moved(keys[at], ways[at].map(|v| v * t)), targets[moment])
-    });
-    let last = keys.len() - 1;
-    for (at, (key, by)) in keys.iter_mut().zip(by).enumerate() {
-        if !is_pinned || (at != 0 && at != last) {
-            *key = space.moved(*key, by);
-        }
-    }
-    keys
-}
-
-/// Straight lines with these keys at a grid: as they are stored, and at each moment.
-fn line<const N: usize>(
-    space: &impl Space<N>,
-    grid: &[usize],
-    times: &[f64],
-    keys: &[[f64; N]],
-) -> (Vec<[f32; N]>, Vec<[f64; N]>) {
-    let keys: Vec<[f32; N]> = keys.iter().map(|&key| space.stored(key)).collect();
-    let mut values = vec![[0.0; N]; times.len()];
-    for (at, moment, t, _) in spans(grid, times) {
-        let ends = [keys[at], keys[at + 1]].map(|key| key.map(f64::from));
-        values[moment] = space.between(ends[0], ends[1], t);
-    }
-    (keys, values)
-}
-
 /// As few of these places as there can be with keys whose value is the target: from each the farthest that a line `reaches`.
-fn thinned(places: &[usize], mut reaches: impl FnMut(usize, usize) -> bool) -> Option<Vec<usize>> {
+pub(super) fn thinned(places: &[usize], mut reaches: impl FnMut(usize, usize) -> bool) -> Option<Vec<usize>> {
     let mut keys = vec![*places.first()?];
     let mut from = 0;
     while from + 1 < places.len() {
@@ -483,7 +151,7 @@ pub(super) fn fit_values(
     // Rotations that belong to no joint go as they are.
     if free.target.rotates() {
         let all = || linear(&(0..times.len()).collect::<Vec<_>>());
-        let own = free.authored.map(|(times, track)| as_authored(times, track, track.values.clone()));
+        let own = free.authored.map(|own| as_authored(own, own.track.values.clone()));
         return Some(own.unwrap_or_else(all));
     }
     let holds_line = |from: usize, to: usize| {
@@ -498,9 +166,9 @@ pub(super) fn fit_values(
     let even = even.map(|grid| (width * grid.len(), linear(grid)));
     let uneven = thinned(&grids.places, holds_line)
         .map(|grid| (width * grid.len() + own_times(grid.len()), linear(&grid)));
-    let authored = free.authored.filter(|_| !grids.pinned).map(|(times, track)| {
-        let bytes = 4 * track.values.len() + own_times(times.len());
-        (bytes, as_authored(times, track, track.values.clone()))
+    let authored = free.authored.filter(|_| !grids.pinned).map(|own| {
+        let bytes = 4 * own.track.values.len() + own_times(own.times.len());
+        (bytes, as_authored(own, own.track.values.clone()))
     });
     [even, uneven, authored].into_iter().flatten().min_by_key(|(bytes, _)| *bytes).map(|(_, found)| found)
 }

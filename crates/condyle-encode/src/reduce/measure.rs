@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::Job;
 use super::format::KeyFormat;
 use super::source::Source;
-use crate::algebra::Matrix;
+use crate::algebra::Affine64;
 use crate::options::{EncodeOptions, JointError, Measured};
 use crate::source;
 use condyle::clip::keys::{Span, length_at};
@@ -46,7 +46,7 @@ pub(super) fn measure_all(
 ) -> Result<Measured, Error> {
     let mut all = Measured::default();
     for (at, frames) in source.windows()?.into_iter().enumerate() {
-        let job = Job::new(skeleton, options, source, source.window(frames)?, (false, KeyFormat::Floats))?;
+        let job = Job::new(skeleton, options, source, source.window(frames)?, false, KeyFormat::Floats)?;
         add_part(&mut all, at, &job.measure(keys));
     }
     Ok(all)
@@ -109,7 +109,7 @@ impl Job<'_, '_> {
         let tracks = source::joint_tracks(clip, count);
         let mut measured = Measured { joints: vec![JointError::default(); count], ..Measured::default() };
         measured.frames = vec![0.0; self.source.frames.len()];
-        let mut placed: Vec<Vec<Matrix>> = Vec::with_capacity(count);
+        let mut placed: Vec<Vec<Affine64>> = Vec::with_capacity(count);
         for (j, joint) in self.joints.iter().enumerate() {
             let mut locals = source::joint(clip, self.skeleton, j, &tracks[j], moments);
             if let Some(track) = tracks[j].rotation.filter(|_| !normalizes) {
@@ -121,10 +121,10 @@ impl Job<'_, '_> {
             }
             let parents = joint.parent.map(|parent| placed[parent].as_slice());
             let at = |(moment, local): (usize, &Transform64)| {
-                let local = Matrix::new(local);
-                parents.map_or(local, |parents| parents[moment].multiply(&local))
+                let local = Affine64::local(local);
+                parents.map_or(local, |parents| parents[moment].after(&local))
             };
-            let is: Vec<Matrix> = locals.iter().enumerate().map(at).collect();
+            let is: Vec<Affine64> = locals.iter().enumerate().map(at).collect();
             for (moment, (is, want)) in is.iter().zip(&self.model[j]).enumerate() {
                 for (point, body) in joint.shell.iter().enumerate() {
                     let off = body.between(is, want) as f32;

@@ -4,6 +4,8 @@ mod authored;
 mod build;
 mod channel;
 mod format;
+mod key_search;
+mod key_values;
 mod measure;
 mod source;
 mod space;
@@ -12,22 +14,24 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use self::build::Build;
-use self::channel::{Channel, Grids, fit, fit_values};
+use self::channel::{Channel, Grids, fit_values};
 pub use self::format::KeyFormat;
 use self::format::{ROTATION_GRADES, STEP_GRADES, Steps};
+use self::key_search::{Property, fit};
 pub use self::measure::measure_keys;
 use self::measure::{add_part, measure_all};
 use self::source::{Source, Window};
 use self::space::{Lengths, Turns};
 use super::aims::Aims;
-use super::algebra::{Matrix, Vector, apply, length, subtract, turned};
-use super::budget::{MAX_ROUNDS, graded_by_depth, tighten};
+use super::algebra::{Affine64, Vector, apply, length, sub, turned};
+use super::budget::{FIRST_SPLIT, MAX_ROUNDS, graded_by_depth, tighten};
 use super::options::{EncodeOptions, Measured};
 use super::points::{self, Point, points_to_place};
 use super::search::place_all;
 use super::shell;
 use super::task::{
-    BudgetFractions, JointFacts, STATIC_THRESHOLD, SegmentJob, USABLE_FRACTION, minus_rounding,
+    BudgetFractions, DECODER_ROUNDING, JointFacts, STATIC_THRESHOLD, SegmentJob, USABLE_FRACTION,
+    minus_rounding,
 };
 use condyle::clip::{Interpolation, RawClip, Target};
 use condyle::sampling::AnyClip;
@@ -104,7 +108,7 @@ pub fn reduce<'a>(
     for refinement in 0..=MAX_REFINEMENTS {
         for (part, frames) in parts.iter_mut().zip(&windows).filter(|(part, _)| part.is_none()) {
             let window = source.window(frames.clone())?;
-            let mut job = Job::new(skeleton, options, &source, window, (pinned, format))?;
+            let mut job = Job::new(skeleton, options, &source, window, pinned, format)?;
             (0..refinement).for_each(|_| job.use_less());
             let bounds = job.bounds();
             *part = Some((job.best()?, bounds));
@@ -228,7 +232,7 @@ struct Job<'s, 'a> {
     source: Window<'a>,
     joints: Vec<JointFacts>,
     /// The model matrices of the source, per joint and moment.
-    model: Vec<Vec<Matrix>>,
+    model: Vec<Vec<Affine64>>,
     grids: Grids,
     /// Which joints keep all that was authored, as nothing else is within their budget.
     exact: Vec<bool>,
@@ -259,11 +263,12 @@ impl<'s, 'a> Job<'s, 'a> {
         options: &'s EncodeOptions,
         of: &'s Source<'a>,
         source: Window<'a>,
-        (pinned, format): (bool, KeyFormat),
+        pinned: bool,
+        format: KeyFormat,
     ) -> Result<Self, Error> {
         let count = skeleton.joint_count();
         let shell = shell::bodies(skeleton, &options.shell)?;
-        let kept = 4e-7 * shell::extent(skeleton, &shell);
+        let kept = DECODER_ROUNDING * shell::extent(skeleton, &shell);
         let mut joints = Vec::with_capacity(count);
         for (j, (shell, rest)) in shell.into_iter().zip(skeleton.rest().transforms()).enumerate() {
             let mut rest = Transform64::from(rest);
@@ -349,8 +354,7 @@ impl<'s, 'a> Job<'s, 'a> {
     /// Tries to fit all joints, with less for those above where one fails; else says which failed.
     fn attempt(&self) -> Result<Fit, Vec<usize>> {
         let joints = &self.joints[..];
-        let mut fractions =
-            vec![BudgetFractions { place: 0.75, translation: 0.45, swing: Some(3.0) }; joints.len()];
+        let mut fractions = vec![FIRST_SPLIT; joints.len()];
         let mut last = Vec::new();
         for _ in 0..MAX_ROUNDS {
             let found = self.search(&fractions);
@@ -385,7 +389,7 @@ impl<'s, 'a> Job<'s, 'a> {
         };
         let (points, is_static) = points_to_place(&job, &self.model);
         let count = self.source.moments.len();
-        let mut placed: Vec<Vec<Matrix>> = Vec::with_capacity(joints.len());
+        let mut placed: Vec<Vec<Affine64>> = Vec::with_capacity(joints.len());
         let mut uneven = Vec::new();
         let mut fit =
             Fit { channels: Vec::new(), errors: Vec::new(), lacking: vec![[false; 3]; joints.len()] };
@@ -395,22 +399,21 @@ impl<'s, 'a> Job<'s, 'a> {
             let found = if self.exact[index] {
                 self.exact_channels(index).map(Ok)
             } else {
-                let translation =
-                    self.translation(index, parents, &fractions[index], (&mut own, &mut uneven));
-                let scale = self.scale(index, &points[index], &fractions[index], (&mut own, &mut uneven));
+                let translation = self.translation(index, parents, &fractions[index], &mut own, &mut uneven);
+                let scale = self.scale(index, &points[index], &fractions[index], &mut own, &mut uneven);
                 let aims = Aims::new(parents, &self.model[index], &points[index], &own);
-                let to_place = (index, is_static[index]);
-                let rotation = self.rotation(to_place, &aims, &points[index], (&mut own, &mut uneven));
+                let rotation =
+                    self.rotation(index, is_static[index], &aims, &points[index], &mut own, &mut uneven);
                 [rotation, translation, scale]
             };
             fit.lacking[index] = found.each_ref().map(Result::is_err);
             fit.channels.push(found.map(Result::unwrap_or_default));
             let at = |moment: usize| {
-                let local = Matrix::new(&own[moment]);
-                parents.map_or(local, |parents| parents[moment].multiply(&local))
+                let local = Affine64::local(&own[moment]);
+                parents.map_or(local, |parents| parents[moment].after(&local))
             };
-            let is: Vec<Matrix> = (0..count).map(at).collect();
-            let off = |(is, want): (&Matrix, &Matrix)| {
+            let is: Vec<Affine64> = (0..count).map(at).collect();
+            let off = |(is, want): (&Affine64, &Affine64)| {
                 joint.shell.iter().map(|body| body.between(is, want)).fold(0.0, f64::max)
             };
             let worst = is.iter().zip(&self.model[index]).map(off).fold(0.0, f64::max);
@@ -430,18 +433,25 @@ impl<'s, 'a> Job<'s, 'a> {
         let finest = Steps::finest(self.format, format::greatest(value));
         let found = self.format.coarsest(STEP_GRADES, |grade| {
             let rounded = value.map(|v| finest.coarser(grade).round(v));
-            let off = part(subtract(rounded.map(f64::from), value));
+            let off = part(sub(rounded.map(f64::from), value));
             (grade == 0 || off <= CONSTANT_ROUNDING).then_some(rounded)
         });
         found.unwrap_or(value.map(|v| v as f32))
     }
 
+    /// A property of a joint whose value at each moment is a target.
+    fn property<'p, const N: usize>(&'p self, of: Target, targets: &'p [[f64; N]]) -> Property<'p, N> {
+        let (grids, times) = (&self.grids, &self.source.moments);
+        Property { grids, times, targets, authored: self.of.authored(of) }
+    }
+
     fn translation(
         &self,
         index: usize,
-        parents: Option<&[Matrix]>,
+        parents: Option<&[Affine64]>,
         fractions: &BudgetFractions,
-        (own, uneven): (&mut [Transform64], &mut Uneven),
+        own: &mut [Transform64],
+        uneven: &mut Uneven,
     ) -> Result<Option<Channel>, ()> {
         let joint = &self.joints[index];
         if joint.fallback[1] {
@@ -450,8 +460,7 @@ impl<'s, 'a> Job<'s, 'a> {
         let (rest, middle) = (joint.rest.translation, own[own.len() / 2].translation);
         let outer = parents.map_or(1.0, |parents| parents[own.len() / 2].reach());
         let threshold = joint.budget * self.static_part();
-        let near =
-            |to: Vector| own.iter().all(|it| length(subtract(it.translation, to)) * outer <= threshold);
+        let near = |to: Vector| own.iter().all(|it| length(sub(it.translation, to)) * outer <= threshold);
         if near(rest) {
             own.iter_mut().for_each(|local| local.translation = rest);
             return Ok(None);
@@ -475,14 +484,13 @@ impl<'s, 'a> Job<'s, 'a> {
             .collect();
         let limit = joint.budget * fractions.translation * USABLE_FRACTION;
         let holds = |moment: usize, value: Vector| {
-            let off = subtract(value, targets[moment]);
+            let off = sub(value, targets[moment]);
             let off = parents.map_or(off, |parents| apply(&parents[moment].linear, off));
             dot(off, off) <= limit * limit
         };
-        let authored = self.of.authored(Target::Translation(index as u16));
+        let property = self.property(Target::Translation(index as u16), &targets);
         let lengths = Lengths::new(self.format, &targets);
-        let (channel, values) =
-            fit(&lengths, &self.grids, uneven, &self.source.moments, &targets, authored, holds).ok_or(())?;
+        let (channel, values) = fit(&lengths, property, uneven, holds).ok_or(())?;
         own.iter_mut().zip(values).for_each(|(local, value)| local.translation = value);
         Ok(Some(channel))
     }
@@ -492,7 +500,8 @@ impl<'s, 'a> Job<'s, 'a> {
         index: usize,
         points: &[Point],
         fractions: &BudgetFractions,
-        (own, uneven): (&mut [Transform64], &mut Uneven),
+        own: &mut [Transform64],
+        uneven: &mut Uneven,
     ) -> Result<Option<Channel>, ()> {
         let joint = &self.joints[index];
         if joint.fallback[2] {
@@ -500,7 +509,7 @@ impl<'s, 'a> Job<'s, 'a> {
         }
         let (rest, middle) = (joint.rest.scale, own[own.len() / 2].scale);
         let far = points.iter().map(|point| point.body.size() / point.limit).fold(0.0, f64::max);
-        let off = |a: Vector, b: Vector| length(subtract(a, b)) * far;
+        let off = |a: Vector, b: Vector| length(sub(a, b)) * far;
         let static_part = self.static_part();
         let near = |to: Vector| own.iter().all(|local| off(local.scale, to) <= static_part / 4.0);
         if near(rest) {
@@ -514,21 +523,22 @@ impl<'s, 'a> Job<'s, 'a> {
         }
         let targets: Vec<Vector> = own.iter().map(|local| local.scale).collect();
         let limit = fractions.translation * 0.5;
-        let authored = self.of.authored(Target::Scale(index as u16));
+        let property = self.property(Target::Scale(index as u16), &targets);
         let holds = |moment: usize, value: Vector| off(value, targets[moment]) <= limit;
         let lengths = Lengths::new(self.format, &targets);
-        let (channel, values) =
-            fit(&lengths, &self.grids, uneven, &self.source.moments, &targets, authored, holds).ok_or(())?;
+        let (channel, values) = fit(&lengths, property, uneven, holds).ok_or(())?;
         own.iter_mut().zip(values).for_each(|(local, value)| local.scale = value);
         Ok(Some(channel))
     }
 
     fn rotation(
         &self,
-        (index, hangs): (usize, bool),
+        index: usize,
+        is_static: bool,
         aims: &Aims<'_>,
         points: &[Point],
-        (own, uneven): (&mut [Transform64], &mut Uneven),
+        own: &mut [Transform64],
+        uneven: &mut Uneven,
     ) -> Result<Option<Channel>, ()> {
         let joint = &self.joints[index];
         if joint.fallback[0] {
@@ -540,7 +550,7 @@ impl<'s, 'a> Job<'s, 'a> {
         let limit = points.iter().map(|point| point.limit).fold(f64::INFINITY, f64::min).min(joint.budget);
         let static_part = self.static_part();
         let near = |to: Quat64| own.iter().all(|it| turned(to, it.rotation) * reach <= limit * static_part);
-        let serves = |value: Quat64| hangs || (0..own.len()).all(|moment| aims.holds(moment, value));
+        let serves = |value: Quat64| is_static || (0..own.len()).all(|moment| aims.holds(moment, value));
         if near(rest) && serves(rest) {
             own.iter_mut().for_each(|local| local.rotation = rest);
             return Ok(None);
@@ -568,12 +578,9 @@ impl<'s, 'a> Job<'s, 'a> {
                 last
             })
             .collect();
-        let authored = self.of.authored(Target::Rotation(index as u16));
+        let property = self.property(Target::Rotation(index as u16), &targets);
         let holds = |moment: usize, value: Quat64| aims.holds(moment, value);
-        let mut found = |format| {
-            let (space, times) = (Turns { format, grade: 0 }, &self.source.moments);
-            fit(&space, &self.grids, uneven, times, &targets, authored, holds)
-        };
+        let mut found = |format| fit(&Turns { format, grade: 0 }, property, uneven, holds);
         // Where integers are too coarse, floats may do.
         let (channel, values) = found(self.format).or_else(|| found(KeyFormat::Floats)).ok_or(())?;
         own.iter_mut().zip(values).for_each(|(local, value)| local.rotation = value);

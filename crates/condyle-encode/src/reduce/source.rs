@@ -21,12 +21,19 @@ use condyle_base::simd::Dispatch;
 /// A track with its key times.
 type Timed = (Vec<f32>, Track);
 
+/// An authored track with the times of its keys.
+#[derive(Clone, Copy)]
+pub(super) struct Authored<'a> {
+    pub(super) times: &'a [f32],
+    pub(super) track: &'a Track,
+}
+
 /// A track that drives no joint.
 pub(super) struct Free<'a> {
     pub(super) target: Target,
     /// Per moment.
     pub(super) values: Vec<Vec<f64>>,
-    pub(super) authored: Option<(&'a [f32], &'a Track)>,
+    pub(super) authored: Option<Authored<'a>>,
 }
 
 /// The keys of a track of steps where its value changes.
@@ -243,10 +250,10 @@ impl<'a> Source<'a> {
     }
 
     /// The authored keys of a property, where they may be used as they are.
-    pub(super) fn authored(&self, target: Target) -> Option<(&'a [f32], &'a Track)> {
+    pub(super) fn authored(&self, target: Target) -> Option<Authored<'a>> {
         let AnyClip::Raw(clip) = self.of else { return None };
         let track = &clip.tracks()[clip.tracks().binary_search_by_key(&target, |track| track.target).ok()?];
-        Some((&clip.timelines()[track.timeline], track))
+        Some(Authored { times: &clip.timelines()[track.timeline], track })
     }
 
     /// Whether a track stays as it is.
@@ -291,7 +298,7 @@ impl<'a> Source<'a> {
             Free {
                 target: track.target,
                 values: moments.iter().map(at).collect(),
-                authored: Some((times, track)),
+                authored: Some(Authored { times, track }),
             }
         });
         ((0..count).map(joint).collect(), free.collect())

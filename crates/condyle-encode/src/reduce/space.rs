@@ -5,7 +5,7 @@
 
 use alloc::vec::Vec;
 
-use super::super::algebra::{Vector, log_near, subtract};
+use super::super::algebra::{Vector, log_near, sub};
 use super::format::{KeyFormat, ROTATION_GRADES, STEP_GRADES, Steps, greatest, rotation, stream_bytes};
 use condyle_base::math::quats::{Quat64, conjugate, exp, near, product, slerp_f64};
 use condyle_base::math::vectors::normalize;
@@ -64,7 +64,7 @@ impl Space<3> for Lengths {
     }
 
     fn way(&self, from: Vector, to: Vector) -> Vector {
-        subtract(to, from)
+        sub(to, from)
     }
 
     fn moved(&self, from: Vector, way: Vector) -> Vector {

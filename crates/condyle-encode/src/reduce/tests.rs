@@ -60,7 +60,7 @@ fn a_long_clip_is_done_in_parts() {
         .into_iter()
         .map(|frames| {
             let mut job =
-                Job::new(&skeleton, &options, &source, source.window(frames)?, (true, KeyFormat::Filtered))?;
+                Job::new(&skeleton, &options, &source, source.window(frames)?, true, KeyFormat::Filtered)?;
             Ok((job.best()?, job.bounds()))
         })
         .collect::<Result<_, Error>>()
@@ -68,7 +68,7 @@ fn a_long_clip_is_done_in_parts() {
     assert!(parts.len() > 3);
     let joined = join(parts, &source, &skeleton).expect("one clip");
     let window = source.window(0..source.frames).expect("all of it");
-    let job = Job::new(&skeleton, &options, &source, window, (false, KeyFormat::Floats)).expect("it fits");
+    let job = Job::new(&skeleton, &options, &source, window, false, KeyFormat::Floats).expect("it fits");
     for it in [&whole, &joined] {
         let measured = job.measure(&it.clip);
         assert!(measured.error_max <= 1e-3, "{measured:?}");
@@ -269,7 +269,7 @@ fn apart(
     let off = moments.iter().zip(is).map(|(&seconds, is)| {
         condyle::sample(packed, skeleton, seconds, &mut pose).expect("a pose");
         let want = Transform64::from(pose.get(joint));
-        length(subtract(is.translation, want.translation)).max(0.03 * turned(is.rotation, want.rotation))
+        length(sub(is.translation, want.translation)).max(0.03 * turned(is.rotation, want.rotation))
     });
     off.fold(0.0, f64::max)
 }

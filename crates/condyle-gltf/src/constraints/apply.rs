@@ -14,12 +14,13 @@
 
 use condyle::math::Transform64;
 use condyle::{Pose, Skeleton};
+use condyle_base::math::quats::{Quat64, conjugate, product};
+use condyle_base::math::vectors::{cross, dot};
 
 use super::{Constraint, Kind};
 use crate::rows::{Rows, multiply};
 
 type Vector = [f64; 3];
-type Quat64 = [f64; 4];
 
 /// Below this, two directions are taken as opposite: `|a + b|`.
 const OPPOSITE: f64 = 1e-9;
@@ -33,14 +34,14 @@ impl Constraint {
         let now = unit(pose.get(source).rotation);
         let target = match self.kind {
             Kind::Roll(axis) => {
-                let turn = product(now, inverse(source_rest));
-                product(rest, twist(product(inverse(rest), product(turn, rest)), axis))
+                let turn = product(now, conjugate(source_rest));
+                product(rest, twist(product(conjugate(rest), product(turn, rest)), axis))
             }
             // Without a direction, as where a scale is 0, the joint stays at rest.
             Kind::Aim(axis) => self
                 .direction(skeleton, pose)
                 .map_or(rest, |direction| product(from_to(rotate(rest, axis), direction), rest)),
-            Kind::Rotation => product(rest, product(inverse(source_rest), now)),
+            Kind::Rotation => product(rest, product(conjugate(source_rest), now)),
         };
         let mut transform = pose.get(joint);
         transform.rotation = slerp(rest, target, self.weight).map(|c| c as f32);
@@ -119,31 +120,9 @@ fn unit(q: [f32; 4]) -> Quat64 {
     if length > 0.0 && length.is_finite() { q.map(|c| c / length) } else { [0.0, 0.0, 0.0, 1.0] }
 }
 
-fn inverse([x, y, z, w]: Quat64) -> Quat64 {
-    [-x, -y, -z, w]
-}
-
-/// The Hamilton product: `b`, then `a`.
-fn product([ax, ay, az, aw]: Quat64, [bx, by, bz, bw]: Quat64) -> Quat64 {
-    [
-        aw * bx + ax * bw + ay * bz - az * by,
-        aw * by - ax * bz + ay * bw + az * bx,
-        aw * bz + ax * by - ay * bx + az * bw,
-        aw * bw - ax * bx - ay * by - az * bz,
-    ]
-}
-
 fn rotate(q: Quat64, [x, y, z]: Vector) -> Vector {
-    let [x, y, z, _] = product(product(q, [x, y, z, 0.0]), inverse(q));
+    let [x, y, z, _] = product(product(q, [x, y, z, 0.0]), conjugate(q));
     [x, y, z]
-}
-
-fn cross(a: Vector, b: Vector) -> Vector {
-    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-}
-
-fn dot(a: Vector, b: Vector) -> f64 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
 /// The direction of a vector, if it has one.

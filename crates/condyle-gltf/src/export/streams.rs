@@ -10,8 +10,14 @@ use super::numbers::{FLOAT, Numbers, SHORT, Store, signed};
 use super::pools::Pools;
 use crate::meshopt::encode;
 
-/// Filter (empty if there is none) and length in bytes of the elements of a stream.
-type Kind = (&'static str, usize);
+/// Layout of the elements of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Kind {
+    /// Empty if there is none.
+    filter: &'static str,
+    /// Bytes of an element.
+    stride: usize,
+}
 
 const PLAIN: &str = "";
 const EXPONENTIAL: &str = "EXPONENTIAL";
@@ -36,7 +42,7 @@ struct Stream {
 }
 
 impl Stream {
-    fn compressed(&self, (_, stride): Kind) -> Vec<u8> {
+    fn compressed(&self, Kind { stride, .. }: Kind) -> Vec<u8> {
         encode::attributes(&self.elements, stride)
     }
 
@@ -48,7 +54,7 @@ impl Stream {
     }
 
     /// The buffer view of the compressed form.
-    fn view(&self, (filter, stride): Kind, extension: &str) -> Map<String, Value> {
+    fn view(&self, Kind { filter, stride }: Kind, extension: &str) -> Map<String, Value> {
         let count = self.elements.len() / stride;
         let mut form = json!({ "byteStride": stride, "count": count, "mode": "ATTRIBUTES" });
         if filter != PLAIN {
@@ -107,10 +113,10 @@ fn form(numbers: &Numbers<'_>) -> (Kind, u32, Vec<u8>) {
         Numbers::Values(values, width, of_key) => {
             if let (4, 4, Some(rotations)) = (width, of_key, shorts(values)) {
                 return match encode::quaternions(&rotations) {
-                    Some(data) => ((QUATERNION, 8), SHORT, data),
+                    Some(data) => (Kind { filter: QUATERNION, stride: 8 }, SHORT, data),
                     None => {
                         let plain = rotations.as_flattened().iter().flat_map(|v| v.to_le_bytes());
-                        ((PLAIN, 8), SHORT, plain.collect())
+                        (Kind { filter: PLAIN, stride: 8 }, SHORT, plain.collect())
                     }
                 };
             }
@@ -123,8 +129,8 @@ fn form(numbers: &Numbers<'_>) -> (Kind, u32, Vec<u8>) {
         Numbers::Values(..) => encode::exponentials(values, of_key),
     };
     match filtered {
-        Some(data) => ((EXPONENTIAL, 4 * of_key), FLOAT, data),
-        None => ((PLAIN, 4 * of_key), FLOAT, numbers.to_bytes()),
+        Some(data) => (Kind { filter: EXPONENTIAL, stride: 4 * of_key }, FLOAT, data),
+        None => (Kind { filter: PLAIN, stride: 4 * of_key }, FLOAT, numbers.to_bytes()),
     }
 }
 

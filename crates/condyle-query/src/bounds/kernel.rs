@@ -67,7 +67,7 @@ fn hull<S: Simd, M: Mode>(s: S, mode: M, bounds: &JointBounds, model: &[Affine])
             let farthest = most[side].simd_eq(f32x8::splat(s, most[side].reduce_max())).to_bitmask();
             let lane = (farthest.trailing_zeros() as usize).min(LANES - 1);
             let at = whose[side].as_slice()[lane] as usize;
-            let reach = drawn_in(s, mode, bounds, model, groups.get(at)?, &mut kept.get_mut(at)?[side], lane, side)?;
+            let reach = drawn_in(s, mode, bounds, model, BoxSide { group: groups.get(at)?, lane, side }, &mut kept.get_mut(at)?[side])?;
             best[side] = best[side].max(reach);
         });
         for (group, reach) in groups.iter().zip(&mut kept) {
@@ -81,7 +81,14 @@ fn hull<S: Simd, M: Mode>(s: S, mode: M, bounds: &JointBounds, model: &[Affine])
                 left &= left - 1;
                 for side in 0..6 {
                     if reach[side][lane] > best[side] {
-                        let found = drawn_in(s, mode, bounds, model, group, &mut reach[side], lane, side)?;
+                        let found = drawn_in(
+                            s,
+                            mode,
+                            bounds,
+                            model,
+                            BoxSide { group, lane, side },
+                            &mut reach[side],
+                        )?;
                         best[side] = best[side].max(found);
                     }
                 }
@@ -93,18 +100,24 @@ fn hull<S: Simd, M: Mode>(s: S, mode: M, bounds: &JointBounds, model: &[Affine])
     unsound.simd_eq(zero).all_true().then_some(Aabb { min: [-left, -down, -back], max: [x, y, z] })
 }
 
-/// How far one joint's points reach to a side; its box is drawn in to that.
+/// A side of the box of one joint.
+#[derive(Clone, Copy)]
+struct BoxSide<'a> {
+    group: &'a Group,
+    /// The lane of the joint in the group.
+    lane: usize,
+    side: usize,
+}
+
+/// Returns how far the points of one joint reach to a side, and draws its box in to that.
 #[inline(always)]
-#[expect(clippy::too_many_arguments, reason = "inlined")]
 fn drawn_in<S: Simd, M: Mode>(
     s: S,
     mode: M,
     bounds: &JointBounds,
     model: &[Affine],
-    group: &Group,
+    BoxSide { group, lane, side }: BoxSide<'_>,
     reach: &mut [f32; LANES],
-    lane: usize,
-    side: usize,
 ) -> Option<f32> {
     let [begin, end] = group.points[lane];
     let points = bounds.points.get(begin as usize..end as usize)?;

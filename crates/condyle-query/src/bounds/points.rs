@@ -4,7 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use condyle_base::math::scalar::sqrt_f64;
-use condyle_base::math::vectors::dot;
+use condyle_base::math::vectors::{dot, sub};
 
 /// Points that are chosen at most.
 pub(super) const MOST: usize = 24;
@@ -191,10 +191,6 @@ impl Simplex {
         }
         Some(weights)
     }
-}
-
-fn sub(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
-    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::solid::{Vector, across, along, sub};
+use super::solid::{Vector, across};
 use super::{Hitbox, Hitboxes};
 use crate::bounds::{farthest, rounded_up, smallest};
 use crate::hits::{Shape, Solid, axes_of};
@@ -11,7 +11,7 @@ use condyle::mesh::{Skin, SkinnedMesh};
 use condyle_base::error::Error;
 use condyle_base::math::decompose::eigenvectors;
 use condyle_base::math::scalar::sqrt_f64;
-use condyle_base::math::vectors::{cross, dot};
+use condyle_base::math::vectors::{along, cross, dot, sub};
 
 /// Which vertices [`fit`] puts shapes around.
 ///

@@ -1,8 +1,8 @@
 //! Whether two solids have a point in common; touching is enough.
 
-use super::solid::{Vector, along, nearest_on, sub, within};
+use super::solid::{Vector, nearest_on, within};
 use crate::hits::Solid;
-use condyle_base::math::vectors::{cross, dot};
+use condyle_base::math::vectors::{along, cross, dot, sub};
 
 /// How much of their sizes two boxes may be apart and still touch, for what is rounded.
 const TOUCHING: f64 = 1e-12;
@@ -23,7 +23,11 @@ pub(super) fn overlap(a: &Solid, b: &Solid) -> bool {
             line_to_box(from, way, half) <= radius * radius
         }
         (Solid::Box { center, axes, half }, Solid::Box { center: center2, axes: axes2, half: half2 }) => {
-            boxes(sub(center2, center), (axes, half), (axes2, half2))
+            boxes(
+                sub(center2, center),
+                &OrientedBox { axes, half },
+                &OrientedBox { axes: axes2, half: half2 },
+            )
         }
     }
 }
@@ -87,9 +91,17 @@ fn line_to_box(from: Vector, way: Vector, half: Vector) -> f64 {
     square(t).min(square(low.0)).min(square(high.0))
 }
 
-/// Two boxes, of which the second one is `to` away: apart if an axis of either, or one across an edge of each, has a gap. S. Gottschalk,
-/// M. C. Lin and D. Manocha, *OBBTree*, 1996.
-fn boxes(to: Vector, (axes, half): ([Vector; 3], Vector), (axes2, half2): ([Vector; 3], Vector)) -> bool {
+/// Axes and half extents of a box.
+struct OrientedBox {
+    axes: [Vector; 3],
+    half: Vector,
+}
+
+/// Whether two boxes touch, of which the second one is `to` away. They do not if there is a gap along an
+/// axis of either, or along a direction across an edge of each. S. Gottschalk, M. C. Lin and D. Manocha,
+/// *OBBTree*, 1996.
+fn boxes(to: Vector, first: &OrientedBox, second: &OrientedBox) -> bool {
+    let (&OrientedBox { axes, half }, &OrientedBox { axes: axes2, half: half2 }) = (first, second);
     let gap = |axis: Vector| {
         let size: f64 =
             (0..3).map(|k| dot(axes[k], axis).abs() * half[k] + dot(axes2[k], axis).abs() * half2[k]).sum();

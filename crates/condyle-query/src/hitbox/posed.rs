@@ -6,14 +6,14 @@ use core::ops::ControlFlow;
 use super::broad::{Group, LANES, Way, near};
 use super::overlap::overlap;
 use super::ray::{HitboxHit, Line, enter, normal};
-use super::solid::{Surface, Vector, rounded_out, sub};
+use super::solid::{Surface, Vector, rounded_out};
 use super::{Hitbox, Hitboxes};
 use crate::bounds::Aabb;
 use crate::hits::{Ray, Shape, Solid, is_within};
 use condyle_base::error::Error;
 use condyle_base::math::Affine;
 use condyle_base::math::scalar::sqrt_f64;
-use condyle_base::math::vectors::dot;
+use condyle_base::math::vectors::{dot, sub};
 
 /// Hitboxes in model space: what [`place`] fills, anew each frame in the same memory. [`Hitboxes`] has an example.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -1,9 +1,9 @@
 //! Rays against single solids.
 
-use super::solid::{Vector, along, nearest_on, sub};
+use super::solid::{Vector, nearest_on};
 use crate::hits::{Ray, Solid};
 use condyle_base::math::scalar::sqrt_f64;
-use condyle_base::math::vectors::dot;
+use condyle_base::math::vectors::{along, dot, sub};
 
 /// What a ray hits, and where.
 ///

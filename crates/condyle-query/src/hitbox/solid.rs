@@ -3,7 +3,7 @@
 use crate::bounds::{Sphere, stretch};
 use crate::hits::Solid;
 use condyle_base::math::scalar::sqrt_f64;
-use condyle_base::math::vectors::{cross, dot};
+use condyle_base::math::vectors::{along, cross, dot, sub};
 
 pub(super) type Vector = [f64; 3];
 
@@ -12,17 +12,6 @@ pub(super) struct Surface {
     pub(super) point: Vector,
     pub(super) distance: f64,
     pub(super) normal: Vector,
-}
-
-#[inline]
-pub(super) fn sub(a: Vector, b: Vector) -> Vector {
-    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
-}
-
-/// `a + b * t`.
-#[inline]
-pub(super) fn along(a: Vector, b: Vector, t: f64) -> Vector {
-    [a[0] + b[0] * t, a[1] + b[1] * t, a[2] + b[2] * t]
 }
 
 /// To unit length, if there is a direction that is more than rounding of what is `size` long.

@@ -2,10 +2,11 @@
 
 use fearless_simd::{f64x4, prelude::*};
 
-use super::lanes::{Vectors, WIDTH, along, clamp, corners, cross, dot, present, ratio, sub};
+use super::lanes::{Vectors, WIDTH, clamp, corners, present, ratio};
 use super::node::{Child, Leaf, Walk, near};
 use super::{TriangleTree, is_within, normal, weighted};
 use condyle_base::math::scalar::sqrt_f64;
+use condyle_base::math::vectors::{along, cross, dot, sub};
 use condyle_base::simd::dispatch;
 
 /// The nearest point of a surface.

@@ -3,6 +3,7 @@
 use fearless_simd::{f32x4, f64x4, prelude::*};
 
 use super::TriangleTree;
+use condyle_base::math::vectors::sub;
 use condyle_base::simd::{each, transpose};
 
 /// Triangles side by side.
@@ -43,27 +44,6 @@ pub(super) fn present(count: u32) -> u64 {
 #[inline(always)]
 pub(super) fn splat<S: Simd>(s: S, v: [f64; 3]) -> Vectors<S> {
     [f64x4::splat(s, v[0]), f64x4::splat(s, v[1]), f64x4::splat(s, v[2])]
-}
-
-#[inline(always)]
-pub(super) fn sub<S: Simd>(a: Vectors<S>, b: Vectors<S>) -> Vectors<S> {
-    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
-}
-
-/// `a + b * t`.
-#[inline(always)]
-pub(super) fn along<S: Simd>(a: Vectors<S>, b: Vectors<S>, t: f64x4<S>) -> Vectors<S> {
-    [a[0] + b[0] * t, a[1] + b[1] * t, a[2] + b[2] * t]
-}
-
-#[inline(always)]
-pub(super) fn dot<S: Simd>(a: Vectors<S>, b: Vectors<S>) -> f64x4<S> {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
-#[inline(always)]
-pub(super) fn cross<S: Simd>(a: Vectors<S>, b: Vectors<S>) -> Vectors<S> {
-    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
 /// `a / b` where `b` is above 0, and 0 elsewhere.

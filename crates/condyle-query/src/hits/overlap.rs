@@ -6,9 +6,10 @@ use fearless_simd::{f64x4, mask64x4, prelude::*};
 
 use super::TriangleTree;
 use super::closest::nearest;
-use super::lanes::{Vectors, WIDTH, along, clamp, corners, cross, dot, present, ratio, splat, sub};
+use super::lanes::{Vectors, WIDTH, clamp, corners, present, ratio, splat};
 use super::node::{Child, Found, LEAF, Leaf, Slabs, Walk};
 use super::shape::{Shape, Solid};
+use condyle_base::math::vectors::{along, cross, dot, sub};
 use condyle_base::simd::{dispatch, each, part};
 
 impl TriangleTree {

@@ -9,9 +9,10 @@ use core::ops::ControlFlow;
 
 use fearless_simd::{f64x4, prelude::*};
 
-use super::lanes::{Vectors, WIDTH, along, clamp, corners, present, ratio, sub};
+use super::lanes::{Vectors, WIDTH, clamp, corners, present, ratio};
 use super::node::{Child, Found, LEAF, Leaf, Slabs, Walk};
 use super::{TriangleTree, is_within, normal, weighted};
+use condyle_base::math::vectors::{along, sub};
 use condyle_base::simd::{dispatch, each};
 
 /// A half-line, or a part of one.

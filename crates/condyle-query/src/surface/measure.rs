@@ -3,7 +3,7 @@
 use super::Surface;
 use condyle_base::error::Error;
 use condyle_base::math::scalar::sqrt_f64;
-use condyle_base::math::vectors::{cross, dot};
+use condyle_base::math::vectors::{cross, dot, sub};
 
 /// The area of a posed surface, square metres.
 ///
@@ -95,8 +95,4 @@ pub fn stretch(bind: &[[f32; 3]; 3], posed: &[[f32; 3]; 3]) -> [f32; 2] {
 
 fn wide(v: [f32; 3]) -> [f64; 3] {
     v.map(f64::from)
-}
-
-fn sub(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
-    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
 }

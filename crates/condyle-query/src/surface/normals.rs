@@ -7,6 +7,7 @@ use super::{Corners, Surface};
 use condyle_base::error::Error;
 use condyle_base::math::polynomials::atan_positive_lanes;
 use condyle_base::math::scalar::sqrt;
+use condyle_base::math::vectors::sub;
 use condyle_base::simd::{Mode, dispatch};
 
 /// Normals from the posed triangles themselves: at each vertex the sum of those of the triangles around it, each weighted by its angle there.
@@ -107,11 +108,6 @@ fn angle<S: Simd, M: Mode>(s: S, mode: M, sine: f32x8<S>, cosine: f32x8<S>) -> f
     let acute = atan_positive_lanes(s, mode, sine, cosine.abs());
     let obtuse = f32x8::splat(s, core::f32::consts::PI) - acute;
     cosine.simd_lt(f32x8::splat(s, 0.0)).select(obtuse, acute)
-}
-
-#[inline(always)]
-fn sub<S: Simd>([x, y, z]: [f32x8<S>; 3], [u, v, w]: [f32x8<S>; 3]) -> [f32x8<S>; 3] {
-    [x - u, y - v, z - w]
 }
 
 #[inline(always)]

@@ -1,14 +1,12 @@
 //! One joint that points, within no limits: the shortest way, and then about it where there is an `up`.
 
 use super::{Aim, Reached};
-use crate::direct::{
-    Above, DETERMINANTS, add, half, near_unit, nlerp, over, scaled, scaled4, sub, unit, within,
-};
+use crate::direct::{Above, DETERMINANTS, half, near_unit, nlerp, over, scaled4, unit, within};
 use condyle::pose::{Pose, PoseBlock};
 use condyle::skeleton::Skeleton;
 use condyle_base::math::quats::{conjugate, product, rotate};
 use condyle_base::math::real::Real;
-use condyle_base::math::vectors::{cross, dot};
+use condyle_base::math::vectors::{add, cross, dot, scaled, sub};
 use condyle_base::math::{Affine, Quat};
 use condyle_base::simd::BLOCK;
 
@@ -67,22 +65,28 @@ impl Source<'_> {
     }
 }
 
-/// The rotation that a joint comes to, and how far its ray is off the target then; `None` where that takes more thought.
-pub(crate) type Turned = Option<(Quat, f32)>;
+/// The answer for one joint.
+#[derive(Clone, Copy)]
+pub(crate) struct Turned {
+    pub(crate) rotation: Quat,
+    /// The distance between ray and target.
+    pub(crate) distance: f32,
+}
 
-/// Of one joint.
+/// Solves one joint, or returns `None` if it needs the general solver.
 #[inline(always)]
-pub(crate) fn solve(joint: &Source<'_>) -> Turned {
+pub(crate) fn solve(joint: &Source<'_>) -> Option<Turned> {
     let ([x, y, z, w], distance, found) = match joint.aim.up {
         None => aimed(joint, false),
         Some(_) => aimed(joint, true),
     };
-    if found { Some(([x as f32, y as f32, z as f32, w as f32], distance as f32)) } else { None }
+    let rotation = [x as f32, y as f32, z as f32, w as f32];
+    if found { Some(Turned { rotation, distance: distance as f32 }) } else { None }
 }
 
-/// Turns the joint of a pose as it was found.
+/// Writes the rotation to the pose.
 #[inline(always)]
-pub(crate) fn write(aim: &Aim<'_>, (rotation, distance): (Quat, f32), pose: &mut Pose) -> Reached {
+pub(crate) fn write(aim: &Aim<'_>, rotation: Quat, distance: f32, pose: &mut Pose) -> Reached {
     if aim.weight > 0.0 {
         let (block, lane) = (usize::from(aim.joint) / BLOCK, usize::from(aim.joint) % BLOCK);
         let [x, y, z, w] = &mut pose.blocks_mut()[block].rotation;

@@ -318,7 +318,7 @@ fn both_ways_come_to_the_same() {
         };
         let joint = Source::new(&case.skeleton, &case.model, &aim, &case.pose).expect("it is direct");
         all += 1;
-        let Some((turned, distance)) = direct::solve(&joint) else { continue };
+        let Some(direct::Turned { rotation: turned, distance }) = direct::solve(&joint) else { continue };
         direct += 1;
         let mut pose = case.pose.clone();
         let reached = general(&case.skeleton, &case.model, &aim, &mut pose).expect("a joint");
@@ -344,7 +344,7 @@ fn what_is_found_at_once_has_the_same_bits_everywhere() {
             let weight = if try_ % 5 == 0 { 0.7 } else { 1.0 };
             let aim = Aim { weight, limits: None, ..random_aim(&mut random, case.joints[0]) };
             let joint = Source::new(&case.skeleton, &case.model, &aim, &case.pose).expect("it is direct");
-            if let Some((rotation, distance)) = direct::solve(&joint) {
+            if let Some(direct::Turned { rotation, distance }) = direct::solve(&joint) {
                 hash.add(rotation.iter().chain([&distance]));
             }
         }

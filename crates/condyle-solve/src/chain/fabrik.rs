@@ -6,7 +6,7 @@
 
 use super::descent::Wanted;
 use super::nodes::{NO_TURN, Row};
-use crate::maps::{Map, Vec64, arc, scaled, sub, turn, unit};
+use crate::maps::{Affine64, Vec64, arc, scaled, sub, turn, unit};
 use condyle_base::math::quats::{Quat64, conjugate, product, rotate, rows};
 use condyle_base::math::vectors::{cross, dot};
 
@@ -33,9 +33,9 @@ pub(crate) fn sweep(row: &mut Row<'_, '_>, wanted: Option<Wanted>, bones: &mut [
 
 /// Where bones are.
 fn place(row: &Row<'_, '_>, bones: &mut [Bone]) {
-    let (mut outer, mut turned) = (Map::IDENTITY, NO_TURN);
+    let (mut outer, mut turned) = (Affine64::IDENTITY, NO_TURN);
     for (at, (node, bone)) in row.nodes.iter().zip(bones).enumerate() {
-        let own = outer.after(&Map { linear: rows(node.rotation), moved: node.pivot });
+        let own = outer.after(&Affine64 { linear: rows(node.rotation), origin: node.pivot });
         turned = product(turned, node.rotation);
         let way = row.bone(at);
         *bone = Bone { way: own.vector(way), end: own.point(way), turned };
@@ -75,7 +75,7 @@ fn draw(row: &Row<'_, '_>, wanted: Option<Quat64>, bones: &mut [Bone]) {
 
 /// From the root on: each joint turns its bone to where it was drawn.
 fn follow(row: &mut Row<'_, '_>, wanted: Option<Quat64>, bones: &[Bone]) -> Vec64 {
-    let (mut back, mut wanted) = (Map::IDENTITY, wanted);
+    let (mut back, mut wanted) = (Affine64::IDENTITY, wanted);
     let last = bones.len() - 1;
     for (at, drawn) in bones.iter().enumerate() {
         let own = row.bone(at);
@@ -96,7 +96,7 @@ fn follow(row: &mut Row<'_, '_>, wanted: Option<Quat64>, bones: &[Bone]) -> Vec6
             node.rotation = nearest;
         }
         let undo = conjugate(node.rotation);
-        let local = Map { linear: rows(undo), moved: scaled(rotate(undo, node.pivot), -1.0) };
+        let local = Affine64 { linear: rows(undo), origin: scaled(rotate(undo, node.pivot), -1.0) };
         back = node.back.after(&local.after(&back));
         wanted = wanted.map(|wanted| product(conjugate(node.between), product(undo, wanted)));
     }

@@ -15,7 +15,7 @@ use self::turn::Turn;
 use super::descent::Wanted;
 use super::nodes::{NO_TURN, Row};
 use super::{Chain, SHORT};
-use crate::maps::{Map, Vec64, add, scaled, sub};
+use crate::maps::{Affine64, Vec64, add, scaled, sub};
 use condyle_base::math::quats::{conjugate, product, rotate, rotation_vector, rows};
 use condyle_base::math::scalar::sqrt_f64;
 
@@ -196,7 +196,7 @@ impl<const N: usize, const M: usize> Search<'_, '_, '_, N, M> {
         for (at, node) in self.row.nodes.iter().enumerate().rev() {
             let carried = match node.plain {
                 _ if at == last => end,
-                true => add(end, node.carry.moved),
+                true => add(end, node.carry.origin),
                 false => node.carry.point(end),
             };
             self.arms[at] = rotate(node.rotation, carried);
@@ -215,7 +215,7 @@ impl<const N: usize, const M: usize> Search<'_, '_, '_, N, M> {
 
     /// Writes how the tip moves while each joint turns.
     fn linearize(&mut self) {
-        let (mut to_model, mut turned) = (Map { moved: [0.0; 3], ..self.row.to_model }, NO_TURN);
+        let (mut to_model, mut turned) = (Affine64 { origin: [0.0; 3], ..self.row.to_model }, NO_TURN);
         for ((turn, node), arm) in self.turns.iter_mut().zip(&*self.row.nodes).zip(self.arms) {
             turn.linearize(&to_model, turned, arm, self.radius);
             to_model.linear = times(&to_model.linear, &rows(node.rotation));

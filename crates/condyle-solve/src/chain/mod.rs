@@ -13,7 +13,7 @@ use self::descent::Wanted;
 pub(super) use self::descent::sweep;
 use self::fabrik::Bone;
 use self::least_squares::Until;
-pub(super) use self::nodes::{Node, Row, carried};
+pub(super) use self::nodes::{Node, Row, Tip, carried};
 use super::Reached;
 use super::limits::Limits;
 use super::maps::{
@@ -210,8 +210,7 @@ pub fn chain(
         &above,
         pose,
         chain.joints.iter().copied(),
-        chain.tip,
-        chain.offset.map(f64::from),
+        Tip { joint: chain.tip, offset: chain.offset.map(f64::from) },
         chain.limits,
         &mut nodes[..count],
     )?;

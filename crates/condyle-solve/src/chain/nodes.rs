@@ -1,7 +1,7 @@
 //! The joints of a chain that turn, each with what it carries.
 
 use crate::limits::{Limit, Limits};
-use crate::maps::{Above, Map, Vec64, across, add, length, rotation_of, scaled, sub, unit, wide};
+use crate::maps::{Above, Affine64, Vec64, across, add, length, rotation_of, scaled, sub, unit, wide};
 use condyle::pose::Pose;
 use condyle::skeleton::Skeleton;
 use condyle_base::error::Error;
@@ -20,8 +20,8 @@ pub(crate) struct Node<'a> {
     /// Where it turns, in the space of its parent.
     pub(crate) pivot: Vec64,
     /// From the space of the next node's parent to the one that this node turns, and back.
-    pub(crate) carry: Map,
-    pub(crate) back: Map,
+    pub(crate) carry: Affine64,
+    pub(crate) back: Affine64,
     /// Whether `carry` only moves.
     pub(crate) plain: bool,
     /// The rotations of the joints that it carries up to the next node.
@@ -32,7 +32,7 @@ pub(crate) struct Node<'a> {
     /// The square of how much larger model space has what its parent's has.
     pub(crate) size2: f64,
     /// From its parent's space to model space; where scales are uneven only.
-    pub(crate) to_model: Map,
+    pub(crate) to_model: Affine64,
     /// The goal in the space of its parent, from the pivot; and the orientation there.
     pub(crate) goal: Vec64,
     pub(crate) orientation: Quat64,
@@ -46,14 +46,14 @@ impl Node<'_> {
         best: NO_TURN,
         straight: NO_TURN,
         pivot: [0.0; 3],
-        carry: Map::IDENTITY,
-        back: Map::IDENTITY,
+        carry: Affine64::IDENTITY,
+        back: Affine64::IDENTITY,
         plain: false,
         between: NO_TURN,
         limit: None,
         hinge: None,
         size2: 1.0,
-        to_model: Map::IDENTITY,
+        to_model: Affine64::IDENTITY,
         goal: [0.0; 3],
         orientation: NO_TURN,
     };
@@ -62,19 +62,24 @@ impl Node<'_> {
 /// What a joint carries: from the space of the parent of `end`, which hangs on it, to the one that the joint turns; the rotations in between; and
 /// whether all scales are even. `None` if `end` does not hang on it.
 #[inline]
-pub(crate) fn carried(skeleton: &Skeleton, pose: &Pose, joint: u16, end: u16) -> Option<(Map, Quat64, bool)> {
+pub(crate) fn carried(
+    skeleton: &Skeleton,
+    pose: &Pose,
+    joint: u16,
+    end: u16,
+) -> Option<(Affine64, Quat64, bool)> {
     let (mut map, mut turned, mut even) = (None, NO_TURN, true);
     let mut at = skeleton.parent(end)?;
     while at != joint {
         let local = pose.get(at.into());
-        let own = Map::local(&local);
+        let own = Affine64::local(&local.into());
         map = Some(map.map_or(own, |map| own.after(&map)));
         turned = product(wide(local.rotation), turned);
         even &= is_even(&local);
         at = skeleton.parent(at)?;
     }
     let local = pose.get(joint.into());
-    let scale = Map::scale(local.scale.map(f64::from));
+    let scale = Affine64::scale(local.scale.map(f64::from));
     Some((map.map_or(scale, |map| scale.after(&map)), turned, even && is_even(&local)))
 }
 
@@ -88,7 +93,7 @@ pub(crate) struct Row<'n, 'a> {
     pub(crate) nodes: &'n mut [Node<'a>],
     /// In the space that the last node turns.
     pub(crate) tip: Vec64,
-    pub(crate) to_model: Map,
+    pub(crate) to_model: Affine64,
     /// In the space of the first node's parent.
     pub(crate) goal: Vec64,
     /// Whether no scale is uneven.
@@ -97,22 +102,29 @@ pub(crate) struct Row<'n, 'a> {
     pub(crate) even_below: bool,
 }
 
+/// The point of a chain that is to reach.
+#[derive(Clone, Copy)]
+pub(crate) struct Tip {
+    pub(crate) joint: u16,
+    /// The point in the joint's own space.
+    pub(crate) offset: Vec64,
+}
+
 impl<'n, 'a> Row<'n, 'a> {
-    /// Fills in the nodes of some joints that end in `tip`, a joint, at `offset` from it in its own space.
-    #[expect(clippy::too_many_arguments, reason = "each is one thing that all chains have")]
+    /// Fills in the nodes of some joints, of which the last one is the tip's joint or carries it.
     pub(crate) fn new(
         skeleton: &Skeleton,
         above: &Above,
         pose: &Pose,
         joints: impl ExactSizeIterator<Item = u16> + Clone,
-        tip: u16,
-        offset: Vec64,
+        tip: Tip,
         limits: Option<&'a Limits>,
         nodes: &'n mut [Node<'a>],
     ) -> Result<Self, Error> {
         let mut even = true;
         let count = joints.len();
         let next = joints.clone().skip(1).map(Some).chain([None]);
+        let Tip { joint: tip, offset } = tip;
         let mut end = offset;
         for (at, ((joint, next), node)) in joints.zip(next).zip(nodes.iter_mut()).enumerate() {
             let local = pose.get(joint.into());
@@ -120,7 +132,7 @@ impl<'n, 'a> Row<'n, 'a> {
                 || Error::OutOfRange { what: "joints", at: at + 1, needed: "below the one before it" };
             let (carry, between, evenly) = match next {
                 Some(next) => carried(skeleton, pose, joint, next).ok_or_else(hangs)?,
-                None if joint == tip => (Map::scale(local.scale.map(f64::from)), NO_TURN, true),
+                None if joint == tip => (Affine64::scale(local.scale.map(f64::from)), NO_TURN, true),
                 None => {
                     let (map, turned, even) =
                         carried(skeleton, pose, joint, tip).ok_or(Error::OutOfRange {
@@ -129,13 +141,13 @@ impl<'n, 'a> Row<'n, 'a> {
                             needed: "the last of the joints or below it",
                         })?;
                     let own = pose.get(tip.into());
-                    (map.after(&Map::local(&own)), product(turned, wide(own.rotation)), even)
+                    (map.after(&Affine64::local(&own.into())), product(turned, wide(own.rotation)), even)
                 }
             };
             even &= evenly;
             let back = if at + 1 == count {
                 end = carry.point(offset);
-                Map::IDENTITY
+                Affine64::IDENTITY
             } else {
                 carry.inverse().ok_or(Error::NotInvertible { what: "pose", at: joint.into() })?
             };
@@ -147,7 +159,7 @@ impl<'n, 'a> Row<'n, 'a> {
                 pivot: local.translation.map(f64::from),
                 carry,
                 back,
-                plain: carry.linear == Map::IDENTITY.linear,
+                plain: carry.linear == Affine64::IDENTITY.linear,
                 between,
                 limit,
                 hinge: limit.and_then(Limit::hinge),
@@ -161,7 +173,7 @@ impl<'n, 'a> Row<'n, 'a> {
     /// Says how large each node's space is, and gives the goal.
     pub(crate) fn aim_at(&mut self, goal: Vec64) {
         self.goal = goal;
-        let column = |m: &Map| {
+        let column = |m: &Affine64| {
             let [a, b, c] = m.linear;
             a[0] * a[0] + b[0] * b[0] + c[0] * c[0]
         };
@@ -262,7 +274,8 @@ impl<'n, 'a> Row<'n, 'a> {
             }
             if !self.even {
                 node.to_model = to_model;
-                let turn = Map { linear: condyle_base::math::quats::rows(node.rotation), moved: node.pivot };
+                let turn =
+                    Affine64 { linear: condyle_base::math::quats::rows(node.rotation), origin: node.pivot };
                 to_model = to_model.after(&turn.after(&node.carry));
             }
         }

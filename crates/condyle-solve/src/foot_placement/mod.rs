@@ -352,7 +352,13 @@ pub fn feet(
         let turned = product(turned_above(skeleton, pose, leg.foot)?, rotation_of(pose, leg.foot)?);
         let side = state.sides[at].filter(|_| !elsewhere);
         let (thigh, shin) = (length(sub(hip, knee)), length(sub(knee, ankle)));
-        let (knee, side) = bent_knee(skeleton, model, pose, leg, (side, feet.sides[at], world.seconds))?;
+        let (knee, side) = bent_knee(
+            skeleton,
+            model,
+            pose,
+            leg,
+            KneeSides { before: side, at_rest: feet.sides[at], seconds: world.seconds },
+        )?;
         state.next[at] = Some(foot);
         state.limbs[at] = Limb {
             goal: sub(foot.place, rotate(tilt, sole)),
@@ -387,7 +393,7 @@ pub fn feet(
         let now = limb.hip[1] + raised - limb.goal[1];
         limb.goal[1] += limb.free * (now - kept_below(limb.hip[1] - limb.ankle[1], now, feet.size));
     }
-    let reached = reach(skeleton, model, feet, frame, (up, raised), state, pose)?;
+    let reached = reach(skeleton, model, feet, frame, &PelvisMove { up_model: up, raised }, state, pose)?;
     pose.set(feet.pelvis.into(), &local);
     state.feet.copy_from_slice(&state.next);
     state.pelvis = Some(pelvis);
@@ -398,15 +404,24 @@ pub fn feet(
     Ok(reached)
 }
 
-/// The knee's rotation, bent a little, if the leg is straight, and the side to which it bends, from the one before, the
-/// one at rest and the seconds since.
+/// The sides to which a knee bent earlier.
+struct KneeSides {
+    /// The side in the frame before.
+    before: Option<Vec64>,
+    at_rest: Option<Vec64>,
+    /// Time since the frame before.
+    seconds: f64,
+}
+
+/// Returns the rotation of the knee of a straight leg, bent a little, and the side to which it bends.
 fn bent_knee(
     skeleton: &Skeleton,
     model: &[Affine],
     pose: &Pose,
     leg: &Leg,
-    (before, at_rest, seconds): (Option<Vec64>, Option<Vec64>, f64),
+    sides: KneeSides,
 ) -> Result<(Option<[f64; 4]>, Option<Vec64>), Error> {
+    let KneeSides { before, at_rest, seconds } = sides;
     let given = rotation_of(pose, leg.knee)?;
     let hip = product(turned_above(skeleton, pose, leg.hip)?, rotation_of(pose, leg.hip)?);
     let places = [leg.hip, leg.knee, leg.foot]
@@ -454,16 +469,25 @@ fn check_frame(
     Ok(())
 }
 
-/// Brings the feet to their goals, with the pelvis moved `up` in model space. The pose is unchanged if one cannot be.
+/// The movement of the pelvis.
+struct PelvisMove {
+    up_model: Vec64,
+    /// The height by which the hips rise in the world.
+    raised: f64,
+}
+
+/// Brings the feet to their goals, with the pelvis moved. If one goal cannot be solved, the pose stays as
+/// it was.
 fn reach(
     skeleton: &Skeleton,
     model: &[Affine],
     feet: &Feet,
     frame: &FeetFrame<'_>,
-    (up, raised): (Vec64, f64),
+    pelvis: &PelvisMove,
     state: &FeetState,
     pose: &mut Pose,
 ) -> Result<Reached, Error> {
+    let &PelvisMove { up_model, raised } = pelvis;
     let to_model = frame.placement.inverse();
     let mut farthest = Reached { iterations: 1, ..Reached::default() };
     for (at, (leg, limb)) in feet.legs.iter().zip(&state.limbs).enumerate() {
@@ -478,7 +502,7 @@ fn reach(
             _ => limb.goal,
         };
         // With a part of the weight legs turn a part of the way to where the whole one would have them.
-        let goal = sub(to_model.transform_point(wanted), up);
+        let goal = sub(to_model.transform_point(wanted), up_model);
         if let Some(bent) = limb.knee.filter(|_| frame.weight > 0.0) {
             let given = rotation_of(pose, leg.knee)?;
             set_rotation(pose, leg.knee, nlerp(given, bent, frame.weight.into()));

@@ -1,4 +1,63 @@
-//! How high the pelvis is carried.
+//! The height of the pelvis.
+//!
+//! # Formulas
+//!
+//! The height is `h = s - lead - lowered`, each a smooth function of time.
+//!
+//! **Spring.** `s` follows the ground `g` under the lower foot by a critically damped spring of the third
+//! order with the rate `r`. With `x = s - g` at the start of a step of `t` seconds:
+//!
+//! ```text
+//! x‴ + 3 r x″ + 3 r² x′ + r³ x = 0
+//! x(t) = (a + b t + c t²) exp(-r t)      a = x,  b = x′ + r a,  c = (x″ + 2 r x′ + r² a) / 2
+//! ```
+//!
+//! **Lead.** When the next foot lands in `T` seconds, the spring alone is `late = s(T) - g` above the
+//! ground there. `lead` goes to that value on the smoothest path that ends at the landing ([`Path`]), and
+//! back to 0 within `5 / r` seconds.
+//!
+//! **Lowered.** A leg of length `L` whose ankle goal is `d` aside from the hip and at the height `y` is
+//! straight with the hip at `y + √(L² - d²)`. `given` is the slack of the clip below that height, `now` the
+//! slack at the height `s - lead`. The pelvis comes down by `kept - now`, where `kept` is a branch of a
+//! hyperbola with `p = given w / (given + w)`:
+//!
+//! ```text
+//! kept = (x + √(x² + 4 given p)) / 2    x = now - p
+//! kept(given) = given                   kept -> now far above, kept -> 0 far below
+//! ```
+//!
+//! # A step down, worked through
+//!
+//! `r = 8` per second. The ground under the next foot is 0.15 m lower, and the foot lands in 0.4 s. The
+//! spring starts at rest: `a = 0.15`, `b = 1.2`, `c = 4.8`, `exp(-3.2) = 0.04076`:
+//!
+//! ```text
+//! x(0.4) = (0.15 + 0.48 + 0.768) · 0.04076 = 0.057      the spring is 0.057 m late, at -0.093 m
+//! lead   = 0.057 at the landing                          the pelvis is at -0.15 m
+//! ```
+//!
+//! A leg of 0.9 m, with the hip 0.88 m above the ankle in the clip, has the slack `given = 0.02`. Over
+//! ground that is 0.05 m lower and without a lead, `now = -0.03`. With `w = 0.027`, `p = 0.0115` and
+//! `x = -0.0415`:
+//!
+//! ```text
+//! kept = (-0.0415 + √(0.00172 + 0.00092)) / 2 = 0.0049   the pelvis comes down by 0.0349 m
+//! ```
+//!
+//! The tests `the_spring_is_late_as_the_preface_says` and `the_leg_is_bent_as_the_preface_says` repeat
+//! these numbers.
+//!
+//! # Reasons
+//!
+//! 1. A spring of the third order has no jump of the acceleration when the ground jumps, so hips do not jerk.
+//! 2. The closed form is exact: the frame rate does not change the motion.
+//! 3. Up steps need no lead, because the leg that still stands below has to reach too. After a jump no leg
+//!    does.
+//! 4. All corners between two heights are round, because a corner would be a jump of the velocity.
+//!
+//! # Limits
+//!
+//! A jump of the ground by more than three leg lengths starts anew at the new height.
 
 use super::path::Path;
 use super::{Feet, Limb};
@@ -15,14 +74,14 @@ const CORNER: f64 = 0.006;
 const TAKEN: f64 = 1.6;
 const GIVEN_BACK: f64 = 5.0;
 
-/// How high the pelvis is over the clip's.
+/// Height of the pelvis above its height in the clip.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Pelvis {
-    /// After the ground under the lower foot.
+    /// Follows the ground under the lower foot.
     height: Spring,
-    /// How much lower, so that it does not lag behind when the next foot lands.
+    /// Distance below that, so that the pelvis is not late when the next foot lands.
     lead: Path<1>,
-    /// How much lower still, as the legs need it: never much less than that, and back slowly.
+    /// Distance below that for legs that are too short: at least about what they need, and slowly back.
     lowered: Option<Spring>,
     needed: f64,
 }
@@ -33,7 +92,7 @@ impl Pelvis {
         Self { height, lead: Path::at([0.0]), lowered: None, needed: 0.0 }
     }
 
-    /// Goes on for `seconds`, and says how high it is then.
+    /// Advances by `seconds`, and returns the height.
     pub(super) fn advance(&mut self, feet: &Feet, limbs: &[Limb], seconds: f64) -> f64 {
         let (rate, stance) = (feet.options.pelvis.into(), Stance::next(limbs));
         // Put elsewhere at once.
@@ -273,6 +332,19 @@ mod tests {
             let high = frame(&mut pelvis, floor, left, false);
             assert!(high.abs() < 0.04, "{n}: {high}");
         }
+    }
+
+    #[test]
+    fn the_spring_is_late_as_the_preface_says() {
+        let mut spring = Spring::at(0.0);
+        spring.advance(-0.15, 8.0, 0.4);
+        assert!((spring.place + 0.093).abs() < 5e-4, "{spring:?}");
+    }
+
+    #[test]
+    fn the_leg_is_bent_as_the_preface_says() {
+        let kept = kept_bent(0.02, -0.03, 0.027);
+        assert!((kept - 0.0049).abs() < 5e-5, "{kept}");
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use alloc::vec::Vec;
 
-use crate::maps::{Map, Vec64, length, sub};
+use crate::maps::{Affine64, Vec64, length, sub};
 use condyle::pose::Pose;
 use condyle::skeleton::Skeleton;
 use condyle_base::error::Error;
@@ -25,7 +25,7 @@ pub(super) struct Readiness {
 
 #[derive(Debug, Clone, Copy)]
 struct Part {
-    placed: Map,
+    placed: Affine64,
     /// Whether a goal is about the joint, or about one that it hangs on.
     wanted: bool,
     /// Whether a goal hangs on it.
@@ -36,7 +36,7 @@ struct Part {
 
 impl Default for Part {
     fn default() -> Self {
-        Self { placed: Map::IDENTITY, wanted: false, leads: false, idle: 0.0 }
+        Self { placed: Affine64::IDENTITY, wanted: false, leads: false, idle: 0.0 }
     }
 }
 
@@ -56,12 +56,12 @@ impl Readiness {
         let Self { parts, goals, ease } = self;
         let parents = skeleton.parents();
         for joint in 0..parts.len() {
-            let own = Map::local(&pose.get(joint));
+            let own = Affine64::local(&pose.get(joint).into());
             let above = parts.get(usize::from(parents[joint])).copied();
             let part = &mut parts[joint];
             part.placed = above.map_or(own, |above| above.placed.after(&own));
             if part.wanted && !above.is_some_and(|above| above.wanted) {
-                goals.push(part.placed.moved);
+                goals.push(part.placed.origin);
             }
             part.wanted |= above.is_some_and(|above| above.wanted);
         }
@@ -70,7 +70,7 @@ impl Readiness {
         ease.resize(parts.len(), 1.0);
         for joint in (0..parts.len()).rev() {
             let Part { placed, wanted, leads, mut idle } = parts[joint];
-            let own = if wanted { 0.0 } else { far(placed.moved) };
+            let own = if wanted { 0.0 } else { far(placed.origin) };
             if leads && !wanted {
                 let ratio = 2.0 * idle / own;
                 let squared = ratio * ratio;

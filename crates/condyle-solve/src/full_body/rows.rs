@@ -1,4 +1,68 @@
-//! Goals and how they move with the unknowns: errors, the Jacobian, and products with it.
+//! Goals as equations: errors, the Jacobian, and the normal equations by elimination from the leaves to the
+//! roots.
+//!
+//! # Formulas
+//!
+//! Joint `j` turns by a rotation vector `x_j` about axes of model space. `J_gj` is the Jacobian of goal
+//! `g`: for a point at `arm` from the joint, `J_gj x = x × arm`. `e` are the errors of the goals, `back`
+//! the turns back to the input pose. One step of the search minimises
+//!
+//! ```text
+//! |J x - e|² + Σ_j (pull |x_j - back_j|² + damping |x_j|²) / ease_j + Σ_j y_jᵀ T_j y_j
+//! ```
+//!
+//! `y_j = x_j + y_above(j)` is the turn of the bone of joint `j`, and `T_j` the stiffness against turning
+//! that the pull of the goals gives this bone (`tension`). In the unknowns `y` the matrix `C` of both sums
+//! couples a joint only with its parent. So it is eliminated without fill-in, a joint at a time, children
+//! first. With `o_j = (pull + damping) / ease_j`:
+//!
+//! ```text
+//! A_j = S_j + o_j              pivot              E_j = A_j⁻¹                            `eases`
+//! S_j = T_j + Σ_c o_c E_c S_c  Schur complement of the children c                        `stiff`
+//! P_j = J_j + Σ_c (o_c P_c E_c - J_c)  Jacobian of a goal after elimination              `passed`
+//! J C⁻¹ Jᵀ = Σ_j P_j E_j P_jᵀ  a block of three rows and columns for each pair of goals  `normal`
+//! ```
+//!
+//! `(J C⁻¹ Jᵀ + 1) λ = e - J b` gives the forces λ on the goals, where `b` is the step without goals. Back
+//! substitution runs from the roots to the leaves:
+//!
+//! ```text
+//! f_j = P_jᵀ λ + (terms of back)   Jᵀ λ, accumulated                           `add_forces`, `pull_back`
+//! y_j = E_j (f_j + o_j y_above)    x_j = y_j - y_above                         `give_way`
+//! ```
+//!
+//! # An arm, worked through
+//!
+//! Two bones of length 1 lie along x, and the tip at `(2, 0)` is to reach `(2, 1)`. Only the turns about z
+//! matter, so all blocks are numbers: `J_1 = 2`, `J_2 = 1`, `e = 1`, `back = 0`. With `o_1 = o_2 = 1`,
+//! `T_1 = 0` and `T_2 = 1`:
+//!
+//! ```text
+//! joint 2   S = 1                A = 2        E = 1/2   P = 1                          P E P = 1/2
+//! joint 1   S = 0 + 1/2 · 1      A = 3/2      E = 2/3   P = 2 + (1 · 1/2 - 1) = 3/2    P E P = 3/2
+//! goal      (1/2 + 3/2 + 1) λ = 1             λ = 1/3
+//! forces    f_1 = 3/2 · 1/3 = 1/2             f_2 = 1/3
+//! joint 1   y = 2/3 · 1/2 = 1/3               x = 1/3
+//! joint 2   y = 1/2 (1/3 + 1 · 1/3) = 1/3     x = 0
+//! ```
+//!
+//! The tip moves by `J x = 2/3`. The tension holds the lower bone, so the shoulder does the work. Without
+//! it (`T_2 = 0`), `λ = 1/6`, `x = (1/3, 1/6)`, and the tip moves by 5/6.
+//!
+//! # Reasons
+//!
+//! 1. The normal equations have the size of the goals, and there are fewer goals than joints.
+//! 2. In the unknowns `x` tension would couple each joint with all of its ancestors. In `y` the matrix is a
+//!    tree.
+//! 3. A goal depends on the joints from the root to its own. Two goals share the beginning of these lists,
+//!    so a block sums over that beginning alone ([`Links::shared`]).
+//! 4. `P_j` for all joints of a goal takes one pass, because each joint has at most one child on the way to
+//!    the goal.
+//!
+//! # Limits
+//!
+//! A shift moves its joint instead of turning it. It has no parent among the unknowns and no tension, so
+//! its pivot is `o_j`. Below a flat scale a joint does not move its goal: its Jacobian is zero.
 
 use super::TURN;
 use super::buffer::{BodyBuffer, Links, Row, Sought, State, mean};
@@ -11,7 +75,7 @@ use condyle_base::math::vectors::dot;
 
 const IDENTITY: Mat64 = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 
-/// Works out the errors of a pose and what it costs. `pull` is what a turn away from the given pose costs.
+/// Computes the errors of a pose, and its cost. `pull` is the weight of turns away from the input pose.
 pub(super) fn measure(
     joints: &[Joint],
     unknowns: &[Unknown],
@@ -54,7 +118,7 @@ pub(super) fn measure(
 }
 
 impl BodyBuffer {
-    /// Works out how each goal moves with its unknowns, and how the bones of these are held by what the goals pull.
+    /// Computes the Jacobian of each goal, and the tension of the bones that the goals pull.
     pub(super) fn linearize(&mut self) {
         let Self { joints, unknowns, goals, shares, sums, links, now, forces, tension, .. } = self;
         let placed = &now.placed;
@@ -79,7 +143,7 @@ impl BodyBuffer {
                 }
             };
             let force = error.map(|v| v * goal.weight * goal.weight);
-            // From below, as the bone of a joint ends where the next one that turns begins.
+            // Children first, because the bone of a joint ends where the next joint that turns begins.
             for (&unknown, moved) in links.rev() {
                 let Unknown { joint, shifts, above: next, .. } = unknowns[unknown as usize];
                 let (own, at) = (&joints[joint as usize], placed[joint as usize].at);
@@ -103,10 +167,8 @@ impl BodyBuffer {
         }
     }
 
-    /// Works out the normal equations, with `damped` beside the ease of each unknown: what is left of a goal where each unknown has given way to all below it.
-    ///
-    /// With the turn of each bone as the unknown, and not that of each joint, what the goals pull holds each bone by itself, and joints hold two
-    /// bones together. So the unknowns are eliminated from the leaves to the roots, a joint at a time.
+    /// Computes the normal equations by elimination from the leaves to the roots. `damped` is pull and
+    /// damping together.
     pub(super) fn assemble(&mut self, damped: f64) {
         let Self { unknowns, goals, links, normal, tension, stiff, eases, carried, .. } = self;
         stiff.copy_from_slice(tension);
@@ -151,7 +213,7 @@ impl BodyBuffer {
         }
     }
 
-    /// Adds to `right` what each goal moves by when the unknowns do by `step`, weighted and times `by`.
+    /// Adds `by · J step` to `right`, with the weight of each goal.
     pub(super) fn add_moved(&self, by: f64, right: &mut [f64]) {
         for (goal, right) in self.goals.iter().zip(right.as_chunks_mut::<3>().0) {
             let range = goal.links.clone();
@@ -163,7 +225,7 @@ impl BodyBuffer {
         }
     }
 
-    /// Adds to what acts on the unknowns what forces on the goals, weighted, come to there.
+    /// Accumulates `Pᵀ λ` (weighted goal forces after elimination) into the forces on the unknowns.
     pub(super) fn add_forces(&mut self, forces: &[f64]) {
         for (goal, force) in self.goals.iter().zip(forces.as_chunks::<3>().0) {
             let range = goal.links.clone();
@@ -176,7 +238,8 @@ impl BodyBuffer {
         }
     }
 
-    /// Writes what acts on the unknowns where each is drawn back to the given pose, passed on to all above.
+    /// Computes the regularisation force towards the input pose, and eliminates it from the leaves to the
+    /// roots.
     pub(super) fn pull_back(&mut self, pull: f64) {
         let Self { unknowns, forces, back, eases, damped, .. } = self;
         forces.fill([0.0; 3]);
@@ -192,7 +255,7 @@ impl BodyBuffer {
         }
     }
 
-    /// Writes the step that what acts on the unknowns leads to, from the roots to the leaves.
+    /// Computes the step by back substitution, from the roots to the leaves.
     pub(super) fn give_way(&mut self) {
         let Self { unknowns, forces, eases, step, turned, damped, .. } = self;
         for (at, unknown) in unknowns.iter().enumerate() {
@@ -203,7 +266,7 @@ impl BodyBuffer {
         }
     }
 
-    /// Writes the way of each unknown back to the given pose, in model space.
+    /// Computes the step of each unknown back to the input pose, in model space.
     pub(super) fn look_back(&mut self) {
         for (unknown, back) in self.unknowns.iter().zip(&mut self.back) {
             let at = unknown.joint as usize;
@@ -239,13 +302,13 @@ impl BodyBuffer {
 }
 
 impl Row {
-    /// How far what is asked for is from where it is, by the error of what is sought: in sizes or radians.
+    /// Distance of the goal from where it was requested: in sizes, or in radians for orientations.
     pub(super) fn residual(&self, error: Vec64) -> f64 {
         length(add_scaled(error, self.beyond, 1.0))
     }
 }
 
-/// The block of the normal equations that belongs to two goals: the sum over the unknowns that they share.
+/// Returns the block of the normal equations for two goals: the sum over the unknowns that they share.
 fn pair(links: &Links, first: &Row, second: &Row, shared: usize) -> Mat64 {
     let mut block = [[0.0; 3]; 3];
     let (from, to) = (first.links.start, second.links.start);

@@ -10,7 +10,7 @@ use super::lanes::{LANES, Lanes, Row, Side};
 use super::state::{Schedule, SpringState, Time};
 use super::step::{When, Work, show, step};
 use super::{STEP, Tick, check, swing_alone};
-use crate::maps::{Map, add};
+use crate::maps::{Affine64, add};
 use condyle::pose::Pose;
 use condyle::skeleton::Skeleton;
 use condyle_base::error::Error;
@@ -99,7 +99,8 @@ pub fn crowd(
         let mut group = Group::default();
         for (lane, (pose, state)) in poses.iter().zip(&*states).enumerate() {
             let instance = first + lane;
-            group.enter(skeleton, model(instance), springs, &ticks(instance), state, pose, lane, work);
+            let character = Character { model: model(instance), tick: &ticks(instance), state, pose };
+            group.enter(skeleton, springs, character, lane, work);
         }
         in_lanes!(|s| group.run(s, springs, work));
         for (lane, (pose, state)) in poses.iter_mut().zip(states).enumerate() {
@@ -109,26 +110,32 @@ pub fn crowd(
     Ok(())
 }
 
+/// One character of a crowd.
+#[derive(Clone, Copy)]
+struct Character<'a> {
+    model: &'a [Affine],
+    tick: &'a Tick,
+    state: &'a SpringState,
+    pose: &'a Pose,
+}
+
 /// Some characters, one in each lane.
 #[derive(Default)]
 struct Group {
-    ticks: [Option<(Tick, Schedule, Map)>; LANES],
+    ticks: [Option<(Tick, Schedule, Affine64)>; LANES],
 }
 
 impl Group {
     /// Brings a character into its lane.
-    #[expect(clippy::too_many_arguments, reason = "all that a character has, and where it goes")]
     fn enter(
         &mut self,
         skeleton: &Skeleton,
-        model: &[Affine],
         springs: &Springs,
-        tick: &Tick,
-        state: &SpringState,
-        pose: &Pose,
+        character: Character<'_>,
         lane: usize,
         work: &mut Work<Row>,
     ) {
+        let Character { model, tick, state, pose } = character;
         let to_world = (&tick.to_world).into();
         gather::gather(skeleton, springs, model, &to_world, pose, lane, work);
         let shift = state.shift(&to_world);
@@ -195,7 +202,7 @@ impl Group {
         state.time = Time { started: true, late: schedule.late, to_world: *to_world };
     }
 
-    fn lanes(&self) -> impl Iterator<Item = (usize, &(Tick, Schedule, Map))> {
+    fn lanes(&self) -> impl Iterator<Item = (usize, &(Tick, Schedule, Affine64))> {
         self.ticks.iter().enumerate().filter_map(|(lane, tick)| Some((lane, tick.as_ref()?)))
     }
 }

@@ -4,7 +4,7 @@ use super::Tick;
 use super::data::{Carry, Springs, Tail};
 use super::lanes::{LANES, Row};
 use super::step::Work;
-use crate::maps::{Map, Vec64, check_unit, direction, nlerp, scaled, set_rotation, wide};
+use crate::maps::{Affine64, Vec64, check_unit, direction, nlerp, scaled, set_rotation, wide};
 use condyle::pose::Pose;
 use condyle::skeleton::{NO_PARENT, Skeleton};
 use condyle_base::error::Error;
@@ -111,15 +111,15 @@ pub(super) fn gather<T: Kept>(
     skeleton: &Skeleton,
     springs: &Springs,
     model: &[Affine],
-    to_world: &Map,
+    to_world: &Affine64,
     pose: &Pose,
     lane: usize,
     work: &mut Work<T>,
 ) {
-    let turned = Map { moved: [0.0; 3], ..*to_world };
+    let turned = Affine64 { origin: [0.0; 3], ..*to_world };
     for (&source, to) in springs.sources.iter().zip(&mut work.now) {
         let frame = match model.get(usize::from(source)) {
-            Some(model) => turned.after(&Map::from(model)),
+            Some(model) => turned.after(&Affine64::from(model)),
             None => turned,
         };
         set_frame(to, lane, &frame);
@@ -156,19 +156,19 @@ pub(super) fn gather<T: Kept>(
 }
 
 #[inline(always)]
-fn set_frame<T: Kept>(to: &mut [T; 12], lane: usize, frame: &Map) {
+fn set_frame<T: Kept>(to: &mut [T; 12], lane: usize, frame: &Affine64) {
     let [[a, b, c], [d, e, f], [g, h, i]] = frame.linear;
-    let [x, y, z] = frame.moved;
+    let [x, y, z] = frame.origin;
     set(to, lane, [a, d, g, b, e, h, c, f, i, x, y, z]);
 }
 
 /// The local transforms of the joints below one, down to another one.
 #[inline(never)]
-fn locals(skeleton: &Skeleton, pose: &Pose, Carry { above, last }: Carry) -> Map {
-    let mut map = Map::IDENTITY;
+fn locals(skeleton: &Skeleton, pose: &Pose, Carry { above, last }: Carry) -> Affine64 {
+    let mut map = Affine64::IDENTITY;
     let mut at = last;
     while at != above {
-        map = Map::local(&pose.get(at.into())).after(&map);
+        map = Affine64::local(&pose.get(at.into()).into()).after(&map);
         let Some(parent) = skeleton.parent(at) else { break };
         at = parent;
     }

@@ -2,9 +2,8 @@
 
 use fearless_simd::{f64x4, prelude::*};
 
-use crate::direct::{add, scaled};
 use condyle_base::math::real::Real;
-use condyle_base::math::vectors::{cofactors, dot};
+use condyle_base::math::vectors::{add, cofactors, dot, scaled};
 use condyle_base::simd::each;
 
 /// Characters that swing together.

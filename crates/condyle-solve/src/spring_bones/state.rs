@@ -5,7 +5,7 @@ use core::fmt;
 use super::data::Springs;
 use super::step::Work;
 use super::{MAX_STEPS, STEP};
-use crate::maps::{Map, Vec64, add, sub};
+use crate::maps::{Affine64, Vec64, add, sub};
 use condyle_base::error::Error;
 use condyle_base::math::Affine;
 
@@ -42,7 +42,7 @@ pub(super) struct Time {
     /// Seconds from the last step to the last call, less than a step.
     pub(super) late: f64,
     /// From model space to the world, at the last call.
-    pub(super) to_world: Map,
+    pub(super) to_world: Affine64,
 }
 
 /// How many joints swing, and whether they do yet.
@@ -60,7 +60,7 @@ impl SpringState {
     pub fn new(springs: &Springs) -> Self {
         let mut work = Work::default();
         work.resize(springs);
-        Self { work, time: Time { started: false, late: 0.0, to_world: Map::IDENTITY } }
+        Self { work, time: Time { started: false, late: 0.0, to_world: Affine64::IDENTITY } }
     }
 
     /// Brings all to rest: the next call is as the first one.
@@ -72,13 +72,13 @@ impl SpringState {
     ///
     /// `to_world` is that of the next call but for what the character moves by itself until then.
     pub fn teleport(&mut self, to_world: &Affine) {
-        let to_world = Map::from(to_world);
-        let before = Map { moved: [0.0; 3], ..self.time.to_world };
+        let to_world = Affine64::from(to_world);
+        let before = Affine64 { origin: [0.0; 3], ..self.time.to_world };
         let Some(back) = before.inverse() else {
             return self.reset();
         };
         // Frames and tails are relative to the model's place already.
-        let by = Map { moved: [0.0; 3], ..to_world }.after(&back);
+        let by = Affine64 { origin: [0.0; 3], ..to_world }.after(&back);
         let frames = self.work.before.iter_mut().chain(&mut self.work.centers);
         for frame in frames.flat_map(|frame| frame.as_chunks_mut::<3>().0) {
             *frame = by.vector(*frame);
@@ -100,8 +100,8 @@ impl SpringState {
     }
 
     /// What everything that is remembered moves by, so that it is relative to the model's place as it is now.
-    pub(super) fn shift(&self, to_world: &Map) -> Vec64 {
-        sub(self.time.to_world.moved, to_world.moved)
+    pub(super) fn shift(&self, to_world: &Affine64) -> Vec64 {
+        sub(self.time.to_world.origin, to_world.origin)
     }
 
     /// Moves all that is remembered.
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     fn time(late: f64) -> Time {
-        Time { started: true, late, to_world: Map::IDENTITY }
+        Time { started: true, late, to_world: Affine64::IDENTITY }
     }
 
     #[test]

@@ -5,10 +5,10 @@ use alloc::vec::Vec;
 
 use super::data::{ColliderShape, Mount, Obstacle, Springs, Swinging};
 use super::lanes::{Frame, Lanes, Vector, select};
-use crate::direct::{add, scaled, sub};
+
 use condyle_base::error::invariant;
 use condyle_base::math::real::Real;
-use condyle_base::math::vectors::{cross, dot};
+use condyle_base::math::vectors::{add, cross, dot, scaled, sub};
 
 /// What a step reads and writes, in world space but for the place of the model, which all of it is relative to: so nothing loses digits far away.
 #[derive(Debug, Clone, Default)]
@@ -120,8 +120,10 @@ pub(super) fn step<L: Lanes>(l: L, springs: &Springs, work: &mut Work<L::Stored>
         let parent = mounted(l, swinging.mount, then, carries, frames);
         let moved = swinging.center.and_then(|center| moved.get(center));
         let stops = springs.stops.get(swinging.stops.clone()).unwrap_or_default();
+        let stops = Stops { stops, obstacles: &springs.obstacles, shapes };
         let bone = load_bone(l, bone);
-        let frame = swing(l, swinging, &bone, &parent, moved, stops, &springs.obstacles, shapes, when, tails);
+        let hanging = Hanging { swinging, bone: &bone, parent: &parent, moved };
+        let frame = swing(l, &hanging, &stops, when, tails);
         if swinging.carries {
             if let Some(to) = frames.get_mut(at) {
                 carried(l, &bone, &frame, tails).store(l, to);
@@ -233,21 +235,35 @@ fn plane_normal<L: Lanes>(l: L, frame: &Frame<L::Number>, normal: Vector<L::Numb
     select(ok, scaled(n, by), [zero; 3])
 }
 
+/// A joint that swings, and what it hangs on.
+struct Hanging<'a, L: Lanes> {
+    swinging: &'a Swinging,
+    bone: &'a Bone<L::Number>,
+    /// The frame of what it hangs on.
+    parent: &'a Frame<L::Number>,
+    /// The movement of its center since the step before, if it has one.
+    moved: Option<&'a [L::Stored; 12]>,
+}
+
+/// The obstacles that stop a tail.
+struct Stops<'a, T> {
+    /// Indices among all obstacles.
+    stops: &'a [u32],
+    obstacles: &'a [Obstacle],
+    /// Place and direction of each obstacle.
+    shapes: &'a [[T; 6]],
+}
+
 /// Moves one tail. Returns the frame that its joint would have at rest, without its scale.
-#[expect(clippy::too_many_arguments, reason = "the kernel of the step: each is another list")]
 #[inline(always)]
 fn swing<L: Lanes>(
     l: L,
-    swinging: &Swinging,
-    bone: &Bone<L::Number>,
-    parent: &Frame<L::Number>,
-    moved: Option<&[L::Stored; 12]>,
-    stops: &[u32],
-    obstacles: &[Obstacle],
-    shapes: &[[L::Stored; 6]],
+    hanging: &Hanging<'_, L>,
+    stops: &Stops<'_, L::Stored>,
     when: &When<L::Number>,
     tails: &mut Tails<L::Stored>,
 ) -> Frame<L::Number> {
+    let &Hanging { swinging, bone, parent, moved } = hanging;
     let [x, y, z] = swinging.rest_axes;
     let axes = [parent.vector(l.splat3(x)), parent.vector(l.splat3(y)), parent.vector(l.splat3(z))];
     let rest = Frame { axes, origin: parent.point(bone.pivot) };
@@ -266,7 +282,7 @@ fn swing<L: Lanes>(
     let drawn = scaled(straight, l.splat(swinging.stiffness) / length);
     let next = add(add(add(now, drift), drawn), add(l.splat3(swinging.gravity), when.force));
     let next = at_length(head, next, length);
-    let next = stopped(l, swinging, head, length, stops, obstacles, shapes, next);
+    let next = stopped(l, swinging, head, length, stops, next);
 
     let ([a, b, c], determinant, ok) = rest.adjugate(l);
     let v = sub(next, head);
@@ -300,20 +316,18 @@ fn at_length<R: Real>(head: Vector<R>, tail: Vector<R>, length: R) -> Vector<R> 
     add(head, scaled(v, length / dot(v, v).sqrt()))
 }
 
-/// The tail kept out of what stops it.
-#[expect(clippy::too_many_arguments, reason = "the kernel of the step: each is another list")]
+/// Returns the tail, moved out of the obstacles that stop it.
 #[inline(always)]
 fn stopped<L: Lanes>(
     l: L,
     swinging: &Swinging,
     head: Vector<L::Number>,
     length: L::Number,
-    stops: &[u32],
-    obstacles: &[Obstacle],
-    shapes: &[[L::Stored; 6]],
+    stops: &Stops<'_, L::Stored>,
     mut tail: Vector<L::Number>,
 ) -> Vector<L::Number> {
     let zero = l.splat(0.0);
+    let &Stops { stops, obstacles, shapes } = stops;
     for &stop in stops {
         let stop = stop as usize;
         let (Some(obstacle), Some(shape)) = (obstacles.get(stop), shapes.get(stop)) else { continue };

@@ -1,19 +1,79 @@
-//! The limb that most are: its joints hang directly on one another, and the first one scales all axes alike. Then both bones keep their lengths
-//! whatever turns, and the pose is found without any search.
+//! Closed form for the most common limb: joints that hang directly on one another, and an upper joint of
+//! even scale. Both bones then keep their lengths whatever turns.
 //!
-//! What has a square root is kept as a square, and what has a length as a multiple of its direction: six roots are left, most of which do not wait for each
-//! other.
+//! # Formulas
+//!
+//! `A` is the linear part of the matrix above the upper joint, `det` its determinant. All lengths below are
+//! multiplied by `det`, so the goal needs `det A⁻¹`, which is the matrix of cofactors, and no division:
+//!
+//! ```text
+//! g = det A⁻¹ (goal_model - t) - det pivot       goal, from the upper joint, in the space above it
+//! u = det upper                                  upper bone, as the upper joint turns it
+//! l = det R₂ lower                               lower bone in the same space
+//! a = |u|,  b = |l|,  r = |g|,  n = u × l
+//! ```
+//!
+//! The tip is as far out as the goal if the angle θ between the bones obeys the law of cosines (0 is a
+//! straight limb). θ₀ is that angle in the input pose:
+//!
+//! ```text
+//! C  = ab cos θ  = (r² - a² - b²) / 2            S  = ab sin θ  = √(a²b² - C²)
+//! C₀ = ab cos θ₀ = u · l                         S₀ = ab sin θ₀ = |n|
+//! ```
+//!
+//! The lower joint turns by θ - θ₀ about `n`: `sin` and `cos` of that, times `(ab)²`, are `S C₀ - C S₀` and
+//! `C C₀ + S S₀`.
+//!
+//! Without a pole the upper joint takes the shortest turn from the new tip `v` to the goal. `v`, times
+//! `a² S₀`, is `p u + q l` with `p = (a² + C) S₀ - C₀ S` and `q = a² S`. The turn is
+//! `(v × g, |v| r + v · g)`, normalised. The vector has the length `√(2 |v| r w)`, so that it takes one
+//! root.
+//!
+//! With a pole `k` the upper bone lies in the plane of goal and pole, at the angle α from the goal to the
+//! side of the pole: `cos α = (a² + C) / (a r)`, `sin α = S / (a r)`. The upper joint turns the frame
+//! `(u, n)` to `(cos α g + sin α (g × s), s)` with `s = k × g`, all of unit length.
+//!
+//! # A limb, worked through
+//!
+//! `A` is the identity, the bones have the lengths 3 and 4, and the knee is bent. The goal is 5 away,
+//! straight down:
+//!
+//! ```text
+//! g = (0, -5, 0)    u = (0, -3, 0)    l = (0, -3.2, 2.4)    n = u × l = (-7.2, 0, 0)
+//! C  = (25 - 9 - 16) / 2 = 0          S  = √(144 - 0) = 12                     θ  = 90°
+//! C₀ = 9.6                            S₀ = 7.2                                 θ₀ = 36.87°
+//! ```
+//!
+//! **Lower joint.** `sin = 12 · 9.6 - 0 = 115.2` and `cos = 0 + 12 · 7.2 = 86.4`, both times 144: 0.8 and
+//! 0.6, so it turns by 53.13° about `n`, and the lower bone becomes `(0, 0, 4)`.
+//!
+//! **Upper joint.** `p = 9 · 7.2 - 9.6 · 12 = -50.4` and `q = 108`, so the tip is
+//! `p u + q l = (0, -194.4, 259.2)`, divided by `a² S₀ = 64.8`: `(0, -3, 4)`, which is 5 away.
+//! `w = 9 · 7.2 · 25 + 972 = 2592` and `v × g = (1296, 0, 0)`: divided by `√(2 · 1620 · 2592) = 2897.9` the
+//! quaternion is `(0.447, 0, 0, 0.894)`, a turn by 53.13° about x. It takes `(0, -3, 4)` to `(0, -5, 0)`.
+//!
+//! The test `the_worked_limb_comes_out_as_the_preface_says` bends this limb.
+//!
+//! # Reasons
+//!
+//! 1. Roots and divisions wait longest. Squares stay squares and lengths stay multiples of their
+//!    directions. That leaves six roots, most of which do not wait for each other.
+//! 2. No branch depends on the limb, except for short or soft limbs and partial weights.
+//! 3. Products of four lengths stay within f64, because the squares of the lengths are within [`LENGTHS`].
+//!
+//! # Limits
+//!
+//! A limb that is straight, folded, flat or of no length, or whose goal is out of reach under uneven
+//! scales, clears `found`. The caller then searches.
 
 use super::TwoBone;
-use crate::direct::{
-    Above, DETERMINANTS, add, dot4, half, near_unit, nlerp, over, scaled, scaled4, sub, unit, within,
-};
+use crate::direct::{Above, DETERMINANTS, dot4, half, near_unit, nlerp, over, scaled4, unit, within};
 use condyle::pose::{Lanes, Pose, PoseBlock};
 use condyle::skeleton::Skeleton;
 use condyle_base::math::Affine;
 use condyle_base::math::quats::{Quat64, conjugate, product, rotate};
 use condyle_base::math::real::Real;
-use condyle_base::math::vectors::{cross, dot};
+use condyle_base::math::vectors::{add, cross, dot, scaled, sub};
 use condyle_base::simd::BLOCK;
 
 /// Where the numbers of a limb lie.
@@ -90,30 +150,75 @@ impl Source<'_> {
     }
 }
 
-/// The two bones, and what they are to reach.
+/// A limb and its goal, in f64.
 #[derive(Clone, Copy)]
 struct Direct {
-    /// The rows of the matrix above the first joint.
+    /// The rows of the matrix above the upper joint.
     above: [[f64; 4]; 3],
+    /// The upper joint, in the space above it.
     pivot: [f64; 3],
-    /// The rotations in the pose.
+    /// The rotations in the input pose.
     given: [[f64; 4]; 2],
-    /// The bones, in the spaces that the two joints turn, scaled as the first one does.
-    upper: [f64; 3],
-    lower: [f64; 3],
-    /// In model space.
-    goal: [f64; 3],
-    pole: Option<[f64; 3]>,
+    /// The upper bone, in the upper joint's space, with its scale.
+    upper_local: [f64; 3],
+    /// The lower bone, in the lower joint's space, with the scales of both joints.
+    lower_local: [f64; 3],
+    goal_model: [f64; 3],
+    pole_model: Option<[f64; 3]>,
     soft: f64,
     weight: f64,
 }
 
-/// The rotations that it comes to, and how far from the goal that is in model space.
+/// The rotations of a bent limb, and its distance from the goal in model space.
 struct Bent {
     turned: [[f64; 4]; 2],
     distance: f64,
-    /// Where this is not set the limb is one of those that take more thought: straight, folded, flat, of no length, or out of reach under uneven scales.
+    /// Not set for limbs that need a search: straight, folded, flat, of no length, or out of reach under
+    /// uneven scales.
     found: bool,
+}
+
+/// The squares of the lengths of a limb, all times the square of the determinant.
+struct Squares {
+    /// `a²`, of the upper bone.
+    upper: f64,
+    /// `b²`, of the lower bone.
+    lower: f64,
+    /// `a² + b²`.
+    sum: f64,
+    /// `r²`, of the goal.
+    goal: f64,
+}
+
+/// The angle between the bones with which the tip is as far out as it should be.
+struct Elbow {
+    /// `C`: the cosine times both lengths.
+    cos: f64,
+    /// `S`: the sine times both lengths.
+    sin: f64,
+    /// `a² b²`.
+    most: f64,
+    /// The distance of the tip as a multiple of the goal's.
+    ratio: f64,
+    /// The distance between tip and goal, in model space.
+    distance: f64,
+    found: bool,
+}
+
+/// Both bones in the input pose, as the upper joint turns them.
+struct Bones {
+    /// The rotations in the input pose, of unit length.
+    given: [[f64; 4]; 2],
+    upper: [f64; 3],
+    lower: [f64; 3],
+    /// `n = u × l`.
+    normal: [f64; 3],
+    /// `C₀`.
+    cos: f64,
+    /// `S₀`.
+    sin: f64,
+    /// The square of `S₀`.
+    sin2: f64,
 }
 
 impl Direct {
@@ -126,17 +231,17 @@ impl Direct {
             above: [numbers.load(0), numbers.load(1), numbers.load(2)],
             given: [numbers.load(3), numbers.load(4)],
             pivot: [x, y, z],
-            upper: scaled([ux, uy, uz], even),
-            lower: [lx * (p * even), ly * (q * even), lz * (r * even)],
-            goal: [gx, gy, gz],
-            pole: if has_pole { Some([px, py, pz]) } else { None },
+            upper_local: scaled([ux, uy, uz], even),
+            lower_local: [lx * (p * even), ly * (q * even), lz * (r * even)],
+            goal_model: [gx, gy, gz],
+            pole_model: if has_pole { Some([px, py, pz]) } else { None },
             soft,
             weight,
         }
     }
 }
 
-/// Of one limb, as it was worked out.
+/// Solves one limb. Returns its rotations and the distance from the goal, or `None` if it needs a search.
 #[inline(always)]
 pub(crate) fn solve(limb: &Source<'_>) -> Option<([Quat64; 2], f64)> {
     let Bent { turned, distance, found } = match limb.reach.pole {
@@ -146,9 +251,9 @@ pub(crate) fn solve(limb: &Source<'_>) -> Option<([Quat64; 2], f64)> {
     if found { Some((turned, distance)) } else { None }
 }
 
-/// What the squares of the bones' lengths may be, from where to where, so that no product of them overflows or vanishes.
+/// Range of the squares of the bones' lengths within which no product of them overflows or vanishes.
 const LENGTHS: [f64; 2] = [1e-16, 1e16];
-/// The same of the pole's length.
+/// Range of the square of the pole's length.
 const POLES: [f64; 2] = [1e-80, 1e80];
 
 impl Direct {
@@ -156,17 +261,52 @@ impl Direct {
     #[inline(always)]
     fn bent(&self) -> Bent {
         let (zero, one) = (self.soft.like(0.0), self.soft.like(1.0));
-
-        // All lengths are `size` times as long from here on, which spares the goal the division.
         let above = Above::new(&self.above);
         let size = above.determinant;
         let moved = [self.above[0][3], self.above[1][3], self.above[2][3]];
-        let goal = sub(above.back(sub(self.goal, moved)), scaled(self.pivot, size));
+        let goal = sub(above.back(sub(self.goal_model, moved)), scaled(self.pivot, size));
         let (far2, size2) = (dot(goal, goal), size * size);
-        let (upper2, lower2) = (dot(self.upper, self.upper), dot(self.lower, self.lower));
-        let (a2, b2, sum) = (upper2 * size2, lower2 * size2, (upper2 + lower2) * size2);
+        let (upper2, lower2) =
+            (dot(self.upper_local, self.upper_local), dot(self.lower_local, self.lower_local));
+        let squares = Squares {
+            upper: upper2 * size2,
+            lower: lower2 * size2,
+            sum: (upper2 + lower2) * size2,
+            goal: far2,
+        };
+        let elbow = self.elbow(&above, &squares);
+        let bones = self.bones(size);
+        let (mut first, turns) = match self.pole_model {
+            None => bones.turned_to(goal, &elbow, &squares),
+            Some(pole) => bones.turned_to_pole(goal, above.back(pole), &elbow, &squares, self.given[0]),
+        };
+        let mut second = bones.unfolded(&elbow);
+        let mut distance = elbow.distance;
+        let mut found = elbow.found & turns;
+        found &= near_unit(self.given[0])
+            & near_unit(self.given[1])
+            & above.found
+            & (elbow.most * 1e-12).is_below(bones.sin2);
+        found &= within(upper2, LENGTHS) & within(lower2, LENGTHS) & within(size2, DETERMINANTS);
+        let partly = self.weight.is_below(one);
+        if f64::any(partly) {
+            first = nlerp(bones.given[0], first, self.weight);
+            second = nlerp(bones.given[1], second, self.weight);
+            let lower = scaled(rotate(second, self.lower_local), size);
+            let off = scaled(sub(rotate(first, add(bones.upper, lower)), goal), size.recip());
+            let off_model = above.linear(off);
+            distance = f64::select(partly, dot(off_model, off_model).sqrt(), distance);
+        }
+        found &= distance.is_below(zero.like(1e38));
+        Bent { turned: [first, second], distance, found }
+    }
 
-        // Sine and cosine of the angle between the bones, times both lengths: with the tip as far out as the goal, or where it is to be instead, …
+    /// Returns the angle between the bones with which the tip is as far out as the goal. If the limb is too
+    /// short for that, or soft, it is the angle for the distance of [`Self::wanted`].
+    #[inline(always)]
+    fn elbow(&self, above: &Above, squares: &Squares) -> Elbow {
+        let (zero, one) = (self.soft.like(0.0), self.soft.like(1.0));
+        let &Squares { upper: a2, lower: b2, sum, goal: far2 } = squares;
         let (most, mut cos, mut ratio, mut distance) = (a2 * b2, (far2 - sum) * 0.5, one, zero);
         let short = most.is_below(cos * cos) | zero.is_below(self.soft);
         let mut found = (a2 * 1e-12).is_below(far2) & far2.is_below(a2 * 1e12);
@@ -178,75 +318,29 @@ impl Direct {
                 f64::select(most.is_below(nearer), most, f64::select(nearer.is_below(-most), -most, nearer));
             cos = f64::select(short, nearer, cos);
             ratio = f64::select(short, wanted * far.recip(), ratio);
-            let off = (wanted - far).abs() * size.recip().abs() * above.squares[0].sqrt();
+            let off = (wanted - far).abs() * above.determinant.recip().abs() * above.squares[0].sqrt();
             distance = f64::select(short, off, zero);
             let reaches = ((a + b) * 1e-6).is_below(wanted);
             found &= above.is_even() & reaches | !short;
         }
         let rest = most - cos * cos;
         let sin = f64::select(zero.is_below(rest), rest, zero).sqrt();
-
-        // … and now, about an axis across.
-        let given = [unit(self.given[0]), unit(self.given[1])];
-        let upper = scaled(self.upper, size);
-        let bone = scaled(rotate(given[1], self.lower), size);
-        let normal = cross(upper, bone);
-        let (cos_now, sine2) = (dot(upper, bone), dot(normal, normal));
-        let sin_now = sine2.sqrt();
-
-        let mut first = match self.pole {
-            None => {
-                // The tip from the first pivot, `a2 * sin_now` times as far out as it is, and the goal as the joint would turn it.
-                let goal = rotate(conjugate(given[0]), goal);
-                let size = a2 * sin_now * (ratio * far2);
-                let (p, q) = ((a2 + cos) * sin_now - cos_now * sin, a2 * sin);
-                let w = size + (dot(upper, goal) * p + dot(bone, goal) * q);
-                let by = (size * w * 2.0).sqrt().recip();
-                found &= (size * 1e-6).is_below(w);
-                let [x, y, z] = cross(add(scaled(upper, p), scaled(bone, q)), goal);
-                scaled4(product(given[0], [x, y, z, w]), by)
-            }
-            Some(pole) => {
-                let pole = above.back(pole);
-                let side = cross(pole, goal);
-                let (pole2, side2) = (dot(pole, pole), dot(side, side));
-                found &= (far2 * pole2 * 1e-12).is_below(side2) & within(pole2, POLES);
-                let (over_a, over_far, over_side) = (over(a2), over(far2), over(side2));
-                // The middle joint as a direction: along the way to the goal, and out to the side of the pole.
-                let by = over_a * over_far * ratio.recip();
-                let (p, q) = ((a2 + cos) * (by * over_far), sin * (by * over_far * over_side));
-                let middle = add(scaled(goal, p), scaled(cross(goal, side), q));
-                let from = [scaled(upper, over_a), scaled(normal, sin_now * sine2.recip())];
-                between_frames(from, [middle, scaled(side, over_side)], self.given[0])
-            }
-        };
-
-        // The second joint turns from the angle now to the other one.
-        let (half_sin, half_cos, half2) =
-            half(sin * cos_now - cos * sin_now, cos * cos_now + sin * sin_now, most);
-        let [x, y, z] = scaled(normal, half_sin);
-        let by = (sine2 * half2).sqrt().recip();
-        let mut second = scaled4(product([x, y, z, half_cos * sin_now], given[1]), by);
-
-        found &= near_unit(self.given[0])
-            & near_unit(self.given[1])
-            & above.found
-            & (most * 1e-12).is_below(sine2);
-        found &= within(upper2, LENGTHS) & within(lower2, LENGTHS) & within(size2, DETERMINANTS);
-        let partly = self.weight.is_below(one);
-        if f64::any(partly) {
-            first = nlerp(given[0], first, self.weight);
-            second = nlerp(given[1], second, self.weight);
-            let tip = rotate(first, add(upper, scaled(rotate(second, self.lower), size)));
-            let off = scaled(sub(tip, goal), size.recip());
-            let off = above.linear(off);
-            distance = f64::select(partly, dot(off, off).sqrt(), distance);
-        }
-        found &= distance.is_below(zero.like(1e38));
-        Bent { turned: [first, second], distance, found }
+        Elbow { cos, sin, most, ratio, distance, found }
     }
 
-    /// How far out the tip is to be: not nearer and not farther than it comes, and softly.
+    /// Returns the bones in the input pose, times the determinant `size`.
+    #[inline(always)]
+    fn bones(&self, size: f64) -> Bones {
+        let given = [unit(self.given[0]), unit(self.given[1])];
+        let upper = scaled(self.upper_local, size);
+        let lower = scaled(rotate(given[1], self.lower_local), size);
+        let normal = cross(upper, lower);
+        let (cos, sin2) = (dot(upper, lower), dot(normal, normal));
+        Bones { given, upper, lower, normal, cos, sin: sin2.sqrt(), sin2 }
+    }
+
+    /// Returns the distance of the tip: that of the goal, limited to what the limb reaches, and eased if it
+    /// is soft.
     #[inline(always)]
     fn wanted(&self, far: f64, least: f64, most: f64) -> f64 {
         let soft = self.soft * most;
@@ -259,7 +353,63 @@ impl Direct {
     }
 }
 
-/// The rotation that turns two directions at right angles into two others. Of the two quaternions that say so it is the one nearer to `like`.
+impl Bones {
+    /// Returns the rotation of the upper joint by the shortest turn from the new tip to the goal, and
+    /// whether there is one.
+    #[inline(always)]
+    fn turned_to(&self, goal: [f64; 3], elbow: &Elbow, squares: &Squares) -> ([f64; 4], bool) {
+        let &Elbow { cos, sin, ratio, .. } = elbow;
+        let &Squares { upper: a2, goal: far2, .. } = squares;
+        // The goal as the upper joint turns it.
+        let goal = rotate(conjugate(self.given[0]), goal);
+        let size = a2 * self.sin * (ratio * far2);
+        let (p, q) = ((a2 + cos) * self.sin - self.cos * sin, a2 * sin);
+        let w = size + (dot(self.upper, goal) * p + dot(self.lower, goal) * q);
+        let by = (size * w * 2.0).sqrt().recip();
+        let [x, y, z] = cross(add(scaled(self.upper, p), scaled(self.lower, q)), goal);
+        (scaled4(product(self.given[0], [x, y, z, w]), by), (size * 1e-6).is_below(w))
+    }
+
+    /// Returns the rotation of the upper joint with the middle joint on the side of the pole, and whether
+    /// the pole has a side. Of both quaternions it is the one nearer to `like`.
+    #[inline(always)]
+    fn turned_to_pole(
+        &self,
+        goal: [f64; 3],
+        pole: [f64; 3],
+        elbow: &Elbow,
+        squares: &Squares,
+        like: [f64; 4],
+    ) -> ([f64; 4], bool) {
+        let &Elbow { cos, sin, ratio, .. } = elbow;
+        let &Squares { upper: a2, goal: far2, .. } = squares;
+        let side = cross(pole, goal);
+        let (pole2, side2) = (dot(pole, pole), dot(side, side));
+        let found = (far2 * pole2 * 1e-12).is_below(side2) & within(pole2, POLES);
+        let (over_a, over_far, over_side) = (over(a2), over(far2), over(side2));
+        // The direction of the middle joint: along the goal, and out to the side of the pole.
+        let by = over_a * over_far * ratio.recip();
+        let (p, q) = ((a2 + cos) * (by * over_far), sin * (by * over_far * over_side));
+        let middle = add(scaled(goal, p), scaled(cross(goal, side), q));
+        let from = [scaled(self.upper, over_a), scaled(self.normal, self.sin * self.sin2.recip())];
+        (between_frames(from, [middle, scaled(side, over_side)], like), found)
+    }
+
+    /// Returns the rotation of the lower joint, which turns from the angle in the input pose to that of the
+    /// elbow.
+    #[inline(always)]
+    fn unfolded(&self, elbow: &Elbow) -> [f64; 4] {
+        let &Elbow { cos, sin, most, .. } = elbow;
+        let (half_sin, half_cos, half2) =
+            half(sin * self.cos - cos * self.sin, cos * self.cos + sin * self.sin, most);
+        let [x, y, z] = scaled(self.normal, half_sin);
+        let by = (self.sin2 * half2).sqrt().recip();
+        scaled4(product([x, y, z, half_cos * self.sin], self.given[1]), by)
+    }
+}
+
+/// Returns the rotation from one frame to another, each of two directions at right angles. Of the two
+/// quaternions it is the one nearer to `like`.
 #[inline(always)]
 fn between_frames([u, n]: [[f64; 3]; 2], [v, m]: [[f64; 3]; 2], like: [f64; 4]) -> [f64; 4] {
     // Where the first two point away from each other it begins with a half turn about the second one, so that there is a shortest way.

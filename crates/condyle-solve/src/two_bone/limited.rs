@@ -3,10 +3,17 @@
 use super::Limb;
 use crate::chain::{Node, Row, least_squares, sweep};
 use crate::limits::Limit;
-use crate::maps::{Map, Vec64, add, angle, direction, length, sub, turn, unit};
+use crate::maps::{Affine64, Vec64, add, angle, direction, length, sub, turn, unit};
 use condyle_base::math::quats::{Quat64, product, rotate};
 use condyle_base::math::scalar::{sin_cos_f64, sqrt_f64};
 use condyle_base::math::vectors::{cross, dot};
+
+/// Rotations of both joints, and the distance between tip and goal with them.
+#[derive(Clone, Copy)]
+struct Tried {
+    distance: f64,
+    turned: [Quat64; 2],
+}
 
 impl Limb {
     /// With limits. Where they let the limb reach the goal on its way, or turned about the line to the goal, that is all. Else the nearest of these poses, for either bend of a
@@ -26,7 +33,7 @@ impl Limb {
             let beyond = bends.map(|bend| limit.hold(unit(bend)).map_or(0.0, |held| angle(held, unit(bend))));
             bends = [bends[usize::from(beyond[1] < beyond[0])]; 2];
         }
-        let mut starts = [(off(given), given); 3];
+        let mut starts = [Tried { distance: off(given), turned: given }; 3];
         let mut enough = f64::INFINITY;
         for (bend, start) in bends.into_iter().zip(&mut starts) {
             let second = held(1, unit(bend));
@@ -43,8 +50,8 @@ impl Limb {
                 let turned = [held(0, first), second];
                 let off = off(turned);
                 // The first of those that are as near: it is turned the least.
-                if off < start.0 - 1e-9 * size || start.1 == given {
-                    *start = (off, turned);
+                if off < start.distance - 1e-9 * size || start.turned == given {
+                    *start = Tried { distance: off, turned };
                 }
                 (off, off <= least + 1e-7 * size)
             };
@@ -61,52 +68,58 @@ impl Limb {
         let near = |distance: f64| distance <= enough.max(0.0) + 1e-7 * size || !distance.is_finite();
         let mut best = starts[0];
         for start in starts {
-            if start.0 < best.0 - 1e-9 * size {
+            if start.distance < best.distance - 1e-9 * size {
                 best = start;
             }
         }
         let mut rounds = 1;
-        if enough.is_finite() && near(best.0) {
-            return (best.1, rounds);
+        if enough.is_finite() && near(best.distance) {
+            return (best.turned, rounds);
         }
-        let Some(back) = self.between.inverse() else { return (best.1, rounds) };
+        let Some(back) = self.between.inverse() else { return (best.turned, rounds) };
         for (at, start) in starts.into_iter().enumerate() {
             if at == 1 && hinge.is_none() {
                 continue;
             }
             let (found, more) = self.descended(limits, back, start);
             rounds += more;
-            if found.0 < best.0 - 1e-9 * size {
+            if found.distance < best.distance - 1e-9 * size {
                 best = found;
             }
-            if enough.is_finite() && near(best.0) {
-                return (best.1, rounds);
+            if enough.is_finite() && near(best.distance) {
+                return (best.turned, rounds);
             }
         }
-        let (found, more) = self.searched(limits, back, best.1, 1e-7 * size);
+        let (found, more) = self.searched(limits, back, best.turned, 1e-7 * size);
         rounds += more;
-        if found.0 < best.0 - 1e-9 * size {
+        if found.distance < best.distance - 1e-9 * size {
             best = found;
         }
-        (best.1, rounds)
+        (best.turned, rounds)
     }
 
     /// By least squares from these rotations on, and from others. Returns how many rounds that took.
     fn searched(
         &self,
         limits: [Option<&Limit>; 2],
-        back: Map,
+        back: Affine64,
         turned: [Quat64; 2],
         near: f64,
-    ) -> ((f64, [Quat64; 2]), u32) {
+    ) -> (Tried, u32) {
         let mut nodes = self.nodes(limits, back, turned);
         let mut row = self.row(&mut nodes);
         let rounds = least_squares(&mut row, near, SEARCHED, STARTS);
         let arm = row.arm();
-        ((row.distance(arm), [row.nodes[0].rotation, row.nodes[1].rotation]), rounds)
+        let turned = [row.nodes[0].rotation, row.nodes[1].rotation];
+        (Tried { distance: row.distance(arm), turned }, rounds)
     }
 
-    fn nodes<'l>(&self, limits: [Option<&'l Limit>; 2], back: Map, turned: [Quat64; 2]) -> [Node<'l>; 2] {
+    fn nodes<'l>(
+        &self,
+        limits: [Option<&'l Limit>; 2],
+        back: Affine64,
+        turned: [Quat64; 2],
+    ) -> [Node<'l>; 2] {
         let node = |at: usize| Node {
             rotation: turned[at],
             best: turned[at],
@@ -128,13 +141,9 @@ impl Limb {
     }
 
     /// By cyclic descent from these rotations on, as long as it gets better. Returns how many rounds that took.
-    fn descended(
-        &self,
-        limits: [Option<&Limit>; 2],
-        back: Map,
-        (mut distance, turned): (f64, [Quat64; 2]),
-    ) -> ((f64, [Quat64; 2]), u32) {
-        let mut nodes = self.nodes(limits, back, turned);
+    fn descended(&self, limits: [Option<&Limit>; 2], back: Affine64, start: Tried) -> (Tried, u32) {
+        let mut distance = start.distance;
+        let mut nodes = self.nodes(limits, back, start.turned);
         let mut row = self.row(&mut nodes);
         let mut rounds = 0;
         while rounds < ROUNDS {
@@ -147,7 +156,8 @@ impl Limb {
                 break;
             }
         }
-        ((distance, [row.nodes[0].rotation, row.nodes[1].rotation]), rounds)
+        let turned = [row.nodes[0].rotation, row.nodes[1].rotation];
+        (Tried { distance, turned }, rounds)
     }
 
     /// The two rotations of a hinge that bring the tip to the right distance.

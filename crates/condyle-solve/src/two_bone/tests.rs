@@ -95,7 +95,8 @@ fn uneven_scales_above_change_what_is_nearest_and_not_whether_it_is_reached() {
         let joints = three(&case);
         let goal = goal(&mut random, &case);
         // In the space where the limb keeps its lengths.
-        let above = Map::from(&case.model[usize::from(joints[0] - 1)]).inverse().expect("it is not flat");
+        let above =
+            Affine64::from(&case.model[usize::from(joints[0] - 1)]).inverse().expect("it is not flat");
         let [root, middle, tip] = joints.map(|joint| above.point(case.place(joint)));
         let far = apart(above.point(goal.map(f64::from)), root);
         let (a, b) = (apart(root, middle), apart(middle, tip));

@@ -60,14 +60,21 @@ fn sums<S: Simd, M: Mode, const N: usize, const C: usize>(
     out
 }
 
-/// Blends the first `joints` joints of `N` layers, whose weights are normalised.
+/// Layers with normalised weights.
+#[derive(Clone, Copy)]
+pub(super) struct Weighted<'a, const N: usize> {
+    pub(super) parts: &'a Parts<'a, N>,
+    pub(super) weights: &'a [f32; N],
+}
+
+/// Blends the first `joints` joints of `N` layers.
 #[inline(always)]
 pub(super) fn kernel<S: Simd, M: Mode, const N: usize>(
     s: S,
     mode: M,
     joints: usize,
     reference: &[PoseBlock],
-    (parts, weights): (&Parts<'_, N>, &[f32; N]),
+    Weighted { parts, weights }: Weighted<'_, N>,
     least2: f32,
     out: &mut [PoseBlock],
 ) {

@@ -48,7 +48,7 @@ use crate::pose::{Pose, PoseBlock};
 use crate::skeleton::Skeleton;
 use condyle_base::error::Error;
 use condyle_base::simd::dispatch;
-use few::Parts;
+use few::{Parts, Weighted};
 use weights::{How, NormalizedWeights, Total};
 
 /// Mixes poses by weight, with the same bits in any order of the layers.
@@ -172,10 +172,10 @@ pub fn about(reference: &Pose, layers: &[Layer<'_>], mean: Mean, out: &mut Pose)
     }
     let least2 = total.least2();
     match (mean, count) {
-        (Mean::Linear, 1) => few::<1>(reference, (&parts, &weights), least2, to),
-        (Mean::Linear, 2) => few::<2>(reference, (&parts, &weights), least2, to),
-        (Mean::Linear, 3) => few::<3>(reference, (&parts, &weights), least2, to),
-        (Mean::Linear, 4) => few::<4>(reference, (&parts, &weights), least2, to),
+        (Mean::Linear, 1) => few::<1>(reference, &parts, &weights, least2, to),
+        (Mean::Linear, 2) => few::<2>(reference, &parts, &weights, least2, to),
+        (Mean::Linear, 3) => few::<3>(reference, &parts, &weights, least2, to),
+        (Mean::Linear, 4) => few::<4>(reference, &parts, &weights, least2, to),
         _ => many::<false>(from, &NormalizedWeights::new(layers, total), mean, to),
     }
     Ok(())
@@ -192,13 +192,15 @@ fn check(reference: &Pose, layers: &[Layer<'_>], out: &Pose) -> Result<(), Error
 /// Of the first `N` parts.
 fn few<const N: usize>(
     reference: &Pose,
-    (parts, weights): (&Parts<'_, 4>, &[f32; 4]),
+    parts: &Parts<'_, 4>,
+    weights: &[f32; 4],
     least2: f32,
     out: &mut [PoseBlock],
 ) {
     if let (Some(parts), Some(weights)) = (parts.first_chunk::<N>(), weights.first_chunk::<N>()) {
         let (from, joints) = (reference.blocks(), reference.joint_count());
-        dispatch!(|s, mode| few::kernel(s, mode, joints, from, (parts, weights), least2, out));
+        let weighted = Weighted { parts, weights };
+        dispatch!(|s, mode| few::kernel(s, mode, joints, from, weighted, least2, out));
     }
 }
 

@@ -1,5 +1,8 @@
 //! Everything that sampling relies on, checked once.
 
+use core::ops::Range;
+
+use super::fallback::Counts;
 use super::layout::{
     CHUNK, CHUNKS, Class, EVENT, FALLBACK, FREE_TRACK, HEADER, Header, JOINT_BITS, Kind, MAGIC, MAX_BITS,
     MAX_FRAMES, MAX_FREE_TRACKS, MAX_KEYS_A_BYTE, MAX_PLACES, MOTION, REQUIRED, SEGMENT, Segment, VERSION,
@@ -48,11 +51,11 @@ impl ClipView<'_> {
         let mut end = self.header.tables_end();
         let mut before = None;
         let Header { joint_count, free_track_count, segment_count, .. } = *self.header;
-        let counts = (joint_count, free_track_count, segment_count);
+        let counts = Counts { joints: joint_count, free_tracks: free_track_count, segments: segment_count };
         for at in 0..self.header.fallback_count {
             let track = self.fallback_at(at);
             let free = |at| (self.free_target(at), self.free_track(at).2);
-            end = track.check((at, end), counts, free, |at| self.fallback_at(at))?;
+            end = track.check(at, end, counts, free, |at| self.fallback_at(at))?;
             if before >= Some(track.target()) {
                 let expected = "one for each target, in the order of kinds and indices";
                 return Err(value("fallback tracks", at, track.index, expected));
@@ -63,7 +66,7 @@ impl ClipView<'_> {
         let (mut windows, mut seen, mut keys) = (end, Indices([0; _]), 0);
         for at in 0..self.header.segment_count {
             let window;
-            (end, window) = self.check_segment(at, end, free_parts, (&mut seen, &mut keys))?;
+            (end, window) = self.check_segment(at, end, free_parts, &mut seen, &mut keys)?;
             windows = windows.max(window);
         }
         Error::check_len("the bytes of a clip", self.bytes.len(), end.max(windows))?;
@@ -179,36 +182,20 @@ impl ClipView<'_> {
         Ok(needed + end)
     }
 
-    /// Where it ends, and its last window. Segments stand one behind another, so that no byte is looked at
-    /// twice.
+    /// Checks a segment that starts at `from`. Returns where it ends, and its last window. Segments stand
+    /// one after another, so no byte is read twice.
     ///
-    /// `seen` is empty, and is left so; `keys` counts those of all tracks.
+    /// `seen` has no index before and after; `keys` counts the keys of all tracks.
     fn check_segment(
         &self,
         at: usize,
         from: usize,
         free_parts: usize,
-        (seen, keys): (&mut Indices, &mut usize),
+        seen: &mut Indices,
+        keys: &mut usize,
     ) -> Result<(usize, usize), Error> {
         let what = "segments";
-        let place = self.segment_place(at);
-        let bytes = self.bytes.get(place..).filter(|_| place == from);
-        let bytes = bytes.ok_or(value(what, at, place, "the place behind what stands before it"))?;
-        if bytes.len() < SEGMENT {
-            return Err(Error::Truncated { what: "a segment", found: bytes.len(), needed: SEGMENT });
-        }
-        let segment = Segment::new(bytes, self.header.index_bytes());
-        if !(1..=3).contains(&segment.offset_bytes) {
-            return Err(value("offset sizes", at, segment.offset_bytes, "1 to 3 bytes"));
-        }
-        // A pair of records is read at once. The windows of rows, which stand before the records, end before
-        // those of records.
-        let window =
-            segment.track_count.checked_sub(1).map_or(0, |last| segment.record(last).saturating_add(WINDOW));
-        let needed = window.max(segment.end());
-        if needed > bytes.len() {
-            return Err(Error::Truncated { what: "a segment", found: bytes.len(), needed });
-        }
+        let (segment, window) = self.segment_at(at, from)?;
         let mut next = SEGMENT + segment.class_count * Class::LINE;
         let (mut first, mut turns) = (0, None);
         let (mut kind, mut kind_first) = (Kind::Rotation, 0);
@@ -220,93 +207,117 @@ impl ClipView<'_> {
             first = end;
             next = class.key_count().saturating_mul(class.row_bytes).saturating_add(next);
             if class.count == 0 || end > segment.track_count {
-                return Err(value(
-                    "the tracks of a class",
-                    track,
-                    class.count,
-                    "one or more of the segment's",
-                ));
+                let expected = "one or more of the segment's";
+                return Err(value("the tracks of a class", track, class.count, expected));
             }
             self.check_class(&class, &segment, &mut turns)?;
             *keys = class.key_count().saturating_mul(class.count).saturating_add(*keys);
-            // Rows without bits take no bytes: a reader that unpacks all keys would make much of little.
+            // Rows without bits take no bytes. Without a limit, a few bytes would unpack to many keys.
             let limit = MAX_KEYS_A_BYTE.saturating_mul(self.bytes.len());
             if *keys > limit {
                 return Err(Error::TooMany { what: "keys of a clip", found: *keys, limit });
             }
             if class.kind < kind {
-                return Err(value(
-                    "kinds",
-                    track,
-                    class.kind as usize,
-                    "rotations, translations, scales, free tracks",
-                ));
+                let expected = "rotations, translations, scales, free tracks";
+                return Err(value("kinds", track, class.kind as usize, expected));
             }
             if class.kind > kind {
-                // Taking out what was put in, so that many short segments do not clear much for little.
+                // Removes single indices, because clearing all of them for each short segment would take
+                // longer.
                 (kind_first..track).for_each(|track| seen.remove(segment.index(track)));
                 (kind, kind_first) = (class.kind, track);
             }
-            let (mut bits, mut next_index) = (0, 0);
-            for track in track..end {
-                let limit = match class.kind {
-                    Kind::Free => free_parts,
-                    Kind::Scale => self.header.joint_count,
-                    _ => self.header.joint_count + usize::from(self.has_motion()),
-                };
-                let index = segment.index(track);
-                if index >= limit {
-                    return Err(Error::Index { what: "tracks", at: track, found: index, count: limit });
-                }
-                if index < next_index {
-                    return Err(value("tracks", track, index, "indices that rise within a class"));
-                }
-                next_index = index + 1;
-                if !seen.insert(index) {
-                    return Err(value(
-                        "tracks",
-                        track,
-                        index,
-                        "one of a kind for each joint or three components",
-                    ));
-                }
-                let widths = segment.widths(track);
-                // The root motion has no place in a pose: what a kernel makes of its bits goes nowhere, and
-                // nothing follows.
-                let is_motion = class.kind != Kind::Free && index == self.header.joint_count;
-                let (most, expected) = if is_motion || class.kind == Kind::Free {
-                    (MAX_BITS, "24 bits a component at most")
-                } else {
-                    (JOINT_BITS, "20 bits a component of a joint at most")
-                };
-                if let Some(&wide) = widths.iter().find(|&&bits| bits > most) {
-                    return Err(value("widths", track, wide as usize, expected));
-                }
-                bits += segment.total_width(track);
-                if class.kind == Kind::Rotation && !turns_little(&segment, track, widths) {
-                    return Err(value(
-                        "rotations",
-                        track,
-                        index,
-                        "a logarithm that is not out of all measure",
-                    ));
-                }
-            }
-            if bits.div_ceil(8) != class.row_bytes {
-                let expected = "as many bytes as the widths take";
-                return Err(value("the bytes of rows", track, class.row_bytes, expected));
-            }
+            self.check_tracks(&class, &segment, track..end, free_parts, seen)?;
         }
         (kind_first..first).for_each(|track| seen.remove(segment.index(track)));
         if next != segment.records || first != segment.track_count {
             return Err(value(what, at, next, "as many rows and tracks as its classes have"));
         }
-        // A motion goes by slerp, so that it can be asked for alone.
+        // A motion goes by slerp, so that it can be sampled alone.
         let straight = segment.straight && (!segment.turns || self.has_motion());
         if segment.turns != turns.is_some() || straight {
             return Err(value(what, at, segment.turns.into(), "to say how its rotations go from key to key"));
         }
         Ok((from + segment.end(), from + window))
+    }
+
+    /// Returns a segment that starts at `from`, if the clip holds it as a whole, and the end of its last
+    /// window.
+    fn segment_at(&self, at: usize, from: usize) -> Result<(Segment<'_>, usize), Error> {
+        let place = self.segment_place(at);
+        let bytes = self.bytes.get(place..).filter(|_| place == from);
+        let bytes = bytes.ok_or(value("segments", at, place, "the place behind what stands before it"))?;
+        if bytes.len() < SEGMENT {
+            return Err(Error::Truncated { what: "a segment", found: bytes.len(), needed: SEGMENT });
+        }
+        let segment = Segment::new(bytes, self.header.index_bytes());
+        if !(1..=3).contains(&segment.offset_bytes) {
+            return Err(value("offset sizes", at, segment.offset_bytes, "1 to 3 bytes"));
+        }
+        // Kernels read a pair of records with one load. The windows of rows, which stand before the
+        // records, end before the windows of records.
+        let window =
+            segment.track_count.checked_sub(1).map_or(0, |last| segment.record(last).saturating_add(WINDOW));
+        let needed = window.max(segment.end());
+        if needed > bytes.len() {
+            return Err(Error::Truncated { what: "a segment", found: bytes.len(), needed });
+        }
+        Ok((segment, window))
+    }
+
+    /// Checks the tracks of a class: indices that rise and are new, widths, and the bytes of a row.
+    fn check_tracks(
+        &self,
+        class: &Class,
+        segment: &Segment<'_>,
+        tracks: Range<usize>,
+        free_parts: usize,
+        seen: &mut Indices,
+    ) -> Result<(), Error> {
+        let limit = match class.kind {
+            Kind::Free => free_parts,
+            Kind::Scale => self.header.joint_count,
+            _ => self.header.joint_count + usize::from(self.has_motion()),
+        };
+        let (mut bits, mut next_index) = (0, 0);
+        for track in tracks.clone() {
+            let index = segment.index(track);
+            if index >= limit {
+                return Err(Error::Index { what: "tracks", at: track, found: index, count: limit });
+            }
+            if index < next_index {
+                return Err(value("tracks", track, index, "indices that rise within a class"));
+            }
+            next_index = index + 1;
+            if !seen.insert(index) {
+                return Err(value(
+                    "tracks",
+                    track,
+                    index,
+                    "one of a kind for each joint or three components",
+                ));
+            }
+            let widths = segment.widths(track);
+            // The root motion has no joint in a pose. Kernels discard it, and no joint depends on it.
+            let is_motion = class.kind != Kind::Free && index == self.header.joint_count;
+            let (most, expected) = if is_motion || class.kind == Kind::Free {
+                (MAX_BITS, "24 bits a component at most")
+            } else {
+                (JOINT_BITS, "20 bits a component of a joint at most")
+            };
+            if let Some(&wide) = widths.iter().find(|&&bits| bits > most) {
+                return Err(value("widths", track, wide as usize, expected));
+            }
+            bits += segment.total_width(track);
+            if class.kind == Kind::Rotation && !turns_little(segment, track, widths) {
+                return Err(value("rotations", track, index, "a logarithm that is not out of all measure"));
+            }
+        }
+        if bits.div_ceil(8) != class.row_bytes {
+            let expected = "as many bytes as the widths take";
+            return Err(value("the bytes of rows", tracks.start, class.row_bytes, expected));
+        }
+        Ok(())
     }
 
     /// `turns` is how many intervals the linear rotations have, if there are any. They stand behind all other

@@ -34,6 +34,14 @@ pub struct Fallback<'a> {
     bytes: &'a [u8],
 }
 
+/// Numbers of things in a clip that fallback tracks refer to.
+#[derive(Debug, Clone, Copy)]
+pub struct Counts {
+    pub joints: usize,
+    pub free_tracks: usize,
+    pub segments: usize,
+}
+
 /// Added to the code of the interpolation of a track that holds in some segments.
 pub const IN_PART: u8 = 0x80;
 /// Added where the times are those of a track before it.
@@ -116,18 +124,19 @@ impl<'a> Fallback<'a> {
         if self.interpolation == Some(Interpolation::CubicSpline) { 3 } else { 1 }
     }
 
-    /// Finds out whether all that [`at`](Self::at) relies on is so, and where the track's bytes end. Tracks
-    /// stand one behind another, the first at `from`. The clip has so many joints, free tracks and segments; `free`
-    /// tells what one of these tracks drives, and how many components it has, and `before` gives those before it,
-    /// which have passed.
+    /// Checks all that [`at`](Self::at) relies on, and returns where the track's bytes end. Tracks stand
+    /// one after another; this one starts at `from`. `free` returns target and width of a free track,
+    /// `before` a track before this one, which passed.
     pub fn check(
         &self,
-        (at, from): (usize, usize),
-        (joints, free_tracks, segments): (usize, usize, usize),
+        at: usize,
+        from: usize,
+        counts: Counts,
         free: impl Fn(usize) -> (Target, usize),
         before: impl Fn(usize) -> Self,
     ) -> Result<usize, Error> {
         let what = "fallback tracks";
+        let Counts { joints, free_tracks, segments } = counts;
         let (Some(kind), Some(_)) = (self.kind, self.interpolation) else {
             return Err(value(what, at, 0, "a known kind and interpolation"));
         };

@@ -428,7 +428,9 @@ impl<'a> ClipView<'a> {
                 // The last one is written again by the lanes behind it: its joint gets the same numbers from each.
                 let is_last = lane + 1 == line.count;
                 let lanes = lane % GROUP..if is_last { GROUP } else { lane % GROUP + 1 };
-                lanes.for_each(|lane| write_track(segment, line, (track, widths, bit), group, lane));
+                lanes.for_each(|lane| {
+                    write_track(segment, line, TrackBits { track, widths, bit }, group, lane);
+                });
                 lane += 1;
             }
             bit += widths.iter().sum::<u32>() as usize;
@@ -474,11 +476,21 @@ fn write_motion(segment: &Segment<'_>, tracks: &[Option<Placed>; 2], to: &mut [u
     }
 }
 
-/// Writes one track, of these widths and with its keys from this bit of each row on, to a lane of a group.
+/// The keys of one track in the rows of its class.
+#[derive(Clone, Copy)]
+struct TrackBits {
+    track: usize,
+    /// Bits of each component.
+    widths: [u32; WIDTH],
+    /// The first bit in each row.
+    bit: usize,
+}
+
+/// Writes one track to a lane of a group.
 fn write_track(
     segment: &Segment<'_>,
     line: &Plan,
-    (track, widths, bit): (usize, [u32; WIDTH], usize),
+    TrackBits { track, widths, bit }: TrackBits,
     group: &mut [u8],
     lane: usize,
 ) {

@@ -187,7 +187,7 @@ pub fn write(clip: &RawClip, parts: &Parts<'_>) -> Result<Vec<u8>, Error> {
     let in_order = in_order(parts.fallback);
     for (at, (kept, owner)) in in_order.iter().zip(owners(clip, &in_order)).enumerate() {
         let place = length(&out)?;
-        authored_track(clip, (kept, owner), header.fallback_tracks() + FALLBACK * at, place, &mut out);
+        authored_track(clip, kept, owner, header.fallback_tracks() + FALLBACK * at, place, &mut out);
     }
     let mut name_end = 0;
     for event in parts.events {
@@ -249,10 +249,11 @@ fn head(parts: &Parts<'_>, out: &mut [u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes a fallback track: where it holds, its times or whose they are, then its values.
+/// Writes a fallback track: its segments, its times or the track that owns them, then its values.
 fn authored_track(
     clip: &RawClip,
-    (kept, owner): (&Kept<'_>, Option<usize>),
+    kept: &Kept<'_>,
+    owner: Option<usize>,
     line: usize,
     place: u32,
     out: &mut Vec<u8>,

@@ -2,7 +2,7 @@
 
 use super::exact::{exact, nlerp};
 use super::factor::{Factor, Factors, Selection, clamped};
-use super::kernel::{Nearer, lanes_blocks, uniform_blocks, uniform_one};
+use super::kernel::{Nearer, OneFactor, lanes_blocks, uniform_blocks, uniform_one};
 use super::method::{Arc, Degree, InterpolateOptions, Method, Terms};
 use super::structs::uniform_structs;
 use super::weights::{Fitted, Given, Halved, Nested, Rare, Series, Straight};
@@ -340,8 +340,8 @@ impl Uniform {
         );
         macro_rules! run {
             ($weights:expr) => {{
-                let how = ($weights, self.nearer, self.f);
-                dispatch!(|s, mode| uniform_blocks(s, mode, how, joints, from, to, out))
+                let factor = &OneFactor { weights: $weights, nearer: self.nearer, f: self.f };
+                dispatch!(|s, mode| uniform_blocks(s, mode, factor, joints, from, to, out))
             }};
         }
         match &self.weights {
@@ -356,8 +356,8 @@ impl Uniform {
     fn one(&self, a: Quat, b: Quat) -> Option<Quat> {
         macro_rules! run {
             ($weights:expr) => {{
-                let how = ($weights, self.nearer, self.f);
-                Some(dispatch!(|s, mode| uniform_one(s, mode, how, a, b)))
+                let factor = &OneFactor { weights: $weights, nearer: self.nearer, f: self.f };
+                Some(dispatch!(|s, mode| uniform_one(s, mode, factor, a, b)))
             }};
         }
         match (&self.weights, self.weights.nine(&mut None)) {
@@ -375,8 +375,8 @@ impl Uniform {
         );
         macro_rules! run {
             ($weights:expr) => {{
-                let how = ($weights, self.nearer, self.f);
-                dispatch!(|s, mode| uniform_structs(s, mode, how, from, to, out))
+                let factor = &OneFactor { weights: $weights, nearer: self.nearer, f: self.f };
+                dispatch!(|s, mode| uniform_structs(s, mode, factor, from, to, out))
             }};
         }
         match (&self.weights, self.weights.nine(&mut None)) {

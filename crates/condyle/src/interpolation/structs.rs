@@ -2,26 +2,48 @@
 
 use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
 
-use super::kernel::{Nearer, rotations, vectors};
+use super::kernel::{Nearer, OneFactor, rotations, vectors};
 use super::weights::{Shared, Weights};
 use crate::convert::quads::Quads;
 use condyle_base::math::JointQuat;
 use condyle_base::simd::Mode;
 
-/// One factor for all joints, `f` from the nearer end. Without `from`, `out` holds the first end.
+/// Interpolates all joints with one factor. Without `from`, `out` holds the first end.
 #[inline(always)]
 pub(super) fn uniform_structs<S: Simd, M: Mode, W: Shared>(
     s: S,
     mode: M,
-    (weights, nearer, f): (&W, Nearer, f32),
+    factor: &OneFactor<'_, W>,
     from: Option<&[JointQuat]>,
     to: &[JointQuat],
     out: &mut [JointQuat],
 ) {
+    let &OneFactor { weights, nearer, f } = factor;
     match S::f32s::LEN {
-        4 => groups::<S, M, f32x4<S>, _>(s, mode, (&weights.spread(s), nearer, f), from, to, out),
-        8 => groups::<S, M, f32x8<S>, _>(s, mode, (&weights.spread(s), nearer, f), from, to, out),
-        _ => groups::<S, M, f32x16<S>, _>(s, mode, (&weights.spread(s), nearer, f), from, to, out),
+        4 => groups::<S, M, f32x4<S>, _>(
+            s,
+            mode,
+            &OneFactor { weights: &weights.spread(s), nearer, f },
+            from,
+            to,
+            out,
+        ),
+        8 => groups::<S, M, f32x8<S>, _>(
+            s,
+            mode,
+            &OneFactor { weights: &weights.spread(s), nearer, f },
+            from,
+            to,
+            out,
+        ),
+        _ => groups::<S, M, f32x16<S>, _>(
+            s,
+            mode,
+            &OneFactor { weights: &weights.spread(s), nearer, f },
+            from,
+            to,
+            out,
+        ),
     }
 }
 
@@ -29,7 +51,7 @@ pub(super) fn uniform_structs<S: Simd, M: Mode, W: Shared>(
 fn groups<S: Simd, M: Mode, V: Quads<S>, W: Weights<S, V>>(
     s: S,
     mode: M,
-    how: (&W, Nearer, f32),
+    factor: &OneFactor<'_, W>,
     from: Option<&[JointQuat]>,
     to: &[JointQuat],
     out: &mut [JointQuat],
@@ -37,14 +59,14 @@ fn groups<S: Simd, M: Mode, V: Quads<S>, W: Weights<S, V>>(
     let mut at = 0;
     for (to, out) in to.chunks_exact(V::LEN).zip(out.chunks_exact_mut(V::LEN)) {
         let from = from.and_then(|from| from.get(at..at + V::LEN));
-        group::<S, M, V, W>(s, mode, how, from, to, out);
+        group::<S, M, V, W>(s, mode, factor, from, to, out);
         at += V::LEN;
     }
     if let (Some(to), Some(out)) = (to.get(at..), out.get_mut(at..))
         && !out.is_empty()
     {
         let from = from.and_then(|from| from.get(at..));
-        group::<S, M, V, W>(s, mode, how, from, to, out);
+        group::<S, M, V, W>(s, mode, factor, from, to, out);
     }
 }
 
@@ -53,11 +75,12 @@ fn groups<S: Simd, M: Mode, V: Quads<S>, W: Weights<S, V>>(
 fn group<S: Simd, M: Mode, V: Quads<S>, W: Weights<S, V>>(
     s: S,
     mode: M,
-    (weights, nearer, f): (&W, Nearer, f32),
+    factor: &OneFactor<'_, W>,
     from: Option<&[JointQuat]>,
     to: &[JointQuat],
     out: &mut [JointQuat],
 ) {
+    let &OneFactor { weights, nearer, f } = factor;
     let joint = |list: &[JointQuat], i: usize| *list.get(i).unwrap_or(&JointQuat::IDENTITY);
     let rotation = {
         let (near, far) = nearer.order(from.unwrap_or(out), to);

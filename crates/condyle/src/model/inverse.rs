@@ -5,6 +5,7 @@ use fearless_simd::{f32x4, f32x8, f64x4, prelude::*};
 use crate::skeleton::{NO_PARENT, Skeleton};
 use condyle_base::error::Error;
 use condyle_base::math::Affine;
+use condyle_base::math::vectors::{cross, dot};
 use condyle_base::simd::{Dispatch, dispatch, each, transpose};
 
 /// Turns model-space matrices into local ones: the inverse of [`local_to_model`](super::local_to_model).
@@ -157,16 +158,6 @@ fn inverses<S: Simd>(s: S, [a, b, c, origin]: [Vectors<S>; 4]) -> ([Vectors<S>; 
     let factor = regular.select(1.0 / determinant, f64x4::splat(s, f64::NAN));
     let scaled = |row: Vectors<S>| [row[0] * factor, row[1] * factor, row[2] * factor];
     ([scaled(cofactors[0]), scaled(cofactors[1]), scaled(cofactors[2])], origin)
-}
-
-#[inline(always)]
-fn dot<S: Simd>(a: Vectors<S>, b: Vectors<S>) -> Four<S> {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
-#[inline(always)]
-fn cross<S: Simd>(a: Vectors<S>, b: Vectors<S>) -> Vectors<S> {
-    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
 #[cfg(test)]

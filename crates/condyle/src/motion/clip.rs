@@ -83,7 +83,7 @@ impl Clip<'_> {
             }
             let constant = class.degree == Degree::Constant;
             let bit = if constant { 0 } else { bits_of(segment, placed.track..track) };
-            let sum = |taps: &Taps| numbers(segment, &placed, (track, bit), taps);
+            let sum = |taps: &Taps| numbers(segment, &placed, track, bit, taps);
             let taps = Taps::at(class.degree, class.intervals, ratio);
             if class.kind == Kind::Translation {
                 motion.translation = sum(&taps);

@@ -6,7 +6,7 @@ use crate::clip::{Clip, RawClip};
 use condyle_base::error::Error;
 
 /// The time of the keys at a value of the clock, which is 0 where the clip starts.
-pub(crate) fn moment((start, end): (f64, f64), looping: Looping, clock: f64) -> Result<f64, Error> {
+pub(crate) fn moment(start: f64, end: f64, looping: Looping, clock: f64) -> Result<f64, Error> {
     let moment = looping.moment(clock, end - start)?;
     Ok((start + moment.seconds).clamp(start, end))
 }
@@ -18,7 +18,7 @@ impl RawClip {
     /// # Errors
     /// [`Error::NotFinite`] for a clock that is NaN or infinite.
     pub fn moment(&self, looping: Looping, clock: f64) -> Result<f64, Error> {
-        moment((self.start(), self.end()), looping, clock)
+        moment(self.start(), self.end(), looping, clock)
     }
 }
 
@@ -49,7 +49,7 @@ impl Clip<'_> {
     /// # Errors
     /// [`Error::NotFinite`] for a clock that is NaN or infinite.
     pub fn moment(&self, looping: Looping, clock: f64) -> Result<f64, Error> {
-        moment((self.start(), self.end()), looping, clock)
+        moment(self.start(), self.end(), looping, clock)
     }
 
     /// All events, ready for [`Events::passed`]. Allocates: once for each clip, not for each frame.

@@ -160,7 +160,7 @@ impl Player {
     /// [`Error::NotFinite`], [`Error::OutOfRange`] for a source whose start or end is no time, or that ends
     /// before it starts. No [`Clip`] and no [`RawClip`](crate::RawClip) is one.
     pub fn moment(&self, source: &(impl PoseSource + ?Sized)) -> Result<f64, Error> {
-        moment((source.start(), source.end()), self.looping, self.clock())
+        moment(source.start(), source.end(), self.looping, self.clock())
     }
 
     /// The pose of a clip, by [`sample`]: without its root motion, if it has one, which

@@ -177,15 +177,16 @@ fn run(
         block.set(clip.joint_count() % BLOCK, &Transform::IDENTITY);
     }
     if clip.header().fallback_count > 0 {
-        put_authored(clip, (place.segment, seconds), wanted, blocks);
+        put_authored(clip, place.segment, seconds, wanted, blocks);
     }
 }
 
-/// Overwrites the joints that have fallback tracks at a moment, which is told by its segment too.
+/// Overwrites the joints that have fallback tracks at a moment in a segment.
 #[inline(never)]
 fn put_authored(
     clip: ClipView<'_>,
-    (segment, seconds): (usize, f64),
+    segment: usize,
+    seconds: f64,
     wanted: Option<Wanted<'_>>,
     blocks: &mut [PoseBlock],
 ) {
@@ -262,15 +263,10 @@ pub fn track(clip: &Clip<'_>, target: Target, seconds: f64, values: &mut [f32]) 
     Error::check_len("values", values.len(), width)?;
     let mut log = [0.0; WIDTH];
     values.fill(0.0);
-    one_by_one(
-        clip,
-        seconds,
-        (Kind::Free, first..first + segment_tracks(target, width)),
-        |track, numbers| {
-            log = numbers;
-            put_three(numbers, values, track - first);
-        },
-    );
+    one_by_one(clip, seconds, Kind::Free, first..first + segment_tracks(target, width), |track, numbers| {
+        log = numbers;
+        put_three(numbers, values, track - first);
+    });
     finish_track(target, log, clip.fallback_of(Kind::Free, at), seconds, values);
     Ok(true)
 }
@@ -316,7 +312,7 @@ pub fn tracks(clip: &Clip<'_>, seconds: f64, values: &mut [f32]) -> Result<(), E
     Error::check_len("values", values.len(), clip.free_tracks().map(|(_, width)| width).sum())?;
     let tracks = clip.free_tracks().map(|(target, width)| segment_tracks(target, width)).sum();
     let mut numbers = vec![[0.0; WIDTH]; tracks];
-    one_by_one(clip, seconds, (Kind::Free, 0..tracks), |track, three| numbers[track] = three);
+    one_by_one(clip, seconds, Kind::Free, 0..tracks, |track, three| numbers[track] = three);
     let mut fallback = clip.fallback_tracks().filter(|track| track.kind == Some(Kind::Free)).peekable();
     let (mut numbers, mut values) = (&numbers[..], values);
     for (at, (target, width)) in clip.free_tracks().enumerate() {
@@ -362,7 +358,8 @@ fn finish_track(
 fn one_by_one(
     clip: ClipView<'_>,
     seconds: f64,
-    (kind, wanted): (Kind, Range<usize>),
+    kind: Kind,
+    wanted: Range<usize>,
     mut put: impl FnMut(usize, [f64; WIDTH]),
 ) {
     let place = clip.locate(seconds);
@@ -382,7 +379,7 @@ fn one_by_one(
                 bit += segment.total_width(track);
                 continue;
             }
-            let numbers = numbers(segment, &placed, (track, bit), &taps);
+            let numbers = numbers(segment, &placed, track, bit, &taps);
             if class.degree != Degree::Constant {
                 bit += segment.total_width(track);
             }
@@ -395,7 +392,8 @@ fn one_by_one(
 pub(crate) fn numbers(
     segment: &Segment<'_>,
     placed: &Placed,
-    (track, bit): (usize, usize),
+    track: usize,
+    bit: usize,
     taps: &Taps,
 ) -> [f64; WIDTH] {
     let class = placed.class;

@@ -158,7 +158,7 @@ fn motion_among_all(clip: &Clip<'_>, seconds: f64) -> Rigid {
         let taps = Taps::at(class.degree, class.intervals, place.ratio);
         let mut bit = 0;
         for track in placed.track..placed.track + class.count {
-            let at = |taps: Taps| numbers(segment, &placed, (track, bit), &taps);
+            let at = |taps: Taps| numbers(segment, &placed, track, bit, &taps);
             let key = |k| Taps { first: taps.first + k, count: 1, weights: [1.0, 0.0, 0.0, 0.0] };
             match (segment.index(track) == clip.joint_count(), class.kind, class.degree) {
                 (false, ..) | (_, Kind::Scale | Kind::Free, _) => {}

@@ -34,6 +34,15 @@ pub(super) struct Call<'a> {
     pub(super) dual: Option<DualCall<'a>>,
 }
 
+/// The influences of some vertices.
+#[derive(Clone, Copy)]
+pub(super) struct InfluenceRows<'a> {
+    /// The number of influences of each vertex of a group, for each group, or 0 where they differ.
+    pub(super) counts: &'a [u8],
+    /// The first influence of each vertex, and the end of the last one.
+    pub(super) starts: &'a [u32],
+}
+
 /// The same for dual quaternions.
 #[derive(Clone, Copy)]
 pub(super) struct DualCall<'a> {

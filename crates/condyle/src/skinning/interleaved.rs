@@ -6,6 +6,7 @@ use core::ops::Range;
 use super::call::{Frames, Normals};
 use super::palette::Palette;
 use super::runs::{skin_range, skin_whole_groups};
+use super::vertices::{Attributes, VertexSource, VertexTarget};
 use crate::mesh::{AtMost, GROUP_VERTICES, Influences, VertexSlices, VertexSlicesMut};
 use condyle_base::error::{Error, invariant};
 
@@ -59,7 +60,7 @@ impl VertexLayout {
     }
 
     /// Every vertex has bytes of its own, and in these every attribute.
-    fn check(&self) -> Result<(), Error> {
+    pub(super) fn check(&self) -> Result<(), Error> {
         let what = "layout";
         for (at, own) in self.attributes().enumerate() {
             if own.end > self.stride {
@@ -72,7 +73,7 @@ impl VertexLayout {
         Ok(())
     }
 
-    fn has(&self) -> Attributes {
+    pub(super) fn has(&self) -> Attributes {
         Attributes { normals: self.normal.is_some(), tangents: self.tangent.is_some() }
     }
 }
@@ -131,102 +132,6 @@ impl fmt::Debug for InterleavedMut<'_> {
             .field("bytes", &self.bytes.len())
             .field("layout", &self.layout)
             .finish()
-    }
-}
-
-/// What [`skin`](crate::skin()) reads: planes, an array for each attribute, or interleaved vertices. Either converts to
-/// this.
-#[derive(Debug, Clone, Copy)]
-pub enum VertexSource<'a> {
-    /// An array for each attribute.
-    Planes(VertexSlices<'a>),
-    /// All attributes of a vertex together.
-    Interleaved(Interleaved<'a>),
-}
-
-/// What [`skin`](crate::skin()) writes to: planes, an array for each attribute, or interleaved vertices. Either converts to
-/// this.
-#[derive(Debug)]
-pub enum VertexTarget<'a> {
-    /// An array for each attribute.
-    Planes(VertexSlicesMut<'a>),
-    /// All attributes of a vertex together.
-    Interleaved(InterleavedMut<'a>),
-}
-
-impl<'a> From<VertexSlices<'a>> for VertexSource<'a> {
-    fn from(planes: VertexSlices<'a>) -> Self {
-        Self::Planes(planes)
-    }
-}
-
-impl<'a> From<Interleaved<'a>> for VertexSource<'a> {
-    fn from(interleaved: Interleaved<'a>) -> Self {
-        Self::Interleaved(interleaved)
-    }
-}
-
-impl<'a> From<VertexSlicesMut<'a>> for VertexTarget<'a> {
-    fn from(planes: VertexSlicesMut<'a>) -> Self {
-        Self::Planes(planes)
-    }
-}
-
-impl<'a> From<InterleavedMut<'a>> for VertexTarget<'a> {
-    fn from(interleaved: InterleavedMut<'a>) -> Self {
-        Self::Interleaved(interleaved)
-    }
-}
-
-/// What vertices have besides positions.
-#[derive(Clone, Copy)]
-pub(super) struct Attributes {
-    pub(super) normals: bool,
-    pub(super) tangents: bool,
-}
-
-/// What planes of these lengths have. Normals and tangents may be empty.
-fn check_planes(whats: [&'static str; 3], found: [usize; 3], count: usize) -> Result<Attributes, Error> {
-    Error::check_len(whats[0], found[0], count)?;
-    for at in [1, 2] {
-        if found[at] != 0 {
-            Error::check_len(whats[at], found[at], count)?;
-        }
-    }
-    Ok(Attributes { normals: found[1] != 0, tangents: found[2] != 0 })
-}
-
-impl VertexSource<'_> {
-    /// What these vertices have, if there are so many.
-    pub(super) fn check(&self, count: usize) -> Result<Attributes, Error> {
-        match self {
-            Self::Planes(planes) => {
-                let found = [planes.positions.len(), planes.normals.len(), planes.tangents.len()];
-                check_planes(["bind positions", "bind normals", "bind tangents"], found, count)
-            }
-            Self::Interleaved(Interleaved { bytes, layout }) => {
-                layout.check()?;
-                Error::check_room("bind vertices", bytes.len(), layout.size_of(count))?;
-                Ok(layout.has())
-            }
-        }
-    }
-}
-
-impl VertexTarget<'_> {
-    /// What these vertices have, if there are so many.
-    pub(super) fn check(&self, count: usize) -> Result<Attributes, Error> {
-        match self {
-            Self::Planes(planes) => {
-                let found = [planes.positions.len(), planes.normals.len(), planes.tangents.len()];
-                check_planes(["posed positions", "posed normals", "posed tangents"], found, count)
-            }
-            Self::Interleaved(InterleavedMut { bytes, layout }) => {
-                layout.check()?;
-                Error::check_room("posed vertices", bytes.len(), layout.size_of(count))?;
-                Ok(layout.has())
-            }
-        }
     }
 }
 
@@ -313,26 +218,12 @@ fn write<const N: usize>(bytes: &mut [u8], stride: usize, offset: Option<usize>,
     }
 }
 
-/// Skins all vertices. The caller has checked that they are there, and have what `frames` says.
-pub(super) fn skin_all(
-    influences: AtMost<'_, Influences>,
-    palette: &Palette,
-    frames: Frames,
-    bind: VertexSource<'_>,
-    posed: VertexTarget<'_>,
-) {
-    let count = influences.parts().0.vertex_count();
-    match (bind, posed) {
-        (VertexSource::Planes(bind), VertexTarget::Planes(posed)) => {
-            skin_range(influences, palette, frames, 0..count, bind, posed);
-        }
-        (bind, posed) => skin_chunks(influences, palette, frames, bind, posed),
-    }
-}
-
+/// Skins all vertices, a chunk at a time, where the input or the output is interleaved. The caller has checked that they
+/// are there, and have what `frames` says.
+///
 /// Not inlined: a call for planes needs no room for chunks.
 #[inline(never)]
-fn skin_chunks(
+pub(super) fn skin_chunks(
     influences: AtMost<'_, Influences>,
     palette: &Palette,
     frames: Frames,

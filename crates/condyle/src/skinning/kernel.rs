@@ -1,4 +1,56 @@
 //! The kernels of [`skin`](super::skin): each goes over one run of vertices, two in each step.
+//!
+//! # Formulas
+//!
+//! A vertex with the influences `(joint_i, weight_i)` has the blended matrix `M`, four columns of three
+//! numbers. `n`, `t` and `h` are its normal, tangent and handedness in the bind pose:
+//!
+//! ```text
+//! M  = Σ weight_i · palette[joint_i]      position_model = M (position_bind, 1)
+//! n' = N n / |N n|                        N = M, the cofactors of M, or Σ weight_i · normal palette[joint_i]
+//! t' = M t / |M t|                        h' = h · sign(det M)
+//! ```
+//!
+//! # A vertex, worked through
+//!
+//! Joint 0 is where it was in the bind pose, joint 1 turned by 90° about z and moved by 1 along x. The
+//! weights are 3/4 and 1/4. `M` by rows, and the position `(2, 0, 1)`:
+//!
+//! ```text
+//!        1 0 0 0          0 -1 0 1     0.75 -0.25 0 0.25     x' = 0.75 · 2 - 0.25 · 0 + 0.25 = 1.75
+//! 3/4 ·  0 1 0 0  + 1/4 · 1  0 0 0  =  0.25  0.75 0 0        y' = 0.25 · 2 + 0.75 · 0        = 0.5
+//!        0 0 1 0          0  0 1 0     0     0    1 0        z' = 1
+//! ```
+//!
+//! **Load.** The palette holds a matrix as 16 floats, column by column. The sum of a vertex is one register
+//! of 16 lanes or several smaller ones (`blend`), `(0.75, 0.25, 0, _)` first. `join` puts the columns of
+//! two vertices side by side: lanes 0 to 2 are x, y and z of the first vertex, lanes 4 to 6 those of the
+//! second, lanes 3 and 7 have no meaning.
+//!
+//! **Multiply.** Each lane gets `x · column_0 + column_3`, then `+ y · column_1`, then `+ z · column_2`
+//! (`move_points`).
+//!
+//! **Store.** Four floats are written for each vector. The fourth falls on the next vector, which is
+//! written later. So arrays hold one vertex more than the groups do ([`PACKED`]).
+//!
+//! **Normal.** `(1, 0, 0)` becomes `(0.75, 0.25, 0)`. Its length is `√0.625 = 0.7906`, so the normal is
+//! `(0.9487, 0.3162, 0)`. `finish_normals` normalises eight vectors with one root and one division, after
+//! the batch.
+//!
+//! **Handedness.** `det M = 0.75 · 0.75 + 0.25 · 0.25 = 0.625` is positive: the tangent keeps its sign.
+//!
+//! # Reasons
+//!
+//! 1. Columns need no transpose: a matrix from the palette is added as it lies in memory.
+//! 2. Runs of vertices with the same number of influences have a kernel each (`skin_even`): its inner loop
+//!    is unrolled, and no branch depends on a vertex.
+//! 3. Directions are normalised a batch later ([`BATCH_VERTICES`]). Roots and divisions then wait for
+//!    nothing, and the directions are still in the first-level cache.
+//!
+//! # Limits
+//!
+//! The kernels return `None` where an index is outside of an array. That cannot happen: the caller has
+//! checked all arrays. A checked access costs less here than a path to a panic.
 
 use fearless_simd::{f32x8, mask32x8, prelude::*};
 

@@ -20,15 +20,17 @@ mod parts;
 mod rows;
 mod runs;
 mod vectors;
+mod vertices;
 
 pub use self::bases::{WeightedBases, positions};
 pub use self::bitangents::bitangents;
 use self::call::{Frames, Normals};
 pub use self::dual::{SwingTwist, palette_dual};
-pub use self::interleaved::{Interleaved, InterleavedMut, VertexLayout, VertexSource, VertexTarget};
+pub use self::interleaved::{Interleaved, InterleavedMut, VertexLayout};
 pub use self::morph::morph;
 pub use self::palette::{NormalRule, Palette, palette, palette_columns, palette_rows};
 pub use self::parts::{DualQuat, PaletteMatrix};
+pub use self::vertices::{VertexSource, VertexTarget};
 use crate::mesh::{AtMost, Influences};
 use condyle_base::error::Error;
 
@@ -105,7 +107,12 @@ fn skin_at_most(
         _ => Normals::Own,
     };
     let frames = Frames { normals, tangents: bind_has.tangents && posed_has.tangents };
-    interleaved::skin_all(influences, palette, frames, bind, posed);
+    match (bind, posed) {
+        (VertexSource::Planes(bind), VertexTarget::Planes(posed)) => {
+            runs::skin_range(influences, palette, frames, 0..count, bind, posed);
+        }
+        (bind, posed) => interleaved::skin_chunks(influences, palette, frames, bind, posed),
+    }
     Ok(())
 }
 

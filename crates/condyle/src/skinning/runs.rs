@@ -5,7 +5,7 @@
 
 use core::ops::Range;
 
-use super::call::{Call, DualCall, Frames, Normals};
+use super::call::{Call, DualCall, Frames, InfluenceRows, Normals};
 use super::dual::kernel::skin_dual;
 use super::kernel::{BATCH_VERTICES, Groups, Turned, finish_normals, finish_tangents, skin_even, skin_mixed};
 use super::packed::copy_front;
@@ -49,7 +49,8 @@ pub(super) fn skin_whole_groups(
     let groups = vertices.start / GROUP_VERTICES..vertices.end / GROUP_VERTICES;
     let starts = &all.as_slices().0[vertices.start..=vertices.end];
     let mut turned = [[[[0.0; 8]; 3]; GROUP_VERTICES / 2]; BATCH_VERTICES / GROUP_VERTICES];
-    skin_groups(call, &all.group_counts()[groups], starts, vertices.len(), bind, posed, &mut turned);
+    let rows = InfluenceRows { counts: &all.group_counts()[groups], starts };
+    skin_groups(call, rows, vertices.len(), bind, posed, &mut turned);
 }
 
 /// Skins some vertices, from a multiple of [`GROUP_VERTICES`] on. The caller has checked that all arrays are long
@@ -93,7 +94,8 @@ pub(super) fn skin_range(
         } else {
             &mut []
         };
-        skin_groups(call, counts, &starts[..=last], last, bind, whole, turned);
+        let rows = InfluenceRows { counts, starts: &starts[..=last] };
+        skin_groups(call, rows, last, bind, whole, turned);
     }
     let turned: &mut [Turned] = if any {
         group = [[[[1.0; 8]; 3]; GROUP_VERTICES / 2]];
@@ -103,8 +105,7 @@ pub(super) fn skin_range(
     };
     skin_groups(
         &Call { dual: call.dual.map(|dual| dual.after(last)), ..*call },
-        tail_counts,
-        &begins,
+        InfluenceRows { counts: tail_counts, starts: &begins },
         starts.len() - 1 - last,
         tail.slices(),
         tail_out.slices_mut(),
@@ -122,21 +123,24 @@ pub(super) fn skin_range(
 /// Skins `count` vertices in groups, to which they are padded. One more vertex must follow the last group.
 fn skin_groups(
     call: &Call<'_>,
-    counts: &[u8],
-    starts: &[u32],
+    rows: InfluenceRows<'_>,
     count: usize,
     bind: VertexSlices<'_>,
     mut posed: VertexSlicesMut<'_>,
     turned: &mut [Turned],
 ) {
+    let InfluenceRows { counts, starts } = rows;
     for first in (0..counts.len() * GROUP_VERTICES).step_by(BATCH_VERTICES) {
         let last = (counts.len() * GROUP_VERTICES).min(first + BATCH_VERTICES);
         let dual = call.dual.map(|dual| dual.after(first));
         if dual.is_none_or(|dual| !dual.is_whole(last - first)) {
-            skin_batch(call, counts, starts, (first..last, count), bind, &mut posed, turned);
+            skin_batch(call, rows, first..last, count, bind, &mut posed, turned);
         }
         if let Some(dual) = dual {
-            let rows = (&counts[first / GROUP_VERTICES..last / GROUP_VERTICES], &starts[first..=last]);
+            let rows = InfluenceRows {
+                counts: &counts[first / GROUP_VERTICES..last / GROUP_VERTICES],
+                starts: &starts[first..=last],
+            };
             skin_dual_batch(&dual, rows, first..last, bind, &mut posed);
         }
     }
@@ -145,7 +149,7 @@ fn skin_groups(
 /// A batch of groups by dual quaternions, mixed with what has been computed by matrices where that has a share.
 fn skin_dual_batch(
     call: &DualCall<'_>,
-    rows: (&[u8], &[u32]),
+    rows: InfluenceRows<'_>,
     vertices: Range<usize>,
     bind: VertexSlices<'_>,
     posed: &mut VertexSlicesMut<'_>,
@@ -174,9 +178,9 @@ fn skin_dual_batch(
 /// A batch of groups by matrices.
 fn skin_batch(
     call: &Call<'_>,
-    counts: &[u8],
-    starts: &[u32],
-    (vertices, count): (Range<usize>, usize),
+    InfluenceRows { counts, starts }: InfluenceRows<'_>,
+    vertices: Range<usize>,
+    count: usize,
     bind: VertexSlices<'_>,
     posed: &mut VertexSlicesMut<'_>,
     turned: &mut [Turned],

@@ -6,11 +6,11 @@ use core::ops::ControlFlow;
 use std::vec::Vec;
 use std::{format, vec};
 
-use super::solid::sub;
 use super::*;
 use crate::bounds::Aabb;
 use crate::hits::{LIMIT, Ray, Solid};
 use condyle_base::math::scalar::sqrt_f64;
+use condyle_base::math::vectors::sub;
 use condyle_base::math::vectors::{cross, dot};
 use condyle_base::math::{Affine, Transform};
 use condyle_base::simd::Dispatch;

@@ -61,8 +61,7 @@ fn with_rows(seed: u64, run: impl Fn(&mut Row<'_, '_>, &mut Random, usize)) {
             &above,
             &case.pose,
             joints.iter().copied(),
-            case.tip(),
-            [0.1, 0.0, 0.05],
+            crate::chain::Tip { joint: case.tip(), offset: [0.1, 0.0, 0.05] },
             Some(&limits),
             &mut nodes[..joints.len()],
         )

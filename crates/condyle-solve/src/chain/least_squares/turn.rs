@@ -3,7 +3,7 @@
 use super::Off;
 use crate::chain::nodes::{NO_TURN, Node};
 use crate::limits::Circle;
-use crate::maps::{Map, Vec64, across, add, length, scaled, sub, unit};
+use crate::maps::{Affine64, Vec64, across, add, length, scaled, sub, unit};
 use condyle_base::math::quats::{Quat64, conjugate, product, rotate};
 use condyle_base::math::scalar::{atan2_f64, sin_cos_f64, sqrt_f64};
 use condyle_base::math::vectors::{cross, dot};
@@ -86,7 +86,7 @@ impl<const M: usize> Turn<M> {
     }
 
     /// Finds out how the tip moves, which is `arm` away in the space of the node's parent.
-    pub(super) fn linearize(&mut self, to_model: &Map, turned: Quat64, arm: Vec64, radius: f64) {
+    pub(super) fn linearize(&mut self, to_model: &Affine64, turned: Quat64, arm: Vec64, radius: f64) {
         let mut moved = |at: usize, axis: Vec64| {
             let (place, turn) = self.moved[at].split_at_mut(3);
             place.copy_from_slice(&to_model.vector(cross(axis, arm)));

@@ -1,7 +1,7 @@
 //! Chains under and among uneven scales, beside the nearest of many searches that know nothing of chains.
 
 use super::*;
-use crate::maps::{Map, add, sub};
+use crate::maps::{Affine64, add, sub};
 use crate::testing::model_of;
 use condyle::{Joint, Pose, Skeleton};
 use condyle_base::math::quats::rotate;
@@ -9,7 +9,7 @@ use condyle_base::math::quats::rotate;
 /// The tip's place in model space for rotations of the joints that turn, from nothing but the transforms.
 struct Plain<'c> {
     case: &'c Case,
-    above: Map,
+    above: Affine64,
     rotations: Vec<[f64; 4]>,
 }
 
@@ -101,7 +101,7 @@ fn nothing_is_nearer_under_uneven_scales() {
             let far = f64::from(random.range(0.0, 2.0)) * reach;
             let root = case.place(case.joints[0]);
             let goal: [f32; 3] = core::array::from_fn(|c| (root[c] + far * way[c]) as f32);
-            let above = Map::from(&case.model[usize::from(case.joints[0]) - 1]);
+            let above = Affine64::from(&case.model[usize::from(case.joints[0]) - 1]);
             let mut plain = Plain { case: &case, above, rotations: Vec::new() };
             let want = plain.least(&mut random, goal.map(f64::from), 6);
             for (at, method) in METHODS.into_iter().enumerate() {

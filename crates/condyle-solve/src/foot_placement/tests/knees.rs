@@ -186,7 +186,8 @@ fn only_straight_knees_are_turned() {
         let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
         local_to_model(&skeleton, &pose, &mut model).expect("sizes agree");
         let back = Some([0.0, 0.0, -1.0]);
-        let (bent, side) = bent_knee(&skeleton, &model, &pose, &legs[0], (back, back, 0.02)).expect("a leg");
+        let sides = KneeSides { before: back, at_rest: back, seconds: 0.02 };
+        let (bent, side) = bent_knee(&skeleton, &model, &pose, &legs[0], sides).expect("a leg");
         assert_eq!(bent.is_some(), is_turned, "{bend}");
         assert!(side.is_some(), "{bend}");
     }

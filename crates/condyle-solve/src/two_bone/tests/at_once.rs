@@ -1,6 +1,7 @@
 //! Limbs that are bent at once.
 
 use super::*;
+use condyle_base::math::Transform;
 
 /// What is found at once is what takes more thought, too; and it is what most limbs are.
 #[test]
@@ -49,6 +50,28 @@ fn both_ways_come_to_the_same() {
         }
     }
     assert!(direct * 100 >= all * 99 || cfg!(miri), "{direct} of {all}");
+}
+
+#[test]
+fn the_worked_limb_comes_out_as_the_preface_says() {
+    let at = |name: &str, parent, translation| {
+        condyle::Joint::new(name, parent, Transform { translation, ..Transform::IDENTITY })
+    };
+    let joints = [
+        at("hip", None, [0.0; 3]),
+        at("knee", Some(0), [0.0, -3.0, 0.0]),
+        at("ankle", Some(1), [0.0, -3.2, 2.4]),
+    ];
+    let skeleton = Skeleton::new(joints).expect("a skeleton");
+    let pose = Pose::rest(&skeleton);
+    let model = model_of(&skeleton, &pose);
+    let reach = TwoBone::new([0, 1, 2], [0.0, -5.0, 0.0]);
+    let limb = Source::new(&skeleton, &model, &reach, &pose).expect("it is direct");
+    let ([upper, lower], distance) = direct::solve(&limb).expect("it is found");
+    let near = |q: Quat64, want: Quat64| q.iter().zip(want).all(|(a, b)| (a - b).abs() < 5e-4);
+    assert!(near(upper, [0.447, 0.0, 0.0, 0.894]), "{upper:?}");
+    assert!(near(lower, [-0.447, 0.0, 0.0, 0.894]), "{lower:?}");
+    assert!(distance < 1e-9, "{distance}");
 }
 
 #[test]

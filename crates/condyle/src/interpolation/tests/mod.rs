@@ -367,3 +367,15 @@ fn the_errors_of_eberlys_series_are_those_of_his_table() {
         assert!((worst / table - 1.0).abs() < 0.02, "{} terms: {worst:e}, {table:e}", terms.count());
     }
 }
+
+#[test]
+fn the_worked_rotation_comes_out_as_the_preface_says() {
+    let far = [0.75_f32.sqrt(), 0.0, 0.0, 0.5];
+    let ends = [Transform::IDENTITY, Transform { rotation: far, ..Transform::IDENTITY }];
+    let [from, to] = ends.map(|end| Pose::from_transforms(&[end; 20]));
+    let mut out = from.clone();
+    poses(&from, &to, 0.25, Selection::All, Method::default(), &mut out).expect("sizes agree");
+    for joint in out.transforms() {
+        assert_close(&joint.rotation, &[0.2588, 0.0, 0.0, 0.9659], 5e-5, "a quarter of the way");
+    }
+}

@@ -348,35 +348,11 @@ pub(super) fn unpack<S: Simd, M: Mode, const TAPS: usize, const PLAIN: bool>(
     vectors: &mut Vectors,
     ends: &mut Vectors,
 ) {
-    let Source { records, part, taps, .. } = source;
-    let Placed { class, rows, track } = *source.placed;
+    let Source { records, part, .. } = source;
+    let track = source.placed.track;
     let bytes = records.segment.bytes;
     let Some(before_last) = part.count.checked_sub(1) else { return };
-    let mut row = [&[][..]; TAPS];
-    let mut weights = [f32x8::splat(s, 0.0); TAPS];
-    let Some(mut after) = bytes.get(rows + taps.first * class.row_bytes..) else {
-        invariant!(false, "the first row of {class:?} begins after the clip");
-        return;
-    };
-    for tap in 0..TAPS {
-        row[tap] = after;
-        weights[tap] = f32x8::splat(s, taps.weights[tap] as f32);
-        // A tap without weight may be past the last row: it reads the last one again.
-        let is_last = taps.first + tap >= class.intervals;
-        let Some(next) = after.get(if is_last { 0 } else { class.row_bytes }..) else {
-            invariant!(false, "row {} of {class:?} begins after the clip", taps.first + tap + 1);
-            return;
-        };
-        after = next;
-    }
-    // All rows cut to the length of the last one, so that one comparison in the loop covers all of them.
-    for row in &mut row {
-        let Some(same) = row.get(..after.len()) else {
-            invariant!(false, "each row begins after the one before it");
-            return;
-        };
-        *row = same;
-    }
+    let Some(WeightedRows { row, weights }) = weighted_rows::<S, TAPS>(s, &source) else { return };
     let apart = records.bytes & 15;
     let last = records.bytes * (before_last & !1);
     let from = records.segment.records + records.bytes * (track + part.first);
@@ -439,6 +415,48 @@ pub(super) fn unpack<S: Simd, M: Mode, const TAPS: usize, const PLAIN: bool>(
         }
         store_two(sum * steps, places, vectors);
     }
+}
+
+/// The rows of a class that a moment is made of.
+struct WeightedRows<'a, S: Simd, const TAPS: usize> {
+    row: [&'a [u8]; TAPS],
+    /// The weight of each row, in all lanes.
+    weights: [f32x8<S>; TAPS],
+}
+
+/// Returns the row of each tap, and its weight.
+#[inline(always)]
+fn weighted_rows<'a, S: Simd, const TAPS: usize>(
+    s: S,
+    source: &Source<'a, S>,
+) -> Option<WeightedRows<'a, S, TAPS>> {
+    let (Placed { class, rows, .. }, taps) = (*source.placed, source.taps);
+    let mut row = [&[][..]; TAPS];
+    let mut weights = [f32x8::splat(s, 0.0); TAPS];
+    let Some(mut after) = source.records.segment.bytes.get(rows + taps.first * class.row_bytes..) else {
+        invariant!(false, "the first row of {class:?} begins after the clip");
+        return None;
+    };
+    for tap in 0..TAPS {
+        row[tap] = after;
+        weights[tap] = f32x8::splat(s, taps.weights[tap] as f32);
+        // A tap without weight may be past the last row: it reads the last one again.
+        let is_last = taps.first + tap >= class.intervals;
+        let Some(next) = after.get(if is_last { 0 } else { class.row_bytes }..) else {
+            invariant!(false, "row {} of {class:?} begins after the clip", taps.first + tap + 1);
+            return None;
+        };
+        after = next;
+    }
+    // All rows have the length of the last one, so that one comparison in the loop covers all of them.
+    for row in &mut row {
+        let Some(same) = row.get(..after.len()) else {
+            invariant!(false, "each row begins after the one before it");
+            return None;
+        };
+        *row = same;
+    }
+    Some(WeightedRows { row, weights })
 }
 
 /// Stores the numbers of two tracks as the vectors of their joints; not those of joints outside of the batch.

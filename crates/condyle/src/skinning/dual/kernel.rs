@@ -7,7 +7,7 @@ use fearless_simd::{f32x8, mask32x8, prelude::*};
 
 use super::sums::Sums;
 use crate::mesh::{GROUP_VERTICES, VertexSlices, VertexSlicesMut};
-use crate::skinning::call::{DualCall, Normals};
+use crate::skinning::call::{DualCall, InfluenceRows, Normals};
 use crate::skinning::packed::{PACKED, copy_front, load_two, packed, packed_mut, store_two, two_tangents};
 use crate::skinning::vectors::{move_points, turn as turn_two, unit_lanes};
 use condyle_base::simd::{Mode, each, part, transpose_halves};
@@ -21,10 +21,11 @@ pub(in crate::skinning) fn skin_dual<S: Simd, M: Mode, const STRETCHED: bool>(
     s: S,
     mode: M,
     call: &DualCall<'_>,
-    (counts, starts): (&[u8], &[u32]),
+    rows: InfluenceRows<'_>,
     bind: VertexSlices<'_>,
     posed: &mut VertexSlicesMut<'_>,
 ) -> Option<()> {
+    let InfluenceRows { counts, starts } = rows;
     let (normals, tangents) = (call.frames.normals != Normals::None, call.frames.tangents);
     let mut sums = Sums::zero(s);
     for at in 0..starts.len() / GROUP_VERTICES {

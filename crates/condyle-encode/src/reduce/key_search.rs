@@ -1,0 +1,275 @@
+//! The cheapest keys of one property: of all keys that hold the budget, those that take the fewest bytes.
+
+use alloc::vec::Vec;
+use core::cell::Cell;
+
+use super::Uneven;
+use super::channel::{Channel, Grids, as_authored, own_times, thinned};
+use super::format::{KeyFormat, STEP_GRADES, stream_bytes};
+use super::key_values::{authored_values, coarser, line, moved, spline};
+use super::source::Authored;
+use super::space::Space;
+use condyle::clip::Interpolation;
+
+/// A property to fit.
+#[derive(Clone, Copy)]
+pub(super) struct Property<'a, const N: usize> {
+    pub(super) grids: &'a Grids,
+    /// Times of the moments, in seconds.
+    pub(super) times: &'a [f64],
+    /// Value at each moment.
+    pub(super) targets: &'a [[f64; N]],
+    pub(super) authored: Option<Authored<'a>>,
+}
+
+/// Maximum number of unevenly spaced sets of keys that the next property tries. Not tuned.
+const MAX_UNEVEN: usize = 16;
+
+/// Returns the cheapest keys for a property that `holds` at each moment, and its values there. `uneven` are
+/// sets of keys of other properties of the clip. If a set of its own is cheapest, the function adds that
+/// set.
+pub(super) fn fit<const N: usize, S: Space<N>>(
+    space: &S,
+    property: Property<'_, N>,
+    uneven: &mut Uneven,
+    holds: impl Fn(usize, [f64; N]) -> bool,
+) -> Option<(Channel, Vec<[f64; N]>)> {
+    let mut search = KeySearch::new(space, property, holds);
+    search.try_even_lines();
+    search.try_shared_lines(uneven);
+    search.try_thinned_lines(uneven);
+    if !property.grids.pinned {
+        search.try_splines();
+        search.try_authored();
+    }
+    search.best.map(|best| (best.channel, best.values))
+}
+
+/// The cheapest keys found so far.
+struct Best<const N: usize> {
+    bytes: usize,
+    channel: Channel,
+    /// Value at each moment.
+    values: Vec<[f64; N]>,
+}
+
+/// A search for the cheapest keys of one property.
+struct KeySearch<'a, const N: usize, S, H> {
+    space: &'a S,
+    property: Property<'a, N>,
+    /// The targets, except where an authored key holds: there, that key. Next to a key that is half a turn
+    /// away, the shortest path turns the other way after rounding.
+    own: Vec<[f64; N]>,
+    holds: H,
+    /// The moment that failed last: the next keys most likely fail there too.
+    suspect: Cell<usize>,
+    best: Option<Best<N>>,
+}
+
+impl<'a, const N: usize, S: Space<N>, H: Fn(usize, [f64; N]) -> bool> KeySearch<'a, N, S, H> {
+    fn new(space: &'a S, property: Property<'a, N>, holds: H) -> Self {
+        let own = own_values(&property, &holds);
+        Self { space, property, own, holds, suspect: Cell::new(0), best: None }
+    }
+
+    /// Whether all values hold.
+    fn passes(&self, values: &[[f64; N]]) -> bool {
+        let suspect = self.suspect.get();
+        if !(self.holds)(suspect, values[suspect]) {
+            return false;
+        }
+        let failed = (0..values.len()).find(|&moment| !(self.holds)(moment, values[moment]));
+        if let Some(moment) = failed {
+            self.suspect.set(moment);
+        }
+        failed.is_none()
+    }
+
+    fn is_filtered(&self) -> bool {
+        self.space.format() == KeyFormat::Filtered
+    }
+
+    /// Bytes of the cheapest keys found so far.
+    fn least(&self) -> usize {
+        self.best.as_ref().map_or(usize::MAX, |best| best.bytes)
+    }
+
+    /// Keeps these keys if they are the cheapest so far, and returns whether they are.
+    fn keep(&mut self, bytes: usize, channel: impl FnOnce() -> Channel, values: Vec<[f64; N]>) -> bool {
+        let is_best = bytes < self.least();
+        if is_best {
+            self.best = Some(Best { bytes, channel: channel(), values });
+        }
+        is_best
+    }
+
+    /// Tries a line through `keys` at a grid, with `overhead` bytes on top of its keys. Returns whether it
+    /// is the cheapest so far, or `None` if it does not hold.
+    fn try_line(&mut self, grid: &[usize], keys: &[[f64; N]], overhead: usize) -> Option<bool> {
+        let (space, times) = (self.space, self.property.times);
+        let (bytes, stored, values) = space.format().coarsest(S::GRADES, |grade| {
+            let space = space.coarser(grade);
+            let (stored, values) = line(&space, grid, times, keys);
+            self.passes(&values).then(|| (overhead + space.line_bytes(keys), stored, values))
+        })?;
+        Some(self.keep(bytes, || Channel::linear(grid.to_vec(), stored.into_flattened()), values))
+    }
+
+    /// Tries a line at a grid whose keys move to where all moments are nearest to their targets.
+    fn try_moved_line(&mut self, grid: &[usize], overhead: usize) -> Option<bool> {
+        let Property { grids, times, targets, .. } = self.property;
+        let keys = moved(self.space, grids.pinned, grid, times, targets);
+        self.try_line(grid, &keys, overhead)
+    }
+
+    /// Whether no keys at a grid can hold. Keys of lines that hold are near their targets. A line
+    /// through the targets is at most about twice as far off as the limit. Four times as far is hopeless.
+    fn is_hopeless(&self, grid: &[usize]) -> bool {
+        let Property { times, targets, .. } = self.property;
+        grid.windows(2).any(|pair| {
+            let (from, to) = (pair[0], pair[1]);
+            let middle = from.midpoint(to);
+            [middle, from.midpoint(middle), middle.midpoint(to)].into_iter().any(|at| {
+                let t = (times[at] - times[from]) / (times[to] - times[from]);
+                let is = self.space.between(targets[from], targets[to], t);
+                !(self.holds)(at, self.space.between(targets[at], is, 0.25))
+            })
+        })
+    }
+
+    /// Lines at evenly spaced keys, few keys first.
+    fn try_even_lines(&mut self) {
+        for grid in self.property.grids.iter() {
+            if self.space.key_bytes() * grid.len() >= self.least() {
+                break;
+            }
+            if self.is_hopeless(grid) {
+                continue;
+            }
+            match self.try_moved_line(grid, 0) {
+                // More keys are fewer bytes only where they may be coarser.
+                Some(is_best) if !(self.is_filtered() && is_best) => break,
+                _ => {}
+            }
+        }
+    }
+
+    /// Lines at the unevenly spaced keys of other properties, which share their times.
+    fn try_shared_lines(&mut self, uneven: &Uneven) {
+        for grid in uneven {
+            if self.space.key_bytes() * grid.len() < self.least() && !self.is_hopeless(grid) {
+                self.try_moved_line(grid, 0);
+            }
+        }
+    }
+
+    /// Lines at as few unevenly spaced keys as possible. The first tries exceed the limit, because keys
+    /// that move from their places can make up for that.
+    fn try_thinned_lines(&mut self, uneven: &mut Uneven) {
+        let places = &self.property.grids.places;
+        for slack in [1.8, 1.3, 1.0] {
+            let Some(keys) = thinned(places, |from, to| self.reaches(from, to, slack)) else { continue };
+            let overhead = own_times(keys.len());
+            if self.space.key_bytes() * keys.len() + overhead >= self.least() {
+                break;
+            }
+            let found = self.try_moved_line(&keys, overhead).or_else(|| {
+                let values: Vec<[f64; N]> = keys.iter().map(|&at| self.own[at]).collect();
+                self.try_line(&keys, &values, overhead)
+            });
+            let Some(is_best) = found else { continue };
+            if is_best {
+                uneven.push(keys);
+                if uneven.len() > MAX_UNEVEN {
+                    uneven.remove(0);
+                }
+            }
+            break;
+        }
+    }
+
+    /// Whether a line between the values at two moments holds at all moments between them, within `slack`
+    /// times the limit.
+    fn reaches(&self, from: usize, to: usize, slack: f64) -> bool {
+        let (Property { times, targets, .. }, space) = (self.property, self.space);
+        let ends = [from, to].map(|at| space.stored(self.own[at]).map(f64::from));
+        let length = times[to] - times[from];
+        let is = |at: usize| space.between(ends[0], ends[1], (times[at] - times[from]) / length);
+        let near = |at: usize| space.between(targets[at], is(at), 1.0 / slack);
+        // The error is largest in the middle.
+        core::iter::once(from.midpoint(to).max(from + 1))
+            .chain(from + 1..to)
+            .all(|at| (self.holds)(at, near(at)))
+    }
+
+    /// Minimum bytes of a key of a spline.
+    fn spline_key_bytes(&self) -> usize {
+        if self.is_filtered() { N } else { 12 * N }
+    }
+
+    /// Splines at evenly spaced keys, few keys first.
+    fn try_splines(&mut self) {
+        let (Property { grids, times, targets, .. }, space) = (self.property, self.space);
+        let (is_filtered, key_bytes) = (self.is_filtered(), self.spline_key_bytes());
+        for grid in grids.iter() {
+            if key_bytes * grid.len() >= self.least() {
+                break;
+            }
+            let found = space.format().coarsest(STEP_GRADES, |grade| {
+                let steps = space.spline_steps().coarser(grade);
+                let (keys, mut values, counts) = spline(targets, grid, times, steps);
+                let inside = values.len() - 1;
+                values[1..inside].iter_mut().for_each(|value| *value = space.point(*value));
+                let bytes =
+                    || if is_filtered { stream_bytes(&counts, 3 * N, 3) } else { key_bytes * grid.len() };
+                self.passes(&values).then(|| (bytes(), keys, values))
+            });
+            let Some((bytes, keys, values)) = found else { continue };
+            let interpolation = Interpolation::CubicSpline;
+            let channel = || Channel { interpolation, ..Channel::linear(grid.to_vec(), keys) };
+            let is_best = self.keep(bytes, channel, values);
+            if !(is_filtered && is_best) {
+                break;
+            }
+        }
+    }
+
+    /// The authored keys.
+    fn try_authored(&mut self) {
+        let Some(authored) = self.property.authored else { return };
+        let (space, Authored { times, track }) = (self.space, authored);
+        let is_spline = track.interpolation == Interpolation::CubicSpline;
+        let key_bytes = if is_spline { self.spline_key_bytes() } else { space.key_bytes() };
+        if key_bytes * times.len() + own_times(times.len()) >= self.least() {
+            return;
+        }
+        let grades = if is_spline { STEP_GRADES } else { S::GRADES };
+        let found = space.format().coarsest(grades, |grade| {
+            let (stored, bytes) = coarser(space, track, grade);
+            let values = authored_values(times, &stored, self.property.times);
+            self.passes(&values).then_some((bytes + own_times(times.len()), stored.values, values))
+        });
+        if let Some((bytes, stored, values)) = found {
+            self.keep(bytes, || as_authored(authored, stored), values);
+        }
+    }
+}
+
+/// The targets of a property, except where the key of an authored line holds: there, that key.
+fn own_values<const N: usize>(
+    property: &Property<'_, N>,
+    holds: impl Fn(usize, [f64; N]) -> bool,
+) -> Vec<[f64; N]> {
+    let mut own = property.targets.to_vec();
+    let is_line = |authored: &Authored<'_>| authored.track.interpolation == Interpolation::Linear;
+    let Some(Authored { times, track }) = property.authored.filter(is_line) else { return own };
+    let (keys, _) = track.values.as_chunks::<N>();
+    for &place in &property.grids.places {
+        let key = times.partition_point(|&time| f64::from(time) < property.times[place]);
+        let found = keys.get(key).filter(|_| f64::from(times[key]) == property.times[place]);
+        if let Some(value) = found.map(|key| key.map(f64::from)).filter(|&value| holds(place, value)) {
+            own[place] = value;
+        }
+    }
+    own
+}

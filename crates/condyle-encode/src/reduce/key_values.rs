@@ -1,0 +1,177 @@
+//! Keys on a grid: lines and splines through them, and their values at each moment.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::super::algebra::Vector;
+use super::format::{KeyFormat, Steps, exponent, greatest, stream_bytes};
+use super::space::Space;
+use condyle::clip::keys::{Span, hermite, length_at, value_at};
+use condyle::clip::{Interpolation, Track};
+
+/// The intervals of a grid: the moments of each, up to and with its last, and how far into it each is.
+fn spans<'a>(grid: &'a [usize], times: &'a [f64]) -> impl Iterator<Item = (usize, usize, f64, f64)> + 'a {
+    grid.windows(2).enumerate().flat_map(move |(at, pair)| {
+        let (from, to) = (times[pair[0]], times[pair[1]]);
+        let first = if at == 0 { pair[0] } else { pair[0] + 1 };
+        (first..=pair[1]).map(move |moment| (at, moment, (times[moment] - from) / (to - from), to - from))
+    })
+}
+
+/// Least-squares corrections of the keys of a grid for what straight lines between them are off by at each
+/// moment. `off` is asked for each moment in its place.
+fn corrections(
+    grid: &[usize],
+    times: &[f64],
+    mut off: impl FnMut(usize, usize, f64) -> Vector,
+) -> Vec<Vector> {
+    let count = grid.len();
+    let (mut diagonal, mut beside) = (vec![1e-9; count], vec![0.0; count]);
+    let mut right = vec![[0.0; 3]; count];
+    for (at, moment, t, _) in spans(grid, times) {
+        let (a, b) = (1.0 - t, t);
+        let off = off(at, moment, t);
+        diagonal[at] += a * a;
+        diagonal[at + 1] += b * b;
+        beside[at] += a * b;
+        for c in 0..3 {
+            right[at][c] += a * off[c];
+            right[at + 1][c] += b * off[c];
+        }
+    }
+    // The Thomas algorithm.
+    for at in 1..count {
+        let factor = beside[at - 1] / diagonal[at - 1];
+        diagonal[at] -= factor * beside[at - 1];
+        right[at] = core::array::from_fn(|c| right[at][c] - factor * right[at - 1][c]);
+    }
+    for at in (0..count).rev() {
+        let behind = if at + 1 < count { right[at + 1] } else { [0.0; 3] };
+        right[at] = core::array::from_fn(|c| (right[at][c] - beside[at] * behind[c]) / diagonal[at]);
+    }
+    right
+}
+
+/// The keys of straight lines at a grid, moved to where all moments are nearest to their targets.
+pub(super) fn moved<const N: usize>(
+    space: &impl Space<N>,
+    is_pinned: bool,
+    grid: &[usize],
+    times: &[f64],
+    targets: &[[f64; N]],
+) -> Vec<[f64; N]> {
+    let mut keys: Vec<[f64; N]> = grid.iter().map(|&at| targets[at]).collect();
+    let ways: Vec<Vector> = keys.windows(2).map(|pair| space.way(pair[0], pair[1])).collect();
+    let by = corrections(grid, times, |at, moment, t| {
+        space.way(space.moved(keys[at], ways[at].map(|v| v * t)), targets[moment])
+    });
+    let last = keys.len() - 1;
+    for (at, (key, by)) in keys.iter_mut().zip(by).enumerate() {
+        if !is_pinned || (at != 0 && at != last) {
+            *key = space.moved(*key, by);
+        }
+    }
+    keys
+}
+
+/// Straight lines with these keys at a grid: as they are stored, and at each moment.
+pub(super) fn line<const N: usize>(
+    space: &impl Space<N>,
+    grid: &[usize],
+    times: &[f64],
+    keys: &[[f64; N]],
+) -> (Vec<[f32; N]>, Vec<[f64; N]>) {
+    let keys: Vec<[f32; N]> = keys.iter().map(|&key| space.stored(key)).collect();
+    let mut values = vec![[0.0; N]; times.len()];
+    for (at, moment, t, _) in spans(grid, times) {
+        let ends = [keys[at], keys[at + 1]].map(|key| key.map(f64::from));
+        values[moment] = space.between(ends[0], ends[1], t);
+    }
+    (keys, values)
+}
+
+/// Derivatives by the moment, of values at moments that need not be evenly spaced.
+fn slope<const N: usize>(values: &[[f64; N]], times: &[f64], at: usize) -> [f64; N] {
+    let (from, to) = (at.saturating_sub(1), (at + 1).min(values.len() - 1));
+    if from == at || to == at {
+        let length = times[to] - times[from];
+        return core::array::from_fn(|c| (values[to][c] - values[from][c]) / length);
+    }
+    // The parabola through three moments.
+    let (before, after) = (times[at] - times[from], times[to] - times[at]);
+    core::array::from_fn(|c| {
+        let [a, b, d] = [from, at, to].map(|m| values[m][c]);
+        ((b - a) / before * after + (d - b) / after * before) / (before + after)
+    })
+}
+
+/// A spline through the values at a grid, with their slopes, as it is stored and at each moment. Values are
+/// rounded to `steps`, slopes so that they matter as much.
+pub(super) fn spline<const N: usize>(
+    targets: &[[f64; N]],
+    grid: &[usize],
+    times: &[f64],
+    steps: Steps,
+) -> (Vec<f32>, Vec<[f64; N]>, Vec<i32>) {
+    let longest = grid.windows(2).map(|pair| times[pair[1]] - times[pair[0]]).fold(0.0, f64::max);
+    // The factor of a slope is at most 4/27 of the length.
+    let slope_steps = steps.coarser(exponent(4.0 / longest));
+    let keys: Vec<([f32; N], [f32; N])> = grid
+        .iter()
+        .map(|&at| {
+            (targets[at].map(|v| steps.round(v)), slope(targets, times, at).map(|v| slope_steps.round(v)))
+        })
+        .collect();
+    let mut values = vec![[0.0; N]; targets.len()];
+    for (at, moment, t, length) in spans(grid, times) {
+        let ((a, out), (b, into)) = (keys[at], keys[at + 1]);
+        values[moment] = core::array::from_fn(|c| {
+            hermite([a[c].into(), out[c].into(), into[c].into(), b[c].into()], length, t)
+        });
+    }
+    let counts = keys.iter().flat_map(|(value, slope)| {
+        let slope = slope.map(|v| slope_steps.count(v));
+        [slope, value.map(|v| steps.count(v)), slope]
+    });
+    let counts = counts.flatten().collect();
+    (keys.iter().flat_map(|(value, slope)| [*slope, *value, *slope]).flatten().collect(), values, counts)
+}
+
+/// The authored keys of a property at each moment, if there is nothing before or behind them that was not
+/// authored.
+pub(super) fn authored_values<const N: usize>(
+    times: &[f32],
+    track: &Track,
+    moments: &[f64],
+) -> Vec<[f64; N]> {
+    let mut hint = 0;
+    let at = |&seconds: &f64| {
+        let span = Span::find(times, seconds, hint);
+        hint = span.key;
+        let value = value_at(track, span);
+        if track.target.rotates() { value.map(|v| v * length_at(track, span)) } else { value }
+    };
+    moments.iter().map(at).collect()
+}
+
+/// An authored track with its numbers as they are stored, and the bytes that these take.
+pub(super) fn coarser<const N: usize>(space: &impl Space<N>, track: &Track, grade: i32) -> (Track, usize) {
+    let (keys, _) = track.values.as_chunks::<N>();
+    if track.interpolation != Interpolation::CubicSpline {
+        let space = space.coarser(grade);
+        let keys: Vec<[f64; N]> = keys.iter().map(|key| space.point(key.map(f64::from))).collect();
+        let values: Vec<[f32; N]> = keys.iter().map(|&key| space.stored(key)).collect();
+        return (Track { values: values.into_flattened(), ..track.clone() }, space.line_bytes(&keys));
+    }
+    let most = greatest(track.values.iter().map(|&v| v.into()));
+    let steps = Steps::finest(space.format(), most).coarser(grade);
+    let values: Vec<f32> = track.values.iter().map(|&v| steps.round(v.into())).collect();
+    let bytes = match space.format() {
+        KeyFormat::Filtered => {
+            let counts: Vec<i32> = values.iter().map(|&v| steps.count(v)).collect();
+            stream_bytes(&counts, 3 * N, 3)
+        }
+        _ => 4 * values.len(),
+    };
+    (Track { values, ..track.clone() }, bytes)
+}
