@@ -89,7 +89,7 @@ impl Unreadable {
     pub(crate) fn raised(self, py: Python<'_>, name: &str) -> PyErr {
         match self {
             Self::Missing(e) => std::io::Error::new(e.kind(), format!("{name}: {e}")).into(),
-            Self::NoFile => unusable(py, name, vec![Problem::of_file("it is no file".into())]),
+            Self::NoFile => unusable(py, name, vec![Problem::of_file("it is not a regular file".into())]),
         }
     }
 }

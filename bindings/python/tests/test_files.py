@@ -90,7 +90,7 @@ def test_units_and_axes(tmp_path: Path) -> None:
 def test_files_that_are_refused_say_why(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no such.glb"):
         condyle.open(tmp_path / "no such.glb")
-    with pytest.raises(condyle.FileError, match="it is no file"):
+    with pytest.raises(condyle.FileError, match="not a regular file"):
         condyle.open(tmp_path)
     broken = tmp_path / "broken.gltf"
     broken.write_text('{"asset": {"version": "2.0"}, "nodes": [{"mesh": 7}], "scenes": [{"nodes": [0]}], "scene": 0}')

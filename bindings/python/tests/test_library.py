@@ -205,7 +205,7 @@ def test_pipes_are_no_files(tmp_path: Path) -> None:
     path = tmp_path / "pipe.npz"
     os.mkfifo(path)
     for opened in (condyle.BodyModel, condyle.BodyMotion, condyle.Library, condyle.open):
-        with pytest.raises(condyle.FileError, match="it is no file"):
+        with pytest.raises(condyle.FileError, match="not a regular file"):
             opened(path)
     with pytest.raises(condyle.Error, match="is no file"):
         condyle.join(tmp_path / "out.condyle", [path])

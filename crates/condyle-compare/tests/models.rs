@@ -13,7 +13,7 @@ fn asset() -> Asset {
 }
 
 fn clips(asset: &Asset) -> Vec<Clip<'_>> {
-    asset.clips.iter().map(|clip| Clip::new(clip)).collect()
+    asset.clips.iter().map(Clip::new).collect()
 }
 
 fn whole(asset: &Asset) -> Subject<'_> {
