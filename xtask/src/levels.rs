@@ -12,6 +12,9 @@ const LEVELS: [&str; 4] = ["sse2", "sse42", "avx2", "avx512"];
 /// What the names of the steps begin with that need a processor of their own.
 pub(crate) const PREFIX: &str = "isa-";
 
+/// Tests of the command line that run at a forced level too.
+const COMMANDS: [&str; 3] = ["skin::", "encode::", "render::"];
+
 /// `qemu-user` models without AVX, and with AVX2 and FMA; the best that each has.
 const CPUS: [(&str, &str); 2] = [("Nehalem", "sse42"), ("Haswell", "avx2")];
 
@@ -36,12 +39,15 @@ fn forced(log: &mut Log, level: &str) -> Outcome {
     if !available(level) {
         return Err(Stop::Skipped("this machine does not have it".into()));
     }
-    let mut programs = build(log)?;
-    if level != LEVELS[0] {
-        // Once is enough: the command line passes its environment on to the library.
-        programs.retain(|program| program.krate != "condyle-cli");
+    let programs = build(log)?;
+    // The command line passes its environment on to the library: one level, and what poses, encodes and draws, is enough.
+    let (program, library): (Vec<_>, Vec<_>) =
+        programs.into_iter().partition(|program| program.krate == "condyle-cli");
+    let settings = [("CONDYLE_ISA", level), ("CONDYLE_NUMERIC", "portable")];
+    if level == LEVELS[0] {
+        tests::run(log, &program, &[], &COMMANDS.map(String::from), &settings)?;
     }
-    tests::run(log, &programs, &[], &[], &[("CONDYLE_ISA", level), ("CONDYLE_NUMERIC", "portable")])
+    tests::run(log, &library, &[], &[], &settings)
 }
 
 fn emulated(log: &mut Log, cpu: &str, level: &str) -> Outcome {

@@ -10,10 +10,12 @@ pub(crate) fn steps() -> Vec<Step> {
     vec![
         Step::new("aarch64", aarch64).apart("aarch64"),
         // Where lanes are emulated, long tests take a hundred times as long as in lanes.
-        Step::new("wasm-scalar", |log: &mut Log| wasm(log, "", "scalar", &without_long_tests()))
+        Step::new("wasm-scalar", |log: &mut Log| wasm(log, &KERNELS, "", "scalar", &without_long_tests()))
             .apart("wasm"),
-        Step::new("wasm-simd128", |log: &mut Log| wasm(log, "-Ctarget-feature=+simd128", "simd128", &[]))
-            .apart("wasm"),
+        Step::new("wasm-simd128", |log: &mut Log| {
+            wasm(log, &PACKAGES, "-Ctarget-feature=+simd128", "simd128", &[])
+        })
+        .apart("wasm"),
         Step::new("check-windows", |log: &mut Log| check(log, "x86_64-pc-windows-gnu")).apart("check"),
         Step::new("check-macos", |log: &mut Log| check(log, "aarch64-apple-darwin")).apart("check"),
     ]
@@ -39,6 +41,18 @@ const PACKAGES: [&str; 16] = [
     "condyle/bytemuck,condyle/mint,condyle-query/bytemuck",
 ];
 
+/// The crates that have vector kernels. The others are f64 and integers, the same code with `simd128` and without.
+const KERNELS: [&str; 8] = [
+    "-p",
+    "condyle",
+    "-p",
+    "condyle-base",
+    "-p",
+    "condyle-query",
+    "--features",
+    "condyle/bytemuck,condyle/mint,condyle-query/bytemuck",
+];
+
 fn aarch64(log: &mut Log) -> Outcome {
     need_target(ARM)?;
     need("aarch64-linux-gnu-gcc", &["--version"])?;
@@ -54,10 +68,10 @@ fn without_long_tests() -> Vec<String> {
     tests::NOT_EMULATED.map(|name| format!("--skip={name}")).into()
 }
 
-fn wasm(log: &mut Log, flags: &str, isa: &str, filter: &[String]) -> Outcome {
+fn wasm(log: &mut Log, packages: &[&str], flags: &str, isa: &str, filter: &[String]) -> Outcome {
     need_target(WASM)?;
     need("node", &["--version"])?;
-    let args = [&PACKAGES[..], &["--target", WASM]].concat();
+    let args = [packages, &["--target", WASM]].concat();
     let flags = ("CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS", flags.to_owned());
     let programs = tests::build(log, &args, &[flags, tests::folder("wasm")])?;
     let script = crate::root().join("xtask/wasi-runner.mjs");

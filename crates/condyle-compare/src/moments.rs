@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(moments(a, b, Some(4.0)).expect("few"), [0.0, 0.25, 0.5, 0.75, 1.0, f64::from(1.1_f32)]);
         assert_eq!(moments(a, a, Some(4.0)).expect("few"), [0.0, 0.25, 0.5, 0.75, 1.0]);
         assert_eq!(moments(&[], &[], Some(4.0)).expect("few"), [0.0]);
-        let limit = Error::TooManyMoments { clip: "a".into(), limit: MAX_MOMENTS };
+        let limit = Error::TooManyMoments { clip: "clip".into(), limit: MAX_MOMENTS };
         assert_eq!(moments(&[0.0, 1e9], b, Some(1000.0)), Err(limit));
     }
 
