@@ -1,8 +1,8 @@
 //! Shared foundation of the Condyle crates: plain types and scalar functions ([`math`]), instruction sets ([`simd`]),
 //! the error type ([`Error`]), and reading and writing numbers ([`bytes`]).
 //!
-//! This crate is public because the other crates need it, and makes no promise of stability. Programs use `condyle`,
-//! which re-exports the types that they name.
+//! This crate is public because the other crates need it, and makes no promise of stability. Programs use `condyle` and
+//! the crates of file formats, which re-export the types that programs name.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 // The registers of the x87 round differently from everything else.

@@ -49,7 +49,7 @@ pub struct Problem {
     /// How bad it is.
     pub severity: Severity,
     /// The first place: a JSON pointer such as `/animations/0/samplers/2/input` in a glTF document, `line 3` in a
-    /// text, the name of an array in a `.npz`. Empty for the whole file.
+    /// text, `array poses` in a `.npz`. Empty for the whole file.
     pub place: String,
     /// The first places, at most 100, `place` being the first of all.
     pub places: Vec<String>,

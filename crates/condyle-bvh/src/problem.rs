@@ -85,8 +85,9 @@ pub(crate) fn error(line: usize, what: String) -> Problem {
     Problem::new(Severity::Error, place(line), what, "the file is refused")
 }
 
+/// Empty for the file as a whole, which has the line 0.
 fn place(line: usize) -> String {
-    format!("line {line}")
+    if line > 0 { format!("line {line}") } else { String::new() }
 }
 
 /// The line that holds a byte, from 1. Lines end as Unix, Windows or old Macs have it.

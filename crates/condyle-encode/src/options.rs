@@ -381,7 +381,7 @@ impl fmt::Debug for Encoded {
         f.debug_struct("Encoded")
             .field("clip", &self.clip)
             .field("error_max", &self.measured.error_max)
-            .field("authored", &self.fallback.len())
+            .field("fallback", &self.fallback.len())
             .finish_non_exhaustive()
     }
 }

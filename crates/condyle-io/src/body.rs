@@ -9,7 +9,7 @@ use condyle_body::{BodyClip, BodyModel, BodyMotion};
 use crate::error::{Misfit, OpenError};
 use crate::format::Format;
 use crate::model::Model;
-use crate::open::{Data, Input, Options, Person};
+use crate::open::{Input, Options, Person};
 
 pub(crate) fn read(input: Input<'_>, options: &Options<'_>) -> Result<Model, OpenError> {
     let unfit = |error: condyle::Error| Refused::at(input.name, "the body", error.to_string());
@@ -40,11 +40,7 @@ pub(crate) fn read(input: Input<'_>, options: &Options<'_>) -> Result<Model, Ope
         let what = "it is a body model, where the motion of one is expected: array poses is missing";
         return Err(input.refused(what));
     }
-    // Of a file the clip has the name without its folder and ending.
-    let motion = match input.data {
-        Data::File(path) => BodyMotion::open(path)?,
-        Data::Bytes(_) => BodyMotion::from_bytes(input.name, bytes)?,
-    };
+    let motion = BodyMotion::from_bytes(input.name, bytes)?;
     let body = match person {
         Person::Is(body) => Cow::Borrowed(body),
         Person::Of(of) => {
@@ -60,7 +56,7 @@ pub(crate) fn read(input: Input<'_>, options: &Options<'_>) -> Result<Model, Ope
     };
     let BodyClip { clip, problems, .. } = motion.clip(&body)?;
     model.skeleton = body.skeleton().clone();
-    model.clips.push(clip.into());
+    model.clips.push(clip.with_name(input.stem()).into());
     model.problems.splice(0..0, problems);
     Ok(model)
 }

@@ -27,7 +27,7 @@ pub(crate) fn read(input: Input<'_>, _: &Options<'_>) -> Result<Model, OpenError
         skeleton,
         #[cfg(feature = "gltf")]
         asset: None,
-        clips: clip.into_iter().map(ModelClip::from).collect(),
+        clips: clip.into_iter().map(|clip| ModelClip::from(clip.with_name(input.stem()))).collect(),
         unit: None,
         is_turned: false,
         problems: bvh.problems().to_vec(),

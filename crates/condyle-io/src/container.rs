@@ -15,12 +15,16 @@ pub(crate) fn read(input: Input<'_>, options: &Options<'_>) -> Result<Model, Ope
     let bytes = input.bytes()?;
     let container = Container::from_bytes(&bytes).map_err(|error| unfit(input, "", error))?;
     let model = chosen(input, &container, options.model)?;
-    if options.z_up {
-        return Err(input.misfit(Misfit::Compressed));
-    }
     let skeleton = container.skeleton(model.index).map_err(|error| unfit(input, "its skeleton", error))?;
+    let unit = container.unit(model.index).map(f64::from);
     #[cfg(feature = "gltf")]
-    let asset = document(input, &container, model, &skeleton)?;
+    let asset = {
+        let mut asset = document(input, &container, model, &skeleton)?;
+        if let (Some(asset), Some(metres)) = (asset.as_mut().filter(|asset| asset.unit().is_none()), unit) {
+            asset.set_unit(metres).map_err(|error| unfit(input, "its unit", error))?;
+        }
+        asset
+    };
     let mut clips = Vec::new();
     for entry in container.of_model(EntryKind::Clip, model.index) {
         let failed = |error| unfit(input, format!("its clip {:?}", entry.name), error);
@@ -36,10 +40,10 @@ pub(crate) fn read(input: Input<'_>, options: &Options<'_>) -> Result<Model, Ope
     #[cfg(feature = "gltf")]
     let (unit, is_turned, problems) = match &asset {
         Some(asset) => (asset.unit(), asset.was_turned(), asset.problems.clone()),
-        None => (None, false, Vec::new()),
+        None => (unit, false, Vec::new()),
     };
     #[cfg(not(feature = "gltf"))]
-    let (unit, is_turned, problems) = (None, false, Vec::new());
+    let (is_turned, problems) = (false, Vec::new());
     Ok(Model {
         name: input.name.into(),
         format: Format::Container,
@@ -47,7 +51,7 @@ pub(crate) fn read(input: Input<'_>, options: &Options<'_>) -> Result<Model, Ope
         #[cfg(feature = "gltf")]
         asset,
         clips,
-        unit: unit.or(container.unit(model.index).map(f64::from)),
+        unit,
         is_turned,
         problems,
         files: BTreeSet::new(),

@@ -1,21 +1,21 @@
-//! Why a file is not opened.
+//! The errors of opening a file.
 
 use std::fmt;
 
 use condyle_base::problem::{Problem, Refused, Severity};
 
-/// Why a file is not opened.
+/// An error of opening a file.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// It is not there, or cannot be read.
+    /// The file does not exist, or cannot be read.
     Unreadable {
         /// The path.
         name: String,
         /// The error of the system.
         error: std::io::Error,
     },
-    /// It cannot be used.
+    /// The file cannot be used.
     Refused(Refused),
     /// The options do not fit the file.
     Misfit {
@@ -92,15 +92,8 @@ impl fmt::Display for OpenError {
     }
 }
 
-impl std::error::Error for OpenError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Unreadable { error, .. } => Some(error),
-            Self::Refused(refused) => Some(refused),
-            Self::Misfit { .. } => None,
-        }
-    }
-}
+// The text has the error of the system: there is no source.
+impl std::error::Error for OpenError {}
 
 impl From<Refused> for OpenError {
     fn from(refused: Refused) -> Self {

@@ -1,4 +1,4 @@
-//! The formats that can be read: how each is recognised, and what reads it.
+//! The table of formats: how to recognise and to read each.
 
 use std::path::Path;
 
@@ -28,8 +28,7 @@ pub enum Format {
     Gltf,
 }
 
-/// A row for each format, in the order in which they are tried. The last takes what no other recognises, and names it in
-/// its error.
+/// A row for each format, in the order of recognition. The last row takes any file; its reader reports an unknown format.
 const TABLE: &[Row] = &[
     Row {
         format: Format::Container,
@@ -53,9 +52,9 @@ const TABLE: &[Row] = &[
         name: "BVH",
         endings: &["bvh"],
         #[cfg(feature = "bvh")]
-        recognise: |first, ending| condyle_bvh::Bvh::recognise(first) || ending == "bvh",
+        recognise: |first, ending| condyle_bvh::Bvh::recognise(first) || is_named_bvh(first, ending),
         #[cfg(not(feature = "bvh"))]
-        recognise: |_, ending| ending == "bvh",
+        recognise: is_named_bvh,
         #[cfg(feature = "bvh")]
         read: Some(crate::bvh::read),
         #[cfg(not(feature = "bvh"))]
@@ -72,6 +71,11 @@ const TABLE: &[Row] = &[
         read: None,
     },
 ];
+
+/// Whether a file is taken as BVH for its ending, so that a broken one is refused in terms of BVH.
+fn is_named_bvh(first: &[u8], ending: &str) -> bool {
+    ending == "bvh" && !first.starts_with(b"glTF") && !first.starts_with(b"PK")
+}
 
 /// Whether the first file in an archive is an array of NumPy.
 fn holds_arrays(first: &[u8]) -> bool {
@@ -95,10 +99,10 @@ impl Format {
     /// All formats, in the order in which they are tried.
     pub const ALL: [Self; 4] = [Self::Container, Self::Body, Self::Bvh, Self::Gltf];
     /// The number of first bytes that tell what a file is.
-    pub const FIRST_BYTES: usize = 64;
+    pub const FIRST_BYTES: usize = 512;
 
-    /// The format of a file that begins with these bytes, at least [`FIRST_BYTES`](Self::FIRST_BYTES) if it has as many.
-    /// What is no other format is taken as glTF, whose reader names it.
+    /// The format of a file with these first bytes, [`FIRST_BYTES`](Self::FIRST_BYTES) of them or all. Any other file is
+    /// [`Gltf`](Self::Gltf): that reader reports the format that it finds.
     #[must_use]
     pub fn of(first: &[u8], name: &str) -> Self {
         let first = &first[..first.len().min(Self::FIRST_BYTES)];
@@ -107,13 +111,13 @@ impl Format {
         row.map_or(Self::Gltf, |row| row.format)
     }
 
-    /// Its name, in messages.
+    /// The name of the format, for messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// How its files end, in lower case and without the dot.
+    /// The endings of its files, in lower case and without the dot.
     #[must_use]
     pub fn endings(self) -> &'static [&'static str] {
         self.row().endings
@@ -155,6 +159,7 @@ mod tests {
             // Something else that is zipped.
             (b"PK\x03\x04 twenty-one bytes more\x07\0\0\0fox.glb", "fox", Format::Gltf),
             (b"", "walk.BVH", Format::Bvh),
+            (b"glTF\x02\0\0\0", "fox.bvh", Format::Gltf),
             (b"\xef\xbb\xbfhierarchy", "walk", Format::Bvh),
             (b"{}", "walk.gltf", Format::Gltf),
             (b"?", "walk", Format::Gltf),

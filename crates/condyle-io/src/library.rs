@@ -1,4 +1,4 @@
-//! Libraries: the skeletons and clips of many containers in one file, any clip of which is read without the others.
+//! Libraries: the skeletons and clips of many containers in one file. A program reads any clip without the others.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,7 +14,7 @@ pub struct Part<'a> {
     /// Its bytes.
     pub data: PartData<'a>,
     /// Metres in a unit of skeletons that do not state it.
-    pub unit: Option<f32>,
+    pub unit: Option<f64>,
     /// The checksum that its bytes must have, if it is known.
     pub checksum: Option<u64>,
 }
@@ -24,7 +24,7 @@ pub struct Part<'a> {
 pub enum PartData<'a> {
     /// In memory.
     Bytes(&'a [u8]),
-    /// In a file, which is read twice; one part at a time is in memory.
+    /// In a file, which is read twice. One part at a time is in memory.
     File(&'a Path),
 }
 
@@ -41,12 +41,12 @@ impl<'a> Part<'a> {
     }
 }
 
-/// What is written of a library.
+/// A library to write.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Library<'a> {
-    /// The containers, in their order in the library. A skeleton that several have is written once.
+    /// The containers, in their order in the library. A skeleton that several containers hold is written once.
     pub parts: &'a [Part<'a>],
-    /// The names of all clips in their order; None for those that they have.
+    /// The names of all clips in their order. None: the clips keep their names.
     pub names: Option<&'a [String]>,
     /// The metadata that describes the clips, as JSON.
     pub metadata: Option<&'a str>,
@@ -54,6 +54,7 @@ pub struct Library<'a> {
 
 /// The counts of a library that was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Written {
     /// Skeletons.
     pub skeletons: usize,
@@ -61,7 +62,7 @@ pub struct Written {
     pub clips: usize,
 }
 
-/// Why a library is not written.
+/// An error of writing a library.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum LibraryError {
@@ -69,9 +70,9 @@ pub enum LibraryError {
     Unreadable(usize, io::Error),
     /// A part, by its index, cannot be used.
     Unfit(usize, Error),
-    /// A part, by its index, has other bytes than before.
+    /// The bytes of a part, by its index, have changed.
     Changed(usize),
-    /// There are as many names where there are as many clips.
+    /// The number of names is not the number of clips.
     Names {
         /// Names.
         found: usize,
@@ -126,7 +127,7 @@ impl Library<'_> {
     /// ```
     ///
     /// # Errors
-    /// [`LibraryError`]. What was written of `out` is then worth nothing.
+    /// [`LibraryError`]. `out` is then incomplete.
     pub fn write(
         &self,
         out: &mut dyn Write,
@@ -145,7 +146,8 @@ impl Library<'_> {
                 clips += 1;
                 given.unwrap_or_else(|| own.into())
             };
-            let entries = join.add(&container, part.unit, name).map_err(failed)?;
+            let entries =
+                join.add(&container, part.unit.map(|metres| metres as f32), name).map_err(failed)?;
             copied.push((entries, checksum(&bytes)));
             go_on(step)?;
         }

@@ -9,7 +9,8 @@ use condyle_base::problem::Problem;
 
 use crate::format::Format;
 
-/// A character or a motion, as a file has it.
+/// A character or a motion, as a file has it. The asset repeats the skeleton, the unit and the problems;
+/// [`into_asset`](Self::into_asset) takes the unit and the clips from here.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Model {

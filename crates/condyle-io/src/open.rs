@@ -11,7 +11,7 @@ use crate::error::{Misfit, OpenError};
 use crate::format::Format;
 use crate::model::Model;
 
-/// How a file is opened. The default takes it as it is.
+/// Options for opening a file. The default changes nothing.
 ///
 /// ```no_run
 /// use condyle_io::{Options, open};
@@ -22,22 +22,23 @@ use crate::model::Model;
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options<'a> {
-    /// The model to take of a container with several. None: the only one.
+    /// The model to open in a container with several. None: the only one.
     pub model: Option<&'a str>,
-    /// Who moves in the motion of a body.
+    /// The person who moves in the motion of a body.
     #[cfg(feature = "body")]
     pub person: Option<Person<'a>>,
     /// Metres in a unit of the file. Numbers stay as they are. None: as the file says.
     pub unit: Option<f64>,
-    /// Whether Z is up in the file. What is read is then turned to +Y up, unless it was turned before the file was written.
+    /// Whether Z is up in the file. The skeleton, the meshes and the clips are then turned to +Y up. A file that was turned
+    /// before it was written stays as it is. Compressed clips cannot be turned.
     pub z_up: bool,
 }
 
-/// Who moves in the motion of a body.
+/// The person who moves in the motion of a body.
 #[cfg(feature = "body")]
 #[derive(Debug, Clone, Copy)]
 pub enum Person<'a> {
-    /// The person with the numbers that the motion states, as far as this model knows them.
+    /// The person with the shape numbers of the motion, as many as this model knows.
     Of(&'a condyle_body::BodyModel),
     /// This person.
     Is(&'a condyle_body::ShapedBody),
@@ -63,6 +64,11 @@ impl<'a> Input<'a> {
             Data::Bytes(bytes) => Ok(bytes.into()),
             Data::File(path) => std::fs::read(path).map(Into::into).map_err(|error| self.unreadable(error)),
         }
+    }
+
+    /// The name without folder and ending: that of the clip of a format whose clips have none.
+    pub(crate) fn stem(&self) -> String {
+        Path::new(self.name).file_stem().unwrap_or_default().to_string_lossy().into_owned()
     }
 
     pub(crate) fn refused(&self, what: impl Into<String>) -> OpenError {
@@ -108,8 +114,8 @@ pub fn open(path: impl AsRef<Path>, options: &Options<'_>) -> Result<Model, Open
     Ok(model)
 }
 
-/// As [`open`], of the bytes of a file; `name` stands in messages, and its ending helps to recognise the format. Files beside a
-/// `.gltf` are not found.
+/// Opens the bytes of a file. `name` stands in messages, and its ending helps to recognise the format. Files that a `.gltf`
+/// refers to are not found.
 ///
 /// # Errors
 /// Those of [`open`].

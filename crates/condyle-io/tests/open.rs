@@ -6,7 +6,9 @@ use condyle::container::{ContainerWriter, EntryKind};
 use condyle::sampling::{AnyClip, PoseSource};
 use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform};
 use condyle_encode::{EncodeOptions, Shell, encode};
-use condyle_io::{Format, Misfit, Model, OpenError, Options, from_bytes, open};
+use condyle_io::{
+    Format, Library, LibraryError, Misfit, Model, OpenError, Options, Part, PartData, from_bytes, open,
+};
 
 const BVH: &str = "HIERARCHY\nROOT Hips\n{\nOFFSET 0 0 1\nCHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation \
                    Yrotation\nEnd Site\n{\nOFFSET 0 1 0\n}\n}\nMOTION\nFrames: 2\nFrame Time: 0.5\n0 0 1 0 0 0\n0 2 3 0 0 0\n";
@@ -141,12 +143,50 @@ fn files_that_cannot_be_used_say_why() {
 }
 
 #[test]
+fn libraries_say_what_is_wrong() {
+    let part = container(&["a", "b"]);
+    let whole = Part { data: PartData::Bytes(&part), unit: None, checksum: None };
+    let write = |parts: &[Part<'_>], names: Option<&[String]>, steps: usize| {
+        let (mut out, mut left) = (Vec::new(), steps);
+        let mut step = || {
+            left = left.saturating_sub(1);
+            left > 0
+        };
+        let library = Library { parts, names, metadata: Some("{}") };
+        library.write(&mut out, &mut step).map(|written| (out, written))
+    };
+    let names = ["x", "y"].map(String::from);
+    let (bytes, written) = write(&[whole], Some(&names), 99).expect("a library");
+    assert_eq!((written.skeletons, written.clips), (1, 2));
+    let model = from_bytes("all.condyle", &bytes, &Options::default()).expect("one skeleton");
+    assert_eq!(model.clips.iter().map(|it| it.clip.name()).collect::<Vec<_>>(), ["x", "y"]);
+    // A library is a part, too.
+    let again = Part { data: PartData::Bytes(&bytes), ..whole };
+    assert_eq!(write(&[again], None, 99).expect("a library").0, bytes);
+
+    let changed = Part { checksum: Some(1), ..whole };
+    assert!(matches!(write(&[whole, changed], None, 99), Err(LibraryError::Changed(1))));
+    let missing = Part { data: PartData::File("no such file".as_ref()), ..whole };
+    assert!(matches!(write(&[missing], None, 99), Err(LibraryError::Unreadable(0, _))));
+    let broken = Part { data: PartData::Bytes(b"CONDYLE"), ..whole };
+    assert!(matches!(write(&[whole, broken], None, 99), Err(LibraryError::Unfit(1, _))));
+    let few = write(&[whole], Some(&names[..1]), 99);
+    assert!(matches!(few, Err(LibraryError::Names { found: 1, needed: 2 })));
+    assert!(matches!(write(&[whole, whole], None, 3), Err(LibraryError::Ended)));
+    let mut full = [0; 10];
+    let library = Library { parts: &[whole], ..Library::default() };
+    assert!(matches!(library.write(&mut &mut full[..], &mut || true), Err(LibraryError::Output(_))));
+}
+
+#[test]
 fn cut_files_are_errors() {
     let glb = std::fs::read(testdata("two_joints.glb")).expect("a file");
     for bytes in [&glb[..], BVH.as_bytes(), &container(&["a", "b"])] {
-        for cut in 0..bytes.len().min(2000) {
-            // Neither a panic nor a hang; a BVH that is cut between two frames is whole.
-            let _ = from_bytes("cut", &bytes[..cut], &Options::default());
+        // A BVH without all of its frames, or any, is whole.
+        let end = BVH.rfind('}').expect("a hierarchy");
+        let is_whole = |cut: usize| bytes == BVH.as_bytes() && cut > end;
+        for cut in (0..bytes.len().min(2000)).filter(|&cut| !is_whole(cut)) {
+            assert!(from_bytes("cut", &bytes[..cut], &Options::default()).is_err(), "{cut}");
         }
     }
 }

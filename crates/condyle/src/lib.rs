@@ -28,15 +28,15 @@
 //! # The crates
 //!
 //! ```text
-//!  condyle-base ── condyle ──┬── condyle-encode ──┐
-//!                  ^ here    ├── condyle-solve  ──┼── condyle-gltf ── condyle-compare, -draw
-//!                            ├── condyle-query  ──┘
-//!                            └── condyle-bvh, condyle-body
+//!  condyle-base ── condyle ──┬── condyle-encode ──┐                ┌── condyle-io
+//!                  ^ here    ├── condyle-solve  ──┼── condyle-gltf ┼── condyle-compare
+//!                            ├── condyle-query  ──┘                └── condyle-draw
+//!                            └── condyle-bvh, condyle-body ─────────── condyle-io
 //! ```
 //!
 //! `condyle` is the runtime: it runs each frame. `condyle-encode` compresses clips. `condyle-solve` provides inverse
 //! kinematics, foot placement and springs. `condyle-query` provides bounds, hitboxes, ray casts and bakes.
-//! `condyle-gltf`, `condyle-bvh` and `condyle-body` read and write files.
+//! `condyle-gltf`, `condyle-bvh` and `condyle-body` read and write files. `condyle-io` opens any of them.
 //!
 //! # The stages
 //!

@@ -49,7 +49,7 @@ The camera is placed so that the whole clip stays in view. The extension of the 
 Several --clip are blended. Clips of different lengths stay in step: each is sampled at the same fraction of its own
 duration. The blend starts at 0 and lasts as long as the weighted mean of the durations.")]
 pub(crate) struct Args {
-    /// The character: .glb, .gltf, .bvh or .condyle
+    /// The character: .glb, .gltf, .vrm, .bvh or .condyle
     model: PathBuf,
     /// Where to write; a missing folder is made
     #[arg(short, long, value_name = "OUT.png|.gif|.webp")]

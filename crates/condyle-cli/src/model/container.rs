@@ -35,10 +35,15 @@ impl PackedClip {
 
 /// Whether `condyle encode` wrote the file: its first bytes tell, whatever its name is.
 pub(crate) fn is_container(path: &Path) -> bool {
+    has_format(path, Format::Container)
+}
+
+/// Whether a file has a format, by its first bytes.
+pub(crate) fn has_format(path: &Path, format: Format) -> bool {
     let mut first = Vec::new();
     let is_file = std::fs::metadata(path).is_ok_and(|it| it.is_file());
     let mut read = || std::fs::File::open(path)?.take(Format::FIRST_BYTES as u64).read_to_end(&mut first);
-    is_file && read().is_ok() && Format::of(&first, &path.to_string_lossy()) == Format::Container
+    is_file && read().is_ok() && Format::of(&first, &path.to_string_lossy()) == format
 }
 
 /// All bytes of a file.

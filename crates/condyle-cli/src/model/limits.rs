@@ -54,7 +54,8 @@ pub(crate) fn fit(
     }
     for clip in clips {
         // As an integer what is too long is the greatest one.
-        let moments = ((clip.end() - clip.start()) * f64::from(options.rate)) as usize + 2;
+        let moments = ((clip.end() - clip.start()) * f64::from(options.rate)) as usize;
+        let moments = moments.saturating_add(2);
         budget.afford(&file, clip.name(), &Work::play(&[&model.asset], moments))?;
     }
     let sources: Vec<&dyn PoseSource> = clips.iter().map(|clip| clip as &dyn PoseSource).collect();

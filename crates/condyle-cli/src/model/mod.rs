@@ -30,6 +30,8 @@ pub(crate) struct Model {
     /// The files that it was read from, as canonical paths: none of them may be overwritten.
     pub(crate) sources: BTreeSet<PathBuf>,
     packed: Vec<PackedClip>,
+    /// Whether the repairs of its files were reported: each file of --onto has its own.
+    pub(crate) is_reported: bool,
 }
 
 impl AsRef<Self> for Model {
@@ -106,7 +108,7 @@ pub(crate) fn open(
 ) -> Result<Model, Failure> {
     if let Some(onto) = onto {
         let (asset, sources) = open_onto(&[path.to_path_buf()], onto, space, None, json)?;
-        return Ok(Model { asset, sources, packed: Vec::new() });
+        return Ok(Model { asset, sources, packed: Vec::new(), is_reported: true });
     }
     let options = condyle_io::Options {
         model: which,
@@ -119,7 +121,7 @@ pub(crate) fn open(
     let (asset, compressed) = document::into_asset(path, model)?;
     sources.extend(document::sources(path, Some(&asset.document)));
     let packed = compressed.into_iter().filter_map(PackedClip::of).collect();
-    Ok(Model { asset, sources, packed })
+    Ok(Model { asset, sources, packed, is_reported: false })
 }
 
 /// As [`open`], scaled to a height, where one is given; and the metres in a unit. With `onto`, the height is
@@ -136,7 +138,7 @@ pub(crate) fn open_scaled(
         // Scaled before the clips are brought to its unit.
         Some(onto) => {
             let (asset, sources) = open_onto(&[path.to_path_buf()], onto, space, height, json)?;
-            (Model { asset, sources, packed: Vec::new() }, Space::AS_IN_FILE, None)
+            (Model { asset, sources, packed: Vec::new(), is_reported: true }, Space::AS_IN_FILE, None)
         }
         None => (open(path, which, None, space, json)?, space, height),
     };
@@ -162,6 +164,9 @@ pub(crate) fn open_onto(
         )));
     }
     let mut asset = document::open(onto, Space::AS_IN_FILE, json)?;
+    // Its own clips are not played.
+    asset.clips.clear();
+    document::warn_of_repairs(onto, &asset);
     if height.is_some() {
         document::metres_per_unit(onto, &mut asset, Space::AS_IN_FILE, height)?;
     }

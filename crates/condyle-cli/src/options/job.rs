@@ -42,7 +42,9 @@ impl<'a> Job<'a> {
         let opened = open()?;
         let model = opened.as_ref();
         check(&model.sources)?;
-        warn_of_repairs(self.path, &model.asset);
+        if !model.is_reported {
+            warn_of_repairs(self.path, &model.asset);
+        }
         Ok(opened)
     }
 

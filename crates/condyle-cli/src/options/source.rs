@@ -14,7 +14,7 @@ use crate::text::{did_you_mean, printable, table};
 // The old name of the option.
 #[command(mut_arg("onto", |arg| arg.alias("skeleton")))]
 pub(crate) struct Character {
-    /// The character: .glb, .gltf, .bvh or .condyle
+    /// The character: .glb, .gltf, .vrm, .bvh or .condyle
     pub(crate) model: PathBuf,
     #[command(flatten)]
     pub(crate) source: Source,

@@ -184,14 +184,14 @@ fn rotations_that_are_a_little_long_count_for_readers_that_take_them_so() {
     };
     let options = EncodeOptions::new(1e-3, Shell::Balls(10.0));
     let of = |length| {
-        let measured = measure_keys(&half_turn(1.0), &half_turn(length), &skeleton, &options);
+        let measured = measure_keys(half_turn(1.0), &half_turn(length), &skeleton, &options);
         measured.expect("a clip").error_max
     };
     // A squared length of 1.0002 stretches by twice as much where all is turned.
     assert!((of(1.0001) - 4e-3).abs() < 1e-5, "{}", of(1.0001));
     assert_eq!(of(1.0), 0.0);
     // What was authored so is as it is meant.
-    let found = reduce(&half_turn(1.0001), &skeleton, &options, KeyFormat::Floats).expect("a clip");
+    let found = reduce(half_turn(1.0001), &skeleton, &options, KeyFormat::Floats).expect("a clip");
     assert_eq!(
         (found.clip.tracks()[0].values.as_slice(), found.measured.error_max),
         (&[0.0, 0.0, 1.0, 0.0][..], 0.0)

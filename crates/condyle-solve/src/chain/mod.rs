@@ -150,10 +150,11 @@ const SHORT: usize = 8;
 /// Stops when the tip is within the tolerance, or when a round changes nothing more; the pose is the nearest
 /// of all that it came by.
 ///
-/// A chain without limits and orientation reaches every goal that its bones can reach, and comes as near to
-/// any other as they can, under any scale: what rounds leave off is solved exactly. A goal out of reach takes
-/// one round. With limits, or an orientation, a round does what is best nearby, which is not always the best
-/// of all. The result keeps its limits where `weight` is above 0, whatever the pose was.
+/// A chain without limits and orientation reaches every goal that its bones can reach, and comes as near as they can to
+/// any other, under any scale: an exact solution closes what the rounds leave. A goal out of reach takes one round. Uneven
+/// scales of more than about 20 joints in a row can multiply to numbers whose rounding exceeds the goal; the result is
+/// then the nearest that the rounds have found. With limits, or an orientation, a round does what is best nearby, which
+/// is not always the best of all. The result keeps its limits where `weight` is above 0, whatever the pose was.
 ///
 /// `model` are the matrices of `pose`; both hold one element per joint. `pose` is changed, `model` is not.
 ///

@@ -26,8 +26,8 @@ struct Shell {
     farthest: Vec64,
 }
 
-/// Brings the tip as near as it can come to a goal outside of the shell of the first joint. Returns whether
-/// the goal is outside.
+/// Brings the tip as near as it can come to a goal outside of the shell of the first joint. Returns whether the goal
+/// is outside, and the tip where it belongs: rounding can exceed the hole of a long chain.
 pub(super) fn lay(row: &mut Row<'_, '_>) -> bool {
     let shells = shells(row);
     let goal = sub(row.goal, row.nodes[0].pivot);
@@ -37,14 +37,18 @@ pub(super) fn lay(row: &mut Row<'_, '_>) -> bool {
     }
     let distance = if far > first.most { first.most } else { first.least };
     let to = nearest_at(&row.to_model, goal, distance);
-    bring(row, &shells, to);
-    true
+    let promised = length(row.to_model.vector(sub(to, goal)));
+    bring(row, &shells, to) && row.distance(row.arm()) <= promised * (1.0 + EXACT) + EXACT * far
 }
+
+/// What rounding may add to the distance of a tip that is placed exactly.
+const EXACT: f64 = 1e-9;
 
 /// Brings the tip to a goal within the shell that rounds have not reached.
 pub(super) fn close(row: &mut Row<'_, '_>) {
     let goal = sub(row.goal, row.nodes[0].pivot);
-    bring(row, &shells(row), goal);
+    let shells = shells(row);
+    bring(row, &shells, goal);
 }
 
 fn shells(row: &Row<'_, '_>) -> [Shell; Chain::MAX_JOINTS] {
@@ -58,9 +62,11 @@ fn shells(row: &Row<'_, '_>) -> [Shell; Chain::MAX_JOINTS] {
     shells
 }
 
-/// Brings the tip to a place in the first shell, from the first pivot, along the shortest way from the
-/// present pose.
-fn bring(row: &mut Row<'_, '_>, shells: &[Shell], mut to: Vec64) {
+/// Brings the tip to a place in the first shell, from the first pivot, along the shortest way from the present pose.
+/// Returns whether that is nearer to the goal; otherwise nothing changes, as for numbers that f64 does not hold.
+fn bring(row: &mut Row<'_, '_>, shells: &[Shell], mut to: Vec64) -> bool {
+    row.keep();
+    let before = row.distance(row.arm());
     let last = row.nodes.len() - 1;
     // From each pivot to the tip, as the joints are turned now.
     let mut arms = [row.tip; Chain::MAX_JOINTS];
@@ -82,6 +88,14 @@ fn bring(row: &mut Row<'_, '_>, shells: &[Shell], mut to: Vec64) {
         // In the space that this joint turns, from the next pivot.
         to = next;
     }
+    // NaN is not less.
+    let nearer = row.distance(row.arm()) < before;
+    if nearer {
+        row.keep();
+    } else {
+        row.restore();
+    }
+    nearer
 }
 
 /// The shell of a node that carries the next one's.
@@ -103,7 +117,7 @@ fn carried(node: &Node<'_>, pivot: Vec64, next: &Shell) -> Shell {
 /// a distance, by bisection.
 fn pick(shell: &Shell, next: &Shell, now: Vec64, distance: f64, carry: impl Fn(Vec64) -> Vec64) -> Vec64 {
     let held = |u: Vec64| match direction(u) {
-        Some(way) => scaled(way, length(u).clamp(next.least, next.most)),
+        Some(way) => scaled(way, length(u).max(next.least).min(next.most)),
         None => [next.least, 0.0, 0.0],
     };
     let start = held(now);

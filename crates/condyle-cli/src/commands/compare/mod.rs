@@ -52,7 +52,7 @@ moments, and mean of max the largest distance at a moment, averaged over all mom
 that --height makes of A, else those that a file was written with by --unit or --height, else metres. A length has a
 unit, mm, cm or m; without one it is in metres. --up z turns what was not turned when it was written.")]
 pub(crate) struct Args {
-    /// The reference: .glb, .gltf, .bvh or .condyle
+    /// The reference: .glb, .gltf, .vrm, .bvh or .condyle
     #[arg(value_name = "A")]
     a: PathBuf,
     /// The model to compare with it

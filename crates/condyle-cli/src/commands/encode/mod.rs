@@ -283,7 +283,9 @@ pub(crate) fn open(path: &Path, space: Space) -> Result<Asset, Failure> {
 }
 
 fn job<'a>(args: &Args, path: &'a Path, mut asset: Asset) -> Result<Job<'a>, Failure> {
-    warn_of_repairs(path, &asset);
+    if args.onto.is_none() {
+        warn_of_repairs(path, &asset);
+    }
     name_clips(path, &mut asset);
     // With --onto, the height was applied when the model was opened.
     let (space, height) = match args.onto {

@@ -29,7 +29,7 @@ Examples:
 Joints marked with * deform a mesh; the others are only their parents. Keys are counted over all tracks of a clip.
 With --json, a file that cannot be used is described as by check.")]
 pub(crate) struct Args {
-    /// The model: .glb, .gltf, .bvh or .condyle
+    /// The model: .glb, .gltf, .vrm, .bvh or .condyle
     model: PathBuf,
     #[command(flatten)]
     space: Space,
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if is_container(&args.model) {
         if args.space.is_z_up() {
             return Err(Failure::Usage(format!(
-                "{} is compressed, so that its clips cannot be turned: give --up z to `condyle encode`",
+                "{} is a container, whose axes were set by `condyle encode`: --up has no effect here",
                 path_text(&args.model)
             )));
         }

@@ -6,18 +6,18 @@ use std::time::UNIX_EPOCH;
 
 use condyle::container::{Container, ContainerWriter, EntryKind, checksum};
 use condyle_body::BodyModel;
-use condyle_io::{Options, PartData, Person, Severity};
+use condyle_io::{Format, Options, PartData, Person, Severity};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
 use crate::commands::encode::{self, Row, Settings};
 use crate::failure::{Failure, too_large};
-use crate::model::container::unfit;
+use crate::model::container::{has_format, unfit};
 use crate::model::document;
 use crate::options::space::Space;
 use crate::options::work::Limit;
 use crate::output::write_file;
-use crate::text::{ending, path_text};
+use crate::text::path_text;
 
 /// A file to encode.
 pub(super) struct Source {
@@ -115,7 +115,7 @@ impl Source {
     }
 
     fn is_of_body(&self) -> bool {
-        ending(&self.path).as_deref() == Some("npz")
+        has_format(&self.path, Format::Body)
     }
 
     fn encode(&self, stamp: &Value, how: &How<'_>) -> Result<Vec<u8>, Failure> {

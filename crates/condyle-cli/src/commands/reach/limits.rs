@@ -23,7 +23,7 @@ Examples:
   condyle reach fox.glb --fit-limits                            a table of all joints
   condyle reach fox.glb --fit-limits -o fox.limits.json         as a file for --limits")]
 pub(crate) struct Args {
-    /// The character: .glb, .gltf, .bvh or .condyle
+    /// The character: .glb, .gltf, .vrm, .bvh or .condyle
     model: PathBuf,
     #[command(flatten)]
     which: Which,

@@ -87,6 +87,44 @@ fn two_bones_under_an_uneven_scale_come_as_near_as_they_can() {
     }
 }
 
+/// Scales that multiply to what f64 hardly holds, or does not: no panic, and never farther than before.
+#[test]
+fn long_chains_of_large_scales_are_errors_or_no_worse() {
+    let mut random = Random(32);
+    for (count, most) in [(2, 1e30), (5, 3e37), (8, 1e30), (20, 10.0), (48, 1e5), (60, 1e3), (64, 10.0)] {
+        for try_ in 0..cases(60) {
+            let joints = (0..=count).map(|at: u16| {
+                let scale = core::array::from_fn(|_| most_power(&mut random, most));
+                let rest = Transform { scale, rotation: random.unit(), translation: random.vector::<3>(1.0) };
+                Joint::new(alloc::format!("{at}"), at.checked_sub(1), rest)
+            });
+            let skeleton = Skeleton::new(joints.collect::<Vec<_>>()).expect("a chain");
+            let pose = Pose::rest(&skeleton);
+            let Ok(model) = std::panic::catch_unwind(|| model_of(&skeleton, &pose)) else { continue };
+            let turning: Vec<u16> = (0..count).collect();
+            let goal = random.vector::<3>(2.0);
+            for method in METHODS {
+                let asked = Chain { method, ..Chain::new(&turning, count, goal) };
+                let mut got = pose.clone();
+                let Ok(reached) = chain(&skeleton, &model, &asked, &mut got) else { continue };
+                let still = Chain { weight: 0.0, ..asked };
+                let before = chain(&skeleton, &model, &still, &mut pose.clone());
+                let Ok(before) = before else { continue };
+                let case = (count, most, try_, method);
+                assert!(
+                    reached.distance <= before.distance * 1.0001 + 1e-6,
+                    "{case:?}: {reached:?} {before:?}"
+                );
+            }
+        }
+    }
+}
+
+/// From one over this to this, evenly in its logarithm.
+fn most_power(random: &mut Random, most: f64) -> f32 {
+    most.powf(random.range(-1.0, 1.0).into()) as f32
+}
+
 /// By any method.
 #[test]
 fn nothing_is_nearer_under_uneven_scales() {
