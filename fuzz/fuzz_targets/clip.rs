@@ -8,8 +8,8 @@ use arbitrary::{Result, Unstructured};
 use condyle::container::checksum;
 use condyle::motion::RootMotionOptions;
 use condyle::play::Event;
-use condyle::{sample, sampling};
 use condyle::{Clip, Interpolation, Joint, Looping, Pose, RawClip, Skeleton, Target, Track, Transform};
+use condyle::{sample, sampling};
 use condyle_encode::encode;
 use condyle_encode::{EncodeOptions, Shell};
 

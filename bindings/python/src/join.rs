@@ -66,7 +66,11 @@ pub(crate) fn join(
         let all: Vec<_> = parts
             .iter()
             .zip(units)
-            .map(|(part, unit)| condyle_io::Part { data: part.data(), unit: unit.map(f64::from), checksum: None })
+            .map(|(part, unit)| condyle_io::Part {
+                data: part.data(),
+                unit: unit.map(f64::from),
+                checksum: None,
+            })
             .collect();
         let library = Library { parts: &all, names: names.as_deref(), metadata };
         let mut file = Draft::new(&path)?;

@@ -48,8 +48,8 @@ impl Severity {
 pub struct Problem {
     /// How bad it is.
     pub severity: Severity,
-    /// The first place: a JSON pointer such as `/animations/0/samplers/2/input` in a glTF document, `line 3` in a
-    /// text, `array poses` in a `.npz`. Empty for the whole file.
+    /// The first place: a JSON pointer such as `/animations/0/samplers/2/input` in a glTF document, `line 3`
+    /// in a text, `array poses` in a `.npz`. Empty for the whole file.
     pub place: String,
     /// The first places, at most 100, `place` being the first of all.
     pub places: Vec<String>,

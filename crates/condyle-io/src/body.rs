@@ -1,4 +1,5 @@
-//! Body models, of which the skeleton of the mean shape is taken, and their motion in AMASS's layout, in metres.
+//! Body models, of which the skeleton of the mean shape is taken, and their motion in AMASS's layout, in
+//! metres.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

@@ -30,7 +30,8 @@ pub enum OpenError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Misfit {
-    /// [`Options::model`](crate::Options::model) is missing: the container has several models, of these names.
+    /// [`Options::model`](crate::Options::model) is missing: the container has several models, of these
+    /// names.
     SeveralModels(Vec<String>),
     /// The container has no model of this name, but these.
     NoSuchModel(String, Vec<String>),

@@ -28,7 +28,8 @@ pub enum Format {
     Gltf,
 }
 
-/// A row for each format, in the order of recognition. The last row takes any file; its reader reports an unknown format.
+/// A row for each format, in the order of recognition. The last row takes any file; its reader reports an
+/// unknown format.
 const TABLE: &[Row] = &[
     Row {
         format: Format::Container,
@@ -101,8 +102,8 @@ impl Format {
     /// The number of first bytes that tell what a file is.
     pub const FIRST_BYTES: usize = 512;
 
-    /// The format of a file with these first bytes, [`FIRST_BYTES`](Self::FIRST_BYTES) of them or all. Any other file is
-    /// [`Gltf`](Self::Gltf): that reader reports the format that it finds.
+    /// The format of a file with these first bytes, [`FIRST_BYTES`](Self::FIRST_BYTES) of them or all. Any
+    /// other file is [`Gltf`](Self::Gltf): that reader reports the format that it finds.
     #[must_use]
     pub fn of(first: &[u8], name: &str) -> Self {
         let first = &first[..first.len().min(Self::FIRST_BYTES)];

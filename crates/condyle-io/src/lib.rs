@@ -21,13 +21,13 @@
 //! # Ok::<(), condyle_io::OpenError>(())
 //! ```
 //!
-//! [`open`] recognises a file by its first bytes and its ending: [`Format::ALL`] lists the formats. A clip is raw or
-//! compressed; [`AnyClip`](condyle::sampling::AnyClip) is either, and plays like either.
+//! [`open`] recognises a file by its first bytes and its ending: [`Format::ALL`] lists the formats. A clip is
+//! raw or compressed; [`AnyClip`](condyle::sampling::AnyClip) is either, and plays like either.
 //!
 //! # Features
 //!
-//! One for each format, all on by default: `gltf`, `draco` (its compressed meshes), `bvh`, `body`. Without a feature, files
-//! of its format are refused. Containers (`.condyle`) can always be read.
+//! One for each format, all on by default: `gltf`, `draco` (its compressed meshes), `bvh`, `body`. Without a
+//! feature, files of its format are refused. Containers (`.condyle`) can always be read.
 
 #[cfg(feature = "body")]
 mod body;

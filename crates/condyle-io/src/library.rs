@@ -1,4 +1,5 @@
-//! Libraries: the skeletons and clips of many containers in one file. A program reads any clip without the others.
+//! Libraries: the skeletons and clips of many containers in one file. A program reads any clip without the
+//! others.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -44,7 +45,8 @@ impl<'a> Part<'a> {
 /// A library to write.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Library<'a> {
-    /// The containers, in their order in the library. A skeleton that several containers hold is written once.
+    /// The containers, in their order in the library. A skeleton that several containers hold is written
+    /// once.
     pub parts: &'a [Part<'a>],
     /// The names of all clips in their order. None: the clips keep their names.
     pub names: Option<&'a [String]>,
@@ -106,8 +108,8 @@ impl fmt::Display for LibraryError {
 impl std::error::Error for LibraryError {}
 
 impl Library<'_> {
-    /// Writes the library: the table first, which needs to know each entry, then the bytes of one part after the other. The
-    /// bytes are the same however the parts were grouped: a part may be a library.
+    /// Writes the library: the table first, which needs to know each entry, then the bytes of one part after
+    /// the other. The bytes are the same however the parts were grouped: a part may be a library.
     ///
     /// `step` is called twice for each part, and ends the call if it returns false.
     ///

@@ -20,8 +20,8 @@ pub struct Model {
     pub format: Format,
     /// All joints.
     pub skeleton: Skeleton,
-    /// Nodes, meshes and skins on the skeleton, without clips: those are in `clips`. None for a file of joints and
-    /// motion alone, and for a container without its document.
+    /// Nodes, meshes and skins on the skeleton, without clips: those are in `clips`. None for a file of
+    /// joints and motion alone, and for a container without its document.
     #[cfg(feature = "gltf")]
     pub asset: Option<condyle_gltf::Asset>,
     /// All clips, in the order of the file.
@@ -32,8 +32,8 @@ pub struct Model {
     pub is_turned: bool,
     /// What was odd about the file, and what was done about it. Warnings first.
     pub problems: Vec<Problem>,
-    /// The files that it was read from, as canonical paths; none of them if it was read from bytes. A program that writes
-    /// must not overwrite them.
+    /// The files that it was read from, as canonical paths; none of them if it was read from bytes. A program
+    /// that writes must not overwrite them.
     pub files: BTreeSet<PathBuf>,
 }
 
@@ -42,8 +42,8 @@ pub struct Model {
 pub struct ModelClip {
     /// The clip with its name.
     pub clip: AnyClip<'static>,
-    /// The radius of the ball around each joint within which the error of a compressed clip is bounded, in units of the
-    /// model, if the file states it.
+    /// The radius of the ball around each joint within which the error of a compressed clip is bounded, in
+    /// units of the model, if the file states it.
     pub shell: Option<f32>,
 }
 
@@ -78,8 +78,8 @@ impl Model {
         self.clips.iter().map(|it| &it.clip).find(|clip| clip.name() == name)
     }
 
-    /// The model as an asset with its raw clips, and its compressed clips: a file of joints and motion alone becomes a document
-    /// of its joints. None for a container without its document.
+    /// The model as an asset with its raw clips, and its compressed clips: a file of joints and motion alone
+    /// becomes a document of its joints. None for a container without its document.
     ///
     /// # Errors
     /// [`Refused`](crate::Refused) if a document cannot hold it.
@@ -102,7 +102,8 @@ impl Model {
                 if self.is_turned {
                     asset.set_turned();
                 }
-                // What is odd in the document, which was made here, is odd in the file, and reported by its reader.
+                // What is odd in the document, which was made here, is odd in the file, and reported by its
+                // reader.
                 asset.problems = self.problems;
                 asset
             }

@@ -29,8 +29,8 @@ pub struct Options<'a> {
     pub person: Option<Person<'a>>,
     /// Metres in a unit of the file. Numbers stay as they are. None: as the file says.
     pub unit: Option<f64>,
-    /// Whether Z is up in the file. The skeleton, the meshes and the clips are then turned to +Y up. A file that was turned
-    /// before it was written stays as it is. Compressed clips cannot be turned.
+    /// Whether Z is up in the file. The skeleton, the meshes and the clips are then turned to +Y up. A file
+    /// that was turned before it was written stays as it is. Compressed clips cannot be turned.
     pub z_up: bool,
 }
 
@@ -67,6 +67,7 @@ impl<'a> Input<'a> {
     }
 
     /// The name without folder and ending: that of the clip of a format whose clips have none.
+    #[cfg(any(feature = "bvh", feature = "body"))]
     pub(crate) fn stem(&self) -> String {
         Path::new(self.name).file_stem().unwrap_or_default().to_string_lossy().into_owned()
     }
@@ -114,8 +115,8 @@ pub fn open(path: impl AsRef<Path>, options: &Options<'_>) -> Result<Model, Open
     Ok(model)
 }
 
-/// Opens the bytes of a file. `name` stands in messages, and its ending helps to recognise the format. Files that a `.gltf`
-/// refers to are not found.
+/// Opens the bytes of a file. `name` stands in messages, and its ending helps to recognise the format. Files
+/// that a `.gltf` refers to are not found.
 ///
 /// # Errors
 /// Those of [`open`].

@@ -140,8 +140,8 @@ mod tests {
     use super::*;
     use condyle_testing::{Random, cases};
 
-    /// Climbs from many places: no point of the sphere is nearer, none farther. Scales reach from 0.05 to 20 and may
-    /// mirror; every fourth goal is at the origin or on an axis of the map, the hard case.
+    /// Climbs from many places: no point of the sphere is nearer, none farther. Scales reach from 0.05 to 20
+    /// and may mirror; every fourth goal is at the origin or on an axis of the map, the hard case.
     #[test]
     fn no_point_of_the_sphere_is_nearer_or_farther() {
         let mut random = Random(7);

@@ -1,5 +1,6 @@
-//! The steps around the work of a command that reads one model: check the destination, open the model, check the
-//! destination against every file that was read, warn of repairs, and refuse work out of proportion to the files.
+//! The steps around the work of a command that reads one model: check the destination, open the model, check
+//! the destination against every file that was read, warn of repairs, and refuse work out of proportion to
+//! the files.
 
 use std::path::Path;
 

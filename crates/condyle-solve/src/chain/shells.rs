@@ -26,8 +26,8 @@ struct Shell {
     farthest: Vec64,
 }
 
-/// Brings the tip as near as it can come to a goal outside of the shell of the first joint. Returns whether the goal
-/// is outside, and the tip where it belongs: rounding can exceed the hole of a long chain.
+/// Brings the tip as near as it can come to a goal outside of the shell of the first joint. Returns whether
+/// the goal is outside, and the tip where it belongs: rounding can exceed the hole of a long chain.
 pub(super) fn lay(row: &mut Row<'_, '_>) -> bool {
     let shells = shells(row);
     let goal = sub(row.goal, row.nodes[0].pivot);
@@ -62,8 +62,9 @@ fn shells(row: &Row<'_, '_>) -> [Shell; Chain::MAX_JOINTS] {
     shells
 }
 
-/// Brings the tip to a place in the first shell, from the first pivot, along the shortest way from the present pose.
-/// Returns whether that is nearer to the goal; otherwise nothing changes, as for numbers that f64 does not hold.
+/// Brings the tip to a place in the first shell, from the first pivot, along the shortest way from the
+/// present pose. Returns whether that is nearer to the goal; otherwise nothing changes, as for numbers that
+/// f64 does not hold.
 fn bring(row: &mut Row<'_, '_>, shells: &[Shell], mut to: Vec64) -> bool {
     row.keep();
     let before = row.distance(row.arm());

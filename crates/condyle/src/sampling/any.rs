@@ -99,8 +99,8 @@ impl<'a> AnyClip<'a> {
         moments
     }
 
-    /// The pose at a moment, as [`PoseSource::pose`]. The search for the keys of a raw clip goes on from the last moment,
-    /// which `cursor` holds: faster for moments that follow one another.
+    /// The pose at a moment, as [`PoseSource::pose`]. The search for the keys of a raw clip goes on from the
+    /// last moment, which `cursor` holds: faster for moments that follow one another.
     ///
     /// # Errors
     /// Those of [`PoseSource::pose`].
