@@ -78,8 +78,11 @@ def test_units_and_axes(tmp_path: Path) -> None:
     assert condyle.from_bytes(packed, unit=0.5).unit == 0.5
     condyle.from_bytes(packed, unit=0.5).save(tmp_path / "half.glb")
     assert condyle.open(tmp_path / "half.glb").unit == 0.5
+    # What was turned before it was packed stays as it is; clips that were not cannot be turned any more.
+    again = condyle.from_bytes(packed, up="z")
+    assert np.allclose(again.skin(None, [0.0]), now.skin(None, [0.0]), atol=1e-6)
     with pytest.raises(condyle.FileError, match="cannot be turned"):
-        condyle.from_bytes(packed, up="z")
+        condyle.from_bytes(was.pack(), up="z")
     for wrong in (0.0, -1.0, float("nan"), float("inf")):
         with pytest.raises(condyle.Error, match="unit is"):
             condyle.from_bytes(BVH, unit=wrong)

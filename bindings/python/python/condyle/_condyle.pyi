@@ -699,7 +699,7 @@ def open(
 
     `unit` is how many metres a unit of the file is: `Model.unit`, which `pack` stores and `compare` measures by; numbers stay as they are. `up` is the up
     axis of the file, "y" or "z": with "z" the motion is turned to +Y up, as files of some capture systems and AMASS need it. Of a .npz only the motion is
-    turned, as body models stand along Y at rest; a .condyle cannot be turned.
+    turned, as body models stand along Y at rest; a .condyle that was turned before stays as it is, and other compressed clips cannot be turned.
 
     >>> model = condyle.open("two_joints.glb")
     >>> model.clips[0].name, len(model.skeleton)
