@@ -6,10 +6,17 @@ use alloc::vec::Vec;
 
 use super::algebra::Vector;
 use super::fit::Shape;
-use super::task::TrackId;
 use condyle::clip::layout::{Kind, step};
 use condyle::clip::spline::Degree;
 use condyle::clip::write::Curve;
+
+/// A track of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TrackId {
+    pub(super) kind: Kind,
+    /// The joint, or the number among the free tracks.
+    pub(super) index: usize,
+}
 
 /// The largest step code that passes, by a search outwards from `guess`. It takes the error to grow with the
 /// step, which is nearly always so; what it returns did pass.

@@ -4,10 +4,11 @@
 use alloc::vec::Vec;
 
 use super::algebra::{Vector, log_near, sub};
+use super::curve::TrackId;
 use super::curve::{Candidates, cheapest, constant};
 use super::fit::Shape;
 use super::source;
-use super::task::{CONSTANT_STEP, ClipJob, STATIC_THRESHOLD, TrackId, USABLE_FRACTION, minus_rounding};
+use super::task::{CONSTANT_STEP, ClipJob, STATIC_THRESHOLD, USABLE_FRACTION, minus_rounding};
 use condyle::clip::layout::{Kind, MAX_BITS, WIDTH};
 use condyle::clip::write::Curve;
 use condyle::clip::write::FreeTrack;

@@ -8,10 +8,11 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::algebra::{Affine64, Vector, add, apply, length, sub, turned};
+use super::curve::TrackId;
 use super::curve::{Candidates, cheapest, constant};
 use super::points::{Point, points_to_place};
 use super::task::{
-    CONSTANT_STEP, JointFacts, STATIC_THRESHOLD, SegmentFit, SegmentJob, TrackId, USABLE_FRACTION, keep,
+    CONSTANT_STEP, JointFacts, STATIC_THRESHOLD, SegmentFit, SegmentJob, USABLE_FRACTION, keep,
 };
 use super::turn::{RotatingJoint, fit_rotation};
 use condyle::clip::layout::Kind;

@@ -3,12 +3,11 @@
 use alloc::vec::Vec;
 
 use super::body::Body;
-use super::curve::scaled;
+use super::curve::{TrackId, scaled};
 use super::fit::Shape;
 use super::options::EncodeOptions;
 use super::source::JointTracks;
 use super::write::{FreeTrack, RECORD};
-use condyle::clip::layout::Kind;
 use condyle::clip::write::Curve;
 use condyle::clip::{RawClip, Track};
 use condyle::motion::RootMotion;
@@ -85,14 +84,6 @@ pub(super) const CONSTANT_STEP: f64 = 0.05;
 /// The fraction of a limit that a fit may use; the rest is for the decoder's f32 rounding.
 /// All of it: equal bytes; the margin is for the guarantee. 0.99: targets -0.1 %, defaults -1.6 %.
 pub(super) const USABLE_FRACTION: f64 = 1.0 - 1e-4;
-
-/// A track of a segment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TrackId {
-    pub(super) kind: Kind,
-    /// The joint, or the number among the free tracks.
-    pub(super) index: usize,
-}
 
 /// Adds a curve to the fit and returns what the decoder will see: its shape and dequantised keys. Without a
 /// curve, no curve met the budget, and the track is listed as missing.

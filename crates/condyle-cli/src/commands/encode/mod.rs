@@ -21,7 +21,6 @@ use serde_json::json;
 use self::measure::worst;
 pub(crate) use self::row::{Job, Row, Totals};
 pub(crate) use self::settings::Settings;
-use super::pack_library as library;
 use crate::failure::Failure;
 use crate::model::container::is_container;
 use crate::model::document::{self, metres_per_unit, warn_of_repairs};
@@ -88,11 +87,11 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) space: Space,
     #[command(flatten)]
-    height: Height,
+    pub(crate) height: Height,
     /// Encode the clips of all models for this one, joints matched by names, and no clip of its own: for files
     /// that hold only motion. --unit and --up are those of the motion, and --height is that of this model
     #[arg(long, alias = "skeleton", value_name = "MODEL", help_heading = INPUT)]
-    onto: Option<PathBuf>,
+    pub(crate) onto: Option<PathBuf>,
     /// Body model of the SMPL family, for the .npz motions of a folder
     #[arg(long, value_name = "MODEL.npz", help_heading = INPUT)]
     pub(crate) body: Option<PathBuf>,
@@ -101,7 +100,7 @@ pub(crate) struct Args {
     /// Leave out the document with its materials and textures; of these commands only info and check can then
     /// read the file
     #[arg(long, help_heading = OUTPUT)]
-    no_document: bool,
+    pub(crate) no_document: bool,
     /// Keep the encoded files of a folder here, where a later run finds them [default: OUT.condyle.parts, removed
     /// at the end]
     #[arg(long, value_name = "FOLDER", help_heading = OUTPUT)]
@@ -110,7 +109,7 @@ pub(crate) struct Args {
     pub(crate) overwrite: Overwrite,
     /// Write an HTML page with plots of every clip: error over time and by joint, size by joint
     #[arg(long, value_name = "FILE.html", help_heading = REPORT)]
-    report: Option<PathBuf>,
+    pub(crate) report: Option<PathBuf>,
     /// Print one JSON object per clip and line, then one for the file; for a folder, one object
     #[arg(long, help_heading = REPORT)]
     pub(crate) json: bool,
@@ -120,40 +119,15 @@ pub(crate) struct Args {
     pub(crate) threads: Threads,
 }
 
-/// Encodes models, or one folder.
+impl Args {
+    /// The first input that is a folder: `pack_library` encodes it.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        self.models.iter().map(PathBuf::as_path).find(|path| path.is_dir())
+    }
+}
+
+/// Encodes models.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    match args.models.iter().find(|path| path.is_dir()) {
-        Some(folder) => run_folder(args, folder),
-        None => run_models(args),
-    }
-}
-
-/// `condyle pack-library`, the old name of `condyle encode FOLDER`.
-pub(crate) fn pack_library(args: &Args) -> Result<(), Failure> {
-    run_folder(args, &args.models[0])
-}
-
-fn run_folder(args: &Args, folder: &Path) -> Result<(), Failure> {
-    let name = path_text(folder);
-    if !folder.is_dir() {
-        return Err(Failure::Usage(format!("{name} is not a folder; `condyle encode` takes single files")));
-    }
-    if args.models.len() > 1 {
-        return Err(Failure::Usage(format!("{name} is a folder; give one folder, or only files")));
-    }
-    let of_files = [
-        (args.onto.is_some(), "--onto", "name the files instead"),
-        (args.height.length.is_some(), "--height", "give --unit, the unit of all its files"),
-        (args.no_document, "--no-document", "leave it out: a library holds no documents"),
-        (args.report.is_some(), "--report", "leave it out: --json prints the figures"),
-    ];
-    if let Some((_, option, next)) = of_files.iter().find(|(given, ..)| *given) {
-        return Err(Failure::Usage(format!("{option} is for files, and {name} is a folder; {next}")));
-    }
-    library::run(args, folder)
-}
-
-fn run_models(args: &Args) -> Result<(), Failure> {
     let of_folders = [(args.body.is_some(), "--body"), (args.parts.is_some(), "--parts")];
     if let Some((_, option)) = of_folders.iter().find(|(given, _)| *given) {
         let name = path_text(&args.models[0]);

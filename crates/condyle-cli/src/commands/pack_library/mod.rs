@@ -20,10 +20,34 @@ use crate::options::quantity::TALL;
 use crate::output::{Written, check_destination, check_ending, print, print_json, progress, warn};
 use crate::text::{counted, ending, hertz, millimetres, path_text, printable, size};
 
+/// Refuses what is for files.
+fn check_options(args: &encode::Args, folder: &Path) -> Result<(), Failure> {
+    let name = path_text(folder);
+    if !folder.is_dir() {
+        return Err(Failure::Usage(format!("{name} is not a folder; `condyle encode` takes single files")));
+    }
+    if args.models.len() > 1 {
+        return Err(Failure::Usage(format!("{name} is a folder; give one folder, or only files")));
+    }
+    let of_files = [
+        (args.onto.is_some(), "--onto", "name the files instead"),
+        (args.height.length.is_some(), "--height", "give --unit, the unit of all its files"),
+        (args.no_document, "--no-document", "leave it out: a library holds no documents"),
+        (args.report.is_some(), "--report", "leave it out: --json prints the figures"),
+    ];
+    match of_files.iter().find(|(given, ..)| *given) {
+        Some((_, option, next)) => {
+            Err(Failure::Usage(format!("{option} is for files, and {name} is a folder; {next}")))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Encodes all motion of a folder.
 pub(super) fn run(args: &encode::Args, root: &Path) -> Result<(), Failure> {
     let begin = Instant::now();
     let folder = path_text(root);
+    check_options(args, root)?;
     check_ending(&args.output, "condyle", "a library")?;
     check_destination(&args.output, &BTreeSet::new(), args.overwrite)?;
     args.settings.warn_of_sizes();
