@@ -38,7 +38,7 @@ const SLOW: [&str; 34] = [
     "skinning::bases::",
     "skinning::bitangents::",
     "skinning::dual::",
-    "skinning::interleaved::",
+    "skinning::chunks::",
     "skinning::morph::",
     "skinning::tests::",
     "surface::",

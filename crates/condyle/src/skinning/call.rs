@@ -3,6 +3,13 @@
 use super::parts::{DualPalette, PaletteMatrix};
 use super::rows::Rows;
 
+/// The attributes of vertices besides positions.
+#[derive(Clone, Copy)]
+pub(super) struct Attributes {
+    pub(super) normals: bool,
+    pub(super) tangents: bool,
+}
+
 /// What a normal is multiplied by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Normals {

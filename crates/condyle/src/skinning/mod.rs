@@ -10,6 +10,7 @@
 mod bases;
 mod bitangents;
 mod call;
+mod chunks;
 mod dual;
 mod interleaved;
 mod kernel;
@@ -111,7 +112,7 @@ fn skin_at_most(
         (VertexSource::Planes(bind), VertexTarget::Planes(posed)) => {
             runs::skin_range(influences, palette, frames, 0..count, bind, posed);
         }
-        (bind, posed) => interleaved::skin_chunks(influences, palette, frames, bind, posed),
+        (bind, posed) => chunks::skin_chunks(influences, palette, frames, bind, posed),
     }
     Ok(())
 }

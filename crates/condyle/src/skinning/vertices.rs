@@ -1,5 +1,6 @@
 //! The input and the output of [`skin`](crate::skin()), and the checks of both.
 
+use super::call::Attributes;
 use super::interleaved::{Interleaved, InterleavedMut};
 use crate::mesh::{VertexSlices, VertexSlicesMut};
 use condyle_base::error::Error;
@@ -46,13 +47,6 @@ impl<'a> From<InterleavedMut<'a>> for VertexTarget<'a> {
     fn from(interleaved: InterleavedMut<'a>) -> Self {
         Self::Interleaved(interleaved)
     }
-}
-
-/// The attributes of vertices besides positions.
-#[derive(Clone, Copy)]
-pub(super) struct Attributes {
-    pub(super) normals: bool,
-    pub(super) tangents: bool,
 }
 
 /// Returns the attributes of planes of these lengths. Normals and tangents may be empty.
