@@ -9,8 +9,8 @@ use condyle_body::{BodyClip, BodyModel, BodyMotion};
 
 use crate::error::{Misfit, OpenError};
 use crate::format::Format;
+use crate::input::{Input, Options, Person};
 use crate::model::Model;
-use crate::open::{Input, Options, Person};
 
 pub(crate) fn read(input: Input<'_>, options: &Options<'_>) -> Result<Model, OpenError> {
     let unfit = |error: condyle::Error| Refused::at(input.name, "the body", error.to_string());

@@ -7,8 +7,8 @@ use condyle_bvh::{Bvh, ImportOptions};
 
 use crate::error::OpenError;
 use crate::format::Format;
+use crate::input::{Data, Input, Options};
 use crate::model::{Model, ModelClip};
-use crate::open::{Data, Input, Options};
 
 pub(crate) fn read(input: Input<'_>, _: &Options<'_>) -> Result<Model, OpenError> {
     let bvh = match input.data {

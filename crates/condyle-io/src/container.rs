@@ -8,8 +8,8 @@ use condyle_base::problem::{Problem, Refused, Severity};
 
 use crate::error::{Misfit, OpenError};
 use crate::format::Format;
+use crate::input::{Input, Options};
 use crate::model::{Model, ModelClip};
-use crate::open::{Input, Options};
 
 pub(crate) fn read(input: Input<'_>, options: &Options<'_>) -> Result<Model, OpenError> {
     let bytes = input.bytes()?;

@@ -1,10 +1,6 @@
-//! The table of formats: how to recognise and to read each.
+//! The table of formats: the name, the endings and the first bytes of each.
 
 use std::path::Path;
-
-use crate::error::OpenError;
-use crate::model::Model;
-use crate::open::{Input, Options};
 
 /// A file format.
 ///
@@ -36,17 +32,12 @@ const TABLE: &[Row] = &[
         name: "Condyle container",
         endings: &["condyle"],
         recognise: |first, _| first.starts_with(b"CONDYLE\0"),
-        read: Some(crate::container::read),
     },
     Row {
         format: Format::Body,
         name: "NumPy archive",
         endings: &["npz"],
         recognise: |first, ending| first.starts_with(b"PK") && (ending == "npz" || holds_arrays(first)),
-        #[cfg(feature = "body")]
-        read: Some(crate::body::read),
-        #[cfg(not(feature = "body"))]
-        read: None,
     },
     Row {
         format: Format::Bvh,
@@ -56,20 +47,12 @@ const TABLE: &[Row] = &[
         recognise: |first, ending| condyle_bvh::Bvh::recognise(first) || is_named_bvh(first, ending),
         #[cfg(not(feature = "bvh"))]
         recognise: is_named_bvh,
-        #[cfg(feature = "bvh")]
-        read: Some(crate::bvh::read),
-        #[cfg(not(feature = "bvh"))]
-        read: None,
     },
     Row {
         format: Format::Gltf,
         name: "glTF",
         endings: &["glb", "gltf", "vrm", "vrma"],
         recognise: |_, _| true,
-        #[cfg(feature = "gltf")]
-        read: Some(crate::gltf::read),
-        #[cfg(not(feature = "gltf"))]
-        read: None,
     },
 ];
 
@@ -84,16 +67,12 @@ fn holds_arrays(first: &[u8]) -> bool {
     first.get(30..30 + length).is_some_and(|name| name.ends_with(b".npy"))
 }
 
-type Read = fn(Input<'_>, &Options<'_>) -> Result<Model, OpenError>;
-
 struct Row {
     format: Format,
     name: &'static str,
     endings: &'static [&'static str],
     /// Whether these are the first bytes of such a file, which ends in this after its last dot.
     recognise: fn(&[u8], &str) -> bool,
-    /// None without the feature.
-    read: Option<Read>,
 }
 
 impl Format {
@@ -122,13 +101,6 @@ impl Format {
     #[must_use]
     pub fn endings(self) -> &'static [&'static str] {
         self.row().endings
-    }
-
-    pub(crate) fn read(self, input: Input<'_>, options: &Options<'_>) -> Result<Model, OpenError> {
-        match self.row().read {
-            Some(read) => read(input, options),
-            None => Err(input.refused(format!("it is {}, which this program cannot read", self.name()))),
-        }
     }
 
     fn row(self) -> &'static Row {

@@ -38,6 +38,7 @@ mod error;
 mod format;
 #[cfg(feature = "gltf")]
 mod gltf;
+mod input;
 mod library;
 mod model;
 mod open;
@@ -45,8 +46,9 @@ mod open;
 pub use condyle_base::problem::{Problem, Refused, Severity};
 pub use error::{Misfit, OpenError};
 pub use format::Format;
+pub use input::Options;
+#[cfg(feature = "body")]
+pub use input::Person;
 pub use library::{Library, LibraryError, Part, PartData, Written};
 pub use model::{Model, ModelClip};
-#[cfg(feature = "body")]
-pub use open::Person;
-pub use open::{Options, from_bytes, open};
+pub use open::{from_bytes, open};
