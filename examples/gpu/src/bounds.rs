@@ -79,7 +79,7 @@ impl Bounds {
         let total: f64 = authored.iter().map(|(_, weight)| f64::from(*weight)).sum();
         let kept: f64 = authored.iter().take(PACKED).map(|(_, weight)| f64::from(*weight)).sum();
         let left_out = if total > 0.0 { 1.0 - kept / total } else { 0.0 };
-        let four = &authored[..fallback.len().min(PACKED)];
+        let four = &authored[..authored.len().min(PACKED)];
 
         let position = |row, scale| Sum::new(matrices, row, scale, bound.position, 1.0);
         let normal = |row, scale| Sum::new(matrices, row, scale, bound.normal, 0.0);

@@ -1,6 +1,6 @@
 //! What is fixed to a point of the surface.
 
-use super::{normal, weighted};
+use super::weighted;
 use condyle_base::error::Error;
 use condyle_base::math::Affine;
 use condyle_base::math::scalar::sqrt_f64;
@@ -62,15 +62,7 @@ impl Attachment {
     pub fn place(&self, positions: &[[f32; 3]]) -> Result<Affine, Error> {
         let corners = self.corners(positions)?;
         let [x, y, z] = weighted(&corners, self.weights.map(f64::from));
-        let across = normal(&corners);
-        let along = unit(core::array::from_fn(|k| corners[1][k] - corners[0][k]));
-        let axes = match along {
-            Some(along) if across != [0.0; 3] => {
-                let across = across.map(f64::from);
-                [along, cross(across, along), across]
-            }
-            _ => [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
-        };
+        let axes = axes(&corners).unwrap_or([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]);
         let [u, v, w] = axes.map(|axis| axis.map(|v| v as f32));
         Ok(Affine { rows: [[u[0], v[0], w[0], x], [u[1], v[1], w[1], y], [u[2], v[2], w[2], z]] })
     }
@@ -85,6 +77,18 @@ impl Attachment {
         }
         Ok(corners)
     }
+}
+
+/// The axes of [`Attachment::place`], or `None` for a triangle without area.
+///
+/// The normal of a needle is rounding: its part across the edge is used, so that the axes stay perpendicular. A normal
+/// within 30 degrees of the edge is nothing but rounding.
+fn axes(corners: &[[f64; 3]; 3]) -> Option<[[f64; 3]; 3]> {
+    let edge = |to: usize| core::array::from_fn(|k| corners[to][k] - corners[0][k]);
+    let (x, normal) = (unit(edge(1))?, unit(cross(edge(1), edge(2)))?);
+    let along = dot(normal, x);
+    let z = unit(core::array::from_fn(|k| normal[k] - along * x[k]))?;
+    (along.abs() < 0.866).then(|| [x, cross(z, x), z])
 }
 
 /// To unit length, if it has one.

@@ -133,3 +133,20 @@ fn what_is_attached_rides_along() {
     assert_eq!(place.transform_point([1.0, 0.0, 0.0]), [1.0, 1.0, 0.0]);
     assert!(Attachment { vertices: [0, 1, 500], ..flat }.position(&mesh.bind).is_err());
 }
+
+/// The third corner is on the line through the others but for rounding, so that the normal is rounding as well.
+#[test]
+fn axes_on_a_needle_are_perpendicular() {
+    let mut random = Random(16);
+    for _ in 0..tries(2000) {
+        let first: [f32; 3] = random.vector(1e-16);
+        let second: [f32; 3] = random.vector(1.0);
+        let corners = [first, second, second.map(|v| 2.0 * v)];
+        let place = Attachment { vertices: [0, 1, 2], weights: [1.0, 0.0, 0.0] }.place(&corners);
+        let rows = place.expect("they exist").rows.map(|row| row.map(f64::from));
+        for (a, b) in [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)] {
+            let product: f64 = (0..3).map(|k| rows[a][k] * rows[b][k]).sum();
+            assert!((product - f64::from(u8::from(a == b))).abs() < 1e-6, "{corners:?}: {rows:?}");
+        }
+    }
+}
