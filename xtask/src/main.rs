@@ -23,6 +23,7 @@ mod testdata;
 mod tests;
 mod times;
 mod validator;
+mod words;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -35,6 +36,9 @@ usage: cargo xtask COMMAND
   ci --strict                       fails where a check is skipped for want of a tool
   asm [--update]                    the machine code of the kernels against docs/asm.md
   public-api [--update]             the documented items of every library against docs/api
+  words [--update]                  the wording of comments and documentation against xtask/words-baseline.txt
+  words FILE...                     every finding of files or folders
+  words --summary [FILE...]         the number of findings by folder and rule
   tables                            fits the weights of slerp and of Eberly's series in crates/condyle/src/interpolation
   playback                          packed models in three.js as in ci, but at three errors and more moments: into docs/packing.md
   pack-peers                        what gltfpack and glTF-Transform make of them, into docs/packing.md
@@ -61,6 +65,10 @@ fn main() -> ExitCode {
         ["asm", "--update"] => step::alone("asm", asm::update),
         ["public-api"] => step::alone("public-api", public_api::check),
         ["public-api", "--update"] => step::alone("public-api", public_api::update),
+        ["words"] => step::alone("words", words::check),
+        ["words", "--update"] => step::alone("words", words::update),
+        ["words", "--summary", paths @ ..] => words::summary(paths),
+        ["words", paths @ ..] if paths.iter().all(|path| !path.starts_with('-')) => words::list(paths),
         ["pack-peers"] => step::alone("pack-peers", playback::peers),
         ["playback"] => step::alone("playback", playback::whole),
         ["papers"] => step::alone("papers", papers::write),
