@@ -265,6 +265,9 @@ fn rotation_block<S: Simd, M: Mode, W: Weights<S, S::f32s>>(
 }
 
 /// `a + (b - a)·t` over one block of vectors, a factor per lane; both ends are hit exactly.
+///
+/// For keys of files: the difference is halved, which changes no bit of the result, so that it does not overflow
+/// between keys such as -3e38 and 3e38. Poses do without, because it costs 3 to 8 % of a slerp and up to 25 % of an nlerp.
 #[inline(always)]
 pub(crate) fn vector_block<S: Simd, M: Mode>(
     s: S,
@@ -274,10 +277,19 @@ pub(crate) fn vector_block<S: Simd, M: Mode>(
     t: &Lanes,
     out: &mut [Lanes; 3],
 ) {
-    vector_lanes(s, mode, BLOCK, Some(a), b, t, out);
+    let half = S::f32s::splat(s, 0.5);
+    for at in (0..BLOCK).step_by(S::f32s::LEN) {
+        let (mut near, far, f) = order(s, load(s, t, at), load_all(s, a, at), load_all(s, b, at));
+        let f = f + f;
+        each!(c in [0, 1, 2] => {
+            let half_difference = mode.msub(far[c], half, near[c] * half);
+            near[c] = mode.madd(half_difference, f, near[c]);
+        });
+        store_all(out, at, near);
+    }
 }
 
-/// [`vector_block`] for the first `joints` of it; without `a`, `out` holds the first end.
+/// `a + (b - a)·t` for the first `joints` of a block; without `a`, `out` holds the first end.
 #[inline(always)]
 fn vector_lanes<S: Simd, M: Mode>(
     s: S,

@@ -9,7 +9,8 @@
 //!
 //! Rotations must have unit length within f32 rounding, 1e-6. Nothing checks that. Where they are longer or shorter, results are off by as
 //! much, some methods jump at the ends, and with lengths of 2 some return NaN: normalise keys when they are loaded. Vectors are on the line
-//! `a + (b - a)·t`, so that their difference must be finite too.
+//! `a + (b - a)·t`, so that their difference must be finite too: components of two poses at most 1.7e38 apart. Between the
+//! keys of a clip any finite numbers will do.
 //!
 //! # A camera that follows
 //!

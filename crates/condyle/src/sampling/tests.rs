@@ -7,7 +7,7 @@ use super::*;
 use crate::clip::layout::Kind;
 use crate::clip::spline::{Degree, Taps};
 use crate::clip::tests::made::{MADE_SIZE, Made, Turning, made, made_turning};
-use crate::clip::{Clip, Target};
+use crate::clip::{Clip, Interpolation, RawClip, Target, Track};
 use crate::pose::Pose;
 use crate::skeleton::Skeleton;
 use crate::testing::reference;
@@ -44,6 +44,24 @@ fn clips(joints: usize) -> Vec<(Made, Skeleton, Vec<u8>)> {
         }
     }
     all
+}
+
+#[test]
+fn between_the_largest_keys_is_a_finite_number() {
+    let skeleton = Random(1).skeleton(1);
+    let values = vec![-3e38, 3e38, -3.4e38, 3e38, -3e38, 3.4e38];
+    let track =
+        Track { target: Target::Translation(0), interpolation: Interpolation::Linear, timeline: 0, values };
+    let clip = RawClip::new("far".into(), vec![vec![0.0, 1.0]], vec![track]).expect("a valid clip");
+    for seconds in [0.0, 0.25, 0.5, 0.75, 1.0] {
+        let mut pose = Pose::rest(&skeleton);
+        raw(&clip, &skeleton, seconds, &mut RawCursor::default(), &mut pose).expect("it fits");
+        let ends = [[-3e38, 3e38], [3e38, -3e38], [-3.4e38, 3.4e38]];
+        for (got, [from, to]) in pose.get(0).translation.into_iter().zip(ends) {
+            let want = from + (to - from) * seconds;
+            assert!((f64::from(got) - want).abs() <= 1e32, "{seconds}: {got}, {want}");
+        }
+    }
 }
 
 /// Clips with linear rotations none of which has bits for a joint: the motion's alone, or such as stand still.
