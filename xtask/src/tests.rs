@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Instant;
 
 use crate::step::{Log, Outcome, Stop, build_dir, cargo};
 
@@ -21,6 +22,9 @@ const CRATES: [&str; 11] = [
     "condyle-testing",
     "condyle-cli",
 ];
+
+/// Begins the line of a log that states how long a build took.
+const BUILT: &str = "built in ";
 
 /// Test files that say nothing about instruction sets: `tests` runs them. Two have limits on time that mean nothing in an emulator, the
 /// third encodes hundreds of clips, in f64.
@@ -83,7 +87,9 @@ pub(crate) fn build(
 ) -> Result<Vec<TestProgram>, Stop> {
     let mut command = cargo("test", ["--no-run", "--message-format=json-render-diagnostics"]);
     command.args(args).envs(settings.iter().map(|(k, v)| (k, v)));
+    let start = Instant::now();
     let messages = log.capture(&mut command)?;
+    log.note(&format!("{BUILT}{:.0} s", start.elapsed().as_secs_f64()));
     let programs = messages.lines().filter_map(|line| {
         let message: serde_json::Value = serde_json::from_str(line).ok()?;
         let manifest = PathBuf::from(message["manifest_path"].as_str()?);
@@ -126,9 +132,11 @@ pub(crate) fn counted(log: &mut Log) -> Outcome {
     let sum = |what: &str| -> usize {
         counts.iter().filter_map(|count| count.strip_suffix(what)?.trim().parse::<usize>().ok()).sum()
     };
+    let built = text.lines().find_map(|line| line.strip_prefix(BUILT));
+    let built = built.map_or(String::new(), |time| format!(", {BUILT}{time}"));
     match (sum("passed"), sum("ignored")) {
         (0, _) => Err(Stop::Failed("no test ran".into())),
-        (passed, 0) => Ok(format!("{passed} tests")),
-        (passed, ignored) => Ok(format!("{passed} tests, {ignored} ignored")),
+        (passed, 0) => Ok(format!("{passed} tests{built}")),
+        (passed, ignored) => Ok(format!("{passed} tests, {ignored} ignored{built}")),
     }
 }
