@@ -1,4 +1,4 @@
-//! A clip in either form.
+//! A raw or a compressed clip, for code that takes either.
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeSet;
@@ -12,7 +12,7 @@ use crate::pose::Pose;
 use crate::skeleton::Skeleton;
 use condyle_base::error::Error;
 
-/// A raw or a compressed clip with its name, for code that takes either. It owns the clip or borrows it.
+/// A raw or compressed clip with its name, for code that takes either form. The clip is owned or borrowed.
 ///
 /// ```
 /// use condyle::sampling::{AnyClip, PoseSource};
@@ -27,24 +27,24 @@ use condyle_base::error::Error;
 /// ```
 #[derive(Debug, Clone)]
 pub enum AnyClip<'a> {
-    /// As authored.
+    /// Authored clip.
     Raw(Cow<'a, RawClip>),
-    /// Compressed; a clone shares its bytes.
+    /// Compressed clip; clones share its bytes.
     Compressed {
-        /// Its name, which the bytes of a clip do not hold.
+        /// Name of the clip, which the bytes of a compressed clip do not contain.
         name: Cow<'a, str>,
-        /// The clip.
+        /// Compressed clip.
         clip: Clip<'a>,
     },
 }
 
 impl<'a> AnyClip<'a> {
-    /// A compressed clip of this name.
+    /// Returns a compressed clip with a name.
     pub fn compressed(name: impl Into<Cow<'a, str>>, clip: Clip<'a>) -> Self {
         Self::Compressed { name: name.into(), clip }
     }
 
-    /// The same clip, borrowed.
+    /// Returns the same clip, borrowed.
     #[must_use]
     pub fn borrowed(&self) -> AnyClip<'_> {
         match self {
@@ -53,7 +53,7 @@ impl<'a> AnyClip<'a> {
         }
     }
 
-    /// Its name.
+    /// Name of the clip.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -62,7 +62,7 @@ impl<'a> AnyClip<'a> {
         }
     }
 
-    /// The clip if it is raw.
+    /// Returns the raw clip, or `None` if the clip is compressed.
     #[must_use]
     pub fn as_raw(&self) -> Option<&RawClip> {
         match self {
@@ -71,7 +71,7 @@ impl<'a> AnyClip<'a> {
         }
     }
 
-    /// The clip if it is compressed.
+    /// Returns the compressed clip, or `None` if the clip is raw.
     #[must_use]
     pub fn as_compressed(&self) -> Option<&Clip<'a>> {
         match self {
@@ -80,7 +80,8 @@ impl<'a> AnyClip<'a> {
         }
     }
 
-    /// The seconds of all keys of a raw clip, or of all frames of a compressed one, rising.
+    /// Returns the times, in seconds and ascending order, of all keys of a raw clip or all frames of a
+    /// compressed clip.
     #[must_use]
     pub fn moments(&self) -> Vec<f64> {
         let mut moments: Vec<f64> = match self {
@@ -99,8 +100,8 @@ impl<'a> AnyClip<'a> {
         moments
     }
 
-    /// The pose at a moment, as [`PoseSource::pose`]. The search for the keys of a raw clip goes on from the
-    /// last moment, which `cursor` holds: faster for moments that follow one another.
+    /// Samples the pose at a given time, like [`PoseSource::pose`]. For a raw clip, the key search starts
+    /// from the last time, which `cursor` remembers: this is faster for consecutive times.
     ///
     /// # Errors
     /// Those of [`PoseSource::pose`].

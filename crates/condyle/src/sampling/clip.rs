@@ -1,4 +1,4 @@
-//! Compressed clips: any moment at the same cost.
+//! Sampling of compressed clips, at the same cost for any time.
 
 use alloc::vec;
 use core::ops::Range;
@@ -22,21 +22,26 @@ fn check(clip: ClipView<'_>, skeleton: &Skeleton, seconds: f64) -> Result<(), Er
     check_clock(seconds)
 }
 
-/// The pose of a clip at a moment.
+/// Samples the pose of a clip at a given time.
 ///
-/// `skeleton` is the one that the clip was encoded for: it gives what the clip does not move. `seconds` are
-/// those of the clip's own keys, from [`Clip::start`], which need not be 0, to [`Clip::end`]; outside they
-/// are clamped to these. [`Clip::moment`] gives them for a clock that never ends. Any moment costs the same,
-/// forward, backward or at random, and nothing is allocated or remembered. What is on screen for a while is
-/// sampled faster in the resident form of the clip ([`Clip::resident`]), with the same result. What becomes a fallback track
-/// costs more than curves in either form: its keys are searched, and joints turned one by one in f64.
+/// `skeleton` must be the skeleton that the clip was encoded for: its rest pose supplies the properties that
+/// the clip does not animate. `seconds` is a time on the clip's own timeline, from [`Clip::start`] (not
+/// necessarily 0) to [`Clip::end`], and is clamped to this range. [`Clip::moment`] converts a running clock
+/// to such a time.
 ///
-/// A clip whose root motion was taken out ([`Clip::has_motion`]) gives the pose without it:
-/// [`Clip::motion_over`] delivers it, and [`PoseSource::pose`](super::PoseSource::pose) puts it back.
+/// Any time costs the same, whether played forward, backward or at random. Nothing is allocated, and no state
+/// is kept between calls. A clip that is played for a while samples faster in its resident form
+/// ([`Clip::resident`]), with the same result. In either form, fallback tracks cost more than curves: their
+/// keys are searched, and rotations are computed one joint at a time in f64.
+///
+/// If root motion was extracted from the clip ([`Clip::has_motion`]), the pose does not contain it.
+/// [`Clip::motion_over`] returns the motion, and [`PoseSource::pose`](super::PoseSource::pose) adds it back.
 ///
 /// # Errors
-/// [`Error::Length`] if the skeleton or `pose` has not as many joints as the clip, [`Error::Skeleton`] if the clip is for
-/// another one, [`Error::RestPose`] if it is for another rest pose; [`Error::NotFinite`] if `seconds` is NaN or infinite. `pose` is then unchanged.
+/// [`Error::Length`] if the joint count of the skeleton or of `pose` differs from the clip's.
+/// [`Error::Skeleton`] if the clip was encoded for another skeleton, and [`Error::RestPose`] if it was
+/// encoded for another rest pose. [`Error::NotFinite`] if `seconds` is NaN or infinite. On error `pose` is
+/// unchanged.
 ///
 /// ```
 /// use condyle_encode::{EncodeOptions, Shell};
@@ -51,7 +56,7 @@ fn check(clip: ClipView<'_>, skeleton: &Skeleton, seconds: f64) -> Result<(), Er
 /// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
 /// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
 /// # let clip = encode(&raw, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?.into_clip();
-/// // Two metres ahead in a second; this is what a frame shows after a quarter of it.
+/// // The clip moves two metres forward in one second; this samples it after a quarter of a second.
 /// let mut pose = Pose::rest(&skeleton);
 /// sample(&clip, &skeleton, 0.25, &mut pose)?;
 /// assert!((pose.get(0).translation[2] - 0.5).abs() < 1e-3);
@@ -61,7 +66,7 @@ pub fn sample(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f64, pose: &mut Pos
     sample_by(Dispatch::current(), clip.view(), skeleton, seconds, pose)
 }
 
-/// [`sample`] with a given instruction set and numeric mode.
+/// Does the same as [`sample`], with a given instruction set and numeric mode.
 pub fn sample_by(
     dispatch: Dispatch,
     clip: ClipView<'_>,
@@ -75,12 +80,13 @@ pub fn sample_by(
     Ok(())
 }
 
-/// Some joints of a clip at a moment: a level of detail. The cost falls with the number of joints.
+/// Samples a subset of the joints of a clip at a given time, for level of detail. The cost falls with the
+/// number of joints.
 ///
-/// `wanted` holds `true` for each joint to sample; the others get the rest pose.
+/// `wanted` holds `true` for each joint to sample; the other joints get the rest pose.
 ///
 /// # Errors
-/// As [`sample`], and [`Error::Length`] if `wanted` has not one entry for each joint.
+/// Those of [`sample`], and [`Error::Length`] if `wanted` does not have one entry per joint.
 ///
 /// ```
 /// use condyle_encode::{EncodeOptions, Shell};
@@ -95,7 +101,7 @@ pub fn sample_by(
 /// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
 /// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
 /// # let clip = encode(&raw, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?.into_clip();
-/// // Far away the head need not nod.
+/// // At a distance the nod of the head is not visible.
 /// let mut pose = Pose::rest(&skeleton);
 /// sampling::partial(&clip, &skeleton, 0.25, &[true, false], &mut pose)?;
 /// assert!((pose.get(0).translation[2] - 0.5).abs() < 1e-3);
@@ -118,10 +124,11 @@ pub fn partial(
     Ok(())
 }
 
-/// One joint of a clip at a moment, with the same bits as [`sample`] has for it.
+/// Returns the local transform of one joint of a clip at a given time, with the same bits as [`sample`]
+/// computes for it.
 ///
 /// # Errors
-/// As [`sample`], and [`Error::Index`] if there is no such joint.
+/// Those of [`sample`], and [`Error::Index`] if `joint` is out of range.
 ///
 /// ```
 /// use condyle_encode::{EncodeOptions, Shell};
@@ -136,7 +143,7 @@ pub fn partial(
 /// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
 /// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
 /// # let clip = encode(&raw, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?.into_clip();
-/// // Where a hat goes, without the rest of the pose.
+/// // The position of a hat, without the rest of the pose.
 /// let head = sampling::joint(&clip, &skeleton, 0.5, 1)?;
 /// let mut pose = Pose::rest(&skeleton);
 /// sample(&clip, &skeleton, 0.5, &mut pose)?;
@@ -150,7 +157,7 @@ pub fn joint(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f64, joint: u16) -> 
     if joint >= count {
         return Err(Error::Index { what: "joint", at: 0, found: joint, count });
     }
-    // Blocks that do not begin where those of a pose do: the first lane is the joint.
+    // A single block whose lane 0 is the requested joint: it need not begin where a block of a pose does.
     let (mut rest, mut block) = ([PoseBlock::IDENTITY], [PoseBlock::IDENTITY]);
     rest[0].set(0, &skeleton.rest().get(joint));
     let wanted = Some(Wanted { first: joint, count: 1, mask: None });
@@ -158,9 +165,9 @@ pub fn joint(clip: &Clip<'_>, skeleton: &Skeleton, seconds: f64, joint: u16) -> 
     Ok(block[0].get(0))
 }
 
-/// Samples the joints of `blocks`, which `rest` has the rest pose of.
+/// Samples the joints of `blocks`; `rest` holds their rest pose.
 ///
-/// Inlined, so that of the packed form no more is read than is asked for.
+/// Inlined, so that only those values of the packed form are read that the caller needs.
 #[inline(always)]
 fn run(
     dispatch: Dispatch,
@@ -172,7 +179,8 @@ fn run(
 ) {
     let place = clip.locate(seconds);
     kernel::pose(dispatch, &Moment::new(clip, place), wanted, rest, blocks);
-    // Root motion is stored as the joint after the last one. If that has a lane, it is padding, and is reset.
+    // Root motion is stored as the joint after the last one. If it has a lane, that lane is padding: reset
+    // it.
     if let (true, Some(block)) = (clip.has_motion(), blocks.get_mut(clip.joint_count() / BLOCK)) {
         block.set(clip.joint_count() % BLOCK, &Transform::IDENTITY);
     }
@@ -181,7 +189,7 @@ fn run(
     }
 }
 
-/// Overwrites the joints that have fallback tracks at a moment in a segment.
+/// Overwrites the joints that have fallback tracks in this segment with the values of these tracks.
 #[inline(never)]
 fn put_authored(
     clip: ClipView<'_>,
@@ -190,7 +198,7 @@ fn put_authored(
     wanted: Option<Wanted<'_>>,
     blocks: &mut [PoseBlock],
 ) {
-    // What shares its times with the track before it is not searched again.
+    // Consecutive tracks with the same key times share one search.
     let mut known = None;
     let mut put = |track: &Fallback<'_>, place: usize| {
         if !track.holds(segment) {
@@ -220,7 +228,7 @@ fn put_authored(
         let own = [Kind::Rotation, Kind::Translation, Kind::Scale].map(|kind| clip.fallback_of(kind, first));
         return own.into_iter().flatten().for_each(|track| put(&track, 0));
     }
-    // Free tracks come after all others.
+    // Free tracks come after all other tracks.
     for track in clip.fallback_tracks().take_while(|track| track.kind != Some(Kind::Free)) {
         if wanted.is_none_or(|wanted| wanted.has(track.index)) {
             put(&track, track.index);
@@ -228,13 +236,13 @@ fn put_authored(
     }
 }
 
-/// A free track at a moment: morph weights, or the scalar, vector or rotation that `target` names.
+/// Samples a free track of a clip: morph weights, or the scalar, vector or rotation that `target` names.
 ///
-/// Returns whether the clip drives it; where it does not, `values` stay as they are.
+/// Returns whether the clip has a track for `target`; if not, `values` is unchanged.
 ///
 /// # Errors
-/// [`Error::Length`] if it has another number of components; [`Error::NotFinite`] if `seconds` is NaN or
-/// infinite.
+/// [`Error::Length`] if the length of `values` is not the number of components of the track.
+/// [`Error::NotFinite`] if `seconds` is NaN or infinite.
 ///
 /// ```
 /// use condyle_encode::{EncodeOptions, Shell};
@@ -247,7 +255,7 @@ fn put_authored(
 /// # let smile = track(Target::Weights(7), vec![0.0, 0.0, 0.5, 1.0]);
 /// # let raw = RawClip::new("dusk".into(), vec![vec![0.0, 2.0]], vec![dim, smile])?;
 /// # let clip = encode(&raw, &Skeleton::new([])?, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?.into_clip();
-/// // A light that a clip dims in two seconds; the other one it leaves as it is.
+/// // The clip dims the first light over two seconds and has no track for the second one.
 /// let (mut lamp, mut sun) = ([1.0], [1.0]);
 /// assert!(sampling::track(&clip, Target::Vector(0), 1.0, &mut lamp)?);
 /// assert!(!sampling::track(&clip, Target::Vector(1), 1.0, &mut sun)?);
@@ -271,16 +279,15 @@ pub fn track(clip: &Clip<'_>, target: Target, seconds: f64, values: &mut [f32]) 
     Ok(true)
 }
 
-/// All free tracks of a clip at a moment, one after another in the order of
-/// [`Clip::free_tracks`].
+/// Samples all free tracks of a clip into `values`, one after another in the order of [`Clip::free_tracks`].
 ///
-/// The same values as from [`track`] for each track whose target is unique. That function searches for
-/// its track, so for all of them it takes time in proportion to the square of their number; this one takes
-/// time in proportion to the clip. Allocates three f64 for each track.
+/// The values are the same as those of [`track`] for each track with a unique target. [`track`] searches for
+/// its track, so calling it for every track takes quadratic time in the number of tracks; this function takes
+/// time proportional to the size of the clip. It allocates three f64 per track.
 ///
 /// # Errors
-/// [`Error::Length`] if `values` are not as many as the tracks have components in all; [`Error::NotFinite`]
-/// if `seconds` is NaN or infinite. `values` are then unchanged.
+/// [`Error::Length`] if the length of `values` is not the total number of components of all tracks.
+/// [`Error::NotFinite`] if `seconds` is NaN or infinite. On error `values` is unchanged.
 ///
 /// ```
 /// use condyle_encode::{EncodeOptions, Shell};
@@ -326,15 +333,15 @@ pub fn tracks(clip: &Clip<'_>, seconds: f64, values: &mut [f32]) -> Result<(), E
     Ok(())
 }
 
-/// Writes the three numbers of a free track's part, of which the last track may need fewer.
+/// Writes three components of a free track. The last segment track of a free track may have fewer.
 fn put_three(numbers: [f64; WIDTH], values: &mut [f32], track: usize) {
     for (value, number) in values.iter_mut().skip(track * WIDTH).zip(numbers) {
         *value = number as f32;
     }
 }
 
-/// The last step for a free track: the rotation from its logarithm, or the fallback track instead of all
-/// others.
+/// Finishes the values of a free track: converts a logarithm to a rotation, or replaces the values by those
+/// of the fallback track.
 fn finish_track(
     target: Target,
     log: [f64; WIDTH],
@@ -354,7 +361,7 @@ fn finish_track(
     }
 }
 
-/// Samples the tracks of one kind whose index is `wanted` one at a time, in f64.
+/// Samples those tracks of one kind whose index is in the range `wanted`, one at a time and in f64.
 fn one_by_one(
     clip: ClipView<'_>,
     seconds: f64,
@@ -372,7 +379,7 @@ fn one_by_one(
             let track = placed.track + i;
             let index = segment.index(track);
             if index >= wanted.end {
-                // Indices rise.
+                // Indices are in ascending order.
                 break;
             }
             if index < wanted.start {
@@ -388,7 +395,7 @@ fn one_by_one(
     }
 }
 
-/// The three numbers of a track, whose bits in each row begin at `bit`.
+/// Returns the three components of a track. Its keys begin at bit `bit` of each row.
 pub(crate) fn numbers(
     segment: &Segment<'_>,
     placed: &Placed,

@@ -1,14 +1,14 @@
-//! Sampling: from a clip and a moment to a [`Pose`](crate::Pose), or to the values of the tracks that drive
-//! no joint.
+//! Sampling: evaluates a clip at a given time, as a [`Pose`](crate::Pose) or as the values of free tracks
+//! (tracks that drive no joint).
 //!
-//! [`sample`](crate::sample()) takes a compressed [`Clip`](crate::Clip), [`raw`](raw()) a
-//! [`RawClip`](crate::RawClip) as it was authored. For less than a whole pose there are [`partial`], a level
-//! of detail, and [`joint`]; for morph weights and scalar, vector and rotation
-//! tracks [`track`] and [`tracks`], or [`raw_track`]. [`AnyClip`] is for code that takes either
-//! form, [`PoseSource`] for code that plays a mix of its own as well.
+//! [`sample`](crate::sample()) samples a compressed [`Clip`](crate::Clip), and [`raw`](raw()) samples an
+//! authored [`RawClip`](crate::RawClip). [`partial`] samples a subset of the joints (level of detail), and
+//! [`joint`] a single one. [`track`], [`tracks`] and [`raw_track`] sample free tracks: morph weights,
+//! scalars, vectors and rotations. [`AnyClip`] is for code that takes either form, and [`PoseSource`] for
+//! code that also plays its own mix of clips.
 //!
-//! `seconds` are those of the clip's keys. [`Clip::moment`](crate::Clip::moment) makes them of a clock that
-//! never ends, for clips that loop or stop.
+//! `seconds` is a time on the clip's own timeline. [`Clip::moment`](crate::Clip::moment) converts a running
+//! clock to such a time for clips that loop or stop.
 
 mod any;
 pub(crate) mod clip;

@@ -1,4 +1,4 @@
-//! Authored clips, evaluated as the specification says.
+//! Sampling of authored clips, as specified by glTF 2.0.
 
 use alloc::vec::Vec;
 use core::cell::Cell;
@@ -15,10 +15,11 @@ use condyle_base::error::Error;
 use condyle_base::math::quats::{ROUNDED, slerp_f64};
 use condyle_base::simd::{BLOCK, Lanes, Mode, dispatch};
 
-/// Remembers where in a [`RawClip`] the last sample was, so that playing on finds its keys at once.
+/// Remembers the key positions of the last sample of a [`RawClip`], so that continuous playback needs no
+/// search.
 ///
-/// Any cursor works with any clip and any time: a wrong memory costs a search, never a wrong result. It
-/// allocates only when used with a clip of more timelines than any before.
+/// Any cursor is valid for any clip and any time: stale positions cost a search but never change the result.
+/// The cursor allocates only when it is used with a clip that has more timelines than any clip before.
 ///
 /// ```
 /// use condyle::sampling::RawCursor;
@@ -31,7 +32,7 @@ use condyle_base::simd::{BLOCK, Lanes, Mode, dispatch};
 /// # let go = track(Target::Translation(0), vec![0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
 /// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
 /// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
-/// // One for each character that plays on.
+/// // One cursor per character.
 /// let mut cursor = RawCursor::default();
 /// let mut pose = Pose::rest(&skeleton);
 /// for frame in 0..=30 {
@@ -45,13 +46,14 @@ pub struct RawCursor {
     spans: Vec<Span>,
 }
 
-/// Where a moment falls in the timelines of a clip: found before, or searched where a track has another timeline than the one before it.
+/// The key spans at one time, either found beforehand or searched track by track. A search is skipped if the
+/// track has the same timeline as the track before it.
 struct Spans<'a> {
     clip: &'a RawClip,
     seconds: f64,
-    /// One for each timeline, or none.
+    /// One span per timeline, or empty if spans are searched.
     found: &'a [Span],
-    /// What was searched last, and in which timeline.
+    /// Timeline and result of the last search.
     last: Cell<Option<(usize, Span)>>,
 }
 
@@ -61,7 +63,7 @@ impl Spans<'_> {
         self.found.get(track.timeline).copied().unwrap_or_else(|| self.search(track))
     }
 
-    /// Out of line, so that what plays on does not carry it.
+    /// Not inlined, so that playback with a cursor does not contain the search.
     #[inline(never)]
     fn search(&self, track: &Track) -> Span {
         if let Some((timeline, span)) = self.last.get()
@@ -76,7 +78,7 @@ impl Spans<'_> {
 }
 
 impl RawCursor {
-    /// Finds the span of every timeline.
+    /// Finds the span in every timeline.
     #[inline]
     fn seek(&mut self, clip: &RawClip, seconds: f64) -> Result<&[Span], Error> {
         check_clock(seconds)?;
@@ -88,18 +90,19 @@ impl RawCursor {
     }
 }
 
-/// Evaluates an authored clip exactly: spherical interpolation on the shorter arc, Hermite splines, steps.
+/// Samples the exact pose of an authored clip: spherical interpolation on the shorter arc, Hermite splines
+/// and steps, as in glTF 2.0 ("Animations" and appendix C).
 ///
-/// `seconds` are those of the clip's keys, from [`RawClip::start`] on, which need not be 0:
-/// [`RawClip::moment`] gives them for a clock that never ends. Outside of a track's keys they give its first
-/// or last key. Rotations come out with unit length whatever the length of their keys. `pose` receives one
-/// transform per joint of `skeleton`; properties without a track take the rest pose. glTF 2.0, "Animations"
-/// and appendix C.
+/// `seconds` is a time on the clip's own timeline, which begins at [`RawClip::start`] (not necessarily 0).
+/// [`RawClip::moment`] converts a running clock to such a time. Before the first key of a track its first key
+/// holds, and after the last key its last. Rotations have unit length even if their keys do not. `pose`
+/// receives one transform per joint of `skeleton`; properties without a track take their value from the rest
+/// pose.
 ///
 /// # Errors
-/// [`Error::Length`] if `pose` is not of the skeleton's size, [`Error::Index`] if a track drives a joint that
-/// the skeleton does not have, [`Error::NotFinite`] if `seconds` is NaN or infinite. `pose` is then
-/// unchanged.
+/// [`Error::Length`] if the joint count of `pose` differs from that of `skeleton`. [`Error::Index`] if a
+/// track drives a joint that the skeleton does not have. [`Error::NotFinite`] if `seconds` is NaN or
+/// infinite. On error `pose` is unchanged.
 ///
 /// ```
 /// use condyle::sampling::RawCursor;
@@ -112,7 +115,7 @@ impl RawCursor {
 /// # let go = track(Target::Translation(0), vec![0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
 /// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
 /// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
-/// // Two metres ahead in a second.
+/// // The clip moves two metres forward in one second.
 /// let mut pose = Pose::rest(&skeleton);
 /// sampling::raw(&raw, &skeleton, 0.25, &mut RawCursor::default(), &mut pose)?;
 /// assert_eq!(pose.get(0).translation, [0.0, 0.0, 0.5]);
@@ -131,7 +134,7 @@ pub fn raw(
     Ok(())
 }
 
-/// [`raw`] that remembers nothing: each timeline's keys are searched.
+/// Does the same as [`raw`] without a cursor: searches the keys of each timeline.
 pub(super) fn search_raw(
     clip: &RawClip,
     skeleton: &Skeleton,
@@ -156,15 +159,15 @@ fn run(spans: &Spans<'_>, skeleton: &Skeleton, pose: &mut Pose) {
     dispatch!(|s, mode| sample_blocks(s, mode, tracks, spans, blocks));
 }
 
-/// A free track at a moment: morph weights, one number per morph target, or the scalar, vector or rotation
-/// that `target` names.
+/// Samples a free track of an authored clip: morph weights (one number per morph target), or the scalar,
+/// vector or rotation that `target` names.
 ///
-/// Returns whether the clip drives it; where it does not, `values` stay as they are. For a compressed clip it
-/// is [`track`](crate::sampling::track).
+/// Returns whether the clip has a track for `target`; if not, `values` is unchanged. For compressed clips use
+/// [`track`](crate::sampling::track).
 ///
 /// # Errors
-/// [`Error::Length`] if the track holds another number of values, [`Error::NotFinite`] if `seconds` is NaN or
-/// infinite.
+/// [`Error::Length`] if the length of `values` is not the number of components of the track.
+/// [`Error::NotFinite`] if `seconds` is NaN or infinite.
 ///
 /// ```
 /// use condyle::sampling::RawCursor;
@@ -196,7 +199,7 @@ pub fn raw_track(
     })
 }
 
-/// [`raw_track`] that remembers nothing: the track's keys are searched.
+/// Does the same as [`raw_track`] without a cursor: searches the track's keys.
 pub(super) fn search_raw_track(
     clip: &RawClip,
     target: Target,
@@ -206,7 +209,7 @@ pub(super) fn search_raw_track(
     put_free_track(clip, target, seconds, values, |_, times| Span::find(times, seconds, 0))
 }
 
-/// A free track's value, between the keys that `find` returns for it and its times.
+/// Writes the value of a free track. `find` returns the span for the track and the times of its keys.
 fn put_free_track(
     clip: &RawClip,
     target: Target,
@@ -238,9 +241,9 @@ fn joint_of(track: &Track) -> Option<usize> {
     track.target.joint().map(usize::from)
 }
 
-/// The keys that sixteen joints are interpolated between. Joints without a track have factor 0, and so have
-/// those whose value is already computed: splines, steps, and rotations between keys that are not of unit
-/// length.
+/// The two keys and the factor for interpolating each of sixteen joints. The factor is 0 for joints without a
+/// track and for values that are already computed: splines, steps, and rotations between keys that do not
+/// have unit length.
 struct BlockKeys<const N: usize> {
     from: [Lanes; N],
     to: [Lanes; N],
@@ -248,8 +251,8 @@ struct BlockKeys<const N: usize> {
 }
 
 impl<const N: usize> BlockKeys<N> {
-    /// Collects the keys of the joints of block `block` from the front of `tracks`, and drops these tracks
-    /// from it. `None` if there are none. `rest` is what joints without a track keep.
+    /// Collects the keys of the joints of block `block` from the front of `tracks`, and removes these tracks
+    /// from the slice. Returns `None` if the block has no tracks. Joints without a track get `rest`.
     fn collect(tracks: &mut &[Track], block: usize, spans: &Spans<'_>, rest: &[Lanes; N]) -> Option<Self> {
         let in_block = |track: &&Track| joint_of(track).is_some_and(|joint| joint / BLOCK == block);
         let count = tracks.iter().take_while(in_block).count();
@@ -285,7 +288,7 @@ impl<const N: usize> BlockKeys<N> {
                 }
             }
         };
-        // A value that is already computed is both ends.
+        // Factor 0: the value is final, so use it for both ends.
         let to = if factor == 0.0 { from } else { to };
         for c in 0..N {
             self.from[c][lane] = from[c];
@@ -295,14 +298,14 @@ impl<const N: usize> BlockKeys<N> {
     }
 }
 
-/// Whether a rotation is not of unit length, as in files that store integers or short decimals.
+/// Whether a rotation does not have unit length, as in files that store integers or short decimals.
 #[inline]
 fn is_loose<const N: usize>(q: [f32; N]) -> bool {
     (q.iter().map(|v| v * v).sum::<f32>() - 1.0).abs() > ROUNDED as f32
 }
 
-/// The tracks of rotations, those of translations, and those of scales and all that follows: tracks are
-/// sorted by target.
+/// Splits tracks into those of rotations, those of translations, and the remainder, which begins with scales.
+/// Tracks are sorted by target.
 #[inline]
 fn by_property(tracks: &[Track]) -> [&[Track]; 3] {
     let until = |last: Target| tracks.partition_point(|t| t.target <= last);
@@ -310,7 +313,8 @@ fn by_property(tracks: &[Track]) -> [&[Track]; 3] {
     [&tracks[..rotations], &tracks[rotations..translations], &tracks[translations..]]
 }
 
-/// Tracks of each property are sorted by joint: each block takes its own tracks from the front.
+/// Samples all blocks. The tracks of each property are sorted by joint, so each block takes its tracks from
+/// the front.
 #[inline(always)]
 fn sample_blocks<S: Simd, M: Mode>(
     s: S,
@@ -443,8 +447,8 @@ mod tests {
         assert_eq!(pose.get(0).rotation, Transform::IDENTITY.rotation);
     }
 
-    /// Keys as short decimals or integers give them: what is sampled has unit length all the same, and is the
-    /// formula.
+    /// Keys that do not have unit length because the file stores short decimals or integers: the sampled
+    /// rotation still has unit length and follows the formula.
     #[test]
     fn rotations_between_loose_keys_are_the_formula() {
         let mut random = Random(6);
@@ -493,7 +497,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 1 } else { 64 }, failure_persistence: None, ..Default::default() })]
 
-        /// The cursor is a memory, not a state: any order of times and clips gives what a new one gives.
+        /// A cursor only saves time: after any sequence of times and clips it gives the results of a new
+        /// cursor.
         #[test]
         fn a_cursor_never_changes_a_result(seed in 0_u64..1000, times in prop::collection::vec(-1.0_f32..4.0, 1..tries(20))) {
             let mut random = Random(seed);

@@ -1,4 +1,4 @@
-//! Poses that anything gives, as a clip.
+//! Recording of any pose source into a raw clip.
 
 use alloc::string::String;
 use alloc::vec;
@@ -12,8 +12,11 @@ use crate::skeleton::Skeleton;
 use condyle_base::error::Error;
 
 impl RawClip {
-    /// A clip of the poses that anything gives: all joints at `rate` frames a second from its start on, as
-    /// [`resampled`](Self::resampled) counts them, and straight lines between them. What drives no joint is left out.
+    /// Records the poses of a source into a clip.
+    ///
+    /// The clip has keys for all joints at `rate` frames per second, counted from the start of the source
+    /// like in [`resampled`](Self::resampled), with linear interpolation between them. Tracks that drive no
+    /// joint are not recorded.
     ///
     /// # Errors
     /// Those of [`resampled`](Self::resampled) and of [`PoseSource::pose`].

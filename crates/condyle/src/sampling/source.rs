@@ -1,4 +1,4 @@
-//! Where poses come from: authored clips, compressed ones, and whatever a program makes of them.
+//! Sources of poses: authored clips, compressed clips, and types that a program defines itself.
 
 use super::raw::{search_raw, search_raw_track};
 use crate::clip::{RawClip, Target};
@@ -6,16 +6,17 @@ use crate::pose::Pose;
 use crate::skeleton::Skeleton;
 use condyle_base::error::Error;
 
-/// What can be asked for the pose of any moment: a [`RawClip`], a [`Clip`](crate::Clip), or a mix of several.
+/// A source of poses for any time: a [`RawClip`], a [`Clip`](crate::Clip), or a mix of several.
 ///
-/// It remembers nothing: one source serves any number of characters and threads. `seconds` are those of the
-/// source's own keys, from [`start`](Self::start) to [`end`](Self::end), which hold before and after.
+/// A source has no playback state: one source serves any number of characters and threads. `seconds` is a
+/// time on the source's own timeline, from [`start`](Self::start) to [`end`](Self::end). Before the start the
+/// first pose holds, and after the end the last.
 ///
 /// ```
 /// use condyle::sampling::PoseSource;
 /// use condyle::{Error, Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform};
 ///
-/// /// Plays what it is given from its end to its start.
+/// /// Plays another source from its end to its start.
 /// struct Backward<S>(S);
 ///
 /// impl<S: PoseSource> PoseSource for Backward<S> {
@@ -46,27 +47,28 @@ use condyle_base::error::Error;
 /// # Ok::<(), condyle::Error>(())
 /// ```
 pub trait PoseSource {
-    /// The time of the first moment, in seconds.
+    /// Returns the time of the first pose, in seconds.
     fn start(&self) -> f64;
 
-    /// The time of the last moment, in seconds.
+    /// Returns the time of the last pose, in seconds.
     fn end(&self) -> f64;
 
-    /// The local transforms of all joints.
+    /// Writes the local transforms of all joints at `seconds` to `pose`.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] for a moment that is not a finite number; others if this was not made for the
+    /// [`Error::NotFinite`] if `seconds` is NaN or infinite; other errors if the source was not made for the
     /// skeleton.
     fn pose(&self, skeleton: &Skeleton, seconds: f64, pose: &mut Pose) -> Result<(), Error>;
 
-    /// The morph weights of a node of the document. They stay as they are where nothing moves them.
+    /// Writes the morph weights of a node of the document at `seconds` to `weights`, which stays unchanged if
+    /// the source does not animate them.
     ///
     /// # Errors
-    /// As [`pose`](Self::pose), and [`Error::Length`] if the node has another number of morph targets.
+    /// Those of [`pose`](Self::pose), and [`Error::Length`] if the node has another number of morph targets.
     fn weights(&self, node: u32, seconds: f64, weights: &mut [f32]) -> Result<(), Error>;
 }
 
-/// Keys are searched for each moment. Where a clip is played on, [`raw`](crate::sampling::raw) is faster.
+/// Searches the keys for each time. For continuous playback [`raw`](crate::sampling::raw) is faster.
 impl PoseSource for RawClip {
     fn start(&self) -> f64 {
         self.start()
@@ -91,7 +93,7 @@ mod tests {
     use crate::sampling::{RawCursor, raw, raw_track};
     use crate::testing::Random;
 
-    /// What is searched for each moment has the bits of what is remembered.
+    /// Sampling with a search for each time gives the same bits as sampling with a cursor.
     #[test]
     fn a_raw_clip_is_sampled_without_a_cursor() {
         let mut random = Random(4);

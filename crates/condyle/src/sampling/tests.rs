@@ -17,15 +17,15 @@ use condyle_base::math::Rigid;
 use condyle_base::math::quats::{conjugate, from_rotation_vector, product, rotation_vector};
 use condyle_base::simd::Dispatch;
 
-/// Joint counts around the boundaries of lanes, blocks and indices.
+/// Joint counts around the sizes of lanes, blocks and indices.
 const JOINTS: &[usize] = if cfg!(miri) { &[17] } else { &[0, 1, 2, 15, 16, 17, 33, 128, 129, 256, 257, 513] };
 const FREE_WIDTHS: &[usize] = &[5, 1, 4, 3, 7];
 
-/// Clips of all shapes for a number of joints.
+/// Test clips of all shapes with `joints` joints.
 fn clips(joints: usize) -> Vec<(Made, Skeleton, Vec<u8>)> {
     let mut random = Random(joints as u64 + 1);
     let mut all = Vec::new();
-    // Which segment a track holds in is the same question for any number of joints.
+    // The segments of a fallback track do not depend on the joint count, so only small skeletons test them.
     let lengths: &[usize] = if joints > 33 { &[0, 1, 7, 40] } else { &[0, 1, 7, 40, 40] };
     for (at, &frames) in lengths.iter().enumerate() {
         for (segment_frames, bits) in [(16, 24), (64, 10), (1, 4)] {
@@ -64,7 +64,8 @@ fn between_the_largest_keys_is_a_finite_number() {
     }
 }
 
-/// Clips with linear rotations none of which has bits for a joint: the motion's alone, or such as stand still.
+/// Clips without key bits for the linear rotations of joints: only the root motion rotates, or no joint
+/// leaves its first key.
 fn clips_without_turning_joints(joints: usize) -> Vec<(Made, Skeleton, Vec<u8>)> {
     let mut random = Random(joints as u64 + 5);
     let mut all = Vec::new();
@@ -85,7 +86,7 @@ fn clips_without_turning_joints(joints: usize) -> Vec<(Made, Skeleton, Vec<u8>)>
     all
 }
 
-/// Moments within, around and outside of a clip: ends, borders of segments, frames, and any.
+/// Times in and outside a clip: its ends, segment boundaries, frames, and random times.
 fn moments(clip: &Clip<'_>, random: &mut Random) -> Vec<f64> {
     let (start, end) = (clip.start(), clip.end());
     let mut moments =
@@ -98,7 +99,7 @@ fn moments(clip: &Clip<'_>, random: &mut Random) -> Vec<f64> {
     moments
 }
 
-/// The same in f32.
+/// The same as [`moments`] in f32.
 fn short_moments(clip: &Clip<'_>, random: &mut Random) -> Vec<f32> {
     let (start, end) = (clip.start() as f32, clip.end() as f32);
     let mut moments =
@@ -115,7 +116,7 @@ fn check_pose(pose: &Pose, want: &[reference::Local], case: &str) {
     for (joint, want) in want.iter().enumerate() {
         let got = pose.get(joint);
         let case = format!("{case}, joint {joint}");
-        // The logarithm is at most 12 long, and no more precise than its floats.
+        // A logarithm has a length of at most 12 and the precision of its f32 components.
         assert_close(&got.rotation, &want.rotation, 3e-6, format!("{case}, rotation"));
         assert_close(&got.translation, &want.translation, 3e-7 * MADE_SIZE, format!("{case}, translation"));
         assert_close(&got.scale, &want.scale, 3e-7 * MADE_SIZE, format!("{case}, scale"));
@@ -128,7 +129,7 @@ fn any_moment_is_what_the_words_of_the_format_say() {
         for (what, skeleton, bytes) in clips(joints) {
             let clip = Clip::from_bytes(&bytes).unwrap_or_else(|error| panic!("{what:?}: {error}"));
             let mut random = Random(7);
-            // Not the same few of each clip.
+            // A random first time, so that not all clips are tested at the same few times.
             for seconds in moments(&clip, &mut random).into_iter().skip(random.below(3)).step_by(3) {
                 let want = reference::sample_clip(&bytes, &skeleton, seconds);
                 for dispatch in Dispatch::all() {
@@ -143,7 +144,8 @@ fn any_moment_is_what_the_words_of_the_format_say() {
                     "{what:?}"
                 );
                 assert!((0..4).all(|c| off(motion.0.rotation[c], motion.1.rotation[c]) < 1e-9), "{what:?}");
-                // A turn about one axis is no slerp, but its angle.
+                // For a rotation about a single axis, `motion_at` interpolates the angle instead of using
+                // slerp.
                 let all = motion_among_all(&clip, seconds);
                 let case = format!("{what:?} at {seconds}: {:?}, {all:?}", motion.0);
                 assert_eq!(motion.0.translation, all.translation, "{case}");
@@ -166,7 +168,7 @@ fn any_moment_is_what_the_words_of_the_format_say() {
     }
 }
 
-/// The motion of a clip without a look at where its tracks are: all are gone through, and all rotations between keys are slerps.
+/// Returns the root motion from a search of all tracks, with slerp between all rotation keys.
 fn motion_among_all(clip: &Clip<'_>, seconds: f64) -> Rigid {
     let place = clip.view().locate(seconds);
     let segment = &clip.view().segment(place.segment);
@@ -196,13 +198,13 @@ fn motion_among_all(clip: &Clip<'_>, seconds: f64) -> Rigid {
     Rigid { rotation: product(from, from_rotation_vector(way)), translation }
 }
 
-/// In any order of moments, joint by joint, in part, or among others.
+/// The results do not depend on the order of times, nor on which other joints are sampled.
 #[test]
 fn all_ways_to_sample_agree_to_the_bit() {
     for &joints in JOINTS.iter().filter(|&&joints| joints > 0) {
         for (what, skeleton, bytes) in clips(joints).into_iter().chain(clips_without_turning_joints(joints)) {
             let packed = Clip::from_bytes(&bytes).expect("a clip");
-            // What was there before does not matter.
+            // The previous content of the memory does not matter.
             let mut memory = vec![0xA5; packed.resident_size()];
             let resident = packed.resident(&mut memory).expect("it fits");
             let mut random = Random(9);
@@ -226,7 +228,7 @@ fn all_ways_to_sample_agree_to_the_bit() {
                             let one = crate::sampling::joint(clip, &skeleton, seconds, joint as u16);
                             assert_eq!(one, Ok(pose.get(joint)), "{case} at {seconds}, joint {joint}");
                         }
-                        // Some of all joints, or some of the first, the middle or the last ones alone.
+                        // A random subset of all joints, or of only the first, middle or last third.
                         let (share, part) = (random.below(5), random.below(6));
                         let is_far = |joint: usize| part < 3 && joint * 3 / joints != part;
                         let mask: Vec<bool> =
@@ -246,7 +248,7 @@ fn all_ways_to_sample_agree_to_the_bit() {
                         let motion = [clip, &packed].map(|clip| clip.motion_at(seconds));
                         assert_eq!(motion[0], motion[1], "{case} at {seconds}: the motion");
                     }
-                    // Backward.
+                    // Backward playback.
                     times.reverse();
                     assert!(
                         times.iter().map(|&t| of(clip, t)).eq(poses.into_iter().rev()),

@@ -1,15 +1,15 @@
-//! From the keys of a clip to a pose.
+//! Computes a pose from the keys of a clip.
 //!
-//! A clip stores a track's keys as small unsigned integers. A component of the value is `step * (offset + sum
-//! of weight * key)`, where step and offset are the track's own, and the weights are those of the moment and
-//! the same for all tracks of a class. `docs/format.md` is where the byte layout is specified.
+//! A clip stores the keys of a track as small unsigned integers. Each component of a value is
+//! `step * (offset + sum of weight * key)`. Step and offset belong to the track. The weights depend on the
+//! time and are the same for all tracks of a class. `docs/format.md` specifies the byte layout.
 //!
-//! # One record, worked through
+//! # Worked example of a record
 //!
-//! A class of translations on cubic splines has four tracks and three intervals, so four rows of keys.
-//! Offsets take one byte (`o = 1`) and joint indices one byte (`i = 1`), so a record is `5 + 3 + 0 = 8`
-//! bytes. `unpack` goes through the records in pairs, two tracks in eight lanes: lanes 0 to 2 are x, y, z
-//! of the first one, lanes 4 to 6 those of the second, lanes 3 and 7 are computed along and ignored. The
+//! A class of translations on cubic splines has four tracks and three intervals, so it has four rows of keys.
+//! Offsets take one byte (`o = 1`) and joint indices one byte (`i = 1`), so a record has `5 + 3 + 0 = 8`
+//! bytes. `unpack` processes the records in pairs, two tracks in eight lanes. Lanes 0 to 2 are x, y, z of the
+//! first track, and lanes 4 to 6 are x, y, z of the second. Lanes 3 and 7 are computed but ignored. The
 //! second pair is:
 //!
 //! ```text
@@ -18,15 +18,16 @@
 //! track 3    80  04 07 05     07  00 F0 05     x: 4 bits, y: 7 bits, z: 5 bits; joint 7; offsets 0, -16, 5
 //! ```
 //!
-//! **Load.** A window is 32 bytes from the first record on. That holds both records of the pair, whatever
-//! their length: each half of a 32-byte register gets 16 bytes from where a record begins (`two_records`).
+//! **Load.** A window is the 32 bytes from the first record on. It contains both records of the pair at any
+//! record length: each half of a 32-byte register loads 16 bytes from the beginning of a record
+//! (`two_records`).
 //!
-//! **Step.** The code is the upper bits of an `f32`, counted from the smallest step: `0x82` is
+//! **Step.** The step code is the upper bits of an `f32`, counted from the smallest step: `0x82` is
 //! `2^(16 - 26) * (1 + 2/8) = 1.25 / 1024` metres, about 1.2 mm.
 //!
-//! **Where the keys begin.** All tracks before these two have 43 bits in each row, so the pair begins at byte
-//! 5, bit 3. The first four bytes of both records, with the step codes taken out and the 3 put in, are one
-//! word, and one multiplication makes all prefix sums of its bytes (`starts`):
+//! **Beginning of the keys.** All tracks before these two have 43 bits in each row, so the pair begins at
+//! byte 5, bit 3. The first four bytes of both records form one word, in which 3 replaces the first step code
+//! and 0 the second. One multiplication computes all prefix sums of its bytes (`starts`):
 //!
 //! ```text
 //! bytes        3   6   5   0     0   4   7   5
@@ -34,12 +35,15 @@
 //!             x2  y2  z2  end   x3  y3  z3  end
 //! ```
 //!
-//! The last sum says where the next pair begins: bit 30 from byte 5 on, which is bit 70 of the row.
+//! The last sum is the beginning of the next pair: bit 30 counted from byte 5, which is bit 70 of the row.
 //!
-//! **One row.** From each row 16 bytes are read, beginning at byte 5. Of the row of key 0 they begin with `55
-//! 06 00`. A byte shuffle brings to each lane the four bytes that its number begins in (byte `start / 8` and
-//! the next three), a shift by `start % 8` brings the number to bit 0, a mask of its width cuts off what
-//! follows (`Fields`):
+//! **One row.** The kernel loads 16 bytes of each row, beginning at byte 5. In the row of key 0 these bytes
+//! begin with `55 06 00`. `Fields` extracts the numbers in three operations:
+//!
+//! 1. A byte shuffle moves to each lane four bytes: byte `start / 8`, in which the lane's number begins, and
+//!    the next three.
+//! 2. A shift by `start % 8` moves the number to bit 0.
+//! 3. A mask of the number's width clears the bits above it.
 //!
 //! ```text
 //! x2  starts at bit 3   bytes 55 06 00 ..  shifted by 3  0x0CA  masked to 6 bits  10
@@ -47,11 +51,12 @@
 //! z2  starts at bit 14                                          masked to 0 bits   0
 //! ```
 //!
-//! The shuffle, the shifts and the masks depend on the records only, so they are made once for all four rows.
+//! The shuffle, the shifts and the masks depend only on the records, so they are computed once for all four
+//! rows.
 //!
 //! **Four rows.** In the middle of the second interval, `t = 1/2`, the weights are 1/48, 23/48, 23/48 and
-//! 1/48 ([`Taps`]). With 10, 20, 40, 50 as the keys of x in the four rows and 3, 5, 7, 9 as those of y, which
-//! are multiplied and added row by row as f32:
+//! 1/48 ([`Taps`]). In the four rows the keys of x are 10, 20, 40, 50 and the keys of y are 3, 5, 7, 9. They
+//! are multiplied and added row by row in f32:
 //!
 //! ```text
 //! x   (10 + 23 * 20 + 23 * 40 + 50) / 48 = 30    + offset -10 = 20    * 1.25 / 1024 = 0.024414 m
@@ -61,9 +66,9 @@
 //!
 //! **Result.** The three numbers are stored as the vector of joint 3 in the batch of joints. Translations and
 //! scales are added to the rest pose joint by joint ([`vectors`]). Rotations are logarithms: sixteen joints
-//! at a time they are transposed into lanes, and turned into quaternions there ([`rotations`]).
+//! at a time are transposed into lanes and converted to quaternions ([`rotations`]).
 //!
-//! The test `the_worked_record_comes_out_as_the_preface_says` unpacks these very bytes.
+//! The test `the_worked_record_comes_out_as_the_preface_says` unpacks exactly these bytes.
 
 mod resident;
 mod rotations;
@@ -83,14 +88,14 @@ use crate::clip::{ClipView, Place};
 use crate::pose::PoseBlock;
 use condyle_base::simd::{BLOCK, Dispatch, Mode, dispatch};
 
-/// Which joints are wanted, if not all.
+/// A subset of the joints.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted<'a> {
-    /// The joint in the first lane of the first block: the blocks may be a part of a pose.
+    /// The joint in lane 0 of the first block, because the blocks may be a part of a pose.
     pub(super) first: usize,
-    /// How many joints from there on are wanted.
+    /// Number of wanted joints, counted from `first`.
     pub(super) count: usize,
-    /// `false` for joints that stay at rest.
+    /// `false` for joints that stay in the rest pose.
     pub(super) mask: Option<&'a [bool]>,
 }
 
@@ -101,7 +106,7 @@ impl Wanted<'_> {
             && self.mask.is_none_or(|mask| mask.get(joint).copied().unwrap_or(false))
     }
 
-    /// Whether any of `count` joints from this one on is wanted.
+    /// Whether any of the `count` joints from `joint` on is wanted.
     #[inline(always)]
     fn any(&self, joint: usize, count: usize) -> bool {
         let Some(mask) = self.mask else { return true };
@@ -114,45 +119,45 @@ impl Wanted<'_> {
     }
 }
 
-/// Joints that are sampled at a time. Their vectors are on the stack.
+/// Number of joints in a batch. Their vectors are on the stack.
 const BATCH_JOINTS: usize = 256;
-/// Most characters have no more joints than this: their batch is smaller. A power of two: no index that is cut to so many
-/// bits has to be compared with it.
+/// Number of joints in a small batch, which is enough for most characters. A power of two, so that an index
+/// modulo this number needs no bounds check.
 const SMALL_BATCH_JOINTS: usize = 128;
 
-/// The numbers of each joint of a batch: x, y, z, and a fourth that means nothing.
+/// The numbers of each joint of a batch: x, y, z, and an unused fourth component.
 type Vectors = [[f32; 4]];
 
-/// Which joints a batch holds.
+/// The joints of a batch.
 #[derive(Clone, Copy)]
 struct Batch<'a> {
-    /// The first one; the others follow in order.
+    /// The first joint; the others follow in order.
     base: usize,
-    /// Which ones are sampled, if not all.
+    /// The joints to sample, or `None` for all.
     wanted: Option<Wanted<'a>>,
 }
 
 impl Batch<'_> {
-    /// Whether none of `count` joints from joint `at` of the batch on is wanted.
+    /// Whether none of the `count` joints from joint `at` of the batch on is wanted.
     #[inline(always)]
     fn skips(&self, at: usize, count: usize) -> bool {
         self.wanted.is_some_and(|wanted| !wanted.any(self.base + at, count))
     }
 }
 
-/// The keys of a segment, in one of two forms. A pose has the same bits from either.
+/// The keys of a segment, in one of two forms. Both give a pose with the same bits.
 #[derive(Clone, Copy)]
 enum Keys<'a> {
     Packed(Segment<'a>),
     Resident(ResidentSegment<'a>),
 }
 
-/// A moment of a clip.
+/// A time in a clip.
 pub(super) struct Moment<'a> {
     keys: Keys<'a>,
-    /// How far into the segment, from 0 to 1.
+    /// Position within the segment, from 0 to 1.
     ratio: f64,
-    /// How linear rotations go from key to key at that moment.
+    /// Interpolation between the keys of linear rotations at this time.
     between: Between,
 }
 
@@ -169,18 +174,19 @@ impl<'a> Moment<'a> {
     }
 }
 
-/// What the tracks of a batch are added up to.
+/// Output buffers for a batch.
 struct Out<'a> {
-    /// The logarithms of rotations, and then the numbers of translations and scales on their way to the blocks.
+    /// The logarithms of rotations; afterwards the translations and scales before they are added to the
+    /// blocks.
     vectors: &'a mut Vectors,
-    /// Where linear rotations go, with a fourth number that is not 0. All others stay where they are. Empty if the segment
-    /// has no linear ones.
+    /// The logarithms of the second keys of linear rotations, with a nonzero fourth component. The other
+    /// vectors are 0. Empty if the segment has no linear rotations.
     ends: &'a mut Vectors,
     rest: &'a [PoseBlock],
     blocks: &'a mut [PoseBlock],
 }
 
-/// Samples all joints of `blocks`. Those that are not wanted get `rest`.
+/// Samples all joints of `blocks`. Joints that are not wanted get their transform from `rest`.
 #[inline(always)]
 pub(super) fn pose(
     dispatch: Dispatch,
@@ -190,7 +196,7 @@ pub(super) fn pose(
     blocks: &mut [PoseBlock],
 ) {
     let batch = Batch { base: wanted.map_or(0, |wanted| wanted.first), wanted };
-    // Less has to be cleared for fewer joints.
+    // Smaller batches need less memory cleared.
     if blocks.len() <= 1 {
         small_pose::<BLOCK>(dispatch, moment, &batch, rest, blocks);
     } else if blocks.len() * BLOCK <= SMALL_BATCH_JOINTS {
@@ -200,7 +206,7 @@ pub(super) fn pose(
     }
 }
 
-/// [`pose`] of up to `JOINTS` joints.
+/// [`pose`] for at most `JOINTS` joints.
 #[inline(always)]
 fn small_pose<const JOINTS: usize>(
     dispatch: Dispatch,
@@ -218,7 +224,7 @@ fn small_pose<const JOINTS: usize>(
     }
 }
 
-/// Apart, so that the others need no room for ends.
+/// A separate function, so that poses without linear rotations need no stack space for `ends`.
 #[inline(never)]
 fn small_turning_pose<const JOINTS: usize>(
     dispatch: Dispatch,
@@ -231,7 +237,7 @@ fn small_turning_pose<const JOINTS: usize>(
     sample_batch(dispatch, moment, batch, &mut out, &mut []);
 }
 
-/// [`pose`] of more joints than have a small batch.
+/// [`pose`] for more joints than fit in a small batch.
 #[inline(never)]
 fn large_pose(
     dispatch: Dispatch,
@@ -242,7 +248,7 @@ fn large_pose(
 ) {
     let (mut vectors, mut own_ends) = ([[0.0; 4]; BATCH_JOINTS], [[0.0; 4]; BATCH_JOINTS]);
     let ends: &mut Vectors = if let Between::Nothing = moment.between { &mut [] } else { &mut own_ends };
-    // With several batches, how far each class of packed keys has been read.
+    // With several batches, the part of each class of packed keys that the last batch read.
     let mut several;
     let parts: &mut [Part] = if blocks.len() * BLOCK <= BATCH_JOINTS {
         &mut []
@@ -267,7 +273,7 @@ fn large_pose(
     }
 }
 
-/// All by reference: what is passed by value is copied three times on its way to a kernel.
+/// Takes all arguments by reference, because values would be copied three times before they reach a kernel.
 #[inline(never)]
 fn sample_batch(
     dispatch: Dispatch,
@@ -280,8 +286,8 @@ fn sample_batch(
         Keys::Resident(segment) => {
             dispatch!(dispatch, |s, mode| resident::sample_batch(s, mode, segment, moment, batch, out));
         }
-        // All joints, in one batch, with indices of one byte: then no joint has to be looked up or skipped, and
-        // the loops over tracks keep all that they need in registers.
+        // All joints in one batch, with one-byte indices: no joint is searched or skipped, and the loops over
+        // tracks keep all of their state in registers.
         Keys::Packed(segment) if batch.wanted.is_none() && segment.index_bytes == 1 && parts.is_empty() => {
             let (batch, parts) = (&Batch { wanted: None, ..*batch }, &mut []);
             dispatch!(dispatch, |s, mode| unpack_batch::<_, _, true>(
@@ -296,8 +302,8 @@ fn sample_batch(
     }
 }
 
-/// Samples a batch of packed keys. `PLAIN` promises that it holds all joints, that all are wanted, and that indices
-/// have one byte.
+/// Samples a batch of packed keys. With `PLAIN`, the batch must hold all joints, all must be wanted, and
+/// indices must have one byte.
 #[inline(always)]
 fn unpack_batch<S: Simd, M: Mode, const PLAIN: bool>(
     s: S,
@@ -310,8 +316,8 @@ fn unpack_batch<S: Simd, M: Mode, const PLAIN: bool>(
 ) {
     let batch = *batch;
     let records = Records::new(s, segment, batch.wanted);
-    // Rotations are the first classes of a segment, free tracks the last ones. When the last rotation has been
-    // unpacked, they are turned into quaternions, and their place in `vectors` is free for translations.
+    // Rotations are the first classes of a segment, and free tracks the last. After the last class of
+    // rotations, all rotations become quaternions, and `vectors` is free for translations.
     let classes = segment.classes().take_while(|placed| placed.class.kind != Kind::Free);
     let mut rotated = false;
     for (at, placed) in classes.map(Some).chain([None]).enumerate() {

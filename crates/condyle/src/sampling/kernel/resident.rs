@@ -1,5 +1,5 @@
-//! From the rows of a resident clip to three numbers for each joint: eight tracks at a time, with the same
-//! arithmetic as [`unpack`](super::unpack), and so the same bits.
+//! Computes three numbers for each joint from the rows of a resident clip. It processes eight tracks at a
+//! time, with the same arithmetic as [`unpack`](super::unpack), so the results have the same bits.
 
 use fearless_simd::{f32x4, f32x8, i32x8, prelude::*, u8x16, u8x32, u16x8};
 
@@ -24,7 +24,7 @@ pub(super) fn sample_batch<S: Simd, M: Mode>(
     let is_all = batch.base == 0 && batch.wanted.is_none() && out.blocks.len() <= SMALL_BATCH_JOINTS / BLOCK;
     let (mut known, mut taps) = (usize::MAX, FourTaps::NONE);
     let [rotations, others] = segment.sections();
-    // One loop, so that what sums lines is compiled once.
+    // One loop for both sections, so that the kernels for lines are compiled only once.
     for (are_rotated, lines) in [(false, rotations), (true, others)] {
         if are_rotated {
             let logs = Logarithms { from: &*out.vectors, to: &*out.ends, between: &moment.between };
@@ -57,7 +57,7 @@ pub(super) fn sample_batch<S: Simd, M: Mode>(
     }
 }
 
-/// The taps of one line: those of the four that it is one of, and which one it is.
+/// The taps of one line: the taps of its group of four lines, and its index in that group.
 #[derive(Clone, Copy)]
 struct LineTaps<'a> {
     four: &'a FourTaps,
@@ -78,15 +78,15 @@ impl LineTaps<'_> {
     }
 }
 
-/// The groups of a line that a batch needs. One that is not the only one looks for its joints, or all batches would go
-/// over all groups.
+/// Returns the groups of a line that a batch needs. Without this search each of several batches would visit
+/// all groups.
 #[inline(always)]
 fn of_batch<'a>(line: Line<'a>, batch: Batch<'_>) -> Line<'a> {
     let count = batch.wanted.map_or(BATCH_JOINTS, |wanted| wanted.count.min(BATCH_JOINTS));
     line.of_joints(batch.base..batch.base + count)
 }
 
-/// Tracks of one value.
+/// Tracks with a single value.
 #[inline(always)]
 fn still<S: Simd>(s: S, line: &Line<'_>, batch: Batch<'_>, out: &mut Out<'_>) {
     for group in line.groups.as_chunks::<STILL>().0 {
@@ -97,8 +97,8 @@ fn still<S: Simd>(s: S, line: &Line<'_>, batch: Batch<'_>, out: &mut Out<'_>) {
     }
 }
 
-/// Tracks with keys of `BYTES` bytes: weighted sums of four rows. `ALL` promises rotations, and a small batch that holds all
-/// joints, all of them wanted.
+/// Tracks with keys of `BYTES` bytes: computes weighted sums of four rows. With `ALL`, the line must hold
+/// rotations, and the batch must be small and hold all joints, all of them wanted.
 #[inline(always)]
 fn moving<S: Simd, M: Mode, const BYTES: usize, const ALL: bool>(
     s: S,
@@ -134,7 +134,7 @@ fn moving<S: Simd, M: Mode, const BYTES: usize, const ALL: bool>(
                     high.store_slice(&mut vectors[i + 4]);
                 });
                 for (lane, vector) in vectors.iter().enumerate() {
-                    // Behind the last track it stands again.
+                    // Lanes after the last track repeat the last track.
                     if lane > 0 && joint(head, lane) == joint(head, lane - 1) {
                         break;
                     }
@@ -145,8 +145,8 @@ fn moving<S: Simd, M: Mode, const BYTES: usize, const ALL: bool>(
     );
 }
 
-/// Linear rotations, of which nothing is summed: the keys of the first row go to the vectors, those of the second, with a
-/// fourth number that is not 0, to their ends.
+/// Linear rotations, which need no sum. The keys of the first row are stored in the vectors. The keys of the
+/// second row, with a nonzero fourth component, are stored in the ends.
 #[inline(always)]
 fn turning<S: Simd, const BYTES: usize>(
     s: S,
@@ -173,7 +173,7 @@ fn turning<S: Simd, const BYTES: usize>(
     );
 }
 
-/// The groups of a line, each with the `TAPS` rows of the moment.
+/// Calls `group` for each group of a line, with the group's head and the `TAPS` rows for the time.
 #[inline(always)]
 fn for_groups<const TAPS: usize, const BYTES: usize>(
     line: &Line<'_>,
@@ -195,26 +195,26 @@ fn for_groups<const TAPS: usize, const BYTES: usize>(
     }
 }
 
-/// The joint of a lane of a group, which begins with its joints.
+/// Returns the joint of a lane of a group. A group begins with its joints.
 #[inline(always)]
 fn joint(group: &[u8], lane: usize) -> usize {
     usize::from(u16::from_ne_bytes([group[2 * lane], group[2 * lane + 1]]))
 }
 
-/// Which vector of the batch a joint has; past the end of any batch if it is not wanted.
+/// Returns the index of a joint's vector in the batch, or an index past any batch if the joint is not wanted.
 #[inline(always)]
 fn place(batch: Batch<'_>, joint: usize) -> usize {
     let has = batch.wanted.is_none_or(|wanted| wanted.has(joint));
     if has { joint.wrapping_sub(batch.base) } else { usize::MAX }
 }
 
-/// Eight floats from byte `at` on.
+/// Loads eight floats from byte `at` on.
 #[inline(always)]
 fn floats<S: Simd>(s: S, head: &[u8; ROWS], at: usize) -> f32x8<S> {
     u8x32::from_slice(s, &head[at..][..4 * GROUP]).bitcast()
 }
 
-/// A component of the keys of one of the rows, as floats.
+/// Loads one component of the keys of a row, as floats.
 #[inline(always)]
 fn keys<S: Simd, const BYTES: usize>(s: S, rows: &[u8], row: usize, component: usize) -> f32x8<S> {
     let bytes = &rows[GROUP * BYTES * (WIDTH * row + component)..][..GROUP * BYTES];
@@ -228,7 +228,7 @@ fn keys<S: Simd, const BYTES: usize>(s: S, rows: &[u8], row: usize, component: u
     numbers.to_float()
 }
 
-/// Stores the numbers of a group's tracks as the vectors of their joints; not those of joints outside of the batch.
+/// Stores the numbers of a group's tracks as the vectors of their joints. Skips joints outside the batch.
 #[inline(always)]
 fn store_eight<S: Simd, const ALL: bool>(
     numbers: [f32x8<S>; 4],
@@ -257,7 +257,7 @@ fn store_eight<S: Simd, const ALL: bool>(
     });
 }
 
-/// The numbers of one track to where they belong.
+/// Stores the numbers of one track: rotations as a vector, translations and scales in the block.
 #[inline(always)]
 fn put<S: Simd>(kind: Kind, place: usize, numbers: f32x4<S>, out: &mut Out<'_>) {
     if kind == Kind::Rotation {

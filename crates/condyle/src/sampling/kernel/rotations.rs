@@ -1,4 +1,4 @@
-//! Rotations: logarithms become quaternions, sixteen joints at a time, and turn the joints of the rest pose.
+//! Converts logarithms to quaternions, sixteen joints at a time, and applies them to the rest pose.
 
 use fearless_simd::{f32x4, prelude::*};
 
@@ -11,18 +11,18 @@ use crate::pose::PoseBlock;
 use condyle_base::math::exp_map;
 use condyle_base::simd::{BLOCK, Lanes, Mode, each, load_all, store_all, transpose_halves};
 
-/// How linear rotations go from one key to the next.
+/// Interpolation between the keys of linear rotations.
 #[derive(Clone, Copy)]
 pub(crate) enum Between {
-    /// The segment has none.
+    /// The segment has no linear rotations.
     Nothing,
-    /// By nlerp, with this factor.
+    /// Normalised linear interpolation (nlerp) with this factor.
     Straight(f32),
     Slerp(OneFactor),
 }
 
 impl Between {
-    /// At a moment `ratio` of the way through a segment.
+    /// Returns the interpolation at position `ratio` (0 to 1) of a segment.
     #[inline]
     pub(crate) fn new(linear: Option<LinearRotations>, ratio: f64) -> Self {
         let Some(LinearRotations { intervals, straight }) = linear else { return Self::Nothing };
@@ -32,16 +32,17 @@ impl Between {
     }
 }
 
-/// The logarithms of a batch's rotations.
+/// The logarithms of the rotations of a batch.
 #[derive(Clone, Copy)]
 pub(super) struct Logarithms<'a> {
     pub(super) from: &'a Vectors,
-    /// Where linear rotations go; their fourth component is not 0, as that of all others is. Empty if the segment has none.
+    /// Logarithms of the second keys of linear rotations; only these have a nonzero fourth component. Empty
+    /// if the segment has no linear rotations.
     pub(super) to: &'a Vectors,
     pub(super) between: &'a Between,
 }
 
-/// Sixteen vectors, joint by joint, transposed to one row of lanes per component.
+/// Transposes sixteen joint vectors to one row of lanes per component.
 #[inline(always)]
 fn components<S: Simd>(s: S, joints: &[[f32; 4]; BLOCK]) -> [Lanes; 4] {
     let mut rows = [[0.0; BLOCK]; 4];
@@ -53,8 +54,8 @@ fn components<S: Simd>(s: S, joints: &[[f32; 4]; BLOCK]) -> [Lanes; 4] {
     rows
 }
 
-/// Writes the rotations of a batch, and the rest pose's translations and scales, which those of the clip are
-/// added to.
+/// Writes the rotations of a batch. Also copies the translations and scales of the rest pose, to which the
+/// clip's values are added later.
 #[inline(always)]
 pub(super) fn rotate<S: Simd, M: Mode>(
     s: S,
@@ -64,14 +65,14 @@ pub(super) fn rotate<S: Simd, M: Mode>(
     rest: &[PoseBlock],
     blocks: &mut [PoseBlock],
 ) {
-    // Twice, so that neither holds registers for the other.
+    // Two instances, so that neither reserves registers for the other.
     match logs.between {
         Between::Nothing => rotate_blocks::<S, M, false>(s, mode, logs, batch, rest, blocks),
         _ => rotate_blocks::<S, M, true>(s, mode, logs, batch, rest, blocks),
     }
 }
 
-/// [`rotate`]; `LINEAR` if there may be linear rotations.
+/// [`rotate`]; `LINEAR` must be true if there may be linear rotations.
 #[inline(always)]
 fn rotate_blocks<S: Simd, M: Mode, const LINEAR: bool>(
     s: S,
@@ -100,7 +101,7 @@ fn rotate_blocks<S: Simd, M: Mode, const LINEAR: bool>(
         if LINEAR && let Some(own) = to.get(at) {
             ends = components(s, own);
         }
-        // Two registers at a time, if a block has as many.
+        // Two registers at a time, unless one register holds a whole block.
         let (lanes, step) = (S::f32s::LEN, (2 * S::f32s::LEN).min(BLOCK));
         for lane in (0..BLOCK).step_by(step) {
             let first = load_all(s, &logs, lane);
@@ -125,7 +126,7 @@ fn rotate_blocks<S: Simd, M: Mode, const LINEAR: bool>(
     }
 }
 
-/// How linear rotations go.
+/// Interpolation of linear rotations, with the slerp factor in all lanes.
 #[derive(Clone, Copy)]
 struct Ways<'a, S: Simd> {
     between: &'a Between,
@@ -133,9 +134,12 @@ struct Ways<'a, S: Simd> {
 }
 
 impl<S: Simd> Ways<'_, S> {
-    /// How far the rotations of one register have turned whose logarithms are `log`, and which begin as `turn`. Where the
-    /// fourth component of `end`, the logarithm of where they go, is 0, they stay, so that no joint depends on its
-    /// neighbours: most registers hold no linear rotation at all.
+    /// Interpolates the rotations of one register. `log` holds the logarithms of the first keys, and `turn`
+    /// their quaternions. The last argument holds the logarithms of the second keys.
+    ///
+    /// A lane keeps `turn` if the fourth component of its second key is 0 or if both keys are equal. The
+    /// choice is made lane by lane, so that no joint depends on its neighbours. Most registers hold no linear
+    /// rotation and skip the interpolation.
     #[inline(always)]
     fn turn<M: Mode>(
         &self,

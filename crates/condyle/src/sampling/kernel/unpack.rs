@@ -1,5 +1,5 @@
-//! From the bytes of records and rows to three numbers for each joint. [`kernel`](super) works one record
-//! through.
+//! Unpacks the bytes of records and rows to three numbers for each joint. The documentation of
+//! [`kernel`](super) has a worked example of a record.
 
 use core::ops::Range;
 
@@ -12,38 +12,39 @@ use condyle_base::bytes::u32_at;
 use condyle_base::error::invariant;
 use condyle_base::simd::{Mode, each};
 
-/// Bytes that are there of a row: the bits of two tracks, wherever in their first byte they begin, are in the first 16, and
-/// a key that begins in the last of these is read with the three bytes behind it.
+/// Number of readable bytes of a row's window. The bits of two tracks are in the first 16 bytes, at any
+/// starting bit of the first byte. A key that begins in the last of these bytes is read with the three bytes
+/// after it.
 const ROW_WINDOW: usize = 16 + 3;
 const _: () = assert!(7 + 6 * JOINT_BITS as usize <= 8 * 16 && ROW_WINDOW <= WINDOW);
-/// The longest record. Two of them fit in a window, and so do the 16 bytes that are read from where the
-/// second begins.
+/// Size of the longest record in bytes. Two such records fit in a window, and so do the 16 bytes from the
+/// beginning of the second record.
 const MAX_RECORD: usize = OFFSET + 3 * 3 + 1;
 const _: () = assert!(2 * MAX_RECORD <= WINDOW && MAX_RECORD + 16 <= WINDOW && MAX_RECORD < 16);
 
-/// The first 16 bytes of the records of two tracks, one in each half. The second record begins `apart` bytes
-/// after the first, at most 15: the mask lets the compiler see that no bound has to be checked.
+/// Loads the first 16 bytes of the records of two tracks, one record in each half. The second record begins
+/// `apart` bytes after the first, at most 15: the mask lets the compiler omit the bounds checks.
 #[inline(always)]
 fn two_records<S: Simd>(s: S, bytes: &[u8; WINDOW], apart: usize) -> u8x32<S> {
     let (a, b) = (&bytes[..16], &bytes[apart & 15..][..16]);
     u8x16::from_slice(s, a).combine(u8x16::from_slice(s, b))
 }
 
-/// 2^k for k from 0 to 24.
+/// Returns 2^k for k from 0 to 24.
 #[inline(always)]
 fn power<S: Simd>(s: S, k: u32x8<S>) -> u32x8<S> {
     if S::f32s::LEN >= 8 {
         return u32x8::splat(s, 1) << k;
     }
-    // Narrow instruction sets cannot shift each lane by its own count: k is put into the exponent of a float
+    // Narrow instruction sets cannot shift each lane by a separate count. Put k in the exponent of a float
     // instead.
     let exponent: f32x8<S> = ((k + u32x8::splat(s, 127)) << 23).bitcast();
     let power: i32x8<S> = exponent.to_int();
     power.bitcast()
 }
 
-/// Whether there is an instruction that brings each byte of a register to any place. Without it numbers are taken out one
-/// by one, as a shuffle would be a store and a load of every byte.
+/// Whether the instruction set can shuffle bytes across a register. Without such an instruction a shuffle
+/// would store and load every byte, so numbers are extracted one by one.
 #[inline(always)]
 fn shuffles_bytes<S: Simd>(s: S) -> bool {
     match s.level() {
@@ -53,25 +54,25 @@ fn shuffles_bytes<S: Simd>(s: S) -> bool {
     }
 }
 
-/// How the keys of two tracks are taken out of the window of a row.
+/// The positions of the keys of two tracks in the window of a row.
 #[derive(Clone, Copy)]
 enum Fields<S: Simd> {
     Lanes(Lanes<S>),
-    /// x, y, z of the first track, and of the second.
+    /// x, y, z of the first track, then of the second.
     OneByOne([Field; 6]),
 }
 
-/// Where one key is.
+/// The position of one key.
 #[derive(Clone, Copy)]
 struct Field {
-    /// The byte that it begins in, at most 15, and the bit of that byte.
+    /// The byte that the key begins in, at most 15, and the first bit within that byte.
     byte: usize,
     bit: u32,
     mask: u32,
 }
 
 impl Field {
-    /// One with so many bits, from this bit on.
+    /// Returns the field of `width` bits that begins at bit `start`.
     #[inline(always)]
     fn new(width: u64, start: u64) -> Self {
         Self { byte: (start >> 3 & 15) as usize, bit: (start & 7) as u32, mask: !(u32::MAX << (width & 31)) }
@@ -83,22 +84,23 @@ impl Field {
     }
 }
 
-/// [`Fields`] for all lanes at once.
+/// [`Fields`] for all lanes in parallel.
 #[derive(Clone, Copy)]
 struct Lanes<S: Simd> {
-    /// The shuffle that brings to each lane the four bytes that its key begins in.
+    /// The shuffle that moves to each lane the four bytes from the beginning of its key.
     control: u8x32<S>,
-    /// How far each lane is then shifted down. Narrow instruction sets multiply instead, so that every key
-    /// begins at bit 7, and shift all lanes down by 7.
+    /// Right shift for each lane. Narrow instruction sets use multipliers instead, which move every key to
+    /// bit 7, and then shift all lanes right by 7.
     align: u32x8<S>,
     mask: u32x8<S>,
 }
 
 impl<S: Simd> Lanes<S> {
-    /// For two tracks with these widths and [`starts`]. The lanes that hold no key may have any width.
+    /// Returns the lanes for two tracks with these widths and [`starts`]. Lanes that hold no key may have any
+    /// width.
     #[inline(always)]
     fn new(s: S, widths: u32x8<S>, starts: u64) -> Self {
-        // Byte k of the word, in all bytes of lane k.
+        // Copies byte k of the word to all bytes of lane k.
         const EACH: [u8; 32] = bytes_of_lanes([0, 1, 2, 3, 4, 5, 6, 7]);
         let starts: u32x8<S> = shuffle(s, u64x4::splat(s, starts).bitcast(), &EACH);
         let bytes = ((starts >> 3) & u32x8::splat(s, 0x1F1F_1F1F)) + u32x8::splat(s, 0x0302_0100);
@@ -113,7 +115,7 @@ impl<S: Simd> Lanes<S> {
     #[inline(always)]
     fn take(&self, s: S, window: &[u8; ROW_WINDOW]) -> i32x8<S> {
         let window = u8x16::from_slice(s, &window[..16]);
-        // A byte after the end of the window differs between instruction sets, and is masked off on all.
+        // Bytes read past the end of the window differ between instruction sets; the mask clears them on all.
         let found = s.swizzle_dyn_within_blocks_u8x32(window.combine(window), self.control);
         let found: u32x8<S> = found.bitcast();
         let down = if S::f32s::LEN >= 8 { found >> self.align } else { (found * self.align) >> 7 };
@@ -122,7 +124,7 @@ impl<S: Simd> Lanes<S> {
 }
 
 impl<S: Simd> Fields<S> {
-    /// The keys, as floats.
+    /// Returns the keys as floats.
     #[inline(always)]
     fn take(&self, s: S, window: &[u8; ROW_WINDOW]) -> f32x8<S> {
         let keys = match self {
@@ -137,13 +139,13 @@ impl<S: Simd> Fields<S> {
     }
 }
 
-/// x, y, z of two tracks in the lanes that they have.
+/// Returns x, y, z of two tracks in their lanes.
 #[inline(always)]
 fn six<S: Simd>(s: S, [a, b, c]: [i32; 3], [d, e, f]: [i32; 3]) -> i32x8<S> {
     i32x4::simd_from(s, [a, b, c, 0]).combine(i32x4::simd_from(s, [d, e, f, 0]))
 }
 
-/// What the records of two tracks say.
+/// The decoded records of two tracks.
 struct Pair<S: Simd> {
     offsets: f32x8<S>,
     steps: f32x8<S>,
@@ -151,8 +153,9 @@ struct Pair<S: Simd> {
 }
 
 impl<S: Simd> Pair<S> {
-    /// `window` begins with the first record, and the second one is `apart` bytes behind. `heads` are the first four bytes of
-    /// both, and [`starts`] says where their keys begin.
+    /// Decodes two records: the first is at the beginning of `window`, the second `apart` bytes after it.
+    /// `heads` are the first four bytes of both records, and `starts` the beginnings of their keys (see
+    /// [`starts`]).
     #[inline(always)]
     fn new(s: S, records: &Records<'_, S>, window: &[u8; WINDOW], heads: u64, starts: u64) -> Self {
         let apart = records.bytes & 15;
@@ -175,7 +178,7 @@ impl<S: Simd> Pair<S> {
         let both = two_records(s, window, apart);
         let offsets: i32x8<S> = s.swizzle_dyn_within_blocks_u8x32(both, records.offsets).bitcast();
         let head: u32x8<S> = shuffle(s, both, &HEAD) >> 24;
-        // The same as `layout::step`.
+        // Equivalent to `layout::step`.
         let codes = shuffle(s, head.bitcast(), &LAST) << 20;
         Self {
             offsets: (offsets >> records.upper).to_float(),
@@ -185,7 +188,7 @@ impl<S: Simd> Pair<S> {
     }
 }
 
-/// The shuffle that puts one byte into all four bytes of a lane, for each of eight lanes.
+/// Returns the shuffle that copies one byte to all four bytes of a lane, for each of eight lanes.
 const fn bytes_of_lanes(lanes: [u8; 8]) -> [u8; 32] {
     let mut control = [0; 32];
     let mut i = 0;
@@ -196,9 +199,10 @@ const fn bytes_of_lanes(lanes: [u8; 8]) -> [u8; 32] {
     control
 }
 
-/// The three widths and the step code of each record. Shifted down by 24, a lane holds that byte alone.
+/// The three widths and the step code of each record. After a right shift by 24, each lane holds only its
+/// byte.
 const HEAD: [u8; 32] = bytes_of_lanes([1, 2, 3, 0, 1, 2, 3, 0]);
-/// The last lane of each half, in all lanes of that half.
+/// Copies the last lane of each half to all lanes of that half.
 const LAST: [u8; 32] = {
     let mut control = [0; 32];
     let mut i = 0;
@@ -214,8 +218,8 @@ fn shuffle<S: Simd>(s: S, bytes: u8x32<S>, control: &[u8; 32]) -> u32x8<S> {
     s.swizzle_dyn_within_blocks_u8x32(bytes, u8x32::from_slice(s, control)).bitcast()
 }
 
-/// The shuffle that brings offsets of one, two or three bytes to the upper ends of their lanes. A signed
-/// shift down from there extends the sign.
+/// Shuffles that move offsets of one, two or three bytes to the upper end of their lanes. A signed right
+/// shift then extends the sign.
 static OFFSETS: [[u8; 32]; 3] = [offsets(1), offsets(2), offsets(3)];
 
 const fn offsets(bytes: u8) -> [u8; 32] {
@@ -231,27 +235,26 @@ const fn offsets(bytes: u8) -> [u8; 32] {
     control
 }
 
-/// At which bit of a row's window the keys of two tracks begin, a byte each: x, y, z of the first, where it
-/// ends, x, y, z of the second, where that ends.
+/// Returns the bit of a row's window at which each key of two tracks begins. The bytes of the result are x,
+/// y, z and end of the first track, then x, y, z and end of the second.
 ///
-/// `heads` holds the first four bytes of both records, `first` is the bit that x of the first track begins
-/// at.
+/// `heads` holds the first four bytes of both records. `first` is the first bit of x of the first track.
 #[inline(always)]
 fn starts(heads: u64, first: usize) -> u64 {
-    // `first` replaces the step code of the first record, zero that of the second. The product's byte k is
-    // the sum of the bytes 0 to k. At most 7 + 6 * 20 bits: no sum carries into the next byte.
+    // `first` replaces the step code of the first record, and 0 that of the second. Byte k of the product is
+    // the sum of bytes 0 to k. The sums are at most 7 + 6 * 20, so none carries into the next byte.
     ((heads & 0xFFFF_FF00_FFFF_FF00) + first as u64).wrapping_mul(0x0101_0101_0101_0101)
 }
 
-/// What all records of a segment have in common.
+/// The properties that all records of a segment share.
 pub(super) struct Records<'a, S: Simd> {
     segment: &'a Segment<'a>,
-    /// Bytes of one record, and of an offset in it.
+    /// Bytes of a record, and bytes of one offset in it.
     bytes: usize,
     offset_bytes: usize,
-    /// One of [`OFFSETS`].
+    /// The entry of [`OFFSETS`] for `offset_bytes`.
     offsets: u8x32<S>,
-    /// How far offsets are then shifted down.
+    /// Right shift for offsets after the shuffle.
     upper: u32,
     wanted: Option<Wanted<'a>>,
 }
@@ -270,7 +273,7 @@ impl<'a, S: Simd> Records<'a, S> {
         }
     }
 
-    /// The offsets of the record that begins at this byte of a window.
+    /// Returns the offsets of the record that begins at byte `record` of a window.
     #[inline(always)]
     fn offsets_of(&self, window: &[u8; WINDOW], record: usize) -> [i32; 3] {
         let (first, upper) = (record + OFFSET, self.upper);
@@ -280,8 +283,8 @@ impl<'a, S: Simd> Records<'a, S> {
         offsets
     }
 
-    /// The tracks of a class whose joints are in a range. `before` is the part before, which ends where the
-    /// search begins: indices rise within a class.
+    /// Finds the tracks of a class whose joints are in the range `joints`. The search begins at the end of
+    /// `before`, the part for the preceding joints, because indices within a class are in ascending order.
     #[inline(always)]
     pub(super) fn part(&self, placed: &Placed, before: Part, joints: Range<usize>) -> Part {
         let end = placed.track + placed.class.count;
@@ -300,7 +303,7 @@ impl<'a, S: Simd> Records<'a, S> {
         Part { first, count: next - first, bit, next_bit: bit + own }
     }
 
-    /// Which vector of the batch that begins with joint `base` a record's joint has; past the end of any
+    /// Returns the index of a record's joint in a batch that begins with joint `base`, or an index past any
     /// batch if the joint is not wanted.
     #[inline(always)]
     fn place(&self, record: &[u8], base: usize) -> usize {
@@ -315,16 +318,16 @@ impl<'a, S: Simd> Records<'a, S> {
 /// Consecutive tracks of a class.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Part {
-    /// The first one, counted from the first of the class.
+    /// The first track, counted from the first track of the class.
     pub(super) first: usize,
     pub(super) count: usize,
-    /// The bit of each row that their keys begin at.
+    /// The bit of each row at which their keys begin.
     pub(super) bit: usize,
-    /// The bit that those of the next part begin at.
+    /// The bit of each row at which the keys of the next part begin.
     pub(super) next_bit: usize,
 }
 
-/// What [`unpack`] reads: some tracks of a class, at a moment.
+/// The input of [`unpack`]: some tracks of a class, at one time.
 #[derive(Clone, Copy)]
 pub(super) struct Source<'a, S: Simd> {
     pub(super) records: &'a Records<'a, S>,
@@ -336,9 +339,9 @@ pub(super) struct Source<'a, S: Simd> {
 /// Unpacks tracks of a class, two at a time, into the vectors of their joints. `base` is the joint of the
 /// first vector.
 ///
-/// `TAPS` is 4 for weighted sums of four rows and 0 for constants, which have no rows. With 2, for linear
-/// rotations, nothing is summed: the keys of the first row go to `vectors`, those of the second, with a fourth number that is
-/// not 0, to `ends`.
+/// `TAPS` is 4 for weighted sums of four rows, and 0 for constants, which have no rows. It is 2 for linear
+/// rotations, which need no sum: the keys of the first row are stored in `vectors`, and the keys of the
+/// second row, with a nonzero fourth component, in `ends`.
 #[inline(always)]
 pub(super) fn unpack<S: Simd, M: Mode, const TAPS: usize, const PLAIN: bool>(
     s: S,
@@ -356,15 +359,15 @@ pub(super) fn unpack<S: Simd, M: Mode, const TAPS: usize, const PLAIN: bool>(
     let apart = records.bytes & 15;
     let last = records.bytes * (before_last & !1);
     let from = records.segment.records + records.bytes * (track + part.first);
-    // Ends with the window of the last pair: when all pairs are done there is no other window, and the loop
-    // ends.
+    // The slice ends with the window of the last pair. After the last pair there is no further window, which
+    // ends the loop.
     let Some(all) = bytes.get(from..).and_then(|records| records.get(..last + WINDOW)) else {
         invariant!(false, "a clip ends with enough zeros for the window of its last record");
         return;
     };
-    // With an odd number of tracks, the last pair's second record is not of this part.
+    // With an odd number of tracks, the second record of the last pair is not in this part.
     let alone = if part.count % 2 == 0 { usize::MAX } else { last };
-    // In 32 bits no sum overflows.
+    // 32 bits are enough: no sum overflows.
     let (mut bit, mut next, pair_bytes) = (part.bit, 0_u32, 2 * records.bytes as u32);
     loop {
         let pair = next as usize;
@@ -417,14 +420,14 @@ pub(super) fn unpack<S: Simd, M: Mode, const TAPS: usize, const PLAIN: bool>(
     }
 }
 
-/// The rows of a class that a moment is made of.
+/// The rows of a class for one time, with their weights.
 struct WeightedRows<'a, S: Simd, const TAPS: usize> {
     row: [&'a [u8]; TAPS],
     /// The weight of each row, in all lanes.
     weights: [f32x8<S>; TAPS],
 }
 
-/// Returns the row of each tap, and its weight.
+/// Returns the row and the weight of each tap.
 #[inline(always)]
 fn weighted_rows<'a, S: Simd, const TAPS: usize>(
     s: S,
@@ -440,7 +443,7 @@ fn weighted_rows<'a, S: Simd, const TAPS: usize>(
     for tap in 0..TAPS {
         row[tap] = after;
         weights[tap] = f32x8::splat(s, taps.weights[tap] as f32);
-        // A tap without weight may be past the last row: it reads the last one again.
+        // A tap past the last row has weight 0 and reads the last row again.
         let is_last = taps.first + tap >= class.intervals;
         let Some(next) = after.get(if is_last { 0 } else { class.row_bytes }..) else {
             invariant!(false, "row {} of {class:?} begins after the clip", taps.first + tap + 1);
@@ -448,7 +451,7 @@ fn weighted_rows<'a, S: Simd, const TAPS: usize>(
         };
         after = next;
     }
-    // All rows have the length of the last one, so that one comparison in the loop covers all of them.
+    // Cut all rows to the length of the last one, so that one comparison in the loop covers all of them.
     for row in &mut row {
         let Some(same) = row.get(..after.len()) else {
             invariant!(false, "each row begins after the one before it");
@@ -459,7 +462,7 @@ fn weighted_rows<'a, S: Simd, const TAPS: usize>(
     Some(WeightedRows { row, weights })
 }
 
-/// Stores the numbers of two tracks as the vectors of their joints; not those of joints outside of the batch.
+/// Stores the numbers of two tracks as the vectors of their joints. Skips joints outside the batch.
 #[inline(always)]
 fn store_two<S: Simd>(numbers: f32x8<S>, places: [usize; 2], vectors: &mut Vectors) {
     let (low, high) = numbers.split();
@@ -478,9 +481,9 @@ mod tests {
     use condyle_base::simd::{Dispatch, dispatch};
     use std::vec::Vec;
 
-    /// The widths of the four tracks of the preface's class: 43 bits, then the pair that is worked through.
+    /// Key widths of the four tracks in the worked example: 43 bits for the first pair, then the second pair.
     const WIDTHS: [[u8; 3]; 4] = [[7, 7, 7], [8, 7, 7], [6, 5, 0], [4, 7, 5]];
-    /// The keys of the four rows, x, y and z of one track after another.
+    /// The keys of the four rows: x, y, z of each track.
     const KEYS: [[[u32; 3]; 4]; 4] = [
         [[99, 1, 127], [255, 0, 0b101_0000], [10, 3, 0], [0, 0, 0]],
         [[98, 2, 126], [254, 9, 17], [20, 5, 0], [3, 64, 31]],
@@ -488,11 +491,11 @@ mod tests {
         [[96, 4, 124], [252, 7, 15], [50, 9, 0], [12, 0, 0]],
     ];
 
-    /// A segment of one class, as `docs/format.md` lays it out.
+    /// A segment of one class, in the layout of `docs/format.md`.
     fn segment() -> Vec<u8> {
-        // One class, offsets of one byte, four tracks, four rows of nine bytes.
+        // One class, one-byte offsets, four tracks, four rows of nine bytes.
         let mut bytes: Vec<u8> = [1, 1, 4, 0, 36, 0, 0, 0].into();
-        // Translations on cubic splines, three intervals, nine bytes in a row, four tracks.
+        // Translations on cubic splines: three intervals, nine bytes in a row, four tracks.
         bytes.extend([1 + 4 * 3, 3, 0, 9, 0, 4, 0]);
         for row in KEYS {
             let (mut bits, mut at) = (0_u128, 0);

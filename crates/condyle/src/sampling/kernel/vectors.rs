@@ -1,5 +1,5 @@
-//! Translations and scales: what the tracks hold is added to the rest pose, joint by joint, for those joints
-//! alone that have a track.
+//! Translations and scales: adds the values of the tracks to the rest pose, only for joints that have a
+//! track.
 
 use core::ops::Range;
 
@@ -10,8 +10,8 @@ use crate::clip::layout::{Kind, Placed, Segment};
 use crate::pose::PoseBlock;
 use condyle_base::simd::{BLOCK, Lanes};
 
-/// Adds the vectors of a class of translations or scales to the rest pose. `tracks` are those that were
-/// unpacked.
+/// Adds the vectors of a class of translations or scales to the rest pose. `tracks` is the range of tracks
+/// that were unpacked.
 #[inline(always)]
 pub(super) fn add_to_rest(
     placed: &Placed,
@@ -34,7 +34,7 @@ pub(super) fn add_to_rest(
     }
 }
 
-/// Adds three numbers to the rest pose's translation or scale of one joint of the batch.
+/// Adds three numbers to the translation or scale of one joint of the batch in the rest pose.
 #[inline(always)]
 pub(super) fn add_lane(
     kind: Kind,
@@ -44,7 +44,7 @@ pub(super) fn add_lane(
     blocks: &mut [PoseBlock],
 ) {
     let (at, lane) = (place / BLOCK, place % BLOCK);
-    // The root motion has a track of the same class, but may have no lane.
+    // Root motion has a track of the same class, but may not have a lane.
     let (Some(rest), Some(block)) = (rest.get(at), blocks.get_mut(at)) else { return };
     let (from, rows) = match kind {
         Kind::Scale => (&rest.scale, &mut block.scale),
@@ -55,7 +55,7 @@ pub(super) fn add_lane(
     rows[2][lane] = from[2][lane] + z;
 }
 
-/// Copies rows of lanes, a register at a time: a single copy would become a call of memcpy.
+/// Copies rows of lanes one register at a time, because a single copy would compile to a call of memcpy.
 #[inline(always)]
 pub(super) fn keep<S: Simd, const N: usize>(s: S, from: &[Lanes; N], to: &mut [Lanes; N]) {
     for (from, to) in from.iter().zip(to) {
