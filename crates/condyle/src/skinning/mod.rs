@@ -1,11 +1,14 @@
-//! Skinning: from model-space matrices and the vertices of a mesh to posed vertices, by linear blending or by dual
+//! Skinning: deforms the vertices of a mesh by model-space matrices, with linear blending or dual
 //! quaternions.
 //!
-//! The common way is [`palette`](crate::palette()), once per skin, then [`skin`](crate::skin()), once per
-//! mesh; before them [`morph`](crate::morph()), if the mesh has morph targets. Who skins on the GPU has
-//! [`palette_columns`] or [`palette_rows`] write to the upload, and stops there. Where joints twist, [`palette_dual`] instead of `palette` keeps the volume, and [`SwingTwist`] tells where that is. For positions alone, as for
-//! hit tests, there are [`WeightedBases`] and [`positions`]; for the third axis of tangent space
-//! [`bitangents`](bitangents()).
+//! The usual sequence is [`palette`](crate::palette()) once per skin, then [`skin`](crate::skin()) once per
+//! mesh. If the mesh has morph targets, call [`morph`](crate::morph()) first. For GPU skinning, write the
+//! palette straight to the upload buffer with [`palette_columns`] or [`palette_rows`].
+//!
+//! [`palette_dual`] replaces `palette` where joints twist, because dual quaternions keep the volume.
+//! [`SwingTwist`] computes which vertices should use them. [`WeightedBases`] and [`positions`] compute
+//! positions only, for example for hit tests. [`bitangents`](bitangents()) computes the third axis of tangent
+//! space.
 
 mod bases;
 mod bitangents;
@@ -35,23 +38,30 @@ pub use self::vertices::{VertexSource, VertexTarget};
 use crate::mesh::{AtMost, Influences};
 use condyle_base::error::Error;
 
-/// Deforms vertices by the weighted sum of their joints' matrices, or of their dual quaternions where
-/// [`palette_dual`] made the palette.
+/// Deforms vertices by the weighted sum of their joints' matrices, or of their dual quaternions if
+/// [`palette_dual`] filled the palette.
 ///
-/// `bind` holds vertices in the bind pose, `posed` receives them in model space: positions, and normals and
-/// tangents where both `bind` and `posed` have them, of unit length, or zero where they have no direction.
-/// Tangents keep their handedness in the fourth component, unless the blended matrix of the vertex mirrors, as even
-/// rotations may blend to one that does. Weights are used as they are; a vertex without influences lands on the origin, without
-/// normal or tangent. Either side may be planes, an array for each attribute, or [`Interleaved`] in bytes, such as those of a
-/// vertex buffer that is mapped into memory; the numbers are the same. glTF 2.0, "Skins".
+/// `bind` holds the vertices in the bind pose, and `posed` receives them in model space. Normals and tangents
+/// are computed if both `bind` and `posed` have them. They have unit length, or are zero if they have no
+/// direction. The fourth component of a tangent keeps its handedness, unless the blended matrix of the vertex
+/// mirrors; a blend of rotations may mirror too. Weights are not normalised. A vertex without influences is
+/// moved to the origin, with zero normal and tangent.
 ///
-/// The error of a position's component is at most 2.4e-7, and 6e-8 for each influence, of the sum of the
-/// magnitudes of its terms. docs/accuracy.md has that of normals, tangents and fewer influences.
+/// Each side is either planes, with one array per attribute, or [`Interleaved`] bytes, for example a mapped
+/// vertex buffer. Both give the same numbers. glTF 2.0, "Skins".
+///
+/// The error of a component of a position is at most 2.4e-7 plus 6e-8 per influence. It is relative to the
+/// sum of the magnitudes of the terms. docs/accuracy.md lists the bounds for normals, tangents and fewer
+/// influences.
 ///
 /// # Errors
-/// [`Error::Length`] where an array does not hold one element per vertex (normals and tangents of `bind` and
-/// `posed` may be empty) or the palette has another number of matrices than the skin that the influences are for, [`Error::TooShort`] if bytes end before the
-/// last vertex or the palette lacks a joint that the influences name, [`Error::OutOfRange`] for a [`VertexLayout`] whose attributes overlap or do not lie within its stride. `posed` is then unchanged.
+/// - [`Error::Length`] if an array does not hold one element per vertex; normals and tangents may be empty.
+///   Also if the joint count of the palette's skin differs from that of the influences' skin.
+/// - [`Error::TooShort`] if the bytes end before the last vertex, or if the palette lacks a joint that the
+///   influences refer to.
+/// - [`Error::OutOfRange`] for a [`VertexLayout`] whose attributes overlap or exceed its stride.
+///
+/// On error `posed` is unchanged.
 ///
 /// ```
 /// use condyle::mesh::MorphDeltas;
@@ -68,13 +78,13 @@ use condyle_base::error::Error;
 /// # let bound = Skin::new(vec![0, 1], vec![Affine::IDENTITY; 2])?;
 /// # let up = Transform { translation: [0.0, 4.0, 0.0], ..Transform::IDENTITY };
 /// # let model = [Affine::IDENTITY, Affine::from(up)];
-/// // The second joint, of which the vertex has a quarter, is four metres up.
+/// // The second joint, with a weight of a quarter, is four metres up.
 /// let mut matrices = Palette::default();
 /// palette(&bound, &model, NormalRule::default(), &mut matrices)?;
 /// let mut posed = Vertices::zeroed_like(mesh.vertices());
 /// skin(mesh.influences(), &matrices, mesh.vertices().as_slices(), posed.as_slices_mut())?;
 /// assert_eq!(posed.positions, [[1.0, 1.0, 0.0]]);
-/// // Far away the heaviest influence will do.
+/// // At a distance the heaviest influence is enough.
 /// skin(mesh.influences().at_most(1), &matrices, mesh.vertices().as_slices(), posed.as_slices_mut())?;
 /// assert_eq!(posed.positions, [[1.0, 0.0, 0.0]]);
 /// # Ok::<(), condyle::Error>(())
@@ -88,7 +98,7 @@ pub fn skin<'a>(
     skin_at_most(influences.into(), palette, bind.into(), posed.into())
 }
 
-/// Not generic, so that the kernels are compiled once.
+/// Not generic, so that the kernels are compiled only once.
 fn skin_at_most(
     influences: AtMost<'_, Influences>,
     palette: &Palette,
@@ -157,7 +167,7 @@ mod tests {
 
     #[test]
     fn every_size_and_rule_is_the_formula() {
-        // Miri is slow: with uneven scales all rules run lines of their own.
+        // Miri is slow. Uneven scales alone run the separate code of each rule.
         let scales: &[bool] = if cfg!(miri) { &[false] } else { &[false, true] };
         let cases = SIZES.iter().flat_map(|n| RULES.map(|r| (n, r)));
         for (&vertices, rule, &even) in cases.flat_map(|(n, r)| scales.iter().map(move |e| (n, r, e))) {
@@ -175,8 +185,8 @@ mod tests {
                     let want = reference::transform_point(&blended, bind.positions[v].map(f64::from));
                     assert_close(&got.positions[v], &want, 5e-7, case);
 
-                    // A normal or tangent that nearly cancels has lost its digits: compare relative to its
-                    // length before normalising.
+                    // A normal or tangent that nearly cancels has few significant digits, so the bound is
+                    // relative to its length before normalisation.
                     let [x, y, z, w] = bind.tangents[v];
                     let tangent = reference::transform_vector(&blended, [x, y, z].map(f64::from));
                     let length = tangent.iter().map(|v| v * v).sum::<f64>().sqrt();
@@ -186,12 +196,12 @@ mod tests {
                     } else {
                         assert_eq!(got.tangents[v][..3], [0.0; 3], "{case}");
                     }
-                    // The determinant of a blend that nearly cancels has no sign that f32 could tell.
+                    // If the blend nearly cancels, f32 cannot resolve the sign of its determinant.
                     let determinant = reference::determinant(&blended);
                     if determinant.abs() > 1e-5 {
                         assert_eq!(got.tangents[v][3], if determinant < 0.0 { -w } else { w }, "{case}");
                     }
-                    // Relative to the length that the sum of the terms has before normalising.
+                    // Relative to the length of the sum before normalisation.
                     let (want, length) =
                         reference::skin_normal(&wide, row(), rule, bind.normals[v].map(f64::from));
                     if length > 1e-3 {
@@ -235,7 +245,7 @@ mod tests {
         assert!(got.tangents.iter().zip(&mesh.vertices().tangents).all(|(got, bind)| got[3] == -bind[3]));
     }
 
-    /// Half turns about x, y and z: none of them mirrors, their sum does.
+    /// Half turns about x, y and z: none of them mirrors, but their weighted sum does.
     #[test]
     fn rotations_may_blend_to_a_mirror() {
         let half_turn = |axis| {
@@ -264,8 +274,8 @@ mod tests {
         }
     }
 
-    /// Rotations, half turns and mirrors of any scale, with weights of either sign that sum to anything: the handedness
-    /// is the sign of the determinant wherever f32 can tell it, and no business of other joints.
+    /// Rotations, half turns and mirrors of any scale, with weights of either sign and any sum. The
+    /// handedness is the sign of the determinant if f32 can resolve it, and does not depend on other joints.
     #[test]
     fn handedness_follows_the_determinant_of_the_blend() {
         let joints = 24;
@@ -336,8 +346,8 @@ mod tests {
         assert!(cfg!(miri) || kept.min(turned) > 500, "{kept} kept, {turned} turned");
     }
 
-    /// Neither the squares of huge and tiny matrices nor their determinants fit f32; directions come out all
-    /// the same.
+    /// The squares and determinants of huge and tiny matrices overflow or underflow f32, but the directions
+    /// are still correct.
     #[test]
     fn normals_survive_extreme_scales() {
         let mesh = Random(8).mesh(8, 1);
@@ -375,7 +385,7 @@ mod tests {
         }
     }
 
-    /// A joint that a vertex does not name changes nothing, not even one that mirrors.
+    /// Joints that do not influence a vertex have no effect on it, even if they mirror.
     #[test]
     fn a_result_does_not_depend_on_other_joints() {
         let mut random = Random(13);
@@ -395,7 +405,7 @@ mod tests {
         }
     }
 
-    /// A vertex gives the same bits alone, among others, and whatever its place.
+    /// The result for a vertex has the same bits alone, among others, and at any index.
     #[test]
     fn a_result_does_not_depend_on_its_neighbours() {
         let mut random = Random(11);
@@ -419,7 +429,7 @@ mod tests {
         }
     }
 
-    /// Fewer influences with all the weight are the same as those alone: one is rigid, many are all.
+    /// A cap on influences gives the result of a mesh that has only the kept influences, with all the weight.
     #[test]
     fn at_most_so_many_influences_share_all_the_weight() {
         let mut random = Random(12);
@@ -442,8 +452,8 @@ mod tests {
                 for v in 0..67 {
                     let case = format_args!("{dispatch}, {rule:?}, vertex {v}, at most {count}");
                     assert_close(&got.positions[v], &want.positions[v].map(f64::from), 1e-6, case);
-                    // Relative to the length before normalising, which for one influence is that of its
-                    // matrix.
+                    // Relative to the length before normalisation. For one influence that is the length of
+                    // its matrix product.
                     if count < 2 {
                         assert_close(&got.normals[v], &want.normals[v].map(f64::from), 1e-6, case);
                         assert_close(&got.tangents[v], &want.tangents[v].map(f64::from), 1e-6, case);
@@ -455,7 +465,7 @@ mod tests {
         }
     }
 
-    /// Weights that cancel cannot be rescaled: they stay as they are.
+    /// Weights that cancel cannot be rescaled, so they are used unchanged.
     #[test]
     fn weights_without_a_sum_are_kept() {
         let row = [(0, 1.0), (0, 0.0), (0, -1.0)];
@@ -470,11 +480,11 @@ mod tests {
         assert!(out.positions.as_flattened().iter().all(|v| v.is_finite()), "{out:?}");
     }
 
-    /// Groups of vertices with equally many influences have kernels of their own; a vertex alone is always
-    /// mixed.
+    /// Groups of vertices with the same number of influences have separate kernels, but a single vertex
+    /// always uses the mixed kernel. Both give the same bits.
     #[test]
     fn groups_with_as_many_influences_are_as_each_vertex_alone() {
-        // More than a run.
+        // More vertices than fit in one run.
         let vertices = if cfg!(miri) { 43 } else { 147 };
         for count in 1..=5 {
             let mut random = Random(count as u64);

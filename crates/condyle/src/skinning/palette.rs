@@ -1,4 +1,4 @@
-//! The palette: what takes a vertex from the bind pose to model space, per joint of a skin.
+//! The palette: one matrix per joint of a skin that maps vertices from the bind pose to model space.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -13,12 +13,13 @@ use condyle_base::math::Affine;
 use condyle_base::math::vectors::cofactors;
 use condyle_base::simd::{Mode, dispatch, spread_halves, transpose_halves};
 
-/// How normals follow. glTF leaves it open; the rules differ only where joints scale or bend strongly.
+/// How normals are transformed. glTF does not specify it. The rules differ only if joints scale or bend
+/// strongly.
 ///
 /// ```
 /// use condyle::{Affine, NormalRule, Palette, Skin, Transform, palette};
 ///
-/// // A joint that makes everything flat: only the default turns normals the right way.
+/// // The joint flattens the mesh: the default rule has separate matrices for normals, `Plain` has not.
 /// let bound = Skin::new(vec![0], vec![Affine::IDENTITY])?;
 /// let flat = Affine::from(Transform { scale: [1.0, 0.1, 1.0], ..Transform::IDENTITY });
 /// let mut matrices = Palette::default();
@@ -31,20 +32,20 @@ use condyle_base::simd::{Mode, dispatch, spread_halves, transpose_halves};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum NormalRule {
-    /// The weighted sum of each joint's inverse transpose. Right under non-uniform scale; the same as
-    /// [`Plain`](Self::Plain), at its cost, while all joints have one common scale. Scales that differ by 1e-5
-    /// of themselves or less count as common: then normals are up to 3.5e-5 radians off, where influences do
-    /// not cancel.
+    /// The weighted sum of the inverse transposes of the joints, which is correct under non-uniform scale.
+    /// While all joints have one common scale, this gives the same result at the same cost as
+    /// [`Plain`](Self::Plain). Scales with a relative difference of at most 1e-5 count as common. Normals are
+    /// then off by at most 3.5e-5 radians, unless influences cancel.
     #[default]
     InverseTranspose,
-    /// The blended matrix itself. What most engines do; wrong under non-uniform scale.
+    /// The blended matrix itself, as in most engines. Incorrect under non-uniform scale.
     Plain,
-    /// The inverse transpose of the blended matrix, per vertex: the normal of the linearly blended surface where
-    /// weights do not change along it.
+    /// The inverse transpose of the blended matrix, per vertex. This is the normal of the linearly blended
+    /// surface where the weights are constant along it.
     BlendedInverseTranspose,
 }
 
-/// One matrix per joint of a skin, and how normals go with it.
+/// The matrices of the joints of a skin, and the rule for their normals.
 ///
 /// ```
 /// use condyle::{Affine, NormalRule, Palette, Skin, palette};
@@ -52,7 +53,7 @@ pub enum NormalRule {
 /// // Joints 4 and 2 of the skeleton move the mesh.
 /// let bound = Skin::new(vec![4, 2], vec![Affine::IDENTITY; 2])?;
 /// let mut matrices = Palette::default();
-/// // Filled anew each frame, in the same memory.
+/// // Filled again each frame, in the same memory.
 /// palette(&bound, &[Affine::IDENTITY; 5], NormalRule::default(), &mut matrices)?;
 /// assert_eq!((matrices.matrices().len(), matrices.mirrors()), (2, false));
 /// # Ok::<(), condyle::Error>(())
@@ -60,13 +61,13 @@ pub enum NormalRule {
 #[derive(Default, PartialEq)]
 pub struct Palette {
     pub(super) matrices: Vec<PaletteMatrix>,
-    /// Inverse transposes for normals; empty where `matrices` serve.
+    /// Inverse transposes for normals; empty if `matrices` is used for normals too.
     pub(super) normal_matrices: Vec<PaletteMatrix>,
     rule: NormalRule,
     pub(super) dual: DualPalette,
 }
 
-/// `clone_from` keeps the memory, and allocates only if that is too small.
+/// `clone_from` reuses the memory, and allocates only if it is too small.
 impl Clone for Palette {
     fn clone(&self) -> Self {
         let Self { matrices, normal_matrices, rule, dual } = self;
@@ -83,7 +84,7 @@ impl Clone for Palette {
     }
 }
 
-/// What it holds, in a line.
+/// Prints a one-line summary with the lengths of the arrays.
 impl fmt::Debug for Palette {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Palette")
@@ -96,71 +97,77 @@ impl fmt::Debug for Palette {
 }
 
 impl Palette {
-    /// The matrix of each joint of the skin: model matrix times inverse bind matrix.
+    /// Returns the matrix of each joint of the skin: model matrix times inverse bind matrix.
     #[must_use]
     pub fn matrices(&self) -> &[PaletteMatrix] {
         &self.matrices
     }
 
-    /// The matrix that takes normals, per joint; empty where [`matrices`](Self::matrices) serve.
+    /// Returns the matrix for normals of each joint; empty if [`matrices`](Self::matrices) is used for
+    /// normals too.
     #[must_use]
     pub fn normal_matrices(&self) -> &[PaletteMatrix] {
         &self.normal_matrices
     }
 
-    /// The rotation and translation of each joint, where [`palette_dual`](crate::skinning::palette_dual) made them; else empty.
+    /// Returns the rotation and translation of each joint if [`palette_dual`](crate::skinning::palette_dual)
+    /// filled the palette; otherwise empty.
     #[must_use]
     pub fn dual_quats(&self) -> &[DualQuat] {
         &self.dual.quats
     }
 
-    /// What comes before [`dual_quats`](Self::dual_quats), per joint, weighted as matrices are and divided by the sum of the
-    /// weights, which is their last number; empty where that is [`dual_scale`](Self::dual_scale) for all joints.
+    /// Returns the stretch of each joint, which is applied before its [dual quaternion](Self::dual_quats).
+    ///
+    /// Blend stretches like matrices, and divide the result by its last element, which is the sum of the
+    /// weights. Empty if the stretch of every joint is [`dual_scale`](Self::dual_scale).
     #[must_use]
     pub fn dual_stretches(&self) -> &[PaletteMatrix] {
         &self.dual.stretches
     }
 
-    /// What more than half of the joints scale by: three factors of one size, of which the first is negative where they mirror.
+    /// Returns the common scale of the joints: three factors of the same magnitude, which more than half of
+    /// the joints have. The first factor is negative if these joints mirror.
     #[must_use]
     pub fn dual_scale(&self) -> [f32; 3] {
         self.dual.scale
     }
 
-    /// Whether a joint turns left hands into right ones. Looks at every matrix.
+    /// Whether the matrix of any joint mirrors, so that its determinant is negative. Checks every matrix.
     #[must_use]
     pub fn mirrors(&self) -> bool {
         let even = self.rule == NormalRule::InverseTranspose && self.normal_matrices.is_empty();
         if !even {
             return self.matrices.iter().any(|m| cofactors(m.linear_columns()).1 < 0.0);
         }
-        // Rotations and reflections of one scale: f32 can tell as well, in less time.
+        // Rotations and reflections of one scale: f32 is precise enough, and faster.
         self.matrices.iter().any(|m| {
             let [ax, ay, az, _, bx, by, bz, _, cx, cy, cz, ..] = m.columns;
             ax * (by * cz - bz * cy) + ay * (bz * cx - bx * cz) + az * (bx * cy - by * cx) < 0.0
         })
     }
 
-    /// How normals follow.
+    /// Returns the rule for normals.
     #[must_use]
     pub fn rule(&self) -> NormalRule {
         self.rule
     }
 }
 
-/// Multiplies model matrices by inverse bind matrices, and prepares what the normal rule needs.
+/// Multiplies model matrices by inverse bind matrices, and computes the matrices for normals if the rule
+/// needs them.
 ///
-/// `model` holds one matrix per joint of the skeleton that the skin refers to. `palette` receives one matrix per joint
-/// of the skin; it allocates only when it grows.
+/// `model` holds one matrix per joint of the skeleton of the skin. `palette` receives one matrix per joint of
+/// the skin. It allocates only when it grows.
 ///
 /// # Errors
-/// [`Error::Index`] if the skin names a joint that `model` does not have, [`Error::Length`] if the skin is for a skeleton
-/// ([`Skin::for_skeleton`]) with another number of joints. `palette` is then unchanged.
+/// [`Error::Index`] if the skin refers to a joint that `model` does not have. [`Error::Length`] if the skin
+/// is for a skeleton ([`Skin::for_skeleton`]) with another number of joints. On error `palette` is unchanged.
 ///
 /// ```
 /// use condyle::{Affine, NormalRule, Palette, Skin, Transform, palette};
 ///
-/// // A joint that stood at height 1 when the mesh was bound, and stands at height 3 now.
+/// // A joint that was at height 1 when the mesh was bound, and is at height 3 now.
 /// let at = |y| Affine::from(Transform { translation: [0.0, y, 0.0], ..Transform::IDENTITY });
 /// let bound = Skin::new(vec![0], vec![at(-1.0)])?;
 /// let mut matrices = Palette::default();
@@ -183,23 +190,30 @@ pub fn palette(skin: &Skin, model: &[Affine], rule: NormalRule, palette: &mut Pa
     Ok(())
 }
 
-/// [`palette`](crate::palette()) into the caller's memory, for skinning on the GPU: `matrices[j]` receives the model matrix of
-/// joint `j` of the skin times its inverse bind matrix, three rows of four, 48 bytes.
+/// Writes a [`palette`](crate::palette()) to the caller's memory for GPU skinning, as rows.
 ///
-/// That is `mat3x4<f32>` in WGSL and `mat3x4` in a GLSL `std430` buffer, whose columns are these rows: multiply from the left,
-/// `vec4(position, 1.0) * m`. In HLSL it is `row_major float3x4`: `mul(m, float4(position, 1.0))`. The numbers are those of
-/// [`Palette::matrices`], bit by bit.
+/// `matrices[j]` receives the model matrix of joint `j` of the skin times its inverse bind matrix: three rows
+/// of four numbers, 48 bytes.
+///
+/// | Shader language | Type | Position |
+/// |---|---|---|
+/// | WGSL | `mat3x4<f32>` | `vec4(position, 1.0) * m` |
+/// | GLSL, `std430` buffer | `mat3x4` | `vec4(position, 1.0) * m` |
+/// | HLSL | `row_major float3x4` | `mul(m, float4(position, 1.0))` |
+///
+/// The columns of the WGSL and GLSL types are these rows, so the vector is on the left. The numbers have the
+/// same bits as [`Palette::matrices`].
 ///
 /// # Errors
-/// [`Error::Length`] if `matrices` does not hold one matrix per joint of the skin, [`Error::Index`] if the skin names a joint
-/// that `model` does not have. `matrices` is then unchanged.
+/// [`Error::Length`] if `matrices` does not hold one matrix per joint of the skin. [`Error::Index`] if the
+/// skin refers to a joint that `model` does not have. On error `matrices` is unchanged.
 ///
 /// ```
 /// use condyle::{Affine, Skin, Transform, skinning};
 ///
 /// let at = |y| Affine::from(Transform { translation: [0.0, y, 0.0], ..Transform::IDENTITY });
 /// let bound = Skin::new(vec![0], vec![at(-1.0)])?;
-/// // A part of what is uploaded this frame.
+/// // One slot of this frame's upload buffer.
 /// let mut upload = [Affine::IDENTITY; 16];
 /// skinning::palette_rows(&bound, &[at(3.0)], &mut upload[7..8])?;
 /// assert_eq!(upload[7].rows[1], [0.0, 1.0, 0.0, 2.0]);
@@ -212,14 +226,18 @@ pub fn palette_rows(skin: &Skin, model: &[Affine], matrices: &mut [Affine]) -> R
     Ok(())
 }
 
-/// [`palette_rows`] as 4x4 matrices: each 16 numbers in column-major order, the last row `0 0 0 1`, 64 bytes.
+/// Does the same as [`palette_rows`] with 4x4 matrices: 16 numbers each in column-major order, 64 bytes. The
+/// last row is `0 0 0 1`.
 ///
-/// That is `mat4x4<f32>` in WGSL, `mat4` in GLSL and `column_major float4x4`, which is the default, in HLSL: `m * vec4(position, 1.0)`,
-/// or `mul(m, float4(position, 1.0))`.
+/// | Shader language | Type | Position |
+/// |---|---|---|
+/// | WGSL | `mat4x4<f32>` | `m * vec4(position, 1.0)` |
+/// | GLSL | `mat4` | `m * vec4(position, 1.0)` |
+/// | HLSL | `column_major float4x4` (the default) | `mul(m, float4(position, 1.0))` |
 ///
 /// # Errors
-/// [`Error::Length`] if `matrices` does not hold one matrix per joint of the skin, [`Error::Index`] if the skin names a joint
-/// that `model` does not have. `matrices` is then unchanged.
+/// [`Error::Length`] if `matrices` does not hold one matrix per joint of the skin. [`Error::Index`] if the
+/// skin refers to a joint that `model` does not have. On error `matrices` is unchanged.
 ///
 /// ```
 /// use condyle::{Affine, Skin, Transform, skinning};
@@ -238,14 +256,15 @@ pub fn palette_columns(skin: &Skin, model: &[Affine], matrices: &mut [[f32; 16]]
     Ok(())
 }
 
-/// A function of its own so that the kernel is compiled once for each kind of matrix.
+/// A separate function, so that the kernel is compiled once per kind of matrix.
 fn products<T: Stored>(skin: &Skin, model: &[Affine], matrices: &mut [T]) {
     dispatch!(|s, mode| multiply::<_, _, _, false>(s, mode, skin, model, matrices));
 }
 
 /// A matrix in memory.
 trait Stored: Sized {
-    /// The matrix in the low lanes, and that in the high lanes where there is a second one.
+    /// Stores the matrix in the low lanes to `first`, and the matrix in the high lanes to `second` if there
+    /// is one.
     fn store<S: Simd>(s: S, rows: [f32x8<S>; 3], first: &mut Self, second: Option<&mut Self>);
 }
 
@@ -291,13 +310,15 @@ impl Stored for PaletteMatrix {
     }
 }
 
-/// How far a column's squared length and its products with the others may be from those of rotations of one scale, as
-/// the root of the sum of squares. Rounding along chains of joints stays below; normals then differ by less than
-/// two thousandths of a degree.
+/// Bound on how much the column products of a matrix deviate from those of a rotation of the common scale.
+/// The deviation is the root of the sum of squares over a column's squared length and its products with the
+/// other columns. Rounding along chains of joints stays below the bound. Normals of matrices within it are
+/// off by less than 0.002 degrees.
 const EVEN: f32 = 2e-5;
 
-/// Fills `out`, two matrices at a time. Where `CHECK` says so, returns whether all matrices are rotations or reflections of one
-/// common scale, whose inverse transposes are the matrices themselves but for a factor; else `true`.
+/// Fills `out`, two matrices at a time. With `CHECK`, returns whether all matrices are rotations or
+/// reflections of one common scale: their inverse transposes are then the matrices themselves, up to a
+/// factor. Without `CHECK`, returns `true`.
 #[inline(always)]
 fn multiply<S: Simd, M: Mode, T: Stored, const CHECK: bool>(
     s: S,
@@ -335,17 +356,17 @@ fn multiply<S: Simd, M: Mode, T: Stored, const CHECK: bool>(
             even &= square_off(s, mode, rows, wanted).simd_le(bound2);
         }
     }
-    // Squares that vanish or overflow say nothing.
+    // If the squares underflow or overflow, the check is inconclusive.
     even.all_true() && (1e-13..1e13).contains(&scale2)
 }
 
-/// 1 for the columns that turn and scale, 0 for the one that moves.
+/// 1 for the linear columns, 0 for the translation.
 #[inline(always)]
 fn linear<S: Simd>(s: S) -> f32x8<S> {
     f32x8::simd_from(s, [1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 0.0])
 }
 
-/// The rows of two products.
+/// Returns the rows of the two products `a * c` and `b * d`.
 #[inline(always)]
 fn product<S: Simd, M: Mode>(s: S, mode: M, [a, b]: [&Affine; 2], [c, d]: [&Affine; 2]) -> [f32x8<S>; 3] {
     let ([ax, ay, az], [bx, by, bz]) = (&a.rows, &b.rows);
@@ -371,7 +392,7 @@ fn product_row<S: Simd, M: Mode>(s: S, mode: M, left: f32x8<S>, right: &[f32x8<S
     mul_row(mode, [x, y, z, translation], right)
 }
 
-/// How far the products of the columns are from those of a rotation, squared.
+/// Returns the squared deviation of the column products from those of a rotation.
 #[inline(always)]
 fn square_off<S: Simd, M: Mode>(s: S, mode: M, rows: [f32x8<S>; 3], wanted: f32x8<S>) -> f32x8<S> {
     let [own, next, after] = column_products(s, mode, rows);
@@ -379,7 +400,8 @@ fn square_off<S: Simd, M: Mode>(s: S, mode: M, rows: [f32x8<S>; 3], wanted: f32x
     mode.madd(off, off, mode.madd(next, next, after * after))
 }
 
-/// Each column times itself, times the next and times the one after: the lanes are columns, the last is zero.
+/// Returns each column's products with itself, with the next and with the one after. Lanes are columns, and
+/// the last lane is zero.
 #[inline(always)]
 fn column_products<S: Simd, M: Mode>(s: S, mode: M, [x, y, z]: [f32x8<S>; 3]) -> [f32x8<S>; 3] {
     let (x, y, z) = (x * linear(s), y * linear(s), z * linear(s));
@@ -394,12 +416,12 @@ fn column_products<S: Simd, M: Mode>(s: S, mode: M, [x, y, z]: [f32x8<S>; 3]) ->
     ]
 }
 
-/// The inverse transpose of the upper 3x3 part, without translation. Of a singular matrix, whose inverse
-/// does not exist, the matrix of cofactors: it still turns the normals of the plane that is left.
+/// Returns the inverse transpose of the upper 3x3 part, without translation. For a singular matrix, which has
+/// no inverse, returns the matrix of cofactors: it still transforms the normals of the remaining plane.
 pub(super) fn inverse_transpose(m: &PaletteMatrix) -> PaletteMatrix {
     let (cofactors, determinant) = cofactors(m.linear_columns());
     let greatest = cofactors.as_flattened().iter().fold(0.0, |size: f64, v| size.max(v.abs()));
-    // Where f32 cannot hold the inverse, its direction with a size of one.
+    // If the inverse exceeds f32, scale it to a largest entry of 1, which keeps its direction.
     let factor = match greatest / determinant.abs() < f64::from(f32::MAX) {
         true => 1.0 / determinant,
         false => 1.0_f64.copysign(determinant) / greatest,
@@ -489,7 +511,7 @@ mod tests {
         assert!(with_scales([1.0; 3], [2.0; 3]).matrices()[1].columns.iter().all(|v| v.is_finite()));
     }
 
-    /// Which joint it is, and whether it has a partner in its register, does not matter.
+    /// Any joint is found, with or without a partner in its register.
     #[test]
     fn one_uneven_joint_among_others_is_found() {
         let mut random = Random(5);
@@ -519,7 +541,7 @@ mod tests {
         assert_eq!(flat.normal_matrices()[0].columns[8..11], [0.0, 0.0, 1.0]);
     }
 
-    /// Columns of length one that lean towards each other, each pair in turn.
+    /// Columns of length 1 that are not perpendicular, for each pair of columns.
     #[test]
     fn shear_has_matrices_of_its_own() {
         let skin = Skin::new(vec![0], vec![Affine::IDENTITY]).expect("equal lengths");
@@ -532,7 +554,7 @@ mod tests {
         }
     }
 
-    /// The inverse of a number that f32 holds may be one that it does not: its direction is left, mirrored or not.
+    /// An inverse may exceed f32 even if the number does not: its direction is kept, mirrored or not.
     #[test]
     fn an_inverse_beyond_f32_keeps_its_direction() {
         let skin = Skin::new(vec![0], vec![Affine::IDENTITY]).expect("equal lengths");

@@ -1,4 +1,4 @@
-//! Two vertices in eight lanes: what the skinning kernels are made of.
+//! Operations on two vertices in eight lanes, for the skinning kernels.
 
 use core::ops::RangeInclusive;
 
@@ -6,13 +6,13 @@ use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
 
 use condyle_base::simd::{Mode, spread_halves, transpose_halves};
 
-/// Four columns of the matrix of one vertex.
+/// The four columns of the matrix of one vertex.
 pub(super) type Matrix<S> = [f32x4<S>; 4];
 
-/// The columns of two matrices, the first vertex in the low lanes.
+/// The columns of two matrices, with the first vertex in the low lanes.
 pub(super) type TwoMatrices<S> = [f32x8<S>; 4];
 
-/// Two matrices, column by column.
+/// Joins two matrices column by column.
 #[inline(always)]
 pub(super) fn join<S: Simd>(a: f32x16<S>, b: f32x16<S>) -> TwoMatrices<S> {
     let ((a_low, a_high), (b_low, b_high)) = (a.split(), b.split());
@@ -21,41 +21,41 @@ pub(super) fn join<S: Simd>(a: f32x16<S>, b: f32x16<S>) -> TwoMatrices<S> {
     [a.combine(e), b.combine(f), c.combine(g), d.combine(h)]
 }
 
-/// Two points, each moved by its matrix.
+/// Transforms two points, each by its matrix.
 #[inline(always)]
 pub(super) fn move_points<S: Simd, M: Mode>(mode: M, m: &TwoMatrices<S>, v: f32x8<S>) -> f32x8<S> {
     let x = mode.madd(m[0], spread_halves::<S, 0>(v), m[3]);
     mode.madd(m[2], spread_halves::<S, 2>(v), mode.madd(m[1], spread_halves::<S, 1>(v), x))
 }
 
-/// Two directions, each turned by its matrix.
+/// Transforms two directions, each by its matrix.
 #[inline(always)]
 pub(super) fn turn<S: Simd, M: Mode>(mode: M, m: &TwoMatrices<S>, v: f32x8<S>) -> f32x8<S> {
     let x = m[0] * spread_halves::<S, 0>(v);
     mode.madd(m[2], spread_halves::<S, 2>(v), mode.madd(m[1], spread_halves::<S, 1>(v), x))
 }
 
-/// Three numbers in each half whose sum is the determinant of the upper 3x3 part of the matrix: its first column times
-/// the second cross the third, component by component.
+/// Returns three terms in each half whose sum is the determinant of the upper 3x3 part: the first column
+/// times the cross product of the second and third, component by component.
 #[inline(always)]
 pub(super) fn determinant_terms<S: Simd, M: Mode>(mode: M, [a, b, c, _]: &TwoMatrices<S>) -> f32x8<S> {
-    // In the order z, x, y.
+    // The components are in the order z, x, y.
     let crossed = mode.msub(*b, next(*c), next(*b) * *c);
     crossed * next(next(*a))
 }
 
-/// The determinants of eight matrices, in the order that [`spread_halves`] takes.
+/// Returns the determinants of eight matrices, in the lane order of [`transpose_halves`].
 #[inline(always)]
 pub(super) fn determinants<S: Simd>(terms: [f32x8<S>; 4]) -> f32x8<S> {
     let [x, y, z] = components(terms);
     x + y + z
 }
 
-/// The determinants that are taken at their word: not even of columns a million times as long as others is one of them made
-/// of products that underflowed.
+/// The range of determinants with a reliable sign. Inside it no determinant consists of products that
+/// underflowed, even if some columns are a million times longer than others.
 pub(super) const SURE: RangeInclusive<f32> = 1e-30..=1e30;
 
-/// The components y, z, x and w of each half: one shuffle.
+/// Returns the components y, z, x and w of each half, in one shuffle.
 #[inline(always)]
 fn next<S: Simd>(v: f32x8<S>) -> f32x8<S> {
     let (low, high) = v.split();
@@ -68,7 +68,7 @@ fn next_four<S: Simd>(v: f32x4<S>) -> f32x4<S> {
     xxyy.slide::<3>(xxyy).zip_low(v.slide::<2>(v))
 }
 
-/// Eight vectors, each times the number of its own.
+/// Multiplies each of eight vectors by its factor.
 #[inline(always)]
 pub(super) fn times_each<S: Simd>(factor: f32x8<S>, [a, b, c, d]: [f32x8<S>; 4]) -> [f32x8<S>; 4] {
     [
@@ -79,7 +79,7 @@ pub(super) fn times_each<S: Simd>(factor: f32x8<S>, [a, b, c, d]: [f32x8<S>; 4])
     ]
 }
 
-/// The first three components of eight vectors, in the order that [`spread_halves`] takes.
+/// Returns the first three components of eight vectors, in the lane order of [`transpose_halves`].
 #[inline(always)]
 fn components<S: Simd>(v: [f32x8<S>; 4]) -> [f32x8<S>; 3] {
     let [x, y, z, _] = transpose_halves(v);
@@ -100,7 +100,7 @@ pub(super) fn unit<S: Simd, M: Mode>(s: S, mode: M, v: [f32x8<S>; 4]) -> [f32x8<
     times_each(factor, [a, b, c, d])
 }
 
-/// The same where lanes are vertices.
+/// [`unit`] with one vertex per lane.
 #[inline(always)]
 pub(super) fn unit_lanes<S: Simd, M: Mode>(s: S, mode: M, v: [f32x8<S>; 3]) -> [f32x8<S>; 3] {
     let [mut x, mut y, mut z] = v;
@@ -111,7 +111,8 @@ pub(super) fn unit_lanes<S: Simd, M: Mode>(s: S, mode: M, v: [f32x8<S>; 3]) -> [
     [x * factor, y * factor, z * factor]
 }
 
-/// What eight vectors are multiplied by to be of length 1; and where the square of a length over- or underflows, what all are divided by before.
+/// Returns the factors that scale eight vectors to length 1. If the square of a length overflows or
+/// underflows, also returns divisors to apply first.
 #[inline(always)]
 fn unit_factor<S: Simd, M: Mode>(
     s: S,
@@ -123,14 +124,14 @@ fn unit_factor<S: Simd, M: Mode>(
     let good = square.simd_gt(f32x8::splat(s, 1e-30)) & square.simd_lt(f32x8::splat(s, 1e30));
     let mut divided = None;
     if good.any_false() {
-        // By the largest component; other lanes by 1.
+        // Divide by the largest component; divide other lanes by 1.
         let (ax, ay, az) = (x * one.copysign(x), y * one.copysign(y), z * one.copysign(z));
         let xy = ax.simd_gt(ay).select(ax, ay);
         let greatest = xy.simd_gt(az).select(xy, az);
         let scale = good.select(one, greatest.simd_gt(zero).select(greatest, one));
         (x, y, z) = (x / scale, y / scale, z / scale);
         square = mode.madd(z, z, mode.madd(y, y, x * x));
-        // Zero vectors are divided by infinity, and stay zero.
+        // Division by infinity keeps zero vectors at zero.
         square = square.simd_gt(zero).select(square, f32x8::splat(s, f32::INFINITY));
         divided = Some(scale);
     }
@@ -144,11 +145,11 @@ fn cross<S: Simd>(s: S, a: f32x4<S>, b: f32x4<S>) -> f32x4<S> {
     f32x4::load_array(s, c)
 }
 
-/// The inverse transpose of the upper 3x3 part up to a positive factor: the cofactors times the sign of the
-/// determinant. And that sign.
+/// Returns the inverse transpose of the upper 3x3 part up to a positive factor (the cofactors times the sign
+/// of the determinant), and that sign.
 #[inline(always)]
 pub(super) fn inverse_transpose<S: Simd>(s: S, m: &Matrix<S>) -> (Matrix<S>, f32) {
-    // Each column is divided by its size first, so that products neither overflow nor underflow; the ratios
+    // Each column is first divided by its size, so that products neither overflow nor underflow. The ratios
     // of the sizes are multiplied in at the end.
     let sizes = [size(m[0]), size(m[1]), size(m[2])];
     let splat = |value: f32| f32x4::splat(s, value);
@@ -162,7 +163,7 @@ pub(super) fn inverse_transpose<S: Simd>(s: S, m: &Matrix<S>) -> (Matrix<S>, f32
     ([bc * splat(least / x), ca * splat(least / y), ab * splat(least / z), splat(0.0)], sign)
 }
 
-/// The largest magnitude of a component, or 1 for a zero vector.
+/// Returns the largest magnitude of a component, or 1 for a zero vector.
 #[inline(always)]
 fn size<S: Simd>(v: f32x4<S>) -> f32 {
     let [x, y, z, _] = v.to_array();
