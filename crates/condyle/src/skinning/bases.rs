@@ -1,4 +1,4 @@
-//! Positions only, from base vectors that were multiplied by their weights beforehand.
+//! Positions only, from base vectors that are multiplied by their weights in advance.
 
 use alloc::vec::Vec;
 use core::{fmt, mem};
@@ -11,13 +11,14 @@ use condyle_base::error::{Error, invariant};
 use condyle_base::math::Affine;
 use condyle_base::simd::{Mode, dispatch};
 
-/// The positions of a mesh as its joints see them, times their weights: one base vector per influence.
+/// The positions of a mesh in the spaces of its joints, times their weights: one base vector per influence.
 ///
-/// Made once per mesh; then [`positions`] needs neither inverse bind matrices nor a palette, but the
-/// model matrices as they are. It takes 18 bytes per influence and 4 per vertex. It pays where there are few
-/// vertices per joint, fewer than about four at two influences each and two at four: beyond that, reading the
-/// base vectors costs more than [`palette`](crate::palette()) does, and [`skin`](crate::skin()) is faster. A
-/// mesh whose bind pose is morphed needs `skin` anyway.
+/// Create it once per mesh. [`positions`] then needs neither inverse bind matrices nor a palette, only the
+/// model matrices. It takes 18 bytes per influence and 4 per vertex.
+///
+/// It pays off for few vertices per joint: fewer than about four with two influences each, or two with four
+/// influences each. Beyond that, reading the base vectors costs more than [`palette`](crate::palette()), and
+/// [`skin`](crate::skin()) is faster. A mesh whose bind pose is morphed needs `skin` in any case.
 ///
 /// ```
 /// use condyle::skinning::{self, WeightedBases};
@@ -26,7 +27,7 @@ use condyle_base::simd::{Mode, dispatch};
 /// let influences = Influences::from_rows([[(0, 1.0)], [(1, 1.0)]])?;
 /// let bound = Skin::new(vec![3, 5], vec![Affine::IDENTITY; 2])?;
 /// let bases = WeightedBases::new(&influences, &bound, &[[0.0; 3]; 2])?;
-/// // By the skeleton's joints, not by the skin's.
+/// // The bound counts joints of the skeleton, not of the skin.
 /// assert_eq!((bases.vertex_count(), bases.joint_bound()), (2, 6));
 /// let mut posed = [[1.0; 3]; 2];
 /// skinning::positions(&bases, &[Affine::IDENTITY; 6], &mut posed)?;
@@ -37,15 +38,15 @@ use condyle_base::simd::{Mode, dispatch};
 pub struct WeightedBases {
     /// Row `v` is `joints[starts[v]..starts[v + 1]]`, the same range of `vectors`.
     starts: Vec<u32>,
-    /// Of the skeleton.
+    /// Joint indices in the skeleton.
     joints: Vec<u16>,
-    /// The position in the joint's space, then 1, all times the weight.
+    /// The position in the joint's space, then 1, all multiplied by the weight.
     vectors: Vec<[f32; 4]>,
-    /// One more than the greatest joint named.
+    /// Largest joint index plus one.
     joint_bound: usize,
 }
 
-/// What it holds, in a line.
+/// Prints a one-line summary with the numbers of vertices and influences.
 impl fmt::Debug for WeightedBases {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WeightedBases")
@@ -56,11 +57,11 @@ impl fmt::Debug for WeightedBases {
 }
 
 impl WeightedBases {
-    /// From positions in the bind pose.
+    /// Returns the bases of a mesh with these positions in the bind pose.
     ///
     /// # Errors
-    /// [`Error::Length`] if `positions` does not hold one element per vertex, [`Error::TooShort`] if the skin
-    /// lacks a joint that the influences name.
+    /// [`Error::Length`] if `positions` does not hold one element per vertex. [`Error::TooShort`] if the skin
+    /// lacks a joint that the influences refer to.
     pub fn new(influences: &Influences, skin: &Skin, positions: &[[f32; 3]]) -> Result<Self, Error> {
         Error::check_len("positions", positions.len(), influences.vertex_count())?;
         influences.check_joints("joints of the skin", skin.joints().len())?;
@@ -89,20 +90,20 @@ impl WeightedBases {
         Ok(bases)
     }
 
-    /// How many vertices there are.
+    /// Number of vertices.
     #[must_use]
     pub fn vertex_count(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// One more than the greatest joint of the skeleton that is named.
+    /// Largest index of a joint of the skeleton in use, plus one.
     #[must_use]
     pub fn joint_bound(&self) -> usize {
         self.joint_bound
     }
 
-    /// Only the `count` heaviest influences of each vertex, for a lower level of detail. See
-    /// [`Influences::at_most`].
+    /// Returns the bases with only the `count` heaviest influences of each vertex, for a lower level of
+    /// detail. See [`Influences::at_most`].
     #[must_use]
     pub fn at_most(&self, count: u32) -> AtMost<'_, Self> {
         AtMost::new(self, count)
@@ -111,14 +112,14 @@ impl WeightedBases {
 
 /// Deforms positions by the model matrices of their joints.
 ///
-/// `model` holds one matrix per joint of the skeleton, as [`local_to_model`](crate::local_to_model) leaves
-/// them; `positions` receives the sum of `model * base` over the influences of each vertex, in model space:
-/// what [`skin`](crate::skin()) gives, but for rounding, and within the same bound of its terms. J.M.P. van
+/// `model` holds one matrix per joint of the skeleton, as [`local_to_model`](crate::local_to_model) computes
+/// them. `positions` receives the sum of `model * base` over the influences of each vertex, in model space.
+/// Except for rounding, this is the result of [`skin`](crate::skin()), with the same error bound. J.M.P. van
 /// Waveren, *Fast Skinning*, section 3.
 ///
 /// # Errors
-/// [`Error::Length`] if `positions` does not hold one element per vertex, [`Error::TooShort`] if `model`
-/// lacks a joint that the bases name.
+/// [`Error::Length`] if `positions` does not hold one element per vertex. [`Error::TooShort`] if `model`
+/// lacks a joint that the bases refer to.
 ///
 /// ```
 /// use condyle::mesh::MorphDeltas;
@@ -135,7 +136,7 @@ impl WeightedBases {
 /// # let model = [Affine::IDENTITY, Affine::from(up)];
 /// // Once, when the mesh is loaded.
 /// let bases = WeightedBases::new(mesh.influences(), &bound, &mesh.vertices().positions)?;
-/// // Each frame; the second joint, of which the vertex has a quarter, is four metres up.
+/// // Each frame. The second joint, with a weight of a quarter, is four metres up.
 /// let mut posed = vec![[0.0; 3]; bases.vertex_count()];
 /// skinning::positions(&bases, &model, &mut posed)?;
 /// assert_eq!(posed, [[1.0, 1.0, 0.0]]);
@@ -149,7 +150,7 @@ pub fn positions<'a>(
     move_bases(bases.into(), model, positions)
 }
 
-/// Not generic, so that the kernel is compiled once.
+/// Not generic, so that the kernel is compiled only once.
 fn move_bases(
     bases: AtMost<'_, WeightedBases>,
     model: &[Affine],
@@ -163,7 +164,7 @@ fn move_bases(
     Ok(())
 }
 
-/// Never `None`: all lengths were checked before. The checks here cost less than paths to a panic.
+/// Never returns `None`: all lengths were checked. The checks here cost less than paths to a panic.
 #[inline(always)]
 fn move_vertices<S: Simd, M: Mode>(
     s: S,
@@ -187,7 +188,7 @@ fn move_vertices<S: Simd, M: Mode>(
         if count > max_influences {
             point *= f32x4::splat(s, kept_scale(bases.iter().map(|base| base[3]), max_influences));
         }
-        // The fourth lane is overwritten by the next vertex.
+        // The next vertex overwrites the fourth lane.
         if let Some(four) = packed.first_chunk_mut::<4>() {
             point.store_slice(four);
         } else if let Some(three) = packed.first_chunk_mut::<3>() {
@@ -199,7 +200,7 @@ fn move_vertices<S: Simd, M: Mode>(
     Some(())
 }
 
-/// Adds up the products with each row of the matrices lane by lane, and the lanes at the end.
+/// Sums the products with each row of the matrices lane by lane, and the lanes at the end.
 #[inline(always)]
 fn sum<S: Simd, M: Mode>(
     s: S,
@@ -217,7 +218,7 @@ fn sum<S: Simd, M: Mode>(
         y = mode.madd(f32x4::load_array_ref(s, &matrix.rows[1]), base, y);
         z = mode.madd(f32x4::load_array_ref(s, &matrix.rows[2]), base, z);
     }
-    // Each pair of lanes, then each pair of pairs.
+    // Add each pair of lanes, then each pair of sums.
     let (xy, z) = (x.unzip_low(y) + x.unzip_high(y), z.unzip_low(z) + z.unzip_high(z));
     Some(xy.unzip_low(z) + xy.unzip_high(z))
 }

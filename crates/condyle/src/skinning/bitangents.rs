@@ -1,4 +1,4 @@
-//! The third direction of a vertex's frame.
+//! Bitangents, the third axis of the tangent space of a vertex.
 
 use fearless_simd::{f32x8, prelude::*};
 
@@ -7,12 +7,13 @@ use crate::mesh::GROUP_VERTICES;
 use condyle_base::error::Error;
 use condyle_base::simd::{Mode, dispatch, transpose_halves};
 
-/// Bitangents: the handedness of each tangent, its fourth component, times normal cross tangent.
+/// Computes bitangents: the handedness of each tangent (its fourth component) times normal cross tangent.
 ///
-/// Of unit length where normals and tangents are, and perpendicular to each other. glTF 2.0, "Meshes".
+/// Bitangents have unit length if normals and tangents do and are perpendicular to each other. glTF 2.0,
+/// "Meshes".
 ///
 /// # Errors
-/// [`Error::Length`] where `tangents` or `bitangents` do not hold one element per normal.
+/// [`Error::Length`] if `tangents` or `bitangents` does not hold one element per normal.
 ///
 /// ```
 /// use condyle::skinning;
@@ -42,7 +43,8 @@ fn cross_all<S: Simd, M: Mode>(
     tangents: &[[f32; 4]],
     bitangents: &mut [[f32; 3]],
 ) {
-    // The last one to eight are copied to a padded buffer, as each vector is read with the float after it.
+    // Copy the last one to eight vertices to a padded buffer, because each vector is loaded with the float
+    // after it.
     let last = normals.len().saturating_sub(1) / GROUP_VERTICES * GROUP_VERTICES;
     let (mut tail, mut tail_out) = ([0.0; PACKED], [0.0; PACKED]);
     let mut tail_tangents = [[0.0; 4]; GROUP_VERTICES];

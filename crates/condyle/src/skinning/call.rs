@@ -1,19 +1,19 @@
-//! What is the same for all vertices of a call: influences, palette, and what is computed.
+//! The values of a call that all vertices share: influences, palette, and requested attributes.
 
 use super::parts::{DualPalette, PaletteMatrix};
 use super::rows::Rows;
 
-/// The attributes of vertices besides positions.
+/// The optional attributes of vertices.
 #[derive(Clone, Copy)]
 pub(super) struct Attributes {
     pub(super) normals: bool,
     pub(super) tangents: bool,
 }
 
-/// What a normal is multiplied by.
+/// The matrix that transforms normals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Normals {
-    /// Nothing: there are none.
+    /// There are no normals.
     None,
     /// The blended matrix.
     Blended,
@@ -23,40 +23,40 @@ pub(super) enum Normals {
     Cofactors,
 }
 
-/// What a call computes besides positions.
+/// The attributes that a call computes in addition to positions.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Frames {
     pub(super) normals: Normals,
     pub(super) tangents: bool,
 }
 
-/// What is the same for all vertices.
+/// The values of a call that all vertices share.
 #[derive(Clone, Copy)]
 pub(super) struct Call<'a> {
     pub(super) rows: Rows<'a>,
     pub(super) matrices: &'a [PaletteMatrix],
     pub(super) normal_matrices: &'a [PaletteMatrix],
     pub(super) frames: Frames,
-    /// What is computed besides, or instead.
+    /// Dual quaternions, if the palette has them. They replace or supplement the matrices.
     pub(super) dual: Option<DualCall<'a>>,
 }
 
 /// The influences of some vertices.
 #[derive(Clone, Copy)]
 pub(super) struct InfluenceRows<'a> {
-    /// The number of influences of each vertex of a group, for each group, or 0 where they differ.
+    /// Number of influences of the vertices of each group, or 0 if they differ.
     pub(super) counts: &'a [u8],
-    /// The first influence of each vertex, and the end of the last one.
+    /// The first influence of each vertex, and the end of the last vertex's influences.
     pub(super) starts: &'a [u32],
 }
 
-/// The same for dual quaternions.
+/// The values of a call by dual quaternions that all vertices share.
 #[derive(Clone, Copy)]
 pub(super) struct DualCall<'a> {
     pub(super) rows: Rows<'a>,
     pub(super) palette: &'a DualPalette,
     pub(super) frames: Frames,
-    /// How much of each vertex comes of this, or nothing where all does.
+    /// The share of dual quaternions in each vertex, from 0 to 1; empty if all shares are 1.
     pub(super) shares: &'a [f32],
 }
 
@@ -69,12 +69,12 @@ impl<'a> DualCall<'a> {
         Self { rows, palette, frames: Frames { normals, ..frames }, shares }
     }
 
-    /// Without the first `count` vertices.
+    /// Returns the call without the first `count` vertices.
     pub(super) fn after(self, count: usize) -> Self {
         Self { shares: self.shares.get(count..).unwrap_or(&[]), ..self }
     }
 
-    /// Whether nothing else is asked for of the first `count` vertices.
+    /// Whether the first `count` vertices use dual quaternions only.
     pub(super) fn is_whole(&self, count: usize) -> bool {
         self.shares.iter().take(count).all(|&share| share >= 1.0)
     }

@@ -1,4 +1,4 @@
-//! Skinning of interleaved vertices, which are planes for a while: a chunk of them at a time.
+//! Skinning of interleaved vertices, which are converted to planes one chunk at a time.
 
 use super::call::{Frames, Normals};
 use super::interleaved::{Interleaved, InterleavedMut, VertexLayout};
@@ -8,14 +8,14 @@ use super::vertices::{VertexSource, VertexTarget};
 use crate::mesh::{AtMost, GROUP_VERTICES, Influences, VertexSlices, VertexSlicesMut};
 use condyle_base::error::invariant;
 
-/// Vertices of a chunk: as many as stay in the nearest cache.
+/// Number of vertices in a chunk, so that it stays in the first-level cache.
 const CHUNK: usize = 128;
 const _: () = assert!(CHUNK.is_multiple_of(GROUP_VERTICES));
 
-/// One more, which kernels read and write past.
+/// One vertex more, because kernels read and write past the last one.
 const ROOM: usize = CHUNK + 1;
 
-/// Some vertices, an array for each attribute.
+/// Some vertices, with one array per attribute.
 struct Planes {
     positions: [[f32; 3]; ROOM],
     normals: [[f32; 3]; ROOM],
@@ -44,7 +44,7 @@ impl Planes {
         }
     }
 
-    /// Reads vertices that lie one behind another in `bytes`.
+    /// Reads `count` consecutive vertices from `bytes`.
     fn gather(&mut self, bytes: &[u8], layout: &VertexLayout, frames: Frames, count: usize) {
         let [normals, tangents] = counts(frames, count);
         read(bytes, layout.stride, Some(layout.position), &mut self.positions[..count]);
@@ -52,7 +52,7 @@ impl Planes {
         read(bytes, layout.stride, layout.tangent, &mut self.tangents[..tangents]);
     }
 
-    /// Writes them to where they lie one behind another in `bytes`.
+    /// Writes `count` consecutive vertices to `bytes`.
     fn scatter(&self, bytes: &mut [u8], layout: &VertexLayout, frames: Frames, count: usize) {
         let [normals, tangents] = counts(frames, count);
         write(bytes, layout.stride, Some(layout.position), &self.positions[..count]);
@@ -61,24 +61,24 @@ impl Planes {
     }
 }
 
-/// How many normals and tangents there are of so many vertices.
+/// Returns the numbers of normals and tangents for `count` vertices.
 fn counts(frames: Frames, count: usize) -> [usize; 2] {
     [frames.normals != Normals::None, frames.tangents].map(|there_are| if there_are { count } else { 0 })
 }
 
-/// Reads one attribute of vertices that lie `stride` bytes apart.
+/// Reads one attribute of vertices that are `stride` bytes apart.
 #[inline(always)]
 fn read<const N: usize>(bytes: &[u8], stride: usize, offset: Option<usize>, to: &mut [[f32; N]]) {
     let Some(bytes) = offset.and_then(|offset| bytes.get(offset..)) else { return };
     for (to, vertex) in to.iter_mut().zip(bytes.chunks(stride.max(1))) {
-        // Not number by number: as one array it is one or two moves.
+        // Convert the numbers as one array, which compiles to one or two moves.
         let numbers = vertex.as_chunks::<4>().0.first_chunk::<N>();
         invariant!(numbers.is_some(), "the layout was checked");
         *to = numbers.map_or([0.0; N], |numbers| numbers.map(f32::from_ne_bytes));
     }
 }
 
-/// Writes one attribute of vertices that lie `stride` bytes apart.
+/// Writes one attribute of vertices that are `stride` bytes apart.
 #[inline(always)]
 fn write<const N: usize>(bytes: &mut [u8], stride: usize, offset: Option<usize>, from: &[[f32; N]]) {
     let Some(bytes) = offset.and_then(|offset| bytes.get_mut(offset..)) else { return };
@@ -91,10 +91,10 @@ fn write<const N: usize>(bytes: &mut [u8], stride: usize, offset: Option<usize>,
     }
 }
 
-/// Skins all vertices, a chunk at a time, where the input or the output is interleaved. The caller has checked that they
-/// are there, and have what `frames` says.
+/// Skins all vertices, a chunk at a time, if the input or the output is interleaved. The caller has checked
+/// the vertex counts and that the attributes in `frames` exist.
 ///
-/// Not inlined: a call for planes needs no room for chunks.
+/// Not inlined, so that a call with planes needs no stack space for chunks.
 #[inline(never)]
 pub(super) fn skin_chunks(
     influences: AtMost<'_, Influences>,
@@ -104,12 +104,12 @@ pub(super) fn skin_chunks(
     mut posed: VertexTarget<'_>,
 ) {
     let count = influences.parts().0.vertex_count();
-    // Only the side that is interleaved has to be cleared for it.
+    // Only an interleaved side needs a buffer to clear.
     let (mut from, mut to) = (None, None);
     for first in (0..count).step_by(CHUNK) {
         let end = count.min(first + CHUNK);
         let own = end - first;
-        // All chunks but the last one are whole groups, behind which a vertex follows.
+        // All chunks except the last are whole groups, and another vertex follows them.
         let has_more = end < count;
         let room = own + usize::from(has_more);
         let [normals, tangents] = counts(frames, room);
@@ -152,7 +152,7 @@ mod tests {
     use condyle_base::simd::Dispatch;
     use std::{vec, vec::Vec};
 
-    /// What lies between the attributes, and behind the last vertex.
+    /// Value of the bytes between attributes and after the last vertex.
     const FILLING: u8 = 0xA5;
 
     fn matrices(random: &mut Random, joints: usize, rule: NormalRule, dual: bool) -> Palette {
@@ -181,7 +181,7 @@ mod tests {
         bytes
     }
 
-    /// Every way to store vertices gives the bits that planes have, and what is none of theirs stays.
+    /// Every vertex layout gives the same bits as planes, and bytes outside the attributes stay unchanged.
     #[test]
     fn all_ways_to_store_vertices_are_the_same() {
         let layouts = [
@@ -234,7 +234,7 @@ mod tests {
         }
     }
 
-    /// Vertices in a message are a line of it.
+    /// The debug output of vertices is a single line.
     #[test]
     fn vertices_are_shown_by_how_many_they_are() {
         let layout = VertexLayout { stride: 12, position: 0, normal: None, tangent: None };
@@ -250,7 +250,7 @@ mod tests {
         }
     }
 
-    /// What one side lacks is not written on the other.
+    /// An attribute that one side lacks is not written on the other.
     #[test]
     fn only_what_both_sides_have_is_written() {
         let mut random = Random(4);

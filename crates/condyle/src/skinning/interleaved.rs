@@ -1,4 +1,4 @@
-//! Vertices in one array of bytes, all attributes of a vertex together, as buffers of a GPU mostly have them.
+//! Interleaved vertices: all attributes of a vertex together in one byte array, as in most GPU buffers.
 
 use core::fmt;
 use core::ops::Range;
@@ -6,37 +6,38 @@ use core::ops::Range;
 use super::call::Attributes;
 use condyle_base::error::Error;
 
-/// Where the attributes of interleaved vertices lie.
+/// The positions of the attributes in interleaved vertices.
 ///
-/// Numbers are f32 in the byte order of the machine, which is that of its GPU; they need not be aligned. What lies between
-/// the attributes, such as texture coordinates, is never read or written. What a wgpu `VertexBufferLayout` calls
-/// `array_stride` and `offset`, with the formats `Float32x3`, `Float32x3` and `Float32x4`.
+/// Numbers are f32 in native byte order, which is also that of the GPU, and need not be aligned. Bytes
+/// between the attributes, such as texture coordinates, are never read or written. In a wgpu
+/// `VertexBufferLayout` these are `array_stride` and `offset`, with the formats `Float32x3`, `Float32x3` and
+/// `Float32x4`.
 ///
 /// ```
 /// use condyle::skinning::VertexLayout;
 ///
-/// // Position, normal, and texture coordinates that stay as they are.
+/// // Position, normal, and texture coordinates that stay unchanged.
 /// let layout = VertexLayout { stride: 32, position: 0, normal: Some(12), tangent: None };
 /// assert_eq!(layout.size_of(3), 88);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct VertexLayout {
-    /// Bytes from one vertex to the next.
+    /// Bytes from the beginning of one vertex to the next.
     pub stride: usize,
-    /// Where the three numbers of a position begin, counted in bytes from where the vertex does.
+    /// Byte offset of the position (three numbers) in a vertex.
     pub position: usize,
-    /// The same of a normal, if there is one.
+    /// Byte offset of the normal (three numbers) in a vertex, if there is one.
     pub normal: Option<usize>,
-    /// The same of the four numbers of a tangent, if there is one.
+    /// Byte offset of the tangent (four numbers) in a vertex, if there is one.
     pub tangent: Option<usize>,
 }
 
-/// Bytes of an attribute.
+/// Size of an attribute in bytes.
 const THREE: usize = 12;
 const FOUR: usize = 16;
 
 impl VertexLayout {
-    /// Where each attribute begins and ends, in the order of the fields.
+    /// Returns the byte range of each attribute in a vertex, in the order of the fields.
     fn attributes(&self) -> impl Iterator<Item = Range<usize>> + Clone {
         let attribute =
             |(offset, size): (Option<usize>, usize)| offset.map(|offset| offset..offset.saturating_add(size));
@@ -45,7 +46,7 @@ impl VertexLayout {
             .filter_map(attribute)
     }
 
-    /// The bytes that so many vertices take at least: the last one may end with its last attribute.
+    /// Minimum size of `vertex_count` vertices in bytes. The last vertex may end with its last attribute.
     #[must_use]
     pub fn size_of(&self, vertex_count: usize) -> usize {
         let end = self.attributes().map(|attribute| attribute.end).max().unwrap_or(0);
@@ -55,7 +56,7 @@ impl VertexLayout {
         }
     }
 
-    /// Every vertex has bytes of its own, and in these every attribute.
+    /// Checks that every attribute is within the stride and that attributes do not overlap.
     pub(super) fn check(&self) -> Result<(), Error> {
         let what = "layout";
         for (at, own) in self.attributes().enumerate() {
@@ -74,7 +75,7 @@ impl VertexLayout {
     }
 }
 
-/// Vertices to read, all attributes of each together.
+/// Interleaved vertices to read.
 ///
 /// ```
 /// use condyle::skinning::{Interleaved, InterleavedMut, VertexLayout};
@@ -85,7 +86,7 @@ impl VertexLayout {
 /// # let mut matrices = Palette::default();
 /// # palette(&one, &[up.into()], NormalRule::default(), &mut matrices)?;
 /// # let influences = Influences::rigid(2);
-/// // Two vertices: a position, and four bytes of colour. The second one lies one metre ahead.
+/// // Two vertices: a position, and four bytes of colour. The second vertex is one metre ahead.
 /// let layout = VertexLayout { stride: 16, position: 0, normal: None, tangent: None };
 /// let mut bind = [0xAB; 32];
 /// bind[..12].fill(0);
@@ -100,28 +101,28 @@ impl VertexLayout {
 /// ```
 #[derive(Clone, Copy)]
 pub struct Interleaved<'a> {
-    /// The vertices, and perhaps more behind them.
+    /// The vertices, and possibly more bytes after them.
     pub bytes: &'a [u8],
-    /// What is where in them.
+    /// The layout of a vertex.
     pub layout: VertexLayout,
 }
 
-/// Vertices to write, all attributes of each together: see [`Interleaved`].
+/// Interleaved vertices to write: see [`Interleaved`].
 pub struct InterleavedMut<'a> {
-    /// Room for the vertices, and perhaps more behind them.
+    /// Memory for the vertices, and possibly more bytes after them.
     pub bytes: &'a mut [u8],
-    /// What goes where in it.
+    /// The layout of a vertex.
     pub layout: VertexLayout,
 }
 
-/// How many bytes, not what they are.
+/// Shows the number of bytes instead of their content.
 impl fmt::Debug for Interleaved<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Interleaved").field("bytes", &self.bytes.len()).field("layout", &self.layout).finish()
     }
 }
 
-/// How many bytes, not what they are.
+/// Shows the number of bytes instead of their content.
 impl fmt::Debug for InterleavedMut<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("InterleavedMut")

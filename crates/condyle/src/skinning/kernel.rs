@@ -1,8 +1,8 @@
-//! The kernels of [`skin`](super::skin): each goes over one run of vertices, two in each step.
+//! The kernels of [`skin`](super::skin). Each processes one run of vertices, two per step.
 //!
 //! # Formulas
 //!
-//! A vertex with the influences `(joint_i, weight_i)` has the blended matrix `M`, four columns of three
+//! A vertex has the influences `(joint_i, weight_i)`. Its blended matrix `M` has four columns of three
 //! numbers. `n`, `t` and `h` are its normal, tangent and handedness in the bind pose:
 //!
 //! ```text
@@ -11,10 +11,10 @@
 //! t' = M t / |M t|                        h' = h · sign(det M)
 //! ```
 //!
-//! # A vertex, worked through
+//! # Worked example of a vertex
 //!
-//! Joint 0 is where it was in the bind pose, joint 1 turned by 90° about z and moved by 1 along x. The
-//! weights are 3/4 and 1/4. `M` by rows, and the position `(2, 0, 1)`:
+//! Joint 0 is in its bind pose. Joint 1 is rotated by 90° about z and moved by 1 along x. The weights are 3/4
+//! and 1/4. `M` by rows, and the position `(2, 0, 1)`:
 //!
 //! ```text
 //!        1 0 0 0          0 -1 0 1     0.75 -0.25 0 0.25     x' = 0.75 · 2 - 0.25 · 0 + 0.25 = 1.75
@@ -22,35 +22,35 @@
 //!        0 0 1 0          0  0 1 0     0     0    1 0        z' = 1
 //! ```
 //!
-//! **Load.** The palette holds a matrix as 16 floats, column by column. The sum of a vertex is one register
-//! of 16 lanes or several smaller ones (`blend`), `(0.75, 0.25, 0, _)` first. `join` puts the columns of
-//! two vertices side by side: lanes 0 to 2 are x, y and z of the first vertex, lanes 4 to 6 those of the
-//! second, lanes 3 and 7 have no meaning.
+//! **Load.** The palette stores a matrix as 16 floats, column by column. The sum for a vertex is one register
+//! of 16 lanes or several smaller ones (`blend`), with `(0.75, 0.25, 0, _)` first. `join` combines the
+//! columns of two vertices: lanes 0 to 2 are x, y and z of the first vertex, lanes 4 to 6 those of the
+//! second, and lanes 3 and 7 are unused.
 //!
-//! **Multiply.** Each lane gets `x · column_0 + column_3`, then `+ y · column_1`, then `+ z · column_2`
+//! **Multiply.** Each lane computes `x · column_0 + column_3`, then `+ y · column_1`, then `+ z · column_2`
 //! (`move_points`).
 //!
-//! **Store.** Four floats are written for each vector. The fourth falls on the next vector, which is
-//! written later. So arrays hold one vertex more than the groups do ([`PACKED`]).
+//! **Store.** Four floats are stored for each vector. The fourth overwrites the next vector, which is stored
+//! later. For this reason arrays hold one vertex more than the groups do ([`PACKED`]).
 //!
 //! **Normal.** `(1, 0, 0)` becomes `(0.75, 0.25, 0)`. Its length is `√0.625 = 0.7906`, so the normal is
-//! `(0.9487, 0.3162, 0)`. `finish_normals` normalises eight vectors with one root and one division, after
-//! the batch.
+//! `(0.9487, 0.3162, 0)`. `finish_normals` normalises eight vectors with one square root and one division,
+//! after the batch.
 //!
 //! **Handedness.** `det M = 0.75 · 0.75 + 0.25 · 0.25 = 0.625` is positive: the tangent keeps its sign.
 //!
 //! # Reasons
 //!
-//! 1. Columns need no transpose: a matrix from the palette is added as it lies in memory.
-//! 2. Runs of vertices with the same number of influences have a kernel each (`skin_even`): its inner loop
+//! 1. Columns need no transpose: a matrix is added to the sum in its memory layout.
+//! 2. Runs of vertices with the same number of influences have separate kernels (`skin_even`). The inner loop
 //!    is unrolled, and no branch depends on a vertex.
-//! 3. Directions are normalised a batch later ([`BATCH_VERTICES`]). Roots and divisions then wait for
-//!    nothing, and the directions are still in the first-level cache.
+//! 3. Directions are normalised one batch later ([`BATCH_VERTICES`]). The square roots and divisions then do
+//!    not wait for other results, and the directions are still in the first-level cache.
 //!
 //! # Limits
 //!
-//! The kernels return `None` where an index is outside of an array. That cannot happen: the caller has
-//! checked all arrays. A checked access costs less here than a path to a panic.
+//! The kernels return `None` if an index is out of bounds. That cannot happen, because the caller has checked
+//! all arrays. A checked access costs less here than a path to a panic.
 
 use fearless_simd::{f32x8, mask32x8, prelude::*};
 
@@ -64,27 +64,29 @@ use super::vectors::{
 use crate::mesh::GROUP_VERTICES;
 use condyle_base::simd::Mode;
 
-/// Vertices in a batch: their directions are still in the first-level cache when they are normalised.
+/// Number of vertices in a batch: their directions are still in the first-level cache when they are
+/// normalised.
 pub(super) const BATCH_VERTICES: usize = 128;
 
-/// The normals and tangents of a group, two vertices in each array of eight, before they are normalised; and what the
-/// determinants of their matrices are the sums of.
+/// The normals and tangents of a group before they are normalised, and the terms of the determinants of their
+/// matrices. Each array of eight holds two vertices.
 pub(super) type Turned = [[[f32; 8]; 3]; GROUP_VERTICES / 2];
 
-/// The vertices of a run, group after group: the bind pose and the output.
+/// The vertices of a run, group after group: bind pose and output.
 pub(super) struct Groups<'a> {
     /// One vertex more than the groups hold: see [`PACKED`].
     pub(super) positions: &'a [[f32; 3]],
-    /// Where none are asked for but tangents are, anything as long: to turn it costs less than a branch in each step.
+    /// If only tangents are requested, any array of this length: transforming it costs less than a branch per
+    /// step.
     pub(super) normals: Option<&'a [[f32; 3]]>,
-    /// Empty where none are asked for.
+    /// Empty if tangents are not requested.
     pub(super) tangents: &'a [[f32; 4]],
     pub(super) posed: &'a mut [[f32; 3]],
-    /// As many as there are groups, or none where only positions are asked for.
+    /// One per group; empty if only positions are requested.
     pub(super) turned: &'a mut [Turned],
 }
 
-/// The vertices of one group. Of tangents there is nothing where none are asked for.
+/// The vertices of one group. `tangents` is `None` if they are not requested.
 struct Group<'a> {
     positions: &'a [f32; PACKED],
     posed: &'a mut [f32; PACKED],
@@ -110,7 +112,7 @@ impl Groups<'_> {
 }
 
 impl Group<'_> {
-    /// Moves the positions of a pair, and turns its tangents by `m`, its normals by `own`.
+    /// Transforms the positions and tangents of a pair by `m`, and its normals by `own`.
     #[inline(always)]
     fn skin<S: Simd, M: Mode>(&mut self, s: S, mode: M, pair: usize, [m, own]: [&TwoMatrices<S>; 2]) {
         store_two(self.posed, pair, move_points(mode, m, load_two(s, self.positions, pair)));
@@ -124,7 +126,7 @@ impl Group<'_> {
     }
 }
 
-/// A run whose vertices have `K` influences each, without separate matrices for normals.
+/// Skins a run of vertices with `K` influences each, without separate matrices for normals.
 #[inline(always)]
 pub(super) fn skin_even<S: Simd, M: Mode, const TANGENTS: bool, const K: usize>(
     s: S,
@@ -148,7 +150,7 @@ pub(super) fn skin_even<S: Simd, M: Mode, const TANGENTS: bool, const K: usize>(
     Some(())
 }
 
-/// Any run, of `count` vertices, though `starts` and `groups` hold whole groups.
+/// Skins any run of `count` vertices. `starts` and `groups` hold whole groups.
 #[inline(always)]
 pub(super) fn skin_mixed<S: Simd, M: Mode, const FRAMES: bool, const TANGENTS: bool>(
     s: S,
@@ -168,7 +170,7 @@ pub(super) fn skin_mixed<S: Simd, M: Mode, const FRAMES: bool, const TANGENTS: b
             }
             let middle = starts[2 * pair + 1];
             let first = call.rows.row(starts[2 * pair], middle)?;
-            // Without a partner, a vertex is its own.
+            // A vertex without a partner is paired with itself.
             let second =
                 if 2 * pair + 1 < count { call.rows.row(middle, starts[2 * pair + 2])? } else { first };
             let [a, b] = [blend(s, mode, first, call.matrices)?, blend(s, mode, second, call.matrices)?];
@@ -205,7 +207,8 @@ pub(super) fn finish_normals<S: Simd, M: Mode>(s: S, mode: M, turned: &[Turned],
     }
 }
 
-/// Normalises the tangents of a batch. Their handedness is that of the bind pose, but where the matrix mirrors.
+/// Normalises the tangents of a batch. The handedness of the bind pose changes sign if the blended matrix
+/// mirrors.
 #[inline(always)]
 pub(super) fn finish_tangents<S: Simd, M: Mode>(
     s: S,
@@ -236,8 +239,8 @@ pub(super) fn finish_tangents<S: Simd, M: Mode>(
     if sure.any_false() { turn_hands(s, mode, call, starts, turned, bind, posed) } else { Some(()) }
 }
 
-/// The handedness of those tangents whose determinant is beyond [`SURE`], whatever the size of their matrices. Rare, so
-/// the matrices are simply blended again.
+/// Corrects the handedness of tangents whose determinant is outside [`SURE`], at any size of their matrices.
+/// They are rare, so their matrices are blended again.
 #[inline(always)]
 fn turn_hands<S: Simd, M: Mode>(
     s: S,

@@ -1,8 +1,8 @@
-//! What a palette holds for each joint: a matrix, and for skinning by dual quaternions one of these and a stretch.
+//! The elements of a palette: matrices, and for dual-quaternion skinning also dual quaternions and stretches.
 
 use alloc::vec::Vec;
 
-/// A 4x4 matrix in four columns: one cache line.
+/// A 4x4 matrix in four columns: one cache line (64 bytes).
 ///
 /// ```
 /// use condyle::skinning::PaletteMatrix;
@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 /// let ahead = Affine::from(Transform { translation: [1.0, 2.0, 3.0], ..Transform::IDENTITY });
 /// let mut matrices = Palette::default();
 /// palette(&bound, &[ahead], NormalRule::default(), &mut matrices)?;
-/// // As a shader takes it: `mat4`, column by column.
+/// // The layout of a `mat4` in a shader, column by column.
 /// let upload: &[PaletteMatrix] = matrices.matrices();
 /// assert_eq!(upload[0].columns[12..], [1.0, 2.0, 3.0, 1.0]);
 /// # Ok::<(), condyle::Error>(())
@@ -30,15 +30,15 @@ const _: () = assert!(size_of::<PaletteMatrix>() == 64 && align_of::<PaletteMatr
 impl PaletteMatrix {
     pub(super) const ZERO: Self = Self { columns: [0.0; 16] };
 
-    /// Of the upper 3x3 part.
+    /// Returns the columns of the upper 3x3 part.
     pub(super) fn linear_columns(&self) -> [[f64; 3]; 3] {
         [0, 1, 2].map(|c| [0, 1, 2].map(|r| f64::from(self.columns[4 * c + r])))
     }
 }
 
-/// A rotation and then a translation, as a unit dual quaternion: 32 bytes.
+/// A rotation followed by a translation, as a unit dual quaternion: 32 bytes.
 ///
-/// The translation is the vector part of `2 * dual * conjugate(real)`. As a shader takes it: two `vec4`.
+/// The translation is the vector part of `2 * dual * conjugate(real)`. In a shader this is two `vec4`.
 ///
 /// ```
 /// use condyle::{Affine, NormalRule, Palette, Skin, Transform, skinning};
@@ -63,16 +63,18 @@ pub struct DualQuat {
 
 const _: () = assert!(size_of::<DualQuat>() == 32 && align_of::<DualQuat>() == 32);
 
-/// What a palette holds for skinning by dual quaternions.
+/// The part of a palette for dual-quaternion skinning.
 #[derive(PartialEq)]
 pub(super) struct DualPalette {
-    /// One per joint; empty where vertices are skinned by matrices alone.
+    /// One per joint; empty if vertices are skinned by matrices only.
     pub(super) quats: Vec<DualQuat>,
-    /// What comes before them, per joint, with 1 as the last number; empty where that is `scale` for all.
+    /// The stretch of each joint, applied before its dual quaternion, with 1 as the last number. Empty if
+    /// every stretch is `scale`.
     pub(super) stretches: Vec<PaletteMatrix>,
-    /// The inverse transposes of `stretches` for normals; empty where `stretches` serve.
+    /// The inverse transposes of `stretches` for normals; empty if `stretches` is used for normals too.
     pub(super) normal_stretches: Vec<PaletteMatrix>,
-    /// What most joints scale by. All three are of one size, and the first is negative where they mirror.
+    /// The common scale of most joints: three factors of the same magnitude. The first is negative if they
+    /// mirror.
     pub(super) scale: [f32; 3],
 }
 
@@ -99,7 +101,7 @@ impl Default for DualPalette {
 }
 
 impl DualPalette {
-    /// Vertices are skinned by matrices from now on.
+    /// Switches back to skinning by matrices.
     pub(super) fn clear(&mut self) {
         self.quats.clear();
         self.stretches.clear();

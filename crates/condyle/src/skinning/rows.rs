@@ -1,4 +1,4 @@
-//! Weighted sums of matrices: one row of influences per vertex.
+//! Weighted sums of matrices, with one row of influences per vertex.
 
 use fearless_simd::{f32x16, prelude::*};
 
@@ -6,8 +6,7 @@ use super::parts::PaletteMatrix;
 use super::vectors::Matrix;
 use condyle_base::simd::Mode;
 
-/// The influences of all vertices, equally many joints and weights, and how many of a vertex are used at
-/// most.
+/// The influences of all vertices, and the maximum number to use per vertex. There is one joint per weight.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'a> {
     pub(super) joints: &'a [u16],
@@ -16,8 +15,7 @@ pub(super) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// The influences `begin..end`. Never `None`: the check is there because it costs less than a path to a
-    /// panic.
+    /// Returns the influences `begin..end`. Never `None`: the check costs less than a path to a panic.
     #[inline(always)]
     pub(super) fn row(self, begin: u32, end: u32) -> Option<Self> {
         let range = begin as usize..end as usize;
@@ -25,7 +23,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// The columns of a matrix.
+/// Returns the columns of a matrix.
 #[inline(always)]
 pub(super) fn columns<S: Simd>(sum: f32x16<S>) -> Matrix<S> {
     let (low, high) = sum.split();
@@ -33,8 +31,8 @@ pub(super) fn columns<S: Simd>(sum: f32x16<S>) -> Matrix<S> {
     [a, b, c, d]
 }
 
-/// The blended matrix of one row, heaviest influence first. Never `None`: the caller has checked that the
-/// palette has all joints.
+/// Returns the blended matrix of one row, heaviest influence first. Never `None`: the caller has checked that
+/// the palette has all joints.
 #[inline(always)]
 pub(super) fn blend<S: Simd, M: Mode>(
     s: S,
@@ -47,7 +45,7 @@ pub(super) fn blend<S: Simd, M: Mode>(
     if count == 0 {
         return Some(f32x16::splat(s, 0.0));
     }
-    // What is added to -0 stays what it was, as where a sum begins with its first product.
+    // Adding to -0 returns the first product exactly, as if the sum began with it.
     let mut sum = f32x16::splat(s, -0.0);
     if count <= max_influences {
         for (&joint, &weight) in row.joints.iter().zip(row.weights) {
@@ -64,8 +62,8 @@ pub(super) fn blend<S: Simd, M: Mode>(
     Some(sum)
 }
 
-/// The factor that makes up for dropped influences: the sum of all weights divided by that of the first
-/// `kept_count`. 1 where these cancel.
+/// Returns the factor that compensates for dropped influences: the sum of all weights divided by the sum of
+/// the first `kept_count`. 1 if the kept weights cancel.
 #[inline(always)]
 pub(super) fn kept_scale(weights: impl Iterator<Item = f32>, kept_count: usize) -> f32 {
     let (mut all, mut kept) = (0.0, 0.0);
@@ -79,7 +77,7 @@ pub(super) fn kept_scale(weights: impl Iterator<Item = f32>, kept_count: usize) 
     if factor.is_finite() { factor } else { 1.0 }
 }
 
-/// The sum of a row of `K` influences.
+/// Returns the weighted sum of a row of `K` influences.
 #[inline(always)]
 pub(super) fn blend_even<S: Simd, M: Mode, const K: usize>(
     s: S,

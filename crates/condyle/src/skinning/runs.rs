@@ -1,7 +1,7 @@
-//! How a call of [`skin`](super::skin) is cut into runs of vertices that use the same kernel.
+//! Splits a call of [`skin`](super::skin) into runs of vertices that use the same kernel.
 //!
-//! Plain code, compiled once: the kernels are then little more than their loop, which has all registers to
-//! itself.
+//! This code is not generic and is compiled once. The kernels are then little more than their loop, which can
+//! use all registers.
 
 use core::ops::Range;
 
@@ -15,7 +15,7 @@ use crate::mesh::{AtMost, GROUP_VERTICES, Influences, VertexSlices, VertexSlices
 use condyle_base::error::invariant;
 use condyle_base::simd::dispatch;
 
-/// What all runs of a call have in common; `first` is the first vertex.
+/// Returns the values that all runs of a call share. `first` is the first vertex.
 fn call<'a>(
     influences: AtMost<'a, Influences>,
     palette: &'a Palette,
@@ -35,7 +35,7 @@ fn call<'a>(
     }
 }
 
-/// [`skin_range`] for whole groups, where each array holds one vertex more: it is overwritten.
+/// [`skin_range`] for whole groups. Each array holds one more vertex, which may be overwritten.
 pub(super) fn skin_whole_groups(
     influences: AtMost<'_, Influences>,
     palette: &Palette,
@@ -53,8 +53,8 @@ pub(super) fn skin_whole_groups(
     skin_groups(call, rows, vertices.len(), bind, posed, &mut turned);
 }
 
-/// Skins some vertices, from a multiple of [`GROUP_VERTICES`] on. The caller has checked that all arrays are long
-/// enough for `frames`; those of vertices hold these vertices and no others.
+/// Skins some vertices, from a multiple of [`GROUP_VERTICES`] on. The caller has checked that all arrays are
+/// long enough for `frames`. The vertex arrays hold exactly these vertices.
 pub(super) fn skin_range(
     influences: AtMost<'_, Influences>,
     palette: &Palette,
@@ -67,7 +67,8 @@ pub(super) fn skin_range(
     let influences = influences.parts().0;
     let counts = &influences.group_counts()[vertices.start / GROUP_VERTICES..];
     let starts = &influences.as_slices().0[vertices.start..=vertices.end];
-    // The last one to eight vertices are copied to a padded buffer, as kernels read one number past each vector.
+    // Copy the last one to eight vertices to a padded buffer, because kernels read one number past each
+    // vector.
     let last = bind.positions.len().saturating_sub(1) / GROUP_VERTICES * GROUP_VERTICES;
     let mut begins = [starts[starts.len() - 1]; GROUP_VERTICES + 1];
     copy_front(&mut begins, &starts[last..]);
@@ -83,8 +84,8 @@ pub(super) fn skin_range(
     let tail_counts = &tail_counts[..tail_counts.len().min(1)];
     let any_linear = call.dual.is_none_or(|dual| !dual.shares.is_empty());
     let any = any_linear && (frames.tangents || frames.normals != Normals::None);
-    // No more is cleared than is needed: a call for a few vertices would cost twice as much. What is turned of the padding
-    // gives no trouble.
+    // Clear only the buffers that are used: clearing a whole batch would double the time of a call for a few
+    // vertices. The tail's buffer is filled with ones, because zero vectors take longer to normalise.
     let mut batch: [Turned; BATCH_VERTICES / GROUP_VERTICES];
     let mut group: [Turned; 1];
     if last > 0 {
@@ -120,7 +121,7 @@ pub(super) fn skin_range(
     }
 }
 
-/// Skins `count` vertices in groups, to which they are padded. One more vertex must follow the last group.
+/// Skins `count` vertices in padded groups. One more vertex must follow the last group.
 fn skin_groups(
     call: &Call<'_>,
     rows: InfluenceRows<'_>,
@@ -146,7 +147,7 @@ fn skin_groups(
     }
 }
 
-/// A batch of groups by dual quaternions, mixed with what has been computed by matrices where that has a share.
+/// Skins a batch of groups by dual quaternions, and mixes the result with that of matrices by share.
 fn skin_dual_batch(
     call: &DualCall<'_>,
     rows: InfluenceRows<'_>,
@@ -175,7 +176,7 @@ fn skin_dual_batch(
     invariant!(done.is_some(), "all that the influences name was found to be there");
 }
 
-/// A batch of groups by matrices.
+/// Skins a batch of groups by matrices.
 fn skin_batch(
     call: &Call<'_>,
     InfluenceRows { counts, starts }: InfluenceRows<'_>,
@@ -226,7 +227,7 @@ fn skin_batch(
     }
 }
 
-/// Runs the kernel for vertices with `each` influences, or for 0 the one for any vertices, of which there are `count`.
+/// Runs the kernel for vertices with `each` influences, or for 0 the kernel for any `count` vertices.
 fn skin_run(call: &Call<'_>, each: u8, starts: &[u32], count: usize, groups: &mut Groups<'_>) {
     let done = match (each, call.frames.tangents) {
         (1, false) => dispatch!(|s, mode| skin_even::<_, _, false, 1>(s, mode, call, starts, groups)),
@@ -250,7 +251,7 @@ fn skin_run(call: &Call<'_>, each: u8, starts: &[u32], count: usize, groups: &mu
     invariant!(done.is_some(), "all that the influences name was found to be there");
 }
 
-/// The last vertices, padded to a whole group and one more.
+/// The last vertices, padded to a whole group plus one vertex.
 struct Tail {
     positions: [[f32; 3]; GROUP_VERTICES + 1],
     normals: [[f32; 3]; GROUP_VERTICES + 1],
@@ -258,7 +259,7 @@ struct Tail {
 }
 
 impl Tail {
-    /// Padding gives no trouble either: zero vectors would take longer to normalise.
+    /// Padding of ones, because zero vectors take longer to normalise.
     const ONES: Self = Self {
         positions: [[1.0; 3]; GROUP_VERTICES + 1],
         normals: [[1.0; 3]; GROUP_VERTICES + 1],

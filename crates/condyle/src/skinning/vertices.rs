@@ -1,25 +1,25 @@
-//! The input and the output of [`skin`](crate::skin()), and the checks of both.
+//! The input and the output of [`skin`](crate::skin()), and their checks.
 
 use super::call::Attributes;
 use super::interleaved::{Interleaved, InterleavedMut};
 use crate::mesh::{VertexSlices, VertexSlicesMut};
 use condyle_base::error::Error;
 
-/// The input of [`skin`](crate::skin()): planes, an array for each attribute, or interleaved vertices. Either converts
-/// to this.
+/// The input of [`skin`](crate::skin()): planes, with one array per attribute, or interleaved vertices. Both
+/// convert to this type.
 #[derive(Debug, Clone, Copy)]
 pub enum VertexSource<'a> {
-    /// An array for each attribute.
+    /// One array per attribute.
     Planes(VertexSlices<'a>),
     /// All attributes of a vertex together.
     Interleaved(Interleaved<'a>),
 }
 
-/// The output of [`skin`](crate::skin()): planes, an array for each attribute, or interleaved vertices. Either converts
-/// to this.
+/// The output of [`skin`](crate::skin()): planes, with one array per attribute, or interleaved vertices. Both
+/// convert to this type.
 #[derive(Debug)]
 pub enum VertexTarget<'a> {
-    /// An array for each attribute.
+    /// One array per attribute.
     Planes(VertexSlicesMut<'a>),
     /// All attributes of a vertex together.
     Interleaved(InterleavedMut<'a>),
@@ -49,7 +49,7 @@ impl<'a> From<InterleavedMut<'a>> for VertexTarget<'a> {
     }
 }
 
-/// Returns the attributes of planes of these lengths. Normals and tangents may be empty.
+/// Checks the lengths of planes and returns their attributes. Normals and tangents may be empty.
 fn check_planes(whats: [&'static str; 3], found: [usize; 3], count: usize) -> Result<Attributes, Error> {
     Error::check_len(whats[0], found[0], count)?;
     for at in [1, 2] {
