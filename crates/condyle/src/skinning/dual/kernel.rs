@@ -1,7 +1,8 @@
-//! The kernel of skinning by dual quaternions, a group of eight vertices at a time.
+//! The kernel of dual-quaternion skinning, which processes a group of eight vertices at a time.
 //!
-//! Sums are made of two vertices at a time, as those of matrices are. Then lanes are vertices: a rotation is applied as
-//! it is, without a matrix, and the eight share divisions and roots.
+//! Sums are computed for two vertices at a time, like sums of matrices. After that each lane is a vertex:
+//! rotations are applied without conversion to a matrix, and the eight vertices share divisions and square
+//! roots.
 
 use fearless_simd::{f32x8, mask32x8, prelude::*};
 
@@ -12,10 +13,12 @@ use crate::skinning::packed::{PACKED, copy_front, load_two, packed, packed_mut, 
 use crate::skinning::vectors::{move_points, turn as turn_two, unit_lanes};
 use condyle_base::simd::{Mode, each, part, transpose_halves};
 
-/// Three components of eight vertices, in the order that [`transpose_halves`] gives them.
+/// Three components of eight vertices, in the lane order of [`transpose_halves`].
 type Three<S> = [f32x8<S>; 3];
 
-/// Skins whole groups, whose vertices have so many influences as `counts` says, where `starts` and all arrays but that of tangents hold one more. What has less than its whole share is mixed with what is in `posed`.
+/// Skins whole groups. `counts` holds the number of influences of the vertices of each group. `starts` and
+/// all arrays except tangents hold one more element. A vertex with a share below 1 is mixed with the content
+/// of `posed`.
 #[inline(always)]
 pub(in crate::skinning) fn skin_dual<S: Simd, M: Mode, const STRETCHED: bool>(
     s: S,
@@ -92,18 +95,18 @@ pub(in crate::skinning) fn skin_dual<S: Simd, M: Mode, const STRETCHED: bool>(
 
 /// The rotations and translations of eight vertices.
 struct Turn<S: Simd> {
-    /// Of any length: what comes of it is multiplied by `factor`.
+    /// The quaternions may have any length: results are multiplied by `factor`.
     axis: Three<S>,
     cos: f32x8<S>,
     along: Three<S>,
     dual_cos: f32x8<S>,
-    /// Two, divided by the squared length.
+    /// Two, divided by the squared length of the quaternion.
     factor: f32x8<S>,
-    /// What points are multiplied by first, and directions.
+    /// Factors to apply to points first, and to directions.
     scale: Three<S>,
     flip: Three<S>,
     hand: f32x8<S>,
-    /// Whether a vertex has influences.
+    /// Whether the vertex has influences.
     exists: mask32x8<S>,
 }
 
@@ -117,7 +120,7 @@ impl<S: Simd> Turn<S> {
         let exists = square.simd_gt(zero);
         let [kx, ky, kz] = call.palette.scale;
         let (scale, flip, hand) = if STRETCHED {
-            // What is stretched is a sum of weights as large.
+            // Stretched vectors are weighted sums, so divide by the sum of the weights.
             let part = one / exists.select(sums.weights(), one);
             ([part; 3], [part; 3], one)
         } else {
@@ -129,7 +132,7 @@ impl<S: Simd> Turn<S> {
         Self { axis: [x, y, z], cos, along: [u, v, w], dual_cos, factor, scale, flip, hand, exists }
     }
 
-    /// Points scaled, turned and moved.
+    /// Returns points after scale, rotation and translation.
     #[inline(always)]
     fn points<M: Mode>(&self, mode: M, [x, y, z, _]: [f32x8<S>; 4]) -> Three<S> {
         let p = times([x, y, z], self.scale);
@@ -144,7 +147,7 @@ impl<S: Simd> Turn<S> {
         self.added(mode, t, p)
     }
 
-    /// Directions turned. Their length does not matter.
+    /// Returns rotated directions of any length.
     #[inline(always)]
     fn directions<M: Mode>(&self, mode: M, [x, y, z, _]: [f32x8<S>; 4]) -> Three<S> {
         let v = times([x, y, z], self.flip);
@@ -152,7 +155,7 @@ impl<S: Simd> Turn<S> {
         self.added(mode, t, v)
     }
 
-    /// The cross product of the axis and `v`, and `v` times the cosine.
+    /// Returns the cross product of the axis and `v`, plus `v` times the cosine.
     #[inline(always)]
     fn across<M: Mode>(&self, mode: M, v: Three<S>) -> Three<S> {
         let [x, y, z] = cross(mode, self.axis, v);
@@ -170,15 +173,15 @@ impl<S: Simd> Turn<S> {
     }
 }
 
-/// How much of each of eight vertices comes of dual quaternions.
+/// The shares of dual quaternions in eight vertices.
 struct Mix<S: Simd> {
     share: f32x8<S>,
-    /// All of it.
+    /// Whether all shares are 1.
     is_whole: bool,
 }
 
 impl<S: Simd> Mix<S> {
-    /// `None` where that is nothing. Without shares it is all.
+    /// Returns `None` if all shares are 0. Without `shares`, all shares are 1.
     #[inline(always)]
     fn of(s: S, shares: &[f32]) -> Option<Self> {
         if shares.is_empty() {
@@ -192,7 +195,7 @@ impl<S: Simd> Mix<S> {
         any.then(|| Self { share, is_whole: share.simd_ge(f32x8::splat(s, 1.0)).all_true() })
     }
 
-    /// Exactly either where it has the whole share.
+    /// Mixes vectors. Shares of 0 and 1 return the linear or dual vector exactly.
     #[inline(always)]
     fn vectors<M: Mode>(&self, mode: M, linear: Three<S>, dual: Three<S>) -> Three<S> {
         let one = f32x8::splat(self.share.token(), 1.0);
@@ -205,7 +208,7 @@ impl<S: Simd> Mix<S> {
         self.ends(linear, dual, mixed)
     }
 
-    /// The same of unit vectors, of unit length.
+    /// Mixes unit vectors to unit vectors.
     #[inline(always)]
     fn directions<M: Mode>(&self, s: S, mode: M, linear: Three<S>, dual: Three<S>) -> Three<S> {
         let mixed = unit_lanes(s, mode, self.vectors(mode, linear, dual));
@@ -239,20 +242,20 @@ fn cross<S: Simd, M: Mode>(mode: M, a: Three<S>, b: Three<S>) -> Three<S> {
     ]
 }
 
-/// Eight packed vectors, two in each register.
+/// Loads eight packed vectors, two in each register.
 #[inline(always)]
 fn load_pairs<S: Simd>(s: S, packed: &[f32; PACKED]) -> [f32x8<S>; 4] {
     [load_two(s, packed, 0), load_two(s, packed, 1), load_two(s, packed, 2), load_two(s, packed, 3)]
 }
 
-/// Eight packed vectors.
+/// Loads eight packed vectors, one per lane.
 #[inline(always)]
 fn load_packed<S: Simd>(s: S, packed: &[f32; PACKED]) -> Three<S> {
     let [x, y, z, _] = transpose_halves(load_pairs(s, packed));
     [x, y, z]
 }
 
-/// Writes eight packed vectors, and leaves the number after them.
+/// Stores eight packed vectors. The number after them is unchanged.
 #[inline(always)]
 fn store_packed<S: Simd>(packed: &mut [f32; PACKED], [x, y, z]: Three<S>) {
     let after = packed[PACKED - 1];

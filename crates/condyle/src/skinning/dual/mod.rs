@@ -1,8 +1,9 @@
-//! Dual quaternions: what each joint does as a rotation, a translation and a stretch before both.
+//! Dual-quaternion skinning: each joint is a stretch, followed by a rotation and a translation.
 //!
-//! The weighted sum of rotations as matrices is flatter than any of them: a wrist that twists by half a turn ends as a point.
-//! The sum of unit dual quaternions, divided by its length, is a rotation and a translation again. L. Kavan, S. Collins,
-//! J. Žára, C. O'Sullivan, *Geometric Skinning with Approximate Dual Quaternion Blending*, 2008.
+//! A weighted sum of rotation matrices is flatter than each of them: a wrist that twists by half a turn
+//! collapses to a point. The sum of unit dual quaternions, divided by its length, is again a rotation and a
+//! translation. L. Kavan, S. Collins, J. Žára, C. O'Sullivan, *Geometric Skinning with Approximate Dual
+//! Quaternion Blending*, 2008.
 
 pub(super) mod kernel;
 mod sums;
@@ -21,30 +22,34 @@ use condyle_base::math::quats::{renormalized, rows};
 use condyle_base::math::scalar::sqrt_f64;
 use condyle_base::math::vectors::{cofactors, columns, cross, dot};
 
-/// [`palette`](crate::palette()), and a dual quaternion for each joint: [`skin`](crate::skin()) then blends these, and what twists
-/// keeps its volume.
+/// Computes a [`palette`](crate::palette()) and a dual quaternion for each joint. [`skin`](crate::skin())
+/// then blends the dual quaternions, so that the mesh keeps its volume where joints twist.
 ///
-/// Each matrix is taken apart into a stretch, in the bind pose, and a rotation and translation after it. Stretches are
-/// blended as matrices are. They leave the place where the joint was bound where it is, so that a vertex between a joint
-/// that scales and one that does not stays between them; what more than half of the joints scale by, and whether they
-/// mirror, is common to all and takes no blending. Where no joint does anything else, skinning costs least.
+/// Each matrix is split into a stretch in the bind pose, followed by a rotation and a translation. Stretches
+/// are blended like matrices. A stretch does not move the joint's position in the bind pose, so a vertex
+/// between a joint that scales and one that does not stays between them. The scale and mirroring that more
+/// than half of the joints have is common to all and is not blended. Skinning is fastest if all joints have
+/// only this common scale.
 ///
-/// Weights count as parts of their sum. Of two quaternions for one rotation the one that is nearer to that of the heaviest
-/// influence is taken; where the blended quaternion is shorter than 1e-4 or longer than 1e4, as when weights of both signs cancel, the heaviest influence
-/// has all the weight. A joint whose matrix is not finite takes no part.
+/// Weights are relative to their sum. Of the two quaternions of a rotation, the one closer to that of the
+/// heaviest influence is used. If the blended quaternion is shorter than 1e-4 or longer than 1e4, for example
+/// because weights of both signs cancel, the heaviest influence gets all the weight. A joint whose matrix is
+/// not finite is ignored.
 ///
-/// At bends dual quaternions bulge, as points keep their distance from the joint: [`Influences::with_dual_shares`](crate::Influences::with_dual_shares)
-/// says which vertices are skinned so, and how much; [`SwingTwist`] finds that out from clips.
+/// At bends dual quaternions bulge, because points keep their distance from the joint.
+/// [`Influences::with_dual_shares`](crate::Influences::with_dual_shares) sets the share of dual quaternions
+/// for each vertex, and [`SwingTwist`] computes these shares from clips.
 ///
-/// Per joint this takes about sixty times as long as [`palette`](crate::palette()). `out` allocates only when it grows.
+/// The time per joint is about 60x that of [`palette`](crate::palette()). `out` allocates only when it grows.
 ///
 /// # Errors
-/// [`Error::Index`] if the skin names a joint that `model` does not have. `out` is then unchanged.
+/// [`Error::Index`] if the skin refers to a joint that `model` does not have. On error `out` is unchanged.
 ///
 /// ```
 /// use condyle::{Affine, Influences, NormalRule, Palette, Skin, Transform, Vertices, palette, skin, skinning};
 ///
-/// // A wrist halfway between two joints, of which the second turns by half a turn about x, the forearm's axis.
+/// // A wrist halfway between two joints. The second joint makes half a turn about x, the axis of the
+/// // forearm.
 /// let half_turn = Transform { rotation: [1.0, 0.0, 0.0, 0.0], ..Transform::IDENTITY };
 /// let (bound, model) = (Skin::new(vec![0, 1], vec![Affine::IDENTITY; 2])?, [Affine::IDENTITY, half_turn.into()]);
 /// let influences = Influences::from_rows([[(0, 0.5), (1, 0.5)]])?;
@@ -81,22 +86,22 @@ pub fn palette_dual(skin: &Skin, model: &[Affine], rule: NormalRule, out: &mut P
     Ok(())
 }
 
-/// How far an entry of a stretch may be from that of the common scale, as a part of it. Positions are then off by this part of their
-/// distance from the joint.
+/// Maximum deviation of an entry of a stretch from the common scale, relative to that scale. Positions are
+/// then off by at most this fraction of their distance from the joint.
 const RIGID: f64 = 5e-7;
 
-/// Scales that differ by less count as one.
+/// Scales with a smaller relative difference count as equal.
 const SAME_SCALE: f64 = 1e-5;
 
-/// How much a matrix scales on the whole, negative where it mirrors.
+/// Returns the mean scale of a matrix, negative if it mirrors.
 fn size(columns: &[[f64; 3]; 3]) -> f64 {
     let squares: f64 = columns.iter().map(|c| dot(*c, *c)).sum();
     let size = sqrt_f64(squares / 3.0);
     if cofactors(*columns).1 < 0.0 { -size } else { size }
 }
 
-/// The size that more than half of the finite matrices have; 1 where there is none. By a vote in which each candidate and each
-/// other size cancel: R. Boyer, J S. Moore, *MJRTY*, 1981.
+/// Returns the scale of more than half of the finite matrices, or 1 if there is no majority. Majority vote,
+/// in which a candidate and a different scale cancel: R. Boyer, J S. Moore, *MJRTY*, 1981.
 fn common_scale(matrices: &[PaletteMatrix]) -> f64 {
     let same = |a: f64, b: f64| (a - b).abs() <= SAME_SCALE * b.abs();
     let (mut candidate, mut votes) = (1.0, 0);
@@ -117,12 +122,12 @@ fn common_scale(matrices: &[PaletteMatrix]) -> f64 {
     if 2 * count > voters && mean.abs() > 0.0 && mean.is_finite() { mean } else { 1.0 }
 }
 
-/// Three factors of one size, the first of its sign.
+/// Returns three factors of this magnitude; the first has its sign.
 fn scale_of(size: f64) -> [f64; 3] {
     [size, size.abs(), size.abs()]
 }
 
-/// Where a joint stood when the mesh was bound; the origin where no place is taken to that of the joint.
+/// Returns the position of a joint in the bind pose, or the origin if the inverse bind matrix is singular.
 fn bind_place(inverse_bind: &Affine) -> [f64; 3] {
     let rows = inverse_bind.to_f64();
     let (cofactors, determinant) = cofactors(columns(&rows));
@@ -132,23 +137,23 @@ fn bind_place(inverse_bind: &Affine) -> [f64; 3] {
     if place.iter().all(|v| v.is_finite()) { place } else { [0.0; 3] }
 }
 
-/// A matrix taken apart.
+/// A matrix split into stretch, rotation and translation.
 struct Parts {
     quat: DualQuat,
     stretch: PaletteMatrix,
-    /// The stretch is the common scale.
+    /// Whether the stretch is the common scale.
     rigid: bool,
 }
 
 impl Parts {
-    /// What takes no part.
+    /// The parts of a joint that is ignored.
     const NONE: Self = Self {
         quat: DualQuat { real: [0.0; 4], dual: [0.0; 4] },
         stretch: PaletteMatrix { columns: [0.0; 16] },
         rigid: true,
     };
 
-    /// The stretch leaves `place` where the common scale takes it.
+    /// Splits a matrix. The stretch maps `place` to the same point as the common scale does.
     fn of(m: &PaletteMatrix, place: [f64; 3], common: f64) -> Self {
         if !m.columns.iter().all(|v| v.is_finite()) {
             return Self::NONE;
@@ -156,7 +161,7 @@ impl Parts {
         let all = m.linear_columns();
         let moved: [f64; 3] = core::array::from_fn(|r| f64::from(m.columns[12 + r]));
         let real = rotation(all).map(|v| v as f32);
-        // What is left by the rotation as it is stored belongs to the stretch.
+        // The stretch is relative to the rotation as stored in f32, so it includes the rounding error.
         let turn = rows(renormalized(real.map(f64::from)));
         let stretch = all.map(|column| unturned(&turn, column));
 
@@ -184,7 +189,7 @@ impl Parts {
     }
 }
 
-/// Half the translation times the rotation.
+/// Returns half the translation times the rotation.
 fn dual(real: [f32; 4], translation: [f64; 3]) -> [f32; 4] {
     let [x, y, z, w] = real.map(f64::from);
     let across = cross(translation, [x, y, z]);
@@ -196,24 +201,24 @@ fn linear(columns: &[[f64; 3]; 3], v: [f64; 3]) -> [f64; 3] {
     core::array::from_fn(|r| columns[0][r] * v[0] + columns[1][r] * v[1] + columns[2][r] * v[2])
 }
 
-/// A vector turned back.
+/// Returns a vector with the rotation undone.
 fn unturned(rows: &[[f64; 3]; 3], v: [f64; 3]) -> [f64; 3] {
     core::array::from_fn(|c| rows[0][c] * v[0] + rows[1][c] * v[1] + rows[2][c] * v[2])
 }
 
-/// The rotation nearest to the matrix, whose first column is taken the other way round where it mirrors.
+/// Returns the rotation closest to the matrix. If the matrix mirrors, its first column is negated first.
 fn rotation(mut columns: [[f64; 3]; 3]) -> [f64; 4] {
     let size = size(&columns);
     if size < 0.0 {
         columns[0] = columns[0].map(|v| -v);
     }
     let part = 1.0 / size.abs();
-    // Half the sum of a matrix and its inverse transpose is nearer to the rotation, by the square of what it is off:
-    // N. Higham, 1986. Twice or thrice for a joint that hardly stretches.
+    // Half the sum of a matrix and its inverse transpose is closer to the rotation: the error is squared.
+    // Joints that hardly stretch need two or three iterations. N. Higham, 1986.
     let mut near = columns.map(|column| column.map(|v| v * part));
     for _ in 0..10 {
         let (cofactors, determinant) = cofactors(near);
-        // NaN and what is nearly flat take the way that always leads somewhere.
+        // NaN and nearly flat matrices use `nearest_rotation`, which always succeeds.
         if determinant.is_nan() || determinant <= 1e-2 {
             break;
         }

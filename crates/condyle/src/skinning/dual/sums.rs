@@ -1,4 +1,4 @@
-//! Weighted sums of dual quaternions and stretches: a group of eight vertices, four influences of each at a time.
+//! Weighted sums of dual quaternions and stretches for a group of eight vertices, four influences at a time.
 
 use fearless_simd::{f32x4, f32x8, mask32x8, prelude::*};
 
@@ -15,9 +15,9 @@ pub(super) struct Sums<S: Simd> {
     pub(super) real: [f32x8<S>; 4],
     pub(super) dual: [f32x8<S>; 4],
     heaviest: [f32x8<S>; 4],
-    /// Where joints stretch.
+    /// Weighted stretches, if joints stretch.
     pub(super) stretches: [TwoMatrices<S>; 4],
-    /// What takes normals before the rotation does.
+    /// Matrices to apply to normals before the rotation.
     pub(super) normals: [TwoMatrices<S>; 4],
 }
 
@@ -27,18 +27,19 @@ struct Four {
     weights: [[f32; 4]; GROUP_VERTICES],
 }
 
-/// How little of the sum of the weights may be left.
+/// Minimum length of a sum of quaternions or weights; the inverse is the maximum.
 const LEAST: f32 = 1e-4;
 
 impl<S: Simd> Sums<S> {
-    /// Room: to make it anew for each group would cost as much as a sum.
+    /// Allocates the sums once: creating them for each group would cost as much as a sum.
     #[inline(always)]
     pub(super) fn zero(s: S) -> Self {
         let zero = [f32x8::splat(s, 0.0); 4];
         Self { real: zero, dual: zero, heaviest: zero, stretches: [zero; 4], normals: [zero; 4] }
     }
 
-    /// The sums of a group: where influences cancel, of the heaviest alone. `common` is how many all vertices have, or 0.
+    /// Computes the sums of a group. If the influences of a vertex cancel, only its heaviest influence is
+    /// used. `common` is the number of influences of all vertices, or 0 if it differs.
     #[inline(always)]
     pub(super) fn make<M: Mode, const STRETCHED: bool>(
         &mut self,
@@ -70,7 +71,7 @@ impl<S: Simd> Sums<S> {
         Some(())
     }
 
-    /// Those of vertices with any number of influences.
+    /// Computes the sums of vertices with any number of influences.
     #[inline(always)]
     fn make_any<M: Mode, const STRETCHED: bool>(
         &mut self,
@@ -116,7 +117,7 @@ impl<S: Simd> Sums<S> {
         Some(())
     }
 
-    /// Adds four influences of each vertex, or begins with them.
+    /// Adds four influences of each vertex; with `BEGIN`, the previous sums are discarded.
     #[inline(always)]
     fn add_four<M: Mode, const STRETCHED: bool, const BEGIN: bool>(
         &mut self,
@@ -142,7 +143,7 @@ impl<S: Simd> Sums<S> {
         Some(())
     }
 
-    /// Adds quaternions on the side of the heaviest influence's, and their dual parts.
+    /// Adds quaternions and their dual parts, with the sign that is closer to the heaviest influence.
     #[inline(always)]
     fn add_quats<M: Mode, const BEGIN: bool>(
         &mut self,
@@ -161,7 +162,7 @@ impl<S: Simd> Sums<S> {
             duals[k] = f32x4::load_array_ref(s, &a.dual).combine(f32x4::load_array_ref(s, &b.dual));
         });
         let heaviest = if BEGIN { reals[0] } else { self.heaviest[pair] };
-        // In the lanes of each half, the four influences of a vertex.
+        // The lanes of each half are the four influences of a vertex.
         let [x, y, z, w] = transpose_halves([
             heaviest * reals[0],
             heaviest * reals[1],
@@ -193,7 +194,7 @@ impl<S: Simd> Sums<S> {
         Some(())
     }
 
-    /// Which sums are not next to nothing, nor beyond what weights are.
+    /// Returns a mask of the sums that are neither close to zero nor too large for sums of weights.
     #[inline(always)]
     fn are_sure<M: Mode, const STRETCHED: bool>(&self, s: S, mode: M) -> mask32x8<S> {
         let (least, most) = (f32x8::splat(s, LEAST * LEAST), f32x8::splat(s, 1.0 / (LEAST * LEAST)));
@@ -208,7 +209,7 @@ impl<S: Simd> Sums<S> {
         sure & square.simd_ge(least) & square.simd_le(most)
     }
 
-    /// The sums of the weights, where joints stretch.
+    /// Returns the sums of the weights. Only valid if joints stretch.
     #[inline(always)]
     pub(super) fn weights(&self) -> f32x8<S> {
         let [a, b, c, d] = &self.stretches;
@@ -216,7 +217,7 @@ impl<S: Simd> Sums<S> {
         weights
     }
 
-    /// What takes normals, where the palette has nothing of its own for them.
+    /// Computes the matrices for normals if the palette has no separate ones.
     #[inline(always)]
     fn finish_normals(&mut self, s: S, call: &DualCall<'_>) {
         match call.frames.normals {
@@ -233,7 +234,7 @@ impl<S: Simd> Sums<S> {
         }
     }
 
-    /// 1 where a stretch keeps hands as they are, -1 where it mirrors.
+    /// Returns 1 if a stretch keeps the handedness, and -1 if it mirrors.
     #[inline(always)]
     pub(super) fn hands<M: Mode>(&self, s: S, mode: M) -> f32x8<S> {
         let one = f32x8::splat(s, 1.0);
@@ -260,7 +261,7 @@ impl<S: Simd> Sums<S> {
     }
 }
 
-/// Adds the weighted sums of two vertices.
+/// Adds the weighted sums of matrices for two vertices.
 #[inline(always)]
 fn add_matrices<S: Simd, M: Mode, const BEGIN: bool>(
     s: S,
@@ -276,20 +277,20 @@ fn add_matrices<S: Simd, M: Mode, const BEGIN: bool>(
     Some(())
 }
 
-/// The lane of vertex `v` where lanes are vertices.
+/// Returns the lane of vertex `v` if each lane is a vertex.
 #[inline(always)]
 fn place(v: usize) -> usize {
     4 * (v % 2) + v / 2
 }
 
-/// The matrices of both vertices.
+/// Returns the matrices of both vertices.
 #[inline(always)]
 fn halves<S: Simd>([a, b, c, d]: &TwoMatrices<S>) -> ([f32x4<S>; 4], [f32x4<S>; 4]) {
     let ((a, e), (b, f), (c, g), (d, h)) = (a.split(), b.split(), c.split(), d.split());
     ([a, b, c, d], [e, f, g, h])
 }
 
-/// The quaternions of the heaviest influences.
+/// Returns the quaternions of the heaviest influences.
 #[inline(always)]
 fn heaviest<S: Simd>(s: S, quats: &[DualQuat], joints: &[[u16; 4]; GROUP_VERTICES]) -> Option<[f32x8<S>; 4]> {
     let mut out = [f32x8::splat(s, 0.0); 4];
@@ -301,7 +302,8 @@ fn heaviest<S: Simd>(s: S, quats: &[DualQuat], joints: &[[u16; 4]; GROUP_VERTICE
 }
 
 impl Four {
-    /// The influences from `at` on of each vertex, and a weight of 0 for what it does not have. A single one has all the weight.
+    /// Loads the influences of each vertex from `at` on, with weight 0 past the last one. A single influence
+    /// gets all the weight.
     #[inline(always)]
     fn gather(
         &mut self,
@@ -315,7 +317,7 @@ impl Four {
             let joints = rows.joints.get(begin..).and_then(|joints| joints.first_chunk::<4>());
             let weights = rows.weights.get(begin..).and_then(|weights| weights.first_chunk::<4>());
             if let (Some(joints), Some(weights)) = (joints, weights) {
-                // What lies behind a row is another one, whose joints are there too.
+                // The influences after a row belong to the next row, so their joints are valid too.
                 (self.joints[v], self.weights[v]) = (*joints, *weights);
             } else {
                 for k in 0..4 {

@@ -1,4 +1,4 @@
-//! Where dual quaternions serve: from how joints swing and twist to the share of each vertex.
+//! Computes the share of dual quaternions for each vertex from how joints swing and twist.
 
 use alloc::collections::BTreeMap;
 use alloc::{vec, vec::Vec};
@@ -13,22 +13,33 @@ use condyle_base::math::quats::{Quat64, conjugate, product, rotate};
 use condyle_base::math::scalar::sqrt_f64;
 use condyle_base::math::vectors::{columns, dot};
 
-/// How much the joints of a skin twist about their bones and how much they swing, over any number of poses; and what follows
-/// for [`Influences::with_dual_shares`].
+/// Measures over any number of poses how much the joints of a skin twist about their bones and how much they
+/// swing. It computes the shares for [`Influences::with_dual_shares`].
 ///
-/// Where a joint twists, linear blending pinches the skin to a candy wrapper, and dual quaternions keep its cross-section. Where it
-/// swings, as an elbow bends, dual quaternions bulge on the outside, and linear blending does not. So each vertex
-/// gets as much of dual quaternions as its joints twist: made once, from the clips that a character has or from poses that
-/// show what it can do, and kept with the mesh.
+/// Where a joint twists, linear blending collapses the skin like a candy wrapper, and dual quaternions keep
+/// its cross-section. Where a joint swings, for example a bending elbow, dual quaternions bulge on the
+/// outside, and linear blending does not. Each vertex therefore gets the share of dual quaternions by which
+/// its joints twist. Compute the shares once, from the clips of a character or from poses that show its range
+/// of motion, and store them with the mesh.
 ///
-/// The bone of a joint goes to its children, or on from its parent where it has none. What counts is how far a joint is
-/// turned from the bind pose against its parent, split into a swing of the bone and a twist about it; of an angle, what linear
-/// blending takes of a cross-section halfway, `1 - cos(angle / 2)`, about an eighth of its square. The share of a vertex
-/// is the sum of that of twists over that of both, for each pair of its influences over the joints between them (to their roots, where they have no common one), weighted
-/// by the product of the pair's weights. It is 0 where joints do not turn against one another: there both ways are one.
+/// # Definition
 ///
-/// Memory is of the size of the skeleton. A pose takes time in proportion to that; a map of shares to the number of influences, times
-/// how many joints lie between those of a vertex.
+/// The bone of a joint points to its children. Without children it continues the direction from the parent.
+/// The rotation of a joint relative to its parent is measured from the bind pose, and split into a swing of
+/// the bone and a twist about it. An angle counts as `1 - cos(angle / 2)`, about an eighth of its square.
+/// This is the loss of a cross-section halfway between two joints under linear blending.
+///
+/// For each pair of influences of a vertex, the twists and swings of the joints between them are summed. If
+/// two joints have no common ancestor, that includes all joints up to their roots. The sums are weighted by
+/// the product of the pair's weights. The share of the vertex is the sum of twists divided by the sum of
+/// twists and swings. It is 0 if the joints do not rotate relative to each other, because both methods then
+/// agree.
+///
+/// # Cost
+///
+/// Memory is proportional to the size of the skeleton, and so is the time per pose. The time for
+/// [`dual_shares`](Self::dual_shares) is proportional to the number of influences, times the number of joints
+/// between the influences of a vertex.
 ///
 /// ```
 /// use condyle::skinning::SwingTwist;
@@ -59,9 +70,9 @@ use condyle_base::math::vectors::{columns, dot};
 pub struct SwingTwist<'a> {
     skeleton: &'a Skeleton,
     skin: &'a Skin,
-    /// Per joint, what undoes its rotation against its parent in the bind pose.
+    /// Per joint, the inverse of its rotation relative to its parent in the bind pose.
     unbind: Vec<Quat64>,
-    /// Per joint, the direction of its bone in its own space, of length 1; zero where it has none.
+    /// Per joint, the unit direction of its bone in joint space; zero if it has no bone.
     bones: Vec<[f64; 3]>,
     /// Per joint, the sums over all poses.
     twists: Vec<f64>,
@@ -69,7 +80,8 @@ pub struct SwingTwist<'a> {
 }
 
 impl<'a> SwingTwist<'a> {
-    /// Before any pose. Joints that the skin does not name count too, from the rest pose of the skeleton.
+    /// Returns a measurement without poses. Joints that the skin does not use are included, with their rest
+    /// pose in the skeleton.
     ///
     /// # Errors
     /// Those of [`Skin::fits`].
@@ -82,7 +94,8 @@ impl<'a> SwingTwist<'a> {
         Ok(Self { skeleton, skin, unbind, bones: bind.bones(), twists, swings })
     }
 
-    /// Counts a pose. Joints whose rotation is not finite, or 0, do not, nor do those that are turned by less than 3e-5 radians.
+    /// Adds a pose. Joints with a zero or non-finite rotation are skipped, and so are joints that rotate by
+    /// less than 3e-5 radians.
     ///
     /// # Errors
     /// [`Error::Length`] if the pose does not have one transform per joint of the skeleton.
@@ -91,7 +104,7 @@ impl<'a> SwingTwist<'a> {
         for (joint, local) in pose.transforms().enumerate() {
             let turn = product(self.unbind[joint], local.rotation.map(f64::from));
             let [twist, swing] = losses(turn, self.bones[joint]);
-            // NaN is not greater.
+            // False for NaN.
             if twist + swing > STILL {
                 self.twists[joint] += twist;
                 self.swings[joint] += swing.max(0.0);
@@ -100,10 +113,10 @@ impl<'a> SwingTwist<'a> {
         Ok(())
     }
 
-    /// The share of each vertex, from 0 to 1, as [`Influences::with_dual_shares`] takes them.
+    /// Returns the share of each vertex, from 0 to 1, as the argument of [`Influences::with_dual_shares`].
     ///
     /// # Errors
-    /// [`Error::TooShort`] if the influences name a joint that the skin does not have.
+    /// [`Error::TooShort`] if the influences refer to a joint that the skin does not have.
     pub fn dual_shares(&self, influences: &Influences) -> Result<Vec<f32>, Error> {
         Error::check_room("skin", self.skin.joints().len(), influences.joint_bound())?;
         let mut weights = BTreeMap::new();
@@ -117,17 +130,17 @@ impl<'a> SwingTwist<'a> {
         Ok((0..influences.vertex_count()).map(share).collect())
     }
 
-    /// The share of a vertex with these weights, which are used up.
+    /// Returns the share of a vertex with these weights, and clears them.
     ///
-    /// A joint lies between a pair of influences if one of them is it or below it and the other one is not. So it
-    /// counts by the product of the weights on either side, and one way up the skeleton is enough for all pairs.
+    /// A joint is between two influences if exactly one of them is the joint itself or a descendant. It
+    /// counts with the product of the weights on both sides, so one pass up the skeleton handles all pairs.
     fn share(&self, weights: &mut BTreeMap<u16, f64>) -> f64 {
         let total: f64 = weights.values().sum();
         let (mut twist, mut both) = (0.0, 0.0);
-        // Parents stand before their children.
+        // Parents come before their children.
         while let Some((joint, below)) = weights.pop_last() {
             let beside = total - below;
-            // With all that there is below, no joint from here on lies between two.
+            // If all weight is below this joint, neither it nor any later joint is between two influences.
             if beside <= 1e-12 * total {
                 break;
             }
@@ -144,23 +157,24 @@ impl<'a> SwingTwist<'a> {
     }
 }
 
-/// Turns that are taken for rounding errors, as `losses` of both kinds.
+/// Rotations up to this sum of both `losses` count as rounding errors.
 const STILL: f64 = 1e-10;
 
-/// What linear blending takes of a cross-section halfway by the twist of a rotation about `bone`, and by its swing.
+/// Returns the loss of a cross-section halfway under linear blending: from the twist of a rotation about
+/// `bone`, and from its swing.
 fn losses([x, y, z, w]: Quat64, bone: [f64; 3]) -> [f64; 2] {
     let about = dot([x, y, z], bone);
     let length = sqrt_f64(dot([x, y, z], [x, y, z]) + w * w);
-    // The cosine of half the swing, times the length; and that of half the rotation.
+    // The length times the cosine of half the swing angle. `w` is the length times that of half the rotation.
     let swung = sqrt_f64(about * about + w * w);
     let twist = if swung > 0.0 { 1.0 - w.abs() / swung } else { 0.0 };
     [twist, 1.0 - swung / length]
 }
 
-/// The bind pose: of a skeleton's joints that a skin names, where they stood; of others the rest pose.
+/// The bind pose: from the skin for joints that it uses, and from the rest pose for others.
 struct Bind<'a> {
     skeleton: &'a Skeleton,
-    /// In the space of the mesh.
+    /// Rotation and position in mesh space, for joints that the skin uses.
     joints: Vec<Option<(Quat64, [f64; 3])>>,
 }
 
@@ -174,13 +188,13 @@ impl<'a> Bind<'a> {
         Self { skeleton, joints }
     }
 
-    /// A joint and its parent, where the skin names both.
+    /// Returns a joint's parent and the joint, if the skin uses both.
     fn pair(&self, joint: usize) -> Option<[(Quat64, [f64; 3]); 2]> {
         let parent = self.joints.get(usize::from(self.skeleton.parents()[joint]))?;
         Some([(*parent)?, self.joints[joint]?])
     }
 
-    /// Of a joint against its parent.
+    /// Returns the rotation of a joint relative to its parent.
     fn rotation(&self, joint: usize) -> Quat64 {
         match self.pair(joint) {
             Some([(parent, _), (own, _)]) => product(conjugate(parent), own),
@@ -188,7 +202,7 @@ impl<'a> Bind<'a> {
         }
     }
 
-    /// From a joint's parent to it, in the parent's space.
+    /// Returns the vector from a joint's parent to the joint, in the parent's space.
     fn offset(&self, joint: usize) -> [f64; 3] {
         match self.pair(joint) {
             Some([(turned, from), (_, to)]) => {
@@ -198,10 +212,10 @@ impl<'a> Bind<'a> {
         }
     }
 
-    /// The directions of the bones, each in the space of its joint.
+    /// Returns the direction of each bone, in the space of its joint.
     fn bones(&self) -> Vec<[f64; 3]> {
         let count = self.skeleton.joint_count();
-        // What hangs on a joint without deforming the mesh says nothing, where something else does.
+        // Children that do not deform the mesh count only if the others give no direction.
         let (mut sums, mut others) = (vec![[0.0; 3]; count], vec![[0.0; 3]; count]);
         for (joint, &parent) in self.skeleton.parents().iter().enumerate().filter(|(_, p)| **p != NO_PARENT) {
             let sums = if self.joints[joint].is_some() { &mut sums } else { &mut others };
@@ -234,7 +248,8 @@ mod tests {
     use condyle_base::math::scalar::sin_cos_f64;
     use condyle_base::math::{Affine, Transform};
 
-    /// Swing and twist by their definition: the rotation is a twist and then a swing, whose axis is across the bone.
+    /// Swing and twist by definition: the rotation is a twist followed by a swing whose axis is perpendicular
+    /// to the bone.
     fn losses_by_definition(turn: Quat64, bone: [f64; 3]) -> [f64; 2] {
         let about = dot([turn[0], turn[1], turn[2]], bone);
         let length = (about * about + turn[3] * turn[3]).sqrt();
@@ -245,7 +260,7 @@ mod tests {
         [twist, swing].map(|q| 1.0 - q[3].abs())
     }
 
-    /// All joints between two.
+    /// Returns all joints between two joints.
     fn between(skeleton: &Skeleton, [mut a, mut b]: [u16; 2]) -> Vec<usize> {
         let mut way = vec![];
         while a != b {
@@ -256,11 +271,11 @@ mod tests {
         way
     }
 
-    /// Bound in the rest pose, without scales.
+    /// Returns a skin bound in the rest pose, without scales.
     fn bound_at_rest(skeleton: &Skeleton) -> Skin {
         let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
         local_to_model(skeleton, skeleton.rest(), &mut model).expect("sizes agree");
-        // Influences are not joints.
+        // The joint indices of influences and of the skeleton differ.
         let joints: Vec<u16> = (0..model.len() as u16).rev().collect();
         let inverse = joints.iter().map(|&joint| model[usize::from(joint)].inverse().expect("no scales"));
         Skin::new(joints.clone(), inverse.collect()).expect("equal lengths")
@@ -325,7 +340,7 @@ mod tests {
         }
     }
 
-    /// An arm along x of radius 1, whose elbow at -8 and wrist at 8 blend over four metres.
+    /// An arm along x of radius 1. Its elbow at -8 and wrist at 8 each blend over four metres.
     fn arm() -> (Skeleton, Skin, Vertices, Influences) {
         let along = |x: f32| Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY };
         let joints = [("shoulder", None, -16.0), ("elbow", Some(0), 8.0), ("wrist", Some(1), 16.0)];
@@ -349,29 +364,29 @@ mod tests {
         )
     }
 
-    /// By angles in degrees about the arm and across it.
+    /// Returns a rotation by angles in degrees about the arm and across it.
     fn turned([twist, bend]: [f64; 2]) -> [f32; 4] {
         let half = |degrees: f64| sin_cos_f64(degrees.to_radians() / 2.0);
         let ((sin, cos), (across, other)) = (half(twist), half(bend));
         product([0.0, 0.0, across, other], [sin, 0.0, 0.0, cos]).map(|v| v as f32)
     }
 
-    /// How far the outside of the elbow is from the joint, and the least radius at the wrist.
+    /// Returns the distance of the outside of the elbow from its joint, and the minimum radius at the wrist.
     fn elbow_and_wrist(palette: &Palette, influences: &Influences, bind: &Vertices) -> [f64; 2] {
         let mut posed = Vertices::zeroed_like(bind);
         skin(influences, palette, bind.as_slices(), posed.as_slices_mut()).expect("sizes agree");
         let outer = bind.positions.iter().position(|&[x, y, _]| x == -8.0 && y < -0.999);
         let [x, y, _] = posed.positions[outer.expect("there is one")];
         let elbow = f64::from((x + 8.0) * (x + 8.0) + y * y).sqrt();
-        // The forearm points up after the elbow, from -8 on.
+        // After the bend the forearm points up from the elbow at x = -8.
         let wrist =
             bind.positions.iter().zip(&posed.positions).filter(|(bind, _)| (bind[0] - 8.0).abs() <= 2.0);
         let radius = wrist.map(|(_, &[x, _, z])| f64::from((x + 8.0) * (x + 8.0) + z * z).sqrt());
         [elbow, radius.fold(f64::MAX, f64::min)]
     }
 
-    /// The elbow bends by a right angle, the wrist twists by 170 degrees, and each does a little of the other. The figures are in the
-    /// documentation.
+    /// The elbow bends by 90 degrees and the wrist twists by 170. In the measured poses each also does a
+    /// little of the other. The figures are in the documentation.
     #[test]
     fn an_elbow_bends_as_linear_and_a_wrist_twists_as_dual() {
         let (skeleton, bound, bind, influences) = arm();

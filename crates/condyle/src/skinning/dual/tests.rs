@@ -1,4 +1,4 @@
-//! Against the formula, and what dual quaternions are for.
+//! Tests of dual-quaternion skinning against the formula, and of its typical uses.
 
 use std::{vec, vec::Vec};
 
@@ -14,16 +14,16 @@ use condyle_base::simd::Dispatch;
 const RULES: [NormalRule; 3] =
     [NormalRule::InverseTranspose, NormalRule::Plain, NormalRule::BlendedInverseTranspose];
 
-/// What joints do besides turning and moving.
+/// The scales of joints, in addition to rotation and translation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Scales {
-    /// Nothing.
+    /// No scales.
     Rigid,
-    /// All of them the same, and they mirror.
+    /// The same scale for all joints, which also mirrors.
     Common,
-    /// One in four has a scale of its own, some mirror.
+    /// A separate scale for one joint in four; some mirror.
     Some,
-    /// All have their own.
+    /// A separate scale for every joint.
     All,
 }
 
@@ -35,7 +35,7 @@ fn posed(influences: &Influences, palette: &Palette, bind: &Vertices) -> Vertice
     out
 }
 
-/// A skin whose joints stand anywhere, and its pose.
+/// Returns a skin with random bind positions, and a random pose.
 fn random_pose(random: &mut Random, joints: usize, scales: Scales) -> (Skin, Vec<Affine>) {
     let bind = |random: &mut Random| Affine::from(Transform { scale: [1.0; 3], ..random.transform() });
     let all = (0..joints as u16).collect();
@@ -115,7 +115,7 @@ fn assert_vertex(
     }
 }
 
-/// Where one joint has all the weight, there is nothing to blend.
+/// A vertex with a single influence needs no blending.
 #[test]
 fn one_rigid_joint_moves_as_its_matrix_does() {
     let mut random = Random(21);
@@ -150,7 +150,8 @@ fn one_rigid_joint_moves_as_its_matrix_does() {
     }
 }
 
-/// Weights count as parts of their sum; a sum that cancels, whether of weights or of rotations, is the heaviest influence alone.
+/// Weights are relative to their sum. If the weights or the rotations cancel, only the heaviest influence
+/// remains.
 #[test]
 fn weights_are_parts_of_their_sum_and_cancel_to_the_heaviest() {
     let mut random = Random(22);
@@ -178,7 +179,7 @@ fn weights_are_parts_of_their_sum_and_cancel_to_the_heaviest() {
     }
 }
 
-/// Half turns of every kind, NaN, infinities, flat and huge joints: no NaN comes of those that are finite.
+/// All half turns, NaN, infinities, flat and tiny joints: no result is NaN or infinite.
 #[test]
 fn what_has_no_answer_is_no_nan() {
     let mut random = Random(23);
@@ -206,7 +207,7 @@ fn what_has_no_answer_is_no_nan() {
     }
 }
 
-/// Where most joints scale by one factor nothing has to be blended but rotations, whatever the matrices are that take no part.
+/// If most joints have one scale, only rotations are blended. Joints that are not finite do not vote.
 #[test]
 fn what_is_not_finite_does_not_decide_what_is_common() {
     let whole = Affine::from(Transform { scale: [2.0; 3], ..Transform::IDENTITY });
@@ -216,7 +217,7 @@ fn what_is_not_finite_does_not_decide_what_is_common() {
     assert_eq!((palette.dual.scale, palette.dual.stretches.len()), ([2.0; 3], 0));
 }
 
-/// The cap and the shares of single vertices, against each of both ways alone; neighbours make no difference.
+/// Caps and shares per vertex, compared with linear and dual skinning alone. Neighbours make no difference.
 #[test]
 fn shares_mix_what_both_ways_give() {
     let mut random = Random(24);
@@ -269,7 +270,8 @@ fn shares_mix_what_both_ways_give() {
     }
 }
 
-/// A cylinder of radius 1 about x from -4 to 4, bound to a joint on either side of the middle, whose weights pass into each other there.
+/// A cylinder of radius 1 about x from -4 to 4. It is bound to one joint on either side of the middle, where
+/// their weights blend.
 fn limb() -> (Vertices, Influences) {
     let rings = (-16..=16).map(|at| f64::from(at) / 4.0);
     let points: Vec<(f64, [f64; 2])> = rings
@@ -289,7 +291,7 @@ fn limb() -> (Vertices, Influences) {
     (bind, Influences::from_rows(rows).expect("finite"))
 }
 
-/// The limb, whose second joint turns about an axis at the origin.
+/// Returns palettes of the limb with its second joint rotated about an axis through the origin.
 fn turned_limb(degrees: f64, axis: usize) -> [Palette; 2] {
     let (sin, cos) = sin_cos_f64(degrees.to_radians() / 2.0);
     let mut rotation = [0.0, 0.0, 0.0, cos as f32];
@@ -310,18 +312,19 @@ fn a_limb_that_twists_keeps_its_cross_section() {
         radii.fold((f64::MAX, 0.0_f64), |(least, most), r| (least.min(r), most.max(r)))
     };
     let [linear, dual] = turned_limb(170.0, 0);
-    // Halfway between two rotations that are 170° apart, their mean is as long as the cosine of half of it.
+    // The mean of two rotations that are 170° apart has the length cos(85°).
     let ((least_linear, _), (least, most)) = (least(&linear), least(&dual));
     assert!((least_linear - 0.0872).abs() < 1e-3, "{least_linear}");
     assert!(least > 0.9999 && most < 1.0001, "{least} to {most}");
 }
 
-/// At a bend of a right angle points keep their distance from the joint instead: the outside bulges.
+/// Points keep their distance from the joint at a right-angle bend, so the outside bulges.
 #[test]
 fn a_limb_that_bends_bulges_and_a_share_takes_that_back() {
     let (bind, influences) = limb();
     let [linear, dual] = turned_limb(90.0, 2);
-    // On the outside, in the middle: how far from the joint the skin is, which is one radius from it.
+    // The distance from the joint to the middle of the outside, where the skin is one radius away in the bind
+    // pose.
     let outer = bind.positions.iter().position(|&[x, y, z]| x == 0.0 && y < -0.999 && z.abs() < 1e-3);
     let outer = outer.expect("there is one");
     let far = |influences: &Influences, palette: &Palette| {
