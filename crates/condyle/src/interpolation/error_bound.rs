@@ -1,4 +1,4 @@
-//! How far each method is from slerp, and which is close enough.
+//! Error bounds of the methods compared with slerp, and choice of a method by error.
 
 use super::formula::weights;
 use super::method::{Degree, Method, Terms};
@@ -6,38 +6,44 @@ use condyle_base::math::scalar::{sin_f64, sqrt_f64};
 use condyle_base::simd::Dispatch;
 
 impl Method {
-    /// The most that a component of the result can differ from slerp's.
+    /// Returns the maximum difference of a component of the result from slerp.
     ///
-    /// For factors in [0, 1] and unit quaternions up to `max_angle` apart: radians, as vectors, which is half
-    /// of the rotation between them; at most π/2, which no pair on the shorter arc exceeds, and which NaN
-    /// counts as. Where multiply-adds are not fused, so that products are rounded as well, it is 5e-8 more:
-    /// in the portable mode, and on instruction sets without them. The current [`Dispatch`] decides.
-    /// A wider angle never has a smaller bound. docs/accuracy.md lists the bounds beside what was measured. Along
-    /// [`Arc::AsGiven`](super::Arc::AsGiven) ends may be nearly opposite, which magnifies what is lost to
-    /// rounding: 5e-7 over the length of their sum, or over 1 if that is less, and 7e-7 for the exponential
-    /// map.
+    /// It holds for factors in [0, 1] and unit quaternions that are at most `max_angle` apart: radians
+    /// between the quaternions as vectors, which is half of the rotation angle. The largest angle on the
+    /// shorter arc is π/2, which is also used for NaN. A wider angle never has a smaller bound.
+    /// docs/accuracy.md lists the bounds and the measured errors.
+    ///
+    /// The bound is 5e-8 larger if multiply-adds are not fused, because products are rounded too. That is the
+    /// case in the portable mode, and on instruction sets without fused multiply-add. The current
+    /// [`Dispatch`] decides.
+    ///
+    /// With [`Arc::AsGiven`](super::Arc::AsGiven) the ends may be nearly opposite, which magnifies rounding
+    /// errors. The bound is then 5e-7 (7e-7 for the exponential map) divided by the length of the sum of the
+    /// ends, or by 1 if that is smaller.
     #[must_use]
     pub fn error_bound(self, max_angle: f32) -> f64 {
         let products = if Dispatch::current().fuses() { 0.0 } else { 5e-8 };
         self.rounding() + products + formula_error(self, max_angle)
     }
 
-    /// The cheapest method whose [`error_bound`](Self::error_bound) is at most `max_error`, when one factor
-    /// serves all joints, and of those that cost the same the closest; `None` where f32 itself is too coarse.
-    /// To choose within a family, or by what methods cost on one machine, see
+    /// Returns the cheapest method whose [`error_bound`](Self::error_bound) is at most `max_error`, with one
+    /// factor for all joints.
+    ///
+    /// Among methods of equal cost it returns the most accurate. `None` if f32 itself is too coarse. To
+    /// choose within a family, or by costs measured on your machine, use
     /// [`first_within`](Self::first_within).
     ///
     /// ```
     /// use condyle::interpolation::{Degree, Method};
     ///
     /// assert_eq!(Method::for_error(1e-3, 1.57), Some(Method::Slerp(Degree::Four)));
-    /// // A degree of rotation apart, a straight line is as good.
+    /// // For rotations one degree apart a straight line is accurate enough.
     /// assert_eq!(Method::for_error(1e-5, 0.5_f32.to_radians()), Some(Method::Nlerp));
     /// assert_eq!(Method::for_error(1e-9, 1.57), None);
     /// ```
     #[must_use]
     pub fn for_error(max_error: f64, max_angle: f32) -> Option<Self> {
-        // A series of four terms takes the time of a polynomial of that degree, and is closer at small
+        // A series of four terms has the cost of a polynomial of degree four, and is more accurate at small
         // angles.
         let by_cost: [&[Self]; 4] = [
             &[Self::Nlerp],
@@ -52,18 +58,19 @@ impl Method {
         by_cost.into_iter().find_map(closest).map(|(method, _)| method)
     }
 
-    /// The first of `methods` whose [`error_bound`](Self::error_bound) is at most `max_error`: the cheapest one,
-    /// if they come by rising cost.
+    /// Returns the first of `methods` whose [`error_bound`](Self::error_bound) is at most `max_error`. If
+    /// they are sorted by cost, that is the cheapest.
     ///
     /// ```
     /// use condyle::interpolation::{Method, Terms};
     ///
-    /// // How many terms Eberly's series needs, up to half a turn between rotations and up to 30 degrees.
+    /// // Number of terms of Eberly's series for rotations up to half a turn apart, and up to 30 degrees
+    /// // apart.
     /// let series = |max_angle| Method::first_within(Terms::all().map(Method::Eberly), 1e-5, max_angle);
     /// assert_eq!(series(1.57), Terms::new(10).map(Method::Eberly));
     /// assert_eq!(series(15_f32.to_radians()), Terms::new(3).map(Method::Eberly));
     ///
-    /// // Of all, by what they cost here: `condyle-bench` measures it.
+    /// // All methods, sorted by their measured cost: `condyle-bench` measures it.
     /// let nanoseconds = |method: &Method| match method {
     ///     Method::Nlerp => 1,
     ///     Method::Slerp(_) => 2,
@@ -82,8 +89,8 @@ impl Method {
         methods.into_iter().find(|method| method.error_bound(max_angle) <= max_error)
     }
 
-    /// What the arithmetic of f32 adds to the error of the formula. The program `bounds` beside the benchmark looks for
-    /// more; docs/accuracy.md has how near it came.
+    /// Returns the rounding error of f32 arithmetic, in addition to the error of the formula. The `bounds`
+    /// program of the benchmark searches for larger errors; docs/accuracy.md lists the largest that it found.
     fn rounding(self) -> f64 {
         match self {
             Self::Slerp(_) => 1.65e-7,
@@ -97,15 +104,15 @@ impl Method {
     }
 }
 
-/// The largest distance between the method's result and slerp's, rounding aside, for angles up to
+/// Returns the maximum difference between the method's result and slerp, without rounding, for angles up to
 /// `max_angle`.
 fn formula_error(method: Method, max_angle: f32) -> f64 {
-    // Miri would take minutes.
+    // Under Miri the full grid would take minutes.
     const STEPS: u32 = if cfg!(miri) { 12 } else { 64 };
     let widest = core::f64::consts::FRAC_PI_2;
     let max_angle = if max_angle.is_nan() { widest } else { f64::from(max_angle).clamp(0.0, widest) };
-    // The largest up to the angles of a grid before and behind `max_angle`. Between both the error at `max_angle` itself counts, so that
-    // a wider angle never has a smaller bound.
+    // The maximum errors up to the grid angles before and after `max_angle`. Between these, the error at
+    // `max_angle` counts, so that a wider angle never has a smaller bound.
     let (mut before, mut behind) = (0.0_f64, 0.0);
     for theta in (1..=STEPS).map(|k| f64::from(k) / f64::from(STEPS) * widest) {
         before = behind;
@@ -115,11 +122,11 @@ fn formula_error(method: Method, max_angle: f32) -> f64 {
         }
     }
     let worst = squared_error(method, max_angle).clamp(before, behind);
-    // Between the points of the grid it can be a little larger; sines are good to 1e-11.
+    // Between the grid points the error can be slightly larger; the sines are accurate to 1e-11.
     1.02 * sqrt_f64(worst) + 1e-10
 }
 
-/// The square of the largest distance at this angle.
+/// Returns the square of the maximum difference at this angle.
 fn squared_error(method: Method, theta: f64) -> f64 {
     const STEPS: u32 = if cfg!(miri) { 12 } else { 48 };
     let half = sin_f64(theta / 2.0);
@@ -127,7 +134,7 @@ fn squared_error(method: Method, theta: f64) -> f64 {
     if sin == 0.0 {
         return 0.0;
     }
-    // The other half is its mirror image.
+    // Factors above 1/2 are the mirror image.
     let at = |k: u32| {
         let t = f64::from(k) / f64::from(STEPS) / 2.0;
         let Some((from, to)) = weights(method, z, t) else { return 0.0 };
@@ -135,7 +142,7 @@ fn squared_error(method: Method, theta: f64) -> f64 {
         e * e + f * f + 2.0 * e * f * (1.0 - z)
     };
     let worst = (1..=STEPS).map(at).fold(0.0, f64::max);
-    // Less than that is the rounding of the sines.
+    // A smaller value is rounding of the sines.
     if worst > 1e-22 { worst } else { 0.0 }
 }
 
@@ -161,7 +168,8 @@ mod tests {
         }
     }
 
-    /// A smaller angle needs no more terms: eberly13's bound fell by 2 % at wider ones.
+    /// A smaller angle never needs more terms. Without the clamp the bound of eberly13 fell by 2 % at wider
+    /// angles.
     #[test]
     fn a_wider_angle_never_has_a_smaller_bound() {
         let methods: Vec<Method> = match cfg!(miri) {
@@ -189,7 +197,7 @@ mod tests {
         }
         assert_eq!(Method::for_error(f64::NAN, 1.57), None);
         assert_eq!(Method::for_error(1.6e-7, f32::NAN), Method::for_error(1.6e-7, FRAC_PI_2));
-        // Of two that cost the same, the closer one.
+        // The more accurate of two methods with the same cost.
         for angle in [0.2, 0.5, 1.0, 1.5] {
             let four = [Method::Slerp(Degree::Four), Method::Eberly(Terms::new(4).expect("from 1 to 16"))];
             let [slerp, eberly] = four.map(|method| method.error_bound(angle));
@@ -200,7 +208,7 @@ mod tests {
             }
         }
         for method in Method::all() {
-            // Found on a grid: to a percent or so.
+            // The bounds are computed on a grid, with an accuracy of about 1 %.
             assert!(method.error_bound(0.3) <= 1.03 * method.error_bound(0.6), "{method}");
         }
     }

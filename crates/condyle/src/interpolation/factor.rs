@@ -1,9 +1,9 @@
-//! How far to interpolate, and which joints.
+//! Factors of an interpolation, and the joints that it applies to.
 
 use condyle_base::error::Error;
 use condyle_base::simd::{BLOCK, Lanes};
 
-/// How far to go from the first end to the second: 0 is the first, 1 the second.
+/// The position between two ends: 0 is the first end, 1 the second.
 ///
 /// ```
 /// use condyle::interpolation::{self, Method, Selection};
@@ -15,7 +15,7 @@ use condyle_base::simd::{BLOCK, Lanes};
 /// interpolation::poses(&from, &to, 0.5, Selection::All, Method::default(), &mut pose)?;
 /// assert_eq!([pose.get(0), pose.get(1)], [up(2.0); 2]);
 ///
-/// // A plain number or a slice turns into a factor.
+/// // A plain number or a slice converts to a factor.
 /// let factors = [0.25, 0.75];
 /// interpolation::poses(&from, &to, &factors[..], Selection::All, Method::default(), &mut pose)?;
 /// assert_eq!([pose.get(0), pose.get(1)], [up(1.0), up(3.0)]);
@@ -23,10 +23,10 @@ use condyle_base::simd::{BLOCK, Lanes};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Factor<'a> {
-    /// The same for all joints: the fast path. NaN is an error, or of a single rotation NaN.
+    /// One factor for all joints: the fast path. NaN is an error, or for a single rotation returns NaN.
     Same(f32),
-    /// One for each joint, or for each joint of the list. Coefficients are then computed in f32, and the last
-    /// bits differ. One that is NaN makes its joint NaN, as it does in a mask.
+    /// One factor per joint, or per joint of the list. Coefficients are computed in f32 then, so the last
+    /// bits differ. A NaN factor makes its joint NaN, also in a mask.
     PerJoint(&'a [f32]),
 }
 
@@ -48,7 +48,7 @@ impl Factor<'_> {
     #[inline]
     pub(super) fn check(self, joints: usize) -> Result<(), Error> {
         match self {
-            // Infinite ones are clamped, or documented where they extrapolate.
+            // Infinite factors are clamped; with `extrapolate` their result is documented.
             Self::Same(t) if t.is_nan() => Err(Error::NotFinite { what: "factor", at: 0 }),
             Self::Same(_) => Ok(()),
             Self::PerJoint(t) => Error::check_len("factors", t.len(), joints),
@@ -59,16 +59,16 @@ impl Factor<'_> {
 /// The factors of blocks, clamped to [0, 1] unless they may extrapolate.
 #[derive(Clone, Copy)]
 pub(super) struct Factors<'a> {
-    /// How many joints the blocks hold.
+    /// Number of joints in the blocks.
     pub(super) joints: usize,
     pub(super) t: Factor<'a>,
-    /// What factors per joint are multiplied by.
+    /// Multiplier for factors per joint.
     pub(super) weight: f32,
     pub(super) extrapolate: bool,
 }
 
 impl Factors<'_> {
-    /// Those of sixteen joints, zero beyond the last.
+    /// Returns the factors of sixteen joints; 0 for lanes after the last joint.
     #[inline(always)]
     pub(super) fn of_block(&self, block: usize) -> Lanes {
         let mut lanes = [0.0; BLOCK];
@@ -97,14 +97,14 @@ impl Factors<'_> {
     }
 }
 
-/// Clamped to [0, 1]; NaN stays NaN.
+/// Clamps a factor to [0, 1]; NaN stays NaN.
 #[inline(always)]
 pub(super) fn clamped(t: f32) -> f32 {
     let t = if t < 0.0 { 0.0 } else { t };
     if t > 1.0 { 1.0 } else { t }
 }
 
-/// Which joints take part. Others are not written.
+/// The joints to interpolate. Other joints are not written.
 ///
 /// ```
 /// use condyle::interpolation::{self, Method, Selection};
@@ -119,11 +119,11 @@ pub(super) fn clamped(t: f32) -> f32 {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Selection<'a> {
-    /// Every one.
+    /// All joints.
     #[default]
     All,
-    /// Those with these indices, in any order. If one is listed twice, the later entry counts; in place it is
-    /// moved twice.
+    /// The joints with these indices, in any order. If a joint is listed twice, the later entry counts; in
+    /// place, the joint is interpolated twice.
     List(&'a [u16]),
 }
 

@@ -1,4 +1,4 @@
-//! Preparing a sequence of keys before it is played: signs, and the middles of arcs.
+//! Preparation of a sequence of keys before playback: signs, and the middles of arcs.
 
 use super::factor::Selection;
 use super::kernel::on_hemisphere_of;
@@ -8,9 +8,11 @@ use crate::pose::Pose;
 use condyle_base::error::Error;
 use condyle_base::math::{JointQuat, Quat};
 
-/// Gives each key the sign that puts it on the hemisphere of the key before it: the shorter arc to it is then
-/// the arc as given. The first one stays. Eberly 2018, listing 1. Keys that are no rotations, of length 0 or with NaN or an infinity,
-/// stay as they are, and the key before them counts for those after them.
+/// Gives each key the sign that puts it on the hemisphere of the key before it. The shorter arc between the
+/// two is then also the arc as given. The first key is unchanged. Eberly 2018, listing 1.
+///
+/// Keys that are not rotations (zero length, NaN or infinite) are unchanged and skipped: the key after them
+/// is aligned to the key before them.
 ///
 /// ```
 /// let mut keys = [[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, -0.6, -0.8], [0.0, 0.0, 0.8, 0.6]];
@@ -27,7 +29,7 @@ pub fn align_keys(keys: &mut [Quat]) {
     }
 }
 
-/// The rotation half way on the shorter arc, for [`through`].
+/// Returns the rotation halfway on the shorter arc, as the middle for [`through`].
 ///
 /// ```
 /// use condyle::interpolation::middle;
@@ -41,11 +43,12 @@ pub fn middle(a: Quat, b: Quat) -> Quat {
     Plan::from(InterpolateOptions::from(Method::Nlerp)).at(0.5.into()).single(a, b)
 }
 
-/// The rotation between `a` and `b` by way of their [`middle`], computed beforehand: each half is half of the
-/// angle, so that a cheaper method keeps the same error.
-/// [`Method::EberlyHalved`](super::Method::EberlyHalved) then computes no middle of its own. Each half takes
-/// the shorter arc, whatever [`Arc`](super::Arc) says: the middle tells which way the whole goes. Eberly
-/// 2018, section 7.
+/// Returns the rotation between `a` and `b` by way of their precomputed [`middle`].
+///
+/// Each half has half of the angle, so a cheaper method has the same error.
+/// [`Method::EberlyHalved`](super::Method::EberlyHalved) does not compute another middle then. Each half
+/// takes the shorter arc regardless of [`Arc`](super::Arc), because the middle determines the direction.
+/// Eberly 2018, section 7.
 ///
 /// ```
 /// use condyle::interpolation::{self, Method, Terms};
@@ -53,7 +56,7 @@ pub fn middle(a: Quat, b: Quat) -> Quat {
 /// let (a, b) = ([0.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 0.0]);
 /// // Once, when the keys are loaded …
 /// let middle = interpolation::middle(a, b);
-/// // … and then each frame a few terms do.
+/// // … and then a few terms are enough in each frame.
 /// let few = Method::Eberly(Terms::new(4).expect("from 1 to 16"));
 /// let [_, y, _, _] = interpolation::through(a, middle, b, 1.0 / 3.0, few);
 /// assert!((y - 0.5).abs() < 1e-4);
@@ -66,14 +69,14 @@ pub fn through(a: Quat, middle: Quat, b: Quat, t: f32, how: impl Into<Interpolat
     plan.at(t.into()).single(a, b)
 }
 
-/// The poses between `from` and `to` by way of `middle`, the pose half way between them: see
+/// Writes the poses between `from` and `to` by way of `middle`, the pose halfway between them. See
 /// [`through`] and [`poses`](super::poses).
 ///
-/// The middle of two poses is [`poses`](super::poses) with the factor 0.5 by
+/// To compute the middle of two poses, call [`poses`](super::poses) with the factor 0.5 and
 /// [`Method::Nlerp`](super::Method::Nlerp), which is exact there.
 ///
 /// # Errors
-/// [`Error::Length`] if the poses differ in size; [`Error::NotFinite`] for a factor that is NaN.
+/// [`Error::Length`] if the poses differ in size. [`Error::NotFinite`] for a NaN factor.
 ///
 /// ```
 /// use condyle::interpolation::{self, Method, Selection};
@@ -106,10 +109,10 @@ pub fn poses_through(
     plan.at(t.into()).poses(Some(a), b, Selection::All, out)
 }
 
-/// [`poses_through`] for joints in arrays of structures.
+/// Does the same as [`poses_through`] for joints in arrays of structures.
 ///
 /// # Errors
-/// [`Error::Length`] if the lists differ in size; [`Error::NotFinite`] for a factor that is NaN.
+/// [`Error::Length`] if the lists differ in length. [`Error::NotFinite`] for a NaN factor.
 ///
 /// ```
 /// use condyle::interpolation::{self, Method};
@@ -142,9 +145,9 @@ pub fn joints_through(
     plan.at(t.into()).joints(Some(a), b, Selection::All, out)
 }
 
-/// Whether `t` is in the first half, and where in it.
+/// Returns whether `t` is in the first half, and the factor within that half.
 fn half(t: f32) -> (bool, f32) {
-    // Twice a finite factor stays finite.
+    // Clamp twice the factor, so that it stays finite.
     let twice = if t.is_finite() { (2.0 * t).clamp(f32::MIN, f32::MAX) } else { t };
     if t > 0.5 { (false, twice - 1.0) } else { (true, twice) }
 }

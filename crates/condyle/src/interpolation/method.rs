@@ -1,22 +1,23 @@
-//! Which way to interpolate rotations.
+//! Methods for interpolating rotations.
 
 use core::fmt;
 use core::str::FromStr;
 
 use condyle_base::error::Error;
 
-/// How two rotations are interpolated: all of them at constant velocity along the shortest arc, but for
-/// [`Nlerp`](Self::Nlerp).
+/// A method for interpolating two rotations. All methods have constant velocity along the shortest arc,
+/// except [`Nlerp`](Self::Nlerp).
 ///
-/// [`error_bound`](Self::error_bound) says how far each may be from slerp, [`for_error`](Self::for_error)
-/// picks the cheapest for a wanted error. With one factor for all joints the first two are polynomials whose
-/// coefficients are computed once a call, and cost little more than nlerp.
+/// [`error_bound`](Self::error_bound) returns the maximum difference of each method from slerp, and
+/// [`for_error`](Self::for_error) the cheapest method for a given error. With one factor for all joints
+/// [`Slerp`](Self::Slerp) and [`Eberly`](Self::Eberly) are polynomials. Their coefficients are computed once
+/// per call, so they cost little more than nlerp.
 ///
 /// ```
 /// use condyle::interpolate;
 /// use condyle::interpolation::Method;
 ///
-/// // The ends are a sixth of a turn apart: 30 degrees as vectors. Each method keeps to its bound.
+/// // The ends are a sixth of a turn apart: 30 degrees as vectors. Each method is within its bound.
 /// let (a, b) = ([0.0, 0.0, 0.0, 1.0], [0.5, 0.0, 0.0, 0.866_025_4]);
 /// let want = interpolate(a, b, 0.3, Method::Exact);
 /// for method in [Method::default(), Method::VanWaveren, Method::CorrectedNlerp, Method::Nlerp] {
@@ -30,23 +31,24 @@ use condyle_base::error::Error;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Method {
-    /// Slerp by weights that are minimax polynomials in the cosine of the angle: no arccosine, no sine, no
+    /// Slerp with weights that are minimax polynomials in the cosine of the angle: no arccosine, no sine, no
     /// division.
     Slerp(Degree),
-    /// Slerp by a balanced power series of that many terms. Eberly 2018.
+    /// Slerp by a balanced power series with this number of terms. Eberly 2018.
     Eberly(Terms),
-    /// The same on half of the angle, for which one root and one division find the middle: fewer terms for
-    /// the same error. Eberly 2018, section 7.
+    /// [`Eberly`](Self::Eberly) on half of the angle, which needs fewer terms for the same error. One square
+    /// root and one division compute the middle. Eberly 2018, section 7.
     EberlyHalved(Terms),
-    /// Slerp by an arctangent, two sines and a reciprocal root, all polynomials. Van Waveren 2005.
+    /// Slerp by an arctangent, two sines and a reciprocal square root, all polynomials. Van Waveren 2005.
     VanWaveren,
-    /// Slerp by its textbook formula in f64, one joint after the other: a reference, for ends of unit length within f32 rounding. Ends
-    /// of other lengths come back as they are at the factors 0 and 1, and are mixed as if they had unit length between.
+    /// Slerp by the textbook formula in f64, one joint after another. A reference for ends of unit length
+    /// within f32 rounding. Ends of other lengths are returned unchanged at the factors 0 and 1, and are
+    /// mixed as if they had unit length in between.
     Exact,
-    /// Linear interpolation brought back to unit length: the path of slerp, slower at its ends and faster in
-    /// its middle.
+    /// Linear interpolation with normalisation: the path of slerp, but slower at the ends and faster in the
+    /// middle.
     Nlerp,
-    /// Nlerp with the factor that makes its velocity constant.
+    /// Nlerp with a corrected factor, so that the velocity is constant.
     CorrectedNlerp,
     /// The exponential map at the first rotation: `a exp(t log(a⁻¹ b))`. Grassia 1998.
     ExponentialMap,
@@ -63,17 +65,17 @@ pub enum Method {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Degree {
-    /// Off by up to 1e-4: a hundredth of a degree.
+    /// Maximum error 1e-4, a hundredth of a degree.
     Four,
-    /// Off by up to 2.5e-6.
+    /// Maximum error 2.5e-6.
     Six,
-    /// Exact but for the rounding of f32.
+    /// Exact except for f32 rounding.
     #[default]
     Nine,
 }
 
 impl Degree {
-    /// The number.
+    /// Returns the degree as a number.
     #[must_use]
     pub const fn count(self) -> u8 {
         match self {
@@ -84,7 +86,7 @@ impl Degree {
     }
 }
 
-/// How many terms follow the first one in the series of [`Method::Eberly`]: 1 to 16.
+/// Number of terms after the first one in the series of [`Method::Eberly`]: 1 to 16.
 ///
 /// ```
 /// use condyle::interpolation::{Method, Terms};
@@ -97,34 +99,35 @@ impl Degree {
 pub struct Terms(pub(super) u8);
 
 impl Terms {
-    /// The most that there are coefficients for.
+    /// The maximum number of terms.
     pub const MAX: Self = Self(16);
 
-    /// `None` unless `count` is from 1 to 16.
+    /// Returns `None` unless `count` is from 1 to 16.
     #[must_use]
     pub const fn new(count: u8) -> Option<Self> {
         if count >= 1 && count <= Self::MAX.0 { Some(Self(count)) } else { None }
     }
 
-    /// How many.
+    /// Returns the number of terms.
     #[must_use]
     pub const fn count(self) -> u8 {
         self.0
     }
 
-    /// From 1 on.
+    /// Returns all numbers of terms, from 1 up.
     pub fn all() -> impl Iterator<Item = Self> {
         (1..=Self::MAX.0).map(Self)
     }
 }
 
-/// Which of the two arcs between two rotations is taken: a quaternion and its opposite are the same rotation.
+/// The arc to take between two rotations. There are two, because a quaternion and its opposite are the same
+/// rotation.
 ///
 /// ```
 /// use condyle::interpolate;
 /// use condyle::interpolation::{Arc, InterpolateOptions, Method};
 ///
-/// // A quarter turn, and the same with the opposite quaternion: three quarters the other way round.
+/// // A quarter turn. Its opposite quaternion gives three quarters of a turn in the other direction.
 /// let half = std::f32::consts::FRAC_1_SQRT_2;
 /// let (a, b) = ([0.0, 0.0, 0.0, 1.0], [0.0, -half, 0.0, -half]);
 /// let [_, y, _, _] = interpolate(a, b, 0.5, Method::default());
@@ -135,38 +138,38 @@ impl Terms {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Arc {
-    /// The shorter one; at half a turn, where both are as long, to the second quaternion as given.
+    /// The shorter arc. At half a turn, where both are equal, the arc to the second quaternion as given.
     #[default]
     Shorter,
-    /// To the second quaternion as given, which may be the long way round. Between opposite quaternions there
-    /// is no such arc: the first holds until t = 1/2, then the second. All methods that approximate slerp are
-    /// [`Degree::Nine`] on half of the arc here.
+    /// The arc to the second quaternion as given, which may be the longer one. Opposite quaternions have no
+    /// such arc: the first holds until t = 1/2, then the second. With this option, all methods that
+    /// approximate slerp use [`Degree::Nine`] on half of the arc.
     AsGiven,
 }
 
-/// A [`Method`] with its options. A method alone means the shorter arc and factors clamped to [0, 1].
+/// A [`Method`] with options. A method alone converts to the shorter arc and factors clamped to [0, 1].
 ///
 /// ```
 /// use condyle::interpolate;
 /// use condyle::interpolation::{InterpolateOptions, Method};
 ///
-/// // A hit that overshoots by a tenth.
+/// // A hit that overshoots by 10 %.
 /// let overshoot = InterpolateOptions { extrapolate: true, ..Method::default().into() };
 /// let (a, b) = ([0.0, 0.0, 0.0, 1.0], [0.5, 0.0, 0.0, 0.866_025_4]);
 /// let [x, ..] = interpolate(a, b, 1.1, overshoot);
 /// assert!((x - 33_f32.to_radians().sin()).abs() < 1e-6);
-/// // Without it factors are clamped.
+/// // Without `extrapolate` factors are clamped.
 /// assert_eq!(interpolate(a, b, 1.1, Method::default()), interpolate(a, b, 1.0, Method::default()));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct InterpolateOptions {
-    /// How.
+    /// The interpolation method.
     pub method: Method,
-    /// Along which of the two arcs.
+    /// The arc to take.
     pub arc: Arc,
-    /// Whether factors below 0 and above 1 extrapolate, instead of being clamped. Beyond the ends
-    /// [`Method::Nlerp`] continues its line and all others continue as [`Method::Exact`], in f64, one joint
-    /// after the other. Infinite factors give NaN.
+    /// Whether factors below 0 and above 1 extrapolate instead of being clamped. Beyond the ends
+    /// [`Method::Nlerp`] continues its line. All other methods continue as [`Method::Exact`], in f64, one
+    /// joint after another. Infinite factors return NaN.
     pub extrapolate: bool,
 }
 
@@ -183,7 +186,7 @@ impl Default for Method {
 }
 
 impl Method {
-    /// All of them, with every number of terms.
+    /// Returns all methods, with every number of terms.
     pub fn all() -> impl Iterator<Item = Self> {
         let slerps = [Degree::Four, Degree::Six, Degree::Nine].into_iter().map(Self::Slerp);
         let rest = [Self::VanWaveren, Self::Exact, Self::Nlerp, Self::CorrectedNlerp, Self::ExponentialMap];
@@ -209,11 +212,11 @@ impl fmt::Display for Method {
 impl FromStr for Method {
     type Err = Error;
 
-    /// From the name that it is displayed by.
+    /// Parses the name that `Display` writes.
     fn from_str(name: &str) -> Result<Self, Error> {
         const EXPECTED: &str = "slerp4, slerp6, slerp9, eberly1 to eberly16, eberly1-halved to eberly16-halved, \
                                 van-waveren, exact, nlerp, corrected-nlerp, exponential-map";
-        /// Compares what is written with a name, piece by piece.
+        /// Compares formatted output with a name, piece by piece.
         struct Matches<'a>(Option<&'a str>);
         impl fmt::Write for Matches<'_> {
             fn write_str(&mut self, piece: &str) -> fmt::Result {

@@ -1,29 +1,35 @@
-//! Interpolation. In go two rotations, vectors or poses and a factor; out comes what lies between them.
+//! Interpolation of rotations, vectors and poses.
 //!
-//! [`interpolate()`] is for one rotation, [`poses`] for all joints of two poses at once, [`joints`] for
-//! arrays of structures. A [`Method`] says how: the default is slerp, exact but for the rounding of f32.
+//! [`interpolate()`] interpolates one rotation, [`poses`] all joints of two poses, and [`joints`] arrays of
+//! structures. A [`Method`] selects how. The default is slerp, exact except for f32 rounding.
 //!
-//! A result is `p + (to·q - off·p)`, where `p` is the end that the factor is nearer to and `q` the other one.
-//! The methods differ in the two weights only, which depend on the angle between the ends and on the factor;
-//! except for the exponential map and for [`Method::Exact`], which is the textbook formula in f64.
+//! A result is `p + (to·q - off·p)`, where `p` is the end closer to the factor and `q` the other one. The
+//! methods differ only in the two weights `to` and `off`, which depend on the angle between the ends and on
+//! the factor. Exceptions are the exponential map, and [`Method::Exact`], which is the textbook formula in
+//! f64.
 //!
-//! Rotations must have unit length within f32 rounding, 1e-6. Nothing checks that. Where they are longer or shorter, results are off by as
-//! much, some methods jump at the ends, and with lengths of 2 some return NaN: normalise keys when they are loaded. Vectors are on the line
-//! `a + (b - a)·t`, so that their difference must be finite too: components of two poses at most 1.7e38 apart. Between the
-//! keys of a clip any finite numbers will do.
+//! # Input
 //!
-//! # A camera that follows
+//! Rotations must have unit length within f32 rounding, 1e-6, which is not checked. If they do not, the error
+//! grows by the same amount, and some methods jump at the ends. At a length of 2 some methods return NaN.
+//! Normalise keys when you load them.
 //!
-//! A camera with inertia follows its subject late, and neither starts nor stops at once: something that is not shown goes a part of the way to what is wanted,
-//! and the camera goes a part of the way to that. The steps are equally long whatever the frames are, and what is shown lies between
-//! two of them, so that the camera takes the same way at any frame rate.
+//! Vectors are interpolated as `a + (b - a)·t`, so their difference must be finite too: components of two
+//! poses may differ by at most 1.7e38. Between the keys of a clip any finite numbers are valid.
+//!
+//! # Example: a camera that follows
+//!
+//! A camera with inertia lags behind its subject, and starts and stops smoothly. An invisible lead view moves
+//! a fixed fraction of the distance to the goal in each step, and the camera moves the same fraction of the
+//! distance to the lead. Steps have a fixed duration, and each frame interpolates between two steps, so that
+//! the camera takes the same path at any frame rate.
 //!
 //! ```
 //! use condyle::interpolation::Method;
 //! use condyle::{Quat, interpolate};
 //!
 //! const STEP: f32 = 1.0 / 240.0;
-//! /// Of the way in each step: half of it takes an eighth of a second.
+//! /// Fraction of the distance per step: half of the distance takes an eighth of a second.
 //! const PART: f32 = 0.023;
 //!
 //! #[derive(Clone, Copy)]
@@ -33,10 +39,10 @@
 //! }
 //!
 //! impl View {
-//!     /// From an eye to a point, +Z ahead.
+//!     /// View from `eye` towards `point`, with +Z ahead.
 //!     fn at(eye: [f32; 3], point: [f32; 3]) -> Self {
 //!         let [x, y, z]: [f32; 3] = core::array::from_fn(|k| point[k] - eye[k]);
-//!         // The shortest turn from +Z; `interpolate` wants unit length.
+//!         // The shortest rotation from +Z. `interpolate` requires unit length.
 //!         let look = [-y, x, 0.0, (x * x + y * y + z * z).sqrt() + z];
 //!         let length = look.iter().map(|v| v * v).sum::<f32>().sqrt();
 //!         Self { eye, look: look.map(|v| v / length) }
@@ -51,18 +57,18 @@
 //! struct Camera {
 //!     wanted: View,
 //!     lead: View,
-//!     /// After the last step and before it.
+//!     /// The views after and before the last step.
 //!     views: [View; 2],
-//!     /// Seconds since that step.
+//!     /// Seconds since the last step.
 //!     rest: f32,
 //! }
 //!
 //! impl Camera {
-//!     /// What is shown at the end of a frame, if this is what is wanted then.
+//!     /// View at the end of a frame, given the goal at that time.
 //!     fn follow(&mut self, wanted: View, seconds: f32) -> View {
 //!         let (begin, mut step) = (self.rest, STEP);
 //!         while step <= begin + seconds {
-//!             // Frames that are longer than steps know what is wanted at their ends only.
+//!             // If a frame is longer than a step, interpolate the goal between the ends of the frame.
 //!             let goal = self.wanted.towards(wanted, (step - begin) / seconds);
 //!             self.lead = self.lead.towards(goal, PART);
 //!             self.views = [self.views[0].towards(self.lead, PART), self.views[0]];
@@ -74,7 +80,7 @@
 //!     }
 //! }
 //!
-//! // A subject runs past and stops after a second, the camera goes beside it.
+//! // A subject runs past for one second and stops. The camera moves next to it.
 //! let wanted = |seconds: f32| {
 //!     let x = 5.0 * seconds.min(1.0);
 //!     View::at([0.5 * x, 1.7, 0.0], [x, 1.0, 4.0])
@@ -92,7 +98,7 @@
 //!         assert!(usual.look.iter().zip(other.look).all(|(a, b)| (a - b).abs() < 2e-3));
 //!     }
 //! }
-//! // It starts softly, falls behind by about a third of a second, and arrives.
+//! // The camera starts smoothly, lags by about a third of a second, and arrives.
 //! assert!(after(0.1, 60).eye[0] < 0.2 * wanted(0.1).eye[0]);
 //! assert!((after(3.0, 60).eye[0] - 2.5).abs() < 1e-3);
 //! ```
@@ -132,18 +138,20 @@ use condyle_base::math::{JointQuat, Quat};
 use factor::Factors;
 use plan::Plan;
 
-/// The poses between `from` and `to` by the default method, with the factors `weight * mask`, one per joint;
-/// all of one size. Without `from`, `out` holds it.
+/// Writes the poses between `from` and `to` by the default method, with the factors `weight * mask`, one per
+/// joint. All poses have the same size. If `from` is `None`, `out` holds the first end.
 pub(crate) fn interpolate_masked(from: Option<&Pose>, to: &Pose, weight: f32, mask: &[f32], out: &mut Pose) {
     let factors = Factors { joints: mask.len(), t: Factor::PerJoint(mask), weight, extrapolate: false };
     plan::slerp_blocks(Degree::default(), from.map(Pose::blocks), to.blocks(), &factors, out.blocks_mut());
 }
 
-/// The rotation between `a` and `b`, unit quaternions. The same bits as in a pose or a list with one factor
-/// for all. [`Prepared`] is for many rotations with one factor.
+/// Returns the rotation between the unit quaternions `a` and `b` at the factor `t`.
 ///
-/// t = 0 gives `a`, t = 1 gives `b` (or its opposite, on the hemisphere of `a`), and between equal or
-/// opposite quaternions is `a` at every t: exactly. A factor that is NaN gives NaN. Shoemake 1985.
+/// The result has the same bits as in a pose or a list with one factor for all joints. For many rotations
+/// with the same factor use [`Prepared`].
+///
+/// Three cases are exact: t = 0 returns `a`; t = 1 returns `b` (or its opposite, on the hemisphere of `a`);
+/// and equal or opposite quaternions return `a` at every t. A NaN factor returns NaN. Shoemake 1985.
 ///
 /// ```
 /// use condyle::interpolation::{InterpolateOptions, Method};
@@ -159,18 +167,17 @@ pub fn interpolate(a: Quat, b: Quat, t: f32, how: impl Into<InterpolateOptions>)
     Plan::from(how.into()).at(t.into()).single(a, b)
 }
 
-/// The poses between `from` and `to`: rotations by the method, translations and scales on straight lines.
+/// Writes the poses between `from` and `to`: rotations by the method, translations and scales linearly.
 ///
-/// With `None` for `from`, `out` holds the first end and gets the result.
-///
-/// All three poses are of one size. See [`interpolate`] for what is exact; translations and scales hit both
-/// ends too. One factor, [`Method::Slerp`], [`Method::Eberly`] or [`Method::Nlerp`] and the shorter arc are
-/// the fast path. Nothing is allocated.
+/// If `from` is `None`, `out` holds the first end and receives the result. All three poses must have the same
+/// size. [`interpolate`] lists the cases that are exact; the ends of translations and scales are exact too.
+/// The fast path is a single factor with [`Method::Slerp`], [`Method::Eberly`] or [`Method::Nlerp`] on the
+/// shorter arc. Nothing is allocated.
 ///
 /// # Errors
-/// [`Error::Length`] if the poses differ in size, or factors do not number the joints (of the list, if there
-/// is one); [`Error::Index`] if the list names a joint that is not there; [`Error::NotFinite`] for a factor of all
-/// joints that is NaN. `out` is then unchanged.
+/// [`Error::Length`] if the poses differ in size, or if there is not one factor per joint (of the list, if
+/// there is one). [`Error::Index`] if the list has a joint that is out of range. [`Error::NotFinite`] for a
+/// NaN factor for all joints. On error `out` is unchanged.
 ///
 /// ```
 /// use condyle::interpolation::{self, Method, Selection};
@@ -181,7 +188,7 @@ pub fn interpolate(a: Quat, b: Quat, t: f32, how: impl Into<InterpolateOptions>)
 /// let mut pose = Pose::identity(1);
 /// interpolation::poses(&stand, &jump, 0.25, Selection::All, Method::default(), &mut pose)?;
 /// assert_eq!(pose.get(0), up(1.25));
-/// // Follows the jump, a quarter of the way each frame.
+/// // Follow the jump: move a quarter of the remaining distance each frame.
 /// interpolation::poses(None, &jump, 0.25, Selection::All, Method::default(), &mut pose)?;
 /// assert_eq!(pose.get(0), up(1.4375));
 /// # Ok::<(), condyle::Error>(())
@@ -197,10 +204,10 @@ pub fn poses<'a, 'b>(
     Plan::from(how.into()).at(t.into()).poses(from.into(), to, joints, out)
 }
 
-/// [`poses`] for joints in arrays of structures.
+/// Does the same as [`poses`] for joints in arrays of structures.
 ///
 /// # Errors
-/// As [`poses`].
+/// Those of [`poses`].
 ///
 /// ```
 /// use condyle::interpolation::{self, Method, Selection};

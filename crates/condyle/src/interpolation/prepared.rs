@@ -7,17 +7,17 @@ use crate::pose::Pose;
 use condyle_base::error::Error;
 use condyle_base::math::{JointQuat, Quat};
 
-/// A factor for all joints and a method, with the coefficients that the two make.
+/// A method with one factor for all joints, and the coefficients for both.
 ///
-/// [`poses`](super::poses) and its like compute them in f64 in each call, which takes as long as some fifteen joints of a pose do.
-/// Who interpolates many small poses or single rotations with one factor (whatever follows its target in a frame) computes them
-/// once. Results have the same bits.
+/// [`poses`](super::poses) and [`joints`](super::joints) compute the coefficients in f64 in each call, which
+/// takes the time of about 15 joints of a pose. If you interpolate many small poses or single rotations with
+/// one factor in a frame, prepare it once. The results have the same bits.
 ///
 /// ```
 /// use condyle::interpolate;
 /// use condyle::interpolation::{Method, Prepared};
 ///
-/// // Heads in a crowd follow what they look at, a quarter of the way each frame.
+/// // The heads of a crowd turn a quarter of the remaining angle to their target each frame.
 /// let follow = Prepared::new(0.25, Method::default());
 /// let (mut heads, wanted) = ([[0.0, 0.0, 0.0, 1.0]; 100], [0.0, 0.6, 0.0, 0.8]);
 /// for head in &mut heads {
@@ -29,23 +29,24 @@ use condyle_base::math::{JointQuat, Quat};
 pub struct Prepared(Step<'static>);
 
 impl Prepared {
-    /// The factor `t` is from 0 at the first end to 1 at the second, as [`Factor::Same`](super::Factor::Same) has it. With one
-    /// that is NaN [`rotation`](Self::rotation) is NaN, and all other calls are refused.
+    /// Returns the coefficients for the factor `t`, from 0 at the first end to 1 at the second, like
+    /// [`Factor::Same`](super::Factor::Same). With a NaN factor [`rotation`](Self::rotation) returns NaN, and
+    /// the other calls return an error.
     #[must_use]
     pub fn new(t: f32, how: impl Into<InterpolateOptions>) -> Self {
         Self(Plan::from(how.into()).at(t.into()))
     }
 
-    /// [`interpolate`](super::interpolate()) with this factor and method.
+    /// Returns [`interpolate`](super::interpolate()) with this factor and method.
     #[must_use]
     pub fn rotation(&self, a: Quat, b: Quat) -> Quat {
         self.0.single(a, b)
     }
 
-    /// [`poses`](super::poses) with this factor and method.
+    /// Does the same as [`poses`](super::poses) with this factor and method.
     ///
     /// # Errors
-    /// As [`poses`](super::poses).
+    /// Those of [`poses`](super::poses).
     pub fn poses<'a>(
         &self,
         from: impl Into<Option<&'a Pose>>,
@@ -56,10 +57,10 @@ impl Prepared {
         self.0.poses(from.into(), to, joints, out)
     }
 
-    /// [`joints`](super::joints) with this factor and method.
+    /// Does the same as [`joints`](super::joints) with this factor and method.
     ///
     /// # Errors
-    /// As [`poses`](super::poses).
+    /// Those of [`poses`](super::poses).
     pub fn joints(
         &self,
         from: Option<&[JointQuat]>,
@@ -135,7 +136,7 @@ mod tests {
         }
     }
 
-    /// The same bits alone could be the same mistake.
+    /// Compares with slerp, because equal bits could also be equal mistakes.
     #[test]
     fn what_is_prepared_is_near_slerp() {
         let mut random = Random(36);
@@ -182,8 +183,8 @@ mod tests {
         assert_eq!(prepared.joints(None, &[], Selection::All, &mut [b]), refused("to", 0));
     }
 
-    /// A list whose end fills no group of lanes has the bits of a pose, on every instruction set, and nothing beside it is
-    /// touched.
+    /// The last joints of a list, if they do not fill a group of lanes, have the bits of a pose on every
+    /// instruction set. Nothing outside the list is written.
     #[test]
     fn the_last_joints_of_a_list_are_as_the_others() {
         let mut random = Random(35);

@@ -5,22 +5,25 @@ use core::f64::consts::TAU;
 use condyle_base::error::Error;
 use condyle_base::math::scalar::{atan2_f64, sin_cos_f64, sqrt_f64};
 
-/// Unit vectors on the arc from `a` to `b`, as given, of any dimension: `a cos(tθ) + u sin(tθ)`, where `u` is
-/// the part of `b` that is perpendicular to `a`, normalised. Blow 2004.
+/// Interpolates unit vectors of any dimension on the arc from `a` to `b`, as given.
 ///
-/// `t` is any number; 0 gives `a`, 1 gives `b`, and equal ends give `a`, exactly. For unit vectors the error
-/// of a component is at most 1e-7 plus `|t|` times 1e-12: far beyond the ends the result is still on the
-/// circle, but where on it is lost to rounding. A factor that is NaN or infinite gives NaN. Between opposite
-/// vectors (as far as f32 can tell) all arcs are equally long: the one through the axis that is most
-/// perpendicular to `a` is taken.
+/// The result is `a cos(tθ) + u sin(tθ)`, where `u` is the normalised part of `b` that is perpendicular to
+/// `a`. Blow 2004.
+///
+/// `t` is any number. 0 returns `a`, 1 returns `b`, and equal ends return `a`, all exactly. A NaN or infinite
+/// factor returns NaN. For unit vectors the error of a component is at most 1e-7 plus `|t|` times 1e-12. Far
+/// beyond the ends the result is still on the circle, but rounding destroys its position there.
+///
+/// Between opposite vectors (within f32 rounding) all arcs have the same length. The result is on the arc
+/// through the axis that is most perpendicular to `a`.
 ///
 /// # Errors
-/// [`Error::Length`] unless `a`, `b` and `out` are of one dimension.
+/// [`Error::Length`] if the dimensions of `a`, `b` and `out` differ.
 ///
 /// ```
 /// use condyle::interpolation;
 ///
-/// // A third of the way from +Z to +X: 30 degrees, and still of unit length.
+/// // A third of the angle from +Z to +X: 30 degrees, and still unit length.
 /// let mut sun = [0.0; 3];
 /// interpolation::vectors(&[0.0, 0.0, 1.0], &[1.0, 0.0, 0.0], 1.0 / 3.0, &mut sun)?;
 /// assert!((sun[0] - 0.5).abs() < 1e-6 && (sun[2] - 0.866_025_4).abs() < 1e-6);
@@ -33,7 +36,7 @@ pub fn vectors(a: &[f32], b: &[f32], t: f32, out: &mut [f32]) -> Result<(), Erro
     Ok(())
 }
 
-/// [`vectors`] of one dimension.
+/// [`vectors`] for slices of the same length.
 pub(super) fn arc(a: &[f32], b: &[f32], t: f32, out: &mut [f32]) {
     if !t.is_finite() {
         return out.fill(f32::NAN);
@@ -44,7 +47,7 @@ pub(super) fn arc(a: &[f32], b: &[f32], t: f32, out: &mut [f32]) {
     if t == 1.0 {
         return out.copy_from_slice(b);
     }
-    // With b - a instead of b: where they are close, no digits cancel.
+    // Use b - a instead of b, so that no digits cancel if they are close.
     let way = |at: usize| f64::from(b[at]) - f64::from(a[at]);
     let (along, length) = perpendicular(a, way);
     let size = sqrt_f64(a.iter().map(|&a| f64::from(a) * f64::from(a)).sum());
@@ -53,14 +56,14 @@ pub(super) fn arc(a: &[f32], b: &[f32], t: f32, out: &mut [f32]) {
         let least = (0..a.len()).min_by(|&i, &j| a[i].abs().total_cmp(&a[j].abs()));
         turn(a, |at| f64::from(u8::from(Some(at) == least)), angle, out);
     } else if length <= 1e-12 {
-        // One direction, though not of one length: the perpendicular part is only rounding.
+        // The directions are equal and the lengths differ: the perpendicular part is only rounding.
         out.copy_from_slice(a);
     } else {
         turn(a, way, angle, out);
     }
 }
 
-/// How much of `a` is in `v`, and the length of the rest.
+/// Returns the projection of `v` on `a`, relative to `a`, and the length of the perpendicular part.
 fn perpendicular(a: &[f32], v: impl Fn(usize) -> f64) -> (f64, f64) {
     let sum = |term: &dyn Fn(usize, f64) -> f64| -> f64 {
         a.iter().enumerate().map(|(at, &a)| term(at, a.into())).sum()
@@ -70,11 +73,11 @@ fn perpendicular(a: &[f32], v: impl Fn(usize) -> f64) -> (f64, f64) {
     (along, sqrt_f64(rest))
 }
 
-/// `a`, turned by an angle towards `v`.
+/// Rotates `a` by an angle towards `v`.
 fn turn(a: &[f32], v: impl Fn(usize) -> f64, angle: f64, out: &mut [f32]) {
     let (sin, cos) = sin_cos_f64(angle);
     let (along, length) = perpendicular(a, &v);
-    // In one dimension nothing is perpendicular.
+    // The perpendicular part is 0 in one dimension.
     let sin = if length > 0.0 { sin / length } else { 0.0 };
     for (at, (out, &a)) in out.iter_mut().zip(a).enumerate() {
         let a = f64::from(a);
@@ -94,7 +97,7 @@ mod tests {
         out
     }
 
-    /// A hair apart, with factors that make an angle of it: towards `b`, and not to some axis.
+    /// Nearly equal vectors with very large factors rotate towards `b`, and not towards some axis.
     #[test]
     fn nearly_equal_vectors_are_not_opposite_ones() {
         let a = [1.0, 0.0, 0.0];
@@ -105,9 +108,9 @@ mod tests {
                 assert_close(&between(a, [1.0, 0.0, hair], t), &want, 1e-7, format_args!("{hair}, {t}"));
             }
         }
-        // Not even that: another length.
+        // The difference is only a length.
         assert_eq!(between([1.0, 0.0], [1.000_000_1, 0.0], f32::MAX), [1.0, 0.0]);
-        // Nearly opposite: the way that is given, but for the last digits of f32.
+        // Nearly opposite: the given arc, except for the last digits of f32.
         assert_close(&between(a, [-1.0, 0.0, 1e-6], 0.5), &[0.0, 0.0, 1.0], 1e-6, "nearly opposite");
         assert_close(&between(a, [-1.0, 0.0, 1e-8], 0.5), &[0.0, 1.0, 0.0], 1e-6, "opposite");
         assert_close(&between([1.0], [-1.0], 0.75), &[-core::f64::consts::FRAC_1_SQRT_2], 1e-7, "a line");
@@ -121,7 +124,7 @@ mod tests {
             let length: f64 = got.iter().map(|&v| f64::from(v) * f64::from(v)).sum();
             assert!((length - 1.0).abs() < 2e-7, "{t}: {got:?}");
             if t.abs() < 1e6 {
-                // A quarter turn, times a multiple of four.
+                // A quarter turn times a multiple of four.
                 assert_close(&got, &[0.6, 0.0, 0.8], 2e-7, t);
             }
         }
@@ -137,7 +140,7 @@ mod tests {
             for case in 0..tries(500) {
                 let (a, mut b) = (random.unit::<N>(), random.unit::<N>());
                 if case % 3 == 0 {
-                    // Close by.
+                    // Nearly equal vectors.
                     let moved: [f64; N] = core::array::from_fn(|c| f64::from(a[c]) + f64::from(b[c]) * 1e-4);
                     let length = moved.iter().map(|v| v * v).sum::<f64>().sqrt();
                     b = moved.map(|v| (v / length) as f32);
@@ -153,7 +156,7 @@ mod tests {
                 assert_eq!(got, b);
                 vectors(&a, &a, t, &mut got).expect("one dimension");
                 assert_eq!(got, a);
-                // Opposite: some way, of unit length.
+                // Opposite vectors: any arc, with unit length.
                 vectors(&a, &a.map(|v| -v), 0.5, &mut got).expect("one dimension");
                 let length: f64 = got.iter().map(|&v| f64::from(v) * f64::from(v)).sum();
                 assert!((length - 1.0).abs() < 1e-6, "{N} dimensions: {got:?}");
