@@ -6,9 +6,9 @@ use super::vectors::arc as turn_on;
 use condyle_base::math::Quat;
 use condyle_base::math::scalar::{atan2_f64, sin_f64, sqrt_f64};
 
-/// `(sin((1-t)θ) a + sin(tθ) b) / sin θ`. Shoemake 1985. NaN for a factor that is NaN or infinite.
+/// Computes `(sin((1-t)θ) a + sin(tθ) b) / sin θ`. Shoemake 1985. NaN for a NaN or infinite factor.
 ///
-/// Beyond the ends, where these weights grow without bound if the ends are close, it continues as
+/// Beyond the ends these weights grow without bound if the ends are close, so the result continues like
 /// [`vectors`](super::vectors()).
 pub(super) fn exact(a: Quat, b: Quat, t: f32, arc: Arc) -> Quat {
     if !t.is_finite() {
@@ -35,7 +35,7 @@ pub(super) fn exact(a: Quat, b: Quat, t: f32, arc: Arc) -> Quat {
     }
     let t = f64::from(t);
     let theta = 2.0 * atan2_f64(chord, sum);
-    // By the half angles, which keeps the digits where the angle is near π.
+    // Use the half angles, which keep the digits for angles near π.
     let sin = chord * sum / 2.0;
     let (from, to) = if theta < 1e-7 {
         (1.0 - t, t)
@@ -45,7 +45,7 @@ pub(super) fn exact(a: Quat, b: Quat, t: f32, arc: Arc) -> Quat {
     core::array::from_fn(|c| (p[c] * from + q[c] * to) as f32)
 }
 
-/// The straight line through `a` and `b`, at unit length. NaN for a factor that is NaN or infinite.
+/// Returns the normalised point on the straight line through `a` and `b`. NaN for a NaN or infinite factor.
 pub(super) fn nlerp(a: Quat, b: Quat, t: f32, arc: Arc) -> Quat {
     let b = if arc == Arc::Shorter { on_hemisphere_of(a, b) } else { b };
     let (p, q, t) = (a.map(f64::from), b.map(f64::from), f64::from(t));
@@ -80,7 +80,7 @@ mod tests {
                 assert!((length - 1.0).abs() < 2e-7, "{b:?}, {t}: {got:?}");
             }
         }
-        // Close ends, far beyond.
+        // Close ends, with a very large factor.
         let got = exact(a, [0.0, 3e-8, 0.0, 1.0], 1e7, Arc::Shorter);
         let angle = f64::from(3e-8_f32) * 1e7;
         assert_close(&got, &[0.0, angle.sin(), 0.0, angle.cos()], 1e-7, "close ends");
@@ -100,8 +100,8 @@ mod tests {
         assert!(nlerp(a, a, f32::NAN, Arc::Shorter).iter().all(|v| v.is_nan()));
     }
 
-    /// f32 and f64 may choose different arcs here: beyond the end the rotation must still go on in the same
-    /// direction.
+    /// f32 and f64 may select different arcs here. Beyond the end the rotation must still continue in the
+    /// same direction.
     #[test]
     fn nearly_half_turns_go_on_beyond_their_ends() {
         let a = [0.617_691_3, 0.695_016_7, 0.031_808_365, -0.366_602_66];

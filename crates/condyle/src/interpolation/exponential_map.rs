@@ -1,4 +1,4 @@
-//! `a exp(t log(a⁻¹ b))`: along the axis of the rotation between the two. Grassia 1998; Blow 2004.
+//! Computes `a exp(t log(a⁻¹ b))`: a rotation about the axis between the two. Grassia 1998; Blow 2004.
 
 use fearless_simd::prelude::*;
 
@@ -9,7 +9,7 @@ use crate::pose::PoseBlock;
 use condyle_base::math::exp_map::{between, exp, log, product};
 use condyle_base::simd::{BLOCK, Mode, Portable, dispatch, load, load_all, store_all};
 
-/// A factor per joint.
+/// Interpolates blocks with a factor per joint.
 pub(super) fn blocks(
     arc: Arc,
     factors: &Factors<'_>,
@@ -36,7 +36,7 @@ fn kernel<S: Simd, M: Mode>(
         for at in (0..BLOCK).step_by(S::f32s::LEN) {
             let (a, mut b) = (load_all(s, &from.rotation, at), load_all(s, &to.rotation, at));
             if !given {
-                // Not fused, as everywhere where its sign chooses the arc.
+                // Not fused, like every dot product whose sign selects the arc.
                 let sign = hemisphere(s, dot(Portable, &a, &b));
                 b = [b[0] * sign, b[1] * sign, b[2] * sign, b[3] * sign];
             }

@@ -1,6 +1,6 @@
-//! The weights of each method in f64: the coefficients that a call's factor makes of a method's polynomials.
+//! The weights of each method in f64: the coefficients of a method's polynomials for the factor of a call.
 //!
-//! Throughout, `z` is `1 - cos θ`, where `θ` is the angle between the quaternions as vectors.
+//! `z` is `1 - cos θ` throughout, where `θ` is the angle between the quaternions as vectors.
 
 use fearless_simd::{f64x2, prelude::*};
 
@@ -10,10 +10,11 @@ use super::slerp_table::{CHORD_8, SLERP_4, SLERP_6, SLERP_9};
 use condyle_base::math::scalar::sqrt_f64;
 use condyle_base::simd::baseline;
 
-/// Coefficients of `z, z², …` in the weight `t + …` that stands for `sin(tθ) / sin θ`: for `t`, and for `1 - t`.
+/// Coefficients of `z, z², …` in the weight `t + …` that approximates `sin(tθ) / sin θ`, for `t` and for
+/// `1 - t`.
 pub(super) type Coefficients<const N: usize> = [[f64; 2]; N];
 
-/// A table of polynomials with every number twice, for both factors. Row `i` has `i + 1` coefficients.
+/// A table of polynomials, with each number twice for the two factors. Row `i` has `i + 1` coefficients.
 pub(super) struct Table<const N: usize>([[[f64; 2]; N]; N]);
 
 pub(super) static SLERP_FOUR: Table<4> = Table::new(&SLERP_4);
@@ -32,7 +33,7 @@ impl<const N: usize> Table<N> {
         Self(rows)
     }
 
-    /// Those of a fitted polynomial: `t(1 - t²)` times the rows, each a polynomial in t².
+    /// Returns the coefficients of a fitted polynomial: `t(1 - t²)` times the rows, each a polynomial in t².
     pub(super) fn at(&self, t: f64) -> Coefficients<N> {
         baseline!(|s| self.lanes(s, t))
     }
@@ -55,7 +56,8 @@ impl<const N: usize> Table<N> {
     }
 }
 
-/// Those of the power series at `cos θ = 1`, its last term balanced; those behind it are 0. Eberly 2018, equations 11 and 16.
+/// Returns the coefficients of the power series at `cos θ = 1` with a balanced last term; later ones are 0.
+/// Eberly 2018, equations 11 and 16.
 pub(super) fn eberly<const N: usize>(terms: Terms, factor: f64, t: f64) -> Coefficients<N> {
     let mut out = [[0.0; 2]; N];
     for (lane, t) in [t, 1.0 - t].into_iter().enumerate() {
@@ -69,17 +71,17 @@ pub(super) fn eberly<const N: usize>(terms: Terms, factor: f64, t: f64) -> Coeff
     out
 }
 
-/// The balanced factor for angles up to π/2.
+/// Returns the balancing factor for angles up to π/2.
 pub(super) fn factor(terms: Terms) -> f64 {
     FACTORS[usize::from(terms.count() - 1)]
 }
 
-/// The balanced factor for angles up to π/4.
+/// Returns the balancing factor for angles up to π/4.
 pub(super) fn factor_halved(terms: Terms) -> f64 {
     FACTORS_HALVED[usize::from(terms.count() - 1)]
 }
 
-/// Where on the chord slerp's `t` is, from one end: `t` plus a polynomial in `z`.
+/// Returns the position of slerp's `t` on the chord, from one end: `t` plus a polynomial in `z`.
 fn chord(z: f64, t: f64) -> f64 {
     let tau = 2.0 * t - 1.0;
     let [more, _] = evaluate(&CHORD_EIGHT.at(tau), z);
@@ -90,9 +92,10 @@ fn evaluate(coefficients: &[[f64; 2]], z: f64) -> [f64; 2] {
     [0, 1].map(|lane| coefficients.iter().rev().fold(0.0, |sum, c| (sum + c[lane]) * z))
 }
 
-/// The weights of the first and the second quaternion, `None` for methods that have slerp's own.
+/// Returns the weights of the first and the second quaternion, or `None` for methods with slerp's exact
+/// weights.
 pub(super) fn weights(method: Method, z: f64, t: f64) -> Option<(f64, f64)> {
-    // From what comes to the weights of the second quaternion and of the first one.
+    // Adds the polynomials to the linear weights of the first and the second quaternion.
     let ends = |t: f64, [to, from]: [f64; 2]| (1.0 - t + from, t + to);
     let series = |terms, factor, z, t| ends(t, evaluate(&eberly::<16>(terms, factor, t), z));
     let nlerp = |t: f64| {
@@ -111,7 +114,7 @@ pub(super) fn weights(method: Method, z: f64, t: f64) -> Option<(f64, f64)> {
         Method::Eberly(terms) => series(terms, factor(terms), z, t),
         Method::EberlyHalved(terms) => {
             let cos = sqrt_f64(1.0 - z / 2.0);
-            // From the first quaternion to the middle one, which is the sum of both over 2 cos(θ/2).
+            // From the first quaternion to the middle, which is the sum of both divided by 2 cos(θ/2).
             let (s, swapped) = if t > 0.5 { (2.0 - 2.0 * t, true) } else { (2.0 * t, false) };
             let (near, far) = series(terms, factor_halved(terms), 1.0 - cos, s);
             let far = far / (2.0 * cos);

@@ -1,18 +1,19 @@
-//! Many joints between two ends.
+//! Interpolation kernels for many joints between two ends.
 //!
 //! # Formulas
 //!
-//! θ is the angle between the quaternions `near` and `far`, `f` the factor from the nearer end, at most
-//! 1/2. Slerp is a sum of both with two weights, which each method computes in its own way ([`Weights`]):
+//! θ is the angle between the quaternions `near` and `far`, and `f` is the factor from the nearer end, at
+//! most 1/2. Slerp is a weighted sum of both ends. Each method computes the two weights differently
+//! ([`Weights`]):
 //!
 //! ```text
 //! q = near + (to · far - off · near)       to = sin(f θ) / sin θ,  off = 1 - sin((1 - f) θ) / sin θ
 //! z = 1 - cos θ = |far - near|² / 2        cos²(θ/2) = 1 - z / 2
 //! ```
 //!
-//! # A rotation, worked through
+//! # Worked example of a rotation
 //!
-//! `near` is the identity, `far` a turn by 120° about x, `(0.8660, 0, 0, 0.5)`, and `f = 1/4`:
+//! `near` is the identity, `far` is a rotation by 120° about x, `(0.8660, 0, 0, 0.5)`, and `f = 1/4`:
 //!
 //! ```text
 //! dot  = 0.5, so far is on the hemisphere of near, and θ = 60°
@@ -22,23 +23,23 @@
 //! w    = 1 + (0.2989 · 0.5 - 0.1835 · 1)   = 0.9659
 //! ```
 //!
-//! `(0.2588, 0, 0, 0.9659)` is a turn by 30° about x. The test
+//! `(0.2588, 0, 0, 0.9659)` is a rotation by 30° about x. The test
 //! `the_worked_rotation_comes_out_as_the_preface_says` computes it.
 //!
 //! # Reasons
 //!
-//! 1. The result is a correction of the nearer end. So both ends, and equal ends, come out exactly.
-//! 2. Near ends take `z` from the chord, because `1 - cos θ` has no digits left there.
-//! 3. The dot product is not fused in either numeric mode. Between ends half a turn apart its sign chooses
-//!    the arc, and both modes have to choose the same one.
-//! 4. No branch depends on a joint. Where a choice does, both results are computed and one is selected.
-//! 5. The result is on the hemisphere of the first end, even where the second one is nearer:
-//!    [`Nearer::Second`] multiplies by the sign.
+//! 1. The result is a correction of the nearer end. For this reason both ends, and equal ends, are exact.
+//! 2. For close ends `z` is computed from the chord, because `1 - cos θ` has no significant digits there.
+//! 3. The dot product is not fused in either numeric mode. Between ends half a turn apart its sign selects
+//!    the arc, and both modes must select the same one.
+//! 4. No branch depends on a joint. Instead, both results are computed and one is selected.
+//! 5. The result is on the hemisphere of the first end, even if the second one is nearer: [`Nearer::Second`]
+//!    multiplies by the sign.
 //!
 //! # Limits
 //!
-//! `ErrorBound` has the error of each method. Ends half a turn apart have two shortest arcs, and the kernel
-//! takes the one that the sign of the dot product says.
+//! `Method::error_bound` returns the error of each method. Ends half a turn apart have two shortest arcs; the
+//! sign of the dot product selects one.
 
 use fearless_simd::{f32x4, prelude::*};
 
@@ -52,20 +53,20 @@ use condyle_base::simd::{BLOCK, Floats, Lanes, Mode, Portable, each, load, load_
 /// The four components of one quaternion per lane.
 pub(crate) type Quats<V> = [V; 4];
 
-/// The sum of four products, in pairs: the chain of dependent operations is half as long.
+/// Returns the sum of four products, in pairs, which halves the chain of dependent operations.
 #[inline(always)]
 pub(super) fn dot<S: Simd, M: Mode, V: Floats<S>>(mode: M, a: &Quats<V>, b: &Quats<V>) -> V {
     mode.madd(a[3], b[3], a[2] * b[2]) + mode.madd(a[1], b[1], a[0] * b[0])
 }
 
-/// The sign, 1 or -1, that puts a quaternion on the hemisphere of another one, from their [`dot`] product. -0
-/// counts as 0.
+/// Returns the sign, 1 or -1, that moves a quaternion to the hemisphere of another one, from their [`dot`]
+/// product. -0 counts as 0.
 #[inline(always)]
 pub(super) fn hemisphere<S: Simd, V: Floats<S>>(s: S, dot: V) -> V {
     V::splat(s, 1.0).copysign(dot + V::splat(s, 0.0))
 }
 
-/// The same for one quaternion, summed in the same order, so that both always choose the same arc.
+/// The scalar version of [`hemisphere`], with the same order of summation, so that both select the same arc.
 pub(super) fn on_hemisphere_of(a: Quat, b: Quat) -> Quat {
     let dot = (a[3] * b[3] + a[2] * b[2]) + (a[1] * b[1] + a[0] * b[0]);
     if dot < 0.0 { b.map(|v| -v) } else { b }
@@ -76,9 +77,9 @@ fn squares<S: Simd, M: Mode, V: Floats<S>>(mode: M, v: &Quats<V>) -> V {
     dot(mode, v, v)
 }
 
-/// The rotations between two ends, on the hemisphere of the nearer one, with the factor `f` from it; and the
-/// sign that the farther end was multiplied by. Weights [`as_given`](Weights::as_given) go along
-/// the arc as given, and the sign is 1.
+/// Returns the rotations between two ends at the factor `f` from the nearer one, on its hemisphere. Also
+/// returns the sign that the farther end was multiplied by. Weights that are [`as_given`](Weights::as_given)
+/// follow the arc as given, with the sign 1.
 #[inline(always)]
 pub(super) fn rotations<S: Simd, M: Mode, V: Floats<S>, W: Weights<S, V>>(
     s: S,
@@ -89,20 +90,19 @@ pub(super) fn rotations<S: Simd, M: Mode, V: Floats<S>, W: Weights<S, V>>(
     far: Quats<V>,
 ) -> (Quats<V>, V) {
     let (zero, half, one) = (V::splat(s, 0.0), V::splat(s, 0.5), V::splat(s, 1.0));
-    // Not fused in either mode: between keys half a turn apart its sign alone chooses the arc.
+    // Not fused in either mode: between keys half a turn apart its sign alone selects the arc.
     let dot = dot(Portable, &near, &far);
     let given = weights.as_given();
     let sign = if given { one } else { hemisphere(s, dot) };
     let cos = if given { dot } else { dot.abs() };
     let mut step = far;
     each!(c in [0, 1, 2, 3] => step[c] = mode.msub(step[c], sign, near[c]));
-    // From the chord where the ends are close: there the cosine has lost its digits, and equal ends must give
-    // zero.
+    // Use the chord for close ends: the cosine has lost its digits there, and equal ends must give zero.
     let chord = squares(mode, &step);
     let z = cos.simd_lt(V::splat(s, 0.75)).select(one - cos, chord * half);
     let mut half_cos2 = one - z * half;
     if given {
-        // From the sum where the ends are far apart: there the difference has lost its digits.
+        // Use the sum for ends that are far apart: the difference has lost its digits there.
         let sum = [far[0] + near[0], far[1] + near[1], far[2] + near[2], far[3] + near[3]];
         let wide = squares(mode, &sum) * V::splat(s, 0.25);
         half_cos2 = cos.simd_lt(zero).select(wide, half_cos2);
@@ -110,12 +110,12 @@ pub(super) fn rotations<S: Simd, M: Mode, V: Floats<S>, W: Weights<S, V>>(
     let (to, off) = weights.weights(s, mode, Angle { z, half_cos2 }, f);
     let to = to * sign;
     let mut between = near;
-    // For equal ends the difference of the products is less than the last bit: they come out exactly.
+    // For equal ends the difference of the products is below the last bit, so the result is exact.
     each!(c in [0, 1, 2, 3] => between[c] += mode.msub(far[c], to, between[c] * off));
     (between, sign)
 }
 
-/// Vectors on the straight line between two ends, with the factor `f` from the nearer one.
+/// Returns the vectors on the straight line between two ends, at the factor `f` from the nearer one.
 #[inline(always)]
 pub(super) fn vectors<S: Simd, M: Mode, V: Floats<S>, const N: usize>(
     mode: M,
@@ -127,7 +127,7 @@ pub(super) fn vectors<S: Simd, M: Mode, V: Floats<S>, const N: usize>(
     near
 }
 
-/// Which end is the nearer one.
+/// The end that is nearer to the factor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nearer {
     First,
@@ -135,7 +135,7 @@ pub(super) enum Nearer {
 }
 
 impl Nearer {
-    /// The nearer end and the farther one.
+    /// Returns the nearer end and the farther one.
     #[inline(always)]
     pub(super) fn order<T>(self, first: T, second: T) -> (T, T) {
         match self {
@@ -153,7 +153,7 @@ pub(super) struct OneFactor<'a, W> {
     pub(super) f: f32,
 }
 
-/// Interpolates the first `joints` joints with one factor. Without `from`, `out` holds the first end.
+/// Interpolates the first `joints` joints with one factor. If `from` is `None`, `out` holds the first end.
 #[inline(always)]
 pub(super) fn uniform_blocks<S: Simd, M: Mode, W: Shared>(
     s: S,
@@ -180,7 +180,7 @@ pub(super) fn uniform_blocks<S: Simd, M: Mode, W: Shared>(
             let (a, b) = (load_all(s, &near.rotation, at), load_all(s, &far.rotation, at));
             let (mut rotation, sign) = rotations::<_, _, S::f32s, _>(s, mode, &weights, f, a, b);
             if nearer == Nearer::Second {
-                // On the hemisphere of the first end.
+                // Move the result to the hemisphere of the first end.
                 let [x, y, z, w] = rotation;
                 rotation = [x * sign, y * sign, z * sign, w * sign];
             }
@@ -195,7 +195,7 @@ pub(super) fn uniform_blocks<S: Simd, M: Mode, W: Shared>(
     }
 }
 
-/// One rotation, as [`uniform_blocks`] has it.
+/// Interpolates one rotation, with the arithmetic of [`uniform_blocks`].
 #[inline(always)]
 pub(super) fn uniform_one<S: Simd, M: Mode, W: Shared>(
     s: S,
@@ -217,7 +217,7 @@ pub(super) fn uniform_one<S: Simd, M: Mode, W: Shared>(
     out
 }
 
-/// The nearer end and the farther one in each lane, and the factor from the nearer one.
+/// Returns the nearer end and the farther one in each lane, and the factor from the nearer one.
 #[inline(always)]
 pub(super) fn order<S: Simd, V: Floats<S>, const N: usize>(
     s: S,
@@ -236,12 +236,12 @@ pub(super) fn order<S: Simd, V: Floats<S>, const N: usize>(
 
 /// Both ends of an interpolation.
 struct Ends<'a, const N: usize> {
-    /// The first end. If it is `None`, the output holds the first end.
+    /// The first end, or `None` if the output holds it.
     from: Option<&'a [Lanes; N]>,
     to: &'a [Lanes; N],
 }
 
-/// [`rotations`] over the first `joints` of one block, a factor per lane.
+/// [`rotations`] for the first `joints` of one block, with a factor per lane.
 #[inline(always)]
 fn rotation_block<S: Simd, M: Mode, W: Weights<S, S::f32s>>(
     s: S,
@@ -264,10 +264,11 @@ fn rotation_block<S: Simd, M: Mode, W: Weights<S, S::f32s>>(
     }
 }
 
-/// `a + (b - a)·t` over one block of vectors, a factor per lane; both ends are hit exactly.
+/// Computes `a + (b - a)·t` for one block of vectors, with a factor per lane. Both ends are exact.
 ///
-/// For keys of files: the difference is halved, which changes no bit of the result, so that it does not overflow
-/// between keys such as -3e38 and 3e38. Poses do without, because it costs 3 to 8 % of a slerp and up to 25 % of an nlerp.
+/// The keys of files may be as far apart as -3e38 and 3e38. The difference is halved so that it does not
+/// overflow, which does not change any bit of the result. Poses are not protected in this way, because it
+/// would cost 3 to 8 % of a slerp and up to 25 % of an nlerp.
 #[inline(always)]
 pub(crate) fn vector_block<S: Simd, M: Mode>(
     s: S,
@@ -289,7 +290,7 @@ pub(crate) fn vector_block<S: Simd, M: Mode>(
     }
 }
 
-/// `a + (b - a)·t` for the first `joints` of a block; without `a`, `out` holds the first end.
+/// Computes `a + (b - a)·t` for the first `joints` of a block. If `a` is `None`, `out` holds the first end.
 #[inline(always)]
 fn vector_lanes<S: Simd, M: Mode>(
     s: S,
@@ -310,7 +311,8 @@ fn vector_lanes<S: Simd, M: Mode>(
     }
 }
 
-/// A factor per joint, by any method that has weights. Without `from`, `out` holds the first end.
+/// Interpolates with a factor per joint, by any method with weights. If `from` is `None`, `out` holds the
+/// first end.
 #[inline(always)]
 pub(super) fn lanes_blocks<S: Simd, M: Mode, W: Weights<S, S::f32s>>(
     s: S,
@@ -332,7 +334,7 @@ pub(super) fn lanes_blocks<S: Simd, M: Mode, W: Weights<S, S::f32s>>(
     }
 }
 
-/// The rotations of one block between keys, a factor in [0, 1] per lane.
+/// Computes the rotations of one block between keys, with a factor in [0, 1] per lane.
 #[inline(always)]
 pub(crate) fn slerp_block<S: Simd, M: Mode>(
     s: S,

@@ -1,4 +1,4 @@
-//! Slerp with one factor for all joints, for kernels that have their ends in registers.
+//! Slerp with one factor for all joints, for kernels with their ends in registers.
 
 use fearless_simd::prelude::*;
 
@@ -7,7 +7,7 @@ use super::kernel::{Nearer, Quats, rotations};
 use super::weights::{Series, SeriesLanes, Shared, Straight};
 use condyle_base::simd::Mode;
 
-/// Nine coefficients of both weights. Where the ends are equal they come out exactly.
+/// Nine coefficients of both weights. Equal ends are exact.
 #[derive(Clone, Copy)]
 pub(crate) struct OneFactor {
     weights: Series<9>,
@@ -15,7 +15,7 @@ pub(crate) struct OneFactor {
     factor: f32,
 }
 
-/// The nearer end and the factor from it, in f64, where `1 - t` is exact: it is rounded only once.
+/// Returns the nearer end and the factor from it, in f64: `1 - t` is exact there, so it is rounded only once.
 pub(super) fn nearer(t: f32) -> (Nearer, f64) {
     let t = f64::from(t);
     if t > 0.5 { (Nearer::Second, 1.0 - t) } else { (Nearer::First, t) }
@@ -36,14 +36,14 @@ pub(crate) fn straight<S: Simd, M: Mode>(
 }
 
 impl OneFactor {
-    /// `t` is from 0 to 1.
+    /// Computes the coefficients for `t`, from 0 to 1.
     pub(crate) fn new(t: f32) -> Self {
         let (nearer, factor) = nearer(t);
         let weights = Series::new(&SLERP_NINE.at(factor));
         Self { weights, nearer, factor: factor as f32 }
     }
 
-    /// Puts every number into all lanes.
+    /// Broadcasts every number to all lanes.
     #[inline(always)]
     pub(crate) fn spread<S: Simd>(self, s: S) -> Spread<S> {
         let weights = self.weights.spread::<S, S::f32s>(s);

@@ -1,4 +1,4 @@
-//! Which kernel does what was asked for.
+//! Selects the kernel for a request.
 
 use super::exact::{exact, nlerp};
 use super::factor::{Factor, Factors, Selection, clamped};
@@ -12,7 +12,7 @@ use condyle_base::error::{Error, invariant};
 use condyle_base::math::{JointQuat, Quat, Transform};
 use condyle_base::simd::{BLOCK, dispatch};
 
-/// Joints that can be read and written one at a time.
+/// A list of joints that can be read and written one at a time.
 pub(super) trait Joints {
     fn count(&self) -> usize;
     fn read(&self, joint: usize) -> Transform;
@@ -50,11 +50,11 @@ impl Joints for [JointQuat] {
     }
 }
 
-/// How to interpolate, whatever form the joints have.
+/// The method and its options, for any layout of joints.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Plan {
     how: InterpolateOptions,
-    /// Whether the ends are already half of an arc: then [`Method::EberlyHalved`] has nothing to halve.
+    /// Whether the ends are already half of an arc, so that [`Method::EberlyHalved`] does not halve it again.
     halves: bool,
 }
 
@@ -64,25 +64,25 @@ impl From<InterpolateOptions> for Plan {
     }
 }
 
-/// A plan and a factor, with the coefficients that these make.
+/// A plan with a factor, and the coefficients for both.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Step<'a> {
     plan: Plan,
     t: Factor<'a>,
-    /// `None` if the factor or the method needs the kernels that take a factor per joint.
+    /// `None` if the factor or the method needs a kernel with a factor per joint.
     uniform: Option<Uniform>,
 }
 
-/// One factor for all joints, by a method that has a kernel for that.
+/// One factor for all joints, by a method that has a kernel for it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Uniform {
-    /// From the nearer end.
+    /// The factor from the nearer end.
     f: f32,
     nearer: Nearer,
     weights: UniformWeights,
 }
 
-/// Polynomials are padded to these sizes: fewer kernels, the same results.
+/// Polynomials are padded to these sizes, for fewer kernels. Padding does not change the results.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum UniformWeights {
     Straight,
@@ -92,8 +92,9 @@ enum UniformWeights {
 }
 
 impl UniformWeights {
-    /// Up to nine terms, padded to nine in `room`: for kernels that fewer terms do not make faster. Not copied where that
-    /// can be helped: a store is forwarded only to a load of the same piece.
+    /// Returns up to nine terms, padded to nine in `room`, for kernels that fewer terms would not make
+    /// faster. Nine terms are returned by reference, because a copy can break store forwarding: it requires a
+    /// load of the same size.
     fn nine<'a>(&'a self, room: &'a mut Option<Series<9>>) -> Option<&'a Series<9>> {
         match self {
             Self::Four(weights) => Some(room.insert(weights.padded())),
@@ -136,12 +137,12 @@ impl Plan {
         Some(Uniform { f: f as f32, nearer, weights })
     }
 
-    /// The factor, clamped to [0, 1] unless it may extrapolate.
+    /// Returns the factor, clamped to [0, 1] unless it may extrapolate.
     pub(super) fn clamped(self, t: f32) -> f32 {
         if self.how.extrapolate { t } else { clamped(t) }
     }
 
-    /// `joints` joints, sixteen at a time, by any method.
+    /// Interpolates the first `joints` joints by any method, sixteen at a time.
     fn blocks(
         self,
         joints: usize,
@@ -171,13 +172,13 @@ impl Plan {
         let halved = |terms| Nested::new(terms, formula::factor_halved(terms));
         match (self.how.method, self.how.arc) {
             (Method::Slerp(degree), Arc::Shorter) => slerp_blocks(degree, Some(from), to, &factors, out),
-            // For the exact method this does translations and scales; its rotations follow below.
+            // For the exact method this computes translations and scales. Its rotations follow below.
             (Method::Nlerp, Arc::Shorter) | (Method::Exact, _) => run!(Straight),
             (Method::ExponentialMap, arc) => exponential_map::blocks(arc, &factors, from, to, out),
             (method, arc) => run!(match (method, arc) {
-                // A straight line needs no halves.
+                // A straight line is not halved.
                 (Method::Nlerp, Arc::AsGiven) => Rare::StraightGiven,
-                // Half of an arc as given is never longer than the shorter arc can be.
+                // Half of the given arc is never longer than the longest shorter arc.
                 (_, Arc::AsGiven) => Rare::Given(Given(Halved(Fitted::slerp(Degree::Nine)))),
                 (Method::EberlyHalved(terms), _) if self.halves => Rare::Nested(halved(terms)),
                 (Method::EberlyHalved(terms), _) => Rare::Halved(Halved(halved(terms))),
@@ -204,7 +205,7 @@ impl Plan {
     }
 }
 
-/// Slerp with a factor per joint. Without `from`, `out` holds the first end.
+/// Slerp with a factor per joint. If `from` is `None`, `out` holds the first end.
 pub(super) fn slerp_blocks(
     degree: Degree,
     from: Option<&[PoseBlock]>,
@@ -218,7 +219,7 @@ pub(super) fn slerp_blocks(
 }
 
 impl Step<'_> {
-    /// Without `from`, `out` holds the first end; the same in [`joints`](Self::joints).
+    /// If `from` is `None`, `out` holds the first end. The same applies to [`joints`](Self::joints).
     pub(super) fn poses(
         &self,
         from: Option<&Pose>,
@@ -278,7 +279,7 @@ impl Step<'_> {
         out[0].get(0).rotation
     }
 
-    /// Sixteen joints at a time, gathered into blocks and scattered again.
+    /// Interpolates joints that are gathered into blocks of sixteen and scattered afterwards.
     fn staged<J: Joints + ?Sized>(
         &self,
         joints: Selection<'_>,
@@ -299,7 +300,7 @@ impl Step<'_> {
             let (mut end, mut highest) = (at + 1, joint(at));
             while end < count.min(at + BLOCK) {
                 let next = joint(end);
-                // Lists mostly rise; only where one does not must the joints before be gone through.
+                // Most lists are in ascending order. Search the joints before only if the order breaks.
                 if next <= highest && (at..end).any(|k| joint(k) == next) {
                     break;
                 }
@@ -332,7 +333,7 @@ impl Step<'_> {
 }
 
 impl Uniform {
-    /// The first `joints` joints. Without `from`, `out` holds the first end.
+    /// Interpolates the first `joints` joints. If `from` is `None`, `out` holds the first end.
     fn blocks(&self, joints: usize, from: Option<&[PoseBlock]>, to: &[PoseBlock], out: &mut [PoseBlock]) {
         invariant!(
             from.is_none_or(|from| from.len() == out.len()) && to.len() == out.len(),
@@ -352,7 +353,7 @@ impl Uniform {
         }
     }
 
-    /// A single rotation. `None` for a polynomial so long that it has a kernel for blocks only.
+    /// Interpolates a single rotation. `None` for long polynomials, which only have a kernel for blocks.
     fn one(&self, a: Quat, b: Quat) -> Option<Quat> {
         macro_rules! run {
             ($weights:expr) => {{
@@ -367,7 +368,7 @@ impl Uniform {
         }
     }
 
-    /// The same for structures. Moving them in and out of lanes takes longer than fewer terms would save.
+    /// Interpolates structures. Moving them in and out of lanes takes longer than fewer terms would save.
     fn structs(&self, from: Option<&[JointQuat]>, to: &[JointQuat], out: &mut [JointQuat]) {
         invariant!(
             from.is_none_or(|from| from.len() == out.len()) && to.len() == out.len(),
@@ -387,7 +388,7 @@ impl Uniform {
     }
 }
 
-/// Neither in [0, 1] nor NaN.
+/// Whether `t` is outside [0, 1] and not NaN.
 fn is_beyond(t: f32) -> bool {
     !(0.0..=1.0).contains(&t) && !t.is_nan()
 }

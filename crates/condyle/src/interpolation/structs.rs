@@ -1,4 +1,4 @@
-//! Joints in arrays of structures: one factor for all.
+//! Joints in arrays of structures, with one factor for all.
 
 use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
 
@@ -8,7 +8,7 @@ use crate::convert::quads::Quads;
 use condyle_base::math::JointQuat;
 use condyle_base::simd::Mode;
 
-/// Interpolates all joints with one factor. Without `from`, `out` holds the first end.
+/// Interpolates all joints with one factor. If `from` is `None`, `out` holds the first end.
 #[inline(always)]
 pub(super) fn uniform_structs<S: Simd, M: Mode, W: Shared>(
     s: S,
@@ -70,7 +70,7 @@ fn groups<S: Simd, M: Mode, V: Quads<S>, W: Weights<S, V>>(
     }
 }
 
-/// As many joints as there are lanes, or fewer: the other lanes are identities.
+/// Interpolates one joint per lane. If there are fewer joints, the other lanes are identities.
 #[inline(always)]
 fn group<S: Simd, M: Mode, V: Quads<S>, W: Weights<S, V>>(
     s: S,
@@ -87,14 +87,14 @@ fn group<S: Simd, M: Mode, V: Quads<S>, W: Weights<S, V>>(
         let a = V::gather(s, |i| joint(near, i).rotation);
         let b = V::gather(s, |i| joint(far, i).rotation);
         let ([x, y, z, w], sign) = rotations(s, mode, weights, V::splat(s, f), a, b);
-        // On the hemisphere of the first end.
+        // Move the result to the hemisphere of the first end.
         let sign = if nearer == Nearer::First { V::splat(s, 1.0) } else { sign };
         [x * sign, y * sign, z * sign, w * sign]
     };
     let f = f32x4::splat(s, f);
     for i in 0..V::LEN {
         let (near, far) = nearer.order(from.unwrap_or(out), to);
-        // Straight lines go joint by joint, without a transpose.
+        // Translation and scale are interpolated joint by joint, without a transpose.
         let rest = |JointQuat { translation: [x, y, z], scale, .. }: JointQuat| {
             [f32x4::load_array(s, [x, y, z, scale])]
         };

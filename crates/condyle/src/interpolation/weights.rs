@@ -1,8 +1,8 @@
-//! The weights of each method, many joints at a time.
+//! The weights of each method, for many joints at a time.
 //!
-//! From the angle between the two ends and the factor `f` from the nearer one, at most 1/2, a method computes
-//! two weights: `to` multiplies the far end, `1 - off` the near one. Both are exactly `f` where the ends are
-//! equal, and zero where `f` is: so the ends, and equal ends, come out exactly.
+//! A method computes two weights from the angle between the ends and from the factor `f` from the nearer end,
+//! at most 1/2. `to` multiplies the far end, and `1 - off` the near end. Both weights are exactly `f` if the
+//! ends are equal, and zero if `f` is zero. For this reason the ends, and equal ends, are exact.
 
 use fearless_simd::{f64x2, prelude::*};
 
@@ -22,12 +22,12 @@ pub(super) struct Angle<V> {
     pub(super) half_cos2: V,
 }
 
-/// A method, as the module's documentation describes it.
+/// A method, as described in the module documentation.
 pub(super) trait Weights<S: Simd, V: Floats<S>>: Copy {
-    /// `to` and `off`.
+    /// Returns `to` and `off`.
     fn weights<M: Mode>(&self, s: S, mode: M, angle: Angle<V>, f: V) -> (V, V);
 
-    /// Whether they are for the arc as given, which may be the longer one.
+    /// Whether the weights are for the arc as given, which may be the longer one.
     #[inline(always)]
     fn as_given(&self) -> bool {
         false
@@ -36,15 +36,15 @@ pub(super) trait Weights<S: Simd, V: Floats<S>>: Copy {
 
 /// Weights for one factor that all joints share.
 pub(super) trait Shared: Copy {
-    /// The same with each number broadcast to all lanes. Done before the loop: the compiler would do it in
-    /// every pass.
+    /// The weights with each number broadcast to all lanes. This happens before the loop, because the
+    /// compiler would repeat it in every iteration.
     type Spread<S: Simd, V: Floats<S>>: Weights<S, V>;
 
     fn spread<S: Simd, V: Floats<S>>(&self, s: S) -> Self::Spread<S, V>;
 }
 
-/// The polynomial with the coefficients `k`. Even and odd powers are summed apart: the chain of dependent
-/// operations is half as long.
+/// Evaluates the polynomial with the coefficients `k`. Even and odd powers are summed separately, which
+/// halves the chain of dependent operations.
 #[inline(always)]
 fn polynomial<S: Simd, M: Mode, V: Floats<S>, const N: usize>(mode: M, k: &[V; N], z: V) -> V {
     let square = z * z;
@@ -56,20 +56,21 @@ fn polynomial<S: Simd, M: Mode, V: Floats<S>, const N: usize>(mode: M, k: &[V; N
     mode.madd(sums[N % 2], z, sums[(N - 1) % 2])
 }
 
-/// One factor for all joints: both weights are polynomials in `z` whose coefficients were computed before.
+/// One factor for all joints: both weights are polynomials in `z` with precomputed coefficients.
 ///
-/// They stand in pairs, as they are computed, so that stores are forwarded to the loads behind them.
+/// The coefficients are stored in pairs, in the layout in which they are computed, so that the stores are
+/// forwarded to the loads that follow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Series<const N: usize>([[f32; 2]; N]);
 
 impl<const N: usize> Series<N> {
-    /// Of coefficients for the factor from the nearer end, as many as there are.
+    /// Rounds coefficients for the factor from the nearer end, and pads them with zeros.
     pub(super) fn new<const K: usize>(coefficients: &Coefficients<K>) -> Self {
         const { assert!(K <= N, "there are more") };
         baseline!(|s| Self::rounded(s, coefficients))
     }
 
-    /// Four numbers at a time: whoever copied what was written one by one would wait for it.
+    /// Stores four numbers at a time, because a copy of numbers stored one by one would wait for the stores.
     #[inline(always)]
     fn rounded<S: Simd>(s: S, coefficients: &[[f64; 2]]) -> Self {
         let signs = f64x2::simd_from(s, [1.0, -1.0]);
@@ -82,7 +83,7 @@ impl<const N: usize> Series<N> {
         Self(series)
     }
 
-    /// The same polynomials, with more terms that are zero.
+    /// Returns the same polynomials, padded with zero terms.
     pub(super) fn padded<const WIDER: usize>(&self) -> Series<WIDER> {
         let mut wider = [[0.0; 2]; WIDER];
         wider.iter_mut().zip(self.0).for_each(|(wider, pair)| *wider = pair);
@@ -120,13 +121,13 @@ impl<S: Simd, V: Floats<S>, const N: usize> Weights<S, V> for SeriesLanes<V, N> 
     }
 }
 
-/// A factor per joint: the coefficients are polynomials as well, in the square of the factor.
+/// A factor per joint: the coefficients are themselves polynomials, in the square of the factor.
 #[derive(Clone, Copy)]
 pub(super) struct Fitted<const N: usize>(&'static [[f32; N]; N]);
 
 static CHORD: Fitted<8> = Fitted(&narrow(&CHORD_8));
 
-/// Rounded, and padded with zeros: one kernel serves all degrees.
+/// Rounds a table and pads it with zeros, so that one kernel handles all degrees.
 const fn narrow<const N: usize, const WIDER: usize>(table: &[[f64; N]; N]) -> [[f32; WIDER]; WIDER] {
     let mut out = [[0.0; WIDER]; WIDER];
     let mut i = 0;
@@ -182,7 +183,7 @@ impl<S: Simd, V: Floats<S>, const N: usize> Weights<S, V> for Fitted<N> {
 #[derive(Clone, Copy)]
 pub(super) struct Nested {
     terms: Terms,
-    /// Of the last term.
+    /// Balancing factor of the last term.
     factor: f64,
 }
 
@@ -191,7 +192,7 @@ impl Nested {
         Self { terms, factor }
     }
 
-    /// `b₁(1 + b₂(1 + …))`, where `bₙ = z (n² - t²) / (n (2n + 1))`.
+    /// Evaluates `b₁(1 + b₂(1 + …))`, where `bₙ = z (n² - t²) / (n (2n + 1))`.
     #[inline(always)]
     fn nested<S: Simd, M: Mode, V: Floats<S>>(&self, s: S, mode: M, z: V, t: V) -> V {
         let t2 = t * t;
@@ -226,7 +227,7 @@ impl<S: Simd, V: Floats<S>, W: Weights<S, V>> Weights<S, V> for Halved<W> {
     fn weights<M: Mode>(&self, s: S, mode: M, angle: Angle<V>, f: V) -> (V, V) {
         let (half, one) = (V::splat(s, 0.5), V::splat(s, 1.0));
         let cos = angle.half_cos2.sqrt();
-        // 1 - cos(θ/2), without cancellation, and 1 / (2 cos(θ/2)): one division for both.
+        // 1 - cos(θ/2) without cancellation, and 1 / (2 cos(θ/2)), with one division for both.
         let inverse = half / (cos * (one + cos));
         let middle = Angle { z: angle.z * cos * inverse, half_cos2: half * (one + cos) };
         let (to, off) = self.0.weights(s, mode, middle, f + f);
@@ -235,8 +236,8 @@ impl<S: Simd, V: Floats<S>, W: Weights<S, V>> Weights<S, V> for Halved<W> {
     }
 }
 
-/// Another method's weights along the arc as given. Between opposite ends, where there is no such arc, the
-/// result is the nearer end.
+/// Another method's weights along the arc as given. Opposite ends have no such arc; the result is then the
+/// nearer end.
 #[derive(Clone, Copy)]
 pub(super) struct Given<W>(pub(super) W);
 
@@ -251,14 +252,14 @@ impl<S: Simd, V: Floats<S>, W: Weights<S, V>> Weights<S, V> for Given<W> {
     }
 }
 
-/// The square of the length of a linear interpolation with the factor `f`.
+/// Returns the squared length of a linear interpolation with the factor `f`.
 #[inline(always)]
 fn square<S: Simd, V: Floats<S>>(s: S, z: V, f: V) -> V {
     let one = V::splat(s, 1.0);
     one - z * ((f + f) * (one - f))
 }
 
-/// The weights of a linear interpolation with the factor `f`, brought back to unit length.
+/// Returns the weights of a linear interpolation with the factor `f`, normalised.
 #[inline(always)]
 fn normalized<S: Simd, V: Floats<S>>(s: S, square: V, f: V) -> (V, V) {
     let one = V::splat(s, 1.0);
@@ -295,8 +296,8 @@ impl<S: Simd, V: Floats<S>> Weights<S, V> for StraightGiven {
     #[inline(always)]
     fn weights<M: Mode>(&self, s: S, mode: M, angle: Angle<V>, f: V) -> (V, V) {
         let (zero, half, one) = (V::splat(s, 0.0), V::splat(s, 0.5), V::splat(s, 1.0));
-        // Near the middle between nearly opposite ends the length almost cancels: as a sum of two squares it
-        // keeps its digits.
+        // Between nearly opposite ends the length almost cancels near the middle. As a sum of two squares it
+        // keeps its significant digits.
         let beside = one - (f + f);
         let sum = mode.madd(beside * beside, angle.z * half, angle.half_cos2);
         let wide = angle.z.simd_gt(one) & f.simd_gt(zero);
@@ -304,7 +305,7 @@ impl<S: Simd, V: Floats<S>> Weights<S, V> for StraightGiven {
     }
 }
 
-/// Nlerp at the place on the chord where slerp would be.
+/// Nlerp at the point of the chord that slerp passes.
 #[derive(Clone, Copy)]
 pub(super) struct Corrected;
 
@@ -312,7 +313,7 @@ impl<S: Simd, V: Floats<S>> Weights<S, V> for Corrected {
     #[inline(always)]
     fn weights<M: Mode>(&self, s: S, mode: M, angle: Angle<V>, f: V) -> (V, V) {
         let one = V::splat(s, 1.0);
-        // Seen from the middle of the chord: from -1 to 0.
+        // Relative to the middle of the chord: from -1 to 0.
         let tau = f + f - one;
         // Half of tau (1 - tau²).
         let front = (tau + tau) * (f * (one - f));
@@ -321,7 +322,7 @@ impl<S: Simd, V: Floats<S>> Weights<S, V> for Corrected {
     }
 }
 
-/// Van Waveren's: the angle by an arctangent, the weights by sines.
+/// Van Waveren's method: the angle by an arctangent, the weights by sines.
 #[derive(Clone, Copy)]
 pub(super) struct Sines;
 
@@ -334,14 +335,14 @@ impl<S: Simd, V: Floats<S>> Weights<S, V> for Sines {
         let theta = atan_positive_lanes(s, mode, sin, one - angle.z);
         let to = sin_half_pi_lanes(s, mode, f * theta) * inverse;
         let near = sin_half_pi_lanes(s, mode, (one - f) * theta) * inverse;
-        // Equal ends, whose sine is 0, and a factor of 0.
+        // Equal ends, whose sine is 0, or a factor of 0.
         let still = sin.simd_eq(zero) | f.simd_eq(zero);
         (still.select(f, to), still.select(f, one - near))
     }
 }
 
-/// The methods that programs rarely choose, in one kernel: it asks which one for each group of lanes, which costs less
-/// than it costs every user to compile a kernel for each.
+/// Rarely used methods, in one kernel. It selects the method for each group of lanes. Separate kernels would
+/// be slightly faster, but every user would have to compile them.
 #[derive(Clone, Copy)]
 pub(super) enum Rare {
     Nested(Nested),

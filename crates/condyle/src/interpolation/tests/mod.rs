@@ -1,4 +1,4 @@
-//! Each method against its formula and its bound, and what must be exact.
+//! Tests of each method against its formula and its bound, and of the exact cases.
 
 mod shapes;
 
@@ -11,7 +11,7 @@ use crate::testing::{Random, SIZES, assert_close, assert_portable, tries, worst}
 use condyle_base::math::Transform;
 use condyle_base::simd::{BLOCK, Dispatch};
 
-/// The methods, with a handful of the numbers of terms.
+/// The methods, with some of the numbers of terms.
 fn methods() -> impl Iterator<Item = Method> {
     Method::all().filter(|method| match method {
         Method::Eberly(terms) | Method::EberlyHalved(terms) => {
@@ -21,7 +21,7 @@ fn methods() -> impl Iterator<Item = Method> {
     })
 }
 
-/// Pairs of unit quaternions: a third anywhere, a third close by, a third nearly opposite; and factors.
+/// Pairs of unit quaternions (a third random, a third close, a third nearly opposite), and factors.
 pub(super) fn cases(count: usize) -> (Vec<Quat>, Vec<Quat>, Vec<f32>) {
     let mut random = Random(1);
     let from: Vec<Quat> = (0..count).map(|_| random.unit()).collect();
@@ -53,14 +53,14 @@ fn list_of(pose: &Pose) -> Vec<JointQuat> {
     pose.transforms().map(joint).collect()
 }
 
-/// Between poses of such rotations.
+/// Interpolates poses of these rotations.
 fn between(from: &[Quat], to: &[Quat], t: Factor<'_>, how: impl Into<InterpolateOptions>) -> Vec<Quat> {
     let mut out = Pose::identity(from.len());
     poses(&pose_of(from), &pose_of(to), t, Selection::All, how, &mut out).expect("sizes agree");
     out.transforms().map(|t| t.rotation).collect()
 }
 
-/// The method's own formula in f64.
+/// The formula of the method in f64.
 fn formula(method: Method, a: [f64; 4], b: [f64; 4], t: f64) -> [f64; 4] {
     match method {
         Method::Slerp(_) | Method::Exact => reference::slerp(a, b, t),
@@ -73,7 +73,7 @@ fn formula(method: Method, a: [f64; 4], b: [f64; 4], t: f64) -> [f64; 4] {
     }
 }
 
-/// How far a result is from the formula, and from slerp.
+/// Returns the differences of a result from the formula and from slerp.
 pub(super) fn errors(method: Method, a: Quat, b: Quat, t: f32, got: Quat) -> (f64, f64) {
     let (a, b, t) = (a.map(f64::from), b.map(f64::from), f64::from(t));
     let distance =
@@ -82,12 +82,13 @@ pub(super) fn errors(method: Method, a: Quat, b: Quat, t: f32, got: Quat) -> (f6
     if dot.abs() > 1e-6 {
         return (distance(formula(method, a, b, t)), distance(reference::slerp(a, b, t)));
     }
-    // Half a turn apart both arcs are as short: a product in f32 may tell another one than a product in f64.
+    // Half a turn apart both arcs have the same length. A dot product in f32 may select another arc than one
+    // in f64.
     let either = [1.0, -1.0].map(|sign| distance(as_given(a, b.map(|v| sign * v), t).0));
     (0.0, if either[1] < either[0] { either[1] } else { either[0] })
 }
 
-/// The bound for unit quaternions up to an angle apart, in that mode.
+/// Returns the bound for unit quaternions up to an angle apart, in this numeric mode.
 fn bound(dispatch: Dispatch, method: Method, max_angle: f32) -> f64 {
     dispatch.scope(|| method.error_bound(max_angle))
 }
@@ -100,7 +101,7 @@ fn every_method_is_its_formula_and_keeps_its_bound() {
         for method in methods() {
             let own = bound(dispatch, method, 0.0);
             let bound = bound(dispatch, method, FRAC_PI_2);
-            // The fits are the formula: their own error belongs to them.
+            // The fits are the formula, so their own error counts too.
             let fitted = if let Method::Slerp(_) = method { bound } else { 0.0 };
             let own = fitted.max(own);
             dispatch.scope(|| {
@@ -125,7 +126,7 @@ fn every_method_is_its_formula_and_keeps_its_bound() {
     }
 }
 
-/// `q` turned towards `u` by a part of a right angle.
+/// Returns `q` rotated towards `u` by a fraction of a right angle.
 fn turned(q: Quat, u: Quat, part: f64) -> Quat {
     let (q, u) = (q.map(f64::from), u.map(f64::from));
     let dot = |a: [f64; 4], b: [f64; 4]| (0..4).map(|c| a[c] * b[c]).sum::<f64>();
@@ -191,7 +192,7 @@ fn the_sign_of_the_second_rotation_changes_nothing() {
     }
 }
 
-/// Half a turn apart both ways are equally short: every instruction set must go the same.
+/// Half a turn apart both arcs have the same length: every instruction set must select the same one.
 #[test]
 fn half_turns_go_the_same_way_everywhere() {
     let (from, _, t) = cases(tries(1000));
@@ -222,7 +223,8 @@ fn a_dot_product_of_minus_zero_is_no_other_hemisphere() {
     }
 }
 
-/// `(sin((1-t)θ) a + sin(tθ) b) / sin θ` with the angle as it is, of any factor.
+/// Computes `(sin((1-t)θ) a + sin(tθ) b) / sin θ` with the angle as given, for any factor. Also returns
+/// `|a + b|`.
 fn as_given(a: [f64; 4], b: [f64; 4], t: f64) -> ([f64; 4], f64) {
     let length = |f: &dyn Fn(usize) -> f64| (0..4).map(|c| f(c) * f(c)).sum::<f64>().sqrt();
     let (chord, sum) = (length(&|c| b[c] - a[c]), length(&|c| b[c] + a[c]));
@@ -242,7 +244,7 @@ fn the_arc_as_given_may_be_the_long_way_round() {
                 let (a, b, t) = (random.unit(), random.unit(), random.range(0.0, 1.0));
                 let (want, sum) = as_given(a.map(f64::from), b.map(f64::from), t.into());
                 let got = dispatch.scope(|| interpolate(a, b, t, how));
-                // Where the ends are nearly opposite, the direction of the arc has few digits left.
+                // For nearly opposite ends the direction of the arc has few significant digits.
                 let bound = bound / sum.min(1.0);
                 assert_close(&got, &want, bound, format_args!("{dispatch}, {method}, case {case}, t = {t}"));
             }
@@ -336,7 +338,7 @@ fn a_way_through_the_middle_takes_fewer_terms() {
                 let mut list = a.clone();
                 joints_through(&a, &b, &c, t, Method::EberlyHalved(five), &mut list).expect("sizes agree");
                 assert_eq!(list, list_of(&out), "{dispatch}");
-                // The middle says which way: the arc makes no difference.
+                // The middle determines the direction, so the arc option has no effect.
                 let given = InterpolateOptions { arc: Arc::AsGiven, ..Method::EberlyHalved(five).into() };
                 let want = out.clone();
                 poses_through(&from, &half, &to, t, given, &mut out).expect("sizes agree");
@@ -346,11 +348,11 @@ fn a_way_through_the_middle_takes_fewer_terms() {
     }
 }
 
-/// Between perpendicular ends the components are the weights, so that the error is the table's.
+/// The components are the weights for perpendicular ends, so the error equals the value in the table.
 #[test]
 fn the_errors_of_eberlys_series_are_those_of_his_table() {
     let a = [1.0, 0.0, 0.0, 0.0];
-    // Beyond, the rounding of f32 is no longer small beside them.
+    // With more terms the errors are so small that f32 rounding matters.
     for terms in (1..=if cfg!(miri) { 1 } else { 9 }).filter_map(Terms::new) {
         let mut worst = 0.0_f64;
         for angle in (1..=100).map(|k| f64::from(k) * core::f64::consts::FRAC_PI_2 / 100.0) {

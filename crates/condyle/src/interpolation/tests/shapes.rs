@@ -1,10 +1,10 @@
-//! The same joints in every shape: alone, in poses, in lists, in place, picked.
+//! The same joints in every layout: alone, in poses, in lists, in place, and selected.
 
 use super::*;
 use condyle_base::math::Transform;
 use condyle_base::simd::BLOCK;
 
-/// Alone, in a pose, in a list, in place, picked from a list: the same bits.
+/// A joint alone, in a pose, in a list, in place or selected from a list: the bits are the same.
 #[test]
 fn a_joint_is_the_same_in_every_shape() {
     for &count in SIZES {
@@ -135,7 +135,8 @@ fn wrong_sizes_and_joints_are_refused() {
     assert_eq!(vectors(&[1.0], &[1.0, 0.0], 0.5, &mut [0.0]), length("b", 2, 1));
 }
 
-/// One for all is refused before anything is written; one of a joint is that joint's; infinite ones are held at the ends.
+/// A NaN factor for all joints is an error, and nothing is written. A NaN factor of one joint affects only
+/// that joint. Infinite factors are clamped to the ends.
 #[test]
 fn a_factor_that_is_no_number_is_refused() {
     let mut random = Random(35);
@@ -196,7 +197,7 @@ fn a_factor_that_is_no_number_is_refused() {
     assert_eq!(std::format!("{}", refused.expect_err("no number")), "`factor` is not finite");
 }
 
-/// Joints that are not on the list stay, and one that comes twice moves twice in place.
+/// Joints that are not listed are unchanged. A joint that is listed twice moves twice in place.
 #[test]
 fn a_list_picks_joints() {
     let mut random = Random(9);
