@@ -1,7 +1,8 @@
-//! Local transforms to matrices and back. In goes a [`Pose`](crate::Pose) or a list of
-//! [`JointQuat`](condyle_base::math::JointQuat), out comes one matrix per joint; or the other way round.
+//! Conversion between local transforms and matrices, in both directions, for a [`Pose`](crate::Pose) or a
+//! list of [`JointQuat`](condyle_base::math::JointQuat).
 //!
-//! Each joint is by itself here: [`model`](crate::model) puts joints on their parents.
+//! Each joint is converted independently of its parent. [`model`](crate::model) computes model-space
+//! matrices.
 
 mod from_matrices;
 pub(crate) mod quads;

@@ -1,15 +1,15 @@
-//! Structures of four numbers in and out of lanes, without leaving the registers.
+//! Transposition between structures of four numbers and lanes, within registers.
 
 use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
 
 use condyle_base::simd::{transpose, transpose_blocks};
 
-/// Vectors that quads go in and out of: component `c` of quad `i` is lane `i` of vector `c`.
+/// Vectors to gather quads into and scatter them from: component `c` of quad `i` is lane `i` of vector `c`.
 pub(crate) trait Quads<S: Simd>: SimdFloat<S, Element = f32> {
-    /// One quad per lane.
+    /// Gathers one quad per lane.
     fn gather(s: S, quad: impl Fn(usize) -> [f32; 4]) -> [Self; 4];
 
-    /// The quad of each lane.
+    /// Passes the quad of each lane to `put`.
     fn scatter(components: [Self; 4], put: impl FnMut(usize, [f32; 4]));
 }
 

@@ -1,11 +1,11 @@
-//! The rows of matrices in lanes: from transforms, and multiplied.
+//! Matrix rows in lanes: computed from transforms, and multiplied.
 
 use fearless_simd::prelude::*;
 
 use crate::pose::PoseBlock;
 use condyle_base::simd::{Floats, Mode, load_all};
 
-/// The lanes of one block from `at` on as rows of matrices.
+/// Returns the lanes of one block from `at` on as matrix rows.
 #[inline(always)]
 pub(crate) fn block_rows<S: Simd, M: Mode, V: Floats<S>>(
     s: S,
@@ -17,7 +17,7 @@ pub(crate) fn block_rows<S: Simd, M: Mode, V: Floats<S>>(
     transform_rows(s, mode, &rotation, load_all(s, &block.translation, at), load_all(s, &block.scale, at))
 }
 
-/// Rotations, translations and scales as rows of matrices.
+/// Returns rotations, translations and scales as matrix rows.
 #[inline(always)]
 pub(crate) fn transform_rows<S: Simd, M: Mode, V: Floats<S>>(
     s: S,
@@ -30,13 +30,13 @@ pub(crate) fn transform_rows<S: Simd, M: Mode, V: Floats<S>>(
     [[xx * x, xy * y, xz * z, tx], [yx * x, yy * y, yz * z, ty], [zx * x, zy * y, zz * z, tz]]
 }
 
-/// Unit quaternions as rows of matrices, times one factor for all axes.
+/// Returns unit quaternions as matrix rows, multiplied by one factor for all axes.
 #[inline(always)]
 pub(super) fn rotation_rows<S: Simd, M: Mode, V: SimdFloat<S>>(mode: M, q: &[V; 4], scale: V) -> [[V; 3]; 3] {
     let [x, y, z, w] = *q;
     let twice = scale + scale;
     let (x2, y2, z2) = (x * twice, y * twice, z * twice);
-    // The off-diagonal pairs share a product, once added and once subtracted: fused on the way.
+    // Each off-diagonal pair shares a product, once added and once subtracted by a fused multiply-add.
     let (xw, yw, zw) = (x2 * w, y2 * w, z2 * w);
     let (xx, zz) = (x * x2, z * z2);
     [
@@ -46,8 +46,8 @@ pub(super) fn rotation_rows<S: Simd, M: Mode, V: SimdFloat<S>>(mode: M, q: &[V; 
     ]
 }
 
-/// One row of the product of two affine matrices. Of the left one: its first three numbers, each in all lanes, and the
-/// fourth behind three zeros; `b` is the right one.
+/// Returns one row of the product of two affine matrices. The first argument is the row of the left matrix:
+/// its first three numbers, each in all lanes, and the fourth after three zeros. `b` is the right matrix.
 #[inline(always)]
 pub(crate) fn mul_row<S: Simd, M: Mode, V: Floats<S>>(
     mode: M,

@@ -1,4 +1,4 @@
-//! Transforms to matrices of three rows or of four columns.
+//! Conversion of transforms to matrices with three rows or four columns.
 
 use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
 
@@ -9,11 +9,12 @@ use condyle_base::error::Error;
 use condyle_base::math::{Affine, JointMat, JointQuat};
 use condyle_base::simd::{BLOCK, Mode, dispatch};
 
-/// Turns joints into matrices: `matrices[j]` receives translation times rotation times scale of `joints[j]`.
+/// Converts joints to matrices: `matrices[j]` receives translation times rotation times scale of `joints[j]`.
 ///
-/// Rotations are taken to be of unit length; column vectors, as everywhere. No entry is further than 3.8e-7 times the scale from what the
-/// formula gives without rounding for the quaternion as it is, which f32 rounds to a length of 1 within 1e-7. Next to the matrix of that
-/// quaternion normalised it is 5e-7.
+/// Rotations must have unit length. Vectors are column vectors, as everywhere. The error of an entry is at
+/// most 3.8e-7 times the scale, compared with the exact formula for the given quaternion. In f32 the length
+/// of a quaternion is 1 only within 1e-7; compared with the matrix of the normalised quaternion, the error is
+/// at most 5e-7 times the scale.
 ///
 /// # Errors
 /// [`Error::Length`] if the lengths differ.
@@ -34,7 +35,8 @@ pub fn joints_to_matrices(joints: &[JointQuat], matrices: &mut [JointMat]) -> Re
     Ok(())
 }
 
-/// [`joints_to_matrices`] into 4x4 matrices: each 16 numbers in column-major order, the last row `0 0 0 1`.
+/// Does the same as [`joints_to_matrices`] with 4x4 matrices: 16 numbers each in column-major order, last row
+/// `0 0 0 1`.
 ///
 /// # Errors
 /// [`Error::Length`] if the lengths differ.
@@ -56,11 +58,12 @@ pub fn joints_to_columns(joints: &[JointQuat], matrices: &mut [[f32; 16]]) -> Re
     Ok(())
 }
 
-/// Turns a pose into matrices, each joint's own and not its parents': `matrices[j]` receives translation times
-/// rotation times scale of joint `j`.
+/// Converts a pose to local matrices, without the parents: `matrices[j]` receives translation times rotation
+/// times scale of joint `j`.
 ///
-/// Rotations are taken to be of unit length; column vectors, as everywhere. No entry is further than 2.4e-7 times its scale from what the
-/// formula gives without rounding for the quaternion as it is; see [`joints_to_matrices`].
+/// Rotations must have unit length. Vectors are column vectors, as everywhere. The error of an entry is at
+/// most 2.4e-7 times its scale, compared with the exact formula for the given quaternion; see
+/// [`joints_to_matrices`].
 ///
 /// # Errors
 /// [`Error::Length`] if `matrices` does not hold one matrix per joint.
@@ -71,7 +74,7 @@ pub fn joints_to_columns(joints: &[JointQuat], matrices: &mut [[f32; 16]]) -> Re
 /// let up = Transform { translation: [0.0, 1.0, 0.0], ..Transform::IDENTITY };
 /// let mut local = [Affine::IDENTITY; 2];
 /// convert::pose_to_matrices(&Pose::from_transforms(&[up; 2]), &mut local)?;
-/// // Each joint's own: `local_to_model` puts them on top of each other.
+/// // Local matrices only: `local_to_model` combines them with their parents.
 /// assert_eq!(local, [Affine::from(up); 2]);
 /// # Ok::<(), condyle::Error>(())
 /// ```
@@ -81,7 +84,8 @@ pub fn pose_to_matrices(pose: &Pose, matrices: &mut [Affine]) -> Result<(), Erro
     Ok(())
 }
 
-/// [`pose_to_matrices`] into 4x4 matrices: each 16 numbers in column-major order, the last row `0 0 0 1`.
+/// Does the same as [`pose_to_matrices`] with 4x4 matrices: 16 numbers each in column-major order, last row
+/// `0 0 0 1`.
 ///
 /// # Errors
 /// [`Error::Length`] if `matrices` does not hold one matrix per joint.
@@ -103,7 +107,7 @@ pub fn pose_to_columns(pose: &Pose, matrices: &mut [[f32; 16]]) -> Result<(), Er
 
 /// A matrix in memory.
 trait Stored: Sized {
-    /// One matrix per lane, of which `out` takes the first ones.
+    /// Stores the first lanes to `out`, one matrix per lane.
     fn store<S: Simd, V: Quads<S>>(s: S, rows: &[[V; 4]; 3], out: &mut [Self]);
 }
 
@@ -180,7 +184,7 @@ fn joints_by<S: Simd, M: Mode, T: Stored, V: Quads<S>>(s: S, mode: M, joints: &[
     }
 }
 
-/// As many joints as there are lanes, or fewer.
+/// Converts one joint per lane, or fewer.
 #[inline(always)]
 fn group<S: Simd, M: Mode, T: Stored, V: Quads<S>>(s: S, mode: M, joints: &[JointQuat], out: &mut [T]) {
     let joint = |i: usize| joints.get(i).unwrap_or(&JointQuat::IDENTITY);
@@ -204,7 +208,7 @@ mod tests {
     use std::{vec, vec::Vec};
 
     fn joint(random: &mut Random) -> JointQuat {
-        // Every exponent of the scale that a scene may hold, and mirrored ones.
+        // Scales of the magnitudes in a scene, and mirrored ones.
         let scale = [1.0, -1.0, 100.0, 0.01][random.below(4)] * random.range(0.5, 2.0);
         JointQuat { rotation: random.unit(), translation: random.vector(2.0), scale }
     }
@@ -226,7 +230,7 @@ mod tests {
         out
     }
 
-    /// The error of an entry, as a part of the greatest factor.
+    /// Asserts the error of each entry, relative to the largest scale.
     #[track_caller]
     fn assert_matrix(got: &Affine, t: Transform, bound: f64, case: impl core::fmt::Display) {
         let want = reference::local_matrix(&t.into());
@@ -265,7 +269,7 @@ mod tests {
         }
     }
 
-    /// Without the rounding of the matrix, what `q v q*` does: not the transpose of it.
+    /// A matrix rotates vectors like its quaternion does, `q v q*`; it is not the transpose.
     #[test]
     fn a_matrix_turns_vectors_as_its_quaternion_does() {
         let joints = joints(tries(1000));
@@ -308,7 +312,7 @@ mod tests {
             want.rotate_left(5);
             assert_eq!(dispatch.scope(|| matrices(&joints)), want, "{dispatch}");
         }
-        // With a scale of one, where no product is rounded otherwise.
+        // With a scale of 1, which adds no rounding, the layouts agree to the bit.
         joints.iter_mut().for_each(|joint| joint.scale = 1.0);
         let pose = Pose::from_transforms(&joints.iter().map(|&j| j.into()).collect::<Vec<_>>());
         for dispatch in Dispatch::all() {
@@ -317,7 +321,7 @@ mod tests {
         }
     }
 
-    /// Whatever stands behind the last joint of a pose.
+    /// The values after the last joint of a pose do not matter.
     #[test]
     fn padding_is_not_looked_at() {
         let mut random = Random(9);

@@ -1,4 +1,4 @@
-//! From model-space matrices back to local ones.
+//! Conversion of model-space matrices to local ones.
 
 use fearless_simd::{f32x4, f32x8, f64x4, prelude::*};
 
@@ -8,18 +8,23 @@ use condyle_base::math::Affine;
 use condyle_base::math::vectors::{cross, dot};
 use condyle_base::simd::{Dispatch, dispatch, each, transpose};
 
-/// Turns model-space matrices into local ones: the inverse of [`local_to_model`](super::local_to_model).
+/// Converts model-space matrices to local ones: the inverse of [`local_to_model`](super::local_to_model).
 ///
-/// `local[j]` receives `inverse(model[parent]) * model[j]`, or `model[j]` for a root. So joints that a
-/// simulation or a constraint has placed become local again, though not every such matrix is a transform that
-/// a pose can hold. In f64, rounded once, the same in both numeric modes.
+/// `local[j]` receives `inverse(model[parent]) * model[j]`, or `model[j]` for a root. Use it for joints that
+/// a simulation or a constraint has moved; a pose cannot represent every such matrix. Computed in f64 and
+/// rounded once, with the same bits in both numeric modes.
+///
+/// # Singular matrices
+///
+/// A matrix counts as singular if an error in the last digit of f32 could make it so: if the determinant is
+/// less than 2^-22 times the product of the columns' lengths. Scales do not matter, however unequal, but
+/// shear does.
 ///
 /// # Errors
-/// [`Error::Length`] if `model` or `local` do not hold one matrix per joint; [`Error::NotFinite`] for the
-/// first matrix that holds NaN or an infinity; [`Error::NotInvertible`] for a parent whose matrix is
-/// singular, or for which a child's local matrix overflows f32. `local` is then unspecified. A matrix counts
-/// as singular if an error in the last place of f32 could make it so: if the determinant is less than 2^-22
-/// of the product of the columns' lengths. Scales do not matter, however unequal; shear does.
+/// [`Error::Length`] if `model` or `local` does not hold one matrix per joint. [`Error::NotFinite`] for the
+/// first matrix with NaN or an infinity. [`Error::NotInvertible`] for a parent whose matrix is singular, or
+/// for which a child's local matrix overflows f32. For `NotFinite` and `NotInvertible` the content of `local`
+/// is unspecified.
 ///
 /// ```
 /// use condyle::{Affine, Joint, Pose, Skeleton, Transform, local_to_model, model};
@@ -44,7 +49,8 @@ pub fn model_to_local(skeleton: &Skeleton, model: &[Affine], local: &mut [Affine
     if whole { Ok(()) } else { refusal(skeleton, model, local) }
 }
 
-/// What is not finite, in the order of joints: in `model` it was given, and in `local` it comes from a parent without a way back.
+/// Returns the error for the first joint that is not finite: in `model`, or in `local` because of a singular
+/// parent.
 #[cold]
 fn refusal(skeleton: &Skeleton, model: &[Affine], local: &[Affine]) -> Result<(), Error> {
     for ((own, local), joint) in model.iter().zip(local).zip(0_u16..) {
@@ -62,23 +68,24 @@ fn is_finite(m: &Affine) -> bool {
     m.rows.as_flattened().iter().all(|v| v.is_finite())
 }
 
-/// The determinant below which a matrix counts as singular, relative to the product of the columns' lengths.
-/// Below it the rounding of the columns to f32, 2^-24 of each, leaves no correct digit. [`Affine::inverse`]
-/// has no such bound: it inverts any matrix that has an inverse, where here the caller is told that the way
-/// back is lost.
+/// Minimum determinant of a regular matrix, relative to the product of the columns' lengths.
+///
+/// Below it, rounding of the columns to f32 (2^-24 of each) leaves no correct digit. [`Affine::inverse`] has
+/// no such bound: it inverts every matrix that has an inverse. This function reports the loss as an error
+/// instead.
 const MIN_DETERMINANT: f64 = 1.0 / 4_194_304.0;
 
-/// One number of four matrices.
+/// One number of each of four matrices.
 type Four<S> = f64x4<S>;
 
-/// A vector of each of four matrices.
+/// One vector of each of four matrices.
 type Vectors<S> = [Four<S>; 3];
 
-/// Four joints at a time, each with its parent, in the lanes of f64. Returns whether all of `local` is finite, which it is not
-/// where a parent is singular; `false` also where its numbers are so large that their sum is not.
+/// Converts four joints at a time in lanes of f64. Returns whether all of `local` is finite, which it is not
+/// if a parent is singular. Also returns `false` if the numbers are so large that their sum is not finite.
 #[inline(always)]
 fn back<S: Simd>(s: S, parents: &[u16], model: &[Affine], local: &mut [Affine]) -> bool {
-    // Stays 0 as long as all that was added to it is finite.
+    // Stays 0 while all added numbers are finite.
     let mut zero = f32x8::splat(s, 0.0);
     let (groups, last) = local.as_chunks_mut::<4>();
     let (owns, last_own) = model.as_chunks::<4>();
@@ -87,7 +94,7 @@ fn back<S: Simd>(s: S, parents: &[u16], model: &[Affine], local: &mut [Affine]) 
         group(s, model, above, own.each_ref(), &mut zero, |k, r, row| out[k].rows[r] = row);
     }
     if !last.is_empty() {
-        // The last joints, and roots at the origin beside them.
+        // The last joints, padded with roots at the origin.
         let above = |k: usize| *last_above.get(k).unwrap_or(&NO_PARENT);
         let own = |k: usize| last_own.get(k).unwrap_or(&Affine::IDENTITY);
         let above = [above(0), above(1), above(2), above(3)];
@@ -101,7 +108,7 @@ fn back<S: Simd>(s: S, parents: &[u16], model: &[Affine], local: &mut [Affine]) 
     zero.simd_eq(zero).all_true()
 }
 
-/// Four joints. `put` takes the number of a joint, that of a row, and the row.
+/// Converts four joints. `put` receives the index of a joint, the index of a row, and the row.
 #[inline(always)]
 fn group<S: Simd>(
     s: S,
@@ -111,11 +118,12 @@ fn group<S: Simd>(
     zero: &mut f32x8<S>,
     mut put: impl FnMut(usize, usize, [f32; 4]),
 ) {
-    // The parent of a root is past the end.
+    // The parent index of a root is out of range.
     let above = |k: usize| model.get(usize::from(parents[k])).unwrap_or(&Affine::IDENTITY);
     let (inverse, origin) = inverses(s, columns_of_four(s, [above(0), above(1), above(2), above(3)]));
     let [x, y, z, t] = columns_of_four(s, own);
-    // From the parent's origin on: exact where the two are near each other, which rounded products are not.
+    // Subtract the parent's origin first: the difference is exact for close positions, but not for rounded
+    // products.
     let t = [t[0] - origin[0], t[1] - origin[1], t[2] - origin[2]];
     let mut sum = f32x8::splat(s, 0.0);
     each!(r in [0, 1, 2] => {
@@ -134,7 +142,7 @@ fn group<S: Simd>(
     });
 }
 
-/// The columns of four matrices: the lanes of a number are the four.
+/// Returns the columns of four matrices, one matrix per lane.
 #[inline(always)]
 fn columns_of_four<S: Simd>(s: S, [a, b, c, d]: [&Affine; 4]) -> [Vectors<S>; 4] {
     let mut columns = [[f64x4::splat(s, 0.0); 3]; 4];
@@ -147,12 +155,12 @@ fn columns_of_four<S: Simd>(s: S, [a, b, c, d]: [&Affine; 4]) -> [Vectors<S>; 4]
     columns
 }
 
-/// The rows of the inverses of the upper 3x3 parts, NaN where it is singular, and the translations.
+/// Returns the rows of the inverses of the upper 3x3 parts, NaN for singular ones, and the translations.
 #[inline(always)]
 fn inverses<S: Simd>(s: S, [a, b, c, origin]: [Vectors<S>; 4]) -> ([Vectors<S>; 3], Vectors<S>) {
     let cofactors = [cross(b, c), cross(c, a), cross(a, b)];
     let determinant = dot(a, cofactors[0]);
-    // Squared, which saves the roots. Neither overflows, as f64 holds the sixth power of what f32 does.
+    // Squared, which avoids square roots. Neither side overflows: f64 can hold the sixth power of any f32.
     let largest2 = dot(a, a) * dot(b, b) * dot(c, c);
     let regular = (determinant * determinant).simd_gt(largest2 * (MIN_DETERMINANT * MIN_DETERMINANT));
     let factor = regular.select(1.0 / determinant, f64x4::splat(s, f64::NAN));
@@ -185,7 +193,7 @@ mod tests {
                     model_to_local(&skeleton, &model, &mut local).expect("nothing is flat");
                 });
                 for (joint, (got, want)) in local.iter().zip(&want).enumerate() {
-                    // What local_to_model rounds, its inverse magnifies.
+                    // The inverse magnifies the rounding error of local_to_model.
                     let case = format_args!("{dispatch}, joint {joint} of {joints}");
                     assert_close(got.rows.as_flattened(), want.as_flattened(), 2e-5, case);
                 }
@@ -193,7 +201,7 @@ mod tests {
         }
     }
 
-    /// Of any matrices, sheared and mirrored: against the reference on the same input.
+    /// Random matrices, sheared and mirrored, compared with the reference for the same input.
     #[test]
     fn any_matrices_are_the_formula() {
         let mut random = Random(6);
@@ -242,7 +250,7 @@ mod tests {
         assert_eq!(model_to_local(&skeleton, &model, &mut local), Ok(()));
     }
 
-    /// Joint 1 is the parent of joint 2, and joint 0 that of joint 1.
+    /// A chain in which joint 0 is the parent of joint 1, and joint 1 the parent of joint 2.
     fn chain() -> (Skeleton, [Affine; 3]) {
         let joint = |parent| Joint::new("joint", parent, Transform::IDENTITY);
         (
@@ -271,7 +279,7 @@ mod tests {
             model_to_local(&skeleton, &model, &mut clean.clone())
         };
         let flat = Err(Error::NotInvertible { what: "model", at: 1 });
-        // Two columns that lean towards each other, all but for such an angle.
+        // Two columns that are parallel except for this angle.
         let lean = |angle: f32| Affine {
             rows: [[1.0, 1.0, 0.0, 0.0], [0.0, angle, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]],
         };
@@ -279,23 +287,23 @@ mod tests {
         assert_eq!(run(lean(-3e-7)), Ok(()));
         assert_eq!(run(lean(2e-7)), flat);
         assert_eq!(run(lean(-2e-7)), flat);
-        // Rounding leaves a determinant, but not a right one.
+        // Rounding leaves a determinant without correct digits.
         let row = [0.1, 0.7, -0.3, 0.0];
         let twice = row.map(|v: f32| 3.3 * v);
         assert_eq!(run(Affine { rows: [row, twice, [0.5, -0.2, 0.9, 0.0]] }), flat);
-        // Scales are no shear.
+        // Scale is not shear.
         for scale in [[1.0, 1e-12, 1e12], [1e-18; 3], [1e18; 3], [-1.0, 1e-20, 1.0]] {
             let rotation = Random(7).unit();
             assert_eq!(run(Transform { scale, rotation, ..Transform::IDENTITY }.into()), Ok(()), "{scale:?}");
         }
-        // Beyond what f32 can hold.
+        // The local matrix overflows f32.
         let mut model = clean;
         model[1] = Transform { scale: [1e-30; 3], ..Transform::IDENTITY }.into();
         model[2] = Transform { scale: [1e30; 3], ..Transform::IDENTITY }.into();
         assert_eq!(model_to_local(&skeleton, &model, &mut clean.clone()), flat);
     }
 
-    /// The first joint in their order is blamed, wherever in a group of lanes it stands, and whatever else is wrong behind it.
+    /// The first joint with an error is reported, at any lane of its group and with any errors after it.
     #[test]
     fn faults_are_found_in_the_order_of_joints() {
         let mut random = Random(36);
@@ -327,7 +335,8 @@ mod tests {
         }
     }
 
-    /// What is finite is not refused, even where its sum is not; and a root is what it was, to the sign of a zero.
+    /// Finite matrices are accepted even if their sum overflows. A root keeps its bits, including the sign of
+    /// zero.
     #[test]
     fn the_largest_numbers_pass() {
         let (skeleton, clean) = chain();

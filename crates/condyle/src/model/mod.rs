@@ -1,8 +1,9 @@
-//! The hierarchy: from local transforms to model-space matrices, and back.
+//! The joint hierarchy: local transforms to model-space matrices, and back.
 //!
-//! [`local_to_model`] places all joints of a character, [`subtree`](subtree()) one joint again with what hangs on
-//! it, after inverse kinematics has turned it. Matrices that a simulation has placed become local again by
-//! [`model_to_local`], and a pose by [`convert::matrices_to_pose`](crate::convert::matrices_to_pose).
+//! [`local_to_model`] computes the matrices of all joints. [`subtree`](subtree()) updates one joint and its
+//! descendants, for example after inverse kinematics. [`model_to_local`] converts matrices from a simulation
+//! back to local space, and [`convert::matrices_to_pose`](crate::convert::matrices_to_pose) converts those to
+//! a pose.
 
 mod inverse;
 mod rows;
@@ -19,17 +20,19 @@ use condyle_base::math::Affine;
 use condyle_base::simd::{BLOCK, Mode, dispatch, each};
 use rows::{attach, write_locals};
 
-/// Turns local transforms into model-space matrices, parents first.
+/// Computes model-space matrices from local transforms, parents first.
 ///
-/// `pose` holds one transform per joint (metres, unit quaternions). `model[j]` receives `model[parent] *
-/// local`, or `local` for a root. Nothing is allocated.
+/// `pose` holds one transform per joint (metres, unit quaternions). `model[j]` receives
+/// `model[parent] * local`, or `local` for a root. Nothing is allocated.
 ///
-/// The error of a matrix is at most 2.4e-7, and 3.5e-7 for each joint that it hangs on: of an entry of the axes
-/// as a part of the product of the largest scales of these joints, of the translation as a part of the way to
-/// the joint, which is the sum of the translations' lengths, each times the largest scales above it.
+/// The error of a matrix is at most 2.4e-7, plus 3.5e-7 for each ancestor. For the axes it is relative to the
+/// product of the largest scales of the joint and its ancestors. For the translation it is relative to the
+/// length of the path to the joint: the sum of the translations' lengths, each times the largest scales above
+/// it.
 ///
 /// # Errors
-/// [`Error::Length`] if `pose` is not of the skeleton's size or `model` does not hold one matrix per joint.
+/// [`Error::Length`] if the joint count of `pose` differs from the skeleton's, or if `model` does not hold
+/// one matrix per joint.
 ///
 /// ```
 /// use condyle::{Affine, Joint, Pose, Skeleton, Transform, local_to_model};
@@ -39,7 +42,7 @@ use rows::{attach, write_locals};
 /// let skeleton = Skeleton::new(arm)?;
 /// let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
 /// local_to_model(&skeleton, &Pose::rest(&skeleton), &mut model)?;
-/// // The elbow, one metre above the shoulder that is one metre up.
+/// // The elbow is one metre above the shoulder, which is one metre up.
 /// assert_eq!(model[1].transform_point([0.0; 3]), [0.0, 2.0, 0.0]);
 /// # Ok::<(), condyle::Error>(())
 /// ```
@@ -65,12 +68,14 @@ fn hierarchy<S: Simd, M: Mode>(
     if let (Some(block), false) = (blocks.last(), rest.is_empty()) {
         let mut matrices = [Affine::IDENTITY; BLOCK];
         write_locals(s, mode, block, rest.len(), &mut matrices);
-        // Row by row, as they were written: a load of what two stores wrote would have to wait, as none can be forwarded.
+        // Copy row by row, as the rows were stored: a load that spans two stores cannot be forwarded and
+        // would wait.
         for (to, local) in rest.iter_mut().zip(&matrices) {
             each!(r in [0, 1, 2] => f32x4::load_array_ref(s, &local.rows[r]).store_slice(&mut to.rows[r]));
         }
     }
-    // Not in the order of joints, in which most follow their parent and have to wait for it.
+    // Attach by depth, because in joint order most joints follow their parent directly and would wait for its
+    // matrix.
     attach(s, mode, skeleton.by_depth().iter().copied(), model);
 }
 
@@ -112,7 +117,8 @@ mod tests {
         }
     }
 
-    /// Of each joint: how many it hangs on, how large its axes may be, and how long the way to it is.
+    /// Returns for each joint the number of ancestors, the maximum size of its axes and the length of the
+    /// path to it.
     fn reach(skeleton: &Skeleton, pose: &Pose) -> Vec<(u32, f64, f64)> {
         let mut reach: Vec<(u32, f64, f64)> = Vec::new();
         for (joint, local) in (0..).zip(pose.transforms()) {
@@ -136,7 +142,8 @@ mod tests {
         }
     }
 
-    /// The matrix must turn column vectors as `q v q*` does: x to y about +z, not the transpose of that.
+    /// The matrix must rotate column vectors like `q v q*` does: about +z from x to y. The transpose would
+    /// not.
     #[test]
     fn a_quarter_turn_about_z_takes_x_to_y() {
         let half = core::f32::consts::FRAC_1_SQRT_2;
@@ -150,7 +157,7 @@ mod tests {
         }
     }
 
-    /// A joint's matrix does not depend on how many others there are, nor on its lane.
+    /// The matrix of a joint depends neither on the joint count nor on its lane.
     #[test]
     fn a_result_does_not_depend_on_its_place() {
         let mut random = Random(5);

@@ -1,5 +1,5 @@
-//! Joints placed on their parents. First all local matrices are written to where the model-space ones will be, then each
-//! is multiplied by its parent's.
+//! Multiplication of joints by their parents. All local matrices are first written to the output, and each is
+//! then multiplied by that of its parent.
 
 use fearless_simd::{f32x4, f32x8, mask32x4, mask32x8, prelude::*};
 
@@ -8,7 +8,7 @@ use crate::pose::PoseBlock;
 use condyle_base::math::Affine;
 use condyle_base::simd::{BLOCK, Mode, each, spread, spread_halves, transpose, transpose_halves};
 
-/// Three rows of four: two in a register, and one.
+/// Three rows of four: two in one register, the third in another.
 type Rows<S> = (f32x8<S>, f32x4<S>);
 
 #[inline(always)]
@@ -17,7 +17,8 @@ fn load_rows<S: Simd>(s: S, m: &Affine) -> Rows<S> {
     (f32x8::from_slice(s, &rows[..8]), f32x4::from_slice(s, &rows[8..]))
 }
 
-/// The local matrices of the first `joints` of a block, and of what shares their lanes.
+/// Writes the local matrices of the first `joints` joints of a block, and of the joints that share their
+/// lanes.
 #[inline(always)]
 pub(super) fn write_locals<S: Simd, M: Mode>(
     s: S,
@@ -56,8 +57,8 @@ pub(super) fn write_locals<S: Simd, M: Mode>(
     }
 }
 
-/// Multiplies the matrices of these joints, which are local ones, by those of their parents, which stand before them.
-/// The parent of a root is past the end.
+/// Multiplies the local matrices of these joints by those of their parents, which come before them. The
+/// parent index of a root is out of range.
 #[inline(always)]
 pub(super) fn attach<S: Simd, M: Mode>(
     s: S,
@@ -71,7 +72,7 @@ pub(super) fn attach<S: Simd, M: Mode>(
     let mut before = (usize::MAX, root);
     for [joint, parent] in joints_and_parents {
         let (joint, parent) = (usize::from(joint), usize::from(parent));
-        // In a chain the parent is still in registers: loading it would wait for the store.
+        // The parent is still in registers in a chain; loading it would wait for the store.
         let (two, one) = if parent == before.0 {
             before.1
         } else {

@@ -1,4 +1,4 @@
-//! One joint and its descendants.
+//! Update of one joint and its descendants.
 
 use fearless_simd::prelude::*;
 
@@ -9,15 +9,16 @@ use condyle_base::error::Error;
 use condyle_base::math::Affine;
 use condyle_base::simd::{BLOCK, Mode, dispatch};
 
-/// Places one joint and its descendants anew, after their local transforms have changed.
+/// Updates the model-space matrices of one joint and its descendants after their local transforms have
+/// changed.
 ///
-/// As [`local_to_model`](super::local_to_model), bit for bit, for the joints of [`Skeleton::subtree`]; the
-/// rest of `model` stays, and the matrix of the joint's parent in it must be up to date. The cost is in
-/// proportion to the subtree.
+/// The results have the same bits as those of [`local_to_model`](super::local_to_model) for the joints of
+/// [`Skeleton::subtree`]. Other matrices in `model` are unchanged; that of the joint's parent must be up to
+/// date. The cost is proportional to the size of the subtree.
 ///
 /// # Errors
-/// [`Error::Length`] if `pose` is not of the skeleton's size or `model` does not hold one matrix per joint,
-/// [`Error::Index`] if there is no such joint.
+/// [`Error::Length`] if the joint count of `pose` differs from the skeleton's, or if `model` does not hold
+/// one matrix per joint. [`Error::Index`] if `joint` is out of range.
 ///
 /// ```
 /// use condyle::{Affine, Joint, Pose, Skeleton, Transform, local_to_model, model};
@@ -115,7 +116,7 @@ mod tests {
         }
     }
 
-    /// What is not below the joint must not be touched, even where it is wrong.
+    /// Joints outside the subtree must not be written, even if their matrices are wrong.
     #[test]
     fn others_are_left_alone() {
         let skeleton = Random(4).skeleton(30);

@@ -1,4 +1,4 @@
-//! Matrices to transforms.
+//! Conversion of matrices to transforms.
 
 use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
 
@@ -11,18 +11,30 @@ use condyle_base::simd::{BLOCK, Lanes, Mode, dispatch};
 #[cfg(test)]
 mod tests;
 
-/// Turns matrices into joints: translation, rotation and one scale, which is negative where the matrix mirrors.
+/// Converts matrices to joints: translation, rotation and one scale, which is negative if the matrix mirrors.
 ///
-/// Every rotation times a scale comes back, mirrored or not, near half turns as well as elsewhere: the quaternion within
-/// 2.6e-7 per component and of unit length within 2.3e-7, the scale within 3.9e-7 of itself, the matrix's own rounding
-/// included. Either of the two quaternions of a rotation may result.
+/// Every rotation times a uniform scale is recovered, mirrored or not, also near half turns. Including the
+/// rounding of the matrix, the maximum errors are:
 ///
-/// A joint has no room for shear nor for three scales. The sum of the squares decides, of the angles in radians by which the three pairs
-/// of columns lean towards each other: where its root is 2.3e-3 or more, or one column is longer or shorter than the others by 2e-3 of its
-/// length, the result is that of [`Affine::to_joint`], which also tells what is lost; so it is of matrices that are singular, or too small
-/// or too large for squares in f32. They take much longer. A root up to 1.7e-3 and 1.5e-3 of the length pass for rounding, and in between
-/// it may be either. Where leaning columns pass, the quaternion is within two thirds of that root of `to_joint`'s: 9e-4 where one pair
-/// leans, 1.6e-3 at most. A zero matrix has the scale zero and no rotation.
+/// - 2.6e-7 per component of the quaternion, which may be either of the two for a rotation,
+/// - 2.3e-7 of the length of the quaternion,
+/// - 3.9e-7 of the scale, relative.
+///
+/// # Shear and non-uniform scale
+///
+/// A joint cannot represent shear or three scales. The shear of a matrix is the root of the sum of squares
+/// over the three angles, in radians, by which pairs of its columns deviate from a right angle.
+///
+/// | Matrix | Result |
+/// |---|---|
+/// | Shear up to 1.7e-3 and column lengths within 1.5e-3 | Fast conversion: deviations count as rounding |
+/// | Between these limits | Either |
+/// | Shear of at least 2.3e-3, or a column longer or shorter by at least 2e-3 | [`Affine::to_joint`] |
+/// | Singular, or squares out of range for f32 | [`Affine::to_joint`] |
+///
+/// [`Affine::to_joint`] takes much longer, and also returns the loss. If shear counts as rounding, the
+/// quaternion differs from `to_joint`'s by at most two thirds of the shear: 9e-4 if a single pair of columns
+/// deviates, and at most 1.6e-3. A zero matrix has the scale zero and the identity as rotation.
 ///
 /// # Errors
 /// [`Error::Length`] if the lengths differ.
@@ -31,7 +43,7 @@ mod tests;
 /// use condyle::math::JointQuat;
 /// use condyle::{Affine, convert};
 ///
-/// // What physics or an engine's scene graph hands over.
+/// // Input from a physics engine or a scene graph.
 /// let ragdoll = [Affine { rows: [[2.0, 0.0, 0.0, 0.0], [0.0, 2.0, 0.0, 1.0], [0.0, 0.0, 2.0, 0.0]] }];
 /// let mut joints = [JointQuat::IDENTITY];
 /// convert::matrices_to_joints(&ragdoll, &mut joints)?;
@@ -50,13 +62,17 @@ pub fn matrices_to_joints(matrices: &[JointMat], joints: &mut [JointQuat]) -> Re
     Ok(())
 }
 
-/// Turns matrices into a pose: translation, rotation and three scales, of which x is negative where the matrix mirrors.
+/// Converts matrices to a pose: translation, rotation and three scales. The x scale is negative if the matrix
+/// mirrors.
 ///
-/// Every rotation times scales comes back, within the same bounds as those of [`matrices_to_joints`], but that two
-/// negative scales are a half turn. Where the root of the sum of the squares of the angles by which the three pairs of columns lean towards
-/// each other is 2.3e-3 radians or more, the result is that of [`Affine::to_transform`], which also tells what is lost; so it is of matrices
-/// that are singular, or too small or too large for squares in f32. They take much longer. A root up to 1.7e-3 passes for rounding, and in
-/// between it may be either. Where leaning columns pass, the quaternion is within two thirds of that root of that one's, 1.6e-3 at most.
+/// Every rotation times scales is recovered, with the error bounds of [`matrices_to_joints`]. Two negative
+/// scales become a half turn.
+///
+/// A pose cannot represent shear, as defined for [`matrices_to_joints`]. Shear up to 1.7e-3 counts as
+/// rounding. A shear of at least 2.3e-3 returns the result of [`Affine::to_transform`], which takes much
+/// longer and also returns the loss. In between, either result is possible. Matrices that are singular, or
+/// whose squares are out of range for f32, use `to_transform` too. If shear counts as rounding, the
+/// quaternion differs from `to_transform`'s by at most two thirds of the shear, and at most 1.6e-3.
 ///
 /// # Errors
 /// [`Error::Length`] if `pose` does not hold one joint per matrix.
@@ -88,16 +104,18 @@ pub fn matrices_to_pose(matrices: &[Affine], pose: &mut Pose) -> Result<(), Erro
 /// The columns of the upper three rows, one matrix per lane.
 type Columns<V> = [[V; 3]; 3];
 
-/// What a determinant must be at least, as a part of the greatest that columns of such lengths can have: it is less by half
-/// of the sum of the squares of the angles by which they lean, and where one length is asked for by the sum of the
-/// squares of the lengths' distances from their mean, 2/3 e² if one differs by e. So the bound lies at angles of 2e-3 and
-/// lengths of 1.7e-3, give or take the rounding of the determinant, 5e-7.
+/// Minimum determinant, relative to the largest determinant of columns with these lengths.
+///
+/// Shear reduces the determinant by half of the sum of the squared angles. If a single scale is required, it
+/// is also reduced by the sum of the squared deviations of the lengths from their mean: 2/3 e² if one length
+/// differs by e. The bound therefore corresponds to angles of 2e-3 and lengths of 1.7e-3, within the rounding
+/// error of the determinant, 5e-7.
 const EVEN: f32 = 1.0 - 2e-6;
 
-/// Squares of lengths outside of this range say nothing in f32.
+/// The range of squared lengths that are reliable in f32.
 const SQUARES: (f32, f32) = (1e-24, 1e24);
 
-/// As many matrices as there are lanes, or fewer.
+/// Loads one matrix per lane. If there are fewer, the other lanes are identities.
 #[inline(always)]
 fn load<S: Simd, V: Quads<S>>(s: S, matrices: &[Affine]) -> (Columns<V>, [V; 3]) {
     let matrix = |i: usize| matrices.get(i).unwrap_or(&Affine::IDENTITY);
@@ -123,7 +141,7 @@ fn determinant<S: Simd, M: Mode, V: SimdFloat<S>>(mode: M, columns: &Columns<V>)
     dot(mode, &cross, c)
 }
 
-/// Rotations and the one scale of matrices that have no other parts; and the lanes where that is so.
+/// Returns rotations and uniform scales, and a mask of the lanes whose matrices have no other parts.
 #[inline(always)]
 fn similarity<S: Simd, M: Mode, V: Quads<S>>(s: S, mode: M, m: &Columns<V>) -> ([V; 4], V, V::Mask) {
     let splat = |value: f32| V::splat(s, value);
@@ -136,7 +154,7 @@ fn similarity<S: Simd, M: Mode, V: Quads<S>>(s: S, mode: M, m: &Columns<V>) -> (
     (quaternion(s, mode, m, size, determinant), size.copysign(determinant), even)
 }
 
-/// Rotations and scales of matrices without shear; and the lanes where that is so. Mirrors x.
+/// Returns rotations and scales, and a mask of the lanes whose matrices have no shear. Mirrors x.
 #[inline(always)]
 fn scaled<S: Simd, M: Mode, V: Quads<S>>(s: S, mode: M, m: &Columns<V>) -> ([V; 4], [V; 3], V::Mask) {
     let splat = |value: f32| V::splat(s, value);
@@ -156,19 +174,20 @@ fn scaled<S: Simd, M: Mode, V: Quads<S>>(s: S, mode: M, m: &Columns<V>) -> ([V; 
     (quaternion(s, mode, &[a, b, c], one, one), scale, even & low & high)
 }
 
-/// The quaternions of rotations times `size`, and times minus one where `sign` is negative.
+/// Returns the quaternions of rotations that are multiplied by `size`, and by -1 if `sign` is negative.
 ///
-/// Without branches: of the four multiples of the quaternion that sums and differences of the entries give, each lane
-/// takes one whose own component is at least a half.
+/// Sums and differences of the entries give four multiples of the quaternion. Each lane selects one, without
+/// branches, whose own component is at least 1/2.
 #[inline(always)]
 fn quaternion<S: Simd, M: Mode, V: Quads<S>>(s: S, mode: M, m: &Columns<V>, size: V, sign: V) -> [V; 4] {
     let zero = V::splat(s, 0.0);
     let negative = sign.simd_lt(zero);
     let [x, y, z] = m;
-    // Four times the product of two components, times the size with its sign.
+    // Four times the product of two components, times the signed size.
     let (xw, yw, zw) = (y[2] - z[1], z[0] - x[2], x[1] - y[0]);
     let (xy, xz, yz) = (x[1] + y[0], z[0] + x[2], y[2] + z[1]);
-    // The same of a component's square: of the four that one to which all three terms add.
+    // Four times the square of a component, times the signed size: of the four, the one to which all three
+    // terms add.
     let flat = z[2].simd_lt(zero) ^ negative;
     let rest = flat.select(x[0] - y[1], x[0] + y[1]);
     let other = rest.simd_lt(zero) ^ negative;
@@ -193,7 +212,7 @@ fn to_blocks<S: Simd, M: Mode>(s: S, mode: M, matrices: &[Affine], blocks: &mut 
     }
 }
 
-/// Whether all are done; the first scale of those that are not is NaN.
+/// Returns whether all matrices are converted. The first scale of the others is NaN.
 #[inline(always)]
 fn blocks_by<S: Simd, M: Mode, V: Quads<S>>(
     s: S,
@@ -216,7 +235,7 @@ fn blocks_by<S: Simd, M: Mode, V: Quads<S>>(
     done.all_true()
 }
 
-/// As many matrices as there are lanes, or fewer, to the lanes from `at` on.
+/// Converts one matrix per lane, or fewer, to the lanes of the block from `at` on.
 #[inline(always)]
 fn block_group<S: Simd, M: Mode, V: Quads<S>>(
     s: S,
@@ -251,7 +270,7 @@ fn to_joints<S: Simd, M: Mode>(s: S, mode: M, matrices: &[Affine], joints: &mut 
     }
 }
 
-/// Whether all are done; the scale of those that are not is NaN.
+/// Returns whether all matrices are converted. The scale of the others is NaN.
 #[inline(always)]
 fn joints_by<S: Simd, M: Mode, V: Quads<S>>(
     s: S,
@@ -271,7 +290,7 @@ fn joints_by<S: Simd, M: Mode, V: Quads<S>>(
     done.all_true()
 }
 
-/// As many matrices as there are lanes, or fewer.
+/// Converts one matrix per lane, or fewer.
 #[inline(always)]
 fn joint_group<S: Simd, M: Mode, V: Quads<S>>(
     s: S,

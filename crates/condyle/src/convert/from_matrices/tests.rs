@@ -18,8 +18,8 @@ fn pose_of(matrices: &[Affine]) -> Vec<Transform> {
     out.transforms().collect()
 }
 
-/// Quaternions anywhere, or near one of the cases where a component vanishes or two are equal: turns by nearly
-/// nothing, a half, a quarter or a third.
+/// Random quaternions, and ones close to the special cases in which a component is zero or two are equal:
+/// rotations by almost zero, a half turn, a quarter turn or a third of a turn.
 fn rotation(random: &mut Random) -> [f32; 4] {
     let near: [[f64; 4]; 6] = [
         [0.0, 0.0, 0.0, 1.0],
@@ -44,7 +44,7 @@ fn factor(random: &mut Random) -> f32 {
     [1.0, 1.0, -1.0, 0.01, 100.0, 1e-9, -1e9][random.below(7)] * random.range(0.5, 2.0)
 }
 
-/// The largest difference of the components, the sign of the whole being free.
+/// Returns the largest difference of the components of two quaternions, up to the sign.
 fn between(a: [f32; 4], b: [f32; 4]) -> f64 {
     let (a, b) = (a.map(f64::from), b.map(f64::from));
     let distance = |sign: f64| worst((0..4).map(|c| (a[c] - sign * b[c]).abs()));
@@ -59,12 +59,12 @@ fn off_scale(got: f32, want: f32) -> f64 {
     (f64::from(got) / f64::from(want) - 1.0).abs()
 }
 
-/// Rounded from f64.
+/// Returns a matrix that is computed in f64 and rounded.
 fn matrix(t: Transform) -> Affine {
     Affine { rows: reference::local_matrix(&t.into()).map(|row| row.map(|v| v as f32)) }
 }
 
-/// The greatest errors of joints and of poses: of a component, of the length, of a scale.
+/// Returns the largest errors for joints and poses: of a component, of the length and of a scale.
 fn errors(count: usize, seed: u64) -> [[f64; 3]; 2] {
     let mut random = Random(seed);
     let random = &mut random;
@@ -74,7 +74,7 @@ fn errors(count: usize, seed: u64) -> [[f64; 3]; 2] {
         scale,
     };
     let even: Vec<_> = (0..count).map(|_| transform([factor(random); 3], random)).collect();
-    // Mirrored in x alone: what comes back is the same transform, and not another one with the same matrix.
+    // Mirrored only in x, so that the result is the same transform and not another one with the same matrix.
     let uneven: Vec<_> = (0..count)
         .map(|_| transform([factor(random), factor(random).abs(), factor(random).abs()], random))
         .collect();
@@ -187,7 +187,8 @@ fn the_identity_and_half_turns_are_exact() {
     }
 }
 
-/// What no joint, or no transform at all, can hold; what has no square in f32; and what is no number.
+/// Matrices that a joint or any transform cannot represent, and matrices whose squares are out of range for
+/// f32.
 fn hard() -> Vec<Affine> {
     let turn = Random(3).unit();
     let of = |scale| Affine::from(Transform { rotation: turn, scale, ..Transform::IDENTITY });
@@ -217,12 +218,12 @@ fn what_a_joint_cannot_hold_is_what_the_single_conversion_says() {
     let easy: Vec<_> = (0..37).map(|_| Affine::from(random.transform())).collect();
     for dispatch in Dispatch::all() {
         for (i, m) in hard.iter().enumerate() {
-            // In any lane, with others around it.
+            // Place the matrix in any lane, next to others.
             let mut all = easy.clone();
             all[3 * i] = *m;
             let (joints, pose) = dispatch.scope(|| (joints_of(&all), pose_of(&all)));
             assert_eq!(joints[3 * i], m.to_joint().0, "{dispatch}, {m:?}");
-            // Three scales are no exception for a pose.
+            // A pose can hold three scales.
             if i != 7 {
                 assert_eq!(pose[3 * i], m.to_transform().0, "{dispatch}, {m:?}");
             }
@@ -241,7 +242,7 @@ fn what_a_joint_cannot_hold_is_what_the_single_conversion_says() {
     assert_eq!(pose_of(&[broken]).len(), 1);
 }
 
-/// Just before and just behind the bound where 64 bits take over.
+/// Tests both sides of the bound at which the conversion in f64 takes over.
 #[test]
 fn nearly_even_matrices_are_near_their_transforms() {
     let mut random = Random(5);
@@ -261,7 +262,7 @@ fn nearly_even_matrices_are_near_their_transforms() {
     }
 }
 
-/// Which way a matrix went is seen by its bits: leaning columns make a difference of the order of their angle.
+/// The bits show which conversion was used: sheared columns make a difference of the order of their angle.
 #[test]
 fn shear_and_uneven_lengths_pass_for_rounding_up_to_where_it_is_said() {
     let mut random = Random(8);
@@ -269,7 +270,7 @@ fn shear_and_uneven_lengths_pass_for_rounding_up_to_where_it_is_said() {
         let turn = Affine::from_quat(random.unit());
         let size = [1e-6, 1.0, 1e6][case % 3];
         let (a, b) = (case % 3, (case + 1 + case % 2) % 3);
-        // A shear by which column b leans towards column a, or another length of column a.
+        // A shear of column b towards column a, or another length of column a.
         let off = |lean: f32, longer: f32| {
             let mut m = Affine::IDENTITY;
             m.rows[a][b] = lean;
@@ -345,10 +346,11 @@ fn the_portable_mode_gives_the_same_bits_everywhere() {
     });
 }
 
-/// All pairs of columns lean at once: the sum of the squares decides, and no choice is far from the exact one.
+/// All pairs of columns deviate: the sum of squares decides, and both conversions are close to the exact
+/// result.
 #[test]
 fn leaning_pairs_add_up() {
-    // Found by a search: farther from `to_joint` than any single pair of columns brings it.
+    // Found by a search: farther from `to_joint` than any shear of a single pair of columns.
     let found = Affine {
         rows: [
             [-0.500_940_56, 0.562_061_1, -0.673_333_6, 0.0],
