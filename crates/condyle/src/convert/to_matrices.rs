@@ -13,7 +13,7 @@ use condyle_base::simd::{BLOCK, Mode, dispatch};
 ///
 /// Rotations must have unit length. Vectors are column vectors, as everywhere. The error of an entry is at
 /// most 3.8e-7 times the scale, compared with the exact formula for the given quaternion. In f32 the length
-/// of a quaternion is 1 only within 1e-7; compared with the matrix of the normalised quaternion, the error is
+/// of a quaternion is 1 only within 1e-7. Compared with the matrix of the normalised quaternion, the error is
 /// at most 5e-7 times the scale.
 ///
 /// # Errors

@@ -8,9 +8,9 @@ use condyle_base::simd::Dispatch;
 impl Method {
     /// Returns the maximum difference of a component of the result from slerp.
     ///
-    /// It holds for factors in [0, 1] and unit quaternions that are at most `max_angle` apart: radians
-    /// between the quaternions as vectors, which is half of the rotation angle. The largest angle on the
-    /// shorter arc is π/2, which is also used for NaN. A wider angle never has a smaller bound.
+    /// It holds for factors in [0, 1] and unit quaternions that are at most `max_angle` apart. This is the
+    /// angle in radians between the quaternions as vectors, which is half of the rotation angle. The largest
+    /// angle on the shorter arc is π/2, which is also used for NaN. A wider angle never has a smaller bound.
     /// docs/accuracy.md lists the bounds and the measured errors.
     ///
     /// The bound is 5e-8 larger if multiply-adds are not fused, because products are rounded too. That is the

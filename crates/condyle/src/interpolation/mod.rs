@@ -19,8 +19,8 @@
 //!
 //! # Example: a camera that follows
 //!
-//! A camera with inertia lags behind its subject, and starts and stops smoothly. An invisible lead view moves
-//! a fixed fraction of the distance to the goal in each step, and the camera moves the same fraction of the
+//! A camera with inertia lags behind its subject, and starts and stops smoothly. In each step an invisible
+//! lead view moves a fixed fraction of the distance to the goal. The camera moves the same fraction of the
 //! distance to the lead. Steps have a fixed duration, and each frame interpolates between two steps, so that
 //! the camera takes the same path at any frame rate.
 //!
@@ -150,8 +150,8 @@ pub(crate) fn interpolate_masked(from: Option<&Pose>, to: &Pose, weight: f32, ma
 /// The result has the same bits as in a pose or a list with one factor for all joints. For many rotations
 /// with the same factor use [`Prepared`].
 ///
-/// Three cases are exact: t = 0 returns `a`; t = 1 returns `b` (or its opposite, on the hemisphere of `a`);
-/// and equal or opposite quaternions return `a` at every t. A NaN factor returns NaN. Shoemake 1985.
+/// Three cases are exact. t = 0 returns `a`. t = 1 returns `b`, or its opposite on the hemisphere of `a`.
+/// Equal or opposite quaternions return `a` at every t. A NaN factor returns NaN. Shoemake 1985.
 ///
 /// ```
 /// use condyle::interpolation::{InterpolateOptions, Method};

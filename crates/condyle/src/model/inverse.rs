@@ -16,9 +16,9 @@ use condyle_base::simd::{Dispatch, dispatch, each, transpose};
 ///
 /// # Singular matrices
 ///
-/// A matrix counts as singular if an error in the last digit of f32 could make it so: if the determinant is
-/// less than 2^-22 times the product of the columns' lengths. Scales do not matter, however unequal, but
-/// shear does.
+/// A matrix counts as singular if its determinant is less than 2^-22 times the product of the columns'
+/// lengths. An error in the last digit of f32 could then make it singular. Scales do not matter, however
+/// unequal, but shear does.
 ///
 /// # Errors
 /// [`Error::Length`] if `model` or `local` does not hold one matrix per joint. [`Error::NotFinite`] for the

@@ -27,8 +27,8 @@ use rows::{attach, write_locals};
 ///
 /// The error of a matrix is at most 2.4e-7, plus 3.5e-7 for each ancestor. For the axes it is relative to the
 /// product of the largest scales of the joint and its ancestors. For the translation it is relative to the
-/// length of the path to the joint: the sum of the translations' lengths, each times the largest scales above
-/// it.
+/// length of the path to the joint. This is the sum of the translations' lengths, each times the largest
+/// scales above it.
 ///
 /// # Errors
 /// [`Error::Length`] if the joint count of `pose` differs from the skeleton's, or if `model` does not hold

@@ -282,7 +282,7 @@ pub fn track(clip: &Clip<'_>, target: Target, seconds: f64, values: &mut [f32]) 
 /// Samples all free tracks of a clip into `values`, one after another in the order of [`Clip::free_tracks`].
 ///
 /// The values are the same as those of [`track`] for each track with a unique target. [`track`] searches for
-/// its track, so calling it for every track takes quadratic time in the number of tracks; this function takes
+/// its track, so calling it for every track takes quadratic time in the number of tracks. This function takes
 /// time proportional to the size of the clip. It allocates three f64 per track.
 ///
 /// # Errors

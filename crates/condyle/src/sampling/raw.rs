@@ -242,8 +242,8 @@ fn joint_of(track: &Track) -> Option<usize> {
 }
 
 /// The two keys and the factor for interpolating each of sixteen joints. The factor is 0 for joints without a
-/// track and for values that are already computed: splines, steps, and rotations between keys that do not
-/// have unit length.
+/// track and for values that are already computed. These are splines, steps, and rotations between keys that
+/// do not have unit length.
 struct BlockKeys<const N: usize> {
     from: [Lanes; N],
     to: [Lanes; N],

@@ -14,9 +14,9 @@ use condyle_base::error::Error;
 impl RawClip {
     /// Records the poses of a source into a clip.
     ///
-    /// The clip has keys for all joints at `rate` frames per second, counted from the start of the source
-    /// like in [`resampled`](Self::resampled), with linear interpolation between them. Tracks that drive no
-    /// joint are not recorded.
+    /// The clip has keys for all joints at `rate` frames per second, with linear interpolation between them.
+    /// Frames are counted from the start of the source, like in [`resampled`](Self::resampled). Tracks that
+    /// drive no joint are not recorded.
     ///
     /// # Errors
     /// Those of [`resampled`](Self::resampled) and of [`PoseSource::pose`].

@@ -24,8 +24,8 @@
 //!
 //! **Load.** The palette stores a matrix as 16 floats, column by column. The sum for a vertex is one register
 //! of 16 lanes or several smaller ones (`blend`), with `(0.75, 0.25, 0, _)` first. `join` combines the
-//! columns of two vertices: lanes 0 to 2 are x, y and z of the first vertex, lanes 4 to 6 those of the
-//! second, and lanes 3 and 7 are unused.
+//! columns of two vertices. Lanes 0 to 2 are x, y and z of the first vertex, and lanes 4 to 6 those of the
+//! second. Lanes 3 and 7 are unused.
 //!
 //! **Multiply.** Each lane computes `x · column_0 + column_3`, then `+ y · column_1`, then `+ z · column_2`
 //! (`move_points`).

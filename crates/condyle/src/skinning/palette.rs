@@ -317,7 +317,7 @@ impl Stored for PaletteMatrix {
 const EVEN: f32 = 2e-5;
 
 /// Fills `out`, two matrices at a time. With `CHECK`, returns whether all matrices are rotations or
-/// reflections of one common scale: their inverse transposes are then the matrices themselves, up to a
+/// reflections of one common scale. Their inverse transposes are then the matrices themselves, up to a
 /// factor. Without `CHECK`, returns `true`.
 #[inline(always)]
 fn multiply<S: Simd, M: Mode, T: Stored, const CHECK: bool>(

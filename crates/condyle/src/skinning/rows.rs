@@ -63,7 +63,7 @@ pub(super) fn blend<S: Simd, M: Mode>(
 }
 
 /// Returns the factor that compensates for dropped influences: the sum of all weights divided by the sum of
-/// the first `kept_count`. 1 if the kept weights cancel.
+/// the first `kept_count`. Returns 1 if the kept weights cancel.
 #[inline(always)]
 pub(super) fn kept_scale(weights: impl Iterator<Item = f32>, kept_count: usize) -> f32 {
     let (mut all, mut kept) = (0.0, 0.0);

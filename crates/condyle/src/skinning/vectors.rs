@@ -35,8 +35,8 @@ pub(super) fn turn<S: Simd, M: Mode>(mode: M, m: &TwoMatrices<S>, v: f32x8<S>) -
     mode.madd(m[2], spread_halves::<S, 2>(v), mode.madd(m[1], spread_halves::<S, 1>(v), x))
 }
 
-/// Returns three terms in each half whose sum is the determinant of the upper 3x3 part: the first column
-/// times the cross product of the second and third, component by component.
+/// Returns three terms in each half whose sum is the determinant of the upper 3x3 part. The terms are the
+/// components of the first column times the cross product of the second and third.
 #[inline(always)]
 pub(super) fn determinant_terms<S: Simd, M: Mode>(mode: M, [a, b, c, _]: &TwoMatrices<S>) -> f32x8<S> {
     // The components are in the order z, x, y.

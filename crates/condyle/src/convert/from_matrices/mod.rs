@@ -22,8 +22,9 @@ mod tests;
 ///
 /// # Shear and non-uniform scale
 ///
-/// A joint cannot represent shear or three scales. The shear of a matrix is the root of the sum of squares
-/// over the three angles, in radians, by which pairs of its columns deviate from a right angle.
+/// A joint cannot represent shear or three scales. Each of the three pairs of columns deviates from a right
+/// angle by some angle in radians. The shear of a matrix is the root of the sum of the squares of these
+/// angles.
 ///
 /// | Matrix | Result |
 /// |---|---|
@@ -33,8 +34,8 @@ mod tests;
 /// | Singular, or squares out of range for f32 | [`Affine::to_joint`] |
 ///
 /// [`Affine::to_joint`] takes much longer, and also returns the loss. If shear counts as rounding, the
-/// quaternion differs from `to_joint`'s by at most two thirds of the shear: 9e-4 if a single pair of columns
-/// deviates, and at most 1.6e-3. A zero matrix has the scale zero and the identity as rotation.
+/// quaternion differs from `to_joint`'s by at most two thirds of the shear. That is 9e-4 if a single pair of
+/// columns deviates, and 1.6e-3 otherwise. A zero matrix has the scale zero and the identity as rotation.
 ///
 /// # Errors
 /// [`Error::Length`] if the lengths differ.
@@ -106,10 +107,10 @@ type Columns<V> = [[V; 3]; 3];
 
 /// Minimum determinant, relative to the largest determinant of columns with these lengths.
 ///
-/// Shear reduces the determinant by half of the sum of the squared angles. If a single scale is required, it
-/// is also reduced by the sum of the squared deviations of the lengths from their mean: 2/3 e² if one length
-/// differs by e. The bound therefore corresponds to angles of 2e-3 and lengths of 1.7e-3, within the rounding
-/// error of the determinant, 5e-7.
+/// Shear reduces the determinant by half of the sum of the squared angles. If a single scale is required,
+/// different lengths reduce it by the sum of their squared deviations from the mean. That is 2/3 e² if one
+/// length differs by e. The bound therefore corresponds to angles of 2e-3 and lengths of 1.7e-3, within the
+/// rounding error of the determinant, 5e-7.
 const EVEN: f32 = 1.0 - 2e-6;
 
 /// The range of squared lengths that are reliable in f32.

@@ -18,7 +18,7 @@ fn pose_of(matrices: &[Affine]) -> Vec<Transform> {
     out.transforms().collect()
 }
 
-/// Random quaternions, and ones close to the special cases in which a component is zero or two are equal:
+/// Random quaternions, and ones close to special cases: a component is zero, or two are equal. These are
 /// rotations by almost zero, a half turn, a quarter turn or a third of a turn.
 fn rotation(random: &mut Random) -> [f32; 4] {
     let near: [[f64; 4]; 6] = [

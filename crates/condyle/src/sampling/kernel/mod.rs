@@ -19,7 +19,7 @@
 //! ```
 //!
 //! **Load.** A window is the 32 bytes from the first record on. It contains both records of the pair at any
-//! record length: each half of a 32-byte register loads 16 bytes from the beginning of a record
+//! record length. Each half of a 32-byte register loads 16 bytes from the beginning of a record
 //! (`two_records`).
 //!
 //! **Step.** The step code is the upper bits of an `f32`, counted from the smallest step: `0x82` is

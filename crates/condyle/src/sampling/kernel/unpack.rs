@@ -340,8 +340,8 @@ pub(super) struct Source<'a, S: Simd> {
 /// first vector.
 ///
 /// `TAPS` is 4 for weighted sums of four rows, and 0 for constants, which have no rows. It is 2 for linear
-/// rotations, which need no sum: the keys of the first row are stored in `vectors`, and the keys of the
-/// second row, with a nonzero fourth component, in `ends`.
+/// rotations, which need no sum. The keys of the first row are then stored in `vectors`, and the keys of the
+/// second row in `ends`, with a nonzero fourth component.
 #[inline(always)]
 pub(super) fn unpack<S: Simd, M: Mode, const TAPS: usize, const PLAIN: bool>(
     s: S,

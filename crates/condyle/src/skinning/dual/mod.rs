@@ -26,15 +26,15 @@ use condyle_base::math::vectors::{cofactors, columns, cross, dot};
 /// then blends the dual quaternions, so that the mesh keeps its volume where joints twist.
 ///
 /// Each matrix is split into a stretch in the bind pose, followed by a rotation and a translation. Stretches
-/// are blended like matrices. A stretch does not move the joint's position in the bind pose, so a vertex
-/// between a joint that scales and one that does not stays between them. The scale and mirroring that more
-/// than half of the joints have is common to all and is not blended. Skinning is fastest if all joints have
-/// only this common scale.
+/// are blended like matrices. A stretch does not move the joint's position in the bind pose. A vertex between
+/// a scaled joint and an unscaled one therefore stays between them. The scale and mirroring that more than
+/// half of the joints have is common to all and is not blended. Skinning is fastest if all joints have only
+/// this common scale.
 ///
 /// Weights are relative to their sum. Of the two quaternions of a rotation, the one closer to that of the
-/// heaviest influence is used. If the blended quaternion is shorter than 1e-4 or longer than 1e4, for example
-/// because weights of both signs cancel, the heaviest influence gets all the weight. A joint whose matrix is
-/// not finite is ignored.
+/// heaviest influence is used. If the blended quaternion is shorter than 1e-4 or longer than 1e4, the
+/// heaviest influence gets all the weight. That happens, for example, if weights of both signs cancel. A
+/// joint whose matrix is not finite is ignored.
 ///
 /// At bends dual quaternions bulge, because points keep their distance from the joint.
 /// [`Influences::with_dual_shares`](crate::Influences::with_dual_shares) sets the share of dual quaternions

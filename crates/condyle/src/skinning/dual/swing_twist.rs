@@ -25,7 +25,7 @@ use condyle_base::math::vectors::{columns, dot};
 /// # Definition
 ///
 /// The bone of a joint points to its children. Without children it continues the direction from the parent.
-/// The rotation of a joint relative to its parent is measured from the bind pose, and split into a swing of
+/// The rotation of a joint relative to its parent is measured from the bind pose. It is split into a swing of
 /// the bone and a twist about it. An angle counts as `1 - cos(angle / 2)`, about an eighth of its square.
 /// This is the loss of a cross-section halfway between two joints under linear blending.
 ///
