@@ -4,7 +4,7 @@ use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
 
 use condyle_base::simd::{transpose, transpose_blocks};
 
-/// Vectors to gather quads into and scatter them from: component `c` of quad `i` is lane `i` of vector `c`.
+/// SIMD vectors that gather and scatter quads: component `c` of quad `i` is lane `i` of vector `c`.
 pub(crate) trait Quads<S: Simd>: SimdFloat<S, Element = f32> {
     /// Gathers one quad per lane.
     fn gather(s: S, quad: impl Fn(usize) -> [f32; 4]) -> [Self; 4];

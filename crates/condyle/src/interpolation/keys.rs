@@ -45,7 +45,7 @@ pub fn middle(a: Quat, b: Quat) -> Quat {
 
 /// Returns the rotation between `a` and `b` by way of their precomputed [`middle`].
 ///
-/// Each half has half of the angle, so a cheaper method has the same error.
+/// Each half spans half of the angle, so a cheaper method achieves the same error.
 /// [`Method::EberlyHalved`](super::Method::EberlyHalved) does not compute another middle then. Each half
 /// takes the shorter arc regardless of [`Arc`](super::Arc), because the middle determines the direction.
 /// Eberly 2018, section 7.

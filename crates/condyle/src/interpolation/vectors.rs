@@ -108,7 +108,7 @@ mod tests {
                 assert_close(&between(a, [1.0, 0.0, hair], t), &want, 1e-7, format_args!("{hair}, {t}"));
             }
         }
-        // The difference is only a length.
+        // The ends differ only in length.
         assert_eq!(between([1.0, 0.0], [1.000_000_1, 0.0], f32::MAX), [1.0, 0.0]);
         // Nearly opposite: the given arc, except for the last digits of f32.
         assert_close(&between(a, [-1.0, 0.0, 1e-6], 0.5), &[0.0, 0.0, 1.0], 1e-6, "nearly opposite");

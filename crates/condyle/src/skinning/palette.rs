@@ -127,7 +127,8 @@ impl Palette {
     }
 
     /// Returns the common scale of the joints: three factors of the same magnitude, which more than half of
-    /// the joints have. The first factor is negative if these joints mirror.
+    /// the joints have. The first factor is negative if these joints mirror. Without such a majority the
+    /// factors are 1.
     #[must_use]
     pub fn dual_scale(&self) -> [f32; 3] {
         self.dual.scale
@@ -511,7 +512,7 @@ mod tests {
         assert!(with_scales([1.0; 3], [2.0; 3]).matrices()[1].columns.iter().all(|v| v.is_finite()));
     }
 
-    /// Any joint is found, with or without a partner in its register.
+    /// The uneven joint is found at any index, with or without a partner in its register.
     #[test]
     fn one_uneven_joint_among_others_is_found() {
         let mut random = Random(5);

@@ -70,9 +70,9 @@ pub fn matrices_to_joints(matrices: &[JointMat], joints: &mut [JointQuat]) -> Re
 /// scales become a half turn.
 ///
 /// A pose cannot represent shear, as defined for [`matrices_to_joints`]. Shear up to 1.7e-3 counts as
-/// rounding. A shear of at least 2.3e-3 returns the result of [`Affine::to_transform`], which takes much
-/// longer and also returns the loss. In between, either result is possible. Matrices that are singular, or
-/// whose squares are out of range for f32, use `to_transform` too. If shear counts as rounding, the
+/// rounding. For a shear of at least 2.3e-3 this returns the result of [`Affine::to_transform`], which takes
+/// much longer and also returns the loss. In between, either result is possible. Matrices that are singular,
+/// or whose squares are out of range for f32, use `to_transform` too. If shear counts as rounding, the
 /// quaternion differs from `to_transform`'s by at most two thirds of the shear, and at most 1.6e-3.
 ///
 /// # Errors
@@ -175,7 +175,7 @@ fn scaled<S: Simd, M: Mode, V: Quads<S>>(s: S, mode: M, m: &Columns<V>) -> ([V; 
     (quaternion(s, mode, &[a, b, c], one, one), scale, even & low & high)
 }
 
-/// Returns the quaternions of rotations that are multiplied by `size`, and by -1 if `sign` is negative.
+/// Returns the quaternions of rotation matrices that are scaled by `size`, and by -1 if `sign` is negative.
 ///
 /// Sums and differences of the entries give four multiples of the quaternion. Each lane selects one, without
 /// branches, whose own component is at least 1/2.

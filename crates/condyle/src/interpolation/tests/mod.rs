@@ -11,7 +11,7 @@ use crate::testing::{Random, SIZES, assert_close, assert_portable, tries, worst}
 use condyle_base::math::Transform;
 use condyle_base::simd::{BLOCK, Dispatch};
 
-/// The methods, with some of the numbers of terms.
+/// All methods, with a selection of term counts.
 fn methods() -> impl Iterator<Item = Method> {
     Method::all().filter(|method| match method {
         Method::Eberly(terms) | Method::EberlyHalved(terms) => {
@@ -101,7 +101,7 @@ fn every_method_is_its_formula_and_keeps_its_bound() {
         for method in methods() {
             let own = bound(dispatch, method, 0.0);
             let bound = bound(dispatch, method, FRAC_PI_2);
-            // The fits are the formula, so their own error counts too.
+            // The formula for `Slerp` is the exact one, so allow the error of the fitted polynomials too.
             let fitted = if let Method::Slerp(_) = method { bound } else { 0.0 };
             let own = fitted.max(own);
             dispatch.scope(|| {
@@ -348,7 +348,7 @@ fn a_way_through_the_middle_takes_fewer_terms() {
     }
 }
 
-/// The components are the weights for perpendicular ends, so the error equals the value in the table.
+/// If the ends are perpendicular, the components are the weights, so the error equals the value in the table.
 #[test]
 fn the_errors_of_eberlys_series_are_those_of_his_table() {
     let a = [1.0, 0.0, 0.0, 0.0];

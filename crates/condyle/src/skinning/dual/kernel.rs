@@ -208,7 +208,7 @@ impl<S: Simd> Mix<S> {
         self.ends(linear, dual, mixed)
     }
 
-    /// Mixes unit vectors to unit vectors.
+    /// Mixes unit vectors and normalises the result.
     #[inline(always)]
     fn directions<M: Mode>(&self, s: S, mode: M, linear: Three<S>, dual: Three<S>) -> Three<S> {
         let mixed = unit_lanes(s, mode, self.vectors(mode, linear, dual));

@@ -179,7 +179,7 @@ fn weights_are_parts_of_their_sum_and_cancel_to_the_heaviest() {
     }
 }
 
-/// All half turns, NaN, infinities, flat and tiny joints: no result is NaN or infinite.
+/// Half turns, NaN, infinities, flat and tiny joints: no result is NaN or infinite.
 #[test]
 fn what_has_no_answer_is_no_nan() {
     let mut random = Random(23);
