@@ -50,7 +50,7 @@
 //! Four modules support the stages:
 //!
 //! - [`pose`]: memory layout of local transforms.
-//! - [`math`]: vectors, quaternions, matrices.
+//! - [`math`]: transforms, quaternions, matrices, scalar functions.
 //! - [`convert`]: transforms to matrices and back.
 //! - [`simd`]: choice of the instruction set.
 //!
@@ -158,8 +158,8 @@
 //!
 //! # Conventions
 //!
-//! Right-handed, +Y up, metres, seconds, radians. Quaternions are `xyzw`. Vectors are columns, so `model =
-//! parent * local`. The crate follows glTF 2.0 for everything that glTF specifies.
+//! Right-handed, +Y up, metres, seconds, radians. Quaternions are `xyzw`. Vectors are columns, so
+//! `model = parent * local`. The crate follows glTF 2.0 for everything that glTF specifies.
 //!
 //! Kernels run on the best instruction set of the CPU, detected at run time, in one of two numeric modes. The
 //! fast mode is the default. The portable mode gives the same bits on every instruction set and platform. See
@@ -256,7 +256,8 @@ pub mod math {
 /// Choice of the instruction set and of the numeric mode.
 ///
 /// A [`Dispatch`] is an [`Isa`] and a [`Numeric`] mode, and applies to all stages on a thread or in a
-/// process. The default is the best instruction set of the CPU in the fast mode.
+/// process. The default is the best instruction set of the CPU and the fast mode; the environment can
+/// override it.
 ///
 /// Each kernel is written once, generic over a SIMD token and the numeric mode. One binary contains a copy
 /// for each instruction set of its platform, and each call runs the copy for the current [`Dispatch`].
