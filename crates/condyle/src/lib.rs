@@ -36,7 +36,7 @@
 //! | module | input | output |
 //! |---|---|---|
 //! | [`skeleton`], [`mesh`], [`clip`] | data from an importer | validated [`Skeleton`], [`Skin`], [`SkinnedMesh`], [`RawClip`] |
-//! | [`container`] | skeletons, meshes, clips | one `.condyle` file, read in place without copying |
+//! | [`container`] | skeletons, meshes, clips | one `.condyle` file, whose clips are read in place |
 //! | [`play`] | a clock and the duration of a clip | a time in the clip, and the events passed |
 //! | [`sampling`] | a clip and a time in seconds | a [`Pose`]: one local transform per joint |
 //! | [`motion`] | a clip, a start time and an end time | translation and rotation of the character between them |
