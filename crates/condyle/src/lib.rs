@@ -25,8 +25,8 @@
 //! ```
 //!
 //! Data flows one way. Each arrow is one free function over plain data: inputs first, then the output as
-//! `&mut`. You own all memory, and per-frame calls reuse it. State between frames is kept in values that you
-//! hold, such as a [`Player`] or a [`sampling::RawCursor`].
+//! `&mut`. You own all memory, and per-frame calls reuse it; only [`sampling::tracks`] allocates. State
+//! between frames is kept in values that you hold, such as a [`Player`] or a [`sampling::RawCursor`].
 //!
 //! The crate reads and writes only its own file format ([`container`]), from and to bytes in memory. It
 //! starts no threads and does no I/O.

@@ -13,7 +13,7 @@ use condyle_base::math::{Affine, JointQuat, Transform};
 use condyle_base::simd::BLOCK;
 pub use condyle_base::simd::Lanes;
 
-/// The local transforms of sixteen joints, one array per component.
+/// Local transforms of sixteen joints, one array per component.
 ///
 /// ```
 /// use condyle::Pose;
@@ -30,11 +30,11 @@ pub use condyle_base::simd::Lanes;
 #[repr(C, align(64))]
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
 pub struct PoseBlock {
-    /// `x`, `y`, `z`, `w` of the unit quaternions.
+    /// Unit quaternions: `x`, `y`, `z`, `w`.
     pub rotation: [Lanes; 4],
-    /// Metres.
+    /// Translations in metres.
     pub translation: [Lanes; 3],
-    /// Factor per axis.
+    /// Scale factor per axis.
     pub scale: [Lanes; 3],
 }
 
@@ -74,7 +74,7 @@ impl PoseBlock {
     }
 }
 
-/// The local transforms of a skeleton's joints, in blocks of sixteen.
+/// Local transforms of all joints of a skeleton, in blocks of sixteen.
 ///
 /// The padding lanes after the last joint hold [`Transform::IDENTITY`] or values that a kernel left there.
 /// They are never NaN unless a joint is. They are not part of any result, and may differ between instruction

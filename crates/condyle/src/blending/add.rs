@@ -82,7 +82,7 @@ pub fn difference(pose: &Pose, reference: &Pose, out: &mut Pose) -> Result<(), E
 /// joints are not affected.
 ///
 /// # Errors
-/// [`Error::Length`] if a difference, its mask or `out` does not hold as many joints as `base`;
+/// [`Error::Length`] if the joint count of a difference, its mask or `out` differs from `base`;
 /// [`Error::NotFinite`] for an amount that is NaN or infinite. `out` is then unchanged.
 ///
 /// ```

@@ -15,9 +15,9 @@ use condyle_base::math::scalar::sqrt_f64;
 /// [`add`](super::add)ed.
 ///
 /// Sample the result on [`Skeleton::additive`], where joints without a track add nothing. The pose is then
-/// the [`difference`](super::difference) between the pose of `clip` on `skeleton` and `reference`, within f32
-/// rounding and up to the sign of a rotation. The difference is computed once, and playback needs neither the
-/// reference nor a second pose.
+/// the [`difference`](super::difference) between the pose of `clip` on `skeleton` and `reference`. It is
+/// exact within f32 rounding and up to the sign of a rotation. The difference is computed once, and playback
+/// needs neither the reference nor a second pose.
 ///
 /// - Each rotation key becomes `reference⁻¹ · key`, each translation key `key - reference`, each scale key
 ///   `key / reference`. Spline tangents go through the same maps.
@@ -29,9 +29,9 @@ use condyle_base::math::scalar::sqrt_f64;
 /// - Where the rotation of a spline has length 0, the result is the identity, like in
 ///   [`sampling::raw`](crate::sampling::raw).
 ///
-/// To compress the result, encode it on [`Skeleton::additive`]. On that skeleton all joints are in the same
-/// place, so the error of a rotation is measured on the shell of its joint and not at the end of the limb.
-/// Set `condyle_encode::EncodeOptions::shell` to a distance as long as the limbs that the joints carry.
+/// To compress the result, encode it on [`Skeleton::additive`]. All joints of that skeleton are in the same
+/// place. So the error of a rotation is measured on the shell of its joint, not at the end of the limb. Set
+/// `condyle_encode::EncodeOptions::shell` to a distance as long as the limbs that the joints carry.
 ///
 /// # Errors
 /// [`Error::Length`] if `reference` does not hold one joint per joint of `skeleton`; [`Error::NotFinite`] and

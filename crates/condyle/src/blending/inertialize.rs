@@ -7,9 +7,10 @@
 //!    difference `v₀` of the velocities. So neither position nor velocity jumps.
 //! 2. At the end, the offset and its first two derivatives are 0.
 //!
-//! With `s = t/τ`, the polynomial of lowest degree that has a fourth-order zero at `s = 1` and two constants
-//! for the start is `x = (1 - s)⁴ (p + k s)`. `x(0) = x₀` gives `p = x₀`. `x'(0) = (k - 4p)/τ = v₀` gives
-//! `k = v₀ τ + 4 x₀`. This is the quintic of Bollo (2018) whose third derivative is 0 at the end.
+//! Let `s = t/τ`. The polynomial must have a fourth-order zero at `s = 1`, and two constants for the start.
+//! The one of lowest degree is `x = (1 - s)⁴ (p + k s)`. `x(0) = x₀` gives `p = x₀`.
+//! `x'(0) = (k - 4p)/τ = v₀` gives `k = v₀ τ + 4 x₀`. This is the quintic of Bollo (2018) whose third
+//! derivative is 0 at the end.
 //!
 //! # No overshoot
 //!
@@ -84,7 +85,7 @@ struct Offset {
 }
 
 impl Offset {
-    /// Returns the offset from the difference now and one step later.
+    /// Returns an offset and its velocity, from the differences now and one step later.
     fn new(now: [f64; 3], later: [f64; 3], per_second: f64) -> Self {
         Self { place: now, velocity: core::array::from_fn(|c| (later[c] - now[c]) * per_second) }
     }

@@ -12,7 +12,7 @@ use condyle_base::error::Error;
 /// Joints below none of the `roots` get 0. If a joint is listed twice, the later entry counts.
 ///
 /// `feather` spreads the change of the factor over generations. With 0, the root gets its full factor. With
-/// 2, the root gets one third of the change from the factor of its parent, its children two thirds, and their
+/// 2, the root gets one third of the change from the factor of its parent, its children two thirds, their
 /// children all of it. So a layer for the upper body fades in along the spine instead of starting abruptly at
 /// its base. Factors never overshoot.
 ///

@@ -152,7 +152,7 @@ pub fn blend(skeleton: &Skeleton, layers: &[Layer<'_>], mean: Mean, out: &mut Po
 /// on the order.
 ///
 /// # Errors
-/// [`Error::Length`] if a layer, its mask or `out` does not hold as many joints as `reference`;
+/// [`Error::Length`] if the joint count of a layer, its mask or `out` differs from `reference`;
 /// [`Error::NotFinite`] for a weight that is NaN or infinite. `out` is then unchanged.
 ///
 /// ```

@@ -24,7 +24,7 @@ use condyle_base::error::Error;
 /// instead. A mask value of NaN makes the whole joint NaN.
 ///
 /// # Errors
-/// [`Error::Length`] if `over`, `mask` or `out` does not hold as many joints as `base`; [`Error::NotFinite`]
+/// [`Error::Length`] if the joint count of `over`, `mask` or `out` differs from `base`; [`Error::NotFinite`]
 /// for an amount that is NaN or infinite. `out` is then unchanged.
 ///
 /// ```

@@ -286,8 +286,8 @@ pub(super) fn masked_weight<S: Simd>(s: S, layer: &impl Weighted, joint: usize) 
     weight * S::f32s::from_slice(s, &lanes[..S::f32s::LEN])
 }
 
-/// Returns the power of two that scales numbers with magnitude bits up to `largest` to below 2^30, and 0, or
-/// NaN if the largest is not finite.
+/// Returns the power of two that scales numbers with magnitude bits up to `largest` to below 2^30. The second
+/// value is 0, or NaN if `largest` is not finite.
 #[inline(always)]
 pub(super) fn power_above<S: Simd>(s: S, largest: S::i32s) -> (S::f32s, S::f32s) {
     // Numbers below 2^-94 are scaled to smaller integers, because the power of two is limited.
@@ -335,7 +335,7 @@ mod tests {
         let (mut totals, mut cancelled) = (0, 0);
         for case in 0..tries(20_000) {
             let count = 1 + random.below([4, 32, 33, 40][case % 4]);
-            // From equal sizes to a range that float sums cannot hold exactly.
+            // Ranges of exponents: from equal sizes to a range that float sums cannot hold exactly.
             let range = [0, 3, 23, 24, 25, 60, 140][case % 7] as f32;
             let size = random.range(-120.0, 100.0).round();
             let weight = |random: &mut Random| {

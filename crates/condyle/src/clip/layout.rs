@@ -68,7 +68,7 @@ impl Kind {
     pub const ALL: [Self; 4] = [Self::Rotation, Self::Translation, Self::Scale, Self::Free];
 }
 
-/// Bits of the smallest step.
+/// Bits of the smallest step as an f32.
 pub const FIRST_STEP: u32 = (127 - 26) << 23;
 
 /// Returns the size of one step of a track's integers: eight steps per octave, starting at 2^-26.
@@ -262,8 +262,8 @@ pub const SEGMENT: usize = 8;
 pub const TURNS: u8 = 0x80;
 /// Flag in the same byte: they are interpolated by nlerp, because the budget allows it.
 pub const STRAIGHT: u8 = 0x40;
-/// Offset of the offsets in a record: after the step (one byte), the widths (three) and the low byte of the
-/// index.
+/// Position of the component offsets in a record: after the step (one byte), the widths (three) and the low
+/// byte of the index.
 pub const OFFSET: usize = 5;
 
 /// Rotations of a segment that are interpolated from key to key, all in one class.

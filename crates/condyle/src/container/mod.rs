@@ -130,7 +130,7 @@ impl<'a> ContainerReader<'a> {
             found => return Err(Error::Version { what: WHAT, at: None, found, newest: MAJOR }),
         }
         let (entries, names) = (u64::from(bytes::u32_at(header, 12)), u64::from(bytes::u32_at(header, 16)));
-        // At most 48 bits.
+        // Fits 48 bits.
         let needed =
             (HEADER + CHECKSUM) as u64 + entries * ENTRY as u64 + names.next_multiple_of(WORD as u64);
         usize::try_from(needed).map_err(|_| Error::TooMany {

@@ -99,7 +99,7 @@ impl ContainerWriter {
     /// # Errors
     /// The errors of [`ContainerReader::mesh`](crate::container::ContainerReader::mesh). [`Error::Index`] if
     /// the mesh uses a joint that its skin or the skeleton lacks. [`Error::Length`] or [`Error::NotFinite`]
-    /// for its weights, matrix and colour. [`Error::TooMany`] above 2^32 of anything.
+    /// for its weights, matrix and colour. [`Error::TooMany`] above 2^32 elements of a kind.
     pub fn add_mesh(
         &mut self,
         name: &str,
@@ -220,7 +220,7 @@ impl ContainerTable {
     /// index of its skeleton. The stored numbers do not change.
     ///
     /// # Errors
-    /// [`Error::Index`] if the entry `model` does not exist, [`Error::Value`] if it is not a skeleton,
+    /// [`Error::Index`] if the entry `model` does not exist, [`Error::Value`] if it is not a skeleton.
     /// [`Error::OutOfRange`] if `metres` is not a finite number above 0.
     pub fn set_unit(&mut self, model: usize, metres: f32) -> Result<(), Error> {
         let named = ["models", "the place of a skeleton", "metres"];
@@ -232,7 +232,7 @@ impl ContainerTable {
     /// change.
     ///
     /// # Errors
-    /// [`Error::Index`] if the entry `clip` does not exist, [`Error::Value`] if it is not a clip,
+    /// [`Error::Index`] if the entry `clip` does not exist, [`Error::Value`] if it is not a clip.
     /// [`Error::OutOfRange`] if `radius` is not a finite number above 0.
     pub fn set_shell(&mut self, clip: usize, radius: f32) -> Result<(), Error> {
         self.set_length(EntryKind::Clip, clip, radius, ["clips", "the place of a clip", "radius"])
