@@ -152,8 +152,8 @@
 //!   [`Dispatch::set_default`] for the process or [`Dispatch::scope`] for the calls in a closure.
 //! - **Get the same bits on every machine**: do the same with [`Numeric::Portable`], or set
 //!   `CONDYLE_NUMERIC=portable`.
-//! - **Pose a crowd**: on each thread, run batches of some tens of characters through all stages, so that the
-//!   output of one call is still in the cache for the next. Give distant characters fewer joints
+//! - **Pose a crowd**: on each thread, run batches of some tens of characters through all stages. The output
+//!   of one call is then still in the cache for the next. Give distant characters fewer joints
 //!   ([`sampling::partial`]) and fewer influences per vertex ([`Influences::at_most`]).
 //!
 //! # Conventions

@@ -4,8 +4,8 @@
 //! passes:
 //!
 //! 1. Find the largest magnitude of the component in any layer, for each lane.
-//! 2. Scale the term of each layer to an integer of up to 30 bits, by a power of two from that magnitude, and
-//!    sum the integers. 30 bits are six more than the significand of a float has.
+//! 2. Scale the term of each layer to an integer of up to 30 bits and sum the integers. The scale is a power
+//!    of two from that magnitude. 30 bits are six more than the significand of a float has.
 
 use fearless_simd::prelude::*;
 
