@@ -1,107 +1,58 @@
-//! Condyle turns an animated character into posed vertices: clips and a mesh go in, the vertices of a moment
-//! come out.
+//! Condyle is a skeletal animation runtime: it samples animation clips, blends poses, computes joint matrices
+//! and skins meshes.
+//!
+//! It is for engines, tools and servers that need the vertices or joints of animated characters, on the CPU
+//! or as buffers for the GPU. Kernels use SIMD. An optional portable mode gives the same bits on every
+//! platform.
 //!
 //! ```text
 //!   keyframes             RawClip ─── condyle-encode ──> Clip
 //!                            │                            │
-//!   at a moment         sampling::raw                    sample
+//!                      sampling::raw                    sample
 //!                            └─────────────┬──────────────┘
 //!   local transforms                     Pose <─── blend, mirror, interpolate; condyle-solve
 //!                                          │
 //!                                   local_to_model
 //!                                          │
-//!   joint matrices                  one per joint          SkinnedMesh ─── condyle-query
+//!   model matrices                  one per joint          SkinnedMesh ─── condyle-query
 //!                                          │                    │
 //!                                  palette, with a Skin       morph
 //!                                          │                    │
-//!   ready to skin                       Palette              Vertices
+//!   skinning matrices                   Palette              Vertices
 //!                                          └────── skin ────────┘
 //!                                                   │
-//!   to draw                                      Vertices
+//!   posed mesh                                   Vertices
 //! ```
 //!
-//! Data flows one way. Each arrow is one free function over plain data: inputs first, output last and `&mut`.
-//! Nothing is allocated that the caller does not own, and nothing is remembered but in values that the caller
-//! keeps, such as a [`Player`] or a [`sampling::RawCursor`]. This crate knows no file format but its own
-//! ([`container`]), starts no thread of its own and does no input or output.
+//! Data flows one way. Each arrow is one free function over plain data: inputs first, then the output as
+//! `&mut`. You own all memory, and per-frame calls reuse it; only [`sampling::tracks`] allocates. State
+//! between frames is kept in values that you hold, such as a [`Player`] or a [`sampling::RawCursor`].
 //!
-//! # The crates
+//! The crate reads and writes only its own file format ([`container`]), from and to bytes in memory. It
+//! starts no threads and does no I/O.
 //!
-//! ```text
-//!  condyle-base ── condyle ──┬── condyle-encode ──┐                ┌── condyle-io
-//!                  ^ here    ├── condyle-solve  ──┼── condyle-gltf ┼── condyle-compare
-//!                            ├── condyle-query  ──┘                └── condyle-draw
-//!                            └── condyle-bvh, condyle-body ─────────── condyle-io
-//! ```
+//! # Stages
 //!
-//! `condyle` is the runtime: it runs each frame. `condyle-encode` compresses clips. `condyle-solve` provides inverse
-//! kinematics, foot placement and springs. `condyle-query` provides bounds, hitboxes, ray casts and bakes.
-//! `condyle-gltf`, `condyle-bvh` and `condyle-body` read and write files. `condyle-io` opens any of them.
-//!
-//! # The stages
-//!
-//! | module | goes in | comes out |
+//! | module | input | output |
 //! |---|---|---|
-//! | [`skeleton`], [`mesh`], [`clip`] | what an importer has read | plain data, checked once: [`Skeleton`], [`Skin`], [`SkinnedMesh`], [`RawClip`] |
-//! | [`container`] | skeletons, meshes, clips | one file `.condyle`, read where it lies |
-//! | [`play`] | a clock that never ends, and a duration | a moment of the clip, and the events passed on the way |
-//! | [`sampling`] | a clip and a moment in seconds | a [`Pose`]: one local transform per joint |
-//! | [`motion`] | a clip, from when and until when | how far the character has gone and turned |
-//! | [`blending`] | poses, weights, masks | one pose: mixed, with additive layers, in transition |
-//! | [`player`] | a clip, how it loops, and seconds that passed | its pose, events and motion: for those who need no more |
+//! | [`skeleton`], [`mesh`], [`clip`] | data from an importer | validated [`Skeleton`], [`Skin`], [`SkinnedMesh`], [`RawClip`] |
+//! | [`container`] | skeletons, meshes, clips | one `.condyle` file, whose clips are read in place |
+//! | [`play`] | a clock and the duration of a clip | a time in the clip, and the events passed |
+//! | [`sampling`] | a clip and a time in seconds | a [`Pose`]: one local transform per joint |
+//! | [`motion`] | a clip, a start time and an end time | translation and rotation of the character between them |
+//! | [`blending`] | poses, weights, masks | one pose: blends, additive layers, transitions |
+//! | [`player`] | a clip, its loop mode, elapsed seconds | pose, events and root motion of one clip |
 //! | [`mirroring`] | a pose or a clip | the same with left and right exchanged |
-//! | [`interpolation`] | two rotations or poses, and a factor | what lies between them |
-//! | [`model`] | a pose | one matrix per joint, in model space |
-//! | [`skinning`] | these matrices, a [`Skin`], a [`SkinnedMesh`], morph weights | a [`Palette`] for the GPU, or posed [`Vertices`] |
+//! | [`interpolation`] | two rotations or poses, and a factor | the rotation or pose between them |
+//! | [`model`] | a pose | one model-space matrix per joint |
+//! | [`skinning`] | model matrices, [`Skin`], [`SkinnedMesh`], morph weights | a [`Palette`] for the GPU, or posed [`Vertices`] |
 //!
-//! Beside them stand [`pose`], the layout of local transforms; [`math`], what everything is made of;
-//! [`convert`], to matrices and back; and [`simd`], which instruction set runs.
+//! Four modules support the stages:
 //!
-//! # I want to …
-//!
-//! - **play a clip in a loop**: [`Player`] keeps the time; by hand, [`Clip::moment`] with [`Looping::Wrap`]
-//!   gives the seconds for [`sample`].
-//! - **blend two clips with a mask**: sample each into a pose of its own, make the mask with
-//!   [`blending::joint_mask`] and lay one over the other with [`blending::overlay`]. In a [`blend`] a
-//!   [`Layer::mask`] scales a weight that is then divided by the sum of all: two layers of weight 1 meet
-//!   halfway.
-//! - **add a breath or a recoil**: [`blending::difference_clip`] makes an additive clip, which is encoded and
-//!   sampled on [`Skeleton::additive`]; [`blending::add`] puts it on a pose.
-//! - **go over from one clip to another**: [`blending::Inertialization`], or a [`blending::Fade`] for the weights
-//!   of a blend.
-//! - **compress with a budget**: for a model that `condyle-gltf` has read, `asset.encode(&clip, 0.001)` keeps
-//!   every vertex within a millimetre where lengths are metres. With meshes of your own, or none, call
-//!   `condyle_encode::encode`. Read the bytes with [`Clip::from_bytes`], or play what it returns directly.
-//! - **share a clip among threads**: a clip from the encoder or from [`Clip::from_owned`] owns its bytes, and its
-//!   clones share them. [`Clip::into_owned`] copies a borrowed one.
-//! - **read root motion**: encode with `EncodeOptions::root_motion`, and in each frame multiply the character's
-//!   placement, a [`math::Rigid`], from the right by [`Player::motion`]; with a clock of your own, by [`Clip::motion_over`]. Of an authored clip: [`motion::extract`] and
-//!   [`motion::RootMotion::over`].
-//! - **reach with a hand, look with a head, stand on a step, swing hair**: after [`local_to_model`], call `two_bone`,
-//!   `aim`, `chain`, `feet` or `springs` of `condyle-solve`, then [`model::subtree`].
-//! - **pick a character, shoot at it, keep cloth out of it, cull it**: `TriangleTree`, `hitbox` and `bounds` of
-//!   `condyle-query`.
-//! - **hear the events of a clip**: put them in `EncodeOptions::events`, and
-//!   after [`Player::advance`] ask [`Player::clip_events`].
-//! - **morph**: [`sampling::track`] with [`Target::Weights`] gives the weights at a moment, [`morph`] the
-//!   vertices, which go where [`skin`] takes `bind`.
-//! - **skin on the GPU**: upload [`Palette::matrices`], or have [`skinning::palette_rows`] write to the upload, and once the
-//!   influences by [`Influences::pack`]; leave out [`skin`].
-//! - **keep the volume of what twists**: have [`skinning::palette_dual`] make the palette, and say by
-//!   [`Influences::with_dual_shares`] where, as [`skinning::SwingTwist`] finds it in clips.
-//! - **skin into a vertex buffer**: give [`skin`] its bytes as [`skinning::InterleavedMut`].
-//! - **force an instruction set**: `CONDYLE_ISA=sse42` in the environment; in code
-//!   [`Dispatch::new`]`(Isa::Sse42, Numeric::Fast)`, which is `None` if the machine lacks it, then
-//!   [`Dispatch::set_default`] for the process or [`Dispatch::scope`] for what a closure calls.
-//! - **get the same bits on every machine**: the same with [`Numeric::Portable`], or
-//!   `CONDYLE_NUMERIC=portable`.
-//! - **pose a crowd**: the calls for one character in a loop, some tens of characters through all stages at a
-//!   time, on each thread, so that what one call wrote is still in the cache for the next. Those far away have
-//!   fewer joints ([`sampling::partial`]), and their vertices fewer influences ([`Influences::at_most`]).
-//! - **put several layers on one pose** without another one: [`blending::add`] and [`blending::overlay`] with `None`
-//!   for the base.
-//! - **pose a whole glTF file**: `Asset` and `Poser` of the crate `condyle-gltf`.
-//! - **read and write motion capture**: `Bvh` and `write` of the crate `condyle-bvh`.
+//! - [`pose`]: memory layout of local transforms.
+//! - [`math`]: transforms, quaternions, matrices, scalar functions.
+//! - [`convert`]: transforms to matrices and back.
+//! - [`simd`]: choice of the instruction set.
 //!
 //! # Example
 //!
@@ -112,7 +63,7 @@
 //!     SkinnedMesh, Target, Track, Transform, Vertices, local_to_model, palette, skin,
 //! };
 //!
-//! // An arm of two joints that bends at the elbow by a quarter turn in one second.
+//! // A two-joint arm whose elbow bends by 90 degrees in one second.
 //! let at = |y| Transform { translation: [0.0, y, 0.0], ..Transform::IDENTITY };
 //! let arm = [Joint::new("shoulder", None, at(0.0)), Joint::new("elbow", Some(0), at(1.0))];
 //! let skeleton = Skeleton::new(arm)?;
@@ -125,12 +76,12 @@
 //! };
 //! let clip = RawClip::new("bend".into(), vec![vec![0.0, 1.0]], vec![bend])?;
 //!
-//! // One vertex, the fingertip, that follows the elbow; it was bound in the rest pose.
+//! // A mesh of one vertex, the fingertip, bound to the elbow joint in the rest pose.
 //! let bound = Skin::new(vec![1], vec![Affine::from(at(-1.0))])?;
 //! let fingertip = Vertices { positions: vec![[0.0, 2.0, 0.0]], ..Vertices::default() };
 //! let mesh = SkinnedMesh::new(fingertip, Influences::rigid(1), vec![], vec![])?;
 //!
-//! // What is kept from frame to frame.
+//! // Buffers that are reused every frame.
 //! let (mut cursor, mut pose) = (RawCursor::default(), Pose::rest(&skeleton));
 //! let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
 //! let mut matrices = Palette::default();
@@ -141,26 +92,101 @@
 //!     palette(&bound, &model, NormalRule::default(), &mut matrices)?;
 //!     skin(mesh.influences(), &matrices, mesh.vertices().as_slices(), posed.as_slices_mut())?;
 //! }
-//! // From straight up to -X of the elbow.
+//! // The fingertip started straight above the elbow and is now on its -X side.
 //! let [x, y, _] = posed.positions[0];
 //! assert!((x + 1.0).abs() < 1e-6 && (y - 1.0).abs() < 1e-6);
 //! # Ok::<(), condyle::Error>(())
 //! ```
 //!
+//! # Common tasks
+//!
+//! ## Play and blend
+//!
+//! - **Play a clip in a loop**: use a [`Player`], which keeps the time. With a clock in your code,
+//!   [`Clip::moment`] with [`Looping::Wrap`] returns the seconds to pass to [`sample`].
+//! - **Blend two clips with a mask**: sample each clip into a separate pose, build the mask with
+//!   [`blending::joint_mask`], and combine the poses with [`blending::overlay`]. [`blend`] takes masks too
+//!   ([`Layer::mask`]), but divides by the sum of all weights: two layers of weight 1 give the mean.
+//! - **Add breathing or recoil**: make an additive clip with [`blending::difference_clip`], encode and sample
+//!   it on [`Skeleton::additive`], and apply it with [`blending::add`].
+//! - **Apply several layers to one pose** without a second pose: call [`blending::add`] or
+//!   [`blending::overlay`] with `None` for the base.
+//! - **Move from one clip to the next**: use [`blending::Inertialization`], or a [`blending::Fade`] for the
+//!   weights of a blend.
+//! - **Apply root motion**: encode with `EncodeOptions::root_motion`. Each frame, multiply the character's
+//!   placement, a [`math::Rigid`], by [`Player::motion`] on the right. With a clock in your code, use
+//!   [`Clip::motion_over`]; for a [`RawClip`], [`motion::extract`] and [`motion::RootMotion::over`].
+//! - **Receive the events of a clip**: pass them to the encoder in `EncodeOptions::events`, and call
+//!   [`Player::clip_events`] after [`Player::advance`].
+//! - **Move hands, head, feet or hair procedurally**: after [`local_to_model`], call `two_bone`, `aim`,
+//!   `chain`, `feet` or `springs` of `condyle-solve`, then [`model::subtree`].
+//!
+//! ## Skin
+//!
+//! - **Morph**: [`sampling::track`] with [`Target::Weights`] returns the weights at a time. Pass them to
+//!   [`morph`], and its vertices to [`skin`] as `bind`.
+//! - **Skin on the GPU**: upload [`Palette::matrices`] each frame, or let [`skinning::palette_rows`] write to
+//!   the mapped buffer. Upload the influences once, packed by [`Influences::pack`]. Do not call [`skin`].
+//! - **Keep volume where joints twist**: build the palette with [`skinning::palette_dual`], and set the
+//!   dual-quaternion share of each vertex with [`Influences::with_dual_shares`]. [`skinning::SwingTwist`]
+//!   computes the shares from clips.
+//! - **Skin into a vertex buffer**: pass its bytes to [`skin`] as [`skinning::InterleavedMut`].
+//! - **Pick, hit, collide with or cull a character**: use `TriangleTree`, `hitbox` and `bounds` of
+//!   `condyle-query`.
+//!
+//! ## Compress, load and save
+//!
+//! - **Compress with an error budget**: for a model read by `condyle-gltf`, `asset.encode(&clip, 0.001)`
+//!   keeps every vertex within one millimetre if lengths are in metres. For other meshes, or without a mesh,
+//!   call `condyle_encode::encode`. Play the clip that it returns, or store its bytes and read them with
+//!   [`Clip::from_bytes`].
+//! - **Share a clip among threads**: a clip from the encoder or from [`Clip::from_owned`] owns its bytes, and
+//!   its clones share them. [`Clip::into_owned`] copies a borrowed clip.
+//! - **Pose a whole glTF file**: use `Asset` and `Poser` of `condyle-gltf`.
+//! - **Read and write motion capture**: use `Bvh` and `write` of `condyle-bvh`.
+//!
+//! ## Speed and reproducibility
+//!
+//! - **Force an instruction set**: set `CONDYLE_ISA=sse42` in the environment. In code, call
+//!   [`Dispatch::new`]`(Isa::Sse42, Numeric::Fast)`, which is `None` if the CPU lacks it. Then call
+//!   [`Dispatch::set_default`] for the process or [`Dispatch::scope`] for the calls in a closure.
+//! - **Get the same bits on every machine**: do the same with [`Numeric::Portable`], or set
+//!   `CONDYLE_NUMERIC=portable`.
+//! - **Pose a crowd**: on each thread, run batches of some tens of characters through all stages. The output
+//!   of one call is then still in the cache for the next. Give distant characters fewer joints
+//!   ([`sampling::partial`]) and fewer influences per vertex ([`Influences::at_most`]).
+//!
 //! # Conventions
 //!
-//! Right-handed, +Y up, metres, seconds, radians; quaternions `xyzw`; column vectors, `model = parent *
-//! local`; and everything as glTF 2.0 has it where glTF says anything.
+//! Right-handed, +Y up, metres, seconds, radians. Quaternions are `xyzw`. Vectors are columns, so
+//! `model = parent * local`. The crate follows glTF 2.0 for everything that glTF specifies.
 //!
-//! The kernels run on the best instruction set that the machine has, found at run time, in one of two numeric
-//! modes: the fast one, or the portable one, whose results have the same bits on every instruction set and
-//! platform. See [`Dispatch`].
+//! Kernels run on the best instruction set of the CPU, detected at run time, in one of two numeric modes. The
+//! fast mode is the default. The portable mode gives the same bits on every instruction set and platform. See
+//! [`Dispatch`].
 //!
-//! # In a dev build
+//! # Crates
 //!
-//! Without optimisation the kernels are 150 to 500 times slower: 12.9 ms for a mesh instead of 25 µs. Add these lines to
-//! the `Cargo.toml` of your workspace, once for this crate, once for `condyle-base`, and once for each other Condyle crate
-//! that you use. Compiling them takes 1.5 times as long as in a release; the last two lines halve that.
+//! ```text
+//!  condyle-base ── condyle ──┬── condyle-encode ──┐                ┌── condyle-io
+//!                  ^ here    ├── condyle-solve  ──┼── condyle-gltf ┼── condyle-compare
+//!                            ├── condyle-query  ──┘                └── condyle-draw
+//!                            └── condyle-bvh, condyle-body ─────────── condyle-io
+//! ```
+//!
+//! - `condyle`: the runtime, called every frame.
+//! - `condyle-encode`: compresses clips.
+//! - `condyle-solve`: inverse kinematics, foot placement, springs.
+//! - `condyle-query`: bounds, hitboxes, ray casts, vertex animation bakes.
+//! - `condyle-gltf`, `condyle-bvh`, `condyle-body`: read and write files.
+//! - `condyle-io`: opens any of these formats.
+//! - `condyle-compare`: measures differences between models. `condyle-draw`: renders pictures.
+//!
+//! # Dev builds
+//!
+//! Without optimisation the kernels are 150 to 500 times slower: 12.9 ms instead of 25 µs for a mesh. Add
+//! these lines to the `Cargo.toml` of your workspace for this crate, for `condyle-base`, and for each other
+//! Condyle crate that you use. Compile time is 1.5x that of a release build; the last two lines halve it.
 //!
 //! ```toml
 //! [profile.dev.package.condyle]
@@ -171,11 +197,12 @@
 //!
 //! # Features
 //!
-//! - `std` (default): the instruction set is found at run time, and `CONDYLE_ISA` and `CONDYLE_NUMERIC` force
-//!   it. Without it the crate is `no_std` with `alloc`, and runs on what the compiler was told of.
-//! - `scalar`: the kernels without vector instructions too, on platforms that have some: to look for
-//!   a fault.
-//! - `bytemuck`: the plain types can be cast to bytes. `mint`: matrices convert to and from `mint`.
+//! - `std` (default): detects the instruction set at run time; `CONDYLE_ISA` and `CONDYLE_NUMERIC` override
+//!   it. Without `std` the crate needs only `alloc`, and uses the best instruction set enabled at compile
+//!   time.
+//! - `scalar`: compiles kernels without vector instructions too, for debugging.
+//! - `bytemuck`: implements `Pod` and `Zeroable` for the plain types.
+//! - `mint`: converts matrices to and from `mint` types.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;
@@ -207,15 +234,17 @@ pub mod skinning;
 #[path = "../../condyle-testing/src/lib.rs"]
 mod testing;
 
-/// Plain types and the few scalar functions that everything else is made of. In go transforms, matrices and
-/// angles, out come transforms, matrices and angles.
+/// Transforms, quaternions, matrices, and the scalar functions that the other modules use.
 ///
-/// [`Transform`] is a joint's own, [`Affine`] a matrix, [`Rigid`](math::Rigid) a movement in f64 for root motion,
-/// [`JointQuat`](math::JointQuat) a joint in an array of structures.
+/// | type | use |
+/// |---|---|
+/// | [`Transform`] | local transform of one joint: rotation, translation, scale per axis |
+/// | [`Affine`] | 3x4 matrix |
+/// | [`Rigid`](math::Rigid) | rotation and translation in f64, for root motion |
+/// | [`JointQuat`](math::JointQuat) | one joint in an array of structures, with a single scale |
 ///
-/// Nothing here calls the platform's mathematics library: sine, cosine and arctangent are polynomials of our
-/// own, and the square root is the correctly rounded instruction. So the results have the same bits
-/// everywhere.
+/// The functions have the same bits on every platform, because they never call the platform's math library.
+/// Sine, cosine and arctangent are polynomials in this crate. The square root is correctly rounded.
 pub mod math {
     #[doc(inline)]
     pub use condyle_base::math::{
@@ -224,12 +253,14 @@ pub mod math {
     };
 }
 
-/// Which instruction set runs, and with which rounding. In goes an [`Isa`] and a [`Numeric`], or nothing; out
-/// comes the [`Dispatch`] that all stages on a thread or in a process run with.
+/// Choice of the instruction set and of the numeric mode.
 ///
-/// A kernel is written once, generic over a SIMD token and over the rounding. Each call looks at the current
-/// [`Dispatch`] and runs the copy of the kernel that was compiled for it. So one binary holds all instruction
-/// sets of its platform and picks at run time.
+/// A [`Dispatch`] is an [`Isa`] and a [`Numeric`] mode, and applies to all stages on a thread or in a
+/// process. The default is the best instruction set of the CPU and the fast mode; the environment can
+/// override it.
+///
+/// Each kernel is written once, generic over a SIMD token and the numeric mode. One binary contains a copy
+/// for each instruction set of its platform, and each call runs the copy for the current [`Dispatch`].
 pub mod simd {
     #[doc(inline)]
     pub use condyle_base::simd::{Dispatch, Isa, Lanes, Numeric};

@@ -1,4 +1,4 @@
-//! The whole path has the same bits everywhere.
+//! Test that the whole pipeline gives the same bits on every instruction set and platform.
 
 use condyle_base::math::Affine;
 
@@ -9,7 +9,7 @@ use crate::sampling::{self, RawCursor};
 use crate::skinning::{NormalRule, Palette, morph, palette, skin};
 use crate::testing::{Hash, Random, SIZES, assert_portable, tries};
 
-/// The whole path on seeded characters of every size.
+/// Hashes the output of every stage for seeded characters of every size.
 fn run(hash: &mut Hash) {
     for &joints in SIZES.iter().filter(|&&n| n > 0) {
         let mut random = Random(joints as u64);

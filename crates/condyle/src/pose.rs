@@ -1,6 +1,7 @@
-//! Local transforms of all joints, in the layout that the kernels want. In go transforms, one per joint; out
-//! comes a [`Pose`], which [`sampling`](crate::sampling) fills, [`blending`](crate::blending) mixes and
-//! [`model`](crate::model) turns into matrices.
+//! Local transforms of all joints of a character, stored as a structure of arrays for SIMD.
+//!
+//! [`sampling`](crate::sampling) writes a [`Pose`], [`blending`](crate::blending) combines poses, and
+//! [`model`](crate::model) computes matrices from them.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -12,12 +13,12 @@ use condyle_base::math::{Affine, JointQuat, Transform};
 use condyle_base::simd::BLOCK;
 pub use condyle_base::simd::Lanes;
 
-/// The local transforms of sixteen joints, one array per component.
+/// Local transforms of sixteen joints, one array per component.
 ///
 /// ```
 /// use condyle::Pose;
 ///
-/// // Lifts every joint by half a metre, sixteen of them in each step.
+/// // Lift every joint by half a metre, one block of sixteen joints at a time.
 /// let mut pose = Pose::identity(20);
 /// for block in pose.blocks_mut() {
 ///     let [_, y, _] = &mut block.translation;
@@ -29,21 +30,21 @@ pub use condyle_base::simd::Lanes;
 #[repr(C, align(64))]
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
 pub struct PoseBlock {
-    /// `x`, `y`, `z`, `w` of the unit quaternions.
+    /// Unit quaternions: `x`, `y`, `z`, `w`.
     pub rotation: [Lanes; 4],
-    /// Metres.
+    /// Translations in metres.
     pub translation: [Lanes; 3],
-    /// Factor per axis.
+    /// Scale factor per axis.
     pub scale: [Lanes; 3],
 }
 
 const _: () = assert!(size_of::<PoseBlock>() == 640 && align_of::<PoseBlock>() == 64);
 
 impl PoseBlock {
-    /// How many joints a block holds.
+    /// Number of joints in a block.
     pub const JOINTS: usize = BLOCK;
 
-    /// Sixteen times [`Transform::IDENTITY`].
+    /// Sixteen copies of [`Transform::IDENTITY`].
     pub const IDENTITY: Self = Self {
         rotation: [[0.0; BLOCK], [0.0; BLOCK], [0.0; BLOCK], [1.0; BLOCK]],
         translation: [[0.0; BLOCK]; 3],
@@ -73,11 +74,11 @@ impl PoseBlock {
     }
 }
 
-/// The local transforms of a skeleton's joints, in blocks of sixteen.
+/// Local transforms of all joints of a skeleton, in blocks of sixteen.
 ///
-/// The lanes behind the last joint hold [`Transform::IDENTITY`] or whatever a kernel left there, never NaN
-/// unless a joint does. They are no part of any result: they may differ between instruction sets in the portable mode
-/// too.
+/// The padding lanes after the last joint hold [`Transform::IDENTITY`] or values that a kernel left there.
+/// They are never NaN unless a joint is. They are not part of any result, and may differ between instruction
+/// sets even in the portable mode.
 ///
 /// ```
 /// use condyle::{Pose, Transform};
@@ -93,7 +94,7 @@ pub struct Pose {
     joint_count: usize,
 }
 
-/// `clone_from` keeps the memory, and allocates only if that is too small.
+/// `clone_from` reuses the memory, and allocates only if it is too small.
 impl Clone for Pose {
     fn clone(&self) -> Self {
         Self { blocks: self.blocks.clone(), joint_count: self.joint_count }
@@ -106,14 +107,14 @@ impl Clone for Pose {
     }
 }
 
-/// How many joints, not what they hold: that is thousands of numbers.
+/// Prints only the number of joints, because the transforms are thousands of numbers.
 impl fmt::Debug for Pose {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pose").field("joint_count", &self.joint_count).finish_non_exhaustive()
     }
 }
 
-/// Equal joints; the padding behind them is not compared.
+/// Compares the joints, without the padding.
 impl PartialEq for Pose {
     fn eq(&self, other: &Self) -> bool {
         self.joint_count == other.joint_count && self.transforms().eq(other.transforms())
@@ -121,14 +122,14 @@ impl PartialEq for Pose {
 }
 
 impl Pose {
-    /// Every joint at [`Transform::IDENTITY`].
+    /// Returns a pose with every joint at [`Transform::IDENTITY`].
     #[must_use]
     #[inline]
     pub fn identity(joint_count: usize) -> Self {
         Self { blocks: vec![PoseBlock::IDENTITY; joint_count.div_ceil(BLOCK)], joint_count }
     }
 
-    /// From one transform per joint.
+    /// Returns a pose with the given transforms, one per joint.
     #[must_use]
     #[inline]
     pub fn from_transforms(transforms: &[Transform]) -> Self {
@@ -139,7 +140,7 @@ impl Pose {
         pose
     }
 
-    /// From one structure per joint, whose scale becomes that of all axes.
+    /// Returns a pose with the given joints. The single scale of a joint applies to all three axes.
     ///
     /// ```
     /// use condyle::math::JointQuat;
@@ -158,12 +159,13 @@ impl Pose {
         pose
     }
 
-    /// Writes one structure per joint, and returns how much of the pose they cannot hold: 0 if the scale of every joint is
-    /// the same along all axes.
+    /// Writes one [`JointQuat`] per joint, and returns the largest relative error: 0 if every joint has the
+    /// same scale on all axes.
     ///
-    /// Those joints are copied, bit for bit. Of every other one `joints` receives what [`Affine::to_joint`] makes of its
-    /// matrix, and the greatest difference that it tells is returned: of an entry of the matrix, as a part of its greatest
-    /// entry. NaN where the matrix of such a joint holds NaN or an infinity.
+    /// Joints with the same scale on all axes are copied bit for bit. For any other joint, `joints` receives
+    /// [`Affine::to_joint`] of its matrix. The error of such a joint is the largest error of a matrix entry,
+    /// relative to the largest entry of the matrix. The result is NaN if the matrix of such a joint holds NaN
+    /// or an infinity.
     ///
     /// # Errors
     /// [`Error::Length`] if `joints` does not hold one element per joint.
@@ -198,17 +200,17 @@ impl Pose {
         Ok(left_out as f32)
     }
 
-    /// How many joints the pose holds.
+    /// Number of joints in the pose.
     #[must_use]
     #[inline]
     pub fn joint_count(&self) -> usize {
         self.joint_count
     }
 
-    /// The transform of one joint.
+    /// Returns the transform of one joint.
     ///
     /// # Panics
-    /// If there is no such joint.
+    /// If `joint` is out of range.
     #[must_use]
     #[inline]
     pub fn get(&self, joint: usize) -> Transform {
@@ -219,27 +221,27 @@ impl Pose {
     /// Replaces the transform of one joint.
     ///
     /// # Panics
-    /// If there is no such joint.
+    /// If `joint` is out of range.
     #[inline]
     pub fn set(&mut self, joint: usize, t: &Transform) {
         assert!(joint < self.joint_count, "joint {joint} of a pose of {}", self.joint_count);
         self.blocks[joint / BLOCK].set(joint % BLOCK, t);
     }
 
-    /// The transform of each joint in turn.
+    /// Returns the transforms of all joints, in joint order.
     #[inline]
     pub fn transforms(&self) -> impl ExactSizeIterator<Item = Transform> + '_ {
         (0..self.joint_count).map(|joint| self.get(joint))
     }
 
-    /// The blocks: joint `j` is lane `j % 16` of block `j / 16`.
+    /// Returns the blocks: joint `j` is lane `j % 16` of block `j / 16`.
     #[must_use]
     #[inline]
     pub fn blocks(&self) -> &[PoseBlock] {
         &self.blocks
     }
 
-    /// The blocks, to write.
+    /// Returns the blocks for writing.
     #[must_use]
     #[inline]
     pub fn blocks_mut(&mut self) -> &mut [PoseBlock] {
@@ -247,7 +249,7 @@ impl Pose {
     }
 
     #[inline]
-    /// Whether it has as many joints as `needed`; `what` names it in the error.
+    /// Checks that the pose holds `needed` joints; `what` names the pose in the error.
     ///
     /// # Errors
     /// [`Error::Length`] with both numbers.
@@ -290,7 +292,8 @@ mod tests {
         }
     }
 
-    /// One mirrored axis is a half turn and a negative scale; three unlike factors have no structure.
+    /// A mirrored axis becomes a half turn and a negative scale. Three different scales have no exact
+    /// [`JointQuat`].
     #[test]
     fn other_scales_are_those_of_the_matrix() {
         for scale in [[-1.0, 1.0, 1.0], [1.0, 2.0, 4.0]] {

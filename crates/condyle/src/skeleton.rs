@@ -1,5 +1,4 @@
-//! The hierarchy that moves a character. In go [`Joint`]s, parents before children; out comes a [`Skeleton`],
-//! checked once, with its rest pose.
+//! The joint hierarchy of a character: a validated [`Skeleton`] built from [`Joint`]s, with its rest pose.
 
 use alloc::string::String;
 use alloc::vec;
@@ -12,11 +11,12 @@ use condyle_base::error::Error;
 use condyle_base::math::Transform;
 use condyle_base::math::quats::is_near_unit;
 
-/// A hierarchy of joints, parents stored before their children.
+/// A hierarchy of joints, with parents stored before their children, and its rest pose.
 ///
-/// A document's skeleton holds every node that a skin names as a joint, that an animation moves or that carries a moving
-/// mesh, and all ancestors of these, so that one [`local_to_model`](crate::local_to_model) places them all.
-/// Which of them deform a mesh is said by that mesh's [`Skin`](crate::Skin).
+/// The skeleton of a document holds every node that is a joint of a skin, that an animation moves, or that
+/// carries a moving mesh. It also holds all ancestors of these nodes, so that one
+/// [`local_to_model`](crate::local_to_model) computes the matrices of all of them. The [`Skin`](crate::Skin)
+/// of a mesh lists the joints that deform the mesh.
 ///
 /// ```
 /// use condyle::{Joint, Skeleton, Transform};
@@ -39,19 +39,19 @@ pub struct Skeleton {
     rest: Pose,
     fingerprint: u32,
     rest_fingerprint: u32,
-    /// All joints so that those below a joint follow it: joint `j` and its descendants are
+    /// All joints in depth-first order: joint `j` and its descendants are
     /// `order[places[j]..places[j] + sizes[j]]`.
     order: Vec<u16>,
     places: Vec<u16>,
     sizes: Vec<u16>,
-    /// All joints and their parents, those of equal depth side by side: none of them waits for the one before it.
+    /// All joints with their parents, sorted by depth: no joint depends on another one of the same depth.
     by_depth: Vec<[u16; 2]>,
 }
 
-/// How many joints, and the names of the first ones.
+/// Prints the number of joints and the first four names.
 impl fmt::Debug for Skeleton {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// A name may be of any length.
+        /// Prints at most 24 characters of a name, because names have no length limit.
         struct Short<'a>(&'a str);
         impl fmt::Debug for Short<'_> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -65,12 +65,12 @@ impl fmt::Debug for Skeleton {
     }
 }
 
-/// One joint, as [`Skeleton::new`] takes it.
+/// One joint of the input of [`Skeleton::new`].
 ///
 /// ```
 /// use condyle::{Joint, Skeleton, Transform};
 ///
-/// // An importer keeps the number of the node, so that animation channels find their joint.
+/// An importer stores the node index, so that animation channels find their joint.
 /// let hips = Joint { node: Some(7), ..Joint::new("hips", None, Transform::IDENTITY) };
 /// let skeleton = Skeleton::new([hips])?;
 /// assert_eq!(skeleton.joint_by_node(7), Some(0));
@@ -78,18 +78,18 @@ impl fmt::Debug for Skeleton {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Joint {
-    /// As in the document. Neither unique nor necessarily present.
+    /// Name in the document. It may be empty, and several joints may share it.
     pub name: String,
-    /// The index of the parent, which must be smaller than this joint's own; `None` for a root.
+    /// Index of the parent, which must be smaller than the index of this joint; `None` for a root.
     pub parent: Option<u16>,
-    /// The document's node that this joint was made from, below [`NO_NODE`]; `None` if there is no document.
+    /// Index of the document's node, below [`NO_NODE`]; `None` if the joint does not come from a document.
     pub node: Option<u32>,
-    /// The local transform in the document's default pose.
+    /// Local transform in the rest pose, the document's default pose.
     pub rest: Transform,
 }
 
 impl Joint {
-    /// A joint that comes from no document.
+    /// Returns a joint that does not come from a document.
     ///
     /// ```
     /// use condyle::{Joint, Skeleton, Transform};
@@ -106,21 +106,21 @@ impl Joint {
     }
 }
 
-/// What [`Skeleton::parents`] holds for a root.
+/// Value of [`Skeleton::parents`] for a root.
 pub const NO_PARENT: u16 = u16::MAX;
 
-/// What [`Skeleton::nodes`] holds for a joint that comes from no document.
+/// Value of [`Skeleton::nodes`] for a joint that does not come from a document.
 pub const NO_NODE: u32 = u32::MAX;
 
 impl Skeleton {
-    /// The greatest number of joints.
+    /// Maximum number of joints.
     pub const MAX_JOINTS: usize = NO_PARENT as usize;
 
     /// Builds a skeleton from joints in parents-first order.
     ///
-    /// Components of rest rotations below 2^-30 (1e-9) become 0: they are what the arithmetic of exporters leaves of a zero, and
-    /// products of such numbers are so small that processors take a hundred times as long for each. On a character of
-    /// the real world that was a third of the whole frame.
+    /// Components of rest rotations below 2^-30 (1e-9) become 0. They are rounding noise of exporters, and
+    /// their products can be subnormal numbers, which processors compute about 100 times slower. On one real
+    /// character they took a third of the frame time.
     ///
     /// # Errors
     /// [`Error::TooMany`] above [`Self::MAX_JOINTS`]; [`Error::ParentOrder`] where a parent does not precede
@@ -163,11 +163,11 @@ impl Skeleton {
         })
     }
 
-    /// The same joints with another rest pose.
+    /// Returns the same joints with another rest pose.
     ///
     /// # Errors
-    /// [`Error::Length`] if `rest` does not hold as many joints; [`Error::NotFinite`] and [`Error::NotUnit`]
-    /// as [`Self::new`].
+    /// [`Error::Length`] if `rest` has a different number of joints; [`Error::NotFinite`] and
+    /// [`Error::NotUnit`] under the conditions of [`Self::new`].
     pub fn with_rest(&self, rest: &Pose) -> Result<Self, Error> {
         rest.check_joints("rest", self.joint_count())?;
         for (at, t) in rest.transforms().enumerate() {
@@ -178,19 +178,20 @@ impl Skeleton {
         Ok(Self { rest: Pose::from_transforms(&rest), rest_fingerprint, ..self.clone() })
     }
 
-    /// The same joints, all at [`Transform::IDENTITY`] when at rest: what an additive clip
-    /// ([`difference_clip`](crate::blending::difference_clip)) is sampled and encoded on, since a joint that it
-    /// does not drive differs by nothing.
+    /// Returns the same joints with a rest pose of [`Transform::IDENTITY`].
+    ///
+    /// Encode and sample additive clips ([`difference_clip`](crate::blending::difference_clip)) on this
+    /// skeleton: a joint that the clip does not drive then adds nothing.
     #[must_use]
     pub fn additive(&self) -> Self {
         let rest = Pose::identity(self.joint_count());
         Self { rest_fingerprint: fingerprint_of_rest(rest.transforms()), rest, ..self.clone() }
     }
 
-    /// A joint and all its descendants, parents first.
+    /// Returns a joint and all its descendants, parents first.
     ///
     /// # Panics
-    /// If there is no such joint.
+    /// If `joint` is out of range.
     #[must_use]
     #[inline]
     pub fn subtree(&self, joint: u16) -> &[u16] {
@@ -199,34 +200,37 @@ impl Skeleton {
         &self.order[first..first + usize::from(self.sizes[joint])]
     }
 
-    /// All joints, each with its parent or [`NO_PARENT`], sorted by how many others they hang on.
+    /// Returns all joints, each with its parent or [`NO_PARENT`], sorted by depth.
     #[inline]
     pub(crate) fn by_depth(&self) -> &[[u16; 2]] {
         &self.by_depth
     }
 
-    /// A number made of the names and the parents of all joints, in their order: what tells this hierarchy from others. Never 0.
-    /// The rest pose has no part in it: see [`rest_fingerprint`](Self::rest_fingerprint).
+    /// Returns a hash of the names and parents of all joints, in joint order. Never 0.
     ///
-    /// Clips and skins that know the fingerprint of theirs are refused on a skeleton with another one
-    /// ([`Error::Skeleton`]); [`JointMap`](crate::JointMap) takes them there by the names of joints.
+    /// The rest pose does not affect it: see [`rest_fingerprint`](Self::rest_fingerprint).
+    ///
+    /// Clips and skins that store the fingerprint of their skeleton are rejected on a skeleton with another
+    /// fingerprint ([`Error::Skeleton`]). To transfer them, use [`JointMap`](crate::JointMap), which matches
+    /// joints by name.
     #[must_use]
     #[inline]
     pub fn fingerprint(&self) -> u32 {
         self.fingerprint
     }
 
-    /// A number made of the rest transforms of all joints, in their order. Never 0.
+    /// Returns a hash of the rest transforms of all joints, in joint order. Never 0.
     ///
-    /// Curves of compressed clips are relative to the rest pose, so a clip is refused on a skeleton with another one
-    /// ([`Error::RestPose`]). Clips as authored hold whole transforms, and play on any rest pose.
+    /// Compressed clips store curves relative to the rest pose, so they are rejected on a skeleton with
+    /// another rest pose ([`Error::RestPose`]). Raw clips store whole transforms, and play on any rest pose.
     #[must_use]
     #[inline]
     pub fn rest_fingerprint(&self) -> u32 {
         self.rest_fingerprint
     }
 
-    /// `Ok` if curves relative to the rest pose with the fingerprint `found` may be used with this skeleton; 0 is not known.
+    /// Checks that curves relative to the rest pose with the fingerprint `found` fit this skeleton; 0 means
+    /// unknown.
     #[inline]
     #[doc(hidden)]
     pub fn check_rest_fingerprint(&self, what: &'static str, found: u32) -> Result<(), Error> {
@@ -236,7 +240,8 @@ impl Skeleton {
         Err(Error::RestPose { what, found, needed: self.rest_fingerprint })
     }
 
-    /// `Ok` if what was made for the skeleton with the fingerprint `found` may be used with this one; 0 is not known.
+    /// Checks that data made for the skeleton with the fingerprint `found` fits this skeleton; 0 means
+    /// unknown.
     #[inline]
     #[doc(hidden)]
     pub fn check_fingerprint(&self, what: &'static str, found: u32) -> Result<(), Error> {
@@ -246,75 +251,77 @@ impl Skeleton {
         Err(Error::Skeleton { what, found, needed: self.fingerprint })
     }
 
-    /// How many joints there are.
+    /// Number of joints.
     #[must_use]
     #[inline]
     pub fn joint_count(&self) -> usize {
         self.parents.len()
     }
 
-    /// The parent of each joint, always smaller than the joint's own index; [`NO_PARENT`] for a root.
+    /// Returns the parent of each joint, always smaller than the joint's index; [`NO_PARENT`] for a root.
     #[must_use]
     #[inline]
     pub fn parents(&self) -> &[u16] {
         &self.parents
     }
 
-    /// The parent of one joint; `None` for a root.
+    /// Returns the parent of one joint; `None` for a root.
     ///
     /// # Panics
-    /// If there is no such joint.
+    /// If `joint` is out of range.
     #[must_use]
     #[inline]
     pub fn parent(&self, joint: u16) -> Option<u16> {
         Some(self.parents[usize::from(joint)]).filter(|&p| p != NO_PARENT)
     }
 
-    /// The name of each joint.
+    /// Returns the name of each joint.
     #[must_use]
     #[inline]
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The document's node of each joint; [`NO_NODE`] for one that comes from no document.
+    /// Returns the document's node of each joint; [`NO_NODE`] for a joint that does not come from a document.
     #[must_use]
     #[inline]
     pub fn nodes(&self) -> &[u32] {
         &self.nodes
     }
 
-    /// The document's node of one joint; `None` if it comes from no document.
+    /// Returns the document's node of one joint; `None` if the joint does not come from a document.
     ///
     /// # Panics
-    /// If there is no such joint.
+    /// If `joint` is out of range.
     #[must_use]
     #[inline]
     pub fn node(&self, joint: u16) -> Option<u32> {
         Some(self.nodes[usize::from(joint)]).filter(|&node| node != NO_NODE)
     }
 
-    /// The local transforms of the document's default pose, without the noise that [`new`](Self::new) takes out.
+    /// Returns the rest pose: the local transforms of the document's default pose. [`new`](Self::new) removes
+    /// the rounding noise from their rotations.
     #[must_use]
     #[inline]
     pub fn rest(&self) -> &Pose {
         &self.rest
     }
 
-    /// The first joint with this name.
+    /// Returns the first joint with this name.
     #[must_use]
     pub fn joint_by_name(&self, name: &str) -> Option<u16> {
         self.names.iter().position(|n| n == name).map(|j| j as u16)
     }
 
-    /// The joint made from this node of the document.
+    /// Returns the joint made from this node of the document.
     #[must_use]
     pub fn joint_by_node(&self, node: u32) -> Option<u16> {
         self.nodes.iter().position(|&n| n == node && n != NO_NODE).map(|j| j as u16)
     }
 }
 
-/// `Ok` if joint `at` of `what` is finite, and its rotation near unit length.
+/// Checks that the transform of joint `at` is finite and its rotation near unit length; `what` names the
+/// input.
 #[inline]
 pub(crate) fn check_rest(what: &'static str, at: usize, t: &Transform) -> Result<(), Error> {
     if !t.rotation.iter().chain(&t.translation).chain(&t.scale).all(|v| v.is_finite()) {
@@ -323,8 +330,8 @@ pub(crate) fn check_rest(what: &'static str, at: usize, t: &Transform) -> Result
     if is_near_unit(&t.rotation) { Ok(()) } else { Err(Error::NotUnit { what, at }) }
 }
 
-/// A rest transform whose rotation has no components below 2^-30: beside the greatest, which is at least 1/2, they do not
-/// even count as its last bit.
+/// Returns the transform with rotation components below 2^-30 set to 0. They are below the last bit of the
+/// largest component, which is at least 1/2.
 fn without_noise(rest: Transform) -> Transform {
     const NOISE: f32 = 1.0 / (1 << 30) as f32;
     Transform { rotation: rest.rotation.map(|v| if v.abs() < NOISE { 0.0 } else { v }), ..rest }
@@ -347,7 +354,7 @@ fn fingerprint_of_rest(rest: impl Iterator<Item = Transform>) -> u32 {
     let mut bytes = Vec::new();
     for Transform { rotation, translation, scale } in rest {
         for number in rotation.iter().chain(&translation).chain(&scale) {
-            // A negative zero is a zero.
+            // Adding 0.0 turns -0.0 into 0.0.
             bytes.extend((number + 0.0).to_le_bytes());
         }
     }
@@ -355,11 +362,11 @@ fn fingerprint_of_rest(rest: impl Iterator<Item = Transform>) -> u32 {
 }
 
 fn folded(sum: u64) -> u32 {
-    // 0 stands for one that is not known.
+    // 0 means an unknown fingerprint.
     ((sum >> 32) as u32 ^ sum as u32).max(1)
 }
 
-/// The joints and their parents sorted by depth, in their order where that is equal.
+/// Returns all joints with their parents, sorted by depth; joints of the same depth keep their order.
 #[inline]
 fn by_depth(parents: &[u16]) -> Vec<[u16; 2]> {
     let mut depths: Vec<u16> = Vec::with_capacity(parents.len());
@@ -371,7 +378,8 @@ fn by_depth(parents: &[u16]) -> Vec<[u16; 2]> {
     order
 }
 
-/// The joints in depth-first order, the place of each in it, and how many stand in its subtree.
+/// Returns the joints in depth-first order, the place of each joint in that order, and the size of each
+/// subtree.
 fn depth_first(parents: &[u16]) -> (Vec<u16>, Vec<u16>, Vec<u16>) {
     let mut sizes = vec![1; parents.len()];
     for (joint, &parent) in parents.iter().enumerate().rev() {
@@ -379,7 +387,7 @@ fn depth_first(parents: &[u16]) -> (Vec<u16>, Vec<u16>, Vec<u16>) {
             sizes[usize::from(parent)] += sizes[joint];
         }
     }
-    // Where the next child of each joint goes, and the next root.
+    // The next free place in the subtree of each joint, and for the next root.
     let mut next = vec![0; parents.len()];
     let mut next_root = 0;
     let (mut order, mut places) = (vec![0; parents.len()], vec![0; parents.len()]);
@@ -388,7 +396,7 @@ fn depth_first(parents: &[u16]) -> (Vec<u16>, Vec<u16>, Vec<u16>) {
         let place = if parent == NO_PARENT { &mut next_root } else { &mut next[usize::from(parent)] };
         places[at] = *place;
         *place += sizes[at];
-        // One past the last place there is for a leaf that stands last: 65,535 at most.
+        // One past the end of the order if this joint is a leaf in the last place: at most 65,535.
         next[at] = places[at] + 1;
         order[usize::from(places[at])] = joint;
     }
@@ -396,7 +404,7 @@ fn depth_first(parents: &[u16]) -> (Vec<u16>, Vec<u16>, Vec<u16>) {
 }
 
 impl Pose {
-    /// The rest pose of a skeleton.
+    /// Returns the rest pose of a skeleton.
     #[must_use]
     #[inline]
     pub fn rest(skeleton: &Skeleton) -> Self {
@@ -487,7 +495,7 @@ mod tests {
         }
     }
 
-    /// Joints of several limbs may take turns; a subtree is what a walk to the root finds.
+    /// Joints of several limbs may be interleaved. The test compares each subtree with a walk to the root.
     #[test]
     fn a_subtree_is_all_that_has_the_joint_above_it() {
         let parents = [None, Some(0), None, Some(0), Some(2), Some(1), Some(3), Some(5), Some(1), Some(2)];

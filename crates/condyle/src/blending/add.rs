@@ -1,4 +1,4 @@
-//! Additive layers: what a pose differs by from another, added to any pose.
+//! Additive layers: the difference between two poses, and its addition to any pose.
 
 use fearless_simd::prelude::*;
 
@@ -11,23 +11,24 @@ use condyle_base::error::{Error, invariant};
 use condyle_base::math::exp_map::between;
 use condyle_base::simd::{BLOCK, Mode, dispatch, each, load, load_all, store, store_all};
 
-/// What `pose` differs by from `reference`: a pose to be [`add`]ed to others.
+/// Computes the difference between `pose` and `reference`, a pose for [`add`].
 ///
-/// - The rotation is `reference⁻¹ · pose`, the one with `w` not negative: a turn about the joint's own axes
-///   as they are in the reference. So where [`add`] meets an arm that is raised, a twist of the forearm still
-///   is one about the forearm; `pose · reference⁻¹` would turn about the parent's axes.
-/// - The translation is `pose - reference`, along the parent's axes as translations are.
-/// - The scale is the ratio of `pose` to `reference`: what grows by a tenth does so at any size, and what is
-///   hidden by a scale of 0 stays hidden. Where the reference's magnitude is less than [`f32::MIN_POSITIVE`]
-///   there is no ratio, and 1 takes its place.
+/// - Rotation: `reference⁻¹ · pose`, with `w >= 0`. It is a turn about the joint's axes in the reference. So
+///   a twist of the forearm stays a twist of the forearm when [`add`] applies it to a raised arm.
+///   `pose · reference⁻¹` would turn about the parent's axes.
+/// - Translation: `pose - reference`, along the parent's axes like all translations.
+/// - Scale: `pose / reference`. A scale-up by 10 % works at any size, and a joint hidden by a scale of 0
+///   stays hidden. The ratio is 1 if the magnitude of the reference is less than [`f32::MIN_POSITIVE`].
 ///
-/// The reference is any pose of the skeleton, normally that from which `pose` was authored: the rest pose, or
-/// one frame of the clip. Equal joints give a rotation whose `x`, `y` and `z` are 0, a translation of 0 and a
-/// scale of 1, exactly. The error of a component is at most 3e-7 for rotations, else half a unit in the last
-/// place.
+/// The reference is any pose of the skeleton, normally the pose that `pose` was authored on: the rest pose,
+/// or one frame of the clip.
+///
+/// For equal joints the rotation has `x`, `y` and `z` of exactly 0, the translation is exactly 0 and the
+/// scale exactly
+/// 1. The error of a component is at most 3e-7 for rotations, and half a ULP for translations and scales.
 ///
 /// # Errors
-/// [`Error::Length`] if the poses differ in size. `out` is then unchanged.
+/// [`Error::Length`] if the poses differ in the number of joints. `out` is then unchanged.
 ///
 /// ```
 /// use condyle::{Pose, Transform, blending};
@@ -47,34 +48,41 @@ pub fn difference(pose: &Pose, reference: &Pose, out: &mut Pose) -> Result<(), E
     Ok(())
 }
 
-/// Adds any number of differences to a pose, with the same bits in any order of them.
+/// Adds any number of differences to a pose. The result has the same bits for every order of the differences.
 ///
-/// With `None` for `base`, `out` holds the base and gets the result.
+/// If `base` is `None`, `out` is both the base and the output.
 ///
-/// [`Additive::amount`] is how much of a difference there is, whatever else is added: 1 is all of it. So
-/// amounts are not divided by their sum, as the weights of [`blend`](super::blend) are. Below, an amount is
-/// times its mask.
+/// [`Additive::amount`] is a factor of its difference: 1 adds all of it. Unlike the weights of
+/// [`blend`](super::blend), amounts are not divided by their sum. In the formulas, the amount includes the
+/// mask of the joint.
 ///
-/// - Rotations: `base · exp(Σ amount · log(difference))`, each turn on the shorter arc; of unit length.
+/// - Rotations: `base · exp(Σ amount · log(difference))`, each difference on the shorter arc; unit length.
 /// - Translations: `base + Σ amount · difference`.
 /// - Scales: `base · (1 + Σ amount · (difference - 1))`.
 ///
-/// A joint to which nothing is added, by no amount, by a mask of 0, or by differences that cancel, is that of
-/// `base`, bit for bit; what the differences of amount 0 hold there does not matter. All of one over the pose
-/// that it is the [`difference`] from gives the pose back: rotations within 7e-7, translations and scales
-/// within 3e-7 of the greater of the two (but for a scale whose reference is 0).
+/// A joint to which nothing is added equals the joint of `base` bit for bit. That holds if the amounts or
+/// mask values are 0, or if the differences cancel. The values in a difference of amount 0 do not matter.
 ///
-/// The error of a component is at most 2.4e-7 of the magnitudes of `base` and of what is added, and 1e-9 for
-/// each difference times the largest magnitude that it has in any of them and the sum of the amounts'
-/// magnitudes, or 1 if that is less. For rotations it is 5e-7, and 2.2e-7 for each radian of the turns'
-/// magnitudes times amounts.
+/// Adding a whole [`difference`] to its reference restores the pose. Rotations are then within 7e-7.
+/// Translations and scales are within 3e-7 of the larger of the two values, except scales whose reference is
+/// 0.
 ///
-/// What is not finite in a difference that has an amount makes that component NaN or infinite, or the whole
-/// rotation NaN. A mask whose product with the amount is not finite makes its joint NaN, and so do, with more
-/// than two differences, amounts whose magnitudes sum to a million in a joint. No other joint is touched.
+/// # Accuracy
+///
+/// For translations and scales, the error of a component is at most 2.4e-7 of the magnitudes of `base` and of
+/// the added terms. Add 1e-9 per difference, times the largest magnitude of the component in any difference,
+/// times the sum of the amounts' magnitudes (at least 1). For rotations, the error is at most 5e-7,
+/// plus 2.2e-7 per radian of the differences' angles times amounts.
+///
+/// # NaN and infinities
+///
+/// A value that is not finite in a difference with an amount makes that component NaN or infinite, or the
+/// whole rotation NaN. A mask whose product with the amount is not finite makes its joint NaN. With more than
+/// two differences, a joint also becomes NaN if the magnitudes of its amounts sum to a million or more. Other
+/// joints are not affected.
 ///
 /// # Errors
-/// [`Error::Length`] if a difference, its mask or `out` does not hold as many joints as `base`;
+/// [`Error::Length`] if the joint count of a difference, its mask or `out` differs from `base`;
 /// [`Error::NotFinite`] for an amount that is NaN or infinite. `out` is then unchanged.
 ///
 /// ```
@@ -105,7 +113,8 @@ pub fn add<'a>(
     Ok(())
 }
 
-/// Without `base`, `out` holds it. All are of one size.
+/// Adds the layers to `base`, or in place to `out` if `base` is `None`. All poses have the same number of
+/// joints.
 fn apply(base: Option<&[PoseBlock]>, additives: &[Additive<'_>], out: &mut Pose) {
     let mut counting = additives.iter().filter(|additive| additive.amount != 0.0);
     match [counting.next(), counting.next(), counting.next()] {
@@ -129,15 +138,15 @@ fn few<const N: usize>(base: Option<&[PoseBlock]>, layers: [&Additive<'_>; N], o
     dispatch!(|s, mode| few_layers::<_, _, N>(s, mode, joints, base, &layers, out));
 }
 
-/// The terms of one layer: the logarithm of its rotation, its translation, and its scale minus 1, times the
-/// weight.
+/// Returns the terms of one layer times the weight: the logarithm of its rotation, its translation, and its
+/// scale minus 1.
 #[inline(always)]
 fn terms<S: Simd, M: Mode>(s: S, mode: M, block: &PoseBlock, at: usize, weight: S::f32s) -> [S::f32s; 9] {
     let (zero, one) = (S::f32s::splat(s, 0.0), S::f32s::splat(s, 1.0));
     let mut q: [S::f32s; 4] = load_all(s, &block.rotation, at);
     let mut t: [S::f32s; 3] = load_all(s, &block.translation, at);
     let mut k: [S::f32s; 3] = load_all(s, &block.scale, at);
-    // Where the mask is 0, the layer may hold anything, NaN included.
+    // Ignore the values of the layer where the mask is 0, NaN included.
     let none = weight.simd_eq(zero);
     each!(c in [0, 1, 2] => q[c] = none.select(zero, q[c]));
     q[3] = none.select(one, q[3]);
@@ -149,8 +158,8 @@ fn terms<S: Simd, M: Mode>(s: S, mode: M, block: &PoseBlock, at: usize, weight: 
     [x, y, z, t[0], t[1], t[2], k[0], k[1], k[2]]
 }
 
-/// Adds one or two layers to the first `joints` joints: two floats have the same sum in either order. Without `base`,
-/// `out` holds it.
+/// Adds one or two layers to the first `joints` joints. The order of two layers does not matter, because
+/// float addition is commutative. If `base` is `None`, `out` is also the base.
 #[inline(always)]
 fn few_layers<S: Simd, M: Mode, const N: usize>(
     s: S,

@@ -1,4 +1,4 @@
-//! Additive clips: the difference of a whole clip from a pose.
+//! Additive clips: the difference between a whole clip and a pose.
 
 use alloc::string::ToString;
 use alloc::vec;
@@ -11,29 +11,33 @@ use condyle_base::error::Error;
 use condyle_base::math::Transform;
 use condyle_base::math::scalar::sqrt_f64;
 
-/// What a clip differs by from `reference`: a clip whose pose at every moment is one to [`add`](super::add).
+/// Computes the difference between a clip and `reference`: a clip whose pose at any time can be
+/// [`add`](super::add)ed.
 ///
-/// Sampled on [`Skeleton::additive`], where joints without a track differ by nothing, it gives the
-/// [`difference`](super::difference) of what `clip` gives on `skeleton`, within the rounding of f32 and up to
-/// the sign of a rotation. So it is computed once, and neither the reference nor a second pose is needed any
-/// more.
+/// Sample the result on [`Skeleton::additive`], where joints without a track add nothing. The pose is then
+/// the [`difference`](super::difference) between the pose of `clip` on `skeleton` and `reference`. It is
+/// exact within f32 rounding and up to the sign of a rotation. The difference is computed once, and playback
+/// needs neither the reference nor a second pose.
 ///
-/// Each key of a joint's rotation becomes `reference⁻¹ · key`, of its translation `key - reference`, of its
-/// scale `key / reference`; tangents of splines go through the same maps. A scale that `reference` holds
-/// below [`f32::MIN_POSITIVE`] has no ratio: 1 takes its place. What `clip` does not drive differs as the
-/// rest pose does, by a track of one key. Tracks that differ by nothing are left out, but for one that the
-/// clip needs to begin and end when it did. Tracks that drive no joint stay as they are. A spline whose
-/// rotation has no length at some moment is the identity there, as [`sampling::raw`](crate::sampling::raw) has it.
+/// - Each rotation key becomes `reference⁻¹ · key`, each translation key `key - reference`, each scale key
+///   `key / reference`. Spline tangents go through the same maps.
+/// - Where `reference` has a scale below [`f32::MIN_POSITIVE`], the ratio is 1.
+/// - A property that `clip` does not drive gets a track of one key: the difference between the rest pose and
+///   `reference`.
+/// - Tracks without any difference are dropped, except one that the clip needs to keep its start or end.
+/// - Tracks that drive no joint are unchanged.
+/// - Where the rotation of a spline has length 0, the result is the identity, like in
+///   [`sampling::raw`](crate::sampling::raw).
 ///
-/// To compress it, encode it on [`Skeleton::additive`]. All joints of that are in one
-/// place, so that the error of a joint's rotation is measured on its own shell and not at the end of the
-/// limb: give `condyle_encode::EncodeOptions::shell` a distance as long as what hangs on the joints.
+/// To compress the result, encode it on [`Skeleton::additive`]. All joints of that skeleton are in the same
+/// place. So the error of a rotation is measured on the shell of its joint, not at the end of the limb. Set
+/// `condyle_encode::EncodeOptions::shell` to a distance as long as the limbs that the joints carry.
 ///
 /// # Errors
-/// [`Error::Length`] if `reference` does not hold as many joints as `skeleton`; [`Error::NotFinite`] and
-/// [`Error::NotUnit`] for a joint of it that is no transform; [`Error::Index`] if a track drives a joint that
-/// the skeleton does not have; [`Error::NotFinite`] if a value becomes too large for f32, as [`RawClip::new`]
-/// has it.
+/// [`Error::Length`] if `reference` does not hold one joint per joint of `skeleton`; [`Error::NotFinite`] and
+/// [`Error::NotUnit`] for a joint of `reference` that is not a valid transform. [`Error::Index`] if a track
+/// drives a joint that the skeleton lacks. [`Error::NotFinite`] if a value becomes too large for f32, as in
+/// [`RawClip::new`].
 ///
 /// ```
 /// use condyle::blending::{self, Additive};
@@ -73,14 +77,14 @@ pub fn difference_clip(clip: &RawClip, skeleton: &Skeleton, reference: &Pose) ->
             return Err(Error::Index { what: "tracks", at, found, count });
         }
         let track = differing(track, &reference.get(found));
-        // Before any is left out, so that the place is that of the caller's track.
+        // Check before tracks are dropped, so that the reported index is the index in the caller's clip.
         if track.values.iter().any(|v| !v.is_finite()) {
             return Err(Error::NotFinite { what: "tracks", at });
         }
         if is_identity(&track) { still.push(track) } else { tracks.push(track) }
     }
     let mut timelines = clip.timelines().to_vec();
-    // A clip that differs by nothing at first or at last still has its length.
+    // Keep the start and end of the clip, even if no remaining track reaches them.
     let is_at = |time: Option<&f32>, end: f64| time.is_some_and(|&time| f64::from(time) == end);
     let begins = |track: &Track| is_at(timelines[track.timeline].first(), clip.start());
     let ends = |track: &Track| is_at(timelines[track.timeline].last(), clip.end());
@@ -115,11 +119,11 @@ pub fn difference_clip(clip: &RawClip, skeleton: &Skeleton, reference: &Pose) ->
     Ok(RawClip::new(clip.name().to_string(), timelines, tracks)?.for_skeleton_of(clip))
 }
 
-/// A joint's track, each value as the difference from `from`.
+/// Returns the track of a joint with each value replaced by its difference from `from`.
 fn differing(track: &Track, from: &Transform) -> Track {
     let mut track = track.clone();
     let parts = track.values_per_key();
-    // In a spline each value is stored between its tangents.
+    // A spline key stores the value between its two tangents.
     let is_value = |n: usize| n % parts == parts / 2;
     match track.target {
         Target::Rotation(_) => {
@@ -149,8 +153,8 @@ fn differing(track: &Track, from: &Transform) -> Track {
     track
 }
 
-/// `a⁻¹ · b` for `a` of unit length. Terms that are equal where `b` is `a` stand in pairs, so that nothing is left
-/// of them: then `x`, `y` and `z` are 0, exactly.
+/// Returns `a⁻¹ · b` for `a` of unit length. The terms are paired so that they cancel exactly if `b` equals
+/// `a`: `x`, `y` and `z` are then exactly 0.
 fn between([ax, ay, az, aw]: [f64; 4], [bx, by, bz, bw]: [f64; 4]) -> [f64; 4] {
     [
         (aw * bx - ax * bw) + (az * by - ay * bz),
@@ -160,11 +164,11 @@ fn between([ax, ay, az, aw]: [f64; 4], [bx, by, bz, bw]: [f64; 4]) -> [f64; 4] {
     ]
 }
 
-/// Whether a joint's track is the identity at every moment.
+/// Returns whether the track is the identity at all times.
 fn is_identity(track: &Track) -> bool {
     let parts = track.values_per_key();
     match track.target {
-        // Whatever w is: of a rotation only the direction counts.
+        // Any `w` is valid, because the length of a rotation key does not matter.
         Target::Rotation(_) => track.values.as_chunks::<4>().0.iter().all(|q| q[..3] == [0.0; 3]),
         Target::Translation(_) => track.values.iter().all(|&v| v == 0.0),
         _ => track.values.as_chunks::<3>().0.iter().enumerate().all(|(n, v)| {

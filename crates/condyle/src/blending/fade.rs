@@ -1,6 +1,6 @@
 //! The weight of a cross-fade over time.
 
-/// How a [`Fade`] starts and ends.
+/// Curve of a [`Fade`].
 ///
 /// ```
 /// use condyle::blending::Ease;
@@ -12,15 +12,16 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Ease {
-    /// At constant speed.
+    /// Constant speed.
     Linear,
-    /// `x²(3 - 2x)`: speeds up from rest and slows down to rest.
+    /// `x²(3 - 2x)`: starts and ends at zero speed.
     #[default]
     Smooth,
 }
 
 impl Ease {
-    /// The weight at a part of the way, both from 0 to 1. Parts outside are clamped.
+    /// Returns the weight at a fraction of the duration, both from 0 to 1. Fractions outside that range are
+    /// clamped.
     #[must_use]
     pub fn weight(self, part: f32) -> f32 {
         let x = part.clamp(0.0, 1.0);
@@ -31,7 +32,7 @@ impl Ease {
     }
 }
 
-/// A weight that goes from 0 to 1 in a given time: that of the pose which is faded to.
+/// A weight that rises from 0 to 1 in a given time: the weight of the pose to fade to.
 ///
 /// ```
 /// use condyle::blending::{Ease, Fade};
@@ -49,14 +50,14 @@ pub struct Fade {
 }
 
 impl Fade {
-    /// A fade that takes `duration` seconds. One that takes no time, less, or NaN is over at once.
+    /// Returns a fade of `duration` seconds. A fade of zero, negative or NaN duration is over immediately.
     #[must_use]
     pub fn new(duration: f32, ease: Ease) -> Self {
         Self { duration: if duration > 0.0 { duration } else { 0.0 }, elapsed: 0.0, ease }
     }
 
-    /// Goes on by `seconds` and returns the weight there. Negative ones go back, as far as the start; NaN
-    /// changes nothing.
+    /// Advances by `seconds` and returns the new weight. Negative values go back, at most to the start. NaN
+    /// has no effect.
     pub fn advance(&mut self, seconds: f32) -> f32 {
         let elapsed = self.elapsed + seconds;
         if !elapsed.is_nan() {
@@ -65,13 +66,13 @@ impl Fade {
         self.weight()
     }
 
-    /// The weight now: 0 at the start, exactly 1 from the end on.
+    /// Returns the current weight: 0 at the start, exactly 1 at the end and after it.
     #[must_use]
     pub fn weight(&self) -> f32 {
         if self.is_over() { 1.0 } else { self.ease.weight(self.elapsed / self.duration) }
     }
 
-    /// Whether all of the time has passed.
+    /// Returns whether the whole duration has passed.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.elapsed >= self.duration

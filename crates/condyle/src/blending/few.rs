@@ -1,8 +1,8 @@
 //! Sums of up to four layers, in floats.
 //!
-//! Two floats have the same sum in either order. Three or four are sorted first: the least, the greatest, and
-//! the one or two between them. So one pass over the layers is enough; it takes one and a half times as long
-//! as a plain sum.
+//! The sum of two floats does not depend on their order. Three or four are sorted first: the minimum, the
+//! maximum, and the one or two between them. So one pass over the layers is enough. It takes 1.5x the time of
+//! a plain sum.
 
 use fearless_simd::prelude::*;
 
@@ -11,10 +11,10 @@ use crate::pose::PoseBlock;
 use condyle_base::error::invariant;
 use condyle_base::simd::{BLOCK, Lanes, Mode, each, load, load_all, store_all};
 
-/// The blocks of each layer.
+/// Blocks of each layer.
 pub(super) type Parts<'a, const N: usize> = [&'a [PoseBlock]; N];
 
-/// The sum of `N` numbers per lane, at most four, in any order.
+/// Returns the sum of up to four numbers in each lane. The order of the numbers does not matter.
 #[inline(always)]
 fn sum<S: Simd, M: Mode, const N: usize>(s: S, mode: M, p: &[S::f32s; N]) -> S::f32s {
     if N < 3 {
@@ -30,8 +30,8 @@ fn sum<S: Simd, M: Mode, const N: usize>(s: S, mode: M, p: &[S::f32s; N]) -> S::
         let (rest, rest2) = (low.max(low2), high.min(high2));
         (least + greatest) + (rest + rest2)
     };
-    // Instruction sets differ in what the minimum of a number and NaN is, or of 0 and -0: adding NaN or 0
-    // makes them agree.
+    // Instruction sets differ in the minimum of a number and NaN, or of 0 and -0. Adding this NaN or 0 makes
+    // their results equal.
     let zero = S::f32s::splat(s, 0.0);
     let mut poison = p[0] * zero;
     each!(n in [1, 2, 3] => {
@@ -42,7 +42,7 @@ fn sum<S: Simd, M: Mode, const N: usize>(s: S, mode: M, p: &[S::f32s; N]) -> S::
     sorted + poison
 }
 
-/// The weighted sums of the lanes of each component.
+/// Returns the weighted sum of each component.
 #[inline(always)]
 fn sums<S: Simd, M: Mode, const N: usize, const C: usize>(
     s: S,
@@ -60,7 +60,7 @@ fn sums<S: Simd, M: Mode, const N: usize, const C: usize>(
     out
 }
 
-/// Layers with normalised weights.
+/// Layers and their normalised weights.
 #[derive(Clone, Copy)]
 pub(super) struct Weighted<'a, const N: usize> {
     pub(super) parts: &'a Parts<'a, N>,

@@ -1,8 +1,11 @@
 //! Sums of any number of layers, in integers.
 //!
-//! Sums of floats depend on their order, sums of integers do not. The largest magnitude of a component in any
-//! layer gives a power of two per lane. It scales the term of each layer to an integer of up to thirty bits,
-//! six more than a float has. So there are two passes over the layers: magnitudes, then sums.
+//! A sum of floats depends on their order, a sum of integers does not. Each component is computed in two
+//! passes:
+//!
+//! 1. Find the largest magnitude of the component in any layer, for each lane.
+//! 2. Scale the term of each layer to an integer of up to 30 bits and sum the integers. The scale is a power
+//!    of two from that magnitude. 30 bits are six more than the significand of a float has.
 
 use fearless_simd::prelude::*;
 
@@ -13,19 +16,19 @@ use crate::pose::PoseBlock;
 use condyle_base::error::invariant;
 use condyle_base::simd::{BLOCK, Lanes, Mode, dispatch, each, load, store, store_all};
 
-/// `G` groups of lanes of a block of sixteen joints: loops over the layers cost less per joint when there are
-/// two.
+/// `G` groups of lanes in a block of sixteen joints. With two groups, the loop over the layers costs less per
+/// joint.
 struct Groups<'a, S: Simd, L, const G: usize> {
     s: S,
     how: How,
     weights: &'a NormalizedWeights<'a, L>,
     index: usize,
     at: usize,
-    /// With masks they differ between groups: then there is only one.
+    /// Masks differ between groups, so with masks `G` is 1.
     sums: Sums<S>,
 }
 
-/// Runs `$body` for each layer that has a weight, with its normalised weights and its block.
+/// Runs `$body` for each layer with a weight, with its normalised weights and its block.
 macro_rules! each_layer {
     ($groups:ident, |$weight:ident, $block:ident| $body:block) => {
         for (number, layer) in $groups.weights.layers.iter().enumerate() {
@@ -47,13 +50,13 @@ macro_rules! each_layer {
 }
 
 impl<S: Simd, L: Weighted, const G: usize> Groups<'_, S, L, G> {
-    /// Where group `g` begins in the block.
+    /// Returns the first lane of group `g` in the block.
     #[inline(always)]
     fn place(&self, g: usize) -> usize {
         self.at + g * S::f32s::LEN
     }
 
-    /// Lanes of one component; `none` where masks leave the layer no weight.
+    /// Loads the lanes of one component, or `none` where the mask gives the layer no weight.
     #[inline(always)]
     fn load(&self, lanes: &Lanes, g: usize, weight: S::f32s, none: f32) -> S::f32s {
         let (s, lanes) = (self.s, load(self.s, lanes, self.place(g)));
@@ -84,7 +87,7 @@ impl<S: Simd, L: Weighted, const G: usize> Groups<'_, S, L, G> {
                 }
             });
         }
-        // Logarithms are shorter than 2.
+        // The length of a logarithm is half the angle, at most π/2 for the shorter turn, so it is below 2.
         let mut powers = [S::f32s::splat(s, (1 << 29) as f32); G];
         let mut poison = [S::f32s::splat(s, 0.0); G];
         if !EXP {
@@ -128,7 +131,7 @@ impl<S: Simd, L: Weighted, const G: usize> Groups<'_, S, L, G> {
                 let down: S::f32s = (S::i32s::splat(s, exponent(-29)) + self.sums.growth).bitcast();
                 reference.turned(s, [sum[0] * down, sum[1] * down, sum[2] * down])
             } else {
-                // A millionth of 2^30, squared.
+                // The square of a millionth of 2^30.
                 reference.unit(s, &sum, S::f32s::splat(s, (1 << 20) as f32))
             };
             let mut nothing = self.sums.nothing;
@@ -152,7 +155,7 @@ impl<S: Simd, L: Weighted, const G: usize> Groups<'_, S, L, G> {
     ) {
         let s = self.s;
         let zero = S::i32s::splat(s, 0);
-        // The value that changes nothing: of scales that are added up, the difference from 1 counts.
+        // Neutral value. For added scales it is 1, because the sum uses their difference from 1.
         let added_scale = self.how.add && SCALE;
         let none = if added_scale { 1.0 } else { 0.0 };
         let mut largest = [[zero; 3]; G];
@@ -210,8 +213,8 @@ impl<S: Simd, L: Weighted, const G: usize> Groups<'_, S, L, G> {
     }
 }
 
-/// Blends all blocks: by the exponential map's mean if `EXP`, which layers that are added need. Without `reference`, `out`
-/// holds it.
+/// Blends all blocks, with the mean of the exponential map if `EXP`; additive layers require `EXP`. If
+/// `reference` is `None`, `out` is also the reference.
 #[inline(always)]
 pub(super) fn kernel<S: Simd, M: Mode, const EXP: bool>(
     s: S,
@@ -250,7 +253,7 @@ fn groups<S: Simd, M: Mode, const EXP: bool, const G: usize>(
     }
 }
 
-/// [`kernel`] where rotations are summed by their logarithms: one for all layers, one for all that are added.
+/// Runs [`kernel`] with sums of logarithms. Blends and additive layers share this one copy.
 pub(super) fn by_logarithms(
     how: How,
     reference: Option<&[PoseBlock]>,

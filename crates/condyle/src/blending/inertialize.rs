@@ -1,21 +1,28 @@
-//! Inertialisation: a transition that plays the target at once and lets the difference from what was shown
-//! before decay to nothing.
+//! Inertialisation: a transition that plays the target clip immediately and lets the offset from the previous
+//! pose decay to zero.
 //!
-//! What is shown is the target with an offset `x(t)` added, which at the start has to be the difference `x₀`
-//! from what was shown before, changing at the velocity `v₀` by which the two movements differ: then neither
-//! place nor velocity jumps. At the end of its time `τ` it has to be gone, without a trace in the first two
-//! derivatives.
+//! The displayed pose is the target plus an offset `x(t)`. For a transition of duration `τ`:
 //!
-//! With `s = t/τ` the polynomial of least degree that is 0 to the fourth order at `s = 1` and leaves two
-//! constants for the start is `x = (1 - s)⁴ (p + k s)`. `x(0) = x₀` gives `p = x₀`; `x'(0) = (k - 4p)/τ = v₀`
-//! gives `k = v₀ τ + 4 x₀`. It is the quintic of Bollo (2018) whose third derivative is 0 at the end.
+//! 1. At the start, the offset is the difference `x₀` from the previous pose, and its velocity is the
+//!    difference `v₀` of the velocities. So neither position nor velocity jumps.
+//! 2. At the end, the offset and its first two derivatives are 0.
 //!
-//! Along the direction of `x₀`, `p > 0`, and the other factor is `p` at the start and `p + k` at the end: it
-//! keeps its sign, so that the offset never passes through the target, if `p + k ≥ 0`, that is `v₀ τ ≥ -5
-//! x₀`. Where the joint comes back faster than that, its own time is made as short, `τ = -5 x₀ / v₀`. For `v₀
-//! ≤ 0` the offset then only falls: `x' ∝ (1 - s)³ (v₀τ - 5 k s)`, of which the last factor is not positive
-//! at either end, hence nowhere between. For `v₀ > 0` it first grows and turns back before a fifth of the
-//! time, after `0.082 v₀ τ` more at most, the maximum of `s (1 - s)⁴`.
+//! Let `s = t/τ`. The polynomial must have a fourth-order zero at `s = 1`, and two constants for the start.
+//! The one of lowest degree is `x = (1 - s)⁴ (p + k s)`. `x(0) = x₀` gives `p = x₀`.
+//! `x'(0) = (k - 4p)/τ = v₀` gives `k = v₀ τ + 4 x₀`. This is the quintic of Bollo (2018) whose third
+//! derivative is 0 at the end.
+//!
+//! # No overshoot
+//!
+//! Consider the offset along the direction of `x₀`, where `p > 0`. The factor `p + k s` is `p` at the start
+//! and `p + k` at the end. It keeps its sign if `p + k ≥ 0`, that is if `v₀ τ ≥ -5 x₀`. The offset then never
+//! passes through the target. If the joint returns faster than that, its duration is shortened to
+//! `τ = -5 x₀ / v₀`.
+//!
+//! - For `v₀ ≤ 0` the offset only decreases: in `x' ∝ (1 - s)³ (v₀τ - 5 k s)` the last factor is not positive
+//!   at either end, and so nowhere between.
+//! - For `v₀ > 0` the offset first grows. It turns back before `s = 1/5`, after growing by at most
+//!   `0.082 v₀ τ`: 0.082 is the maximum of `s (1 - s)⁴`.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -30,11 +37,12 @@ use condyle_base::math::quats::{conjugate, log, near, product};
 use condyle_base::math::vectors::dot;
 use condyle_base::simd::{BLOCK, Lanes, Mode, dispatch, load, store, store_all};
 
-/// Shorter times, in seconds, count as none: a difference over less is only the rounding of f32.
+/// Minimum duration and time step, in seconds. Shorter ones count as 0, because differences over them are
+/// only f32 rounding.
 const MIN_SECONDS: f32 = 1e-6;
 
-/// The offsets of sixteen joints in one property: `(1 - s)⁴ (offset + slope · s)`, where `s` is the time
-/// times `rate`.
+/// Offsets of sixteen joints in one property: `(1 - s)⁴ (offset + slope · s)`, where `s` is the time times
+/// `rate`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Decay {
     offset: [Lanes; 3],
@@ -45,7 +53,7 @@ struct Decay {
 impl Decay {
     const NONE: Self = Self { offset: [[0.0; BLOCK]; 3], slope: [[0.0; BLOCK]; 3], rate: [1.0; BLOCK] };
 
-    /// From the offset and its velocity.
+    /// Sets the decay of one joint from its offset and velocity, and shortens the time to avoid overshoot.
     fn set(&mut self, lane: usize, Offset { place, velocity }: Offset, duration: f64) {
         let back = dot(place, velocity);
         let mut time = duration;
@@ -60,16 +68,16 @@ impl Decay {
     }
 }
 
-/// The offsets of sixteen joints.
+/// Offsets of sixteen joints.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Offsets {
-    /// Logarithms, on the right of the target's rotation.
+    /// Logarithms, multiplied on the right of the target's rotation.
     rotation: Decay,
     translation: Decay,
     scale: Decay,
 }
 
-/// What one property of one joint differs by, and how fast that changes.
+/// Offset of one property of one joint, and its velocity.
 #[derive(Clone, Copy)]
 struct Offset {
     place: [f64; 3],
@@ -77,7 +85,7 @@ struct Offset {
 }
 
 impl Offset {
-    /// From the difference now and one step later.
+    /// Returns an offset and its velocity, from the differences now and one step later.
     fn new(now: [f64; 3], later: [f64; 3], per_second: f64) -> Self {
         Self { place: now, velocity: core::array::from_fn(|c| (later[c] - now[c]) * per_second) }
     }
@@ -96,26 +104,26 @@ impl Offset {
             [before, after].map(|pair| pair.map(|q| q.map(f64::from)));
         let step = near(IDENTITY, product(conjugate(previous), current));
         let now = near(IDENTITY, product(conjugate(target), current));
-        // About half a turn away the shorter way may be the other one a moment later: the present one is
-        // kept.
+        // Near half a turn, the shorter arc may be the other one after the step. Keep the arc of the present
+        // difference.
         let later = near(now, product(conjugate(next), product(current, step)));
         Self::new(log(now), log(later), per_second)
     }
 }
 
-/// The transition from one movement to another by inertia: the new one is played at once, and its difference
-/// from the old one decays to nothing.
+/// Transition by inertialisation: plays the new clip immediately and lets the difference from the old one
+/// decay to zero.
 ///
-/// Only one movement is sampled at a time; there is no second clip to keep playing, as a cross-fade needs.
-/// Place and velocity of every joint are continuous, none overshoots its target, and from the end on the
-/// poses are the target's, bit for bit. A transition may be interrupted at any time: [`start`](Self::start)
-/// again with the poses that were shown last.
+/// Each frame samples only the new clip, while a cross-fade samples both. Position and velocity of every
+/// joint are continuous, and no joint overshoots its target. From the end on, the result is the pose of the
+/// target, bit for bit. To interrupt a transition at any time, call [`start`](Self::start) again with the
+/// last two displayed poses.
 ///
-/// The offsets are turns about the joints' own axes, translations, and differences of scale: unlike a ratio
-/// (see [`difference`](super::difference)) these also begin where something was hidden by a scale of 0.
+/// The offsets are rotations about the joint's axes, translations, and differences of scale. Differences also
+/// work from a scale of 0, where a ratio as in [`difference`](super::difference) does not exist.
 ///
-/// It holds 84 bytes per joint; neither `start` nor `apply` allocates. Bollo (2018), "Inertialization:
-/// High-Performance Animation Transitions in Gears of War"; see the source for the polynomial.
+/// Uses 84 bytes per joint; neither `start` nor `apply` allocates. Source: Bollo (2018), "Inertialization:
+/// High-Performance Animation Transitions in Gears of War". The module's source derives the polynomial.
 ///
 /// ```
 /// use condyle::blending::Inertialization;
@@ -123,7 +131,7 @@ impl Offset {
 ///
 /// let at = |x| Pose::from_transforms(&[Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY }]);
 /// let mut transition = Inertialization::new(1);
-/// // From a walk along x to a stand at 5, at sixty frames a second, in half a second.
+/// // From a walk along x to standing at 5, at 60 frames per second, in half a second.
 /// transition.start([&at(1.9), &at(2.0)], [&at(5.0), &at(5.0)], 1.0 / 60.0, 0.5)?;
 /// let shown = |seconds| {
 ///     let mut pose = at(5.0);
@@ -141,40 +149,41 @@ pub struct Inertialization {
 }
 
 impl Inertialization {
-    /// No transition yet: [`apply`](Self::apply) changes nothing.
+    /// Returns a state without a transition: [`apply`](Self::apply) changes nothing.
     #[must_use]
     pub fn new(joint_count: usize) -> Self {
         let none = Offsets { rotation: Decay::NONE, translation: Decay::NONE, scale: Decay::NONE };
         Self { blocks: vec![none; joint_count.div_ceil(BLOCK)], joint_count, duration: 0.0 }
     }
 
-    /// How many joints the poses must hold.
+    /// Number of joints that poses must hold.
     #[must_use]
     pub fn joint_count(&self) -> usize {
         self.joint_count
     }
 
-    /// Seconds from the start of the transition to its end; 0 if there is none.
+    /// Duration of the transition in seconds; 0 without a transition.
     #[must_use]
     pub fn duration(&self) -> f32 {
         self.duration
     }
 
-    /// Starts a transition, in place of one that may be under way.
+    /// Starts a transition, and replaces one that is running.
     ///
-    /// `before` are the last two poses that were shown, the previous and the current one; `after` are two
-    /// poses of the movement that is to be shown, as of the current moment and of the next one. `dt` seconds
-    /// lie between the two of each pair. Where the target's velocity is not known, its one pose may be given
-    /// twice: it counts as standing still.
+    /// - `before`: the last two displayed poses, the previous and the current one.
+    /// - `after`: two poses of the new movement, at the current time and one step later. If the velocity of
+    ///   the target is unknown, pass its pose twice, which means zero velocity.
+    /// - `dt`: seconds between the two poses of each pair. Below a microsecond, velocities are unknown and
+    ///   count as 0.
+    /// - `duration`: seconds. Below a microsecond, the target is shown immediately.
     ///
-    /// If `dt` is less than a microsecond, 0 or negative, velocities are unknown and count as 0. A `duration`
-    /// of less than that shows the target at once. Opposite quaternions are the same rotation; of half a turn
-    /// the way is the one that the quaternions give. What is not finite in a pose stays with that joint's
-    /// property until the end of the transition.
+    /// Opposite quaternions are the same rotation. For a difference of half a turn, the signs of the
+    /// quaternions decide the direction. A value that is not finite in a pose affects that property of that
+    /// joint until the end of the transition.
     ///
     /// # Errors
     /// [`Error::Length`] if a pose does not hold [`joint_count`](Self::joint_count) joints;
-    /// [`Error::NotFinite`] if `dt` or `duration` is NaN or infinite. Nothing is changed then.
+    /// [`Error::NotFinite`] if `dt` or `duration` is NaN or infinite. The transition is then unchanged.
     pub fn start(
         &mut self,
         before: [&Pose; 2],
@@ -210,11 +219,11 @@ impl Inertialization {
         Ok(())
     }
 
-    /// Adds what remains of the offset, `elapsed` seconds after the start, to a pose of the target.
+    /// Adds the remaining offset, `elapsed` seconds after the start, to a pose of the target.
     ///
-    /// At 0, and before, the result is the pose that was current at the start: rotations, which may change
-    /// their sign, within 6e-7, translations and scales within 1.2e-7 of the greater of the two. At the end
-    /// of the duration and after it the pose is not touched.
+    /// For `elapsed <= 0` the result is the pose that was current at the start. Rotations are within 6e-7,
+    /// and may have the opposite sign. Translations and scales are within 1.2e-7 of the larger of the two
+    /// values. At the end of the duration and after it, the pose is unchanged.
     ///
     /// # Errors
     /// [`Error::Length`] if the pose does not hold [`joint_count`](Self::joint_count) joints;
@@ -232,7 +241,7 @@ impl Inertialization {
     }
 }
 
-/// The remaining offset of one property.
+/// Returns the remaining offset of one property.
 #[inline(always)]
 fn left<S: Simd, M: Mode>(s: S, mode: M, decay: &Decay, elapsed: S::f32s, at: usize) -> [S::f32s; 3] {
     let one = S::f32s::splat(s, 1.0);
@@ -265,7 +274,7 @@ fn kernel<S: Simd, M: Mode>(s: S, mode: M, offsets: &[Offsets], elapsed: f32, po
     }
 }
 
-/// Adds the remaining offset of a translation or scale.
+/// Adds the remaining offset to a translation or scale.
 #[inline(always)]
 fn move_by<S: Simd, M: Mode>(
     s: S,

@@ -1,4 +1,4 @@
-//! What is blended and what is added, and how rotations are averaged.
+//! Layers of a blend, additive layers, and the two definitions of the mean of rotations.
 
 use crate::pose::Pose;
 use condyle_base::error::Error;
@@ -13,13 +13,14 @@ use condyle_base::error::Error;
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Layer<'a> {
-    /// What is mixed in.
+    /// Pose to blend.
     pub pose: &'a Pose,
-    /// How much of the pose there is, relative to the sum of all weights: any finite number. Negative ones
-    /// lead away from the pose.
+    /// Weight of the pose, relative to the sum of all weights. Any finite number. A negative weight moves the
+    /// result away from the pose.
     pub weight: f32,
-    /// A factor of the weight for each joint, normally from 0 to 1; any number will do whose product with the
-    /// weight f32 can hold. Another one makes its joint NaN, unless the weight is 0. `None`: 1 everywhere.
+    /// Factor of the weight for each joint, normally from 0 to 1. Any number is allowed if its product with
+    /// the weight is finite; otherwise the joint becomes NaN, unless the weight is 0. `None` means 1 for all
+    /// joints.
     pub mask: Option<&'a [f32]>,
 }
 
@@ -34,17 +35,18 @@ pub struct Layer<'a> {
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Additive<'a> {
-    /// What is added: a [`difference`](super::difference).
+    /// Pose to add: a [`difference`](super::difference).
     pub difference: &'a Pose,
-    /// How much of the difference there is, whatever else is added: any finite number. 1 is all of it, 0
-    /// nothing; negative ones lead the other way, those above 1 beyond.
+    /// Factor of the difference, independent of other layers. Any finite number: 1 adds the whole difference,
+    /// 0 nothing. A negative amount applies the opposite, an amount above 1 exaggerates.
     pub amount: f32,
-    /// A factor of the amount for each joint, normally from 0 to 1; any number will do whose product with the
-    /// amount f32 can hold. Another one makes its joint NaN, unless the amount is 0. `None`: 1 everywhere.
+    /// Factor of the amount for each joint, normally from 0 to 1. Any number is allowed if its product with
+    /// the amount is finite; otherwise the joint becomes NaN, unless the amount is 0. `None` means 1 for all
+    /// joints.
     pub mask: Option<&'a [f32]>,
 }
 
-/// What kernels read of a layer, whatever its number means.
+/// Input of the kernels: a pose with a weight or an amount, and a mask.
 pub(super) trait Weighted {
     fn pose(&self) -> &Pose;
     fn weight(&self) -> f32;
@@ -86,13 +88,14 @@ impl Weighted for Additive<'_> {
 }
 
 impl<'a> Layer<'a> {
-    /// A layer for all joints alike.
+    /// Returns a layer with the same weight for all joints.
     #[must_use]
     pub fn new(pose: &'a Pose, weight: f32) -> Self {
         Self { pose, weight, mask: None }
     }
 
-    /// That a layer fits `joints` joints and has a weight; `at` is its place among others.
+    /// Checks that the layer has `joints` joints and a finite weight; `at` is its index in the list of
+    /// layers.
     pub(super) fn check(&self, at: usize, joints: usize) -> Result<(), Error> {
         check("layer", self, joints)?;
         if self.weight.is_finite() { Ok(()) } else { Err(Error::NotFinite { what: "weights", at }) }
@@ -100,13 +103,14 @@ impl<'a> Layer<'a> {
 }
 
 impl<'a> Additive<'a> {
-    /// A difference for all joints alike.
+    /// Returns an additive layer with the same amount for all joints.
     #[must_use]
     pub fn new(difference: &'a Pose, amount: f32) -> Self {
         Self { difference, amount, mask: None }
     }
 
-    /// That a difference fits `joints` joints and has an amount; `at` is its place among others.
+    /// Checks that the difference has `joints` joints and a finite amount; `at` is its index in the list of
+    /// layers.
     pub(super) fn check(&self, at: usize, joints: usize) -> Result<(), Error> {
         check("difference", self, joints)?;
         if self.amount.is_finite() { Ok(()) } else { Err(Error::NotFinite { what: "amounts", at }) }
@@ -118,7 +122,7 @@ fn check(what: &'static str, layer: &impl Weighted, joints: usize) -> Result<(),
     layer.mask().map_or(Ok(()), |mask| Error::check_len("mask", mask.len(), joints))
 }
 
-/// How the mean of several rotations is defined.
+/// Definition of the mean of several rotations.
 ///
 /// ```
 /// use condyle::blending::{self, Mean};
@@ -135,7 +139,7 @@ fn check(what: &'static str, layer: &impl Weighted, joints: usize) -> Result<(),
 ///     blending::about(&front, &layers, mean, &mut pose)?;
 ///     Ok((2.0 * pose.get(0).rotation[1].asin()).to_degrees())
 /// };
-/// // Three quarters of the angle; the faster mean comes near.
+/// // Three quarters of the angle, exactly and by the faster mean.
 /// assert!((angle(Mean::ExponentialMap)? - 67.5).abs() < 1e-3);
 /// assert!((angle(Mean::Linear)? - 68.4).abs() < 0.1);
 /// # Ok::<(), condyle::Error>(())
@@ -143,10 +147,10 @@ fn check(what: &'static str, layer: &impl Weighted, joints: usize) -> Result<(),
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Mean {
-    /// The weighted sum of the quaternions, brought to unit length.
+    /// Weighted sum of the quaternions, normalised to unit length.
     #[default]
     Linear,
-    /// `reference · exp(Σ weight · log(reference⁻¹ · rotation))`: the weighted mean of the turns that lead
-    /// from the reference to each rotation, along its exponential map.
+    /// `reference · exp(Σ weight · log(reference⁻¹ · rotation))`: the weighted mean of the rotation vectors
+    /// from the reference to each rotation.
     ExponentialMap,
 }

@@ -1,24 +1,24 @@
-//! Masks: how much each joint takes part in a layer.
+//! Masks: the factor of a layer for each joint.
 
 use alloc::vec::Vec;
 
 use crate::skeleton::Skeleton;
 use condyle_base::error::Error;
 
-/// A mask from the joints where parts of a character begin: one factor per joint, for a
-/// [`Layer`](super::Layer), an [`Additive`](super::Additive) or an [`overlay`](super::overlay).
+/// Builds a mask from the root joints of body parts: one factor per joint, for a [`Layer`](super::Layer), an
+/// [`Additive`](super::Additive) or an [`overlay`](super::overlay).
 ///
-/// Each of `roots` gives its factor to its joint and to all below it, as far as the next of them. Joints
-/// below none of them have 0. If a joint comes twice, the later one counts.
+/// Each of `roots` assigns its factor to its joint and all descendants, down to the next of the `roots`.
+/// Joints below none of the `roots` get 0. If a joint is listed twice, the later entry counts.
 ///
-/// The factor is reached over `feather` generations: with 0 at the root itself; with 2 the root takes a third
-/// of the step from what its parent has, its children two thirds, and their children all of it. So a layer of
-/// the upper body fades in along the spine instead of breaking at its foot. Within a step factors never
-/// overshoot.
+/// `feather` spreads the change of the factor over generations. With 0, the root gets its full factor. With
+/// 2, the root gets one third of the change from the factor of its parent, its children two thirds, their
+/// children all of it. So a layer for the upper body fades in along the spine instead of starting abruptly at
+/// its base. Factors never overshoot.
 ///
 /// # Errors
-/// [`Error::Index`] if one of `roots` names a joint that the skeleton does not have; [`Error::NotFinite`] for
-/// a factor that is NaN or infinite.
+/// [`Error::Index`] if one of `roots` names a joint that the skeleton lacks; [`Error::NotFinite`] for a
+/// factor that is NaN or infinite.
 ///
 /// ```
 /// use condyle::blending::joint_mask;
@@ -31,7 +31,7 @@ use condyle_base::error::Error;
 /// # Ok::<(), condyle::Error>(())
 /// ```
 pub fn joint_mask(skeleton: &Skeleton, roots: &[(u16, f32)], feather: u16) -> Result<Vec<f32>, Error> {
-    /// A step from one factor to another, and how many generations of it are done.
+    /// A change from one factor to another, and the number of generations done so far.
     #[derive(Clone, Copy)]
     struct Step {
         from: f32,
@@ -65,7 +65,7 @@ pub fn joint_mask(skeleton: &Skeleton, roots: &[(u16, f32)], feather: u16) -> Re
         };
         let part = f64::from(step.done) / f64::from(generations);
         let (from, to) = (f64::from(step.from), f64::from(step.to));
-        // Exactly the end.
+        // Exactly the end value, without rounding.
         mask.push(if step.done == generations { step.to } else { (from + (to - from) * part) as f32 });
         steps.push(step);
     }
@@ -78,7 +78,7 @@ mod tests {
     use crate::skeleton::Joint;
     use condyle_base::math::Transform;
 
-    /// Hips; spine 1 to 4 with the head on top; an arm 5, 6 from joint 3; a leg 7, 8; and another root 9.
+    /// Hips 0; a spine 1 to 4 that ends in the head; an arm 5, 6 on joint 3; a leg 7, 8; and a second root 9.
     fn body() -> Skeleton {
         let parents = [None, Some(0), Some(1), Some(2), Some(3), Some(3), Some(5), Some(0), Some(7), None];
         let joint = |parent| Joint::new("", parent, Transform::IDENTITY);
@@ -90,7 +90,7 @@ mod tests {
         let upper = joint_mask(&body(), &[(1, 1.0)], 0);
         assert_eq!(upper.as_deref(), Ok(&[0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0][..]));
         assert_eq!(joint_mask(&body(), &[], 3), Ok(alloc::vec![0.0; 10]));
-        // In any order, and the nearest root above counts.
+        // The order of the roots does not matter; the nearest root above a joint counts.
         for roots in [[(0, 0.5), (5, 2.0), (7, 0.0)], [(7, 0.0), (5, 2.0), (0, 0.5)]] {
             let mask = joint_mask(&body(), &roots, 0);
             assert_eq!(mask.as_deref(), Ok(&[0.5, 0.5, 0.5, 0.5, 0.5, 2.0, 2.0, 0.0, 0.0, 0.0][..]));
@@ -103,7 +103,7 @@ mod tests {
     fn a_feather_spreads_the_step_over_generations() {
         let mask = joint_mask(&body(), &[(1, 1.0)], 3);
         assert_eq!(mask.as_deref(), Ok(&[0.0, 0.25, 0.5, 0.75, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0][..]));
-        // The arm falls off from what the spine has where it hangs.
+        // The factor of the arm falls from the factor of the spine joint that it is attached to.
         let mask = joint_mask(&body(), &[(1, 1.0), (5, 0.0)], 1);
         assert_eq!(mask.as_deref(), Ok(&[0.0, 0.5, 1.0, 1.0, 1.0, 0.5, 0.0, 0.0, 0.0, 0.0][..]));
         let long = joint_mask(&body(), &[(0, 1.0)], u16::MAX).expect("valid roots");

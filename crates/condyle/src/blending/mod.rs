@@ -1,11 +1,15 @@
-//! Blending: from several poses of one skeleton to one pose, the same bits in any order of the layers.
+//! Blending: combines several poses of one skeleton into one pose. The result has the same bits for every
+//! order of the layers.
 //!
-//! Two clips by weight are one call of [`blend`](crate::blend()) with a [`Layer`] each, a cross-fade is an
-//! [`overlay`](overlay()) whose amount comes from a [`Fade`], and a wave of the arm over a walk is an
-//! [`overlay`](overlay()) with a mask from [`joint_mask`]. A transition without a second clip that goes on
-//! playing is an [`Inertialization`]. What a pose has more than another (a breath, a recoil) is a
-//! [`difference`] or, for a whole clip, a [`difference_clip`], which [`add`](add()) puts on any pose. With `None`
-//! for the base, [`add`](add()) and [`overlay`](overlay()) change the pose that they write to.
+//! | to | call |
+//! |---|---|
+//! | mix poses by weight | [`blend`](crate::blend()) with one [`Layer`] per pose |
+//! | cross-fade two clips | [`overlay`](overlay()) with the amount from a [`Fade`] |
+//! | play one clip on a part of the body | [`overlay`](overlay()) with a mask from [`joint_mask`] |
+//! | move to another clip without sampling both | [`Inertialization`] |
+//! | add a breath or a recoil | [`add`](add()) with a [`difference`] or a sampled [`difference_clip`] |
+//!
+//! If the base is `None`, [`add`](add()) and [`overlay`](overlay()) modify the output pose in place.
 //!
 //! ```
 //! use condyle::{Joint, Pose, Skeleton, Transform, blending};
@@ -15,7 +19,7 @@
 //! let skeleton = Skeleton::new(joints)?;
 //! let at = |x| Pose::from_transforms(&[place(x); 2]);
 //! let (walk, wave, mut pose) = (at(1.0), at(3.0), Pose::rest(&skeleton));
-//! // The chest and what hangs on it wave, the hips walk on.
+//! // The chest and its descendants wave, the hips walk on.
 //! let mask = blending::joint_mask(&skeleton, &[(1, 1.0)], 0)?;
 //! blending::overlay(&walk, &wave, 1.0, Some(&mask), &mut pose)?;
 //! assert_eq!([pose.get(0), pose.get(1)], [place(1.0), place(3.0)]);
@@ -51,16 +55,16 @@ use condyle_base::simd::dispatch;
 use few::{Parts, Weighted};
 use weights::{How, NormalizedWeights, Total};
 
-/// Mixes poses by weight, with the same bits in any order of the layers.
+/// Mixes poses by weight. The result has the same bits for every order of the layers.
 ///
-/// [`Layer::weight`] is how much of a pose there is, relative to the sum of all weights. A joint of which
-/// there is nothing in any layer is at rest. This is [`about`] the rest pose of the skeleton, which documents
-/// all the rest.
+/// [`Layer::weight`] is relative to the sum of all weights. A joint with a total weight of 0 gets its rest
+/// transform. This function is [`about`] with the rest pose as the reference; see there for details and
+/// accuracy.
 ///
-/// The mean of two rotations lies on the side of the rest pose. So the mean of +100 and -100 degrees from rest
-/// is 0 degrees and not 180, and a joint that passes half a turn from rest is far from both where two
-/// neighbouring frames lie on either side of that: 179 and 181 degrees, which is -179, have the mean 0. Where
-/// joints turn so far, take the signs from the first pose instead, which is [`about`] that pose:
+/// Rotations are averaged in the hemisphere of the rest pose. So the mean of +100 and -100 degrees from rest
+/// is 0 degrees, not 180. The mean jumps when a joint passes half a turn from rest: the mean of 179 and 181
+/// degrees is 0, because 181 degrees is -179. If joints turn that far, call [`about`] with the first pose as
+/// the reference:
 ///
 /// ```
 /// use condyle::blending::Mean;
@@ -83,7 +87,7 @@ use weights::{How, NormalizedWeights, Total};
 /// ```
 ///
 /// # Errors
-/// As [`about`], where the rest pose is the reference.
+/// The errors of [`about`] with the rest pose as the reference.
 ///
 /// ```
 /// use condyle::blending::Mean;
@@ -101,43 +105,61 @@ pub fn blend(skeleton: &Skeleton, layers: &[Layer<'_>], mean: Mean, out: &mut Po
     about(skeleton.rest(), layers, mean, out)
 }
 
-/// As [`blend`], about any reference pose, in whose hemisphere rotations are averaged: the rest pose, or the first
-/// of the poses for a mean that is right wherever the others are less than half a turn away from it.
+/// Mixes poses by weight like [`blend`], with any reference pose instead of the rest pose.
 ///
-/// Weights are divided by their sum, joint by joint where a layer has a mask. A layer or joint of weight 0
-/// changes nothing, whatever it holds. Where the weights of a joint sum to less than a millionth of the sum
-/// of their magnitudes, the joint is that of `reference`.
+/// Rotations are averaged in the hemisphere of the reference. With the first pose as the reference, the mean
+/// is right if all other rotations are less than half a turn away from it.
 ///
-/// Translations and scales are weighted means. A joint that one layer alone moves has that layer's, exactly.
-/// Otherwise the error of a component is at most 2.3e-7 (with masks 3e-7), and 1e-9 for each layer, of the
-/// largest magnitude that it has in any layer (of 1e-28 where that is less). Where weights are negative it is
-/// 2.6e-7, times the sum of the weights' magnitudes by the magnitude of their sum. The errors of layers that
-/// differ average out: a thousand of them are as exact as five.
+/// # Weights
 ///
-/// A rotation `q` and its opposite `-q` mean the same. The one is taken that lies in the hemisphere of the
-/// reference's rotation, so that no layer decides over another; exactly half a turn away from the reference,
-/// where both are as near, `q` as it is given. The result is of unit length, and in the reference's
-/// hemisphere unless weights are negative. Where the sum of the quaternions has no length, not a millionth of
-/// what it is the sum of, the reference's rotation stays. The error of a component is at most 2.3e-7 for
-/// [`Mean::Linear`], over the length of the mean of the quaternions (1 where they agree, 0.7 where two are
-/// half a turn apart), and 9.5e-7 for [`Mean::ExponentialMap`], with 1e-9 for each layer; where weights are
-/// negative, 2.6e-7 and 9.5e-7, times the same as above.
+/// Weights are divided by their sum, for each joint if a layer has a mask. A layer or joint of weight 0 has
+/// no effect, whatever values it holds. A joint gets the transform of `reference` if its weights cancel: if
+/// their sum is less than a millionth of the sum of their magnitudes.
 ///
-/// What is not finite in a layer that has a weight makes that component NaN or infinite, or the whole
-/// rotation NaN, and so do, for [`Mean::ExponentialMap`], quaternions of length 0. A mask whose product with
-/// the weight is not finite makes its joint NaN. No other joint is touched.
+/// # Translations and scales
 ///
-/// Blow (2004), "Understanding Slerp, Then Not Using It", asks for blends that do not depend on the order.
+/// Translations and scales are weighted means. If only one layer moves a joint, the result is exactly that of
+/// the layer. Otherwise the error of a component is at most 2.3e-7 (3e-7 with masks), plus 1e-9 per layer. It
+/// is relative to the largest magnitude of the component in any layer, or to 1e-28 if that is larger. With
+/// negative weights, replace 2.3e-7 by 2.6e-7, and multiply by the sum of the weights' magnitudes over the
+/// magnitude of their sum. The errors of different layers average out: a thousand layers are as accurate as
+/// five.
+///
+/// # Rotations
+///
+/// `q` and `-q` are the same rotation. The mean uses the one in the hemisphere of the reference's rotation,
+/// so no layer affects the sign of another one. Exactly half a turn away from the reference, the mean uses
+/// `q` as given.
+///
+/// The result has unit length, and is in the hemisphere of the reference unless weights are negative. The
+/// result is the rotation of the reference if the quaternions cancel: if their sum is shorter than a
+/// millionth of the sum of the weights' magnitudes.
+///
+/// The error of a component is at most:
+///
+/// - for [`Mean::Linear`], 2.3e-7 over the length of the mean of the quaternions, plus 1e-9 per layer. The
+///   length is 1 if they are equal, and 0.7 if two are half a turn apart.
+/// - for [`Mean::ExponentialMap`], 9.5e-7 plus 1e-9 per layer.
+/// - with negative weights, 2.6e-7 and 9.5e-7 times the same factor as above.
+///
+/// # NaN and infinities
+///
+/// A value that is not finite in a layer with a weight makes that component NaN or infinite, or the whole
+/// rotation NaN. A quaternion of length 0 makes the rotation NaN too with [`Mean::ExponentialMap`]. A mask
+/// whose product with the weight is not finite makes its joint NaN. Other joints are not affected.
+///
+/// Source: Blow (2004), "Understanding Slerp, Then Not Using It", which calls for blends that do not depend
+/// on the order.
 ///
 /// # Errors
-/// [`Error::Length`] if a layer, its mask or `out` does not hold as many joints as `reference`;
+/// [`Error::Length`] if the joint count of a layer, its mask or `out` differs from `reference`;
 /// [`Error::NotFinite`] for a weight that is NaN or infinite. `out` is then unchanged.
 ///
 /// ```
 /// use condyle::blending::{self, Mean};
 /// use condyle::{Layer, Pose, Transform};
 ///
-/// // Legs and arms: where no layer has a weight, the character stands as it idles and not as it was bound.
+/// // Layers for the arms only: the legs get the pose of the reference, which here is idling.
 /// let at = |y| Pose::from_transforms(&[Transform { translation: [0.0, y, 0.0], ..Transform::IDENTITY }; 2]);
 /// let (idle, low, high) = (at(1.0), at(2.0), at(4.0));
 /// let arms = [0.0, 1.0];
@@ -158,7 +180,8 @@ pub fn about(reference: &Pose, layers: &[Layer<'_>], mean: Mean, out: &mut Pose)
         to.copy_from_slice(from);
         return Ok(());
     };
-    // Not in pairs, which are copied whole just after they were written in two pieces: no store could be forwarded.
+    // Two arrays instead of one array of pairs. A pair would be written by two stores and copied by one wider
+    // load, so store forwarding would fail.
     let (mut parts, mut weights): (Parts<'_, 4>, _) = ([&[]; 4], [0.0; 4]);
     let mut count = 0;
     for layer in layers {
@@ -189,7 +212,7 @@ fn check(reference: &Pose, layers: &[Layer<'_>], out: &Pose) -> Result<(), Error
     out.check_joints("out", joints)
 }
 
-/// Of the first `N` parts.
+/// Blends the first `N` parts.
 fn few<const N: usize>(
     reference: &Pose,
     parts: &Parts<'_, 4>,

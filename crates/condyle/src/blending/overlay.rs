@@ -1,30 +1,30 @@
-//! One pose over another: where a mask says so, or everywhere for a cross-fade.
+//! One pose over another, with a mask or as a cross-fade.
 
 use crate::interpolation::{self, Method, Selection, interpolate_masked};
 use crate::pose::Pose;
 use condyle_base::error::Error;
 
-/// Lays the pose `over` over the pose `base`: where the amount times the mask is 0 the result is `base`,
-/// where it is 1 it is `over`, and in between the mix of the two along the shorter arc.
+/// Lays the pose `over` on top of the pose `base`. The result is `base` where the amount times the mask is 0,
+/// `over` where it is 1, and interpolated along the shorter arc in between.
 ///
-/// With `None` for `base`, `out` holds the base and gets the result.
+/// If `base` is `None`, `out` is both the base and the output.
 ///
-/// `amount` is how much of `over` there is, the rest being `base`: 0 is nothing of it, 1 is all. `mask` is a
-/// factor of the amount for each joint; `None` is 1 everywhere. Their product is clamped to [0, 1].
+/// `amount` is the fraction of `over`, from 0 to 1. `mask` holds a factor of the amount for each joint;
+/// `None` means 1 for all joints. The product is clamped to [0, 1].
 ///
-/// Both ends come out exactly, the rotations of `over` with the signs that put them on the hemisphere of
-/// those of `base`. Without a mask this is [`interpolation::poses`] with the amount, bit for bit: a cross-fade,
-/// to which a [`Fade`](super::Fade) gives the amount; with a mask it is the same with a factor per joint.
-/// Several overlays are one call after the other, each over the result of the one before: unlike in
-/// [`blend`](super::blend) their order matters.
+/// Both ends are exact. The rotations of `over` get the sign that puts them in the hemisphere of the
+/// rotations of `base`. Without a mask the result equals [`interpolation::poses`] with the amount, bit for
+/// bit. For a cross-fade, take the amount from a [`Fade`](super::Fade). For several overlays, call this
+/// function once for each, on the result of the call before. Unlike in [`blend`](super::blend), their order
+/// matters.
 ///
-/// The error of a component of a rotation is at most 2.3e-7, of a translation or scale 1.2e-7 of the greater of
-/// the two. What is not finite in either pose makes that joint's component NaN, at both ends too, unlike in
-/// [`blend`](super::blend) and [`add`](super::add()), where what counts for nothing may hold anything; a mask that is NaN
-/// its whole joint.
+/// The error of a component is at most 2.3e-7 for rotations. For translations and scales it is at most 1.2e-7
+/// of the larger of the two values. A value that is not finite in either pose makes that component of the
+/// joint NaN, even if its factor is 0; [`blend`](super::blend) and [`add`](super::add()) ignore such values
+/// instead. A mask value of NaN makes the whole joint NaN.
 ///
 /// # Errors
-/// [`Error::Length`] if `over`, `mask` or `out` does not hold as many joints as `base`; [`Error::NotFinite`]
+/// [`Error::Length`] if the joint count of `over`, `mask` or `out` differs from `base`; [`Error::NotFinite`]
 /// for an amount that is NaN or infinite. `out` is then unchanged.
 ///
 /// ```
@@ -35,7 +35,7 @@ use condyle_base::error::Error;
 /// let (walk, wave, mut pose) = (at(1.0), at(3.0), Pose::identity(3));
 /// overlay(&walk, &wave, 1.0, Some(&[0.0, 0.5, 1.0]), &mut pose)?;
 /// assert_eq!([0, 1, 2].map(|joint| pose.get(joint).translation[0]), [1.0, 2.0, 3.0]);
-/// // Half of a nod over both.
+/// // Blend halfway to 0, on top of both.
 /// overlay(None, &at(0.0), 0.5, None, &mut pose)?;
 /// assert_eq!([0, 1, 2].map(|joint| pose.get(joint).translation[0]), [0.5, 1.0, 1.5]);
 /// # Ok::<(), condyle::Error>(())

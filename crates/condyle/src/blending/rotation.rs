@@ -1,4 +1,4 @@
-//! The terms that rotations add to a sum, and the rotation that comes of a sum.
+//! Terms of rotations in a sum, and the rotation of a sum.
 
 use fearless_simd::prelude::*;
 
@@ -6,7 +6,7 @@ use super::weights::nan_or_zero;
 use condyle_base::math::exp_map::{between, exp, log, product};
 use condyle_base::simd::{Lanes, Mode, each, load_all};
 
-/// Rotations relative to those of the reference, in one group of lanes.
+/// Rotations of the reference in one group of lanes.
 pub(super) struct Reference<S: Simd, M> {
     mode: M,
     pub(super) rotation: [S::f32s; 4],
@@ -18,33 +18,34 @@ impl<S: Simd, M: Mode> Reference<S, M> {
         Self { mode, rotation: load_all(s, lanes, at) }
     }
 
-    /// `factor`, its sign changed where a rotation is not in the reference's hemisphere: a quaternion times
-    /// this adds to a linear mean.
+    /// Returns `factor` with its sign flipped where the rotation is not in the reference's hemisphere. The
+    /// quaternion times this factor is its term in a linear mean.
     ///
-    /// The product is not fused in either mode: where it is almost 0, every instruction set must choose the
-    /// same sign.
+    /// The dot product uses no fused multiply-add in either mode: where it is almost 0, every instruction set
+    /// must choose the same sign.
     #[inline(always)]
     pub(super) fn factor(&self, s: S, q: &[S::f32s; 4], factor: S::f32s) -> S::f32s {
         let r = &self.rotation;
         flip(s, factor, (q[0] * r[0] + q[1] * r[1]) + (q[2] * r[2] + q[3] * r[3]))
     }
 
-    /// The logarithm of the shorter turn from the reference to a rotation, times `factor`: what it adds to
-    /// the mean of the exponential map.
+    /// Returns the logarithm of the shorter turn from the reference to a rotation, times `factor`: its term
+    /// in the mean of the exponential map.
     #[inline(always)]
     pub(super) fn log(&self, s: S, q: &[S::f32s; 4], factor: S::f32s) -> [S::f32s; 3] {
         shorter_log(s, self.mode, &between::<S>(&self.rotation, q), factor)
     }
 
-    /// The rotation of a sum of logarithms.
+    /// Returns the rotation of a sum of logarithms.
     #[inline(always)]
     pub(super) fn turned(&self, s: S, [x, y, z]: [S::f32s; 3]) -> [S::f32s; 4] {
         let turned = product::<S, M>(self.mode, &self.rotation, &exp(s, self.mode, &[x, y, z]));
-        // As long as the reference, whose length may be slightly off.
+        // Normalise, because the length of the reference may be slightly off.
         self.unit(s, &turned, S::f32s::splat(s, 0.0))
     }
 
-    /// A sum of quaternions at unit length; the reference where it is not longer than the root of `least2`.
+    /// Returns a sum of quaternions at unit length, or the reference if the squared length is at most
+    /// `least2`.
     #[inline(always)]
     pub(super) fn unit(&self, s: S, sum: &[S::f32s; 4], least2: S::f32s) -> [S::f32s; 4] {
         let (mode, q) = (self.mode, sum);
@@ -57,7 +58,7 @@ impl<S: Simd, M: Mode> Reference<S, M> {
     }
 }
 
-/// The logarithm of a rotation or of its opposite, whichever turns less, times `factor`.
+/// Returns the logarithm of a rotation or of its negation, whichever turns less, times `factor`.
 #[inline(always)]
 pub(super) fn shorter_log<S: Simd, M: Mode>(
     s: S,
@@ -70,7 +71,7 @@ pub(super) fn shorter_log<S: Simd, M: Mode>(
     [x * factor, y * factor, z * factor]
 }
 
-/// `value`, its sign changed where `product` is negative, which -0 is not.
+/// Returns `value` with its sign flipped where `product` is negative. -0 does not count as negative.
 #[inline(always)]
 pub(super) fn flip<S: Simd>(s: S, value: S::f32s, product: S::f32s) -> S::f32s {
     let sign =

@@ -1,67 +1,68 @@
-//! The normalised weight of each layer: its weight divided by the sum of all.
+//! Normalised weight of each layer: its weight divided by the sum of all weights.
 
 use fearless_simd::prelude::*;
 
 use super::layer::{Layer, Weighted};
 use condyle_base::simd::BLOCK;
 
-/// The exponent bits of a float, all set. The bits of infinity and NaN, without the sign, are not below them.
+/// All exponent bits of a float. Without the sign, the bits of infinity and NaN are at least this.
 pub(super) const EXPONENT: i32 = 0x7F80_0000;
 
-/// The exponent of 2^k.
+/// Returns the exponent bits of 2^k.
 pub(super) const fn exponent(k: i32) -> i32 {
     (127 + k) << 23
 }
 
-/// Weights whose sum is at most this part of the sum of their magnitudes count as cancelling.
+/// Weights count as cancelling if the magnitude of their sum is at most this fraction of the sum of their
+/// magnitudes.
 const MIN_SUM: f32 = 1.0 / 1_048_576.0;
 
-/// The sum of the magnitudes of weights that are added up has to stay below this: beyond, the integers have
-/// no room.
+/// Upper limit for the sum of the magnitudes of added weights. The integers would overflow above it.
 const MAX_ADDED: f32 = 1_048_576.0;
 
-/// The factor by which the sum of the magnitudes of all normalised weights is overestimated: the weights are
-/// rounded, and so is the term that each of `layers` adds to a sum of integers.
+/// Factor by which the sum of the magnitudes of all normalised weights is overestimated. It covers the
+/// rounding of the weights, and of the term that each of `layers` adds to an integer sum.
 #[inline(always)]
 fn slack(layers: usize) -> f64 {
     1.000_001 + layers as f64 * power(-30)
 }
 
-/// 2^k.
+/// Returns 2^k.
 #[inline(always)]
 fn power(k: i32) -> f64 {
     f64::from_bits(((1023 + k) as u64) << 52)
 }
 
-/// How many layers have a weight. The others must not change a single bit.
+/// Number of layers with a weight. The other layers must not change a single bit.
 fn counting(layers: &[impl Weighted]) -> usize {
     layers.iter().filter(|layer| layer.weight() != 0.0).count()
 }
 
-/// Which of the sums it is. Known when the kernel is compiled for the mean that everybody uses; asked at run time
-/// for the exponential map's and for layers that are added, which share a kernel.
+/// Kind of sum. It is a compile-time constant in the kernel for the linear mean. The kernel for the
+/// exponential map and for additive layers is shared, and checks it at run time.
 #[derive(Clone, Copy)]
 pub(super) struct How {
-    /// Weights differ from joint to joint.
+    /// Whether weights differ between joints.
     pub(super) masked: bool,
-    /// Layers are differences, added to the reference. Then weights are those of masks.
+    /// Whether layers are differences that are added to the reference. `masked` is then true.
     pub(super) add: bool,
 }
 
-/// The sum of all weights, where it is the same for all joints.
+/// Sum of all weights, if it is the same for all joints.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Total {
-    /// A weight times this is normalised.
+    /// Factor that normalises a weight.
     inverse: f64,
-    /// The magnitudes of all normalised weights sum to less than `2^(growth + 1)`.
+    /// Exponent that bounds the magnitudes of all normalised weights: their sum is less than
+    /// `2^(growth + 1)`.
     growth: i32,
 }
 
 impl Total {
-    /// For weights that masks change from joint to joint.
+    /// Placeholder for weights that differ between joints.
     pub(super) const UNKNOWN: Self = Self { inverse: 0.0, growth: 0 };
 
-    /// `None` where the weights cancel.
+    /// Returns the total of the weights, or `None` if they cancel.
     pub(super) fn of(layers: &[Layer<'_>]) -> Option<Self> {
         let (mut sum, mut magnitudes) = (0.0, 0.0);
         let (mut least, mut largest, mut counting) = (f64::INFINITY, 0.0, 0);
@@ -69,7 +70,7 @@ impl Total {
             let magnitude = weight.abs();
             sum += weight;
             magnitudes += magnitude;
-            // Weights are finite: the least of two needs no question whether one is NaN.
+            // A plain comparison suffices, because weights are never NaN.
             least = if magnitude < least { magnitude } else { least };
             largest = if magnitude > largest { magnitude } else { largest };
             counting += 1;
@@ -77,17 +78,18 @@ impl Total {
         if counting == 0 {
             return None;
         }
-        // Weights of 24 bits within 24 powers of two of each other, and the carries of 32 of them: f64 holds all of it.
+        // f64 is exact here: weights have 24 bits, their exponents differ by at most 24, and 32 of them carry
+        // 5 bits.
         if counting <= 32 && least * power(24) >= largest {
             return Self::from_sums(sum, magnitudes, 1.0, counting);
         }
         Self::of_any(layers, largest, counting)
     }
 
-    /// Weights of any size.
+    /// Computes the total for weights of any size.
     #[cold]
     fn of_any(layers: &[Layer<'_>], largest: f64, counting: usize) -> Option<Self> {
-        // Integers of at most 101 bits: sums of floats would depend on the order.
+        // Use integers of at most 101 bits, because sums of floats would depend on the order.
         let shift = 1023 + 100 - (largest.to_bits() >> 52) as i32;
         let (mut sum, mut magnitudes) = (0_i128, 0_i128);
         for layer in layers {
@@ -98,7 +100,8 @@ impl Total {
         Self::from_sums(sum as f64, magnitudes as f64, power(shift), counting)
     }
 
-    /// From the sums of `counting` weights and of their magnitudes, both times `scale`. `None` where the weights cancel.
+    /// Returns the total from the sums of `counting` weights and of their magnitudes, both times `scale`, or
+    /// `None` if the weights cancel.
     fn from_sums(sum: f64, magnitudes: f64, scale: f64, counting: usize) -> Option<Self> {
         if sum.abs() <= magnitudes * f64::from(MIN_SUM) {
             return None;
@@ -109,22 +112,22 @@ impl Total {
 }
 
 impl Total {
-    /// The normalised weight of a layer with this weight.
+    /// Returns the normalised weight of a layer.
     pub(super) fn normalized(self, weight: f32) -> f32 {
         (f64::from(weight) * self.inverse) as f32
     }
 
-    /// The square of the length below which a sum of quaternions counts as zero.
+    /// Returns the squared length below which a sum of quaternions counts as zero.
     pub(super) fn least2(self) -> f32 {
         power(2 * self.growth - 40) as f32
     }
 }
 
-/// How many normalised weights are computed beforehand; those of further layers are computed again for each
-/// block.
+/// Number of normalised weights that are computed in advance. Weights of further layers are computed again
+/// for each block.
 const MAX_PREPARED: usize = 32;
 
-/// The layers and their normalised weights, each divided by 2^growth.
+/// Layers with their normalised weights, each divided by 2^growth.
 pub(super) struct NormalizedWeights<'a, L> {
     pub(super) layers: &'a [L],
     counting: usize,
@@ -144,7 +147,7 @@ impl<'a, L: Weighted> NormalizedWeights<'a, L> {
         Self { layers, counting: counting(layers), inverse, growth: total.growth, table }
     }
 
-    /// The normalised weight of layer `at`, the same for all joints.
+    /// Returns the normalised weight of layer `at` if it is the same for all joints.
     #[inline(always)]
     fn same(&self, at: usize, layer: &L) -> f32 {
         match self.table.get(at) {
@@ -153,13 +156,14 @@ impl<'a, L: Weighted> NormalizedWeights<'a, L> {
         }
     }
 
-    /// Whether a layer has any weight. Loops over the layers skip those that have none.
+    /// Returns whether a layer has a weight. Loops over the layers skip the others.
     #[inline(always)]
     pub(super) fn counts(&self, how: How, at: usize, layer: &L) -> bool {
         if how.masked { layer.weight() != 0.0 } else { self.same(at, layer) != 0.0 }
     }
 
-    /// What normalises the weights of the joints from `joint` on. Where layers are added, weights are not divided.
+    /// Returns the factors that normalise the weights of the joints starting at `joint`. Added weights are
+    /// not divided.
     #[inline(always)]
     pub(super) fn sums<S: Simd>(&self, s: S, how: How, joint: usize) -> Sums<S> {
         if how.add {
@@ -173,8 +177,9 @@ impl<'a, L: Weighted> NormalizedWeights<'a, L> {
         }
     }
 
-    /// For the joints from `joint` on: the sum of the weights and the sum of their magnitudes, both times a
-    /// power of two; that power; and 0, or NaN where a weight is not finite.
+    /// Returns four values for the joints starting at `joint`. The first two are the sum of the weights and
+    /// the sum of their magnitudes, both times a power of two. The third is that power. The fourth is 0, or
+    /// NaN where a weight is not finite.
     #[inline(always)]
     fn masked_totals<S: Simd>(&self, s: S, joint: usize) -> [S::f32s; 4] {
         let zero = S::i32s::splat(s, 0);
@@ -182,15 +187,15 @@ impl<'a, L: Weighted> NormalizedWeights<'a, L> {
         for layer in self.layers.iter().filter(|layer| layer.weight() != 0.0) {
             largest = largest.max(masked_weight(s, layer, joint).abs().bitcast::<S::i32s>());
         }
-        // Thirty bits, less those that the sum over all layers may carry into.
+        // 30 bits, minus the carry bits of the sum over all layers.
         let bits = 30 - (usize::BITS - self.counting.leading_zeros()) as i32;
         let splat = |k: i32| S::f32s::splat(s, f32::from_bits(exponent(k) as u32));
         let (scale, poison) = power_above(s, largest);
         let scale = scale * splat(bits - 30);
         let (mut sum, mut magnitudes) = ([zero; 2], [zero; 2]);
         for layer in self.layers.iter().filter(|layer| layer.weight() != 0.0) {
-            // The fraction is summed with as many bits again, so that many small weights count next to a
-            // large one.
+            // Sum the fraction separately with the same number of bits, so that many small weights count next
+            // to a large one.
             let part = masked_weight(s, layer, joint) * scale;
             let whole: S::i32s = part.to_int();
             let rest = nearest(s, (part - whole.to_float::<S::f32s>()) * splat(bits));
@@ -203,7 +208,7 @@ impl<'a, L: Weighted> NormalizedWeights<'a, L> {
     #[inline(always)]
     fn masked_sums<S: Simd>(&self, s: S, joint: usize) -> Sums<S> {
         let [sum, magnitudes, scale, poison] = self.masked_totals(s, joint);
-        // Here infinities and NaN have become ordinary integers: only `poison` still knows of them.
+        // Infinities and NaN are ordinary integers here. Only `poison` still marks them.
         let nothing = sum.abs().simd_le(magnitudes * S::f32s::splat(s, MIN_SUM)) & poison.simd_eq(poison);
         let one = S::f32s::splat(s, 1.0);
         let slack = S::f32s::splat(s, slack(self.counting) as f32);
@@ -211,13 +216,12 @@ impl<'a, L: Weighted> NormalizedWeights<'a, L> {
         let growth =
             (growth.bitcast::<S::i32s>() & S::i32s::splat(s, EXPONENT)) - S::i32s::splat(s, exponent(0));
         let shrink: S::f32s = (S::i32s::splat(s, exponent(0)) - growth).bitcast();
-        // Where the weights cancel, all normalised weights are 0.
+        // If the weights cancel, all normalised weights are 0.
         let scale = nothing.select(S::f32s::splat(s, 0.0), scale * shrink);
         Sums { scale, sum: nothing.select(one, sum), growth, nothing, poison }
     }
 
-    /// For weights that are used as they are, whatever their sum: only the scale of the integers is
-    /// determined.
+    /// Computes only the scale of the integers, because added weights are not normalised.
     #[inline(always)]
     fn added_sums<S: Simd>(&self, s: S, joint: usize) -> Sums<S> {
         let [_, magnitudes, scale, poison] = self.masked_totals(s, joint);
@@ -233,7 +237,7 @@ impl<'a, L: Weighted> NormalizedWeights<'a, L> {
         Sums { scale: shrink, sum: one, growth, nothing: one.simd_ne(one), poison }
     }
 
-    /// The normalised weight of layer `at` in the joints from `joint` on.
+    /// Returns the normalised weight of layer `at` for the joints starting at `joint`.
     #[inline(always)]
     pub(super) fn of<S: Simd>(
         &self,
@@ -252,20 +256,21 @@ impl<'a, L: Weighted> NormalizedWeights<'a, L> {
     }
 }
 
-/// What normalises the weights of a group of lanes.
+/// Factors that normalise the weights of one group of lanes.
 #[derive(Clone, Copy)]
 pub(super) struct Sums<S: Simd> {
     scale: S::f32s,
     sum: S::f32s,
-    /// Normalised weights are divided by 2 to this power, which is kept in the exponent bits of a float.
+    /// Exponent bits of the power of two that normalised weights are divided by.
     pub(super) growth: S::i32s,
-    /// Where the weights cancel.
+    /// Lanes whose weights cancel.
     pub(super) nothing: S::mask32s,
-    /// NaN where a weight times its mask is not finite, or where added weights reach [`MAX_ADDED`]; else 0.
+    /// NaN where a weight times its mask is not finite, or where added weights reach [`MAX_ADDED`]; otherwise
+    /// 0.
     pub(super) poison: S::f32s,
 }
 
-/// The weight of a layer in the joints from `joint` on.
+/// Returns the weight of a layer times its mask for the joints starting at `joint`.
 #[inline(always)]
 pub(super) fn masked_weight<S: Simd>(s: S, layer: &impl Weighted, joint: usize) -> S::f32s {
     let weight = S::f32s::splat(s, layer.weight());
@@ -273,7 +278,7 @@ pub(super) fn masked_weight<S: Simd>(s: S, layer: &impl Weighted, joint: usize) 
     if let Some(lanes) = mask.get(joint..joint + S::f32s::LEN) {
         return weight * S::f32s::from_slice(s, lanes);
     }
-    // The mask ends within this block. A loop: a slice copy would become a call of memcpy.
+    // The mask ends within this block. A loop, because a slice copy would compile to a memcpy call.
     let mut lanes = [0.0; BLOCK];
     for (at, lane) in lanes[..S::f32s::LEN].iter_mut().enumerate() {
         *lane = mask.get(joint + at).copied().unwrap_or(0.0);
@@ -281,11 +286,11 @@ pub(super) fn masked_weight<S: Simd>(s: S, layer: &impl Weighted, joint: usize) 
     weight * S::f32s::from_slice(s, &lanes[..S::f32s::LEN])
 }
 
-/// The power of two that scales numbers with bits of magnitude up to `largest` to below 2^30. And 0, or NaN
-/// where the largest is not finite.
+/// Returns the power of two that scales numbers with magnitude bits up to `largest` to below 2^30. The second
+/// value is 0, or NaN if `largest` is not finite.
 #[inline(always)]
 pub(super) fn power_above<S: Simd>(s: S, largest: S::i32s) -> (S::f32s, S::f32s) {
-    // Numbers below 2^-94 are scaled to less.
+    // Numbers below 2^-94 are scaled to smaller integers, because the power of two is limited.
     let least = S::i32s::splat(s, exponent(-95));
     let held = (largest & S::i32s::splat(s, EXPONENT)).max(least) - least;
     let power: S::f32s = (S::i32s::splat(s, exponent(29 + 95)) - held).bitcast();
@@ -293,21 +298,22 @@ pub(super) fn power_above<S: Simd>(s: S, largest: S::i32s) -> (S::f32s, S::f32s)
     (power, finite.select(S::f32s::splat(s, 0.0), S::f32s::splat(s, f32::NAN)))
 }
 
-/// The nearest integer; halves are rounded away from 0.
+/// Rounds to the nearest integer, and halves away from 0.
 #[inline(always)]
 pub(super) fn nearest<S: Simd>(s: S, x: S::f32s) -> S::i32s {
-    // The float below 1/2: adding 1/2 itself would round odd numbers from 2^23 on to the next even one.
+    // The largest float below 1/2. Adding 1/2 itself would round odd numbers from 2^23 on to the next even
+    // number.
     (x + S::f32s::splat(s, 0.499_999_97).copysign(x)).to_int()
 }
 
-/// An integer and its fraction, in units of `unit`, as one float.
+/// Returns an integer plus a fraction in units of `unit`, as one float.
 #[inline(always)]
 fn joined<S: Simd>(parts: &[S::i32s; 2], unit: S::f32s) -> S::f32s {
     let (whole, rest): (S::f32s, S::f32s) = (parts[0].to_float(), parts[1].to_float());
     whole + rest * unit
 }
 
-/// 0 for numbers, NaN for what is not finite. To be added to a result that would hide it.
+/// Returns 0 for finite values, NaN otherwise. Added to a result, it keeps a NaN that the result would hide.
 #[inline(always)]
 #[expect(clippy::eq_op, reason = "the difference of infinities or NaNs is NaN")]
 pub(super) fn nan_or_zero<S: Simd>(x: S::f32s) -> S::f32s {
@@ -321,7 +327,7 @@ mod tests {
     use crate::testing::{Random, tries};
     use std::vec::Vec;
 
-    /// The sums of floats, where they serve, are those of the integers, in any order; to the bit.
+    /// The float sums, where they are exact, equal the integer sums bit for bit, in any order.
     #[test]
     fn totals_are_exact_in_any_order() {
         let pose = Pose::identity(1);
@@ -329,7 +335,7 @@ mod tests {
         let (mut totals, mut cancelled) = (0, 0);
         for case in 0..tries(20_000) {
             let count = 1 + random.below([4, 32, 33, 40][case % 4]);
-            // From equal sizes to those that floats no longer sum.
+            // Ranges of exponents: from equal sizes to a range that float sums cannot hold exactly.
             let range = [0, 3, 23, 24, 25, 60, 140][case % 7] as f32;
             let size = random.range(-120.0, 100.0).round();
             let weight = |random: &mut Random| {
@@ -340,7 +346,7 @@ mod tests {
             };
             let mut weights: Vec<f32> = (0..count).map(|_| weight(&mut random)).collect();
             if case % 5 == 0 {
-                // All but cancelled.
+                // Weights that almost cancel.
                 let negated: Vec<f32> = weights.iter().skip(1).map(|w| -w).collect();
                 weights.extend(negated);
             }

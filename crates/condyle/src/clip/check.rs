@@ -1,4 +1,4 @@
-//! Everything that sampling relies on, checked once.
+//! Validation of the bytes of a clip: everything that sampling relies on is checked once.
 
 use core::ops::Range;
 
@@ -15,7 +15,7 @@ use condyle_base::error::Error;
 
 const WHAT: &str = "a clip";
 
-/// The header of a clip, all of whose bytes are as [`ClipView`] takes them to be.
+/// Checks all bytes of a clip, so that [`ClipView`] can rely on them, and returns its header.
 pub(super) fn header(bytes: &[u8]) -> Result<Header, Error> {
     if !bytes.starts_with(&MAGIC) {
         return Err(match bytes.len() < MAGIC.len() && MAGIC.starts_with(bytes) {
@@ -99,7 +99,8 @@ impl ClipView<'_> {
         Ok(())
     }
 
-    /// Chunks that are not known are passed over, unless they are required; this version knows none.
+    /// Checks that no unknown chunk is required. Other unknown chunks are skipped. This version knows no
+    /// chunks.
     fn check_chunks(&self) -> Result<(), Error> {
         let mut left = match self.header.chunks.checked_sub(4) {
             Some(length) => &self.bytes[HEADER + 4..][..length],
@@ -120,14 +121,14 @@ impl ClipView<'_> {
         Ok(())
     }
 
-    /// What has a value at every frame takes much memory when it is decoded as a whole.
+    /// Limits the frames times `count`, because decoding a whole clip allocates a value for each.
     fn check_places(&self, count: usize) -> Result<(), Error> {
         let limit = MAX_FRAMES.min(MAX_PLACES / count.max(1));
         let found = self.header.frame_count;
         if found > limit { Err(Error::TooMany { what: "frames", found, limit }) } else { Ok(()) }
     }
 
-    /// How many tracks of a segment all free tracks take.
+    /// Checks the free tracks. Returns the number of segment tracks that they take.
     fn check_free_tracks(&self) -> Result<usize, Error> {
         let mut tracks = 0;
         for at in 0..self.header.free_track_count {
@@ -137,7 +138,7 @@ impl ClipView<'_> {
             }
             let target = self.free_target(at);
             if width == 0 {
-                // It would count for nothing, however many there are.
+                // Its size would be 0, so the limits would not count it.
                 return Err(value("free tracks", at, width, "one number or more"));
             }
             if target.rotates() && width != 4 {
@@ -152,7 +153,8 @@ impl ClipView<'_> {
         Ok(tracks)
     }
 
-    /// Events rise, and so do the ends of their names. `from` is where they begin; returns where they end.
+    /// Checks that event times and name ends ascend. The events begin at `from`; returns the end of the
+    /// names.
     fn check_events(&self, from: usize) -> Result<usize, Error> {
         let what = "events";
         let count = self.header.event_count;
@@ -182,10 +184,10 @@ impl ClipView<'_> {
         Ok(needed + end)
     }
 
-    /// Checks a segment that starts at `from`. Returns where it ends, and its last window. Segments stand
-    /// one after another, so no byte is read twice.
+    /// Checks a segment that starts at `from`. Returns its end, and the end of its last window. Segments
+    /// follow each other, so no byte is read twice.
     ///
-    /// `seen` has no index before and after; `keys` counts the keys of all tracks.
+    /// `seen` is empty before and after. `keys` counts the keys of all tracks.
     fn check_segment(
         &self,
         at: usize,
@@ -222,8 +224,7 @@ impl ClipView<'_> {
                 return Err(value("kinds", track, class.kind as usize, expected));
             }
             if class.kind > kind {
-                // Removes single indices, because clearing all of them for each short segment would take
-                // longer.
+                // Remove single indices: clearing the whole set for each short segment would be slower.
                 (kind_first..track).for_each(|track| seen.remove(segment.index(track)));
                 (kind, kind_first) = (class.kind, track);
             }
@@ -233,7 +234,7 @@ impl ClipView<'_> {
         if next != segment.records || first != segment.track_count {
             return Err(value(what, at, next, "as many rows and tracks as its classes have"));
         }
-        // A motion goes by slerp, so that it can be sampled alone.
+        // The root motion uses slerp, so that it can be sampled alone.
         let straight = segment.straight && (!segment.turns || self.has_motion());
         if segment.turns != turns.is_some() || straight {
             return Err(value(what, at, segment.turns.into(), "to say how its rotations go from key to key"));
@@ -241,8 +242,7 @@ impl ClipView<'_> {
         Ok((from + segment.end(), from + window))
     }
 
-    /// Returns a segment that starts at `from`, if the clip holds it as a whole, and the end of its last
-    /// window.
+    /// Returns the segment that starts at `from` and the end of its last window, if the clip contains both.
     fn segment_at(&self, at: usize, from: usize) -> Result<(Segment<'_>, usize), Error> {
         let place = self.segment_place(at);
         let bytes = self.bytes.get(place..).filter(|_| place == from);
@@ -254,8 +254,8 @@ impl ClipView<'_> {
         if !(1..=3).contains(&segment.offset_bytes) {
             return Err(value("offset sizes", at, segment.offset_bytes, "1 to 3 bytes"));
         }
-        // Kernels read a pair of records with one load. The windows of rows, which stand before the
-        // records, end before the windows of records.
+        // Kernels read a pair of records with one load. The windows of the rows end before the windows of the
+        // records, because the rows come first.
         let window =
             segment.track_count.checked_sub(1).map_or(0, |last| segment.record(last).saturating_add(WINDOW));
         let needed = window.max(segment.end());
@@ -265,7 +265,7 @@ impl ClipView<'_> {
         Ok((segment, window))
     }
 
-    /// Checks the tracks of a class: indices that rise and are new, widths, and the bytes of a row.
+    /// Checks the tracks of a class: ascending and unique indices, widths, and the bytes of a row.
     fn check_tracks(
         &self,
         class: &Class,
@@ -320,8 +320,8 @@ impl ClipView<'_> {
         Ok(())
     }
 
-    /// `turns` is how many intervals the linear rotations have, if there are any. They stand behind all other
-    /// rotations.
+    /// Checks a class. `turns` is the number of intervals of the linear rotations, if there are any. They
+    /// come after all other rotations.
     fn check_class(
         &self,
         class: &Class,
@@ -339,7 +339,7 @@ impl ClipView<'_> {
         if is_turn && !segment.turns {
             return Err(value("linear rotations", 0, class.intervals, "none, as the segment says"));
         }
-        // Only one class has them, and it is the last one of rotations.
+        // Only one class has linear rotations, and it is the last class of rotations.
         if class.kind == Kind::Rotation && turns.is_some() {
             return Err(value(
                 "linear rotations",
@@ -355,11 +355,11 @@ impl ClipView<'_> {
     }
 }
 
-/// A set of indices of two bytes.
+/// A set of two-byte indices.
 struct Indices([u64; 1 << 10]);
 
 impl Indices {
-    /// Whether it was not there.
+    /// Adds an index. Returns whether it is new.
     fn insert(&mut self, index: usize) -> bool {
         let (word, bit) = (&mut self.0[index / 64 % (1 << 10)], 1 << (index % 64));
         let is_new = *word & bit == 0;
@@ -372,7 +372,8 @@ impl Indices {
     }
 }
 
-/// Whether the logarithms of a track stay within what a decoder can take round: more than ten thousand turns.
+/// Returns whether the logarithms of a track are in the range that the decoder can reduce, over ten thousand
+/// turns.
 fn turns_little(segment: &Segment<'_>, track: usize, widths: [u32; WIDTH]) -> bool {
     let step = f64::from(segment.step(track));
     (0..WIDTH).all(|c| {

@@ -1,4 +1,5 @@
-//! Fallback tracks of a clip, stored as keys: steps, and joints that no curve brings under the budget.
+//! Fallback tracks of a clip, stored as keys: step tracks, and joint tracks for which no curve meets the
+//! budget.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -11,30 +12,30 @@ use condyle_base::error::Error;
 use condyle_base::math::quats::{is_loose, is_near_unit, slerp_f64};
 use condyle_base::math::vectors::normalize;
 
-/// Keyframes of any spacing, read where they lie.
+/// Keyframes at any spacing, read in place.
 #[derive(Debug, Clone)]
 pub struct Fallback<'a> {
     pub kind: Option<Kind>,
     interpolation: Option<Interpolation>,
-    /// Numbers of a value: 4 for rotations, 3, or as many as the free track has.
+    /// Numbers per value: 4 for rotations, 3, or the component count of the free track.
     pub width: usize,
-    /// The joint, or the place among the clip's free tracks.
+    /// Index of the joint, or index among the clip's free tracks.
     pub index: usize,
-    /// The segments where it holds, if those are not all: in the others the curve does.
+    /// Segments that use this track, if not all do. The others use a curve.
     pub segments: Option<Range<usize>>,
     keys: usize,
-    /// The track before it whose times it has, if it has none of its own.
+    /// Index of the earlier track that stores the times, if they are shared.
     owner: Option<usize>,
-    /// Whether values are integers of 16 bits.
+    /// Whether values are 16-bit integers.
     is_short: bool,
-    /// Where its bytes begin, its times, and its values.
+    /// Offsets of the track's bytes, of its times, and of its values.
     place: usize,
     times: usize,
     values: usize,
     bytes: &'a [u8],
 }
 
-/// Numbers of things in a clip that fallback tracks refer to.
+/// Counts in a clip that fallback tracks refer to.
 #[derive(Debug, Clone, Copy)]
 pub struct Counts {
     pub joints: usize,
@@ -42,23 +43,23 @@ pub struct Counts {
     pub segments: usize,
 }
 
-/// Added to the code of the interpolation of a track that holds in some segments.
+/// Flag in the interpolation code: the track is used in some segments only.
 pub const IN_PART: u8 = 0x80;
-/// Added where the times are those of a track before it.
+/// Flag in the interpolation code: the times are stored by an earlier track.
 pub const SHARED: u8 = 0x40;
-/// Added where rotations are integers, multiples of 1 / [`ONE`].
+/// Flag in the interpolation code: rotations are 16-bit integers, multiples of 1 / [`ONE`].
 pub const SHORTS: u8 = 0x20;
-/// What an integer of 16 bits that means 1 is.
+/// The 16-bit integer that represents 1.
 pub const ONE: f32 = 32767.0;
 
-/// The integer that is nearest to a component of a rotation.
+/// Returns the nearest integer for a component of a rotation.
 pub fn to_short(v: f64) -> i16 {
     let steps = v * f64::from(ONE);
-    // Away from zero in the middle.
+    // Round halves away from zero.
     (steps + if steps < 0.0 { -0.5 } else { 0.5 }).clamp(-32767.0, 32767.0) as i16
 }
 
-/// What an integer means.
+/// Returns the number that an integer represents.
 pub fn from_short(steps: i16) -> f32 {
     f32::from(steps) / ONE
 }
@@ -72,11 +73,11 @@ pub fn interpolation_code(interpolation: Interpolation) -> u8 {
 }
 
 impl<'a> Fallback<'a> {
-    /// From its line in the table, which begins at `table`.
+    /// Reads a track from its line in the table, which begins at `table`.
     pub fn read(bytes: &'a [u8], table: usize, at: usize) -> Self {
         let line_of = |at: usize| at.saturating_mul(FALLBACK).saturating_add(table);
         let code = |at: usize| bytes.get(at).copied().unwrap_or(u8::MAX);
-        // Where the bytes of a track are that follow the segments in which it holds.
+        // Offset of the track's bytes after its segments.
         let body = |line: usize| {
             let is_in_part = code(line.saturating_add(1)) & IN_PART != 0;
             let place = u32_at(bytes, line.saturating_add(12)) as usize;
@@ -110,12 +111,12 @@ impl<'a> Fallback<'a> {
         }
     }
 
-    /// What it drives. Fallback tracks rise by it.
+    /// Returns the target. Fallback tracks are sorted by it.
     pub fn target(&self) -> (Option<Kind>, usize) {
         (self.kind, self.index)
     }
 
-    /// Whether it holds in a segment.
+    /// Returns whether the track is used in a segment.
     pub fn holds(&self, segment: usize) -> bool {
         self.segments.as_ref().is_none_or(|segments| segments.contains(&segment))
     }
@@ -124,9 +125,9 @@ impl<'a> Fallback<'a> {
         if self.interpolation == Some(Interpolation::CubicSpline) { 3 } else { 1 }
     }
 
-    /// Checks all that [`at`](Self::at) relies on, and returns where the track's bytes end. Tracks stand
-    /// one after another; this one starts at `from`. `free` returns target and width of a free track,
-    /// `before` a track before this one, which passed.
+    /// Checks everything that [`at`](Self::at) relies on, and returns the end of the track's bytes. Tracks
+    /// follow each other; this one starts at `from`. `free` returns target and width of a free track,
+    /// `before` an earlier track, which is already checked.
     pub fn check(
         &self,
         at: usize,
@@ -164,7 +165,7 @@ impl<'a> Fallback<'a> {
             return Err(Error::Truncated { what, found: self.bytes.len(), needed: end });
         }
         if let Some(owner) = self.owner {
-            // Of a track with times of its own, so that these are found in one step.
+            // The owner must store its times itself, so that they are found in one step.
             let serves = |owner: Self| owner.owner.is_none() && owner.keys == self.keys;
             if owner >= at || !serves(before(owner)) {
                 return Err(value(what, at, owner, "a track before it with as many times of its own"));
@@ -178,7 +179,7 @@ impl<'a> Fallback<'a> {
                 return Err(value(what, at, held.end, "segments of the clip where it holds"));
             }
         }
-        // Times that are another track's have been looked at there.
+        // Shared times were checked with their owner.
         let own_times = if self.owner.is_some() { 0 } else { self.keys };
         let is_finite = (0..own_times).all(|key| self.time(key).is_finite())
             && (0..self.value_count()).all(|number| self.number(number).is_finite());
@@ -197,24 +198,24 @@ impl<'a> Fallback<'a> {
         Ok(end)
     }
 
-    /// The seconds of its keys, and the track that they were, on the first timeline.
+    /// Returns the key times in seconds, and the original track, on the first timeline.
     pub fn to_track(&self, target: Target) -> (Vec<f32>, Track) {
         let interpolation = self.interpolation.unwrap_or(Interpolation::Step);
         let values = (0..self.value_count()).map(|at| self.number(at)).collect();
         (self.seconds(), Track { target, interpolation, timeline: 0, values })
     }
 
-    /// The seconds of its keys. Allocates.
+    /// Returns the key times in seconds. Allocates.
     pub fn seconds(&self) -> Vec<f32> {
         (0..self.keys).map(|key| self.time(key)).collect()
     }
 
-    /// The numbers of its values.
+    /// Number of numbers in its values.
     fn value_count(&self) -> usize {
         self.values_per_key().saturating_mul(self.width).saturating_mul(self.keys)
     }
 
-    /// Where its bytes end.
+    /// Returns the end of its bytes.
     pub fn end(&self) -> usize {
         let bytes = if self.is_short { 2 } else { 4 };
         self.value_count().saturating_mul(bytes).saturating_add(self.values)
@@ -224,7 +225,7 @@ impl<'a> Fallback<'a> {
         f32::from_bits(u32_at(self.bytes, self.times + 4 * key))
     }
 
-    /// Of its values.
+    /// Returns a number of its values.
     fn number(&self, at: usize) -> f32 {
         match self.is_short {
             true => from_short(u16_at(self.bytes, self.values + 2 * at).cast_signed()),
@@ -237,12 +238,12 @@ impl<'a> Fallback<'a> {
         self.number(part * self.width + component).into()
     }
 
-    /// Where its times are, which says whether two tracks of a clip share them.
+    /// Offset of its times. Equal offsets mean that two tracks share their times.
     pub fn times(&self) -> usize {
         self.times
     }
 
-    /// Where a moment falls between its keys: the same for all that share its times.
+    /// Finds the keys around a time. The result is the same for all tracks that share the times.
     pub fn span(&self, seconds: f64) -> Span {
         let (mut low, mut high) = (0, self.keys);
         while low < high {
@@ -262,8 +263,8 @@ impl<'a> Fallback<'a> {
         Span { key, factor: (seconds - from) / length, length }
     }
 
-    /// The value at a moment, component by component, as [`sampling::raw`](crate::sampling::raw) has it, but for
-    /// the unit length of rotations.
+    /// Returns a component of the value at a time, like [`sampling::raw`](crate::sampling::raw), but without
+    /// normalising rotations.
     pub fn at(&self, span: Span, component: usize) -> f64 {
         let Span { key, factor: t, length } = span;
         let value = self.value(key, 1, component);
@@ -281,14 +282,14 @@ impl<'a> Fallback<'a> {
         }
     }
 
-    /// The rotation at a moment, of unit length.
+    /// Returns the rotation at a time, with unit length.
     pub fn rotation(&self, span: Span) -> [f64; 4] {
         if self.interpolation == Some(Interpolation::Linear) && span.factor > 0.0 {
             let quat = |key| core::array::from_fn(|c| self.value(key, 1, c) as f32);
             return slerp_f64(quat(span.key), quat(span.key + 1), span.factor);
         }
         let mut q: [f64; 4] = core::array::from_fn(|c| self.at(span, c));
-        // A key that is of unit length up to the rounding of its components stays as it is.
+        // Keep keys whose length is 1 up to the rounding of their components.
         if is_loose(&q) {
             normalize(&mut q);
         }

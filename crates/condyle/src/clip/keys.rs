@@ -1,4 +1,5 @@
-//! Where a moment falls between the keys of a fallback track, and what it is there.
+//! Interpolation of keyframes, for raw clips and fallback tracks: finding the keys around a time, and values
+//! in f64.
 
 use super::raw::{Interpolation, Track};
 use condyle_base::math::quats::is_loose;
@@ -6,21 +7,22 @@ use condyle_base::math::quats::slerp_f64;
 use condyle_base::math::scalar::sqrt_f64;
 use condyle_base::math::vectors::normalize;
 
-/// Where a time falls in a timeline.
+/// Position of a time between two keys of a timeline.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Span {
-    /// The last key at or before the time, or the first of all.
+    /// The last key at or before the time, or the first key.
     pub key: usize,
-    /// 0 at `key`, towards 1 at the next one. 0 where a key holds: at it, before the first, after the last.
+    /// Fraction of the interval: 0 at `key`, towards 1 at the next key. 0 where a key holds: at `key`, before
+    /// the first key, after the last one.
     pub factor: f64,
-    /// Seconds from `key` to the next one; 0 where a key holds.
+    /// Seconds from `key` to the next key; 0 where a key holds.
     pub length: f64,
 }
 
 impl Span {
     #[inline]
     pub fn find(times: &[f32], seconds: f64, hint: usize) -> Self {
-        // The key of last time and the next one are tried before a search.
+        // Try the key of the previous call and the next one before a binary search.
         let is_at = |key: usize| {
             (key == 0 || times.get(key).is_some_and(|&t| f64::from(t) <= seconds))
                 && times.get(key + 1).is_none_or(|&t| f64::from(t) > seconds)
@@ -42,8 +44,9 @@ impl Span {
     }
 }
 
-/// A cubic spline between two keys, `length` seconds apart: value and tangent of the first one, tangent and
-/// value of the second one. glTF 2.0, appendix C: tangents are per second.
+/// Evaluates a cubic spline between two keys that are `length` seconds apart. The arguments are the value and
+/// tangent of the first key, then the tangent and value of the second. Tangents are per second. Source: glTF
+/// 2.0, appendix C.
 #[inline]
 pub fn hermite([from, out_tangent, in_tangent, to]: [f64; 4], length: f64, t: f64) -> f64 {
     let (t2, t3) = (t * t, t * t * t);
@@ -53,11 +56,11 @@ pub fn hermite([from, out_tangent, in_tangent, to]: [f64; 4], length: f64, t: f6
         + length * (t3 - t2) * in_tangent
 }
 
-/// One component of a track of `width` numbers a value, in f64.
+/// Returns one component of a track with `width` numbers per value, in f64.
 #[inline]
 pub fn component_at(track: &Track, span: Span, width: usize, component: usize) -> f64 {
     let per_key = track.values_per_key();
-    // The value of a spline's key is stored between its tangents.
+    // A spline key stores the value between its two tangents.
     let at = |key: usize, part: usize| f64::from(track.values[(key * per_key + part) * width + component]);
     let (key, t) = (span.key, span.factor);
     match track.interpolation {
@@ -70,7 +73,7 @@ pub fn component_at(track: &Track, span: Span, width: usize, component: usize) -
     }
 }
 
-/// How fast one component of a spline changes between two of its keys, by the second.
+/// Returns the slope of one component of a spline between two of its keys, per second.
 pub fn hermite_slope(track: &Track, span: Span, width: usize, component: usize) -> f64 {
     let at = |key: usize, part: usize| f64::from(track.values[(key * 3 + part) * width + component]);
     let (key, t, length) = (span.key, span.factor, span.length);
@@ -79,10 +82,10 @@ pub fn hermite_slope(track: &Track, span: Span, width: usize, component: usize) 
     6.0 * (t - t2) * rise + (3.0 * t2 - 4.0 * t + 1.0) * at(key, 2) + (3.0 * t2 - 2.0 * t) * at(key + 1, 0)
 }
 
-/// The value of a track, in f64, the same on every platform: for what is computed once and kept. Rotations
-/// have unit length.
+/// Returns the value of a track in f64, with the same bits on every platform. For values that are computed
+/// once and stored. Rotations have unit length.
 ///
-/// `N` is the track's width.
+/// `N` is the width of the track.
 #[inline]
 pub fn value_at<const N: usize>(track: &Track, span: Span) -> [f64; N] {
     let rotates = track.target.rotates();
@@ -99,15 +102,15 @@ pub fn value_at<const N: usize>(track: &Track, span: Span) -> [f64; N] {
     out
 }
 
-/// How long a rotation is for readers that do not normalise keys: those of straight lines and steps are as they come, and so are the
-/// ends of splines.
+/// Returns the length of a rotation before normalisation, for readers that do not normalise keys. Stepped and
+/// linear rotations are not normalised, nor are the ends of splines; other spline values have length 1.
 pub fn length_at(track: &Track, span: Span) -> f64 {
     let per_key = track.values_per_key();
     let length = |key: usize| {
         let q: [f32; 4] =
             track.values[4 * (key * per_key + per_key / 2)..].first_chunk().copied().unwrap_or_default();
         let q = q.map(f64::from);
-        // What f32 rounds is no length.
+        // A length that differs from 1 only by f32 rounding counts as 1.
         if is_loose(&q) { sqrt_f64(q.iter().map(|v| v * v).sum()) } else { 1.0 }
     };
     let is_end = span.key == 0 || 4 * per_key * (span.key + 1) == track.values.len();

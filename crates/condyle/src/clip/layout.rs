@@ -1,4 +1,4 @@
-//! The byte layout of a clip. `docs/format.md` specifies it in words.
+//! The byte layout of a clip. `docs/format.md` is the specification.
 
 use super::raw::Target;
 use super::spline::Degree;
@@ -8,56 +8,57 @@ use condyle_base::error::Error;
 pub const MAGIC: [u8; 4] = *b"CLIP";
 pub const VERSION: u16 = 3;
 pub const HEADER: usize = 56;
-/// Bytes of a free track's line in its table, of a fallback track's, and of an event's.
+/// Bytes of a free track's line in its table, of a fallback track's line, and of an event's line.
 pub const FREE_TRACK: usize = 8;
 pub const FALLBACK: usize = 16;
 pub const EVENT: usize = 8;
-/// Bytes that a kernel reads at once from where a record begins.
+/// Number of bytes that a kernel reads in one load from the start of a record.
 pub const WINDOW: usize = 32;
-/// The most bits of a component: as many as an f32 can hold.
+/// Maximum number of bits of a component. An f32 holds 24-bit integers exactly.
 pub const MAX_BITS: u32 = 24;
-/// The most bits of a joint's component: two tracks, after up to seven bits of others, then fit in the 16
-/// bytes that a kernel reads.
+/// Maximum number of bits of a joint's component. Two tracks, after up to seven bits of others, then fit in
+/// the 16 bytes that a kernel reads.
 pub const JOINT_BITS: u32 = 20;
-/// Flags of the header: the clip has root motion; indices of tracks take two bytes.
+/// Flags of the header: the clip has root motion; track indices take two bytes.
 pub const MOTION: u16 = 1;
 pub const WIDE: u16 = 2;
-/// Another flag of the header: chunks follow it.
+/// Flag of the header: chunks follow it.
 pub const CHUNKS: u16 = 4;
-/// The bit of a chunk's kind that says that a reader which does not know it must refuse the clip.
+/// Bit of a chunk's kind: a reader that does not know the chunk must reject the clip.
 pub const REQUIRED: u32 = 1 << 31;
 /// Bytes of a chunk before its data.
 pub const CHUNK: usize = 8;
-/// Numbers in a track: axes of a rotation, of a translation, of a scale, or three of a free track.
+/// Numbers per track: axes of a rotation, a translation or a scale, or three components of a free track.
 pub const WIDTH: usize = 3;
 
-/// How many tracks of a segment a free track takes: one for three components. A rotation takes one, its
+/// Number of segment tracks for a free track: one for three components. A rotation takes one, for its
 /// logarithm.
 #[inline]
 pub fn segment_tracks(target: Target, width: usize) -> usize {
     if target.rotates() { 1 } else { width.div_ceil(WIDTH) }
 }
 
-/// The most frames of a clip, and the most frames times joints or parts of free tracks. Two keys that are a
-/// year apart are no animation, and the poses of so many joints take 2.7 GB.
+/// Maximum number of frames of a clip, and of frames times joints or parts of free tracks. They reject a clip
+/// with two keys a year apart, and limit the poses of all frames to 2.7 GB.
 pub const MAX_FRAMES: usize = 1 << 22;
 pub const MAX_PLACES: usize = 1 << 26;
-/// The most keys of all tracks for each byte of a clip. Every curve of the encoder has a bit a key at least.
+/// Maximum number of keys of all tracks per byte of a clip. Every curve of the encoder has at least one bit
+/// per key.
 pub const MAX_KEYS_A_BYTE: usize = 64;
-/// As many as an index of two bytes can number.
+/// Maximum number of free tracks that a two-byte index can address.
 pub const MAX_FREE_TRACKS: usize = u16::MAX as usize;
 
-/// Components of a free rotation's logarithm are clamped to this: beyond it the sine has no correct digits.
+/// Limit of the components of a free rotation's logarithm. Beyond it the sine has no correct digits.
 pub const MAX_LOG: f64 = 65536.0;
 
-/// What the three numbers of a track mean.
+/// Meaning of the three numbers of a track.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// The logarithm of the turn from the rest pose's rotation: half of the angle along the axis.
+    /// Logarithm of the rotation relative to the rest pose: half of the angle along the axis.
     Rotation,
-    /// The difference from the rest pose's translation.
+    /// Difference from the translation of the rest pose.
     Translation,
-    /// The difference from the rest pose's scale.
+    /// Difference from the scale of the rest pose.
     Scale,
     /// Three components of a free track, which drives no joint.
     Free,
@@ -67,32 +68,32 @@ impl Kind {
     pub const ALL: [Self; 4] = [Self::Rotation, Self::Translation, Self::Scale, Self::Free];
 }
 
-/// The bits of the smallest step.
+/// Bits of the smallest step as an f32.
 pub const FIRST_STEP: u32 = (127 - 26) << 23;
 
-/// What one step of a track's integers is worth: eight steps in each octave, from 2^-26 on.
+/// Returns the size of one step of a track's integers: eight steps per octave, starting at 2^-26.
 #[inline(always)]
 pub fn step(code: u8) -> f32 {
     f32::from_bits(FIRST_STEP + (u32::from(code) << 20))
 }
 
-/// The fixed part at the front of a clip.
+/// The fixed part at the start of a clip.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Header {
     /// [`MOTION`], [`WIDE`], [`CHUNKS`].
     pub flags: u16,
     pub joint_count: usize,
-    /// Frames in each segment but the last, which may have fewer.
+    /// Frames in each segment except the last, which may have fewer.
     pub segment_frames: usize,
     /// Frames after the first one.
     pub frame_count: usize,
-    /// As many as the frames take, at least 1.
+    /// Number of segments, at least 1.
     pub segment_count: usize,
-    /// Of the skeleton that the clip is for; 0 if that is not known.
+    /// Fingerprint of the clip's skeleton; 0 if unknown.
     pub fingerprint: u32,
-    /// Of its rest pose; 0 if that is not known.
+    /// Fingerprint of its rest pose; 0 if unknown.
     pub rest_fingerprint: u32,
-    /// Bytes of all chunks, with the number that says how many.
+    /// Bytes of all chunks, including the number that states their size.
     pub chunks: usize,
     pub start: f32,
     pub end: f32,
@@ -128,7 +129,7 @@ impl Header {
         }
     }
 
-    /// Where the checksum is. It covers the bytes before it and those after it.
+    /// Offset of the checksum, which covers the bytes before and after it.
     pub const CHECKSUM: usize = 12;
 
     #[inline]
@@ -136,14 +137,14 @@ impl Header {
         u64_at(bytes, Self::CHECKSUM)
     }
 
-    /// The checksum that the header should hold.
+    /// Computes the checksum that the header should hold.
     #[inline]
     pub fn checksum(bytes: &[u8]) -> u64 {
         let part = |part: Option<&[u8]>| checksum(part.unwrap_or_default());
         part(bytes.get(..Self::CHECKSUM)) ^ part(bytes.get(Self::CHECKSUM + 8..))
     }
 
-    /// Bytes of an index of a track.
+    /// Bytes of a track index.
     #[inline]
     pub fn index_bytes(&self) -> usize {
         if self.flags & WIDE == 0 { 1 } else { 2 }
@@ -164,13 +165,13 @@ impl Header {
         self.free_tracks() + FREE_TRACK * self.free_track_count
     }
 
-    /// Where the fixed tables end.
+    /// End of the fixed tables.
     pub fn tables_end(&self) -> usize {
         self.fallback_tracks() + FALLBACK * self.fallback_count
     }
 }
 
-/// Tracks of a segment that share kind, degree and number of keys. Their keys are rows of packed bits, one
+/// Tracks of a segment with the same kind, degree and number of keys. Their keys are rows of packed bits, one
 /// per key.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Class {
@@ -194,10 +195,10 @@ impl Class {
     /// Bytes of its line in the table.
     pub const LINE: usize = 7;
 
-    /// Fails with the code of a kind or degree that is not known.
+    /// Reads a class. Returns the code as the error if its kind or degree is unknown.
     #[inline(always)]
     fn read(bytes: &[u8], at: usize) -> Result<Self, u8> {
-        // A segment is never so short that its last line is not followed by a byte.
+        // A segment is long enough that at least one byte follows its last line.
         let line = u64_at(bytes, at);
         let code = line as u8;
         let short = |shift: u32| usize::from((line >> shift) as u16);
@@ -222,20 +223,22 @@ impl Class {
     }
 }
 
-/// Some seconds of a clip: all that a moment within them needs. Offsets count from the segment's first byte.
+/// A part of a clip that holds everything for the times within it. Offsets count from the segment's first
+/// byte.
 ///
-/// In this order: a header, a line for each class, the rows of each class, and a record for each track, in
-/// the order of their classes.
+/// The order is: a header, a line for each class, the rows of each class, and a record for each track, in the
+/// order of their classes.
 #[derive(Debug, Clone, Copy)]
 pub struct Segment<'a> {
-    /// From its first byte to the end of the clip: the windows that kernels read may reach past the segment.
+    /// Bytes from the start of the segment to the end of the clip, because the windows of kernels may reach
+    /// past the segment.
     pub bytes: &'a [u8],
     pub class_count: usize,
     pub track_count: usize,
     /// Bytes of each component's offset in a record.
     pub offset_bytes: usize,
     pub index_bytes: usize,
-    /// Where the records begin.
+    /// Offset of the records.
     pub records: usize,
     /// Whether there are linear rotations, which are interpolated from key to key.
     pub turns: bool,
@@ -243,7 +246,7 @@ pub struct Segment<'a> {
     pub straight: bool,
 }
 
-/// A class, and where its rows and tracks are.
+/// A class, and the offsets of its rows and tracks.
 #[derive(Debug, Clone, Copy)]
 pub struct Placed {
     pub class: Class,
@@ -255,20 +258,20 @@ pub struct Placed {
 
 /// Bytes before the classes.
 pub const SEGMENT: usize = 8;
-/// In the byte that says how long offsets are: there are linear rotations.
+/// Flag in the byte with the size of offsets: there are linear rotations.
 pub const TURNS: u8 = 0x80;
-/// In the same byte: they are interpolated by nlerp, which the budget allows.
+/// Flag in the same byte: they are interpolated by nlerp, because the budget allows it.
 pub const STRAIGHT: u8 = 0x40;
-/// Where the offsets of a record begin: after the step (one byte), the widths (three) and the lower byte of
-/// the index.
+/// Position of the component offsets in a record: after the step (one byte), the widths (three) and the low
+/// byte of the index.
 pub const OFFSET: usize = 5;
 
-/// Rotations of a segment that go from key to key, all of them in one class.
+/// Rotations of a segment that are interpolated from key to key, all in one class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinearRotations {
-    /// Between their keys.
+    /// Number of intervals between their keys.
     pub intervals: usize,
-    /// By nlerp instead of slerp.
+    /// Whether they use nlerp instead of slerp.
     pub straight: bool,
 }
 
@@ -290,7 +293,7 @@ impl<'a> Segment<'a> {
         }
     }
 
-    /// Its linear rotations; `None` if it has none.
+    /// Returns the linear rotations, if any.
     #[inline(always)]
     pub fn linear_rotations(&self) -> Option<LinearRotations> {
         if !self.turns {
@@ -301,31 +304,31 @@ impl<'a> Segment<'a> {
         Some(LinearRotations { intervals: class.intervals, straight: self.straight })
     }
 
-    /// Bytes of a record: step, widths, the lower byte of the index, offsets, and the upper byte of the index
-    /// if it has one.
+    /// Bytes of a record: step, widths, the low byte of the index, offsets, and the high byte of a two-byte
+    /// index.
     #[inline(always)]
     pub fn record_bytes(&self) -> usize {
         OFFSET + WIDTH * self.offset_bytes + self.index_bytes - 1
     }
 
-    /// Where the record of a track begins.
+    /// Returns the offset of a track's record.
     pub fn record(&self, track: usize) -> usize {
         self.records.saturating_add(track * self.record_bytes())
     }
 
-    /// Where the segment ends.
+    /// Returns the end of the segment.
     #[inline]
     pub fn end(&self) -> usize {
         self.record(self.track_count)
     }
 
-    /// Fails with the code of a kind or degree that is not known.
+    /// Returns a class, or the code as the error if its kind or degree is unknown.
     #[inline(always)]
     pub fn class(&self, at: usize) -> Result<Class, u8> {
         Class::read(self.bytes, SEGMENT + at * Class::LINE)
     }
 
-    /// The classes in their order, each with its place.
+    /// Returns the classes in order, each with its place.
     #[inline(always)]
     pub fn classes(&self) -> impl Iterator<Item = Placed> + use<'a, '_> {
         let mut rows = SEGMENT + self.class_count * Class::LINE;
@@ -347,7 +350,7 @@ impl<'a> Segment<'a> {
         if self.index_bytes == 1 { low } else { low | byte(record + self.record_bytes() - 1) << 8 }
     }
 
-    /// The offset of one of a track's components, which its keys count from.
+    /// Returns the offset of a component, to which its keys are added.
     #[inline]
     pub fn offset(&self, track: usize, component: usize) -> i32 {
         let at = self.record(track) + OFFSET + self.offset_bytes * component;
@@ -360,21 +363,21 @@ impl<'a> Segment<'a> {
         step(self.bytes.get(self.record(track)).copied().unwrap_or_default())
     }
 
-    /// Bits of each component.
+    /// Returns the bits of each component.
     #[inline]
     pub fn widths(&self, track: usize) -> [u32; WIDTH] {
         let [_, widths @ ..] = u32_at(self.bytes, self.record(track)).to_le_bytes();
         widths.map(u32::from)
     }
 
-    /// Bits of all of a track's components.
+    /// Returns the bits of all components of a track.
     #[inline]
     pub fn total_width(&self, track: usize) -> usize {
         self.widths(track).iter().sum::<u32>() as usize
     }
 }
 
-/// The error for a value in a clip that is not allowed.
+/// Returns the error for an invalid value in a clip.
 #[inline]
 pub fn value(what: &'static str, at: usize, found: usize, expected: &'static str) -> Error {
     Error::Value { what, at, found: found as u64, expected }

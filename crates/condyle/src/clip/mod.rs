@@ -1,8 +1,8 @@
-//! Clips. In go tracks of keyframes, or the bytes of a compressed clip; out come a [`RawClip`] or a [`Clip`],
-//! checked once, that [`sampling`](crate::sampling) turns into poses.
+//! Animation clips: [`RawClip`], as authored, and [`Clip`], compressed. [`sampling`](crate::sampling)
+//! computes poses from both.
 //!
-//! A [`RawClip`] is a clip as authored: keyframes of any spacing, exact at each of them. A [`Clip`] is what
-//! `condyle_encode::encode` makes of it: one block of bytes, read where it lies.
+//! A [`RawClip`] has keyframes at any spacing, and is exact at each of them. A [`Clip`] is the output of
+//! `condyle_encode::encode`: one block of bytes that is checked once and then read in place.
 
 mod check;
 #[doc(hidden)]
@@ -32,16 +32,16 @@ pub use raw::{Interpolation, RawClip, Target, Track};
 pub use turned::Y_UP_FROM_Z_UP;
 pub(crate) use view::{ClipView, Place};
 
-/// A compressed clip: what `condyle_encode::encode` makes of a [`RawClip`].
+/// A compressed clip, the output of `condyle_encode::encode`.
 ///
-/// Its bytes are the same on every platform and may lie anywhere. [`from_bytes`](Self::from_bytes) borrows
-/// them, so also from a mapped file; [`from_owned`](Self::from_owned) keeps them, and its clones share them.
-/// They are checked once, by either; after that [`sample`](crate::sample()) reads any moment at the same
-/// cost.
+/// The bytes are the same on every platform, and need no alignment. [`from_bytes`](Self::from_bytes) borrows
+/// them, for example from a memory-mapped file. [`from_owned`](Self::from_owned) takes ownership, and clones
+/// share the bytes. Both check the bytes once. After that, [`sample`](crate::sample()) costs the same for any
+/// time in the clip.
 ///
-/// A clip is cut into segments of equal length. In a segment each track is a curve with evenly spaced keys,
-/// packed with as many bits as the error allows; a moment needs four rows of keys at most. `docs/format.md`
-/// describes every byte.
+/// A clip consists of segments of equal length. In a segment, each track is a curve with evenly spaced keys,
+/// which are packed with as few bits as the error budget allows. Sampling a time reads at most four rows of
+/// keys. `docs/format.md` specifies the bytes.
 ///
 /// ```
 /// use condyle_encode::{EncodeOptions, Shell};
@@ -57,10 +57,10 @@ pub(crate) use view::{ClipView, Place};
 /// };
 /// let raw = RawClip::new("rise".into(), vec![vec![0.0, 2.0]], vec![rise])?;
 ///
-/// // When the game is built: no point is more than a millimetre off.
+/// // At build time: no point is more than a millimetre off.
 /// let file = encode(&raw, &skeleton, &EncodeOptions::new(1e-3, Shell::Balls(0.03)), &mut |_| ())?.bytes().to_vec();
 ///
-/// // When it runs: the bytes are checked once, then read where they lie.
+/// // At run time: check the bytes once, then read them in place.
 /// let clip = Clip::from_bytes(&file)?;
 /// let mut pose = Pose::rest(&skeleton);
 /// sample(&clip, &skeleton, 1.0, &mut pose)?;
@@ -72,7 +72,7 @@ pub(crate) use view::{ClipView, Place};
 pub struct Clip<'a> {
     bytes: Bytes<'a>,
     header: Header,
-    /// Its keys once more, unpacked.
+    /// Unpacked copy of the keys.
     resident: Option<Bytes<'a>>,
 }
 
@@ -99,10 +99,11 @@ impl Bytes<'_> {
 }
 
 impl Clip<'static> {
-    /// As [`from_bytes`](Self::from_bytes), of bytes that the clip keeps: a `Vec`, a `Box` or an `Arc`.
+    /// Checks bytes like [`from_bytes`](Self::from_bytes), and takes ownership of them: a `Vec`, a `Box` or
+    /// an `Arc`.
     ///
-    /// The clip has no lifetime to carry around, and a clone of it is a reference more to the same bytes. A
-    /// `Vec` or a `Box` is copied once, an `Arc` is not.
+    /// The clip has no lifetime parameter. Cloning it only increments a reference count. A `Vec` or a `Box`
+    /// is copied once, an `Arc` is not copied.
     ///
     /// ```
     /// use condyle_encode::{EncodeOptions, Shell};
@@ -118,7 +119,7 @@ impl Clip<'static> {
     /// ```
     ///
     /// # Errors
-    /// As [`from_bytes`](Self::from_bytes).
+    /// The errors of [`from_bytes`](Self::from_bytes).
     pub fn from_owned(bytes: impl Into<Arc<[u8]>>) -> Result<Self, Error> {
         let bytes = bytes.into();
         let header = check::header(&bytes)?;
@@ -127,38 +128,44 @@ impl Clip<'static> {
 }
 
 impl<'a> Clip<'a> {
-    /// Checks everything that sampling relies on. The time is in proportion to the number of bytes, nothing
-    /// is allocated.
+    /// Checks everything that sampling relies on. The time is proportional to the number of bytes. Does not
+    /// allocate.
     ///
     /// # Errors
-    /// [`Error::Magic`] and [`Error::Version`] for what is no clip or one of another version, older or newer; [`Error::Truncated`] and
-    /// [`Error::Length`] if bytes are missing or left over; [`Error::Checksum`] if they are not those that
-    /// were written; [`Error::Value`], [`Error::Index`], [`Error::NotFinite`], [`Error::NotUnit`],
-    /// [`Error::KeyOrder`], [`Error::OutOfRange`], [`Error::NotText`] and [`Error::TooMany`] for what no
-    /// encoder writes.
+    /// - [`Error::Magic`] if the bytes are not a clip.
+    /// - [`Error::Version`] for any other version of the format, older or newer.
+    /// - [`Error::Truncated`] and [`Error::Length`] if bytes are missing or left over.
+    /// - [`Error::Checksum`] if the bytes were changed.
+    /// - [`Error::Value`], [`Error::Index`], [`Error::NotFinite`], [`Error::NotUnit`], [`Error::KeyOrder`],
+    ///   [`Error::OutOfRange`], [`Error::NotText`] and [`Error::TooMany`] for contents that no encoder
+    ///   writes.
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, Error> {
         Ok(Self { bytes: Bytes::Borrowed(bytes), header: check::header(bytes)?, resident: None })
     }
 
-    /// Bytes of memory that [`resident`](Self::resident) takes: three to four times as many as the clip has. A clip
-    /// that no encoder wrote may ask for sixty times as many.
+    /// Number of bytes that [`resident`](Self::resident) needs: three to four times the size of the clip. A
+    /// clip from an untrusted source may need up to sixty times its size.
     #[must_use]
     pub fn resident_size(&self) -> usize {
         self.view().resident_size()
     }
 
-    /// The same clip with its keys unpacked into `memory`: sampled faster, for what is on screen.
+    /// Unpacks the keys into `memory`, and returns the same clip with faster sampling, for clips that are in
+    /// use.
     ///
-    /// The packed form is for the thousands of clips at rest: a moment of it has to be taken out of packed bits.
-    /// This one holds the same integers in rows as registers take them. Nothing else differs: all functions take
-    /// either, and no bit of any result changes. The time is in proportion to the memory; nothing is allocated.
-    /// Fallback tracks stay as they are: a clip of keys alone is sampled no faster.
+    /// The packed form suits the thousands of clips that are loaded but not playing, because sampling it must
+    /// extract packed bits. The resident form holds the same integers in rows that fit SIMD registers. All
+    /// functions accept both forms, and return the same bits for both.
     ///
-    /// `memory` has [`resident_size`](Self::resident_size) bytes or more, wherever they lie; best at a multiple of
-    /// 16 bytes. What was there is overwritten. [`into_resident`](Self::into_resident) allocates it.
+    /// The time is proportional to the size of the memory. Does not allocate. Fallback tracks are not
+    /// unpacked, so a clip with only fallback tracks is not sampled faster.
+    ///
+    /// `memory` holds at least [`resident_size`](Self::resident_size) bytes, at any address. A multiple of 16
+    /// bytes is fastest. Its contents are overwritten. [`into_resident`](Self::into_resident) allocates the
+    /// memory instead.
     ///
     /// # Errors
-    /// [`Error::TooShort`] for less memory, which is then unchanged.
+    /// [`Error::TooShort`] if `memory` is too small. It is then unchanged.
     ///
     /// ```
     /// use condyle_encode::{EncodeOptions, Shell};
@@ -171,7 +178,7 @@ impl<'a> Clip<'a> {
     /// # let rise = Track { target, interpolation: Interpolation::Linear, timeline: 0, values };
     /// # let raw = RawClip::new("rise".into(), vec![vec![0.0, 2.0]], vec![rise])?;
     /// # let clip = encode(&raw, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?.into_clip();
-    /// // When a character comes on screen that plays the clip.
+    /// // When a character that plays the clip comes on screen.
     /// let mut memory = vec![0; clip.resident_size()];
     /// let resident = clip.resident(&mut memory)?;
     ///
@@ -192,12 +199,12 @@ impl<'a> Clip<'a> {
         Ok(Clip { bytes: self.bytes.clone(), header: self.header, resident: Some(Bytes::Borrowed(memory)) })
     }
 
-    /// As [`resident`](Self::resident), with memory of its own that all clones of the clip share. It is allocated:
-    /// look at [`resident_size`](Self::resident_size) first where the clip comes from elsewhere. A clip that has such memory
-    /// comes back as it is.
+    /// Unpacks the keys like [`resident`](Self::resident), into allocated memory that all clones of the clip
+    /// share. For a clip from an untrusted source, check [`resident_size`](Self::resident_size) first. A clip
+    /// that already has such memory is returned unchanged.
     ///
     /// # Errors
-    /// [`Error::TooMany`] for more bytes than the machine can address.
+    /// [`Error::TooMany`] if the machine cannot address that many bytes.
     ///
     /// ```
     /// use condyle_encode::{EncodeOptions, Shell};
@@ -214,7 +221,7 @@ impl<'a> Clip<'a> {
         if let Some(Bytes::Shared(_)) = self.resident {
             return Ok(self);
         }
-        // With room for what an `Arc` counts.
+        // Leave room for the reference counts of an `Arc`.
         let (size, limit) = (self.resident_size(), isize::MAX as usize - 64);
         if size > limit {
             return Err(Error::TooMany { what: "bytes of a resident clip", found: size, limit });
@@ -226,14 +233,14 @@ impl<'a> Clip<'a> {
         Ok(Self { resident: Some(Bytes::Shared(memory)), ..self })
     }
 
-    /// Whether its keys are unpacked, by [`resident`](Self::resident) or
+    /// Returns whether the keys are unpacked, by [`resident`](Self::resident) or
     /// [`into_resident`](Self::into_resident).
     #[must_use]
     pub fn is_resident(&self) -> bool {
         self.resident.is_some()
     }
 
-    /// The same clip with bytes of its own: those that it borrows are copied.
+    /// Returns the same clip with owned bytes. Borrowed bytes are copied.
     #[must_use]
     pub fn into_owned(self) -> Clip<'static> {
         Clip {
@@ -243,7 +250,7 @@ impl<'a> Clip<'a> {
         }
     }
 
-    /// What kernels read.
+    /// Returns the view that kernels read.
     #[doc(hidden)]
     pub fn view(&self) -> ClipView<'_> {
         ClipView {
@@ -253,75 +260,77 @@ impl<'a> Clip<'a> {
         }
     }
 
-    /// The bytes, as [`from_bytes`](Self::from_bytes) took them.
+    /// Returns the bytes that [`from_bytes`](Self::from_bytes) received.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.as_slice()
     }
 
-    /// How many joints the skeleton has that it is for.
+    /// Number of joints of the clip's skeleton.
     #[must_use]
     pub fn joint_count(&self) -> usize {
         self.header.joint_count
     }
 
-    /// The fingerprint of the skeleton that it is for, if it is known; on another one the clip is refused.
+    /// Fingerprint of the clip's skeleton, if known. The clip is rejected on a skeleton with another
+    /// fingerprint.
     #[must_use]
     pub fn fingerprint(&self) -> Option<u32> {
         Some(self.header.fingerprint).filter(|&of| of != 0)
     }
 
-    /// The fingerprint of the rest pose that its curves are relative to, if it is known; on another one the clip is refused.
+    /// Fingerprint of the rest pose that the curves are relative to, if known. The clip is rejected on a
+    /// skeleton with another one.
     #[must_use]
     pub fn rest_fingerprint(&self) -> Option<u32> {
         Some(self.header.rest_fingerprint).filter(|&of| of != 0)
     }
 
-    /// The time of the first moment, in seconds. Clips need not start at 0.
+    /// Time of the first frame, in seconds. Clips need not start at 0.
     #[must_use]
     pub fn start(&self) -> f64 {
         self.header.start.into()
     }
 
-    /// The time of the last moment, in seconds.
+    /// Time of the last frame, in seconds.
     #[must_use]
     pub fn end(&self) -> f64 {
         self.header.end.into()
     }
 
-    /// Seconds from the first moment to the last.
+    /// Seconds from the first frame to the last.
     #[must_use]
     pub fn duration(&self) -> f64 {
         self.view().duration()
     }
 
-    /// Frames in a second: the spacing that the encoder measured errors at. 0 for a single moment.
+    /// Frames per second: the spacing at which the encoder measured errors. 0 for a clip without duration.
     #[must_use]
     pub fn rate(&self) -> f32 {
         let duration = self.duration();
         if duration > 0.0 { (self.header.frame_count as f64 / duration) as f32 } else { 0.0 }
     }
 
-    /// How many frames follow the first one.
+    /// Number of frames after the first one.
     #[must_use]
     pub fn frame_count(&self) -> usize {
         self.header.frame_count
     }
 
-    /// The distance in the skeleton's units that the encoder kept its errors under.
+    /// The error bound of the encoder, in the units of the skeleton.
     #[must_use]
     pub fn budget(&self) -> f32 {
         self.header.budget
     }
 
-    /// The free tracks, which drive no joint: what each drives, and its number of components. They are morph
-    /// weights, and scalar, vector and rotation tracks.
+    /// Returns the free tracks: the target of each, and its number of components. Free tracks drive no joint.
+    /// They are morph weights, and scalar, vector and rotation tracks.
     pub fn free_tracks(&self) -> impl ExactSizeIterator<Item = (Target, usize)> + use<'_> {
         self.view().free_tracks()
     }
 
-    /// The fallback tracks, each with the seconds of its keys, as its only
-    /// timeline; without those of joints that are curves for a part of the clip. Allocates.
+    /// Returns the fallback tracks, each with its key times in seconds as its only timeline. Omits tracks
+    /// that are curves in some segments. Allocates.
     pub fn fallback_tracks(&self) -> impl Iterator<Item = (Vec<f32>, Track)> + use<'_> {
         let clip = self.view();
         clip.fallback_tracks().filter(|track| track.segments.is_none()).filter_map(move |track| {
@@ -336,35 +345,35 @@ impl<'a> Clip<'a> {
         })
     }
 
-    /// The seconds of the keys of all fallback tracks, also of those that are
-    /// curves for a part of the clip.
+    /// Returns the key times of all fallback tracks in seconds, including tracks that are curves in some
+    /// segments.
     #[doc(hidden)]
     pub fn authored_times(&self) -> impl Iterator<Item = Vec<f32>> + use<'_> {
         self.view().fallback_tracks().map(|track| track.seconds())
     }
 
-    /// Whether the root's motion was taken out of the pose, for [`motion_at`](Self::motion_at) to be asked
-    /// for.
+    /// Returns whether root motion was extracted from the pose; if so, [`motion_at`](Self::motion_at) returns
+    /// it.
     #[must_use]
     pub fn has_motion(&self) -> bool {
         self.view().has_motion()
     }
 
-    /// How many events the clip holds.
+    /// Number of events in the clip.
     #[must_use]
     pub fn event_count(&self) -> usize {
         self.header.event_count
     }
 
-    /// An event, in the order of time: its seconds since the clip's start, and its name. `None` after the
-    /// last one.
+    /// Returns an event, in time order: its seconds since the start of the clip, and its name. `None` if `at`
+    /// is past the last one.
     #[must_use]
     pub fn event(&self, at: usize) -> Option<(f64, &str)> {
         self.view().event(at)
     }
 }
 
-/// Two clips are equal if their bytes are.
+/// Two clips are equal if their bytes are equal.
 impl PartialEq for Clip<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.as_bytes() == other.as_bytes()
@@ -373,7 +382,7 @@ impl PartialEq for Clip<'_> {
 
 impl Eq for Clip<'_> {}
 
-/// What it holds, in a line.
+/// Prints a one-line summary.
 impl fmt::Debug for Clip<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Header { joint_count, free_track_count, event_count, start, end, .. } = self.header;

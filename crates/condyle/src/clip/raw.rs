@@ -1,4 +1,4 @@
-//! Clips as they were authored: keyframes of any spacing, per property.
+//! Clips as authored: keyframes at any spacing, one track per property.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,7 +8,7 @@ use crate::skeleton::Skeleton;
 use condyle_base::error::Error;
 use condyle_base::math::quats::is_near_unit;
 
-/// How values between two keys are found. glTF 2.0, "Animations".
+/// Interpolation between two keys. Source: glTF 2.0, "Animations".
 ///
 /// ```
 /// use condyle::sampling::{self, RawCursor};
@@ -28,51 +28,51 @@ use condyle_base::math::quats::is_near_unit;
 pub enum Interpolation {
     /// The last key at or before the time holds.
     Step,
-    /// Straight lines; spherical on the shorter arc for rotations.
+    /// Linear interpolation; slerp on the shorter arc for rotations.
     Linear,
     /// Cubic Hermite splines. Each key holds in-tangent, value, out-tangent, in this order.
     CubicSpline,
 }
 
-/// What a track drives.
+/// Property that a track drives.
 ///
 /// ```
 /// use condyle::Target;
 ///
 /// assert_eq!(Target::Rotation(3).joint(), Some(3));
 /// assert_eq!(Target::Weights(0).joint(), None);
-/// // Tracks that drive no joint are told apart by their kind and the game's number.
+/// // Tracks that drive no joint are identified by their kind and an application-defined number.
 /// assert_ne!(Target::FreeRotation(0), Target::Vector(0));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Target {
-    /// The rotation of a joint: 4 numbers a key, `xyzw`.
+    /// Rotation of a joint: 4 numbers per key, `xyzw`.
     Rotation(u16),
-    /// The translation of a joint: 3 numbers a key, metres.
+    /// Translation of a joint: 3 numbers per key, in metres.
     Translation(u16),
-    /// The scale of a joint: 3 numbers a key.
+    /// Scale of a joint: 3 numbers per key.
     Scale(u16),
-    /// Morph weights, one number per morph target. The document decides which mesh a number stands for:
-    /// `condyle-gltf` uses the index of the node that carries it.
+    /// Morph weights: one number per morph target. The importer decides which mesh the index refers to:
+    /// `condyle-gltf` uses the index of the node with the mesh.
     Weights(u32),
-    /// A vector of the game's own with any number of components, for a light, a sound, a blend of materials.
-    /// A scalar is a vector of one component. The number is the game's.
+    /// Application-defined vector with any number of components, for example for a light, a sound or a
+    /// material blend. A scalar is a vector of one component. The application chooses the number.
     Vector(u32),
-    /// A rotation that belongs to no joint, for a camera, a turret, the direction of a wind: 4 numbers a key,
-    /// `xyzw`. The number is the game's, and has nothing to do with those of [`Vector`](Self::Vector).
+    /// Rotation that belongs to no joint, for example of a camera or a turret: 4 numbers per key, `xyzw`. The
+    /// application chooses the number, independently of the numbers of [`Vector`](Self::Vector).
     FreeRotation(u32),
 }
 
 impl Target {
-    /// Whether it is a rotation: straight lines are spherical, and values of unit length.
+    /// Returns whether the target is a rotation: interpolation is spherical, and values have unit length.
     #[must_use]
     #[inline]
     pub fn rotates(self) -> bool {
         matches!(self, Self::Rotation(_) | Self::FreeRotation(_))
     }
 
-    /// The joint that it drives, if it does.
+    /// Returns the joint that the target drives, if any.
     #[must_use]
     #[inline]
     pub fn joint(self) -> Option<u16> {
@@ -83,7 +83,7 @@ impl Target {
     }
 }
 
-/// One property over time.
+/// Keyframes of one property.
 ///
 /// ```
 /// use condyle::{Error, Interpolation, RawClip, Target, Track};
@@ -103,18 +103,18 @@ impl Target {
 /// ```
 #[derive(Clone, PartialEq)]
 pub struct Track {
-    /// What it drives.
+    /// Property that the track drives.
     pub target: Target,
-    /// How values between keys are found.
+    /// Interpolation between keys.
     pub interpolation: Interpolation,
-    /// Which of the clip's timelines holds its key times. Tracks often share one.
+    /// Index of the timeline with the key times. Tracks often share a timeline.
     pub timeline: usize,
-    /// The keys, one after another: `width` numbers each, three times as many for
+    /// The keys, one after another: `width` numbers each, or three times `width` for
     /// [`Interpolation::CubicSpline`].
     pub values: Vec<f32>,
 }
 
-/// A clip as authored: tracks of keyframes, each exact at its keys.
+/// A clip as authored: tracks of keyframes, exact at each key.
 ///
 /// ```
 /// use condyle::sampling::{self, RawCursor};
@@ -142,24 +142,25 @@ pub struct RawClip {
     tracks: Vec<Track>,
     start: f32,
     end: f32,
-    /// Of the skeleton that it is for; 0 if that is not known.
+    /// Fingerprint of the clip's skeleton; 0 if unknown.
     fingerprint: u32,
 }
 
 impl RawClip {
-    /// Checks and keeps a clip. Tracks are sorted by target; errors count them as they were given.
+    /// Checks the arguments and returns a clip. Tracks are sorted by target; errors use the index in `tracks`
+    /// as passed.
     ///
     /// `timelines` holds lists of key times in seconds, strictly increasing, at least one key each.
     ///
     /// # Errors
-    /// - [`Error::NoKeys`], [`Error::KeyOrder`] for a timeline without keys or not of increasing finite
-    ///   times.
-    /// - [`Error::Index`] if a track names a timeline that does not exist.
-    /// - [`Error::TrackLength`] if the values of a track do not fit its keys.
-    /// - [`Error::NotFinite`] for a track with a value that is NaN or infinite, and for a clip whose keys lie
-    ///   farther apart than an `f32` can tell.
-    /// - [`Error::NotUnit`] for a track with a stepped or linear rotation whose length is more than 2 % from
-    ///   1. Less is made up for when sampling.
+    /// - [`Error::NoKeys`], [`Error::KeyOrder`] for a timeline without keys, or whose times are not finite
+    ///   and increasing.
+    /// - [`Error::Index`] if a track uses a timeline that does not exist.
+    /// - [`Error::TrackLength`] if the number of values of a track does not match its keys.
+    /// - [`Error::NotFinite`] for a track with a value that is NaN or infinite, and if the duration exceeds
+    ///   the range of f32.
+    /// - [`Error::NotUnit`] for a track with a stepped or linear rotation whose length differs from 1 by more
+    ///   than 2 %. Smaller errors are corrected by sampling.
     /// - [`Error::DuplicateTrack`] if two tracks drive the same property.
     pub fn new(name: String, timelines: Vec<Vec<f32>>, mut tracks: Vec<Track>) -> Result<Self, Error> {
         for (timeline, times) in timelines.iter().enumerate() {
@@ -189,12 +190,13 @@ impl RawClip {
         Ok(Self { name, timelines, tracks, start, end, fingerprint: 0 })
     }
 
-    /// The same clip, for this skeleton alone: every stage refuses it on another one ([`Error::Skeleton`]). What `condyle-gltf`
-    /// imports is so; a clip that [`new`](Self::new) made goes with any skeleton that has the joints.
+    /// Binds the clip to one skeleton: every stage rejects it on another one ([`Error::Skeleton`]). Clips
+    /// imported by `condyle-gltf` are bound. A clip from [`new`](Self::new) works with any skeleton that has
+    /// its joints.
     ///
     /// # Errors
-    /// [`Error::Index`] if a track names a joint that the skeleton does not have, [`Error::Skeleton`] if the clip is for
-    /// another one already.
+    /// [`Error::Index`] if a track drives a joint that the skeleton lacks, [`Error::Skeleton`] if the clip is
+    /// already bound to another skeleton.
     ///
     /// ```
     /// use condyle::sampling::RawCursor;
@@ -217,19 +219,19 @@ impl RawClip {
         Ok(self)
     }
 
-    /// The same clip under another name.
+    /// Returns the same clip with another name.
     #[must_use]
     pub fn with_name(self, name: impl Into<String>) -> Self {
         Self { name: name.into(), ..self }
     }
 
-    /// The fingerprint of the skeleton that it is for, if it is for one alone.
+    /// Fingerprint of the skeleton that the clip is bound to, if any.
     #[must_use]
     pub fn fingerprint(&self) -> Option<u32> {
         Some(self.fingerprint).filter(|&of| of != 0)
     }
 
-    /// Whether a track has steps: what has the same value at all keys has none.
+    /// Returns whether a track is stepped and not constant.
     #[doc(hidden)]
     pub fn is_stepped(&self, track: &Track) -> bool {
         let width = track.width(self.timelines[track.timeline].len()).max(1);
@@ -237,12 +239,12 @@ impl RawClip {
         track.interpolation == Interpolation::Step && values.any(|value| value != &track.values[..width])
     }
 
-    /// What was made of another clip is for the same skeleton.
+    /// Binds the clip to the skeleton of another clip, which this one was made from.
     pub(crate) fn for_skeleton_of(self, other: &Self) -> Self {
         Self { fingerprint: other.fingerprint, ..self }
     }
 
-    /// `Ok` if the clip may be used with this skeleton.
+    /// Checks that the clip may be used with this skeleton.
     #[doc(hidden)]
     pub fn check_skeleton(&self, skeleton: &Skeleton) -> Result<(), Error> {
         skeleton.check_fingerprint("the clip", self.fingerprint)?;
@@ -255,7 +257,7 @@ impl RawClip {
         Ok(())
     }
 
-    /// The name in the document; neither unique nor necessarily present.
+    /// Name in the document. It may be empty, and several clips may share it.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -267,25 +269,25 @@ impl RawClip {
         &self.timelines
     }
 
-    /// The tracks, sorted by target.
+    /// Tracks, sorted by target.
     #[must_use]
     pub fn tracks(&self) -> &[Track] {
         &self.tracks
     }
 
-    /// The track that drives `target`.
+    /// Returns the track that drives `target`.
     pub fn track(&self, target: Target) -> Option<&Track> {
         let at = self.tracks.binary_search_by_key(&target, |track| track.target).ok()?;
         self.tracks.get(at)
     }
 
-    /// The time of the first key of all tracks, in seconds. Clips need not start at 0.
+    /// Time of the first key of all tracks, in seconds. Clips need not start at 0.
     #[must_use]
     pub fn start(&self) -> f64 {
         self.start.into()
     }
 
-    /// The time of the last key of all tracks, in seconds.
+    /// Time of the last key of all tracks, in seconds.
     #[must_use]
     pub fn end(&self) -> f64 {
         self.end.into()
@@ -297,7 +299,7 @@ impl RawClip {
         f64::from(self.end) - f64::from(self.start)
     }
 
-    /// Bytes of key times and values.
+    /// Number of bytes of key times and values.
     #[must_use]
     pub fn byte_count(&self) -> usize {
         let times: usize = self.timelines.iter().map(Vec::len).sum();
@@ -306,7 +308,7 @@ impl RawClip {
     }
 }
 
-/// What it holds, in a line.
+/// Prints a one-line summary.
 impl fmt::Debug for RawClip {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RawClip")
@@ -320,7 +322,7 @@ impl fmt::Debug for RawClip {
     }
 }
 
-/// What it drives and how, in a line.
+/// Prints target and interpolation, without the values.
 impl fmt::Debug for Track {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Track")
@@ -333,7 +335,7 @@ impl fmt::Debug for Track {
 }
 
 impl Track {
-    /// As [`RawClip::new`] demands; `at` is the track's place in errors.
+    /// Checks the conditions of [`RawClip::new`]; `at` is the index of the track in errors.
     fn check(&self, at: usize, timelines: &[Vec<f32>]) -> Result<(), Error> {
         let found = self.timeline;
         let times = timelines.get(found);
@@ -354,12 +356,12 @@ impl Track {
         Ok(())
     }
 
-    /// 3 for a spline (in-tangent, value, out-tangent), otherwise 1.
+    /// Number of values per key: 3 for a spline (in-tangent, value, out-tangent), otherwise 1.
     pub fn values_per_key(&self) -> usize {
         if self.interpolation == Interpolation::CubicSpline { 3 } else { 1 }
     }
 
-    /// Numbers per value: 4, 3, or as many as there are morph targets.
+    /// Numbers per value: 4, 3, or the number of morph targets or components.
     #[inline]
     pub fn width(&self, keys: usize) -> usize {
         match self.target {
@@ -427,7 +429,7 @@ mod tests {
         refused(spline(6), 18);
     }
 
-    /// Errors count the tracks as they were given, not as they are sorted.
+    /// Errors use the index of a track as passed, not as sorted.
     #[test]
     fn bad_values_timelines_and_twins_are_refused() {
         let second = |track: Track| clip(&[0.0, 1.0], vec![linear(Target::Weights(0), 2), track]);

@@ -1,27 +1,27 @@
-//! The resident form of a clip: the same integers as in its bytes, unpacked once into rows that lanes load
-//! directly.
+//! The resident form of a clip: the same integers as in its bytes, unpacked once into rows that SIMD lanes
+//! load directly.
 //!
-//! Only tracks of joints and root motion are unpacked: free tracks, fallback tracks and events are read where they
-//! lie in the clip. What a number means does not change, nor how a moment is computed from it, so a pose has
-//! the same bits from either form.
+//! Only joint tracks and root motion are unpacked. Free tracks, fallback tracks and events are read from the
+//! clip's bytes. The integers have the same meaning in both forms, and are evaluated in the same way. So a
+//! pose has the same bits from either form.
 //!
 //! ```text
-//! table     u64 for each segment: where it begins
-//! segment   u32 how many fours of lines; u32 the first line of translations and scales, u32 the end of all; u32 intervals
-//!           of linear rotations, 0 if there are none; u32 whether these go straight; 4 bytes of zeros; u64 where the root
-//!           motion is; then the lines
-//! lines     four of them: f64 curves, u64 where the groups begin and u64 where they end, u32 bytes of a group, u8 kind and
-//!           keys; 12 bytes of zeros
-//! group     eight tracks of one line, in the order of their joints; the last one again in lanes that have none
+//! table     for each segment: u64 offset of the segment
+//! segment   u32 number of fours; u32 first line of translations and scales; u32 number of lines; u32 intervals of
+//!           linear rotations, 0 without any; u32 1 if these use nlerp; 4 zero bytes; u64 offset of the root
+//!           motion; then the fours
+//! four      four lines: f64 curve of each, u64 begin of the groups of each, u64 end of the groups of each, u32
+//!           bytes of a group of each, u8 kind and keys of each; 12 zero bytes
+//! group     eight tracks of one line, in joint order; unused lanes repeat the last track
 //!           joints   8 x u16
 //!           moving:  steps 8 x f32, offsets 3 x 8 x f32, rows: for each key 3 x 8 x u16 or u32, two rows of zeros
 //!           still:   values 8 x [f32; 4]
-//! motion    its rotation and its translation: f64 curve, 0 if it has none, 1 for a constant; f64 step, offsets 3 x f64, u64
-//!           where the keys are, each 3 x u32
+//! motion    rotation, then translation: f64 curve, 0 if absent, 1 for a constant; f64 step, offsets 3 x f64, u64
+//!           offset of the keys, each 3 x u32
 //! ```
 //!
-//! Numbers are in the byte order of the machine: nobody writes this form to a file. Everything counts from the
-//! first byte and begins at a multiple of 16 bytes.
+//! Numbers are in the byte order of the machine, because this form is never written to a file. Offsets count
+//! from the first byte, and all parts begin at a multiple of 16 bytes.
 
 use core::ops::Range;
 
@@ -34,55 +34,56 @@ use condyle_base::simd::each;
 
 /// Tracks in a group.
 pub(crate) const GROUP: usize = 8;
-/// Where steps, offsets and rows of a group of moving tracks begin, and the values of still ones.
+/// Offsets in a group: steps, offsets and rows of moving tracks, and values of still tracks.
 pub(crate) const STEPS: usize = 2 * GROUP;
 pub(crate) const OFFSETS: usize = STEPS + 4 * GROUP;
 pub(crate) const ROWS: usize = OFFSETS + 4 * GROUP * WIDTH;
 pub(crate) const VALUES: usize = STEPS;
 /// Bytes of a group of still tracks.
 pub(crate) const STILL: usize = VALUES + 16 * GROUP;
-/// Bytes of a row of a group, where keys have two bytes.
+/// Bytes of a row of a group with two-byte keys.
 pub(crate) const ROW: usize = 2 * GROUP * WIDTH;
-/// A moment reads four rows, and of the last key two that do not exist, with weights of 0.
+/// Number of zero rows after the last key. A time always reads four rows, the missing ones with a weight of
+/// 0.
 const PADDING_ROWS: usize = 2;
 
-/// Bytes of an entry of the table, of a segment's head, and of four lines.
+/// Bytes of an entry of the table, of the head of a segment, and of four lines.
 const ENTRY: usize = 8;
 const HEAD: usize = 32;
 const FOUR: usize = 128;
-/// Segments and groups begin at multiples of it.
+/// Alignment of segments and groups.
 const ALIGN: usize = 16;
-/// What a head says of the lines, and of linear rotations.
+/// Offsets in the head of a segment: lines, linear rotations, root motion.
 const FOURS: usize = 0;
 const OTHERS: usize = 4;
 const END: usize = 8;
 const INTERVALS: usize = 12;
 const STRAIGHT: usize = 16;
 const MOTION: usize = 24;
-/// Bytes of a track of the root motion; what is behind its curve; bytes of a key.
+/// Bytes of a track of the root motion; offsets of its parts after the curve; bytes of a key.
 const MOTION_TRACK: usize = 48;
 const MOTION_STEP: usize = 8;
 const MOTION_OFFSETS: usize = 16;
 const MOTION_KEYS: usize = 40;
 const MOTION_KEY: usize = 4 * WIDTH;
-/// What else four lines have, behind their curves.
+/// Offsets of the parts of four lines after their curves.
 const BEGINS: usize = 32;
 const ENDS: usize = 64;
 const STRIDES: usize = 96;
 const CODES: usize = 112;
-/// The code of a line: its [`Kind`], and from this bit on its [`Keys`].
+/// Bit position of the [`Keys`] in the code of a line. Its [`Kind`] is in the bits below.
 const KEYS: u32 = 2;
 
-/// How the keys of a track are written, and what becomes of them: the same for all of a line.
+/// Storage and interpolation of the keys of a track: the same for all tracks of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keys {
-    /// In two bytes each; a moment is a sum of four.
+    /// Two bytes per key; the value is a sum of four keys.
     Two,
-    /// In four bytes, if they need more than 16 bits, which those of hardly any track do.
+    /// Four bytes per key, for the few tracks whose keys need more than 16 bits.
     Four,
-    /// Every key is 0: the track has one value.
+    /// All keys are 0: the track is constant.
     None,
-    /// Rotations that go from key to key, in two bytes or four.
+    /// Linear rotations, interpolated from key to key, in two bytes or four.
     TurnsTwo,
     TurnsFour,
 }
@@ -90,7 +91,7 @@ pub(crate) enum Keys {
 impl Keys {
     const ALL: [Self; 5] = [Self::Two, Self::Four, Self::None, Self::TurnsTwo, Self::TurnsFour];
 
-    /// Of a track whose components have so many bits; constants have none.
+    /// Returns the storage for a track with these component widths in bits; the widths of constants are 0.
     fn new(class: Class, widths: [u32; WIDTH]) -> Self {
         let turns = class.kind == Kind::Rotation && class.degree == Degree::Linear;
         match (widths.into_iter().fold(0, Ord::max), turns) {
@@ -117,7 +118,7 @@ impl Keys {
     }
 }
 
-/// Tracks of a segment that share kind, degree, number of keys and how these are written.
+/// Tracks of a segment with the same kind, degree, number of keys, and key storage.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Line<'a> {
     pub(crate) kind: Kind,
@@ -128,11 +129,11 @@ pub(crate) struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// The groups that hold joints of this range, and perhaps others. Joints rise within a line.
+    /// Returns the groups that may hold joints of this range. Joints ascend within a line.
     #[inline(always)]
     pub(crate) fn of_joints(self, joints: Range<usize>) -> Self {
         let count = self.groups.len() / self.stride.max(1);
-        // The first group that begins with this joint or a later one.
+        // Find the first group that begins with this joint or a later one.
         let mut ends = [0; 2];
         for (end, joint) in ends.iter_mut().zip([joints.start.saturating_add(1), joints.end]) {
             let (mut low, mut high) = (0, count);
@@ -144,7 +145,7 @@ impl Line<'_> {
             }
             *end = low;
         }
-        // The one before it may hold the joint too.
+        // The group before it may hold the joint too.
         let [begin, end] = [ends[0].saturating_sub(1), ends[1]].map(|group| group * self.stride);
         Self { groups: self.groups.get(begin..end).unwrap_or_default(), ..self }
     }
@@ -153,15 +154,15 @@ impl Line<'_> {
 /// A segment in the resident form.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ResidentSegment<'a> {
-    /// The whole form.
+    /// All bytes of the resident form.
     bytes: &'a [u8],
     head: &'a [u8; HEAD],
-    /// The lines, in fours: the taps of a moment are computed for all of them at once.
+    /// The lines, in fours, because the taps of a time are computed for four lines together.
     fours: &'a [[u8; FOUR]],
 }
 
 impl<'a> ResidentSegment<'a> {
-    /// `None` if there is no resident form.
+    /// Returns the segment, or `None` if there is no resident form.
     #[inline(always)]
     pub(super) fn new(bytes: &'a [u8], segment: usize) -> Option<Self> {
         let at = bytes.get(ENTRY * segment..)?.first_chunk()?;
@@ -170,21 +171,21 @@ impl<'a> ResidentSegment<'a> {
         Some(Self { bytes, head, fours })
     }
 
-    /// The numbers of the lines of rotations, and of those of translations and scales.
+    /// Returns the line numbers of rotations, and of translations and scales.
     #[inline(always)]
     pub(crate) fn sections(self) -> [Range<usize>; 2] {
         let others = u32_of(self.head, OTHERS);
         [0..others, others..u32_of(self.head, END)]
     }
 
-    /// Its linear rotations; `None` if it has none.
+    /// Returns the linear rotations, if any.
     #[inline(always)]
     pub(crate) fn linear_rotations(self) -> Option<LinearRotations> {
         let (intervals, straight) = (u32_of(self.head, INTERVALS), u32_of(self.head, STRAIGHT) != 0);
         (intervals > 0).then_some(LinearRotations { intervals, straight })
     }
 
-    /// The rotation and the translation of the root motion, if it has them.
+    /// Returns the rotation and the translation of the root motion, if they exist.
     #[inline(always)]
     pub(crate) fn motion(&self) -> [Option<MotionTrack<'a>>; 2] {
         let tracks = self.bytes.get(u64_of(self.head, MOTION) as usize..).unwrap_or_default();
@@ -198,7 +199,7 @@ impl<'a> ResidentSegment<'a> {
         )
     }
 
-    /// Four of its lines.
+    /// Returns four of its lines.
     #[inline(always)]
     pub(crate) fn four(self, at: usize) -> Option<Four<'a>> {
         self.fours.get(at).map(|lines| Four { bytes: self.bytes, lines })
@@ -209,20 +210,20 @@ impl<'a> ResidentSegment<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct MotionTrack<'a> {
     track: &'a [u8; MOTION_TRACK],
-    /// Its keys, and what is behind them.
+    /// The keys, and the bytes after them.
     keys: &'a [u8],
 }
 
 impl MotionTrack<'_> {
-    /// Its curve; a constant has one that is not a straight line.
+    /// Returns the curve. A constant has a cubic curve, because only straight lines are negative.
     #[inline(always)]
     pub(crate) fn curve(&self) -> (Degree, usize) {
         let curve = f64::from_bits(u64_of(self.track, 0));
-        // A curve has as many intervals as 16 bits hold, and processors convert to 32 in one instruction.
+        // The number of intervals fits 16 bits, and converting to 32 bits takes one instruction.
         (if curve < 0.0 { Degree::Linear } else { Degree::Cubic }, curve.abs() as i32 as usize)
     }
 
-    /// The weighted sums of some keys.
+    /// Returns the weighted sum of the keys of the taps.
     #[inline(always)]
     pub(crate) fn sum(&self, taps: &Taps) -> [f64; WIDTH] {
         let number = |at: usize| f64::from_bits(u64_of(self.track, at));
@@ -241,13 +242,13 @@ impl MotionTrack<'_> {
 /// Up to four lines.
 #[derive(Clone, Copy)]
 pub(crate) struct Four<'a> {
-    /// The whole form.
+    /// All bytes of the resident form.
     bytes: &'a [u8],
     lines: &'a [u8; FOUR],
 }
 
 impl<'a> Four<'a> {
-    /// What [`FourTaps::at`] takes.
+    /// Returns the curves, as input of [`FourTaps::at`].
     #[inline(always)]
     pub(crate) fn curves(self) -> [f64; 4] {
         let mut curves = [0.0; 4];
@@ -255,7 +256,7 @@ impl<'a> Four<'a> {
         curves
     }
 
-    /// One of the lines, the number of which is less than 4.
+    /// Returns one of the lines; `line` is less than 4.
     #[inline(always)]
     pub(crate) fn line(self, line: usize) -> Line<'a> {
         let line = line % 4;
@@ -280,12 +281,12 @@ fn u64_of<const N: usize>(bytes: &[u8; N], at: usize) -> u64 {
     bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |word| u64::from_ne_bytes(*word))
 }
 
-/// Bytes of a segment before its groups, with so many lines.
+/// Bytes of a segment before its groups, with `lines` lines.
 fn tables_size(lines: usize) -> usize {
     HEAD + FOUR * lines.div_ceil(4)
 }
 
-/// A line that is to be written.
+/// A line to be written.
 struct Plan {
     placed: Placed,
     keys: Keys,
@@ -313,12 +314,12 @@ impl Plan {
 }
 
 impl<'a> ClipView<'a> {
-    /// Whether a track is of a joint, and so has a place in a pose.
+    /// Returns whether a track belongs to a joint, so that it has a place in a pose.
     fn is_joint(&self, segment: &Segment<'_>, track: usize) -> bool {
         segment.index(track) < self.joint_count()
     }
 
-    /// The lines of a segment.
+    /// Returns the lines of a segment.
     fn plan<'s>(&'s self, segment: &'s Segment<'a>) -> impl Iterator<Item = Plan> + use<'s, 'a> {
         let of_joints = segment.classes().take_while(|placed| placed.class.kind != Kind::Free);
         of_joints.flat_map(move |placed| {
@@ -329,7 +330,7 @@ impl<'a> ClipView<'a> {
         })
     }
 
-    /// The tracks of a line.
+    /// Returns the tracks of a line.
     fn tracks_of(&self, segment: &Segment<'a>, placed: &Placed, keys: Keys) -> impl Iterator<Item = usize> {
         let class = placed.class;
         (placed.track..placed.track + class.count).filter(move |&track| {
@@ -337,7 +338,7 @@ impl<'a> ClipView<'a> {
         })
     }
 
-    /// Bytes of the resident form; [`usize::MAX`] for more than that.
+    /// Number of bytes of the resident form; [`usize::MAX`] if it does not fit.
     pub(super) fn resident_size(&self) -> usize {
         (0..self.header.segment_count).fold(self.resident_table(), |size, at| {
             let segment = self.segment(at);
@@ -377,7 +378,7 @@ impl<'a> ClipView<'a> {
                 put(to, head + at, (number as u32).to_ne_bytes());
             }
             end += tables_size(lines);
-            // Where there is no line, its curve is one that has taps.
+            // Unused lines get a valid curve, so that they have taps.
             for line in 0..lines.next_multiple_of(4) {
                 put(to, head + HEAD + FOUR * (line / 4) + 8 * (line % 4), 1.0_f64.to_ne_bytes());
             }
@@ -404,12 +405,13 @@ impl<'a> ClipView<'a> {
         invariant!(end == to.len(), "as many bytes as were planned");
     }
 
-    /// The classes of its root motion, for which its track is the last one: of its rotation and of its translation.
+    /// Returns the classes of the rotation and the translation of the root motion. Its track is the last one
+    /// of each.
     fn motion_plan(&self, segment: &Segment<'a>) -> Option<[Option<Placed>; 2]> {
         if !self.has_motion() {
             return None;
         }
-        // Indices rise in a class, and that of the motion is the greatest there is.
+        // Indices ascend in a class, and the root motion has the largest index of all.
         let is_motions =
             |placed: &Placed| segment.index(placed.track + placed.class.count - 1) == self.joint_count();
         let of_kind = |kind| segment.classes().filter(is_motions).find(|placed| placed.class.kind == kind);
@@ -425,7 +427,8 @@ impl<'a> ClipView<'a> {
             if self.is_joint(segment, track) && Keys::new(placed.class, widths) == line.keys {
                 let begin = lane / GROUP * stride;
                 let group = groups.get_mut(begin..begin + stride).unwrap_or_default();
-                // The last one is written again by the lanes behind it: its joint gets the same numbers from each.
+                // The unused lanes after the last track repeat it, so that they write the same values to its
+                // joint.
                 let is_last = lane + 1 == line.count;
                 let lanes = lane % GROUP..if is_last { GROUP } else { lane % GROUP + 1 };
                 lanes.for_each(|lane| {
@@ -444,12 +447,12 @@ fn motion_size(tracks: &[Option<Placed>; 2]) -> usize {
     (2 * MOTION_TRACK + MOTION_KEY * keys).next_multiple_of(ALIGN)
 }
 
-/// How many keys a track of the motion has: a constant two, which are 0.
+/// Number of keys of a track of the root motion. A constant has two, which are 0.
 fn motion_keys(class: &Class) -> usize {
     class.key_count().max(2)
 }
 
-/// Writes the root motion from `begin` on.
+/// Writes the root motion, starting at `begin`.
 fn write_motion(segment: &Segment<'_>, tracks: &[Option<Placed>; 2], to: &mut [u8], begin: usize) {
     let mut keys = begin + 2 * MOTION_TRACK;
     for (at, placed) in tracks.iter().enumerate() {
@@ -482,7 +485,7 @@ struct TrackBits {
     track: usize,
     /// Bits of each component.
     widths: [u32; WIDTH],
-    /// The first bit in each row.
+    /// First bit in each row.
     bit: usize,
 }
 
@@ -501,7 +504,7 @@ fn write_track(
     }
     let mut bit = bit;
     for (c, width) in widths.into_iter().enumerate() {
-        // In 24 bits, which f32 holds.
+        // Exact, because offsets have at most 24 bits.
         let offset = segment.offset(track, c) as f32;
         if line.keys == Keys::None {
             put(group, VALUES + 16 * lane + 4 * c, (offset * step).to_ne_bytes());

@@ -1,4 +1,4 @@
-//! Clips in another time: cut to a range, stretched or backwards, and with keys at an even rate.
+//! Clips with another timing: cut to a range, at another speed, reversed, or with evenly spaced keys.
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -9,15 +9,16 @@ use super::raw::{Interpolation, RawClip, Track};
 use condyle_base::error::Error;
 
 impl RawClip {
-    /// The clip from one moment to another, in seconds of its own time, with a key of every track at both. As all times of keys, both are
-    /// rounded to f32.
+    /// Cuts the clip to the time from `start` to `end`, in seconds on its timeline. Every track gets a key at
+    /// both ends. Both times are rounded to f32, like all key times.
     ///
-    /// In between it is the same curve: keys stay, a key at the cut is what sampling gives there, and splines get the slope that they
-    /// have there. Where a track has no keys yet or any more, its first or last key holds, as it does when the clip is sampled.
+    /// Between the ends, the curves stay the same. Existing keys are kept, a new key has the sampled value,
+    /// and a new spline key has the slope of the curve. Before the first key of a track and after its last
+    /// one, that key holds, as in sampling.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] if a moment is NaN or infinite, or a key at the cut is too large for f32; [`Error::OutOfRange`] if `end` is
-    /// before `start`.
+    /// [`Error::NotFinite`] if a time is NaN or infinite, or a new key is too large for f32;
+    /// [`Error::OutOfRange`] if `end` is before `start`.
     ///
     /// ```
     /// use condyle::{Interpolation, RawClip, Target, Track};
@@ -56,14 +57,14 @@ impl RawClip {
         Ok(Self::new(self.name().to_string(), timelines, tracks)?.for_skeleton_of(self))
     }
 
-    /// The clip at another speed: 2 is twice as fast, and -1 backwards. It starts at 0.
+    /// Returns the clip at another speed: 2 is twice as fast, and -1 is backward. The result starts at 0.
     ///
-    /// Backwards, steps switch at the same moments as forwards, so that each value holds for as long as it did; at the moment of a
-    /// switch itself they have the value that follows, as steps do.
+    /// Backward, a step switches at the same time as forward, so each value holds for the same duration. At
+    /// the time of the switch, the track has the value after it, as steps do.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if the speed is 0, [`Error::NotFinite`] if it is NaN or infinite or brings a slope out of f32, and
-    /// [`Error::KeyOrder`] if it brings keys together.
+    /// [`Error::OutOfRange`] if the speed is 0. [`Error::NotFinite`] if it is NaN or infinite, or if a slope
+    /// becomes too large for f32. [`Error::KeyOrder`] if two keys get the same time.
     ///
     /// ```
     /// use condyle::{Interpolation, RawClip, Target, Track};
@@ -73,7 +74,7 @@ impl RawClip {
     /// let clip = RawClip::new("lamp".into(), vec![vec![1.0, 2.0, 5.0]], vec![light])?;
     /// let back = clip.at_speed(-2.0)?;
     /// assert_eq!(back.timelines(), [[0.0, 1.5, 2.0]]);
-    /// // 2 held for three seconds, and 1 for one.
+    /// // The value 2 held for three seconds, the value 1 for one second.
     /// assert_eq!(back.tracks()[0].values, [2.0, 1.0, 1.0]);
     /// # Ok::<(), condyle::Error>(())
     /// ```
@@ -85,13 +86,13 @@ impl RawClip {
             return Err(Error::OutOfRange { what: "speed", at: 0, needed: "other than 0" });
         }
         if speed < 0.0 {
-            // With a key of every track at both ends, there is none whose last value would be lost.
+            // A key of every track at both ends keeps the last value of every track.
             return self.cut(self.start(), self.end())?.forwards(-speed, true);
         }
         self.forwards(speed, false)
     }
 
-    /// At a speed above 0, from the last key to the first if it is turned.
+    /// Changes the speed, which must be above 0; `turned` reverses the clip.
     fn forwards(&self, speed: f32, turned: bool) -> Result<Self, Error> {
         let (start, end, rate) = (self.start(), self.end(), f64::from(speed));
         let place = |&seconds: &f32| {
@@ -123,12 +124,14 @@ impl RawClip {
         Ok(Self::new(self.name().to_string(), timelines, tracks)?.for_skeleton_of(self))
     }
 
-    /// The clip with keys at `rate` frames a second from its start on, and one at its end if that is no frame: straight lines between
-    /// them, but steps stay steps, and switch at the first frame that is not before their own moment.
+    /// Resamples the clip at `rate` frames per second from its start, plus a key at its end if no frame falls
+    /// there. The result is linear between keys, but step tracks stay step tracks. A step switches at the
+    /// first frame at or after its time.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if the rate is not above 0, [`Error::NotFinite`] if it is NaN or infinite or a value becomes too large for
-    /// f32, [`Error::TooMany`] if these are more frames than fit in memory, and [`Error::KeyOrder`] if f32 cannot tell their times.
+    /// [`Error::OutOfRange`] if the rate is not above 0. [`Error::NotFinite`] if it is NaN or infinite, or if
+    /// a value becomes too large for f32. [`Error::TooMany`] if the frames would not fit in memory.
+    /// [`Error::KeyOrder`] if f32 cannot represent their times as distinct values.
     ///
     /// ```
     /// use condyle::{Interpolation, RawClip, Target, Track};
@@ -162,7 +165,8 @@ impl RawClip {
     }
 }
 
-/// The seconds of frames at an even rate, and the end, where a frame takes so many numbers.
+/// Returns the times of frames at an even rate, plus the end. `numbers` is the count of numbers per frame,
+/// for the limit.
 pub(crate) fn even_times(start: f64, end: f64, rate: f32, numbers: usize) -> Result<Vec<f32>, Error> {
     if !rate.is_finite() {
         return Err(Error::NotFinite { what: "rate", at: 0 });
@@ -172,10 +176,10 @@ pub(crate) fn even_times(start: f64, end: f64, rate: f32, numbers: usize) -> Res
     }
     let rate = f64::from(rate);
     let frames = (end - start) * rate;
-    // The part of a frame by which f32 may have moved the end: the times are that coarse, and the rate.
+    // The fraction of a frame by which f32 rounding may have moved the end, due to the times and the rate.
     let near = (1e-3 + 1.2e-7 * (frames + start.abs().max(end.abs()) * rate)).min(0.3);
     let limit = MAX_FRAMES.min(MAX_PLACES / numbers.max(1));
-    // A conversion stays within the range of its type.
+    // `as` saturates, so a huge number of frames does not overflow.
     let found = (frames as usize).saturating_add(2);
     if found > limit {
         return Err(Error::TooMany { what: "frames", found, limit });
@@ -187,7 +191,7 @@ pub(crate) fn even_times(start: f64, end: f64, rate: f32, numbers: usize) -> Res
     Ok(times)
 }
 
-/// What a track is at a moment: of unit length if it is a rotation.
+/// Returns the value of a track at a time. Rotations have unit length.
 fn sampled(track: &Track, span: Span, width: usize) -> Vec<f32> {
     if track.target.rotates() {
         return value_at::<4>(track, span).map(|v| v as f32).to_vec();
@@ -195,7 +199,8 @@ fn sampled(track: &Track, span: Span, width: usize) -> Vec<f32> {
     (0..width).map(|component| component_at(track, span, width, component) as f32).collect()
 }
 
-/// The key that a track has at a moment, or would have there without changing.
+/// Returns the key that a track has at a time, or the key that could be inserted there without changing the
+/// curve.
 fn key_at(track: &Track, times: &[f32], seconds: f32) -> Vec<f32> {
     let (width, span) = (track.width(times.len()), Span::find(times, seconds.into(), 0));
     let spline = track.interpolation == Interpolation::CubicSpline;
@@ -203,7 +208,7 @@ fn key_at(track: &Track, times: &[f32], seconds: f32) -> Vec<f32> {
     let mut key = if span.factor == 0.0 {
         track.values[span.key * size..][..size].to_vec()
     } else if spline {
-        // Rotations are made unit when they are sampled: before that, a part of a spline is a spline.
+        // Do not normalise rotations here: sampling does it, and before that a part of a spline is a spline.
         let slopes = || (0..width).map(|c| hermite_slope(track, span, width, c) as f32);
         let value = (0..width).map(|c| component_at(track, span, width, c) as f32);
         slopes().chain(value).chain(slopes()).collect()
@@ -211,7 +216,7 @@ fn key_at(track: &Track, times: &[f32], seconds: f32) -> Vec<f32> {
         sampled(track, span, width)
     };
     if spline {
-        // Beside its keys the track holds.
+        // Outside its keys, the track is constant.
         if seconds <= times[0] {
             key[..width].fill(0.0);
         }
@@ -229,14 +234,14 @@ fn key_at(track: &Track, times: &[f32], seconds: f32) -> Vec<f32> {
     key
 }
 
-/// The keys from the last to the first.
+/// Returns the keys in reverse order.
 fn backwards(track: &Track, keys: usize) -> Vec<f32> {
     let width = track.width(keys);
     let keys = track.values.chunks_exact(track.values_per_key() * width).rev();
     match track.interpolation {
         Interpolation::Linear => keys.flatten().copied().collect(),
         Interpolation::Step => {
-            // What has held up to the moment of a key, holds from it on.
+            // Backward, a key gets the value that held before it.
             let first = track.values[..width].iter();
             keys.skip(1).flatten().chain(first).copied().collect()
         }

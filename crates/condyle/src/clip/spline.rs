@@ -1,19 +1,19 @@
-//! The curves that clips are made of: evenly spaced keys, straight lines or cubic splines between them.
+//! The curves of a clip: evenly spaced keys with straight lines or cubic splines between them.
 
 use fearless_simd::f64x4;
 use fearless_simd::prelude::*;
 
 use condyle_base::simd::each;
 
-/// How the keys of a track become a curve.
+/// Interpolation of the keys of a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Degree {
     /// One value for the whole segment.
     Constant,
-    /// Straight lines between keys; rotations go by slerp.
+    /// Straight lines between keys; slerp for rotations.
     Linear,
-    /// A uniform cubic B-spline. Keys are its control points, but for the first and the last, which it begins
-    /// and ends at.
+    /// A uniform cubic B-spline. The keys are its control points, except the first and the last, which are
+    /// its ends.
     Cubic,
 }
 
@@ -22,26 +22,26 @@ impl Degree {
     pub const ALL: [Self; 3] = [Self::Constant, Self::Linear, Self::Cubic];
 }
 
-/// The keys that a moment is a weighted sum of, and their weights.
+/// The keys whose weighted sum is the value at a time, and their weights.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Taps {
     /// The first key.
     pub first: usize,
-    /// How many keys, from the first on.
+    /// Number of keys, starting at `first`.
     pub count: usize,
-    /// The weight of each; they sum to 1.
+    /// Weight of each key; they sum to 1.
     pub weights: [f64; 4],
 }
 
 impl Taps {
-    /// The taps at a moment `ratio` of the way along a curve with `intervals` between its keys.
+    /// Returns the taps at the fraction `ratio` of a curve with `intervals` intervals between its keys.
     ///
     /// A spline with one interval is a straight line. The control points before the first key and after the
-    /// last one are `2·first - second` and so on: the second derivative is 0 at the ends, and no extra key is
-    /// stored for them.
+    /// last one are extrapolated: `2·first - second`, and the same at the end. So the second derivative is 0
+    /// at the ends, and no extra key is stored.
     #[inline(always)]
     pub fn at(degree: Degree, intervals: usize, ratio: f64) -> Self {
-        // In 32 bits, which processors convert in a single instruction.
+        // Convert through 32 bits, which takes a single instruction.
         let x = ratio * f64::from(intervals as i32);
         let interval = (x as i32).min(intervals as i32 - 1).max(0);
         let t = (x - f64::from(interval)).clamp(0.0, 1.0);
@@ -54,7 +54,7 @@ impl Taps {
         }
     }
 
-    /// Two intervals or more.
+    /// Returns the taps of a spline with two intervals or more.
     #[inline(always)]
     fn cubic(intervals: usize, interval: usize, t: f64) -> Self {
         let (t2, u) = (t * t, 1.0 - t);
@@ -76,29 +76,32 @@ impl Taps {
     }
 }
 
-/// The keys that a moment is a weighted sum of for each of four curves, and their weights.
+/// The taps of four curves at the same time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FourTaps {
-    /// The first key of each curve.
+    /// First key of each curve.
     pub first: [u32; 4],
-    /// By tap and curve. Of straight lines and at the ends of splines the last ones are 0.
+    /// Weights by tap and curve. Unused taps have weight 0: the last ones of straight lines and at the ends
+    /// of splines.
     pub weights: [[f32; 4]; 4],
 }
 
 impl FourTaps {
-    /// Of no curve.
+    /// Taps without any curve.
     pub const NONE: Self = Self { first: [0; 4], weights: [[0.0; 4]; 4] };
 
-    /// A curve as [`FourTaps::at`] takes it: how many intervals a spline has, and the negative of it for straight lines.
+    /// Returns a curve in the form for [`FourTaps::at`]: the number of intervals of a spline, negated for
+    /// straight lines.
     pub fn curve(degree: Degree, intervals: usize) -> f64 {
         let intervals = intervals as f64;
         if degree == Degree::Cubic { intervals } else { -intervals }
     }
 
-    /// [`Taps::at`] for four curves in lanes, with the same bits.
+    /// Computes [`Taps::at`] for four curves in lanes, with the same bits.
     #[inline(always)]
     pub fn at<S: Simd>(s: S, curves: &[f64; 4], ratio: f64) -> Self {
-        /// Numbers from here on have no fraction: a sum with it is rounded to an integer, which its lower bits hold.
+        /// Doubles from 2^52 on have no fraction. Adding 2^52 rounds to an integer, which is then in the low
+        /// bits.
         const INTEGER: f64 = (1_u64 << 52) as f64;
         let number = |v: f64| f64x4::splat(s, v);
         let (zero, one, integer) = (number(0.0), number(1.0), number(INTEGER));
@@ -173,7 +176,7 @@ mod tests {
                     (Degree::Cubic, 1),
                     (Degree::Cubic, 65_535 / intervals),
                 ];
-                // At the keys, beside them and between them.
+                // At the keys, near them and between them.
                 for step in 0..=8 * intervals {
                     for nudge in [-1e-17, 0.0, 1e-16, 0.003] {
                         let ratio = (step as f64 / (8 * intervals) as f64 + nudge).clamp(0.0, 1.0);
@@ -192,7 +195,7 @@ mod tests {
         }
     }
 
-    /// Both degrees reproduce straight lines, and begin and end at their first and last key.
+    /// Both degrees reproduce straight lines, and start and end at their first and last key.
     #[test]
     fn straight_lines_stay_straight_and_ends_are_keys() {
         for count in 2..9 {
@@ -216,7 +219,7 @@ mod tests {
         }
     }
 
-    /// Value and both derivatives are continuous from one interval to the next.
+    /// The value and both derivatives are continuous from one interval to the next.
     #[test]
     fn a_spline_is_smooth_where_its_intervals_meet() {
         let keys = [0.0, 3.0, -1.0, 2.0, 2.0, 7.0];

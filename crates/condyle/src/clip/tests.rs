@@ -16,7 +16,7 @@ use crate::sampling::{self, sample};
 use crate::skeleton::Skeleton;
 use crate::testing::{Random, tries};
 
-/// Puts in the length and the checksum that the bytes should have.
+/// Stores the correct length and checksum in the bytes.
 fn repair(bytes: &mut [u8]) {
     if bytes.len() >= HEADER {
         let length = (bytes.len() as u32).to_le_bytes();
@@ -26,7 +26,7 @@ fn repair(bytes: &mut [u8]) {
     }
 }
 
-/// Small clips that hold all there is.
+/// Returns small clips that together use every feature.
 fn seeds() -> Vec<(usize, Vec<u8>)> {
     let mut random = Random(5);
     let mut seeds = Vec::new();
@@ -45,7 +45,7 @@ fn seeds() -> Vec<(usize, Vec<u8>)> {
         };
         seeds.push((joints, made(&mut random, what)));
     }
-    // Indices of two bytes.
+    // Two-byte indices.
     let what = Made {
         joints: 256,
         frames: 2,
@@ -60,7 +60,7 @@ fn seeds() -> Vec<(usize, Vec<u8>)> {
     seeds
 }
 
-/// Asks for everything; nothing may panic, and what curves give is finite.
+/// Reads everything from a clip. Nothing may panic, and curves must give finite values.
 fn play(bytes: &[u8], case: &str) -> bool {
     let Ok(clip) = Clip::from_bytes(bytes) else { return false };
     let joints = clip.joint_count();
@@ -91,7 +91,8 @@ fn play(bytes: &[u8], case: &str) -> bool {
             let found = sampling::track(&clip, target, seconds, &mut values);
             let (own, others) = all.split_at(width);
             all = others;
-            // The first of two free tracks with one target is found. What is authored may not be a number.
+            // With two free tracks for one target, the first is found. Authored values may be NaN, so compare
+            // bits.
             if clip.free_tracks().position(|(other, _)| other == target) == Some(at) {
                 assert_eq!(found, Ok(true), "{case}");
                 let bits = |values: &[f32]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
@@ -115,7 +116,7 @@ fn what_is_written_is_accepted_and_says_what_it_is() {
         assert!(clip.duration() >= 0.0 && clip.budget() == 1e-3);
         assert_eq!(clip.event(clip.event_count()), None);
     }
-    // Wherever it lies.
+    // At any alignment.
     let (_, bytes) = seeds().remove(0);
     for shift in 0..9 {
         let mut moved = vec![0xA5; shift];
@@ -124,8 +125,8 @@ fn what_is_written_is_accepted_and_says_what_it_is() {
     }
 }
 
-/// Clips can be kept anywhere and shared between threads, and one that owns its bytes is the one that borrows
-/// them.
+/// Clips are `'static` and can be shared between threads. A clip that owns its bytes equals the clip that
+/// borrows them.
 #[test]
 fn a_clip_may_own_its_bytes() {
     fn shared<T: Send + Sync + Clone + 'static>(_: &T) {}
@@ -140,7 +141,7 @@ fn a_clip_may_own_its_bytes() {
         sample(&owned, &skeleton, seconds, &mut one).expect("the sizes agree");
         sample(&borrowed, &skeleton, seconds, &mut other).expect("the sizes agree");
         assert_eq!(one, other, "{joints} joints");
-        // A clone, and a clip that owned its bytes before, is a reference more to the same.
+        // A clone, and `into_owned` of an owned clip, share the same bytes.
         let place = owned.as_bytes().as_ptr();
         assert_eq!(owned.clone().as_bytes().as_ptr(), place);
         assert_eq!(owned.into_owned().as_bytes().as_ptr(), place);
@@ -154,7 +155,7 @@ fn a_clip_may_own_its_bytes() {
     }
 }
 
-/// A line, however much it holds.
+/// Debug output is one short line, for any amount of data.
 #[test]
 fn what_is_printed_of_a_clip_is_short() {
     let mut random = Random(3);
@@ -190,7 +191,7 @@ fn what_is_printed_of_a_clip_is_short() {
     }
 }
 
-/// `seconds` of a sample count from the time of the keys, the clock from the clip's start.
+/// The times of `sample` are key times; the clock counts from the start of the clip.
 #[test]
 fn a_moment_is_in_the_time_of_the_keys() {
     let mut random = Random(8);
@@ -226,7 +227,7 @@ fn a_moment_is_in_the_time_of_the_keys() {
     assert!(raw.moment(Looping::Clamp, f64::NAN).is_err());
 }
 
-/// The resident form takes memory of any kind, and goes where the clip goes.
+/// The resident form works with any memory, and follows the clip through clones.
 #[test]
 fn a_resident_clip_is_the_clip() {
     let mut random = Random(11);
@@ -260,7 +261,7 @@ fn a_resident_clip_is_the_clip() {
     assert_eq!(refused, Some(Error::TooShort { what: "memory", found: size - 1, needed: size }));
     assert!(short.iter().all(|&byte| byte == 7));
 
-    // More than is needed, at any place; what is behind stays.
+    // More memory than necessary, at any alignment. The bytes after the form stay unchanged.
     let mut memory = vec![7; size + 9];
     for at in [0, 1, 6] {
         let resident = clip.resident(&mut memory[at..]).expect("it fits");
@@ -277,7 +278,7 @@ fn a_resident_clip_is_the_clip() {
     }
     assert_eq!(memory[size + 6..], [7; 3]);
 
-    // Nobody has to fear a file for what it would take: a key of one bit takes 48 bytes.
+    // The memory is bounded by the file size. The worst case is a one-bit key, which takes 48 bytes.
     for (_, bytes) in seeds() {
         let size = Clip::from_bytes(&bytes).expect("a clip").resident_size();
         assert!(size <= 64 * bytes.len(), "{size} bytes for {}", bytes.len());

@@ -1,4 +1,4 @@
-//! Motion of files with other axes or units: the roots turned, lengths scaled.
+//! Clips of files with other axes or units: rotates the roots, scales lengths.
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -11,7 +11,7 @@ use condyle_base::math::Quat;
 use condyle_base::math::quats::product;
 use condyle_base::math::vectors::normalize;
 
-/// The rotation that brings files whose up axis is +Z to +Y up: a quarter turn about X. Y of the file becomes -Z.
+/// Rotation that converts files with +Z up to +Y up: -90 degrees about X. The Y axis of the file becomes -Z.
 pub const Y_UP_FROM_Z_UP: Quat =
     [-core::f32::consts::FRAC_1_SQRT_2, 0.0, 0.0, core::f32::consts::FRAC_1_SQRT_2];
 
@@ -37,7 +37,7 @@ impl Turn {
             [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
             [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
         ];
-        // A quarter turn only exchanges axes.
+        // Remove rounding noise, so that a rotation by 90 degrees only permutes axes.
         let clean = |v: f64| if v.abs() < 1e-12 { 0.0 } else { v };
         Ok(Self { quat, rows: rows.map(|row| row.map(clean)) })
     }
@@ -53,10 +53,10 @@ impl Turn {
 }
 
 impl Skeleton {
-    /// The skeleton with its rest pose turned about the origin: only the transforms of roots change.
+    /// Rotates the rest pose about the origin. Only the transforms of roots change.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] or [`Error::OutOfRange`] for a rotation that is none.
+    /// [`Error::NotFinite`] or [`Error::OutOfRange`] for a quaternion that is not finite or is zero.
     ///
     /// ```
     /// use condyle::clip::Y_UP_FROM_Z_UP;
@@ -80,12 +80,12 @@ impl Skeleton {
 }
 
 impl RawClip {
-    /// The clip turned about the origin: the translations and rotations of roots, at every key.
+    /// Rotates the clip about the origin: the translations and rotations of roots, at every key.
     ///
-    /// A root without a track stays in its rest pose, which [`Skeleton::turned`] turns.
+    /// A root without a track stays in its rest pose, which [`Skeleton::turned`] rotates.
     ///
     /// # Errors
-    /// Those of [`Skeleton::turned`]; [`Error::Skeleton`] if the clip is for another skeleton.
+    /// The errors of [`Skeleton::turned`]; [`Error::Skeleton`] if the clip is bound to another skeleton.
     ///
     /// ```
     /// use condyle::clip::Y_UP_FROM_Z_UP;
@@ -105,7 +105,7 @@ impl RawClip {
         self.with_values(|track| {
             let is_root = track.target.joint().is_some_and(|joint| skeleton.parent(joint).is_none());
             match track.target {
-                // Slopes turn as values do.
+                // Tangents rotate like values.
                 Target::Translation(_) if is_root => {
                     track.values.as_chunks_mut().0.iter_mut().for_each(|v| *v = turn.point(*v));
                 }
@@ -117,10 +117,11 @@ impl RawClip {
         })
     }
 
-    /// The clip in another unit: the translations of all joints times `factor`.
+    /// Converts the clip to another unit: multiplies the translations of all joints by `factor`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if `factor` is not finite and above 0, [`Error::NotFinite`] if a key leaves f32.
+    /// [`Error::OutOfRange`] if `factor` is not finite and above 0, [`Error::NotFinite`] if a key becomes too
+    /// large for f32.
     ///
     /// ```
     /// use condyle::{Interpolation, RawClip, Target, Track};
@@ -160,7 +161,7 @@ mod tests {
     use alloc::vec;
     use condyle_base::math::Transform;
 
-    /// Splines as well: every point of every joint is where the turn brings it, at the keys and between them.
+    /// Every axis and origin of every joint is rotated, at the keys and between them, for splines too.
     #[test]
     fn turned_motion_is_the_motion_turned() {
         let at = |translation: [f32; 3]| Transform { translation, ..Transform::IDENTITY };

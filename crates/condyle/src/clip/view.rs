@@ -1,4 +1,4 @@
-//! What a clip's bytes say, wherever they lie: what kernels read.
+//! Accessors for the bytes of a clip, as read by kernels.
 
 use super::fallback::Fallback;
 use super::layout::{EVENT, FREE_TRACK, Header, Kind, MOTION, Segment, segment_tracks};
@@ -6,21 +6,21 @@ use super::raw::Target;
 use super::resident::ResidentSegment;
 use condyle_base::bytes::{u16_at, u32_at};
 
-/// The bytes of a clip that were checked, and their header.
+/// Checked bytes of a clip, and their header.
 #[derive(Clone, Copy)]
 pub struct ClipView<'a> {
     pub bytes: &'a [u8],
     pub header: &'a Header,
-    /// Its keys once more, unpacked; or nothing.
+    /// The resident form: the unpacked keys. Empty if the clip is not resident.
     pub resident: &'a [u8],
 }
 
-/// A moment of a clip.
+/// A time in a clip.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
-    /// The number of the segment.
+    /// Index of the segment.
     pub segment: usize,
-    /// How far into the segment, from 0 to 1.
+    /// Position in the segment, from 0 to 1.
     pub ratio: f64,
 }
 
@@ -37,12 +37,12 @@ impl<'a> ClipView<'a> {
         self.header.flags & MOTION != 0
     }
 
-    /// Seconds from the first moment to the last.
+    /// Seconds from the first frame to the last.
     pub fn duration(&self) -> f64 {
         f64::from(self.header.end) - f64::from(self.header.start)
     }
 
-    /// What each free track drives, and its number of components.
+    /// Returns the target of each free track, and its number of components.
     pub fn free_tracks(&self) -> impl ExactSizeIterator<Item = (Target, usize)> + use<'a> {
         let clip = *self;
         (0..self.header.free_track_count).map(move |at| (clip.free_target(at), clip.free_track(at).2))
@@ -61,19 +61,19 @@ impl<'a> ClipView<'a> {
         Some((f64::from(seconds).min(self.duration()), core::str::from_utf8(name).ok()?))
     }
 
-    /// Where the events begin: behind the fallback tracks.
+    /// Returns the offset of the events, after the fallback tracks.
     pub fn events_place(&self) -> usize {
         let last = self.header.fallback_count.checked_sub(1);
         last.map_or(self.header.tables_end(), |last| self.fallback_at(last).end())
     }
 
-    /// When an event is, and where its name ends in the names.
+    /// Returns the time of an event, and the end of its name within the names.
     pub fn event_line(&self, from: usize, at: usize) -> (f32, usize) {
         let line = from + EVENT * at;
         (f32::from_bits(u32_at(self.bytes, line)), u32_at(self.bytes, line + 4) as usize)
     }
 
-    /// Kind, number and components of a free track.
+    /// Returns kind, number and component count of a free track.
     pub fn free_track(&self, at: usize) -> (u16, u32, usize) {
         let place = self.header.free_tracks() + FREE_TRACK * at;
         (u16_at(self.bytes, place + 6), u32_at(self.bytes, place), u16_at(self.bytes, place + 4).into())
@@ -88,7 +88,8 @@ impl<'a> ClipView<'a> {
         }
     }
 
-    /// The place of the free track with this target, its first track in segments, and its components.
+    /// Returns the index of the free track with this target, its first track in segments, and its component
+    /// count.
     pub fn find_free_track(&self, target: Target) -> Option<(usize, usize, usize)> {
         let mut first = 0;
         for (at, (found, width)) in self.free_tracks().enumerate() {
@@ -100,7 +101,7 @@ impl<'a> ClipView<'a> {
         None
     }
 
-    /// Where a segment's bytes begin.
+    /// Returns the offset of a segment.
     pub fn segment_place(&self, at: usize) -> usize {
         u32_at(self.bytes, self.header.segments() + 4 * at) as usize
     }
@@ -110,18 +111,18 @@ impl<'a> ClipView<'a> {
         Segment::new(bytes, self.header.index_bytes())
     }
 
-    /// A fallback track.
+    /// Returns a fallback track.
     pub fn fallback_at(&self, at: usize) -> Fallback<'a> {
         Fallback::read(self.bytes, self.header.fallback_tracks(), at)
     }
 
-    /// The fallback tracks.
+    /// Returns all fallback tracks.
     pub fn fallback_tracks(&self) -> impl Iterator<Item = Fallback<'a>> + use<'a> {
         let clip = *self;
         (0..self.header.fallback_count).map(move |at| clip.fallback_at(at))
     }
 
-    /// The one for a joint or a free track.
+    /// Returns the fallback track of a joint or a free track.
     pub fn fallback_of(&self, kind: Kind, index: usize) -> Option<Fallback<'a>> {
         let (mut low, mut high) = (0, self.header.fallback_count);
         while low < high {
@@ -137,13 +138,13 @@ impl<'a> ClipView<'a> {
             .filter(|track| track.target() == (Some(kind), index))
     }
 
-    /// Finds a moment; before the start and behind the end these hold.
+    /// Finds the segment of a time. Times before the start and after the end are clamped.
     #[inline(always)]
     pub fn locate(&self, seconds: f64) -> Place {
         let header = self.header;
         let (start, end) = (f64::from(header.start), f64::from(header.end));
         let since = seconds.clamp(start, end) - start;
-        // In 32 bits, which hold all frames, and processors convert and divide fastest.
+        // Convert through 32 bits, which hold every frame number and are the fastest to convert and divide.
         let number = |frames: usize| f64::from(frames as i32);
         let part = if since > 0.0 { since / (end - start) } else { 0.0 };
         if header.segment_count == 1 {
@@ -157,8 +158,9 @@ impl<'a> ClipView<'a> {
         Place { segment, ratio: (frame - number(first)) / number(frames) }
     }
 
-    /// Last time of each segment and first time of the next. The pose may step by up to two budgets there, because the
-    /// encoder fits segments independently. A copy needs a key on both sides: a single one would turn the step into a ramp.
+    /// Returns the last time of each segment and the first time of the next. The pose may jump by up to two
+    /// budgets there, because the encoder fits segments independently. A copy of the clip needs a key on both
+    /// sides: a single key would turn the jump into a ramp.
     pub fn seams(&self) -> impl Iterator<Item = [f32; 2]> {
         let header = self.header;
         let (start, end) = (f64::from(header.start), f64::from(header.end));
@@ -177,7 +179,7 @@ impl<'a> ClipView<'a> {
         })
     }
 
-    /// A segment in the resident form, if the clip has one.
+    /// Returns a segment of the resident form, if the clip has that form.
     #[inline]
     pub(crate) fn resident_segment(&self, at: usize) -> Option<ResidentSegment<'a>> {
         ResidentSegment::new(self.resident, at)

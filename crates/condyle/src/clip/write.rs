@@ -1,4 +1,4 @@
-//! The bytes of a clip.
+//! Writes the bytes of a clip.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -14,24 +14,24 @@ use super::{Interpolation, RawClip, Target, Track};
 use crate::play::Event;
 use condyle_base::error::Error;
 
-/// About how many bytes the record of a curve takes besides its keys: index, step, widths and offsets.
+/// Approximate size in bytes of a curve's record, without its keys: index, step, widths and offsets.
 pub const RECORD: usize = 11;
 
 /// A track of one segment, ready to be written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve {
     pub kind: Kind,
-    /// The joint, or the number among the free tracks' threes of components.
+    /// Index of the joint, or of the group of three components among those of all free tracks.
     pub index: usize,
     pub degree: Degree,
     pub intervals: usize,
     pub code: u8,
-    /// In units of the step; a single key for a constant.
+    /// Keys in units of the step; a single key for a constant.
     pub keys: Vec<[i32; 3]>,
 }
 
 impl Curve {
-    /// The minimum of each component, and the bits that the offsets from it take.
+    /// Returns the minimum of each component, and the number of bits for the offsets from it.
     pub fn range(&self) -> ([i32; 3], [u32; 3]) {
         let (mut least, mut bits) = ([0; 3], [0; 3]);
         for c in 0..3 {
@@ -48,14 +48,14 @@ impl Curve {
     }
 }
 
-/// A scalar, vector or rotation track, or the morph weights of a node: a track that drives no joint.
+/// A track that drives no joint: a scalar, vector or rotation track, or the morph weights of a node.
 #[derive(Debug, Clone, Copy)]
 pub struct FreeTrack {
     pub target: Target,
     pub width: usize,
 }
 
-/// Everything that is written.
+/// Contents of a clip.
 pub struct Parts<'a> {
     pub header: Header,
     pub free_tracks: &'a [FreeTrack],
@@ -68,16 +68,16 @@ pub struct Parts<'a> {
 #[derive(Debug, Clone)]
 pub struct Kept<'a> {
     pub track: &'a Track,
-    /// Its place among the free tracks, if it is one.
+    /// Index among the free tracks, for a free track.
     pub free_index: usize,
     pub part: Option<Part>,
 }
 
-/// Where a track holds that is a curve in all other segments.
+/// Segments that use the fallback track, if other segments have a curve instead.
 #[derive(Debug, Clone)]
 pub struct Part {
     pub segments: Range<usize>,
-    /// Those of its keys that these segments need.
+    /// Indices of the keys that these segments need.
     pub keys: Vec<usize>,
 }
 
@@ -86,7 +86,7 @@ impl Kept<'_> {
         self.part.as_ref().map_or_else(|| (0..times.len()).collect(), |part| part.keys.clone())
     }
 
-    /// The bytes that it takes, with the times of another track or its own.
+    /// Returns the size in bytes, with times that are shared with another track or not.
     fn size(&self, times: &[f32], has_shared_times: bool) -> usize {
         let (keys, values) = (self.keys(times).len(), self.track.values.len() / times.len().max(1));
         let of_times = if has_shared_times { 4 } else { 4 * keys };
@@ -94,15 +94,15 @@ impl Kept<'_> {
         FALLBACK + of_times + of_values + if self.part.is_some() { 8 } else { 0 }
     }
 
-    /// Whether integers hold all that it holds, without a loss.
+    /// Returns whether 16-bit integers hold all values without loss.
     fn is_short(&self) -> bool {
         let Track { target, interpolation, values, .. } = self.track;
-        // A zero with a sign is no integer.
+        // An integer has no negative zero.
         let holds = |&v: &f32| rounded(v).to_bits() == v.to_bits();
         target.rotates() && *interpolation != Interpolation::CubicSpline && values.iter().all(holds)
     }
 
-    /// What it drives, in the codes of the format.
+    /// Returns the target, in the codes of the format.
     fn target(&self) -> (Kind, usize) {
         match self.track.target {
             Target::Rotation(j) => (Kind::Rotation, j.into()),
@@ -113,23 +113,23 @@ impl Kept<'_> {
     }
 }
 
-/// How many curves the free tracks take, at most three components each.
+/// Number of curves for the free tracks, each with at most three components.
 pub fn free_parts(free_tracks: &[FreeTrack]) -> usize {
     free_tracks.iter().map(|free| segment_tracks(free.target, free.width)).sum()
 }
 
-/// The nearest number that an integer of 16 bits holds.
+/// Returns the nearest number that a 16-bit integer can represent.
 pub fn rounded(v: f32) -> f32 {
     from_short(to_short(v.into()))
 }
 
-/// Which tracks have the times of one before them: its place, for each in the order in which they are written.
+/// Returns for each track in file order the index of an earlier track with the same times, if there is one.
 fn owners(clip: &RawClip, in_order: &[&Kept<'_>]) -> Vec<Option<usize>> {
     let mut known = BTreeMap::new();
     let owner = |(at, kept): (usize, &&Kept<'_>)| {
         let times = &clip.timelines()[kept.track.timeline];
         let bits: Vec<u32> = kept.keys(times).iter().map(|&key| times[key].to_bits()).collect();
-        // The place of an owner takes as many bytes as one time.
+        // The index of an owner takes as many bytes as one time.
         let owner = (bits.len() > 1).then(|| *known.entry(bits).or_insert(at))?;
         (owner != at).then_some(owner)
     };
@@ -142,7 +142,7 @@ fn in_order<'k, 'a>(kept: &'k [Kept<'a>]) -> Vec<&'k Kept<'a>> {
     in_order
 }
 
-/// The bytes that each of these tracks takes, and what it drives.
+/// Returns the target and the size in bytes of each of these tracks.
 pub fn sizes<'k>(clip: &'k RawClip, kept: &'k [Kept<'_>]) -> impl Iterator<Item = (Target, usize)> + use<'k> {
     let in_order = in_order(kept);
     let owners = owners(clip, &in_order);
@@ -152,7 +152,7 @@ pub fn sizes<'k>(clip: &'k RawClip, kept: &'k [Kept<'_>]) -> impl Iterator<Item 
     })
 }
 
-/// The bytes of a clip that has no curves, besides those that [`sizes`] tells.
+/// Returns the size in bytes of a clip without curves, not counting the tracks of [`sizes`].
 pub fn bytes_without_curves(header: &Header, events: &[Event]) -> usize {
     let events = events.iter().map(|event| EVENT + event.name.len()).sum::<usize>();
     header.fallback_tracks() + events + SEGMENT * header.segment_count
@@ -166,7 +166,10 @@ pub struct Curves {
     pub nlerp: bool,
 }
 
-/// Errors with [`Error::TooMany`] for more than the format can hold.
+/// Writes a clip.
+///
+/// # Errors
+/// [`Error::TooMany`] for more than the format can hold.
 pub fn write(clip: &RawClip, parts: &Parts<'_>) -> Result<Vec<u8>, Error> {
     let header = &parts.header;
     let mut out = alloc::vec![0; header.tables_end()];
@@ -286,15 +289,16 @@ fn authored_track(
     }
 }
 
-/// The bytes that a signed number takes.
+/// Returns the number of bytes of a signed number.
 fn signed_bytes(number: i32) -> usize {
     let bits = u32::BITS - (number ^ (number >> 31)).leading_zeros() + 1;
     bits.div_ceil(8) as usize
 }
 
-/// Writes a segment. Returns the least length of the clip for which no decoder window reaches beyond the end.
+/// Writes a segment. Returns the minimum length of the clip for which no decoder window reaches beyond the
+/// end.
 fn segment(Curves { curves, nlerp }: &Curves, index_bytes: usize, out: &mut Vec<u8>) -> Result<usize, Error> {
-    // In decoding order: by kind, then by class, then by index.
+    // Sort in decoding order: by kind, then by class, then by index.
     let mut order: Vec<&Curve> = curves.iter().collect();
     order.sort_by_key(|c| {
         (c.kind, c.degree != Degree::Constant, c.degree == Degree::Linear, c.intervals, c.index)
@@ -361,7 +365,7 @@ fn segment(Curves { curves, nlerp }: &Curves, index_bytes: usize, out: &mut Vec<
     Ok(least.max(out.len()))
 }
 
-/// One row: the same key of each curve of a class, packed bit by bit.
+/// Writes one row: the same key of each curve of a class, packed bit by bit.
 fn row(curves: &[&Curve], ranges: &[([i32; 3], [u32; 3])], key: usize, out: &mut Vec<u8>) {
     let (mut word, mut filled) = (0_u64, 0);
     for (curve, (least, bits)) in curves.iter().zip(ranges) {

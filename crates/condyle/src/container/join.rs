@@ -1,4 +1,4 @@
-//! Several containers as one, of which no two have to be in memory at once.
+//! Joins several containers, with only one of them in memory at a time.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -7,11 +7,11 @@ use alloc::vec::Vec;
 use super::{Container, ContainerTable, Entry, EntryKind};
 use condyle_base::error::Error;
 
-/// The skeletons and clips of several containers in one, with their units and shells: a skeleton for all that
-/// have the same.
+/// Joins the skeletons and clips of several containers, with their units and shells. Equal skeletons are
+/// stored once.
 ///
-/// Each part is looked at once for the table, and once more when its bytes are written behind the table. Joined parts can be parts again, and the
-/// result is the same bytes however they were grouped.
+/// Each part is read twice: once to build the table, and once to copy its bytes after the table. A joined
+/// file can be joined again, and the result does not depend on the grouping of the parts.
 ///
 /// ```
 /// use condyle::container::{Container, ContainerJoin, ContainerTable, ContainerWriter, EntryKind};
@@ -46,17 +46,19 @@ use condyle_base::error::Error;
 #[derive(Debug, Clone, Default)]
 pub struct ContainerJoin {
     table: ContainerTable,
-    /// By the bits of their unit and their bytes.
+    /// Skeletons by the bits of their unit and their bytes.
     models: BTreeMap<(Option<u32>, Vec<u8>), usize>,
 }
 
 impl ContainerJoin {
-    /// Takes down the skeletons that are new and the clips of a part, and returns the indices in the part of those whose bytes have to be written, in
-    /// that order. `unit` is how many metres a unit is of skeletons that do not say it themselves. `name` makes of the name of each clip the one it has
-    /// in the whole. Other entries are left out.
+    /// Adds the new skeletons and the clips of a part to the table. Returns the indices in the part of the
+    /// entries whose bytes must be copied, in that order.
+    ///
+    /// `unit` is the number of metres per unit for skeletons that do not state it. `name` maps the name of
+    /// each clip to its name in the joined file. Other entries are dropped.
     ///
     /// # Errors
-    /// As [`Container::data`], [`ContainerTable::add`] and [`ContainerTable::set_unit`].
+    /// The errors of [`Container::data`], [`ContainerTable::add`] and [`ContainerTable::set_unit`].
     pub fn add(
         &mut self,
         part: &Container<'_>,
@@ -64,7 +66,7 @@ impl ContainerJoin {
         mut name: impl FnMut(&str) -> String,
     ) -> Result<Vec<usize>, Error> {
         let mut copied = Vec::new();
-        // Where the skeletons of the part are in the whole.
+        // Indices in the joined file of the part's skeletons.
         let mut places = BTreeMap::new();
         for entry in part.entries() {
             match (entry.kind, entry.model) {
@@ -72,7 +74,7 @@ impl ContainerJoin {
                     self.place(part, entry, unit, &mut places, &mut copied)?;
                 }
                 (EntryKind::Clip, model) => {
-                    // Its skeleton may come after it.
+                    // The skeleton may come after the clip.
                     let skeleton = model.map(|model| part.line(model));
                     let skeleton = skeleton.filter(|it| it.kind == EntryKind::Skeleton);
                     let model = skeleton.map(|it| self.place(part, it, unit, &mut places, &mut copied));
@@ -88,7 +90,8 @@ impl ContainerJoin {
         Ok(copied)
     }
 
-    /// Where a skeleton of a part is in the whole: where one that is the same is, or behind all that is there.
+    /// Returns the index of a part's skeleton in the joined file. Appends the skeleton if no equal one
+    /// exists.
     fn place(
         &mut self,
         part: &Container<'_>,
@@ -116,21 +119,22 @@ impl ContainerJoin {
         Ok(place)
     }
 
-    /// Takes down an entry of kind [`EntryKind::Metadata`], whose bytes come after those of the parts that were added before.
+    /// Adds an entry of kind [`EntryKind::Metadata`]. Write its bytes after those of the parts added before.
     ///
     /// # Errors
-    /// As [`ContainerTable::add`].
+    /// The errors of [`ContainerTable::add`].
     pub fn add_metadata(&mut self, name: &str, data: &[u8]) -> Result<(), Error> {
         self.table.add(EntryKind::Metadata, name, None, data).map(|_| ())
     }
 
-    /// How many skeletons there are.
+    /// Number of skeletons.
     #[must_use]
     pub fn skeleton_count(&self) -> usize {
         self.models.len()
     }
 
-    /// The header, the table and the names, which the bytes of the entries follow, each after [`ContainerTable::zeros`].
+    /// Returns the header, the table and the names. Write the bytes of the entries after them, each after
+    /// [`ContainerTable::zeros`].
     #[must_use]
     pub fn finish(self) -> Vec<u8> {
         self.table.finish()
@@ -200,7 +204,7 @@ mod tests {
         assert_eq!(whole.data(4).unwrap(), b"jump");
     }
 
-    /// The format has no order: a clip may stand before what it moves.
+    /// Entries may be in any order: a clip may come before its skeleton.
     #[test]
     fn a_clip_before_its_skeleton_keeps_it() {
         let mut file = {
@@ -209,7 +213,7 @@ mod tests {
             part.add(EntryKind::Clip, "early", Some(at), b"early").unwrap();
             part.finish()
         };
-        // The two records change places, but for where their names end, and so do these.
+        // Swap the two records except their name ends, and swap the names.
         let (first, second) = (32..72, 72..112);
         let records = [file[first.clone()].to_vec(), file[second.clone()].to_vec()];
         for (range, record) in [first, second].into_iter().zip([&records[1], &records[0]]) {
@@ -218,7 +222,7 @@ mod tests {
         }
         file[36..40].copy_from_slice(&1_u32.to_le_bytes());
         file[112..122].copy_from_slice(b"earlymodel");
-        // So do their bytes.
+        // Swap their bytes.
         let bytes = file[144..].to_vec();
         let length = u64::from_le_bytes(records[0][24..32].try_into().unwrap()) as usize;
         file.truncate(144);
@@ -253,7 +257,7 @@ mod tests {
         assert_eq!((shell("fine"), shell("silent")), (Some(0.05), None));
     }
 
-    /// Its bytes mean something else, and the line that would be written does not say so.
+    /// A newer layout has another meaning, and the joined table would not state its version.
     #[test]
     fn entries_with_a_newer_layout_are_not_joined() {
         for index in [0, 1] {

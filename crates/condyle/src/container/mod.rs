@@ -1,10 +1,13 @@
-//! The file `.condyle`: from skeletons, meshes and compressed clips to one run of bytes, and back.
+//! The `.condyle` file format: skeletons, meshes and compressed clips in one file.
 //!
-//! [`ContainerWriter`] collects entries and writes them; [`Container`] reads a file that was loaded or
-//! mapped, [`ContainerReader`] knows the table alone and is handed one entry at a time, from wherever it was
-//! fetched. None of them does input or output. A file is a header, a table of entries with their names, and
-//! the entries' bytes, little-endian, the same wherever it lies in memory. `docs/format.md` describes every
-//! byte of it.
+//! - [`ContainerWriter`] collects entries and writes the file.
+//! - [`Container`] reads a file that is in memory, loaded or mapped.
+//! - [`ContainerReader`] reads only the table. The caller fetches entries one at a time, for example from a
+//!   server.
+//!
+//! They perform no I/O. A file consists of a header, a table of entries with their names, and the bytes
+//! of the entries. It is little-endian, and needs no alignment in memory. `docs/format.md` specifies every
+//! byte.
 
 mod join;
 mod models;
@@ -28,7 +31,7 @@ use table::{
 };
 pub use writer::{ContainerTable, ContainerWriter};
 
-/// One line of a container's table.
+/// One entry of a container's table.
 ///
 /// ```
 /// use condyle::container::{Container, ContainerWriter, EntryKind};
@@ -45,30 +48,30 @@ pub use writer::{ContainerTable, ContainerWriter};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Entry<'a> {
-    /// Its place in the table.
+    /// Index in the table.
     pub index: usize,
-    /// What it holds.
+    /// Kind of the contents.
     pub kind: EntryKind,
-    /// Version of the layout of its bytes: 0 for all known kinds, see [`check_version`](Self::check_version).
+    /// Version of the entry's layout: 0 for all known kinds, see [`check_version`](Self::check_version).
     pub version: u16,
-    /// Its name; neither unique nor necessarily present.
+    /// Name of the entry. It may be empty, and several entries may share it.
     pub name: &'a str,
-    /// The entry with the skeleton of the model that it belongs to.
+    /// Index of the skeleton entry of the model that the entry belongs to.
     pub model: Option<usize>,
-    /// Where its bytes begin in the file, a multiple of 16.
+    /// Offset of its bytes in the file, a multiple of 16.
     pub offset: u64,
-    /// How many bytes it has.
+    /// Number of bytes.
     pub length: u64,
-    /// The [`checksum`] of its bytes.
+    /// [`checksum`] of its bytes.
     pub checksum: u64,
 }
 
 impl Entry<'_> {
-    /// `Ok` if this version of the library can read the entry's bytes. An entry of an unknown kind is never
-    /// read, so its version may be anything.
+    /// Checks that this version of the library can read the entry. An entry of an unknown kind always passes,
+    /// because its bytes are never interpreted.
     ///
     /// # Errors
-    /// [`Error::Version`] for an entry that a newer version of the library wrote.
+    /// [`Error::Version`] if a newer version of the library wrote the entry.
     pub fn check_version(&self) -> Result<(), Error> {
         match (self.kind, self.version) {
             (EntryKind::Unknown(_), _) | (_, ENTRY_VERSION) => Ok(()),
@@ -80,7 +83,7 @@ impl Entry<'_> {
     }
 }
 
-/// The table of a container: what is in it, and where. The entries' bytes are handed in one by one.
+/// Reader of a container's table, without the entries. The caller passes the bytes of each entry when needed.
 ///
 /// ```
 /// use condyle::container::{ContainerReader, ContainerWriter, EntryKind};
@@ -89,7 +92,7 @@ impl Entry<'_> {
 /// writer.add(EntryKind::Clip, "run", None, &[1, 2, 3])?;
 /// let file = writer.finish();
 ///
-/// // Whatever a file or a server gives: first as much as the table takes, then an entry.
+/// // Fetch the table from a file or a server, then one entry.
 /// let mut fetched = &file[..0];
 /// while fetched.len() < ContainerReader::needed(fetched)? {
 ///     fetched = file.get(..ContainerReader::needed(fetched)?).expect("no file is that long");
@@ -110,13 +113,13 @@ pub struct ContainerReader<'a> {
 }
 
 impl<'a> ContainerReader<'a> {
-    /// How many bytes from the beginning of a file its table takes, as far as `prefix` tells: where that is
-    /// more than `prefix` has, ask again with so many. Twice is enough. The number is what the file says:
-    /// compare it with the file's length before making room.
+    /// Number of bytes at the start of a file that the table takes. If `prefix` is too short to know, the
+    /// result is the size of the header: call again with that many bytes. The number comes from the file and
+    /// is not checked: compare it with the length of the file before you allocate.
     ///
     /// # Errors
-    /// [`Error::Magic`], [`Error::Version`] for bytes that are no container or one of a newer major version,
-    /// and [`Error::TooMany`] where this machine cannot count so many bytes.
+    /// [`Error::Magic`] if the bytes are not a container, [`Error::Version`] for an unknown major version,
+    /// and [`Error::TooMany`] if `usize` cannot hold the number.
     pub fn needed(prefix: &[u8]) -> Result<usize, Error> {
         if !prefix.iter().zip(&MAGIC).all(|(found, wanted)| found == wanted) {
             return Err(Error::Magic { what: WHAT });
@@ -127,7 +130,7 @@ impl<'a> ContainerReader<'a> {
             found => return Err(Error::Version { what: WHAT, at: None, found, newest: MAJOR }),
         }
         let (entries, names) = (u64::from(bytes::u32_at(header, 12)), u64::from(bytes::u32_at(header, 16)));
-        // At most 48 bits.
+        // Fits 48 bits.
         let needed =
             (HEADER + CHECKSUM) as u64 + entries * ENTRY as u64 + names.next_multiple_of(WORD as u64);
         usize::try_from(needed).map_err(|_| Error::TooMany {
@@ -137,12 +140,12 @@ impl<'a> ContainerReader<'a> {
         })
     }
 
-    /// Checks the header and the table, which `prefix` must hold; bytes after the table are ignored.
+    /// Checks the header and the table, which `prefix` must contain. Bytes after the table are ignored.
     ///
     /// # Errors
-    /// As [`Self::needed`]; [`Error::Truncated`] if the table is longer than `prefix`; [`Error::Checksum`] if
-    /// it is damaged; [`Error::NotText`], [`Error::Index`], [`Error::Value`] for a name, a model or a range
-    /// that cannot be.
+    /// The errors of [`Self::needed`]. [`Error::Truncated`] if the table is longer than `prefix`.
+    /// [`Error::Checksum`] if it is damaged. [`Error::NotText`], [`Error::Index`], [`Error::Value`] for an
+    /// invalid name, model or range.
     pub fn from_prefix(prefix: &'a [u8]) -> Result<Self, Error> {
         let needed = Self::needed(prefix)?;
         let truncated = Error::Truncated { what: "the table of a container", found: prefix.len(), needed };
@@ -166,7 +169,7 @@ impl<'a> ContainerReader<'a> {
         Ok(it)
     }
 
-    /// Names are contiguous and ranges ascend, possibly with gaps: a single pass checks both.
+    /// Checks names, which are contiguous, and ranges, which ascend with possible gaps, in a single pass.
     fn check_entries(&self, table: u64) -> Result<(), Error> {
         let (mut name, mut end) = (0, table);
         for (at, entry) in self.entries.iter().enumerate() {
@@ -181,7 +184,7 @@ impl<'a> ContainerReader<'a> {
                 return Err(Error::NotText { what: "the names of a container", at });
             }
             name = name_end;
-            // What an unknown kind has there is not known either.
+            // The model field of an unknown kind may mean anything.
             let is_known = !matches!(EntryKind::from(raw.kind), EntryKind::Unknown(_));
             if is_known && raw.model != NO_MODEL {
                 let (found, count) = (raw.model as usize, self.entries.len());
@@ -215,31 +218,31 @@ impl<'a> ContainerReader<'a> {
         Ok(())
     }
 
-    /// The version that the file was written in, major and minor.
+    /// Version of the format that the file was written in, major and minor.
     #[must_use]
     pub fn version(&self) -> (u16, u16) {
         self.version
     }
 
-    /// How many bytes the whole file has.
+    /// Number of bytes of the whole file.
     #[must_use]
     pub fn file_length(&self) -> u64 {
         self.file_length
     }
 
-    /// How many entries there are, those of unknown kinds too.
+    /// Number of entries, including those of unknown kinds.
     #[must_use]
     pub fn entry_count(&self) -> usize {
         self.entries.len()
     }
 
-    /// All entries, in the order of the file.
+    /// Returns all entries, in the order of the file.
     pub fn entries(&self) -> impl ExactSizeIterator<Item = Entry<'a>> + use<'a> {
         let it = *self;
         (0..it.entries.len()).map(move |index| it.line(index))
     }
 
-    /// The skeleton that a line of the table names, if it names one.
+    /// Returns the index of the skeleton that a record of the table refers to, if any.
     fn model_of(&self, raw: &Raw) -> Option<usize> {
         let model = raw.model as usize;
         let kind = self.entries.get(model).map(|entry| EntryKind::from(Raw::of(entry).kind));
@@ -253,7 +256,7 @@ impl<'a> ContainerReader<'a> {
             index,
             kind: raw.kind.into(),
             version: raw.version,
-            // Checked by the constructor.
+            // The constructor has checked the range.
             name: self.names.get(start as usize..raw.name_end as usize).unwrap_or_default(),
             model: self.model_of(&raw),
             offset: raw.offset,
@@ -262,10 +265,10 @@ impl<'a> ContainerReader<'a> {
         }
     }
 
-    /// One entry.
+    /// Returns one entry.
     ///
     /// # Errors
-    /// [`Error::Index`] if there is no such entry.
+    /// [`Error::Index`] if the entry does not exist.
     pub fn entry(&self, index: usize) -> Result<Entry<'a>, Error> {
         let count = self.entries.len();
         match index < count {
@@ -274,8 +277,8 @@ impl<'a> ContainerReader<'a> {
         }
     }
 
-    /// How many metres a unit of a model is, the entry `model` being its skeleton. `None` where the file does not say:
-    /// then units are metres.
+    /// Metres per unit of a model, where `model` is its skeleton entry. `None` if the file does not state it;
+    /// units are then metres.
     ///
     /// ```
     /// use condyle::container::{Container, ContainerWriter};
@@ -294,9 +297,11 @@ impl<'a> ContainerReader<'a> {
         stated(raw.length_field).filter(|_| EntryKind::from(raw.kind) == EntryKind::Skeleton)
     }
 
-    /// The radius of the ball around each joint within which the [budget](Clip::budget) of the clip at the
-    /// entry `clip` holds, in units of its model. Clips that were encoded for meshes keep that budget at all
-    /// vertices, and in balls around joints without any. `None` where the file does not say.
+    /// Radius of the ball around each joint in which the [budget](Clip::budget) of a clip holds, in units of
+    /// its model.
+    ///
+    /// `clip` is the entry of the clip. A clip that was encoded for meshes keeps the budget at all vertices,
+    /// and in the balls around joints without vertices. `None` if the file does not state it.
     ///
     /// ```
     /// use condyle::container::{Container, ContainerWriter, EntryKind};
@@ -322,22 +327,22 @@ impl<'a> ContainerReader<'a> {
         stated(raw.length_field).filter(|_| EntryKind::from(raw.kind) == EntryKind::Clip)
     }
 
-    /// The first entry of this kind and name.
+    /// Returns the first entry of this kind and name.
     #[must_use]
     pub fn find(&self, kind: EntryKind, name: &str) -> Option<usize> {
         self.entries().find(|entry| entry.kind == kind && entry.name == name).map(|entry| entry.index)
     }
 
-    /// The entries of this kind that belong to the model whose skeleton is the entry `model`.
+    /// Returns the entries of this kind that belong to a model, where `model` is its skeleton entry.
     pub fn of_model(&self, kind: EntryKind, model: usize) -> impl Iterator<Item = Entry<'a>> + use<'a> {
         self.entries().filter(move |entry| entry.kind == kind && entry.model == Some(model))
     }
 
-    /// The bytes of an entry of any kind, after their checksum was compared.
+    /// Checks the bytes of an entry of any kind against its length and checksum, and returns them.
     ///
     /// # Errors
-    /// [`Error::Index`] if there is no such entry, [`Error::Length`] or [`Error::Checksum`] if these are not
-    /// its bytes, and [`Error::Version`] as [`Entry::check_version`].
+    /// [`Error::Index`] if the entry does not exist, [`Error::Length`] or [`Error::Checksum`] if `data` is
+    /// not its bytes, and [`Error::Version`] as in [`Entry::check_version`].
     pub fn data<'d>(&self, index: usize, data: &'d [u8]) -> Result<&'d [u8], Error> {
         let entry = self.entry(index)?;
         entry.check_version()?;
@@ -351,7 +356,7 @@ impl<'a> ContainerReader<'a> {
         }
     }
 
-    /// As [`Self::data`], of an entry that must be of this kind.
+    /// Like [`Self::data`], for an entry that must be of this kind.
     fn data_of<'d>(&self, kind: EntryKind, index: usize, data: &'d [u8]) -> Result<&'d [u8], Error> {
         let found = self.entry(index)?.kind;
         if found != kind {
@@ -369,36 +374,37 @@ impl<'a> ContainerReader<'a> {
         self.data(index, data)
     }
 
-    /// The skeleton that an entry holds, `data` being its bytes.
+    /// Reads a skeleton entry from its bytes `data`.
     ///
     /// # Errors
-    /// As [`Self::data`]; [`Error::Value`] if it is no skeleton; what [`Skeleton::new`] refuses, and
-    /// [`Error::Truncated`], [`Error::Length`], [`Error::NotText`] for bytes that are none.
+    /// The errors of [`Self::data`] and [`Skeleton::new`]. [`Error::Value`] if the entry is not a skeleton.
+    /// [`Error::Truncated`], [`Error::Length`], [`Error::NotText`] if its contents are invalid.
     pub fn skeleton(&self, index: usize, data: &[u8]) -> Result<Skeleton, Error> {
         models::read_skeleton(self.data_of(EntryKind::Skeleton, index, data)?)
     }
 
-    /// The compressed clip that an entry holds, `data` being its bytes.
+    /// Reads a clip entry from its bytes `data`, which the clip borrows.
     ///
     /// # Errors
-    /// As [`Self::data`]; [`Error::Value`] if the entry is no clip; what [`Clip::from_bytes`] refuses.
+    /// The errors of [`Self::data`] and [`Clip::from_bytes`]; [`Error::Value`] if the entry is not a clip.
     pub fn clip<'d>(&self, index: usize, data: &'d [u8]) -> Result<Clip<'d>, Error> {
         Clip::from_bytes(self.data_of(EntryKind::Clip, index, data)?)
     }
 
-    /// The mesh that an entry holds, `data` being its bytes and `skeleton` that of its model.
+    /// Reads a mesh entry from its bytes `data`; `skeleton` is the skeleton of its model.
     ///
     /// # Errors
-    /// As [`Self::skeleton`], and [`Error::Index`] if it names a joint that the skeleton does not have.
+    /// The errors of [`Self::skeleton`], and [`Error::Index`] if the mesh uses a joint that the skeleton
+    /// lacks.
     pub fn mesh(&self, index: usize, data: &[u8], skeleton: &Skeleton) -> Result<PlacedMesh, Error> {
         models::read_mesh(self.data_of(EntryKind::Mesh, index, data)?, skeleton)
     }
 }
 
-/// A whole container, borrowed: a file that was read or mapped into memory.
+/// A whole container in borrowed memory: a file that was loaded or mapped.
 ///
-/// The table is checked at once, each entry when it is asked for. It derefs to a [`ContainerReader`] for all
-/// that the table tells.
+/// The constructor checks the table; an entry is checked when it is read. Derefs to [`ContainerReader`] for
+/// everything in the table.
 ///
 /// ```
 /// use condyle::container::{Container, ContainerWriter, EntryKind};
@@ -441,8 +447,8 @@ impl<'a> Container<'a> {
     /// Checks the header and the table of a file.
     ///
     /// # Errors
-    /// As [`ContainerReader::from_prefix`]; [`Error::Truncated`] or [`Error::Length`] if the file is shorter
-    /// or longer than it says.
+    /// The errors of [`ContainerReader::from_prefix`]; [`Error::Truncated`] or [`Error::Length`] if the file
+    /// is shorter or longer than its header states.
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, Error> {
         let reader = ContainerReader::from_prefix(bytes)?;
         let found = bytes.len();
@@ -456,64 +462,65 @@ impl<'a> Container<'a> {
         }
     }
 
-    /// All of it.
+    /// Returns the bytes of the whole file.
     #[must_use]
     pub fn as_bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// The unchecked bytes of an entry. Empty if there is no such entry: the caller's check then reports it.
+    /// Returns the unchecked bytes of an entry. Empty if the entry does not exist: the caller's check then
+    /// reports it.
     fn range(&self, index: usize) -> &'a [u8] {
         let range = self.reader.entry(index).ok().and_then(|entry| {
-            // No more than the file's length, which is that of `bytes`.
+            // At most the length of the file, which equals the length of `bytes`.
             self.bytes.get(entry.offset as usize..(entry.offset + entry.length) as usize)
         });
         range.unwrap_or_default()
     }
 
-    /// The bytes of an entry of any kind, at a multiple of 16 from the beginning of the file.
+    /// Returns the checked bytes of an entry of any kind. They start at a multiple of 16 in the file.
     ///
     /// # Errors
-    /// As [`ContainerReader::data`].
+    /// The errors of [`ContainerReader::data`].
     pub fn data(&self, index: usize) -> Result<&'a [u8], Error> {
         self.reader.data(index, self.range(index))
     }
 
-    /// The skeleton that an entry holds.
+    /// Reads a skeleton entry.
     ///
     /// # Errors
-    /// As [`ContainerReader::skeleton`].
+    /// The errors of [`ContainerReader::skeleton`].
     pub fn skeleton(&self, index: usize) -> Result<Skeleton, Error> {
         self.reader.skeleton(index, self.range(index))
     }
 
-    /// The mesh that an entry holds, `skeleton` being that of its model.
+    /// Reads a mesh entry; `skeleton` is the skeleton of its model.
     ///
     /// # Errors
-    /// As [`ContainerReader::mesh`].
+    /// The errors of [`ContainerReader::mesh`].
     pub fn mesh(&self, index: usize, skeleton: &Skeleton) -> Result<PlacedMesh, Error> {
         self.reader.mesh(index, self.range(index), skeleton)
     }
 
-    /// The compressed clip that an entry holds, read where it lies: [`Clip::into_owned`] makes it outlive the
-    /// file.
+    /// Reads a clip entry in place: the clip borrows the file. [`Clip::into_owned`] makes a copy that
+    /// outlives the file.
     ///
     /// # Errors
-    /// As [`ContainerReader::clip`].
+    /// The errors of [`ContainerReader::clip`].
     pub fn clip(&self, index: usize) -> Result<Clip<'a>, Error> {
         self.reader.clip(index, self.range(index))
     }
 
-    /// The bytes of a document, a `.glb`.
+    /// Returns the bytes of a document entry, a `.glb`.
     ///
     /// # Errors
-    /// As [`ContainerReader::data`], and [`Error::Value`] if the entry is no document.
+    /// The errors of [`ContainerReader::data`], and [`Error::Value`] if the entry is not a document.
     pub fn document(&self, index: usize) -> Result<&'a [u8], Error> {
         self.reader.data_of(EntryKind::Document, index, self.range(index))
     }
 }
 
-/// What it holds, in a line.
+/// Prints a one-line summary.
 impl fmt::Debug for ContainerReader<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ContainerReader")
@@ -524,7 +531,7 @@ impl fmt::Debug for ContainerReader<'_> {
     }
 }
 
-/// What it holds, in a line.
+/// Prints a one-line summary.
 impl fmt::Debug for Container<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Container")

@@ -1,4 +1,4 @@
-//! What skeletons and meshes look like inside a container.
+//! Layout of skeletons and meshes in a container.
 
 use alloc::string::String;
 use alloc::vec;
@@ -10,9 +10,9 @@ use condyle_base::bytes::{Source, put_floats, put_u16s, put_u32s};
 use condyle_base::error::Error;
 use condyle_base::math::{Affine, Transform};
 
-/// Triangles of a model, and what moves them.
+/// A mesh of a model with its placement, material colour and morph weights.
 ///
-/// What a container holds was checked against its skeleton when it was written, and again when it was read.
+/// The mesh is checked against its skeleton when it is written and when it is read.
 ///
 /// ```
 /// use condyle::container::{Container, ContainerWriter, MeshPlacement, PlacedMesh};
@@ -33,30 +33,30 @@ use condyle_base::math::{Affine, Transform};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PlacedMesh {
-    /// The vertices in the bind pose.
+    /// Vertices in the bind pose.
     pub mesh: SkinnedMesh,
-    /// What moves them.
+    /// Skin, joint or matrix that moves them.
     pub placement: MeshPlacement,
-    /// One weight for each morph target, where no clip says otherwise.
+    /// Default weight of each morph target, used if no clip drives it.
     pub morph_weights: Vec<f32>,
-    /// The number that [`Target::Weights`](crate::Target::Weights) names these morph targets by: the
-    /// document's node.
+    /// Index of the document's node, by which [`Target::Weights`](crate::Target::Weights) refers to these
+    /// morph targets.
     pub node: u32,
-    /// The material's colour: red, green, blue, opacity, linear, normally from 0 to 1.
+    /// Colour of the material: linear red, green, blue, and opacity, normally from 0 to 1.
     pub color: [f32; 4],
-    /// Whether it consists of triangles. Points and lines have vertices too, but nothing to fill.
+    /// Whether the mesh consists of triangles, and not of points or lines.
     pub drawable: bool,
-    /// Whether the document's default scene shows it.
+    /// Whether the document's default scene contains it.
     pub shown: bool,
 }
 
-/// What moves a mesh.
+/// Skin, joint or matrix that moves a mesh.
 ///
 /// ```
 /// use condyle::Affine;
 /// use condyle::container::MeshPlacement;
 ///
-/// // What its matrices are made of.
+/// // The joints that a mesh follows.
 /// let follows = |placement: &MeshPlacement| match placement {
 ///     MeshPlacement::Skin(skin) => format!("{} joints", skin.joints().len()),
 ///     MeshPlacement::Joint(joint) => format!("joint {joint}"),
@@ -67,24 +67,24 @@ pub struct PlacedMesh {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum MeshPlacement {
-    /// Each vertex follows joints of the skin by its influences.
+    /// Each vertex follows joints of the skin, by its influences.
     Skin(Skin),
-    /// All of it follows one joint of the skeleton; its influences name joint 0 only, as
-    /// [`Influences::rigid`] does.
+    /// The whole mesh follows one joint of the skeleton. Its influences use only joint 0, as in
+    /// [`Influences::rigid`].
     Joint(u16),
-    /// Nothing: this matrix takes it to model space. Its influences name joint 0 only.
+    /// The mesh does not move: this matrix transforms it to model space. Its influences use only joint 0.
     Fixed(Affine),
 }
 
 impl PlacedMesh {
-    /// Opaque white triangles that are shown, of node 0, with all morph weights 0.
+    /// Returns a visible mesh of opaque white triangles with node 0 and all morph weights 0.
     #[must_use]
     pub fn new(mesh: SkinnedMesh, placement: MeshPlacement) -> Self {
         let morph_weights = vec![0.0; mesh.morph_targets().len()];
         Self { mesh, placement, morph_weights, node: 0, color: [1.0; 4], drawable: true, shown: true }
     }
 
-    /// The parts must fit each other, and their joints the skeleton.
+    /// Checks that the parts match each other, and that their joints exist in the skeleton.
     fn check(&self, skeleton: &Skeleton) -> Result<(), Error> {
         let targets = self.mesh.morph_targets().len();
         Error::check_len("morph weights", self.morph_weights.len(), targets)?;
@@ -110,7 +110,7 @@ impl PlacedMesh {
     }
 }
 
-/// An error where a joint is not below `count`.
+/// Checks that all joints are below `count`.
 fn check_joints(what: &'static str, joints: &[u16], count: usize) -> Result<(), Error> {
     match joints.iter().position(|&joint| usize::from(joint) >= count) {
         None => Ok(()),
@@ -118,7 +118,7 @@ fn check_joints(what: &'static str, joints: &[u16], count: usize) -> Result<(), 
     }
 }
 
-/// A length as the file stores it, in 32 bits.
+/// Returns a length as 32 bits, as stored in the file.
 fn count(what: &'static str, found: usize) -> Result<u32, Error> {
     u32::try_from(found).map_err(|_| Error::TooMany { what, found, limit: u32::MAX as usize })
 }
@@ -136,7 +136,7 @@ pub(super) fn write_skeleton(skeleton: &Skeleton, out: &mut Vec<u8>) -> Result<(
     let mut end = 0;
     for name in skeleton.names() {
         end += name.len();
-        // No more than their sum.
+        // At most the sum of all lengths, which fits 32 bits.
         put_u32s(out, [end as u32]);
     }
     skeleton.names().iter().for_each(|name| out.extend(name.as_bytes()));
@@ -173,14 +173,14 @@ pub(super) fn read_skeleton(data: &[u8]) -> Result<Skeleton, Error> {
     Ok(skeleton)
 }
 
-/// Flag bits in the first word of a mesh or morph target. A mesh has no flag for positions: it always has
+/// Flags in the first word of a mesh or morph target. A mesh always has positions, so it has no flag for
 /// them.
 const POSITIONS: u32 = 1;
 const NORMALS: u32 = 2;
 const TANGENTS: u32 = 4;
 const DRAWABLE: u32 = 8;
 const SHOWN: u32 = 16;
-/// Of a morph target: the vertices that move are listed.
+/// Flag of a morph target: the vertices that move are listed.
 const SPARSE: u32 = 8;
 
 const SKIN: u32 = 0;
@@ -241,7 +241,7 @@ pub(super) fn write_mesh(placed: &PlacedMesh, skeleton: &Skeleton, out: &mut Vec
     Ok(())
 }
 
-/// The deltas of all vertices or, where that is less, of those that move.
+/// Writes the deltas of all vertices, or only of those that move if that takes fewer bytes.
 fn write_target(target: &MorphTarget, out: &mut Vec<u8>) -> Result<(), Error> {
     let attributes = [
         Some(POSITIONS).filter(|_| target.has_positions()),
@@ -273,7 +273,7 @@ fn write_target(target: &MorphTarget, out: &mut Vec<u8>) -> Result<(), Error> {
     Ok(())
 }
 
-/// An error where bits are set that have no meaning.
+/// Checks that no unknown bits are set.
 fn check_flags(what: &'static str, at: usize, found: u32, known: u32) -> Result<(), Error> {
     match found & !known {
         0 => Ok(()),
@@ -298,7 +298,7 @@ pub(super) fn read_mesh(data: &[u8], skeleton: &Skeleton) -> Result<PlacedMesh, 
     };
     let influences = read_influences(&mut source, vertices, influences)?;
     let indices = source.u32s("indices", indices)?.collect();
-    // Bounded by the number of weights, which have been read.
+    // Bounded by the number of weights, which are already read.
     let mut morph_targets = Vec::with_capacity(targets);
     for at in 0..targets {
         morph_targets.push(read_target(&mut source, at, vertices)?);
@@ -318,7 +318,7 @@ pub(super) fn read_mesh(data: &[u8], skeleton: &Skeleton) -> Result<PlacedMesh, 
         shown: flags & SHOWN != 0,
     };
     placed.check(skeleton)?;
-    // It is for this skeleton, whether it was said so when it was written or not.
+    // Bind the skin to this skeleton, even if it was not bound when it was written.
     if let MeshPlacement::Skin(skin) = placed.placement {
         placed.placement = MeshPlacement::Skin(skin.for_skeleton(skeleton)?);
     }

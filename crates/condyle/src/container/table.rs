@@ -1,4 +1,4 @@
-//! The header and the table of a container.
+//! Header and table of a container.
 
 use condyle_base::bytes;
 
@@ -6,19 +6,19 @@ pub(super) const WHAT: &str = "a container";
 pub(super) const MAGIC: [u8; 8] = *b"CONDYLE\0";
 pub(super) const MAJOR: u16 = 1;
 pub(super) const MINOR: u16 = 1;
-/// Bytes of the header, of an entry in the table, and of the checksum that ends the table.
+/// Bytes of the header, of an entry in the table, and of the checksum at the end of the table.
 pub(super) const HEADER: usize = 32;
 pub(super) const ENTRY: usize = 40;
 pub(super) const CHECKSUM: usize = 8;
-/// Alignment of each entry's bytes in the file, and of the end of the names.
+/// Alignment of the end of the names, and of each entry's bytes in the file.
 pub(super) const WORD: usize = 8;
 pub(super) const ALIGNMENT: usize = 16;
-/// The version of the layout of entries that this reader knows: the same for all kinds.
+/// Version of the entry layout that this reader knows: the same for all kinds.
 pub(super) const ENTRY_VERSION: u16 = 0;
-/// Stands for no model.
+/// Value for an entry without a model.
 pub(super) const NO_MODEL: u32 = u32::MAX;
 
-/// What an entry of a container holds.
+/// Kind of an entry in a container.
 ///
 /// ```
 /// use condyle::container::EntryKind;
@@ -36,11 +36,12 @@ pub enum EntryKind {
     Mesh,
     /// A compressed clip.
     Clip,
-    /// The document that a model was made from, without its animations, as a `.glb`.
+    /// The document that a model was imported from, without its animations, as a `.glb`.
     Document,
-    /// What is to be known of the file or of a model besides, as JSON: of a library the names, tags and figures of its clips.
+    /// Additional data about the file or a model, as JSON. In a library: names, tags and figures of its
+    /// clips.
     Metadata,
-    /// A kind unknown to this version: its bytes are available as they are.
+    /// A kind unknown to this version. Its bytes are available without interpretation.
     Unknown(u16),
 }
 
@@ -70,8 +71,8 @@ impl From<EntryKind> for u16 {
     }
 }
 
-/// The length that a line states: a finite number above 0. Any other number, as the zeros of version 1.0,
-/// states none.
+/// Returns the length that a record states: a finite number above 0. Other values, like the zeros of version
+/// 1.0, mean that the file does not state one.
 pub(super) fn stated(length: u32) -> Option<f32> {
     Some(f32::from_bits(length)).filter(|length| length.is_finite() && *length > 0.0)
 }
@@ -79,11 +80,11 @@ pub(super) fn stated(length: u32) -> Option<f32> {
 /// One record of the table, as stored.
 pub(super) struct Raw {
     pub(super) kind: u16,
-    /// Version of the layout of the entry's bytes.
+    /// Version of the entry's layout.
     pub(super) version: u16,
     pub(super) model: u32,
     pub(super) name_end: u32,
-    /// Metres per unit of a skeleton, shell of a clip: see [`stated`].
+    /// Metres per unit of a skeleton, or shell radius of a clip: see [`stated`].
     pub(super) length_field: u32,
     pub(super) offset: u64,
     pub(super) length: u64,

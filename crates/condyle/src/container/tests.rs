@@ -8,7 +8,7 @@ use crate::mesh::{Influences, MorphDeltas, MorphTarget, SkinnedMesh, Vertices};
 use crate::testing::{Random, tries};
 use condyle_base::math::Affine;
 
-/// A mesh of each placement, with and without all that a mesh may have.
+/// Returns one mesh for each placement, with and without optional attributes.
 fn meshes(random: &mut Random, joints: usize) -> Vec<PlacedMesh> {
     let rich = random.mesh(11, joints);
     let indices = vec![0, 10, 4, 3, 3, 3];
@@ -17,7 +17,7 @@ fn meshes(random: &mut Random, joints: usize) -> Vec<PlacedMesh> {
         SkinnedMesh::new(vertices, influences, indices.clone(), mesh.morph_targets().to_vec()).expect("valid")
     };
     let bare = Vertices { positions: (0..5).map(|_| random.vector(1.0)).collect(), ..Vertices::default() };
-    // One vertex that moves: it is written without those that do not.
+    // Only one vertex moves, so the target is written as sparse.
     let normals = &[(3, [0.5, 0.0, 0.25])];
     let nod = MorphTarget::from_sparse(5, MorphDeltas { normals, ..MorphDeltas::default() }).expect("finite");
     let bare = SkinnedMesh::new(bare, Influences::rigid(5), vec![], vec![nod]).expect("valid");
@@ -40,7 +40,7 @@ fn meshes(random: &mut Random, joints: usize) -> Vec<PlacedMesh> {
     ]
 }
 
-/// Two models with meshes, clips, a document and an entry of a kind that nobody knows.
+/// Returns two models with meshes, clips, a document and an entry of an unknown kind.
 fn example(random: &mut Random, joints: usize) -> (ContainerWriter, Skeleton, Vec<PlacedMesh>) {
     let mut writer = ContainerWriter::default();
     let (skeleton, other) = (random.skeleton(joints), random.skeleton(1));
@@ -66,7 +66,7 @@ fn example(random: &mut Random, joints: usize) -> (ContainerWriter, Skeleton, Ve
     (writer, skeleton, meshes)
 }
 
-/// Everything in a container, all entries read; the first error ends it.
+/// Reads all entries of a container, up to the first error.
 fn read_all(bytes: &[u8]) -> Result<Vec<(String, Vec<u8>)>, Error> {
     let container = Container::from_bytes(bytes)?;
     let mut skeletons = vec![None; container.entry_count()];
@@ -122,11 +122,11 @@ fn a_unit_is_said_beside_the_skeleton() {
     assert_eq!(Container::from_bytes(&silent).expect("a container").unit(model), None);
     writer.set_unit(model, 0.0125).expect("a skeleton");
     let said = writer.clone().finish();
-    // It takes no bytes, and readers that do not know it read the same.
+    // The unit takes no extra bytes, and readers that do not know it read the same contents.
     assert_eq!((said.len(), read_all(&said)), (silent.len(), read_all(&silent)));
     let container = Container::from_bytes(&said).expect("a container");
     assert_eq!((container.unit(model), container.unit(0), container.unit(999)), (Some(0.0125), None, None));
-    // What cannot be is neither written nor believed.
+    // Invalid units are neither written nor accepted by the reader.
     for metres in [0.0, -1.0, f32::NAN, f32::INFINITY] {
         assert!(writer.set_unit(model, metres).is_err(), "{metres}");
         let mut bytes = said.clone();
@@ -168,7 +168,7 @@ fn a_shell_is_stored_beside_the_clip() {
     assert!(writer.set_shell(999, 1.0).is_err() && writer.set_unit(clip, 1.0).is_err());
 }
 
-/// When it is asked for, and no other.
+/// The error occurs when the entry is read; other entries are not affected.
 #[test]
 fn an_entry_with_a_newer_layout_is_refused() {
     let (mut writer, skeleton, _) = example(&mut Random(5), 3);
@@ -245,7 +245,7 @@ fn a_reader_goes_by_what_it_has() {
     };
     assert_eq!(reader.skeleton(1, part(1)), Ok(skeleton.clone()));
     assert_eq!(reader.mesh(2, part(2), &skeleton).as_ref(), Ok(&meshes[0]));
-    // Another entry's bytes, too few of them, and a place that is none.
+    // The bytes of another entry, too few bytes, and an index out of range.
     assert!(matches!(reader.skeleton(1, part(2)), Err(Error::Length { .. })));
     assert!(matches!(reader.data(7, &part(7)[1..]), Err(Error::Length { .. })));
     let swapped = [3; 17];
@@ -275,7 +275,7 @@ fn every_truncation_and_every_extra_byte_is_refused() {
     }
 }
 
-/// Only the padding may change without a word, as nothing is read from it.
+/// Only padding may change without an error, because it is not read.
 #[test]
 #[cfg_attr(miri, ignore = "slow")]
 fn every_change_of_a_byte_is_refused_or_changes_nothing() {
@@ -323,14 +323,14 @@ fn other_formats_and_newer_versions_are_named() {
     assert_eq!([versioned(1, 0), versioned(1, 9)], [Ok((1, 0)), Ok((1, 9))]);
 }
 
-/// Makes the table's checksum right again.
+/// Corrects the checksum of the table.
 fn seal(bytes: &mut [u8]) {
     let end = ContainerReader::needed(bytes).expect("a header") - CHECKSUM;
     let sum = checksum(&bytes[..end]);
     bytes[end..end + CHECKSUM].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// A table that lies although its checksum is right.
+/// Tables with wrong contents and a correct checksum.
 #[test]
 fn tables_that_cannot_be_are_refused_with_the_place() {
     let bytes = example(&mut Random(7), 2).0.finish();
@@ -355,7 +355,7 @@ fn tables_that_cannot_be_are_refused_with_the_place() {
     let place = "a place in the names, not before the name that precedes it";
     assert_eq!(with32(3, 8, 0), value("ends of names", 3, 0, place));
     assert_eq!(with32(3, 8, 9999), value("ends of names", 3, 9999, place));
-    // Inside of the character that stands for the fox.
+    // Inside the multi-byte character that is the fox's name.
     assert_eq!(with32(0, 8, 8), Err(Error::NotText { what: "the names of a container", at: 0 }));
     let expected = "a place behind the table and the entry that precedes it";
     assert_eq!(with64(1, 16, stored(1, 16) + 8), value("offsets", 1, stored(1, 16) + 8, "a multiple of 16"));
@@ -366,10 +366,10 @@ fn tables_that_cannot_be_are_refused_with_the_place() {
     assert_eq!(with64(3, 16, most), value("lengths", 3, stored(3, 24), fits));
     assert_eq!(with64(11, 24, 5), value("lengths", 11, 5, fits));
     assert_eq!(with64(11, 24, u64::MAX), value("lengths", 11, u64::MAX, fits));
-    // An entry that grows over the next one.
+    // An entry that overlaps the next one.
     let next = stored(3, 16);
     assert_eq!(with64(2, 24, stored(2, 24) + 16), value("offsets", 3, next, expected));
-    // A length in the header that ends inside of the table.
+    // A file length in the header that ends inside the table.
     let mut empty = ContainerWriter::default().finish();
     empty[24..32].copy_from_slice(&39_u64.to_le_bytes());
     seal(&mut empty);
@@ -377,7 +377,7 @@ fn tables_that_cannot_be_are_refused_with_the_place() {
         Container::from_bytes(&empty).map(|_| ()),
         value("length of the file", 0, 39, "room for the table")
     );
-    // More entries than there can be: what is needed is said, nothing is allocated.
+    // Too many entries: the error reports the size needed, and nothing is allocated.
     let mut many = bytes.clone();
     many[12..16].copy_from_slice(&u32::MAX.to_le_bytes());
     match Container::from_bytes(&many) {
@@ -398,7 +398,7 @@ fn names_that_are_no_text_are_refused() {
     assert_eq!(refused, Err(Error::NotText { what: "the names of a container", at: 0 }));
 }
 
-/// An entry whose checksum is right whatever it holds.
+/// Reads an entry with a correct checksum and arbitrary contents.
 fn read_entry(kind: EntryKind, data: &[u8], skeleton: &Skeleton) -> Result<(), Error> {
     let mut writer = ContainerWriter::default();
     let model = writer.add_skeleton("", skeleton)?;
@@ -433,7 +433,7 @@ fn skeletons_that_cannot_be_are_refused() {
     let end = 8 + 8 + 12 + 120;
     assert_eq!(read(&|data| data[end] = 99), Err(Error::NotText { what: "names of joints", at: 0 }));
     assert_eq!(read(&|data| data[end + 4] = 0), Err(Error::NotText { what: "names of joints", at: 1 }));
-    // Three names of seven letters, one of which would be nobody's.
+    // Three names of seven letters, with one letter that belongs to no name.
     let what = "names of joints";
     let refused = Err(Error::Length { what, found: 21, needed: 20 });
     assert_eq!(read(&|data| data[end + 8] = 20), refused);
@@ -473,13 +473,14 @@ fn meshes_that_cannot_be_are_refused() {
         assert!(matches!(refused, Err(Error::Value { what: "flags of a mesh", .. })), "{refused:?}");
     }
     assert!(matches!(with(held, 4, 3), Err(Error::Value { what: "placement of a mesh", found: 3, .. })));
-    // Counts that no file holds: vertices, influences, indices, morph targets, joints.
+    // Counts larger than the file: vertices, influences, indices, morph targets, joints.
     for at in [12, 16, 20, 24, 28] {
         for mesh in [skinned, held] {
             assert!(with(mesh, at, u32::MAX).is_err() && with(mesh, at, 1 << 30).is_err(), "at {at}");
         }
     }
-    // The morph target at the end: flags, how many vertices move, the one that does, what is added to its normal.
+    // The morph target at the end: flags, number of vertices that move, the vertex, and the delta of its
+    // normal.
     let target = bytes(held).len() - 24;
     let refused = with(held, target, 16);
     assert!(matches!(refused, Err(Error::Value { what: "flags of morph targets", .. })), "{refused:?}");
@@ -509,7 +510,7 @@ fn meshes_that_cannot_be_are_refused() {
     let last = with(skinned, ends + 40, influences - 1);
     let needed = influences as usize - 1;
     assert_eq!(last, Err(Error::Length { what: "influences", found: needed + 1, needed }));
-    // A joint that the skin does not have.
+    // A joint that the skin lacks.
     let refused = with(skinned, ends + 44, 0x0009_0009);
     assert_eq!(refused, Err(Error::TooShort { what: "joints of the skin", found: 3, needed: 10 }));
 }
@@ -545,11 +546,12 @@ fn what_would_not_be_read_is_not_written() {
     ] {
         assert_eq!(writer.add(EntryKind::Clip, "", Some(model), &[]), Err(refused));
     }
-    // None of these changed the writer.
+    // The rejected calls have not changed the writer.
     assert_eq!(Container::from_bytes(&writer.finish()).map(|c| c.entry_count()), Ok(2));
 }
 
-/// Bytes at random, their checksums right: nothing may panic, and what is accepted is written the same again.
+/// Random bytes with correct checksums. Nothing may panic, and accepted contents are written as the same
+/// contents.
 #[test]
 fn damage_behind_right_checksums() {
     let mut random = Random(12);
@@ -569,7 +571,7 @@ fn damage_behind_right_checksums() {
         if round % 2 == 0 {
             let Ok(mesh) = models::read_mesh(&data, &skeleton) else { continue };
             models::write_mesh(&mesh, &skeleton, &mut again).expect("it was accepted");
-            // Rows in disorder are sorted.
+            // Unsorted rows are sorted.
             assert_eq!(models::read_mesh(&again, &skeleton), Ok(mesh), "round {round}");
         } else {
             let Ok(skeleton) = models::read_skeleton(&data) else { continue };
@@ -581,7 +583,7 @@ fn damage_behind_right_checksums() {
     assert!(cfg!(miri) || accepted > 500, "{accepted}");
 }
 
-/// What the line of an unknown kind has where others have their model is not known.
+/// The model field of an unknown kind may hold any value.
 #[test]
 fn an_entry_of_an_unknown_kind_is_passed_over() {
     let mut writer = ContainerWriter::default();

@@ -1,4 +1,4 @@
-//! Writes a container: the same bytes for the same entries in the same order.
+//! Writer of containers. The same entries in the same order give the same bytes.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -13,9 +13,9 @@ use crate::skeleton::Skeleton;
 use condyle_base::bytes::checksum;
 use condyle_base::error::Error;
 
-/// Collects entries, then writes them all.
+/// Collects entries and writes them to one file.
 ///
-/// The bytes depend on the entries and their order only.
+/// The bytes depend only on the entries and their order.
 ///
 /// ```
 /// use condyle::container::{Container, ContainerWriter, EntryKind};
@@ -24,7 +24,7 @@ use condyle_base::error::Error;
 /// let skeleton = Skeleton::new([Joint::new("hip", None, Transform::IDENTITY)])?;
 /// let mut writer = ContainerWriter::default();
 /// let fox = writer.add_skeleton("fox", &skeleton)?;
-/// // The bytes of a clip: what `Encoded::bytes` gives.
+/// // The bytes of a clip, from `Encoded::bytes`.
 /// writer.add(EntryKind::Clip, "run", Some(fox), &[1, 2, 3])?;
 /// let file = writer.finish();
 /// let names: Vec<&str> = Container::from_bytes(&file)?.entries().map(|entry| entry.name).collect();
@@ -34,11 +34,11 @@ use condyle_base::error::Error;
 #[derive(Clone, Default)]
 pub struct ContainerWriter {
     table: ContainerTable,
-    /// One entry after another, as they are in the file.
+    /// Bytes of all entries, as in the file.
     data: Vec<u8>,
 }
 
-/// What was added so far, in a line.
+/// Prints a one-line summary.
 impl fmt::Debug for ContainerWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ContainerWriter")
@@ -49,11 +49,11 @@ impl fmt::Debug for ContainerWriter {
 }
 
 impl ContainerWriter {
-    /// Adds an entry of any kind as it is, and returns its index. `model` is the index of its model's
-    /// skeleton, which must have been added.
+    /// Adds an entry of any kind without checking its bytes, and returns its index. `model` is the index of
+    /// the skeleton of its model, which must be added first.
     ///
     /// # Errors
-    /// [`Error::Index`] if there is no entry `model`, [`Error::Value`] if it is no skeleton;
+    /// [`Error::Index`] if the entry `model` does not exist, [`Error::Value`] if it is not a skeleton;
     /// [`Error::TooMany`] above 2^32 entries or bytes of names.
     pub fn add(
         &mut self,
@@ -68,7 +68,7 @@ impl ContainerWriter {
         Ok(at)
     }
 
-    /// Adds a skeleton, which stands for a model, and returns its index.
+    /// Adds a skeleton, which identifies a model, and returns its index.
     ///
     /// # Errors
     /// [`Error::TooMany`] above 2^32 bytes of names, or entries.
@@ -78,28 +78,28 @@ impl ContainerWriter {
         self.add(EntryKind::Skeleton, name, None, &data)
     }
 
-    /// As [`ContainerTable::set_unit`].
+    /// Sets the unit of a model: see [`ContainerTable::set_unit`].
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`ContainerTable::set_unit`].
     pub fn set_unit(&mut self, model: usize, metres: f32) -> Result<(), Error> {
         self.table.set_unit(model, metres)
     }
 
-    /// As [`ContainerTable::set_shell`].
+    /// Sets the shell radius of a clip: see [`ContainerTable::set_shell`].
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`ContainerTable::set_shell`].
     pub fn set_shell(&mut self, clip: usize, radius: f32) -> Result<(), Error> {
         self.table.set_shell(clip, radius)
     }
 
-    /// Adds a mesh of the model whose skeleton is the entry `model`, and returns its index.
+    /// Adds a mesh of a model and returns its index. `model` is the index of the model's skeleton.
     ///
     /// # Errors
-    /// What [`ContainerReader::mesh`](crate::container::ContainerReader::mesh) would refuse: [`Error::Index`] if it
-    /// names a joint that its skin or the skeleton does not have, [`Error::Length`], [`Error::NotFinite`] for
-    /// its weights, matrix and colour; [`Error::TooMany`] above 2^32 of anything.
+    /// The errors of [`ContainerReader::mesh`](crate::container::ContainerReader::mesh). [`Error::Index`] if
+    /// the mesh uses a joint that its skin or the skeleton lacks. [`Error::Length`] or [`Error::NotFinite`]
+    /// for its weights, matrix and colour. [`Error::TooMany`] above 2^32 elements of a kind.
     pub fn add_mesh(
         &mut self,
         name: &str,
@@ -112,7 +112,7 @@ impl ContainerWriter {
         self.add(EntryKind::Mesh, name, Some(model), &data)
     }
 
-    /// The file.
+    /// Returns the bytes of the file.
     #[must_use]
     pub fn finish(self) -> Vec<u8> {
         let mut out = self.table.finish();
@@ -121,10 +121,11 @@ impl ContainerWriter {
     }
 }
 
-/// The first part of a container whose entries are more than memory holds: it is told of each entry, which is then written by whoever has it.
+/// Builds the table of a container that does not fit in memory. The caller adds each entry here, and writes
+/// its bytes separately.
 ///
-/// The file is what [`finish`](Self::finish) gives, then the bytes of each entry in the order in which they were added. Before those of each,
-/// zeros make the length of the file a multiple of [`ALIGNMENT`](Self::ALIGNMENT).
+/// The file consists of the bytes from [`finish`](Self::finish), then the bytes of each entry in the order of
+/// `add`. Zeros before each entry pad the file to a multiple of [`ALIGNMENT`](Self::ALIGNMENT).
 ///
 /// ```
 /// use condyle::container::{ContainerTable, ContainerWriter, EntryKind};
@@ -150,9 +151,9 @@ impl ContainerWriter {
 #[derive(Debug, Clone, Default)]
 pub struct ContainerTable {
     entries: Vec<Pending>,
-    /// One after another.
+    /// Names, one after another.
     names: String,
-    /// Bytes of all entries, with the zeros between them.
+    /// Bytes of all entries, with the padding between them.
     length: u64,
 }
 
@@ -161,28 +162,29 @@ struct Pending {
     kind: EntryKind,
     model: Option<usize>,
     name_end: u32,
-    /// As in [`Raw`].
+    /// Field of [`Raw`].
     length_field: u32,
-    /// From the first entry on, a multiple of [`ALIGNMENT`].
+    /// Offset from the first entry, a multiple of [`ALIGNMENT`].
     offset: u64,
     length: u64,
     checksum: u64,
 }
 
 impl ContainerTable {
-    /// What the bytes of each entry begin at a multiple of.
+    /// Alignment of each entry's bytes in the file.
     pub const ALIGNMENT: usize = ALIGNMENT;
 
-    /// What is written before the bytes of an entry where the file is `length` bytes long so far.
+    /// Returns the padding before the next entry in a file that is `length` bytes long so far.
     #[must_use]
     pub fn zeros(length: u64) -> &'static [u8] {
         &[0; ALIGNMENT][..(length.next_multiple_of(ALIGNMENT as u64) - length) as usize]
     }
 
-    /// Takes down an entry, of which it keeps the length and the checksum, and returns its index.
+    /// Adds an entry to the table and returns its index. Only the length and the checksum of `data` are
+    /// stored.
     ///
     /// # Errors
-    /// As [`ContainerWriter::add`].
+    /// The errors of [`ContainerWriter::add`].
     pub fn add(
         &mut self,
         kind: EntryKind,
@@ -207,31 +209,31 @@ impl ContainerTable {
         self.names.push_str(name);
         let (offset, length) = (self.length.next_multiple_of(ALIGNMENT as u64), data.len() as u64);
         self.length = offset + length;
-        // `Unknown` with the number of a known kind is stored as that kind.
+        // Normalise `Unknown` with the number of a known kind to that kind.
         let kind = EntryKind::from(u16::from(kind));
         let checksum = checksum(data);
         self.entries.push(Pending { kind, model, name_end, length_field: 0, offset, length, checksum });
         Ok(at)
     }
 
-    /// Says how many metres a unit of the model is whose skeleton is the entry `model`: its real height, divided by its
-    /// height in the file. It changes nothing of what is stored.
+    /// Sets the metres per unit of a model: its real height divided by its height in the file. `model` is the
+    /// index of its skeleton. The stored numbers do not change.
     ///
     /// # Errors
-    /// [`Error::Index`] if there is no entry `model`, [`Error::Value`] if it is no skeleton, [`Error::OutOfRange`] if
-    /// `metres` is not a finite number above 0.
+    /// [`Error::Index`] if the entry `model` does not exist, [`Error::Value`] if it is not a skeleton.
+    /// [`Error::OutOfRange`] if `metres` is not a finite number above 0.
     pub fn set_unit(&mut self, model: usize, metres: f32) -> Result<(), Error> {
         let named = ["models", "the place of a skeleton", "metres"];
         self.set_length(EntryKind::Skeleton, model, metres, named)
     }
 
-    /// Stores the radius of the ball around each joint within which the error that the clip states holds, in
-    /// units of its model: `condyle_encode::Encoded::shell`. `clip` is the entry of the
-    /// clip, whose bytes do not change.
+    /// Sets the radius of the ball around each joint in which the error bound of a clip holds, in units of
+    /// its model. Pass `condyle_encode::Encoded::shell`. `clip` is the index of the clip, whose bytes do not
+    /// change.
     ///
     /// # Errors
-    /// [`Error::Index`] if there is no entry `clip`, [`Error::Value`] if it is no clip, [`Error::OutOfRange`]
-    /// if `radius` is not a finite number above 0.
+    /// [`Error::Index`] if the entry `clip` does not exist, [`Error::Value`] if it is not a clip.
+    /// [`Error::OutOfRange`] if `radius` is not a finite number above 0.
     pub fn set_shell(&mut self, clip: usize, radius: f32) -> Result<(), Error> {
         self.set_length(EntryKind::Clip, clip, radius, ["clips", "the place of a clip", "radius"])
     }
@@ -257,7 +259,7 @@ impl ContainerTable {
         Ok(())
     }
 
-    /// The header, the table and the names.
+    /// Returns the header, the table and the names.
     #[must_use]
     pub fn finish(self) -> Vec<u8> {
         let names = self.names.len().next_multiple_of(WORD);
@@ -268,7 +270,7 @@ impl ContainerTable {
         let mut out = Vec::with_capacity(start);
         out.extend(MAGIC);
         out.extend([MAJOR, MINOR].into_iter().flat_map(u16::to_le_bytes));
-        // Both were limited to 32 bits when entries were added.
+        // `add` has limited both to 32 bits.
         out.extend(
             [self.entries.len() as u32, self.names.len() as u32, 0].into_iter().flat_map(u32::to_le_bytes),
         );

@@ -1,4 +1,4 @@
-//! Differences between poses, and sums of them.
+//! Tests of [`difference`] and [`add`].
 
 use super::*;
 
@@ -45,7 +45,7 @@ fn a_sum_in_place_of_its_base_has_the_same_bits() {
     assert_eq!((of, pose), refused(Err(Error::NotFinite { what: "amounts", at: 0 })));
 }
 
-/// A base and layers, each the difference of random poses.
+/// Returns a base and layers, each the difference of random poses.
 fn additive(random: &mut Random, joints: usize, count: usize) -> (Pose, Vec<Pose>) {
     let all = poses(random, joints, count + 1);
     let layers = (0..count).map(|n| difference_of(&all[n], &all[n + 1])).collect();
@@ -75,7 +75,7 @@ fn the_difference_is_the_formula() {
     }
 }
 
-/// On the right of the reference: a turn about the joint's own axes stays one about them, whatever the base.
+/// The difference is on the right of the reference, so a turn about a joint's axis stays one on any base.
 #[test]
 fn the_difference_turns_about_the_joints_own_axes() {
     let about = |axis: [f64; 3], angle: f64| reference::quat_exp(axis.map(|v| v * angle / 2.0));
@@ -141,7 +141,7 @@ fn every_size_of_a_sum_is_the_formula() {
                             parts.iter().map(|p| p.1[joint].abs() * size(p.0.get(joint))).sum()
                         };
                         let own = base.get(joint);
-                        // Half turns at most: two radians of what adds up are one of a logarithm.
+                        // Half turns at most. Two radians of an added angle are one radian of a logarithm.
                         let turns = sum(&|t| 2.0 * f64::from(t.rotation[3]).abs().min(1.0).acos());
                         assert_close(&got.rotation, &want.rotation, 5e-7 + 2.2e-7 * turns, case);
                         let moved =
@@ -163,7 +163,7 @@ fn every_size_of_a_sum_is_the_formula() {
     }
 }
 
-/// What the documentation promises of one layer over its own reference.
+/// Checks the documented accuracy of one layer over its own reference.
 #[test]
 fn one_layer_over_its_reference_gives_the_pose_back() {
     let mut random = Random(102);
@@ -231,7 +231,7 @@ proptest::proptest! {
     }
 }
 
-/// Also a base that is not quite of unit length, and a translation of -0.
+/// Also covers a base that is not exactly of unit length, and a translation of -0.
 #[test]
 fn nothing_added_is_the_base_bit_for_bit() {
     let mut random = Random(103);
@@ -258,7 +258,7 @@ fn nothing_added_is_the_base_bit_for_bit() {
             check(&std::vec![pair; pairs].concat(), "layers that cancel");
         }
         check(&std::vec![Layer { mask: Some(&zeros), ..Layer::new(&broken, 1.0) }; 6], "many masks of 0");
-        // Beside a layer that counts elsewhere.
+        // Together with a layer that affects another joint.
         let first: Vec<f32> = (0..joints).map(|joint| f32::from(u8::from(joint == 0))).collect();
         let got = dispatch.scope(|| {
             added(
@@ -274,7 +274,7 @@ fn nothing_added_is_the_base_bit_for_bit() {
     }
 }
 
-/// Two layers are summed as floats, more as integers of thirty bits, which have no room for more than a
+/// Two layers are summed as floats. More layers are summed as integers of thirty bits, which hold at most a
 /// million.
 #[test]
 fn large_weights_are_exact_up_to_a_million_and_beyond_in_a_few_layers() {
@@ -324,7 +324,7 @@ fn half_turns_and_opposite_quaternions_are_added_as_turns() {
             3e-7,
             dispatch,
         );
-        // Twice half a turn is none, but the quaternion has gone to the other side.
+        // Twice half a turn is the identity rotation, but the quaternion has the opposite sign.
         assert_close(&add([0.0, 1.0, 0.0, 0.0], 2.0), &[0.0, 0.0, 0.0, -1.0], 4e-7, dispatch);
         let (q, minus) = ([0.0, half, 0.0, half], [0.0, -half, 0.0, -half]);
         assert_eq!(add(q, 0.3), add(minus, 0.3), "{dispatch}");

@@ -1,4 +1,4 @@
-//! Differences of whole clips.
+//! Tests of [`difference_clip`].
 
 use super::*;
 use crate::clip::keys::{Span, component_at};
@@ -13,7 +13,7 @@ fn sampled(clip: &RawClip, skeleton: &Skeleton, seconds: f64) -> Pose {
     pose
 }
 
-/// How long the quaternion of a joint is before it is brought to unit length: what rounding is relative to.
+/// Returns the length of a joint's quaternion before normalisation. Rounding errors are relative to it.
 fn length(clip: &RawClip, joint: usize, seconds: f64) -> f64 {
     let target = Target::Rotation(joint as u16);
     let Ok(at) = clip.tracks().binary_search_by_key(&target, |t| t.target) else { return 1.0 };
@@ -24,7 +24,7 @@ fn length(clip: &RawClip, joint: usize, seconds: f64) -> f64 {
     if track.interpolation == Interpolation::CubicSpline { length.min(1.0) } else { 1.0 }
 }
 
-/// Every joint at keys, between them and outside.
+/// Checks every joint at the keys, between them and outside.
 fn check(clip: &RawClip, skeleton: &Skeleton, reference: &Pose, case: &str) {
     let made = difference_clip(clip, skeleton, reference).expect("a difference");
     assert_eq!((made.name(), made.start(), made.end()), (clip.name(), clip.start(), clip.end()), "{case}");
@@ -43,7 +43,7 @@ fn check(clip: &RawClip, skeleton: &Skeleton, reference: &Pose, case: &str) {
             assert_close(&got.rotation, &want.rotation.map(|v| v * near.signum()), bound, case);
             let (pose, from) = (pose.get(joint), reference.get(joint));
             for c in 0..3 {
-                // The curve goes through numbers as large as its tangents.
+                // A curve passes through values as large as its tangents.
                 let size = f64::from(2.0 + pose.translation[c].abs() + from.translation[c].abs());
                 assert_close(&got.translation[c..=c], &want.translation[c..=c], 2e-7 * size, case);
                 let size = (2.0 + f64::from(pose.scale[c].abs())) / f64::from(from.scale[c].abs());
@@ -58,7 +58,7 @@ proptest! {
         cases: if cfg!(miri) { 1 } else { 48 }, failure_persistence: None, ..Default::default()
     })]
 
-    /// All kinds of tracks, joints without any, and any reference.
+    /// All kinds of tracks, joints without tracks, and any reference.
     #[test]
     fn a_difference_clip_is_the_difference_at_every_moment(
         seed in 0_u64..1 << 40, joints in 1_usize..30, keys in 1_usize..9,
@@ -76,7 +76,7 @@ fn track(target: Target, interpolation: Interpolation, values: &[f32]) -> Track 
     Track { target, interpolation, timeline: 0, values: values.to_vec() }
 }
 
-/// Nothing is left of what stays at the reference, but the time that it takes.
+/// Tracks equal to the reference are dropped, and the clip keeps its start and end.
 #[test]
 fn what_differs_by_nothing_is_left_out() {
     let mut random = Random(60);
@@ -100,7 +100,7 @@ fn what_differs_by_nothing_is_left_out() {
         assert_eq!((&t.rotation[..3], t.translation, t.scale), (&[0.0; 3][..], [0.0; 3], [1.0; 3]));
         assert!((t.rotation[3] - 1.0).abs() < 2e-7, "{}", t.rotation[3]);
     }
-    // Another reference: each joint differs, by one key where nothing drives it.
+    // With another reference, each joint differs, by one key if no track drives it.
     assert_eq!(of(&whole, &random.pose(3)).tracks().len(), 10);
 }
 
@@ -145,7 +145,7 @@ fn clips_and_references_that_do_not_fit_are_refused() {
     reference.set(2, &Transform { translation: [-3e38; 3], ..rest });
     let refused = difference_clip(&far, &skeleton, &reference);
     assert_eq!(refused, Err(Error::NotFinite { what: "tracks", at: 0 }));
-    // The place is that of the clip's track, though the one before it differs by nothing and is left out.
+    // The reported index is the index in the input clip, although the track before it is dropped.
     let still = track(Target::Rotation(2), Interpolation::Step, &reference.get(2).rotation);
     let far = [vec![still], far.tracks().to_vec()].concat();
     let far = RawClip::new("far".into(), vec![vec![0.0]], far).expect("valid");

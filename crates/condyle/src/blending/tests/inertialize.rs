@@ -1,4 +1,4 @@
-//! Transitions by inertia.
+//! Tests of inertialised transitions.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn shown(transition: &Inertialization, elapsed: f32, target: &Pose) -> Pose {
     pose
 }
 
-/// Two poses each of two movements: the second is a small step from the first.
+/// Returns two poses of each of two movements. The second pose is a small step from the first.
 fn movements(random: &mut Random, joints: usize) -> [Pose; 4] {
     let mut step = |pose: &Pose| {
         let stepped = |t: Transform| {
@@ -91,7 +91,7 @@ fn it_begins_at_the_current_pose_and_ends_at_the_target() {
             let got = dispatch.scope(|| shown(&transition, elapsed, target));
             assert_eq!(bits(&got), bits(target), "{dispatch}, {elapsed} s");
         }
-        // The bit before the end is not yet the target, and no jump from it.
+        // Just before the end, the pose is within a small distance of the target, so it does not jump.
         let got = dispatch.scope(|| shown(&transition, 0.299_9, target));
         for (got, want) in got.transforms().zip(target.transforms()) {
             assert_close(&got.translation, &want.translation.map(f64::from), 1e-7, dispatch);
@@ -99,14 +99,13 @@ fn it_begins_at_the_current_pose_and_ends_at_the_target() {
     }
 }
 
-/// The value and the first derivative at the start, of the target's movement with the offset added, are those
-/// of what was shown before.
+/// The value and the first derivative of the target plus the offset must equal those of the previous movement
+/// at the start.
 #[test]
 fn neither_place_nor_velocity_jump_at_the_start() {
     let mut random = Random(302);
     let joints = tries(200);
-    // The steps as of a thousandth of a second: a velocity from two points of a curve is as exact as they are
-    // close.
+    // Steps of a millisecond, because the error of a velocity from two points grows with their distance.
     let dt = 1e-3;
     let [previous, current, target, next] = {
         let movements = movements(&mut random, joints);
@@ -121,7 +120,7 @@ fn neither_place_nor_velocity_jump_at_the_start() {
     let movements = [previous, current, target, next];
     let [previous, current, target, next] = &movements;
     let transition = started(&movements, dt, 0.5);
-    // Where the target goes, on straight lines and about fixed axes.
+    // The movement of the target, along straight lines and about fixed axes.
     let along = |elapsed: f64| {
         let moved = |joint: usize| {
             let [a, b] = [target, next].map(|pose| reference::Local::from(pose.get(joint)));
@@ -153,7 +152,7 @@ fn neither_place_nor_velocity_jump_at_the_start() {
             for c in 0..3 {
                 let wide = |v: [f32; 3]| f64::from(v[c]);
                 let was = (wide(current) - wide(previous)) / f64::from(dt);
-                // The error of this difference is of the second order.
+                // The error of this difference is of second order.
                 let is = (4.0 * wide(half) - 3.0 * wide(start) - wide(whole)) / STEP;
                 assert!((is - was).abs() < 2e-3, "joint {joint}, {name}: {is} instead of {was}");
             }
@@ -173,7 +172,7 @@ fn neither_place_nor_velocity_jump_at_the_start() {
     }
 }
 
-/// Whether a joint moves away, stands still, or comes back too fast: the offset never changes its sign.
+/// Joints that move away, stand still, or return too fast: the offset never changes its sign.
 #[test]
 fn no_offset_passes_through_its_target() {
     const FRAMES: usize = if cfg!(miri) { 10 } else { 500 };
@@ -201,8 +200,8 @@ fn no_offset_passes_through_its_target() {
                 {
                     let case = format_args!("{dispatch}, {name} at {v} a second after {elapsed} s: {x}");
                     assert!(x >= -3e-7, "{case}");
-                    // An offset that does not grow at the start only falls; one that does grows for a fifth
-                    // of the time at most.
+                    // An offset that does not grow at the start only decreases. One that grows does so for at
+                    // most a fifth of the time.
                     let most = now + 0.082 * v.max(0.0) * 0.5 + 1e-6;
                     assert!(x <= most && (v > 0.0 && elapsed <= 0.1 || x <= last[n] + 1e-6), "{case}");
                 }
@@ -213,7 +212,8 @@ fn no_offset_passes_through_its_target() {
     }
 }
 
-/// Interrupted in the middle: the third movement continues from what was shown, at its velocity.
+/// Interrupts a transition in the middle: the third movement continues from the displayed pose, at its
+/// velocity.
 #[test]
 fn an_interruption_goes_on_from_what_is_shown() {
     let mut random = Random(303);
@@ -236,8 +236,8 @@ fn an_interruption_goes_on_from_what_is_shown() {
         assert!(turned(was.rotation, is.rotation) < 2e-6, "joint {joint}");
         assert_close(&is.translation, &was.translation.map(f64::from), 1.2e-7, joint);
         let ((was, was_turned), (is, is_turned)) = (speed(&before, joint, dt), speed(&after, joint, dt));
-        // Two points a thousandth of a second apart: as much as the velocity changes meanwhile, about 50 a
-        // second.
+        // The two points are a millisecond apart. The bound covers the change of the velocity in that time,
+        // about 50 per second.
         assert_close(&is, &was.map(f64::from), 0.1, joint);
         assert!((is_turned - was_turned).abs() < 0.3, "joint {joint}: {is_turned} instead of {was_turned}");
     }
@@ -259,12 +259,12 @@ fn opposite_quaternions_and_half_turns_begin_without_a_jump() {
                 transition.start([previous, current], [&rest, &rest], DT, 1.0).expect("sizes agree");
                 let begin = dispatch.scope(|| shown(&transition, 0.0, &rest)).get(16);
                 assert!(turned(begin.rotation, q) < 2e-6, "{dispatch}, {q:?}: {begin:?}");
-                // Nothing moves but the offset, which takes more than a frame for a tenth of it.
+                // Only the offset changes, and it decays by less than a tenth in one frame.
                 let frame = dispatch.scope(|| shown(&transition, DT, &rest)).get(16);
                 assert!(turned(frame.rotation, q) < 0.02, "{dispatch}, {q:?}: {frame:?}");
             }
         }
-        // The offset passes half a turn between the two moments: its direction is kept.
+        // The offset passes half a turn between the two times, and must keep its direction.
         let y = |angle: f64| about([0.0, (angle / 2.0).sin() as f32, 0.0, (angle / 2.0).cos() as f32]);
         let mut transition = Inertialization::new(17);
         transition.start([&y(3.0), &y(3.1)], [&rest, &rest], DT, 1.0).expect("sizes agree");
@@ -278,7 +278,7 @@ fn no_velocity_and_no_time_are_taken_as_they_are() {
     let mut random = Random(304);
     let movements = movements(&mut random, 20);
     let [previous, current, target, _] = &movements;
-    // What stands still has no velocity, whatever `dt`; what moves in no time has none either.
+    // A still movement has velocity 0 for any `dt`. A movement over a `dt` of zero counts as velocity 0.
     let mut still = Inertialization::new(20);
     still.start([current, current], [target, target], DT, 0.5).expect("sizes agree");
     for dt in [0.0, -0.0, -1.0, 9e-7, f32::MIN_POSITIVE] {
@@ -351,7 +351,7 @@ fn transitions_have_the_same_portable_bits_everywhere() {
     });
 }
 
-/// A transition of no length ends the one before it, also for a clock that runs backward.
+/// A transition of zero duration ends the previous one, also for a clock that runs backward.
 #[test]
 fn a_transition_of_no_length_leaves_nothing() {
     let mut random = Random(8);

@@ -1,8 +1,8 @@
-//! Many layers, large and tiny numbers, and what is no number.
+//! Many layers, large and tiny numbers, NaN and infinities.
 
 use super::*;
 
-/// Rounded to nearest, the errors of different layers average out.
+/// Terms are rounded to nearest, so the errors of different layers average out.
 #[test]
 fn hundreds_of_layers_are_as_exact_as_a_few() {
     let joints = 6;
@@ -13,20 +13,20 @@ fn hundreds_of_layers_are_as_exact_as_a_few() {
         let mut weights: Vec<f32> = (0..count).map(|_| random.range(0.01, 1.0)).collect();
         for heavy in [false, true] {
             if heavy {
-                // One that outweighs all others together: none of them is lost.
+                // A layer that outweighs all others together. None of the others may be lost.
                 weights[count / 2] = 2e5;
             }
             check_many(&rest, &poses, &weights, &[], 2e-7);
             check_many(&rest, &poses, &weights, &masks, 3e-7);
         }
-        // Errors of equal layers do not.
+        // The errors of equal layers do not average out.
         let same = std::vec![poses[0].clone(); count];
         check_many(&rest, &same, &std::vec![1.0; count], &[], 2e-7 + 1e-9 * count as f64);
         check_many(&rest, &same, &weights, &masks, 3e-7 + 1e-9 * count as f64);
     }
 }
 
-/// Against the reference, within `bound` of the greatest magnitudes.
+/// Compares with the reference implementation, within `bound` of the largest magnitudes.
 fn check_many(rest: &Pose, poses: &[Pose], weights: &[f32], masks: &[Vec<f32>], bound: f64) {
     let joints = rest.joint_count();
     let factor = |n: usize, joint: usize| masks.get(n).map_or(1.0, |mask| mask[joint]);
@@ -49,8 +49,8 @@ fn check_many(rest: &Pose, poses: &[Pose], weights: &[f32], masks: &[Vec<f32>], 
     }
 }
 
-/// Half of the magnitudes of all normalised weights is negative, and they sum to almost a power of two: the
-/// worst case for the integers.
+/// The worst case for the integers: half of the normalised weights are negative, and their magnitudes sum to
+/// almost a power of two.
 #[test]
 fn many_layers_do_not_overflow() {
     let mut wild = Transform { translation: [1.999_999_9; 3], ..Transform::IDENTITY };
@@ -58,7 +58,7 @@ fn many_layers_do_not_overflow() {
     wild.translation = wild.translation.map(|v| -v);
     let back = Pose::from_transforms(&[wild; 3]);
     let ones = [1.0; 3];
-    // With the first two the terms end in a half, which is rounded up.
+    // For the first two cases the terms end in a half, which is rounded up.
     for (count, ratio) in [(13770, 1.999_997_9), (13228, 1.999_997_9), (9000, 2.0), (9000, 3.999_99)] {
         let plus = (ratio as f32 + 1.0) / 2.0;
         let layer = |n| if n % 2 == 0 { Layer::new(&there, plus) } else { Layer::new(&back, 1.0 - plus) };
@@ -105,7 +105,7 @@ fn masks_that_are_not_finite_break_their_joints_only() {
     }
 }
 
-/// Each of the two is finite, their product is not.
+/// The weight and the mask are finite, but their product is not.
 #[test]
 fn a_mask_too_large_for_its_weight_breaks_its_joint_only() {
     let mut random = Random(31);
@@ -145,7 +145,7 @@ fn masks_are_factors_of_any_size() {
     }
 }
 
-/// The least weight that f32 holds in all its digits, alone in some joints.
+/// Weights down to the smallest f32 with full precision, alone in some joints.
 #[test]
 fn tiny_weights_and_masks_count() {
     let mut random = Random(29);
@@ -169,7 +169,7 @@ fn tiny_weights_and_masks_count() {
     }
 }
 
-/// In one order the sum of the first two is infinite, in another it is 0.
+/// The first two floats would sum to infinity in one order, and to 0 in another.
 #[test]
 fn sums_that_overflow_on_the_way_do_so_in_no_order() {
     let rest = Pose::identity(5);

@@ -27,8 +27,8 @@ fn bits(pose: &Pose) -> Vec<[u32; 10]> {
     pose.transforms().map(bits).collect()
 }
 
-/// Random poses; of every third half of the rotations have the other sign, and some joints are anything but a
-/// character's.
+/// Returns random poses with some joints that are unlike any character. In every third pose, half of the
+/// rotations are negated quaternions.
 fn wild_poses(random: &mut Random, joints: usize, count: usize) -> Vec<Pose> {
     let mut poses = poses(random, joints, count);
     for pose in &mut poses {
@@ -43,7 +43,7 @@ fn wild_poses(random: &mut Random, joints: usize, count: usize) -> Vec<Pose> {
     poses
 }
 
-/// Random poses; of every third half of the rotations have the other sign.
+/// Returns random poses. In every third pose, half of the rotations are negated quaternions.
 fn poses(random: &mut Random, joints: usize, count: usize) -> Vec<Pose> {
     let mut poses: Vec<Pose> = (0..count).map(|_| random.pose(joints)).collect();
     for pose in poses.iter_mut().step_by(3) {
@@ -55,7 +55,7 @@ fn poses(random: &mut Random, joints: usize, count: usize) -> Vec<Pose> {
     poses
 }
 
-/// Masks with zeros, ones and everything between.
+/// Returns masks with zeros, ones and values between them.
 fn masks(random: &mut Random, joints: usize, count: usize) -> Vec<Vec<f32>> {
     let mut factor = || match random.below(4) {
         0 => 0.0,
@@ -316,7 +316,7 @@ fn weights_that_sum_to_nothing_leave_the_reference() {
     }
 }
 
-/// Of a quaternion and its opposite the one near the reference counts, in every number of layers.
+/// Negating all quaternions changes nothing, for any number of layers.
 #[test]
 fn the_sign_of_a_rotation_changes_nothing() {
     let mut random = Random(24);
@@ -344,7 +344,7 @@ fn the_sign_of_a_rotation_changes_nothing() {
     }
 }
 
-/// Rotations half a turn from the reference are as they are given; where they cancel, the reference stays.
+/// Rotations half a turn from the reference are used as given. If they cancel, the result is the reference.
 #[test]
 fn half_turns_are_taken_as_given_and_may_cancel() {
     let rest = Pose::identity(17);
@@ -442,7 +442,7 @@ fn a_joint_does_not_depend_on_its_lane() {
     }
 }
 
-/// A product of -0 is none: the rotation is as near as its opposite.
+/// A dot product of -0 does not flip the sign.
 #[test]
 fn a_half_turn_is_taken_as_given_whatever_the_signs_of_its_zeros() {
     let rest = Pose::identity(17);
@@ -459,7 +459,7 @@ fn a_half_turn_is_taken_as_given_whatever_the_signs_of_its_zeros() {
     }
 }
 
-/// Turns to either side of the reference, up to almost half a turn each: what is left of them is short.
+/// Rotations to both sides of the reference, up to almost half a turn each. Their sum is short.
 #[test]
 fn the_error_of_a_mean_rotation_is_that_of_its_length() {
     let mut random = Random(30);
@@ -477,7 +477,7 @@ fn the_error_of_a_mean_rotation_is_that_of_its_length() {
         let weights: Vec<f32> = (0..count).map(|_| random.range(0.9, 1.1)).collect();
         let parts: Vec<_> = poses.iter().zip(&weights).map(|(p, &w)| (p, std::vec![f64::from(w)])).collect();
         let want = reference::blend(&rest, &parts, true)[0].rotation;
-        // What one turn beside the axis says of the length of all: they lie in one plane.
+        // All rotations lie in one plane, so the dot product with the reference gives the length of the mean.
         let (near, total) = (reference_dot(rest.get(0).rotation, want.map(|v| v as f32)), angle.cos());
         for dispatch in Dispatch::all() {
             let got = dispatch.scope(|| blended(&rest, &masked(&poses, &weights, &[]), Mean::Linear));
@@ -507,8 +507,8 @@ fn a_blend_is_about_the_rest_pose() {
     assert_eq!(refused, Err(Error::Length { what: "out", found: 4, needed: 19 }));
 }
 
-/// The mean lies on the reference's side: about the rest pose that of +100 and -100 degrees is 0 and of two
-/// neighbours around half a turn 0 as well; about the first pose 180 both times.
+/// The mean lies in the hemisphere of the reference. About the rest pose, the mean of +100 and -100 degrees
+/// is 0, and so is the mean of 179 and -179 degrees. About the first pose, both means are 180 degrees.
 #[test]
 fn signs_are_those_of_the_reference() {
     let turned = |degrees: f32| {

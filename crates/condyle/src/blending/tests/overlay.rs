@@ -1,4 +1,4 @@
-//! One pose over another.
+//! Tests of [`overlay`].
 
 use super::*;
 use crate::interpolation::{self, Factor, Method, Selection};
@@ -37,7 +37,7 @@ fn every_size_of_an_overlay_is_the_formula() {
     }
 }
 
-/// Bit for bit, but for the signs of a whole rotation.
+/// Compares bit for bit, except that a whole rotation may have the opposite sign.
 #[test]
 fn both_ends_of_an_overlay_are_exact() {
     let mut random = Random(201);
@@ -121,8 +121,8 @@ fn wrong_sizes_and_weights_of_an_overlay_are_refused() {
     assert_eq!(got.get(1), rest.get(1));
 }
 
-/// A pose that drives some joints only: the others are the reference's, and where it drives, so is what other
-/// layers add.
+/// A masked layer drives only some joints. The other joints come from the reference, or from the other layers
+/// if there are any.
 #[test]
 fn a_partial_pose_leaves_the_other_joints_to_the_reference() {
     let mut random = Random(203);

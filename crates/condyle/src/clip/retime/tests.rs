@@ -8,7 +8,7 @@ const WAYS: [Interpolation; 3] = [Interpolation::Step, Interpolation::Linear, In
 const WIDTHS: [(Target, usize); 3] =
     [(Target::Rotation(0), 4), (Target::Scale(1), 3), (Target::Weights(2), 5)];
 
-/// Tracks of one interpolation, the last of which has keys in the middle of the others' time alone.
+/// Returns tracks of one interpolation. The last one has keys only in the middle of the clip.
 fn lively(way: Interpolation) -> RawClip {
     let mut random = Random(11);
     let timelines = vec![vec![0.5, 1.0, 1.375, 2.5, 3.0], vec![1.25, 1.5, 2.0]];
@@ -27,7 +27,7 @@ fn lively(way: Interpolation) -> RawClip {
     RawClip::new("lively".into(), timelines, tracks).expect("valid")
 }
 
-/// All that a clip is at a moment, in f64.
+/// Returns the values of all tracks at a time, in f64.
 fn all_at(clip: &RawClip, seconds: f64) -> Vec<f64> {
     let at = |track: &Track| -> Vec<f64> {
         let times = &clip.timelines()[track.timeline];
@@ -55,7 +55,7 @@ fn a_part_of_a_clip_is_the_same_curve() {
         for (start, end) in
             [(0.5, 3.0), (0.75, 1.25), (1.0, 1.375), (1.1, 2.9), (-1.0, 4.0), (1.3, 1.3), (3.5, 4.0)]
         {
-            // As keys are.
+            // Round to f32, like key times.
             let [start, end] = [start, end].map(|seconds: f64| f64::from(seconds as f32));
             let part = clip.cut(start, end).expect("a range");
             assert_eq!((part.start(), part.end()), (start, end));
@@ -65,7 +65,7 @@ fn a_part_of_a_clip_is_the_same_curve() {
                 assert_same(&all_at(&part, seconds), &all_at(&clip, seconds), case);
             }
         }
-        // Keys stay what they were to the bit.
+        // Keys are unchanged bit for bit.
         let whole = clip.cut(0.5, 3.0).expect("a range");
         assert_eq!(whole.timelines()[0], clip.timelines()[0]);
         let (found, want) = (&whole.tracks()[1].values, &clip.tracks()[1].values);
@@ -82,7 +82,7 @@ fn a_clip_at_another_speed_is_the_same_curve() {
             let other = clip.at_speed(speed).expect("a speed");
             assert_eq!(other.start(), 0.0);
             assert!((other.duration() - clip.duration() / f64::from(speed.abs())).abs() < 1e-6);
-            // No key falls on one of these.
+            // No key is at one of these times.
             for step in 0..200 {
                 let seconds = (f64::from(step) + 0.49) / 200.0 * clip.duration();
                 let was = if speed > 0.0 { 0.5 + seconds } else { 3.0 - seconds };

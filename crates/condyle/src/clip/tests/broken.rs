@@ -1,4 +1,4 @@
-//! Bytes that are no clip, and those that only seem so.
+//! Bytes that are not a valid clip.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn every_truncation_and_every_byte_too_many_is_refused() {
             let refused = Clip::from_bytes(&bytes[..length]).expect_err("cut short");
             let expected = matches!(refused, Error::Truncated { .. }) || length == 0;
             assert!(expected, "{joints} joints, {length} bytes: {refused}");
-            // As if it were meant to be so short.
+            // Repair length and checksum, so that the later checks are tested.
             let mut short = bytes[..length].to_vec();
             repair(&mut short);
             assert!(!play(&short, &format!("{joints} joints, {length} bytes")), "{joints}: {length}");
@@ -24,7 +24,7 @@ fn every_truncation_and_every_byte_too_many_is_refused() {
     }
 }
 
-/// With a checksum of the damaged bytes, so that the checks behind it are what is tested.
+/// Repairs the checksum, so that the checks after it are tested.
 #[test]
 fn every_bit_may_be_wrong() {
     for (joints, bytes) in seeds() {
@@ -112,7 +112,7 @@ fn what_is_no_clip_is_refused_for_what_it_is() {
     }
 }
 
-/// Many segments in the same place would be checked as often as they are named.
+/// If many segments could share a place, the same bytes would be checked many times.
 #[test]
 fn segments_may_not_share_their_bytes() {
     let what = Made {
@@ -132,7 +132,7 @@ fn segments_may_not_share_their_bytes() {
     assert!(matches!(Clip::from_bytes(&bytes), Err(Error::Value { what: "segments", at: 1, .. })));
 }
 
-/// A kernel reads two tracks from 16 bytes.
+/// The limit on joints exists because a kernel reads two tracks from 16 bytes.
 #[test]
 fn joints_have_fewer_bits_than_the_root_motion_which_is_last() {
     let what = Made {
@@ -157,8 +157,8 @@ fn joints_have_fewer_bits_than_the_root_motion_which_is_last() {
             if segment.index(last) != 5 {
                 continue;
             }
-            // What the root motion has is too much for a joint; that this may be no place for one would be
-            // said first.
+            // The width of the root motion's track is too large for a joint. If the index is invalid too,
+            // that error would come first.
             let mut renamed = bytes.clone();
             renamed[start + segment.record(last) + OFFSET - 1] = 4;
             repair(&mut renamed);
@@ -178,7 +178,7 @@ fn joints_have_fewer_bits_than_the_root_motion_which_is_last() {
     assert!(wide > 10 && misplaced > 10, "{wide} {misplaced}");
 }
 
-/// Otherwise a decoder's time would not be in proportion to the joints.
+/// Otherwise the decoding time would not be bounded by the number of joints.
 #[test]
 fn each_joint_has_one_track_of_a_kind() {
     let mut random = Random(6);
@@ -240,7 +240,7 @@ fn each_joint_has_one_track_of_a_kind() {
     assert!(twice > 100, "{twice}");
 }
 
-/// Free rotations have four numbers, and no free track is of a fourth kind.
+/// Free rotations have four numbers, and a fourth kind of free track does not exist.
 #[test]
 fn free_tracks_are_of_known_kinds() {
     let what = Made {
@@ -257,7 +257,7 @@ fn free_tracks_are_of_known_kinds() {
     let clip = Clip::from_bytes(&good).expect("a clip");
     assert!(clip.free_tracks().eq([(Target::FreeRotation(0), 4), (Target::Vector(1), 1)]));
     let line = clip.header.free_tracks();
-    // The second one has one number, the first one four.
+    // The second track has one number, the first one four.
     for (at, byte) in [(4, 3), (4, 5), (6, 3), (4, 0), (12, 0)] {
         let mut bytes = good.clone();
         bytes[line + at] = byte;
@@ -270,7 +270,7 @@ fn free_tracks_are_of_known_kinds() {
     }
 }
 
-/// The bytes of a clip with these chunks after its header.
+/// Returns the bytes of a clip with these chunks inserted after its header.
 fn with_chunks(bytes: &[u8], chunks: &[u8]) -> Vec<u8> {
     let mut out = bytes[..HEADER].to_vec();
     out[6] |= 4;

@@ -1,4 +1,4 @@
-//! Fallback tracks that share their times, and those whose values are integers.
+//! Fallback tracks with shared times, and with integer values.
 
 use super::*;
 use crate::clip::fallback::{IN_PART, SHARED, SHORTS, from_short, to_short};
@@ -15,7 +15,8 @@ fn integers_are_the_nearest_to_a_number() {
     }
 }
 
-/// Times that are another track's are found in one step, and are as many; only rotations without tangents are integers.
+/// The owner of shared times stores them itself and has the same number of keys. Only rotations without
+/// tangents are integers.
 #[test]
 fn times_are_shared_with_tracks_that_have_their_own() {
     let line = |bytes: &[u8], at: usize| {
@@ -47,7 +48,8 @@ fn times_are_shared_with_tracks_that_have_their_own() {
             if code & SHARED != 0 {
                 let place = u32::from_le_bytes(*good[own + 12..].first_chunk().expect("a line")) as usize;
                 let owner_at = place + if code & IN_PART != 0 { 8 } else { 0 };
-                // Itself, one behind it, one that is not there, all before it that share, too, and all that have another number of times.
+                // Wrong owners: the track itself, a later one, ones that do not exist, earlier ones that
+                // share too, and earlier ones with another number of keys.
                 let sharing = (0..at).filter(|&at| codes[at] & SHARED != 0);
                 let key_count = |at: usize| *good[line(&good, at) + 8..].first_chunk::<4>().expect("a line");
                 let unlike =
@@ -63,7 +65,7 @@ fn times_are_shared_with_tracks_that_have_their_own() {
                 sharers += 1;
             }
             if code & SHORTS != 0 {
-                // Of straight lines and steps; not of splines, and not of a translation.
+                // Integers occur with linear and stepped rotations, not with splines or translations.
                 assert!(good[own] == Kind::Rotation as u8 && code & 3 < 2, "{at}: {code}");
                 let said = refused(&|bytes| bytes[own + 1] = code & !3 | 2);
                 assert!(said.contains("rotations without tangents"), "{at}: {said}");

@@ -1,4 +1,4 @@
-//! Clips of random tracks, as no encoder would find them, for the tests of what reads clips.
+//! Clips of random tracks, unlike any encoder's, to test the code that reads clips.
 
 use alloc::vec::Vec;
 use std::string::ToString;
@@ -10,38 +10,38 @@ use crate::clip::{RawClip, Target, Track};
 use crate::play::Event;
 use crate::testing::Random;
 
-/// What a made clip is to hold.
+/// Contents of a made clip.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Made {
     pub(crate) joints: usize,
-    /// After the first one; 0 for a single moment.
+    /// Number of frames after the first one; 0 for a clip without duration.
     pub(crate) frames: usize,
     pub(crate) segment_frames: usize,
-    /// Bits of a component at most.
+    /// Maximum number of bits of a component.
     pub(crate) bits: u32,
     pub(crate) motion: bool,
     pub(crate) fallback: bool,
-    /// Some of these tracks hold in some segments only.
+    /// Whether some fallback tracks are used in some segments only.
     pub(crate) in_part: bool,
-    /// The components of each free track.
+    /// Number of components of each free track.
     pub(crate) free_widths: &'static [usize],
 }
 
-/// Which rotations go from key to key.
+/// Selects the rotations that are linear, interpolated from key to key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Turning {
-    /// Some of all tracks, the motion's too.
+    /// Some of all tracks, including the root motion.
     Any,
-    /// The motion's alone.
+    /// Only the root motion.
     MotionOnly,
-    /// As any, but no joint's ever leaves its first key, so that none of their keys has bits.
+    /// Like `Any`, but all keys of a linear joint track are equal, so they take no bits.
     InPlace,
 }
 
-/// The most that a number of a made clip's tracks is, but for rotations.
+/// Maximum magnitude of the numbers in a made clip, except rotations.
 pub(crate) const MADE_SIZE: f64 = 4.0;
 
-/// A curve whose keys and what they count from are at most `size`.
+/// Returns a random curve whose keys and offsets have at most the magnitude `size`.
 fn curve(
     random: &mut Random,
     kind: Kind,
@@ -51,7 +51,7 @@ fn curve(
     size: f64,
 ) -> Curve {
     let (degree, intervals) = shape;
-    // Some of them all that there may be.
+    // Some components use the maximum number of bits.
     let is_full = random.below(3) == 0;
     let bits: [u32; 3] =
         core::array::from_fn(|_| if is_full { bits } else { random.below(bits as usize + 1) as u32 });
@@ -60,13 +60,13 @@ fn curve(
     let base: [i32; 3] = core::array::from_fn(|_| random.below(2 * most as usize) as i32 - most);
     let base = base.map(|v| v / 2);
     let keys = if degree == Degree::Constant { 1 } else { intervals + 1 };
-    // The first one is the least, so that what keys count from has three bytes.
+    // The first key is the minimum, so that the offset of the keys fits three bytes.
     let key =
         |at| core::array::from_fn(|c| base[c] + if at == 0 { 0 } else { random.below(1 << bits[c]) as i32 });
     Curve { kind, index, degree, intervals, code: code.unwrap_or(0), keys: (0..keys).map(key).collect() }
 }
 
-/// Changes the curves of a segment of so many joints and frames to those that [`Turning`] asks for.
+/// Changes the curves of a segment with the given numbers of joints and frames to match `turning`.
 fn turn(
     random: &mut Random,
     curves: &mut Vec<Curve>,
@@ -97,7 +97,7 @@ fn turn(
     }
 }
 
-/// A clip of which every other rotation is what integers of 16 bits hold.
+/// Returns the clip with the values of every other rotation track rounded to 16-bit integers.
 fn in_shorts(clip: &RawClip) -> RawClip {
     let mut tracks = clip.tracks().to_vec();
     for track in tracks.iter_mut().filter(|track| track.target.rotates()).step_by(2) {
@@ -106,13 +106,12 @@ fn in_shorts(clip: &RawClip) -> RawClip {
     RawClip::new(clip.name().into(), clip.timelines().to_vec(), tracks).expect("the same tracks")
 }
 
-/// A clip with curves of all kinds and degrees, which no encoder has looked for; and its fallback tracks'
-/// clip.
+/// Returns the bytes of a random clip with curves of all kinds and degrees, and fallback tracks.
 pub(crate) fn made(random: &mut Random, made: Made) -> Vec<u8> {
     made_turning(random, made, Turning::Any)
 }
 
-/// [`made`], with a say in which rotations go from key to key.
+/// Like [`made`], with a choice of the linear rotations.
 pub(crate) fn made_turning(random: &mut Random, made: Made, turning: Turning) -> Vec<u8> {
     let Made { joints, frames, segment_frames, motion, .. } = made;
     let segment_count = frames.div_ceil(segment_frames).max(1);
@@ -140,7 +139,7 @@ pub(crate) fn made_turning(random: &mut Random, made: Made, turning: Turning) ->
         };
         for joint in 0..joints + usize::from(motion) {
             let bits = if joint < joints { made.bits.min(JOINT_BITS) } else { made.bits };
-            // Straight lines of rotations must not be half a turn apart.
+            // Neighbouring keys of linear rotations must be less than half a turn apart.
             let (degree, intervals) = shape(random);
             let size = [0.4, 1.5, 12.0][if degree == Degree::Linear { 0 } else { random.below(3) }];
             if random.below(8) > 0 {
