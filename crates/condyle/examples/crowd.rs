@@ -55,7 +55,7 @@ struct Room {
 fn main() -> Result<(), Error> {
     let skeleton = skeleton()?;
     let cast = Cast {
-        // In the resident form, because these clips are played all the time.
+        // The clips are resident because they are played all the time.
         sit: clip(&skeleton, "sit", 0.1)?.into_resident()?,
         cheer: clip(&skeleton, "cheer", 0.9)?.into_resident()?,
         breath: breath(&skeleton)?,
