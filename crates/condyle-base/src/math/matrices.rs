@@ -141,7 +141,7 @@ impl Affine64 {
         sqrt_f64(square(x).max(square(y)).max(square(z)))
     }
 
-    /// Whether the matrix scales all directions alike, within the rounding of matrices in f32. Mirrors
+    /// Whether the matrix scales all directions equally, within the rounding of matrices in f32. Mirrors
     /// count as even.
     #[inline]
     pub fn is_even(&self) -> bool {
