@@ -223,10 +223,10 @@ impl Skin {
         Ok(Self { joints, inverse_bind, joint_end, fingerprint: 0, skeleton_joints: 0 })
     }
 
-    /// Returns the skin bound to one skeleton.
+    /// Returns the skin tied to one skeleton.
     ///
     /// Functions that take a skin and a skeleton then reject any other skeleton, and [`fits`](Self::fits)
-    /// checks it. Skins imported by `condyle-gltf` are bound.
+    /// checks it. Skins imported by `condyle-gltf` are tied to their skeleton.
     ///
     /// # Errors
     /// The errors of [`fits`](Self::fits).
@@ -236,7 +236,7 @@ impl Skin {
         Ok(self)
     }
 
-    /// Returns the fingerprint of the skeleton that the skin is bound to, or `None` if it is not bound.
+    /// Returns the fingerprint of the skeleton that the skin is tied to, or `None` if it is not tied to one.
     #[must_use]
     #[inline]
     pub fn fingerprint(&self) -> Option<u32> {
@@ -246,11 +246,11 @@ impl Skin {
     /// Returns `Ok` if the skin can be used with this skeleton.
     ///
     /// Stages after [`local_to_model`](crate::local_to_model) receive only model matrices. They reject a
-    /// bound skin if the number of matrices is wrong, but cannot detect another skeleton with the same number
+    /// tied skin if the number of matrices is wrong, but cannot detect another skeleton with the same number
     /// of joints. Call this function once, where skin and skeleton are paired.
     ///
     /// # Errors
-    /// [`Error::Skeleton`] if the skin is bound to another skeleton, [`Error::Index`] if it uses a joint that
+    /// [`Error::Skeleton`] if the skin is tied to another skeleton, [`Error::Index`] if it uses a joint that
     /// the skeleton does not have.
     ///
     /// ```
@@ -283,7 +283,7 @@ impl Skin {
         &self.inverse_bind
     }
 
-    /// Rejects a joint count that does not fit: too small for the joints of the skin or, for a bound skin,
+    /// Rejects a joint count that does not fit: too small for the joints of the skin or, for a tied skin,
     /// different from the joint count of its skeleton.
     #[inline]
     pub(crate) fn check_joints(&self, count: usize) -> Result<(), Error> {

@@ -40,7 +40,7 @@ pub struct Influences {
 /// Ignores the skin that the influences belong to.
 impl PartialEq for Influences {
     fn eq(&self, other: &Self) -> bool {
-        // The other fields are derived from these.
+        // The other fields, except `skin_joints`, are derived from these.
         (&self.starts, &self.joints, &self.weights, &self.dual_shares)
             == (&other.starts, &other.joints, &other.weights, &other.dual_shares)
     }
@@ -125,10 +125,10 @@ impl Influences {
         }
     }
 
-    /// Returns the influences bound to skins of `joint_count` joints.
+    /// Returns the influences tied to skins of `joint_count` joints.
     ///
     /// [`skin`](crate::skin()) then rejects a palette with another number of matrices. Influences imported by
-    /// `condyle-gltf` are bound, unless skins of different sizes share the mesh.
+    /// `condyle-gltf` are tied, unless skins of different sizes share the mesh.
     ///
     /// # Errors
     /// [`Error::TooShort`] if a joint index is not below `joint_count`.
