@@ -14,7 +14,7 @@ type Quats<S> = [<S as Simd>::f32s; 4];
 type Vectors<S> = [<S as Simd>::f32s; 3];
 
 /// `(θ / sin θ - 1) / z` as a polynomial in `z = 1 - cos θ`, for z in [0, 1]. θ / sin θ has a relative error
-/// of 1.7e-8.
+/// of at most 1.7e-8.
 const ANGLE_BY_SINE: [f32; 10] = [
     0.333_333_34,
     0.133_334_32,
@@ -28,11 +28,11 @@ const ANGLE_BY_SINE: [f32; 10] = [
     0.005_381_980_4,
 ];
 
-/// `(sin r / r - 1) / r²` as a polynomial in r², for r in [0, π/2]. sin r / r has an error of 1.2e-8.
+/// `(sin r / r - 1) / r²` as a polynomial in r², for r in [0, π/2]. The error of sin r / r is at most 1.2e-8.
 const SINE_BY_ANGLE: [f32; 5] =
     [-0.166_666_67, 0.008_333_333, -0.000_198_410_87, 2.753_646_4e-6, -2.408_019e-8];
 
-/// `(cos r - 1) / r²` as a polynomial in r², for r in [0, π/2]. cos r has an error of 6e-9.
+/// `(cos r - 1) / r²` as a polynomial in r², for r in [0, π/2]. The error of cos r is at most 6e-9.
 const COSINE: [f32; 5] = [-0.5, 0.041_666_66, -0.001_388_865_2, 2.477_458e-5, -2.629_751_6e-7];
 
 /// Returns `1 + x · polynomial(x)` for each `x`.

@@ -72,7 +72,7 @@ impl Affine64 {
         Self { linear: scaled_columns(&quats::rows(local.rotation), local.scale), origin: local.translation }
     }
 
-    /// Transforms a vector, which does not move with the origin.
+    /// Transforms a vector by the linear part only.
     #[inline]
     pub fn vector(&self, v: [f64; 3]) -> [f64; 3] {
         apply(&self.linear, v)

@@ -281,7 +281,7 @@ impl Dispatch {
         self.numeric
     }
 
-    /// Returns the dispatch of a stage that is called now on this thread.
+    /// Returns the dispatch that a stage uses if it is called now on this thread.
     ///
     /// That is the innermost [`scope`](Self::scope), otherwise the argument of
     /// [`set_default`](Self::set_default), otherwise `CONDYLE_ISA` and `CONDYLE_NUMERIC` from the
