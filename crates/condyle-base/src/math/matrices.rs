@@ -109,7 +109,7 @@ impl Affine64 {
         let columns = self.columns();
         let (cofactors, determinant) = cofactors(columns);
         let [a, b, c] = columns.map(|c| dot(c, c));
-        // The square of the largest volume that axes of these lengths span. Squared, it needs no root.
+        // The square of the largest volume that axes of these lengths can span. Comparing squares needs no root.
         let most = a * b * c;
         if !(determinant * determinant > 1e-20 * most && most < f64::INFINITY) {
             return None;
@@ -120,7 +120,7 @@ impl Affine64 {
         Some(Self { origin: scaled(inverse.vector(self.origin), -1.0), ..inverse })
     }
 
-    /// Returns the point that [`Self::point`] takes to `point`, or the origin for a singular matrix.
+    /// Returns the point that [`Self::point`] maps to `point`, or the origin for a singular matrix.
     #[inline]
     pub fn back(&self, point: [f64; 3]) -> [f64; 3] {
         solve(&self.linear, sub(point, self.origin))

@@ -1,4 +1,4 @@
-//! The stages, one function each.
+//! References of the stages, one function each.
 
 use super::algebra::{
     Local, Matrix, dot, local_matrix, matrix, multiply, scaled, slerp, sum, transform_vector, unit,

@@ -21,7 +21,7 @@ use condyle_base::error::Error;
 /// ```
 #[derive(Clone)]
 pub struct Influences {
-    /// Row `v` is `joints[starts[v]..starts[v + 1]]`, the same range of `weights`.
+    /// Row `v` is `joints[starts[v]..starts[v + 1]]`, and the same range of `weights`.
     starts: Vec<u32>,
     joints: Vec<u16>,
     weights: Vec<f32>,
