@@ -1,15 +1,16 @@
-//! Numbers from bytes and back, little-endian, and the checksum of bytes.
+//! Little-endian numbers from and to bytes, and a checksum.
 
 use alloc::vec::Vec;
 
 use crate::error::{Error, invariant};
 
-/// A number that tells bytes that were damaged from those that were written: of two strings of one length that differ
-/// within eight bytes at a multiple of eight it is never the same. It is no protection against intent.
+/// Returns a checksum that detects accidental damage. It is not cryptographic.
 ///
-/// The number of bytes is the first state; each eight bytes as a little-endian number, the last ones filled up with
-/// zeros, make the next: `h = (h ^ word) * 0x9e3779b97f4a7c15; h = h ^ (h >> 32)`. Each step can be undone, so that two
-/// states that differ stay different. The constant is 2^64 over the golden ratio, odd.
+/// Any change within one aligned word of eight bytes changes the checksum, if the length stays the same.
+///
+/// The initial state is the number of bytes. Each little-endian word of eight bytes, the last one padded with
+/// zeros, updates it: `h = (h ^ word) * 0x9e3779b97f4a7c15; h = h ^ (h >> 32)`. Each step is invertible, so
+/// different states stay different. The constant is 2^64 divided by the golden ratio, and odd.
 #[must_use]
 pub fn checksum(bytes: &[u8]) -> u64 {
     let (words, tail) = bytes.as_chunks::<8>();
@@ -30,31 +31,31 @@ fn step(state: u64, word: u64) -> u64 {
     next ^ (next >> 32)
 }
 
-/// The number at `at`, zero where the bytes end: callers have checked that they do not.
+/// Returns `N` bytes at `at`, or zeros past the end. Callers have checked that the bytes exist.
 #[inline(always)]
 fn at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     bytes.get(at..).and_then(<[u8]>::first_chunk).copied().unwrap_or([0; N])
 }
 
-/// The u16 at a place, little-endian; 0 behind the end.
+/// Returns the little-endian u16 at `place`; 0 past the end.
 #[inline(always)]
 pub fn u16_at(bytes: &[u8], place: usize) -> u16 {
     u16::from_le_bytes(at(bytes, place))
 }
 
-/// The u32 at a place, little-endian; 0 behind the end.
+/// Returns the little-endian u32 at `place`; 0 past the end.
 #[inline(always)]
 pub fn u32_at(bytes: &[u8], place: usize) -> u32 {
     u32::from_le_bytes(at(bytes, place))
 }
 
-/// The u64 at a place, little-endian; 0 behind the end.
+/// Returns the little-endian u64 at `place`; 0 past the end.
 #[inline(always)]
 pub fn u64_at(bytes: &[u8], place: usize) -> u64 {
     u64::from_le_bytes(at(bytes, place))
 }
 
-/// `width` bits from bit `at` on, at most 24. Three bytes follow the one that they begin in.
+/// Returns `width` bits, at most 24, from bit `at`. At least three more bytes must follow the first byte.
 pub fn bits_at(bytes: &[u8], at: usize, width: u32) -> u32 {
     let word = bytes.get(at / 8..).and_then(<[u8]>::first_chunk);
     invariant!(word.is_some(), "no word at bit {at}");
@@ -62,11 +63,11 @@ pub fn bits_at(bytes: &[u8], at: usize, width: u32) -> u32 {
     word >> (at % 8) & ((1 << width) - 1)
 }
 
-/// Splits bytes from their front. Nothing is allocated for a list before its bytes have been found to be there.
+/// Splits bytes from the front. A list is allocated only after its bytes have been found.
 pub struct Source<'a>(pub &'a [u8]);
 
 impl<'a> Source<'a> {
-    /// `count` pieces of `N` bytes.
+    /// Returns `count` pieces of `N` bytes.
     fn pieces<const N: usize>(&mut self, what: &'static str, count: usize) -> Result<&'a [[u8; N]], Error> {
         let (found, needed) = (self.0.len(), count.saturating_mul(N));
         let (head, tail) = self.0.split_at_checked(needed).ok_or(Error::Truncated { what, found, needed })?;
@@ -74,12 +75,12 @@ impl<'a> Source<'a> {
         Ok(head.as_chunks().0)
     }
 
-    /// `count` bytes.
+    /// Returns `count` bytes.
     pub fn bytes(&mut self, what: &'static str, count: usize) -> Result<&'a [u8], Error> {
         Ok(self.pieces::<1>(what, count)?.as_flattened())
     }
 
-    /// `count` numbers of 32 bits.
+    /// Returns `count` 32-bit numbers.
     pub fn u32s(
         &mut self,
         what: &'static str,
@@ -88,7 +89,7 @@ impl<'a> Source<'a> {
         Ok(self.pieces(what, count)?.iter().map(|&b| u32::from_le_bytes(b)))
     }
 
-    /// The numbers of a small array.
+    /// Returns the numbers of a small array.
     pub fn words<const N: usize>(&mut self, what: &'static str) -> Result<[u32; N], Error> {
         let mut words = [0; N];
         for (word, found) in words.iter_mut().zip(self.u32s(what, N)?) {
@@ -97,7 +98,7 @@ impl<'a> Source<'a> {
         Ok(words)
     }
 
-    /// 16-bit numbers, and two bytes behind an odd count of them.
+    /// Returns `count` 16-bit numbers, and skips two padding bytes after an odd count.
     pub fn u16s(
         &mut self,
         what: &'static str,
@@ -108,7 +109,7 @@ impl<'a> Source<'a> {
         Ok(numbers)
     }
 
-    /// `count` vectors of `N` numbers.
+    /// Returns `count` vectors of `N` numbers.
     pub fn vectors<const N: usize>(
         &mut self,
         what: &'static str,
@@ -123,18 +124,18 @@ impl<'a> Source<'a> {
         Ok(numbers.iter().map(|v| v.map(f32::from_le_bytes)).collect())
     }
 
-    /// Nothing may be left.
+    /// Returns `Ok` if no bytes remain.
     pub fn end(self, what: &'static str) -> Result<(), Error> {
         Error::check_len(what, self.0.len(), 0)
     }
 }
 
-/// Appends numbers of 32 bits.
+/// Appends 32-bit numbers.
 pub fn put_u32s(out: &mut Vec<u8>, numbers: impl IntoIterator<Item = u32>) {
     out.extend(numbers.into_iter().flat_map(u32::to_le_bytes));
 }
 
-/// 16-bit numbers, and two zeros behind an odd count of them.
+/// Appends 16-bit numbers, with two zero bytes after an odd count.
 pub fn put_u16s(out: &mut Vec<u8>, numbers: &[u16]) {
     out.extend(numbers.iter().flat_map(|n| n.to_le_bytes()));
     if !numbers.len().is_multiple_of(2) {
@@ -156,7 +157,7 @@ mod tests {
         assert_eq!(checksum(&[]), 0);
         let one = (1_u64 ^ 0x41).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         assert_eq!(checksum(b"A"), one ^ (one >> 32));
-        // By another program: files hold it.
+        // Computed by another program, because files store it.
         assert_eq!(checksum(b"condyle, a rounded end of a bone"), 0x0462_7345_b659_0992);
     }
 

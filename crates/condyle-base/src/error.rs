@@ -1,8 +1,8 @@
-//! The one error type of the crate.
+//! The error type of the crate.
 
 use core::fmt;
 
-/// Why data was refused. A variant carries what was wrong, what was found and what was needed.
+/// Reason why data was rejected. A variant has the argument, the value found and the value needed.
 ///
 /// ```
 /// use condyle::{Error, Joint, Skeleton, Transform};
@@ -16,219 +16,220 @@ use core::fmt;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Error {
-    /// `what` has `found` elements, at least `needed` are expected.
+    /// `what` has `found` elements, but at least `needed` are expected.
     TooShort {
-        /// The argument or field.
+        /// Argument or field.
         what: &'static str,
         /// Its length.
         found: usize,
-        /// The least length that would do.
+        /// Minimum length.
         needed: usize,
     },
-    /// `what` has `found` elements, exactly `needed` are expected.
+    /// `what` has `found` elements, but exactly `needed` are expected.
     Length {
-        /// The argument or field.
+        /// Argument or field.
         what: &'static str,
         /// Its length.
         found: usize,
-        /// The length that is required.
+        /// Required length.
         needed: usize,
     },
     /// `what` has `found` elements, more than the `limit` that its index type can address.
     TooMany {
-        /// The field.
+        /// Field.
         what: &'static str,
         /// Its length.
         found: usize,
-        /// The greatest length allowed.
+        /// Maximum length.
         limit: usize,
     },
     /// Element `at` of `what` refers to `found`, but only `count` exist.
     Index {
-        /// The field.
+        /// Field.
         what: &'static str,
-        /// The place in it.
+        /// Index in the field.
         at: usize,
-        /// The reference that leads nowhere.
+        /// The dangling index.
         found: usize,
-        /// How many there are.
+        /// Number of existing elements.
         count: usize,
     },
-    /// `what` was made for a skeleton with other joints than this one: their names or parents differ.
+    /// `what` belongs to a skeleton with other joints than this one: names or parents differ.
     Skeleton {
-        /// The argument.
+        /// Argument.
         what: &'static str,
-        /// The fingerprint of the skeleton that it was made for (`Skeleton::fingerprint`).
+        /// Fingerprint of the skeleton that the argument belongs to (`Skeleton::fingerprint`).
         found: u32,
-        /// That of this one.
+        /// Fingerprint of this skeleton.
         needed: u32,
     },
-    /// `what` is relative to another rest pose than that of the skeleton.
+    /// `what` is relative to a rest pose that differs from the skeleton's.
     RestPose {
-        /// The argument.
+        /// Argument.
         what: &'static str,
-        /// The fingerprint of the rest pose that it was made for (`Skeleton::rest_fingerprint`).
+        /// Fingerprint of the rest pose that the argument belongs to (`Skeleton::rest_fingerprint`).
         found: u32,
-        /// That of this one.
+        /// Fingerprint of this skeleton's rest pose.
         needed: u32,
     },
-    /// Joint `joint` names `parent` as its parent, which is not stored before it.
+    /// Joint `joint` has the parent `parent`, which is not stored before it.
     ParentOrder {
-        /// The joint.
+        /// Joint index.
         joint: usize,
-        /// Its parent.
+        /// Joint index of its parent.
         parent: usize,
     },
     /// Element `at` of `what` is NaN or infinite.
     NotFinite {
-        /// The field.
+        /// Field.
         what: &'static str,
-        /// The place in it.
+        /// Index in the field.
         at: usize,
     },
-    /// Element `at` of `what` is a number, but none that would do.
+    /// Element `at` of `what` is out of range.
     OutOfRange {
-        /// The argument or field.
+        /// Argument or field.
         what: &'static str,
-        /// The place in it; 0 for a single number.
+        /// Index in it; 0 for a single number.
         at: usize,
-        /// What it must be.
+        /// Accepted values.
         needed: &'static str,
     },
-    /// Element `at` of `what` does not pass the same sync markers in the same cyclic order as what it is to keep step with.
+    /// Element `at` of `what` does not have the same sync markers, in the same cyclic order, as the track to
+    /// synchronise with.
     MarkerOrder {
-        /// The argument.
+        /// Argument.
         what: &'static str,
-        /// The place in it; 0 for a single track.
+        /// Index in it; 0 for a single track.
         at: usize,
     },
-    /// None of the `joints` joints touches the ground at any moment of a clip.
+    /// The `joints` queried joints never touch the ground in a clip.
     NoContacts {
-        /// How many joints were asked for.
+        /// Number of queried joints.
         joints: usize,
     },
     /// Timeline `timeline` of a clip has no keys.
     NoKeys {
-        /// The timeline.
+        /// Timeline index.
         timeline: usize,
     },
-    /// Key time `key` of timeline `timeline` is not a number greater than the one before it.
+    /// Key time `key` of timeline `timeline` is not a number greater than the previous one.
     KeyOrder {
-        /// The timeline.
+        /// Timeline index.
         timeline: usize,
-        /// The key.
+        /// Key index.
         key: usize,
     },
-    /// Track `track` has `found` numbers, its keys need `needed`.
+    /// Track `track` has `found` numbers, but its keys need `needed`.
     TrackLength {
-        /// The track.
+        /// Track index.
         track: usize,
-        /// How many numbers it holds.
+        /// Number of values in the track.
         found: usize,
-        /// How many it must hold; for morph weights the least number.
+        /// Required number of values; for morph weights, the minimum.
         needed: usize,
     },
-    /// Element `at` of `what` holds a rotation that is not near unit length.
+    /// Element `at` of `what` has a rotation that is not near unit length.
     NotUnit {
-        /// The field.
+        /// Field.
         what: &'static str,
-        /// The place in it.
+        /// Index in the field.
         at: usize,
     },
-    /// Matrix `at` of `what` has no inverse, or none that f32 can hold.
+    /// Matrix `at` of `what` has no inverse, or none within the range of f32.
     NotInvertible {
-        /// The argument.
+        /// Argument.
         what: &'static str,
-        /// The place in it.
+        /// Index in it.
         at: usize,
     },
-    /// `what` has no length, or none that is finite, and so no direction.
+    /// `what` has no direction, because its length is 0 or not finite.
     NoDirection {
-        /// The argument.
+        /// Argument.
         what: &'static str,
     },
     /// Two tracks drive the same property: `track` is the second one.
     DuplicateTrack {
-        /// The track.
+        /// Track index.
         track: usize,
     },
-    /// The bytes of `what` end too early: `needed` are wanted where `found` are left.
+    /// The bytes of `what` end too early: `needed` bytes are expected, but only `found` remain.
     Truncated {
-        /// What is being read.
+        /// Data that is read.
         what: &'static str,
-        /// How many bytes are left.
+        /// Number of remaining bytes.
         found: usize,
-        /// How many it takes.
+        /// Number of required bytes.
         needed: usize,
     },
-    /// Bytes do not begin as `what` does.
+    /// The bytes do not begin with the signature of `what`.
     Magic {
-        /// What they should be.
+        /// Expected kind of data.
         what: &'static str,
     },
-    /// `what`, or its element `at`, is of a version that is not known.
+    /// `what`, or its element `at`, has an unknown version.
     Version {
-        /// What is being read.
+        /// Data that is read.
         what: &'static str,
-        /// Where, if there are several of it.
+        /// Index, if there are several.
         at: Option<usize>,
         /// Its version.
         found: u16,
-        /// The newest that is known.
+        /// Newest known version.
         newest: u16,
     },
-    /// The bytes of `what`, or of its element `at`, are not those that were written.
+    /// The bytes of `what`, or of its element `at`, do not match their checksum.
     Checksum {
-        /// The field.
+        /// Field.
         what: &'static str,
-        /// The place in it, if it is a list.
+        /// Index in it, if it is a list.
         at: Option<usize>,
     },
-    /// Element `at` of `what` is the number `found`.
+    /// Element `at` of `what` has the invalid value `found`.
     Value {
-        /// The field.
+        /// Field.
         what: &'static str,
-        /// The place in it.
+        /// Index in the field.
         at: usize,
-        /// The number.
+        /// The value.
         found: u64,
-        /// What would do.
+        /// Valid values.
         expected: &'static str,
     },
     /// Element `at` of `what` is not UTF-8, or begins or ends inside a character.
     NotText {
-        /// The field.
+        /// Field.
         what: &'static str,
-        /// The place in it.
+        /// Index in the field.
         at: usize,
     },
-    /// Pair `pair` names joint `joint`, which another pair names already.
+    /// Pair `pair` has joint `joint`, which is already in another pair.
     PairedTwice {
-        /// The pair.
+        /// Pair index.
         pair: usize,
-        /// The joint.
+        /// Joint index.
         joint: usize,
     },
     /// The parents of the two joints of pair `pair` do not mirror each other.
     PairParents {
-        /// The pair.
+        /// Pair index.
         pair: usize,
     },
-    /// A word stands where one of `expected` must.
+    /// A name is not one of `expected`.
     UnknownName {
-        /// All that would do.
+        /// All valid names.
         expected: &'static str,
     },
-    /// The environment variable `variable` does not hold one of `expected`, or not one that this machine has.
+    /// The environment variable `variable` is not one of `expected`, or not supported by this machine.
     Environment {
-        /// Its name.
+        /// Name of the variable.
         variable: &'static str,
-        /// All that would do.
+        /// All valid names.
         expected: &'static str,
     },
 }
 
-/// Arguments that are one number, so that no place in them is worth telling.
+/// Arguments that are a single number. Their messages omit the index.
 const SINGLE: [&str; 21] = [
     "factor",
     "seconds",
@@ -253,7 +254,7 @@ const SINGLE: [&str; 21] = [
     "fps",
 ];
 
-/// Element `at` of `what`, or `what` itself where it is one number.
+/// Element `at` of `what`, or `what` itself if it is a single number.
 struct Place(&'static str, usize);
 
 impl fmt::Display for Place {
@@ -263,7 +264,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// What `what` is counted in: poses and what goes with them in joints.
+/// Unit of the length of `what` in messages.
 fn counted(what: &str) -> &'static str {
     match what {
         "pose" | "layer" | "difference" | "over" | "reference" | "rest" | "mask" => "joints",
@@ -348,7 +349,7 @@ impl fmt::Display for Error {
 }
 
 impl Error {
-    /// Writes the message of an error about clips as authored.
+    /// Writes the message of an error about uncompressed clips.
     fn fmt_of_clips(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::MarkerOrder { what, at } => {
@@ -414,25 +415,26 @@ impl Error {
 impl core::error::Error for Error {}
 
 impl Error {
-    /// `Ok` if `found == needed`.
+    /// Returns `Ok` if `found == needed`.
     #[inline]
     pub fn check_len(what: &'static str, found: usize, needed: usize) -> Result<(), Self> {
         if found == needed { Ok(()) } else { Err(Self::Length { what, found, needed }) }
     }
 
-    /// `Ok` if `found >= needed`.
+    /// Returns `Ok` if `found >= needed`.
     #[inline]
     pub fn check_room(what: &'static str, found: usize, needed: usize) -> Result<(), Self> {
         if found >= needed { Ok(()) } else { Err(Self::TooShort { what, found, needed }) }
     }
 
-    /// `Ok` if the number is finite.
+    /// Returns `Ok` if the number is finite.
     #[inline]
     pub fn check_number(what: &'static str, value: f32) -> Result<(), Self> {
         Self::check_finite(what, &[value], 1)
     }
 
-    /// `Ok` if every number is finite; the error names the first that is not, counted in groups of `width`.
+    /// Returns `Ok` if all numbers are finite. The error has the index of the first one that is not, in
+    /// groups of `width`.
     #[inline]
     pub fn check_finite(what: &'static str, values: &[f32], width: usize) -> Result<(), Self> {
         match values.iter().position(|v| !v.is_finite()) {
@@ -442,8 +444,8 @@ impl Error {
     }
 }
 
-/// Asserts what no input can make false: in this crate's tests, where the compiler's own debug assertions are off, as in fuzzing and
-/// in debug builds. Elsewhere it costs nothing.
+/// Asserts an invariant that no input can violate. Active in tests of this crate, where debug assertions may
+/// be off, and in builds with debug assertions, such as fuzzing. Free otherwise.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! invariant {

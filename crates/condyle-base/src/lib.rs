@@ -1,11 +1,11 @@
-//! Shared foundation of the Condyle crates: plain types and scalar functions ([`math`]), instruction sets ([`simd`]),
-//! the error type ([`Error`]), and reading and writing numbers ([`bytes`]).
+//! Shared foundation of the Condyle crates: plain types and scalar functions ([`math`]), instruction sets
+//! ([`simd`]), the error type ([`Error`]), and reading and writing numbers ([`bytes`]).
 //!
-//! This crate is public because the other crates need it, and makes no promise of stability. Programs use `condyle` and
-//! the crates of file formats, which re-export the types that programs name.
+//! This crate is public because the other crates need it. It has no stability guarantee. Programs use
+//! `condyle` and the crates of file formats, which re-export the types that programs need.
 #![cfg_attr(not(feature = "std"), no_std)]
 
-// The registers of the x87 round differently from everything else.
+// x87 registers round differently from all other instruction sets.
 #[cfg(all(target_arch = "x86", not(target_feature = "sse2")))]
 compile_error!("condyle needs SSE2 on 32-bit x86: -Ctarget-feature=+sse2");
 

@@ -1,4 +1,4 @@
-//! The problems of a file: what is wrong, where, and what is done about it. All readers of files report them.
+//! Problems of a file: the problem, its place, and how it was handled. All file readers report them.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -6,7 +6,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// How bad a [`Problem`] is; the worst sorts first.
+/// Severity of a [`Problem`]; errors sort first.
 ///
 /// ```
 /// use condyle_base::problem::Severity;
@@ -16,16 +16,17 @@ use core::fmt;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// The file cannot be used as it is: it is refused.
+    /// The file cannot be used and is rejected.
     Error,
-    /// Against the specification, or not supported: repaired or left out, as the problem's action says.
+    /// Violation of the specification, or an unsupported feature: repaired or dropped, as `Problem::action`
+    /// states.
     Warning,
-    /// Worth knowing; nothing is lost.
+    /// Information only; no data is lost.
     Note,
 }
 
 impl Severity {
-    /// `error`, `warning` or `note`.
+    /// Returns `error`, `warning` or `note`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -36,7 +37,7 @@ impl Severity {
     }
 }
 
-/// One kind of fault or oddity in a file.
+/// One kind of problem in a file.
 ///
 /// ```
 /// use condyle_base::problem::{Problem, Severity};
@@ -46,23 +47,23 @@ impl Severity {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
-    /// The first place: a JSON pointer such as `/animations/0/samplers/2/input` in a glTF document, `line 3`
-    /// in a text, `array poses` in a `.npz`. Empty for the whole file.
+    /// First place: a JSON pointer such as `/animations/0/samplers/2/input` in a glTF document, `line 3` in a
+    /// text file, `array poses` in a `.npz`. Empty for the whole file.
     pub place: String,
-    /// The first places, at most 100, `place` being the first of all.
+    /// The first places, at most 100, starting with `place`.
     pub places: Vec<String>,
-    /// The number of places where it was found.
+    /// Total number of places.
     pub count: usize,
-    /// What was found at the first place, and what was expected.
+    /// The finding at the first place, and the expected value.
     pub what: String,
-    /// What is done about it or, for an error, what can be done.
+    /// How it was handled or, for an error, how to fix it.
     pub action: String,
 }
 
 impl Problem {
-    /// A problem at one place, which is empty for the whole file.
+    /// Creates a problem at one place; an empty place is the whole file.
     pub fn new(
         severity: Severity,
         place: impl Into<String>,
@@ -95,7 +96,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A file that cannot be used, with everything that was found in it. At least one problem is an error.
+/// A file that cannot be used, with all its problems. At least one problem is an error.
 ///
 /// ```
 /// use condyle_base::problem::Refused;
@@ -105,19 +106,19 @@ impl fmt::Display for Problem {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
-    /// The file: a path, or the name that the caller gave.
+    /// The file: a path, or the name that the caller passed.
     pub name: String,
-    /// Errors first.
+    /// Problems, errors first.
     pub problems: Vec<Problem>,
 }
 
 impl Refused {
-    /// A file that is refused as a whole, for one reason.
+    /// Rejects a whole file for one reason.
     pub fn because(name: &str, what: impl Into<String>) -> Self {
         Self::at(name, "", what)
     }
 
-    /// A file that is refused for one error at one place.
+    /// Rejects a file for one error at one place.
     pub fn at(name: &str, place: impl Into<String>, what: impl Into<String>) -> Self {
         let problem = Problem::new(Severity::Error, place, what, "the file is refused");
         Self { name: name.to_owned(), problems: vec![problem] }

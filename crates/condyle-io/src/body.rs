@@ -1,5 +1,4 @@
-//! Body models, of which the skeleton of the mean shape is taken, and their motion in AMASS's layout, in
-//! metres.
+//! Body models, with the skeleton of the mean shape, and their motion in the AMASS layout. Units are metres.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -29,7 +28,7 @@ pub(crate) fn read(input: Input<'_>, options: &Options<'_>) -> Result<Model, Ope
     };
     let Some(person) = options.person else {
         if !BodyModel::recognise(&bytes) {
-            // Other faults of the file first.
+            // Reports other errors of the file first.
             BodyMotion::from_bytes(input.name, bytes)?;
             return Err(input.misfit(Misfit::PersonMissing));
         }

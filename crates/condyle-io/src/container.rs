@@ -1,4 +1,4 @@
-//! Containers: one of their models, with its document if that was kept.
+//! Containers: reads one of the models, with its document if the container has it.
 
 use std::collections::BTreeSet;
 
@@ -58,7 +58,7 @@ pub(crate) fn read(input: Input<'_>, options: &Options<'_>) -> Result<Model, Ope
     })
 }
 
-/// The document that the model was made of, on its skeleton.
+/// Reads the document that the model was built from, with the container's skeleton.
 #[cfg(feature = "gltf")]
 fn document(
     input: Input<'_>,
@@ -74,7 +74,7 @@ fn document(
     asset.on_skeleton(skeleton.clone()).map(Some).map_err(|error| unfit(input, "its skeleton", error))
 }
 
-/// The model of that name, or the only one.
+/// Returns the model with the given name, or the only one.
 fn chosen<'a>(
     input: Input<'_>,
     container: &Container<'a>,
@@ -93,7 +93,7 @@ fn chosen<'a>(
     }
 }
 
-/// The error for a container that this version cannot use.
+/// Returns the error for a container that this version cannot use.
 fn unfit(input: Input<'_>, place: impl Into<String>, error: condyle::Error) -> OpenError {
     let action = "encode it again, or use a newer condyle";
     let problem = Problem::new(Severity::Error, place, error.to_string(), action);

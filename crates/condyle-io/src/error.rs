@@ -1,4 +1,4 @@
-//! The errors of opening a file.
+//! Errors of opening a file.
 
 use std::fmt;
 
@@ -8,40 +8,40 @@ use condyle_base::problem::{Problem, Refused, Severity};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The file does not exist, or cannot be read.
+    /// The file does not exist or cannot be read.
     Unreadable {
-        /// The path.
+        /// Path of the file.
         name: String,
-        /// The error of the system.
+        /// Error of the operating system.
         error: std::io::Error,
     },
     /// The file cannot be used.
     Refused(Refused),
-    /// The options do not fit the file.
+    /// An option does not apply to the file.
     Misfit {
-        /// The file: a path, or the name that the caller gave.
+        /// The file: a path, or the name that the caller passed.
         name: String,
-        /// Which option, and why.
+        /// The option and the reason.
         misfit: Misfit,
     },
 }
 
-/// An option that does not fit the file.
+/// An option that does not apply to the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Misfit {
-    /// [`Options::model`](crate::Options::model) is missing: the container has several models, of these
+    /// [`Options::model`](crate::Options::model) is missing: the container has several models, with these
     /// names.
     SeveralModels(Vec<String>),
-    /// The container has no model of this name, but these.
+    /// The container has no model with the first name, only models with the names in the list.
     NoSuchModel(String, Vec<String>),
-    /// [`Options::model`](crate::Options::model) is for containers.
+    /// [`Options::model`](crate::Options::model) applies only to containers.
     SingleModel,
-    /// `Options::person` is for the motion of bodies.
+    /// `Options::person` applies only to the motion of bodies.
     NoBody,
-    /// `Options::person` is missing: it is the motion of a body.
+    /// `Options::person` is missing: the file is the motion of a body.
     PersonMissing,
-    /// [`Options::z_up`](crate::Options::z_up) cannot turn compressed clips.
+    /// [`Options::z_up`](crate::Options::z_up) cannot rotate compressed clips.
     Compressed,
 }
 
@@ -65,7 +65,7 @@ impl fmt::Display for Misfit {
 }
 
 impl OpenError {
-    /// Everything that is wrong, errors first.
+    /// Returns all problems, errors first.
     #[must_use]
     pub fn problems(&self) -> Vec<Problem> {
         let one = |what, action| vec![Problem::new(Severity::Error, "", what, action)];
@@ -93,7 +93,7 @@ impl fmt::Display for OpenError {
     }
 }
 
-// The text has the error of the system: there is no source.
+// The message includes the system error, so there is no source.
 impl std::error::Error for OpenError {}
 
 impl From<Refused> for OpenError {

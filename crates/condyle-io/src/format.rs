@@ -1,4 +1,4 @@
-//! The table of formats: the name, the endings and the first bytes of each.
+//! Table of formats: name, file extensions and first bytes.
 
 use std::path::Path;
 
@@ -14,17 +14,17 @@ use std::path::Path;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {
-    /// Condyle's own container: skeletons, meshes and compressed clips.
+    /// Condyle container: skeletons, meshes and compressed clips.
     Container,
-    /// Body models of the SMPL family and their motion, as NumPy writes them.
+    /// NumPy archives with body models of the SMPL family or their motion.
     Body,
     /// BVH motion capture.
     Bvh,
-    /// glTF 2.0, and VRM, which is glTF.
+    /// glTF 2.0 and VRM, which is based on glTF.
     Gltf,
 }
 
-/// A row for each format, in the order of recognition. The last row takes any file; its reader reports an
+/// One row per format, in the order of recognition. The last row accepts any file; its reader reports an
 /// unknown format.
 const TABLE: &[Row] = &[
     Row {
@@ -56,12 +56,12 @@ const TABLE: &[Row] = &[
     },
 ];
 
-/// Whether a file is taken as BVH for its ending, so that a broken one is refused in terms of BVH.
+/// Whether the extension makes a file BVH. The BVH reader then reports the errors of an invalid file.
 fn is_named_bvh(first: &[u8], ending: &str) -> bool {
     ending == "bvh" && !first.starts_with(b"glTF") && !first.starts_with(b"PK")
 }
 
-/// Whether the first file in an archive is an array of NumPy.
+/// Whether the first file in an archive is a NumPy array.
 fn holds_arrays(first: &[u8]) -> bool {
     let length = first.get(26..28).map_or(0, |bytes| usize::from(u16::from_le_bytes([bytes[0], bytes[1]])));
     first.get(30..30 + length).is_some_and(|name| name.ends_with(b".npy"))
@@ -71,18 +71,18 @@ struct Row {
     format: Format,
     name: &'static str,
     endings: &'static [&'static str],
-    /// Whether these are the first bytes of such a file, which ends in this after its last dot.
+    /// Whether these first bytes and this extension belong to the format.
     recognise: fn(&[u8], &str) -> bool,
 }
 
 impl Format {
-    /// All formats, in the order in which they are tried.
+    /// All formats, in the order of recognition.
     pub const ALL: [Self; 4] = [Self::Container, Self::Body, Self::Bvh, Self::Gltf];
-    /// The number of first bytes that tell what a file is.
+    /// Number of first bytes that identify a format.
     pub const FIRST_BYTES: usize = 512;
 
-    /// The format of a file with these first bytes, [`FIRST_BYTES`](Self::FIRST_BYTES) of them or all. Any
-    /// other file is [`Gltf`](Self::Gltf): that reader reports the format that it finds.
+    /// Returns the format of a file by its first [`FIRST_BYTES`](Self::FIRST_BYTES) bytes and its name. Other
+    /// files count as [`Gltf`](Self::Gltf), whose reader reports the format that it finds.
     #[must_use]
     pub fn of(first: &[u8], name: &str) -> Self {
         let first = &first[..first.len().min(Self::FIRST_BYTES)];
@@ -91,13 +91,13 @@ impl Format {
         row.map_or(Self::Gltf, |row| row.format)
     }
 
-    /// The name of the format, for messages.
+    /// Returns the name of the format, for messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// The endings of its files, in lower case and without the dot.
+    /// Returns the file extensions, in lower case and without the dot.
     #[must_use]
     pub fn endings(self) -> &'static [&'static str] {
         self.row().endings
@@ -129,7 +129,7 @@ mod tests {
             (&b"CONDYLE\0rest"[..], "a.glb", Format::Container),
             (b"PK\x03\x04", "walk.npz", Format::Body),
             (b"PK\x03\x04 twenty-one bytes more\x09\0\0\0poses.npy", "walk", Format::Body),
-            // Something else that is zipped.
+            // Another kind of archive.
             (b"PK\x03\x04 twenty-one bytes more\x07\0\0\0fox.glb", "fox", Format::Gltf),
             (b"", "walk.BVH", Format::Bvh),
             (b"glTF\x02\0\0\0", "fox.bvh", Format::Gltf),

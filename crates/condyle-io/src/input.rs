@@ -1,4 +1,4 @@
-//! The options of opening a file, and the file itself.
+//! Options for opening a file, and the input file.
 
 use std::io::Read;
 use std::path::Path;
@@ -19,29 +19,29 @@ use crate::format::Format;
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options<'a> {
-    /// The model to open in a container with several. None: the only one.
+    /// Name of the model to open in a container with several. `None` opens the only one.
     pub model: Option<&'a str>,
-    /// The person who moves in the motion of a body.
+    /// Person to whom the motion of a body is applied.
     #[cfg(feature = "body")]
     pub person: Option<Person<'a>>,
-    /// Metres in a unit of the file. Numbers stay as they are. None: as the file says.
+    /// Metres per unit of the file; coordinates are not scaled. `None` uses the unit of the file.
     pub unit: Option<f64>,
-    /// Whether Z is up in the file. The skeleton, the meshes and the clips are then turned to +Y up. A file
-    /// that was turned before it was written stays as it is. Compressed clips cannot be turned.
+    /// Whether Z is up in the file. If so, skeleton, meshes and clips are rotated to +Y up, unless that was
+    /// done before the file was written. Compressed clips cannot be rotated.
     pub z_up: bool,
 }
 
-/// The person who moves in the motion of a body.
+/// Person to whom the motion of a body is applied.
 #[cfg(feature = "body")]
 #[derive(Debug, Clone, Copy)]
 pub enum Person<'a> {
-    /// The person with the shape numbers of the motion, as many as this model knows.
+    /// The person with the shape coefficients of the motion, as many as this model supports.
     Of(&'a condyle_body::BodyModel),
-    /// This person.
+    /// A given person.
     Is(&'a condyle_body::ShapedBody),
 }
 
-/// A file to read.
+/// An input file.
 #[derive(Clone, Copy)]
 pub(crate) struct Input<'a> {
     pub(crate) name: &'a str,
@@ -55,7 +55,7 @@ pub(crate) enum Data<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// All bytes.
+    /// Reads all bytes.
     pub(crate) fn bytes(&self) -> Result<std::borrow::Cow<'a, [u8]>, OpenError> {
         match self.data {
             Data::Bytes(bytes) => Ok(bytes.into()),
@@ -63,7 +63,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// The name without folder and ending: that of the clip of a format whose clips have none.
+    /// File name without folder and extension: the clip name for formats without clip names.
     #[cfg(any(feature = "bvh", feature = "body"))]
     pub(crate) fn stem(&self) -> String {
         Path::new(self.name).file_stem().unwrap_or_default().to_string_lossy().into_owned()
@@ -81,12 +81,12 @@ impl<'a> Input<'a> {
         OpenError::Unreadable { name: self.name.into(), error }
     }
 
-    /// The first bytes, which tell what it is.
+    /// Reads the first bytes, which identify the format.
     pub(crate) fn first(&self) -> Result<Vec<u8>, OpenError> {
         match self.data {
             Data::Bytes(bytes) => Ok(bytes[..bytes.len().min(Format::FIRST_BYTES)].to_vec()),
             Data::File(path) => {
-                // To open a pipe would wait for a writer.
+                // Opening a pipe would wait for a writer.
                 if !std::fs::metadata(path).map_err(|error| self.unreadable(error))?.is_file() {
                     return Err(self.unreadable(std::io::Error::other("not a regular file")));
                 }

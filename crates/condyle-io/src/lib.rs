@@ -1,13 +1,13 @@
-//! Opens any file that holds a character or a motion.
+//! Opens any file with a character or a motion.
 //!
 //! ```text
 //!  condyle-base ── condyle ── condyle-encode, -solve, -query ── condyle-gltf, -bvh, -body ── condyle-io, -compare, -draw
 //!                                                                                            ^ here
 //! ```
 //!
-//! | goes in | comes out |
+//! | input | output |
 //! |---|---|
-//! | the path of a file, or its bytes, and [`Options`] | a [`Model`]: skeleton, clips, unit, axes, and an `Asset` with the meshes |
+//! | path or bytes of a file, and [`Options`] | a [`Model`]: skeleton, clips, unit, axes, and an `Asset` with the meshes |
 //! | a file that cannot be used | an [`OpenError`] that lists every [`Problem`] with its place |
 //!
 //! ```
@@ -21,13 +21,13 @@
 //! # Ok::<(), condyle_io::OpenError>(())
 //! ```
 //!
-//! [`open`] recognises a file by its first bytes and its ending: [`Format::ALL`] lists the formats. A clip is
-//! raw or compressed; [`AnyClip`](condyle::sampling::AnyClip) is either, and plays like either.
+//! [`open`] recognises a file by its first bytes and its extension; [`Format::ALL`] lists the formats. A clip
+//! is raw or compressed; [`AnyClip`](condyle::sampling::AnyClip) plays both.
 //!
 //! # Features
 //!
-//! One for each format, all on by default: `gltf`, `draco` (its compressed meshes), `bvh`, `body`. Without a
-//! feature, files of its format are refused. Containers (`.condyle`) can always be read.
+//! One feature per format, all enabled by default: `gltf`, `draco` (compressed meshes in glTF), `bvh`,
+//! `body`. Without a feature, files of its format are rejected. Containers (`.condyle`) can always be read.
 
 #[cfg(feature = "body")]
 mod body;

@@ -1,5 +1,5 @@
-//! Libraries: the skeletons and clips of many containers in one file. A program reads any clip without the
-//! others.
+//! Libraries: the skeletons and clips of many containers in one file. A program can read each clip
+//! separately.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,23 +9,23 @@ use std::path::Path;
 use condyle::Error;
 use condyle::container::{Container, ContainerJoin, ContainerTable, checksum};
 
-/// A container that goes into a library.
+/// A container to add to a library.
 #[derive(Debug, Clone, Copy)]
 pub struct Part<'a> {
-    /// Its bytes.
+    /// Bytes of the container.
     pub data: PartData<'a>,
-    /// Metres in a unit of skeletons that do not state it.
+    /// Metres per unit of skeletons that do not state it.
     pub unit: Option<f64>,
-    /// The checksum that its bytes must have, if it is known.
+    /// Expected checksum of the bytes, if known.
     pub checksum: Option<u64>,
 }
 
-/// The bytes of a part, or the file that has them.
+/// Bytes of a part, or the file with them.
 #[derive(Debug, Clone, Copy)]
 pub enum PartData<'a> {
-    /// In memory.
+    /// Bytes in memory.
     Bytes(&'a [u8]),
-    /// In a file, which is read twice. One part at a time is in memory.
+    /// A file, which is read twice. Only one part at a time is in memory.
     File(&'a Path),
 }
 
@@ -33,7 +33,7 @@ impl<'a> Part<'a> {
     fn bytes(&self) -> io::Result<Cow<'a, [u8]>> {
         match self.data {
             PartData::Bytes(bytes) => Ok(bytes.into()),
-            // To open a pipe would wait for a writer.
+            // Opening a pipe would wait for a writer.
             PartData::File(path) if !std::fs::metadata(path)?.is_file() => {
                 Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"))
             }
@@ -42,25 +42,24 @@ impl<'a> Part<'a> {
     }
 }
 
-/// A library to write.
+/// Input of [`Library::write`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Library<'a> {
-    /// The containers, in their order in the library. A skeleton that several containers hold is written
-    /// once.
+    /// Containers, in library order. A skeleton that occurs in several containers is written once.
     pub parts: &'a [Part<'a>],
-    /// The names of all clips in their order. None: the clips keep their names.
+    /// Names of all clips, in order. `None` keeps the original names.
     pub names: Option<&'a [String]>,
-    /// The metadata that describes the clips, as JSON.
+    /// Metadata of the clips, as JSON.
     pub metadata: Option<&'a str>,
 }
 
-/// The counts of a library that was written.
+/// Counts of a written library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Written {
-    /// Skeletons.
+    /// Number of skeletons.
     pub skeletons: usize,
-    /// Clips.
+    /// Number of clips.
     pub clips: usize,
 }
 
@@ -68,24 +67,24 @@ pub struct Written {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum LibraryError {
-    /// A part, by its index, cannot be read.
+    /// The part with this index cannot be read.
     Unreadable(usize, io::Error),
-    /// A part, by its index, cannot be used.
+    /// The part with this index cannot be used.
     Unfit(usize, Error),
-    /// The bytes of a part, by its index, have changed.
+    /// The bytes of the part with this index have changed.
     Changed(usize),
-    /// The number of names is not the number of clips.
+    /// The number of names differs from the number of clips.
     Names {
-        /// Names.
+        /// Number of names.
         found: usize,
-        /// Clips.
+        /// Number of clips.
         needed: usize,
     },
-    /// The metadata do not fit.
+    /// The metadata cannot be added.
     Metadata(Error),
     /// The library cannot be written.
     Output(io::Error),
-    /// The caller ended it.
+    /// The caller stopped the call.
     Ended,
 }
 
@@ -108,10 +107,11 @@ impl fmt::Display for LibraryError {
 impl std::error::Error for LibraryError {}
 
 impl Library<'_> {
-    /// Writes the library: the table first, which needs to know each entry, then the bytes of one part after
-    /// the other. The bytes are the same however the parts were grouped: a part may be a library.
+    /// Writes the library: first the table, which needs the size of each entry, then the bytes of each part.
     ///
-    /// `step` is called twice for each part, and ends the call if it returns false.
+    /// A part may be a library, and the grouping of the parts does not change the bytes.
+    ///
+    /// `step` is called twice per part. If it returns false, the call stops.
     ///
     /// ```
     /// use condyle::container::{Container, ContainerWriter};
@@ -129,14 +129,14 @@ impl Library<'_> {
     /// ```
     ///
     /// # Errors
-    /// [`LibraryError`]. `out` is then incomplete.
+    /// [`LibraryError`]. The output is then incomplete.
     pub fn write(
         &self,
         out: &mut dyn Write,
         step: &mut dyn FnMut() -> bool,
     ) -> Result<Written, LibraryError> {
         let mut join = ContainerJoin::default();
-        // The entries of each part that are copied, and the checksum of the part.
+        // Copied entries of each part, and the checksum of the part.
         let mut copied = Vec::with_capacity(self.parts.len());
         let mut clips = 0;
         for (at, part) in self.parts.iter().enumerate() {
@@ -190,7 +190,7 @@ fn go_on(step: &mut dyn FnMut() -> bool) -> Result<(), LibraryError> {
     if step() { Ok(()) } else { Err(LibraryError::Ended) }
 }
 
-/// A file in which each part begins where the container expects it.
+/// Output in which each part has the alignment of the container.
 struct Padded<'a> {
     out: &'a mut dyn Write,
     length: u64,

@@ -1,4 +1,4 @@
-//! What a file holds.
+//! Contents of a file.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -9,31 +9,33 @@ use condyle_base::problem::Problem;
 
 use crate::format::Format;
 
-/// A character or a motion, as a file has it. The asset repeats the skeleton, the unit and the problems;
-/// [`into_asset`](Self::into_asset) takes the unit and the clips from here.
+/// A character or a motion from a file.
+///
+/// The asset also has the skeleton, the unit and the problems. [`into_asset`](Self::into_asset) uses the unit
+/// and the clips of this structure.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Model {
-    /// The file: a path, or the name that the caller gave.
+    /// The file: a path, or the name that the caller passed.
     pub name: String,
-    /// The format of the file.
+    /// Format of the file.
     pub format: Format,
     /// All joints.
     pub skeleton: Skeleton,
-    /// Nodes, meshes and skins on the skeleton, without clips: those are in `clips`. None for a file of
-    /// joints and motion alone, and for a container without its document.
+    /// Nodes, meshes and skins on the skeleton, without the clips, which are in `clips`. `None` for a file
+    /// with only joints and motion, and for a container without its document.
     #[cfg(feature = "gltf")]
     pub asset: Option<condyle_gltf::Asset>,
-    /// All clips, in the order of the file.
+    /// All clips, in file order.
     pub clips: Vec<ModelClip>,
-    /// Metres in a unit, if the file or [`Options::unit`](crate::Options::unit) says.
+    /// Metres per unit, if the file or [`Options::unit`](crate::Options::unit) states it.
     pub unit: Option<f64>,
-    /// Whether it was turned to +Y up, now or before the file was written.
+    /// Whether the model was rotated to +Y up, now or before the file was written.
     pub is_turned: bool,
-    /// What was odd about the file, and what was done about it. Warnings first.
+    /// Recoverable problems of the file, and how they were handled. Warnings first.
     pub problems: Vec<Problem>,
-    /// The files that it was read from, as canonical paths; none of them if it was read from bytes. A program
-    /// that writes must not overwrite them.
+    /// Canonical paths of all files that were read; empty for a model from bytes. A program must not
+    /// overwrite them.
     pub files: BTreeSet<PathBuf>,
 }
 
@@ -42,8 +44,8 @@ pub struct Model {
 pub struct ModelClip {
     /// The clip with its name.
     pub clip: AnyClip<'static>,
-    /// The radius of the ball around each joint within which the error of a compressed clip is bounded, in
-    /// units of the model, if the file states it.
+    /// Radius of the ball around each joint in which the error of a compressed clip is bounded, in units of
+    /// the model. `None` if the file does not state it.
     pub shell: Option<f32>,
 }
 
@@ -72,17 +74,19 @@ impl PoseSource for ModelClip {
 }
 
 impl Model {
-    /// The first clip of this name.
+    /// Returns the first clip with this name.
     #[must_use]
     pub fn clip_by_name(&self, name: &str) -> Option<&AnyClip<'static>> {
         self.clips.iter().map(|it| &it.clip).find(|clip| clip.name() == name)
     }
 
-    /// The model as an asset with its raw clips, and its compressed clips: a file of joints and motion alone
-    /// becomes a document of its joints. None for a container without its document.
+    /// Converts the model to an asset with its raw clips, and returns the compressed clips separately.
+    ///
+    /// A file with only joints and motion becomes a document of its joints. Returns `None` for a container
+    /// without its document.
     ///
     /// # Errors
-    /// [`Refused`](crate::Refused) if a document cannot hold it.
+    /// [`Refused`](crate::Refused) if a document cannot represent the model.
     #[cfg(feature = "gltf")]
     pub fn into_asset(
         self,
@@ -102,8 +106,8 @@ impl Model {
                 if self.is_turned {
                     asset.set_turned();
                 }
-                // What is odd in the document, which was made here, is odd in the file, and reported by its
-                // reader.
+                // Problems of the new document are problems of the file, which its reader has already
+                // reported.
                 asset.problems = self.problems;
                 asset
             }

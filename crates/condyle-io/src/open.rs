@@ -1,4 +1,4 @@
-//! Opening a file: recognise it, read it, turn it.
+//! Opens a file: recognises the format, reads it, and rotates it to +Y up.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::model::Model;
 /// Opens a file.
 ///
 /// # Errors
-/// [`OpenError`] if it cannot be read or used, or if an option does not fit it.
+/// [`OpenError`] if the file cannot be read or used, or if an option does not apply to it.
 pub fn open(path: impl AsRef<Path>, options: &Options<'_>) -> Result<Model, OpenError> {
     let path = path.as_ref();
     let name = path.display().to_string();
@@ -23,11 +23,13 @@ pub fn open(path: impl AsRef<Path>, options: &Options<'_>) -> Result<Model, Open
     Ok(model)
 }
 
-/// Opens the bytes of a file. `name` stands in messages, and its ending helps to recognise the format. Files
-/// that a `.gltf` refers to are not found.
+/// Opens the bytes of a file.
+///
+/// `name` is used in messages, and its extension helps to recognise the format. Files that a `.gltf` refers
+/// to are not found.
 ///
 /// # Errors
-/// Those of [`open`].
+/// The errors of [`open`].
 pub fn from_bytes(name: &str, bytes: &[u8], options: &Options<'_>) -> Result<Model, OpenError> {
     read(Input { name, data: Data::Bytes(bytes) }, options)
 }
@@ -58,7 +60,7 @@ fn read(input: Input<'_>, options: &Options<'_>) -> Result<Model, OpenError> {
             let turned = clip.turned(&model.skeleton, Y_UP_FROM_Z_UP);
             it.clip = turned.map_err(|error| unfit("the turned clip", error))?.into();
         }
-        // Body models stand along Y at rest; it is their motion that is Z up.
+        // Body models are Y up in the rest pose; only their motion is Z up.
         if format != Format::Body {
             let turned = model.skeleton.turned(Y_UP_FROM_Z_UP);
             model.skeleton = turned.map_err(|error| unfit("the turned skeleton", error))?;
@@ -82,7 +84,7 @@ fn read(input: Input<'_>, options: &Options<'_>) -> Result<Model, OpenError> {
 
 type Read = fn(Input<'_>, &Options<'_>) -> Result<Model, OpenError>;
 
-/// The reader of a format; none without its feature.
+/// Returns the reader of a format, or `None` without its feature.
 fn reader(format: Format) -> Option<Read> {
     Some(match format {
         Format::Container => crate::container::read,

@@ -1,4 +1,4 @@
-//! One file of each format, from its path and from its bytes; options that do not fit; files that cannot be used.
+//! Opens one file of each format by path and from bytes; checks options that do not apply, and invalid files.
 
 use std::path::PathBuf;
 
@@ -25,7 +25,7 @@ fn scratch(name: &str, bytes: &[u8]) -> PathBuf {
     path
 }
 
-/// A container of models of these names, each a joint that rises by 2 in half a second.
+/// A container of models with these names. Each has one joint, which rises by 2 in half a second.
 fn container(names: &[&str]) -> Vec<u8> {
     let skeleton = Skeleton::new([Joint::new("hips", None, Transform::IDENTITY)]).expect("a joint");
     let values = vec![0.0, 0.0, 0.0, 0.0, 2.0, 0.0];
@@ -58,7 +58,7 @@ fn a_path_and_its_bytes_are_the_same_model() {
     for (name, bytes, format, clip) in [
         ("two.glb", &glb, Format::Gltf, "bend"),
         ("walk.bvh", &bvh, Format::Bvh, "walk"),
-        // The bytes tell, whatever the name says.
+        // The bytes decide, not the name.
         ("lift.glb", &container, Format::Container, "rise"),
     ] {
         let path = scratch(name, bytes);
@@ -160,7 +160,7 @@ fn libraries_say_what_is_wrong() {
     assert_eq!((written.skeletons, written.clips), (1, 2));
     let model = from_bytes("all.condyle", &bytes, &Options::default()).expect("one skeleton");
     assert_eq!(model.clips.iter().map(|it| it.clip.name()).collect::<Vec<_>>(), ["x", "y"]);
-    // A library is a part, too.
+    // A part may be a library.
     let again = Part { data: PartData::Bytes(&bytes), ..whole };
     assert_eq!(write(&[again], None, 99).expect("a library").0, bytes);
 
@@ -182,7 +182,7 @@ fn libraries_say_what_is_wrong() {
 fn cut_files_are_errors() {
     let glb = std::fs::read(testdata("two_joints.glb")).expect("a file");
     for bytes in [&glb[..], BVH.as_bytes(), &container(&["a", "b"])] {
-        // A BVH without all of its frames, or any, is whole.
+        // A BVH file with missing frames is valid.
         let end = BVH.rfind('}').expect("a hierarchy");
         let is_whole = |cut: usize| bytes == BVH.as_bytes() && cut > end;
         for cut in (0..bytes.len().min(2000)).filter(|&cut| !is_whole(cut)) {

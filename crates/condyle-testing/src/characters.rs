@@ -14,7 +14,7 @@ use super::ground::Random;
 use super::reference::{quat_exp, quat_product};
 
 impl Random {
-    /// Chains, branches and several roots.
+    /// Returns a skeleton with chains, branches and several roots.
     pub fn skeleton(&mut self, joints: usize) -> Skeleton {
         let joint = |index: usize| Joint {
             name: format!("joint {index}"),
@@ -25,13 +25,14 @@ impl Random {
         Skeleton::new((0..joints).map(joint)).expect("parents come first")
     }
 
-    /// So many random joints.
+    /// Returns a pose of random transforms.
     pub fn pose(&mut self, joints: usize) -> Pose {
         let transforms: Vec<_> = (0..joints).map(|_| self.transform()).collect();
         Pose::from_transforms(&transforms)
     }
 
-    /// Tracks of all kinds on most joints, some with timelines of their own, and one set of morph weights.
+    /// Returns a clip with tracks of all kinds on most joints, several timelines, and one set of morph
+    /// weights.
     pub fn clip(&mut self, joints: usize, keys: usize) -> RawClip {
         let mut timelines = Vec::new();
         for count in [keys, 1, keys.div_ceil(2)] {
@@ -69,8 +70,10 @@ impl Random {
         RawClip::new("random".into(), timelines, tracks).expect("a valid clip")
     }
 
-    /// A movement as people make them, at 30 keys a second: every joint swings about its rest pose, one in four also moves, one in eight
-    /// is stretched, and one turns round and round. `frames` is how many keys follow the first ones.
+    /// Returns a natural movement with `frames + 1` keys at 30 keys per second.
+    ///
+    /// Every joint swings about its rest pose. One in four also moves, one in eight is stretched, and one in
+    /// sixteen spins.
     pub fn smooth_clip(&mut self, skeleton: &Skeleton, frames: usize) -> RawClip {
         let times: Vec<f32> = (0..=frames).map(|frame| frame as f32 / 30.0).collect();
         let mut tracks = Vec::new();
@@ -103,14 +106,14 @@ impl Random {
         RawClip::new("smooth".into(), std::vec![times], tracks).expect("a valid clip")
     }
 
-    /// A skin of all joints, in reverse order.
+    /// Returns a skin of all joints, in reverse order.
     pub fn skin(&mut self, joints: usize) -> Skin {
         let order = (0..joints).map(|j| (joints - 1 - j) as u16).collect();
         Skin::new(order, (0..joints).map(|_| Affine::from(self.transform())).collect())
             .expect("equal lengths")
     }
 
-    /// Zero to eight influences a vertex, their weights summing to one.
+    /// Returns zero to eight influences per vertex, whose weights sum to 1.
     pub fn influences(&mut self, vertices: usize, joints: usize) -> Influences {
         let row = |vertex: usize| {
             let mut row: Vec<(u16, f32)> =
@@ -122,7 +125,7 @@ impl Random {
         Influences::from_rows((0..vertices).map(row)).expect("finite weights")
     }
 
-    /// Vertices with normals, tangents, influences and three morph targets.
+    /// Returns a mesh with normals, tangents, influences and three morph targets.
     pub fn mesh(&mut self, vertices: usize, joints: usize) -> SkinnedMesh {
         let handed = |[x, y, z]: [f32; 3], w| [x, y, z, w];
         let data = Vertices {
@@ -132,7 +135,7 @@ impl Random {
                 .map(|v| handed(self.unit(), if v % 2 == 0 { 1.0 } else { -1.0 }))
                 .collect(),
         };
-        // One does not move normals, one no tangents.
+        // One target has no normals, another no tangents.
         let morphs = (0..3).map(|k| {
             let mut deltas = |count| (0..count).map(|_| self.vector(0.2)).collect::<Vec<_>>();
             let positions = deltas(vertices);

@@ -1,5 +1,7 @@
-//! A frame of a crowd: two thousand spectators who sit and cheer, in less detail the farther they are, up to the palettes
-//! that a GPU skins with. Each thread takes a part of them.
+//! A frame of a crowd: two thousand spectators who sit and cheer.
+//!
+//! Distant spectators have a lower level of detail. The stages run up to the palettes for GPU skinning, and
+//! each thread processes a part of the crowd.
 //!
 //! ```text
 //! cargo run --release --example crowd
@@ -18,31 +20,31 @@ use condyle_encode::{EncodeOptions, Shell};
 const SPECTATORS: usize = 2000;
 const FRAMES: usize = 60;
 
-/// Metres beyond which fingers do not move.
+/// Distance in metres beyond which fingers do not move.
 const FAR: f32 = 25.0;
 
-/// What is kept of each.
+/// State of a spectator.
 struct Spectator {
     /// Metres from the camera.
     distance: f32,
-    /// Nobody moves in step.
+    /// Clip offset in seconds, so that spectators do not move in unison.
     delay: f64,
     /// 0 sits, 1 cheers.
     cheer: f32,
 }
 
-/// What all of them share.
+/// Data shared by all spectators.
 struct Cast {
     skeleton: Skeleton,
     sit: Clip<'static>,
     cheer: Clip<'static>,
     breath: Pose,
     skin: Skin,
-    /// Level of detail: from far away all but the fingers will do.
+    /// Level of detail for distant spectators: all joints except the fingers.
     far: Vec<bool>,
 }
 
-/// Memory of a thread. Nothing else is allocated in a frame.
+/// Scratch memory of a thread. Nothing else is allocated in a frame.
 struct Room {
     sitting: Pose,
     cheering: Pose,
@@ -53,7 +55,7 @@ struct Room {
 fn main() -> Result<(), Error> {
     let skeleton = skeleton()?;
     let cast = Cast {
-        // In the resident form, as they are on screen all the time.
+        // The clips are resident because they are played all the time.
         sit: clip(&skeleton, "sit", 0.1)?.into_resident()?,
         cheer: clip(&skeleton, "cheer", 0.9)?.into_resident()?,
         breath: breath(&skeleton)?,
@@ -61,7 +63,7 @@ fn main() -> Result<(), Error> {
         far: skeleton.names().iter().map(|name| !["finger", "thumb"].contains(&&name[..])).collect(),
         skeleton,
     };
-    // In the order in which they play: who reads the same bytes of a clip stands side by side.
+    // Sorted by clip time, so that neighbours read the same bytes of a clip.
     let mut crowd: Vec<Spectator> = (0..SPECTATORS)
         .map(|at| Spectator {
             distance: 5.0 + at as f32 * 0.04,
@@ -78,7 +80,7 @@ fn main() -> Result<(), Error> {
     let mut upload = vec![Affine::IDENTITY; SPECTATORS * width];
     for frame in 0..FRAMES {
         let clock = frame as f64 / 60.0;
-        // An engine has threads that wait for work already; starting them costs some 50 microseconds each.
+        // An engine reuses threads of a pool; starting a thread costs about 50 microseconds.
         thread::scope(|scope| {
             let parts = crowd.chunks(part).zip(upload.chunks_mut(part * width)).zip(&mut rooms);
             let running: Vec<_> = parts
@@ -102,7 +104,7 @@ impl Room {
         Self { sitting, cheering, pose, model: vec![Affine::IDENTITY; skeleton.joint_count()] }
     }
 
-    /// All stages for one spectator after another: what one call writes is still in the cache for the next.
+    /// Runs all stages for one spectator after another, so that the output of a stage is still in the cache.
     fn run(
         &mut self,
         cast: &Cast,
@@ -144,7 +146,7 @@ fn skeleton() -> Result<Skeleton, Error> {
     ])
 }
 
-/// A second in which arm and fingers swing.
+/// A clip of one second in which the arm and the fingers swing.
 fn clip(skeleton: &Skeleton, name: &str, angle: f32) -> Result<Clip<'static>, Error> {
     let times: Vec<f32> = (0..=30).map(|key| key as f32 / 30.0).collect();
     let swing = |joint: u16| {
@@ -158,7 +160,7 @@ fn clip(skeleton: &Skeleton, name: &str, angle: f32) -> Result<Clip<'static>, Er
         .into_clip())
 }
 
-/// What a deep breath adds to a pose.
+/// Additive pose of a deep breath.
 fn breath(skeleton: &Skeleton) -> Result<Pose, Error> {
     let mut deep = skeleton.rest().clone();
     let mut chest = deep.get(1);
@@ -169,7 +171,7 @@ fn breath(skeleton: &Skeleton) -> Result<Pose, Error> {
     Ok(breath)
 }
 
-/// All joints, bound in the rest pose.
+/// A skin of all joints, bound in the rest pose.
 fn bound(skeleton: &Skeleton) -> Result<Skin, Error> {
     let mut rest = vec![Affine::IDENTITY; skeleton.joint_count()];
     local_to_model(skeleton, skeleton.rest(), &mut rest)?;

@@ -1,4 +1,4 @@
-//! What an engine does each frame, from the clock to skinned vertices, for a hundred characters that are made by code.
+//! The frame loop of an engine, from the clock to skinned vertices, for a hundred procedural characters.
 //!
 //! ```text
 //! cargo run --example engine_loop
@@ -19,41 +19,44 @@ use condyle_encode::{EncodeOptions, Shell};
 const CHARACTERS: usize = 100;
 const FRAMES: usize = 120;
 const FRAME_SECONDS: f64 = 1.0 / 60.0;
-/// Metres a second.
+/// Metres per second.
 const WALK_SPEED: f32 = 1.4;
 const RUN_SPEED: f32 = 4.0;
 
-/// Joints, by their places in the skeleton: parents stand before their children.
+/// Joint indices in the skeleton. Parents come before their children.
 const HIPS: u16 = 0;
 const CHEST: u16 = 1;
 const ARM: u16 = 2;
 const LEGS: [u16; 2] = [3, 4];
 
 fn main() -> Result<(), Error> {
-    // Loading. All that characters share is made once and never changes; it may be read by any number of threads.
+    // Loading. Data shared by all characters is built once, never changes, and can be read by any number of
+    // threads.
     let skeleton = skeleton()?;
     let (bound, mesh) = mesh(&skeleton)?;
-    // Half a millimetre at every vertex.
+    // Maximum error: half a millimetre at every vertex.
     let options = EncodeOptions::new(5e-4, Shell::of_meshes(&skeleton, [(&mesh, &bound)], Shell::RADIUS)?);
     let walk = gait(&skeleton, &options, "walk", [1.0, WALK_SPEED, 0.5])?;
     let run = gait(&skeleton, &options, "run", [0.7, RUN_SPEED, 0.9])?;
     let wave = swing("wave", ARM, 2.0, [2.0, 0.5])?;
     let wave = condyle_encode::encode(&wave, &skeleton, &options, &mut |_| ())?.into_clip();
-    // An additive clip holds what differs from a reference pose, and is encoded and sampled on a skeleton of its own.
+    // An additive clip stores differences from a reference pose. It is encoded and sampled on the additive
+    // skeleton.
     let breath =
         blending::difference_clip(&swing("breath", CHEST, 3.0, [0.0, 0.05])?, &skeleton, skeleton.rest())?;
     let additive = skeleton.additive();
-    // All its joints are in one place: the error is measured as far out as what hangs on them.
+    // All joints of that skeleton are at one point, so the error is measured at a larger radius, for the
+    // descendants.
     let options = EncodeOptions::new(5e-4, Shell::Balls(0.5));
     let breath = condyle_encode::encode(&breath, &additive, &options, &mut |_| ())?.into_clip();
-    // The wave takes the arm alone.
+    // The wave moves only the arm.
     let arm = blending::joint_mask(&skeleton, &[(ARM, 1.0)], 0)?;
 
-    // Characters. Each has a clock per clip, a place in the world, and its own speed, from a walk to a run.
+    // Characters. Each has a clock per clip, a world transform, and a speed between walking and running.
     let mut characters: Vec<Character> = (0..CHARACTERS).map(Character::new).collect();
 
-    // Buffers, once for all frames. Poses and matrices are kept per character; what is scratch is shared by all of them
-    // (a thread that does a part of them has its own).
+    // Buffers for all frames. Each character has its pose and matrices. All share the scratch buffers; with
+    // several threads, each thread has its scratch buffers.
     let joints = skeleton.joint_count();
     let mut poses = vec![Pose::rest(&skeleton); CHARACTERS];
     let mut models = vec![Affine::IDENTITY; CHARACTERS * joints];
@@ -65,8 +68,9 @@ fn main() -> Result<(), Error> {
 
     for _frame in 0..FRAMES {
         for (character, pose) in characters.iter_mut().zip(&mut poses) {
-            // 1. Clocks. Both gaits take the time that the blend of them takes, so that their feet stay together. Clips
-            //    with other numbers of steps, or at other phases, are kept in step by `play::SyncTrack`.
+            // 1. Clocks. Both gaits get the duration of their blend, so that the feet stay in sync.
+            //    `play::SyncTrack` also synchronises clips with different numbers of steps or different
+            //    phases.
             let part = character.run_weight;
             let cycle = walk.duration() * f64::from(1.0 - part) + run.duration() * f64::from(part);
             character.walk.speed = walk.duration() / cycle;
@@ -77,16 +81,16 @@ fn main() -> Result<(), Error> {
                 player.advance(FRAME_SECONDS)?;
             }
 
-            // 2. Events of the gait that is seen most: both have the same steps, which should sound once.
+            // 2. Events of the dominant gait: both gaits have the same steps, which must sound once.
             let (player, clip) = if part < 0.5 { (&character.walk, &walk) } else { (&character.run, &run) };
             steps += player.clip_events(clip)?.filter(|passed| passed.name.ends_with("foot")).count();
 
-            // 3. Root motion, blended with the weights of the poses, and multiplied to the place from the right. A
-            //    game would hand the delta to its physics, and put the character where that lets it go.
+            // 3. Root motion, blended with the weights of the poses. It multiplies the world transform from
+            //    the right. A game would pass the delta to its physics and use the resulting position.
             let (walked, ran) = (character.walk.motion(&walk)?, character.run.motion(&run)?);
             character.place = character.place * motion::blend(&[(walked, 1.0 - part), (ran, part)])?;
 
-            // 4. Poses: sampled, blended by speed, the wave over the arm, the breath added to all of it.
+            // 4. Poses: sample, blend walk and run, overlay the wave on the arm, and add the breath.
             character.walk.sample(&walk, &skeleton, &mut walking)?;
             character.run.sample(&run, &skeleton, &mut running)?;
             let layers = [Layer::new(&walking, 1.0 - part), Layer::new(&running, part)];
@@ -97,13 +101,13 @@ fn main() -> Result<(), Error> {
             blending::add(&layered, &[Additive::new(&breathing, 1.0)], pose)?;
         }
 
-        // 5. Model space. The matrices are kept, as solvers, bounds and rays ask for them too.
+        // 5. Model space. The matrices are kept because solvers, bounds and ray casts need them too.
         for (pose, model) in poses.iter().zip(models.chunks_mut(joints)) {
             condyle::local_to_model(&skeleton, pose, model)?;
         }
 
-        // 6. Skinning. The vertices are in the character's own space: the renderer places them by `place`. An engine
-        //    that skins on the GPU uploads the matrices of the palette and leaves out the last line.
+        // 6. Skinning. The vertices are in model space; the renderer applies `place`. An engine that skins on
+        //    the GPU uploads the matrices of the palette and omits the call of `skin`.
         for (model, posed) in models.chunks(joints).zip(&mut posed) {
             condyle::palette(&bound, model, NormalRule::default(), &mut matrices)?;
             condyle::skin(mesh.influences(), &matrices, mesh.vertices().as_slices(), posed.as_slices_mut())?;
@@ -128,7 +132,7 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// What an engine keeps for each character.
+/// State of a character.
 struct Character {
     walk: Player,
     run: Player,
@@ -136,7 +140,7 @@ struct Character {
     breath: Player,
     /// 0 walks, 1 runs.
     run_weight: f32,
-    /// 0 has the arm at the side, 1 waves.
+    /// 0 keeps the arm at the side, 1 waves.
     wave_amount: f32,
     place: Rigid,
 }
@@ -144,7 +148,7 @@ struct Character {
 impl Character {
     fn new(index: usize) -> Self {
         let mut breath = Player::new(Looping::Wrap);
-        // Nobody breathes in step.
+        // Different breathing rates.
         breath.speed = 0.8 + 0.4 * (index as f64 / CHARACTERS as f64);
         Self {
             walk: Player::new(Looping::Wrap),
@@ -171,18 +175,18 @@ fn skeleton() -> Result<Skeleton, Error> {
     ])
 }
 
-/// Straight lines between keys at these times.
+/// A linear track with keys at these times.
 fn track(target: Target, times: &[f32], at: impl Fn(f32) -> Vec<f32>) -> Track {
     let values = times.iter().flat_map(|&t| at(t)).collect();
     Track { target, interpolation: Interpolation::Linear, timeline: 0, values }
 }
 
-/// `xyzw`, about the axis x.
+/// Rotation about x, as `xyzw`.
 fn turn(angle: f32) -> Vec<f32> {
     vec![(angle / 2.0).sin(), 0.0, 0.0, (angle / 2.0).cos()]
 }
 
-/// A clip of one joint that swings by `angles[1]` about `angles[0]`.
+/// A clip in which one joint swings about `angles[0]` with the amplitude `angles[1]`.
 fn swing(name: &str, joint: u16, seconds: f32, angles: [f32; 2]) -> Result<RawClip, Error> {
     let times: Vec<f32> = (0..=30).map(|key| key as f32 / 30.0 * seconds).collect();
     let rotation =
@@ -190,7 +194,7 @@ fn swing(name: &str, joint: u16, seconds: f32, angles: [f32; 2]) -> Result<RawCl
     RawClip::new(name.into(), vec![times], vec![rotation])
 }
 
-/// A compressed clip of two steps: legs that swing, and hips that go ahead, which becomes root motion.
+/// A compressed clip of two steps: the legs swing, and the hips move forward, which becomes root motion.
 fn gait(
     skeleton: &Skeleton,
     options: &EncodeOptions,
@@ -214,7 +218,7 @@ fn gait(
     Ok(condyle_encode::encode(&raw, skeleton, &options, &mut |_| ())?.into_clip())
 }
 
-/// A box around each joint, bound in the rest pose; its upper half also follows the parent.
+/// A box around each joint, bound in the rest pose. Its upper half also follows the parent.
 fn mesh(skeleton: &Skeleton) -> Result<(Skin, SkinnedMesh), Error> {
     let mut rest = vec![Affine::IDENTITY; skeleton.joint_count()];
     condyle::local_to_model(skeleton, skeleton.rest(), &mut rest)?;

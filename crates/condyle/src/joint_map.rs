@@ -1,4 +1,4 @@
-//! Movement and meshes of one skeleton on another: [`JointMap`] pairs the joints of both by their names.
+//! Transfer of motion and meshes between skeletons: [`JointMap`] pairs joints by name.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -12,11 +12,13 @@ use crate::pose::Pose;
 use crate::skeleton::{NO_NODE, Skeleton};
 use condyle_base::error::Error;
 
-/// Which joint of one skeleton is which of another: what a clip from a file without a mesh needs to move a character from another
-/// file, or clothes to be worn by it.
+/// Pairs the joints of one skeleton with those of another.
 ///
-/// Local transforms are carried over as they are. So both skeletons must have been made for the same body: what stands in another
-/// rest pose, or has bones of other lengths, needs retargeting, which this is not.
+/// Use it to play a clip from a file without a mesh on a character from another file, or to put clothes from
+/// one file on a character from another.
+///
+/// Local transforms are copied unchanged, so both skeletons must have the same proportions and the same rest
+/// pose. Other skeletons need retargeting, which this type does not do.
 ///
 /// ```
 /// use condyle::sampling::{self, RawCursor};
@@ -45,15 +47,17 @@ use condyle_base::error::Error;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct JointMap {
-    /// For each joint of the first skeleton.
+    /// Partner of each joint of the first skeleton.
     joints: Vec<Option<u16>>,
     from: u32,
     to: Skeleton,
 }
 
 impl JointMap {
-    /// Pairs joints with the same name. Where a name occurs more than once in a skeleton, the path of names from the root decides;
-    /// a joint without a name, or with a path that is not unique either, has no partner.
+    /// Pairs joints with the same name.
+    ///
+    /// If a name is not unique in a skeleton, the path of names from the root decides. A joint without a
+    /// name, or whose path is not unique either, has no partner.
     #[must_use]
     pub fn by_name(from: &Skeleton, to: &Skeleton) -> Self {
         let mut known = Paths::new();
@@ -63,7 +67,8 @@ impl JointMap {
         let partner = |joint: usize| -> Option<u16> {
             let (name, path) = (&from.names()[joint], &from_paths[joint]);
             match (from_names.get(name), to_names.get(name)) {
-                // A name that only tells the number of its node is none: another document numbers others so.
+                // A generated name with the node number does not count: node numbers differ between
+                // documents.
                 _ if name.is_empty() || *name == format!("node {}", from.nodes()[joint]) => None,
                 (Some(Some(_)), Some(Some(found))) => Some(*found),
                 _ => single.get(path).copied().flatten().and(places.get(path).copied().flatten()),
@@ -73,7 +78,8 @@ impl JointMap {
         Self { joints, from: from.fingerprint(), to: to.clone() }
     }
 
-    /// Pairs joints as the caller knows them: for each joint of the first skeleton, that of the second.
+    /// Pairs joints by an explicit list: for each joint of the first skeleton, a joint of the second or
+    /// `None`.
     ///
     /// ```
     /// use condyle::{Joint, JointMap, Skeleton, Transform};
@@ -85,8 +91,8 @@ impl JointMap {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Length`] if there are not as many partners as joints, [`Error::Index`] for one that the second
-    /// skeleton lacks, [`Error::PairedTwice`] for one that an earlier joint has.
+    /// [`Error::Length`] if there is not one partner per joint, [`Error::Index`] for a partner that the
+    /// second skeleton does not have, [`Error::PairedTwice`] for a partner that occurs twice.
     pub fn new(from: &Skeleton, to: &Skeleton, partners: &[Option<u16>]) -> Result<Self, Error> {
         let (found, needed, count) = (partners.len(), from.joint_count(), to.joint_count());
         if found != needed {
@@ -108,7 +114,8 @@ impl JointMap {
         Ok(Self { joints: partners.to_vec(), from: from.fingerprint(), to: to.clone() })
     }
 
-    /// Pairs joints that were made of the same node of one document, which has other joints where it has other animations.
+    /// Pairs joints that come from the same node of one document. The document can produce different joints
+    /// if its animations change.
     #[must_use]
     pub fn by_node(from: &Skeleton, to: &Skeleton) -> Self {
         let places = unique(to.nodes());
@@ -117,25 +124,26 @@ impl JointMap {
         Self { joints, from: from.fingerprint(), to: to.clone() }
     }
 
-    /// The partner of a joint of the first skeleton.
+    /// Returns the partner of a joint of the first skeleton.
     ///
     /// # Panics
-    /// If there is no such joint.
+    /// If the first skeleton does not have the joint.
     #[must_use]
     pub fn joint(&self, joint: u16) -> Option<u16> {
         self.joints[usize::from(joint)]
     }
 
-    /// The joints of the first skeleton that have no partner, ascending.
+    /// Returns the joints of the first skeleton without a partner, ascending.
     pub fn unmatched(&self) -> impl Iterator<Item = u16> + use<'_> {
         (0..).zip(&self.joints).filter(|(_, partner)| partner.is_none()).map(|(joint, _)| joint)
     }
 
-    /// A clip of the first skeleton, for the second: tracks of joints without a partner are left out, what drives no joint is kept.
+    /// Transfers a clip from the first skeleton to the second. Tracks of joints without a partner are
+    /// dropped; tracks without a joint are kept.
     ///
     /// # Errors
-    /// [`Error::Skeleton`] if the clip is for another skeleton than the first, [`Error::Index`] if it names a joint that this does
-    /// not have.
+    /// [`Error::Skeleton`] if the clip belongs to a skeleton other than the first, [`Error::Index`] if it
+    /// drives a joint that the first skeleton does not have.
     pub fn clip(&self, clip: &RawClip) -> Result<RawClip, Error> {
         self.check("the clip", clip.fingerprint())?;
         let mut tracks = Vec::new();
@@ -152,11 +160,11 @@ impl JointMap {
         RawClip::new(clip.name().to_string(), clip.timelines().to_vec(), tracks)?.for_skeleton(&self.to)
     }
 
-    /// A skin of the first skeleton, for the second: clothes and props from another file.
+    /// Transfers a skin from the first skeleton to the second, for clothes and props from another file.
     ///
     /// # Errors
-    /// [`Error::Skeleton`] if the skin is for another skeleton than the first; [`Error::Index`] if it names a joint that this does
-    /// not have, or one without a partner, as `found`.
+    /// [`Error::Skeleton`] if the skin belongs to a skeleton other than the first. [`Error::Index`] if it
+    /// uses a joint that the first skeleton does not have, or a joint (`found`) without a partner.
     pub fn skin(&self, skin: &Skin) -> Result<Skin, Error> {
         self.check("the skin", skin.fingerprint())?;
         let (what, count) = ("joints of the skin", self.to.joint_count());
@@ -167,11 +175,13 @@ impl JointMap {
         Skin::new(joints?, skin.inverse_bind().to_vec())?.for_skeleton(&self.to)
     }
 
-    /// A pose of the first skeleton, taken over by the second: a compressed clip is sampled on its own skeleton and then this.
-    /// Joints of the second that are nobody's partner stay as `to` has them.
+    /// Copies a pose of the first skeleton to the second.
+    ///
+    /// Use this for compressed clips: sample the clip on its own skeleton, then copy the pose. Joints of the
+    /// second skeleton without a partner keep their transforms in `to`.
     ///
     /// # Errors
-    /// [`Error::Length`] if a pose has not as many joints as its skeleton.
+    /// [`Error::Length`] if the joint count of a pose differs from that of its skeleton.
     pub fn pose(&self, from: &Pose, to: &mut Pose) -> Result<(), Error> {
         from.check_joints("from", self.joints.len())?;
         to.check_joints("to", self.to.joint_count())?;
@@ -196,7 +206,7 @@ impl JointMap {
     }
 }
 
-/// The only joint of each name or path; `None` where there are several.
+/// Maps each name or path to its joint, or to `None` if several joints have it.
 fn unique<K: Ord>(keys: impl IntoIterator<Item = K>) -> BTreeMap<K, Option<u16>> {
     let mut found = BTreeMap::new();
     for (key, joint) in keys.into_iter().zip(0..) {
@@ -205,14 +215,14 @@ fn unique<K: Ord>(keys: impl IntoIterator<Item = K>) -> BTreeMap<K, Option<u16>>
     found
 }
 
-/// A number for the path of each joint: a name below the path of the parent, so that the names of a long chain are not repeated.
+/// Number of each path, by the number of the parent's path and the name. Long chains do not repeat names.
 type Paths<'a> = BTreeMap<(usize, &'a str), usize>;
 
 fn paths<'a>(skeleton: &'a Skeleton, known: &mut Paths<'a>) -> Vec<usize> {
     let mut paths = Vec::with_capacity(skeleton.joint_count());
     for (name, joint) in skeleton.names().iter().zip(0..) {
         let above = skeleton.parent(joint).map_or(0, |parent| paths[usize::from(parent)]);
-        // 0 is above the roots.
+        // 0 is the path above the roots.
         let next = known.len() + 1;
         paths.push(*known.entry((above, name.as_str())).or_insert(next));
     }
@@ -247,7 +257,7 @@ mod tests {
             ("", Some(0)),
             ("wing", Some(0)),
         ]);
-        // The same in another order, with one joint more in the middle.
+        // The same joints in another order, with different last joints.
         let to = skeleton(&[
             ("hip", None),
             ("leg.r", Some(0)),
@@ -261,7 +271,7 @@ mod tests {
         assert_eq!(found, [Some(0), Some(3), Some(4), Some(1), Some(2), None, None]);
         let map = JointMap::by_name(&from, &to);
         assert_eq!(map.unmatched().collect::<Vec<_>>(), [5, 6]);
-        // Below a new root the paths differ, so that the toes, of which there are two, have no partners.
+        // Below a new root the paths differ, and the name "toe" is not unique, so the toes have no partners.
         let under = skeleton(&[
             ("root", None),
             ("hip", Some(0)),
@@ -270,7 +280,7 @@ mod tests {
             ("toe", Some(1)),
         ]);
         assert_eq!(pairs(&from, &under), [Some(1), Some(2), None, None, None, None, None]);
-        // Nor do twins beneath one parent.
+        // Siblings with the same name have no partners either.
         let twins = skeleton(&[("a", None), ("b", Some(0)), ("b", Some(0))]);
         assert_eq!(pairs(&twins, &twins), [Some(0), None, None]);
     }
@@ -310,7 +320,7 @@ mod tests {
         };
         let map = JointMap::by_name(&of(["node 3", "hip"]), &of(["node 3", "hip"]));
         assert_eq!([map.joint(0), map.joint(1)], [None, Some(1)]);
-        // Somebody called it so.
+        // A different node number, so the name is not a generated one.
         let map = JointMap::by_name(&of(["node 7", "hip"]), &of(["hip", "node 7"]));
         assert_eq!([map.joint(0), map.joint(1)], [Some(1), Some(0)]);
     }
@@ -334,7 +344,7 @@ mod tests {
             .map(|at| Joint::new(alloc::format!("joint {at}"), at.checked_sub(1), random.transform()))
             .collect();
         let from = Skeleton::new(joints.clone()).expect("a chain");
-        // A root before all, and the last five joints missing.
+        // A new root above the chain, without the last five joints.
         let root = Joint::new("root", None, random.transform());
         let moved = joints.iter().take(15).map(|joint| Joint {
             parent: Some(joint.parent.map_or(0, |parent| parent + 1)),
@@ -367,7 +377,7 @@ mod tests {
         let refused = Error::Index { what: "joints of the skin", at: 1, found: 16, count: 16 };
         assert_eq!(map.skin(&tail), Err(refused));
 
-        // What is of another skeleton is refused.
+        // Data of another skeleton is rejected.
         let needed = from.fingerprint();
         let found = to.fingerprint();
         assert_eq!(map.clip(&there), Err(Error::Skeleton { what: "the clip", found, needed }));

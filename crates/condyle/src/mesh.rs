@@ -1,5 +1,7 @@
-//! What is deformed. In go arrays of vertices, influences, morph targets and inverse bind matrices, as an
-//! importer has them; out come a [`SkinnedMesh`] and a [`Skin`], checked once, for [`skinning`](crate::skinning).
+//! Mesh data for [`skinning`](crate::skinning): vertices, influences, morph targets and inverse bind
+//! matrices.
+//!
+//! An importer passes its arrays to [`SkinnedMesh`] and [`Skin`], which validate them once.
 
 mod influences;
 mod morph_target;
@@ -24,21 +26,21 @@ use condyle_base::math::Affine;
 ///
 /// let positions = vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
 /// let bind = Vertices { positions, normals: vec![[0.0, 0.0, 1.0]; 3], ..Vertices::default() };
-/// // Room for what a stage computes: as many positions and normals, and no tangents either.
+/// // Allocates the output of a stage: the same number of positions and normals, and no tangents.
 /// let posed = Vertices::zeroed_like(&bind);
 /// assert_eq!((posed.positions.len(), posed.normals.len(), posed.tangents.len()), (3, 3, 0));
 /// ```
 #[derive(Default, PartialEq)]
 pub struct Vertices {
-    /// Metres.
+    /// Positions in metres.
     pub positions: Vec<[f32; 3]>,
-    /// Unit vectors, or empty.
+    /// Unit normals, or empty.
     pub normals: Vec<[f32; 3]>,
-    /// Unit vectors and the handedness of the bitangent (+1 or -1), or empty.
+    /// Unit tangents with the handedness of the bitangent (+1 or -1) in `w`, or empty.
     pub tangents: Vec<[f32; 4]>,
 }
 
-/// `clone_from` keeps the memory, and allocates only if that is too small.
+/// `clone_from` reuses the existing allocation and allocates only if it is too small.
 impl Clone for Vertices {
     fn clone(&self) -> Self {
         let Self { positions, normals, tangents } = self;
@@ -53,7 +55,7 @@ impl Clone for Vertices {
     }
 }
 
-/// How many of each attribute, not their numbers.
+/// Prints the number of elements of each attribute, not their values.
 impl fmt::Debug for Vertices {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all = f.debug_struct("Vertices");
@@ -63,7 +65,7 @@ impl fmt::Debug for Vertices {
 }
 
 impl Vertices {
-    /// Room for the result of a stage: the same attributes, all zero.
+    /// Allocates the output of a stage: as many elements of each attribute as `other` has, all zero.
     #[must_use]
     #[inline]
     pub fn zeroed_like(other: &Self) -> Self {
@@ -74,14 +76,14 @@ impl Vertices {
         }
     }
 
-    /// All attributes, to read.
+    /// Returns all attributes for reading.
     #[must_use]
     #[inline]
     pub fn as_slices(&self) -> VertexSlices<'_> {
         VertexSlices { positions: &self.positions, normals: &self.normals, tangents: &self.tangents }
     }
 
-    /// All attributes, to write.
+    /// Returns all attributes for writing.
     #[must_use]
     #[inline]
     pub fn as_slices_mut(&mut self) -> VertexSlicesMut<'_> {
@@ -93,7 +95,7 @@ impl Vertices {
     }
 }
 
-/// Vertex attributes to read, wherever they lie. Normals and tangents may be empty.
+/// Borrowed vertex attributes for reading, from any memory. Normals and tangents may be empty.
 ///
 /// ```
 /// use condyle::mesh::VertexSlices;
@@ -103,7 +105,7 @@ impl Vertices {
 /// let bound = Skin::new(vec![0], vec![Affine::IDENTITY])?;
 /// palette(&bound, &[Affine::IDENTITY], NormalRule::default(), &mut matrices)?;
 ///
-/// // One part of an engine's own vertex array. Without normals to read, none are computed.
+/// // A part of an engine's vertex array. Without input normals, no normals are computed.
 /// let all = [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.5, 1.0, 0.0]];
 /// let part = VertexSlices { positions: &all[1..], ..VertexSlices::default() };
 /// let mut posed = Vertices { positions: vec![[0.0; 3]; 2], ..Vertices::default() };
@@ -113,15 +115,15 @@ impl Vertices {
 /// ```
 #[derive(Clone, Copy, Default)]
 pub struct VertexSlices<'a> {
-    /// Metres.
+    /// Positions in metres.
     pub positions: &'a [[f32; 3]],
-    /// Unit vectors, or empty.
+    /// Unit normals, or empty.
     pub normals: &'a [[f32; 3]],
-    /// Unit vectors and the handedness of the bitangent (+1 or -1), or empty.
+    /// Unit tangents with the handedness of the bitangent (+1 or -1) in `w`, or empty.
     pub tangents: &'a [[f32; 4]],
 }
 
-/// How many of each attribute, not their numbers.
+/// Prints the number of elements of each attribute, not their values.
 impl fmt::Debug for VertexSlices<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all = f.debug_struct("VertexSlices");
@@ -130,18 +132,18 @@ impl fmt::Debug for VertexSlices<'_> {
     }
 }
 
-/// Vertex attributes to write, wherever they lie. Empty normals or tangents are not computed.
+/// Borrowed vertex attributes for writing, in any memory. Empty normals or tangents are not computed.
 ///
 /// ```
 /// use condyle::mesh::{VertexSlices, VertexSlicesMut};
 /// use condyle::{Affine, Influences, NormalRule, Palette, Skin, Transform, palette, skin};
 ///
-/// // A rigid part on one joint, two metres up.
+/// // A rigid part on one joint, two metres above the origin.
 /// let up = Affine::from(Transform { translation: [0.0, 2.0, 0.0], ..Transform::IDENTITY });
 /// let mut matrices = Palette::default();
 /// palette(&Skin::new(vec![0], vec![Affine::IDENTITY])?, &[up], NormalRule::default(), &mut matrices)?;
 ///
-/// // Written to its place in a staging buffer that the whole scene shares.
+/// // The output goes to a range of a staging buffer that the whole scene shares.
 /// let part = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]];
 /// let mut staging = [[0.0; 3]; 8];
 /// let bind = VertexSlices { positions: &part, ..VertexSlices::default() };
@@ -152,15 +154,15 @@ impl fmt::Debug for VertexSlices<'_> {
 /// ```
 #[derive(Default)]
 pub struct VertexSlicesMut<'a> {
-    /// Metres.
+    /// Positions in metres.
     pub positions: &'a mut [[f32; 3]],
-    /// Unit vectors, or empty.
+    /// Unit normals, or empty.
     pub normals: &'a mut [[f32; 3]],
-    /// Unit vectors and the handedness of the bitangent (+1 or -1), or empty.
+    /// Unit tangents with the handedness of the bitangent (+1 or -1) in `w`, or empty.
     pub tangents: &'a mut [[f32; 4]],
 }
 
-/// How many of each attribute, not their numbers.
+/// Prints the number of elements of each attribute, not their values.
 impl fmt::Debug for VertexSlicesMut<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all = f.debug_struct("VertexSlicesMut");
@@ -169,12 +171,12 @@ impl fmt::Debug for VertexSlicesMut<'_> {
     }
 }
 
-/// The joints that a mesh is bound to, and the pose that it was bound in.
+/// The joints and inverse bind matrices of a mesh.
 ///
 /// ```
 /// use condyle::{Affine, Joint, Skeleton, Skin, Transform, local_to_model};
 ///
-/// // A mesh that was modelled around the skeleton at rest: its inverse bind matrices undo that pose.
+/// // The mesh was modelled around the skeleton in its rest pose: the inverse bind matrices undo that pose.
 /// let up = Transform { translation: [0.0, 1.0, 0.0], ..Transform::IDENTITY };
 /// let skeleton = Skeleton::new([Joint::new("shoulder", None, up), Joint::new("elbow", Some(0), up)])?;
 /// let mut model = [Affine::IDENTITY; 2];
@@ -189,20 +191,22 @@ impl fmt::Debug for VertexSlicesMut<'_> {
 pub struct Skin {
     joints: Vec<u16>,
     inverse_bind: Vec<Affine>,
-    /// One more than the greatest joint.
+    /// One more than the largest joint index.
     joint_end: usize,
-    /// Of the skeleton that it is for; 0 if that is not known.
+    /// Fingerprint of the skeleton that the skin belongs to; 0 if unknown.
     fingerprint: u32,
-    /// Number of joints of that skeleton; 0 if it is not known.
+    /// Joint count of that skeleton; 0 if unknown.
     skeleton_joints: usize,
 }
 
 impl Skin {
-    /// `joints[i]` is the skeleton's joint that influence `i` stands for; `inverse_bind[i]` takes a
-    /// vertex in the bind pose to the space of that joint.
+    /// Checks and stores a skin.
+    ///
+    /// `joints[i]` is the skeleton joint of influence index `i`. `inverse_bind[i]` transforms a vertex from
+    /// the bind pose to the space of that joint.
     ///
     /// # Errors
-    /// [`Error::Length`] if the two differ in length, [`Error::TooMany`] above 65,535 joints,
+    /// [`Error::Length`] if the two lists differ in length, [`Error::TooMany`] above 65,535 joints,
     /// [`Error::NotFinite`] for a matrix with NaN or infinity.
     pub fn new(joints: Vec<u16>, inverse_bind: Vec<Affine>) -> Result<Self, Error> {
         Error::check_len("inverse bind matrices", inverse_bind.len(), joints.len())?;
@@ -219,30 +223,35 @@ impl Skin {
         Ok(Self { joints, inverse_bind, joint_end, fingerprint: 0, skeleton_joints: 0 })
     }
 
-    /// The same skin, for this skeleton alone: what takes both refuses it beside another one, and [`fits`](Self::fits) tells.
-    /// What `condyle-gltf` imports is so.
+    /// Returns the skin tied to one skeleton.
+    ///
+    /// Functions that take a skin and a skeleton then reject any other skeleton, and [`fits`](Self::fits)
+    /// checks it. Skins imported by `condyle-gltf` are tied to their skeleton.
     ///
     /// # Errors
-    /// As [`fits`](Self::fits).
+    /// The errors of [`fits`](Self::fits).
     pub fn for_skeleton(mut self, skeleton: &Skeleton) -> Result<Self, Error> {
         self.fits(skeleton)?;
         (self.fingerprint, self.skeleton_joints) = (skeleton.fingerprint(), skeleton.joint_count());
         Ok(self)
     }
 
-    /// The fingerprint of the skeleton that it is for, if it is for one alone.
+    /// Returns the fingerprint of the skeleton that the skin is tied to, or `None` if it is not tied to one.
     #[must_use]
     #[inline]
     pub fn fingerprint(&self) -> Option<u32> {
         Some(self.fingerprint).filter(|&of| of != 0)
     }
 
-    /// `Ok` if the skin may be used with this skeleton. The stages after [`local_to_model`](crate::local_to_model) see its
-    /// matrices only: a skin that is for a skeleton is refused beside another number of them, but not beside as many of another one. Ask once, where
-    /// both come together.
+    /// Returns `Ok` if the skin can be used with this skeleton.
+    ///
+    /// Stages after [`local_to_model`](crate::local_to_model) receive only model matrices. They reject a
+    /// tied skin if the number of matrices is wrong, but cannot detect another skeleton with the same number
+    /// of joints. Call this function once, where skin and skeleton are paired.
     ///
     /// # Errors
-    /// [`Error::Skeleton`] if it is for another one, [`Error::Index`] if it names a joint that the skeleton does not have.
+    /// [`Error::Skeleton`] if the skin is tied to another skeleton, [`Error::Index`] if it uses a joint that
+    /// the skeleton does not have.
     ///
     /// ```
     /// use condyle::{Affine, Error, Joint, Skeleton, Skin, Transform};
@@ -260,22 +269,22 @@ impl Skin {
         self.check_joints(skeleton.joint_count())
     }
 
-    /// The skeleton's joint of each influence index.
+    /// Skeleton joint index of each influence index.
     #[must_use]
     #[inline]
     pub fn joints(&self) -> &[u16] {
         &self.joints
     }
 
-    /// One matrix per entry of [`joints`](Self::joints).
+    /// Inverse bind matrices, one per entry of [`joints`](Self::joints).
     #[must_use]
     #[inline]
     pub fn inverse_bind(&self) -> &[Affine] {
         &self.inverse_bind
     }
 
-    /// Refuses the matrices or joints of another skeleton, as far as their `count` tells: one that lacks a joint, or where it is known for which
-    /// skeleton the skin is, one with more or fewer.
+    /// Rejects a joint count that does not fit: too small for the joints of the skin or, for a tied skin,
+    /// different from the joint count of its skeleton.
     #[inline]
     pub(crate) fn check_joints(&self, count: usize) -> Result<(), Error> {
         if ![0, count].contains(&self.skeleton_joints) {
@@ -294,7 +303,7 @@ impl Skin {
     }
 }
 
-/// Triangles that follow joints: vertices, influences, morph targets, in the bind pose.
+/// A triangle mesh in the bind pose: vertices, influences and morph targets.
 ///
 /// ```
 /// use condyle::{Error, Influences, SkinnedMesh, Vertices};
@@ -304,7 +313,7 @@ impl Skin {
 /// let mesh = SkinnedMesh::new(triangle.clone(), Influences::rigid(3), vec![0, 1, 2], vec![])?;
 /// assert_eq!((mesh.vertex_count(), mesh.indices()), (3, &[0, 1, 2][..]));
 ///
-/// // What does not fit together is refused here, once, and no later stage has to look.
+/// // Arrays that do not match are rejected here. Later stages need no check.
 /// let refused = SkinnedMesh::new(triangle, Influences::rigid(2), vec![0, 1, 2], vec![]);
 /// assert_eq!(refused, Err(Error::Length { what: "influences", found: 2, needed: 3 }));
 /// # Ok::<(), condyle::Error>(())
@@ -317,7 +326,7 @@ pub struct SkinnedMesh {
     morph_targets: Vec<MorphTarget>,
 }
 
-/// How many of each part, not their numbers.
+/// Prints the size of each part, not its values.
 impl fmt::Debug for SkinnedMesh {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all = f.debug_struct("SkinnedMesh");
@@ -327,11 +336,13 @@ impl fmt::Debug for SkinnedMesh {
 }
 
 impl SkinnedMesh {
-    /// Checks and keeps a mesh. `indices` are triangles, three a piece; empty where the vertices are drawn in order.
+    /// Checks and stores a mesh. `indices` has three vertex indices per triangle; it is empty for a mesh
+    /// without an index buffer.
     ///
     /// # Errors
-    /// [`Error::Length`] where an attribute or the influences do not have one element per vertex, a morph target is for another number of them,
-    /// or the indices are not whole triangles; [`Error::Index`] for an index past the last vertex, [`Error::NotFinite`] for NaN or infinity.
+    /// [`Error::Length`] if an attribute or the influences do not have one element per vertex, if a morph
+    /// target has another vertex count, or if the number of indices is not a multiple of 3. [`Error::Index`]
+    /// for an index that is not below the vertex count, [`Error::NotFinite`] for NaN or infinity.
     pub fn new(
         vertices: Vertices,
         influences: Influences,
@@ -361,35 +372,35 @@ impl SkinnedMesh {
         Ok(Self { vertices, influences, indices, morph_targets })
     }
 
-    /// How many vertices there are.
+    /// Number of vertices.
     #[must_use]
     #[inline]
     pub fn vertex_count(&self) -> usize {
         self.vertices.positions.len()
     }
 
-    /// The vertices in the bind pose.
+    /// Vertices in the bind pose.
     #[must_use]
     #[inline]
     pub fn vertices(&self) -> &Vertices {
         &self.vertices
     }
 
-    /// Which joints move each vertex.
+    /// Joints and weights of each vertex.
     #[must_use]
     #[inline]
     pub fn influences(&self) -> &Influences {
         &self.influences
     }
 
-    /// Triangles, three indices a piece; empty where the vertices are drawn in order.
+    /// Vertex indices, three per triangle; empty for a mesh without an index buffer.
     #[must_use]
     #[inline]
     pub fn indices(&self) -> &[u32] {
         &self.indices
     }
 
-    /// The morph targets, in the document's order.
+    /// Morph targets, in the order of the document.
     #[must_use]
     #[inline]
     pub fn morph_targets(&self) -> &[MorphTarget] {

@@ -1,5 +1,5 @@
-//! What docs/conventions.md says of numbers, playback, root motion, normals and tangents, claim by claim, through what
-//! a program sees. The oddities of documents and the command line have their tests in `condyle-gltf` and `condyle-cli`.
+//! Tests of docs/conventions.md on numbers, playback, root motion, normals and tangents, through the public
+//! API. The tests for documents and the command line are in `condyle-gltf` and `condyle-cli`.
 
 use std::f32::consts::FRAC_1_SQRT_2 as HALF;
 
@@ -59,8 +59,8 @@ fn axes_are_right_handed_and_quaternions_have_w_last() {
     }
 }
 
-/// Hamilton's product, under which a product of matrices is one of quaternions in the same order: `x * y = z` of
-/// half turns.
+/// Hamilton's product: a product of quaternions is the product of matrices in the same order. `x * y = z` for
+/// rotations by 180 degrees.
 #[test]
 fn quaternions_multiply_as_hamilton_has_it() {
     let turn = |rotation: [f64; 4]| Rigid { rotation, ..Rigid::IDENTITY };
@@ -83,7 +83,7 @@ fn parents_stand_left_and_inverse_bind_matrices_right() {
     local_to_model(&skeleton, skeleton.rest(), &mut model).expect("sizes agree");
     let product = Affine::from(rest[0]) * Affine::from(rest[1]);
     assert_near(model[1].rows.as_flattened(), product.rows.as_flattened());
-    // Two metres along the parent's own y, which points to -x.
+    // Two metres along the parent's y axis, which points to -x.
     assert_near(&model[1].transform_point([0.0; 3]), &[-1.0, 0.0, 0.0]);
 
     let bind = Affine::from(place([0.0, 0.0, 5.0]));
@@ -119,7 +119,7 @@ fn mirrors_have_a_negative_first_factor_and_two_are_a_half_turn() {
     let half = back([-2.0, -3.0, 4.0]);
     assert_near(&half.scale, &[2.0, 3.0, 4.0]);
     assert_near(&[half.rotation[2].abs(), half.rotation[3]], &[1.0, 0.0]);
-    // One of an axis that is flat anyway.
+    // A negative scale with an axis of scale 0.
     let flat = back([2.0, -3.0, 0.0]);
     assert_near(
         Affine::from(flat).rows.as_flattened(),
@@ -145,7 +145,7 @@ fn rotations_take_the_shorter_arc_unless_told_otherwise() {
     let shorter = interpolate(identity, far, 0.5, Method::default());
     let given =
         interpolate(identity, far, 0.5, InterpolateOptions { arc: Arc::AsGiven, ..Method::default().into() });
-    // An eighth of a turn, or three eighths the other way.
+    // An eighth of a turn, or three eighths in the other direction.
     let angle = |q: condyle::Quat| 2.0 * q[3].abs().min(1.0).acos();
     assert!((angle(shorter) - std::f32::consts::FRAC_PI_4).abs() < 1e-5, "{shorter:?}");
     assert!((angle(given) - 3.0 * std::f32::consts::FRAC_PI_4).abs() < 1e-5, "{given:?}");
@@ -218,13 +218,13 @@ fn a_clock_has_no_end_and_is_0_at_the_start_of_the_clip() {
     }
     let far = 2.0 * Moment::MAX_LOOPS as f64;
     assert_eq!(at(Looping::Wrap, 4.0 * far), at(Looping::Wrap, 3.0 * far));
-    // Key times begin where the clip says, not at 0.
+    // Key times start where the clip starts, not at 0.
     let go = track(Target::Translation(0), Interpolation::Linear, &[0.0; 6]);
     let clip = RawClip::new("go".into(), vec![vec![10.0, 12.0]], vec![go]).expect("a clip");
     assert_eq!(clip.moment(Looping::Wrap, 2.5).expect("a time"), 10.5);
 }
 
-/// The events of a clip of two seconds between two heads.
+/// Events of a clip of two seconds between two heads.
 fn passed(looping: Looping, from: impl Into<Head>, to: impl Into<Head>) -> Vec<(String, i64)> {
     let event = |seconds, name: &str| Event { seconds, name: name.into() };
     let all = vec![event(0.0, "start"), event(1.0, "middle"), event(2.0, "end")];
@@ -238,27 +238,28 @@ fn a_head_has_behind_it_what_happens_up_to_then() {
     let names =
         |list: &[(&str, i64)]| list.iter().map(|&(name, at)| (name.to_string(), at)).collect::<Vec<_>>();
     let wrap = Looping::Wrap;
-    // Forward (from, to], backward the same in reverse.
+    // Forward: `(from, to]`. Backward: the same in reverse.
     assert_eq!(passed(wrap, 0.0, 1.0), names(&[("middle", 0)]));
     assert_eq!(passed(wrap, 1.0, 0.0), names(&[("middle", 0)]));
     assert_eq!(passed(wrap, 1.0, 1.5), names(&[]));
-    // Intervals that follow each other deliver what the whole one does, in both directions.
+    // Consecutive intervals return the same events as the whole interval, in both directions.
     let whole = passed(wrap, 0.5, 6.5);
     let mut parts = passed(wrap, 0.5, 2.0);
     parts.extend(passed(wrap, 2.0, 6.5));
     assert_eq!(parts, whole);
     assert_eq!(passed(wrap, 6.5, 0.5), whole.iter().rev().cloned().collect::<Vec<_>>());
-    // Before a time, what happens then is still to come; at a seam the end of the loop is behind it.
+    // A head before a time has not passed the events at that time. At a seam, it has passed the end of the
+    // loop.
     assert_eq!(passed(wrap, Head::before(0.0), 0.0), names(&[("start", 0)]));
     assert_eq!(passed(wrap, 1.5, Head::before(2.0)), names(&[("end", 0)]));
     assert_eq!(passed(wrap, Head::before(2.0), 2.0), names(&[("start", 1)]));
-    // By the clock, not by the moment that is held.
+    // The clock decides, not the clamped time.
     assert_eq!(passed(Looping::Clamp, -1.0, -0.5), names(&[]));
     assert_eq!(passed(Looping::Clamp, -0.5, 9.0), names(&[("start", 0), ("middle", 0), ("end", 0)]));
     assert_eq!(passed(Looping::Clamp, 9.0, 99.0), names(&[]));
 }
 
-/// Two roots and a child of the first one, which turns and goes on, with scale and a parent's turn.
+/// Two roots and a child of the first one, which moves and turns, with a scale and a rotation of the root.
 fn walk() -> (Skeleton, RawClip) {
     let grown = Transform { scale: [1.0, 2.0, 0.5], ..place([0.3, 1.0, 0.0]) };
     let joints = [
@@ -306,8 +307,8 @@ fn motion_times_what_remains_is_the_original() {
                 got.rows.as_flattened().iter().zip(whole.rows.as_flattened()).map(|(a, b)| (a - b).abs());
             assert!(off.fold(0.0, f32::max) < 2e-5, "joint {joint} at {seconds}");
         }
-        // The joint itself stays where it started, but for its height, and heads where it headed; straight lines between
-        // the samples of the motion pass its path by some hundredths of a millimetre.
+        // The joint keeps its starting position, except for its height, and its heading. Interpolation
+        // between the samples of the motion causes errors of some hundredths of a millimetre.
         let [x, _, z] = rest[0].transform_point([0.0; 3]);
         assert!((x - 0.3).abs() < 1e-4 && z.abs() < 1e-4, "{x}, {z} at {seconds}");
         assert!(rest[0].transform_vector([0.0, 0.0, 1.0])[0].abs() < 1e-4, "at {seconds}");
@@ -335,7 +336,7 @@ fn motions_over_intervals_that_follow_each_other_multiply() {
             assert!(off < 1e-12 || opposite < 1e-12, "{a} {b} {c}: {got:?} {want:?}");
         }
     }
-    // Within a loop: back at the start, and on to the end.
+    // Within a loop: the inverse motion at the start times the motion at the end.
     let got = motion.over(Looping::Wrap, 0.25, 0.75).expect("times");
     let want = motion.at(0.25).inverse() * motion.at(0.75);
     assert!(got.translation.iter().zip(&want.translation).all(|(a, b)| (a - b).abs() < 1e-12));
@@ -351,7 +352,7 @@ fn a_blend_of_motions_is_the_mean_of_translations_and_of_logarithms() {
     assert!(all.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) < 1e-12, "{mean:?}");
 }
 
-/// One vertex that hangs on two joints, by a rule.
+/// One vertex with two influences.
 fn skinned(model: [Affine; 2], weights: [f32; 2], rule: NormalRule) -> Vertices {
     let both = Skin::new(vec![0, 1], vec![Affine::IDENTITY; 2]).expect("one each");
     let mut matrices = Palette::default();

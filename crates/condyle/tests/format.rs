@@ -1,6 +1,8 @@
-//! The corpus in `testdata/format`: files that a reader must take, with their answers, and files that it
-//! must refuse. They are made here, and must be the same bytes as in the folder; `CONDYLE_WRITE=1` writes
-//! them. `testdata/format/read.py` reads them without this library.
+//! The corpus in `testdata/format`: valid files with the expected values, and files that a reader must
+//! reject.
+//!
+//! The test builds the files, which must match the folder byte for byte; `CONDYLE_WRITE=1` writes them.
+//! `testdata/format/read.py` reads them without this library.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +16,7 @@ use condyle::{
 };
 use condyle_encode::{Effort, EncodeOptions, Shell, encode};
 
-/// As docs/format.md has it.
+/// Checksum of docs/format.md.
 fn checksum(bytes: &[u8]) -> u64 {
     bytes.chunks(8).fold(bytes.len() as u64, |sum, word| {
         let mut padded = [0; 8];
@@ -36,7 +38,7 @@ fn skeleton() -> Skeleton {
     Skeleton::new(joints).expect("parents first")
 }
 
-/// A rotation about an axis by a polynomial of time: exact on every platform.
+/// A rotation about an axis by an angle with the half-angle tangent `x`; the same bits on every platform.
 fn turn(axis: usize, x: f64) -> [f32; 4] {
     let length = (1.0 + x * x).sqrt();
     let mut q = [0.0, 0.0, 0.0, (1.0 / length) as f32];
@@ -48,7 +50,7 @@ fn track(target: Target, interpolation: Interpolation, timeline: usize, values: 
     Track { target, interpolation, timeline, values }
 }
 
-/// Curves, keys as authored, free tracks, and events.
+/// Curves, uncompressed keys, tracks without a joint, and events.
 fn wave() -> RawClip {
     let times: Vec<f32> = (0..=60).map(|frame| frame as f32 / 32.0).collect();
     let over = |of: &dyn Fn(f64) -> Vec<f32>| times.iter().flat_map(|&t| of(t.into())).collect::<Vec<f32>>();
@@ -82,14 +84,14 @@ fn wave() -> RawClip {
     RawClip::new("wave".into(), vec![times, vec![0.0, 0.5, 1.25]], tracks).expect("finite keys")
 }
 
-/// Two keys, which take fewer bytes than a curve.
+/// Two keys, which are smaller than a curve.
 fn nod() -> RawClip {
     let values = [turn(2, 0.0), turn(2, 1.0)].concat();
     let tracks = vec![track(Target::Rotation(1), Interpolation::Linear, 0, values)];
     RawClip::new("nod".into(), vec![vec![2.0, 2.5]], tracks).expect("two keys")
 }
 
-/// Cubic splines as authored.
+/// Uncompressed cubic splines.
 fn spline() -> RawClip {
     let places = [[0.0; 3], [0.25, 0.25, 0.0], [1.0, 0.0, 0.0], [0.5, 0.0, 0.0], [0.25, 0.5, 0.0], [0.0; 3]];
     let zero = [0.0; 4];
@@ -102,7 +104,7 @@ fn spline() -> RawClip {
     RawClip::new("spline".into(), vec![vec![1.0, 3.0]], tracks).expect("two keys")
 }
 
-/// One curve and one constant: what docs/format.md goes through byte by byte.
+/// One curve and one constant: the worked example of docs/format.md.
 fn bend() -> RawClip {
     let times: Vec<f32> = (0..=16).map(|frame| frame as f32 / 32.0).collect();
     let turns = times.iter().flat_map(|&t| turn(2, 4.0 * f64::from(t * (0.5 - t)))).collect();
@@ -113,7 +115,7 @@ fn bend() -> RawClip {
     RawClip::new("bend".into(), vec![times, vec![0.0]], tracks).expect("finite keys")
 }
 
-/// Several segments, corners, and a way that is too long for a curve in the last of them.
+/// Several segments, corners, and in the last segment a movement too large for a curve.
 fn long() -> RawClip {
     let times: Vec<f32> = (0..=160).map(|frame| frame as f32 / 32.0).collect();
     let corner = |t: f32| f64::from((t % 2.0 - 1.0).abs());
@@ -133,7 +135,7 @@ fn long() -> RawClip {
     RawClip::new("long".into(), vec![times], tracks).expect("finite keys")
 }
 
-/// The radius that errors are bounded within.
+/// Shell radius in metres.
 const SHELL: f32 = 0.03;
 
 fn encoded(raw: &RawClip, rate: f32, change: impl FnOnce(&mut EncodeOptions)) -> Vec<u8> {
@@ -144,7 +146,7 @@ fn encoded(raw: &RawClip, rate: f32, change: impl FnOnce(&mut EncodeOptions)) ->
     encode(raw, &skeleton(), &options, &mut |_| ()).expect("the skeleton's").bytes().to_vec()
 }
 
-/// Clips with their shells, behind an entry of an unknown kind whose layout has a version of its own.
+/// Clips with their shells, after an entry of an unknown kind whose layout has another version.
 fn container(clips: &[(&str, &[u8])], shell: Option<f32>) -> Vec<u8> {
     let mut writer = ContainerWriter::default();
     let model = writer.add_skeleton("figure", &skeleton()).expect("few names");
@@ -156,7 +158,7 @@ fn container(clips: &[(&str, &[u8])], shell: Option<f32>) -> Vec<u8> {
     with_version(&writer.finish(), unknown.expect("few entries"), 5)
 }
 
-/// A container with another version of the layout of an entry.
+/// Changes the layout version of an entry.
 fn with_version(file: &[u8], entry: usize, version: u16) -> Vec<u8> {
     let mut file = file.to_vec();
     file[32 + 40 * entry + 2..][..2].copy_from_slice(&version.to_le_bytes());
@@ -166,7 +168,7 @@ fn with_version(file: &[u8], entry: usize, version: u16) -> Vec<u8> {
     file
 }
 
-/// The files that a reader must take.
+/// Files that a reader must accept.
 fn valid() -> BTreeMap<&'static str, Vec<u8>> {
     let event = |seconds, name: &str| Event { seconds, name: name.into() };
     let wave = encoded(&wave(), 32.0, |options| {
@@ -184,7 +186,7 @@ fn valid() -> BTreeMap<&'static str, Vec<u8>> {
     ])
 }
 
-/// The last clip of a container with other bytes, whose checksums are right.
+/// Changes the bytes of the last clip in a container, and fixes the checksums.
 fn with_clip(file: &[u8], change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let container = Container::from_bytes(file).expect("a container");
     let entry = container.entries().last().expect("a clip");
@@ -204,10 +206,10 @@ fn with_clip(file: &[u8], change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     writer.finish()
 }
 
-/// The same for what a clip says of its tracks: of the clip that docs/format.md goes through.
+/// Invalid track descriptions, in the clip of the worked example of docs/format.md.
 fn refused_tracks(wave: &[u8], small: &[u8]) -> [(&'static str, (Vec<u8>, &'static str)); 8] {
     let of_bend = |at: usize, byte: u8| with_clip(small, |clip| clip[at] = byte);
-    // Where the names of the events begin; before them are their times.
+    // Offset of the event names; the event times are before them.
     let of_events = |from_names: usize, byte: u8| {
         with_clip(wave, |clip| {
             let names = clip.windows(6).position(|name| name == b"begins").expect("an event");
@@ -232,7 +234,7 @@ fn refused_tracks(wave: &[u8], small: &[u8]) -> [(&'static str, (Vec<u8>, &'stat
     ]
 }
 
-/// The files that a reader must refuse, with the reason.
+/// Files that a reader must reject, with the reason.
 fn refused(wave: &[u8], small: &[u8]) -> BTreeMap<&'static str, (Vec<u8>, &'static str)> {
     let changed = |at: usize, byte: u8| {
         let mut file = wave.to_vec();
@@ -277,7 +279,7 @@ fn json(numbers: &[f32]) -> String {
     format!("[{}]", all.join(", "))
 }
 
-/// What a clip is at some moments, as the library has it.
+/// Values of a clip at some times, computed by the library.
 fn answers(clip: &Clip<'_>) -> String {
     let events: Vec<String> = (0..clip.event_count())
         .filter_map(|at| clip.event(at))
@@ -341,7 +343,7 @@ fn corpus() -> BTreeMap<String, Vec<u8>> {
 #[test]
 fn the_corpus_is_what_the_library_writes() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/format");
-    // The bits that are the same everywhere.
+    // Portable mode, which gives the same bits on every platform.
     let isa = Dispatch::current().isa();
     let corpus = Dispatch::new(isa, Numeric::Portable).expect("the current one").scope(corpus);
     for (name, want) in corpus {
@@ -355,7 +357,7 @@ fn the_corpus_is_what_the_library_writes() {
     }
 }
 
-/// What the library refuses as well: all but what is refused on a skeleton only.
+/// The library rejects all of these files, except those that are invalid only with a skeleton.
 #[test]
 fn what_must_be_refused_is_refused() {
     let valid = valid();

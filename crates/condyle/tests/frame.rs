@@ -1,4 +1,5 @@
-//! A frame of a character allocates nothing, `clone_from` keeps memory, and parts of other models are refused.
+//! A frame of a character allocates nothing, `clone_from` reuses memory, and parts of other models are
+//! rejected.
 
 use condyle::blending::{self, Additive, Mean};
 use condyle::{
@@ -9,10 +10,10 @@ use condyle_encode::encode;
 use condyle_encode::{EncodeOptions, Shell};
 use condyle_solve::{Aim, TwoBone};
 
-/// More than a block, and no whole number of anything.
+/// More than one block of 16, and not a multiple of a lane count.
 const JOINTS: usize = 19;
 
-/// Some number from -1 to 1, another one for each place.
+/// A pseudo-random number from -1 to 1 for each index.
 fn number(place: usize) -> f32 {
     (place as f32 * 12.9898).sin()
 }
@@ -23,10 +24,10 @@ fn turn(place: usize) -> [f32; 4] {
     [v[0] / length, v[1] / length, v[2] / length, 1.0 / length]
 }
 
-/// A model, its clips and what is put on them.
+/// A model with its clips, skin, additive pose and masks.
 struct Model {
     skeleton: Skeleton,
-    /// Packed and resident in turn.
+    /// Alternately packed and resident.
     clips: Vec<Clip<'static>>,
     skin: Skin,
     breath: Pose,
@@ -66,7 +67,7 @@ impl Model {
             (0..JOINTS).map(|at| Transform { rotation: turn(at + 50), ..Transform::IDENTITY }).collect();
         Self {
             clips: (0..4).map(clip).collect(),
-            // Some joints, and not in their order.
+            // A subset of the joints, in reverse order.
             skin: Skin::new((2..JOINTS as u16).rev().collect(), bind.collect()).expect("a matrix each"),
             breath: Pose::from_transforms(&breaths),
             mask: (0..JOINTS).map(|joint| number(joint).abs()).collect(),
@@ -76,7 +77,7 @@ impl Model {
     }
 }
 
-/// What a frame writes.
+/// Output buffers of a frame.
 struct Frame {
     poses: [Pose; 3],
     model: Vec<Affine>,
@@ -95,7 +96,7 @@ impl Frame {
         }
     }
 
-    /// Two clips, one of them in less detail, their mean, an additive, an overlay, a limb, a look and two palettes.
+    /// Two clips, one of them partial, then blend, additive, overlay, limb, look-at and two palettes.
     fn run(&mut self, cast: &Model, at: usize) -> Result<(), Error> {
         let Self { poses: [a, b, pose], model, rows, columns } = self;
         let (skeleton, seconds) = (&cast.skeleton, f64::from(1.0 + number(at)));
@@ -142,7 +143,7 @@ fn dual_quaternions_allocate_once_too() {
     local_to_model(&cast.skeleton, cast.skeleton.rest(), &mut model).expect("sizes agree");
     let mut matrices = Palette::default();
     let mut frame = |scale: f32| {
-        // One joint that scales alone: stretches and their inverse transposes are there too.
+        // One joint has a non-uniform scale, so the palette also has stretch matrices and inverse transposes.
         model[JOINTS / 2].rows[0][0] *= scale;
         skinning::palette_dual(&cast.skin, &model, NormalRule::default(), &mut matrices)?;
         skin(&influences, &matrices, bind.as_slices(), posed.as_slices_mut())
@@ -153,7 +154,7 @@ fn dual_quaternions_allocate_once_too() {
     assert_eq!(later.count_total, 0, "{later:?}");
 }
 
-/// Buffers that are copied from one frame to the next keep their memory, smaller ones too.
+/// Buffers that are copied each frame keep their memory, also if the source is smaller.
 #[test]
 fn clone_from_keeps_the_memory() {
     let cast = Model::new();
@@ -185,12 +186,12 @@ fn clone_from_keeps_the_memory() {
     assert!(!matrices.dual_quats().is_empty() && matrices.dual_quats() == palettes[0].dual_quats());
 }
 
-/// The skin of another model beside a model's matrices, and the mesh of another one beside a palette.
+/// Pairs a skin with the matrices of another model, and a mesh with the palette of another one.
 #[test]
 fn parts_of_other_models_are_refused() {
     let cast = Model::new();
     let mut matrices = Palette::default();
-    // More joints than the skeleton has that the skin is for, or fewer than it has but enough for the skin.
+    // A joint count above that of the skin's skeleton, or below it but sufficient for the skin.
     let last = usize::from(*cast.skin.joints().iter().max().expect("joints"));
     for joints in [JOINTS + 1, last + 1].into_iter().filter(|&joints| joints != JOINTS) {
         let model = vec![Affine::IDENTITY; joints];

@@ -1,4 +1,4 @@
-//! Players of clips: their clocks, events and motion.
+//! Players of clips: clocks, events and motion.
 
 use std::sync::LazyLock;
 
@@ -13,10 +13,10 @@ use condyle::{
 use condyle_encode::{EncodeOptions, Shell, encode};
 use proptest::prelude::*;
 
-/// A grid of time on which sums and remainders have nothing to round.
+/// A time step for which sums and remainders are exact.
 const TICK: f64 = 1.0 / 64.0;
 
-/// One joint that walks from second 3 to second 4 of its keys, and bends as it does.
+/// A joint that walks and turns, with key times from 3 to 4 seconds.
 fn walk() -> (Skeleton, RawClip) {
     let skeleton = Skeleton::new([Joint::new("hips", None, Transform::IDENTITY)]).expect("one joint");
     let track = |target, values| Track { target, interpolation: Interpolation::Linear, timeline: 0, values };
@@ -36,7 +36,7 @@ fn walk_clip() -> (Skeleton, Clip<'static>) {
     (skeleton, clip)
 }
 
-/// A clip of `ticks`, with events at some of them that are named by their place.
+/// A clip of `ticks` ticks with events at some of them, named by their index.
 fn with_events(ticks: u32, at: &[u32]) -> Clip<'static> {
     let end = (f64::from(ticks) * TICK) as f32;
     let dim = Track {
@@ -55,7 +55,7 @@ fn with_events(ticks: u32, at: &[u32]) -> Clip<'static> {
     encode(&raw, &skeleton, &options, &mut |_| ()).expect("encodes").into_clip()
 }
 
-/// The names of the events that the last advance passed, told by both ways to ask for them.
+/// Names of the events of the last advance. Both functions must return the same events.
 fn heard(player: &Player, clip: &Clip<'_>) -> Vec<String> {
     let events = clip.events();
     let want: Vec<_> = player.events(&events).expect("finite").collect();
@@ -64,7 +64,7 @@ fn heard(player: &Player, clip: &Clip<'_>) -> Vec<String> {
     got.iter().map(|passed| passed.name.to_string()).collect()
 }
 
-/// A player, moved to `clock` by a single advance.
+/// A player that a single advance moved to `clock`.
 fn at(looping: Looping, clock: f64) -> Player {
     let mut player = Player::new(looping);
     player.advance(clock).expect("finite");
@@ -177,8 +177,8 @@ fn poses_are_those_of_the_functions_it_calls() {
     assert!(at(Looping::Wrap, 0.1).sample(&clip, &skeleton, &mut two).is_err());
 }
 
-/// What ticks `from..=to` pass, or the same backward, event by event and tick by tick. A wrapped clip has the end
-/// of one loop and the start of the next at one tick.
+/// Expected events of the ticks after `from` up to `to`, or the same backward, found tick by tick. In a clip
+/// that wraps, the end of a loop and the start of the next one are the same tick.
 fn brute_force(ticks: i64, at: &[u32], looping: Looping, fresh: bool, from: i64, to: i64) -> Vec<String> {
     let mut order: Vec<usize> = (0..at.len()).collect();
     order.sort_by_key(|&name| at[name]);
@@ -215,7 +215,7 @@ proptest! {
         let looping = if wraps { Looping::Wrap } else { Looping::Clamp };
         let (mut player, mut clock, mut fresh) = (Player::new(looping), 0, true);
         for (seconds, speed, jump) in steps {
-            // One step in ten begins elsewhere.
+            // One step in ten seeks.
             if jump == 0 {
                 clock += 17 - seconds;
                 player.seek(clock as f64 * TICK).expect("finite");
@@ -259,13 +259,13 @@ proptest! {
     }
 }
 
-/// What is passed in a million years is counted, not gone through.
+/// The events of a million years are counted without iteration.
 #[test]
 fn a_long_way_is_counted_at_once() {
     let clip = with_events(4, &[1, 3]);
     let mut passed = clip.events_passed(Looping::Wrap, 0.0, 3e13).expect("finite");
     let loops = (3e13 / clip.duration()) as i64;
-    // More than `usize` holds on some machines: there the count ends at what it holds.
+    // On 32-bit machines the number does not fit `usize`, and the count is its maximum.
     assert_eq!(passed.clone().count(), usize::try_from(2 * loops).unwrap_or(usize::MAX));
     assert_eq!(passed.next_back().map(|last| last.loops), Some(loops - 1));
 }

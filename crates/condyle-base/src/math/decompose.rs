@@ -1,4 +1,4 @@
-//! One matrix taken apart, in 64 bits: translation, rotation and scale, and what is left over.
+//! Decomposition of a matrix in f64: translation, rotation, scale, and the residual.
 
 use super::joint_quat::JointQuat;
 use super::quats;
@@ -6,12 +6,12 @@ use super::scalar::{sqrt_f64, worst};
 use super::transform::{Affine, Quat, Transform};
 use super::vectors::{columns, cross, dot, normalize};
 
-/// A [`Transform`] in 64 bits, for documents that state numbers so: scale first, then rotate, then translate.
+/// A [`Transform`] in f64, for documents with numbers in f64: scale, then rotation, then translation.
 ///
 /// ```
 /// use condyle::math::Transform64;
 ///
-/// // A quarter turn about z, twice as large, five metres along x.
+/// // A quarter turn about z, scale 2, five metres along x.
 /// let rows = [[0.0, -2.0, 0.0, 5.0], [2.0, 0.0, 0.0, 0.0], [0.0, 0.0, 2.0, 0.0]];
 /// let (t, residual) = Transform64::from_rows(&rows);
 /// assert!(residual < 1e-12, "no shear");
@@ -22,14 +22,14 @@ use super::vectors::{columns, cross, dot, normalize};
 pub struct Transform64 {
     /// Unit quaternion, `[x, y, z, w]`.
     pub rotation: [f64; 4],
-    /// Metres.
+    /// Translation in metres.
     pub translation: [f64; 3],
-    /// Factor per axis.
+    /// Scale factor per axis.
     pub scale: [f64; 3],
 }
 
 impl From<Transform64> for Transform {
-    /// Rounded.
+    /// Rounds to f32.
     #[inline]
     fn from(t: Transform64) -> Self {
         Self {
@@ -53,11 +53,11 @@ impl From<Transform> for Transform64 {
 }
 
 impl Transform64 {
-    /// No rotation, no translation, scale one.
+    /// No rotation, no translation, scale 1.
     pub const IDENTITY: Self =
         Self { rotation: [0.0, 0.0, 0.0, 1.0], translation: [0.0; 3], scale: [1.0; 3] };
 
-    /// Translation times rotation times scale: three rows of four, column vectors.
+    /// Returns translation times rotation times scale, for column vectors: three rows of four.
     #[must_use]
     #[inline]
     pub fn to_rows(&self) -> [[f64; 4]; 3] {
@@ -65,22 +65,25 @@ impl Transform64 {
         core::array::from_fn(|i| [r[i][0] * s[0], r[i][1] * s[1], r[i][2] * s[2], t[i]])
     }
 
-    /// Splits an affine matrix of three rows, so that translation times rotation times scale comes near it.
+    /// Decomposes an affine matrix of three rows into translation, rotation and scale, whose product
+    /// approximates it.
     ///
-    /// The second result is how far it stays away: the greatest difference of an entry, as a part of the greatest
-    /// entry. It is zero, up to rounding, for every product of the three, mirrored and flattened ones included; a
-    /// sheared matrix is none. The rotation then takes x to the first column and y as near the second one as it can.
+    /// The second result is the residual: the maximum difference of an entry, relative to the largest entry.
+    /// It is zero, up to rounding, for every product of the three, including mirrored and singular ones. For
+    /// a sheared matrix it is positive. The rotation then maps x to the first column, and y as close to the
+    /// second column as possible.
     ///
-    /// A mirrored matrix has a negative factor for x. A flat axis, whose column is zero or lies in the plane of
-    /// those before it to a millionth of its length, has the factor zero and no direction of its own: it takes what the
-    /// others leave, so that a flat matrix has no negative factor. Of a zero matrix the rotation is the identity.
+    /// A mirrored matrix has a negative factor for x. An axis is flat if its column is zero or lies in the
+    /// plane of the columns before it, to a millionth of its length. A flat axis has the factor zero, and its
+    /// direction follows from the other axes. So a singular matrix has no negative factor. The rotation of a
+    /// zero matrix is the identity.
     ///
-    /// NaN or an infinity among the nine entries, or a column whose squared length overflows, makes the second result
-    /// NaN, and parts of the first one.
+    /// If one of the nine entries is NaN or infinite, or the squared length of a column overflows, the
+    /// residual and parts of the first result are NaN.
     #[must_use]
     pub fn from_rows(rows: &[[f64; 4]; 3]) -> (Self, f64) {
         let columns = columns(rows);
-        // Flattened axes have no direction of their own; they take what the others leave.
+        // Flat axes have no direction. They are chosen after the others.
         let mut axes: [Option<[f64; 3]>; 3] = [None; 3];
         for c in 0..3 {
             axes[c] = orthonormal(columns[c], &axes);
@@ -88,18 +91,18 @@ impl Transform64 {
         let flat = axes.map(|axis| axis.is_none());
         for c in 0..3 {
             if axes[c].is_none() {
-                // The own axis first, so that a zero matrix keeps the identity.
+                // The unit axis with the same index comes first, so that a zero matrix gives the identity.
                 let candidates = [UNITS[c], UNITS[(c + 1) % 3], UNITS[(c + 2) % 3]];
                 axes[c] = candidates.into_iter().find_map(|u| orthonormal(u, &axes));
             }
         }
         let mut axes = axes.map(|axis| axis.unwrap_or(UNITS[0]));
         if dot(cross(axes[0], axes[1]), axes[2]) < 0.0 {
-            // A mirror image, which no rotation makes: one factor becomes negative. Best one that is flat anyway.
+            // A mirror image, which is not a rotation: negates one axis, preferably a flat one.
             let mirrored = flat.iter().position(|&flat| flat).unwrap_or(0);
             axes[mirrored] = axes[mirrored].map(|v| -v);
         }
-        // Rounding alone stands upright on the axes before a flat one. NaN stays.
+        // A flat column differs from the plane only by rounding, so its scale is 0. The product keeps NaN.
         let scale = core::array::from_fn(|c| {
             if flat[c] { 0.0 * dot(columns[c], columns[c]) } else { dot(columns[c], axes[c]) }
         });
@@ -107,25 +110,25 @@ impl Transform64 {
         (found, found.apart(rows))
     }
 
-    /// The greatest difference of an entry from those of `rows`, as a part of their greatest one; without translations.
-    /// NaN where one of `rows` is not finite.
+    /// Returns the maximum difference of an entry from `rows`, relative to the largest entry of `rows`.
+    /// Ignores translations. NaN if an entry of `rows` is not finite.
     #[inline]
     fn apart(&self, rows: &[[f64; 4]; 3]) -> f64 {
         let rebuilt = self.to_rows();
         let entries = || (0..3).flat_map(|r| (0..3).map(move |c| (r, c)));
         let largest = entries().map(|(r, c)| rows[r][c].abs()).fold(0.0, f64::max);
         let apart = worst(entries().map(|(r, c)| (rows[r][c] - rebuilt[r][c]).abs()));
-        // Zeros are found again. Not `largest == 0.0`, which NaN alone leaves too.
+        // A zero matrix has no residual. `largest == 0.0` would also hold if all entries were NaN.
         if apart == 0.0 { 0.0 } else { apart / largest }
     }
 }
 
-/// What a matrix does besides moving: a stretch along three axes at right angles, then a rotation.
+/// Polar decomposition of a matrix: a stretch along three perpendicular axes, then a rotation.
 ///
 /// ```
 /// use condyle::Affine;
 ///
-/// // A shear, as an uneven scale above a rotated joint makes it: no `Transform` is exact.
+/// // A shear, as a non-uniform scale above a rotated joint causes it. No `Transform` is exact.
 /// let sheared = Affine { rows: [[1.0, 0.5, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]] };
 /// let polar = sheared.polar();
 /// let (_, residual) = sheared.to_transform();
@@ -135,36 +138,37 @@ impl Transform64 {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Polar {
-    /// Without the shear: the rotation, the translation, and the diagonal of the stretch as scale.
+    /// Transform without the shear: rotation, translation, and the diagonal of the stretch as scale.
     pub transform: Transform,
-    /// A symmetric matrix of rows, its eigenvalues not negative: the matrix is rotation times stretch.
+    /// Symmetric matrix of rows without negative eigenvalues: the matrix is rotation times stretch.
     pub stretch: [[f32; 3]; 3],
-    /// Whether the matrix turns left hands into right ones. Then it is rotation times stretch times `diag(-1, 1, 1)`.
+    /// Whether the matrix mirrors. If so, it is rotation times stretch times `diag(-1, 1, 1)`.
     pub mirrored: bool,
-    /// How far `transform` stays away from the matrix, which is the shear that it leaves out: the greatest difference
-    /// of an entry, as a part of the greatest entry. NaN if one of the nine entries is not finite.
+    /// Error of `transform`, which omits the shear: the maximum difference of an entry, relative to the
+    /// largest entry. NaN if one of the nine entries is not finite.
     pub residual: f32,
 }
 
 impl Affine {
-    /// A rotation by a unit quaternion.
+    /// Returns the matrix of a unit quaternion.
     #[must_use]
     #[inline]
     pub fn from_quat(rotation: Quat) -> Self {
         Self::from_transform(&Transform { rotation, ..Transform::IDENTITY })
     }
 
-    /// The unit quaternion of the rotation in [`to_transform`](Self::to_transform), `w` or the greatest component
-    /// positive.
+    /// Returns the unit quaternion of the rotation in [`to_transform`](Self::to_transform). `w` or the
+    /// largest component is positive.
     #[must_use]
     #[inline]
     pub fn to_quat(&self) -> Quat {
         self.to_transform().0.rotation
     }
 
-    /// Translation, rotation and scale, and how far their product stays away from the matrix. Any matrix will do:
-    /// see [`Transform64::from_rows`], which computes it. [`polar`](Self::polar) comes nearer to sheared matrices.
-    /// One that holds NaN or an infinity beside its translation is NaN away.
+    /// Returns translation, rotation and scale, and the residual of their product. Accepts any matrix.
+    ///
+    /// [`Transform64::from_rows`] documents the result. [`polar`](Self::polar) is closer for sheared
+    /// matrices. The residual is NaN if an entry outside the translation is NaN or infinite.
     #[must_use]
     #[inline]
     pub fn to_transform(&self) -> (Transform, f32) {
@@ -172,18 +176,18 @@ impl Affine {
         (found.into(), apart as f32)
     }
 
-    /// Translation, rotation and one scale, and how far their product stays away from the matrix: as
-    /// [`to_transform`](Self::to_transform), with the mean of the three factors.
+    /// Returns translation, rotation and one scale, and the residual of their product.
     ///
-    /// A mirrored matrix has a negative scale, which mirrors all three axes; so every matrix whose columns are
-    /// at right angles and of one length is held without loss.
+    /// Like [`to_transform`](Self::to_transform), with the mean of the three factors. A mirrored matrix has a
+    /// negative scale, which mirrors all three axes. So every matrix with perpendicular columns of equal
+    /// length is represented without loss.
     #[must_use]
     #[inline]
     pub fn to_joint(&self) -> (JointQuat, f32) {
         let rows = self.to_f64();
         let (found, _) = Transform64::from_rows(&rows);
         let ([x, y, z, w], [sx, sy, sz]) = (found.rotation, found.scale);
-        // To mirror all axes instead of x alone is to turn half about x.
+        // Mirroring all axes instead of x differs by a half turn about x.
         let (rotation, scale) = if sx < 0.0 {
             ([w, z, -y, -x], (sx - sy - sz) / 3.0)
         } else {
@@ -194,15 +198,19 @@ impl Affine {
         (JointQuat { rotation, translation, scale: scale as f32 }, found.apart(&rows) as f32)
     }
 
-    /// The polar decomposition: the rotation nearest to the matrix (the sum of the squares of the differences is the
-    /// least), and the symmetric stretch before it. Right for sheared matrices, where no [`Transform`] is exact.
+    /// Returns the polar decomposition: the nearest rotation and the symmetric stretch that is applied before
+    /// it.
     ///
-    /// Any matrix will do. Of a mirrored one the first column is negated before and the first factor of the scale
-    /// after, as [`to_transform`](Self::to_transform) does. Where a singular matrix has several nearest rotations,
-    /// the one of the least angle is chosen; of a zero matrix the identity.
+    /// The nearest rotation minimises the sum of the squared differences. Use this for sheared matrices, for
+    /// which no [`Transform`] is exact.
     ///
-    /// The rotation is the eigenvector of the greatest eigenvalue of a symmetric 4x4 matrix, which always exists
-    /// (Davenport 1968), found by Jacobi's rotations.
+    /// Accepts any matrix. For a mirrored matrix, the first column is negated before the decomposition and
+    /// the first factor of the scale after it, as in [`to_transform`](Self::to_transform). If a singular
+    /// matrix has several nearest rotations, the result is the one with the smallest angle; for a zero matrix
+    /// it is the identity.
+    ///
+    /// The rotation is the eigenvector of the largest eigenvalue of a symmetric 4x4 matrix, which always
+    /// exists (Davenport 1968). Jacobi rotations find it.
     #[must_use]
     pub fn polar(&self) -> Polar {
         let rows = self.to_f64();
@@ -213,7 +221,7 @@ impl Affine {
         }
         let rotation = nearest_rotation(&columns);
         let turn = Transform64 { rotation, ..Transform64::IDENTITY }.to_rows();
-        // The rotation's transpose times the matrix; symmetric but for rounding.
+        // The transposed rotation times the matrix, which is symmetric except for rounding.
         let entry = |r: usize, c: usize| (0..3).map(|k| turn[k][r] * columns[c][k]).sum::<f64>();
         let stretch: [[f64; 3]; 3] =
             core::array::from_fn(|r| core::array::from_fn(|c| 0.5 * (entry(r, c) + entry(c, r))));
@@ -231,7 +239,7 @@ impl Affine {
         }
     }
 
-    /// The rows in f64.
+    /// Returns the rows in f64.
     #[inline]
     pub fn to_f64(self) -> [[f64; 4]; 3] {
         self.rows.map(|row| row.map(f64::from))
@@ -240,23 +248,23 @@ impl Affine {
 
 const UNITS: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 
-/// `v` without its parts along those of `axes` that there are, of length one; `None` if next to nothing is left.
+/// Removes the parts of `v` along the existing `axes` and normalises. `None` if almost nothing remains.
 #[inline]
 fn orthonormal(v: [f64; 3], axes: &[Option<[f64; 3]>; 3]) -> Option<[f64; 3]> {
     let length = sqrt_f64(dot(v, v));
     let mut v = v.map(|c| c / length);
-    // Twice, since the first pass leaves rounding errors where `v` is nearly dependent.
+    // Twice, because the first pass leaves rounding errors if `v` is nearly dependent on the axes.
     for axis in axes.iter().chain(axes).flatten() {
         let along = dot(v, *axis);
         v = core::array::from_fn(|i| v[i] - along * axis[i]);
     }
     let left = sqrt_f64(dot(v, v));
-    // Not `left < ...`: a vector of length zero is NaN here.
+    // `left < ...` would be false for a zero vector, which is NaN here.
     if left > 1e-6 { Some(v.map(|c| c / left)) } else { None }
 }
 
-/// The quaternion of three orthonormal, right-handed axes. From the greatest component on, so that nothing
-/// cancels.
+/// Returns the quaternion of three orthonormal, right-handed axes. Starts from the largest component to avoid
+/// cancellation.
 #[inline]
 pub fn rotation(axes: &[[f64; 3]; 3]) -> [f64; 4] {
     let m = |r: usize, c: usize| axes[c][r];
@@ -277,10 +285,11 @@ pub fn rotation(axes: &[[f64; 3]; 3]) -> [f64; 4] {
     q.map(|c| c / length)
 }
 
-/// The unit quaternion whose rotation's products with the matrix add up to most.
+/// Returns the unit quaternion whose matrix maximises the sum of the products of its entries with those of
+/// the matrix.
 pub fn nearest_rotation(columns: &[[f64; 3]; 3]) -> [f64; 4] {
     let m = |r: usize, c: usize| columns[c][r];
-    // Of `q`ᵀ K `q`, which is that sum.
+    // Matrix of the quadratic form `qᵀ K q`, which equals that sum.
     let mut k = [
         [m(0, 0) - m(1, 1) - m(2, 2), m(0, 1) + m(1, 0), m(0, 2) + m(2, 0), m(2, 1) - m(1, 2)],
         [m(0, 1) + m(1, 0), m(1, 1) - m(0, 0) - m(2, 2), m(1, 2) + m(2, 1), m(0, 2) - m(2, 0)],
@@ -291,7 +300,7 @@ pub fn nearest_rotation(columns: &[[f64; 3]; 3]) -> [f64; 4] {
     let vectors = eigenvectors(&mut k);
     let values = [k[0][0], k[1][1], k[2][2], k[3][3]];
     let most = (0..4).fold(3, |most, at| if values[at] > values[most] { at } else { most });
-    // Where several are equal, what is nearest to the identity among all that they span.
+    // If several eigenvalues are equal, takes the vector in their eigenspace that is nearest to the identity.
     let mut nearest = [0.0; 4];
     for (vector, value) in vectors.iter().zip(values) {
         if values[most] - value <= 1e-12 * size {
@@ -304,11 +313,12 @@ pub fn nearest_rotation(columns: &[[f64; 3]; 3]) -> [f64; 4] {
     q
 }
 
-/// Makes a symmetric matrix diagonal by rotations in two of its axes at a time; returns the eigenvectors. Jacobi 1846.
+/// Diagonalises a symmetric matrix by rotations in two axes at a time, and returns the eigenvectors. Jacobi
+/// 1846.
 pub fn eigenvectors(a: &mut [[f64; 4]; 4]) -> [[f64; 4]; 4] {
     let mut vectors: [[f64; 4]; 4] =
         core::array::from_fn(|r| core::array::from_fn(|c| if r == c { 1.0 } else { 0.0 }));
-    // Each sweep squares what is left beside the diagonal; six are enough.
+    // Each sweep squares the relative size of the off-diagonal entries; six sweeps are enough.
     for _ in 0..10 {
         for (p, q) in [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)] {
             if a[p][q] == 0.0 {
@@ -386,7 +396,7 @@ mod tests {
         }
     }
 
-    /// What is flat has no mirror image, be its columns zero or in one plane or on one line.
+    /// Singular matrices are not mirrored: with zero columns, or columns in one plane or on one line.
     #[test]
     fn flat_matrices_have_no_negative_factor() {
         let (a, b, zero) = ([0.36, 0.48, -0.8], [-0.8, 0.6, 0.0], [0.0; 3]);
@@ -399,7 +409,7 @@ mod tests {
                 let (found, _) = Transform64::from_rows(&rows);
                 assert!(found.scale.iter().all(|&v| v >= 0.0), "{columns:?}: {:?}", found.scale);
                 assert!((length(found.rotation) - 1.0).abs() < 1e-12, "{columns:?}");
-                // The first column that is not zero is where it was.
+                // The first non-zero column is reproduced.
                 let first = columns.iter().position(|&c| c != zero).expect("one is not zero");
                 for (got, want) in found.to_rows().iter().zip(columns[first]) {
                     assert!((got[first] - want).abs() < 1e-12, "{columns:?}: {found:?}");
@@ -421,7 +431,8 @@ mod tests {
         assert!(apart > 0.1 && found.to_rows().as_flattened().iter().all(|v| v.is_finite()));
     }
 
-    /// Mirrored or flat, of any size: one scale for all axes is found again, whatever its sign; three are not.
+    /// Matrices with one scale are reproduced, including mirrored and singular ones of any size. Three scales
+    /// are not.
     #[test]
     fn joints_hold_what_has_one_scale() {
         for rotation in ROTATIONS {
@@ -431,7 +442,7 @@ mod tests {
                 assert!(apart < 2e-7, "{rotation:?} {scale}: {apart}");
                 assert!((f64::from(joint.scale) - scale).abs() <= 1e-7 * scale.abs());
             }
-            // A reflection in any one axis is one scale too.
+            // A reflection along any axis also has one scale.
             for axis in 0..3 {
                 let scale = core::array::from_fn(|c| if c == axis { -2.0 } else { 2.0 });
                 let (joint, apart) = rounded(transform(rotation, scale).to_rows()).to_joint();
@@ -454,7 +465,7 @@ mod tests {
         assert_eq!(Affine::IDENTITY.to_quat(), [0.0, 0.0, 0.0, 1.0]);
     }
 
-    /// Rotation times stretch, times the reflection.
+    /// Returns rotation times stretch times reflection.
     fn rebuilt(polar: &Polar) -> [[f64; 3]; 3] {
         let turn = Transform64 { rotation: polar.transform.rotation.map(f64::from), ..Transform64::IDENTITY };
         let turn = turn.to_rows();
@@ -479,7 +490,7 @@ mod tests {
         let mut random = Random(2);
         for case in 0..tries(5000) {
             let mut m = Affine { rows: core::array::from_fn(|_| random.vector(1.0)) };
-            // Singular ones too: of rank two and one.
+            // Includes singular matrices of rank two and one.
             for row in &mut m.rows {
                 match case % 5 {
                     0 => row[2] = row[0] - row[1],
@@ -493,7 +504,7 @@ mod tests {
             }
             let s = polar.stretch;
             assert!(s[0][1] == s[1][0] && s[0][2] == s[2][0] && s[1][2] == s[2][1], "{case}");
-            // No eigenvalue is negative: neither are the determinants of the corners, nor the diagonal.
+            // All eigenvalues are non-negative if the diagonal and the 2x2 principal minors are.
             let minor = |a: usize, b: usize| s[a][a] * s[b][b] - s[a][b] * s[a][b];
             assert!(
                 [s[0][0], s[1][1], s[2][2], minor(0, 1), minor(0, 2), minor(1, 2)].iter().all(|v| *v > -1e-6)
@@ -538,7 +549,7 @@ mod tests {
         assert_eq!(polar.transform.translation, [7.0, 8.0, 9.0]);
         assert_eq!(polar.transform.rotation, [0.0, 0.0, 0.0, 1.0]);
         assert!((polar.residual - 0.5 / 3.0).abs() < 1e-7, "{}", polar.residual);
-        // Of a shear along x the half is left, the other half is a turn.
+        // Half of a shear along x remains; the other half is a rotation.
         let m = Affine { rows: [[1.0, 0.2, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]] };
         assert!(m.polar().residual < 0.11 && m.to_transform().1 > 0.19);
     }
@@ -556,7 +567,7 @@ mod tests {
                 [polar.transform.scale, t.scale, [joint.scale; 3]].map(|s| s.iter().all(|v| v.is_finite()));
             let apart = [polar.residual, t_apart, joint_apart];
             if bad == f32::MAX {
-                // One column outweighs the others; a third of its length is what a joint holds.
+                // One column dominates; a joint represents a third of its length.
                 assert_close(&apart, &[0.0, 0.0, 2.0 / 3.0], 1e-6, bad);
                 assert_eq!(finite, [true; 3]);
             } else {

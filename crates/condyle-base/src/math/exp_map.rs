@@ -1,19 +1,20 @@
-//! Logarithm and exponential of unit quaternions: between rotations and vectors along their axes.
+//! Logarithm and exponential of unit quaternions in lanes.
 //!
-//! The logarithm of `(sin(θ) · axis, cos θ)` is `θ · axis`, so its length is *half* of the angle of the rotation. Both ways
-//! are polynomials of our own. Blow (2004), Grassia (1998).
+//! The logarithm of `(sin(θ) · axis, cos θ)` is `θ · axis`, so its length is *half* the angle of the
+//! rotation. Both functions are internal polynomials. Blow (2004), Grassia (1998).
 
 use fearless_simd::prelude::*;
 
 use crate::simd::{Mode, each};
 
-/// The four components of one quaternion per lane.
+/// One quaternion per lane, as four components.
 type Quats<S> = [<S as Simd>::f32s; 4];
 
-/// The three components of one vector per lane.
+/// One vector per lane, as three components.
 type Vectors<S> = [<S as Simd>::f32s; 3];
 
-/// `(θ / sin θ - 1) / z` as a polynomial in `z = 1 - cos θ`, for z in [0, 1]; θ / sin θ is then within 1.7e-8 of itself.
+/// `(θ / sin θ - 1) / z` as a polynomial in `z = 1 - cos θ`, for z in [0, 1]. θ / sin θ has a relative error
+/// of at most 1.7e-8.
 const ANGLE_BY_SINE: [f32; 10] = [
     0.333_333_34,
     0.133_334_32,
@@ -27,14 +28,14 @@ const ANGLE_BY_SINE: [f32; 10] = [
     0.005_381_980_4,
 ];
 
-/// `(sin r / r - 1) / r²` as a polynomial in r², for r in [0, π/2]; sin r / r is then within 1.2e-8.
+/// `(sin r / r - 1) / r²` as a polynomial in r², for r in [0, π/2]. The error of sin r / r is at most 1.2e-8.
 const SINE_BY_ANGLE: [f32; 5] =
     [-0.166_666_67, 0.008_333_333, -0.000_198_410_87, 2.753_646_4e-6, -2.408_019e-8];
 
-/// `(cos r - 1) / r²` as a polynomial in r², for r in [0, π/2]; cos r is then within 6e-9.
+/// `(cos r - 1) / r²` as a polynomial in r², for r in [0, π/2]. The error of cos r is at most 6e-9.
 const COSINE: [f32; 5] = [-0.5, 0.041_666_66, -0.001_388_865_2, 2.477_458e-5, -2.629_751_6e-7];
 
-/// `1 + x · polynomial(x)`, of each `x`.
+/// Returns `1 + x · polynomial(x)` for each `x`.
 #[inline(always)]
 fn one_plus<S: Simd, M: Mode, const N: usize, const TERMS: usize>(
     s: S,
@@ -52,18 +53,18 @@ fn one_plus<S: Simd, M: Mode, const N: usize, const TERMS: usize>(
     sums
 }
 
-/// The sum of squares.
+/// Returns the sum of squares.
 #[inline(always)]
 fn square<S: Simd, M: Mode>(mode: M, v: &Vectors<S>) -> S::f32s {
     mode.madd(v[2], v[2], mode.madd(v[1], v[1], v[0] * v[0]))
 }
 
-/// The logarithm of quaternions of any length but 0: their direction counts.
+/// Returns the logarithm of quaternions of any length except 0; the length does not matter.
 ///
-/// `WHOLE` takes any quaternion: the vector is at most π long, and where it comes near π, opposite to the identity, its
-/// direction is lost; for the opposite itself it is 0. Without it, `w` must not be negative, which a change of all signs
-/// makes so; the vector is at most π/2 long. The identity gives 0 exactly. The error of a component is at most 3e-7 of
-/// the vector's length, 4e-7 beyond π/2.
+/// With `WHOLE`, any quaternion is valid, and the vector is at most π long. Its direction is imprecise near
+/// length π, opposite to the identity; the opposite of the identity gives 0. Without `WHOLE`, `w` must not be
+/// negative (negate the quaternion if it is), and the vector is at most π/2 long. The identity gives exactly
+/// 0. The error of a component is at most 3e-7 of the vector's length, 4e-7 beyond π/2.
 #[inline(always)]
 pub fn log<S: Simd, M: Mode, const WHOLE: bool>(s: S, mode: M, q: &Quats<S>) -> Vectors<S> {
     let (zero, one) = (S::f32s::splat(s, 0.0), S::f32s::splat(s, 1.0));
@@ -83,28 +84,28 @@ pub fn log<S: Simd, M: Mode, const WHOLE: bool>(s: S, mode: M, q: &Quats<S>) -> 
     [v[0] * factor, v[1] * factor, v[2] * factor]
 }
 
-/// The unit quaternion of which `v` is the logarithm, of any length: beyond π it goes round again.
+/// Returns the unit quaternion whose logarithm is `v`, for any length of `v`; beyond π, the rotation wraps.
 ///
-/// 0 gives the identity exactly. The error of a component is at most 2e-7 up to a length of π/2, and 1.6e-7 of the length
-/// beyond.
+/// 0 gives exactly the identity. The error of a component is at most 2e-7 up to a length of π/2, and 1.6e-7
+/// of the length beyond.
 #[inline(always)]
 pub fn exp<S: Simd, M: Mode>(s: S, mode: M, v: &Vectors<S>) -> Quats<S> {
     let [turn] = exp_all(s, mode, [*v]);
     turn
 }
 
-/// [`exp`] of one register or of two, which then share the constants of its polynomials and one question.
+/// [`exp`] of one or two registers, which share the polynomial constants and one branch.
 #[inline(always)]
 pub fn exp_all<S: Simd, M: Mode, const N: usize>(s: S, mode: M, v: [Vectors<S>; N]) -> [Quats<S>; N] {
-    /// A little less than the square of π/2.
+    /// Slightly less than the square of π/2.
     const NEAR: f32 = 2.467;
     let near = S::f32s::splat(s, NEAR);
     let (mut turn, mut angle2) = ([[near; 4]; N], [near; N]);
     each!(k in [0, 1] below N => angle2[k] = square::<S, M>(mode, &v[k]));
     let mut is_near = angle2[0].simd_lt(near);
     each!(k in [0, 1] below N => is_near &= angle2[k].simd_lt(near));
-    // Where no lane turns by more than that, which is most often, no root and no division is needed. The others would
-    // come out the same by the long way.
+    // Usually no lane exceeds this limit, and no root or division is needed. `exp_far` gives the same bits
+    // for such lanes.
     if is_near.all_true() {
         let (sine, cosine) = (one_plus(s, mode, angle2, &SINE_BY_ANGLE), one_plus(s, mode, angle2, &COSINE));
         each!(k in [0, 1] below N => {
@@ -116,7 +117,7 @@ pub fn exp_all<S: Simd, M: Mode, const N: usize>(s: S, mode: M, v: [Vectors<S>; 
     turn
 }
 
-/// [`exp`] of vectors of any length, of which this is the square.
+/// [`exp`] of vectors of any length. `angle2` is the squared length.
 #[inline(always)]
 fn exp_far<S: Simd, M: Mode>(s: S, mode: M, v: &Vectors<S>, angle2: S::f32s) -> Quats<S> {
     /// π in two parts: the first has few bits, so that its product with the number of half turns is exact.
@@ -124,15 +125,16 @@ fn exp_far<S: Simd, M: Mode>(s: S, mode: M, v: &Vectors<S>, angle2: S::f32s) -> 
     const PI_LOW: f32 = 9.676_536e-4;
     let (half, one) = (S::f32s::splat(s, 0.5), S::f32s::splat(s, 1.0));
     let angle = angle2.sqrt();
-    // The nearest multiple of π; limited, as conversions of what no integer holds differ between instruction sets.
+    // The nearest multiple of π. Clamped, because conversions of values out of integer range differ between
+    // instruction sets.
     let turns = mode.madd(angle, S::f32s::splat(s, core::f32::consts::FRAC_1_PI), half);
     let turns: S::i32s = turns.min(S::f32s::splat(s, 1e6)).to_int();
     let turns_f: S::f32s = turns.to_float();
     let rest = angle - turns_f * S::f32s::splat(s, PI_HIGH) - turns_f * S::f32s::splat(s, PI_LOW);
-    // Most vectors need none of that, and a root and its square lose a digit.
+    // Most lanes need no reduction, and squaring a root loses a digit.
     let none = turns.simd_eq(S::i32s::splat(s, 0));
     let rest2 = none.select(angle2, rest * rest);
-    // An odd number of half turns changes both signs.
+    // An odd number of half turns flips both signs.
     let odd = turns << 31;
     let signed = |x: S::f32s| -> S::f32s { (x.bitcast::<S::i32s>() ^ odd).bitcast() };
     let ratio = none.select(one, rest / angle);
@@ -155,12 +157,13 @@ pub fn product<S: Simd, M: Mode>(mode: M, a: &Quats<S>, b: &Quats<S>) -> Quats<S
     ]
 }
 
-/// The rotation from `a` to `b`: the conjugate of `a` times `b`. For equal ones its vector part is exactly 0.
+/// Returns the rotation from `a` to `b`: the conjugate of `a` times `b`. The vector part is exactly 0 if they
+/// are equal.
 #[inline(always)]
 pub fn between<S: Simd>(a: &Quats<S>, b: &Quats<S>) -> Quats<S> {
     let [ax, ay, az, aw] = *a;
     let [bx, by, bz, bw] = *b;
-    // Differences of two products each, not fused: they cancel where the two agree.
+    // Differences of two unfused products, which cancel exactly if the two are equal.
     [
         (aw * bx - ax * bw) - (ay * bz - az * by),
         (aw * by - ay * bw) - (az * bx - ax * bz),
@@ -237,7 +240,8 @@ mod tests {
         per_lane!(v, 3, 4, |s, mode, v| exp(s, mode, v))
     }
 
-    /// As second of two registers, of which the first is far, near, or the same.
+    /// Evaluates the second of two registers. The first has vectors of one size, or is the same if `first` is
+    /// `None`.
     fn exp_behind(v: &[[f32; 3]], first: Option<f32>) -> Vec<[f32; 4]> {
         per_lane!(v, 3, 4, |s, mode, v| second(s, mode, v, first))
     }
@@ -249,7 +253,8 @@ mod tests {
         turn
     }
 
-    /// Half angles of every size from 0 to `limit`, about any axis, and lengths a little off 1.
+    /// Half angles of all magnitudes from 0 to `limit`, about random axes. Some lengths differ from 1 by up
+    /// to 2 %.
     fn cases(count: usize, limit: f64) -> Vec<[f32; 4]> {
         let mut random = Random(11);
         let mut case = |i: usize| {
@@ -280,7 +285,7 @@ mod tests {
                 for (got, q) in got.iter().zip(&q) {
                     let want = reference::quat_log(q.map(f64::from));
                     let length = want.iter().map(|v| v * v).sum::<f64>().sqrt();
-                    // Below, squares vanish: the vector is the logarithm then.
+                    // Below this, squares underflow, and the logarithm equals the vector part.
                     let bound = if far { 4e-7 } else { 3e-7 } * length + 1e-25;
                     assert_close(got, &want, bound, format_args!("{dispatch}, {q:?}"));
                 }
@@ -310,7 +315,7 @@ mod tests {
         }
     }
 
-    /// Two registers at a time have the bits of each alone, whichever way the other one takes.
+    /// A pair of registers gives the bits of each register alone, whichever branch the other one needs.
     #[test]
     fn pairs_have_the_bits_of_each_alone() {
         let mut random = Random(15);
@@ -338,7 +343,7 @@ mod tests {
                 let logs = log_all(&special);
                 assert_eq!(&logs[..3], [[0.0; 3], [0.0; 3], [1e-30, 0.0, 0.0]], "{dispatch}");
                 assert!((logs[3][1] - core::f32::consts::FRAC_PI_2).abs() < 3e-7, "{dispatch}");
-                // Far beyond every turn, and beyond f32: no panic.
+                // Far beyond a full turn, and beyond the range of f32: no panic.
                 let far = exp_each(&[[1e9, 0.0, 0.0], [f32::MAX; 3], [f32::NAN, 0.0, 0.0]]);
                 assert!(far[2].iter().all(|v| v.is_nan()), "{dispatch}");
             });
@@ -365,7 +370,7 @@ mod tests {
         }
     }
 
-    /// The coefficients are those of the polynomials that agree with the functions at Chebyshev's nodes.
+    /// The coefficients interpolate the functions at the Chebyshev nodes.
     #[test]
     fn the_tables_are_interpolations_at_chebyshevs_nodes() {
         fn check<const N: usize>(table: &[f32; N], limit: f64, f: impl Fn(f64) -> f64) {

@@ -1,12 +1,11 @@
-//! One joint as a structure, for those who keep their joints in arrays of structures.
+//! A joint as a structure, for arrays of structures.
 
 use super::transform::{Affine, Quat, Transform};
 
-/// A local transform with one scale for all axes: half a cache line.
+/// A local transform with one scale for all axes, 32 bytes: half a cache line.
 ///
-/// `Pose` is what the stages work on, and faster. Lists of this type are for data that comes and goes
-/// as an array of structures: `Pose::from_joints` and
-/// `Pose::write_joints` stand between.
+/// The stages work on `Pose`, which is faster. Lists of this type are for data from or for arrays of
+/// structures: `Pose::from_joints` and `Pose::write_joints` convert them.
 ///
 /// ```
 /// use condyle::math::JointQuat;
@@ -20,15 +19,15 @@ use super::transform::{Affine, Quat, Transform};
 #[repr(C, align(16))]
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
 pub struct JointQuat {
-    /// Unit quaternion.
+    /// Unit quaternion, `[x, y, z, w]`.
     pub rotation: Quat,
-    /// Metres.
+    /// Translation in metres.
     pub translation: [f32; 3],
-    /// Factor of all three axes.
+    /// Scale factor of all three axes.
     pub scale: f32,
 }
 
-/// A joint as a matrix of three rows, 48 bytes: what lists of [`JointQuat`] become.
+/// A joint as a matrix of three rows, 48 bytes: the output for lists of [`JointQuat`].
 pub type JointMat = Affine;
 
 const _: () = assert!(size_of::<JointQuat>() == 32 && size_of::<JointMat>() == 48);

@@ -72,7 +72,7 @@ impl Affine64 {
         Self { linear: scaled_columns(&quats::rows(local.rotation), local.scale), origin: local.translation }
     }
 
-    /// Transforms a vector, which does not move with the origin.
+    /// Transforms a vector by the linear part only.
     #[inline]
     pub fn vector(&self, v: [f64; 3]) -> [f64; 3] {
         apply(&self.linear, v)
@@ -109,7 +109,7 @@ impl Affine64 {
         let columns = self.columns();
         let (cofactors, determinant) = cofactors(columns);
         let [a, b, c] = columns.map(|c| dot(c, c));
-        // The square of the largest volume that axes of these lengths span. Squared, it needs no root.
+        // The square of the largest volume that axes of these lengths can span. Squares need no root.
         let most = a * b * c;
         if !(determinant * determinant > 1e-20 * most && most < f64::INFINITY) {
             return None;
@@ -120,7 +120,7 @@ impl Affine64 {
         Some(Self { origin: scaled(inverse.vector(self.origin), -1.0), ..inverse })
     }
 
-    /// Returns the point that [`Self::point`] takes to `point`, or the origin for a singular matrix.
+    /// Returns the point that [`Self::point`] maps to `point`, or the origin for a singular matrix.
     #[inline]
     pub fn back(&self, point: [f64; 3]) -> [f64; 3] {
         solve(&self.linear, sub(point, self.origin))
@@ -141,7 +141,7 @@ impl Affine64 {
         sqrt_f64(square(x).max(square(y)).max(square(z)))
     }
 
-    /// Whether the matrix scales all directions alike, within the rounding of matrices in f32. Mirrors
+    /// Whether the matrix scales all directions equally, within the rounding of matrices in f32. Mirrors
     /// count as even.
     #[inline]
     pub fn is_even(&self) -> bool {

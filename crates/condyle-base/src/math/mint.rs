@@ -1,6 +1,6 @@
-//! Conversions to and from the `mint` types, through which glam, nalgebra, cgmath and others are reached.
+//! Conversions to and from the `mint` types, for interoperability with glam, nalgebra, cgmath and others.
 //!
-//! Quaternions and vectors are plain arrays here, and `mint` itself converts those.
+//! Quaternions and vectors are plain arrays, which `mint` converts itself.
 
 use super::transform::Affine;
 

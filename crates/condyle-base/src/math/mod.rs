@@ -1,12 +1,12 @@
-//! Plain types and the few scalar functions that everything else is made of. In go transforms, matrices and
-//! angles, out come transforms, matrices and angles.
+//! Plain types and scalar functions used by all crates.
 //!
-//! [`Transform`] is a joint's own, [`Affine`] a matrix, [`Affine64`] one in f64, [`Rigid`] a movement in
-//! f64 for root motion, [`JointQuat`] a joint in an array of structures.
+//! [`Transform`] is a local transform of a joint, [`Affine`] a matrix in f32, and [`Affine64`] a matrix in
+//! f64. [`Rigid`] is a rigid transform in f64 for root motion, [`JointQuat`] a joint in an array of
+//! structures.
 //!
-//! Nothing here calls the platform's mathematics library: sine, cosine and arctangent are polynomials of our
-//! own, and the square root is the correctly rounded instruction. So the results have the same bits
-//! everywhere.
+//! No function calls the platform's mathematics library. Sine, cosine and arctangent are internal
+//! polynomials, and the square root is the correctly rounded instruction. So results have the same bits on
+//! every platform.
 
 pub mod decompose;
 pub mod exp_map;

@@ -1,11 +1,11 @@
-//! The functions that van Waveren's slerp (2005) is made of: many values at a time, and one.
+//! Sine, arctangent and reciprocal square root of van Waveren's slerp (2005), in lanes and for single values.
 
 use fearless_simd::{f32x4, prelude::*};
 
 use super::scalar::sqrt;
 use crate::simd::{Floats, Mode, Portable, baseline};
 
-/// Sine on [0, π/2]: 4.3.97 of Abramowitz and Stegun's Handbook of Mathematical Functions.
+/// Sine on [0, π/2]: 4.3.97 of Abramowitz and Stegun, Handbook of Mathematical Functions.
 #[allow(clippy::excessive_precision, reason = "as in the source")]
 const SINE: [f32; 6] = [1.0, -0.166_666_666_4, 0.008_333_331_5, -0.000_198_409, 2.7526e-6, -2.39e-8];
 
@@ -23,7 +23,7 @@ const ARCTANGENT: [f32; 9] = [
     0.002_866_225_7,
 ];
 
-/// `x` times a polynomial in `x²`.
+/// Returns `x` times a polynomial in `x²`.
 #[inline(always)]
 fn odd<S: Simd, M: Mode, V: Floats<S>>(s: S, mode: M, coefficients: &[f32], x: V) -> V {
     let square = x * x;
@@ -49,7 +49,8 @@ pub fn atan_positive_lanes<S: Simd, M: Mode, V: Floats<S>>(s: S, mode: M, y: V, 
     steep.select(V::splat(s, core::f32::consts::FRAC_PI_2) - angle, angle)
 }
 
-/// The sine of an angle from 0 to π/2, radians, within 1.8e-7. Elsewhere it is no sine: see [`sin_cos`](super::sin_cos).
+/// Returns the sine of an angle from 0 to π/2, in radians, within 1.8e-7. For other angles, use
+/// [`sin_cos`](super::sin_cos): this function is not a sine there.
 ///
 /// ```
 /// use condyle::math::sin_half_pi;
@@ -62,8 +63,10 @@ pub fn sin_half_pi(x: f32) -> f32 {
     baseline!(|s| sin_half_pi_lanes(s, Portable, f32x4::splat(s, x))[0])
 }
 
-/// The angle of the vector `(x, y)`, both positive or one of them zero: from 0 to π/2, radians, within 2e-7. Elsewhere
-/// it is no angle: see [`atan2`](super::atan2).
+/// Returns the angle of the vector `(x, y)` in radians, from 0 to π/2, within 2e-7.
+///
+/// Both components must be positive, or one positive and the other zero. For other vectors, use
+/// [`atan2`](super::atan2): this function is not an angle there.
 ///
 /// ```
 /// use condyle::math::atan_positive;
@@ -76,8 +79,9 @@ pub fn atan_positive(y: f32, x: f32) -> f32 {
     baseline!(|s| atan_positive_lanes(s, Portable, f32x4::splat(s, y), f32x4::splat(s, x))[0])
 }
 
-/// `1 / √x`, within 1.5 units in the last place: a correctly rounded root and division, as estimates differ between
-/// processors. Infinity for zero, NaN for negative numbers.
+/// Returns `1 / √x`, within 1.5 ULP. Infinity for zero, NaN for negative numbers.
+///
+/// Uses a correctly rounded root and division, because hardware estimates differ between processors.
 ///
 /// ```
 /// use condyle::math::reciprocal_sqrt;
@@ -132,7 +136,7 @@ mod tests {
         assert!(reciprocal_sqrt(0.0) == f32::INFINITY && reciprocal_sqrt(-1.0).is_nan());
     }
 
-    /// One value and many have the same bits in the portable mode.
+    /// A single value and lanes have the same bits in the portable mode.
     #[test]
     fn one_value_is_as_many_are() {
         let mut random = Random(2);

@@ -1,4 +1,4 @@
-//! Quaternions in f64: what is worked out once, or is to be exact.
+//! Quaternions in f64, for code outside the hot path and for exact results.
 
 use core::ops::Neg;
 
@@ -9,7 +9,7 @@ use super::vectors::{Component, dot, normalize};
 /// A quaternion `[x, y, z, w]` in f64.
 pub type Quat64 = [f64; 4];
 
-/// The Hamilton product: `b`'s rotation, then `a`'s.
+/// Returns the Hamilton product: the rotation by `b`, then by `a`.
 #[inline(always)]
 pub fn product<T: Component>(a: [T; 4], b: [T; 4]) -> [T; 4] {
     let ([ax, ay, az, aw], [bx, by, bz, bw]) = (a, b);
@@ -21,20 +21,21 @@ pub fn product<T: Component>(a: [T; 4], b: [T; 4]) -> [T; 4] {
     ]
 }
 
-/// The inverse of a unit quaternion.
+/// Returns the inverse of a unit quaternion.
 #[inline(always)]
 pub fn conjugate<T: Component + Neg<Output = T>>([x, y, z, w]: [T; 4]) -> [T; 4] {
     [-x, -y, -z, w]
 }
 
-/// `q`, or its opposite where that is on the hemisphere of `a`.
+/// Returns `q` or `-q`, whichever is in the hemisphere of `a`.
 #[inline]
 pub fn near(a: Quat64, q: Quat64) -> Quat64 {
     let dot = (a[0] * q[0] + a[1] * q[1]) + (a[2] * q[2] + a[3] * q[3]);
     if dot < 0.0 { q.map(|v| -v) } else { q }
 }
 
-/// The logarithm of a quaternion of any length but 0: the axis times half of the rotation's angle, from 0 to π.
+/// Returns the logarithm of a quaternion of any length except 0: the axis times half the rotation angle, from
+/// 0 to π.
 #[inline]
 pub fn log([x, y, z, w]: Quat64) -> [f64; 3] {
     let v = [x, y, z];
@@ -46,21 +47,22 @@ pub fn log([x, y, z, w]: Quat64) -> [f64; 3] {
     v.map(|v| v * ratio)
 }
 
-/// The quaternion whose logarithm is `half`: about it as an axis, by twice its length, up to 2,000,000.
+/// Returns the quaternion whose logarithm is `half`: a rotation about `half` by twice its length, up to
+/// 2,000,000 radians.
 #[inline(always)]
 pub fn exp(half: [f64; 3]) -> Quat64 {
     let square = dot(half, half);
     if square > HALF_TURN * HALF_TURN || square.is_nan() {
         return exp_far(half);
     }
-    // No root, no division, no quadrant.
+    // Evaluates the series at half the length and doubles the angle: no root, division or quadrant.
     let quarter = 0.25 * square;
     let (sinc, cos) = sinc_cos(quarter);
     let [x, y, z] = half.map(|v| v * (sinc * cos));
     [x, y, z, cos * cos - quarter * (sinc * sinc)]
 }
 
-/// The length of the logarithm of a rotation by half a turn. Half of it is the greatest angle that the series are for.
+/// Length of the logarithm of a half turn. Half of it is the largest angle that the series support.
 const HALF_TURN: f64 = core::f64::consts::FRAC_PI_2;
 
 /// [`exp`] of more than half a turn.
@@ -73,20 +75,21 @@ fn exp_far(half: [f64; 3]) -> Quat64 {
     [x, y, z, cos]
 }
 
-/// [`exp`], of unit length to the last place.
+/// [`exp`], normalised to within 1 ULP.
 #[inline(always)]
 pub fn unit_exp(half: [f64; 3]) -> Quat64 {
     renormalized(exp(half))
 }
 
-/// Of unit length. What nearly is so needs no root and no division: one step of Newton's method is exact to the last place.
+/// Returns `q` with unit length. If the length is nearly 1, one Newton step without root or division is exact
+/// to the last place.
 #[inline(always)]
 pub fn renormalized(q: Quat64) -> Quat64 {
     let off = (q[0] * q[0] + q[1] * q[1]) + (q[2] * q[2] + q[3] * q[3]) - 1.0;
     if off.abs() < 1e-8 { q.map(|v| v * (1.0 - 0.5 * off)) } else { normalized(q) }
 }
 
-/// [`renormalized`] of any other length.
+/// [`renormalized`] for any other length.
 #[cold]
 #[inline(never)]
 fn normalized(mut q: Quat64) -> Quat64 {
@@ -94,8 +97,9 @@ fn normalized(mut q: Quat64) -> Quat64 {
     q
 }
 
-/// The vector along the axis of a rotation, as long as its angle, at most π. Of a half turn either way is as short: that one of which the
-/// first component that is not 0 is positive.
+/// Returns the rotation vector of a quaternion: the axis times the angle, at most π long.
+///
+/// A half turn has two such vectors; the result is the one whose first non-zero component is positive.
 #[inline]
 pub fn rotation_vector(q: Quat64) -> [f64; 3] {
     let [x, y, z, w] = q;
@@ -103,13 +107,13 @@ pub fn rotation_vector(q: Quat64) -> [f64; 3] {
     log(if back { q.map(|v| -v) } else { q }).map(|v| 2.0 * v)
 }
 
-/// The rotation about a vector by an angle of its length, of unit length to the last place.
+/// Returns the rotation about a vector by an angle equal to its length. Normalised to within 1 ULP.
 #[inline]
 pub fn from_rotation_vector(v: [f64; 3]) -> Quat64 {
     unit_exp(v.map(|v| v / 2.0))
 }
 
-/// `v` turned by a unit quaternion.
+/// Rotates `v` by a unit quaternion.
 #[inline(always)]
 pub fn rotate<R: Real>([x, y, z, w]: [R; 4], v: [R; 3]) -> [R; 3] {
     let twice = [(y * v[2] - z * v[1]) * 2.0, (z * v[0] - x * v[2]) * 2.0, (x * v[1] - y * v[0]) * 2.0];
@@ -120,7 +124,7 @@ pub fn rotate<R: Real>([x, y, z, w]: [R; 4], v: [R; 3]) -> [R; 3] {
     ]
 }
 
-/// The three rows of the matrix of a unit quaternion.
+/// Returns the matrix rows of a unit quaternion.
 #[inline]
 pub fn rows([x, y, z, w]: Quat64) -> [[f64; 3]; 3] {
     [
@@ -130,8 +134,9 @@ pub fn rows([x, y, z, w]: Quat64) -> [[f64; 3]; 3] {
     ]
 }
 
-/// Spherical interpolation of keys that are not of unit length, to the letter of glTF 2.0, appendix C: the angle is
-/// the arccosine of the product of the keys as they are, and the result is normalised.
+/// Interpolates two keys as glTF 2.0, appendix C, specifies, also if they are not of unit length.
+///
+/// The angle is the arccosine of the dot product of the unnormalised keys, and the result is normalised.
 #[inline]
 pub fn slerp_f64(a: [f32; 4], b: [f32; 4], t: f64) -> [f64; 4] {
     let (a, b) = (a.map(f64::from), b.map(f64::from));
@@ -139,7 +144,8 @@ pub fn slerp_f64(a: [f32; 4], b: [f32; 4], t: f64) -> [f64; 4] {
     let sign = if cos < 0.0 { -1.0 } else { 1.0 };
     let cos = cos.abs().min(1.0);
     let sin = sqrt_f64(1.0 - cos * cos);
-    // Below 1e-4 straight lines are as exact as f32 can tell. What is clearly below needs no arctangent: most roots do not turn.
+    // Below 1e-4, linear interpolation is exact to f32 precision. Clearly smaller angles skip the arctangent:
+    // most root joints do not rotate.
     let theta = if sin < 0.99e-4 * cos { 0.0 } else { atan2_f64(sin, cos) };
     let (from, to) = if theta < 1e-4 {
         (1.0 - t, t)
@@ -151,7 +157,7 @@ pub fn slerp_f64(a: [f32; 4], b: [f32; 4], t: f64) -> [f64; 4] {
     q
 }
 
-/// How far the squared length of a unit quaternion may be from 1 by the rounding of its components.
+/// Maximum rounding error of the squared length of a unit quaternion.
 pub const ROUNDED: f64 = 1e-6;
 
 /// Whether a rotation is not of unit length.
@@ -208,7 +214,7 @@ mod tests {
         for case in 0..tries(2000) {
             let mut q = unit(&mut random);
             if case % 4 == 0 {
-                // Small angles and nearly half turns.
+                // Small angles, and angles close to a half turn.
                 let at = if case % 8 == 0 { 3 } else { case / 8 % 3 };
                 q = core::array::from_fn(|c| if c == at { q[c] } else { q[c] * 1e-6 });
                 normalize(&mut q);

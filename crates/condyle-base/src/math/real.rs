@@ -1,4 +1,4 @@
-//! Numbers in f64, one or four side by side: what is written once for both has the same bits in either.
+//! Numbers in f64, one or four lanes. Generic code has the same bits for both.
 
 use core::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Not, Sub};
 
@@ -6,7 +6,8 @@ use fearless_simd::{f64x4, mask64x4, prelude::*};
 
 use super::scalar::sqrt_f64;
 
-/// A number in f64, or one for each lane. Every operation is rounded correctly and by itself, so that a lane is what the number alone would be.
+/// A number in f64, or one per lane. Every operation is correctly rounded and unfused, so a lane has the bits
+/// of the single number.
 pub trait Real:
     Copy
     + Add<Output = Self>
@@ -17,18 +18,18 @@ pub trait Real:
     + Add<f64, Output = Self>
     + Mul<f64, Output = Self>
 {
-    /// What a comparison says, for each lane.
+    /// Result of a comparison, per lane.
     type Mask: Copy + BitAnd<Output = Self::Mask> + BitOr<Output = Self::Mask> + Not<Output = Self::Mask>;
 
-    /// A constant.
+    /// Returns a constant in all lanes.
     fn like(self, value: f64) -> Self;
-    /// The square root.
+    /// Returns the square root.
     fn sqrt(self) -> Self;
-    /// The size of this number with the sign of another one.
+    /// Returns the magnitude of this number with the sign of `other`.
     fn with_sign_of(self, other: Self) -> Self;
-    /// Whether it is less than another number; not where either is NaN.
+    /// Whether the number is less than `other`; false if either is NaN.
     fn is_below(self, other: Self) -> Self::Mask;
-    /// `yes` in the lanes of the mask, `no` in the others.
+    /// Returns `yes` in the lanes of the mask, `no` in the others.
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
     /// Whether any lane is in the mask.
     fn any(mask: Self::Mask) -> bool;

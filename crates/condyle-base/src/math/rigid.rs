@@ -1,18 +1,17 @@
-//! Rotation and translation in 64 bits: how far a character moves.
+//! Rigid transforms in f64, for the motion of characters.
 
 use core::ops::Mul;
 
 use super::quats::{conjugate, product, renormalized, rotate};
 use super::transform::{Affine, Transform};
 
-/// A movement that keeps all lengths: rotates first, then translates. In 64 bits, for sums over many loops and large
-/// worlds.
+/// A rigid transform: rotates first, then translates. In f64, for sums over many loops and for large worlds.
 ///
 /// ```
 /// use condyle::math::Rigid;
 ///
 /// let half = 0.5_f64.sqrt();
-/// // A quarter turn to the left and a step ahead, seen from before the turn.
+/// // A quarter turn to the left and a step forward, in the direction before the turn.
 /// let turn = Rigid { rotation: [0.0, half, 0.0, half], translation: [0.0, 0.0, 1.0] };
 /// let round = turn * turn * turn * turn;
 /// assert!(round.translation.iter().all(|v| v.abs() < 1e-12));
@@ -24,7 +23,7 @@ use super::transform::{Affine, Transform};
 pub struct Rigid {
     /// Unit quaternion, `[x, y, z, w]`.
     pub rotation: [f64; 4],
-    /// Metres.
+    /// Translation in metres.
     pub translation: [f64; 3],
 }
 
@@ -35,7 +34,7 @@ impl Default for Rigid {
 }
 
 impl From<Rigid> for Transform {
-    /// Rounded.
+    /// Rounds to f32.
     #[inline]
     fn from(m: Rigid) -> Self {
         Self {
@@ -47,7 +46,7 @@ impl From<Rigid> for Transform {
 }
 
 impl From<Rigid> for Affine {
-    /// Rounded.
+    /// Rounds to f32.
     #[inline]
     fn from(m: Rigid) -> Self {
         Self::from_transform(&m.into())
@@ -57,8 +56,8 @@ impl From<Rigid> for Affine {
 impl Mul for Rigid {
     type Output = Self;
 
-    /// `self * right`: first `right`, then `self`. The rotation of a product has unit length, so that errors of length
-    /// do not grow.
+    /// Returns `self * right`, which applies `right` first. Normalises the rotation, so that errors of its
+    /// length do not grow.
     #[inline]
     fn mul(self, right: Self) -> Self {
         let moved = rotate(self.rotation, right.translation);
@@ -68,10 +67,10 @@ impl Mul for Rigid {
 }
 
 impl Rigid {
-    /// Leaves everything where it is.
+    /// The transform that moves nothing.
     pub const IDENTITY: Self = Self { rotation: [0.0, 0.0, 0.0, 1.0], translation: [0.0; 3] };
 
-    /// What undoes it.
+    /// Returns the inverse.
     #[must_use]
     #[inline]
     pub fn inverse(self) -> Self {
@@ -79,7 +78,7 @@ impl Rigid {
         Self { rotation, translation: rotate(rotation, self.translation).map(|v| -v) }
     }
 
-    /// `self.inverse() * other`, with less arithmetic.
+    /// Returns `self.inverse() * other`, with less arithmetic.
     #[inline]
     pub fn way_to(&self, other: &Self) -> Self {
         let back = conjugate(self.rotation);
@@ -87,8 +86,9 @@ impl Rigid {
         Self { rotation: renormalized(product(back, other.rotation)), translation: rotate(back, far) }
     }
 
-    /// The movement so many times, or undone so many times: by squaring, so that the number may be any. An error of the
-    /// rotation grows with it.
+    /// Returns the transform applied `exponent` times, or its inverse for negative exponents.
+    ///
+    /// Uses repeated squaring, so any exponent is fast. Errors of the rotation grow with the exponent.
     #[must_use]
     #[inline]
     pub fn power(self, exponent: i64) -> Self {
@@ -100,7 +100,7 @@ impl Rigid {
                 power = power * square;
             }
             left /= 2;
-            // One more could overflow.
+            // One more squaring could overflow.
             if left > 0 {
                 square = square * square;
             }
@@ -108,7 +108,7 @@ impl Rigid {
         power
     }
 
-    /// The point moved.
+    /// Applies the transform to a point.
     #[must_use]
     #[inline]
     pub fn transform_point(&self, p: [f64; 3]) -> [f64; 3] {

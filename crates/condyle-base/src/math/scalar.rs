@@ -1,10 +1,10 @@
-//! Square roots, sines and arctangents of single numbers.
+//! Scalar square roots, sines and arctangents.
 
 use fearless_simd::{f32x4, f64x2, prelude::*};
 
 use crate::simd::baseline;
 
-/// The correctly rounded square root; NaN for negative arguments. Without `std` too.
+/// Returns the correctly rounded square root, or NaN for a negative argument. Does not need `std`.
 ///
 /// ```
 /// use condyle::math::sqrt;
@@ -18,18 +18,18 @@ pub fn sqrt(x: f32) -> f32 {
     baseline!(|s| f32x4::splat(s, x).sqrt()[0])
 }
 
-/// The correctly rounded square root in 64 bits.
+/// Returns the correctly rounded square root in f64.
 #[inline]
 pub fn sqrt_f64(x: f64) -> f64 {
     baseline!(|s| f64x2::splat(s, x).sqrt()[0])
 }
 
-/// Sine and cosine of any angle in radians, within 0.51 units in the last place. NaN for infinities.
+/// Returns sine and cosine of any angle in radians, within 0.51 ULP. NaN for infinities.
 ///
 /// ```
 /// use condyle::math::sin_cos;
 ///
-/// // A turn about +Y as a quaternion.
+/// // A rotation about +Y as a quaternion.
 /// let (y, w) = sin_cos(0.5 * 60_f32.to_radians());
 /// assert!((y - 0.5).abs() < 1e-6 && (w - 0.866_025_4).abs() < 1e-6);
 /// ```
@@ -44,16 +44,16 @@ pub fn sin_cos(x: f32) -> (f32, f32) {
     (sin as f32, cos as f32)
 }
 
-/// The nearest multiple of π/2, and what is left. For arguments up to 10^6.
+/// Returns the nearest multiple of π/2 and the remainder, for arguments up to 10^6.
 #[inline]
 fn reduce(x: f64) -> (u32, f64) {
     // π/2 in two parts: the first has 33 bits, so that its product with the quadrant is exact.
     const HALF_PI_HIGH: f64 = 1.570_796_326_734_125_6;
     const HALF_PI_LOW: f64 = 6.077_100_506_506_192e-11;
-    // What is added to this is rounded to a whole number, whose last bits are those of the sum.
+    // Adding this constant rounds to an integer, whose low bits are the low bits of the sum.
     const WHOLE: f64 = 1.5 * (1_u64 << 52) as f64;
     let turns = x * core::f64::consts::FRAC_2_PI;
-    // Towards zero, without a conversion to an integer, for which SSE2 has no lanes.
+    // Rounds halves away from zero without a conversion to integers, because SSE2 has no lanes for it.
     let beyond = turns + 0.5_f64.copysign(turns);
     let nearest = (beyond + WHOLE) - WHOLE;
     let more = if nearest.abs() > beyond.abs() { 1.0_f64.copysign(turns) } else { 0.0 };
@@ -62,9 +62,9 @@ fn reduce(x: f64) -> (u32, f64) {
     ((quadrant + WHOLE).to_bits() as u32, r)
 }
 
-/// The same for any argument from 2^19: multiplication by as many bits of 2/π as matter. Payne and Hanek 1983.
+/// The same for any argument from 2^19: multiplies by the relevant bits of 2/π. Payne and Hanek 1983.
 fn reduce_large(x: f32) -> (u32, f64) {
-    /// A word of zeros, then the bits of 2/π after the binary point.
+    /// A zero word, then the bits of 2/π after the binary point.
     const TWO_OVER_PI: [u32; 9] = [
         0,
         0xA2F9_836E,
@@ -78,8 +78,8 @@ fn reduce_large(x: f32) -> (u32, f64) {
     ];
     let bits = x.to_bits();
     let mantissa = bits & 0x007F_FFFF | 0x0080_0000;
-    // x is ± mantissa · 2^(e - 150). Bits of 2/π that give multiples of four quarter turns fall off: 96 bits are kept,
-    // the first two before the point; the table begins 32 bits early.
+    // x is ± mantissa · 2^(e - 150). The bits of 2/π that give multiples of four quarter turns are dropped.
+    // Of the others, 96 bits are kept, the first two before the binary point. The table begins 32 bits early.
     let start = (bits >> 23 & 0xFF) as usize - 120;
     let word = |at: usize| u128::from(TWO_OVER_PI[at]);
     let at = start / 32;
@@ -94,7 +94,7 @@ fn reduce_large(x: f32) -> (u32, f64) {
     if x < 0.0 { (quadrant.wrapping_neg(), -r) } else { (quadrant, r) }
 }
 
-/// `sin(r) / r` and `cos(r)` for the square of an `r` in [-π/4, π/4], within 1e-12: Taylor series.
+/// Returns `sin(r) / r` and `cos(r)` for `r2 = r²` with `r` in [-π/4, π/4], within 1e-12. Taylor series.
 #[inline]
 pub fn sinc_cos(r2: f64) -> (f64, f64) {
     let sinc = [
@@ -110,12 +110,12 @@ pub fn sinc_cos(r2: f64) -> (f64, f64) {
     (horner(sinc, r2), horner(cos, r2))
 }
 
-/// Sine and cosine of `quadrant · π/2 + r`, for `r` in [-π/4, π/4], within 1e-11.
+/// Returns sine and cosine of `quadrant · π/2 + r` for `r` in [-π/4, π/4], within 1e-11.
 #[inline]
 fn sin_cos_quadrant(quadrant: u32, r: f64) -> (f64, f64) {
     let (sinc, cos) = sinc_cos(r * r);
     let sin = r * sinc;
-    // Without a branch, so that a loop over angles becomes one over lanes.
+    // Branch-free, so that the compiler can vectorise a loop over angles.
     let quadrant = u64::from(quadrant);
     let swap = (quadrant & 1).wrapping_neg() & (sin.to_bits() ^ cos.to_bits());
     let sign = |half_turn: u64| (half_turn & 2) << 62;
@@ -124,21 +124,22 @@ fn sin_cos_quadrant(quadrant: u32, r: f64) -> (f64, f64) {
     (f64::from_bits(sin_bits), f64::from_bits(cos_bits))
 }
 
-/// A polynomial from its coefficients, that of the lowest power first.
+/// Evaluates a polynomial. The coefficient of the lowest power comes first.
 #[inline]
 fn horner<const N: usize>(coefficients: [f64; N], x: f64) -> f64 {
     let [rest @ .., last] = &coefficients[..] else { return 0.0 };
     rest.iter().rev().fold(*last, |sum, c| sum * x + c)
 }
 
-/// Sine of any moderate angle, within 1e-11.
+/// Returns the sine of an angle of up to a million radians, within 1e-11.
 #[inline]
 pub fn sin_f64(x: f64) -> f64 {
     sin_cos_f64(x).0
 }
 
-/// Sine and cosine in f64 of an angle of up to a million radians, within 1e-11: for what is worked out once, such as an importer's
-/// angles.
+/// Returns sine and cosine in f64 of an angle of up to a million radians, within 1e-11.
+///
+/// For code outside the hot path, such as importers.
 ///
 /// ```
 /// use condyle::math::sin_cos_f64;
@@ -153,13 +154,13 @@ pub fn sin_cos_f64(x: f64) -> (f64, f64) {
     sin_cos_quadrant(quadrant, r)
 }
 
-/// The angle of the vector `(x, y)` in `[-π, π]`, radians, within 0.51 units in the last place.
-/// Zeros and infinities as in IEEE 754.
+/// Returns the angle of the vector `(x, y)` in radians, in `[-π, π]`, within 0.51 ULP. Zeros and infinities
+/// follow IEEE 754.
 ///
 /// ```
 /// use condyle::math::atan2;
 ///
-/// // The heading of a character that walks along `(x, z)`, where 0 is +Z.
+/// // Heading of a character that walks along `(x, z)`, where 0 is +Z.
 /// let (x, z) = (1.0, -1.0);
 /// assert!((atan2(x, z) - 135_f32.to_radians()).abs() < 1e-6);
 /// ```
@@ -183,7 +184,7 @@ pub fn atan2_f64(y: f64, x: f64) -> f64 {
     if x.is_nan() || y.is_nan() {
         return f64::NAN;
     }
-    // An infinity outweighs every number; two of them balance.
+    // An infinity outweighs every finite number; two infinities have equal weight.
     let infinite = x.is_infinite() || y.is_infinite();
     let weight = |v: f64| match (v.is_infinite(), infinite) {
         (true, _) => v.signum(),
@@ -193,7 +194,7 @@ pub fn atan2_f64(y: f64, x: f64) -> f64 {
     let (y, x) = (weight(y), weight(x));
     let (small, large) = if y.abs() > x.abs() { (x.abs(), y.abs()) } else { (y.abs(), x.abs()) };
     let ratio = if large == 0.0 { 0.0 } else { small / large };
-    // arctan(a) = arctan(b) + arctan((a - b) / (1 + a b)): with b = 0.5 or 0 what is left is below 1/3.
+    // arctan(a) = arctan(b) + arctan((a - b) / (1 + a b)). With b = 0.5 or 0, the remainder is below 1/3.
     const ATAN_HALF: f64 = 0.463_647_609_000_806_1;
     let (base, a) = if ratio > 0.3 { (ATAN_HALF, (ratio - 0.5) / (1.0 + 0.5 * ratio)) } else { (0.0, ratio) };
     let a2 = a * a;
@@ -203,7 +204,7 @@ pub fn atan2_f64(y: f64, x: f64) -> f64 {
     if y.is_sign_negative() { -angle } else { angle }
 }
 
-/// Of the arctangent's series: 1, -1/3, 1/5, …
+/// Coefficients of the arctangent series: 1, -1/3, 1/5, …
 const ATAN: [f64; 12] = {
     let mut terms = [1.0; 12];
     let mut k = 1;
@@ -214,7 +215,7 @@ const ATAN: [f64; 12] = {
     terms
 };
 
-/// The greatest of errors, none of which is negative; NaN where one is, which `f64::max` would pass over.
+/// Returns the maximum of non-negative errors, or NaN if any is NaN; `f64::max` would ignore it.
 pub fn worst(errors: impl IntoIterator<Item = f64>) -> f64 {
     errors.into_iter().fold(0.0, |worst, error| if error > worst || error.is_nan() { error } else { worst })
 }
@@ -224,7 +225,7 @@ mod tests {
     use super::*;
     use crate::testing::{Random, tries};
 
-    /// How far `got` is from `want`, in units of the last place of `want`.
+    /// Returns the error of `got` in ULP of `want`.
     fn ulps(got: f32, want: f64) -> f64 {
         let size = (want.abs() as f32).max(f32::MIN_POSITIVE);
         let spacing = f64::from(f32::from_bits(size.to_bits() + 1)) - f64::from(size);
@@ -235,7 +236,7 @@ mod tests {
     fn sine_and_cosine_are_the_nearest_floats() {
         let mut random = Random(1);
         for case in 0..tries(200_000) {
-            // Every exponent, and every float once among few bits.
+            // Every exponent and, in some cases, any bit pattern.
             let size = [1.0, 10.0, 1e3, 1e6][case % 4];
             let any = f32::from_bits(random.bits() as u32);
             let x = if case % 5 == 0 && any.is_finite() { any } else { random.range(-size, size) };
@@ -251,12 +252,12 @@ mod tests {
         assert!(sin_cos(f32::INFINITY).0.is_nan() && sin_cos(f32::NAN).1.is_nan());
     }
 
-    /// The quadrant as an integer, and a branch for each: what is done in lanes has the same bits.
+    /// Compares with a version that has an integer quadrant and branches: the bits are the same.
     #[test]
     fn sine_and_cosine_are_those_of_their_quadrants() {
         let mut random = Random(3);
         for case in 0..tries(200_000) {
-            // Halves between two quadrants among them, which go away from zero.
+            // Includes arguments halfway between two quadrants, which round away from zero.
             let half = (case as f64 - 1000.0) * core::f64::consts::FRAC_PI_4;
             let x = [half, random.range(-4.0, 4.0).into(), random.range(-1e6, 1e6).into()][case % 3];
             let turns = x * core::f64::consts::FRAC_2_PI;

@@ -1,12 +1,14 @@
-//! Sums that have the same bits in any order of their parts.
+//! Sums whose bits do not depend on the order of the parts.
 
 use super::scalar::worst;
 
-/// The bits that the largest part has in the sum; the others have as many less as they are smaller.
+/// Bits of the largest part in the sum. Smaller parts have fewer bits.
 const BITS: i32 = 90;
 
-/// Adds integers of one unit, which the largest magnitude of each component decides: within 2^-90 of it per part. NaN
-/// where a part is not finite. Up to 2^36 parts; all of them below 2^-1000 sum to 0.
+/// Adds the parts as integer multiples of a unit, which depends on the largest magnitude of each component.
+///
+/// The error per part is at most 2^-90 of that magnitude. The result is NaN if a part is not finite. The
+/// limit is 2^36 parts. If all parts are below 2^-1000, the sum is 0.
 pub fn sum_in_any_order<const N: usize>(parts: impl Iterator<Item = [f64; N]> + Clone) -> [f64; N] {
     let mut largest = [0.0; N];
     for part in parts.clone() {
@@ -14,13 +16,13 @@ pub fn sum_in_any_order<const N: usize>(parts: impl Iterator<Item = [f64; N]> + 
     }
     let shift = largest.map(|largest| {
         let exponent = (largest.to_bits() >> 52) as i32 - 1023;
-        // The smallest of numbers have fewer bits: their unit would be no power of two that a float holds.
+        // The smallest numbers have fewer bits, because their unit would be out of the range of floats.
         if largest > 0.0 && largest.is_finite() { (BITS - exponent).min(1000) } else { 0 }
     });
     let mut sum = [0_i128; N];
     for part in parts {
         for c in 0..N {
-            // What is not finite has its place in the largest.
+            // Parts that are not finite are detected by `largest`.
             sum[c] = sum[c].wrapping_add((part[c] * power(shift[c])) as i128);
         }
     }
@@ -75,7 +77,7 @@ mod tests {
             assert!(sum(&[1.0, bad]).is_nan() && sum(&[bad, 1.0, bad]).is_nan(), "{bad}");
         }
         assert_eq!(sum(&[]), 0.0);
-        // Near the end of what floats hold there are fewer digits.
+        // Near the lower limit of floats, fewer digits remain.
         assert!((sum(&[1e-295, 1e-295]) / 2e-295 - 1.0).abs() < 1e-5);
         for tiny in [1e-305, 1e-310, f64::MIN_POSITIVE, -5e-324] {
             assert!(sum(&[tiny, tiny]).abs() <= 2.0 * tiny.abs(), "{tiny}");

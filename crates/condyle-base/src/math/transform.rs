@@ -1,16 +1,16 @@
-//! The local transform of a joint, and affine matrices.
+//! Local transforms of joints, and affine matrices.
 
 use super::vectors::{cofactors, columns, dot};
 
-/// A quaternion `[x, y, z, w]`, Hamilton convention; rotations are unit quaternions.
+/// A quaternion `[x, y, z, w]` in the Hamilton convention. Rotations are unit quaternions.
 pub type Quat = [f32; 4];
 
-/// The local transform of one joint: scale first, then rotate, then translate.
+/// Local transform of a joint: scale, then rotation, then translation.
 ///
 /// ```
 /// use condyle::{Affine, Transform};
 ///
-/// // Twice as large, a quarter turn to the left, then a metre up.
+/// // Scales by 2, rotates a quarter turn to the left, then moves one metre up.
 /// let half = std::f32::consts::FRAC_1_SQRT_2;
 /// let t = Transform { rotation: [0.0, half, 0.0, half], translation: [0.0, 1.0, 0.0], scale: [2.0; 3] };
 /// let [x, y, z] = Affine::from(t).transform_point([0.0, 0.0, 1.0]);
@@ -22,16 +22,16 @@ pub type Quat = [f32; 4];
 pub struct Transform {
     /// Unit quaternion, `[x, y, z, w]`.
     pub rotation: Quat,
-    /// Metres.
+    /// Translation in metres.
     pub translation: [f32; 3],
-    /// Factor per axis.
+    /// Scale factor per axis.
     pub scale: [f32; 3],
 }
 
 const _: () = assert!(size_of::<Transform>() == 40);
 
 impl Transform {
-    /// No rotation, no translation, scale one.
+    /// No rotation, no translation, scale 1.
     pub const IDENTITY: Self =
         Self { rotation: [0.0, 0.0, 0.0, 1.0], translation: [0.0; 3], scale: [1.0; 3] };
 }
@@ -42,7 +42,7 @@ impl Default for Transform {
     }
 }
 
-/// A 3x4 affine matrix: three rows of four, the last column is the translation, column vectors.
+/// A 3x4 affine matrix for column vectors: three rows of four, with the translation in the last column.
 ///
 /// ```
 /// use condyle::{Affine, Transform};
@@ -51,14 +51,14 @@ impl Default for Transform {
 /// let hand = up(1.5) * up(0.25);
 /// assert_eq!(hand.transform_point([0.0; 3]), [0.0, 1.75, 0.0]);
 /// assert_eq!(hand.inverse(), Some(up(-1.75)));
-/// // As a GPU or another library wants it.
+/// // For a GPU or another library.
 /// assert_eq!(hand.to_columns()[12..], [0.0, 1.75, 0.0, 1.0]);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[repr(C, align(16))]
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
 pub struct Affine {
-    /// Row `r`, column `c` is `rows[r][c]`.
+    /// Matrix entries: row `r`, column `c` is `rows[r][c]`.
     pub rows: [[f32; 4]; 3],
 }
 
@@ -80,7 +80,7 @@ impl From<Transform> for Affine {
 impl core::ops::Mul for Affine {
     type Output = Self;
 
-    /// `self * right`: first `right`, then `self`.
+    /// Returns `self * right`, which applies `right` first.
     #[inline]
     fn mul(self, right: Self) -> Self {
         let mut rows = [[0.0; 4]; 3];
@@ -95,8 +95,10 @@ impl core::ops::Mul for Affine {
 }
 
 impl Affine {
-    /// The matrix that undoes this one; `None` if there is none, or none that f32 can hold. A matrix that rounding alone
-    /// keeps from being flat has one, of no right digits; `condyle::model::model_to_local` refuses such matrices.
+    /// Returns the inverse matrix, or `None` if it does not exist or is out of the range of f32.
+    ///
+    /// A matrix that is singular except for rounding errors has an inverse without significant digits.
+    /// `condyle::model::model_to_local` rejects such matrices.
     #[must_use]
     #[inline]
     pub fn inverse(&self) -> Option<Self> {
@@ -104,7 +106,8 @@ impl Affine {
         rows.as_flattened().iter().all(|v| v.is_finite()).then_some(Self { rows })
     }
 
-    /// The rows of the inverse, not finite where there is none, and the determinant.
+    /// Returns the rows of the inverse and the determinant. The rows are not finite if the matrix is
+    /// singular.
     #[inline]
     pub fn inverse_f64(self) -> ([[f64; 4]; 3], f64) {
         let m = self.to_f64();
@@ -117,11 +120,11 @@ impl Affine {
         (rows, determinant)
     }
 
-    /// Leaves every point where it is.
+    /// The matrix that moves no point.
     pub const IDENTITY: Self =
         Self { rows: [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]] };
 
-    /// `translation * rotation * scale`; the rotation is taken to be of unit length.
+    /// Returns `translation * rotation * scale`. The rotation must have unit length.
     #[must_use]
     #[inline]
     pub fn from_transform(t: &Transform) -> Self {
@@ -140,14 +143,14 @@ impl Affine {
         }
     }
 
-    /// From 16 numbers in column-major order, as glTF stores matrices. The last row is not looked at.
+    /// Reads 16 numbers in column-major order, as glTF stores matrices. The last row is ignored.
     #[must_use]
     #[inline]
     pub fn from_columns(m: &[f32; 16]) -> Self {
         Self { rows: core::array::from_fn(|r| [m[r], m[4 + r], m[8 + r], m[12 + r]]) }
     }
 
-    /// 16 numbers in column-major order, with the last row `0 0 0 1`.
+    /// Returns 16 numbers in column-major order, with the last row `0 0 0 1`.
     #[must_use]
     #[inline]
     pub fn to_columns(&self) -> [f32; 16] {
@@ -158,7 +161,7 @@ impl Affine {
         })
     }
 
-    /// The matrix applied to a point.
+    /// Applies the matrix to a point.
     #[must_use]
     #[inline]
     pub fn transform_point(&self, p: [f32; 3]) -> [f32; 3] {
@@ -168,7 +171,7 @@ impl Affine {
         })
     }
 
-    /// The matrix without its translation, applied to a vector.
+    /// Applies the matrix without its translation to a vector.
     #[must_use]
     #[inline]
     pub fn transform_vector(&self, v: [f32; 3]) -> [f32; 3] {

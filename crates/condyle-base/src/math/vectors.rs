@@ -1,12 +1,12 @@
-//! Vectors of three components, and the columns of matrices. Most functions take any number type: f64, f32,
-//! or lanes of either. No operation is fused, so a lane has the bits that its number alone would have.
+//! Three-component vectors, and columns of matrices. Most functions take any number type: f64, f32, or lanes
+//! of either. No operation is fused, so a lane has the bits that its number alone would have.
 
 use core::ops::{Add, Mul, Sub};
 
 use super::real::Real;
 use super::scalar::sqrt_f64;
 
-/// A component of a vector: a number, or one in each lane.
+/// A component of a vector: a number, or one per lane.
 pub trait Component: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> {}
 
 impl<T: Copy + Add<Output = T> + Sub<Output = T> + Mul<Output = T>> Component for T {}
@@ -35,7 +35,7 @@ pub fn along<T: Component>(a: [T; 3], b: [T; 3], t: T) -> [T; 3] {
     [a[0] + b[0] * t, a[1] + b[1] * t, a[2] + b[2] * t]
 }
 
-/// Returns the vector a part `t` of the way from `a` to `b`.
+/// Returns the linear interpolation from `a` to `b` at `t`.
 #[inline(always)]
 pub fn lerp<T: Component, const N: usize>(a: [T; N], b: [T; N], t: T) -> [T; N] {
     core::array::from_fn(|c| a[c] + (b[c] - a[c]) * t)
@@ -47,32 +47,33 @@ pub fn length(v: [f64; 3]) -> f64 {
     sqrt_f64(dot(v, v))
 }
 
-/// The dot product.
+/// Returns the dot product.
 #[inline(always)]
 pub fn dot<T: Component>(a: [T; 3], b: [T; 3]) -> T {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-/// The cross product.
+/// Returns the cross product.
 #[inline(always)]
 pub fn cross<T: Component>(a: [T; 3], b: [T; 3]) -> [T; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-/// The first three columns of a matrix of rows.
+/// Returns the first three columns of a matrix of rows.
 #[inline]
 pub fn columns(rows: &[[f64; 4]; 3]) -> [[f64; 3]; 3] {
     core::array::from_fn(|c| [rows[0][c], rows[1][c], rows[2][c]])
 }
 
-/// The cofactors, column by column, and the determinant. No product of three numbers of f32 overflows or vanishes.
+/// Returns the cofactors, column by column, and the determinant. Products of three f32 values do not overflow
+/// or underflow in f64.
 #[inline(always)]
 pub fn cofactors<R: Real>([a, b, c]: [[R; 3]; 3]) -> ([[R; 3]; 3], R) {
     let cofactors = [cross(b, c), cross(c, a), cross(a, b)];
     (cofactors, dot(a, cofactors[0]))
 }
 
-/// To unit length; the identity rotation where there is no direction.
+/// Normalises to unit length. A vector of length 0 becomes the identity rotation.
 #[inline]
 pub fn normalize<const N: usize>(q: &mut [f64; N]) {
     let length = sqrt_f64(q.iter().map(|v| v * v).sum());

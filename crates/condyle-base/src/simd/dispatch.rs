@@ -1,15 +1,17 @@
-//! Compiles a kernel for each instruction set and numeric mode, and runs the one that the current [`Dispatch`] names.
+//! Compiles a kernel for each instruction set and numeric mode, and runs the copy that the current
+//! [`Dispatch`] selects.
 
 use fearless_simd::prelude::*;
 
 use super::{Dispatch, Isa};
 
-/// The numeric mode as a type, so that each kernel is compiled once for either.
+/// The numeric mode as a type, so that each kernel is compiled once per mode.
 pub trait Mode: Copy {
-    /// `a * b + c`: one rounding in the fast mode where the machine can, always two in the portable one.
+    /// Returns `a * b + c`: rounded once in the fast mode if the machine has fused multiply-add, always twice
+    /// in the portable mode.
     fn madd<S: Simd, V: SimdFloat<S>>(self, a: V, b: V, c: V) -> V;
 
-    /// `a * b - c`, likewise.
+    /// Returns `a * b - c`, rounded in the same way.
     fn msub<S: Simd, V: SimdFloat<S>>(self, a: V, b: V, c: V) -> V;
 }
 
@@ -18,7 +20,7 @@ pub trait Mode: Copy {
 #[derive(Clone, Copy)]
 pub struct Fast;
 
-/// No fused multiply-adds, whatever the machine has.
+/// No fused multiply-adds, even if the machine has them.
 #[derive(Clone, Copy)]
 pub struct Portable;
 
@@ -47,13 +49,14 @@ impl Mode for Portable {
     }
 }
 
-/// Runs a kernel with the current [`Dispatch`], `dispatch!(|s, mode| kernel(s, mode, …))`, or with a given one before a comma.
+/// Runs a kernel with the current [`Dispatch`], `dispatch!(|s, mode| kernel(s, mode, …))`, or with one given
+/// before a comma.
 ///
-/// The kernel must be `#[inline(always)]`, and so must all that it calls: what is not inlined is compiled
-/// without the instruction set and runs many times slower. `cargo xtask asm` watches over that.
+/// The kernel and all functions that it calls must be `#[inline(always)]`: a function that is not inlined is
+/// compiled without the instruction set and runs many times slower. `cargo xtask asm` checks this.
 ///
-/// Where there is no fused multiply-add both modes are the same arithmetic: it is compiled once, as the portable one. A kernel that has no multiply-adds takes `|s|` alone,
-/// and is compiled once for each instruction set.
+/// Without fused multiply-add, both modes are the same arithmetic, which is compiled once, as the portable
+/// mode. A kernel without multiply-adds takes only `|s|` and is compiled once per instruction set.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! dispatch {
@@ -101,8 +104,11 @@ macro_rules! fused {
     };
 }
 
-/// `dispatch!(|s| …)` of what is no faster in lanes than one after the other where there are no vector instructions: `None` there. Emulated lanes of f64 keep the compiler
-/// busy for minutes, which is why such platforms do not even compile it: the constant, where the compiler sees it, makes the branch go away.
+/// Returns `Some(dispatch!(|s| …))` on platforms with vector instructions, and `None` elsewhere.
+///
+/// For kernels that emulated lanes do not make faster. Emulated lanes of f64 take minutes to compile, so
+/// platforms without vector instructions do not compile the kernel: `HAS_LANES` is a constant, and the
+/// compiler removes the branch.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! in_lanes {
@@ -115,8 +121,9 @@ macro_rules! in_lanes {
     };
 }
 
-/// A part of a kernel: in place where there are vector instructions, and a function of its own where there are none, as compilers take a time that grows with the square of
-/// the length of emulated vector code. The closure must be `#[inline(always)]`.
+/// Runs a part of a kernel: inline on platforms with vector instructions, as a separate function elsewhere.
+/// Compile time grows with the square of the length of emulated vector code. The closure must be
+/// `#[inline(always)]`.
 #[inline(always)]
 pub fn part<R>(run: impl FnOnce() -> R) -> R {
     #[inline(never)]
@@ -126,13 +133,13 @@ pub fn part<R>(run: impl FnOnce() -> R) -> R {
     if HAS_LANES { run() } else { apart(run) }
 }
 
-/// Whether kernels run with vector instructions now.
+/// Whether kernels currently run with vector instructions.
 #[inline]
 pub fn has_lanes() -> bool {
     HAS_LANES && Dispatch::current().isa() != Isa::Scalar
 }
 
-/// Whether the platform that is compiled for has vector instructions.
+/// Whether the target platform has vector instructions.
 pub const HAS_LANES: bool = cfg!(any(
     target_arch = "x86",
     target_arch = "x86_64",
@@ -140,7 +147,8 @@ pub const HAS_LANES: bool = cfg!(any(
     all(target_arch = "wasm32", target_feature = "simd128")
 ));
 
-/// Runs `|s| …` for a single number, with what the compiler was told of, so that no choice is left for the run time.
+/// Runs `|s| …` for a single number, with the instruction set enabled at compile time and no dispatch at run
+/// time.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! baseline {
@@ -149,8 +157,8 @@ macro_rules! baseline {
     };
 }
 
-/// `each!(c in [0, 1, 2] => …)` in straight lines, or only for those `below N`. A loop would be unrolled in the end, but
-/// only after the compiler has worked on it in each copy of a kernel; and it would stay one where nothing is optimised.
+/// Unrolls `each!(c in [0, 1, 2] => …)`, or only the indices `below N`. The optimiser would unroll a loop
+/// too, but only after processing it in each copy of a kernel. In debug builds it would stay a loop.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! each {

@@ -1,10 +1,10 @@
-//! Lanes in and out of registers, and how they change places there.
+//! Loads, stores and shuffles of lanes.
 
 use fearless_simd::prelude::*;
 
 use super::each;
 
-/// Joints that stand side by side: 1, 4, 8 and 16 lanes all divide it, so no kernel has a tail.
+/// Joints per block. Divisible by 1, 4, 8 and 16 lanes, so no kernel has a tail.
 pub const BLOCK: usize = 16;
 
 /// One component of sixteen joints.
@@ -15,19 +15,19 @@ pub trait Floats<S: Simd>: SimdFloat<S, Element = f32> {}
 
 impl<S: Simd, V: SimdFloat<S, Element = f32>> Floats<S> for V {}
 
-/// The lanes of one component that start at `at`.
+/// Loads the lanes of one component from index `at`.
 #[inline(always)]
 pub fn load<S: Simd>(s: S, lanes: &Lanes, at: usize) -> S::f32s {
     S::f32s::from_slice(s, &lanes[at..at + S::f32s::LEN])
 }
 
-/// Puts lanes back where [`load`] took them from.
+/// Stores lanes at the place that [`load`] reads.
 #[inline(always)]
 pub fn store<S: Simd>(lanes: &mut Lanes, at: usize, value: S::f32s) {
     value.store_slice(&mut lanes[at..at + S::f32s::LEN]);
 }
 
-/// The lanes from `at` of each component.
+/// Loads the lanes from index `at` of each component.
 #[inline(always)]
 pub fn load_all<S: Simd, V: Floats<S>, const N: usize>(s: S, lanes: &[Lanes; N], at: usize) -> [V; N] {
     let mut out = [V::splat(s, 0.0); N];
@@ -35,13 +35,13 @@ pub fn load_all<S: Simd, V: Floats<S>, const N: usize>(s: S, lanes: &[Lanes; N],
     out
 }
 
-/// Puts lanes back where [`load_all`] took them from.
+/// Stores lanes at the places that [`load_all`] reads.
 #[inline(always)]
 pub fn store_all<S: Simd, V: Floats<S>, const N: usize>(lanes: &mut [Lanes; N], at: usize, values: [V; N]) {
     each!(k in [0, 1, 2, 3] below N => values[k].store_slice(&mut lanes[k][at..at + V::LEN]));
 }
 
-/// The transpose of a 4x4 matrix.
+/// Transposes a 4x4 matrix.
 #[inline(always)]
 pub fn transpose<S: Simd>(m: [fearless_simd::f32x4<S>; 4]) -> [fearless_simd::f32x4<S>; 4] {
     let [a, b, c, d] = m;
@@ -50,22 +50,21 @@ pub fn transpose<S: Simd>(m: [fearless_simd::f32x4<S>; 4]) -> [fearless_simd::f3
     [ac_low.zip_low(bd_low), ac_low.zip_high(bd_low), ac_high.zip_low(bd_high), ac_high.zip_high(bd_high)]
 }
 
-/// Lane `LANE` in all four lanes.
+/// Copies lane `LANE` to all four lanes.
 #[inline(always)]
 pub fn spread<S: Simd, const LANE: usize>(v: fearless_simd::f32x4<S>) -> fearless_simd::f32x4<S> {
     let twice = if LANE < 2 { v.zip_low(v) } else { v.zip_high(v) };
     if LANE.is_multiple_of(2) { twice.zip_low(twice) } else { twice.zip_high(twice) }
 }
 
-/// Lane `LANE` of each half, in all four lanes of that half: a shuffle each, where single numbers would take
-/// a load each.
+/// Copies lane `LANE` of each half to all four lanes of that half. One shuffle replaces a load per value.
 #[inline(always)]
 pub fn spread_halves<S: Simd, const LANE: usize>(v: fearless_simd::f32x8<S>) -> fearless_simd::f32x8<S> {
     let (low, high) = v.split();
     spread::<S, LANE>(low).combine(spread::<S, LANE>(high))
 }
 
-/// The transposes of two 4x4 matrices, one in the low halves and one in the high halves.
+/// Transposes two 4x4 matrices, one in the low halves and one in the high halves.
 #[inline(always)]
 pub fn transpose_halves<S: Simd>(v: [fearless_simd::f32x8<S>; 4]) -> [fearless_simd::f32x8<S>; 4] {
     if S::f32s::LEN > 4 {
@@ -77,9 +76,10 @@ pub fn transpose_halves<S: Simd>(v: [fearless_simd::f32x8<S>; 4]) -> [fearless_s
     [a.combine(e), b.combine(f), c.combine(g), d.combine(h)]
 }
 
-/// [`transpose`] of each block of four lanes.
+/// Applies [`transpose`] to each block of four lanes.
 ///
-/// Pairs first and single lanes second: on some processors twice as many shuffles of the second kind can start in a cycle.
+/// Shuffles pairs first and single lanes second, because some processors execute twice as many shuffles of
+/// the second kind per cycle.
 #[inline(always)]
 pub fn transpose_blocks<S: Simd, V: Floats<S>>(m: [V; 4]) -> [V; 4] {
     let [a, b, c, d] = m;
@@ -89,8 +89,9 @@ pub fn transpose_blocks<S: Simd, V: Floats<S>>(m: [V; 4]) -> [V; 4] {
     [even(ab, cd), odd(ab, cd), even(ab_high, cd_high), odd(ab_high, cd_high)]
 }
 
-/// Lanes `I` and `J` of each block of `a`, then those of `b`: one instruction, which the compiler finds behind the three
-/// that stand here. There is no name for it, and what it makes of halves taken apart and put together are many more.
+/// Lanes `I` and `J` of each block of `a`, then those of `b`. The compiler merges the three operations to one
+/// shuffle instruction, which `fearless_simd` does not expose. Splitting and combining halves compiles to
+/// many more instructions.
 #[inline(always)]
 fn pick<S: Simd, V: Floats<S>, const I: u8, const J: u8>(a: V, b: V) -> V {
     let s = a.token();
@@ -100,7 +101,7 @@ fn pick<S: Simd, V: Floats<S>, const I: u8, const J: u8>(a: V, b: V) -> V {
     first.select(a.swizzle_dyn_within_blocks(table), b.swizzle_dyn_within_blocks(table))
 }
 
-/// The bytes of two lanes of a block, and the same again.
+/// Byte indices of two lanes of a block, repeated.
 const fn twice(i: u8, j: u8) -> [u8; 64] {
     let mut bytes = [0; 64];
     let mut at = 0;

@@ -1,9 +1,9 @@
-//! Which instruction set runs, and with which rounding. In goes an [`Isa`] and a [`Numeric`], or nothing; out
-//! comes the [`Dispatch`] that all stages on a thread or in a process run with.
+//! Selection of the instruction set and the rounding: [`Isa`], [`Numeric`], and [`Dispatch`], which all
+//! stages use.
 //!
-//! A kernel is written once, generic over a SIMD token and over the rounding. Each call looks at the current
-//! [`Dispatch`] and runs the copy of the kernel that was compiled for it. So one binary holds all instruction
-//! sets of its platform and picks at run time.
+//! A kernel is written once, generic over a SIMD token and over the rounding. Each call reads the current
+//! [`Dispatch`] and runs the copy of the kernel that was compiled for it. So one binary supports all
+//! instruction sets of its platform and selects one at run time.
 
 mod dispatch;
 mod lanes;
@@ -29,10 +29,10 @@ use crate::error::Error;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Isa {
-    /// No vector instructions asked for: what platforms without any run. Elsewhere it is there with the feature
-    /// `scalar` only.
+    /// No explicit vector instructions, for platforms without any. Other platforms have it only with the
+    /// feature `scalar`.
     Scalar,
-    /// x86: four lanes. Part of every x86-64 processor.
+    /// x86: four lanes. Every x86-64 processor has it.
     Sse2,
     /// x86: four lanes, SSE 4.2 (x86-64-v2).
     Sse42,
@@ -42,13 +42,15 @@ pub enum Isa {
     Avx512,
     /// 64-bit ARM: four lanes, with fused multiply-add.
     Neon,
-    /// WebAssembly: four lanes. Chosen when the module is compiled, as WebAssembly cannot detect it. Multiply-adds are never
-    /// fused here, not even where the module may use relaxed SIMD: its multiply-add rounds once or twice as the engine
-    /// likes, so that two browsers on one machine would disagree.
+    /// WebAssembly: four lanes. Selected when the module is compiled, because WebAssembly cannot detect it.
+    ///
+    /// Multiply-adds are never fused, even if the module may use relaxed SIMD. The engine decides whether a
+    /// relaxed multiply-add rounds once or twice, so two browsers on one machine could return different
+    /// results.
     Simd128,
 }
 
-/// How results are rounded.
+/// Rounding of results.
 ///
 /// ```
 /// use condyle::interpolation::{self, Method, Selection};
@@ -63,58 +65,61 @@ pub enum Isa {
 ///     dispatch.scope(|| interpolation::poses(&from, &to, 0.3, Selection::All, method, &mut pose))?;
 ///     results.push(pose);
 /// }
-/// // What a lockstep game needs: one answer, whichever instruction set gave it.
+/// // Lockstep games need this: the same result from every instruction set.
 /// assert!(results.iter().all(|pose| *pose == results[0]));
 /// # Ok::<(), condyle_base::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Numeric {
-    /// Multiply-adds are fused where the instruction set can: AVX2, AVX-512, NEON. The last bits differ between instruction
-    /// sets. All others have one mode, and both names run it.
+    /// Fused multiply-adds on AVX2, AVX-512 and NEON. The last bits differ between instruction sets. On the
+    /// other instruction sets, both modes are the same.
     #[default]
     Fast,
-    /// Correctly rounded operations in one fixed order: the same bits on every instruction set and platform, for all
-    /// results that are numbers (the bits of a NaN are the machine's), in the default floating-point environment
-    /// (denormals kept, rounding to nearest).
+    /// Correctly rounded operations in one fixed order: the same bits on every instruction set and platform.
+    ///
+    /// This holds for all results except the bits of a NaN. It requires the default floating-point
+    /// environment (denormals kept, rounding to nearest).
     Portable,
 }
 
 impl Isa {
-    /// Those of all platforms, whether this machine has them or not; the best of each platform last.
+    /// Instruction sets of all platforms, whether available or not; the best one of each platform comes last.
     pub const KNOWN: &'static [Self] =
         &[Self::Scalar, Self::Sse2, Self::Sse42, Self::Avx2, Self::Avx512, Self::Neon, Self::Simd128];
 
     const NAMES: &'static str = "scalar, sse2, sse42, avx2, avx512, neon, simd128";
 
-    /// All instruction sets that this machine has, best last. Scalar is the first of them where the platform has no
-    /// other, and with the feature `scalar`.
+    /// Returns all instruction sets of this machine, best last. Scalar comes first if the platform has no
+    /// other, or with the feature `scalar`.
     pub fn all() -> impl Iterator<Item = Self> + Clone {
         Self::KNOWN.iter().copied().filter(|isa| isa.is_available())
     }
 
-    /// The best instruction set that this machine has.
+    /// Returns the best instruction set of this machine.
     ///
-    /// Without the feature `std` the machine cannot be asked: then it is the best that the compiler was told of.
+    /// Without the feature `std`, the machine cannot be queried: the result is the best one enabled at
+    /// compile time.
     #[must_use]
     pub fn best() -> Self {
         Self::all().last().unwrap_or(Self::Scalar)
     }
 
-    /// Whether it has fused multiply-adds, so that [`Numeric::Fast`] and [`Numeric::Portable`] differ.
+    /// Whether the instruction set has fused multiply-adds, so that [`Numeric::Fast`] and
+    /// [`Numeric::Portable`] differ.
     #[must_use]
     #[inline]
     pub fn fuses(self) -> bool {
         matches!(self, Self::Avx2 | Self::Avx512 | Self::Neon)
     }
 
-    /// Whether this machine has it.
+    /// Whether this machine has the instruction set.
     #[must_use]
     #[inline]
     pub fn is_available(self) -> bool {
         self.level().is_some()
     }
 
-    /// The name that `CONDYLE_ISA` takes: `scalar`, `sse2`, `sse42`, `avx2`, `avx512`, `neon` or `simd128`.
+    /// Returns the name for `CONDYLE_ISA`: `scalar`, `sse2`, `sse42`, `avx2`, `avx512`, `neon` or `simd128`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -168,7 +173,7 @@ impl fmt::Display for Isa {
 impl FromStr for Isa {
     type Err = Error;
 
-    /// From a [`name`](Self::name); whether the machine has it is another question.
+    /// Parses a [`name`](Self::name). Does not check whether the machine has the instruction set.
     fn from_str(name: &str) -> Result<Self, Error> {
         let found = Self::KNOWN.iter().copied().find(|isa| isa.name() == name);
         found.ok_or(Error::UnknownName { expected: Self::NAMES })
@@ -176,12 +181,12 @@ impl FromStr for Isa {
 }
 
 impl Numeric {
-    /// Both.
+    /// Both modes.
     pub const ALL: [Self; 2] = [Self::Fast, Self::Portable];
 
     const NAMES: &'static str = "fast, portable";
 
-    /// The name that `CONDYLE_NUMERIC` takes: `fast` or `portable`.
+    /// Returns the name for `CONDYLE_NUMERIC`: `fast` or `portable`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -191,7 +196,7 @@ impl Numeric {
     }
 }
 
-/// What a variable names, if it is set.
+/// Parses an environment variable, if it is set.
 #[cfg(feature = "std")]
 fn name_from_env<T: FromStr>(variable: &'static str, expected: &'static str) -> Result<Option<T>, Error> {
     let Some(value) = std::env::var_os(variable) else { return Ok(None) };
@@ -214,10 +219,10 @@ impl FromStr for Numeric {
     }
 }
 
-/// An instruction set of this machine and a way of rounding: what a stage runs with.
+/// An instruction set of this machine and a numeric mode, used by all stages.
 ///
-/// Stages take no such argument: they use [`Dispatch::current`], which is the best instruction set and
-/// [`Numeric::Fast`] unless the program, the thread or the environment says otherwise.
+/// Stages do not take it as an argument: they use [`Dispatch::current`]. That is the best instruction set and
+/// [`Numeric::Fast`], unless the program, the thread or the environment selects otherwise.
 ///
 /// ```
 /// use condyle_base::simd::{Dispatch, Isa, Numeric};
@@ -237,26 +242,26 @@ impl fmt::Display for Dispatch {
     }
 }
 
-/// The process's choice, packed; `UNSET` until something asks.
+/// Dispatch of the process, packed; `UNSET` until the first use.
 static PROCESS: AtomicU8 = AtomicU8::new(UNSET);
 const UNSET: u8 = u8::MAX;
 
 #[cfg(feature = "std")]
 std::thread_local! {
-    /// This thread's choice, packed; `UNSET` outside of [`Dispatch::scope`].
+    /// Dispatch of this thread, packed; `UNSET` outside [`Dispatch::scope`].
     static THREAD: core::cell::Cell<u8> = const { core::cell::Cell::new(UNSET) };
 }
 
 impl Dispatch {
-    /// `None` if this machine lacks the instruction set.
+    /// Returns `None` if this machine does not have the instruction set.
     #[must_use]
     #[inline]
     pub fn new(isa: Isa, numeric: Numeric) -> Option<Self> {
         isa.is_available().then_some(Self { isa, numeric })
     }
 
-    /// Every copy of the kernels that this machine can run, which is what a test goes through: each instruction set in
-    /// both numeric modes, or in the portable one alone where the two are the same.
+    /// Returns all copies of the kernels that this machine can run, for tests: each instruction set in both
+    /// numeric modes, or only in the portable one if the modes are the same.
     pub fn all() -> impl Iterator<Item = Self> {
         let both = Isa::all().flat_map(|isa| Numeric::ALL.map(|numeric| Self { isa, numeric }));
         both.filter(|dispatch| dispatch.isa.fuses() || dispatch.numeric == Numeric::Portable)
@@ -276,11 +281,12 @@ impl Dispatch {
         self.numeric
     }
 
-    /// What a stage called now on this thread would run with.
+    /// Returns the dispatch that a stage uses if it is called now on this thread.
     ///
-    /// That is the innermost [`scope`](Self::scope); else what [`set_default`](Self::set_default) said; else
-    /// `CONDYLE_ISA` and `CONDYLE_NUMERIC` from the environment; else the best instruction set and [`Numeric::Fast`].
-    /// A variable that cannot be honoured is passed over here, the other one is not: ask [`from_env`](Self::from_env) first where that matters.
+    /// That is the innermost [`scope`](Self::scope), otherwise the argument of
+    /// [`set_default`](Self::set_default), otherwise `CONDYLE_ISA` and `CONDYLE_NUMERIC` from the
+    /// environment. The defaults are the best instruction set and [`Numeric::Fast`]. An invalid variable is
+    /// ignored, and the other one is still used. Call [`from_env`](Self::from_env) first to detect it.
     #[must_use]
     #[inline]
     pub fn current() -> Self {
@@ -305,18 +311,20 @@ impl Dispatch {
         dispatch
     }
 
-    /// What is asked for, as far as this machine has it. A wish that cannot be honoured does not take the other one with it:
-    /// portable bits matter whatever runs.
+    /// Applies the requested values that this machine supports. An unsupported instruction set does not
+    /// affect the numeric mode, because portable bits matter on any instruction set.
     #[cfg(feature = "std")]
     fn changed(self, isa: Option<Isa>, numeric: Option<Numeric>) -> Self {
         let isa = isa.filter(|isa| isa.is_available()).unwrap_or(self.isa);
         Self { isa, numeric: numeric.unwrap_or(self.numeric) }
     }
 
-    /// What the environment asks for: `CONDYLE_ISA` and `CONDYLE_NUMERIC`, where absent the best and the default.
+    /// Reads `CONDYLE_ISA` and `CONDYLE_NUMERIC` from the environment. Missing variables select the best and
+    /// the default.
     ///
     /// # Errors
-    /// [`Error::Environment`] for a variable that holds no such name, or an instruction set that this machine lacks.
+    /// [`Error::Environment`] for a variable with an unknown name, or an instruction set that this machine
+    /// does not have.
     #[cfg(feature = "std")]
     pub fn from_env() -> Result<Self, Error> {
         let isa = Self::isa_from_env()?.unwrap_or_else(Isa::best);
@@ -334,12 +342,12 @@ impl Dispatch {
         name_from_env("CONDYLE_NUMERIC", Numeric::NAMES)
     }
 
-    /// Makes this the choice of the whole process, wherever no [`scope`](Self::scope) is active.
+    /// Sets the dispatch of the whole process. An active [`scope`](Self::scope) overrides it.
     pub fn set_default(self) {
         PROCESS.store(self.pack(), Ordering::Relaxed);
     }
 
-    /// Runs `f` with this choice on the current thread. Threads that `f` starts do not inherit it.
+    /// Runs `f` with this dispatch on the current thread. Threads that `f` starts do not inherit it.
     #[cfg(feature = "std")]
     pub fn scope<R>(self, f: impl FnOnce() -> R) -> R {
         struct Restore(u8);
@@ -352,13 +360,13 @@ impl Dispatch {
         f()
     }
 
-    /// The same instruction set, with the same bits everywhere.
+    /// Returns the same instruction set in the portable mode.
     #[inline]
     pub fn portable(self) -> Self {
         Self { numeric: Numeric::Portable, ..self }
     }
 
-    /// Whether multiply-adds are to be fused where there are any, for [`dispatch!`].
+    /// Whether the fast mode is selected, for [`dispatch!`].
     #[cfg(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64"))]
     #[inline]
     pub fn is_fast(self) -> bool {
@@ -382,7 +390,7 @@ impl Dispatch {
         Some(Self { isa, numeric: Numeric::ALL[usize::from(packed % 2)] })
     }
 
-    /// The token's level for [`dispatch!`].
+    /// Returns the level for [`dispatch!`].
     #[inline]
     pub fn level(self) -> Level {
         self.isa.level().unwrap_or_else(Level::baseline)
@@ -477,7 +485,7 @@ mod tests {
     fn the_fast_mode_fuses_where_the_machine_can_and_the_portable_one_never() {
         #[inline(always)]
         fn remainder<S: Simd, M: Mode>(s: S, mode: M) -> f32 {
-            // (1 + 2^-12)^2 - 1 - 2^-11 is 2^-24, which one rounding keeps and two lose.
+            // (1 + 2^-12)^2 - 1 - 2^-11 is 2^-24: one rounding keeps it, and two lose it.
             let a = S::f32s::splat(s, 1.0 + 1.0 / 4096.0);
             let c = S::f32s::splat(s, -1.0 - 1.0 / 2048.0);
             mode.madd(a, a, c).as_slice()[0]

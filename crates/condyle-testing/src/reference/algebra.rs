@@ -1,18 +1,18 @@
-//! What every formula is made of: vectors, quaternions and matrices in f64.
+//! Vectors, quaternions and matrices in f64, used by all formulas.
 
 use condyle_base::math::{Affine, Transform};
 
-/// Three rows of four.
+/// A matrix of three rows of four.
 pub type Matrix = [[f64; 4]; 3];
 
-/// The local transform of a joint.
+/// Local transform of a joint.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Local {
     /// Unit quaternion.
     pub rotation: [f64; 4],
-    /// Metres.
+    /// Translation in metres.
     pub translation: [f64; 3],
-    /// Factor per axis.
+    /// Scale factor per axis.
     pub scale: [f64; 3],
 }
 
@@ -26,22 +26,22 @@ impl From<Transform> for Local {
     }
 }
 
-/// The dot product.
+/// Returns the dot product.
 pub fn dot<const N: usize>(a: [f64; N], b: [f64; N]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// All components times a factor.
+/// Multiplies all components by a factor.
 pub fn scaled<const N: usize>(a: [f64; N], factor: f64) -> [f64; N] {
     a.map(|a| a * factor)
 }
 
-/// Component by component.
+/// Adds component by component.
 pub fn sum<const N: usize>(a: [f64; N], b: [f64; N]) -> [f64; N] {
     std::array::from_fn(|i| a[i] + b[i])
 }
 
-/// To unit length; zero stays zero.
+/// Normalises to unit length; zero stays zero.
 pub fn unit<const N: usize>(a: [f64; N]) -> [f64; N] {
     let length = dot(a, a).sqrt();
     if length > 0.0 { scaled(a, 1.0 / length) } else { a }
@@ -51,7 +51,7 @@ pub fn unit<const N: usize>(a: [f64; N]) -> [f64; N] {
 #[must_use]
 pub fn slerp(a: [f64; 4], b: [f64; 4], t: f64) -> [f64; 4] {
     let b = if dot(a, b) < 0.0 { scaled(b, -1.0) } else { b };
-    // The cosine is that of the keys as they are, of unit length or not: glTF 2.0, appendix C. Longer ones may exceed 1.
+    // The cosine is the dot product of the unnormalised keys: glTF 2.0, appendix C. Longer keys can exceed 1.
     let theta = dot(a, b).min(1.0).acos();
     if theta < 1e-6 {
         return unit(sum(scaled(a, 1.0 - t), scaled(b, t)));
@@ -60,7 +60,7 @@ pub fn slerp(a: [f64; 4], b: [f64; 4], t: f64) -> [f64; 4] {
     sum(scaled(a, from), scaled(b, to))
 }
 
-/// The product of two quaternions: `b`'s rotation, then `a`'s.
+/// Returns the product of two quaternions: the rotation by `b`, then by `a`.
 #[must_use]
 pub fn quat_product([ax, ay, az, aw]: [f64; 4], [bx, by, bz, bw]: [f64; 4]) -> [f64; 4] {
     [
@@ -71,13 +71,13 @@ pub fn quat_product([ax, ay, az, aw]: [f64; 4], [bx, by, bz, bw]: [f64; 4]) -> [
     ]
 }
 
-/// The inverse of a unit quaternion.
+/// Returns the inverse of a unit quaternion.
 #[must_use]
 pub fn quat_inverse([x, y, z, w]: [f64; 4]) -> [f64; 4] {
     [-x, -y, -z, w]
 }
 
-/// The logarithm of a unit quaternion: the axis times half of the rotation's angle, from 0 to π.
+/// Returns the logarithm of a unit quaternion: the axis times half the rotation angle, from 0 to π.
 #[must_use]
 pub fn quat_log([x, y, z, w]: [f64; 4]) -> [f64; 3] {
     let v = [x, y, z];
@@ -85,7 +85,7 @@ pub fn quat_log([x, y, z, w]: [f64; 4]) -> [f64; 3] {
     if sin > 0.0 { scaled(v, sin.atan2(w) / sin) } else { [0.0; 3] }
 }
 
-/// The quaternion of which `v` is the logarithm.
+/// Returns the quaternion whose logarithm is `v`.
 #[must_use]
 pub fn quat_exp(v: [f64; 3]) -> [f64; 4] {
     let angle = dot(v, v).sqrt();
@@ -93,13 +93,13 @@ pub fn quat_exp(v: [f64; 3]) -> [f64; 4] {
     [x, y, z, angle.cos()]
 }
 
-/// A matrix in f64.
+/// Converts a matrix to f64.
 #[must_use]
 pub fn matrix(m: &Affine) -> Matrix {
     m.rows.map(|row| row.map(f64::from))
 }
 
-/// `v` turned by a unit quaternion: the vector part of `q v q*`.
+/// Rotates `v` by a unit quaternion: the vector part of `q v q*`.
 #[must_use]
 pub fn rotate(q: [f64; 4], v: [f64; 3]) -> [f64; 3] {
     let [x, y, z, w] = q;
@@ -111,7 +111,7 @@ pub fn rotate(q: [f64; 4], v: [f64; 3]) -> [f64; 3] {
     sum(sum(v, scaled(t, w)), cross(u, t))
 }
 
-/// Translation times rotation times scale.
+/// Returns translation times rotation times scale.
 #[must_use]
 pub fn local_matrix(local: &Local) -> Matrix {
     let column = |c: usize| {
@@ -123,7 +123,7 @@ pub fn local_matrix(local: &Local) -> Matrix {
     std::array::from_fn(|r| std::array::from_fn(|c| columns[c][r]))
 }
 
-/// `a * b`.
+/// Returns `a * b`.
 #[must_use]
 pub fn multiply(a: &Matrix, b: &Matrix) -> Matrix {
     let last = [0.0, 0.0, 0.0, 1.0];
@@ -132,13 +132,13 @@ pub fn multiply(a: &Matrix, b: &Matrix) -> Matrix {
     })
 }
 
-/// A point moved by a matrix.
+/// Transforms a point.
 #[must_use]
 pub fn transform_point(m: &Matrix, p: [f64; 3]) -> [f64; 3] {
     m.map(|row| row[0] * p[0] + row[1] * p[1] + row[2] * p[2] + row[3])
 }
 
-/// A direction turned by a matrix.
+/// Transforms a vector, without the translation.
 #[must_use]
 pub fn transform_vector(m: &Matrix, v: [f64; 3]) -> [f64; 3] {
     m.map(|row| row[0] * v[0] + row[1] * v[1] + row[2] * v[2])

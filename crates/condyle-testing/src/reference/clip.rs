@@ -1,4 +1,5 @@
-//! A compressed clip at a moment, from the words of `docs/format.md`: bit by bit, in f64, and only for clips that are valid.
+//! Reads and samples compressed clips as `docs/format.md` specifies: bit by bit, in f64. Only for valid
+//! clips.
 
 use std::vec;
 use std::vec::Vec;
@@ -9,7 +10,7 @@ use condyle::clip::Target;
 use condyle::skeleton::Skeleton;
 use condyle_base::math::Rigid;
 
-/// The bytes of a clip, and what its header says.
+/// The bytes of a clip, and its header fields.
 struct Bytes<'a> {
     bytes: &'a [u8],
     joints: usize,
@@ -20,13 +21,14 @@ struct Bytes<'a> {
     index_bytes: usize,
 }
 
-/// A track of a segment: which kind, which joint or three components, and its numbers.
+/// A track of a segment: its kind, its joint or component group, and its value.
 struct Track {
     kind: u64,
     index: usize,
-    /// Where the moment is in it: for straight lines of rotations the keys on both sides and the way between, otherwise the value.
+    /// Linear rotation tracks: the two neighbouring keys and the fraction between them. `None` for other
+    /// tracks.
     between: Option<([f64; 3], [f64; 3], f64)>,
-    /// Whether that way is a straight line of quaternions, brought to unit length.
+    /// Whether linear rotations use nlerp instead of slerp.
     straight: bool,
     value: [f64; 3],
 }
@@ -59,7 +61,7 @@ impl Bytes<'_> {
         f32::from_bits(self.number(at, 4) as u32)
     }
 
-    /// The lowest bit of a byte is its first one.
+    /// Reads bits; the lowest bit of a byte comes first.
     fn bits(&self, byte: usize, from: usize, count: usize) -> f64 {
         let bit = |at: usize| f64::from(self.bytes[byte + at / 8] >> (at % 8) & 1);
         (0..count).map(|i| bit(from + i) * f64::from(i as u32).exp2()).sum()
@@ -76,20 +78,20 @@ impl Bytes<'_> {
         (target, self.number(line + 4, 2) as usize)
     }
 
-    /// The segment of a moment, and how far into it the moment is, from 0 to 1.
+    /// Returns the segment of a time, and the fraction within the segment, from 0 to 1.
     fn segment(&self, seconds: f64) -> (usize, f64) {
         let (start, end) = (f64::from(self.float(32)), f64::from(self.float(36)));
         let (per_segment, frames) = (self.number(22, 2) as usize, self.number(24, 4) as usize);
         let seconds = seconds.clamp(start, end);
         let frame = if frames == 0 { 0.0 } else { (seconds - start) / (end - start) * frames as f64 };
-        // The last segment holds the end too.
+        // The last segment includes the end.
         let segment = ((frame / per_segment as f64).floor() as usize).min(self.segments - 1);
         let first = segment * per_segment;
         let own_frames = per_segment.min(frames - first).max(1);
         (segment, (frame - first as f64) / own_frames as f64)
     }
 
-    /// All tracks of the segment of a moment.
+    /// Returns all tracks of the segment at a time.
     fn tracks(&self, seconds: f64) -> Vec<Track> {
         let (segment, ratio) = self.segment(seconds);
         let from = self.number(56 + 4 * segment, 4) as usize;
@@ -152,7 +154,7 @@ impl Bytes<'_> {
         tracks
     }
 
-    /// The value of the fallback track of a kind and index.
+    /// Returns the value of the fallback track with this kind and index.
     fn fallback_at(&self, kind: u64, index: usize, seconds: f64) -> Option<Vec<f64>> {
         let rotates = kind == 0 || kind == 3 && matches!(self.free_track(index).0, Target::FreeRotation(_));
         let line = |at: usize| 56 + 4 * self.segments + 8 * self.free_tracks + 16 * at;
@@ -199,7 +201,7 @@ impl Bytes<'_> {
         let to = value(last + 1, middle);
         if code == 1 && rotates {
             let quat = |v: &[f64]| core::array::from_fn(|c| v[c]);
-            // Keys of another length bend the path, which is brought to unit length afterwards.
+            // Keys that are not of unit length bend the path. The result is normalised.
             return Some(normalized(&slerp(quat(&from), quat(&to), t)));
         }
         if code == 1 {
@@ -218,8 +220,8 @@ impl Bytes<'_> {
     }
 }
 
-/// A uniform cubic B-spline: each control point times the bell around its place. One more in front and one more behind are in
-/// line with the two at that end.
+/// Evaluates a uniform cubic B-spline: each control point times the basis function around it. One extra
+/// control point at each end extrapolates the last two linearly.
 fn spline(intervals: usize, key: impl Fn(usize) -> [f64; 3], x: f64) -> [f64; 3] {
     let n = intervals;
     let control = |k: i64| -> [f64; 3] {
@@ -248,7 +250,7 @@ fn spline(intervals: usize, key: impl Fn(usize) -> [f64; 3], x: f64) -> [f64; 3]
     sum
 }
 
-/// Of a length that is 1 but for rounding, or is made so.
+/// Normalises, unless the squared length differs from 1 only by rounding.
 fn unit(q: &[f64]) -> Vec<f64> {
     let squares: f64 = q.iter().map(|v| v * v).sum();
     if (squares - 1.0).abs() <= 1e-6 { q.to_vec() } else { normalized(q) }
@@ -259,7 +261,7 @@ fn normalized(q: &[f64]) -> Vec<f64> {
     q.iter().map(|v| v / length).collect()
 }
 
-/// The turn that a track of rotations makes.
+/// Returns the rotation of a rotation track.
 fn turn(track: &Track) -> [f64; 4] {
     match track.between {
         Some((a, b, t)) if track.straight => {
@@ -274,7 +276,7 @@ fn turn(track: &Track) -> [f64; 4] {
     }
 }
 
-/// The local transforms of all joints.
+/// Returns the local transforms of all joints.
 #[must_use]
 pub fn sample_clip(bytes: &[u8], skeleton: &Skeleton, seconds: f64) -> Vec<Local> {
     let read = Bytes::new(bytes);
@@ -301,7 +303,7 @@ pub fn sample_clip(bytes: &[u8], skeleton: &Skeleton, seconds: f64) -> Vec<Local
     pose
 }
 
-/// A free track; `None` if the clip does not have it.
+/// Returns the values of a track without a joint, or `None` if the clip does not have it.
 #[must_use]
 pub fn sample_clip_track(bytes: &[u8], target: Target, seconds: f64) -> Option<Vec<f64>> {
     let read = Bytes::new(bytes);
@@ -332,7 +334,7 @@ pub fn sample_clip_track(bytes: &[u8], target: Target, seconds: f64) -> Option<V
     Some(values)
 }
 
-/// Root motion.
+/// Returns the root motion.
 #[must_use]
 pub fn clip_motion(bytes: &[u8], seconds: f64) -> Rigid {
     let read = Bytes::new(bytes);
@@ -347,7 +349,7 @@ pub fn clip_motion(bytes: &[u8], seconds: f64) -> Rigid {
     motion
 }
 
-/// Seconds and names of the events.
+/// Returns the times in seconds and the names of the events.
 #[must_use]
 pub fn clip_events(bytes: &[u8]) -> Vec<(f32, std::string::String)> {
     let read = Bytes::new(bytes);

@@ -1,4 +1,4 @@
-//! Skinning by dual quaternions, in f64.
+//! Dual-quaternion skinning in f64.
 
 use super::algebra::quat_product;
 use super::algebra::{Matrix, dot, scaled, sum, unit};
@@ -8,18 +8,19 @@ use condyle::mesh::Skin;
 use condyle::skinning::NormalRule;
 use std::{vec, vec::Vec};
 
-/// What a joint does: a stretch, then a rotation, then a translation.
+/// A joint transform, decomposed: a stretch, then a rotation, then a translation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DualJoint {
-    /// Leaves the joint's place in the bind pose where the common scale takes it.
+    /// Maps the joint's position in the bind pose to that position times the common scale.
     pub stretch: Matrix,
     /// Unit quaternion.
     pub rotation: [f64; 4],
-    /// Metres.
+    /// Translation in metres.
     pub translation: [f64; 3],
 }
 
-/// The matrices of a palette taken apart, around the places of the joints in the bind pose. Singular matrices are not provided for.
+/// Decomposes the matrices of a palette, around the joint positions in the bind pose. Singular matrices are
+/// not supported.
 #[must_use]
 pub fn dual_joints(skin: &Skin, palette: &[Matrix]) -> Vec<DualJoint> {
     let size = |m: &Matrix| {
@@ -34,14 +35,14 @@ pub fn dual_joints(skin: &Skin, palette: &[Matrix]) -> Vec<DualJoint> {
     palette.iter().zip(bind).map(|(m, place)| taken_apart(m, place, common)).collect()
 }
 
-/// What an affine matrix takes to the origin.
+/// Returns the point that an affine matrix maps to the origin.
 fn place(m: &Matrix) -> [f64; 3] {
     let inverse = inverse_transpose(m);
     std::array::from_fn(|c| -(0..3).map(|r| inverse[r][c] * m[r][3]).sum::<f64>())
 }
 
 fn taken_apart(m: &Matrix, place: [f64; 3], common: f64) -> DualJoint {
-    // The mean of a matrix and its inverse transpose, again and again, is the nearest rotation.
+    // Repeated averaging of a matrix with its inverse transpose converges to the nearest rotation.
     let mut near = *m;
     if determinant(m) < 0.0 {
         near.iter_mut().for_each(|row| row[0] = -row[0]);
@@ -64,7 +65,7 @@ fn taken_apart(m: &Matrix, place: [f64; 3], common: f64) -> DualJoint {
     DualJoint { stretch, rotation, translation: std::array::from_fn(|c| target[c] - turned[c]) }
 }
 
-/// Of a rotation: what it leaves of each of four quaternions, of which the longest is taken.
+/// Quaternion of a rotation matrix: projects four quaternions and takes the longest result.
 fn quaternion(m: &Matrix) -> [f64; 4] {
     let of = |r: usize, c: usize| m[r][c];
     let all = [
@@ -77,8 +78,8 @@ fn quaternion(m: &Matrix) -> [f64; 4] {
     unit(longest.unwrap_or([0.0, 0.0, 0.0, 1.0]))
 }
 
-/// The blend of a row, heaviest influence first: the normalised sum of dual quaternions after the weighted mean of stretches.
-/// Kavan et al. 2008, equations 3 and 4.
+/// Returns the blend of a row, heaviest influence first: the normalised sum of dual quaternions, applied
+/// after the weighted mean of the stretches. Kavan et al. 2008, equations 3 and 4.
 #[must_use]
 pub fn dual_matrix(joints: &[DualJoint], row: impl IntoIterator<Item = (u16, f32)> + Clone) -> Matrix {
     let (rotation, translation) = dual_blend(joints, row.clone());
@@ -89,7 +90,7 @@ pub fn dual_matrix(joints: &[DualJoint], row: impl IntoIterator<Item = (u16, f32
     std::array::from_fn(|r| std::array::from_fn(|c| columns[c][r]))
 }
 
-/// The weighted sum of what `of` makes of the stretches of a row.
+/// Returns the weighted sum of `of(stretch)` over a row.
 fn blend_stretches(
     joints: &[DualJoint],
     row: impl IntoIterator<Item = (u16, f32)>,
@@ -103,7 +104,7 @@ fn blend_stretches(
     blend_matrices(&own, weights)
 }
 
-/// Rotation and translation of [`dual_matrix`].
+/// Returns the rotation and translation of [`dual_matrix`].
 fn dual_blend(joints: &[DualJoint], row: impl IntoIterator<Item = (u16, f32)>) -> ([f64; 4], [f64; 3]) {
     let (mut real, mut dual, mut first) = ([0.0; 4], [0.0; 4], None);
     for (joint, weight) in row {
@@ -118,7 +119,7 @@ fn dual_blend(joints: &[DualJoint], row: impl IntoIterator<Item = (u16, f32)>) -
     (unit(real), [x, y, z])
 }
 
-/// A posed normal of unit length; and the length that it had before the rotation.
+/// Returns a posed unit normal, and its length before the normalisation.
 #[must_use]
 pub fn dual_normal(
     joints: &[DualJoint],

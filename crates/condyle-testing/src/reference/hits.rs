@@ -1,11 +1,11 @@
-//! Triangles, asked one after another: what `hits` answers by a tree.
+//! Brute-force queries over triangles, for comparison with the BVH queries of `hits`.
 
 use std::vec::Vec;
 
 use condyle_base::math::scalar::{atan2_f64, sqrt_f64};
 use condyle_base::math::vectors::{cross, dot};
 
-/// The corners of a triangle.
+/// Corners of a triangle.
 pub type Triangle = [[f64; 3]; 3];
 
 fn minus(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
@@ -20,8 +20,8 @@ fn length(v: [f64; 3]) -> f64 {
     sqrt_f64(dot(v, v))
 }
 
-/// How far along a ray a triangle is, in lengths of the direction, and whether it is met from its front. T. Möller and B. Trumbore,
-/// *Fast, Minimum Storage Ray-Triangle Intersection*, 1997.
+/// Returns the ray parameter of a hit, in lengths of the direction, and whether the ray hits the front. T.
+/// Möller and B. Trumbore, *Fast, Minimum Storage Ray-Triangle Intersection*, 1997.
 #[must_use]
 pub fn ray_meets_triangle(origin: [f64; 3], direction: [f64; 3], [a, b, c]: Triangle) -> Option<(f64, bool)> {
     let (ab, ac, from) = (minus(b, a), minus(c, a), minus(origin, a));
@@ -34,15 +34,16 @@ pub fn ray_meets_triangle(origin: [f64; 3], direction: [f64; 3], [a, b, c]: Tria
     (u >= 0.0 && v >= 0.0 && u + v <= 1.0 && t >= 0.0).then_some((t, determinant > 0.0))
 }
 
-/// The point of an edge that is nearest to another one.
+/// Returns the point of an edge nearest to `p`.
 fn nearest_of_edge(p: [f64; 3], [a, b]: [[f64; 3]; 2]) -> [f64; 3] {
     let edge = minus(b, a);
     let (part, whole) = (dot(minus(p, a), edge), dot(edge, edge));
     along(a, edge, if whole > 0.0 { (part / whole).clamp(0.0, 1.0) } else { 0.0 })
 }
 
-/// The point of a triangle that is nearest to another one. C. Ericson, *Real-Time Collision Detection*, 2005, 5.1.5: by which of its
-/// corners, edges and faces the point lies. Of one without area the nearest of its edges.
+/// Returns the point of a triangle nearest to `p`. C. Ericson, *Real-Time Collision Detection*, 2005, 5.1.5.
+///
+/// Classifies the point by Voronoi region: corner, edge or face. A degenerate triangle uses its nearest edge.
 #[must_use]
 pub fn nearest_of_triangle(p: [f64; 3], [a, b, c]: Triangle) -> [f64; 3] {
     let (ab, ac) = (minus(b, a), minus(c, a));
@@ -78,14 +79,14 @@ pub fn nearest_of_triangle(p: [f64; 3], [a, b, c]: Triangle) -> [f64; 3] {
     along(along(a, ab, vb / (va + vb + vc)), ac, vc / (va + vb + vc))
 }
 
-/// How far a point is from a triangle.
+/// Returns the distance of a point from a triangle.
 #[must_use]
 pub fn distance_to_triangle(p: [f64; 3], triangle: Triangle) -> f64 {
     length(minus(nearest_of_triangle(p, triangle), p))
 }
 
-/// How far the way between two points is from a triangle: the distance along the way is convex, so that its least is found by parts of
-/// three.
+/// Returns the distance of a line segment from a triangle. The distance is convex along the segment, so a
+/// ternary search finds the minimum.
 #[must_use]
 pub fn way_to_triangle(from: [f64; 3], to: [f64; 3], triangle: Triangle) -> f64 {
     let way = minus(to, from);
@@ -102,8 +103,8 @@ pub fn way_to_triangle(from: [f64; 3], to: [f64; 3], triangle: Triangle) -> f64 
     at(low).min(at(high)).min(at(0.0)).min(at(1.0))
 }
 
-/// Whether anything is left of a triangle when it is cut by the six sides of a box, whose axes are the rows of `axes`. I. Sutherland
-/// and G. Hodgman, *Reentrant Polygon Clipping*, 1974.
+/// Whether a box touches a triangle. Clips the triangle by the six sides of the box, whose axes are the rows
+/// of `axes`. I. Sutherland and G. Hodgman, *Reentrant Polygon Clipping*, 1974.
 #[must_use]
 pub fn box_touches_triangle(
     center: [f64; 3],
@@ -132,8 +133,8 @@ pub fn box_touches_triangle(
     !polygon.is_empty()
 }
 
-/// How often a surface goes round a point: the sum of the solid angles of its triangles, of the whole sphere. A. van Oosterom and
-/// J. Strackee, *The Solid Angle of a Plane Triangle*, 1983.
+/// Returns the winding number of a surface around a point: the sum of the solid angles of its triangles,
+/// divided by 4π. A. van Oosterom and J. Strackee, *The Solid Angle of a Plane Triangle*, 1983.
 #[must_use]
 pub fn winding_number(p: [f64; 3], triangles: &[Triangle]) -> f64 {
     let angle = |triangle: &Triangle| {

@@ -1,11 +1,13 @@
-//! Every way to interpolate rotations, in f64. Angles are between quaternions as vectors: half of the rotation's.
+//! All methods to interpolate rotations, in f64. Angles are between quaternions as vectors: half the angle of
+//! the rotation.
 //!
-//! Where nothing else is said, quaternions are of unit length and `b` is replaced by `-b` where that is nearer to `a`.
+//! Unless documented otherwise, quaternions are of unit length, and `b` is replaced by `-b` if that is nearer
+//! to `a`.
 
 use super::algebra::{dot, quat_exp, quat_inverse, quat_log, quat_product, scaled, sum, unit};
 use condyle::interpolation::eberly_table::{FACTORS, FACTORS_HALVED};
 
-/// `b` or `-b`, whichever is nearer to `a`; `b` if they are equally far.
+/// Returns `b` or `-b`, whichever is nearer to `a`; `b` if the distances are equal.
 #[must_use]
 pub fn nearer<const N: usize>(a: [f64; N], b: [f64; N]) -> [f64; N] {
     if dot(a, b) < 0.0 { scaled(b, -1.0) } else { b }
@@ -15,20 +17,21 @@ fn mix<const N: usize>(a: [f64; N], from: f64, b: [f64; N], to: f64) -> [f64; N]
     sum(scaled(a, from), scaled(b, to))
 }
 
-/// `1 - cos θ` between two unit vectors, from the chord: exact where the cosine has no digits left.
+/// Returns `1 - cos θ` between two unit vectors. Computed from the chord, which is exact where the cosine is
+/// close to 1.
 fn versine<const N: usize>(a: [f64; N], b: [f64; N]) -> f64 {
     let chord = mix(a, 1.0, b, -1.0);
     dot(chord, chord) / 2.0
 }
 
-/// The angle between two unit vectors, from 0 to π.
+/// Returns the angle between two unit vectors, from 0 to π.
 fn angle<const N: usize>(a: [f64; N], b: [f64; N]) -> f64 {
     let (chord, sum) = (mix(a, 1.0, b, -1.0), sum(a, b));
     2.0 * dot(chord, chord).sqrt().atan2(dot(sum, sum).sqrt())
 }
 
-/// Eberly's estimate of `sin(tθ) / sin θ` with `z = 1 - cos θ`: `terms` terms after the first one, the last of them
-/// multiplied by `factor`. Eberly 2018, equations 11 and 16.
+/// Eberly's estimate of `sin(tθ) / sin θ` with `z = 1 - cos θ`: `terms` terms after the first one. The last
+/// term is multiplied by `factor`. Eberly 2018, equations 11 and 16.
 #[must_use]
 pub fn eberly_weight(z: f64, t: f64, terms: usize, factor: f64) -> f64 {
     let (mut term, mut total) = (t, t);
@@ -43,7 +46,7 @@ pub fn eberly_weight(z: f64, t: f64, terms: usize, factor: f64) -> f64 {
 /// Eberly's slerp with the balanced last term. Eberly 2018, equations 15 and 16.
 ///
 /// # Panics
-/// Unless `terms` is from 1 to 16.
+/// If `terms` is not from 1 to 16.
 #[must_use]
 pub fn eberly(a: [f64; 4], b: [f64; 4], t: f64, terms: usize) -> [f64; 4] {
     series(a, nearer(a, b), t, terms, FACTORS[terms - 1])
@@ -54,25 +57,25 @@ fn series(a: [f64; 4], b: [f64; 4], t: f64, terms: usize, factor: f64) -> [f64; 
     mix(a, weight(1.0 - t), b, weight(t))
 }
 
-/// The rotation half way on the shorter arc. Eberly 2018, section 7.
+/// Returns the rotation halfway on the shorter arc. Eberly 2018, section 7.
 #[must_use]
 pub fn middle(a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
     unit(sum(a, nearer(a, b)))
 }
 
-/// Eberly's slerp on the half of the arc that `t` falls into. Eberly 2018, equation 18.
+/// Eberly's slerp on the half of the arc that contains `t`. Eberly 2018, equation 18.
 ///
 /// # Panics
-/// Unless `terms` is from 1 to 16.
+/// If `terms` is not from 1 to 16.
 #[must_use]
 pub fn eberly_halved(a: [f64; 4], b: [f64; 4], t: f64, terms: usize) -> [f64; 4] {
     eberly_through(a, middle(a, b), b, t, terms)
 }
 
-/// [`eberly_halved`] with the rotation half way given.
+/// [`eberly_halved`] with a given middle rotation.
 ///
 /// # Panics
-/// Unless `terms` is from 1 to 16.
+/// If `terms` is not from 1 to 16.
 #[must_use]
 pub fn eberly_through(a: [f64; 4], middle: [f64; 4], b: [f64; 4], t: f64, terms: usize) -> [f64; 4] {
     let middle = nearer(a, middle);
@@ -84,20 +87,20 @@ pub fn eberly_through(a: [f64; 4], middle: [f64; 4], b: [f64; 4], t: f64, terms:
     }
 }
 
-/// `value · (c[0] + c[1] value² + c[2] value⁴ + …)`.
+/// Returns `value · (c[0] + c[1] value² + c[2] value⁴ + …)`.
 fn odd_polynomial(coefficients: &[f64], value: f64) -> f64 {
     coefficients.iter().rev().fold(0.0, |p, c| p * value * value + c) * value
 }
 
-/// The sine of an angle from 0 to π/2, within 2.4e-9. Abramowitz and Stegun 4.3.97; van Waveren 2005.
+/// Returns the sine of an angle from 0 to π/2, within 2.4e-9. Abramowitz and Stegun 4.3.97; van Waveren 2005.
 #[must_use]
 pub fn sine(angle: f64) -> f64 {
     let c = [1.0, -0.166_666_666_4, 0.008_333_331_5, -0.000_198_409_0, 0.000_002_752_6, -0.000_000_023_9];
     odd_polynomial(&c, angle)
 }
 
-/// The arctangent of `y / x` for positive `y` and `x`, within 1.4e-8. Abramowitz and Stegun 4.4.49, on the smaller of the
-/// two divided by the larger one; van Waveren 2005.
+/// Returns the arctangent of `y / x` for positive `y` and `x`, within 1.4e-8. Abramowitz and Stegun 4.4.49,
+/// on the smaller one divided by the larger one; van Waveren 2005.
 #[must_use]
 pub fn arctangent(y: f64, x: f64) -> f64 {
     let c = [
@@ -127,16 +130,16 @@ pub fn van_waveren(a: [f64; 4], b: [f64; 4], t: f64) -> [f64; 4] {
     mix(a, sine((1.0 - t) * theta) / sin, b, sine(t * theta) / sin)
 }
 
-/// Linear interpolation, brought back to unit length: the path of slerp at a velocity that varies. Blow 2004.
+/// Normalised linear interpolation: the path of slerp at a varying velocity. Blow 2004.
 #[must_use]
 pub fn nlerp(a: [f64; 4], b: [f64; 4], t: f64) -> [f64; 4] {
     unit(mix(a, 1.0 - t, nearer(a, b), t))
 }
 
-/// The factor with which [`nlerp`] over the angle `theta` gives what slerp gives with `t`.
+/// Returns the factor for which [`nlerp`] over the angle `theta` equals slerp at `t`.
 ///
-/// Seen from the half way point, lerp with the factor τ stands at the tangent `(2τ - 1) tan(θ/2)`, and slerp at the angle
-/// `(2t - 1) θ/2`.
+/// Relative to the middle of the arc, lerp with the factor τ is at the tangent `(2τ - 1) tan(θ/2)`, and slerp
+/// is at the angle `(2t - 1) θ/2`.
 #[must_use]
 pub fn corrected_factor(t: f64, theta: f64) -> f64 {
     let half = theta / 2.0;
@@ -150,31 +153,33 @@ pub fn corrected_nlerp(a: [f64; 4], b: [f64; 4], t: f64) -> [f64; 4] {
     nlerp(a, b, corrected_factor(t, angle(a, b)))
 }
 
-/// Linear interpolation of logarithms, as seen from `frame`: both rotations on the hemisphere of `frame`, whatever their
-/// order. Grassia 1998; Blow 2004, who has the identity for the frame.
+/// Linear interpolation of logarithms relative to `frame`. Both rotations are first moved to the hemisphere
+/// of `frame`. Grassia 1998; Blow 2004, with the identity as the frame.
 ///
-/// Commutative, and as a mean of any number of rotations independent of their order. On a line through `frame` it is
-/// slerp; elsewhere it leaves the shortest arc, and its velocity varies.
+/// The function is commutative, and a mean of several rotations does not depend on their order. On a great
+/// circle through `frame`, it equals slerp. Elsewhere it leaves the shortest arc, and its velocity varies.
 #[must_use]
 pub fn log_lerp(frame: [f64; 4], a: [f64; 4], b: [f64; 4], t: f64) -> [f64; 4] {
     let seen = |q| quat_log(quat_product(quat_inverse(frame), nearer(frame, q)));
     quat_product(frame, quat_exp(mix(seen(a), 1.0 - t, seen(b), t)))
 }
 
-/// [`log_lerp`] as seen from `a`: `a · exp(t · log(a⁻¹ b))`, which is slerp.
+/// [`log_lerp`] relative to `a`: `a · exp(t · log(a⁻¹ b))`, which is slerp.
 #[must_use]
 pub fn exponential_map(a: [f64; 4], b: [f64; 4], t: f64) -> [f64; 4] {
     log_lerp(a, a, b, t)
 }
 
-/// Slerp of unit vectors of any dimension, with `b` as given: `a cos(tθ) + v sin(tθ)`, `v` being what of `b` stands upright
-/// on `a`, at unit length. Blow 2004.
+/// Slerp of unit vectors of any dimension, with `b` as given. Blow 2004.
 ///
-/// Between opposite vectors, where every way is as short, it goes by the axis that lies most across.
+/// The result is `a cos(tθ) + v sin(tθ)`, where `v` is the normalised part of `b` perpendicular to `a`.
+/// Between opposite vectors, all arcs have the same length; the result goes through the coordinate axis
+/// closest to perpendicular.
 #[must_use]
 pub fn slerp_vectors<const N: usize>(a: [f64; N], b: [f64; N], t: f64) -> [f64; N] {
-    // Of b - a instead of b: where they are close, nothing is lost to the difference. Over the length of `a`, which the
-    // rounding of f32 may have changed: where `b` is nearly opposite, that would be much of what is left.
+    // Uses b - a instead of b, which loses no digits if they are close. Divides by the squared length of `a`,
+    // which rounding to f32 may have changed: if `b` is nearly opposite, that error would dominate the
+    // remainder.
     let upright = |v: [f64; N]| mix(v, 1.0, a, -dot(v, a) / dot(a, a));
     let mut across = upright(mix(b, 1.0, a, -1.0));
     if dot(across, across) == 0.0 && dot(a, b) < 0.0 {
@@ -195,7 +200,7 @@ mod tests {
 
     type Method = fn([f64; 4], [f64; 4], f64) -> [f64; 4];
 
-    /// With the largest error of the length of the result or its place.
+    /// Methods with the largest error of the result, in length or position.
     const SLERPS: [(&str, Method, f64); 6] = [
         ("Eberly's with 16 terms", |a, b, t| eberly(a, b, t, 16), 7e-8),
         ("Eberly's with 9 terms, halved", |a, b, t| eberly_halved(a, b, t, 9), 4e-11),
@@ -216,7 +221,7 @@ mod tests {
         dot(d, d).sqrt()
     }
 
-    /// Two rotations about an odd axis with `theta` between them.
+    /// Returns two rotations with the angle `theta` between them, about an arbitrary axis.
     fn apart(theta: f64) -> ([f64; 4], [f64; 4]) {
         let a = unit([0.3, -0.5, 0.2, 0.7]);
         let axis = unit([0.6, 0.1, -0.4]);
@@ -274,7 +279,7 @@ mod tests {
                     let found = if halved { eberly_halved(a, b, t, terms) } else { eberly(a, b, t, terms) };
                     worst = worst.max(far(found, slerp(a, b, t)));
                 }
-                // The rounding of f64 hides the last four of the halved ones.
+                // Rounding of f64 hides the last four errors of the halved series.
                 assert!(worst <= 2.0 * bound + 2e-15, "{terms} {halved}: {worst:e}");
                 assert!(worst >= 0.7 * bound, "{terms} {halved}: {worst:e}");
             }
@@ -335,7 +340,7 @@ mod tests {
         let x = [FRAC_1_SQRT_2, 0.0, 0.0, FRAC_1_SQRT_2];
         let y = [0.0, FRAC_1_SQRT_2, 0.0, FRAC_1_SQRT_2];
         let turned = super::super::algebra::rotate(quat_product(x, y), [0.0, 0.0, 1.0]);
-        // A quarter turn about y takes z to x, which a quarter turn about x leaves there.
+        // A quarter turn about y maps z to x; a quarter turn about x keeps x.
         assert!(far(turned, [1.0, 0.0, 0.0]) < 1e-15);
         assert!(far(quat_product(x, quat_inverse(x)), [0.0, 0.0, 0.0, 1.0]) < 1e-15);
     }

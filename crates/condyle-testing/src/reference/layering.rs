@@ -1,4 +1,4 @@
-//! Differences between poses, sums of them, inertial transitions and mirror images, in f64.
+//! Differences of poses, additive layers, inertial transitions and mirror images, in f64.
 
 use std::vec::Vec;
 
@@ -9,12 +9,13 @@ use super::interpolation::nearer;
 use super::stages::{inverse, locals};
 use condyle::pose::Pose;
 
-/// The shorter turn from `a` to `b`, about the axes of `a`.
+/// Returns the shorter rotation from `a` to `b`, about the axes of `a`.
 fn turn(a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
     nearer([0.0, 0.0, 0.0, 1.0], unit(quat_product(quat_inverse(a), b)))
 }
 
-/// What each joint of `pose` differs by from `reference`: turn, translation, ratio of scales, 1 where the reference's is 0.
+/// Returns the difference of each joint between `pose` and `reference`: rotation, translation, and ratio of
+/// scales. The ratio is 1 where the reference's scale is 0.
 #[must_use]
 pub fn difference(pose: &Pose, reference: &Pose) -> Vec<Local> {
     let pairs = locals(pose).into_iter().zip(locals(reference));
@@ -28,7 +29,7 @@ pub fn difference(pose: &Pose, reference: &Pose) -> Vec<Local> {
     pairs.map(differ).collect()
 }
 
-/// Layers of differences, each with its weights per joint, added to a pose.
+/// Adds layers of differences, each with weights per joint, to a pose.
 #[must_use]
 pub fn add(base: &Pose, layers: &[(&Pose, Vec<f64>)]) -> Vec<Local> {
     let one = |(joint, base): (usize, Local)| {
@@ -49,11 +50,13 @@ pub fn add(base: &Pose, layers: &[(&Pose, Vec<f64>)]) -> Vec<Local> {
     locals(base).into_iter().enumerate().map(one).collect()
 }
 
-/// The polynomial of fifth degree in `t / time` that is `place` at the start, changing by `velocity` a second, and at
-/// the end 0 with its first three derivatives: six equations for its coefficients, solved by elimination.
+/// Returns the coefficients of the polynomial of degree five in `t / time` for a transition.
+///
+/// The start value is `place`, and the initial velocity is `velocity` per second. At the end, the value and
+/// its first three derivatives are 0. Solves six equations by elimination.
 #[must_use]
 pub fn settling(place: f64, velocity: f64, time: f64) -> [f64; 6] {
-    // A row of the derivative of order `order` at 0 or 1, and its value.
+    // Equation for the derivative of order `order` at 0 or 1.
     let row = |order: i32, at: f64, value: f64| -> [f64; 7] {
         std::array::from_fn(|k| match (k, k as i32 - order) {
             (6, _) => value,
@@ -80,8 +83,8 @@ pub fn settling(place: f64, velocity: f64, time: f64) -> [f64; 6] {
     rows.map(|row| row[6])
 }
 
-/// What is left of an offset after `elapsed` seconds: [`settling`] for each component, in the given time or in as much
-/// less as keeps the offset from passing through 0 along its own direction.
+/// Returns the remaining offset after `elapsed` seconds: [`settling`] of each component. The time is
+/// shortened if the offset would otherwise pass through 0 along its direction.
 #[must_use]
 pub fn settled(place: [f64; 3], velocity: [f64; 3], time: f64, elapsed: f64) -> [f64; 3] {
     let away = dot(place, velocity);
@@ -95,7 +98,7 @@ pub fn settled(place: [f64; 3], velocity: [f64; 3], time: f64, elapsed: f64) -> 
     })
 }
 
-/// A pose of the target with what is left of the transition from `before` to `after` added. Bollo 2018.
+/// Adds the remaining offset of the transition from `before` to `after` to a pose of the target. Bollo 2018.
 #[must_use]
 pub fn inertialize(
     before: [&Pose; 2],
@@ -109,7 +112,7 @@ pub fn inertialize(
     let one = |(joint, shown): (usize, Local)| {
         let [[previous, current], [target, next]] =
             [before, after].map(|pair| pair.map(|pose| Local::from(pose.get(joint))));
-        // As the old movement would go on, less the new one.
+        // The extrapolated old movement minus the new one.
         let vectors = |property: fn(&Local) -> [f64; 3]| {
             let [previous, current, target, next] = [previous, current, target, next].map(|l| property(&l));
             let further = sum(scaled(current, 2.0), scaled(previous, -1.0));
@@ -128,7 +131,7 @@ pub fn inertialize(
     locals(pose).into_iter().enumerate().map(one).collect()
 }
 
-/// A reflection in the plane through the origin across `normal`.
+/// Returns the reflection in the plane through the origin with this normal.
 #[must_use]
 pub fn reflection(normal: [f64; 3]) -> Matrix {
     let n = unit(normal);
@@ -137,7 +140,8 @@ pub fn reflection(normal: [f64; 3]) -> Matrix {
     })
 }
 
-/// Model matrices of the mirror image: what the partner's do to those of the rest pose, reflected, done to the joint's own.
+/// Returns the model matrices of the mirror image: the partner's movement from the rest pose, reflected and
+/// applied to the joint's rest matrix.
 #[must_use]
 pub fn mirror(partners: &[u16], normal: [f64; 3], rest: &[Matrix], model: &[Matrix]) -> Vec<Matrix> {
     let plane = reflection(normal);

@@ -1,7 +1,7 @@
-//! Every stage again in f64, from the formula of its specification: no SIMD, no shortcuts. In goes what the
-//! stage of the same name takes, out comes what it should have computed.
+//! References of all stages in f64, written from the formulas of the specifications: no SIMD, no shortcuts. A
+//! function takes the input of the stage with the same name and returns the expected output.
 //!
-//! For tests, benchmarks and cross-checks. Matrices are three rows of four; quaternions `xyzw`.
+//! For tests, benchmarks and cross-checks. Matrices are three rows of four; quaternions are `xyzw`.
 //!
 //! ```
 //! use condyle::{Affine, Joint, Skeleton, Transform, local_to_model};

@@ -12,13 +12,14 @@ fn less(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     std::array::from_fn(|i| a[i] - b[i])
 }
 
-/// The shortest rotation from the direction of one vector to that of another that is not opposite to it: half way between no turn and twice of it.
+/// Returns the shortest rotation between the directions of two vectors, which must not be opposite. The
+/// formula is the middle of the identity and twice the rotation.
 fn arc(from: [f64; 3], to: [f64; 3]) -> [f64; 4] {
     let ([x, y, z], cos) = (cross(from, to), dot(from, to));
     unit([x, y, z, cos + (dot(from, from) * dot(to, to)).sqrt()])
 }
 
-/// From the root to where each bone ends, the root being the origin.
+/// Returns the end point of each bone, with the root at the origin.
 fn ends(bones: &[[f64; 3]], rotations: &[[f64; 4]]) -> Vec<[f64; 3]> {
     let (mut turned, mut end) = ([0.0, 0.0, 0.0, 1.0], [0.0; 3]);
     let pairs = bones.iter().zip(rotations);
@@ -31,11 +32,14 @@ fn ends(bones: &[[f64; 3]], rotations: &[[f64; 4]]) -> Vec<[f64; 3]> {
         .collect()
 }
 
-/// One round of cyclic coordinate descent on bones in a row, and how far the last one then ends from the goal. From the last to the first each
-/// joint does a part of the turn that alone would bring the end nearest to the goal: `part` is given that turn, and gives what is done of it.
+/// Runs one iteration of cyclic coordinate descent on a chain of bones, and returns the distance of the end
+/// from the goal.
 ///
-/// `bones[i]` is the way along the bone in the space that joint `i` turns, `rotations[i]` its local rotation. The first joint is at the origin. Wang and
-/// Chen 1991.
+/// From the last joint to the first, `part` receives the rotation that brings the end nearest to the goal,
+/// and returns the part of it to apply.
+///
+/// `bones[i]` is the vector along the bone in the space that joint `i` rotates, and `rotations[i]` its local
+/// rotation. The first joint is at the origin. Wang and Chen 1991.
 #[must_use]
 pub fn cyclic_descent(
     bones: &[[f64; 3]],

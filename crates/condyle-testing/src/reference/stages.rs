@@ -1,4 +1,4 @@
-//! The stages, one function each.
+//! References of the stages, one function each.
 
 use super::algebra::{
     Local, Matrix, dot, local_matrix, matrix, multiply, scaled, slerp, sum, transform_vector, unit,
@@ -12,16 +12,16 @@ use condyle::pose::Pose;
 use condyle::skeleton::Skeleton;
 use condyle::skinning::{NormalRule, Palette, PaletteMatrix};
 
-/// The upper rows of a palette's matrix in f64.
+/// Returns the upper rows of a palette matrix in f64.
 #[must_use]
 pub fn palette_matrix(m: &PaletteMatrix) -> Matrix {
     std::array::from_fn(|r| std::array::from_fn(|c| f64::from(m.columns[4 * c + r])))
 }
 
-/// One track at a moment. glTF 2.0, "Animations" and appendix C.
+/// Samples a track. glTF 2.0, "Animations" and appendix C.
 ///
 /// # Panics
-/// If `N` is not the track's width.
+/// If `N` is not the width of the track.
 #[must_use]
 pub fn sample_track<const N: usize>(clip: &RawClip, track: usize, seconds: f64) -> [f64; N] {
     let track = &clip.tracks()[track];
@@ -64,7 +64,7 @@ pub fn sample_track<const N: usize>(clip: &RawClip, track: usize, seconds: f64) 
     if rotation { unit(result) } else { result }
 }
 
-/// All joints at a moment; the rest pose where there is no track.
+/// Samples all joints; joints without a track keep the rest pose.
 #[must_use]
 pub fn sample_raw(clip: &RawClip, skeleton: &Skeleton, seconds: f64) -> Vec<Local> {
     let mut pose: Vec<Local> = skeleton.rest().transforms().map(Local::from).collect();
@@ -79,13 +79,13 @@ pub fn sample_raw(clip: &RawClip, skeleton: &Skeleton, seconds: f64) -> Vec<Loca
     pose
 }
 
-/// A pose in f64.
+/// Converts a pose to f64.
 #[must_use]
 pub fn locals(pose: &Pose) -> Vec<Local> {
     pose.transforms().map(Local::from).collect()
 }
 
-/// Model-space matrices. glTF 2.0, "Transformations".
+/// Returns model-space matrices. glTF 2.0, "Transformations".
 #[must_use]
 pub fn local_to_model(skeleton: &Skeleton, pose: &[Local]) -> Vec<Matrix> {
     let mut model: Vec<Matrix> = Vec::with_capacity(pose.len());
@@ -97,20 +97,20 @@ pub fn local_to_model(skeleton: &Skeleton, pose: &[Local]) -> Vec<Matrix> {
     model
 }
 
-/// Model matrix times inverse bind matrix per joint of the skin. glTF 2.0, "Skins".
+/// Returns model matrix times inverse bind matrix for each joint of the skin. glTF 2.0, "Skins".
 #[must_use]
 pub fn palette(skin: &Skin, model: &[Matrix]) -> Vec<Matrix> {
     let joints = skin.joints().iter().zip(skin.inverse_bind());
     joints.map(|(&j, bind)| multiply(&model[usize::from(j)], &matrix(bind))).collect()
 }
 
-/// The palette of the fast path, in f64.
+/// Converts a palette of the library to f64.
 #[must_use]
 pub fn palette_matrices(palette: &Palette) -> Vec<Matrix> {
     palette.matrices().iter().map(palette_matrix).collect()
 }
 
-/// The weighted sum of matrices.
+/// Returns the weighted sum of matrices.
 #[must_use]
 pub fn blend_matrices(palette: &[Matrix], row: impl IntoIterator<Item = (u16, f32)>) -> Matrix {
     let mut blended = [[0.0; 4]; 3];
@@ -123,7 +123,7 @@ pub fn blend_matrices(palette: &[Matrix], row: impl IntoIterator<Item = (u16, f3
     blended
 }
 
-/// The cofactors of the upper 3x3 part: the inverse transpose times the determinant.
+/// Returns the cofactors of the upper 3x3 part: the inverse transpose times the determinant.
 #[must_use]
 pub fn cofactors(m: &Matrix) -> Matrix {
     let minor = |r: usize, c: usize| {
@@ -133,21 +133,21 @@ pub fn cofactors(m: &Matrix) -> Matrix {
     std::array::from_fn(|r| std::array::from_fn(|c| if c < 3 { minor(r, c) } else { 0.0 }))
 }
 
-/// The determinant of the upper 3x3 part.
+/// Returns the determinant of the upper 3x3 part.
 #[must_use]
 pub fn determinant(m: &Matrix) -> f64 {
     let c = cofactors(m);
     (0..3).map(|k| m[0][k] * c[0][k]).sum()
 }
 
-/// The inverse transpose of the upper 3x3 part; the cofactors where it does not exist.
+/// Returns the inverse transpose of the upper 3x3 part, or the cofactors if it does not exist.
 #[must_use]
 pub fn inverse_transpose(m: &Matrix) -> Matrix {
     let factor = 1.0 / determinant(m);
     cofactors(m).map(|row| scaled(row, if factor.is_finite() { factor } else { 1.0 }))
 }
 
-/// A posed normal of unit length, or zero; and the length that the weighted sum had before.
+/// Returns a posed unit normal, or zero, and the length of the weighted sum before the normalisation.
 #[must_use]
 pub fn skin_normal(
     palette: &[Matrix],
@@ -168,7 +168,8 @@ pub fn skin_normal(
     (unit(sum), dot(sum, sum).sqrt())
 }
 
-/// A mesh's vertices with its morph targets added: positions, normals, and tangents without handedness.
+/// Returns the vertices of a mesh with its morph targets added: positions, normals, and tangents without
+/// handedness.
 #[must_use]
 pub fn morph(mesh: &SkinnedMesh, weights: &[f32]) -> [Vec<[f64; 3]>; 3] {
     let base = mesh.vertices();
@@ -191,7 +192,7 @@ pub fn morph(mesh: &SkinnedMesh, weights: &[f32]) -> [Vec<[f64; 3]>; 3] {
     out
 }
 
-/// What lies on the straight line between two of several frames at a moment, from the first frame to the last one.
+/// Interpolates linearly between frames at `fps`. `seconds` must be between the first and the last frame.
 #[must_use]
 pub fn between_frames(frames: &[Vec<[f32; 3]>], fps: f64, seconds: f64) -> Vec<[f64; 3]> {
     let at = seconds * fps;
@@ -203,8 +204,10 @@ pub fn between_frames(frames: &[Vec<[f32; 3]>], fps: f64, seconds: f64) -> Vec<[
     pairs.map(|(a, b)| sum(scaled(wide(a), 1.0 - factor), scaled(wide(b), factor))).collect()
 }
 
-/// The weighted mean of poses, each layer with its weights per joint: `linear` as the sum of quaternions at unit length, else
-/// by the exponential map; the joint of `rest` where the weights sum to 0.
+/// Returns the weighted mean of poses. Each layer has weights per joint.
+///
+/// If `linear`, rotations are the normalised sum of quaternions; otherwise they use the exponential map. A
+/// joint whose weights sum to 0 gets the transform of `rest`.
 #[must_use]
 pub fn blend(rest: &Pose, layers: &[(&Pose, Vec<f64>)], linear: bool) -> Vec<Local> {
     let mix = |(joint, rest): (usize, Local)| {
@@ -230,7 +233,7 @@ pub fn blend(rest: &Pose, layers: &[(&Pose, Vec<f64>)], linear: bool) -> Vec<Loc
     rest.transforms().map(Local::from).enumerate().map(mix).collect()
 }
 
-/// `a` so that `multiply` with it undoes `m`.
+/// Returns the inverse of `m`.
 #[must_use]
 pub fn inverse(m: &Matrix) -> Matrix {
     // Cramer's rule: the transposed cofactors over the determinant.
@@ -242,7 +245,7 @@ pub fn inverse(m: &Matrix) -> Matrix {
     })
 }
 
-/// Local matrices: what `local_to_model` makes model matrices from. glTF 2.0, "Transformations".
+/// Returns local matrices, the inverse of `local_to_model`. glTF 2.0, "Transformations".
 #[must_use]
 pub fn model_to_local(skeleton: &Skeleton, model: &[Matrix]) -> Vec<Matrix> {
     let local = |(joint, own): (u16, &Matrix)| match skeleton.parent(joint) {
@@ -252,7 +255,7 @@ pub fn model_to_local(skeleton: &Skeleton, model: &[Matrix]) -> Vec<Matrix> {
     (0..).zip(model).map(local).collect()
 }
 
-/// A row of influences of which the heaviest `count` are left, with the sum that all had.
+/// Keeps the heaviest `count` influences of a row, and scales them to the sum of all.
 #[must_use]
 pub fn at_most(row: &[(u16, f32)], count: usize) -> Vec<(u16, f32)> {
     let sum = |row: &[(u16, f32)]| row.iter().map(|p| f64::from(p.1)).sum::<f64>();
@@ -260,7 +263,7 @@ pub fn at_most(row: &[(u16, f32)], count: usize) -> Vec<(u16, f32)> {
     kept.iter().map(|&(joint, weight)| (joint, (f64::from(weight) * sum(row) / sum(kept)) as f32)).collect()
 }
 
-/// Handedness times normal cross tangent. glTF 2.0, "Meshes".
+/// Returns handedness times normal cross tangent. glTF 2.0, "Meshes".
 #[must_use]
 pub fn bitangent(normal: [f64; 3], [x, y, z, hand]: [f64; 4]) -> [f64; 3] {
     let [a, b, c] = normal;

@@ -1,4 +1,4 @@
-//! Which joints move each vertex: rows of any length, and the heaviest of each.
+//! Joint influences of vertices, in rows of any length.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -6,14 +6,14 @@ use core::fmt;
 
 use condyle_base::error::Error;
 
-/// Which joints move each vertex, and how much: compressed rows of any length.
+/// Joints and weights of each vertex, as compressed sparse rows of any length.
 ///
-/// Each row is sorted by falling weight. Zero weights are not stored.
+/// Each row is sorted by descending weight. Zero weights are not stored.
 ///
 /// ```
 /// use condyle::Influences;
 ///
-/// // The first vertex belongs to two joints of the arm, the second to the hand alone.
+/// // The first vertex follows two joints of the arm, the second only the hand.
 /// let influences = Influences::from_rows([vec![(4, 0.25), (3, 0.75)], vec![(5, 1.0)]])?;
 /// assert!(influences.row(0).eq([(3, 0.75), (4, 0.25)]));
 /// assert_eq!((influences.longest_row(), influences.joint_bound()), (2, 6));
@@ -21,35 +21,35 @@ use condyle_base::error::Error;
 /// ```
 #[derive(Clone)]
 pub struct Influences {
-    /// Row `v` is `joints[starts[v]..starts[v + 1]]`, the same range of `weights`.
+    /// Row `v` is `joints[starts[v]..starts[v + 1]]`, and the same range of `weights`.
     starts: Vec<u32>,
     joints: Vec<u16>,
     weights: Vec<f32>,
-    /// One more than the greatest joint named.
+    /// One more than the largest joint index.
     joint_bound: usize,
-    /// The longest row.
+    /// Length of the longest row.
     longest: usize,
     /// See [`group_counts`](Self::group_counts).
     group_counts: Vec<u8>,
-    /// One per vertex, or none.
+    /// Dual-quaternion share of each vertex, or empty.
     dual_shares: Vec<f32>,
-    /// Number of joints of the skin that they are for; 0 if it is not known.
+    /// Joint count of the skin that the influences belong to; 0 if unknown.
     skin_joints: usize,
 }
 
-/// For which skin they are has no part in it.
+/// Ignores the skin that the influences belong to.
 impl PartialEq for Influences {
     fn eq(&self, other: &Self) -> bool {
-        // The rest follows from these.
+        // The other fields, except `skin_joints`, are derived from these.
         (&self.starts, &self.joints, &self.weights, &self.dual_shares)
             == (&other.starts, &other.joints, &other.weights, &other.dual_shares)
     }
 }
 
-/// Vertices that [`skinning`](crate::skinning) takes at a time.
+/// Vertices that [`skinning`](crate::skinning) processes together.
 pub(crate) const GROUP_VERTICES: usize = 8;
 
-/// How many there are, not which.
+/// Prints the number of influences, not their values.
 impl fmt::Debug for Influences {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all = f.debug_struct("Influences");
@@ -59,10 +59,11 @@ impl fmt::Debug for Influences {
 }
 
 impl Influences {
-    /// From rows of `(joint, weight)`, one row per vertex. Zero weights are dropped, the rest is sorted: the greatest weight first, of equal
-    /// ones the joint with the lesser number.
+    /// Builds influences from rows of `(joint, weight)`, one row per vertex.
     ///
-    /// Weights are used as they are: whether they sum to one is the importer's business.
+    /// Zero weights are dropped. Each row is sorted by descending weight, then by ascending joint.
+    ///
+    /// Weights are not normalised: the importer decides whether they sum to 1.
     ///
     /// # Errors
     /// [`Error::NotFinite`] for a weight that is NaN or infinite, [`Error::TooMany`] above 2^32 influences.
@@ -87,7 +88,7 @@ impl Influences {
             if row.iter().any(|p| !p.1.is_finite()) {
                 return Err(Error::NotFinite { what: "weights", at });
             }
-            // Two rows of the same influences are the same row, whatever order their files have.
+            // Equal rows compare equal, whatever the order in the file.
             row.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
             for &(joint, weight) in &row {
                 it.joints.push(joint);
@@ -107,7 +108,7 @@ impl Influences {
         Ok(it)
     }
 
-    /// Every vertex follows joint 0 alone: a rigid part.
+    /// Returns influences of a rigid part: every vertex follows joint 0 with weight 1.
     #[must_use]
     pub fn rigid(vertex_count: u32) -> Self {
         let n = vertex_count as usize;
@@ -124,18 +125,20 @@ impl Influences {
         }
     }
 
-    /// The same influences, for skins of so many joints alone: [`skin`](crate::skin()) refuses them with a palette of another number of matrices. What
-    /// `condyle-gltf` imports is so, unless skins of several sizes share a mesh.
+    /// Returns the influences tied to skins of `joint_count` joints.
+    ///
+    /// [`skin`](crate::skin()) then rejects a palette with another number of matrices. Influences imported by
+    /// `condyle-gltf` are tied, unless skins of different sizes share the mesh.
     ///
     /// # Errors
-    /// [`Error::TooShort`] if they name a joint that such a skin does not have.
+    /// [`Error::TooShort`] if a joint index is not below `joint_count`.
     ///
     /// ```
     /// use condyle::{Affine, Error, Influences, NormalRule, Palette, Skin, Vertices, palette, skin};
     ///
     /// let hand = Influences::rigid(1).for_skin_of(20)?;
     /// let bind = Vertices { positions: vec![[0.0; 3]], ..Vertices::default() };
-    /// // The palette of a whole body.
+    /// // The palette of a whole body has the wrong size.
     /// let body = Skin::new((0..67).collect(), vec![Affine::IDENTITY; 67])?;
     /// let mut matrices = Palette::default();
     /// palette(&body, &[Affine::IDENTITY; 67], NormalRule::Plain, &mut matrices)?;
@@ -150,7 +153,7 @@ impl Influences {
         Ok(self)
     }
 
-    /// `Ok` if a palette, or a skin, of so many joints may be theirs.
+    /// Returns `Ok` if the influences can be used with a palette or skin of `joint_count` joints.
     #[doc(hidden)]
     pub fn check_joints(&self, what: &'static str, joint_count: usize) -> Result<(), Error> {
         match self.skin_joints {
@@ -159,13 +162,17 @@ impl Influences {
         }
     }
 
-    /// The same influences, with how much of each vertex is skinned by dual quaternions: 0 for linear blending, 1 for dual
-    /// quaternions alone. Between these [`skin`](crate::skin()) computes both and mixes what comes out. Without shares, and with
-    /// an empty list, it is what the palette has: dual quaternions where [`skinning::palette_dual`](crate::skinning::palette_dual) made it.
-    /// [`skinning::SwingTwist`](crate::skinning::SwingTwist) makes shares from poses.
+    /// Sets the fraction of each vertex that is skinned by dual quaternions: 0 for linear blending, 1 for
+    /// dual quaternions.
+    ///
+    /// Between 0 and 1, [`skin`](crate::skin()) computes both and mixes the results. Without shares, or with
+    /// an empty list, the palette decides: one from [`skinning::palette_dual`](crate::skinning::palette_dual)
+    /// uses dual quaternions for all vertices. [`skinning::SwingTwist`](crate::skinning::SwingTwist) computes
+    /// shares from poses.
     ///
     /// # Errors
-    /// [`Error::Length`] if there is not one share per vertex, [`Error::OutOfRange`] for one that is not from 0 to 1.
+    /// [`Error::Length`] if the list is not empty and does not have one share per vertex,
+    /// [`Error::OutOfRange`] for a share outside 0 to 1.
     ///
     /// ```
     /// use condyle::Influences;
@@ -189,61 +196,63 @@ impl Influences {
         Ok(self)
     }
 
-    /// How much of each vertex is skinned by dual quaternions, from 0 to 1; empty where nobody said.
+    /// Fraction of each vertex that is skinned by dual quaternions, from 0 to 1; empty if not set.
     #[must_use]
     pub fn dual_shares(&self) -> &[f32] {
         &self.dual_shares
     }
 
-    /// How many vertices there are.
+    /// Number of vertices.
     #[must_use]
     pub fn vertex_count(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// One more than the greatest joint named; a palette must hold at least as many matrices.
+    /// One more than the largest joint index: the minimum number of matrices in a palette.
     #[must_use]
     pub fn joint_bound(&self) -> usize {
         self.joint_bound
     }
 
-    /// The greatest number of influences on one vertex.
+    /// Largest number of influences on one vertex.
     #[must_use]
     pub fn longest_row(&self) -> usize {
         self.longest
     }
 
-    /// The influences on one vertex, heaviest first.
+    /// Returns the influences on one vertex, heaviest first.
     ///
     /// # Panics
-    /// If there is no such vertex.
+    /// If `vertex` is not below the vertex count.
     #[inline]
     pub fn row(&self, vertex: usize) -> impl ExactSizeIterator<Item = (u16, f32)> + '_ {
         let range = self.starts[vertex] as usize..self.starts[vertex + 1] as usize;
         self.joints[range.clone()].iter().copied().zip(self.weights[range].iter().copied())
     }
 
-    /// Only the `count` heaviest influences of each vertex, for a lower level of detail. What is left is multiplied so that
-    /// its sum stays that of all weights; one influence is always left, which makes the vertex rigid.
+    /// Limits each vertex to its `count` heaviest influences, for a lower level of detail.
+    ///
+    /// The remaining weights are scaled so that their sum does not change. The minimum is one influence,
+    /// which makes the vertex rigid.
     #[must_use]
     pub fn at_most(&self, count: u32) -> AtMost<'_, Self> {
         AtMost::new(self, count)
     }
 
-    /// One to four where all vertices of a group of [`GROUP_VERTICES`] have as many influences, as they mostly do; else
-    /// 0, and for a group that is not whole.
+    /// Number of influences of each group of [`GROUP_VERTICES`] vertices: 1 to 4 if all its vertices have the
+    /// same number, which is common. 0 otherwise, and for an incomplete group.
     pub(crate) fn group_counts(&self) -> &[u8] {
         &self.group_counts
     }
 
-    /// `(starts, joints, weights)`: row `v` is `joints[starts[v]..starts[v + 1]]`.
+    /// Returns `(starts, joints, weights)`. Row `v` is `starts[v]..starts[v + 1]` in the other two.
     #[must_use]
     pub fn as_slices(&self) -> (&[u32], &[u16], &[f32]) {
         (&self.starts, &self.joints, &self.weights)
     }
 }
 
-/// The counts of [`Influences::group_counts`].
+/// Computes [`Influences::group_counts`].
 fn group_counts(starts: &[u32]) -> Vec<u8> {
     let count_of = |ends: &[u32]| ends[1] - ends[0];
     let vertices = starts.len() - 1;
@@ -256,9 +265,9 @@ fn group_counts(starts: &[u32]) -> Vec<u8> {
     (0..vertices).step_by(GROUP_VERTICES).map(|first| group(first).unwrap_or(0)).collect()
 }
 
-/// Influences, of which only the heaviest of each vertex count. A plain reference turns into all of them.
+/// Influences limited to the heaviest ones of each vertex. A plain reference converts to all influences.
 ///
-/// Between two levels a vertex jumps: they are for characters at some distance. J.M.P. van Waveren, *Fast
+/// Vertices jump when the limit changes, so use it for characters at some distance. J.M.P. van Waveren, *Fast
 /// Skinning*, section 2.
 ///
 /// ```
@@ -274,7 +283,7 @@ fn group_counts(starts: &[u32]) -> Vec<u8> {
 /// let mut posed = Vertices::zeroed_like(&bind);
 /// skin(&influences, &matrices, bind.as_slices(), posed.as_slices_mut())?;
 /// assert_eq!(posed.positions[0][1], 3.0);
-/// // Far from the camera the heaviest joint is enough.
+/// // Far from the camera, the heaviest joint is enough.
 /// skin(influences.at_most(1), &matrices, bind.as_slices(), posed.as_slices_mut())?;
 /// assert_eq!(posed.positions[0][1], 4.0);
 /// # Ok::<(), condyle::Error>(())
@@ -304,7 +313,7 @@ impl<'a, T> AtMost<'a, T> {
         Self { of, count: count.max(1) }
     }
 
-    /// Whose influences, and how many of each vertex.
+    /// Returns the influences and the limit per vertex.
     pub(crate) fn parts(self) -> (&'a T, u32) {
         (self.of, self.count)
     }

@@ -1,5 +1,7 @@
-//! Morph targets: what they move, and nothing else. In go deltas of all vertices or of some, as documents have them; kept are those
-//! of groups of vertices in which anything moves, in blocks that [`morph`](crate::morph()) finds without a search.
+//! Sparse morph targets.
+//!
+//! The constructors take dense or sparse deltas. A target stores groups of eight vertices in which at least
+//! one delta is not 0. A bit mask per block lets [`morph`](crate::morph()) find the groups without a search.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -8,16 +10,16 @@ use core::fmt;
 use super::GROUP_VERTICES;
 use condyle_base::error::Error;
 
-/// What is added to vertices at weight 1, an array for each attribute; empty ones add nothing.
+/// Deltas of a morph target at weight 1, one array per attribute. An empty array has no effect.
 ///
-/// `D` is the delta of a vertex in an array of all vertices, `[f32; 3]`, or the number of a vertex and its delta where only some move,
-/// `(u32, [f32; 3])`.
+/// `D` is `[f32; 3]` in an array of all vertices, or `(u32, [f32; 3])`, a vertex index with its delta, in a
+/// sparse array.
 ///
 /// ```
 /// use condyle::MorphTarget;
 /// use condyle::mesh::MorphDeltas;
 ///
-/// // All of three vertices, or the one of them that moves: the same target.
+/// // The same target from the deltas of all three vertices, and from the one vertex that moves.
 /// let positions = &[[0.0; 3], [0.0, 0.25, 0.0], [0.0; 3]];
 /// let dense = MorphTarget::from_dense(3, MorphDeltas { positions, ..MorphDeltas::default() })?;
 /// let positions = &[(1, [0.0, 0.25, 0.0])];
@@ -27,15 +29,15 @@ use condyle_base::error::Error;
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct MorphDeltas<'a, D> {
-    /// Metres.
+    /// Deltas of positions, in metres.
     pub positions: &'a [D],
-    /// What is added to normals.
+    /// Deltas of normals.
     pub normals: &'a [D],
-    /// What is added to tangents; their handedness never changes.
+    /// Deltas of tangents. The handedness never changes.
     pub tangents: &'a [D],
 }
 
-/// What a morph target adds to one vertex at weight 1.
+/// Deltas of one vertex at weight 1.
 ///
 /// ```
 /// use condyle::MorphTarget;
@@ -49,18 +51,19 @@ pub struct MorphDeltas<'a, D> {
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct MorphDelta {
-    /// Metres.
+    /// Delta of the position, in metres.
     pub position: [f32; 3],
-    /// What is added to the normal.
+    /// Delta of the normal.
     pub normal: [f32; 3],
-    /// What is added to the tangent; its handedness never changes.
+    /// Delta of the tangent. The handedness never changes.
     pub tangent: [f32; 3],
 }
 
-/// One morph target: what is added to vertices at weight 1.
+/// One morph target: deltas that are added to vertices at weight 1.
 ///
-/// Only what moves takes memory: a face of 150 targets that move a tenth of it each takes the memory of 15. Deltas are kept for
-/// whole groups of eight vertices, so it is least where vertices that move together are stored together, as they mostly are.
+/// Memory use depends on the vertices that move: 150 face targets that each move a tenth of the face take as
+/// much memory as 15 dense ones. Deltas are stored for whole groups of eight vertices. Memory use is smallest
+/// if vertices that move together are stored together, which is common.
 ///
 /// ```
 /// use condyle::mesh::MorphDeltas;
@@ -79,27 +82,27 @@ pub struct MorphDelta {
 #[derive(Clone, PartialEq)]
 pub struct MorphTarget {
     vertex_count: usize,
-    /// Of [`BLOCK_VERTICES`] vertices each, up to the last one that moves.
+    /// Blocks of [`BLOCK_VERTICES`] vertices, up to the last vertex that moves.
     blocks: Vec<MorphBlock>,
-    /// One for each group that moves, or none if no position does.
+    /// Position deltas of each group that moves; empty if no position moves.
     pub(crate) positions: Vec<Group3>,
-    /// The same of normals.
+    /// Normal deltas, in the same layout.
     pub(crate) normals: Vec<Group3>,
-    /// The same of tangents.
+    /// Tangent deltas, in the same layout.
     pub(crate) tangents: Vec<Group4>,
 }
 
 /// x, y, z of each vertex of a group.
 type Group3 = [f32; 3 * GROUP_VERTICES];
-/// x, y, z, and 0 for the handedness.
+/// x, y, z and 0 (for the handedness) of each vertex of a group.
 type Group4 = [f32; 4 * GROUP_VERTICES];
 
-/// Vertices whose groups are a bit each: as many as stay in the nearest cache while all targets are added.
+/// Vertices per block, with one bit per group. A block stays in the L1 cache while all targets are added.
 pub(crate) const BLOCK_VERTICES: usize = 512;
 const BLOCK_GROUPS: usize = BLOCK_VERTICES / GROUP_VERTICES;
 const _: () = assert!(BLOCK_GROUPS == u64::BITS as usize);
 
-/// Which groups of a block move, and where their deltas begin.
+/// Groups of a block that move, and the index of their first deltas.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct MorphBlock {
     pub(crate) first: u32,
@@ -107,7 +110,7 @@ pub(crate) struct MorphBlock {
 }
 
 impl MorphBlock {
-    /// The deltas of a group, if it moves.
+    /// Returns the index of a group's deltas, or `None` if the group does not move.
     fn find(self, group: usize) -> Option<usize> {
         let bit = 1 << group;
         let before = (self.groups & (bit - 1)).count_ones();
@@ -115,7 +118,7 @@ impl MorphBlock {
     }
 }
 
-/// How much moves, not where to.
+/// Prints the number of moved vertices and the attributes, not the deltas.
 impl fmt::Debug for MorphTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all = f.debug_struct("MorphTarget");
@@ -126,11 +129,12 @@ impl fmt::Debug for MorphTarget {
 }
 
 impl MorphTarget {
-    /// From the deltas of all vertices. Those that are 0 take no memory, but where they share a group with others.
+    /// Builds a target from the deltas of all vertices. Zero deltas take memory only in a group with other
+    /// deltas.
     ///
     /// # Errors
-    /// [`Error::Length`] for an array that is neither empty nor has one delta for each vertex, [`Error::NotFinite`] for NaN or infinity,
-    /// [`Error::TooMany`] above 2^32 vertices.
+    /// [`Error::Length`] if an array is neither empty nor has one delta per vertex, [`Error::NotFinite`] for
+    /// NaN or infinity, [`Error::TooMany`] above 2^32 vertices.
     pub fn from_dense(vertex_count: usize, deltas: MorphDeltas<'_, [f32; 3]>) -> Result<Self, Error> {
         let MorphDeltas { positions, normals, tangents } = deltas;
         for (what, deltas) in NAMES.into_iter().zip([positions, normals, tangents]) {
@@ -142,12 +146,16 @@ impl MorphTarget {
         pack(vertex_count, deltas, |at, &delta| (at, delta))
     }
 
-    /// From the deltas of some vertices, in any order and not the same ones for each attribute, as sparse accessors of glTF have them.
-    /// Of several for one vertex the last one counts. What is kept takes 16 bytes for each 512 vertices up to the last one that moves, and
-    /// up to 96 for each delta of positions or normals and 128 of tangents; where several attributes move, each has room for the groups of all of them.
+    /// Builds a target from the deltas of some vertices, as glTF's sparse accessors store them.
+    ///
+    /// The order is free, and each attribute may have deltas of other vertices. If a vertex has several
+    /// deltas, the last one counts. A target takes 16 bytes for each 512 vertices up to the last one that
+    /// moves. Each delta takes up to 96 bytes for positions or normals, and up to 128 for tangents. If
+    /// several attributes move, each stores the groups of all of them.
     ///
     /// # Errors
-    /// [`Error::Index`] for a vertex that there is not, [`Error::NotFinite`] for NaN or infinity, [`Error::TooMany`] above 2^32 vertices.
+    /// [`Error::Index`] for a vertex that is not below `vertex_count`, [`Error::NotFinite`] for NaN or
+    /// infinity, [`Error::TooMany`] above 2^32 vertices.
     pub fn from_sparse(vertex_count: usize, deltas: MorphDeltas<'_, (u32, [f32; 3])>) -> Result<Self, Error> {
         let MorphDeltas { positions, normals, tangents } = deltas;
         for (what, deltas) in NAMES.into_iter().zip([positions, normals, tangents]) {
@@ -163,31 +171,31 @@ impl MorphTarget {
         pack(vertex_count, deltas, |_, &(vertex, delta)| (vertex as usize, delta))
     }
 
-    /// How many vertices the mesh has that it is for.
+    /// Vertex count of the mesh that the target belongs to.
     #[must_use]
     pub fn vertex_count(&self) -> usize {
         self.vertex_count
     }
 
-    /// Whether it moves any position.
+    /// Whether the target moves any position.
     #[must_use]
     pub fn has_positions(&self) -> bool {
         !self.positions.is_empty()
     }
 
-    /// Whether it moves any normal.
+    /// Whether the target moves any normal.
     #[must_use]
     pub fn has_normals(&self) -> bool {
         !self.normals.is_empty()
     }
 
-    /// Whether it moves any tangent.
+    /// Whether the target moves any tangent.
     #[must_use]
     pub fn has_tangents(&self) -> bool {
         !self.tangents.is_empty()
     }
 
-    /// What it adds to a vertex: zeros where it moves none.
+    /// Returns the deltas of a vertex: zeros if the target does not move it.
     #[must_use]
     pub fn delta(&self, vertex: usize) -> MorphDelta {
         let group = vertex % BLOCK_VERTICES / GROUP_VERTICES;
@@ -195,7 +203,7 @@ impl MorphTarget {
         at.map(|at| self.in_group(at, vertex % GROUP_VERTICES)).unwrap_or_default()
     }
 
-    /// The vertices that it moves, in rising order, and what it adds to them.
+    /// Returns the vertices that the target moves, ascending, with their deltas.
     ///
     /// ```
     /// use condyle::MorphTarget;
@@ -219,7 +227,7 @@ impl MorphTarget {
         vertices.filter(|(_, delta)| *delta != MorphDelta::default())
     }
 
-    /// The bytes that it takes in memory.
+    /// Memory use in bytes.
     #[must_use]
     pub fn byte_count(&self) -> usize {
         size_of::<Self>()
@@ -229,7 +237,8 @@ impl MorphTarget {
             + size_of_val(&self.tangents[..])
     }
 
-    /// Which groups move from a vertex on that is the first of a group, up to the end of its block.
+    /// Returns the groups that move from `vertex` to the end of its block. `vertex` must be the first of a
+    /// group.
     #[inline(always)]
     pub(crate) fn block_from(&self, vertex: usize) -> MorphBlock {
         let MorphBlock { first, groups } =
@@ -248,8 +257,9 @@ impl MorphTarget {
 
 const NAMES: [&str; 3] = ["morph positions", "morph normals", "morph tangents"];
 
-/// The deltas of those groups in which any is not 0. `entry` tells the vertex of a delta from its place in the list, and its numbers, which
-/// are finite, and the vertex one that there is.
+/// Stores the groups that have at least one non-zero delta.
+///
+/// `entry` returns the vertex index and the delta of a list element. The caller has checked both.
 fn pack<D>(
     vertex_count: usize,
     deltas: MorphDeltas<'_, D>,
@@ -289,21 +299,21 @@ fn pack<D>(
     fill(&out.blocks, &mut out.positions, 3, positions, &entry);
     fill(&out.blocks, &mut out.normals, 3, normals, &entry);
     fill(&out.blocks, &mut out.tangents, 4, tangents, &entry);
-    // A later delta of a vertex may have taken back an earlier one.
+    // A later delta of the same vertex can overwrite an earlier one with 0.
     clear_zeros(&mut out.positions);
     clear_zeros(&mut out.normals);
     clear_zeros(&mut out.tangents);
     Ok(out)
 }
 
-/// Nothing moves of an attribute whose deltas are all 0.
+/// Drops an attribute whose deltas are all 0.
 fn clear_zeros<const N: usize>(groups: &mut Vec<[f32; N]>) {
     if groups.as_flattened().iter().all(|v| *v == 0.0) {
         *groups = Vec::new();
     }
 }
 
-/// Writes the deltas of one attribute to their places, `width` numbers from one vertex to the next.
+/// Writes the deltas of one attribute, with a stride of `width` floats per vertex.
 fn fill<D, const N: usize>(
     blocks: &[MorphBlock],
     to: &mut [[f32; N]],
@@ -325,7 +335,7 @@ mod tests {
     use super::*;
     use crate::testing::{Random, SIZES};
 
-    /// Some vertices of each attribute, in any order.
+    /// Deltas of random vertices, in random order.
     fn some(random: &mut Random, vertices: usize, one_in: usize) -> Vec<(u32, [f32; 3])> {
         let mut list = Vec::new();
         for vertex in 0..vertices as u32 {

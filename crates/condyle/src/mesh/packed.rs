@@ -1,31 +1,36 @@
-//! Influences as a vertex buffer has them: four joints and four small weights for each vertex.
+//! Influences in the layout of a GPU vertex buffer: four joints and four 8-bit weights per vertex.
 
 use super::Influences;
 use condyle_base::error::Error;
 
-/// Influences of a vertex.
+/// Influences per vertex.
 const EACH: usize = 4;
-/// What the four weights of a vertex sum to.
+/// Sum of the four weights of a vertex.
 const ONE: u8 = u8::MAX;
 
 impl Influences {
-    /// For skinning on the GPU: the four heaviest influences of each vertex, with weights of eight bits that sum to
-    /// exactly 255, or to 0 for a vertex without influences.
+    /// Packs the four heaviest influences of each vertex for skinning on the GPU.
     ///
-    /// `joints` and `weights` receive four of each vertex; what a vertex has less is joint 0 with a weight of 0. With joints of `u8`
-    /// they are what wgpu calls `Uint8x4`, with `u16` `Uint16x4`, and the weights `Unorm8x4`; of OpenGL they are
-    /// `GL_UNSIGNED_BYTE` or `GL_UNSIGNED_SHORT`, and normalized `GL_UNSIGNED_BYTE`; of Direct3D `R8G8B8A8_UINT` or
-    /// `R16G16B16A16_UINT`, and `R8G8B8A8_UNORM`.
+    /// The 8-bit weights of a vertex sum to exactly 255, or to 0 for a vertex without influences.
     ///
-    /// Of more than four influences those are left out that [`at_most`](Self::at_most)`(4)` leaves out. Rounding the
-    /// weights moves no vertex by more than a 255th of the greatest distance between any two of the places that its four joints
-    /// alone would take it to.
+    /// `joints` and `weights` receive four entries per vertex. Unused entries are joint 0 with weight 0.
+    /// Vertex formats:
+    ///
+    /// | API | `u8` joints | `u16` joints | weights |
+    /// |---|---|---|---|
+    /// | wgpu | `Uint8x4` | `Uint16x4` | `Unorm8x4` |
+    /// | OpenGL | `GL_UNSIGNED_BYTE` | `GL_UNSIGNED_SHORT` | `GL_UNSIGNED_BYTE`, normalized |
+    /// | Direct3D | `R8G8B8A8_UINT` | `R16G16B16A16_UINT` | `R8G8B8A8_UNORM` |
+    ///
+    /// A vertex with more than four influences loses the ones that [`at_most`](Self::at_most)`(4)` drops.
+    /// Each of its four joints alone would move the vertex to some point. Rounding the weights moves the
+    /// vertex by at most 1/255 of the largest distance between two of these points.
     ///
     /// # Errors
-    /// [`Error::Length`] if `joints` or `weights` do not hold four for each vertex; [`Error::Index`] for a joint that the
-    /// smaller type does not hold; [`Error::OutOfRange`] for a vertex with negative weights, or some that sum to
-    /// something else than 1 by more than half a step. Either names the vertex. `joints` and `weights` are then
-    /// unchanged.
+    /// [`Error::Length`] if `joints` or `weights` does not have one element per vertex. [`Error::Index`],
+    /// with the vertex, for a joint that does not fit `J`. [`Error::OutOfRange`], with the vertex, if a
+    /// weight is negative or if the sum of the weights differs from 1 by more than half a step. On an error,
+    /// `joints` and `weights` are unchanged.
     ///
     /// ```
     /// use condyle::Influences;
@@ -49,7 +54,7 @@ impl Influences {
         for ((vertex, joints), weights) in (0..).zip(joints).zip(weights) {
             *joints = [J::default(); EACH];
             for (to, (joint, _)) in joints.iter_mut().zip(self.row(vertex)) {
-                // What does not fit was refused.
+                // `check_packable` rejected joints that do not fit.
                 *to = J::try_from(joint).unwrap_or_default();
             }
             *weights = rounded(self.heaviest(vertex));
@@ -57,7 +62,7 @@ impl Influences {
         Ok(())
     }
 
-    /// The weights of the influences that are kept; zeros behind them.
+    /// Weights of the four heaviest influences, padded with zeros.
     fn heaviest(&self, vertex: usize) -> [f32; EACH] {
         let mut weights = [0.0; EACH];
         for (to, (_, weight)) in weights.iter_mut().zip(self.row(vertex)) {
@@ -80,15 +85,15 @@ impl Influences {
         let fits = |joint: u16| J::try_from(joint).is_ok();
         let too_large = self.row(vertex).take(EACH).find(|&(joint, _)| !fits(joint));
         too_large.map_or(Ok(()), |(joint, _)| {
-            // How many the type holds, whichever it is: 256 for `u8`.
+            // Number of joints that `J` can index, for example 256 for `u8`.
             let count = (0..joint).find(|&other| !fits(other)).unwrap_or(joint).into();
             Err(Error::Index { what: "joint of vertex", at: vertex, found: joint.into(), count })
         })
     }
 }
 
-/// Weights in steps that sum to [`ONE`], those with the greatest remainders rounded up: no other way has a smaller
-/// greatest error.
+/// Rounds weights to integers that sum to [`ONE`] by the largest-remainder method, which minimises the
+/// largest error.
 fn rounded(weights: [f32; EACH]) -> [u8; EACH] {
     let sum: f64 = weights.iter().map(|&weight| f64::from(weight)).sum();
     if sum == 0.0 {
@@ -97,7 +102,7 @@ fn rounded(weights: [f32; EACH]) -> [u8; EACH] {
     let exact = weights.map(|weight| f64::from(weight) / sum * f64::from(ONE));
     let mut steps = exact.map(|steps| steps as u8);
     let missing = ONE.saturating_sub(steps.iter().sum());
-    // Stable, so that of equal remainders the heaviest goes first.
+    // The sort is stable: of equal remainders, the heaviest weight comes first.
     let mut order = [0, 1, 2, 3];
     let remainder = |at: usize| exact[at] - f64::from(exact[at] as u8);
     order.sort_by(|&a, &b| remainder(b).total_cmp(&remainder(a)));
@@ -111,7 +116,7 @@ mod tests {
     use crate::testing::Random;
     use std::{vec, vec::Vec};
 
-    /// Rows of any length that sum to 1, but for rounding.
+    /// Rows of 0 to 6 influences whose weights sum to 1, except for rounding.
     fn random_rows(random: &mut Random, vertices: usize, joints: usize) -> Vec<Vec<(u16, f32)>> {
         let row = |v: usize| {
             let weights: Vec<f32> = (0..v % 7).map(|_| random.range(0.0, 1.0).powi(4)).collect();
@@ -144,7 +149,7 @@ mod tests {
                 assert!(own < 1.0 / 255.0, "vertex {v}: {own}");
                 off += own;
             }
-            // Half of what all are off by is what moves from one place to another.
+            // Half of the summed differences is the weight that moves from one joint to another.
             assert!(off / 2.0 <= 1.0 / 255.0 + 1e-12, "vertex {v}: {off}");
         }
     }
@@ -179,7 +184,7 @@ mod tests {
         let one = Influences::rigid(1);
         assert!(one.pack(&mut [[0_u8; 4]; 2], &mut [[0; 4]]).is_err());
         assert!(one.pack(&mut [[0_u8; 4]], &mut []).is_err());
-        // A fifth joint is left out, and so may be any.
+        // A fifth influence is dropped, so its joint does not have to fit `J`.
         let five: Vec<(u16, f32)> = (0..5)
             .map(|at| (if at == 4 { 999 } else { at }, [0.3, 0.25, 0.2, 0.15, 0.1][usize::from(at)]))
             .collect();

@@ -1,4 +1,4 @@
-//! Mirrored clips: the same maps for keys and tangents.
+//! Mirrored clips: maps keys and tangents as `pose.rs` maps poses.
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -8,15 +8,15 @@ use crate::clip::{RawClip, Target, Track};
 use condyle_base::error::Error;
 use condyle_base::simd::BLOCK;
 
-/// The mirror image of a clip: sampled, it gives the [`mirror`](super::mirror) image of what the clip gives.
+/// Mirrors a clip: sampling the result gives the [`mirror`](super::mirror) image of the sampled input.
 ///
-/// Each track of a joint goes to its partner, with the same timeline and interpolation, whatever it is;
-/// tangents of splines are mirrored as differences are. Morph weights, the name and the timelines stay. The
+/// Each track of a joint moves to the partner, with the same timeline and interpolation. Tangents of splines
+/// are mirrored as differences. Morph weights, the name and the timelines do not change. The result has the
 /// same bits on every platform.
 ///
 /// # Errors
 /// [`Error::Index`] if a track drives a joint that the skeleton does not have; [`Error::NotFinite`] if a
-/// value becomes too large for f32, as [`RawClip::new`] has it.
+/// value becomes too large for f32, as reported by [`RawClip::new`].
 ///
 /// ```
 /// use condyle::mirroring::Mirror;
@@ -28,7 +28,7 @@ use condyle_base::simd::BLOCK;
 /// # let legs = [joint("leg.L", Some(0), 0.2), joint("leg.R", Some(0), -0.2)];
 /// # let skeleton = Skeleton::new([joint("hips", None, 0.0)].into_iter().chain(legs))?;
 /// # let sides = Mirror::new(&skeleton, &mirroring::pairs(&skeleton), [1.0, 0.0, 0.0])?;
-/// // A step of the left leg becomes one of the right leg.
+/// // A step of the left leg becomes a step of the right leg.
 /// let step = Track {
 ///     target: Target::Translation(1),
 ///     interpolation: Interpolation::Linear,
@@ -51,13 +51,13 @@ pub fn clip(sides: &Mirror, clip: &RawClip) -> Result<RawClip, Error> {
 
 fn mirrored(sides: &Mirror, at: usize, track: &Track) -> Result<Track, Error> {
     let mut track = track.clone();
-    // In a spline each value is stored between its tangents.
+    // A spline stores each value between its in-tangent and out-tangent.
     let parts = track.values_per_key();
     let (target, joint) = match track.target {
         Target::Rotation(j) => (Target::Rotation as fn(u16) -> Target, j),
         Target::Translation(j) => (Target::Translation as fn(u16) -> Target, j),
         Target::Scale(j) => (Target::Scale as fn(u16) -> Target, j),
-        // Tracks that drive no joint.
+        // Tracks without a joint.
         _ => return Ok(track),
     };
     let (found, count) = (usize::from(joint), sides.joint_count());

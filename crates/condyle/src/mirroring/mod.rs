@@ -1,8 +1,7 @@
-//! Mirroring: from a pose or a clip to the one in which the right side does what the left side did.
+//! Mirroring of poses and clips: the right side moves as the left side did, and the reverse.
 //!
-//! Make a [`Mirror`] once per skeleton, with [`pairs`] that tell left from right by the names of the joints;
-//! then [`mirror`](crate::mirror()) a pose, or a whole [`clip`](clip()) before it is
-//! compressed.
+//! Build a [`Mirror`] once per skeleton, with the joint pairs that [`pairs`] finds by name. Then mirror each
+//! pose with [`mirror`](crate::mirror()), or mirror a whole clip with [`clip`](clip()) before compression.
 
 mod clip;
 mod names;

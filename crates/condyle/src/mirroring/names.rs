@@ -7,14 +7,19 @@ use alloc::vec::Vec;
 
 use crate::skeleton::Skeleton;
 
-/// The pairs of joints whose names tell a left and a right one, for [`Mirror::new`](super::Mirror::new).
+/// Finds pairs of left and right joints by name, for [`Mirror::new`](super::Mirror::new).
 ///
-/// Sides are recognised by the words `left` and `right`, anywhere in the name (`LeftArm`, `arm_left`,
-/// `mixamorig:RightHand`); or by the letters `l` and `r` as words of their own, between signs (`arm.L`,
-/// `l_arm`, `Bip01 R Thigh`, `DEF-hand.L.001`), before a capital (`lShin`, `RHand`) or as a capital at the
-/// end (`handR`). Case must agree. Two joints are a pair if each has the name that the other's becomes and
-/// their parents are a pair or the same joint without one; of several joints with one name the first fits the
-/// first. The left one comes first in each pair.
+/// A side is recognised by one of:
+///
+/// - the word `left` or `right` anywhere in the name (`LeftArm`, `arm_left`, `mixamorig:RightHand`),
+/// - the letter `l` or `r` between non-alphanumeric characters (`arm.L`, `l_arm`, `Bip01 R Thigh`,
+///   `DEF-hand.L.001`),
+/// - the letter before a capital (`lShin`, `RHand`),
+/// - the capital letter at the end (`handR`).
+///
+/// The case must match on both sides. Two joints are a pair if replacing the side in one name gives the other
+/// name, and if their parents are a pair or the same unpaired joint. Among joints with equal names, the first
+/// left one is paired with the first right one. The left joint comes first in each pair.
 ///
 /// ```
 /// use condyle::{Joint, Skeleton, Transform, mirroring};
@@ -27,7 +32,7 @@ use crate::skeleton::Skeleton;
 /// ```
 #[must_use]
 pub fn pairs(skeleton: &Skeleton) -> Vec<(u16, u16)> {
-    // Joints by name and parent; of several the first one last, to be popped first.
+    // Joints by name and parent. Each list is in reverse order, so that `pop` returns the first joint.
     let mut waiting: BTreeMap<&str, BTreeMap<Option<u16>, Vec<u16>>> = BTreeMap::new();
     for (at, name) in skeleton.names().iter().enumerate().rev() {
         let joint = at as u16;
@@ -39,7 +44,7 @@ pub fn pairs(skeleton: &Skeleton) -> Vec<(u16, u16)> {
         if partners[usize::from(joint)] != joint {
             continue;
         }
-        // Parents come first: their partners are known.
+        // Parents come first, so the partner of the parent is known.
         let above = skeleton.parent(joint).map(|parent| partners[usize::from(parent)]);
         for (other, is_left) in counterparts(name) {
             let Some(all) = waiting.get_mut(other.as_str()).and_then(|all| all.get_mut(&above)) else {
@@ -57,10 +62,10 @@ pub fn pairs(skeleton: &Skeleton) -> Vec<(u16, u16)> {
     pairs
 }
 
-/// A name has at most so many counterparts: a document may hold names of any length.
+/// Limits the candidates per name, because a document can contain names of any length.
 const MAX_COUNTERPARTS: usize = 16;
 
-/// What the name of the other side may be, and whether the name itself says left.
+/// Returns candidate names of the other side, each with whether `name` is the left side.
 fn counterparts(name: &str) -> Vec<(String, bool)> {
     const WORDS: [(&str, &str); 3] = [("Left", "Right"), ("left", "right"), ("LEFT", "RIGHT")];
     let mut all = vec![];
@@ -85,7 +90,7 @@ fn counterparts(name: &str) -> Vec<(String, bool)> {
         let after = letters.get(at + 1).copied();
         let begins = before.is_none_or(|c| !c.is_alphanumeric());
         let ends = after.is_none_or(|c| !c.is_alphanumeric());
-        // In a name all in capitals the first letter is no prefix.
+        // The first letter of an all-capitals name is not a side prefix.
         let shouts = letter.is_uppercase() && letters.get(at + 2).is_some_and(|c| c.is_uppercase());
         let leads = begins && after.is_some_and(char::is_uppercase) && !shouts;
         let trails = after.is_none()
@@ -163,11 +168,11 @@ mod tests {
             ("arm.R", Some(0)),
             ("hand.R", Some(2)),
             ("hand.L", Some(1)),
-            // A buckle on one side, and one that hangs elsewhere.
+            // A buckle on one side only, and a pair of tips with different parents.
             ("buckle.L", Some(4)),
             ("tip.L", Some(1)),
             ("tip.R", Some(0)),
-            // Both on the left hand: a pair would need two hands.
+            // Both joints are on the left hand, so their parents are not a pair.
             ("tong.L", Some(4)),
             ("tong.R", Some(4)),
         ]));

@@ -1,22 +1,30 @@
-//! Mirrored poses: what the left side does, done by the right one.
+//! Mirrored poses.
 //!
-//! A joint's movement `D`, from its place in the rest pose and seen in model space, is to be done by its
-//! partner as `M D M`, where `M` reflects. A model matrix is `D` times that of the rest pose, `R`; so the
-//! mirrored one is `M · G · C` with `G` that of the partner and `C = R'⁻¹ M R`, constants both `R` and `R'`
-//! of the partner, and the mirrored local one
+//! Notation, for a joint and its partner: `R` and `R'` are their model matrices in the rest pose, and `G` is
+//! the posed model matrix of the partner. `M` is the reflection. The partner's movement in model space is
+//! `D`, so that `G = D · R'`. The joint must perform the reflected movement `M D M`. So its mirrored model
+//! matrix is `M · G · C` with the constant `C = R'⁻¹ M R`, and its mirrored local matrix is
 //!
 //! `C(parent)⁻¹ · local(partner) · C`
 //!
-//! whatever the axes of the two joints are: neither side's frames need mirror the other's. `C` is taken
-//! without what scales and places of the rest pose leave of it in a character that is not quite symmetric,
-//! `O`, a rotation or a reflection: then limbs keep their own lengths. Of `q · diag(scale)` the rotation
-//! becomes `O(parent)⁻¹ q E` with `E = q'⁻¹ O(parent) q` of the two rest rotations, and the scale changes its
-//! axes as the frames do. A translation is that of the rest pose and the reflected difference from it. So the
-//! rest pose is its own mirror image.
+//! This holds for any axes of the two joints: the frames of one side do not have to mirror those of the
+//! other.
 //!
-//! A reflection is a half turn and -1; the signs of two of them cancel, so that rotations are multiplied by
-//! quaternions on both sides: a matrix of four by four for each joint, which serves the tangents of splines
-//! too.
+//! In a character that is not quite symmetric, `C` also has a scale and a translation. They are dropped, so
+//! that limbs keep their lengths. The remaining rotation or reflection is `O`:
+//!
+//! 1. Rotation: the partner's local `r` becomes `O(parent)⁻¹ r E`. Here `E = q'⁻¹ O(parent) q`, and `q` and
+//!    `q'` are the local rest rotations of the joint and its partner.
+//! 2. Scale: its axes are permuted as `O` permutes the axes of the frames, and multiplied by the ratio of the
+//!    rest scales.
+//! 3. Translation: the rest translation, plus the reflected difference between the partner's translation and
+//!    its rest translation.
+//!
+//! It follows that the rest pose is its own mirror image.
+//!
+//! A reflection is a rotation by 180 degrees times -1. The signs of two reflections cancel, so a rotation is
+//! multiplied by a quaternion on each side. Both products together are one 4x4 matrix per joint, which also
+//! maps the tangents of splines.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -31,7 +39,7 @@ use condyle_base::math::quats::{Quat64, conjugate, product, rotate};
 use condyle_base::math::vectors::normalize;
 use condyle_base::simd::{BLOCK, Lanes, Mode, dispatch, load_all, store_all};
 
-/// A rotation, and -1 where all axes are turned round besides: every rotation and reflection.
+/// A rotation, optionally combined with the inversion of all axes. Represents any rotation or reflection.
 #[derive(Clone, Copy)]
 struct Turn {
     rotation: Quat64,
@@ -45,12 +53,12 @@ impl Turn {
         Self { rotation, sign: 1.0 }
     }
 
-    /// In the plane across `normal`, of unit length.
+    /// Reflection in the plane with the unit normal `normal`.
     fn reflection([x, y, z]: [f64; 3]) -> Self {
         Self { rotation: [x, y, z, 0.0], sign: -1.0 }
     }
 
-    /// That of the axes whose factor is negative.
+    /// Reflection of the axes whose scale is negative.
     fn of_signs(scale: [f32; 3]) -> Self {
         let mut turn = Self::IDENTITY;
         for axis in (0..3).filter(|&axis| scale[axis] < 0.0) {
@@ -74,19 +82,19 @@ impl Turn {
         rotate(self.rotation, v).map(|v| v * self.sign)
     }
 
-    /// Row by row.
+    /// Matrix rows.
     fn matrix(self) -> [[f64; 3]; 3] {
         let columns = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].map(|axis| self.apply(axis));
         core::array::from_fn(|r| columns.map(|column| column[r]))
     }
 }
 
-/// Linear maps of sixteen joints, row by row.
+/// Linear maps of sixteen joints, as matrix rows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Maps {
     pub(super) rotation: [[Lanes; 4]; 4],
     pub(super) translation: [[Lanes; 3]; 3],
-    /// What is added to the translation.
+    /// Offset that is added to the mapped translation.
     pub(super) rest: [Lanes; 3],
     pub(super) scale: [Lanes; 3],
 }
@@ -108,16 +116,17 @@ impl Maps {
     };
 }
 
-/// How the joints of a skeleton mirror each other; for [`mirror`] and [`clip`](super::clip()).
+/// Joint pairs and mirror plane of a skeleton, for [`mirror`] and [`clip`](super::clip()).
 ///
-/// The plane goes through the origin of model space. Poses are mirrored as movements away from the rest pose,
-/// which should be as symmetric as the character is; the axes of the joints may point wherever they do on
-/// either side, also where an exporter made one side from the other by a negative scale.
+/// The plane goes through the origin of model space. Mirroring applies to the movement away from the rest
+/// pose, so the rest pose should be as symmetric as the character is. The axes of the joints may differ
+/// between the sides, including exports that create one side from the other with a negative scale.
 ///
-/// Joints in no pair mirror themselves, as spine and head do, where they hang on such joints. Where not, as a
-/// sword in one hand, they keep their own local transform, and so does all below them that is in no pair.
+/// A joint that is in no pair mirrors itself if it is a root or its parent mirrors itself, for example spine
+/// and head. Otherwise it keeps its local transform, for example a sword in one hand. So do its unpaired
+/// descendants.
 ///
-/// It holds 124 bytes per joint and a few more.
+/// Memory use is 124 bytes per joint for the maps and 5 for partner and axes.
 ///
 /// ```
 /// use condyle::mirroring::Mirror;
@@ -140,22 +149,22 @@ impl Maps {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mirror {
     pub(super) partners: Vec<u16>,
-    /// Which axis of the partner's scale each axis of a joint's takes.
+    /// Axis of the partner's scale that each axis of a joint's scale comes from.
     pub(super) axes: Vec<[u8; 3]>,
     pub(super) blocks: Vec<Maps>,
 }
 
 impl Mirror {
-    /// Finds what each joint's transforms are multiplied by.
+    /// Computes the maps of all joints.
     ///
-    /// `pairs` holds the joints of which one does what the other did; [`pairs`](super::pairs) makes
-    /// them from names. `normal` is the direction across the plane, of any length: `[1.0, 0.0, 0.0]`
-    /// for a character that looks along z.
+    /// `pairs` lists the joints that exchange their movements; [`pairs`](super::pairs) finds them by name.
+    /// `normal` is the direction perpendicular to the plane, of any length. For a character that faces along
+    /// z it is `[1.0, 0.0, 0.0]`.
     ///
     /// # Errors
-    /// [`Error::NoDirection`] if `normal` is 0 or not finite; [`Error::Index`] if a pair names a joint that
-    /// the skeleton does not have; [`Error::PairedTwice`] if a joint is in two pairs; [`Error::PairParents`]
-    /// if the parents of a pair's joints are neither the same joint, itself in no pair, nor a pair.
+    /// [`Error::NoDirection`] if `normal` is 0 or not finite; [`Error::Index`] if a pair has a joint that the
+    /// skeleton does not have; [`Error::PairedTwice`] if a joint is in two pairs. [`Error::PairParents`] if
+    /// the parents of a pair are neither a pair nor one joint that is in no pair.
     pub fn new(skeleton: &Skeleton, pairs: &[(u16, u16)], normal: [f32; 3]) -> Result<Self, Error> {
         let partners = partners(skeleton, pairs)?;
         let mut normal = normal.map(f64::from);
@@ -172,10 +181,11 @@ impl Mirror {
             axes: vec![[0, 1, 2]; count],
             blocks: vec![Maps::IDENTITY; count.div_ceil(BLOCK)],
         };
-        // Of each joint the rest pose's model space without lengths, and O.
+        // Orthogonal part of each joint's rest model matrix, and its `O`.
         let mut models: Vec<Turn> = Vec::with_capacity(count);
         let mut across: Vec<Turn> = Vec::with_capacity(count);
-        // Whether it keeps its transform: it has no partner, and its parent has one or keeps its own.
+        // Whether a joint keeps its transform: it has no partner, and its parent has one or keeps its
+        // transform.
         let mut kept: Vec<bool> = Vec::with_capacity(count);
         for joint in 0..count {
             let partner = usize::from(mirror.partners[joint]);
@@ -209,19 +219,19 @@ impl Mirror {
         Ok(mirror)
     }
 
-    /// How many joints the poses must hold.
+    /// Number of joints that a pose must have.
     #[must_use]
     pub fn joint_count(&self) -> usize {
         self.partners.len()
     }
 
-    /// The partner of each joint; a joint without one is its own.
+    /// Partner of each joint; a joint in no pair is its own partner.
     #[must_use]
     pub fn partners(&self) -> &[u16] {
         &self.partners
     }
 
-    /// The maps of a joint from its partner's transforms to its own.
+    /// Writes the maps from the partner's transform to the joint's transform.
     fn set(&mut self, joint: usize, left: Turn, right: Turn, own: &Transform, other: &Transform) {
         let (block, lane, axes) = (&mut self.blocks[joint / BLOCK], joint % BLOCK, self.axes[joint]);
         for from in 0..4 {
@@ -245,13 +255,13 @@ impl Mirror {
         }
     }
 
-    /// A partner's transform with the axes of its scale changed.
+    /// Returns the partner's transform with permuted scale axes.
     fn with_axes(&self, joint: usize, t: Transform) -> Transform {
         Transform { scale: self.axes[joint].map(|axis| t.scale[usize::from(axis)]), ..t }
     }
 }
 
-/// The partner of each joint.
+/// Returns the partner of each joint.
 fn partners(skeleton: &Skeleton, pairs: &[(u16, u16)]) -> Result<Vec<u16>, Error> {
     let count = skeleton.joint_count();
     let mut partners: Vec<Option<u16>> = vec![None; count];
@@ -273,8 +283,8 @@ fn partners(skeleton: &Skeleton, pairs: &[(u16, u16)]) -> Result<Vec<u16>, Error
     Ok(partners)
 }
 
-/// Which axis of the partner each axis of a joint lies nearest to; those of a joint that mirrors itself
-/// change places in pairs.
+/// Returns, for each axis of a joint, the nearest axis of its partner. For a joint that is its own partner,
+/// the result must be its own inverse, so only the first four orders are tried.
 fn axes(matrix: [[f64; 3]; 3], own: bool) -> [u8; 3] {
     const ORDERS: [[u8; 3]; 6] = [[0, 1, 2], [1, 0, 2], [0, 2, 1], [2, 1, 0], [1, 2, 0], [2, 0, 1]];
     let fit = |order: &[u8; 3]| -> f64 {
@@ -282,7 +292,7 @@ fn axes(matrix: [[f64; 3]; 3], own: bool) -> [u8; 3] {
     };
     let mut best = ORDERS[0];
     for order in &ORDERS[1..if own { 4 } else { 6 }] {
-        // Where two are as near, rounding does not decide.
+        // The margin keeps rounding from deciding a tie.
         if fit(order) > fit(&best) + 1e-6 {
             best = *order;
         }
@@ -290,22 +300,22 @@ fn axes(matrix: [[f64; 3]; 3], own: bool) -> [u8; 3] {
     best
 }
 
-/// The mirror image of a pose.
+/// Mirrors a pose.
 ///
-/// On a symmetric character each joint stands in model space where its partner's reflection was. Mirrored
-/// twice, a pose is what it was: rotations within 5e-7, translations within 5e-7 of their length and those in
-/// the rest pose, scales within 2e-7 of themselves; rotations and scales exactly where the joints' axes in
-/// the rest pose are those of model space, and the plane lies across one of them. Rotations keep their length
-/// and do not jump to their opposites.
+/// On a symmetric character, each joint moves in model space to the reflected position of its partner. A pose
+/// mirrored twice equals the input: rotations within 5e-7, scales within a relative 2e-7. Translations are
+/// within 5e-7 of the sum of three lengths: the translation, and the rest translations of the joint and its
+/// partner. Rotations and scales are exact if the joints' axes in the rest pose are the axes of model space
+/// and `normal` is one of them. Rotations keep their length, and their sign is continuous over time.
 ///
-/// A joint's scale takes the order of its axes from those of its partner nearest to which they lie when
-/// reflected, and the ratio of the two in the rest pose, 1 where there is none: exact where the axes are the
-/// same lines, or the scale is the same along all of them.
+/// The scale axes of a joint come from the partner's axes that are nearest after reflection. They are
+/// multiplied by the ratio of the two rest scales, or by 1 where the ratio does not exist. This is exact if
+/// the axes are parallel after reflection, or if the scale is uniform.
 ///
-/// With `None` for `pose`, `out` holds the pose and gets the result.
+/// If `pose` is `None`, `out` is the input and receives the result.
 ///
 /// # Errors
-/// [`Error::Length`] if a pose does not hold [`Mirror::joint_count`] joints. `out` is then unchanged.
+/// [`Error::Length`] if a pose does not have [`Mirror::joint_count`] joints. `out` is then unchanged.
 ///
 /// ```
 /// use condyle::mirroring::Mirror;
@@ -323,7 +333,7 @@ fn axes(matrix: [[f64; 3]; 3], own: bool) -> [u8; 3] {
 /// mirror(&sides, &left_up, &mut right_up)?;
 /// assert_eq!(right_up.get(1), skeleton.rest().get(1));
 /// assert_eq!(right_up.get(2).translation, [-0.25, 0.5, 0.0]);
-/// // And back, over itself.
+/// // And back, in place.
 /// mirror(&sides, None, &mut right_up)?;
 /// assert_eq!(right_up.get(1).translation, [0.25, 0.5, 0.0]);
 /// # Ok::<(), condyle::Error>(())
@@ -344,12 +354,12 @@ pub fn mirror<'a>(sides: &Mirror, pose: impl Into<Option<&'a Pose>>, out: &mut P
     Ok(())
 }
 
-/// What partners gave each other, in the frames of those who have it now.
+/// Maps each joint's transform, already exchanged with the partner's, to the frame of the joint.
 fn reflect(maps: &[Maps], pose: &mut [PoseBlock]) {
     dispatch!(|s, mode| kernel(s, mode, maps, pose));
 }
 
-/// A row of each joint's matrix times a column, and `last` added.
+/// Returns `last` plus the dot product of a matrix row and a column, per lane.
 #[inline(always)]
 fn row<S: Simd, M: Mode, const N: usize>(
     mode: M,

@@ -16,21 +16,22 @@ use std::string::String;
 
 const X: [f32; 3] = [1.0, 0.0, 0.0];
 
-/// What the joints of a symmetric skeleton may have.
+/// Axes of the joints of a symmetric skeleton.
 #[derive(Clone, Copy, PartialEq)]
 enum Frames {
-    /// Axes parallel to model space's.
+    /// Axes parallel to the axes of model space.
     Plain,
-    /// Axes parallel to model space's in another order on either side, and with other signs.
+    /// Axes parallel to the axes of model space, in different orders and with different signs on the two
+    /// sides.
     Turned,
-    /// Axes that point anywhere, others on either side.
+    /// Arbitrary axes, different on the two sides.
     Any,
-    /// As `Any`, with one side made by negative scales where it begins.
+    /// Like `Any`, but the root of each limb on one side has a negative scale.
     Negative,
 }
 
-/// A body symmetric about a plane: its skeleton and its pairs. Every third joint is in the middle, the others
-/// are pairs.
+/// Returns a symmetric skeleton and its pairs. Every third joint is on the mirror plane; the others are
+/// pairs.
 fn symmetric(
     random: &mut Random,
     joints: usize,
@@ -47,7 +48,7 @@ fn symmetric(
     let mut all: Vec<Joint> = Vec::new();
     let mut model: Vec<Matrix> = Vec::new();
     let mut pairs = Vec::new();
-    // Of each joint its partner, and whether it is on the side that negative scales made.
+    // Partner of each joint, and whether it is on the side with the negative scale.
     let mut partners: Vec<usize> = Vec::new();
     let mut made: Vec<bool> = Vec::new();
     let mut add = |random: &mut Random,
@@ -90,7 +91,7 @@ fn symmetric(
     };
     while partners.len() < joints {
         let at = partners.len();
-        // The middle grows on, and limbs on limbs.
+        // Joints on the plane branch from such joints; limbs branch from any recent joint.
         let middles: Vec<usize> = (0..at).filter(|&j| partners[j] == j).collect();
         let parent = match at {
             0 => None,
@@ -105,7 +106,7 @@ fn symmetric(
             add(random, &mut model, &mut made, parent, place, false);
             partners.push(at);
         } else if at + 2 > joints {
-            // No room for a pair: another one in the middle, on the root.
+            // No room for a pair: adds a joint on the plane, below the root.
             add(random, &mut model, &mut made, Some(0), [0.0; 3], false);
             partners.push(at);
         } else {
@@ -120,7 +121,7 @@ fn symmetric(
     (Skeleton::new(all).expect("parents come first"), pairs)
 }
 
-/// The same hierarchy with any rest pose.
+/// Returns the same hierarchy with a random, asymmetric rest pose.
 fn askew(random: &mut Random, like: &Skeleton) -> Skeleton {
     let joint = |j: usize| {
         let rest = Transform { scale: [random.range(0.5, 1.0), 0.3, -2.0], ..random.transform() };
@@ -129,8 +130,8 @@ fn askew(random: &mut Random, like: &Skeleton) -> Skeleton {
     Skeleton::new((0..like.joint_count()).map(joint)).expect("parents come first")
 }
 
-/// Any pose near the rest pose's scales: one factor for all axes, or another for each where axes are
-/// parallel.
+/// Returns a random pose with scales close to the rest pose: one factor for all axes or, with `uneven`, one
+/// per axis.
 fn posed(random: &mut Random, skeleton: &Skeleton, uneven: bool) -> Pose {
     let of = |rest: Transform| {
         let t = random.transform();
@@ -158,8 +159,8 @@ fn model(skeleton: &Skeleton, pose: &Pose) -> Vec<Matrix> {
     reference::local_to_model(skeleton, &reference::locals(pose))
 }
 
-/// Every plane, every kind of frames, every size: each joint's matrix is that of the definition in model
-/// space, and its place the partner's reflected.
+/// Compares each model matrix with the definition in model space, and each position with the partner's
+/// reflected position. Covers all planes, kinds of frames and sizes.
 #[test]
 fn a_mirrored_pose_is_the_reflection_in_model_space() {
     let planes = [X, [0.0, 2.0, 0.0], [0.0, 0.0, -1.0], [0.3, -0.8, 0.5]];
@@ -171,8 +172,8 @@ fn a_mirrored_pose_is_the_reflection_in_model_space() {
         let normal = planes[joints % 4];
         let (skeleton, pairs) = symmetric(&mut random, joints, normal, frames);
         let sides = Mirror::new(&skeleton, &pairs, normal).expect("valid pairs");
-        // Uneven scale turns with the joint; where axes are parallel to model space's but not to the plane,
-        // it shears.
+        // Non-uniform scale causes shear if the axes are parallel to those of model space but not to the
+        // plane. Otherwise it rotates with the joint.
         let uneven = matches!(frames, Frames::Plain | Frames::Turned) && joints % 4 != 3;
         let pose = posed(&mut random, &skeleton, uneven);
         let (rest, before) = (model(&skeleton, skeleton.rest()), model(&skeleton, &pose));
@@ -194,7 +195,7 @@ fn a_mirrored_pose_is_the_reflection_in_model_space() {
     }
 }
 
-/// Also of a character that is not symmetric at all.
+/// Also covers a character that is not symmetric.
 #[test]
 fn mirrored_twice_is_the_pose_itself() {
     for frames in [Frames::Plain, Frames::Turned, Frames::Any, Frames::Negative] {
@@ -229,7 +230,7 @@ fn mirrored_twice_is_the_pose_itself() {
     }
 }
 
-/// Symmetric or not: nothing moved is nothing to mirror.
+/// Holds for symmetric and asymmetric skeletons.
 #[test]
 fn the_rest_pose_is_its_own_mirror_image() {
     for &joints in SIZES {
@@ -251,7 +252,7 @@ fn the_rest_pose_is_its_own_mirror_image() {
     }
 }
 
-/// Scales of 0 in the rest pose have no ratio: they are taken over as they are.
+/// Rest scales of 0 have no ratio, so the partner's scales are used unchanged.
 #[test]
 fn what_the_rest_pose_hides_may_be_shown_and_mirrored() {
     let joint = |parent, scale| Joint::new("", parent, Transform { scale, ..Transform::IDENTITY });
@@ -287,7 +288,7 @@ fn in_place_gives_the_same_bits() {
     }
 }
 
-/// Tracks of all kinds: sampling and mirroring may change places.
+/// Sampling and mirroring commute for all kinds of tracks.
 #[test]
 fn a_mirrored_clip_gives_mirrored_poses() {
     for (seed, frames) in [(1, Frames::Plain), (2, Frames::Any), (3, Frames::Negative), (4, Frames::Any)] {
@@ -322,7 +323,7 @@ fn a_mirrored_clip_gives_mirrored_poses() {
             let got = sampled(&other, seconds);
             for (joint, (got, want)) in got.transforms().zip(want.transforms()).enumerate() {
                 let case = format_args!("clip {seed}, joint {joint}, {seconds} s");
-                // Splines may pass near 0, where little is left of a direction.
+                // A spline can pass close to 0, where its direction is imprecise.
                 assert_close(&got.rotation, &want.rotation.map(f64::from), 2e-5, case);
                 assert_close(&got.translation, &want.translation.map(f64::from), 2e-6, case);
                 assert_close(&got.scale, &want.scale.map(f64::from), 2e-6, case);
@@ -340,7 +341,7 @@ fn a_mirrored_clip_gives_mirrored_poses() {
     }
 }
 
-/// A sword in the right hand, with a tassel and a pair of rings on it.
+/// A sword in the right hand, with a tassel and a pair of rings.
 #[test]
 fn what_hangs_on_one_side_keeps_its_own_transform() {
     let mut random = Random(550);
@@ -367,7 +368,7 @@ fn what_hangs_on_one_side_keeps_its_own_transform() {
     assert_ne!(got.get(5), pose.get(5));
 }
 
-/// Rotations pass to their partners without changing hemisphere from one frame to the next.
+/// Mirroring keeps the sign of a rotation, so a continuous rotation stays continuous.
 #[test]
 fn what_moves_without_a_jump_is_mirrored_without_one() {
     let mut random = Random(560);

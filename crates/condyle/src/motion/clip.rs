@@ -1,4 +1,4 @@
-//! Clips: the motion of the character as a whole.
+//! Root motion of compressed clips.
 
 use core::f64::consts::FRAC_PI_2;
 use core::ops::Range;
@@ -21,12 +21,14 @@ use condyle_base::math::{Rigid, Transform};
 use condyle_base::simd::{Dispatch, each};
 
 impl Clip<'_> {
-    /// Where the character as a whole is at a moment, seen from where it starts, as
-    /// [`RootMotion::at`](crate::motion::RootMotion::at) has it; but `seconds` are those that
-    /// [`sample`](crate::sample()) takes. The identity if the clip has no motion.
+    /// Returns the root motion at a time of the clip, relative to the start, or the identity if the clip has
+    /// no motion.
     ///
-    /// Times outside the clip are clamped to its start and end; NaN counts as the start. Any moment costs the
-    /// same.
+    /// `seconds` is a time as for [`sample`](crate::sample()).
+    /// [`RootMotion::at`](crate::motion::RootMotion::at) counts seconds from the start of the clip instead.
+    ///
+    /// Times outside the clip are clamped to its start and end; NaN counts as the start. The cost is the same
+    /// for all times.
     ///
     /// ```
     /// use condyle_encode::{EncodeOptions, Shell};
@@ -76,7 +78,8 @@ impl Clip<'_> {
         let segment = &clip.segment(segment);
         for placed in segment.classes().take_while(|placed| placed.class.kind <= Kind::Translation) {
             let class = placed.class;
-            // Indices rise in a class, which has a track at least, and that of the motion is the greatest there is.
+            // Indices ascend in a class, which has at least one track. The motion has the highest index of
+            // all tracks, so only the last track of the class can be the motion.
             let track = placed.track + class.count - 1;
             if segment.index(track) != self.joint_count() {
                 continue;
@@ -94,25 +97,28 @@ impl Clip<'_> {
         motion
     }
 
-    /// How far the clip moves its character from one value of a clock to another:
-    /// [`over`], so what its place is multiplied by from the right. The clock is at 0 where the clip starts. The identity if the clip
-    /// has no motion.
+    /// Returns the root motion from one value of a clock to another, or the identity if the clip has no
+    /// motion.
+    ///
+    /// Multiply the character's world transform by it from the right, as for [`over`]. The clock is 0 at the
+    /// start of the clip.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] if an end is NaN or infinite.
+    /// [`Error::NotFinite`] if `from` or `to` is NaN or infinite.
     pub fn motion_over(&self, looping: Looping, from: f64, to: f64) -> Result<Rigid, Error> {
         over(|seconds| self.motion_at(self.start() + seconds), self.duration(), looping, from, to)
     }
 }
 
-/// The bits of some tracks in each row.
+/// Returns the number of bits that some tracks use in each row.
 fn bits_of(segment: &Segment<'_>, tracks: Range<usize>) -> usize {
     let record = segment.record_bytes();
-    // Three widths follow the step.
+    // A record has the step, followed by three bit widths.
     let widths = segment.bytes.get(segment.record(tracks.start) + 1..).unwrap_or_default();
     let (mut at, mut bits) = (0, 0);
     while at < tracks.len() {
-        // Added as they stand: so few do not leave their byte. What is in the fourth one leaves the sum.
+        // Adds the three widths of each track as bytes of one u32. [`TRACKS`] widths cannot overflow a byte.
+        // The fourth byte is not a width, and its overflow is lost.
         let end = tracks.len().min(at + TRACKS);
         let sum = (at..end).fold(0_u32, |sum, at| sum.wrapping_add(u32_at(widths, record * at)));
         let [a, b, c, _] = sum.to_le_bytes().map(usize::from);
@@ -121,32 +127,32 @@ fn bits_of(segment: &Segment<'_>, tracks: Range<usize>) -> usize {
     bits
 }
 
-/// The bits of one component of so many tracks are a number that a byte holds.
+/// Maximum number of tracks whose bit widths, of one component, sum to at most 255.
 const TRACKS: usize = 255 / MAX_BITS as usize;
 
-/// The rotation of a curve, of whose keys `sum` makes weighted sums.
+/// Evaluates a rotation curve. `sum` returns weighted sums of its keys.
 #[inline(always)]
 fn turned(degree: Degree, taps: Taps, sum: impl Fn(&Taps) -> [f64; WIDTH]) -> Quat64 {
     if degree != Degree::Linear {
         return turn(sum(&taps));
     }
-    // A slerp between two keys; any other rotation is a single logarithm.
+    // A linear curve interpolates two keys by slerp. Other curves are evaluated as one logarithm.
     let key = |first| Taps { first, count: 1, weights: [1.0, 0.0, 0.0, 0.0] };
     let (from, to) = (sum(&key(taps.first)), sum(&key(taps.first + 1)));
     between(from, to, taps.weights[1])
 }
 
-/// The rotation of half of this rotation vector.
+/// Returns the rotation of a half rotation vector.
 #[inline(always)]
 fn turn(half: [f64; 3]) -> Quat64 {
-    // Most motions go without turning.
+    // Most motions do not rotate.
     if half == [0.0; 3] { Rigid::IDENTITY.rotation } else { unit_exp(half) }
 }
 
-/// A slerp between two rotations of these halves of rotation vectors.
+/// Slerp between two rotations, both given as half rotation vectors.
 #[inline(always)]
 fn between(from: [f64; 3], to: [f64; 3], part: f64) -> Quat64 {
-    // About one axis of model space, as characters turn where nobody flies, angles go straight to each other.
+    // Rotations about one axis of model space, as for walking characters, are interpolated by angle.
     let (mut straight, mut axes, mut near) = (from, 0, true);
     each!(c in [0, 1, 2] => {
         let way = to[c] - from[c];
@@ -157,7 +163,7 @@ fn between(from: [f64; 3], to: [f64; 3], part: f64) -> Quat64 {
     if axes <= 1 && near { turn(straight) } else { slerp(from, to, part) }
 }
 
-/// [`between`], for any two.
+/// The general case of [`between`].
 #[inline(never)]
 fn slerp(from: [f64; 3], to: [f64; 3], part: f64) -> Quat64 {
     if part == 0.0 {
@@ -168,7 +174,7 @@ fn slerp(from: [f64; 3], to: [f64; 3], part: f64) -> Quat64 {
     product(from, from_rotation_vector(way.map(|v| v * part)))
 }
 
-/// Moves a character as a whole: what hangs on nothing, and so all that hangs on that.
+/// Applies the motion to the roots, and so to all joints.
 fn carry(skeleton: &Skeleton, motion: &Rigid, pose: &mut Pose) {
     for joint in (0..skeleton.joint_count()).filter(|&joint| skeleton.parent(joint as u16).is_none()) {
         let local = pose.get(joint);
@@ -178,7 +184,8 @@ fn carry(skeleton: &Skeleton, motion: &Rigid, pose: &mut Pose) {
     }
 }
 
-/// The pose with the motion, if one was taken out, with a given instruction set and numeric mode.
+/// Samples the pose, including the root motion if it was extracted, with a given instruction set and numeric
+/// mode.
 pub fn pose_by(
     dispatch: Dispatch,
     clip: &Clip<'_>,
@@ -193,7 +200,7 @@ pub fn pose_by(
     Ok(())
 }
 
-/// With its motion, if one was taken out.
+/// Poses include the root motion if it was extracted.
 impl PoseSource for Clip<'_> {
     fn start(&self) -> f64 {
         self.start()

@@ -1,4 +1,4 @@
-//! Root motion taken out of a clip.
+//! Extraction of root motion from a clip.
 
 use alloc::string::ToString;
 use alloc::vec;
@@ -14,28 +14,28 @@ use condyle_base::math::quats::{conjugate, product, rotate, slerp_f64};
 use condyle_base::math::vectors::normalize;
 use condyle_base::math::{Transform, Transform64};
 
-/// How much of a joint's rotation is motion of the character.
+/// Part of a joint's rotation that belongs to the root motion.
 ///
 /// ```
 /// use condyle::motion::{MotionRotation, RootMotionOptions};
 ///
-/// // One who swims turns over; one who walks only turns round, which is the default.
+/// // A swimmer turns about all axes; a walking character only about the vertical axis, which is the default.
 /// let mut swim = RootMotionOptions::default();
 /// (swim.translation, swim.rotation) = ([true; 3], MotionRotation::Whole);
 /// assert_ne!(swim.rotation, MotionRotation::default());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum MotionRotation {
-    /// Nothing: all of it is pose.
+    /// No rotation: all of it stays in the pose.
     None,
-    /// The rotation about +Y that comes nearest to it: where the character heads.
+    /// The heading: the nearest rotation about +Y.
     #[default]
     Yaw,
-    /// All of it.
+    /// The whole rotation.
     Whole,
 }
 
-/// What is taken out of a clip as motion.
+/// Parts of a clip that [`extract`] moves into the root motion.
 ///
 /// ```
 /// use condyle::motion::{MotionRotation, RootMotionOptions};
@@ -47,54 +47,54 @@ pub enum MotionRotation {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct RootMotionOptions {
-    /// The joint that goes where the character goes: the hips, or a root that was animated to be followed.
+    /// Joint that the character follows: the hips, or a root bone animated for this purpose.
     pub joint: u16,
-    /// Whether its translation along x, y and z of model space is motion.
+    /// Whether the joint's translation along x, y and z of model space belongs to the motion.
     pub translation: [bool; 3],
-    /// What of its rotation in model space is motion.
+    /// Part of the joint's rotation in model space that belongs to the motion.
     pub rotation: MotionRotation,
-    /// Samples per second of the motion, at least; as many more as make them end with the clip.
+    /// Minimum samples per second. The rate is raised so that the last sample is at the end of the clip.
     pub sample_rate: f32,
 }
 
 impl Default for RootMotionOptions {
-    /// The first joint on the ground: x, z and yaw, 30 times a second.
+    /// Ground motion of the first joint: x, z and yaw, 30 samples per second.
     fn default() -> Self {
         Self { joint: 0, translation: [true, false, true], rotation: MotionRotation::Yaw, sample_rate: 30.0 }
     }
 }
 
-/// The most samples of a motion, and the most keys of a root's remaining tracks: bounds the memory.
+/// Maximum number of samples of a motion, and of keys of a root's remaining tracks. Limits the memory use.
 const MAX_SAMPLES: usize = 1 << 20;
 
-/// How far the remaining tracks may leave the original between keys: a fraction of the character's size, and
-/// radians. The documentation of [`extract`] states it.
+/// Maximum error of the remaining tracks between keys: a fraction of the character's size for translations,
+/// radians for rotations. [`extract`] documents it.
 const TOLERANCE: f64 = 2e-6;
 
-/// The same as a fraction of a coordinate: about two units in the last place of f32, which keys cannot
-/// improve on.
+/// Minimum tolerance relative to a coordinate: about 2 ULP of f32, which more keys cannot improve.
 const ROUNDING: f64 = 2e-7;
 
-/// How many times the time between two samples is halved at most to keep the tolerance.
+/// Maximum number of times that an interval is halved to meet the tolerance.
 const HALVINGS: u32 = 12;
 
-/// Splits a clip into the motion of the character and what remains: `motion * remaining` is the original for
-/// every joint of the skeleton, at every moment of the clip.
+/// Splits a clip into a root motion and a remaining clip: for every joint and time, `motion * remaining` is
+/// the original.
 ///
-/// The motion is measured in model space: at the model matrix of the joint, with all that its ancestors do
-/// and however they are scaled. The rotation of the motion, `q`, is how the joint has turned since the clip's
-/// start, or its yaw. The translation, on the axes that are asked for, is `now - q * then`, which takes the
-/// joint's first place, turned, to where it is: the character turns about the joint. On the other axes it is
-/// 0. So the motion starts with the identity, and the joint stays where it started as far as its motion was
-/// taken.
+/// The motion is measured at the joint's model matrix, including the movement and the scale of its ancestors:
 ///
-/// It is taken out where it is exact for all joints, whatever their scale: at the roots, whose translation,
-/// and rotation if the motion has one, become `motion⁻¹ * original`. Their tracks are replaced by linear ones
-/// with keys at the samples of the motion and at the keys that the root had, and as many between as it takes
-/// to stay within 2e-6 of the size of the character. All other tracks stay as they are.
+/// - Rotation `q`: the joint's rotation since the start of the clip, or its yaw.
+/// - Translation, on the enabled axes: `now - q * then`, from the rotated first position of the joint to the
+///   current one. On the other axes it is 0.
 ///
-/// Where a joint lies upside down, so that no yaw is nearest, it keeps the last one. The same bits on every
-/// platform. Authoring, not playing: it allocates, and takes its time.
+/// So the motion starts with the identity, and the remaining joint does not move along the enabled axes.
+///
+/// The motion is removed at the roots, where this is exact for all joints and any scale: their translation
+/// becomes `motion⁻¹ * original`. So does their rotation if the motion has one. These tracks are replaced by
+/// linear ones, with keys at the samples of the motion and at the original keys of the root. Keys are added
+/// until the error is at most 2e-6 of the size of the character. All other tracks are unchanged.
+///
+/// If the joint is upside down, its yaw is undefined, and the previous yaw is used. The result has the same
+/// bits on every platform. The function is meant for authoring: it allocates and is slow.
 ///
 /// ```
 /// use condyle::motion::{self, RootMotionOptions};
@@ -102,7 +102,7 @@ const HALVINGS: u32 = 12;
 ///
 /// let root = Joint::new("hips", None, Transform::IDENTITY);
 /// let skeleton = Skeleton::new([root])?;
-/// // Up and down while it goes ahead.
+/// // Up and down during the walk.
 /// let walk = Track {
 ///     target: Target::Translation(0),
 ///     interpolation: Interpolation::Linear,
@@ -112,18 +112,18 @@ const HALVINGS: u32 = 12;
 /// let clip = RawClip::new("walk".into(), vec![vec![0.0, 0.5, 1.0]], vec![walk])?;
 /// let (in_place, motion) = motion::extract(&clip, &skeleton, &RootMotionOptions::default())?;
 /// assert_eq!(motion.over(Looping::Wrap, 0.0, 10.0)?.translation, [0.0, 0.0, 15.0]);
-/// // The first and the last key of what remains.
+/// // The first and the last key of the remaining track.
 /// let values = &in_place.tracks()[1].values;
 /// assert_eq!((values.first_chunk(), values.last_chunk()), (Some(&[0.0, 1.0, 0.0]), Some(&[0.0, 1.0, 0.0])));
 /// # Ok::<(), condyle::Error>(())
 /// ```
 ///
 /// # Errors
-/// - [`Error::Index`] if there is no such joint, or if the clip has tracks for joints that the skeleton does
-///   not have.
-/// - [`Error::NotFinite`], [`Error::OutOfRange`] for a sample rate that is not above 0.
-/// - [`Error::TooMany`] for more than 2^20 samples, or keys of a root.
-/// - [`Error::NotFinite`] if the joint goes where f32 cannot follow.
+/// - [`Error::Index`] if the skeleton does not have the joint, or if the clip has tracks for joints that the
+///   skeleton does not have.
+/// - [`Error::NotFinite`] or [`Error::OutOfRange`] for a sample rate that is not finite or not above 0.
+/// - [`Error::TooMany`] for more than 2^20 samples, or more than 2^20 keys of a root.
+/// - [`Error::NotFinite`] if the joint moves too far for f32.
 pub fn extract(
     clip: &RawClip,
     skeleton: &Skeleton,
@@ -165,7 +165,7 @@ pub fn extract(
     Ok((RawClip::new(clip.name().to_string(), timelines, tracks)?.for_skeleton_of(clip), motion))
 }
 
-/// Drops the timelines that no track names.
+/// Drops the timelines that no track uses.
 fn without_unused(timelines: Vec<Vec<f32>>, mut tracks: Vec<Track>) -> (Vec<Vec<f32>>, Vec<Track>) {
     let mut places = vec![None; timelines.len()];
     let mut used = Vec::new();
@@ -180,7 +180,7 @@ fn without_unused(timelines: Vec<Vec<f32>>, mut tracks: Vec<Track>) -> (Vec<Vec<
     (used, tracks)
 }
 
-/// Evaluates the clip's joints at a moment, in f64.
+/// Evaluates the joints of a clip in f64.
 struct Paths<'a> {
     clip: &'a RawClip,
     skeleton: &'a Skeleton,
@@ -198,7 +198,7 @@ impl Paths<'_> {
         Some(value_at(track, Span::find(times, seconds, 0)))
     }
 
-    /// The local transform of a joint; `seconds` in the time of the clip's keys.
+    /// Local transform of a joint. `seconds` is in the time of the clip's keys.
     fn local(&self, joint: u16, seconds: f64) -> Transform64 {
         let rest = Transform64::from(self.skeleton.rest().get(joint.into()));
         Transform64 {
@@ -208,7 +208,7 @@ impl Paths<'_> {
         }
     }
 
-    /// The place and the rotation of a joint in model space. The rotation of a sheared matrix is that of
+    /// Position and rotation of a joint in model space. A sheared matrix gets the rotation of
     /// [`Transform64::from_rows`].
     fn model(&self, joint: u16, seconds: f64) -> Transform64 {
         let mut rows = self.local(joint, seconds).to_rows();
@@ -222,7 +222,7 @@ impl Paths<'_> {
         Transform64::from_rows(&rows).0
     }
 
-    /// How large the character is: the greatest coordinate of a joint in the rest pose, from its root.
+    /// Size of the character: the largest coordinate of a joint in the rest pose, relative to its root.
     fn size(&self) -> f64 {
         let mut places: Vec<[[f64; 4]; 3]> = Vec::with_capacity(self.skeleton.joint_count());
         let mut size = 0.0_f64;
@@ -246,7 +246,7 @@ impl Paths<'_> {
     }
 }
 
-/// The motion of the joint.
+/// Measures the motion of the joint.
 fn measure(paths: &Paths<'_>, options: &RootMotionOptions) -> Result<RootMotion, Error> {
     let rate = options.sample_rate;
     if !rate.is_finite() {
@@ -261,7 +261,7 @@ fn measure(paths: &Paths<'_>, options: &RootMotionOptions) -> Result<RootMotion,
     if wanted >= MAX_SAMPLES as f64 {
         return Err(Error::TooMany { what: "samples", found: wanted as usize, limit: MAX_SAMPLES });
     }
-    // Rounded up, unless the fraction is only the rounding of the duration.
+    // Rounded up, unless the fraction comes from the rounding of the duration.
     let whole = wanted as usize;
     let spans = if wanted - whole as f64 > 1e-4 { whole + 1 } else { whole };
     let spans = if duration > 0.0 { spans.max(1) } else { 0 };
@@ -284,7 +284,7 @@ fn measure(paths: &Paths<'_>, options: &RootMotionOptions) -> Result<RootMotion,
             MotionRotation::Whole => turned.map(|v| v as f32),
         };
         let rotation = on_the_side_of(samples[at - 1].rotation, rotation);
-        // The stored, rounded rotation: the translation must fit that one.
+        // Uses the rounded rotation that is stored, so that the translation matches it.
         let mut q = rotation.map(f64::from);
         normalize(&mut q);
         let carried = rotate(q, first.translation);
@@ -296,13 +296,13 @@ fn measure(paths: &Paths<'_>, options: &RootMotionOptions) -> Result<RootMotion,
     RootMotion::new(duration, samples)
 }
 
-/// Of the two quaternions of a rotation the one nearer to `before`.
+/// Returns `q` or `-q`, whichever is nearer to `before`.
 fn on_the_side_of(before: [f32; 4], q: [f32; 4]) -> [f32; 4] {
     let cos: f64 = (0..4).map(|c| f64::from(before[c]) * f64::from(q[c])).sum();
     if cos < 0.0 { q.map(|v| -v) } else { q }
 }
 
-/// A key of what remains for a root.
+/// A key of the remaining tracks of a root.
 #[derive(Clone, Copy)]
 struct Key {
     time: f32,
@@ -310,9 +310,9 @@ struct Key {
     translation: [f32; 3],
 }
 
-/// The tracks that remain for a root: `motion⁻¹ * original`, with keys dense enough for linear interpolation.
+/// Computes the remaining tracks of a root: `motion⁻¹ * original`, with enough keys for linear interpolation.
 ///
-/// `targets` are those of its properties that change.
+/// `targets` are the properties that change.
 fn remaining(
     paths: &Paths<'_>,
     root: u16,
@@ -320,7 +320,7 @@ fn remaining(
     motion: &RootMotion,
     tolerance: f64,
 ) -> Result<Vec<Key>, Error> {
-    // Times of keys.
+    // The range of the key times.
     let (start, end) = (paths.clip.start() as f32, paths.clip.end() as f32);
     let turns = targets.contains(&Target::Rotation(root));
     let exact = |seconds: f64| {
@@ -332,7 +332,7 @@ fn remaining(
         let (rotation, translation) = exact(time.into());
         Key { time, rotation: rotation.map(|v| v as f32), translation: translation.map(|v| v as f32) }
     };
-    // All times where the original or the motion has a corner.
+    // All times at which the original or the motion has a corner.
     let mut times = vec![start, end];
     let spans = motion.samples().len() - 1;
     let sample = |at: usize| {
@@ -345,7 +345,7 @@ fn remaining(
             let own = &paths.clip.timelines()[track.timeline];
             times.extend(own);
             if track.interpolation == Interpolation::Step {
-                // A step becomes two keys: the old value just before it, and the new one.
+                // A step becomes two keys: the old value just before the step, and the new value.
                 times.extend(own.iter().map(|t| t.next_down().max(start)));
             }
         }
@@ -381,7 +381,7 @@ fn remaining(
     Ok(keys)
 }
 
-/// Adds the keys after `a` up to `b`, halving the interval where linear interpolation misses the path at a
+/// Adds the keys after `a` up to `b`. Halves the interval if linear interpolation misses the path at a
 /// quarter, half or three quarters.
 fn halve(
     key: &impl Fn(f32) -> Key,

@@ -1,19 +1,20 @@
-//! Root motion: from a clip to what moves its character as a whole, and to the pose that remains.
+//! Root motion: splits a clip into the motion of the whole character and the remaining pose.
 //!
-//! [`extract`](extract()) takes the motion out of a [`RawClip`](crate::RawClip) and returns the clip in place
-//! with a [`RootMotion`]; or `condyle_encode::EncodeOptions::root_motion` asks
-//! for both in one compressed clip. In a frame, [`RootMotion::over`] and
-//! [`Clip::motion_over`](crate::Clip::motion_over) say how far the character has come from one value of its
-//! clock to the next, over any number of loops: its place in the world is multiplied by that, from the right.
-//! [`over`] does the same for a motion of your own, and [`blend`] is the mean of the motions of clips that
-//! are blended.
+//! [`extract`](extract()) removes the motion from a [`RawClip`](crate::RawClip) and returns the in-place clip
+//! with a [`RootMotion`]. `condyle_encode::EncodeOptions::root_motion` does the same and stores both in one
+//! compressed clip.
+//!
+//! In each frame, [`RootMotion::over`] or [`Clip::motion_over`](crate::Clip::motion_over) returns the motion
+//! between two values of a clock, over any number of loops. Multiply the character's world transform by it
+//! from the right. [`over`] does the same for a motion function of the caller, and [`blend`] returns the
+//! weighted mean of the motions of blended clips.
 //!
 //! ```
 //! use condyle::math::Rigid;
 //! use condyle::motion::RootMotion;
 //! use condyle::{Looping, Transform};
 //!
-//! // A walk of a metre and a half a second.
+//! // A walk of one metre, at 1.5 m/s.
 //! let end = Transform { translation: [0.0, 0.0, 1.5], ..Transform::IDENTITY };
 //! let walk = RootMotion::new(1.0, vec![Transform::IDENTITY, end])?;
 //! let (mut place, mut clock) = (Rigid::IDENTITY, 0.0);

@@ -1,4 +1,4 @@
-//! The motion of a character over any interval, and blended.
+//! Root motion over any interval, and blending.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -10,22 +10,22 @@ use condyle_base::math::quats::{from_rotation_vector, is_near_unit, rotation_vec
 use condyle_base::math::sums::sum_in_any_order;
 use condyle_base::math::{Rigid, Transform};
 
-/// How a clip moves its character in model space: a rigid transform per sample, at even spacing from the
-/// clip's start to its end.
+/// Motion of a character in model space: rigid transforms at even spacing from the start of the clip to its
+/// end.
 ///
-/// A sample takes the character from where the clip's first moment has it to where it is; so the first one of
-/// an extracted motion is the identity. `motion * pose` is where everything is: model matrices are multiplied
-/// from the left.
+/// A sample transforms the character from its position at the start of the clip to its position at the
+/// sample. So the first sample of an extracted motion is the identity. Multiply model matrices by the motion
+/// from the left: `motion * pose`.
 ///
 /// ```
 /// use condyle::motion::RootMotion;
 /// use condyle::{Looping, Transform};
 ///
-/// // One metre ahead in half a second.
+/// // One metre forward in half a second.
 /// let end = Transform { translation: [0.0, 0.0, 1.0], ..Transform::IDENTITY };
 /// let walk = RootMotion::new(0.5, vec![Transform::IDENTITY, end])?;
 /// assert_eq!(walk.at(0.25).translation, [0.0, 0.0, 0.5]);
-/// // From a quarter of the first loop to the end of the third one, and back.
+/// // From a quarter of the first loop to the end of the third loop, and back.
 /// let ahead = walk.over(Looping::Wrap, 0.125, 1.5)?;
 /// assert_eq!(ahead.translation, [0.0, 0.0, 2.75]);
 /// assert_eq!(walk.over(Looping::Wrap, 1.5, 0.125)?, ahead.inverse());
@@ -37,7 +37,7 @@ pub struct RootMotion {
     samples: Vec<Transform>,
 }
 
-/// What it holds, in a line.
+/// Prints the duration and the number of samples.
 impl fmt::Debug for RootMotion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RootMotion")
@@ -48,13 +48,13 @@ impl fmt::Debug for RootMotion {
 }
 
 impl RootMotion {
-    /// Keeps samples at even spacing: the first one at 0, the last one at `duration` seconds.
+    /// Stores samples at even spacing: the first one at 0, the last one at `duration` seconds.
     ///
     /// # Errors
-    /// - [`Error::TooShort`] without samples, or with a single one for a clip that has a length.
-    /// - [`Error::NotFinite`], [`Error::NotUnit`] for a sample that is no rigid transform,
-    ///   [`Error::OutOfRange`] for one with a scale.
-    /// - [`Error::NotFinite`], [`Error::OutOfRange`] for a duration that is none.
+    /// - [`Error::TooShort`] without samples, or with a single sample if `duration` is above 0.
+    /// - [`Error::NotFinite`] or [`Error::NotUnit`] for a sample that is not a rigid transform,
+    ///   [`Error::OutOfRange`] for a sample with a scale.
+    /// - [`Error::NotFinite`] or [`Error::OutOfRange`] for an invalid duration.
     pub fn new(duration: f64, samples: Vec<Transform>) -> Result<Self, Error> {
         check_duration(duration)?;
         let needed = if duration > 0.0 { 2 } else { 1 };
@@ -87,13 +87,15 @@ impl RootMotion {
         &self.samples
     }
 
-    /// The motion at a moment, `seconds` after the clip's start: between samples a straight line, and the
-    /// shorter arc of rotations. The first sample before the start, and for NaN; the last one after the end.
+    /// Returns the motion at `seconds` after the start of the clip.
+    ///
+    /// Between samples, translations are linear and rotations take the shorter arc. Times before the start,
+    /// and NaN, return the first sample; times after the end return the last one.
     #[must_use]
     pub fn at(&self, seconds: f64) -> Rigid {
         let last = self.samples.len() - 1;
         let place = seconds / self.duration * last as f64;
-        // Also where the duration is 0.
+        // NaN, from a duration of 0, also counts as the start.
         let place = if place > 0.0 { place.min(last as f64) } else { 0.0 };
         let index = (place as usize).min(last);
         let (a, b) = (&self.samples[index], &self.samples[(index + 1).min(last)]);
@@ -105,31 +107,31 @@ impl RootMotion {
         Rigid { rotation: slerp_f64(a.rotation, b.rotation, t), translation: core::array::from_fn(between) }
     }
 
-    /// [`over`] of this motion.
+    /// Calls [`over`] with this motion.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] if an end is NaN or infinite.
+    /// [`Error::NotFinite`] if `from` or `to` is NaN or infinite.
     pub fn over(&self, looping: Looping, from: f64, to: f64) -> Result<Rigid, Error> {
         over(|seconds| self.at(seconds), self.duration, looping, from, to)
     }
 }
 
-/// How far a clip moves its character from one value of the clock to another, any number of loops, forward or
-/// backward.
+/// Returns the motion of a clip from one value of the clock to another, forward or backward, over any number
+/// of loops.
 ///
-/// `motion` tells the motion at a moment of the clip, from 0 to its `duration` in seconds. The result is what
-/// the character's own place in the world is multiplied by, from the right: `place * delta`. Over one loop
-/// that is `motion(from)⁻¹ * motion(to)`; at the end of a loop the character goes on from where it is. For
-/// [`Looping::Clamp`] it stands still before the start and after the end.
+/// `motion` returns the motion at a time of the clip, from 0 to `duration` in seconds. Multiply the
+/// character's world transform by the result from the right: `place * delta`. Within one loop the result is
+/// `motion(from)⁻¹ * motion(to)`. With [`Looping::Wrap`], each loop continues from where the previous one
+/// ended. With [`Looping::Clamp`], the character does not move before the start and after the end.
 ///
-/// Motions over intervals that follow each other multiply to that of the whole: `over(a, b) * over(b, c) =
-/// over(a, c)`, but for rounding. The number of loops costs nothing (see [`Rigid::power`]).
+/// Motions over consecutive intervals multiply to the motion over the whole: `over(a, b) * over(b, c) =
+/// over(a, c)`, except for rounding. The cost does not depend on the number of loops (see [`Rigid::power`]).
 ///
 /// ```
 /// use condyle::math::Rigid;
 /// use condyle::{Looping, motion};
 ///
-/// // Two metres a second, and a quarter turn to the left at once at the end of each loop of one second.
+/// // Two metres per second, and a quarter turn to the left at the end of each loop of one second.
 /// let half = 0.5_f64.sqrt();
 /// let motion = |seconds: f64| Rigid {
 ///     rotation: if seconds < 1.0 { [0.0, 0.0, 0.0, 1.0] } else { [0.0, half, 0.0, half] },
@@ -141,7 +143,7 @@ impl RootMotion {
 /// ```
 ///
 /// # Errors
-/// [`Error::NotFinite`] for an end or a duration that is NaN or infinite, [`Error::OutOfRange`] for a
+/// [`Error::NotFinite`] if `from`, `to` or the duration is NaN or infinite, [`Error::OutOfRange`] for a
 /// negative duration.
 pub fn over(
     motion: impl Fn(f64) -> Rigid,
@@ -159,19 +161,21 @@ pub fn over(
     if from.loops == to.loops {
         return Ok(here.way_to(&there));
     }
-    // All seen from the start of a loop.
+    // Relative to the start of a loop.
     let start = motion(0.0);
     let whole = start.inverse() * motion(duration);
     Ok(here.inverse() * start * whole.power(to.loops - from.loops) * (start.inverse() * there))
 }
 
-/// The weighted mean of movements in one frame, so that a blend of clips moves as it looks. The order of the
-/// layers does not change a bit.
+/// Returns the weighted mean of root motions, for blended clips. The order of the layers does not change any
+/// bit.
 ///
-/// Weights are divided by their sum. Translations are averaged as they are, rotations by their logarithms:
-/// about one axis, an angle is the mean of angles. Layers of weight 0 do not count, whatever they hold. If
-/// the weights sum to zero (to less than 2^-20 of the sum of their magnitudes), the result is the identity. A
-/// single layer comes out as it is but for 1e-11.
+/// Weights are divided by their sum. Translations are averaged directly, rotations by their logarithms. So
+/// the mean of rotations about one axis has the mean angle. Layers of weight 0 are ignored, even if they
+/// contain NaN.
+///
+/// If the sum of the weights is zero (at most 2^-20 of the sum of their magnitudes), the result is the
+/// identity. A single layer is returned unchanged within 1e-11.
 ///
 /// ```
 /// use condyle::math::Rigid;
@@ -185,7 +189,8 @@ pub fn over(
 /// ```
 ///
 /// # Errors
-/// [`Error::NotFinite`] for a weight, or a movement that has one, with NaN or infinity.
+/// [`Error::NotFinite`] for a weight that is NaN or infinite, or for a motion with NaN or infinity whose
+/// weight is not 0.
 pub fn blend(layers: &[(Rigid, f32)]) -> Result<Rigid, Error> {
     for (at, (delta, weight)) in layers.iter().enumerate() {
         if !weight.is_finite() || (*weight != 0.0 && !delta.is_finite()) {
@@ -195,7 +200,7 @@ pub fn blend(layers: &[(Rigid, f32)]) -> Result<Rigid, Error> {
     let counting = layers.iter().filter(|layer| layer.1 != 0.0);
     let weights = counting.clone().map(|layer| f64::from(layer.1));
     let [total, magnitudes] = sum_in_any_order(weights.map(|weight| [weight, weight.abs()]));
-    // The same part as in `blend`.
+    // The same threshold as in `blending::blend`.
     if total.abs() <= magnitudes / 1_048_576.0 {
         return Ok(Rigid::IDENTITY);
     }

@@ -1,19 +1,21 @@
-//! Clips by the clock: the moment to sample, and the events of a compressed clip.
+//! Clips on a clock: the time to sample, and the events of a compressed clip.
 
 use super::clock::Looping;
 use super::events::{Event, Events, Head, List, PassedEvents};
 use crate::clip::{Clip, RawClip};
 use condyle_base::error::Error;
 
-/// The time of the keys at a value of the clock, which is 0 where the clip starts.
+/// Returns the time in the clip's keys at a value of the clock, which is 0 at the start of the clip.
 pub(crate) fn moment(start: f64, end: f64, looping: Looping, clock: f64) -> Result<f64, Error> {
     let moment = looping.moment(clock, end - start)?;
     Ok((start + moment.seconds).clamp(start, end))
 }
 
 impl RawClip {
-    /// The `seconds` for [`sampling::raw`](crate::sampling::raw) at a value of a clock that never ends, which
-    /// stands at 0 where the clip starts: [`Looping::moment`] with [`start`](Self::start) added.
+    /// Returns the `seconds` for [`sampling::raw`](crate::sampling::raw) at a value of an unbounded clock.
+    ///
+    /// The clock is 0 at the start of the clip. The result is [`Looping::moment`] plus
+    /// [`start`](Self::start).
     ///
     /// # Errors
     /// [`Error::NotFinite`] for a clock that is NaN or infinite.
@@ -23,9 +25,11 @@ impl RawClip {
 }
 
 impl Clip<'_> {
-    /// The `seconds` for [`sample`](crate::sample()) and [`motion_at`](Self::motion_at) at a value of a clock
-    /// that never ends, which stands at 0 where the clip starts: [`Looping::moment`] with
-    /// [`start`](Self::start) added.
+    /// Returns the `seconds` for [`sample`](crate::sample()) and [`motion_at`](Self::motion_at) at a value of
+    /// an unbounded clock.
+    ///
+    /// The clock is 0 at the start of the clip. The result is [`Looping::moment`] plus
+    /// [`start`](Self::start).
     ///
     /// ```
     /// use condyle_encode::{EncodeOptions, Shell};
@@ -52,7 +56,7 @@ impl Clip<'_> {
         moment(self.start(), self.end(), looping, clock)
     }
 
-    /// All events, ready for [`Events::passed`]. Allocates: once for each clip, not for each frame.
+    /// Returns all events, for [`Events::passed`]. Allocates, so call it once per clip, not per frame.
     ///
     /// ```
     /// use condyle_encode::{EncodeOptions, Shell};
@@ -77,7 +81,7 @@ impl Clip<'_> {
         Events::in_order(self.duration(), all.collect())
     }
 
-    /// [`Events::passed`], read where the clip's bytes lie, for those who keep no [`Events`]. Nothing is allocated.
+    /// Calls [`Events::passed`] on the events in the clip's bytes. Allocates nothing and needs no [`Events`].
     ///
     /// ```
     /// use condyle_encode::{EncodeOptions, Shell};
@@ -95,7 +99,7 @@ impl Clip<'_> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotFinite`] if an end is NaN or infinite.
+    /// [`Error::NotFinite`] if `from` or `to` is NaN or infinite.
     pub fn events_passed(
         &self,
         looping: Looping,

@@ -1,8 +1,8 @@
-//! From a clock that never ends to a moment of a clip.
+//! Maps an unbounded clock to a moment of a clip.
 
 use condyle_base::error::Error;
 
-/// What a clip does where the clock is outside of it.
+/// Behaviour of a clip when the clock is outside of it.
 ///
 /// ```
 /// use condyle::play::Moment;
@@ -17,16 +17,16 @@ use condyle_base::error::Error;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Looping {
-    /// It holds its first moment before the start, and its last one after the end.
+    /// Before the start, the clip holds its first pose; after the end, its last pose.
     #[default]
     Clamp,
-    /// It starts again, forward and backward without end.
+    /// The clip repeats forever, forward and backward.
     Wrap,
 }
 
-/// A moment of a clip, and how often the clip was played before: what one value of the clock means.
+/// A time in a clip, with the number of loops before it: the meaning of one value of the clock.
 ///
-/// Of two values of the clock the later one never has the earlier moment, loops counting before seconds.
+/// Moments are ordered by loops, then seconds. A later clock never has an earlier moment.
 ///
 /// ```
 /// let moment = condyle::Looping::Wrap.moment(7.25, 2.0)?;
@@ -36,21 +36,20 @@ pub enum Looping {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct Moment {
-    /// Whole loops since the clock stood at 0: negative before, 0 always for [`Looping::Clamp`]. At most
-    /// [`MAX_LOOPS`](Self::MAX_LOOPS) either way.
+    /// Whole loops since clock 0: negative before, always 0 for [`Looping::Clamp`]. At most
+    /// [`MAX_LOOPS`](Self::MAX_LOOPS) in either direction.
     pub loops: i64,
-    /// Seconds since the clip's start, from 0 to its duration. The start of a clip is not 0 in the time of
-    /// its keys, if these begin elsewhere: [`Clip::moment`](crate::Clip::moment) and
-    /// [`RawClip::moment`](crate::RawClip::moment) add it.
+    /// Seconds since the clip's start, from 0 to its duration. Key times may start at another value than 0:
+    /// [`Clip::moment`](crate::Clip::moment) and [`RawClip::moment`](crate::RawClip::moment) add the start.
     pub seconds: f64,
 }
 
 impl Moment {
-    /// The most loops that a clock counts; there it stands still, at the start of a loop. 35,000 years for a
-    /// clip of a thousandth of a second.
+    /// Maximum number of loops. Beyond it, the clock stays at the start of the last loop. A clip of one
+    /// millisecond reaches it after 35,000 years.
     pub const MAX_LOOPS: i64 = 1 << 50;
 
-    /// The clock that has this moment, but for rounding.
+    /// Returns the clock value of this moment, except for rounding.
     #[must_use]
     pub fn clock(&self, duration: f64) -> f64 {
         self.loops as f64 * duration + self.seconds
@@ -58,30 +57,30 @@ impl Moment {
 }
 
 impl Looping {
-    /// The moment of a clip of `duration` seconds at `seconds` of a clock, which is any number and stands at
-    /// 0 where the clip starts for the first time.
+    /// Returns the moment of a clip of `duration` seconds at `seconds` of a clock. The clock has any finite
+    /// value and is 0 at the first start of the clip.
     ///
-    /// For [`Looping::Wrap`] the end of a loop and the start of the next one are one moment, of which the
-    /// start is delivered: `seconds` of the moment is less than `duration`. A clip of no length has no loops.
+    /// With [`Looping::Wrap`], the end of a loop and the start of the next one are the same time. The result
+    /// is the start, so `Moment::seconds` is less than `duration`. A clip with a duration of 0 has no loops.
     ///
-    /// The remainder is exact, and rounded once for a negative clock.
+    /// The remainder is exact; for a negative clock it is rounded once.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] for `seconds` and a `duration` that are NaN or infinite, [`Error::OutOfRange`]
-    /// for a negative duration.
+    /// [`Error::NotFinite`] if `seconds` or `duration` is NaN or infinite, [`Error::OutOfRange`] for a
+    /// negative duration.
     pub fn moment(self, seconds: f64, duration: f64) -> Result<Moment, Error> {
         check_clock(seconds)?;
         check_duration(duration)?;
         Ok(match self {
             Self::Wrap if duration > 0.0 => wrapped(seconds, duration),
-            // Not `clamp`, which keeps the sign of a negative zero.
+            // `clamp` would keep the sign of a negative zero.
             _ if seconds <= 0.0 => Moment { loops: 0, seconds: 0.0 },
             _ => Moment { loops: 0, seconds: seconds.min(duration) },
         })
     }
 }
 
-/// `Ok` for a duration that a clip can have.
+/// Returns `Ok` if a clip can have this duration.
 pub(crate) fn check_duration(duration: f64) -> Result<(), Error> {
     if !duration.is_finite() {
         return Err(Error::NotFinite { what: "duration", at: 0 });
@@ -92,24 +91,26 @@ pub(crate) fn check_duration(duration: f64) -> Result<(), Error> {
     Ok(())
 }
 
-/// `Ok` for a value of a clock.
+/// Returns `Ok` for a finite value of a clock.
 pub(crate) fn check_clock(seconds: f64) -> Result<(), Error> {
     if seconds.is_finite() { Ok(()) } else { Err(Error::NotFinite { what: "seconds", at: 0 }) }
 }
 
-/// The product of an f32 and at most this many loops is exact in f64: 24 bits and 29.
+/// The product of an f32 and at most this many loops is exact in f64: 24 bits plus 29 bits.
 const EXACT_LOOPS: f64 = (1_u64 << 29) as f64;
 
-/// [`Looping::Wrap`], of a finite clock and a duration greater than 0.
+/// [`Looping::Wrap`] for a finite clock and a duration greater than 0.
 pub(crate) fn wrapped(clock: f64, duration: f64) -> Moment {
-    // A product with a power of two is exact. Up to there the quotient below is off by less than a half.
+    // A product with a power of two is exact. Below this limit, the error of the quotient below is less than
+    // 0.5.
     let most = duration * Moment::MAX_LOOPS as f64;
     if clock.abs() >= most {
         let loops = if clock > 0.0 { Moment::MAX_LOOPS } else { -Moment::MAX_LOOPS };
         return Moment { loops, seconds: 0.0 };
     }
     if clock > 0.0 && clock < duration * EXACT_LOOPS && f64::from(duration as f32) == duration {
-        // An f32 times so many loops is exact, and so is the difference. The quotient is rounded, so that it may be one too many.
+        // The product of an f32 and this many loops is exact, and so is the difference. The quotient is
+        // rounded, so `loops` can be one too large.
         let loops = (clock / duration) as i64;
         let rest = clock - loops as f64 * duration;
         let (loops, seconds) = if rest < 0.0 { (loops - 1, rest + duration) } else { (loops, rest) };
@@ -122,7 +123,7 @@ pub(crate) fn wrapped(clock: f64, duration: f64) -> Moment {
         return Moment { loops, seconds: rest };
     }
     let seconds = rest + duration;
-    // Nothing, or a hair before the end of a loop, which as far as numbers go is the end of it.
+    // `rest` is 0, or so close to 0 that the sum rounds to the end of the loop.
     if seconds < duration { Moment { loops: loops - 1, seconds } } else { Moment { loops, seconds: 0.0 } }
 }
 
@@ -205,7 +206,7 @@ mod tests {
             assert_eq!(after, Ok((Moment::MAX_LOOPS, 0.0)), "{clock}, {duration}");
             assert_eq!(before, Ok((-Moment::MAX_LOOPS, 0.0)), "{clock}, {duration}");
         }
-        // One second before that.
+        // One second before that limit.
         let clock = Moment::MAX_LOOPS as f64 - 1.0;
         let last = Looping::Wrap.moment(clock, 1.0);
         assert_eq!(last, Ok(Moment { loops: Moment::MAX_LOOPS - 1, seconds: 0.0 }));
@@ -214,7 +215,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 1 } else { 4096 }, failure_persistence: None, ..Default::default() })]
 
-        /// Integers of one unit, whose division has nothing to round.
+        /// Integer multiples of one unit, so the division is exact.
         #[test]
         fn the_moment_is_the_remainder(clock in any::<i64>(), shift in 11_u32..63, ticks in 1_i64..1 << 24) {
             let (clock, unit) = (clock >> shift, f64::from_bits((1023 - 20) << 52));
@@ -223,14 +224,14 @@ mod tests {
             prop_assert_eq!(moment, Ok(want));
         }
 
-        /// Any two floats of all.
+        /// Any two floats.
         #[test]
         fn a_later_clock_never_has_an_earlier_moment(
             a in prop::num::f64::NORMAL | prop::num::f64::SUBNORMAL | prop::num::f64::ZERO, step in 0_u64..4,
             b in prop::num::f64::NORMAL, duration in prop::num::f32::POSITIVE | prop::num::f32::SUBNORMAL, mode in 0..3,
         ) {
             let (duration, a) = (duration.abs(), if mode == 2 { a % (1e6 * f64::from(duration)) } else { a });
-            // Far away, near by, and within some loops of each other.
+            // Any distance, a few ULP, or within a few loops.
             let b = match mode {
                 0 => b,
                 1 => f64::from_bits(a.to_bits() + step),

@@ -1,10 +1,10 @@
-//! Playback: from a clock that never ends to a moment of a clip, to the events that are passed on the way,
-//! and to the clocks of clips that keep step.
+//! Playback: clocks, looping, events and synchronised clips.
 //!
-//! [`Looping::moment`] makes a [`Moment`] of a clock, [`Clip::moment`](crate::Clip::moment) the seconds that
-//! [`sample`](crate::sample()) takes. [`Events::passed`] delivers each event once each time that playback
-//! passes it. Clips of different length keep step by their [`SyncTrack`]s: one leads, at the speed that
-//! [`sync_speed`] says, and [`follow`] gives the clock of every other one.
+//! [`Looping::moment`] maps an unbounded clock to a [`Moment`] of a clip.
+//! [`Clip::moment`](crate::Clip::moment) returns the seconds for [`sample`](crate::sample()).
+//! [`Events::passed`] returns the events between two times of the clock, each once per loop. Clips of
+//! different length stay in sync by their [`SyncTrack`]s: one leads at the speed that [`sync_speed`] returns,
+//! and [`follow`] returns the clock of every other clip.
 
 pub(crate) mod clip;
 pub(crate) mod clock;

@@ -1,7 +1,7 @@
-//! One clip played by one character: a clock, and what each frame asks of it.
+//! Playback of one clip by one character: a clock, and the results of each frame.
 //!
-//! Everything here is a call or two of what stands in [`play`](crate::play), [`sample`] and
-//! [`motion`](crate::motion). Who needs more, clips in step or a clock of the game's own, calls those.
+//! Every function is one or two calls of functions in [`play`](crate::play), [`sample`] and
+//! [`motion`](crate::motion). To synchronise clips or to use a clock of the game, call these directly.
 
 use crate::clip::Clip;
 use crate::motion::RootMotion;
@@ -14,32 +14,32 @@ use crate::skeleton::Skeleton;
 use condyle_base::error::Error;
 use condyle_base::math::Rigid;
 
-/// What an advance of a [`Player`] has passed on its clock: the events after `from` up to `to`, and the way
-/// from one to the other. It ends before it begins where playback goes backward.
+/// The part of the clock that an advance of a [`Player`] has passed: the events after `from` up to `to`. If
+/// playback goes backward, `to` is before `from`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// Where the advance began.
+    /// Position before the advance.
     pub from: Head,
-    /// Where it ended.
+    /// Position after the advance.
     pub to: Head,
 }
 
 impl Interval {
-    /// Its length in seconds of the clock, less than 0 if it goes backward.
+    /// Length in seconds of the clock, negative for backward playback.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.to.seconds() - self.from.seconds()
     }
 }
 
-/// A clock for a clip, and the last step of it: what a character keeps for each clip that it plays.
+/// A clock for a clip, with its last step. A character has one player for each clip that it plays.
 ///
-/// It is a plain value that holds no clip: the caller hands in the same one each time, or another of the same
-/// length. A frame advances it once, then asks for the pose, the events and the motion of this frame, in any
-/// order and as often as it likes.
+/// A player is a plain value without a clip: pass the same clip each time, or another one of the same
+/// duration. In each frame, advance it once, then query pose, events and motion in any order and any number
+/// of times.
 ///
-/// The clock stands at 0 where the clip starts and runs on without end. A clip that does not loop holds its
-/// last pose after its end, while the clock goes on: [`clock`](Self::clock) is then at least its duration.
+/// The clock is 0 at the start of the clip and is unbounded. A clip that does not loop holds its last pose
+/// after its end. The clock continues: [`clock`](Self::clock) is then at least the duration.
 ///
 /// ```
 /// use condyle_encode::{EncodeOptions, Shell};
@@ -48,7 +48,7 @@ impl Interval {
 /// use condyle::{Interpolation, Joint, Looping, Player, Pose, RawClip, Skeleton, Target, Track, Transform};
 /// use condyle_encode::encode;
 ///
-/// // The hips go one and a half metres in a second, with a step at the start.
+/// // The hips move 1.5 metres in one second, with a footstep at the start.
 /// let skeleton = Skeleton::new([Joint::new("hips", None, Transform::IDENTITY)])?;
 /// let walk = Track {
 ///     target: Target::Translation(0),
@@ -70,17 +70,17 @@ impl Interval {
 ///     steps += player.clip_events(&clip)?.count();
 ///     way += player.motion(&clip)?.translation[2];
 /// }
-/// // Three seconds: the first start, and those of three loops after it.
+/// // Three seconds: the first start, and the starts of three further loops.
 /// assert_eq!((player.clock(), steps), (3.0, 4));
 /// assert!((way - 4.5).abs() < 1e-2);
 /// # Ok::<(), condyle::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Player {
-    /// What the clip does where the clock is outside of it.
+    /// Behaviour of the clip when the clock is outside of it.
     pub looping: Looping,
-    /// Seconds of the clock in a second of an [`advance`](Self::advance): 1 as authored, 0 stands still, less
-    /// than 0 plays backward.
+    /// Seconds of the clock per second of an [`advance`](Self::advance): 1 is the authored speed, 0 stops,
+    /// negative values play backward.
     pub speed: f64,
     last: Interval,
 }
@@ -93,19 +93,20 @@ impl Default for Player {
 }
 
 impl Player {
-    /// At the start of the clip, at speed 1. The first advance passes what happens at the start, too.
+    /// Creates a player at the start of the clip, at speed 1. The first advance also passes the events at the
+    /// start.
     #[must_use]
     pub fn new(looping: Looping) -> Self {
         let start = Head::before(0.0);
         Self { looping, speed: 1.0, last: Interval { from: start, to: start } }
     }
 
-    /// Goes to a value of the clock without passing what lies on the way. The next advance, forward or
-    /// backward, passes what happens exactly there, too.
+    /// Moves the clock without passing events. The next advance, in either direction, also passes the events
+    /// exactly at `clock`.
     ///
-    /// To play a clip backward from its end: `seek` to its duration, with a speed of -1. For a clip that wraps
-    /// that moment is the start of the next loop as well: the first pose is shown, and the first advance
-    /// passes the events at 0, too.
+    /// To play a clip backward from its end, seek to its duration and set the speed to -1. For a clip that
+    /// wraps, that time is also the start of the next loop: the first pose is shown, and the first advance
+    /// also passes the events at 0.
     ///
     /// # Errors
     /// [`Error::NotFinite`] if `clock` is NaN or infinite. The player is then unchanged.
@@ -115,13 +116,14 @@ impl Player {
         Ok(())
     }
 
-    /// Lets `seconds` go by, times the speed on the clock, and returns what of the clock was passed.
+    /// Advances the clock by `seconds` times the speed, and returns the passed interval.
     ///
-    /// Intervals of one advance after another meet, so that each event is passed once however time is cut. One
-    /// that turns round delivers what it passed on its way again, in reverse, as [`Events::passed`] says.
+    /// Consecutive intervals meet, so each event is passed once for any frame times. If playback changes
+    /// direction, the events that were passed are returned again in reverse order, as documented for
+    /// [`Events::passed`].
     ///
     /// # Errors
-    /// [`Error::NotFinite`] for `seconds`, a [`speed`](Self::speed) or a sum on the clock that are NaN or
+    /// [`Error::NotFinite`] if `seconds`, the [`speed`](Self::speed) or the resulting clock is NaN or
     /// infinite. The player is then unchanged.
     pub fn advance(&mut self, seconds: f64) -> Result<Interval, Error> {
         check_clock(seconds)?;
@@ -134,50 +136,51 @@ impl Player {
         if !clock.is_finite() {
             return Err(Error::NotFinite { what: "clock", at: 0 });
         }
-        // At a start the head is before what happens there; to pass that on the way back it has to be after it.
+        // At a start, the head is before the events at its time. Backward, it must be after them to pass
+        // them.
         let from = if step < 0.0 { Head::at(from.seconds()) } else { from };
         self.last = Interval { from, to: Head::at(clock) };
         Ok(self.last)
     }
 
-    /// The clock, which stands at 0 where the clip starts for the first time.
+    /// The clock in seconds, 0 at the first start of the clip.
     #[must_use]
     pub fn clock(&self) -> f64 {
         self.last.to.seconds()
     }
 
-    /// What the last [`advance`](Self::advance) has passed. Empty before the first one, and after
-    /// [`seek`](Self::seek).
+    /// The interval that the last [`advance`](Self::advance) has passed. Empty before the first advance and
+    /// after [`seek`](Self::seek).
     #[must_use]
     pub fn interval(&self) -> Interval {
         self.last
     }
 
-    /// The moment of a clip at the clock, in the seconds of its keys, which need not start at 0: what
-    /// [`sample`] takes.
+    /// Returns the time of a clip at the clock, for [`sample`]. It is in the seconds of the clip's keys,
+    /// which need not start at 0.
     ///
     /// # Errors
-    /// [`Error::NotFinite`], [`Error::OutOfRange`] for a source whose start or end is no time, or that ends
-    /// before it starts. No [`Clip`] and no [`RawClip`](crate::RawClip) is one.
+    /// [`Error::NotFinite`] or [`Error::OutOfRange`] for a source whose start or end is not finite, or that
+    /// ends before it starts. A [`Clip`] or [`RawClip`](crate::RawClip) never causes these errors.
     pub fn moment(&self, source: &(impl PoseSource + ?Sized)) -> Result<f64, Error> {
         moment(source.start(), source.end(), self.looping, self.clock())
     }
 
-    /// The pose of a clip, by [`sample`]: without its root motion, if it has one, which
-    /// [`motion`](Self::motion) delivers.
+    /// Samples the pose of a clip with [`sample`], without its root motion, which [`motion`](Self::motion)
+    /// returns.
     ///
     /// # Errors
-    /// [`Error::Length`] if the skeleton or `pose` has not as many joints as the clip. `pose` is then
-    /// unchanged.
+    /// [`Error::Length`] if the joint count of the skeleton or `pose` differs from that of the clip. `pose`
+    /// is then unchanged.
     pub fn sample(&self, clip: &Clip<'_>, skeleton: &Skeleton, pose: &mut Pose) -> Result<(), Error> {
         sample(clip, skeleton, self.moment(clip)?, pose)
     }
 
-    /// The pose of any source, by [`PoseSource::pose`]. Of a [`Clip`] that is with its root motion: the
-    /// character walks away in each loop, and is back at the start of the next one.
+    /// Samples the pose of any source with [`PoseSource::pose`]. The pose of a [`Clip`] includes its root
+    /// motion: the character moves away during each loop and returns at the start of the next one.
     ///
     /// # Errors
-    /// As [`moment`](Self::moment) and [`PoseSource::pose`].
+    /// The errors of [`moment`](Self::moment) and [`PoseSource::pose`].
     pub fn pose(
         &self,
         source: &(impl PoseSource + ?Sized),
@@ -187,36 +190,39 @@ impl Player {
         source.pose(skeleton, self.moment(source)?, pose)
     }
 
-    /// The events that the last advance has passed, in the order of passing: [`Events::passed`]. Allocates
-    /// nothing.
+    /// Returns the events that the last advance has passed, in the order of passing: [`Events::passed`].
+    /// Allocates nothing.
     ///
     /// # Errors
-    /// None, as the clock is always finite; the type is that of [`Events::passed`].
+    /// Never fails, because the clock is finite. The return type matches [`Events::passed`].
     pub fn events<'a>(&self, events: &'a Events) -> Result<PassedEvents<'a>, Error> {
         events.passed(self.looping, self.last.from, self.last.to)
     }
 
-    /// The events of a clip that the last advance has passed: [`Clip::events_passed`]. Allocates nothing.
+    /// Returns the events of a clip that the last advance has passed: [`Clip::events_passed`]. Allocates
+    /// nothing.
     ///
     /// # Errors
-    /// None, as the clock is always finite; the type is that of [`Clip::events_passed`].
+    /// Never fails, because the clock is finite. The return type matches [`Clip::events_passed`].
     pub fn clip_events<'a>(&self, clip: &'a Clip<'a>) -> Result<PassedEvents<'a>, Error> {
         clip.events_passed(self.looping, self.last.from, self.last.to)
     }
 
-    /// How far the last advance has moved the character: [`Clip::motion_over`]. What the character's place is
-    /// multiplied by, from the right. The identity if the clip has no motion.
+    /// Returns the root motion of the last advance: [`Clip::motion_over`]. The identity if the clip has no
+    /// motion.
+    ///
+    /// Multiply the character's world transform by it from the right.
     ///
     /// # Errors
-    /// None, as the clock is always finite; the type is that of [`Clip::motion_over`].
+    /// Never fails, because the clock is finite. The return type matches [`Clip::motion_over`].
     pub fn motion(&self, clip: &Clip<'_>) -> Result<Rigid, Error> {
         clip.motion_over(self.looping, self.last.from.seconds(), self.last.to.seconds())
     }
 
-    /// As [`motion`](Self::motion), for a motion that was taken out of a raw clip: [`RootMotion::over`].
+    /// Like [`motion`](Self::motion), for a motion that was extracted from a raw clip: [`RootMotion::over`].
     ///
     /// # Errors
-    /// None, as the clock is always finite; the type is that of [`RootMotion::over`].
+    /// Never fails, because the clock is finite. The return type matches [`RootMotion::over`].
     pub fn root_motion(&self, motion: &RootMotion) -> Result<Rigid, Error> {
         motion.over(self.looping, self.last.from.seconds(), self.last.to.seconds())
     }

@@ -3,7 +3,7 @@ use crate::play::Looping;
 use condyle_base::error::Error;
 use condyle_base::math::{Rigid, Transform};
 
-/// All model matrices at a moment, in f64; `seconds` in the time of the keys.
+/// All model matrices at a time, in f64. `seconds` is in the time of the keys.
 fn model(clip: &RawClip, skeleton: &Skeleton, seconds: f64) -> Vec<reference::Matrix> {
     reference::local_to_model(skeleton, &reference::sample_raw(clip, skeleton, seconds))
 }
@@ -13,7 +13,7 @@ fn matrix(m: &Rigid) -> reference::Matrix {
     reference::local_matrix(&local)
 }
 
-/// A clip that a character could play: keys a tenth of a second apart, turns of half a radian, some steps and splines.
+/// A plausible random clip: keys about 0.1 s apart, rotations of about half a radian, some steps and splines.
 fn lively(random: &mut Random, skeleton: &Skeleton, start: f32) -> RawClip {
     let timelines: Vec<Vec<f32>> = (0..3)
         .map(|kind| {
@@ -78,7 +78,7 @@ fn options(random: &mut Random, joints: usize) -> RootMotionOptions {
     }
 }
 
-/// Every joint, at any moment, with ancestors that move and are scaled, several roots, steps and splines.
+/// Covers all joints at any time, moving and scaled ancestors, several roots, steps and splines.
 #[test]
 #[cfg_attr(miri, ignore = "slow")]
 fn motion_and_what_remains_are_the_original() {
@@ -116,8 +116,8 @@ fn motion_and_what_remains_are_the_original() {
     }
 }
 
-/// What is asked for is gone from what remains: the joint stays where it was on these axes, and keeps its yaw or its
-/// rotation.
+/// The extracted motion is missing from the remaining clip: the joint keeps its position on the enabled axes,
+/// and its yaw or rotation.
 #[test]
 #[cfg_attr(miri, ignore = "slow")]
 fn what_was_taken_is_gone() {
@@ -153,7 +153,7 @@ fn what_was_taken_is_gone() {
             match options.rotation {
                 MotionRotation::None => assert_eq!(sample.rotation, [0.0, 0.0, 0.0, 1.0], "{name}"),
                 MotionRotation::Yaw => assert_eq!([x, z], [0.0; 2], "{name}"),
-                // Directions of the first axis: the second one is sheared by scaled ancestors.
+                // Compares only the first axis, because scaled ancestors shear the second.
                 MotionRotation::Whole => {
                     let axis = |m: &reference::Matrix| {
                         let column = m.map(|row| row[0]);
@@ -171,7 +171,7 @@ fn what_was_taken_is_gone() {
     }
 }
 
-/// Of all yaws the one whose rotation's entries are nearest to those of the joint's.
+/// Compares with a search over all yaws for the quaternion with the largest dot product.
 #[test]
 #[cfg_attr(miri, ignore = "slow")]
 fn yaw_is_the_nearest_turn_about_the_upright_axis() {
@@ -200,7 +200,7 @@ fn yaw_is_the_nearest_turn_about_the_upright_axis() {
     }
 }
 
-/// Upside down every yaw is as near: the last one stays.
+/// All yaws are equally near if the joint is upside down, so the last one is kept.
 #[test]
 fn a_joint_upside_down_keeps_its_yaw() {
     let root = Joint::new("", None, Transform::IDENTITY);
@@ -221,7 +221,7 @@ fn a_joint_upside_down_keeps_its_yaw() {
     crate::testing::assert_close(&turns[1], &values[1].map(f64::from), 1e-6, "the last yaw");
 }
 
-/// A hair more than three thirtieths of a second are three.
+/// Rounding excess over three intervals of 1/30 s does not add a sample.
 #[test]
 fn samples_end_with_the_clip() {
     let skeleton = Random(6).skeleton(1);
@@ -246,14 +246,15 @@ fn samples_end_with_the_clip() {
     }
 }
 
-/// Played by the stages, over loops, the character goes where the original would.
+/// Played over several loops, the character follows the original path.
 #[test]
 #[cfg_attr(miri, ignore = "slow")]
 fn a_character_walks_on_over_the_seam() {
     let joint =
         |parent, y| Joint::new("", parent, Transform { translation: [0.0, y, 0.0], ..Transform::IDENTITY });
     let skeleton = Skeleton::new([joint(None, 0.0), joint(Some(0), 1.0)]).expect("in order");
-    // The hips go round a quarter of a circle of two metres in a second, bobbing, while the root stands.
+    // The hips move on a circle with a radius of two metres, a quarter turn per second, and bob. The root
+    // does not move.
     let (mut times, mut turns, mut places) = (vec![], vec![], vec![]);
     for k in 0..=60 {
         let angle = core::f32::consts::FRAC_PI_2 * k as f32 / 60.0;
@@ -318,7 +319,7 @@ fn what_is_not_asked_for_stays() {
     assert!((0..remains.timelines().len()).all(|t| used.contains(&t)));
 }
 
-/// A pose has no length, and nothing in it moves.
+/// A clip with a single key has no duration and no motion.
 #[test]
 fn a_clip_of_one_moment_has_no_motion() {
     let skeleton = Random(6).skeleton(3);
@@ -336,7 +337,7 @@ fn a_clip_of_one_moment_has_no_motion() {
     assert!(extract(&empty, &skeleton, &Default::default()).is_ok());
 }
 
-/// Without rotation in the motion, a root's turns stay as they were authored.
+/// If the motion has no rotation, the rotation tracks of a root are unchanged.
 #[test]
 fn a_motion_without_rotation_leaves_rotations_alone() {
     let mut random = Random(8);

@@ -18,8 +18,8 @@ fn random_motion(random: &mut Random, samples: usize, size: f32) -> RootMotion {
     RootMotion::new(duration.into(), (0..samples).map(sample).collect()).expect("valid")
 }
 
-/// Fails if a character that gets as far as `reach` on its way is farther than that from where it should be:
-/// `bound` radians, and as far as these lead at that distance.
+/// Fails if the rotations differ by more than `bound`, or the translations by more than `bound` times
+/// `reach`, the distance that the character moved.
 #[track_caller]
 fn assert_near(got: &Rigid, want: &Rigid, bound: f64, reach: f64, case: impl core::fmt::Display) {
     let cos: f64 = (0..4).map(|c| got.rotation[c] * want.rotation[c]).sum();
@@ -34,8 +34,7 @@ fn assert_near(got: &Rigid, want: &Rigid, bound: f64, reach: f64, case: impl cor
     }
 }
 
-/// How far a motion leads away in so many seconds, at most: on along the axis of its turn, and round that
-/// axis.
+/// Upper bound of the distance covered in `seconds`: along the rotation axis, plus the circle around it.
 fn reach(motion: &RootMotion, seconds: f64) -> f64 {
     let duration = motion.duration();
     let Rigid { rotation: [x, y, z, _], translation } =
@@ -47,7 +46,7 @@ fn reach(motion: &RootMotion, seconds: f64) -> f64 {
     2.0 + loops * along + length(translation) * loops.min(1.0 / sine)
 }
 
-/// From one value of the clock to another by many small steps, each within one loop: a walk, not a formula.
+/// Motion between two values of the clock as a product of many small steps, each within one loop.
 fn stepped(motion: &RootMotion, looping: Looping, from: f64, to: f64) -> Rigid {
     let duration = motion.duration();
     let ends = |number: f64| [number * duration, (number + 1.0) * duration];
@@ -61,7 +60,7 @@ fn stepped(motion: &RootMotion, looping: Looping, from: f64, to: f64) -> Rigid {
                 step(at(k).clamp(0.0, duration), at(k + 1).clamp(0.0, duration));
             }
         }
-        // Up to each seam, then on from its other side.
+        // Steps to each seam, then continues on the other side.
         Looping::Wrap => {
             let mut number = (from / duration).floor();
             while if ahead { ends(number)[1] < to } else { ends(number)[0] > to } {
@@ -141,7 +140,7 @@ fn outside_of_a_motion_its_ends_hold() {
     }
 }
 
-/// Loops that nobody counts: straight on it is the distance, and all round in ten loops it is nowhere.
+/// Straight motion gives the exact distance, and a motion that closes its circle in ten loops stays in place.
 #[test]
 fn huge_numbers_of_loops_are_exact() {
     let end = Transform { translation: [0.0, 0.5, 2.0], ..Transform::IDENTITY };
@@ -158,7 +157,7 @@ fn huge_numbers_of_loops_are_exact() {
     }
     assert_eq!(straight.over(Looping::Clamp, -1e300, 1e300).map(|m| m.translation), Ok([0.0, 0.5, 2.0]));
     assert!(straight.over(Looping::Wrap, -1e300, 1e300).is_ok_and(|m| m.is_finite()));
-    // A tenth of a turn.
+    // A tenth of a turn per loop.
     let (sin, cos) = (core::f64::consts::PI / 10.0).sin_cos();
     let round = |seconds: f64| match seconds {
         1.0 => Rigid { rotation: [0.0, sin, 0.0, cos], translation: [1.0, 0.0, 1.0] },
@@ -183,13 +182,13 @@ proptest! {
         for looping in [Looping::Clamp, Looping::Wrap] {
             let got = motion.over(looping, from, from + length).expect("finite");
             let want = stepped(&motion, looping, from, from + length);
-            // A hair beside a seam the motion is on one of its sides: rounding of the clock, some loops away.
+            // Close to a seam, rounding of the clock decides the side.
             prop_assume!(((from + length) / d - ((from + length) / d).round()).abs() > 1e-9);
             assert_near(&got, &want, 1e-11 * (1.0 + length.abs()), reach(&motion, length), format_args!("{looping:?}, {from} + {length}"));
         }
     }
 
-    /// Frames of any length and direction lead where the whole interval does.
+    /// The product over intervals of any length and direction equals the motion over the whole.
     #[test]
     fn motions_of_pieces_multiply_to_the_whole(
         seed in any::<u64>(), a in -50.0_f64..50.0, b in -50.0_f64..50.0, c in -50.0_f64..50.0, scale in prop_oneof![Just(1.0), Just(1e6)],
@@ -200,7 +199,7 @@ proptest! {
         let [a, b, c] = [a, b, c].map(|t| t * scale);
         for looping in [Looping::Clamp, Looping::Wrap] {
             let over = |from, to| motion.over(looping, from, to).expect("finite");
-            // What a rotation is off by grows with the loops.
+            // Rotation errors grow with the number of loops.
             let seconds = (a - b).abs().max((b - c).abs()).max(1.0);
             let (bound, reach) = (1e-12 * seconds, reach(&motion, seconds));
             assert_near(&(over(a, b) * over(b, c)), &over(a, c), bound, reach, format_args!("{looping:?} {a} {b} {c}"));
@@ -229,7 +228,7 @@ proptest! {
             layers.swap(a, b);
             prop_assert_eq!(bits(&layers), want, "{:?}", &layers);
         }
-        // Opposite signs are the same rotation.
+        // A quaternion and its negative are the same rotation.
         for (delta, _) in &mut layers {
             delta.rotation = delta.rotation.map(|v| -v);
         }

@@ -1,4 +1,4 @@
-//! What happens at moments of a clip, each delivered once each time that playback passes it.
+//! Events at times of a clip, each returned once each time that playback passes it.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -7,7 +7,7 @@ use super::clock::{Looping, check_clock, check_duration, wrapped};
 use crate::clip::Clip;
 use condyle_base::error::Error;
 
-/// Something that happens at a moment of a clip: a step, a sound, the end of a blow.
+/// An event at a time of a clip: a footstep, a sound, the end of a blow.
 ///
 /// ```
 /// let step = condyle::play::Event { seconds: 0.4, name: "left foot".into() };
@@ -17,11 +17,11 @@ use condyle_base::error::Error;
 pub struct Event {
     /// Seconds since the clip's start, from 0 to its duration.
     pub seconds: f64,
-    /// What happens. Need not be unique.
+    /// Name of the event, not necessarily unique.
     pub name: String,
 }
 
-/// The events of a clip, in the order of their moments.
+/// The events of a clip, sorted by time.
 ///
 /// ```
 /// use condyle::play::{Event, Events, Head};
@@ -32,7 +32,7 @@ pub struct Event {
 /// let names = |from: Head, to: f64| -> Result<Vec<&str>, condyle::Error> {
 ///     Ok(walk.passed(Looping::Wrap, from, to)?.map(|passed| passed.name).collect())
 /// };
-/// // The first frame begins before the start, every other one where the last one ended.
+/// // The first frame begins before the start, every other one where the previous one ended.
 /// assert_eq!(names(Head::before(0.0), 0.1)?, ["left"]);
 /// assert_eq!(names(Head::at(0.1), 0.5)?, ["right"]);
 /// // A long frame, and back again.
@@ -46,9 +46,9 @@ pub struct Events {
     events: Vec<Event>,
 }
 
-/// Where playback stands on its clock: after every event that it has passed.
+/// Position of playback on its clock, before or after the events at that time.
 ///
-/// A number is a head at that time, after all events of that time.
+/// A number converts to a head after all events of that time.
 ///
 /// ```
 /// use condyle::play::Head;
@@ -63,27 +63,29 @@ pub struct Head {
 }
 
 impl Head {
-    /// What happens at `seconds` of the clock has been passed.
+    /// Returns a head after the events at `seconds` of the clock.
     #[must_use]
     pub fn at(seconds: f64) -> Self {
         Self { seconds, before: false }
     }
 
-    /// What happens at `seconds` of the clock is still to come: where a playback begins, and where one that
-    /// goes backward to the very start of a clip ends. Of a clip that wraps, what happens at the end of a
-    /// loop comes first, then this head, then what happens at the start of the next loop.
+    /// Returns a head before the events at `seconds` of the clock.
+    ///
+    /// Use it where playback begins, and where backward playback ends at the start of a clip. At the seam of
+    /// a clip that wraps, this head is between the events at the end of the loop and those at the start of
+    /// the next one.
     #[must_use]
     pub fn before(seconds: f64) -> Self {
         Self { seconds, before: true }
     }
 
-    /// Its time on the clock.
+    /// Time on the clock.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.seconds
     }
 
-    /// What it has passed of events in a clip of `duration` seconds.
+    /// Position of the head among the events of a clip of `duration` seconds.
     pub(super) fn reached(self, looping: Looping, duration: f64) -> Result<Reached, Error> {
         check_clock(self.seconds)?;
         let (loops, seconds) = if looping == Looping::Wrap && duration > 0.0 {
@@ -96,7 +98,7 @@ impl Head {
     }
 }
 
-/// Whole loops, and a part of the one that a head is in.
+/// Whole loops, and the position in the current loop.
 pub(super) struct Reached {
     loops: i64,
     seconds: f64,
@@ -104,7 +106,7 @@ pub(super) struct Reached {
 }
 
 impl Reached {
-    /// Whether an event at `seconds` of the clip has been passed in the loop that the head is in.
+    /// Whether the head is after an event at `at` seconds, within the current loop.
     pub(super) fn has_passed(&self, at: f64) -> bool {
         at < self.seconds || (at == self.seconds && !self.before)
     }
@@ -117,12 +119,12 @@ impl From<f64> for Head {
 }
 
 impl Events {
-    /// Checks and keeps the events of a clip of `duration` seconds. They are sorted by time; those of one
-    /// time keep the order in which they were given.
+    /// Checks and stores the events of a clip of `duration` seconds. Sorts them by time; events with the same
+    /// time keep their order.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] for a duration or an event's time that is NaN or infinite, [`Error::OutOfRange`]
-    /// for a negative duration and for an event that is not within the clip.
+    /// [`Error::NotFinite`] if the duration or the time of an event is NaN or infinite, [`Error::OutOfRange`]
+    /// for a negative duration or for an event outside the clip.
     pub fn new(duration: f64, mut events: Vec<Event>) -> Result<Self, Error> {
         check_duration(duration)?;
         for (at, event) in events.iter_mut().enumerate() {
@@ -137,40 +139,41 @@ impl Events {
         Ok(Self { duration, events })
     }
 
-    /// Events that are known to be in order and within the clip.
+    /// Stores events that are already sorted and within the clip.
     pub(crate) fn in_order(duration: f64, events: Vec<Event>) -> Self {
         Self { duration, events }
     }
 
-    /// Seconds that the clip lasts.
+    /// Duration of the clip in seconds.
     #[must_use]
     pub fn duration(&self) -> f64 {
         self.duration
     }
 
-    /// All events by rising time.
+    /// All events by ascending time.
     #[must_use]
     pub fn as_slice(&self) -> &[Event] {
         &self.events
     }
 
-    /// What a playback from one place on its clock to another passes, in the order of passing.
+    /// Returns the events that playback passes between two positions on its clock, in the order of passing.
     ///
-    /// Forward that is `(from, to]`, each event once in each loop. Backward it is the same events in reverse:
-    /// `(to, from]`. So a head has always passed exactly the events up to its time, and each movement
-    /// delivers the difference: intervals that follow each other deliver what the whole one does, forward,
-    /// backward or mixed, and going back delivers exactly what was delivered on the way there, wherever it
-    /// turned. [`Head::before`] puts what happens at an end on its other side.
+    /// Forward, these are the events in `(from, to]`, each once per loop. Backward, they are the events in
+    /// `(to, from]`, in reverse order. So a head is always after exactly the events up to its time, and each
+    /// movement returns the difference. Consecutive intervals return the same events as the whole interval,
+    /// also if the direction changes. Going back returns exactly the events that were passed before. A
+    /// [`Head::before`] is before the events at its time: forward, they are included at `from` and excluded
+    /// at `to`.
     ///
-    /// For [`Looping::Clamp`] the clock is not held at the ends of the clip: an event at 0 is passed when the
-    /// clock passes 0. For [`Looping::Wrap`] an event at the end of the clip and one at its start are passed
-    /// at one time, in this order. A clip of no length is played once.
+    /// With [`Looping::Clamp`], the clock is not clamped to the clip: an event at 0 is passed when the clock
+    /// passes 0. With [`Looping::Wrap`], events at the end of the clip and at its start are passed at the
+    /// same time, in this order. A clip with a duration of 0 is played once.
     ///
-    /// There is no limit to the number of loops between two frames, nor to the number of events: take as many
-    /// as are wanted, from either end. Nothing is allocated.
+    /// The number of loops and events between two frames is not limited. Take as many events as needed, from
+    /// either end. Nothing is allocated.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] if an end is NaN or infinite.
+    /// [`Error::NotFinite`] if `from` or `to` is NaN or infinite.
     pub fn passed(
         &self,
         looping: Looping,
@@ -181,7 +184,7 @@ impl Events {
     }
 }
 
-/// Where the events of a clip lie.
+/// Storage of the events of a clip.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum List<'a> {
     Kept(&'a Events),
@@ -210,11 +213,11 @@ impl<'a> List<'a> {
         }
     }
 
-    /// How many events a head has passed since the clock was 0, over all loops. Everything else is a difference
-    /// of two such counts, so that no event is lost or delivered twice.
+    /// Number of events that a head has passed since the clock was 0, over all loops. All results are
+    /// differences of two such counts, so no event is lost or returned twice.
     fn passed_count(self, looping: Looping, head: Head) -> Result<i128, Error> {
         let reached = head.reached(looping, self.duration())?;
-        // Events rise: the first of those that have not been passed, by halves.
+        // Binary search for the first event that has not been passed.
         let (mut low, mut high) = (0, self.count());
         while low < high {
             let middle = low.midpoint(high);
@@ -227,7 +230,7 @@ impl<'a> List<'a> {
         Ok(i128::from(reached.loops) * self.count() as i128 + low as i128)
     }
 
-    /// The event that follows as many others as [`Self::passed_count`] counts.
+    /// Returns the event that follows `number` others, counted as in [`Self::passed_count`].
     fn nth(self, number: i128) -> Option<Passed<'a>> {
         let count = self.count().max(1) as i128;
         let (loops, index) = (number.div_euclid(count) as i64, number.rem_euclid(count) as usize);
@@ -250,20 +253,20 @@ impl<'a> List<'a> {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Passed<'a> {
-    /// What happens.
+    /// Name of the event.
     pub name: &'a str,
-    /// When it happens in the clip, in seconds since its start.
+    /// Time in the clip, in seconds since its start.
     pub seconds: f64,
-    /// Its place among the clip's events, for tables beside them.
+    /// Index among the clip's events, for tables of the caller.
     pub index: usize,
-    /// The loop in which it is passed.
+    /// Loop in which the event is passed.
     pub loops: i64,
-    /// When it happens on the clock, but for rounding: how far into a frame a sound starts.
+    /// Time on the clock, except for rounding. Use it to start a sound at the right time within a frame.
     pub clock: f64,
 }
 
-/// The events that playback passes, in this order: what [`Events::passed`] and [`Clip::events_passed`] return. To
-/// leave out some costs nothing.
+/// Iterator over the events that playback passes, in this order. Returned by [`Events::passed`] and
+/// [`Clip::events_passed`]. Skipping events is free.
 ///
 /// ```
 /// use condyle::play::{Event, Events};
@@ -279,7 +282,7 @@ pub struct Passed<'a> {
 #[derive(Debug, Clone)]
 pub struct PassedEvents<'a> {
     events: List<'a>,
-    /// Counts of events: `first..last` are still to come.
+    /// Event counts: the events `first..last` remain.
     first: i128,
     last: i128,
     backward: bool,
@@ -292,7 +295,7 @@ impl<'a> PassedEvents<'a> {
         Ok(Self { events, first: from.min(to), last: from.max(to), backward: to < from })
     }
 
-    /// One from the front or the back, `skip` others left out.
+    /// Returns an event from the front or the back after skipping `skip` others.
     fn take_one(&mut self, front: bool, skip: usize) -> Option<Passed<'a>> {
         let left = self.last - self.first;
         let skip = skip as i128;
@@ -326,7 +329,7 @@ impl<'a> Iterator for PassedEvents<'a> {
         (left.unwrap_or(usize::MAX), left)
     }
 
-    /// As many as fit in the type.
+    /// The maximum of the type if the number does not fit.
     fn count(self) -> usize {
         self.size_hint().0
     }

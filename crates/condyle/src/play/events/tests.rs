@@ -2,13 +2,13 @@ use super::*;
 use proptest::prelude::*;
 use std::{format, vec};
 
-/// Events named by their places among those given.
+/// Events named by their index.
 fn events(duration: f32, times: &[f32]) -> Events {
     let event = |(at, &seconds): (usize, &f32)| Event { seconds: seconds.into(), name: format!("{at}") };
     Events::new(duration.into(), times.iter().enumerate().map(event).collect()).expect("within the clip")
 }
 
-/// Names and loops.
+/// Names and loops of the passed events.
 fn passed(events: &Events, looping: Looping, from: impl Into<Head>, to: impl Into<Head>) -> Vec<(&str, i64)> {
     let passed = events.passed(looping, from, to).expect("finite");
     passed.map(|p| (p.name, p.loops)).collect()
@@ -52,7 +52,7 @@ fn the_start_is_passed_only_from_before_it() {
     }
 }
 
-/// The end of a loop, then its seam, then the start of the next.
+/// The order is: end of a loop, seam, start of the next loop.
 #[test]
 fn both_sides_of_the_seam_are_passed_in_order() {
     let events = events(1.0, &[0.0, 1.0]);
@@ -89,7 +89,7 @@ fn no_events_and_no_numbers() {
     }
 }
 
-/// More than anyone can wait for, and more than fit in 64 bits.
+/// The number of events overflows 64 bits.
 #[test]
 #[cfg_attr(miri, ignore = "slow")]
 fn a_hitch_of_any_length_is_one_subtraction() {
@@ -107,12 +107,12 @@ fn a_hitch_of_any_length_is_one_subtraction() {
 
 const HAIR: f64 = 1e-12;
 
-/// Sixteenths, so that heads and events often meet.
+/// Mostly multiples of 1/16, so that heads and events often coincide.
 fn clock() -> impl Strategy<Value = f64> {
     prop_oneof![
         (-80_i32..80).prop_map(|t| f64::from(t) / 16.0),
         -6.0..6.0,
-        // Less than this is lost where a negative clock wraps.
+        // A smaller offset would be lost to rounding where a negative clock wraps.
         (-80_i32..80, prop_oneof![Just(HAIR), Just(-HAIR)]).prop_map(|(t, hair)| f64::from(t) / 16.0 + hair),
     ]
 }
@@ -122,7 +122,7 @@ fn head() -> impl Strategy<Value = Head> {
         .prop_map(|(seconds, before)| if before { Head::before(seconds) } else { Head::at(seconds) })
 }
 
-/// The duration in sixteenths, and the events' times in them.
+/// Random duration and event times, as multiples of 1/16 s.
 fn clip() -> impl Strategy<Value = (f32, Vec<f32>)> {
     (0_u32..33).prop_flat_map(|length| {
         let times = prop::collection::vec((0..=length).prop_map(|t| t as f32 / 16.0), 0..7);
@@ -130,12 +130,12 @@ fn clip() -> impl Strategy<Value = (f32, Vec<f32>)> {
     })
 }
 
-/// Every event of every loop that the clock could touch, one by one: those between the heads.
+/// Enumerates every event of every loop that the clock can reach, and returns those between the heads.
 fn enumerated(events: &Events, looping: Looping, from: Head, to: Head) -> Vec<(&str, i64)> {
     let duration = events.duration();
     let loops = if looping == Looping::Wrap && duration > 0.0 { -200..=200 } else { 0..=0 };
-    // On a line with three places at each time: the ends of loops, heads before, starts and all other events,
-    // heads after.
+    // Order of the places at one time: events at the ends of loops, heads before, starts and all other
+    // events, heads after.
     let place = |head: Head| (head.seconds(), if head.before { 1 } else { 3 });
     let mut line = Vec::new();
     for number in loops.clone() {
@@ -162,7 +162,7 @@ proptest! {
         for looping in [Looping::Clamp, Looping::Wrap] {
             let want = enumerated(&events, looping, from, to);
             prop_assert_eq!(passed(&events, looping, from, to), want.clone(), "{:?}", looping);
-            // From the other end, and back the way it came.
+            // From the other end, and in the opposite direction.
             let back: Vec<_> = want.into_iter().rev().collect();
             let reversed = events.passed(looping, from, to).expect("finite").rev();
             let reversed: Vec<_> = reversed.map(|p| (p.name, p.loops)).collect();
@@ -171,8 +171,8 @@ proptest! {
         }
     }
 
-    /// Frames of any length, forward, backward and long: what they deliver adds up to where the playback is,
-    /// at every moment.
+    /// Frames of any length and direction: after each frame, the events passed so far add up to the whole
+    /// interval.
     #[test]
     fn frames_deliver_what_the_whole_interval_does(
         (_, times) in clip(), duration in 0.01_f32..3.0, frames in prop::collection::vec((-1.0_f64..1.0, 0..4), 1..60), start in clock(),
@@ -191,7 +191,7 @@ proptest! {
                 };
                 let to = Head::at(at.seconds + step);
                 for event in passed(&events, looping, at, to) {
-                    // One that is passed the other way is one that was passed before.
+                    // Passing an event in the opposite direction undoes the earlier pass.
                     if path.last() == Some(&event) { path.pop(); } else { path.push(event); }
                 }
                 at = to;
@@ -201,8 +201,8 @@ proptest! {
         }
     }
 
-    /// Clocks far beyond what can be enumerated, in sixteenths, where integers count exactly: a clock has
-    /// passed an event as often as whole loops have gone by since the event.
+    /// Far clocks in sixteenths, where integer arithmetic is exact: an event has been passed once per whole
+    /// loop since its time.
     #[test]
     fn far_away_events_are_counted_as_integers_count_them(
         (duration, times) in clip(), a in -1_i64 << 49..1 << 49, length in prop_oneof![-100_i64..100, -1_i64 << 49..1 << 49],
@@ -215,7 +215,7 @@ proptest! {
         let passed = events.passed(Looping::Wrap, a as f64 / 16.0, b as f64 / 16.0).expect("finite");
         let want: i64 = events.as_slice().iter().map(|e| (often(b, e) - often(a, e)).abs()).sum();
         prop_assert_eq!(passed.clone().count(), usize::try_from(want).unwrap_or(usize::MAX));
-        // The first and the last ones, each in its own loop and in order.
+        // The first and the last events, each in its loop and in order.
         let clocks: Vec<i64> = passed.clone().take(20).chain(passed.rev().take(20).collect::<Vec<_>>().into_iter().rev())
             .map(|p| p.loops * ticks(duration.into()) + ticks(p.seconds)).collect();
         let (low, high) = (a.min(b), a.max(b));
@@ -223,7 +223,7 @@ proptest! {
         prop_assert!(want < 40 || clocks.windows(2).all(|w| (w[0] <= w[1]) == (a < b) || w[0] == w[1]), "{:?}", clocks);
     }
 
-    /// Numbers of any size: pieces add up to the whole, count by count, and their ends agree.
+    /// Huge intervals: the counts of the parts add up to the count of the whole, and their ends agree.
     #[test]
     fn pieces_of_huge_intervals_add_up(
         a in prop::num::f64::NORMAL, b in prop::num::f64::NORMAL, c in prop::num::f64::NORMAL,

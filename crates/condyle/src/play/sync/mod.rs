@@ -1,4 +1,4 @@
-//! Clips of different length that keep step: left foot with left foot.
+//! Synchronisation of clips of different length: left foot with left foot.
 
 use alloc::string::String;
 use alloc::vec;
@@ -9,14 +9,14 @@ use super::events::{Event, Events};
 use condyle_base::error::Error;
 use condyle_base::math::sums::sum_in_any_order;
 
-/// By what a clip that wraps keeps step with others: markers in cyclic order, which the others have too, or its
-/// duration alone.
+/// Synchronisation data of a clip that wraps: markers in cyclic order, or only its duration.
 ///
-/// A cycle is the shortest row of names that repeats: a clip with the markers `left right left right` has two cycles of
-/// two. It begins, in each of the clips that share it, with the same marker, wherever they start: of all ways to turn
-/// the row round the one that comes first in the order of words. Phase counts cycles, from the first one of the clip
-/// that begins in its loop 0: it is a whole number where a cycle begins, rises by one over the number of names from
-/// marker to marker, and evenly in time between.
+/// A cycle is the shortest sequence of names that repeats: the markers `left right left right` are two cycles
+/// of two names. The cycle is the rotation of the sequence that is first in lexicographic order. So clips
+/// that begin with different markers have equal cycles.
+///
+/// Phase counts cycles from the first cycle that begins in loop 0 of the clip. It is a whole number where a
+/// cycle begins. From marker to marker it grows by one divided by the number of names, linearly in time.
 ///
 /// ```
 /// use condyle::play::{Event, SyncTrack, follow, sync_speed};
@@ -28,10 +28,10 @@ use condyle_base::math::sums::sum_in_any_order;
 /// let run = SyncTrack::new(1.2, feet.map(|(seconds, name)| marker(seconds, name)).to_vec())?;
 /// assert_eq!((run.cycle(), run.cycle_count()), (walk.cycle(), 2));
 ///
-/// // Half way from the left foot to the right one.
+/// // Halfway from the left foot to the right one.
 /// assert_eq!(walk.phase(0.25)?, 0.25);
 /// assert!((follow(&walk, 0.25, &run)? - 0.4).abs() < 1e-6);
-/// // A cycle of the blend takes 0.8 seconds: the walk hurries.
+/// // A cycle of the blend takes 0.8 seconds, so the walk plays faster.
 /// let speed = sync_speed(&walk, &[(&walk, 0.5), (&run, 0.5)])?;
 /// assert!((speed - 1.25).abs() < 1e-6);
 /// # Ok::<(), condyle::Error>(())
@@ -39,15 +39,15 @@ use condyle_base::math::sums::sum_in_any_order;
 #[derive(Debug, Clone, PartialEq)]
 pub struct SyncTrack {
     duration: f64,
-    /// Rising, from 0 to less than the duration; at least one.
+    /// Ascending times, from 0 to less than the duration; at least one.
     markers: Vec<f64>,
-    /// Names of a cycle, from where it begins.
+    /// Names of a cycle, from its first marker.
     cycle: Vec<String>,
-    /// The first marker that begins a cycle.
+    /// Index of the first marker that begins a cycle.
     first: usize,
 }
 
-/// Markers since phase 0, and how far it is to the next one.
+/// Number of markers since phase 0, and the fraction of the interval to the next marker.
 #[derive(Clone, Copy)]
 struct Place {
     steps: i64,
@@ -55,12 +55,12 @@ struct Place {
 }
 
 impl SyncTrack {
-    /// By phase alone: so many cycles in a clip of `duration` seconds, all of one length, the first one from the clip's
-    /// start.
+    /// Creates a track without markers: `cycles` cycles of equal length in a clip of `duration` seconds, from
+    /// its start.
     ///
     /// # Errors
-    /// [`Error::NotFinite`], [`Error::OutOfRange`] for a duration that is not above 0; [`Error::OutOfRange`] for no
-    /// cycles.
+    /// [`Error::NotFinite`] or [`Error::OutOfRange`] for a duration that is not above 0;
+    /// [`Error::OutOfRange`] if `cycles` is 0.
     pub fn even(duration: f64, cycles: u16) -> Result<Self, Error> {
         let duration = check_length(duration)?;
         if cycles == 0 {
@@ -71,13 +71,14 @@ impl SyncTrack {
         Ok(Self { duration, markers, cycle: vec![String::new()], first: 0 })
     }
 
-    /// By markers of a clip of `duration` seconds. One at the end of the clip is one at its start.
+    /// Creates a track from the markers of a clip of `duration` seconds. A marker at the end of the clip
+    /// counts as one at its start.
     ///
     /// # Errors
-    /// - [`Error::NotFinite`], [`Error::OutOfRange`] for a duration that is not above 0.
+    /// - [`Error::NotFinite`] or [`Error::OutOfRange`] for a duration that is not above 0.
     /// - [`Error::TooShort`] without markers.
-    /// - [`Error::NotFinite`], [`Error::OutOfRange`] for a marker that is not within the clip, or that shares its
-    ///   moment with another.
+    /// - [`Error::NotFinite`] or [`Error::OutOfRange`] for a marker outside the clip, or at the same time as
+    ///   another one.
     pub fn new(duration: f64, markers: Vec<Event>) -> Result<Self, Error> {
         let length = check_length(duration)?;
         if markers.is_empty() {
@@ -91,7 +92,7 @@ impl SyncTrack {
             if !(0.0..=duration).contains(&marker.seconds) {
                 return Err(Error::OutOfRange { what: "markers", at, needed: "within the clip" });
             }
-            // Not a negative zero.
+            // Removes the sign of a negative zero.
             order.push((if marker.seconds == duration { 0.0 } else { marker.seconds.abs() }, at));
         }
         order.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -114,35 +115,35 @@ impl SyncTrack {
         })
     }
 
-    /// By those events of a clip that are markers.
+    /// Creates a track from the events of a clip that are markers.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// The errors of [`new`](Self::new).
     pub fn from_events(events: &Events, is_marker: impl Fn(&Event) -> bool) -> Result<Self, Error> {
         let markers = events.as_slice().iter().filter(|event| is_marker(event)).cloned().collect();
         Self::new(events.duration(), markers)
     }
 
-    /// The names of a cycle's markers in order; one empty name for a track by phase alone. Clips keep step if these are
-    /// equal.
+    /// Marker names of a cycle, in order; one empty name for a track without markers. Clips can be
+    /// synchronised if their cycles are equal.
     #[must_use]
     pub fn cycle(&self) -> &[String] {
         &self.cycle
     }
 
-    /// How many cycles a loop has.
+    /// Number of cycles per loop.
     #[must_use]
     pub fn cycle_count(&self) -> usize {
         self.markers.len() / self.cycle.len()
     }
 
-    /// How long a cycle takes, in the mean.
+    /// Mean duration of a cycle in seconds.
     #[must_use]
     pub fn cycle_seconds(&self) -> f64 {
         self.duration / self.cycle_count() as f64
     }
 
-    /// The phase at a time of the clip's own clock, which goes on over its loops as for
+    /// Returns the phase at a time of the clip's clock, which continues over its loops as for
     /// [`Looping::Wrap`](crate::Looping::Wrap).
     ///
     /// # Errors
@@ -152,8 +153,8 @@ impl SyncTrack {
         Ok((steps as f64 + fraction) / self.cycle.len() as f64)
     }
 
-    /// The time of the clip's own clock at which a phase is reached: undoes [`phase`](Self::phase). Phases beyond 2^52
-    /// markers are held there.
+    /// Returns the time of the clip's clock at a phase: the inverse of [`phase`](Self::phase). Phases beyond
+    /// 2^52 markers are clamped.
     ///
     /// # Errors
     /// [`Error::NotFinite`] if `phase` is NaN or infinite.
@@ -184,7 +185,8 @@ impl SyncTrack {
         steps.div_euclid(count) as f64 * self.duration + (before + length * place.fraction)
     }
 
-    /// When a marker is reached, and how long it is to the next one: `index` from -1, the last one of the loop before.
+    /// Returns the time of a marker and the time to the next one. Index -1 is the last marker of the previous
+    /// loop.
     fn span(&self, index: i64) -> (f64, f64) {
         let last = self.markers.len() - 1;
         let seam = self.duration - self.markers[last] + self.markers[0];
@@ -196,11 +198,13 @@ impl SyncTrack {
     }
 }
 
-/// The time of a follower's own clock when the leader's is at `seconds`: at the same phase, exactly at a marker where
-/// the leader is.
+/// Returns the time of a follower's clock when the leader's clock is at `seconds`.
+///
+/// The phases are equal. If the leader is at a marker, the follower is exactly at the same marker.
 ///
 /// # Errors
-/// [`Error::NotFinite`] if `seconds` is NaN or infinite; [`Error::MarkerOrder`] if the two have different cycles.
+/// [`Error::NotFinite`] if `seconds` is NaN or infinite; [`Error::MarkerOrder`] if the two have different
+/// cycles.
 ///
 /// ```
 /// use condyle::play::{self, Event, SyncTrack};
@@ -208,7 +212,7 @@ impl SyncTrack {
 /// # let marker = |seconds, name: &str| Event { seconds, name: name.into() };
 /// # let walk = SyncTrack::new(1.0, vec![marker(0.0, "left"), marker(0.5, "right")])?;
 /// # let run = SyncTrack::new(0.6, vec![marker(0.0, "right"), marker(0.3, "left")])?;
-/// // Half way from the left foot to the right one; the run starts with the right one.
+/// // Halfway from the left foot to the right one; the run starts with the right one.
 /// let seconds = play::follow(&walk, 0.25, &run)?;
 /// assert!((run.phase(seconds)? - walk.phase(0.25)?).abs() < 1e-6);
 /// # Ok::<(), condyle::Error>(())
@@ -218,16 +222,16 @@ pub fn follow(leader: &SyncTrack, seconds: f64, follower: &SyncTrack) -> Result<
     Ok(follower.clock(leader.place(seconds)?))
 }
 
-/// How fast the leader plays in a blend of clips that keep step: its clock advances by this times the seconds that go
-/// by.
+/// Returns the playback speed of the leader in a blend of synchronised clips: its clock advances by the speed
+/// times the elapsed seconds.
 ///
-/// A cycle of the blend takes the weighted mean of what its clips' cycles take. Alone, a clip plays at speed 1; so it
-/// does where no layer has a weight. The leader need not be among the layers. The order of the layers does not change a
+/// A cycle of the blend takes the weighted mean of the cycle durations. The speed is 1 for a single clip, and
+/// if all weights are 0. The leader need not be among the layers. The order of the layers does not change any
 /// bit.
 ///
 /// # Errors
-/// [`Error::NotFinite`], [`Error::OutOfRange`] for a weight that is no number from 0 on; [`Error::MarkerOrder`] for a
-/// layer whose cycle is not the leader's.
+/// [`Error::NotFinite`] or [`Error::OutOfRange`] for a weight that is not finite or is negative;
+/// [`Error::MarkerOrder`] for a layer whose cycle differs from the leader's.
 ///
 /// ```
 /// use condyle::play::{self, Event, SyncTrack};
@@ -235,7 +239,7 @@ pub fn follow(leader: &SyncTrack, seconds: f64, follower: &SyncTrack) -> Result<
 /// # let marker = |seconds, name: &str| Event { seconds, name: name.into() };
 /// # let walk = SyncTrack::new(1.0, vec![marker(0.0, "left"), marker(0.5, "right")])?;
 /// # let run = SyncTrack::new(0.6, vec![marker(0.0, "right"), marker(0.3, "left")])?;
-/// // The walk of a second leads; half of each is a cycle of 0.8 seconds.
+/// // The walk leads. It takes one second, and a cycle of the equal blend takes 0.8 seconds.
 /// let mut clock = 0.0;
 /// let frame = 1.0 / 60.0;
 /// clock += frame * play::sync_speed(&walk, &[(&walk, 0.5), (&run, 0.5)])?;
@@ -272,8 +276,8 @@ fn check_length(duration: f64) -> Result<f64, Error> {
     Ok(duration)
 }
 
-/// The length of the shortest row that, repeated, makes the whole. Knuth, Morris and Pratt 1977: from the longest part
-/// that begins and ends it.
+/// Returns the length of the shortest sequence whose repetition gives `names`. Knuth, Morris and Pratt 1977:
+/// uses the longest border, a part that both begins and ends the sequence.
 fn period(names: &[&str]) -> usize {
     let mut border = vec![0; names.len()];
     for at in 1..names.len() {
@@ -287,8 +291,8 @@ fn period(names: &[&str]) -> usize {
     if names.len().is_multiple_of(period) { period } else { names.len() }
 }
 
-/// Where to start in a ring of names so that what follows comes first in the order of words. Each comparison rules out
-/// a start for good, so that a ring is gone through a few times at most.
+/// Returns the start of the lexicographically first rotation of `ring`. Each comparison that differs
+/// eliminates starts, so the time is linear.
 fn least_rotation(ring: &[&str]) -> usize {
     let name = |at: usize| ring[at % ring.len()];
     let (mut best, mut other, mut equal) = (0, 1, 0);

@@ -8,12 +8,12 @@ fn track(duration: f32, markers: &[(f32, &str)]) -> Result<SyncTrack, Error> {
     SyncTrack::new(duration.into(), markers.iter().map(marker).collect())
 }
 
-/// A cycle of some of these names, some times, from anywhere in it, at any moments.
+/// Returns a random rotation of a cycle of names, repeated one to three times, with markers at random times.
 fn random_track(random: &mut Random, cycle: &[&str]) -> SyncTrack {
     let duration = random.range(0.2, 4.0);
     let count = cycle.len() * (1 + random.below(3));
     let turn = random.below(cycle.len());
-    // Not too near each other, so that errors have a bound.
+    // A minimum distance of markers bounds the errors.
     let mut times = vec![0_u16];
     while times.len() < count {
         times.insert(0, 1 + random.below(255) as u16);
@@ -36,9 +36,9 @@ const CYCLES: [&[&str]; 6] = [
     &["x", "y", "x", "z"],
 ];
 
-/// Every marker of every loop from -40 to 40: when it is reached, and its number from phase 0 on.
+/// Returns all markers of loops -40 to 40: the time of each, and its number from phase 0.
 fn all_markers(duration: f64, markers: &[f64], cycle: &[&str], names: &[&str]) -> Vec<(f64, f64)> {
-    // The first place in loop 0 from which the names are those of the cycle.
+    // The first marker of loop 0 that begins the cycle.
     let begins = |at: usize| (0..cycle.len()).all(|k| names[(at + k) % names.len()] == cycle[k]);
     let first = (0..names.len()).find(|&at| begins(at)).expect("a cycle begins somewhere");
     let mut all = Vec::new();
@@ -51,7 +51,7 @@ fn all_markers(duration: f64, markers: &[f64], cycle: &[&str], names: &[&str]) -
     all
 }
 
-/// The straight line between the two points of a rising list around `x`.
+/// Linear interpolation in an ascending list of points.
 fn between(points: impl Iterator<Item = (f64, f64)> + Clone, x: f64) -> f64 {
     let pair = points.clone().zip(points.skip(1)).find(|(a, b)| a.0 <= x && x < b.0);
     let (a, b) = pair.expect("far from both ends");
@@ -78,7 +78,7 @@ fn a_cycle_is_the_shortest_row_that_repeats() {
         let track = track(names.len() as f32, &markers).expect("valid");
         assert_eq!((track.cycle.concat().as_str(), track.first), (cycle, first), "{names:?}");
         assert_eq!(track.cycle_count(), names.len() / cycle.len(), "{names:?}");
-        // As long a search as there can be.
+        // Compares with an exhaustive search.
         let turns = (0..cycle.len()).map(|at| format!("{}{}", &cycle[at..], &cycle[..at]));
         assert_eq!(turns.min().as_deref(), Some(cycle), "{names:?}");
     }
@@ -144,7 +144,7 @@ fn others_cannot_be_followed() {
 fn clocks_and_phases_of_any_size_stay_finite_and_in_order() {
     let huge = [-f64::MAX, -1e300, -1e20, -1e9, 0.0, 1e9, 1e20, 1e300, f64::MAX];
     let feet = track(1e-3, &[(1e-4, "b"), (5e-4, "a"), (7e-4, "a")]).expect("valid");
-    // More markers in all loops than 64 bits count.
+    // The number of markers in all loops overflows 64 bits.
     for track in [feet, SyncTrack::even(1e-3, u16::MAX).expect("valid")] {
         for pair in huge.windows(2) {
             let [a, b] = [pair[0], pair[1]].map(|t| track.phase(t).expect("finite"));
@@ -155,7 +155,7 @@ fn clocks_and_phases_of_any_size_stay_finite_and_in_order() {
     }
 }
 
-/// On a marker of the leader the follower is on its own one, to the last bit.
+/// If the leader is on a marker, the follower is on its marker, bit for bit.
 #[test]
 fn markers_meet_exactly() {
     let mut random = Random(6);
@@ -172,7 +172,8 @@ fn markers_meet_exactly() {
     }
 }
 
-/// Many frames of a blend whose weights change: the clips stay in phase, and advance as much as the blend's cycle says.
+/// Many frames of a blend with changing weights: the clips stay in phase, and advance by the cycle of the
+/// blend.
 #[test]
 fn a_blend_advances_by_the_mean_cycle() {
     let mut random = Random(4);
@@ -183,7 +184,7 @@ fn a_blend_advances_by_the_mean_cycle() {
         let layers: Vec<_> = tracks.iter().zip(weights).collect();
         let mean: f64 = layers.iter().map(|(t, w)| t.cycle_seconds() * f64::from(*w)).sum::<f64>()
             / weights.iter().map(|&w| f64::from(w)).sum::<f64>();
-        // From phase to phase: a whole number of cycles of the leader in many small steps.
+        // A whole number of cycles of the leader, in many small steps.
         let leader = &tracks[0];
         let speed = sync_speed(leader, &layers).expect("valid");
         let (steps, cycles) = (1000, 3 * leader.cycle_count());
@@ -207,7 +208,7 @@ fn a_blend_advances_by_the_mean_cycle() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 1 } else { 2048 }, failure_persistence: None, ..Default::default() })]
 
-    /// Against a list of all markers of all loops.
+    /// Compares with a list of all markers of all loops.
     #[test]
     fn phases_are_those_of_a_list_of_all_markers(seed in any::<u64>(), at in -6.0_f64..6.0, on_marker in any::<bool>()) {
         let mut random = Random(seed);
@@ -215,7 +216,7 @@ proptest! {
         let [leader, follower] = [(); 2].map(|()| random_track(&mut random, cycle));
         let lists = [&leader, &follower].map(|track| {
             let cycle: Vec<&str> = track.cycle.iter().map(String::as_str).collect();
-            // The names of the loop, back from the cycle.
+            // The marker names of a loop, rotated back from the cycle.
             let names: Vec<&str> = (0..track.markers.len())
                 .map(|at| cycle[(at + cycle.len() - track.first % cycle.len()) % cycle.len()])
                 .collect();
@@ -224,19 +225,19 @@ proptest! {
         let seconds = if on_marker { lists[0][lists[0].len() / 2 - 30 + random.below(60)].0 } else { at * leader.duration };
         let want = between(lists[0].iter().copied(), seconds);
         let phase = leader.phase(seconds).expect("finite") * cycle.len() as f64;
-        // Beside a marker the line has a bend, and its distance may be rounded to either side.
+        // The slope changes at a marker, and rounding can select either side.
         prop_assert!((phase - want).abs() < 1e-9, "{} instead of {}", phase, want);
         let got = follow(&leader, seconds, &follower).expect("one cycle");
         let clock = between(lists[1].iter().map(|&(seconds, steps)| (steps, seconds)), want);
         prop_assert!((got - clock).abs() < 1e-8, "{} instead of {}", got, clock);
-        // There and back.
+        // Back to the leader's clock.
         let back = follow(&follower, got, &leader).expect("one cycle");
         prop_assert!((back - seconds).abs() < 1e-8, "{} instead of {}", back, seconds);
         let back = leader.seconds(leader.phase(seconds).expect("finite")).expect("finite");
         prop_assert!((back - seconds).abs() < 1e-9, "{} instead of {}", back, seconds);
     }
 
-    /// Time never runs back: not in phase, not in what follows.
+    /// Neither the phase nor the follower's clock ever decreases.
     #[test]
     fn what_follows_never_turns_back(seed in any::<u64>(), a in -100.0_f64..100.0, step in prop_oneof![0.0_f64..1e-9, 0.0..0.1]) {
         let mut random = Random(seed);
