@@ -14,7 +14,7 @@ use crate::{Asset, Instance, Placement};
 pub struct PlacedBounds {
     /// Index into [`Asset::instances`].
     pub instance: usize,
-    /// Index into the instance's primitives, which differs from the index in the document.
+    /// Index into the instance's primitives; can differ from the index in the document.
     pub primitive: usize,
     bounds: JointBounds,
     /// World matrix of an instance that no joint moves.
