@@ -42,7 +42,8 @@
 //!
 //! Sources of the formulas:
 //!
-//! - M. Loper, N. Mahmood, J. Romero, G. Pons-Moll, M. Black, *SMPL: A Skinned Multi-Person Linear Model*, 2015
+//! - M. Loper, N. Mahmood, J. Romero, G. Pons-Moll, M. Black, *SMPL: A Skinned Multi-Person Linear Model*,
+//!   2015 (SMPL)
 //! - J. Romero, D. Tzionas, M. Black, *Embodied Hands*, 2017 (SMPL-H)
 //! - G. Pavlakos and others, *Expressive Body Capture*, 2019 (SMPL-X)
 //! - N. Mahmood and others, *AMASS*, 2019
@@ -57,8 +58,8 @@
 //! | `kintree_table` | 2, joints | first row: parents. The root's parent is any number that is not a joint index |
 //! | `f` | triangles, 3 | triangles. Optional |
 //!
-//! SMPL-X files have 400 or 20 directions in `shapedirs`. The first 300 or 10 are used, because the others are
-//! expressions.
+//! SMPL-X files have 400 or 20 directions in `shapedirs`. The first 300 or 10 are used, because the others
+//! are expressions.
 //!
 //! | array of a motion | shape | meaning |
 //! |---|---|---|

@@ -26,7 +26,7 @@ pub struct BodyMotion {
 pub struct BodyClip {
     /// The clip of the body's skeleton.
     pub clip: RawClip,
-    /// What was repaired in or left out of the motion; empty if it is complete.
+    /// Repaired or dropped parts of the motion; empty if it is complete.
     pub problems: Vec<Problem>,
 }
 
@@ -114,7 +114,7 @@ impl BodyMotion {
     /// models, call `clip.turned(body.skeleton(), condyle::clip::Y_UP_FROM_Z_UP)`.
     ///
     /// # Errors
-    /// [`Refused`] if the number of rotations matches neither a layout nor the body, or if the body has none
+    /// [`Refused`] if the number of rotations matches neither a layout nor the body, or if the body lacks all
     /// of its joints. Also if the frame times are not distinct in f32, or a position is outside the range of
     /// f32.
     pub fn clip(&self, body: &ShapedBody) -> Result<BodyClip, Refused> {

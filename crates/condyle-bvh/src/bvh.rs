@@ -198,7 +198,7 @@ impl Bvh {
         &self.values[frame * self.channel_count..][..self.channel_count]
     }
 
-    /// Returns what was repaired or left out, warnings first.
+    /// Returns the recoverable problems, warnings first.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.problems
