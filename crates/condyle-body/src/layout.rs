@@ -151,7 +151,7 @@ fn part(npz: &mut Npz, part: &Part, array: &str, frames: Option<usize>) -> Resul
         return Err(npz.refused(array, format!("it has {own} frames, where {frames} are expected")));
     }
     let names = (part.joints)(joints);
-    // // A body with this number of joints may be intended.
+    // A body with this number of joints may be intended.
     let may_be_unknown = part.arrays.contains(&"pose_body");
     if names.is_none() && !may_be_unknown {
         let advice = "axis-angle rotations of each joint are read, principal components are not";
@@ -304,7 +304,7 @@ fn quat(v: [f64; 3]) -> [f64; 4] {
     if greatest == 0.0 {
         return [0.0, 0.0, 0.0, 1.0];
     }
-    // // Scaling first, because the squares of very small and very large numbers underflow or overflow.
+    // Scaling first, because the squares of very small and very large numbers underflow or overflow.
     let unit = v.map(|v| v / greatest);
     let length = unit.iter().map(|v| v * v).sum::<f64>().sqrt();
     let (sine, cosine) = condyle::math::sin_cos_f64(0.5 * length * greatest);

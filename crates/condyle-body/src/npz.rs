@@ -294,7 +294,7 @@ fn header(bytes: &[u8]) -> Result<Header, String> {
     let text = String::from_utf8_lossy(&bytes[begin..end]);
     let after = |key: &str| text.split_once(&format!("'{key}':")).map(|(_, rest)| rest.trim_start());
     let kind = after("descr").and_then(|rest| {
-        // // A record of several types starts with a bracket.
+        // A record of several types starts with a bracket.
         let quote = rest.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
         Some(rest[1..].split_once(quote)?.0.to_owned())
     });

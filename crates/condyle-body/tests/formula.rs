@@ -53,7 +53,7 @@ fn vertices_are_those_of_the_formula() {
             let pose: Vec<[f64; 3]> = poses[3 * joints * at..][..3 * joints].as_chunks().0.to_vec();
             let place = [0, 1, 2].map(|c| places[3 * at + c]);
             let want = made.posed(&[1.0, -2.0, 0.5], &pose, place);
-            // // The joint chains are as long as the body and metres from the origin.
+            // The joint chains are as long as the body and metres from the origin.
             assert!(worst(out, &want) < 3e-5, "{joints} joints, frame {at}: {}", worst(out, &want));
             body.vertices(&all[at..=at], &mut workspace, &mut alone).expect("the sizes agree");
             assert!(

@@ -109,7 +109,7 @@ fn a_file_may_end_anywhere_and_any_byte_may_be_another() {
             let Ok(model) = BodyModel::from_bytes("flipped", bytes) else { continue };
             match model.shaped(&[0.5][..model.shape_count().min(1)]) {
                 Ok(body) => assert_eq!(body.vertex_count(), model.vertex_count()),
-                // // A finite f64 can be outside the range of f32.
+                // A finite f64 can be outside the range of f32.
                 Err(error) => assert!(matches!(error, condyle::Error::NotFinite { .. }), "{error}"),
             }
         }

@@ -200,8 +200,7 @@ fn the_person_is_read_in_every_shape() {
     let gender = |bytes: Vec<u8>| motion(vec![own(), ("gender", bytes)]).gender().to_owned();
     assert_eq!(gender(text("Female")), "female");
     assert_eq!(gender(npy("|S6", &[], false, b"female")), "female");
-    // Pickle protocols 2 and 4 write an object array of one string like this: `numpy.array("male",
-    // dtype=object)`.
+    // Pickle protocols 2 and 4 write the object array `numpy.array("male", dtype=object)` like this.
     let long = b"\x80\x02cnumpy.core.multiarray\n_reconstruct\nX\x04\x00\x00\x00maleq\x0ba.";
     let short = b"\x80\x04\x95\x8c\x15numpy.core.multiarray\x8c\x0c_reconstruct]\x8c\x04malea.";
     assert_eq!(gender(npy("|O", &[], false, long)), "male");
@@ -215,7 +214,7 @@ fn the_person_is_read_in_every_shape() {
 /// Tests that a broken frame is interpolated between its neighbours and reported.
 #[test]
 fn frames_that_are_not_finite_are_interpolated() {
-    // // The rotations have one axis, so interpolation gives mean angles.
+    // The rotations have one axis, so interpolation gives mean angles.
     let angle = |frame: usize| 0.1 * frame as f64;
     let mut own: Vec<f64> = (0..FRAMES).flat_map(|frame| [[angle(frame), 0.0, 0.0]; 24].concat()).collect();
     let mut places: Vec<f64> = (0..FRAMES).flat_map(|frame| [frame as f64, 0.0, 1.0]).collect();

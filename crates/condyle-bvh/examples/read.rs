@@ -1,6 +1,6 @@
-//! Reads BVH files, and prints their content and the reading speed: `cargo run --release -p condyle-bvh
-//! --example read -- walk.bvh`.
+//! Reads BVH files, and prints their content and the reading speed.
 //!
+//! Run it with `cargo run --release -p condyle-bvh --example read -- walk.bvh`.
 //! Without files it generates one: 31 joints, 96 numbers in each of 10,000 frames, six decimals.
 
 use std::fmt::Write;

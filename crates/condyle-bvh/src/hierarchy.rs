@@ -277,7 +277,7 @@ impl<'a> Reader<'a, '_> {
         let count: Option<usize> = std::str::from_utf8(word).ok().and_then(|text| text.parse().ok());
         let count = count.ok_or_else(|| self.scanner.unexpected("the number of CHANNELS"))?;
         self.scanner.word();
-        // // The declared number is not reserved: the names must follow, or the file is refused.
+        // The declared number is not reserved: the names must follow, or the file is refused.
         for found in 0..count {
             let (place, word) = self.scanner.clone().word();
             let named = Channel::named(word);

@@ -47,7 +47,7 @@ pub(crate) fn read(
         _ => values(scanner, channels, asked, problems)?,
     };
     let frame_count = values.len() / channels.max(1);
-    // // A declared number above the actual one is reported elsewhere.
+    // A declared number above the actual one is reported elsewhere.
     if frame_count == 0 && channels > 0 && asked.is_none_or(|asked| asked.frames == 0) {
         let at = asked.map_or(before, |asked| asked.at);
         let found = if asked.is_some() { "Frames: says 0" } else { "there are no frames" };
@@ -73,7 +73,7 @@ fn frame_count(scanner: &mut Scanner<'_>) -> Result<Option<Asked>, Fault> {
     let number = scanner.clone();
     let count = scanner.number("the number of Frames")?;
     if count >= 0.0 && count.fract() == 0.0 {
-        // // Larger numbers cannot be reached anyway.
+        // Larger numbers cannot be reached anyway.
         return Ok(Some(Asked { frames: count as usize, at }));
     }
     Err(number.unexpected("the number of Frames"))
@@ -138,7 +138,7 @@ fn values(
     problems: &mut Problems,
 ) -> Result<Vec<f64>, Fault> {
     let text = scanner.text;
-    // // Each number takes at least two bytes, so memory is bounded by the file size, whatever the file
+    // Each number takes at least two bytes, so memory is bounded by the file size, whatever the file
     // declares.
     let possible = (text.len() - scanner.at) / 2 + 1;
     let wanted = asked.map_or(usize::MAX, |asked| asked.frames.saturating_mul(channels));

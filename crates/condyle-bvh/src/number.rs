@@ -14,7 +14,7 @@ const POWERS: [f64; 23] = [
 /// Returns whether a byte is white space.
 #[inline(always)]
 pub(crate) fn is_space(byte: u8) -> bool {
-    // // Space, and tab, line feed, vertical tab, form feed and carriage return.
+    // Space, and tab, line feed, vertical tab, form feed and carriage return.
     byte == b' ' || byte.wrapping_sub(9) < 5
 }
 
@@ -44,13 +44,13 @@ fn signed(value: f64, sign: usize) -> f64 {
 #[inline(always)]
 fn short(text: &[u8], sign: usize) -> Option<(f64, usize)> {
     let bytes: &[u8; 16] = text.first_chunk()?;
-    // // After the XOR, digits are below 10.
+    // After the XOR, digits are below 10.
     let eight = |at: usize| Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?) ^ (ONES * 0x30));
-    // // The sign is replaced by a zero digit.
+    // The sign is replaced by a zero digit.
     let front = eight(0)? & !(0xff * sign as u64);
     let others = no_digits(front);
     let point = others.trailing_zeros() as usize / 8;
-    // // The second byte that is not a digit is in the same eight bytes, or it is the first one after them.
+    // The second byte that is not a digit is in the same eight bytes, or it is the first one after them.
     let second = others & others.wrapping_sub(1);
     let later = 64 + no_digits(eight(8)?).trailing_zeros();
     let end = if second == 0 { later } else { second.trailing_zeros() } as usize / 8;
@@ -58,7 +58,7 @@ fn short(text: &[u8], sign: usize) -> Option<(f64, usize)> {
     if bytes.get(point) != Some(&b'.') || !is_space(*bytes.get(end)?) || decimals.wrapping_sub(1) >= 8 {
         return None;
     }
-    // // Shifts the digits to the end and fills the front with zeros.
+    // Shifts the digits to the end and fills the front with zeros.
     let whole = eight_digits(front << 8 << (56 - 8 * point));
     let part = eight_digits(eight(point + 1)? << (64 - 8 * decimals));
     let mantissa = (whole * WHOLE_POWERS[decimals] + part) as i64;
@@ -107,7 +107,7 @@ fn long(text: &[u8]) -> Option<(f64, usize)> {
         decimals = at - point;
         digits += decimals;
     }
-    // // The integer cannot hold more than 19 digits.
+    // The integer cannot hold more than 19 digits.
     if digits.wrapping_sub(1) >= 19 || mantissa > 1 << 53 || text.get(at).is_some_and(|byte| !is_space(*byte))
     {
         return None;
@@ -128,13 +128,13 @@ pub(crate) fn any(word: &[u8]) -> Option<f64> {
 
 /// Like [`any`], for words that [`plain`] does not accept.
 pub(crate) fn unusual(word: &[u8]) -> Option<f64> {
-    // // Microsoft's libraries printed 1.#IND, -1.#QNAN and 1.#INF.
+    // Microsoft's libraries printed 1.#IND, -1.#QNAN and 1.#INF.
     if word.windows(2).any(|pair| pair == b".#") {
         return Some(f64::NAN);
     }
     let text = std::str::from_utf8(word).ok()?;
     let unsigned = text.trim_start_matches(['-', '+']);
-    // // Spellings such as "-nan(ind)" and "nan(0x8000)".
+    // Spellings such as "-nan(ind)" and "nan(0x8000)".
     if unsigned.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("nan(")) {
         return Some(f64::NAN);
     }
@@ -152,7 +152,7 @@ pub(crate) fn last_digit(word: &[u8]) -> f64 {
     let point = mantissa.iter().position(|byte| *byte == b'.');
     let decimals = point.map_or(0, |at| mantissa.len() - at - 1);
     let shift = decimals as i64 - i64::from(exponent.unwrap_or(0));
-    // // Larger exponents make no difference.
+    // Larger exponents make no difference.
     let power = POWERS[shift.unsigned_abs().min(22) as usize];
     if shift < 0 { power } else { 1.0 / power }
 }
@@ -210,7 +210,7 @@ mod tests {
                 let more = format!("{text}{tail}{} {}", digits(case % 5), digits(20));
                 let got = plain(more.as_bytes()).map(|(value, length)| (value.to_bits(), length));
                 let want = text.parse::<f64>().ok().filter(|_| tail.trim().is_empty());
-                // // Longer numbers may be left to the standard library.
+                // Longer numbers may be left to the standard library.
                 if whole + decimals < 16 || got.is_some() {
                     assert_eq!(got, want.map(|value| (value.to_bits(), text.len())), "{more:?}");
                 }

@@ -60,8 +60,9 @@ pub(crate) fn turned([x, y, z, w]: Quats, axis: Axis, degrees: [f64; LANES]) -> 
     }
 }
 
-/// The order of a joint's three rotations, which is the order of its channels. `ZXY` is the matrix product `Z
-/// · X · Y`.
+/// The order of a joint's three rotations, which is the order of its channels.
+///
+/// `ZXY` is the matrix product `Z · X · Y`.
 ///
 /// ```
 /// use condyle_bvh::{Axis, RotationOrder};
@@ -112,7 +113,7 @@ impl RotationOrder {
     /// The last angle then keeps its previous value.
     pub(crate) fn angles(self, q: Quat64, before: [f64; 3]) -> [f64; 3] {
         let [i, j, k] = self.axes().map(|axis| axis as usize);
-        // // 1 if the axes are a cyclic permutation of X, Y, Z.
+        // 1 if the axes are a cyclic permutation of X, Y, Z.
         let sign = if (i + 1) % 3 == j { 1.0 } else { -1.0 };
         let m = rows(q);
         // M = Ri(a) Rj(b) Rk(c): m[i][k] = ± sin b, m[i][i] = cos b cos c, m[k][k] = cos a cos b.
@@ -124,7 +125,7 @@ impl RotationOrder {
             let c = atan2_f64(-sign * m[i][j], m[i][i]);
             [a, b, c].map(f64::to_degrees)
         } else {
-            // // The last rotation keeps its angle, which leaves M · Rk(-c) = Ri(a) Rj(b) for the others.
+            // The last rotation keeps its angle, which leaves M · Rk(-c) = Ri(a) Rj(b) for the others.
             let (s, c) = sin_cos_f64((before[2] % 360.0).to_radians());
             let column = |row: usize| m[row][j] * c + sign * m[row][i] * s;
             let a = atan2_f64(sign * column(k), column(j));

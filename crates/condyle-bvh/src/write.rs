@@ -135,7 +135,7 @@ pub fn write<S: PoseSource>(
         writer.look(&pose)?;
     }
     writer.hierarchy();
-    // // The shortest digits of this f64. A reader gets the same rate, except for its last bit.
+    // The shortest digits of this f64. A reader gets the same rate, except for its last bit.
     let seconds = 1.0 / options.rate;
     let _ = write!(writer.out, "MOTION\nFrames: {frames}\nFrame Time: {seconds}\n");
     for frame in 0..frames {
@@ -252,7 +252,7 @@ impl<'a> Writer<'a> {
         let (kind, names) = (self.kinds[usize::from(joint)], self.skeleton.names());
         let is_named =
             names[usize::from(joint)].strip_suffix(END) == Some(names[usize::from(parent)].as_str());
-        // // An end site at the position of its joint would not be read back as a joint.
+        // An end site at the position of its joint would not be read back as a joint.
         let is_apart = self.rest[usize::from(joint)].place != [0.0; 3];
         is_named && is_apart && !kind.has_children && !kind.moves && !kind.turns
     }
@@ -310,7 +310,7 @@ impl<'a> Writer<'a> {
         let count = channels.matches(' ').count();
         self.line(depth + 1, &format!("CHANNELS {count}{channels}"));
         if !self.kinds[at].has_children {
-            // // Many readers require an end site; one at 0 0 0 has no effect.
+            // Many readers require an end site; one at 0 0 0 has no effect.
             self.line(depth + 1, "End Site");
             self.line(depth + 1, "{");
             let mut offset = String::from("OFFSET");
@@ -336,7 +336,7 @@ impl<'a> Writer<'a> {
             *angles = self.options.order.angles(local.rotation, *angles);
             angles.iter().for_each(|v| number(&mut self.out, *v, self.options.decimals));
         }
-        // // Each number starts with a space; this removes the first one.
+        // Each number starts with a space; this removes the first one.
         self.out.remove(begin);
         self.out.push('\n');
         Ok(())

@@ -231,7 +231,7 @@ fn rates_are_those_that_the_digits_mean() {
         ("0.6", 1.0 / 0.6),
         ("0.9", 1.0 / 0.9),
         ("1", 1.0),
-        // // Too few digits to determine an integer rate.
+        // Too few digits to determine an integer rate.
         ("0.03", 1.0 / 0.03),
     ] {
         assert_eq!(rate(time), (want, 0), "{time}");

@@ -100,7 +100,7 @@ fn rotations_are_read_back_within_what_is_stated() {
                 clip.tracks().iter().find(track).unwrap().values.clone()
             };
             for (a, b) in keys(&clip).as_chunks::<4>().0.iter().zip(keys(&again).as_chunks::<4>().0) {
-                // // The sine of half the angle between them.
+                // The sine of half the angle between them.
                 let [ax, ay, az, aw] = a.map(f64::from);
                 let [bx, by, bz, bw] = b.map(f64::from);
                 let v = [
@@ -337,7 +337,7 @@ fn what_cannot_be_written_is_refused() {
         (1.0, 1.0, 0),
         (1.0, 1.0, 10),
         (1e9, 1.0, 6),
-        // // A frame of more than a day.
+        // A frame of more than a day.
         (1e-7, 1.0, 6),
     ] {
         let mut options = WriteOptions::new(rate);

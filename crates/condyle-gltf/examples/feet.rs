@@ -105,7 +105,7 @@ fn play(walk: &Walk<'_>, ground: &dyn Ground) -> Result<Run, Box<dyn Error>> {
         let mut placement = walk.contacts.motion().over(walk.looping, 0.0, clock)?;
         run.source.push(places(&model, &placement));
         let steps = [walk.contacts.step(0, clock)?, walk.contacts.step(1, clock)?];
-        // // Places the character on the ground below its pelvis, like a game.
+        // Places the character on the ground below its pelvis, like a game.
         let pelvis = run.source[frame][usize::from(walk.pelvis)];
         placement.translation[1] = ground.below([pelvis[0], 1e6, pelvis[2]]).map_or(0.0, |s| s.height);
         let seconds = if frame == 0 { 0.0 } else { (1.0 / FPS) as f32 };
@@ -265,7 +265,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         if !clip.name().contains(&wanted) || clip.duration() <= 0.0 {
             continue;
         }
-        // // In some rigs the feet are not descendants of the legs. For those, only contacts are printed.
+        // In some rigs the feet are not descendants of the legs. For those, only contacts are printed.
         let feet = Feet::new(&skeleton, pelvis, &legs).ok();
         let long = feet.as_ref().map_or_else(|| rest_length(&skeleton, &legs[0]), Feet::leg_length);
         let mut options = ContactOptions::for_legs(long);

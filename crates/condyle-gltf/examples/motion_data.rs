@@ -34,7 +34,7 @@ impl Positions {
     fn of(encoded: &Encoded, skeleton: &Skeleton) -> Result<Self, condyle::Error> {
         let clip = encoded.clip();
         let (frames, joints) = (clip.frame_count() + 1, skeleton.joint_count());
-        // // All output is allocated here; the loop does not allocate.
+        // All output is allocated here; the loop does not allocate.
         let mut values = Vec::with_capacity(frames * joints * 3);
         let mut pose = Pose::rest(skeleton);
         let mut model = vec![Affine::IDENTITY; joints];

@@ -17,7 +17,7 @@ impl Document {
     /// Returns the elements of an accessor, with normalised integers as fractions. Returns `None` unless the
     /// accessor is valid and has `count` elements of `N` numbers.
     pub(crate) fn vectors<const N: usize>(&self, accessor: usize, count: usize) -> Option<Vec<[f32; N]>> {
-        // // Only this accessor is checked, because there can be as many calls as accessors.
+        // Only this accessor is checked, because there can be as many calls as accessors.
         let mut problems = Problems::new(count);
         let json = Json::root(&self.json).item("accessors", accessor)?;
         let accessor = Accessor::load(&json, &Views { document: self }, &mut problems)?;
@@ -152,7 +152,7 @@ impl<'a> Views<'a> {
         let count = self.document.view_count();
         let index = owner.require("bufferView", problems)?.index("buffer views", count, problems)?;
         let offset = owner.whole_or("byteOffset", 0, problems)?;
-        // // A broken view has been reported.
+        // A broken view has been reported.
         let bytes = self.document.buffer_view(index)?;
         let view_offset =
             self.json(index)?.value.get("byteOffset").and_then(serde_json::Value::as_u64).unwrap_or(0);
@@ -375,7 +375,7 @@ impl<'a> Accessor<'a> {
                     Self { count: sparse.count, elements: Some(elements), sparse: None, ..self.clone() };
                 let values = values.vectors::<N>(problems)?;
                 charge(values.len(), problems)?;
-                // // A zero can replace an earlier vector with the same index.
+                // A zero can replace an earlier vector with the same index.
                 Some(with_place(&mut sparse.indices().zip(values)))
             }
         }

@@ -291,7 +291,7 @@ impl Asset {
         for (node, joint) in joints {
             joint_of_node[node] = Some(joint);
         }
-        // // Loading has reported all problems already.
+        // Loading has reported all problems already.
         let (root, silent) = (Json::root(&self.document.json), &mut Problems::unheard());
         let scene = Scene::load(&root, silent);
         let springs = springs::read(&root, &scene, silent).resolve(&scene, &joint_of_node, &skeleton, silent);

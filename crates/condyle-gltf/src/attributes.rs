@@ -70,7 +70,7 @@ impl Checker<'_> {
     ) -> Option<()> {
         let kind = name.trim_end_matches(|c: char| c.is_ascii_digit());
         let usage = match kind {
-            // // Attributes that posing changes are checked where the meshes are loaded.
+            // Attributes that posing changes are checked where the meshes are loaded.
             "POSITION" | "NORMAL" | "TANGENT" | "JOINTS_" | "WEIGHTS_" => return Some(()),
             "TEXCOORD_" => &COORDINATES,
             "COLOR_"

@@ -41,7 +41,7 @@ pub(crate) struct Targets<'a> {
 /// Returns whether an animation moves each node, not counting morph weights.
 pub(crate) fn animated_nodes(root: &Json<'_>, node_count: usize) -> Vec<bool> {
     let mut animated = vec![false; node_count];
-    // // Errors are reported when the clips are loaded.
+    // Errors are reported when the clips are loaded.
     let silent = &mut Problems::unheard();
     for animation in root.list("animations", silent) {
         for channel in animation.list("channels", silent) {
@@ -67,7 +67,7 @@ fn pointed<'a>(target: &Json<'a>) -> Option<(usize, &'a str)> {
     target.value.get("path").filter(|path| *path == "pointer")?;
     let pointer = target.value.pointer("/extensions/KHR_animation_pointer/pointer")?.as_str()?;
     let (node, property) = pointer.strip_prefix("/nodes/")?.split_once('/')?;
-    // // RFC 6901 allows no signs and no leading zeros.
+    // RFC 6901 allows no signs and no leading zeros.
     let digits = node.bytes().all(|c| c.is_ascii_digit()) && (node == "0" || !node.starts_with('0'));
     let known = matches!(property, "translation" | "rotation" | "scale" | "weights");
     Some((node.parse().ok().filter(|_| digits && known)?, property))
@@ -240,7 +240,7 @@ impl Loader<'_> {
                 &WEIGHTS,
                 self.targets.scene.nodes[node as usize].mesh.map_or(0, |m| self.targets.morph_targets[m]),
             ),
-            // // A document has no other targets.
+            // A document has no other targets.
             _ => return None,
         };
         let (input, place) = (sampler.require("input", problems), sampler.require("output", problems));
@@ -265,7 +265,7 @@ impl Loader<'_> {
             problems.counted(Severity::Error, &place.path, broken, "a value is NaN or infinite", REFUSED);
             return None;
         }
-        // // Spline tangents do not have unit length, and spline values can pass through any length.
+        // Spline tangents do not have unit length, and spline values can pass through any length.
         if matches!(target, Target::Rotation(_)) && interpolation != Interpolation::CubicSpline {
             repair_rotations(&mut values, &place.path, problems);
         }
@@ -347,14 +347,14 @@ fn key_times(
     let action = "the keys are sorted; of those at one time, the first and the last are kept as a jump";
     problems.counted(Severity::Warning, &place.path, disorder, what, action);
     let mut chosen: Vec<usize> = (0..times.len()).collect();
-    // // Adding zero makes -0 and 0 equal. The sort is stable, so the last of equal times stays last.
+    // Adding zero makes -0 and 0 equal. The sort is stable, so the last of equal times stays last.
     let time = |k: usize| times[k] + 0.0;
     chosen.sort_by(|&a, &b| time(a).total_cmp(&time(b)));
     let (mut rising, mut kept) = (Vec::with_capacity(times.len()), Vec::with_capacity(times.len()));
     for group in chosen.chunk_by(|&a, &b| time(a) == time(b)) {
         let (first, last) = (group[0], group[group.len() - 1]);
         let now = time(last);
-        // // The first key of a jump ends the segment before the jump, one f32 earlier. Before the first key
+        // The first key of a jump ends the segment before the jump, one f32 earlier. Before the first key
         // time there is no segment.
         if group.len() > 1 && rising.last().is_some_and(|&before| before < now.next_down()) {
             rising.push(now.next_down());

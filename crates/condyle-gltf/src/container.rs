@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(severities("[".repeat(100_000).as_bytes()), refused);
         let whole = glb(2, None, &[(b"JSON", b"{}  "), (b"BIN\0", b"1234")], b"");
         for end in 0..whole.len() {
-            // // Cut between the chunks, the file is complete except for its declared length.
+            // Cut between the chunks, the file is complete except for its declared length.
             assert_eq!(severities(&whole[..end]).0, (24..32).contains(&end), "{end} bytes");
         }
     }

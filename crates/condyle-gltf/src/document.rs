@@ -192,7 +192,7 @@ impl Document {
             None => Some(StoredView { plain: Some(bytes(&view)?), compressed: None }),
             Some((name, form)) => {
                 let required = extensions::requires(&Json::root(self.stored_json()), name);
-                // // Readers that support the required extension never read the fallback.
+                // Readers that support the required extension never read the fallback.
                 let plain = bytes(&view).filter(|_| !required);
                 Some(StoredView { plain, compressed: Some((name, bytes(&form)?)) })
             }
@@ -270,8 +270,8 @@ fn load_buffers(
     let compressed = meshopt::EXTENSIONS.iter().any(|name| extensions::requires(root, name));
     for (index, buffer) in root.objects("buffers", problems).iter().enumerate() {
         let declared = buffer.require("byteLength", problems).and_then(|v| v.whole(problems));
-        // // Views of a fallback buffer also have compressed data, and that is used. The fallback is read
-        // only to be exported.
+        // Views of a fallback buffer also have compressed data, and that is used. The fallback is read only
+        // to be exported.
         let mut marks = meshopt::EXTENSIONS.iter().filter_map(|name| buffer.extension(name));
         let fallback = marks.any(|mark| mark.flag("fallback", problems));
         let bytes = match (buffer.get("uri"), binary) {

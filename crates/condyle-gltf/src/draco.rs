@@ -65,7 +65,7 @@ pub(crate) fn expand<'a>(
         ..Expansion::default()
     };
     let required = extensions::requires(root, EXTENSION);
-    // // Lists of the wrong type are reported where meshes are read.
+    // Lists of the wrong type are reported where meshes are read.
     for (mesh, json) in root.list("meshes", &mut Problems::unheard()).iter().enumerate() {
         for (primitive, json) in json.list("primitives", &mut Problems::unheard()).iter().enumerate() {
             let Some(compressed) = json.extension(EXTENSION) else { continue };
@@ -168,7 +168,7 @@ impl Expansion {
             }
             references.push((attribute.name.into(), self.add(accessor, view, Some(bytes))));
         }
-        // // glTF does not allow 65535 as a 16-bit index.
+        // glTF does not allow 65535 as a 16-bit index.
         let small = vertices <= usize::from(u16::MAX);
         let bytes = match small {
             true => indices.iter().flat_map(|&i| (i as u16).to_le_bytes()).collect(),
@@ -222,7 +222,7 @@ impl Expansion {
             }
             if let Some(accessor) = edit.indices {
                 primitive["indices"] = accessor.into();
-                // // The decoded data is always a triangle list.
+                // The decoded data is always a triangle list.
                 primitive["mode"] = 4.into();
             }
             if let Some(primitive) = primitive.as_object_mut() {
@@ -288,7 +288,7 @@ pub(crate) mod tests {
         for (at, attribute) in case["attributes"].as_array().unwrap().iter().enumerate() {
             let mut accessor = json!({"componentType": attribute["componentType"], "type": attribute["type"], "count": case["points"]});
             if attribute["name"] == "POSITION" {
-                // // The bounds before compression, which differ slightly from the decoded ones.
+                // The bounds before compression, which differ slightly from the decoded ones.
                 accessor["min"] = json!([0, 0, -0.25]);
                 accessor["max"] = json!([1, 1, 0.25]);
             }

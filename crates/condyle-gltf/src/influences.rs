@@ -82,7 +82,7 @@ pub(crate) fn load(
     let rows = (0..vertex_count).map(|v| {
         let row = 4 * v..4 * v + 4;
         sets.iter().flat_map(move |set| {
-            // // The accessor has checked that joint indices have at most 16 bits.
+            // The accessor has checked that joint indices have at most 16 bits.
             set.joints[row.clone()].iter().map(|&j| j as u16).zip(set.weights[row.clone()].iter().copied())
         })
     });

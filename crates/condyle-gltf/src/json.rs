@@ -71,7 +71,7 @@ impl<'a> Json<'a> {
             list.wrong::<()>("a list", problems);
             return Vec::new();
         };
-        // // Each item stores its path, so a list of zeros would take forty times its size.
+        // Each item stores its path, so a list of zeros would take forty times its size.
         let size = values.len() * (size_of::<Self>() + list.path.len());
         if problems.afford(&list.path, size).is_none() {
             return Vec::new();
@@ -242,7 +242,7 @@ pub(crate) fn whole(value: &Value) -> Option<usize> {
         let x = value.as_f64()?;
         (x >= 0.0 && x < 2f64.powi(53) && x.fract() == 0.0).then_some(x as u64)
     };
-    // // A number too large for `usize` becomes its maximum, which every bounds check rejects.
+    // A number too large for `usize` becomes its maximum, which every bounds check rejects.
     Some(usize::try_from(value.as_u64().or_else(float)?).unwrap_or(usize::MAX))
 }
 

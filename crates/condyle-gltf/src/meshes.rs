@@ -164,7 +164,7 @@ fn load_primitive(
     check_finite(positions.as_flattened(), place, problems)?;
     check_bounds(&positions, place, accessors, problems);
     let mut vertices = Vertices { positions, ..Vertices::default() };
-    // // Everything is read before the first error returns, so that one run reports all errors.
+    // Everything is read before the first error returns, so that one run reports all errors.
     let normals = optional(attribute("NORMAL"), &DIRECTIONS, count, accessors, problems);
     let tangents = optional(attribute("TANGENT"), &TANGENTS, count, accessors, problems);
     let influences = match skinned {

@@ -69,7 +69,7 @@ impl Partners {
             return Some(track);
         };
         match track.target {
-            // // Linear in the rotation, so spline tangents are converted too.
+            // Linear in the rotation, so spline tangents are converted too.
             Target::Rotation(_) => {
                 for q in track.values.as_chunks_mut::<4>().0 {
                     *q = product(product(fit.left, q.map(f64::from)), fit.right).map(|v| v as f32);
@@ -116,7 +116,7 @@ fn fits(first: Bones<'_>, second: Bones<'_>, between: Quat) -> Result<BTreeMap<u
         let right = product(conjugate(between), turned[usize::from(partner)]);
         let right = product(conjugate(turns[usize::from(joint)]), right);
         let [a, b] = [(from, joint), (to, partner)].map(|(it, at)| it.rest().get(at.into()).translation);
-        // // Whether the bone has the same offset from its parent in model space, regardless of the parent's
+        // Whether the bone has the same offset from its parent in model space, regardless of the parent's
         // axes.
         let same_bone =
             rotate(left, a.map(f64::from)).iter().zip(b).all(|(a, b)| (a - f64::from(b)).abs() < ALIKE);
@@ -287,7 +287,7 @@ mod tests {
             assert!(problem.to_string().contains(r#"the place of joint "J_Spine""#), "{problem}");
             let found = turns(&character, &clips[0]);
             for (found, &[x, y, z, w]) in found.0.iter().zip(&want.0) {
-                // // Half a turn about Y negates X and Z.
+                // Half a turn about Y negates X and Z.
                 let want = [side * x, y, side * z, w];
                 let cosine: f64 = found.iter().zip(&want).map(|(a, b)| a * b).sum();
                 assert!(cosine.abs() > 1.0 - 1e-6, "{extension}: {found:?}, {want:?}");

@@ -114,7 +114,7 @@ impl Problems {
             key = (severity, String::new(), String::new());
         }
         match self.known.get_mut(&key) {
-            // // The same place, reached on another path through the reader.
+            // The same place, reached on another path through the reader.
             Some((_, last)) if *last == problem.place && !last.is_empty() => {}
             Some((at, last)) => {
                 let known = &mut self.list[*at];

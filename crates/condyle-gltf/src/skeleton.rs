@@ -26,7 +26,7 @@ pub(crate) fn build(
     for &node in &scene.order {
         let it = &scene.nodes[node];
         moves[node] |= it.parent.is_some_and(|parent| moves[parent]);
-        // // A skinned mesh follows the joints of its skin, not its node.
+        // A skinned mesh follows the joints of its skin, not its node.
         member[node] |= moves[node] && it.mesh.is_some() && it.skin.is_none();
     }
     for &node in scene.order.iter().rev() {

@@ -39,7 +39,7 @@ impl Asset {
     /// ```
     #[must_use]
     pub fn still_nodes(&self) -> Vec<StillNode> {
-        // // Loading has reported all problems already.
+        // Loading has reported all problems already.
         let scene = Scene::load(&Json::root(&self.document.json), &mut Problems::unheard());
         let mut joints = vec![None; scene.nodes.len()];
         for (joint, &node) in self.skeleton.nodes().iter().enumerate() {

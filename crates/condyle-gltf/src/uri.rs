@@ -50,7 +50,7 @@ pub(crate) fn locate(uri: &str, folder: Option<&Path>) -> Result<Resource, Strin
         }
         return Ok(Resource::File(path));
     };
-    // // Symbolic links are resolved before the comparison, so that none leads outside.
+    // Symbolic links are resolved before the comparison, so that none leads outside.
     let path = canonical(&path)?;
     if !path.starts_with(&folder) {
         return Err(format!("{} leaves the document's folder", quoted(uri)));

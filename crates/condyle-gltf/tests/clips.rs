@@ -88,7 +88,7 @@ fn compressed_clips_come_back() {
     let filtered = [0., 0., 0., 1., 23170. / 32767., 0., 23170. / 32767., 0.];
     // The quaternion filter cannot store rotations of another length.
     let loose = [0.707, 0., 0., 0.707, 0., 0., 0., 1.].map(|v: f32| (v * 32767.).round() / 32767.);
-    // // Enough keys for the streams to be smaller than uncompressed numbers.
+    // Enough keys for the streams to be smaller than uncompressed numbers.
     const PAIRS: usize = 150;
     let long = |target, values: &[f32]| track(target, Interpolation::Linear, 0, &values.repeat(PAIRS));
     let tracks = vec![
@@ -166,7 +166,7 @@ fn nothing_but_the_animations_changes() {
     assert!(without.get("animations").is_none());
     for key in ["materials", "textures", "meshes", "skins", "scenes", "scene", "nodes", "images"] {
         assert_eq!(without[key], parsed(&asset.document)[key], "{key}");
-        // // A matrix is replaced by the animated properties.
+        // A matrix is replaced by the animated properties.
         assert!(with[key] == without[key] || key == "nodes", "{key}");
     }
     // The stored data comes first and keeps its indices.

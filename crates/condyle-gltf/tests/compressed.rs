@@ -64,7 +64,7 @@ fn every_clip_stays_within_its_budget(path: &Path) {
             let measured = &encoded.measured;
             let vertex = worst_vertex(asset, raw, encoded.clip(), measured.seconds, metres);
             let case = format!("{name}, {}, {} mm", raw.name(), 1e3 * budget);
-            // // Posing rounds to f32 again.
+            // Posing rounds to f32 again.
             let room = budget + 1e-6 * HEIGHT;
             let told = measured.error_max.max(measured.error_between_max).max(measured.morph_error);
             match () {

@@ -25,7 +25,7 @@ pub(crate) fn exercise(bytes: &[u8]) {
         options.positions = positions;
         let (skeleton, clip) = match (bvh.skeleton(&options), bvh.clip(&options)) {
             (Ok(skeleton), Ok(clip)) => (skeleton, clip),
-            // // Finite numbers outside the range of f32.
+            // Finite numbers outside the range of f32.
             (_, Err(Error::NotFinite { .. })) => continue,
             (_, Err(error)) => panic!("{error}"),
             (Err(error), Ok(_)) => panic!("{error}"),

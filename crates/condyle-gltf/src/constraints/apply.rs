@@ -3,8 +3,8 @@
 //! `d` is the rest rotation of the constrained node, `s` that of its source, and `q` the current rotation of
 //! the source. The target rotation depends on the kind:
 //!
-//! - Roll: `d` times a twist about the axis. The twist is taken from the source's rotation from rest, `q
-//!   s⁻¹`, expressed in the space of the constrained node: `d⁻¹ (q s⁻¹) d`.
+//! - Roll: `d` times a twist about the axis. The source's rotation from rest is `q s⁻¹`. The twist is taken
+//!   from that rotation in the space of the constrained node: `d⁻¹ (q s⁻¹) d`.
 //! - Aim: the smallest rotation that takes the axis in the rest pose to the direction of the source, times
 //!   `d`, in the space of the parent. In world space this is the same rotation, except under a parent that
 //!   mirrors or has a non-uniform scale. There the axis still points at the source.
@@ -38,7 +38,7 @@ impl Constraint {
                 let turn = product(now, conjugate(source_rest));
                 product(rest, twist(product(conjugate(rest), product(turn, rest)), axis))
             }
-            // // Without a direction, for example at a scale of 0, the joint keeps its rest rotation.
+            // Without a direction, for example at a scale of 0, the joint keeps its rest rotation.
             Kind::Aim(axis) => self
                 .direction(skeleton, pose)
                 .map_or(rest, |direction| product(from_to(rotate(rest, axis), direction), rest)),
@@ -57,8 +57,8 @@ impl Constraint {
         let apart = [to[0] - from[0], to[1] - from[1], to[2] - from[2]];
         let Some(parent) = skeleton.parent(self.joint) else { return normalized(apart) };
         let [a, b, c] = model(skeleton, pose, parent).map(|row| [row[0], row[1], row[2]]);
-        // // Applies the inverse of the parent's matrix without its length: the cofactors, times the sign of
-        // the determinant.
+        // Applies the inverse of the parent's matrix without its length: the cofactors, times the sign of the
+        // determinant.
         let (bc, ca, ab) = (cross(b, c), cross(c, a), cross(a, b));
         let sign = dot(a, bc).partial_cmp(&0.0).filter(|sign| sign.is_ne())?;
         let sign = if sign.is_gt() { 1.0 } else { -1.0 };

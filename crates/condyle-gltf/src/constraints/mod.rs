@@ -51,7 +51,7 @@ struct FoundConstraint {
 
 /// Reads the constraints of all nodes. Invalid ones are reported and dropped.
 pub(crate) fn read(root: &Json<'_>, scene: &Scene, problems: &mut Problems) -> Found {
-    // // A document with a cycle of children is refused.
+    // A document with a cycle of children is refused.
     if scene.order.len() < scene.nodes.len() {
         return Found::default();
     }
@@ -148,7 +148,7 @@ fn ordered(found: Vec<FoundConstraint>, scene: &Scene, problems: &mut Problems) 
     let needs: Vec<Vec<usize>> = found
         .iter()
         .map(|it| match it.kind {
-            // // An aim depends on the position of its source and on the space of the constrained node.
+            // An aim depends on the position of its source and on the space of the constrained node.
             Kind::Aim(_) => {
                 above(it.source).chain(above(it.node)).filter_map(|at| constraint_of[at]).collect()
             }

@@ -110,7 +110,7 @@ fn rotation_takes_the_local_rotation() {
                     "extensions": constraint("rotation", json!({"source": 0, "weight": weight}))},
             ]),
             json!([0, 1]),
-            // // The constraint replaces the clip's rotation of the constrained node.
+            // The constraint replaces the clip's rotation of the constrained node.
             &[(0, chain([source_rest, about(axis, 100.0)])), (1, about(axis, 10.0))],
         );
         let asset = it.import().unwrap();
@@ -217,7 +217,7 @@ fn what_cannot_be_is_reported_and_left_out() {
         json!({"extensions": turn(json!(3))}),
         json!({"extensions": turn(json!(4))}),
         json!({"extensions": turn(json!(2))}),
-        // // Depends on the cycle above, and is kept.
+        // Depends on the cycle above, and is kept.
         json!({"name": "after", "extensions": turn(json!(2))}),
         json!({"name": "strong", "extensions": constraint("rotation", json!({"source": 0, "weight": 2}))}),
         json!({"extensions": constraint("rotation", json!({"source": 0, "weight": 1e39}))}),

@@ -27,14 +27,14 @@ pub(super) fn decode<'a>(
         return None;
     }
     let index = compressed.require("bufferView", problems)?.index("buffer views", view_count, problems)?;
-    // // A broken view has been reported.
+    // A broken view has been reported.
     let bytes = view(index)?;
     let declared = attributes.iter().map(|a| a.count).max().unwrap_or(0);
     let corners = match indices {
         Some(indices) => indices.get("count")?.whole(&mut Problems::unheard())?,
         None => declared,
     };
-    // // Many primitives can refer to one stream.
+    // Many primitives can refer to one stream.
     problems.afford(&compressed.path, bytes.len())?;
     afford(compressed, attributes, declared, corners, problems)?;
     let limits = DecodeLimits::default()
@@ -111,7 +111,7 @@ impl Attribute<'_> {
             let at = (source.mapped_index(PointIndex(vertex as u32)).0 as usize).saturating_mul(stride);
             let element = source.buffer().data().get(at..).unwrap_or_default();
             for number in 0..self.width {
-                // // Missing data in a stream counts as zero.
+                // Missing data in a stream counts as zero.
                 let bytes = element.get(number * size..(number + 1) * size).unwrap_or(&[0; 8][..size]);
                 push(&mut out, self.component, kind, bytes);
             }
@@ -129,7 +129,7 @@ fn push(out: &mut Vec<u8>, component: Component, kind: DataType, bytes: &[u8]) {
         };
     }
     let number = match kind {
-        // // Keeps all bits of a NaN.
+        // Keeps all bits of a NaN.
         DataType::Float32 if component == Component::F32 => return out.extend(bytes),
         DataType::Float32 => read!(f32),
         DataType::Float64 => read!(f64),

@@ -43,7 +43,7 @@ pub(super) fn carry(json: &mut Value, document: &Document, form: Form) -> Carrie
 
     let exists = vec![true; accessors.len()];
     let kept = renumber(json, accessor_references, &exists, everything, "/accessors", &mut problems);
-    // // Temporarily part of the document again: `view_references` finds views in the whole document.
+    // Temporarily part of the document again: `view_references` finds views in the whole document.
     json["accessors"] = kept.into_iter().map(|i| accessors[i].clone()).collect();
 
     let exists: Vec<bool> = (0..views.len()).map(|i| document.buffer_view(i).is_some()).collect();
@@ -57,7 +57,7 @@ pub(super) fn carry(json: &mut Value, document: &Document, form: Form) -> Carrie
             continue;
         }
         meshopt::EXTENSIONS.iter().for_each(|name| remove_extension(&mut view, name));
-        // // An unreadable view is kept only to preserve its index, which an unknown extension can refer to.
+        // An unreadable view is kept only to preserve its index, which an unknown extension can refer to.
         bin.add_view(view, document.buffer_view(i).unwrap_or(&[0; 4]));
     }
     let stored = |i: usize| {
@@ -152,7 +152,7 @@ fn renumber(
     problems: &mut Vec<Problem>,
 ) -> Vec<usize> {
     let target = |reference: &Value| {
-        // // The importer accepts 24.0 as 24.
+        // The importer accepts 24.0 as 24.
         let index =
             reference.as_f64().filter(|i| i.fract() == 0.0 && *i >= 0.0).map_or(usize::MAX, |i| i as usize);
         exists.get(index).is_some_and(|&exists| exists).then_some(index)

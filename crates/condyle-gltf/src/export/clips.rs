@@ -72,7 +72,7 @@ impl<'a> ClipExporter<'a> {
             if let Some(Value::Array(animations)) = root.remove("animations") {
                 kept.extend((0..).zip(animations).map(|(index, it)| beside(index, it, &mut lost)));
             }
-            // // Lists in a document must not be empty.
+            // Lists in a document must not be empty.
             root.retain(|_, value| value.as_array().is_none_or(|list| !list.is_empty()));
         }
         unlist_extension(&mut json, "KHR_animation_pointer");
@@ -213,7 +213,7 @@ impl<'a> ClipExporter<'a> {
             let node = self.asset.skeleton.nodes()[joint] as usize;
             let node = &mut json["nodes"][node];
             if node.get("matrix").is_some_and(|matrix| !matrix.is_null()) {
-                // // The rest pose is always finite.
+                // The rest pose is always finite.
                 let _ = set_transform(node, &self.asset.skeleton.rest().get(joint));
             }
         }

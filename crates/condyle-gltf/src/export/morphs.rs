@@ -192,7 +192,7 @@ impl<'a> MorphExporter<'a> {
         let indices = out.bin.add_triangles(&mut out.accessors, &turned);
         let json = &mut out.json["meshes"][part.mesh]["primitives"][primitive.index];
         json["indices"] = indices.into();
-        // // The triangles are a plain list now, no longer a strip or fan.
+        // The triangles are a plain list now, no longer a strip or fan.
         json.as_object_mut().map(|json| json.shift_remove("mode"));
     }
 

@@ -43,7 +43,7 @@ pub(super) fn remove_movement(json: &mut Value) {
     if let Some(root) = json.as_object_mut() {
         root.remove("animations");
         root.remove("skins");
-        // // Lists in a document must not be empty.
+        // Lists in a document must not be empty.
         root.retain(|_, value| value.as_array().is_none_or(|list| !list.is_empty()));
     }
     for node in objects(json, "nodes") {
@@ -104,7 +104,7 @@ pub(super) fn release_nodes(
     let Some(nodes) = json.get_mut("nodes").and_then(Value::as_array_mut) else { return Ok(vec![]) };
     let places = places(nodes, asset);
     let released = asset.instances.iter().filter(|instance| which(instance));
-    // // The new node that replaces each released node; `None` if it needs no replacement.
+    // The new node that replaces each released node; `None` if it needs no replacement.
     let mut stand_ins: HashMap<usize, Option<usize>> = HashMap::new();
     for node in released.map(|instance| instance.node).filter(|&node| !places[node].still) {
         let Some(left) = nodes[node].as_object_mut().map(split) else { continue };
@@ -123,8 +123,8 @@ pub(super) fn release_nodes(
     for node in &mut node_of_joint {
         *node = node.and_then(|node| stand_ins.get(&node).map_or(Some(node), |&stand_in| stand_in));
     }
-    // // A released root stays in its scenes, and its replacement is added to them. Any other released node
-    // is added to the scenes of its root.
+    // A released root stays in its scenes, and its replacement is added to them. Any other released node is
+    // added to the scenes of its root.
     let mut joining: HashMap<usize, Vec<usize>> = HashMap::new();
     for instance in &asset.instances {
         let Some(&stand_in) = stand_ins.get(&instance.node) else { continue };
@@ -137,7 +137,7 @@ pub(super) fn release_nodes(
         let Some(list) = scene.get_mut("nodes").and_then(Value::as_array_mut) else { continue };
         let mut seen = HashSet::new();
         let mut roots: Vec<usize> = indices(list).filter(|&root| seen.insert(root)).collect();
-        // // A thousand scenes can list the same root.
+        // A thousand scenes can list the same root.
         let new = roots.iter().filter_map(|root| joining.get(root)).map(Vec::len).sum::<usize>();
         added = within_budget("roots of scenes", added + new * size_of::<Value>())?;
         let new: Vec<usize> = roots.iter().filter_map(|root| joining.get(root)).flatten().copied().collect();
@@ -187,7 +187,7 @@ fn places(nodes: &[Value], asset: &Asset) -> Vec<Place> {
     let mut own: Vec<bool> = nodes.iter().map(is_identity).collect();
     for track in asset.clips.iter().flat_map(|clip| clip.tracks()) {
         if let Target::Rotation(joint) | Target::Translation(joint) | Target::Scale(joint) = track.target {
-            // // Joints and tracks that the caller has added can lack a node.
+            // Joints and tracks that the caller has added can lack a node.
             let node = asset.skeleton.nodes().get(usize::from(joint));
             if let Some(own) = node.and_then(|&node| own.get_mut(node as usize)) {
                 *own = false;
@@ -203,7 +203,7 @@ fn places(nodes: &[Value], asset: &Asset) -> Vec<Place> {
         is_child[child] = true;
     }
     let mut places: Vec<Place> = (0..nodes.len()).map(|root| Place { root, still: own[root] }).collect();
-    // // The importer ensures that every node has one parent at most, and that there are no cycles.
+    // The importer ensures that every node has one parent at most, and that there are no cycles.
     let mut open: Vec<usize> = (0..nodes.len()).filter(|&node| !is_child[node]).collect();
     while let Some(parent) = open.pop() {
         for child in children(parent) {
@@ -252,7 +252,7 @@ pub(super) fn give_each_posed_node_its_mesh(
     let Some(mut meshes) = json.get_mut("meshes").map(Value::take) else { return Ok(vec![]) };
     let mut baked = Vec::new();
     if let Some(meshes) = meshes.as_array_mut() {
-        // // Nodes with an unchanged mesh keep the document's entry; otherwise the first posed node takes it.
+        // Nodes with an unchanged mesh keep the document's entry; otherwise the first posed node takes it.
         let mut taken: Vec<bool> = vec![false; meshes.len()];
         for instance in asset.instances.iter().filter(|instance| !which(instance)) {
             taken[instance.mesh] = true;
@@ -261,7 +261,7 @@ pub(super) fn give_each_posed_node_its_mesh(
         for (at, instance) in asset.instances.iter().enumerate().filter(|(_, instance)| which(instance)) {
             let mut mesh = instance.mesh;
             if std::mem::replace(&mut taken[mesh], true) {
-                // // Each copy repeats the mesh's extras and extensions, whose size is not limited.
+                // Each copy repeats the mesh's extras and extensions, whose size is not limited.
                 let more = memory(&meshes[mesh]);
                 copied = within_budget("copies of meshes that several nodes show", copied + more)?;
                 meshes.push(meshes[mesh].clone());
@@ -297,7 +297,7 @@ pub(super) fn remove_meshes(json: &mut Value, faulty: &[usize], baked: &mut [Bak
         }
     }
     for mesh in objects(json, "nodes").filter_map(|node| node.get_mut("mesh")) {
-        // // The importer accepts 24.0 as 24.
+        // The importer accepts 24.0 as 24.
         *mesh = mesh.as_f64().map_or(Value::Null, |old| new(old as usize).into());
     }
     for primitive in baked {

@@ -121,8 +121,8 @@ fn form(numbers: &Numbers<'_>) -> (Kind, u32, Vec<u8>) {
                     }
                 };
             }
-            // // Each key is one element, so that each number is coded as a difference from the same number
-            // of the previous key.
+            // Each key is one element, so that each number is coded as a difference from the same number of
+            // the previous key.
             (values, if of_key <= 64 { of_key } else { width })
         }
     };

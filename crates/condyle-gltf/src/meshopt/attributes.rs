@@ -11,7 +11,7 @@ pub(super) fn block_elements(stride: usize) -> usize {
 }
 
 pub(super) fn decode(source: &[u8], count: usize, stride: usize) -> Result<Vec<u8>, String> {
-    // // The tail holds the first element's baseline and, from version 1 on, one mode for each four bytes.
+    // The tail holds the first element's baseline and, from version 1 on, one mode for each four bytes.
     let (versioned, least_tail) = match source.first() {
         Some(0xa0) => (false, 32),
         Some(0xa1) => (true, 24),

@@ -21,7 +21,7 @@ fn quaternion(q: [i16; 4], bits: u32) -> Option<[u8; 8]> {
         let words = words.map(i16::to_le_bytes);
         core::array::from_fn(|at| words[at / 2][at % 2])
     };
-    // // After rounding, the dropped component is not necessarily the largest. It must not be small, because
+    // After rounding, the dropped component is not necessarily the largest. It must not be small, because
     // readers compute the remainder `1 - x² - y² - z²` with different errors. They also differ if the squares
     // add up to more than 1.
     let is_large = |&dropped: &usize| q[dropped] >= 13_000;
@@ -68,7 +68,7 @@ fn last_place(v: f32) -> i32 {
     }
     let bits = v.to_bits();
     let (exponent, fraction) = ((bits >> 23 & 0xff) as i32, bits & 0x7f_ffff);
-    // // A subnormal number has the exponent of the smallest normal number, without the implicit leading one.
+    // A subnormal number has the exponent of the smallest normal number, without the implicit leading one.
     let fraction = if exponent == 0 { fraction } else { fraction | 1 << 23 };
     exponent.max(1) - 150 + fraction.trailing_zeros() as i32
 }
@@ -76,7 +76,7 @@ fn last_place(v: f32) -> i32 {
 /// Encodes elements of `stride` bytes as a stream. `stride` is a multiple of four, at most 256.
 pub(crate) fn attributes(elements: &[u8], stride: usize) -> Vec<u8> {
     let mut out = vec![0xa0];
-    // // The first element is the baseline, so its deltas are zero.
+    // The first element is the baseline, so its deltas are zero.
     let baseline = elements.get(..stride).map_or_else(|| vec![0; stride], <[u8]>::to_vec);
     let mut last = baseline.clone();
     for block in elements.chunks(block_elements(stride) * stride) {
@@ -99,7 +99,7 @@ fn write_deltas(deltas: &[u8], out: &mut Vec<u8>) {
     let header = out.len();
     out.resize(header + deltas.len().div_ceil(GROUP).div_ceil(4), 0);
     for (g, deltas) in deltas.chunks(GROUP).enumerate() {
-        // // Readers ignore the padding of the last group; zeros take the fewest bytes.
+        // Readers ignore the padding of the last group; zeros take the fewest bytes.
         let mut group = [0; GROUP];
         group[..deltas.len()].copy_from_slice(deltas);
         let code = (0..4).min_by_key(|&code| group_bytes(&group, code)).unwrap_or(3);

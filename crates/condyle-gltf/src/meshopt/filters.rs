@@ -37,7 +37,7 @@ pub(super) fn octahedral_16(bytes: &mut [u8]) {
 fn octahedral([x, y, one]: [f32; 3]) -> [f32; 3] {
     let (x, y) = (x / one, y / one);
     let z = 1.0 - x.abs() - y.abs();
-    // // The lower half is folded outwards.
+    // The lower half is folded outwards.
     let t = z.min(0.0);
     let (x, y) = (x - t.copysign(x), y - t.copysign(y));
     let length = (x * x + y * y + z * z).sqrt();
@@ -46,7 +46,7 @@ fn octahedral([x, y, one]: [f32; 3]) -> [f32; 3] {
 
 pub(super) fn quaternion(bytes: &mut [u8]) {
     each_16(bytes, |v| {
-        // // The last number is 1.0 in the element's precision, except for the two bits with the index of the
+        // The last number is 1.0 in the element's precision, except for the two bits with the index of the
         // dropped component.
         let one = f32::from((v[3] | 3) as i16);
         let scale = core::f32::consts::FRAC_1_SQRT_2 / one;

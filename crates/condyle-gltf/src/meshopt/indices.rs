@@ -63,7 +63,7 @@ impl State<'_> {
                 self.last = if third == 13 { self.last.wrapping_sub(1) } else { self.last.wrapping_add(1) };
                 (self.last, true)
             }
-            // // Unlike in `vertex`, the newest vertex has number 0 here.
+            // Unlike in `vertex`, the newest vertex has number 0 here.
             1..=12 => (self.vertices.get(third)?, false),
             _ => self.vertex(third)?,
         };

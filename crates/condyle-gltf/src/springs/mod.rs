@@ -82,7 +82,7 @@ impl Found {
         let (mut springs, mut found) = (Vec::new(), Vec::new());
         for it in &self.springs {
             let joints = it.nodes.iter().map(|&node| joint_of_node[node]).collect::<Option<Vec<u16>>>();
-            // // The skeleton was built for other animations, without these nodes.
+            // The skeleton was built for other animations, without these nodes.
             let Some(joints) = joints else { continue };
             let settings = joints.iter().zip(&it.settings).map(|(&joint, it)| SpringJoint { joint, ..*it });
             let center = it.center.and_then(|node| match turned[node] {
@@ -112,7 +112,7 @@ impl Found {
             Ok(springs) => return Some(springs),
             Err(error) => error,
         };
-        // // A collider can be a descendant of a joint that it stops.
+        // A collider can be a descendant of a joint that it stops.
         let carried = |at: u16| turned[self.colliders[usize::from(at)].node];
         for (spring, it) in springs.iter_mut().zip(&found) {
             let count = spring.colliders.len();
@@ -121,7 +121,7 @@ impl Found {
                 problems.warning(&it.path, error.to_string(), "colliders that springs move are left out");
             }
         }
-        // // An invalid spring is dropped alone; the others stay.
+        // An invalid spring is dropped alone; the others stay.
         loop {
             let error = match Springs::new(skeleton, &springs, &colliders) {
                 Ok(springs) => return Some(springs),
@@ -181,7 +181,7 @@ impl Limits {
         mut colliders: Vec<u16>,
         problems: &mut Problems,
     ) -> Vec<u16> {
-        // // Half of the limit, because the segments between joints count too.
+        // Half of the limit, because the segments between joints count too.
         let left = (Springs::MAX_PAIRS / 2).saturating_sub(self.pairs) / joints.max(1);
         if colliders.len() > left {
             let what =
@@ -282,7 +282,7 @@ fn stops(groups: &[Vec<u16>], spring: &Json<'_>, problems: &mut Problems) -> Vec
     let mut all = Vec::new();
     for item in spring.list("colliderGroups", problems) {
         let Some(group) = item.index("collider groups", groups.len(), problems) else { continue };
-        // // Many springs can list large groups.
+        // Many springs can list large groups.
         if problems.afford(&item.path, size_of_val(&*groups[group])).is_none() {
             break;
         }

@@ -67,7 +67,7 @@ fn springs_of_vrm_1() {
             joint: Some(hip),
             shape: ColliderShape::Capsule { offset, tail, radius: 0.5, inside: false },
         },
-        // // Node 6 is not a joint, but it does not move relative to the knee.
+        // Node 6 is not a joint, but it does not move relative to the knee.
         Collider {
             joint: Some(knee),
             shape: ColliderShape::Plane { offset: [2.0, 5.0, 0.0], normal: [0.0, 1.0, 0.0] },
@@ -155,7 +155,7 @@ fn what_is_wrong_is_left_out() {
             0,
         ),
         (json!([{"joints": good()["joints"], "center": 3}]), json!([]), json!([]), "/springs/0/center", 2),
-        // // Its ancestor moves too; the other spring still swings.
+        // Its ancestor moves too; the other spring still swings.
         (
             json!([{"joints": [{"node": 3}, {"node": 4}]}, {"joints": [{"node": 4}, {"node": 5}], "center": 3}]),
             json!([]),

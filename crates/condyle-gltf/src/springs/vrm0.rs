@@ -82,7 +82,7 @@ fn read_group(
 ) -> Vec<FoundSpring> {
     let power = group.number_or("gravityPower", 0.0, problems);
     let settings = SpringJoint {
-        // // This is the spelling of the specification.
+        // This is the spelling of the specification.
         stiffness: number(group, "stiffiness", 1.0, NOT_NEGATIVE, problems),
         gravity: vector(group, "gravityDir", [0.0, -1.0, 0.0], problems)
             .map(|v| (v * power).clamp(f32::MIN, f32::MAX)),
@@ -90,7 +90,7 @@ fn read_group(
         hit_radius: number(group, "hitRadius", 0.0, NOT_NEGATIVE, problems),
         ..SpringJoint::new(0)
     };
-    // // -1 means no center.
+    // -1 means no center.
     let center = match group.get("center").and_then(|center| center.value.as_f64()) {
         Some(center) if center < 0.0 => None,
         _ => group.reference("center", "nodes", scene.nodes.len(), problems),
@@ -124,7 +124,7 @@ fn read_group(
             springs.push(rows);
         }
     }
-    // // Many springs can list many colliders.
+    // Many springs can list many colliders.
     let cost = springs.len().saturating_mul(colliders.len());
     if problems.afford(&group.path, cost.saturating_mul(size_of::<u16>())).is_some() {
         springs.iter_mut().for_each(|spring| spring.colliders.clone_from(&colliders));

@@ -82,7 +82,7 @@ impl Suite {
                 check(&folder);
                 Ok(())
             }),
-            // // Runs only on request, and then fails.
+            // Runs only on request, and then fails.
             None => Trial::test(name, || Err(ABSENT.into())).with_kind(ABSENT).with_ignored_flag(true),
         });
     }

@@ -74,7 +74,7 @@ fn swing(poser: &mut Poser<'_>, asset: &Asset) {
 fn show(poser: &mut Poser<'_>, exporter: &Exporter<'_>, clip: Option<&RawClip>, time: f64) {
     match poser.pose(clip, time) {
         Ok(()) => {}
-        // // A spline between finite weights can leave the range of f32.
+        // A spline between finite weights can leave the range of f32.
         Err(Error::NotFinite { .. }) => return,
         Err(error) => panic!("{error}"),
     }

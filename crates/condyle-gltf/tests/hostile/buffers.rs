@@ -114,7 +114,7 @@ pub(crate) fn compressed_streams_of_noise(take: Take<'_>) {
         for filter in ["NONE", "OCTAHEDRAL", "QUATERNION", "EXPONENTIAL"] {
             for round in 0..200 {
                 let mut stream: Vec<u8> = (0..random.below(120)).map(|_| random.below(256) as u8).collect();
-                // // Half of the streams have a valid header byte.
+                // Half of the streams have a valid header byte.
                 if let Some(first) = stream.first_mut().filter(|_| round % 2 == 0) {
                     *first = [0xa0, 0xa1, 0xe0, 0xe1, 0xd0, 0xd1][random.below(6)];
                 }
@@ -143,7 +143,7 @@ pub(crate) fn compressed_layouts_that_lie(take: Take<'_>) {
         tiny.json["bufferViews"][0]["extensions"]["EXT_meshopt_compression"][key] = value.clone();
         let case = format!("{key} is {value}");
         give(take, &case, tiny.glb(), Must::BeRefused);
-        // // The view's own numbers can agree with the false value.
+        // The view's own numbers can agree with the false value.
         if let Some(count) = value.as_u64().filter(|_| key == "count") {
             tiny.json["bufferViews"][0]["byteLength"] = json!(count.saturating_mul(12));
             tiny.json["accessors"][0]["count"] = value;

@@ -150,7 +150,7 @@ pub(crate) fn long_chains_and_too_many_joints(take: Take<'_>) {
 
 pub(crate) fn counts_out_of_proportion(take: Take<'_>) {
     for count in [1u64 << 20, 1 << 28, 1 << 31, 1 << 40, u64::MAX / 64] {
-        // // All zeros by definition, so the count costs the document no bytes.
+        // All zeros by definition, so the count costs the document no bytes.
         let zeros = json!({"componentType": 5126, "type": "VEC3", "count": count});
         let mut tiny = tiny::character();
         tiny.json["accessors"][0] = zeros.clone();

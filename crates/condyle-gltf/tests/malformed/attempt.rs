@@ -50,7 +50,7 @@ pub(crate) fn attempt_with(
     let mut result = None;
     let (mut imported, mut played) = Default::default();
     let run = AssertUnwindSafe(|| {
-        // // Measures this thread only, so that documents of other tests do not count.
+        // Measures this thread only, so that documents of other tests do not count.
         imported = measure(|| result = Some(import()));
         played = measure(|| match &result {
             Some(Ok(asset)) => crate::exercise::play(asset),

@@ -43,7 +43,7 @@ pub(crate) fn no_vertex_is_outside(path: &Path) {
     for (at, instance) in asset.instances.iter().enumerate() {
         let Placement::Skin(skin) = instance.placement else { continue };
         for (k, primitive) in instance.primitives.iter().enumerate() {
-            // // Wider ranges than those of the clips.
+            // Wider ranges than those of the clips.
             let ranges = vec![[-1.0, 2.0]; primitive.mesh.morph_targets().len()];
             let shape = JointBounds::morphed(&primitive.mesh, &asset.skins[skin], &ranges).expect("it fits");
             shapes.push((at, k, shape));
@@ -110,7 +110,7 @@ pub(crate) fn rays_hit_hitboxes(path: &Path) {
         let got = posed.first_hit(&ray);
         let at = |t: f64| [0, 1, 2].map(|c| (f64::from(origin[c]) + t * f64::from(direction[c])) as f32);
         let length = direction.iter().map(|&v| f64::from(v).powi(2)).sum::<f64>().sqrt();
-        // // Each step is as long as the distance to the nearest surface.
+        // Each step is as long as the distance to the nearest surface.
         let (mut t, mut least) = (0.0, f64::INFINITY);
         let want = loop {
             let far = f64::from(posed.closest_point(at(t), f32::INFINITY).expect("there are some").distance);
@@ -135,7 +135,7 @@ pub(crate) fn rays_hit_hitboxes(path: &Path) {
                 assert!(off.abs() < 1e-5 * size || hit.distance == 0.0, "{case}: {off}");
                 assert!(f64::from(hit.distance) > t - 1e-5 * f64::from(size) / length, "{case}");
             }
-            // // The ray passes within the distance at which marching stops.
+            // The ray passes within the distance at which marching stops.
             (None, Some(_)) => {
                 assert!(least > 0.0, "{case}");
                 let near = posed.closest_point(at(t), f32::INFINITY).expect("there are some").distance;

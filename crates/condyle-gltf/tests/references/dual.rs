@@ -133,7 +133,7 @@ impl Wanted {
     fn compare(&self, got: &Vertices, v: usize, diagonal: f64, worst: &mut Worst) {
         let off = |got: &[f32], want: &[f64; 3]| {
             let off = got.iter().zip(want).map(|(got, want)| (f64::from(*got) - want).abs());
-            // // NaN counts as the largest error.
+            // NaN counts as the largest error.
             off.fold(0.0, |a, b| if b <= a { a } else { b })
         };
         let position = off(&got.positions[v], &self.position) / diagonal;

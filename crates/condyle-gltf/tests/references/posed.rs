@@ -97,7 +97,7 @@ impl Case<'_> {
             let want = answers.floats(offset, 3 * posed.positions.len());
             worst(posed.positions.as_flattened(), &want) / diagonal
         };
-        // // One of the stored interpretations of the specification must match.
+        // One of the stored interpretations of the specification must match.
         let variants = case["pos"].as_object().expect("variants").values();
         let error = variants.map(off).fold(f64::INFINITY, f64::min);
         assert!(error <= bound.min(BOUND), "{name}: positions off by {error:e} of the diagonal");
@@ -123,7 +123,7 @@ impl Case<'_> {
 
     fn normals(&self) {
         let Self { answers, case, name, .. } = self;
-        // // Rule C is missing if it never differs from rule A.
+        // Rule C is missing if it never differs from rule A.
         let Some(variants) = case["nrm"].as_object() else { return };
         for (variant, rule) in [
             ("A", NormalRule::Plain),
@@ -149,7 +149,7 @@ impl Case<'_> {
 fn worst(got: &[f32], want: &[f32]) -> f64 {
     assert_eq!(got.len(), want.len());
     let off = got.iter().zip(want).map(|(g, w)| (f64::from(*g) - f64::from(*w)).abs());
-    // // A NaN on either side must fail.
+    // A NaN on either side must fail.
     off.fold(0.0, |a, b| if b <= a { a } else { b })
 }
 

@@ -259,7 +259,7 @@ pub(crate) fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
                 [(format!("{name}.gltf"), tiny.gltf()), (format!("{name}.glb"), tiny.glb())]
             })
             .collect(),
-        // // A mode, a filter, then the stream.
+        // A mode, a filter, then the stream.
         "meshopt" => vec![("constant".into(), [&[0, 0][..], &constant_stream()].concat())],
         "bvh" => vec![("turn.bvh".into(), BVH.into())],
         _ => Vec::new(),
