@@ -104,11 +104,12 @@ impl BodyMotion {
     /// Returns the motion as a clip of a body: linear tracks of the rotation of each joint and of the root
     /// translation.
     ///
-    /// The sign of each quaternion is the one nearer to the previous frame. A motion of 21 to 25 or 51 to 55
-    /// rotations (except 53) has one of the layouts of SMPL, SMPL-H and SMPL-X, with or without root, hands
-    /// and face. Its joints have names, and rotate the body's joints of the same name. Joints that the body
-    /// lacks are dropped; [`BodyClip::problems`] reports them if they rotate. Any other number of rotations
-    /// must equal the body's joint count.
+    /// The sign of each quaternion is the one nearer to the previous frame.
+    ///
+    /// A motion of 21 to 25 or 51 to 55 rotations (except 53) has a layout of SMPL, SMPL-H or SMPL-X. Root,
+    /// hands and face can be missing. Its joints have names, and rotate the body's joints of the same name.
+    /// Joints that the body lacks are dropped; [`BodyClip::problems`] reports them if they rotate. Any other
+    /// number of rotations must equal the body's joint count.
     ///
     /// AMASS has Z up, and the clip keeps the axes of the file. To convert it to Y up, the up axis of body
     /// models, call `clip.turned(body.skeleton(), condyle::clip::Y_UP_FROM_Z_UP)`.

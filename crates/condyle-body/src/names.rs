@@ -66,7 +66,7 @@ pub(crate) fn of_model(count: usize) -> Vec<String> {
 }
 
 /// Returns the joint names of a motion with `count` rotations per frame, in the order of AMASS and the
-/// published models: with or without root, hands and face. `None` for any other count.
+/// published models. Root, hands and face can be missing. `None` for any other count.
 pub(crate) fn of_motion(count: usize) -> Option<Vec<String>> {
     let whole = match count {
         21 | 22 => body(),

@@ -104,9 +104,10 @@ impl Bvh {
 
     /// Returns the motion as a clip of [`skeleton`](Self::skeleton) with the same options.
     ///
-    /// Each joint with rotation channels has a linear rotation track, and each joint with position channels a
-    /// linear translation track, with a key at each frame. Rotations are computed in f64. The sign of each
-    /// quaternion is the one nearer to the previous frame. Without frames, the clip has no tracks.
+    /// Each joint with rotation channels has a rotation track, and each joint with position channels a
+    /// translation track. Tracks are linear and have a key at each frame. Rotations are computed in f64. The
+    /// sign of each quaternion is the one nearer to the previous frame. Without frames, the clip has no
+    /// tracks.
     ///
     /// The local matrix of a joint is its translation times its rotations in channel order, regardless of
     /// where the position channels are in that order.

@@ -97,8 +97,8 @@ fn frame_time(scanner: &mut Scanner<'_>, problems: &mut Problems) -> Result<(f64
     Ok((1.0 / USUAL_RATE, USUAL_RATE))
 }
 
-/// Returns the frames per second. 0.0083333 stands for 1/120: if the frame time of exactly one integer rate
-/// can be printed like this, that rate is returned.
+/// Returns the frames per second. If the frame time of exactly one integer rate can be printed like
+/// `seconds`, that rate is returned: 0.0083333 gives 120.
 ///
 /// A rounded number is off by half a unit of the last digit, a truncated one by less than one unit.
 fn rate(seconds: f64, last_digit: f64) -> f64 {

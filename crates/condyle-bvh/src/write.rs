@@ -82,9 +82,9 @@ const MOST_FRAMES: f64 = 16_777_216.0;
 /// [`PositionChannels`] selects the position channels of other joints. Angles do not jump between frames,
 /// even at the singularity of their order.
 ///
-/// The rest pose of a BVH has no rotations, so the offsets equal those in the skeleton's rest pose, and its
-/// rotations appear only in the frames. BVH has no scales: scales are applied to the positions, and joints
-/// keep the skeleton's positions and rotations.
+/// The rest pose of a BVH has no rotations. The offsets come from the skeleton's rest pose; its rotations
+/// appear only in the frames. BVH has no scales: scales are applied to the positions, and joints keep the
+/// skeleton's positions and rotations.
 ///
 /// A joint with the name of its parent plus `_End`, without movement and without children, becomes an End
 /// Site. [`Bvh::skeleton`](crate::Bvh::skeleton) gives End Sites such names. Joints are in depth-first order.

@@ -265,7 +265,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         if !clip.name().contains(&wanted) || clip.duration() <= 0.0 {
             continue;
         }
-        // In some rigs the feet are not descendants of the legs. For those, only contacts are printed.
+        // Some rigs have feet that are not descendants of the legs. For those, only contacts are printed.
         let feet = Feet::new(&skeleton, pelvis, &legs).ok();
         let long = feet.as_ref().map_or_else(|| rest_length(&skeleton, &legs[0]), Feet::leg_length);
         let mut options = ContactOptions::for_legs(long);

@@ -1,5 +1,5 @@
-//! Exports motion as numbers: compresses every clip of a document, and makes a flat array of joint positions
-//! in all frames for statistics, search or training.
+//! Exports motion as numbers, for statistics, search or training: compresses every clip of a document, and
+//! makes a flat array of joint positions in all frames.
 //!
 //! ```text
 //! cargo run --example motion_data -- character.glb

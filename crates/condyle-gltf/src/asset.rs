@@ -258,8 +258,8 @@ impl Asset {
     /// dropped.
     ///
     /// # Errors
-    /// [`Error::Index`] if `skeleton` was made from another document: it lacks a joint of this asset's
-    /// skeleton, or has a joint for a node that does not exist in the document.
+    /// [`Error::Index`] if `skeleton` was made from another document. It then lacks a joint of this asset's
+    /// skeleton, or has a joint whose node does not exist.
     pub fn on_skeleton(mut self, skeleton: Skeleton) -> Result<Self, Error> {
         let count = self.document.json["nodes"].as_array().map_or(0, Vec::len);
         let beyond = skeleton.nodes().iter().enumerate().find(|(_, node)| **node as usize >= count);

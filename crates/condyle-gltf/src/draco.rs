@@ -182,8 +182,8 @@ impl Expansion {
         self.edits.push(Edit { mesh, primitive, attributes: references, indices });
     }
 
-    /// Gives the positions of a primitive that could not be decoded a buffer view without data, so that no
-    /// further problem is reported for the primitive.
+    /// Gives a primitive that could not be decoded a position accessor without data. No further problems are
+    /// then reported for the primitive.
     fn hide(&mut self, mesh: usize, primitive: usize, positions: Option<Map<String, Value>>) {
         let Some(accessor) = positions else { return };
         let attributes = vec![("POSITION".into(), self.add(accessor, json!({}), None))];

@@ -213,7 +213,7 @@ impl std::error::Error for ExportError {}
 ///   only reason for other indices to change.
 /// - All data is in one binary chunk: buffers, images from files and data URIs, decompressed views.
 /// - Normals and tangents have unit length. If the pose makes one zero, it keeps its direction in the bind
-///   pose; if that is zero too, it points along +Y (normals) or +X (tangents).
+///   pose. If that is zero too, it points along +Y (normals) or +X (tangents).
 ///
 /// ```
 /// use condyle_gltf::{Asset, Document, Exporter, Poser, PoserOptions};

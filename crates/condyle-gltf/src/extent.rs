@@ -36,8 +36,8 @@ impl Extent {
     /// Returns the index of the height axis.
     ///
     /// This is Y, the up axis of glTF, except for motion without vertices, which can come from programs with
-    /// other axes. If its Y extent is less than half of the longest extent, the height axis is Z, provided Z
-    /// is at least half of the longest. Otherwise it is X.
+    /// other axes. If its Y extent is less than half of the longest extent, the height axis is Z or X: Z if
+    /// its extent is at least half of the longest, else X.
     #[must_use]
     pub fn up(&self) -> usize {
         let half = self.sizes[self.longest()] / 2.0;
@@ -61,8 +61,9 @@ impl Extent {
     /// `height` the height in metres.
     ///
     /// Joints span less than the whole character, because the top of the head and the soles are outside. For
-    /// an extent of joints, the result is a metre, centimetre, millimetre, inch or foot if one of these makes
-    /// `units` equal to 85 to 100 % of `height`. Otherwise it is `height / units`.
+    /// an extent of joints, the result is therefore a common unit (metre, centimetre, millimetre, inch or
+    /// foot) if possible. With that unit, `units` must be 85 to 100 % of `height`. Otherwise the result is
+    /// `height / units`.
     ///
     /// ```
     /// use condyle_gltf::Extent;

@@ -1,8 +1,8 @@
 //! Keeps the values of `extras`, which belong to the application, as JSON text.
 //!
-//! As parsed values, a list of zeros would take sixteen times the size of its text, and an asset that is
-//! posed and exported holds several copies. In a tree made by [`parse`], each `extras` value is a string with
-//! the document's JSON text.
+//! As parsed values, a list of zeros would take sixteen times the size of its text. Posing and exporting an
+//! asset makes several copies. In a tree made by [`parse`], each `extras` value is a string with the
+//! document's JSON text.
 
 use std::fmt;
 

@@ -12,16 +12,16 @@
 //! | an asset and clips | a document: [`ClipExporter`], [`Exporter`], [`MorphExporter`] |
 //!
 //! [`Asset::open`] reads everything that moves from a `.glb` or `.gltf`: one skeleton, the animations as raw
-//! clips, the skins, and the meshes with their morph targets. [`Poser`] runs all stages on it, from a clip
-//! and a time to vertices in world space. It blends linearly or with dual quaternions. To compress an asset
-//! into a container, use [`Asset::shell`] and [`Asset::placed_meshes`]. [`Document`] is the layer below: the
-//! JSON as text ([`Document::json_text`], [`Document::json_at`]) and the bytes of the buffer views.
-//! [`Exporter`] writes one pose as a static `.glb`. [`ClipExporter`] writes the document with other clips.
-//! [`MorphExporter`] writes a clip as morph targets, without a skeleton.
+//! clips, the skins and the meshes. [`Poser`] runs all stages on it, from a clip and a time to vertices in
+//! world space. It blends linearly or with dual quaternions. To compress an asset into a container, use
+//! [`Asset::shell`] and [`Asset::placed_meshes`]. [`Document`] is the layer below: the JSON as text
+//! ([`Document::json_text`], [`Document::json_at`]) and the bytes of the buffer views. [`Exporter`] writes
+//! one pose as a static `.glb`. [`ClipExporter`] writes the document with other clips. [`MorphExporter`]
+//! writes a clip as morph targets, without a skeleton.
 //!
 //! Files are untrusted input. Every reference in a file is checked before use. A declared size is compared
 //! with the bytes present before anything is allocated. Each kind of problem is reported once, with the JSON
-//! path of the first place: in a [`Refused`] if the document cannot be used, otherwise in
+//! path of the first place. The reports are in [`Refused`] if the document cannot be used, otherwise in
 //! [`Asset::problems`].
 //!
 //! ```no_run
@@ -33,10 +33,14 @@
 //! # Ok::<(), condyle_gltf::Refused>(())
 //! ```
 //!
-//! Supported: all accessor types, with strides, sparse and normalised forms; every `JOINTS_n`; morph targets;
-//! all interpolations; `KHR_mesh_quantization`, `EXT_meshopt_compression`, `KHR_meshopt_compression` and
-//! `KHR_draco_mesh_compression`; the springs of `VRMC_springBone`, `VRMC_springBone_extended_collider` and
-//! VRM 0.x; the constraints of `VRMC_node_constraint`.
+//! Supported features:
+//!
+//! - all accessor types, with strides, sparse and normalised forms
+//! - every `JOINTS_n`, morph targets, and all interpolations
+//! - `KHR_mesh_quantization`, `EXT_meshopt_compression`, `KHR_meshopt_compression` and
+//!   `KHR_draco_mesh_compression`
+//! - the springs of `VRMC_springBone`, `VRMC_springBone_extended_collider` and VRM 0.x
+//! - the constraints of `VRMC_node_constraint`
 //!
 //! Extensions for materials, textures and lights stay in the document's JSON and in exported files. If the
 //! document requires any other extension, it is refused.

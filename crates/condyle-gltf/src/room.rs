@@ -255,7 +255,7 @@ fn farthest(instance: &Instance, of: impl Fn(usize) -> f64) -> f64 {
     worst
 }
 
-/// Returns an upper bound on the factor by which a matrix `M` lengthens vectors: the square root of the
+/// Returns an upper bound on the factor by which a matrix `M` lengthens vectors. It is the square root of the
 /// largest row sum of `MᵀM`, with absolute values. It is exact if the columns are orthogonal.
 fn stretch(m: &Affine) -> f64 {
     let column = |c: usize| [0, 1, 2].map(|r| f64::from(m.rows[r][c]));

@@ -421,8 +421,8 @@ fn morphs(asset: &Asset, moments: &[Moment]) -> Result<Vec<u8>, ExportError> {
     MorphExporter::new(asset).expect("few copies").glb("", &frames)
 }
 
-/// Tests that the prop on a mirrored joint and the mirrored face with a morph target are reversed, but not
-/// the skinned body, whose joints mirror.
+/// Tests that the prop on a mirrored joint and the mirrored face with a morph target are reversed. The
+/// skinned body is not, although its joints mirror.
 #[test]
 fn mirrored_nodes_are_baked_the_right_way_out() {
     // Triangles, a strip, a fan.

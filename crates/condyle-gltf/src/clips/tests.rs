@@ -91,8 +91,8 @@ fn keys_in_disorder_are_sorted_and_two_at_one_time_are_a_jump() {
     assert_eq!(imported(&[0.0, before, 1.0, 1.0]), (vec![0.0, before, 1.0], vec![0.0, 1.0, 3.0]));
 }
 
-/// Tests that a jump keeps the value of its first key before, and of its second key at the jump, in every
-/// form of the clip.
+/// Tests a jump in every form of the clip: just before it the value comes from its first key, at the jump
+/// from its second key.
 #[test]
 fn a_jump_stays_a_jump() {
     use condyle::sampling::{PoseSource, RawCursor};

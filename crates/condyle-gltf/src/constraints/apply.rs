@@ -5,8 +5,8 @@
 //!
 //! - Roll: `d` times a twist about the axis. The source's rotation from rest is `q s⁻¹`. The twist is taken
 //!   from that rotation in the space of the constrained node: `d⁻¹ (q s⁻¹) d`.
-//! - Aim: the smallest rotation that takes the axis in the rest pose to the direction of the source, times
-//!   `d`, in the space of the parent. In world space this is the same rotation, except under a parent that
+//! - Aim: `r d`, in the space of the parent. `r` is the smallest rotation from the axis in the rest pose to
+//!   the direction of the source. In world space this is the same rotation, except under a parent that
 //!   mirrors or has a non-uniform scale. There the axis still points at the source.
 //! - Rotation: `d s⁻¹ q`.
 //!

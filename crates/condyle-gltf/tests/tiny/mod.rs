@@ -77,8 +77,8 @@ pub(crate) fn glb(json: &[u8], buffer: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Returns two joints under a root with a matrix, a skinned, morphed and textured mesh, a rigid mesh, and a
-/// clip with every kind of track and interpolation.
+/// Returns a character with two joints under a root with a matrix, a skinned, morphed and textured mesh, and
+/// a rigid mesh. Its clip has every kind of track and interpolation.
 pub(crate) fn character() -> Tiny {
     let mut t = Tiny::new();
     let positions = t.floats("VEC3", &[[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]]);
