@@ -88,8 +88,8 @@ impl Bvh {
     /// at most 65,535 joints.
     ///
     /// # Errors
-    /// [`Refused`] if the bytes are not a BVH file. Deviations with only one meaning are repaired and
-    /// reported in [`problems`](Self::problems).
+    /// [`Refused`] if the bytes are not a BVH file. Unambiguous deviations are repaired and reported in
+    /// [`problems`](Self::problems).
     pub fn from_slice(name: &str, bytes: &[u8]) -> Result<Self, Refused> {
         let mut problems = Problems::default();
         match Self::read(name, bytes, &mut problems) {

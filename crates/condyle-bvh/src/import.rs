@@ -13,7 +13,7 @@ pub enum Positions {
     /// MotionBuilder use this.
     #[default]
     ReplaceOffsets,
-    /// Position channels are added to the offset. The two are the same for an offset of 0, as of most roots.
+    /// Position channels are added to the offset. The two are the same for an offset of 0, which most roots have.
     AddToOffsets,
 }
 

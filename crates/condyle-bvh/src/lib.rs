@@ -28,7 +28,7 @@
 //!
 //! Files are untrusted input. Time and memory are bounded by the file size, whatever the file declares. An
 //! unreadable file is refused with the line and the expected text ([`Refused`]). The format has no standard,
-//! so this crate reads everything that has only one meaning. [`Bvh::problems`] reports deviations from common
+//! so this crate reads everything that is unambiguous. [`Bvh::problems`] reports deviations from common
 //! practice.
 //!
 //! | in the file | handling |

@@ -23,7 +23,8 @@ impl Asset {
     }
 
     fn shell_within(&self, radius: f32, ranges: &[Vec<[f32; 2]>]) -> Result<Shell, Error> {
-        // A mesh that follows one joint rigidly has that joint's space as bind space.
+        // The vertices of a mesh on one joint are in that joint's space, so its inverse bind matrix is the
+        // identity.
         let rigid = self.instances.iter().map(|instance| match instance.placement {
             Placement::Joint(joint) => Skin::new(vec![joint], vec![Affine::IDENTITY]).map(Some),
             Placement::Skin(_) | Placement::Fixed(_) => Ok(None),

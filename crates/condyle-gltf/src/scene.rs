@@ -11,8 +11,8 @@ use crate::rows::{Rows, multiply};
 
 /// Largest deviation of a quaternion's length from 1 that is not reported.
 pub(crate) const UNIT_TOLERANCE: f64 = 1e-5;
-/// Largest difference between a matrix and its translation, rotation and scale that is not reported, relative
-/// to the largest entry.
+/// Largest difference between a matrix and the product of its translation, rotation and scale that is not
+/// reported. It is relative to the largest entry.
 const SHEAR_TOLERANCE: f64 = 1e-4;
 
 /// One node.

@@ -270,7 +270,7 @@ fn quantization_stays_listed_only_where_it_is_used() {
             json!(8);
         it.json["extensionsUsed"] = json!(["KHR_mesh_quantization"]);
         it.json["extensionsRequired"] = json!(["KHR_mesh_quantization"]);
-        // The face is replaced in f32; a prop keeps its data.
+        // The exporter writes the face as f32; a prop keeps its quantised data.
         it.json["meshes"][usize::from(of_face)]["primitives"][0]["attributes"]["POSITION"] = json!(small);
         json_of(&export(&it.asset(), 0.0).0)
     };

@@ -196,8 +196,8 @@ impl<'a> MorphExporter<'a> {
         json.as_object_mut().map(|json| json.shift_remove("mode"));
     }
 
-    /// Removes primitives that the importer left out from the written meshes. The remaining ones are sorted
-    /// by index.
+    /// Removes the primitives that the importer left out. `baked` lists the other primitives of each mesh by
+    /// increasing index.
     fn remove_unread(&self, json: &mut Value) {
         let mut read: HashMap<usize, Vec<usize>> = HashMap::new();
         for part in &self.0.baked {
