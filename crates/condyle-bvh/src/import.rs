@@ -13,7 +13,8 @@ pub enum Positions {
     /// MotionBuilder use this.
     #[default]
     ReplaceOffsets,
-    /// Position channels are added to the offset. The two are the same for an offset of 0, which most roots have.
+    /// Position channels are added to the offset. The two are the same for an offset of 0, which most roots
+    /// have.
     AddToOffsets,
 }
 
