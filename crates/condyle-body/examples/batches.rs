@@ -1,4 +1,6 @@
-//! How long a body of SMPL's size takes, alone and in batches. `cargo run --release -p condyle-body --example batches [MODEL.npz]`
+//! Prints the time of posing a body of SMPL's size, alone and in batches.
+//!
+//! Run it with `cargo run --release -p condyle-body --example batches [MODEL.npz]`.
 
 #[path = "../tests/common/mod.rs"]
 mod common;

@@ -1,22 +1,23 @@
-//! The arrays of a motion, in the layouts that people have, as rotations of named joints.
+//! Reads the arrays of a motion, in the common layouts, as rotations of named joints.
 
 use crate::names;
 use crate::npz::{Array, Npz};
 use condyle_base::math::vectors::lerp;
 use condyle_base::problem::{Problem, Refused, Severity};
 
-/// Names of the rate: AMASS has the first two.
+/// Array names of the frame rate; AMASS uses the first two.
 const RATES: [&str; 5] = ["mocap_framerate", "mocap_frame_rate", "frame_rate", "framerate", "fps"];
-/// Names of the root's place.
+/// Array names of the root translation.
 const PLACES: [&str; 3] = ["trans", "transl", "translation"];
 
-/// Arrays that hold the rotations of a part of the body, each with the joints that it may have.
+/// Arrays with the rotations of a body part. `joints` returns the joint names for a number of rotations.
 struct Part {
     arrays: &'static [&'static str],
     joints: fn(usize) -> Option<Vec<String>>,
 }
 
-/// Rotations by parts, where no array holds those of all joints. The names are those of AMASS and of the `smplx` package.
+/// Rotations by body part, used if no array holds all rotations. The names are from AMASS and the `smplx`
+/// package.
 const PARTS: [Part; 9] = [
     Part { arrays: &["root_orient", "global_orient"], joints: |count| first_of(count, 1, names::body()) },
     Part {
@@ -32,23 +33,23 @@ const PARTS: [Part; 9] = [
     Part { arrays: &["reye_pose"], joints: |count| first_of(count, 1, names::face()[2..].to_vec()) },
 ];
 
-/// The first `wanted` names, if there are as many joints.
+/// Returns the first `wanted` names, if the joint count equals `wanted`.
 fn first_of(count: usize, wanted: usize, mut names: Vec<String>) -> Option<Vec<String>> {
     names.truncate(wanted);
     (count == wanted).then_some(names)
 }
 
-/// A motion as its file has it.
+/// A motion in the layout of its file.
 #[derive(Clone)]
 pub(crate) struct Layout {
-    /// The arrays that have its rotations, for messages.
+    /// The arrays with its rotations, for messages.
     pub(crate) arrays: String,
-    /// Names of the joints that it turns, or none where there are as many as in no layout.
+    /// Names of the animated joints; `None` if the joint count matches no layout.
     pub(crate) names: Option<Vec<String>>,
     pub(crate) joints: usize,
-    /// A row of all joints for each frame: x, y, z, w.
+    /// Quaternions (x, y, z, w) of all joints, frame by frame.
     pub(crate) rotations: Vec<[f64; 4]>,
-    /// One for each frame, or none.
+    /// Root translation of each frame, or empty.
     pub(crate) places: Vec<[f64; 3]>,
     pub(crate) rate: f64,
     pub(crate) betas: Vec<f32>,
@@ -87,7 +88,7 @@ impl Layout {
     }
 }
 
-/// An array of axes times angles: (frames, 3 joints) or (frames, joints, 3).
+/// Reads an array of rotation vectors (axis times angle): (frames, 3 joints) or (frames, joints, 3).
 fn axes(npz: &mut Npz, array: &str) -> Result<(usize, Array), Refused> {
     let fits = |shape: &[usize]| match *shape {
         [_, numbers] => numbers > 0 && numbers.is_multiple_of(3),
@@ -104,12 +105,12 @@ fn axes(npz: &mut Npz, array: &str) -> Result<(usize, Array), Refused> {
 
 /// Rotations of some joints.
 struct Turned {
-    /// Where they are, for messages.
+    /// The arrays with the rotations, for messages.
     arrays: String,
-    /// None where there are as many joints as in no layout.
+    /// Joint names; `None` if the joint count matches no layout.
     names: Option<Vec<String>>,
     joints: usize,
-    /// Axes times angles, a row of all joints for each frame.
+    /// Rotation vectors (axis times angle) of all joints, frame by frame.
     rows: Vec<[f64; 3]>,
 }
 
@@ -118,7 +119,7 @@ impl Turned {
         self.names.as_ref().is_none_or(|names| names[0] == names::body()[0])
     }
 
-    /// These joints and then the others. Both have as many frames.
+    /// Appends the joints of `other`, which has the same number of frames.
     fn before(self, other: Self) -> Self {
         let frames = self.rows.chunks(self.joints).zip(other.rows.chunks(other.joints));
         let mut rows = Vec::with_capacity(self.rows.len() + other.rows.len());
@@ -132,7 +133,7 @@ impl Turned {
     }
 }
 
-/// All rotations in `poses`, after the root's own array if `poses` has no root.
+/// Reads all rotations from `poses`. If `poses` has no root, adds the root's separate array before it.
 fn whole(npz: &mut Npz) -> Result<Turned, Refused> {
     let (joints, poses) = axes(npz, "poses")?;
     let names = names::of_motion(joints);
@@ -150,7 +151,7 @@ fn part(npz: &mut Npz, part: &Part, array: &str, frames: Option<usize>) -> Resul
         return Err(npz.refused(array, format!("it has {own} frames, where {frames} are expected")));
     }
     let names = (part.joints)(joints);
-    // A body of as many joints may be meant.
+    // A body with this number of joints may be intended.
     let may_be_unknown = part.arrays.contains(&"pose_body");
     if names.is_none() && !may_be_unknown {
         let advice = "axis-angle rotations of each joint are read, principal components are not";
@@ -198,7 +199,7 @@ fn rate(npz: &mut Npz) -> Result<f64, Refused> {
     }
 }
 
-/// The person's numbers: (numbers,), or a row of them, or a row for each frame.
+/// Reads the shape parameters: (parameters,), one row of them, or a row for each frame.
 fn betas(npz: &mut Npz, frames: usize, problems: &mut Vec<Problem>) -> Result<Vec<f32>, Refused> {
     if !npz.has("betas") {
         return Ok(Vec::new());
@@ -234,8 +235,8 @@ fn betas(npz: &mut Npz, frames: usize, problems: &mut Vec<Problem>) -> Result<Ve
     Ok((0..count).map(|at| mean(at) as f32).collect())
 }
 
-/// Fills frames that hold a number that is not finite from the nearest frames before and after; `width` values are a
-/// frame.
+/// Interpolates frames with non-finite numbers from the nearest frames before and after. Each frame has
+/// `width` values.
 fn mend<const N: usize>(
     npz: &Npz,
     array: &str,
@@ -286,7 +287,7 @@ fn mend<const N: usize>(
     Ok(())
 }
 
-/// The normalised mean of two unit quaternions on the shorter way.
+/// Returns the normalised mean of two unit quaternions, along the shorter arc.
 fn between(a: [f64; 4], b: [f64; 4], part: f64) -> [f64; 4] {
     let is_far = a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>() < 0.0;
     let mean = lerp(a, if is_far { b.map(|v| -v) } else { b }, part);
@@ -294,7 +295,7 @@ fn between(a: [f64; 4], b: [f64; 4], part: f64) -> [f64; 4] {
     mean.map(|v| v / length)
 }
 
-/// Quaternion of an axis times an angle; NaN where a number is not finite.
+/// Returns the quaternion of a rotation vector; NaN if a number is not finite.
 fn quat(v: [f64; 3]) -> [f64; 4] {
     if !v.iter().all(|v| v.is_finite()) {
         return [f64::NAN; 4];
@@ -303,7 +304,7 @@ fn quat(v: [f64; 3]) -> [f64; 4] {
     if greatest == 0.0 {
         return [0.0, 0.0, 0.0, 1.0];
     }
-    // The squares of the smallest and the largest numbers are none.
+    // Scaling first, because the squares of very small and very large numbers underflow or overflow.
     let unit = v.map(|v| v / greatest);
     let length = unit.iter().map(|v| v * v).sum::<f64>().sqrt();
     let (sine, cosine) = condyle::math::sin_cos_f64(0.5 * length * greatest);

@@ -1,21 +1,24 @@
-//! Body models of the SMPL family, and motion in AMASS's layout, for condyle.
+//! Reads body models of the SMPL family, and motion in AMASS's layout.
 //!
 //! ```text
 //!  condyle-base ── condyle ── condyle-encode, -solve, -query ── condyle-gltf, -bvh, -body ── condyle-io, -compare, -draw
 //!                                                                                   ^ here
 //! ```
 //!
-//! | goes in | comes out |
+//! | input | output |
 //! |---|---|
-//! | a `.npz` of a body model | a [`BodyModel`]; with a person's numbers a [`ShapedBody`] |
-//! | a `.npz` of a motion, and a body | a [`BodyMotion`], and of it a raw clip |
+//! | a `.npz` of a body model | a [`BodyModel`], and with shape parameters a [`ShapedBody`] |
+//! | a `.npz` of a motion, and a body | a [`BodyMotion`], and from it a raw clip |
 //! | a body and poses | vertices |
 //!
-//! A body model is a mesh whose shape is a mean plus directions times a person's numbers, whose joints are weighted means of its vertices, and whose
-//! vertices are moved by each joint's rotation once more before they are skinned (pose correctives). [`BodyModel::open`] reads one,
-//! [`BodyModel::shaped`] makes of it the body of a person: a [`Skeleton`](condyle::Skeleton), a [`Skin`](condyle::Skin) and vertices.
-//! [`ShapedBody::vertices`] poses it, a batch at a time. [`BodyMotion::open`] reads a motion, [`BodyMotion::clip`] makes of it a clip of that
-//! skeleton, which all of condyle takes: it is compressed, blended, retargeted by names and solved like any other.
+//! A body model is a mesh with three properties. Its shape is a mean plus directions times the shape
+//! parameters of a person (betas). Its joints are weighted means of its vertices. Each joint's rotation also
+//! displaces vertices before skinning (pose correctives).
+//!
+//! [`BodyModel::open`] reads a model. [`BodyModel::shaped`] makes the body of a person: a
+//! [`Skeleton`](condyle::Skeleton), a [`Skin`](condyle::Skin) and vertices. [`ShapedBody::vertices`] poses
+//! it, in batches. [`BodyMotion::open`] reads a motion, and [`BodyMotion::clip`] converts it to a clip of
+//! that skeleton. The clip can be compressed, blended, retargeted by name and solved like any other.
 //!
 //! ```no_run
 //! use condyle::{Pose, sampling};
@@ -35,29 +38,37 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The files are `.npz`, as NumPy writes them; who wants them signs the licences of those who made them. The formulas are those of
-//! M. Loper, N. Mahmood, J. Romero, G. Pons-Moll, M. Black, *SMPL: A Skinned Multi-Person Linear Model*, 2015; J. Romero, D. Tzionas, M. Black,
-//! *Embodied Hands*, 2017 (SMPL-H); G. Pavlakos and others, *Expressive Body Capture*, 2019 (SMPL-X); N. Mahmood and others, *AMASS*, 2019.
+//! The files are `.npz`, as NumPy writes them. To get them, you must accept the licences of their publishers.
 //!
-//! | array of a model | shape | what becomes of it |
+//! Sources of the formulas:
+//!
+//! - M. Loper, N. Mahmood, J. Romero, G. Pons-Moll, M. Black, *SMPL: A Skinned Multi-Person Linear Model*,
+//!   2015 (SMPL)
+//! - J. Romero, D. Tzionas, M. Black, *Embodied Hands*, 2017 (SMPL-H)
+//! - G. Pavlakos and others, *Expressive Body Capture*, 2019 (SMPL-X)
+//! - N. Mahmood and others, *AMASS*, 2019
+//!
+//! | array of a model | shape | meaning |
 //! |---|---|---|
-//! | `v_template` | vertices, 3 | the mean shape, metres |
-//! | `shapedirs` | vertices, 3, numbers | what each of a person's numbers adds; of the 400 or 20 of SMPL-X the first 300 or 10, as the rest are expressions. May be missing |
-//! | `posedirs` | vertices, 3, 9 (joints - 1) | what the rotations add, each as a matrix less the identity. May be missing |
+//! | `v_template` | vertices, 3 | mean shape in metres |
+//! | `shapedirs` | vertices, 3, parameters | displacement for each shape parameter. Optional |
+//! | `posedirs` | vertices, 3, 9 (joints - 1) | displacement for each entry of the rotation matrices minus the identity. Optional |
 //! | `J_regressor` | joints, vertices | joints as weighted means of vertices |
 //! | `weights` | vertices, joints | influences; zeros are dropped |
-//! | `kintree_table` | 2, joints | the first row: parents. That of the root is any number that is no joint |
-//! | `f` | triangles, 3 | triangles |
+//! | `kintree_table` | 2, joints | first row: parents. The root's parent is any number that is not a joint index |
+//! | `f` | triangles, 3 | triangles. Optional |
+//!
+//! SMPL-X files have 400 or 20 directions in `shapedirs`. The first 300 or 10 are used, because the others
+//! are expressions.
 //!
 //! | array of a motion | shape | meaning |
 //! |---|---|---|
-//! | `poses` | frames, 3 joints; or frames, joints, 3 | rotations as axes times angles |
-//! | or `root_orient`, `pose_body`, `pose_hand`, `pose_jaw`, `pose_eye` | the same | rotations by parts; also `global_orient`, `body_pose`, `left_hand_pose`, `right_hand_pose`, `jaw_pose`, `leye_pose`, `reye_pose` |
-//! | `trans`, `transl` or `translation` | frames, 3 | the root's distance from its place in the model. May be missing |
-//! | `betas` | numbers; or 1, numbers; or frames, numbers | the person's numbers. May be missing |
+//! | `poses` | frames, 3 joints; or frames, joints, 3 | rotation vectors (axis times angle) |
+//! | or `root_orient`, `pose_body`, `pose_hand`, `pose_jaw`, `pose_eye` | the same | rotations by body part; also `global_orient`, `body_pose`, `left_hand_pose`, `right_hand_pose`, `jaw_pose`, `leye_pose`, `reye_pose` |
+//! | `trans`, `transl` or `translation` | frames, 3 | offset of the root from its position in the model. Optional |
+//! | `betas` | parameters; or 1, parameters; or frames, parameters | shape parameters of the person. Optional |
 //! | `mocap_framerate`, `mocap_frame_rate`, `frame_rate`, `framerate` or `fps` | one number | frames per second |
-//! | `gender` | one text, also as bytes or as a Python object | the model that is meant. May be missing |
-//!
+//! | `gender` | one string, also as bytes or as a Python object | the intended model. Optional |
 //! | rotations in `poses` | layout |
 //! |---|---|
 //! | 24, 23 | SMPL, with and without the root |
@@ -65,13 +76,14 @@
 //! | 25 | body and face of SMPL-X |
 //! | 52, 51 | SMPL-H, with and without the root |
 //! | 55, 54 | SMPL-X, with and without the root |
-//! | any other | refused, unless the body has as many joints |
+//! | any other | refused, unless the body has the same number of joints |
 //!
-//! AMASS has Z up, models have Y up. A motion is taken as it is.
+//! AMASS has Z up, models have Y up. Motions are not rotated.
 //!
-//! Files are taken as hostile: arrays of another shape or kind, and lengths that the file does not have, are refused with the name of the array and what was expected, and so are numbers that are
-//! not finite, except in single frames of a motion, which are interpolated and reported. Memory is bounded: the numbers of arrays take 64 MiB and 16 bytes for each byte of the file, and a motion while it
-//! is read 7 thirds of that.
+//! Files are untrusted input. Arrays with a wrong shape or type, and lengths beyond the file, are refused
+//! with the name of the array and the expected value. So are numbers that are not finite, except in single
+//! frames of a motion, which are interpolated and reported. Memory is bounded: the numbers of arrays take at
+//! most 64 MiB plus 16 bytes for each byte of the file. Reading a motion takes up to 7/3 of that.
 
 mod layout;
 mod model;

@@ -1,4 +1,4 @@
-//! A body model as its file has it.
+//! The data of a body model file.
 
 use std::fmt;
 use std::path::Path;
@@ -9,27 +9,28 @@ use condyle::Influences;
 use crate::npz::{Array, Npz};
 use condyle_base::problem::Refused;
 
-/// A body model: the mean shape, what a person's numbers and the rotations of a pose add to it, and how it is skinned. A clone shares them.
+/// A body model: the mean shape, the displacements for shape parameters and rotations, and the skinning.
+/// Clones share the data.
 #[derive(Clone, PartialEq)]
 pub struct BodyModel(pub(crate) Arc<Data>);
 
 #[derive(PartialEq)]
 pub(crate) struct Data {
-    /// Metres.
+    /// Mean shape in metres.
     pub(crate) template: Vec<[f64; 3]>,
-    /// For each of a person's numbers, what it adds to each vertex.
+    /// Displacement of each vertex, for each shape parameter.
     pub(crate) shape_dirs: Vec<Vec<[f32; 3]>>,
-    /// A row for each entry of the rotations, with what it adds to the coordinates of all vertices.
+    /// Displacements of all vertex coordinates, one row for each entry of the rotations.
     pub(crate) pose_dirs: Vec<f32>,
-    /// For each joint the vertices that it is a weighted sum of.
+    /// Vertices and weights of each joint, which is their weighted sum.
     pub(crate) regressor: Vec<Vec<(u32, f64)>>,
     pub(crate) influences: Influences,
-    /// Parents come before children.
+    /// Parent of each joint, parents before children.
     pub(crate) parents: Vec<Option<u16>>,
     pub(crate) triangles: Vec<[u32; 3]>,
 }
 
-/// How much there is, not the numbers.
+/// Prints the sizes, not the numbers.
 impl fmt::Debug for BodyModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all = f.debug_struct("BodyModel");
@@ -44,20 +45,20 @@ impl BodyModel {
     /// Reads a file.
     ///
     /// # Errors
-    /// [`Refused`] if it cannot be read or is no model.
+    /// [`Refused`] if it cannot be read or is not a model.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Refused> {
         Self::read(&mut Npz::open(path.as_ref())?)
     }
 
-    /// The same of the bytes of a file; `name` is what errors call it.
+    /// Reads the bytes of a file; `name` is used in errors.
     ///
     /// # Errors
-    /// [`Refused`] if they are no model.
+    /// [`Refused`] if the bytes are not a model.
     pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Self, Refused> {
         Self::read(&mut Npz::from_bytes(name, bytes)?)
     }
 
-    /// Whether the bytes of a file are an archive that has a model's vertices, and so are no motion.
+    /// Returns whether the bytes are an archive with a model's vertices, which a motion does not have.
     #[must_use]
     pub fn recognise(bytes: &[u8]) -> bool {
         Npz::holds(bytes, "v_template")
@@ -121,45 +122,45 @@ impl BodyModel {
         Ok(Self(Arc::new(data)))
     }
 
-    /// How many vertices it has.
+    /// Number of vertices.
     #[must_use]
     pub fn vertex_count(&self) -> usize {
         self.0.template.len()
     }
 
-    /// How many joints it has.
+    /// Number of joints.
     #[must_use]
     pub fn joint_count(&self) -> usize {
         self.0.parents.len()
     }
 
-    /// How many numbers a person may have.
+    /// Number of shape parameters.
     #[must_use]
     pub fn shape_count(&self) -> usize {
         self.0.shape_dirs.len()
     }
 
-    /// Whether rotations move vertices before they are skinned.
+    /// Returns whether rotations displace vertices before skinning (pose correctives).
     #[must_use]
     pub fn has_correctives(&self) -> bool {
         !self.0.pose_dirs.is_empty()
     }
 
-    /// Its triangles, counter-clockwise from outside.
+    /// Returns the triangles, counter-clockwise as seen from outside.
     #[must_use]
     pub fn triangles(&self) -> &[[u32; 3]] {
         &self.0.triangles
     }
 
-    /// How joints move vertices.
+    /// Returns the influences of joints on vertices.
     #[must_use]
     pub fn influences(&self) -> &Influences {
         &self.0.influences
     }
 }
 
-/// How many of `all` directions are shapes: the published files of SMPL-X (55 joints) hold 300 and then 100 of
-/// expressions, or 10 and 10.
+/// Returns the number of shape directions among `all` directions. The published files of SMPL-X (55 joints)
+/// hold 300 shapes and 100 expressions, or 10 of each.
 fn shape_count(joints: usize, all: usize) -> usize {
     match (joints, all) {
         (55, 400) => 300,
@@ -168,7 +169,7 @@ fn shape_count(joints: usize, all: usize) -> usize {
     }
 }
 
-/// Of the first row; the root's is any number that is none of a joint.
+/// Returns the parents from the first row. The root's parent is any number that is not a joint index.
 fn parents(npz: &Npz, tree: &Array) -> Result<Vec<Option<u16>>, Refused> {
     let joints = tree.shape[1];
     if joints == 0 || joints > usize::from(u16::MAX) {

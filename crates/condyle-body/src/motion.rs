@@ -11,11 +11,11 @@ use crate::npz::Npz;
 use crate::shaped::ShapedBody;
 use condyle_base::problem::{Problem, Refused, Severity};
 
-/// A motion in AMASS's layout or one of its kin: rotations of joints in each frame.
+/// A motion in AMASS's layout or a similar one: rotations of joints in each frame.
 #[derive(Clone)]
 pub struct BodyMotion {
     name: String,
-    /// What errors call it.
+    /// File name for errors.
     file: String,
     layout: Layout,
 }
@@ -26,11 +26,11 @@ pub struct BodyMotion {
 pub struct BodyClip {
     /// The clip of the body's skeleton.
     pub clip: RawClip,
-    /// What was repaired or left out of the motion: empty if it is all there.
+    /// Repaired or dropped parts of the motion; empty if it is complete.
     pub problems: Vec<Problem>,
 }
 
-/// How much there is, not the numbers.
+/// Prints the sizes, not the numbers.
 impl fmt::Debug for BodyMotion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all = f.debug_struct("BodyMotion");
@@ -40,20 +40,20 @@ impl fmt::Debug for BodyMotion {
 }
 
 impl BodyMotion {
-    /// Reads a file. Its clip is called as the file without its ending.
+    /// Reads a file. The name of its clip is the file name without the extension.
     ///
     /// # Errors
-    /// [`Refused`] if it cannot be read or is no motion.
+    /// [`Refused`] if it cannot be read or is not a motion.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Refused> {
         let path = path.as_ref();
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         Self::read(&stem, &mut Npz::open(path)?)
     }
 
-    /// The same of the bytes of a file; `name` is what errors and the clip are called.
+    /// Reads the bytes of a file; `name` is used in errors and is the name of the clip.
     ///
     /// # Errors
-    /// [`Refused`] if they are no motion.
+    /// [`Refused`] if the bytes are not a motion.
     pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Self, Refused> {
         Self::read(name, &mut Npz::from_bytes(name, bytes)?)
     }
@@ -63,13 +63,13 @@ impl BodyMotion {
         Ok(Self { name: name.into(), file: npz.name().into(), layout })
     }
 
-    /// How many frames it has.
+    /// Number of frames.
     #[must_use]
     pub fn frame_count(&self) -> usize {
         self.layout.rotations.len() / self.layout.joints
     }
 
-    /// How many joints it turns.
+    /// Number of animated joints.
     #[must_use]
     pub fn joint_count(&self) -> usize {
         self.layout.joints
@@ -81,38 +81,43 @@ impl BodyMotion {
         self.layout.rate
     }
 
-    /// The numbers of the person who moved; their mean where each frame has its own.
+    /// Returns the shape parameters of the recorded person; their mean if each frame has separate ones.
     #[must_use]
     pub fn betas(&self) -> &[f32] {
         &self.layout.betas
     }
 
-    /// The model that is meant, in small letters: `female`, `male` or `neutral`; empty where the file does not say.
+    /// Returns the intended model in lower case: `female`, `male` or `neutral`. Empty if the file does not
+    /// specify it.
     #[must_use]
     pub fn gender(&self) -> &str {
         &self.layout.gender
     }
 
-    /// What was odd about the file and how it was repaired. [`BodyClip::problems`] has these and what the body lacks.
+    /// Returns the recoverable problems of the file. [`BodyClip::problems`] has these and the joints that the
+    /// body lacks.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.layout.problems
     }
 
-    /// The motion as a clip of a body: a linear track of the rotation of each joint, going on to the nearer quaternion,
-    /// and of the root's place.
+    /// Returns the motion as a clip of a body: linear tracks of the rotation of each joint and of the root
+    /// translation.
     ///
-    /// A motion of 21 to 25 or 51 to 55 rotations (except 53) is in one of the layouts of SMPL, SMPL-H and SMPL-X, with
-    /// or without the root, hands and face: its joints have names, and turn the joints of the same name. Joints that
-    /// the body lacks are left out, which [`BodyClip::problems`] reports if they turn. Any other number of rotations must
-    /// be the number of joints of the body.
+    /// The sign of each quaternion is the one nearer to the previous frame.
     ///
-    /// AMASS has Z up, and the clip has what the file has: `clip.turned(body.skeleton(), condyle::clip::Y_UP_FROM_Z_UP)` stands it up along Y, to which body
-    /// models stand at rest.
+    /// A motion of 21 to 25 or 51 to 55 rotations (except 53) has a layout of SMPL, SMPL-H or SMPL-X. Root,
+    /// hands and face can be missing. Its joints have names, and rotate the body's joints of the same name.
+    /// Joints that the body lacks are dropped; [`BodyClip::problems`] reports them if they rotate. Any other
+    /// number of rotations must equal the body's joint count.
+    ///
+    /// AMASS has Z up, and the clip keeps the axes of the file. To convert it to Y up, the up axis of body
+    /// models, call `clip.turned(body.skeleton(), condyle::clip::Y_UP_FROM_Z_UP)`.
     ///
     /// # Errors
-    /// [`Refused`] if the motion has as many rotations as neither a layout nor the body, if none of its joints is one
-    /// of the body, or if f32 cannot tell the times of its frames apart or does not reach their places.
+    /// [`Refused`] if the number of rotations matches neither a layout nor the body, or if the body lacks all
+    /// of its joints. Also if the frame times are not distinct in f32, or a position is outside the range of
+    /// f32.
     pub fn clip(&self, body: &ShapedBody) -> Result<BodyClip, Refused> {
         let refused = |array: &str, what: String| crate::npz::refused(&self.file, array, what);
         let (layout, skeleton) = (&self.layout, body.skeleton());
@@ -157,7 +162,7 @@ impl BodyMotion {
         self.layout.names.as_ref().map_or_else(|| joint.to_string(), |names| names[joint].clone())
     }
 
-    /// The body's joint for each of the motion's.
+    /// Returns the body's joint for each joint of the motion.
     fn pairs(&self, skeleton: &condyle::Skeleton) -> Result<Vec<Option<u16>>, String> {
         let (own, bodys) = (self.layout.joints, skeleton.joint_count());
         match &self.layout.names {
@@ -174,7 +179,7 @@ impl BodyMotion {
         }
     }
 
-    /// Each quaternion on the side of the one before.
+    /// Returns the rotations of a joint; the sign of each quaternion is the one nearer to the previous frame.
     fn rotations(&self, joint: usize) -> Vec<f32> {
         let mut values = Vec::with_capacity(4 * self.frame_count());
         let mut before = [0.0, 0.0, 0.0, 1.0];
@@ -190,7 +195,7 @@ impl BodyMotion {
     }
 }
 
-/// What the library refuses of a clip, in the words of the file.
+/// Converts an error of the clip to a message about the file.
 fn words(error: &Error) -> String {
     match error {
         Error::KeyOrder { .. } => "f32 cannot tell the times of its frames apart".into(),

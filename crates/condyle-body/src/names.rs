@@ -1,7 +1,7 @@
-//! Joint names of the published models and of motions in their layouts: files hold numbers only.
+//! Joint names of the published models and of motions in their layouts. The files hold only numbers.
 
-/// The first 22 joints of every model. SMPL has two hands after them, SMPL-H 30 finger joints, SMPL-X a face and then
-/// the fingers.
+/// The first 22 joints of every model. They are followed by two hands in SMPL, by 30 finger joints in SMPL-H,
+/// and by a face and the fingers in SMPL-X.
 const BODY: [&str; 22] = [
     "pelvis",
     "left_hip",
@@ -33,17 +33,17 @@ fn text(names: &[&str]) -> Vec<String> {
     names.iter().copied().map(String::from).collect()
 }
 
-/// The 22 joints that all published models share.
+/// Returns the 22 joints that all published models share.
 pub(crate) fn body() -> Vec<String> {
     text(&BODY)
 }
 
-/// The 24 joints of SMPL.
+/// Returns the 24 joints of SMPL.
 pub(crate) fn smpl() -> Vec<String> {
     [&body()[..], &text(&["left_hand", "right_hand"])].concat()
 }
 
-/// The 30 joints of both hands, the left one first.
+/// Returns the 30 joints of both hands, left hand first.
 pub(crate) fn hands() -> Vec<String> {
     let finger = |side: &'static str| {
         FINGERS.into_iter().flat_map(move |name| (1..4).map(move |part| format!("{side}_{name}{part}")))
@@ -51,12 +51,13 @@ pub(crate) fn hands() -> Vec<String> {
     finger("left").chain(finger("right")).collect()
 }
 
-/// Jaw, left eye and right eye of SMPL-X.
+/// Returns the jaw, left eye and right eye of SMPL-X.
 pub(crate) fn face() -> Vec<String> {
     text(&["jaw", "left_eye_smplhf", "right_eye_smplhf"])
 }
 
-/// Joint names of a body model with `count` joints; plain numbers for a count that no published model has.
+/// Returns the joint names of a body model with `count` joints; numbered names if no published model has this
+/// count.
 pub(crate) fn of_model(count: usize) -> Vec<String> {
     match count {
         22 | 24 | 25 | 52 | 55 => of_motion(count).unwrap_or_default(),
@@ -64,8 +65,8 @@ pub(crate) fn of_model(count: usize) -> Vec<String> {
     }
 }
 
-/// Joint names of a motion with `count` rotations in each frame, as AMASS and the published models order them: with
-/// or without the root, hands and face. `None` for any other count.
+/// Returns the joint names of a motion with `count` rotations per frame, in the order of AMASS and the
+/// published models. Root, hands and face can be missing. `None` for any other count.
 pub(crate) fn of_motion(count: usize) -> Option<Vec<String>> {
     let whole = match count {
         21 | 22 => body(),
@@ -79,7 +80,7 @@ pub(crate) fn of_motion(count: usize) -> Option<Vec<String>> {
     Some(whole[without_root..].to_vec())
 }
 
-/// The counts that [`of_motion`] knows, for messages.
+/// The counts accepted by [`of_motion`], for messages.
 pub(crate) const KNOWN: &str = "21, 22, 23, 24, 25, 51, 52, 54 or 55";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! NumPy's archives: a zip of arrays, each with a header that says what its numbers are.
+//! Reads NumPy's archives: a zip of arrays, each with a header that describes its numbers.
 
 use std::io::{Cursor, Read};
 use std::path::Path;
@@ -7,37 +7,39 @@ use zip::ZipArchive;
 
 use condyle_base::problem::Refused;
 
-/// An archive, of which arrays are unpacked as they are asked for.
+/// An archive; arrays are unpacked on request.
 pub(crate) struct Npz {
     name: String,
     archive: ZipArchive<Cursor<Vec<u8>>>,
-    /// Bytes that the numbers of arrays may still take: deflate alone can make a thousand times the file's size. A motion takes at most
-    /// 7 thirds of them while it is read, as its rotations are made of the axes.
+    /// Number of bytes that the numbers of arrays can still take, because deflate can produce a thousand
+    /// times the file's size. Reading a motion takes up to 7/3 of this limit, because its rotations are
+    /// computed from the rotation vectors.
     left: u64,
 }
 
-/// Memory for the arrays of any file, however small: as for glTF.
+/// Memory for the arrays of any file, regardless of its size; the same as for glTF.
 const BASE_ALLOWANCE: u64 = 64 << 20;
-/// Memory for each byte of the file. Arrays of f64 take 2 while they are read, of f16 5, twice that in column order.
+/// Memory for each byte of the file. While they are read, arrays take 2 bytes per byte for f64 and 5 for f16,
+/// and twice that in column order.
 const ALLOWANCE_PER_BYTE: u64 = 16;
 
-/// An array: the last index changes fastest.
+/// An array in row-major order: the last index changes fastest.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Array {
     pub(crate) shape: Vec<usize>,
     pub(crate) values: Vec<f64>,
 }
 
-/// What a header says.
+/// The content of a header.
 struct Header {
     kind: String,
     is_column_major: bool,
     shape: Vec<usize>,
-    /// Where the numbers begin.
+    /// Offset of the numbers.
     end: usize,
 }
 
-/// A file that is refused for one of its arrays, or as a whole where `array` is empty.
+/// Returns the refusal of a file because of one of its arrays, or as a whole if `array` is empty.
 pub(crate) fn refused(name: &str, array: &str, what: impl Into<String>) -> Refused {
     let place = if array.is_empty() { String::new() } else { format!("array {array}") };
     Refused::at(name, place, what)
@@ -66,7 +68,7 @@ impl Npz {
         Ok(Self { name: name.into(), archive, left })
     }
 
-    /// Whether the bytes of a file are an archive with an array of this name.
+    /// Returns whether the bytes are an archive with an array of this name.
     pub(crate) fn holds(bytes: &[u8], array: &str) -> bool {
         bytes.starts_with(b"PK")
             && ZipArchive::new(Cursor::new(bytes))
@@ -77,7 +79,7 @@ impl Npz {
         refused(&self.name, array, what)
     }
 
-    /// What errors call the file.
+    /// Returns the file name for errors.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -86,12 +88,12 @@ impl Npz {
         self.archive.index_for_name(&file_name(array)).is_some()
     }
 
-    /// The first of these arrays that the archive has.
+    /// Returns the first of these arrays that the archive has.
     pub(crate) fn first(&self, arrays: &[&'static str]) -> Option<&'static str> {
         arrays.iter().copied().find(|array| self.has(array))
     }
 
-    /// Reads an array whose shape `fits`, of any kind of numbers; `words` describes that shape.
+    /// Reads an array of any numeric type whose shape `fits`; `words` describes that shape.
     pub(crate) fn array(
         &mut self,
         array: &str,
@@ -110,7 +112,7 @@ impl Npz {
         let copies = if is_turned { 2 } else { 1 };
         self.afford(array, bytes.len() + data.len() / read.size * copies * size_of::<f64>())?;
         let mut values: Vec<f64> = data.chunks_exact(read.size).map(read.value).collect();
-        // The numbers are kept, what they were read from is not.
+        // The numbers are kept; the bytes from which they were read are not.
         self.left -= size_of_val(&values[..]) as u64;
         if is_turned {
             values = row_major(&header.shape, &values);
@@ -118,7 +120,7 @@ impl Npz {
         Ok(Array { shape: header.shape, values })
     }
 
-    /// Reads an array of finite numbers; 0 in `wanted` stands for any length.
+    /// Reads an array of finite numbers; 0 in `wanted` accepts any length.
     pub(crate) fn shaped(&mut self, array: &str, wanted: &[usize], words: &str) -> Result<Array, Refused> {
         let same = |(found, wanted): (&usize, &usize)| *wanted == 0 || found == wanted;
         let fits = |shape: &[usize]| shape.len() == wanted.len() && shape.iter().zip(wanted).all(same);
@@ -132,7 +134,7 @@ impl Npz {
         Ok(found)
     }
 
-    /// A single number, by itself or in an array of one.
+    /// Reads a single number, as a scalar or as an array of one element.
     pub(crate) fn one(&mut self, array: &str) -> Result<f64, Refused> {
         let bytes = self.unpack(array)?;
         let header = header(&bytes).map_err(|what| self.refused(array, what))?;
@@ -146,7 +148,7 @@ impl Npz {
         }
     }
 
-    /// A single string, as text, as bytes or as a Python object.
+    /// Reads a single string, as text, as bytes or as a Python object.
     pub(crate) fn text(&mut self, array: &str) -> Result<String, Refused> {
         let bytes = self.unpack(array)?;
         let header = header(&bytes).map_err(|what| self.refused(array, what))?;
@@ -178,7 +180,7 @@ impl Npz {
         Ok(text.trim_end_matches('\0').to_owned())
     }
 
-    /// What is behind the header, if it is as long as that says.
+    /// Returns the bytes after the header, if their number matches the header.
     fn data<'a>(
         &self,
         array: &str,
@@ -198,7 +200,7 @@ impl Npz {
         ))
     }
 
-    /// The first names of arrays, for messages.
+    /// Returns the first array names, for messages.
     pub(crate) fn names(&self) -> String {
         let names = self.archive.file_names();
         let mut names: Vec<_> =
@@ -224,7 +226,7 @@ impl Npz {
         Ok(bytes)
     }
 
-    /// Checks that so many bytes may be in memory at one time.
+    /// Checks that this number of bytes can be in memory at the same time.
     fn afford(&self, array: &str, bytes: usize) -> Result<(), Refused> {
         if bytes as u64 <= self.left {
             return Ok(());
@@ -233,7 +235,7 @@ impl Npz {
     }
 }
 
-/// The kind of a file that is no archive, by its first bytes.
+/// Returns the format of a file that is not an archive, by its first bytes.
 fn what_else(bytes: &[u8]) -> &'static str {
     match bytes {
         [] => "empty",
@@ -247,9 +249,10 @@ fn what_else(bytes: &[u8]) -> &'static str {
     }
 }
 
-/// The text of a pickled string that is one of the words that `gender` can be; pickles are not read otherwise.
+/// Returns the text of a pickled string, if it is one of the possible words of `gender`. Pickles are not read
+/// otherwise.
 fn pickled_word(data: &[u8]) -> Option<String> {
-    // A length in one byte or in four stands before a string.
+    // The length of a string precedes it, in one byte or in four.
     let holds = |word: &&&str| {
         let length = word.len() as u8;
         let [short, long] =
@@ -263,19 +266,19 @@ fn file_name(array: &str) -> String {
     format!("{array}.npy")
 }
 
-/// What NumPy writes of a plain array takes some hundred bytes.
+/// Maximum length of a header; NumPy writes about a hundred bytes for a plain array.
 const LONGEST: usize = 4096;
-/// No array of a model has more than three.
+/// Maximum number of axes; no array of a model has more than three.
 const MOST_AXES: usize = 8;
 
-/// A text of the file as it may stand in a message.
+/// Returns text from the file for use in a message, at most 60 characters long.
 fn short(text: &str) -> String {
     const LONGEST: usize = 60;
     let shown: String = text.chars().take(LONGEST).collect();
     format!("{shown:?}{}", if shown.len() < text.len() { "..." } else { "" })
 }
 
-/// `\x93NUMPY`, a version, the length of a Python dictionary, and that.
+/// Parses a header: `\x93NUMPY`, a version, the length of a Python dictionary, and the dictionary.
 fn header(bytes: &[u8]) -> Result<Header, String> {
     let wrong = || "it is no array as NumPy writes them".to_owned();
     let version = bytes.strip_prefix(b"\x93NUMPY").and_then(|rest| rest.first()).ok_or_else(wrong)?;
@@ -291,7 +294,7 @@ fn header(bytes: &[u8]) -> Result<Header, String> {
     let text = String::from_utf8_lossy(&bytes[begin..end]);
     let after = |key: &str| text.split_once(&format!("'{key}':")).map(|(_, rest)| rest.trim_start());
     let kind = after("descr").and_then(|rest| {
-        // A record of several kinds begins with a bracket.
+        // A record of several types starts with a bracket.
         let quote = rest.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
         Some(rest[1..].split_once(quote)?.0.to_owned())
     });
@@ -312,7 +315,7 @@ fn header(bytes: &[u8]) -> Result<Header, String> {
     }
 }
 
-/// How the numbers of a kind are read.
+/// Size and decoder of a number type.
 struct Reader {
     size: usize,
     value: fn(&[u8]) -> f64,
@@ -354,7 +357,7 @@ fn reader(kind: &str) -> Result<Reader, String> {
     })
 }
 
-/// IEEE 754 binary16: 5 bits of exponent, 10 of mantissa.
+/// Decodes an IEEE 754 binary16: 5 bits of exponent, 10 of mantissa.
 fn half(bits: u16) -> f64 {
     let [exponent, mantissa] = [i32::from(bits >> 10 & 31), i32::from(bits & 1023)];
     let size = match (exponent, mantissa) {
@@ -366,7 +369,7 @@ fn half(bits: u16) -> f64 {
     if bits >> 15 == 1 { -size } else { size }
 }
 
-/// With the first index changing fastest, made to have the last one do so.
+/// Converts values from column-major to row-major order.
 fn row_major(shape: &[usize], values: &[f64]) -> Vec<f64> {
     let mut index = vec![0; shape.len()];
     let mut strides = vec![1; shape.len()];

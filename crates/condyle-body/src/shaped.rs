@@ -11,7 +11,7 @@ use ndarray::{ArrayView2, ArrayViewMut1, ArrayViewMut2, linalg::general_mat_mul}
 use crate::model::BodyModel;
 use crate::names;
 
-/// The body of a person: a model with their numbers.
+/// The body of a person: a model with shape parameters.
 #[derive(Clone)]
 pub struct ShapedBody {
     model: BodyModel,
@@ -21,36 +21,39 @@ pub struct ShapedBody {
     unused_betas: usize,
 }
 
-/// How much there is, not the numbers.
+/// Prints the sizes, not the numbers.
 impl fmt::Debug for ShapedBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("ShapedBody").field(&self.model).finish()
     }
 }
 
-/// Memory that is kept from one call of [`ShapedBody::vertices`] to the next.
+/// Memory that [`ShapedBody::vertices`] reuses between calls.
 #[derive(Debug, Clone, Default)]
 pub struct Workspace {
     model: Vec<Affine>,
     palette: Palette,
-    /// The rotations of the poses, each as a matrix less the identity.
+    /// Rotation matrices of the poses minus the identity.
     features: Vec<f32>,
-    /// The vertices with what these add.
+    /// Vertices with the pose correctives.
     corrected: Vec<f32>,
 }
 
-/// Poses whose correctives are one product: as many as keep what is made of them in the second cache.
+/// Number of poses whose correctives are one matrix product; their results fit into the L2 cache.
 const BATCH: usize = 32;
-/// Poses below which each is a sum of rows: a product would copy these first.
+/// Below this number of poses, each is a sum of rows, because a matrix product copies the rows first.
 const FEW: usize = 4;
 
 impl BodyModel {
-    /// The body of a person: `betas` are the first of their numbers, those that are missing are 0. Numbers beyond
-    /// [`shape_count`](Self::shape_count) are not used, as AMASS has 16 for models of 10 too;
-    /// [`ShapedBody::unused_betas`] reports how many.
+    /// Returns the body of a person.
+    ///
+    /// `betas` are the first shape parameters; missing ones are 0. Parameters beyond
+    /// [`shape_count`](Self::shape_count) are ignored, because AMASS has 16 of them for models with 10 too.
+    /// [`ShapedBody::unused_betas`] returns the number of ignored ones.
     ///
     /// # Errors
-    /// [`Error::NotFinite`](condyle::Error::NotFinite) for a number that is not finite, or a body beyond f32.
+    /// [`Error::NotFinite`](condyle::Error::NotFinite) for a number that is not finite, or if the body is
+    /// outside the range of f32.
     pub fn shaped(&self, betas: &[f32]) -> Result<ShapedBody, condyle::Error> {
         ShapedBody::new(self.clone(), betas)
     }
@@ -93,49 +96,51 @@ impl ShapedBody {
         Ok(Self { model, positions, skeleton, skin, unused_betas })
     }
 
-    /// The model that it is made of.
+    /// Returns the body model.
     #[must_use]
     pub fn model(&self) -> &BodyModel {
         &self.model
     }
 
-    /// How many of the person's numbers the model does not have; 0 if it has all.
+    /// Number of given shape parameters that the model lacks; 0 if it has all of them.
     #[must_use]
     pub fn unused_betas(&self) -> usize {
         self.unused_betas
     }
 
-    /// The vertices at rest, metres.
+    /// Returns the vertex positions in the rest pose, in metres.
     #[must_use]
     pub fn positions(&self) -> &[[f32; 3]] {
         &self.positions
     }
 
-    /// How many vertices it has.
+    /// Number of vertices.
     #[must_use]
     pub fn vertex_count(&self) -> usize {
         self.positions.len()
     }
 
-    /// Its joints: where they are at rest, without rotations.
+    /// Returns the skeleton; its rest pose has positions and no rotations.
     #[must_use]
     pub fn skeleton(&self) -> &Skeleton {
         &self.skeleton
     }
 
-    /// What takes vertices from where they are at rest to the joints.
+    /// Returns the skin, which has the inverse bind matrices of the joints.
     #[must_use]
     pub fn skin(&self) -> &Skin {
         &self.skin
     }
 
-    /// Where the vertices are in each of the poses, metres: `out` holds those of the first pose, then those of the second.
+    /// Computes the vertex positions in each pose, in metres.
     ///
-    /// A batch of poses costs less for each than one alone: what their rotations add is one product of matrices, by `ndarray`, whose last bits
-    /// depend on the processor, and which allocates what it packs of them. Nothing else is allocated once the workspace has had a batch of this size.
+    /// `out` holds the vertices of the first pose, then those of the second, and so on. A batch costs less
+    /// per pose than single poses, because the correctives of a batch are one matrix product. `ndarray`
+    /// computes it; its last bits depend on the CPU, and it allocates packing buffers. There are no other
+    /// allocations after the first batch of the same size.
     ///
     /// # Errors
-    /// [`Error::Length`] if `out` has not as many vertices or a pose not as many joints as the body.
+    /// [`Error::Length`] if `out` has the wrong number of vertices, or a pose the wrong number of joints.
     pub fn vertices(
         &self,
         poses: &[Pose],
@@ -169,7 +174,7 @@ impl ShapedBody {
         Ok(())
     }
 
-    /// The vertices with what the rotations of each pose add.
+    /// Computes the vertices with the pose correctives of each pose.
     fn correct(&self, poses: &[Pose], workspace: &mut Workspace) {
         if !self.model.has_correctives() {
             return;

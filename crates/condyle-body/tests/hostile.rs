@@ -1,4 +1,5 @@
-//! Broken files: refused with the name of the array, or read; never a panic, and never more memory than the file accounts for.
+//! Broken files are refused with the name of the array, or read. They never cause a panic, and memory is
+//! bounded by the file size.
 
 mod common;
 
@@ -11,7 +12,7 @@ fn refused(arrays: &[(&str, Vec<u8>)]) -> Refused {
     BodyModel::from_bytes("hostile", npz(arrays, Stored)).expect_err("it is broken")
 }
 
-/// A model in which one array is another.
+/// Returns the arrays of a model with one of them replaced.
 fn with(name: &'static str, bytes: Vec<u8>) -> Vec<(&'static str, Vec<u8>)> {
     let mut arrays = Made::new(2, 6, 3, 2).arrays();
     arrays.iter_mut().filter(|(own, _)| *own == name).for_each(|(_, own)| own.clone_from(&bytes));
@@ -88,7 +89,7 @@ fn what_unpacks_out_of_proportion_is_refused() {
     assert!(bytes.len() < 200_000);
     let why = BodyModel::from_bytes("bomb", bytes).expect_err("500 times its size");
     assert!(why.problems[0].what.contains("out of proportion"), "{why}");
-    // A byte each in the file, eight in memory, and eight more to be put in order.
+    // One byte each in the file, eight in memory, and eight more for reordering.
     let bytes = npz(&[("v_template", npy("|u1", &[2_000_000, 3], true, &vec![0; 6_000_000]))], Deflated);
     let why = BodyModel::from_bytes("bomb", bytes).expect_err("thousands of times its size");
     assert!(why.problems[0].what.contains("out of proportion"), "{why}");
@@ -108,7 +109,7 @@ fn a_file_may_end_anywhere_and_any_byte_may_be_another() {
             let Ok(model) = BodyModel::from_bytes("flipped", bytes) else { continue };
             match model.shaped(&[0.5][..model.shape_count().min(1)]) {
                 Ok(body) => assert_eq!(body.vertex_count(), model.vertex_count()),
-                // What is finite in f64 may not be in f32.
+                // A finite f64 can be outside the range of f32.
                 Err(error) => assert!(matches!(error, condyle::Error::NotFinite { .. }), "{error}"),
             }
         }

@@ -1,4 +1,5 @@
-//! Motions in the layouts that people have: each plays with all its rotations, or is refused with what is missing.
+//! Motions in the common layouts: each plays with all its rotations, or is refused with a message about the
+//! missing part.
 
 mod common;
 
@@ -21,14 +22,14 @@ fn turns(joints: usize) -> Vec<f64> {
     numbers(&mut Random(joints as u64), 3 * joints * FRAMES, 0.7)
 }
 
-/// The columns from `first` on of rows of `joints`.
+/// Returns `count` joints from `first` on, of rows of `joints` rotations.
 fn columns(values: &[f64], joints: usize, first: usize, count: usize) -> Vec<f64> {
     values.chunks(3 * joints).flat_map(|row| row[3 * first..][..3 * count].to_vec()).collect()
 }
 
 type Arrays<'a> = Vec<(&'a str, Vec<u8>)>;
 
-/// With a rate.
+/// Returns a motion with a frame rate.
 fn motion(mut arrays: Arrays<'_>) -> BodyMotion {
     arrays.push(("mocap_framerate", doubles(&[], &[60.0])));
     BodyMotion::from_bytes("walk", npz(&arrays, Stored)).expect("a motion")
@@ -38,7 +39,7 @@ fn refused(arrays: Arrays<'_>) -> String {
     BodyMotion::from_bytes("walk", npz(&arrays, Stored)).expect_err("it is refused").to_string()
 }
 
-/// The rotations of each joint that turns, by its name.
+/// Returns the rotations of each animated joint, by name.
 fn turned(clip: &BodyClip, body: &ShapedBody) -> BTreeMap<String, Vec<f32>> {
     let of = |track: &condyle::Track| match track.target {
         Target::Rotation(joint) => {
@@ -53,7 +54,7 @@ fn poses(shape: &[usize], values: &[f64]) -> (&'static str, Vec<u8>) {
     ("poses", doubles(shape, values))
 }
 
-/// The 22 joints that all models share turn the joints of these names, on each of them.
+/// Tests that the 22 joints that all models share rotate the joints of the same name in each model.
 #[test]
 fn rotations_are_named_by_the_layout() {
     let own = turns(22);
@@ -66,7 +67,7 @@ fn rotations_are_named_by_the_layout() {
         assert_eq!(turned(&clip, &other), want, "{joints}");
         assert_eq!(clip.problems, []);
     }
-    // Without the root, whose rotation may stand by itself.
+    // Without the root, whose rotation can be in a separate array.
     let rest = doubles(&[FRAMES, 63], &columns(&own, 22, 1, 21));
     let root = doubles(&[FRAMES, 3], &columns(&own, 22, 0, 1));
     let clip = motion(vec![("poses", rest.clone()), ("root_orient", root.clone())]).clip(&body(52));
@@ -107,7 +108,7 @@ fn parts_are_put_together() {
     assert!(why.contains("array left_hand_pose: it has 12 numbers") && why.contains("principal"), "{why}");
     let why = refused(vec![("body_pose", part(1, 21)), ("global_orient", doubles(&[1, 3], &[0.0; 3]))]);
     assert!(why.contains("array body_pose: it has 6 frames, where 1 are expected"), "{why}");
-    // What is wrong with all of them names the arrays that are there.
+    // Errors that concern all arrays list the arrays of the file.
     let parts = || [("global_orient", part(0, 1)), ("body_pose", part(1, 21))];
     let why = motion(parts().to_vec()).clip(&body(5)).expect_err("no joint").to_string();
     assert!(why.contains("array global_orient, body_pose: none of its 22 joints"), "{why}");
@@ -115,7 +116,7 @@ fn parts_are_put_together() {
     assert!(why.contains("array pose_body: no frame of it has finite numbers alone"), "{why}");
 }
 
-/// No layout has so many joints: refused, except for a body that has as many.
+/// Tests joint counts that match no layout: refused, unless the body has the same count.
 #[test]
 fn unknown_layouts_are_refused() {
     for joints in [1, 4, 20, 26, 30, 50, 53, 56] {
@@ -125,13 +126,13 @@ fn unknown_layouts_are_refused() {
         let why = own().clip(&body(24)).expect_err("nobody knows which joints").to_string();
         assert!(why.contains(&format!("array poses: it turns {joints} joints, where 21, 22,")), "{why}");
     }
-    // A layout, but no joint of the body has a name in it.
+    // A known layout, but no joint of the body has one of its names.
     let why =
         motion(vec![poses(&[FRAMES, 156], &turns(52))]).clip(&body(5)).expect_err("no joint").to_string();
     assert!(why.contains("none of its 52 joints"), "{why}");
 }
 
-/// Joints that the body lacks are reported where they turn.
+/// Tests that joints that the body lacks are reported if they rotate.
 #[test]
 fn what_is_left_out_is_reported() {
     let mut own = turns(52);
@@ -150,7 +151,7 @@ fn other_shapes_and_kinds_are_the_same_motion() {
     let want = turned(&whole.clip(&body(24)).expect("all"), &body(24));
     let cubes = motion(vec![poses(&[FRAMES, 24, 3], &own)]);
     assert_eq!(turned(&cubes.clip(&body(24)).expect("all"), &body(24)), want);
-    // Halves: 11 bits of each number.
+    // Half precision: 11 bits of each number.
     let halves: Vec<u8> = own.iter().flat_map(|v| half(*v).to_le_bytes()).collect();
     let coarse = motion(vec![("poses", npy("<f2", &[FRAMES, 72], false, &halves))]).clip(&body(24));
     for (name, values) in turned(&coarse.expect("all"), &body(24)) {
@@ -175,7 +176,7 @@ fn other_shapes_and_kinds_are_the_same_motion() {
     assert!(why.contains("array poses: it has no frames"), "{why}");
 }
 
-/// binary16 of a number between 2^-14 and 1, cut.
+/// Returns the binary16 of a number between 2^-14 and 1, truncated.
 fn half(value: f64) -> u16 {
     let bits = (value as f32).to_bits();
     let exponent = (bits >> 23 & 255) as i32 - 112;
@@ -199,7 +200,7 @@ fn the_person_is_read_in_every_shape() {
     let gender = |bytes: Vec<u8>| motion(vec![own(), ("gender", bytes)]).gender().to_owned();
     assert_eq!(gender(text("Female")), "female");
     assert_eq!(gender(npy("|S6", &[], false, b"female")), "female");
-    // As protocols 2 and 4 of pickle write an object array of one text: `numpy.array("male", dtype=object)`.
+    // Pickle protocols 2 and 4 write the object array `numpy.array("male", dtype=object)` like this.
     let long = b"\x80\x02cnumpy.core.multiarray\n_reconstruct\nX\x04\x00\x00\x00maleq\x0ba.";
     let short = b"\x80\x04\x95\x8c\x15numpy.core.multiarray\x8c\x0c_reconstruct]\x8c\x04malea.";
     assert_eq!(gender(npy("|O", &[], false, long)), "male");
@@ -210,10 +211,10 @@ fn the_person_is_read_in_every_shape() {
     assert!(refused(other).contains("array gender: it is a Python object that is no text"));
 }
 
-/// A broken frame becomes what lies between its neighbours, and is reported.
+/// Tests that a broken frame is interpolated between its neighbours and reported.
 #[test]
 fn frames_that_are_not_finite_are_interpolated() {
-    // About one axis, so that the rotations between are the mean angles.
+    // The rotations have one axis, so interpolation gives mean angles.
     let angle = |frame: usize| 0.1 * frame as f64;
     let mut own: Vec<f64> = (0..FRAMES).flat_map(|frame| [[angle(frame), 0.0, 0.0]; 24].concat()).collect();
     let mut places: Vec<f64> = (0..FRAMES).flat_map(|frame| [frame as f64, 0.0, 1.0]).collect();
@@ -244,7 +245,8 @@ fn frames_that_are_not_finite_are_interpolated() {
     assert!(refused(nothing).contains("no frame of it has finite numbers"));
 }
 
-/// The published files of SMPL-X have expressions after the shapes, which are no numbers of a person.
+/// Tests that the expressions after the shapes in the published files of SMPL-X are not used as shape
+/// parameters.
 #[test]
 fn expressions_are_no_shapes() {
     let model = |shapes| BodyModel::from_bytes("x", Made::new(2, 6, 55, shapes).bytes()).expect("a model");

@@ -1,13 +1,14 @@
-//! Reads BVH files, tells what is in them, and how fast that was: `cargo run --release -p condyle-bvh --example read -- walk.bvh`.
+//! Reads BVH files, and prints their content and the reading speed.
 //!
-//! Without files it makes one: 31 joints, 96 numbers in each of 10,000 frames, six decimals.
+//! Run it with `cargo run --release -p condyle-bvh --example read -- walk.bvh`.
+//! Without files it generates one: 31 joints, 96 numbers in each of 10,000 frames, six decimals.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use condyle_bvh::{Bvh, ImportOptions};
 
-/// How often a file is read; the fastest counts.
+/// Number of times a file is read; the fastest time is printed.
 const ROUNDS: usize = 10;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,4 +1,4 @@
-//! A file as it is: nodes, and a row of numbers for each frame.
+//! The content of a file: nodes, and a row of numbers for each frame.
 
 use std::fmt;
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::motion;
 use crate::problem::{Fault, Problem, Problems, Refused, error};
 use crate::scanner::Scanner;
 
-/// A motion capture file, read.
+/// A motion capture file in memory.
 ///
 /// ```
 /// use condyle_bvh::Bvh;
@@ -53,7 +53,7 @@ pub struct Bvh {
     problems: Vec<Problem>,
 }
 
-/// What it is called and how much there is, not its content.
+/// Prints the name and the sizes, not the content.
 impl fmt::Debug for Bvh {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all = f.debug_struct("Bvh");
@@ -66,7 +66,7 @@ impl fmt::Debug for Bvh {
 }
 
 impl Bvh {
-    /// Reads a file. It is called by the name of the file without its ending.
+    /// Reads a file. Its name is the file name without the extension.
     ///
     /// # Errors
     /// [`Refused`] if the file cannot be read or used.
@@ -82,10 +82,14 @@ impl Bvh {
         bvh.map_err(|refused| Refused { name: shown, ..refused })
     }
 
-    /// Reads the bytes of a file. Memory is in proportion to them: at most some 4 bytes for each of them, and 400 for each joint, of which there are at most 65,535.
+    /// Reads the bytes of a file.
+    ///
+    /// Memory is bounded by the input: about 4 bytes for each byte, and 400 bytes for each joint. There are
+    /// at most 65,535 joints.
     ///
     /// # Errors
-    /// [`Refused`] if they are no BVH file. What has only one meaning is repaired, and in [`problems`](Self::problems).
+    /// [`Refused`] if the bytes are not a BVH file. Unambiguous deviations are repaired and reported in
+    /// [`problems`](Self::problems).
     pub fn from_slice(name: &str, bytes: &[u8]) -> Result<Self, Refused> {
         let mut problems = Problems::default();
         match Self::read(name, bytes, &mut problems) {
@@ -111,7 +115,7 @@ impl Bvh {
         })
     }
 
-    /// Whether the first bytes of a file are those of a BVH.
+    /// Returns whether a file starts like a BVH file.
     ///
     /// ```
     /// assert!(condyle_bvh::Bvh::recognise(b"\xef\xbb\xbf\r\nhierarchy\r\nROOT"));
@@ -122,50 +126,56 @@ impl Bvh {
         hierarchy::recognise(bytes)
     }
 
-    /// What it is called.
+    /// Returns the name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Roots, joints and end sites in the order of the file, parents before children. There is at least one.
+    /// Returns the roots, joints and end sites in the order of the file, parents before children. There is at
+    /// least one.
     #[must_use]
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// How many numbers a frame has.
+    /// Number of values in a frame.
     #[must_use]
     pub fn channel_count(&self) -> usize {
         self.channel_count
     }
 
-    /// How many frames there are: what the file holds, whatever it says.
+    /// Number of frames in the file, regardless of the declared number.
     #[must_use]
     pub fn frame_count(&self) -> usize {
         self.frame_count
     }
 
-    /// Seconds from frame to frame, as printed in the file.
+    /// Returns the seconds per frame, as printed in the file.
     #[must_use]
     pub fn frame_time(&self) -> f64 {
         self.frame_time
     }
 
-    /// Frames per second: one through the frame time, or the whole number that its digits mean. 0.0083333 is 120.
+    /// Returns the frames per second.
+    ///
+    /// This is the reciprocal of the frame time, or the integer rate that its digits stand for: 0.0083333 is
+    /// 120.
     #[must_use]
     pub fn frame_rate(&self) -> f64 {
         self.frame_rate
     }
 
-    /// All numbers: `(frames, channels)`, a row after the other. Each is the f64 nearest to what is printed: degrees for rotations, units of
-    /// the file for positions.
+    /// Returns all numbers, frame by frame: `(frames, channels)`.
+    ///
+    /// Each is the f64 nearest to the printed number: degrees for rotations, file units for positions.
     #[must_use]
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 
-    /// [`values`](Self::values) as f32: `(frames, channels)`. Above 128 degrees neighbours are 1.5e-5 degrees apart.
+    /// Returns [`values`](Self::values) as f32: `(frames, channels)`. Above 128 degrees, adjacent f32 values
+    /// differ by 1.5e-5 degrees.
     ///
     /// ```
     /// # use condyle_bvh::Bvh;
@@ -178,17 +188,17 @@ impl Bvh {
         self.values.iter().map(|value| *value as f32).collect()
     }
 
-    /// The numbers of one frame.
+    /// Returns the numbers of one frame.
     ///
     /// # Panics
-    /// If there is no such frame.
+    /// If `frame` is not less than [`frame_count`](Self::frame_count).
     #[must_use]
     pub fn frame(&self, frame: usize) -> &[f64] {
         assert!(frame < self.frame_count, "frame {frame} of {}", self.frame_count);
         &self.values[frame * self.channel_count..][..self.channel_count]
     }
 
-    /// What was repaired or left out, the worst first.
+    /// Returns the recoverable problems, warnings first.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.problems

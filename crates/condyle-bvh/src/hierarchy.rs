@@ -1,4 +1,4 @@
-//! The first part of a file: joints, where they are on their parents, and which numbers of a frame are theirs.
+//! Reads the first part of a file: the joints, their offsets from their parents, and their channels.
 
 use std::collections::HashSet;
 
@@ -10,15 +10,15 @@ use crate::scanner::{Scanner, shown};
 /// An axis of a joint's parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Axis {
-    /// The first.
+    /// The first axis.
     X,
-    /// The second: up, in most files.
+    /// The second axis: up, in most files.
     Y,
-    /// The third.
+    /// The third axis.
     Z,
 }
 
-/// What a number of a frame says of its joint.
+/// The meaning of a number in a frame.
 ///
 /// ```
 /// use condyle_bvh::{Axis, Bvh, Channel};
@@ -31,16 +31,16 @@ pub enum Axis {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Channel {
-    /// Where the joint is along an axis of its parent, in units of the file.
+    /// Position along an axis of the parent, in file units.
     Position(Axis),
-    /// A turn about one of its own axes, in degrees.
+    /// Rotation about an axis of the joint, in degrees.
     Rotation(Axis),
-    /// A channel of another name, which is left out.
+    /// A channel with an unknown name, which is ignored.
     Other,
 }
 
 impl Channel {
-    /// `Xposition` and its like, in capitals or not.
+    /// Returns the channel with a name like `Xposition`, in upper or lower case.
     fn named(word: &[u8]) -> Option<Self> {
         let (first, kind) = word.split_first()?;
         let axis = match first.to_ascii_uppercase() {
@@ -57,42 +57,42 @@ impl Channel {
     }
 }
 
-/// A root, a joint or an end site, as the file has it.
+/// A root, a joint or an end site of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
-    /// Its name. End sites have that of their joint with `_End` behind it, unless the file gives another.
+    /// Name of the node. An end site has the name of its joint plus `_End`, unless the file names it.
     pub name: String,
-    /// The node that it hangs on, which stands before it; `None` for a root.
+    /// Index of the parent node, which comes earlier in the list; `None` for a root.
     pub parent: Option<usize>,
-    /// Where it is on its parent in the rest pose, in units of the file.
+    /// Offset from the parent in the rest pose, in file units.
     pub offset: [f64; 3],
-    /// What its numbers in a frame say, in their order.
+    /// Meaning of the node's numbers in a frame, in their order.
     pub channels: Vec<Channel>,
-    /// How many numbers of a frame stand before its own.
+    /// Index of the node's first number in a frame.
     pub first_channel: usize,
-    /// Whether it is an end site: where a bone ends that has no further joint.
+    /// Whether the node is an end site: the end of a bone that has no further joint.
     pub is_end_site: bool,
 }
 
-/// What the file begins with, in capitals or not.
+/// The first word of a file, in upper or lower case.
 const FIRST: &str = "HIERARCHY";
 
-/// Whether these are the first bytes of a BVH file.
+/// Returns whether these are the first bytes of a BVH file.
 pub(crate) fn recognise(bytes: &[u8]) -> bool {
     Scanner::new(bytes).take(FIRST)
 }
 
-/// What follows on the name of a joint, until its brace is closed.
+/// A joint or end site whose closing brace has not been read yet.
 struct Body {
     node: usize,
-    /// Whether its offset and its channels have been read.
+    /// Whether its OFFSET has been read. `has_channels` is the same for CHANNELS.
     has_offset: bool,
     has_channels: bool,
-    /// Its opening brace.
+    /// Position of its opening brace.
     at: usize,
 }
 
-/// Reads up to the motion. All nodes, parents first.
+/// Reads the file up to the motion. Returns all nodes, parents first.
 pub(crate) fn read(scanner: &mut Scanner<'_>, problems: &mut Problems) -> Result<Vec<Node>, Fault> {
     if !scanner.take(FIRST) {
         let (at, found) = scanner.clone().word();
@@ -111,13 +111,14 @@ pub(crate) fn read(scanner: &mut Scanner<'_>, problems: &mut Problems) -> Result
     Ok(reader.nodes)
 }
 
-/// The name of an end site that has none. Many may hang on one joint, whose name may be as long as the file.
+/// Returns the name of an unnamed end site. Many end sites can belong to one joint with a very long name, so
+/// long names are not repeated.
 fn end_name(joint: &str) -> String {
     const LONGEST: usize = 256;
     if joint.len() <= LONGEST { format!("{joint}{END}") } else { "End".into() }
 }
 
-/// Behind the name of a joint, the name of its end site.
+/// Suffix of a joint's name in the name of its end site.
 pub(crate) const END: &str = "_End";
 
 struct Reader<'a, 'b> {
@@ -125,7 +126,7 @@ struct Reader<'a, 'b> {
     problems: &'b mut Problems,
     nodes: Vec<Node>,
     names: HashSet<&'a [u8]>,
-    /// The channels of all nodes so far.
+    /// Number of channels of all nodes so far.
     channels: usize,
 }
 
@@ -134,7 +135,8 @@ impl<'a> Reader<'a, '_> {
         if self.scanner.clone().take("ROOT") { Ok(()) } else { Err(self.scanner.unexpected("ROOT")) }
     }
 
-    /// A root with all that hangs on it. The braces that are open are a list and not calls: a file may nest them as deep as it likes.
+    /// Reads a root and all its descendants. Open braces are stored in a list instead of recursion, because
+    /// files can nest them to any depth.
     fn root(&mut self) -> Result<(), Fault> {
         let mut open = vec![self.joint(None)?];
         while let Some(body) = open.last_mut() {
@@ -157,7 +159,7 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
-    /// A name and an opening brace.
+    /// Reads a name and an opening brace.
     fn joint(&mut self, parent: Option<usize>) -> Result<Body, Fault> {
         let (at, name) = self.scanner.name();
         if name.is_empty() {
@@ -175,7 +177,7 @@ impl<'a> Reader<'a, '_> {
         self.node(at, Node { name, is_end_site: false, ..self.empty(parent) })
     }
 
-    /// `Site`, or a name of its own, and what its braces hold.
+    /// Reads `Site` or another name, and the content of the braces.
     fn end_site(&mut self, parent: usize) -> Result<(), Fault> {
         let (at, name) = self.scanner.name();
         let own =
@@ -275,7 +277,7 @@ impl<'a> Reader<'a, '_> {
         let count: Option<usize> = std::str::from_utf8(word).ok().and_then(|text| text.parse().ok());
         let count = count.ok_or_else(|| self.scanner.unexpected("the number of CHANNELS"))?;
         self.scanner.word();
-        // What the file says is not reserved: names follow, or it is refused.
+        // The declared number is not reserved: the names must follow, or the file is refused.
         for found in 0..count {
             let (place, word) = self.scanner.clone().word();
             let named = Channel::named(word);

@@ -1,4 +1,4 @@
-//! From a file to a skeleton and a clip.
+//! Converts a file to a skeleton and a clip.
 
 use condyle::{Error, Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform};
 
@@ -6,17 +6,19 @@ use crate::bvh::Bvh;
 use crate::hierarchy::{Channel, Node};
 use crate::rotation::{IDENTITIES, IDENTITY, LANES, Quat64, turned};
 
-/// What position channels of a joint count from.
+/// Origin of a joint's position channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Positions {
-    /// From the joint's parent: they stand in the place of the offset. LAFAN1 and what Blender and MotionBuilder write is so.
+    /// Position channels replace the offset: they are relative to the parent. LAFAN1, Blender and
+    /// MotionBuilder use this.
     #[default]
     ReplaceOffsets,
-    /// From the offset: they are added to it. Roots mostly have the offset 0, where both are the same.
+    /// Position channels are added to the offset. The two are the same for an offset of 0, which most roots
+    /// have.
     AddToOffsets,
 }
 
-/// How a file becomes a skeleton and a clip.
+/// Options for converting a file to a skeleton and a clip.
 ///
 /// ```
 /// use condyle_bvh::ImportOptions;
@@ -29,12 +31,15 @@ pub enum Positions {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct ImportOptions {
-    /// What offsets and positions are multiplied by, above 0. A file does not say its unit: LAFAN1 and most others are in centimetres, 0.01 to
-    /// metres. 1 to begin with: units stay those of the file.
+    /// Factor for offsets and positions, above 0.
+    ///
+    /// A file does not state its unit. LAFAN1 and most other files are in centimetres; 0.01 converts them to
+    /// metres. The default is 1, which keeps file units.
     pub scale: f64,
-    /// What position channels count from.
+    /// Origin of position channels.
     pub positions: Positions,
-    /// Whether an end site that is not where its joint is becomes a joint, so that bones have their ends: hands and feet, the top of the head.
+    /// Whether an end site with a nonzero offset becomes a joint. This keeps the ends of bones: hands and
+    /// feet, the top of the head.
     pub end_sites: bool,
 }
 
@@ -60,11 +65,14 @@ impl ImportOptions {
 }
 
 impl Bvh {
-    /// The skeleton: a joint for each node in the order of the file, its offset as the rest pose. What is a zero rotation in the file is one
-    /// here.
+    /// Returns the skeleton: one joint for each node in the order of the file, with its offset as rest
+    /// translation.
+    ///
+    /// Rest rotations are the identity, so a zero rotation in the file is the identity here.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] for a scale that is none, [`Error::NotFinite`] where an offset is beyond f32.
+    /// [`Error::OutOfRange`] if the scale is invalid, [`Error::NotFinite`] if an offset is outside the range
+    /// of f32.
     ///
     /// ```
     /// use condyle_bvh::{Bvh, ImportOptions};
@@ -95,15 +103,19 @@ impl Bvh {
         Skeleton::new(joints)
     }
 
-    /// The motion as a clip of [`skeleton`](Self::skeleton) with the same options: a linear track for each joint that has channels of
-    /// rotation, and for each that has channels of position, with a key at each frame. Rotations are worked out in f64, and go on to
-    /// the nearer of both quaternions from frame to frame. Without frames there are no tracks.
+    /// Returns the motion as a clip of [`skeleton`](Self::skeleton) with the same options.
     ///
-    /// The local matrix of a joint is its translation times its rotations in the order of its channels, wherever the positions stand
-    /// among them.
+    /// Each joint with rotation channels has a rotation track, and each joint with position channels a
+    /// translation track. Tracks are linear and have a key at each frame. Rotations are computed in f64. The
+    /// sign of each quaternion is the one nearer to the previous frame. Without frames, the clip has no
+    /// tracks.
+    ///
+    /// The local matrix of a joint is its translation times its rotations in channel order, regardless of
+    /// where the position channels are in that order.
     ///
     /// # Errors
-    /// As [`skeleton`](Self::skeleton); [`Error::KeyOrder`] if there are so many frames that f32 cannot tell their times apart.
+    /// The errors of [`skeleton`](Self::skeleton), and [`Error::KeyOrder`] if there are too many frames for
+    /// distinct f32 times.
     ///
     /// ```
     /// use condyle::{Pose, sampling};
@@ -140,7 +152,7 @@ impl Bvh {
         RawClip::new(self.name().into(), timelines, tracks)?.for_skeleton(&skeleton)
     }
 
-    /// The numbers of a node in each frame.
+    /// Returns the numbers of a node in each frame.
     fn rows(&self, node: &Node) -> impl Iterator<Item = &[f64]> {
         let (first, count) = (node.first_channel, node.channels.len());
         self.values().chunks_exact(self.channel_count().max(1)).map(move |row| &row[first..][..count])

@@ -1,17 +1,18 @@
-//! Reads and writes BVH files, in which motion capture is passed on, for condyle.
+//! Reads and writes BVH files, a common exchange format for motion capture.
 //!
 //! ```text
 //!  condyle-base ── condyle ── condyle-encode, -solve, -query ── condyle-gltf, -bvh, -body ── condyle-io, -compare, -draw
 //!                                                                             ^ here
 //! ```
 //!
-//! | goes in | comes out |
+//! | input | output |
 //! |---|---|
-//! | a `.bvh` | a [`Bvh`], and of it a skeleton and a raw clip |
+//! | a `.bvh` | a [`Bvh`], and from it a skeleton and a raw clip |
 //! | a skeleton and poses over time | a `.bvh`: [`write()`] |
 //!
-//! [`Bvh::open`] reads one: its nodes and a row of numbers for each frame, as they are. [`Bvh::skeleton`] and [`Bvh::clip`] make of it what
-//! condyle works with. [`write()`] writes a skeleton and whatever has poses.
+//! [`Bvh::open`] reads a file without converting it: its nodes, and a row of numbers for each frame.
+//! [`Bvh::skeleton`] and [`Bvh::clip`] convert it to condyle's types. [`write()`] writes a skeleton and any
+//! source of poses.
 //!
 //! ```no_run
 //! use condyle_bvh::{Bvh, ImportOptions};
@@ -25,23 +26,24 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Files are taken as hostile. Reading takes time and memory in proportion to their size, whatever they say of themselves, and refuses with
-//! the line and what was expected there ([`Refused`]). There is no standard of the format: all that has only one meaning is read, and told
-//! in [`Bvh::problems`] where it is not as most have it.
+//! Files are untrusted input. Time and memory are bounded by the file size, whatever the file declares. An
+//! unreadable file is refused with the line and the expected text ([`Refused`]). The format has no standard,
+//! so this crate reads everything that is unambiguous. [`Bvh::problems`] reports deviations from common
+//! practice.
 //!
-//! | in the file | what becomes of it |
+//! | in the file | handling |
 //! |---|---|
-//! | channels in any order, of any number for a joint | rotations multiply in their order, positions count in the parent's space |
+//! | channels in any order and number | rotations multiply in their order, positions are in the parent's space |
 //! | several roots | each is a root of the skeleton |
-//! | End Site | a joint, named as its own joint with `_End` behind it ([`ImportOptions::end_sites`]) |
-//! | keywords in any case, tabs, CRLF, a byte order mark, names with spaces or colons | are read |
-//! | fewer frames than `Frames:` says, half a frame | whole frames that are there are taken |
-//! | more frames | are left out |
+//! | End Site | a joint with the name of its parent joint plus `_End` ([`ImportOptions::end_sites`]) |
+//! | keywords in any case, tabs, CRLF, a byte order mark, names with spaces or colons | accepted |
+//! | fewer frames than `Frames:` declares, or a partial frame | complete frames are used |
+//! | more frames | ignored |
 //! | `Frame Time:` missing, NaN, below a millionth of a second or above a day | 30 frames per second |
-//! | NaN and infinities, `1.#IND` too | the number of the frame before, or 0 |
-//! | two joints of a name, or without one | both are kept |
-//! | a joint without OFFSET | is at 0 0 0 |
-//! | a channel of another name | is left out of the clip |
+//! | NaN and infinity, also as `1.#IND` | the number of the previous frame, or 0 |
+//! | two joints with the same name, or a joint without a name | both are kept |
+//! | a joint without OFFSET | its offset is 0 0 0 |
+//! | a channel with an unknown name | not part of the clip |
 
 mod bvh;
 mod hierarchy;

@@ -1,21 +1,22 @@
-//! The second part of a file: how many frames there are, how long each lasts, and a row of numbers for each.
+//! Reads the second part of a file: the number of frames, the frame time, and a row of numbers for each
+//! frame.
 
 use crate::number::{self, is_space, last_digit, plain};
 use crate::problem::{Fault, Kind, Problems, quoted};
 use crate::scanner::Scanner;
 
-/// Frames per second where the file does not say.
+/// Frames per second if the file does not specify them.
 const USUAL_RATE: f64 = 30.0;
 
-/// Seconds that a frame may last: from a millionth to a day.
+/// Valid frame times in seconds: from a millionth of a second to a day.
 pub(crate) const FRAME_TIMES: std::ops::RangeInclusive<f64> = 1e-6..=86_400.0;
 
-/// What the file says of its frames.
+/// The frames of a file.
 pub(crate) struct Motion {
     pub(crate) frame_time: f64,
     pub(crate) frame_rate: f64,
     pub(crate) frame_count: usize,
-    /// `channels` numbers for each frame.
+    /// The values of all frames, `channels` values for each.
     pub(crate) values: Vec<f64>,
 }
 
@@ -46,7 +47,7 @@ pub(crate) fn read(
         _ => values(scanner, channels, asked, problems)?,
     };
     let frame_count = values.len() / channels.max(1);
-    // Where it says more than there are, that is reported.
+    // A declared number above the actual one is reported elsewhere.
     if frame_count == 0 && channels > 0 && asked.is_none_or(|asked| asked.frames == 0) {
         let at = asked.map_or(before, |asked| asked.at);
         let found = if asked.is_some() { "Frames: says 0" } else { "there are no frames" };
@@ -55,14 +56,14 @@ pub(crate) fn read(
     Ok(Motion { frame_time, frame_rate, frame_count, values })
 }
 
-/// What `Frames:` says, and where.
+/// The number in `Frames:`, and its position.
 #[derive(Clone, Copy)]
 struct Asked {
     frames: usize,
     at: usize,
 }
 
-/// `Frames: 24`; `None` where it is missing. Some write it behind `Frame Time:`.
+/// Reads `Frames: 24`; `None` if it is missing. Some files have it after `Frame Time:`.
 fn frame_count(scanner: &mut Scanner<'_>) -> Result<Option<Asked>, Fault> {
     scanner.skip_space();
     let at = scanner.at;
@@ -72,13 +73,13 @@ fn frame_count(scanner: &mut Scanner<'_>) -> Result<Option<Asked>, Fault> {
     let number = scanner.clone();
     let count = scanner.number("the number of Frames")?;
     if count >= 0.0 && count.fract() == 0.0 {
-        // Greater ones are out of reach anyway.
+        // Larger numbers cannot be reached anyway.
         return Ok(Some(Asked { frames: count as usize, at }));
     }
     Err(number.unexpected("the number of Frames"))
 }
 
-/// `Frame Time: 0.0333333`: seconds, and what that is as a rate.
+/// Reads `Frame Time: 0.0333333`. Returns the seconds and the frame rate.
 fn frame_time(scanner: &mut Scanner<'_>, problems: &mut Problems) -> Result<(f64, f64), Fault> {
     scanner.skip_space();
     let at = scanner.at;
@@ -96,8 +97,10 @@ fn frame_time(scanner: &mut Scanner<'_>, problems: &mut Problems) -> Result<(f64
     Ok((1.0 / USUAL_RATE, USUAL_RATE))
 }
 
-/// Frames per second. 0.0083333 is meant to be 1/120: where the time of one whole number of frames per second may be printed so, and
-/// of none beside it, it is that one. What is rounded is off by half a unit of the last digit, what is cut off by less than one.
+/// Returns the frames per second. If the frame time of exactly one integer rate can be printed like
+/// `seconds`, that rate is returned: 0.0083333 gives 120.
+///
+/// A rounded number is off by half a unit of the last digit, a truncated one by less than one unit.
 fn rate(seconds: f64, last_digit: f64) -> f64 {
     let whole = (1.0 / seconds).round();
     let fits = |rate: f64| {
@@ -107,7 +110,7 @@ fn rate(seconds: f64, last_digit: f64) -> f64 {
     if fits(whole) && !fits(whole - 1.0) && !fits(whole + 1.0) { whole } else { 1.0 / seconds }
 }
 
-/// Where no joint has channels, there is nothing to take from frames.
+/// Handles a file in which no joint has channels, so that frames hold no data.
 fn no_values(scanner: &mut Scanner<'_>, asked: Option<Asked>, problems: &mut Problems) -> Vec<f64> {
     if let Some(asked) = asked.filter(|asked| asked.frames > 0) {
         let say = || ("there are frames, but no joint has CHANNELS".into(), "only the skeleton is read");
@@ -118,7 +121,7 @@ fn no_values(scanner: &mut Scanner<'_>, asked: Option<Asked>, problems: &mut Pro
     Vec::new()
 }
 
-/// Whatever is behind the frames.
+/// Reports text after the frames.
 fn tell_more(scanner: &mut Scanner<'_>, found: usize, problems: &mut Problems) {
     scanner.skip_space();
     if scanner.at < scanner.text.len() {
@@ -127,7 +130,7 @@ fn tell_more(scanner: &mut Scanner<'_>, found: usize, problems: &mut Problems) {
     }
 }
 
-/// All rows. They are taken as one run of numbers, so that a row may go on in the next line.
+/// Reads all rows as one sequence of numbers, so that a row can continue on the next line.
 fn values(
     scanner: &mut Scanner<'_>,
     channels: usize,
@@ -135,7 +138,8 @@ fn values(
     problems: &mut Problems,
 ) -> Result<Vec<f64>, Fault> {
     let text = scanner.text;
-    // Each number takes two bytes at least, so that memory is in proportion to the file whatever it says of itself.
+    // Each number takes at least two bytes, so memory is bounded by the file size, whatever the file
+    // declares.
     let possible = (text.len() - scanner.at) / 2 + 1;
     let wanted = asked.map_or(usize::MAX, |asked| asked.frames.saturating_mul(channels));
     let mut values = vec![0.0; wanted.min(possible)];
@@ -170,8 +174,9 @@ fn values(
     Ok(values)
 }
 
-/// Reads numbers into `values` from the one at `count` on, up to what is no plain one: how many there are then, and where it goes on. A function
-/// of its own, so that all it needs stays in registers.
+/// Reads plain numbers into `values`, starting at index `count`, until a word that is not a plain number.
+/// Returns the new count and the position in the text. It is a separate function so that all its variables
+/// stay in registers.
 #[inline(never)]
 fn plain_numbers(text: &[u8], mut at: usize, values: &mut [f64], mut count: usize) -> (usize, usize) {
     for value in &mut values[count..] {
@@ -186,7 +191,8 @@ fn plain_numbers(text: &[u8], mut at: usize, values: &mut [f64], mut count: usiz
     (count, at)
 }
 
-/// A word that is no plain number, and its length. `above` is the number of the frame before.
+/// Reads a word that is not a plain number, and returns its value and length. `above` is the value of the
+/// previous frame.
 #[cold]
 fn unusual(
     scanner: &Scanner<'_>,
@@ -208,7 +214,7 @@ fn unusual(
     Ok((above.unwrap_or(0.0), word.len()))
 }
 
-/// Whether nothing but spaces comes before the end of the line.
+/// Returns whether only spaces precede the end of the line.
 #[inline(always)]
 fn is_line_end(rest: &[u8]) -> bool {
     let first = rest.iter().find(|byte| !matches!(byte, b' ' | b'\t'));
@@ -221,7 +227,7 @@ fn tell_uneven(channels: usize, at: usize, problems: &mut Problems) {
     problems.warn(Kind::Uneven, at, || (what, "numbers are taken in their order, whatever line they are in"));
 }
 
-/// Leaves whole rows, and tells where there are more or fewer than the file says.
+/// Drops an incomplete last row, and reports a number of rows that differs from the declared one.
 fn check_count(
     scanner: &mut Scanner<'_>,
     values: &mut Vec<f64>,

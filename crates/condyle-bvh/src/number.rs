@@ -1,8 +1,9 @@
-//! Decimal numbers from bytes, correctly rounded.
+//! Parses decimal numbers from bytes, correctly rounded.
 //!
-//! Nearly all numbers of such files have at most 15 digits and a short exponent. Their digits as an integer and the power of ten are both
-//! exact in f64 then, so that one division or multiplication rounds once: Clinger 1990, "How to read floating point numbers
-//! accurately". All others are left to the standard library.
+//! Almost all numbers in such files have at most 15 digits and a short exponent. Their digits as an integer
+//! and the power of ten are both exact in f64. A single division or multiplication therefore rounds only
+//! once. Source: Clinger 1990, "How to read floating point numbers accurately". All other numbers are parsed
+//! by the standard library.
 
 /// Powers of ten that are exact in f64.
 const POWERS: [f64; 23] = [
@@ -10,15 +11,15 @@ const POWERS: [f64; 23] = [
     1e19, 1e20, 1e21, 1e22,
 ];
 
-/// Whether a byte is between words.
+/// Returns whether a byte is white space.
 #[inline(always)]
 pub(crate) fn is_space(byte: u8) -> bool {
     // Space, and tab, line feed, vertical tab, form feed and carriage return.
     byte == b' ' || byte.wrapping_sub(9) < 5
 }
 
-/// The number that `text` begins with and how many bytes it takes, if it is one of the plain ones that are worked out here and a space or
-/// nothing follows.
+/// Returns the number at the start of `text` and its length in bytes, for plain numbers that end before white
+/// space or at the end. `None` for all other forms.
 #[inline(always)]
 pub(crate) fn plain(text: &[u8]) -> Option<(f64, usize)> {
     let sign = usize::from(text.first() == Some(&b'-'));
@@ -28,25 +29,28 @@ pub(crate) fn plain(text: &[u8]) -> Option<(f64, usize)> {
     })
 }
 
-/// The number itself, or its negative where `sign` is 1. Without a branch: whether there is a sign is hard to foretell.
+/// Returns the number, or its negative if `sign` is 1. It has no branch, because signs are hard to predict.
 #[inline(always)]
 fn signed(value: f64, sign: usize) -> f64 {
     f64::from_bits(value.to_bits() | (sign as u64) << 63)
 }
 
-/// Up to seven digits, a point, one to eight digits and a space, where there are 16 bytes. All bytes at once: a loop over the digits would
-/// guess how many there are, and be wrong at half of the numbers, which takes as long as all of this. Where it ends is found before its value
-/// is, so that a processor begins with the next number meanwhile.
+/// Reads up to seven digits, a point, one to eight digits and a white-space byte, if `text` has at least 16
+/// bytes.
+///
+/// It processes all bytes together. The exit branch of a loop over the digits is mispredicted for half of the
+/// numbers, which costs as much as this whole function. The end is computed before the value, so the CPU can
+/// start on the next number early.
 #[inline(always)]
 fn short(text: &[u8], sign: usize) -> Option<(f64, usize)> {
     let bytes: &[u8; 16] = text.first_chunk()?;
-    // Digits are below 10 now.
+    // After the XOR, digits are below 10.
     let eight = |at: usize| Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?) ^ (ONES * 0x30));
-    // In place of the sign stands a zero.
+    // The sign is replaced by a zero digit.
     let front = eight(0)? & !(0xff * sign as u64);
     let others = no_digits(front);
     let point = others.trailing_zeros() as usize / 8;
-    // The second that is no digit is among the same eight bytes, or the first of those behind.
+    // The second byte that is not a digit is in the same eight bytes, or it is the first one after them.
     let second = others & others.wrapping_sub(1);
     let later = 64 + no_digits(eight(8)?).trailing_zeros();
     let end = if second == 0 { later } else { second.trailing_zeros() } as usize / 8;
@@ -54,17 +58,18 @@ fn short(text: &[u8], sign: usize) -> Option<(f64, usize)> {
     if bytes.get(point) != Some(&b'.') || !is_space(*bytes.get(end)?) || decimals.wrapping_sub(1) >= 8 {
         return None;
     }
-    // The digits move to the end, zeros fill the front.
+    // Shifts the digits to the end and fills the front with zeros.
     let whole = eight_digits(front << 8 << (56 - 8 * point));
     let part = eight_digits(eight(point + 1)? << (64 - 8 * decimals));
     let mantissa = (whole * WHOLE_POWERS[decimals] + part) as i64;
     Some((signed(mantissa as f64 / POWERS[decimals], sign), end))
 }
 
-/// Eight bytes that are 1.
+/// Eight bytes of value 1.
 const ONES: u64 = u64::MAX / 0xff;
 
-/// The highest bit of each byte from 10 on. Those from 0x8a on carry into the byte behind, which no number that is taken has before its end.
+/// Sets the highest bit of each byte that is 10 or more. A byte of 0x8a or more carries into the next byte,
+/// but an accepted number has no such byte before its end.
 #[inline(always)]
 fn no_digits(bytes: u64) -> u64 {
     (bytes.wrapping_add(ONES * 0x76) | bytes) & (ONES * 0x80)
@@ -73,7 +78,7 @@ fn no_digits(bytes: u64) -> u64 {
 /// Powers of ten for up to eight decimals.
 const WHOLE_POWERS: [u64; 9] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// A number of eight digits, a byte each, the first one lowest.
+/// Returns the number of eight digits, one per byte, the first digit in the lowest byte.
 #[inline(always)]
 fn eight_digits(digits: u64) -> u64 {
     let pairs = (digits * 10 + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
@@ -81,7 +86,7 @@ fn eight_digits(digits: u64) -> u64 {
     (fours * 10_000 + (fours >> 32)) & 0xffff_ffff
 }
 
-/// Up to 19 digits, and what ends with the text.
+/// Reads up to 19 digits, also at the end of the text.
 fn long(text: &[u8]) -> Option<(f64, usize)> {
     let digit = |at: usize| text.get(at).map_or(10, |byte| byte.wrapping_sub(b'0'));
     let mut at = 0;
@@ -102,7 +107,7 @@ fn long(text: &[u8]) -> Option<(f64, usize)> {
         decimals = at - point;
         digits += decimals;
     }
-    // More than 19 digits do not fit into the integer.
+    // The integer cannot hold more than 19 digits.
     if digits.wrapping_sub(1) >= 19 || mantissa > 1 << 53 || text.get(at).is_some_and(|byte| !is_space(*byte))
     {
         return None;
@@ -110,7 +115,8 @@ fn long(text: &[u8]) -> Option<(f64, usize)> {
     Some((mantissa as f64 / POWERS[decimals], at))
 }
 
-/// A word as a number; `None` if it is none. Infinities and NaN are numbers here, as other programs print them.
+/// Returns a word as a number; `None` if it is invalid. Infinity and NaN are accepted in the spelling of
+/// other programs.
 pub(crate) fn any(word: &[u8]) -> Option<f64> {
     if let Some((value, length)) = plain(word)
         && length == word.len()
@@ -120,22 +126,22 @@ pub(crate) fn any(word: &[u8]) -> Option<f64> {
     unusual(word)
 }
 
-/// [`any`] where [`plain`] has found none.
+/// Like [`any`], for words that [`plain`] does not accept.
 pub(crate) fn unusual(word: &[u8]) -> Option<f64> {
-    // What Microsoft's libraries printed: 1.#IND, -1.#QNAN, 1.#INF.
+    // Microsoft's libraries printed 1.#IND, -1.#QNAN and 1.#INF.
     if word.windows(2).any(|pair| pair == b".#") {
         return Some(f64::NAN);
     }
     let text = std::str::from_utf8(word).ok()?;
     let unsigned = text.trim_start_matches(['-', '+']);
-    // "-nan(ind)", "nan(0x8000)".
+    // Spellings such as "-nan(ind)" and "nan(0x8000)".
     if unsigned.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("nan(")) {
         return Some(f64::NAN);
     }
     text.parse().ok()
 }
 
-/// How far a number may be from what was meant: one unit of the last digit that is printed.
+/// Returns the precision of a printed number: one unit of its last digit.
 pub(crate) fn last_digit(word: &[u8]) -> f64 {
     let (mantissa, exponent) = match word.iter().position(|byte| byte.eq_ignore_ascii_case(&b'e')) {
         Some(at) => {
@@ -146,7 +152,7 @@ pub(crate) fn last_digit(word: &[u8]) -> f64 {
     let point = mantissa.iter().position(|byte| *byte == b'.');
     let decimals = point.map_or(0, |at| mantissa.len() - at - 1);
     let shift = decimals as i64 - i64::from(exponent.unwrap_or(0));
-    // Beyond these it makes no difference.
+    // Larger exponents make no difference.
     let power = POWERS[shift.unsigned_abs().min(22) as usize];
     if shift < 0 { power } else { 1.0 / power }
 }
@@ -161,7 +167,7 @@ mod tests {
         let want: f64 = text.parse().unwrap();
         let got = any(text.as_bytes()).unwrap();
         assert_eq!(got.to_bits(), want.to_bits(), "{text}: {got} instead of {want}");
-        // At the end of the text, and with more behind it.
+        // The number at the end of the text, and followed by more text.
         for tail in ["\n1.5 2345678901234567890", "\t\u{ff}\u{ff}..", " "] {
             if let Some(found) = plain(format!("{text}{tail}").as_bytes()) {
                 assert_eq!(
@@ -181,7 +187,7 @@ mod tests {
             check(&format!("{:.*}", random.below(12), value));
             check(&format!("{value}"));
             check(&format!("{value:e}"));
-            // Any digits, with a point anywhere.
+            // Any digits, with a point at any position.
             let digits: String =
                 (0..1 + random.below(25)).map(|_| char::from(b'0' + random.below(10) as u8)).collect();
             let point = random.below(digits.len() + 1);
@@ -190,7 +196,7 @@ mod tests {
         }
     }
 
-    /// Any number of digits on both sides of the point, before whatever may stand behind.
+    /// Tests any number of digits on both sides of the point, followed by various bytes.
     #[test]
     fn numbers_of_every_length() {
         let mut random = Random(2);
@@ -204,7 +210,7 @@ mod tests {
                 let more = format!("{text}{tail}{} {}", digits(case % 5), digits(20));
                 let got = plain(more.as_bytes()).map(|(value, length)| (value.to_bits(), length));
                 let want = text.parse::<f64>().ok().filter(|_| tail.trim().is_empty());
-                // Those of more digits may be left to the standard library.
+                // Longer numbers may be left to the standard library.
                 if whole + decimals < 16 || got.is_some() {
                     assert_eq!(got, want.map(|value| (value.to_bits(), text.len())), "{more:?}");
                 }
@@ -261,7 +267,7 @@ mod tests {
         assert_eq!(plain(b"7\r\n"), Some((7.0, 1)));
         for text in [&b"1.5}"[..], b"1e5 ", b"", b" 1", b"-", b".", b"nan"] {
             assert_eq!(plain(text), None, "{text:?}");
-            // Among others, where all of it is looked at at once.
+            // The same with more text, so that all 16 bytes are read together.
             let more = [text.strip_suffix(b" ").unwrap_or(text), b" 12345678901234567890"].concat();
             assert_eq!(plain(&more), None, "{more:?}");
         }

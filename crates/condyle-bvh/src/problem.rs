@@ -1,15 +1,16 @@
-//! What is wrong with a file, in which line, and what is done about it.
+//! Problems of a file, each with its line and how it was handled.
 
 pub use condyle_base::problem::{Problem, Refused, Severity};
 
-/// What makes a file unusable, found at this byte.
+/// An error that makes a file unusable, found at byte `at`.
 #[derive(Debug)]
 pub(crate) struct Fault {
     pub(crate) at: usize,
     pub(crate) what: String,
 }
 
-/// A kind of recoverable fault. Each is reported once, with how often it was met, so that a file of any size has few.
+/// A kind of recoverable problem. Each kind is reported once with a count, so that a file of any size has few
+/// reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Offset,
@@ -31,15 +32,16 @@ pub(crate) enum Kind {
     NoChannels,
 }
 
-/// Gathers problems by their kind.
+/// Collects problems by kind.
 #[derive(Debug, Default)]
 pub(crate) struct Problems {
-    /// The first byte of each, instead of a line.
+    /// The kind, the first byte and the problem; the line is computed later.
     list: Vec<(Kind, usize, Problem)>,
 }
 
 impl Problems {
-    /// A fault at the byte `at`; `what` and `action` are asked for the first of its kind.
+    /// Reports a warning at byte `at`. `say` returns the description and the action; it is called only for
+    /// the first problem of its kind.
     pub(crate) fn warn(&mut self, kind: Kind, at: usize, say: impl FnOnce() -> (String, &'static str)) {
         self.add(Severity::Warning, kind, at, say);
     }
@@ -63,7 +65,7 @@ impl Problems {
         self.list.push((kind, at, Problem::new(severity, "", what, action)));
     }
 
-    /// The problems of this text, the worst first.
+    /// Returns the problems of this text, warnings first.
     pub(crate) fn into_list(self, text: &[u8]) -> Vec<Problem> {
         let lined = |(_, at, problem): (Kind, usize, Problem)| {
             let (line, Problem { severity, count, what, action, .. }) = (line(text, at), problem);
@@ -85,12 +87,12 @@ pub(crate) fn error(line: usize, what: String) -> Problem {
     Problem::new(Severity::Error, place(line), what, "the file is refused")
 }
 
-/// Empty for the file as a whole, which has the line 0.
+/// Returns the place of a line; empty for line 0, which means the whole file.
 fn place(line: usize) -> String {
     if line > 0 { format!("line {line}") } else { String::new() }
 }
 
-/// The line that holds a byte, from 1. Lines end as Unix, Windows or old Macs have it.
+/// Returns the line of a byte, counted from 1. Unix, Windows and old Mac line ends are recognised.
 fn line(text: &[u8], at: usize) -> usize {
     let before = &text[..at.min(text.len())];
     let ends = |(i, byte): (usize, &u8)| match byte {
@@ -101,7 +103,7 @@ fn line(text: &[u8], at: usize) -> usize {
     1 + before.iter().enumerate().filter(|it| ends(*it)).count()
 }
 
-/// A text from the file as it may stand in a message: quoted, escaped and not longer than a line.
+/// Returns text from the file for use in a message: quoted, escaped and at most 40 bytes long.
 pub(crate) fn quoted(text: &[u8]) -> String {
     const LONGEST: usize = 40;
     let shown = String::from_utf8_lossy(&text[..text.len().min(LONGEST)]);

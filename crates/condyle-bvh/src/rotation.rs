@@ -1,4 +1,4 @@
-//! Turns about axes in degrees, to quaternions in f64 and back.
+//! Converts rotations about axes in degrees to quaternions in f64, and back.
 
 use core::array;
 
@@ -11,7 +11,7 @@ pub(crate) type Quat64 = [f64; 4];
 
 pub(crate) const IDENTITY: Quat64 = [0.0, 0.0, 0.0, 1.0];
 
-/// The Hamilton product: `b`'s rotation, then `a`'s.
+/// Returns the Hamilton product, which applies `b` first, then `a`.
 pub(crate) fn product([ax, ay, az, aw]: Quat64, [bx, by, bz, bw]: Quat64) -> Quat64 {
     [
         aw * bx + ax * bw + ay * bz - az * by,
@@ -21,7 +21,7 @@ pub(crate) fn product([ax, ay, az, aw]: Quat64, [bx, by, bz, bw]: Quat64) -> Qua
     ]
 }
 
-/// A vector turned by the inverse of a unit quaternion.
+/// Returns a vector rotated by the inverse of a unit quaternion.
 pub(crate) fn unrotate([x, y, z, w]: Quat64, v: [f64; 3]) -> [f64; 3] {
     let cross = |a: [f64; 3], b: [f64; 3]| {
         [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
@@ -32,16 +32,17 @@ pub(crate) fn unrotate([x, y, z, w]: Quat64, v: [f64; 3]) -> [f64; 3] {
     [v[0] + w * t[0] + u[0], v[1] + w * t[1] + u[1], v[2] + w * t[2] + u[2]]
 }
 
-/// How many frames are worked out side by side: as many as a register of SSE2 or NEON has lanes. With more there are too few registers.
+/// Number of frames that are computed together: the f64 lanes of an SSE2 or NEON register. With more, there
+/// are not enough registers.
 pub(crate) const LANES: usize = 2;
 
-/// A quaternion of each frame, component by component.
+/// A quaternion for each of the frames, component by component.
 pub(crate) type Quats = [[f64; LANES]; 4];
 
 pub(crate) const IDENTITIES: Quats = [[0.0; LANES], [0.0; LANES], [0.0; LANES], [1.0; LANES]];
 
-/// `q`, then turned about one of its own axes: the product with the quaternion of that turn. Any finite angles: whole turns are taken off
-/// exactly.
+/// Returns `q` followed by a rotation about one of its axes: the product of `q` and that rotation. Angles can
+/// be any finite number; whole turns are removed exactly.
 #[inline]
 pub(crate) fn turned([x, y, z, w]: Quats, axis: Axis, degrees: [f64; LANES]) -> Quats {
     let far = degrees.iter().any(|angle| angle.abs() > 360.0);
@@ -59,7 +60,9 @@ pub(crate) fn turned([x, y, z, w]: Quats, axis: Axis, degrees: [f64; LANES]) -> 
     }
 }
 
-/// The order of the three turns of a joint, that of its channels in the file: `ZXY` is the matrix product `Z · X · Y`.
+/// The order of a joint's three rotations, which is the order of its channels.
+///
+/// `ZXY` is the matrix product `Z · X · Y`.
 ///
 /// ```
 /// use condyle_bvh::{Axis, RotationOrder};
@@ -77,17 +80,19 @@ pub enum RotationOrder {
     YXZ,
     /// `Yrotation Zrotation Xrotation`.
     YZX,
-    /// `Zrotation Xrotation Yrotation`, as nearly all conversions of the CMU library have it, so that every reader has met it. The last turn
-    /// is the heading of a character whose up is +Y: the one that goes all the way round is not the one in the middle, which has the
-    /// singular place.
+    /// `Zrotation Xrotation Yrotation`, the order of almost all conversions of the CMU library, so that all
+    /// readers support it.
+    ///
+    /// The last rotation is the heading of a character with Y up. A heading can make full turns, so it should
+    /// not be the middle angle, which has the singularity.
     #[default]
     ZXY,
-    /// `Zrotation Yrotation Xrotation`, as LAFAN1 has it.
+    /// `Zrotation Yrotation Xrotation`, the order of LAFAN1.
     ZYX,
 }
 
 impl RotationOrder {
-    /// The axes from the first turn to the last.
+    /// Returns the axes from the first rotation to the last.
     #[must_use]
     pub fn axes(self) -> [Axis; 3] {
         use Axis::{X, Y, Z};
@@ -101,13 +106,14 @@ impl RotationOrder {
         }
     }
 
-    /// The three angles of a rotation in degrees, of all that are the same rotation those nearest to `before`, so that they go on without a
-    /// jump from one frame to the next.
+    /// Returns the three angles of a rotation in degrees. Among equivalent angles, it returns those nearest
+    /// to `before`, so that they do not jump between frames.
     ///
-    /// Where the angle in the middle is a quarter turn, only the sum or the difference of the others matters: the last one stays as it is.
+    /// If the middle angle is a quarter turn, only the sum or the difference of the other two is determined.
+    /// The last angle then keeps its previous value.
     pub(crate) fn angles(self, q: Quat64, before: [f64; 3]) -> [f64; 3] {
         let [i, j, k] = self.axes().map(|axis| axis as usize);
-        // 1 where the axes are in the order of X, Y, Z, going round.
+        // 1 if the axes are a cyclic permutation of X, Y, Z.
         let sign = if (i + 1) % 3 == j { 1.0 } else { -1.0 };
         let m = rows(q);
         // M = Ri(a) Rj(b) Rk(c): m[i][k] = ± sin b, m[i][i] = cos b cos c, m[k][k] = cos a cos b.
@@ -119,7 +125,7 @@ impl RotationOrder {
             let c = atan2_f64(-sign * m[i][j], m[i][i]);
             [a, b, c].map(f64::to_degrees)
         } else {
-            // What is left of the last turn is in the rows of the others: M · Rk(-c) = Ri(a) Rj(b).
+            // The last rotation keeps its angle, which leaves M · Rk(-c) = Ri(a) Rj(b) for the others.
             let (s, c) = sin_cos_f64((before[2] % 360.0).to_radians());
             let column = |row: usize| m[row][j] * c + sign * m[row][i] * s;
             let a = atan2_f64(sign * column(k), column(j));
@@ -131,10 +137,11 @@ impl RotationOrder {
     }
 }
 
-/// Below this cosine of the angle in the middle, the noise of f32 is as great as what tells the others apart.
+/// Below this cosine of the middle angle, the noise of f32 is as large as the values that determine the other
+/// angles.
 const LOCKED: f64 = 5e-7;
 
-/// The same angles, whole turns added so that each is within half a turn of `before`.
+/// Returns the same angles plus whole turns, so that each is within half a turn of `before`.
 fn nearest(angles: [f64; 3], before: [f64; 3]) -> [f64; 3] {
     array::from_fn(|at| angles[at] + 360.0 * ((before[at] - angles[at]) / 360.0).round())
 }
@@ -143,7 +150,7 @@ fn distance(a: [f64; 3], b: [f64; 3]) -> f64 {
     (a[0] - b[0]).abs() + (a[1] - b[1]).abs() + (a[2] - b[2]).abs()
 }
 
-/// The rows of a rotation matrix.
+/// Returns the rows of a rotation matrix.
 pub(crate) fn rows([x, y, z, w]: Quat64) -> [[f64; 3]; 3] {
     [
         [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],

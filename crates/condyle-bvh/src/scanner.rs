@@ -1,9 +1,9 @@
-//! Words of a text, and where they stand.
+//! Splits a text into words with their positions.
 
 use crate::number::{any, is_space};
 use crate::problem::{Fault, quoted};
 
-/// A place in a text. Words are separated by white space; braces are words of their own.
+/// A position in a text. White space separates words; each brace is a separate word.
 #[derive(Clone)]
 pub(crate) struct Scanner<'a> {
     pub(crate) text: &'a [u8],
@@ -11,7 +11,7 @@ pub(crate) struct Scanner<'a> {
 }
 
 impl<'a> Scanner<'a> {
-    /// From the start, behind a byte order mark.
+    /// Starts at the beginning, after a byte order mark if there is one.
     pub(crate) fn new(text: &'a [u8]) -> Self {
         let at = if text.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         Self { text, at }
@@ -23,7 +23,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The next word, and where it begins. It is empty at the end of the text.
+    /// Returns the next word and its position. The word is empty at the end of the text.
     pub(crate) fn word(&mut self) -> (usize, &'a [u8]) {
         self.skip_space();
         let rest = &self.text[self.at..];
@@ -37,7 +37,7 @@ impl<'a> Scanner<'a> {
         (at, &rest[..length])
     }
 
-    /// Goes behind the next word if it is this one, in capitals or not.
+    /// Skips the next word if it equals `word`, ignoring case. Returns whether it did.
     pub(crate) fn take(&mut self, word: &str) -> bool {
         let mut ahead = self.clone();
         let found = ahead.word().1.eq_ignore_ascii_case(word.as_bytes());
@@ -47,7 +47,8 @@ impl<'a> Scanner<'a> {
         found
     }
 
-    /// Goes behind a word that may be followed by a colon, with a space between them or not.
+    /// Skips words and an optional colon, with or without spaces between them. Returns whether they were
+    /// found.
     pub(crate) fn take_label(&mut self, words: &[&str]) -> bool {
         let mut ahead = self.clone();
         for word in words {
@@ -64,8 +65,8 @@ impl<'a> Scanner<'a> {
         true
     }
 
-    /// The rest of the line up to a brace, without spaces around it, and where it begins; of the next line if nothing is left of
-    /// this one.
+    /// Returns the rest of the line up to a brace, trimmed, and its position. If the rest of the line is
+    /// empty, the next line is used.
     pub(crate) fn name(&mut self) -> (usize, &'a [u8]) {
         self.skip_space();
         let rest = &self.text[self.at..];
@@ -76,22 +77,24 @@ impl<'a> Scanner<'a> {
         (at, rest[..end].trim_ascii())
     }
 
+    /// Skips the next word.
+    ///
     /// # Errors
-    /// If the next word is another one.
+    /// If the next word differs from `word`.
     pub(crate) fn expect(&mut self, word: &str) -> Result<(), Fault> {
         if self.take(word) { Ok(()) } else { Err(self.unexpected(word)) }
     }
 
-    /// What to say of the next word where `wanted` should be.
+    /// Returns the error for a next word that differs from `wanted`.
     pub(crate) fn unexpected(&self, wanted: &str) -> Fault {
         let (at, found) = self.clone().word();
         Fault { at, what: format!("{} is found where {wanted} is expected", shown(found)) }
     }
 
-    /// The next word as a number, which may be infinite or NaN.
+    /// Returns the next word as a number, which can be infinite or NaN.
     ///
     /// # Errors
-    /// If it is none.
+    /// If it is not a number.
     pub(crate) fn number(&mut self, what: &str) -> Result<f64, Fault> {
         let mut ahead = self.clone();
         let value = any(ahead.word().1).ok_or_else(|| self.unexpected(what))?;
@@ -100,7 +103,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// A word of the file; there is none at its end.
+/// Returns a word of the file for a message, or a text for the end of the file.
 pub(crate) fn shown(word: &[u8]) -> String {
     if word.is_empty() { "the end of the file".into() } else { quoted(word) }
 }

@@ -1,4 +1,4 @@
-//! From a skeleton and whatever has poses to a file.
+//! Writes a skeleton and any source of poses to a file.
 
 use std::fmt::Write;
 
@@ -10,19 +10,19 @@ use crate::hierarchy::END;
 use crate::motion::FRAME_TIMES;
 use crate::rotation::{IDENTITY, Quat64, RotationOrder, product, rows, unrotate};
 
-/// Which joints have channels of position, besides the roots.
+/// Selects the joints with position channels in addition to the roots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum PositionChannels {
-    /// Those that do not stay where they are at rest, by what is printed.
+    /// Joints that move from their rest position by at least the printed precision.
     #[default]
     Moving,
-    /// None: what moves along its bone stays at its offset.
+    /// No other joints: they stay at their offsets even if they move.
     Roots,
-    /// All.
+    /// All joints.
     All,
 }
 
-/// How a file is written.
+/// Options for writing a file.
 ///
 /// ```
 /// use condyle_bvh::{RotationOrder, WriteOptions};
@@ -35,20 +35,20 @@ pub enum PositionChannels {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct WriteOptions {
-    /// Frames per second, of which each lasts from a millionth of a second to a day.
+    /// Frames per second; a frame can last from a millionth of a second to a day.
     pub rate: f64,
-    /// The order of rotations, the same for all joints.
+    /// Order of the rotations, the same for all joints.
     pub order: RotationOrder,
-    /// What lengths are multiplied by, above 0.
+    /// Factor for lengths, above 0.
     pub scale: f64,
-    /// Which joints have channels of position.
+    /// Selects the joints with position channels.
     pub positions: PositionChannels,
-    /// Digits behind the point, from 1 to 9.
+    /// Number of decimals, from 1 to 9.
     pub decimals: u8,
 }
 
 impl WriteOptions {
-    /// ZXY, lengths as they are, six decimals.
+    /// Returns options with order ZXY, scale 1 and six decimals.
     #[must_use]
     pub fn new(rate: f64) -> Self {
         let (order, positions) = (RotationOrder::default(), PositionChannels::default());
@@ -69,26 +69,33 @@ impl WriteOptions {
     }
 }
 
-/// Levels that are indented.
+/// Maximum number of indented levels.
 const DEEPEST: usize = 64;
 
-/// The most frames of a file: the times of more cannot be told apart in f32.
+/// Maximum number of frames: the times of more frames are not distinct in f32.
 const MOST_FRAMES: f64 = 16_777_216.0;
 
-/// The text of a BVH file: the skeleton, and the poses of the source from its start to its end at the given rate.
+/// Returns the text of a BVH file: the skeleton, and the poses of the source from its start to its end at the
+/// given rate.
 ///
-/// Each joint has three channels of rotation, each root three of position before them; see [`PositionChannels`] for those of other joints. Angles go on
-/// from frame to frame without a jump, through the singular place of their order too. In the rest pose of a BVH nothing is turned, so that the
-/// offsets are those of the skeleton's rest pose and its rotations are in the frames alone. There are no scales: joints are where the skeleton has
-/// them, turned as it turns them.
+/// Each joint has three rotation channels, and each root three position channels before them.
+/// [`PositionChannels`] selects the position channels of other joints. Angles do not jump between frames,
+/// even at the singularity of their order.
 ///
-/// A joint that is called as its parent with `_End` behind it, does not move and has no children becomes an End Site, as
-/// [`Bvh::skeleton`](crate::Bvh::skeleton) names them; joints are in depth-first order. Read back, rotations are within 1e-6 radians with six decimals, places within one
-/// unit of the last digit for each joint up to the root, and what that turns.
+/// The rest pose of a BVH has no rotations. The offsets come from the skeleton's rest pose; its rotations
+/// appear only in the frames. BVH has no scales: scales are applied to the positions, and joints keep the
+/// skeleton's positions and rotations.
+///
+/// A joint with the name of its parent plus `_End`, without movement and without children, becomes an End
+/// Site. [`Bvh::skeleton`](crate::Bvh::skeleton) gives End Sites such names. Joints are in depth-first order.
+///
+/// Accuracy after reading back: rotations are within 1e-6 radians with six decimals. Positions are within one
+/// unit of the last digit for each joint up to the root, plus the effect of rotation errors.
 ///
 /// # Errors
-/// [`Error::OutOfRange`] for options that are none, and for more than 16,777,216 frames; [`Error::NotFinite`] where lengths are beyond f64; what the
-/// source says.
+/// - [`Error::OutOfRange`] for invalid options, and for more than 16,777,216 frames.
+/// - [`Error::NotFinite`] if a length is outside the range of f64.
+/// - The errors of the source.
 ///
 /// ```
 /// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform};
@@ -128,7 +135,7 @@ pub fn write<S: PoseSource>(
         writer.look(&pose)?;
     }
     writer.hierarchy();
-    // The shortest digits that are this f64: what reads it has the same rate, but for its last bit.
+    // The shortest digits of this f64. A reader gets the same rate, except for its last bit.
     let seconds = 1.0 / options.rate;
     let _ = write!(writer.out, "MOTION\nFrames: {frames}\nFrame Time: {seconds}\n");
     for frame in 0..frames {
@@ -138,14 +145,14 @@ pub fn write<S: PoseSource>(
     Ok(writer.out)
 }
 
-/// Where a joint is on its parent if no joint has a scale, and how it is turned.
+/// Position of a joint relative to its parent after removing all scales, and its rotation.
 #[derive(Clone, Copy)]
 struct Local {
     place: [f64; 3],
     rotation: Quat64,
 }
 
-/// How a joint is written.
+/// Properties of a joint that decide how it is written.
 #[derive(Clone, Copy, Default)]
 struct Kind {
     moves: bool,
@@ -156,18 +163,18 @@ struct Kind {
 struct Writer<'a> {
     skeleton: &'a Skeleton,
     options: &'a WriteOptions,
-    /// All joints, those below a joint behind it.
+    /// All joints, depth first.
     order: Vec<u16>,
     kinds: Vec<Kind>,
     rest: Vec<Local>,
-    /// The angles of the frame before.
+    /// The angles of the previous frame.
     angles: Vec<[f64; 3]>,
     local: Vec<Local>,
     space: Vec<Space>,
     out: String,
 }
 
-/// What a joint does to those below it: its matrix without its place, and its rotation alone.
+/// The transform that a joint passes to its children: its matrix without translation, and its rotation alone.
 #[derive(Clone, Copy)]
 struct Space {
     matrix: [[f64; 3]; 3],
@@ -201,7 +208,7 @@ impl<'a> Writer<'a> {
         Ok(it)
     }
 
-    /// Takes the scales out of a pose: where the joints are and how they are turned stays.
+    /// Removes the scales from a pose; joint positions and rotations stay the same.
     fn place(&mut self, pose: &Pose) -> Result<(), Error> {
         self.local.clear();
         self.space.clear();
@@ -219,7 +226,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Notes which joints move and turn.
+    /// Records which joints move and rotate.
     fn look(&mut self, pose: &Pose) -> Result<(), Error> {
         self.place(pose)?;
         let printed = 0.5 / 10_u64.pow(self.options.decimals.into()) as f64;
@@ -239,13 +246,13 @@ impl<'a> Writer<'a> {
         self.skeleton.parent(joint).is_none() || asked
     }
 
-    /// Whether a joint is an end site.
+    /// Returns whether a joint becomes an end site.
     fn is_end(&self, joint: u16) -> bool {
         let Some(parent) = self.skeleton.parent(joint) else { return false };
         let (kind, names) = (self.kinds[usize::from(joint)], self.skeleton.names());
         let is_named =
             names[usize::from(joint)].strip_suffix(END) == Some(names[usize::from(parent)].as_str());
-        // One that is where its joint is would not be read back as a joint.
+        // An end site at the position of its joint would not be read back as a joint.
         let is_apart = self.rest[usize::from(joint)].place != [0.0; 3];
         is_named && is_apart && !kind.has_children && !kind.moves && !kind.turns
     }
@@ -268,14 +275,15 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Tabs are for whoever reads the file: in a chain of thousands of joints they would be most of it.
+    /// Writes an indented line. Tabs are only for human readers and have a limit, because in a chain of
+    /// thousands of joints they would fill most of the file.
     fn line(&mut self, depth: usize, text: &str) {
         self.out.extend(std::iter::repeat_n('\t', depth.min(DEEPEST)));
         self.out.push_str(text);
         self.out.push('\n');
     }
 
-    /// A joint but for its closing brace.
+    /// Writes a joint, except for its closing brace.
     fn joint(&mut self, joint: u16, depth: usize) {
         let at = usize::from(joint);
         let is_end = self.is_end(joint);
@@ -302,7 +310,7 @@ impl<'a> Writer<'a> {
         let count = channels.matches(' ').count();
         self.line(depth + 1, &format!("CHANNELS {count}{channels}"));
         if !self.kinds[at].has_children {
-            // Many readers look for one; where it is at 0 0 0 it says nothing.
+            // Many readers require an end site; one at 0 0 0 has no effect.
             self.line(depth + 1, "End Site");
             self.line(depth + 1, "{");
             let mut offset = String::from("OFFSET");
@@ -328,14 +336,14 @@ impl<'a> Writer<'a> {
             *angles = self.options.order.angles(local.rotation, *angles);
             angles.iter().for_each(|v| number(&mut self.out, *v, self.options.decimals));
         }
-        // Each number has a space before it.
+        // Each number starts with a space; this removes the first one.
         self.out.remove(begin);
         self.out.push('\n');
         Ok(())
     }
 }
 
-/// A joint on what is above it.
+/// Returns a joint's transform relative to its parent, and the transform for its children.
 fn below(above: &Space, t: &Transform, scale: f64) -> (Local, Space) {
     let [x, y, z] = t.translation.map(f64::from);
     let place = above.matrix.map(|row| (row[0] * x + row[1] * y + row[2] * z) * scale);
@@ -350,14 +358,14 @@ fn below(above: &Space, t: &Transform, scale: f64) -> (Local, Space) {
     (local, Space { matrix, rotation: product(above.rotation, rotation) })
 }
 
-/// The name of a joint without what ends a name in a file.
+/// Returns the name of a joint, without characters that would end a name in the file.
 fn name(skeleton: &Skeleton, joint: usize) -> String {
     let own = skeleton.names()[joint].trim();
     let fits = |c: char| if c.is_control() || matches!(c, '{' | '}') { '_' } else { c };
     if own.is_empty() { format!("joint_{joint}") } else { own.chars().map(fits).collect() }
 }
 
-/// A space and a number. What rounds to zero has no sign.
+/// Writes a space and a number. A number that rounds to zero has no sign.
 fn number(out: &mut String, value: f64, decimals: u8) {
     let power = 10_u64.pow(decimals.into());
     let scaled = (value * power as f64).round();

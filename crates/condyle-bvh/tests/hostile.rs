@@ -1,4 +1,5 @@
-//! Broken files: refused with a line, or read; never a panic, and never more memory than the file accounts for.
+//! Broken files are refused with a line, or read. They never cause a panic, and memory is bounded by the file
+//! size.
 
 mod common;
 
@@ -52,7 +53,7 @@ fn channels_of_other_names_move_nothing() {
     exercise(b"HIERARCHY ROOT A { OFFSET 0 0 0 CHANNELS 1 Wrotation } MOTION Frames: 2 Frame Time: .5  1  2");
 }
 
-/// Words that no writer of such a file would write.
+/// Words that no program writes to such a file.
 const ODD: [&str; 6] = ["1e999 ", "nan ", "-1.#IND ", "99999999999999999999 ", "\u{feff} ", "0x1 "];
 
 #[test]
@@ -88,7 +89,7 @@ fn what_a_file_says_of_itself_reserves_nothing() {
         ),
         format!("HIERARCHY ROOT a {{ {}", "{".repeat(1 << 20)),
         format!("HIERARCHY ROOT {}", "a".repeat(1 << 20)),
-        // Each end site would have the name of its joint once more.
+        // Each end site would repeat the long name of its joint.
         format!("HIERARCHY ROOT {}{{{}}}", "a".repeat(1 << 20), "End{}".repeat(60_000)),
     ] {
         exercise(text.as_bytes());

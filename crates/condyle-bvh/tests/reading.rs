@@ -1,4 +1,4 @@
-//! What files say is what a plain reading of them says, in every dialect.
+//! Compares the imported content with a simple independent evaluation, for every dialect.
 
 mod common;
 
@@ -18,7 +18,7 @@ fn refused(text: impl AsRef<[u8]>) -> Problem {
     }
 }
 
-/// A joint that turns about one axis, with this behind its braces.
+/// Returns a file with a joint that rotates about one axis, followed by `motion`.
 fn hinge(motion: &str) -> String {
     format!("HIERARCHY\nROOT a\n{{\nOFFSET 1 2 3\nCHANNELS 1 Zrotation\n}}\n{motion}")
 }
@@ -59,7 +59,7 @@ fn clips_are_the_matrices_of_the_file_in_every_dialect() {
 
 #[test]
 fn rotations_go_on_to_the_nearer_quaternion() {
-    // As most files have them: from -180 to 180 degrees.
+    // The range of most files: from -180 to 180 degrees.
     let turns: String = (0..40).map(|frame| format!("{}\n", (37 * frame + 180) % 360 - 180)).collect();
     let clip = read(hinge(&format!("MOTION\nFrames: 40\nFrame Time: 0.1\n{turns}")));
     let clip = clip.clip(&ImportOptions::default()).unwrap();
@@ -195,10 +195,10 @@ fn frames_are_those_that_are_there() {
     let bvh = read(format!("{two}1 nan\n3"));
     assert_eq!(rows(&bvh), [[1.0, 0.0]]);
     assert_told(&bvh, 6, "the last frame has 1 numbers instead of 2");
-    // Numbers of another form are read among the others.
+    // Numbers in other forms are read among the plain ones.
     let bvh = read(format!("{two}-1.5 +2.50\n2.5e-1 nan       "));
     assert_eq!(rows(&bvh), [[-1.5, 2.5], [0.25, 2.5]]);
-    // A row may go on in the next line.
+    // A row can continue on the next line.
     let bvh = read(format!("{two}1\n2\n3\n4"));
     assert_eq!((rows(&bvh), bvh.problems()), (vec![vec![1.0, 2.0], vec![3.0, 4.0]], &[][..]));
 
@@ -231,7 +231,7 @@ fn rates_are_those_that_the_digits_mean() {
         ("0.6", 1.0 / 0.6),
         ("0.9", 1.0 / 0.9),
         ("1", 1.0),
-        // Too few digits to tell.
+        // Too few digits to determine an integer rate.
         ("0.03", 1.0 / 0.03),
     ] {
         assert_eq!(rate(time), (want, 0), "{time}");
@@ -317,7 +317,7 @@ fn options_are_checked() {
     assert!(far.clip(&ImportOptions::default()).is_err());
 }
 
-/// The first row of a made file, for a look at what the others compare.
+/// Tests the text of a generated file, which the other tests use.
 #[test]
 fn a_file_that_is_made_is_ordinary() {
     let joint =

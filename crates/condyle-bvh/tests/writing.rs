@@ -1,4 +1,4 @@
-//! What is written is read back as it was.
+//! Files are read back with the same content after writing.
 
 mod common;
 
@@ -39,7 +39,7 @@ fn turning(joint: u16, values: Vec<f32>) -> Track {
     Track { target: Target::Rotation(joint), interpolation: Interpolation::Linear, timeline: 0, values }
 }
 
-/// Joints that turn as they like, one of which has a scale.
+/// Returns joints with random rotations, one of which has a scale.
 fn clip(random: &mut Random, joints: usize, frames: usize, scale: f32) -> (Skeleton, RawClip) {
     let joint = |at: usize, random: &mut Random| {
         let translation = std::array::from_fn(|_| random.range_f64(-1.0, 1.0) as f32);
@@ -60,7 +60,8 @@ fn clip(random: &mut Random, joints: usize, frames: usize, scale: f32) -> (Skele
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 64, ..ProptestConfig::default() })]
 
-    /// Any rotations, any joint that moves, a scale: rotations within 1e-6, and each bone moves its end by its own part.
+    /// Tests any rotations, any joint that moves, and a scale. Rotations are within 1e-6, and the error of
+    /// each bone adds to the next.
     #[test]
     fn motion_is_read_back(seed: u64, joints in 1..9_usize, frames in 1..5_usize, order in 0..6_usize, scale in 0.1..10.0_f32) {
         let (skeleton, clip) = clip(&mut Random(seed), joints, frames, scale);
@@ -83,7 +84,7 @@ proptest! {
     }
 }
 
-/// Rotations alone, joint by joint.
+/// Tests rotations alone, joint by joint.
 #[test]
 fn rotations_are_read_back_within_what_is_stated() {
     let mut random = Random(11);
@@ -115,7 +116,8 @@ fn rotations_are_read_back_within_what_is_stated() {
     assert!(worst < 1e-6, "{worst}");
 }
 
-/// A joint that goes through the singular place of each order, with the noise of f32 in its quaternions: no angle jumps.
+/// Tests that no angle jumps when a joint rotates through the singularity of each order, with f32 noise in
+/// its quaternions.
 #[test]
 fn angles_go_on_through_the_singular_place() {
     let skeleton = Skeleton::new([Joint::new("arm", None, Transform::IDENTITY)]).unwrap();
@@ -150,7 +152,8 @@ fn angles_go_on_through_the_singular_place() {
     }
 }
 
-/// The same between two other turns, which stay: at the singular place only one of them can be told.
+/// Tests the same between two other constant rotations: at the singularity, only their sum or difference is
+/// determined.
 #[test]
 fn other_angles_stay_at_the_singular_place() {
     for order in ORDERS {
@@ -171,7 +174,8 @@ fn other_angles_stay_at_the_singular_place() {
     }
 }
 
-/// Two turns at once near the singular place: angles may be fast there, but what they say is right.
+/// Tests two simultaneous rotations near the singularity: angles can change fast there, but the rotation must
+/// be right.
 #[test]
 fn what_is_near_the_singular_place_is_right() {
     for order in ORDERS {
@@ -333,7 +337,7 @@ fn what_cannot_be_written_is_refused() {
         (1.0, 1.0, 0),
         (1.0, 1.0, 10),
         (1e9, 1.0, 6),
-        // More than a day for a frame.
+        // A frame of more than a day.
         (1e-7, 1.0, 6),
     ] {
         let mut options = WriteOptions::new(rate);

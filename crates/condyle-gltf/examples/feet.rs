@@ -1,4 +1,5 @@
-//! Feet on the ground: each clip of a file walks on level ground, on slopes and on stairs, and the program prints what its feet, knees and pelvis do.
+//! Foot placement: plays each clip of a file on level ground, slopes and stairs, and prints figures on feet,
+//! knees and pelvis.
 //!
 //! ```text
 //! cargo run --example feet -- character.glb walk
@@ -17,7 +18,7 @@ use condyle_solve::foot_placement::{
     ContactOptions, Contacts, Feet, FeetFrame, Ground, GroundPoint, Leg, Plane, Step, contacts_raw, feet,
 };
 
-/// Names of the pelvis and of hip, knee, foot and toe of either side in the files of some programs.
+/// Joint names of the pelvis, then hip, knee, foot and toe of each side, in the files of several programs.
 const NAMES: [&str; 5] = [
     "Hips,LeftUpLeg,LeftLeg,LeftFoot,LeftToeBase,RightUpLeg,RightLeg,RightFoot,RightToeBase",
     "hips,upperleg.l,lowerleg.l,foot.l,toes.l,upperleg.r,lowerleg.r,foot.r,toes.r",
@@ -27,7 +28,7 @@ const NAMES: [&str; 5] = [
      b_RightLeg01_019,b_RightLeg02_020,b_RightFoot01_021,b_RightFoot02_022",
 ];
 
-/// The pelvis and the legs, by their names or indices.
+/// Finds the pelvis and the legs by their names or indices.
 fn legs(skeleton: &Skeleton, given: Option<&str>) -> Option<(u16, [Leg; 2])> {
     let find = |names: &str| {
         let joint = |name: &str| name.parse().ok().or_else(|| skeleton.joint_by_name(name));
@@ -42,7 +43,7 @@ fn legs(skeleton: &Skeleton, given: Option<&str>) -> Option<(u16, [Leg; 2])> {
     given.map_or_else(|| NAMES.iter().copied().find_map(find), find)
 }
 
-/// Distance from hip to foot in the rest pose.
+/// Returns the distance from hip to foot in the rest pose.
 fn rest_length(skeleton: &Skeleton, leg: &Leg) -> f32 {
     let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
     if local_to_model(skeleton, skeleton.rest(), &mut model).is_err() {
@@ -52,12 +53,12 @@ fn rest_length(skeleton: &Skeleton, leg: &Leg) -> f32 {
     length(sub(places[usize::from(leg.hip)], places[usize::from(leg.foot)])) as f32
 }
 
-/// Frames in a second.
+/// Frames per second.
 const FPS: f64 = 60.0;
 
 type Places = Vec<[f64; 3]>;
 
-/// Where joints are in the world.
+/// Returns the world positions of the joints.
 fn places(model: &[Affine], placement: &Rigid) -> Places {
     model.iter().map(|m| placement.transform_point(m.rows.map(|row| f64::from(row[3])))).collect()
 }
@@ -70,7 +71,7 @@ fn length(a: [f64; 3]) -> f64 {
     (a[0] * a[0] + a[1] * a[1] + a[2] * a[2]).sqrt()
 }
 
-/// A clip with what is needed to play it.
+/// A clip and the data to play it.
 struct Walk<'a> {
     skeleton: &'a Skeleton,
     clip: &'a RawClip,
@@ -81,12 +82,12 @@ struct Walk<'a> {
     loops: f64,
 }
 
-/// A clip on a ground, frame by frame.
+/// The frames of a clip on a ground.
 struct Run {
     source: Vec<Places>,
     shown: Vec<Places>,
     planted: Vec<[bool; 2]>,
-    /// Greatest distance of a planted foot from where it is to stand.
+    /// Maximum distance of a planted foot from its target.
     off: f32,
 }
 
@@ -104,7 +105,7 @@ fn play(walk: &Walk<'_>, ground: &dyn Ground) -> Result<Run, Box<dyn Error>> {
         let mut placement = walk.contacts.motion().over(walk.looping, 0.0, clock)?;
         run.source.push(places(&model, &placement));
         let steps = [walk.contacts.step(0, clock)?, walk.contacts.step(1, clock)?];
-        // As a game that lifts its characters to the ground below them.
+        // Places the character on the ground below its pelvis, like a game.
         let pelvis = run.source[frame][usize::from(walk.pelvis)];
         placement.translation[1] = ground.below([pelvis[0], 1e6, pelvis[2]]).map_or(0.0, |s| s.height);
         let seconds = if frame == 0 { 0.0 } else { (1.0 / FPS) as f32 };
@@ -118,7 +119,7 @@ fn play(walk: &Walk<'_>, ground: &dyn Ground) -> Result<Run, Box<dyn Error>> {
     Ok(run)
 }
 
-/// Where a knee is between hip and foot: along the line and off it.
+/// Returns the position of a knee relative to the line from hip to foot: along it and off it.
 fn bend(hip: [f64; 3], knee: [f64; 3], foot: [f64; 3]) -> [f64; 2] {
     let (line, bone) = (sub(foot, hip), sub(knee, hip));
     let far = length(line).max(1e-9);
@@ -126,24 +127,25 @@ fn bend(hip: [f64; 3], knee: [f64; 3], foot: [f64; 3]) -> [f64; 2] {
     [along, (length(bone).powi(2) - along * along).max(0.0).sqrt()]
 }
 
-/// The angle by which a knee is bent, in degrees.
+/// Returns the bend angle of a knee in degrees.
 fn folded(hip: [f64; 3], knee: [f64; 3], foot: [f64; 3]) -> f64 {
     let (a, b) = (sub(knee, hip), sub(foot, knee));
     let cos = (a[0] * b[0] + a[1] * b[1] + a[2] * b[2]) / (length(a) * length(b)).max(1e-12);
     cos.clamp(-1.0, 1.0).acos().to_degrees()
 }
 
-/// Figures of a run, lengths as parts of a leg of 1 m.
+/// Figures of a run; lengths are relative to the leg length.
 #[derive(Default)]
 struct Figures {
     slide: f64,
-    /// Greatest distance that a knee moves in a frame beyond 1.5 times that in the source and what the other corrections explain; its frame; number
-    /// of such frames over 1 cm.
+    /// Largest unexplained movement of a knee in a frame: beyond 1.5 times its source movement and the other
+    /// corrections. Also its frame, and the number of frames above 1 % of the leg length.
     knee: (f64, usize, usize),
     folded: f64,
     source_folded: f64,
-    /// Greatest acceleration of the pelvis and of any joint below it, and those of the source.
+    /// Maximum acceleration of the pelvis in the source and in the result.
     pelvis: [f64; 2],
+    /// Largest ratio of result to source acceleration among the joints below the pelvis, and its joint.
     joint: (f64, u16),
 }
 
@@ -201,7 +203,7 @@ fn figures(walk: &Walk<'_>, run: &Run) -> Figures {
 /// Plays a clip on all grounds and prints a line for each.
 fn print_all(walk: &Walk<'_>) -> Result<(), Box<dyn Error>> {
     let size = f64::from(walk.feet.leg_length()) / 0.9;
-    // The stairs face the way that it goes.
+    // The stairs face the direction of travel.
     let end = walk.contacts.motion().at(walk.clip.duration()).translation;
     let run = play(walk, &Plane::level(0.0))?;
     let pelvis = usize::from(walk.pelvis);
@@ -263,11 +265,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         if !clip.name().contains(&wanted) || clip.duration() <= 0.0 {
             continue;
         }
-        // Feet of some rigs do not hang on their legs: those have contacts and nothing more.
+        // Some rigs have feet that are not descendants of the legs. For those, only contacts are printed.
         let feet = Feet::new(&skeleton, pelvis, &legs).ok();
         let long = feet.as_ref().map_or_else(|| rest_length(&skeleton, &legs[0]), Feet::leg_length);
         let mut options = ContactOptions::for_legs(long);
-        // A clip that ends elsewhere than it begins is not played in a loop.
+        // A clip that ends at another position than its start is not looped.
         let mut taken = RootMotionOptions::default();
         taken.joint = pelvis;
         let (_, motion) = extract(clip, &skeleton, &taken)?;

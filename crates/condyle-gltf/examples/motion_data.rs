@@ -1,11 +1,11 @@
-//! Motion data in numbers: every clip of a document compressed, and the places of its joints at every frame as one flat
-//! array, for statistics, search or training.
+//! Exports motion as numbers, for statistics, search or training: compresses every clip of a document, and
+//! makes a flat array of joint positions in all frames.
 //!
 //! ```text
 //! cargo run --example motion_data -- character.glb
 //! ```
 //!
-//! Without a file it reads a small one of this repository.
+//! Without arguments, it reads a small file of this repository.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -16,25 +16,25 @@ use condyle_encode::Encoded;
 use condyle_encode::encode;
 use condyle_gltf::Asset;
 
-/// The file of a run without arguments.
+/// The file for a run without arguments.
 const SMALL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/two_joints.glb");
 
 /// Model-space positions of all joints at all frames of a clip.
 struct Positions {
-    /// Element `(frame * joints + joint) * 3 + axis`: an array of shape `[frames, joints, 3]`, row by row, as numerical
-    /// libraries take it.
+    /// Element `(frame * joints + joint) * 3 + axis`: a row-major array of shape `[frames, joints, 3]`, the
+    /// layout of numerical libraries.
     values: Vec<f32>,
     frames: usize,
     joints: usize,
 }
 
 impl Positions {
-    /// Samples a compressed clip. Any frame costs the same, so frames may be asked for in any order, and on any thread
-    /// with a pose and matrices of its own.
+    /// Samples a compressed clip. All frames cost the same, so frames can be sampled in any order, and on any
+    /// thread with a separate pose and matrices.
     fn of(encoded: &Encoded, skeleton: &Skeleton) -> Result<Self, condyle::Error> {
         let clip = encoded.clip();
         let (frames, joints) = (clip.frame_count() + 1, skeleton.joint_count());
-        // Everything that is written is allocated here: nothing is inside the loop.
+        // All output is allocated here; the loop does not allocate.
         let mut values = Vec::with_capacity(frames * joints * 3);
         let mut pose = Pose::rest(skeleton);
         let mut model = vec![Affine::IDENTITY; joints];
@@ -42,13 +42,13 @@ impl Positions {
             let part = frame as f32 / clip.frame_count().max(1) as f32;
             sample(clip, skeleton, clip.start() + f64::from(part) * clip.duration(), &mut pose)?;
             local_to_model(skeleton, &pose, &mut model)?;
-            // The last column of a joint's matrix is where it is.
+            // The last column of a joint's matrix is its position.
             values.extend(model.iter().flat_map(|matrix| matrix.rows.map(|row| row[3])));
         }
         Ok(Self { values, frames, joints })
     }
 
-    /// The way that a joint goes from the first frame to the last, as a use of the array.
+    /// Returns the path length of a joint from the first frame to the last, as an example of using the array.
     fn path_length(&self, joint: usize) -> f32 {
         let place = |frame: usize| &self.values[(frame * self.joints + joint) * 3..][..3];
         let step = |frame: usize| {
@@ -64,8 +64,8 @@ fn run(path: &str) -> Result<(), Box<dyn Error>> {
     let skeleton = &asset.skeleton;
     println!("{path}: {} joints, {} clips", skeleton.joint_count(), asset.clips.len());
 
-    // Every vertex within a thousandth of the character's height of its place. A document without a height is taken as a
-    // metre high.
+    // The error of every vertex is at most a thousandth of the character's height. A document without a
+    // height counts as one metre high.
     let height = asset.rest_height()?;
     let height = if height > 0.0 { height as f32 } else { 1.0 };
 

@@ -1,5 +1,7 @@
-//! Typed, checked views of the document's numbers: every component type, strides, offsets, sparse
-//! replacements. glTF 2.0, "Accessors".
+//! Typed, checked access to the document's numbers: all component types, strides, offsets and sparse
+//! accessors.
+//!
+//! Source: glTF 2.0, "Accessors".
 
 use std::collections::HashSet;
 
@@ -12,10 +14,10 @@ use crate::json::{Json, whole};
 use crate::problem::{Problems, REFUSED, Severity, quoted};
 
 impl Document {
-    /// The elements of an accessor, normalised integers as fractions. `None` unless it is a good one of
-    /// `count` elements, `N` numbers each.
+    /// Returns the elements of an accessor, with normalised integers as fractions. Returns `None` unless the
+    /// accessor is valid and has `count` elements of `N` numbers.
     pub(crate) fn vectors<const N: usize>(&self, accessor: usize, count: usize) -> Option<Vec<[f32; N]>> {
-        // Nothing is looked at but this one accessor: there may be as many callers as accessors.
+        // Only this accessor is checked, because there can be as many calls as accessors.
         let mut problems = Problems::new(count);
         let json = Json::root(&self.json).item("accessors", accessor)?;
         let accessor = Accessor::load(&json, &Views { document: self }, &mut problems)?;
@@ -26,14 +28,14 @@ impl Document {
     }
 }
 
-/// A typed view of a buffer view. Everything it names has been found to exist.
+/// A typed view of a buffer view. All its references have been checked.
 #[derive(Debug, Clone)]
 pub(crate) struct Accessor<'a> {
     pub(crate) count: usize,
     path: String,
     format: Format,
     shape: Shape,
-    /// Without them, zeros.
+    /// Element data; without it, all elements are zero.
     elements: Option<Elements<'a>>,
     sparse: Option<Sparse<'a>>,
 }
@@ -52,12 +54,12 @@ struct Sparse<'a> {
     values: &'a [u8],
 }
 
-/// All accessors of a document; `None` where one is broken, which has been reported.
+/// All accessors of a document; `None` for invalid ones, which have been reported.
 pub(crate) struct Accessors<'a> {
     json: Option<&'a Value>,
     list: Vec<Option<Accessor<'a>>>,
     quantization: bool,
-    /// Extensions that the document is refused for.
+    /// Extensions because of which the document is refused.
     refused: HashSet<&'a str>,
 }
 
@@ -82,12 +84,12 @@ impl<'a> Accessors<'a> {
         }
     }
 
-    /// The JSON of the accessor that `place` holds the index of.
+    /// Returns the JSON of the accessor whose index is at `place`.
     pub(crate) fn json(&self, place: &Json<'_>) -> Option<&'a Value> {
         self.json?.get(whole(place.value)?)
     }
 
-    /// Whether what the object means is said by an extension that the document is refused for.
+    /// Returns whether the object uses an extension because of which the document is refused.
     pub(crate) fn hides(&self, object: &Json<'_>) -> bool {
         extensions::hides(&self.refused, object.value)
     }
@@ -96,7 +98,7 @@ impl<'a> Accessors<'a> {
         self.list.len()
     }
 
-    /// The accessor that `place` holds the index of, if it is fit for `usage`.
+    /// Returns the accessor whose index is at `place`, if its type suits `usage`.
     pub(crate) fn get(
         &self,
         place: &Json<'_>,
@@ -138,13 +140,14 @@ struct Views<'a> {
 }
 
 impl<'a> Views<'a> {
-    /// The JSON of one that has bytes.
+    /// Returns the JSON of a buffer view.
     fn json(&self, index: usize) -> Option<Json<'a>> {
         Json::root(&self.document.json).item("bufferViews", index)
     }
 
-    /// The buffer view named by `owner.bufferView`, and its bytes from `owner.byteOffset` on. Bytes can be
-    /// read from anywhere: an offset that is no multiple of `align` is only warned of.
+    /// Returns the index of the buffer view in `owner.bufferView`, and its bytes from `owner.byteOffset` on.
+    /// An offset that is not a multiple of `align` is only a warning, because bytes can be read at any
+    /// offset.
     fn bytes(&self, owner: &Json<'a>, align: usize, problems: &mut Problems) -> Option<(usize, &'a [u8])> {
         let count = self.document.view_count();
         let index = owner.require("bufferView", problems)?.index("buffer views", count, problems)?;
@@ -170,7 +173,7 @@ impl<'a> Views<'a> {
         }
     }
 
-    /// Bytes from one element to the next: the view's, or `size` if they are packed.
+    /// Returns the bytes from one element to the next: the stride of the view, or `size` if it has no stride.
     fn stride(&self, index: usize, size: usize, align: usize, problems: &mut Problems) -> Option<usize> {
         let view = self.json(index)?;
         let stride = view.whole_or("byteStride", size, problems)?;
@@ -300,7 +303,7 @@ impl<'a> Accessor<'a> {
         Some(sparse)
     }
 
-    /// Bytes from one column of an element to the next: matrix columns begin at multiples of four.
+    /// Returns the bytes from one column of an element to the next. Matrix columns are aligned to four bytes.
     fn column_size(&self) -> usize {
         let (columns, rows) = self.shape.dimensions();
         let size = rows * self.format.component.size();
@@ -311,13 +314,13 @@ impl<'a> Accessor<'a> {
         self.shape.dimensions().0 * self.column_size()
     }
 
-    /// Numbers per element.
+    /// Returns the number of components per element.
     pub(crate) fn width(&self) -> usize {
         let (columns, rows) = self.shape.dimensions();
         columns * rows
     }
 
-    /// All numbers as floats, element after element; normalised integers become fractions.
+    /// Returns all numbers as floats, element after element; normalised integers become fractions.
     pub(crate) fn floats(&self, problems: &mut Problems) -> Option<Vec<f32>> {
         let i8 = |b: &[u8]| b[0] as i8;
         let i16 = |b: &[u8]| i16::from_le_bytes([b[0], b[1]]);
@@ -337,7 +340,7 @@ impl<'a> Accessor<'a> {
         }
     }
 
-    /// The elements as arrays of `N` floats; none of them if they do not have `N` numbers each.
+    /// Returns the elements as arrays of `N` floats; `None` if they do not have `N` components.
     pub(crate) fn vectors<const N: usize>(&self, problems: &mut Problems) -> Option<Vec<[f32; N]>> {
         if self.width() != N {
             return None;
@@ -347,8 +350,8 @@ impl<'a> Accessor<'a> {
         Some(floats.as_chunks().0.to_vec())
     }
 
-    /// The elements that are not zero, in any order, with their places. Of several for one place the last one counts. Takes no more
-    /// than there are bytes for, however many elements are claimed.
+    /// Returns the nonzero elements with their indices, in any order. If an index occurs more than once, the
+    /// last element counts. Memory is bounded by the bytes present, not by the declared count.
     pub(crate) fn entries<const N: usize>(&self, problems: &mut Problems) -> Option<Vec<(u32, [f32; N])>> {
         if self.width() != N {
             return None;
@@ -372,13 +375,13 @@ impl<'a> Accessor<'a> {
                     Self { count: sparse.count, elements: Some(elements), sparse: None, ..self.clone() };
                 let values = values.vectors::<N>(problems)?;
                 charge(values.len(), problems)?;
-                // A zero may stand for a vector before it.
+                // A zero can replace an earlier vector with the same index.
                 Some(with_place(&mut sparse.indices().zip(values)))
             }
         }
     }
 
-    /// The numbers of unsigned integers.
+    /// Returns the values of an unsigned integer accessor.
     pub(crate) fn integers(&self, problems: &mut Problems) -> Option<Vec<u32>> {
         match self.format.component {
             Component::U8 => self.decode(problems, |b| b[0].into()),
@@ -434,7 +437,8 @@ fn u32_at(bytes: &[u8]) -> u32 {
     u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
 }
 
-/// An error where a number of `values`, decoded from the accessor that `place` names, is NaN or infinite.
+/// Reports an error and returns `None` if any of `values`, decoded from the accessor at `place`, is NaN or
+/// infinite.
 pub(crate) fn check_finite<'v>(
     values: impl IntoIterator<Item = &'v f32>,
     place: &Json<'_>,
@@ -465,7 +469,7 @@ mod tests {
         quantized: &[Format::plain(Component::I16)],
     };
 
-    /// The numbers of accessor 0, and what was reported.
+    /// Returns the numbers of accessor 0, and the reported problems.
     fn read(builder: &Builder) -> (Option<Vec<f32>>, Vec<(Severity, String)>) {
         let document = builder.document().unwrap();
         let mut problems = Problems::new(1000);
@@ -517,7 +521,7 @@ mod tests {
         it.accessor("VEC3", 5126, 2, &bytes);
         it.json["bufferViews"][0]["byteStride"] = json!(16);
         it.json["accessors"][0]["byteOffset"] = json!(4);
-        // The last element need not fill the stride.
+        // The last element can be shorter than the stride.
         assert_eq!(read(&it), (Some(vec![1.0, 2.0, 3.0, 5.0, 6.0, 7.0]), vec![]));
         it.json["accessors"][0]["byteOffset"] = json!(8);
         assert_eq!(read(&it).0.unwrap()[5], 8.0);
@@ -594,7 +598,7 @@ mod tests {
             it.json["accessors"][0]["count"] = json!(count);
             assert_eq!(read(&it), (None, vec![(Severity::Error, "/accessors/0".into())]), "{count}");
         }
-        // Without a buffer view there is no data to bound it.
+        // Without a buffer view, no data limits the count.
         it.json["accessors"][0].as_object_mut().unwrap().remove("bufferView");
         assert_eq!(read(&it), (None, vec![(Severity::Error, "/accessors/0".into())]));
     }
@@ -612,7 +616,7 @@ mod tests {
         assert_eq!(used("VEC3", 5125, false), (false, vec![Severity::Error]));
         assert_eq!(used("VEC3", 5127, false), (false, vec![Severity::Error]));
         assert_eq!(used("VEC9", 5126, false), (false, vec![Severity::Error]));
-        // Must be normalised; must not be; may only with an extension.
+        // U8 must be normalised, F32 must not be, and I16 requires an extension.
         assert_eq!(used("VEC3", 5121, false), (true, vec![Severity::Warning]));
         assert_eq!(used("VEC3", 5126, true), (true, vec![Severity::Warning]));
         assert_eq!(used("VEC3", 5122, false), (true, vec![Severity::Warning]));

@@ -1,4 +1,4 @@
-//! A model moved by the clips of another document: joints and morph targets are found by their names.
+//! Applies the clips of another document to a model; joints and morph targets are matched by name.
 
 use std::collections::BTreeSet;
 
@@ -8,27 +8,31 @@ use crate::asset::Asset;
 use crate::partners::Partners;
 use crate::problem::{Problem, Severity};
 
-/// As many names as a warning lists.
+/// Maximum number of names in a warning.
 const MOST_NAMES: usize = 5;
 const MESH: &str = "mesh with as many morph targets on a node";
 const MESHES: &str = "meshes with as many morph targets on nodes";
 
 impl Asset {
-    /// The clips of another document, for this one's skeleton and meshes: those of a file "without skin", or made for another
-    /// character with the same joints. Joints are matched by the humanoid bones of VRM where both documents have them, else by
-    /// [`JointMap::by_name`](condyle::JointMap::by_name), else by their names without the prefix of Mixamo (`mixamorig:`) or of a
-    /// namespace. Morph weights go by the name of their node where it has as many morph targets.
+    /// Returns the clips of another document, converted to this document's skeleton and meshes.
     ///
-    /// A humanoid bone turns as its partner does, whatever its rest pose: `VRMC_vrm_animation`. The hips' places are scaled by
-    /// their height; other translations are left out where the bone begins elsewhere. All other joints keep
-    /// their local transforms.
+    /// `motion` can be a file "without skin", or a file for another character with the same joints. Joints
+    /// are matched by the humanoid bones of VRM if both documents have them. Remaining joints are matched by
+    /// [`JointMap::by_name`](condyle::JointMap::by_name), then by name without the prefix of Mixamo
+    /// (`mixamorig:`) or a namespace. Morph weights are matched by node name, if the number of morph targets
+    /// is equal.
     ///
-    /// The problems are one warning for all joints, and one for all nodes, that `motion` moves and that have
-    /// no partner here, and one for all joints whose translations do not fit: their tracks are left out.
-    /// [`Problem::places`] are those of the nodes in `motion`.
+    /// Rotations of humanoid bones are converted between different rest poses, as `VRMC_vrm_animation`
+    /// defines. Translations of the hips are scaled by the ratio of hip heights. Other translations of a
+    /// humanoid bone are dropped if its rest position differs. All other joints keep their local transforms.
+    ///
+    /// Tracks without a partner are dropped, with one warning for all such joints and one for all such nodes.
+    /// One more warning covers all joints whose translations are dropped. [`Problem::places`] are paths of
+    /// the nodes in `motion`.
     ///
     /// # Errors
-    /// Those of [`JointMap::clip`](condyle::JointMap::clip), if the clips of `motion` were replaced by some of another skeleton.
+    /// The errors of [`JointMap::clip`](condyle::JointMap::clip), if the clips of `motion` were replaced by
+    /// clips for another skeleton.
     ///
     /// ```no_run
     /// use condyle_gltf::Asset;
@@ -77,7 +81,7 @@ impl Asset {
         Ok((clips, problems))
     }
 
-    /// The clip with its morph weights on the nodes of this document.
+    /// Returns the clip with its morph weights on the nodes of this document.
     fn with_morph_weights(
         &self,
         clip: RawClip,
@@ -100,14 +104,14 @@ impl Asset {
             }
             partner.is_some()
         });
-        // Two nodes of one name would drive one mesh.
+        // Two nodes with the same name would drive one mesh.
         let mut seen = BTreeSet::new();
         tracks.retain(|track| seen.insert(track.target));
         RawClip::new(clip.name().into(), clip.timelines().to_vec(), tracks)?.for_skeleton(&self.skeleton)
     }
 }
 
-/// The names of the first of these nodes, and how many more there are.
+/// Returns the names of the first nodes, and a text with the number of remaining ones.
 fn listed(motion: &Asset, nodes: &BTreeSet<u32>) -> (String, String) {
     let name = |node: &u32| {
         let name = motion.document.json["nodes"][*node as usize]["name"].as_str().unwrap_or_default();
@@ -121,7 +125,7 @@ fn listed(motion: &Asset, nodes: &BTreeSet<u32>) -> (String, String) {
     (names.join(", "), more)
 }
 
-/// A warning for nodes of a motion; `None` if there are none.
+/// Returns a warning for nodes of a motion; `None` without nodes.
 fn warning(nodes: &BTreeSet<u32>, what: String, action: &str) -> Option<Problem> {
     let places: Vec<String> = nodes.iter().take(100).map(|node| format!("/nodes/{node}")).collect();
     Some(Problem {
@@ -142,7 +146,7 @@ mod tests {
     use crate::asset::Asset;
     use crate::testing::{Builder, character};
 
-    /// Moves the knee, a tail, and the weights of a face.
+    /// Returns clips for the knee, a tail, and the weights of a face.
     fn motion() -> Asset {
         let mut it = Builder::new(json!({
             "scenes": [{"nodes": [0, 3]}],

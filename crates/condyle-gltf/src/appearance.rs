@@ -1,4 +1,4 @@
-//! Looks after the parts of a document that only pass through: materials, textures, images, cameras.
+//! Checks the parts of a document that do not move: materials, textures, images, cameras and lights.
 
 use serde_json::Value;
 
@@ -8,12 +8,12 @@ use crate::problem::Problems;
 use crate::uri::{self, Resource};
 
 const ABSENT: &str = "taken as absent";
-/// What happens to an image without data.
+/// The action for an image without data.
 pub(crate) const IMAGE_REPLACED: &str = "left out; a white pixel takes its place in written files";
 
 const LIGHTS: &str = "KHR_lights_punctual";
 
-/// Reports references that lead nowhere. None of them prevents posing.
+/// Reports invalid references. None of them prevents posing.
 pub(crate) fn check(document: &Document, problems: &mut Problems) {
     let root = Json::root(&document.json);
     let count = |key| root.count(key);
@@ -53,8 +53,7 @@ pub(crate) fn check(document: &Document, problems: &mut Problems) {
     }
 }
 
-/// All texture references of a material, those of its extensions too: objects under a key that ends in
-/// `Texture`.
+/// Checks all texture references of a material and its extensions: objects whose key ends in `Texture`.
 fn check_textures(json: &Json<'_>, texture_count: usize, problems: &mut Problems) {
     let Value::Object(map) = json.value else { return };
     for (key, _) in map.iter().filter(|(_, value)| value.is_object() || value.is_array()) {
@@ -62,7 +61,7 @@ fn check_textures(json: &Json<'_>, texture_count: usize, problems: &mut Problems
         if key.ends_with("Texture") {
             check_index(child.get("index"), "textures", texture_count, problems);
         }
-        // As deep as the JSON, whose reader allows 128 levels.
+        // The recursion is as deep as the JSON, whose parser allows 128 levels.
         check_textures(&child, texture_count, problems);
     }
 }

@@ -1,4 +1,4 @@
-//! What is around the meshes of a model: bounds from its joints alone, and hitboxes fitted to it.
+//! Bounds of posed meshes computed from joints alone, and hitboxes fitted to meshes.
 
 use std::borrow::Cow;
 
@@ -9,15 +9,15 @@ use condyle_query::hitbox::{self, Fit, Hitboxes};
 
 use crate::{Asset, Instance, Placement};
 
-/// What is around a primitive of an instance in any pose, as [`Asset::placed_bounds`] finds it.
+/// Bounds of one primitive of an instance in any pose; made by [`Asset::placed_bounds`].
 #[derive(Debug, Clone)]
 pub struct PlacedBounds {
-    /// An index into [`Asset::instances`].
+    /// Index into [`Asset::instances`].
     pub instance: usize,
-    /// An index into the instance's primitives, not that of the document.
+    /// Index into the instance's primitives; can differ from the index in the document.
     pub primitive: usize,
     bounds: JointBounds,
-    /// Where an instance is that no joint moves.
+    /// World matrix of an instance that no joint moves.
     fixed: Option<Affine>,
 }
 
@@ -26,29 +26,33 @@ impl PlacedBounds {
         self.fixed.as_ref().map_or(model, std::slice::from_ref)
     }
 
-    /// The box around its vertices, in world space, by the model matrices of all joints.
+    /// Returns the bounding box of the vertices in world space. `model` holds the model matrices of all
+    /// joints.
     ///
     /// # Errors
-    /// As [`bounds::posed`].
+    /// The same as for [`bounds::posed`].
     pub fn posed(&self, model: &[Affine]) -> Result<Aabb, Error> {
         bounds::posed(&self.bounds, self.matrices(model))
     }
 
-    /// The same as a sphere.
+    /// Returns the bounding sphere of the vertices in world space. `model` holds the model matrices of all
+    /// joints.
     ///
     /// # Errors
-    /// As [`bounds::posed_sphere`].
+    /// The same as for [`bounds::posed_sphere`].
     pub fn posed_sphere(&self, model: &[Affine]) -> Result<Sphere, Error> {
         bounds::posed_sphere(&self.bounds, self.matrices(model))
     }
 }
 
 impl Asset {
-    /// What is around each primitive that the default scene shows, by the joints alone and for linear skinning: for the morph weights that a clip has at these
-    /// moments, in seconds, or those at rest without a clip.
+    /// Returns the bounds of each primitive in the default scene, for linear skinning.
+    ///
+    /// They hold for the morph weights of `clip` at the given `moments` in seconds. Without a clip they hold
+    /// for the weights of the rest pose.
     ///
     /// # Errors
-    /// As [`JointBounds::morphed`]; those of the clip.
+    /// The errors of [`JointBounds::morphed`], and those of the clip.
     pub fn placed_bounds<M: PoseSource + ?Sized>(
         &self,
         clip: Option<&M>,
@@ -70,10 +74,12 @@ impl Asset {
         Ok(parts)
     }
 
-    /// One hitbox for each joint that moves vertices of what the default scene shows. What no joint moves has none.
+    /// Fits one hitbox to each joint that moves vertices in the default scene.
+    ///
+    /// Instances that no joint moves get no hitbox.
     ///
     /// # Errors
-    /// As [`hitbox::fit`].
+    /// The same as for [`hitbox::fit`].
     pub fn hitboxes(&self, coverage: f32) -> Result<Hitboxes, Error> {
         let moved = self.shown().filter(|(_, it)| !matches!(it.placement, Placement::Fixed(_)));
         let mut skins = Vec::new();
@@ -86,7 +92,8 @@ impl Asset {
         hitbox::fit(meshes, &Fit { coverage, ..Fit::default() })
     }
 
-    /// The joint that moves a vertex of a primitive of an instance most; `None` if none does.
+    /// Returns the joint with the largest weight for a vertex of a primitive. Returns `None` if no joint
+    /// moves it.
     #[must_use]
     pub fn heaviest_joint(&self, instance: &Instance, primitive: usize, vertex: u32) -> Option<u16> {
         match instance.placement {
@@ -100,7 +107,8 @@ impl Asset {
         }
     }
 
-    /// The joints that move an instance. One that is fixed has a joint of its own, which no skeleton has.
+    /// Returns the joints that move an instance. A fixed instance gets joint 0 of a one-joint skin, which
+    /// belongs to no skeleton.
     fn skin_of(&self, instance: &Instance) -> Result<Cow<'_, Skin>, Error> {
         let rigid = |joint| Skin::new(vec![joint], vec![Affine::IDENTITY]).map(Cow::Owned);
         match instance.placement {
@@ -111,7 +119,7 @@ impl Asset {
     }
 }
 
-/// The least and the greatest weight of each morph target.
+/// Returns the minimum and maximum weight of each morph target.
 fn morph_ranges<M: PoseSource + ?Sized>(
     instance: &Instance,
     clip: Option<&M>,

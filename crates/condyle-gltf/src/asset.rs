@@ -1,4 +1,4 @@
-//! Everything that moves in one document, in the library's own types.
+//! An asset: everything in one document that moves, in the library's types.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -18,7 +18,7 @@ use crate::problem::{Problem, Problems, REFUSED, Refused, Severity};
 use crate::scene::{self, Scene};
 use crate::{appearance, constraints, skeleton, skins, springs};
 
-/// A document with everything in it that moves.
+/// A document and everything in it that moves.
 ///
 /// ```
 /// use condyle_gltf::{Asset, Document};
@@ -40,31 +40,35 @@ use crate::{appearance, constraints, skeleton, skins, springs};
 /// ```
 #[derive(Clone)]
 pub struct Asset {
-    /// The document that the rest was read from.
+    /// The document from which the other fields were read.
     pub document: Document,
-    /// One skeleton for all of the document: the joints of all skins, the nodes that animations, springs and
-    /// constraints move and the sources of constraints, those whose mesh moves with one of these, and all their ancestors.
+    /// One skeleton for the whole document.
+    ///
+    /// Its joints are the joints of all skins, the nodes that animations, springs and constraints move, and
+    /// the sources of constraints. Nodes with a mesh below one of these and all ancestors are joints too.
     pub skeleton: Skeleton,
-    /// One for each animation, in the document's order. `Target::Weights` counts the document's nodes.
+    /// One clip for each animation, in the document's order. `Target::Weights` holds a node index of the
+    /// document.
     pub clips: Vec<RawClip>,
-    /// One for each skin, in the document's order.
+    /// One skin for each skin of the document, in its order.
     pub skins: Vec<Skin>,
-    /// One for each node that carries a mesh, by rising node index.
+    /// One instance for each node with a mesh, by increasing node index.
     pub instances: Vec<Instance>,
-    /// What the document has that swings: the springs of VRM 1.0 (`VRMC_springBone`), or else those of VRM 0.x. Models of VRM 0.x look
-    /// towards -Z; their springs have the axes of the document, as all else.
+    /// Spring bones in the document: those of VRM 1.0 (`VRMC_springBone`), or else those of VRM 0.x.
+    ///
+    /// Models of VRM 0.x face -Z; their springs use the document's axes, like all other data.
     pub springs: Option<Springs>,
-    /// Everything odd about the document that does not keep it from being used: warnings first, then notes.
+    /// Recoverable problems, warnings first, then notes.
     pub problems: Vec<Problem>,
-    /// Dependencies first.
+    /// The node constraints, dependencies first.
     pub(crate) constraints: Vec<Constraint>,
-    /// Attributes that the exporter leaves out.
+    /// Invalid attributes; the exporter drops them.
     pub(crate) faulty: Vec<Faulty>,
-    /// Meshes that no node shows and that the exporter leaves out, by rising index.
+    /// Invalid meshes that no node shows, by increasing index; the exporter drops them.
     pub(crate) faulty_meshes: Vec<usize>,
 }
 
-/// A node that carries a mesh.
+/// A node with a mesh.
 ///
 /// ```
 /// use condyle_gltf::{Asset, Document};
@@ -88,27 +92,30 @@ pub struct Asset {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Instance {
-    /// The node.
+    /// Node index.
     pub node: usize,
-    /// The mesh.
+    /// Mesh index.
     pub mesh: usize,
-    /// The node's name, or `node 12`.
+    /// Node name, or `node 12` for an unnamed node.
     pub name: String,
-    /// Whether the document's default scene shows it.
+    /// Whether the node is in the document's default scene.
     pub in_default_scene: bool,
-    /// What moves it.
+    /// The skin, joint or matrix that places the mesh.
     pub placement: Placement,
-    /// One weight for each morph target: the node's, else the mesh's, else zeros.
+    /// One weight for each morph target: the node's weights, else the mesh's, else zeros.
     pub morph_weights: Vec<f32>,
     /// The primitives of the mesh that have vertices.
     pub primitives: Vec<Primitive>,
 }
 
 impl Instance {
-    /// Whether its triangles are clockwise as seen from outside once they are in world space: glTF turns them where the node's matrix mirrors.
-    /// `model` holds the matrix of each joint, as [`Poser::model`](crate::Poser::model) does.
+    /// Returns whether the triangles are clockwise as seen from outside, in world space.
     ///
-    /// Never for a skin: glTF ignores the node's matrix there and says nothing of joints that mirror, so triangles stay as they are.
+    /// glTF reverses the winding order if the determinant of the node's world matrix is negative. `model`
+    /// holds the model matrix of each joint, like [`Poser::model`](crate::Poser::model).
+    ///
+    /// Always `false` for a skinned mesh: glTF ignores the node's matrix there and does not define winding
+    /// for mirrored joints.
     #[must_use]
     pub fn is_mirrored(&self, model: &[Affine]) -> bool {
         match self.placement {
@@ -119,14 +126,15 @@ impl Instance {
     }
 }
 
-/// Whether the determinant is negative. In f64 no product of three numbers of f32 overflows or vanishes.
+/// Returns whether the determinant is negative. In f64, a product of three f32 values neither overflows nor
+/// vanishes.
 fn mirrors(matrix: &Affine) -> bool {
     let [a, b, c] = matrix.rows.map(|row| row.map(f64::from));
     let minor = |i: usize, k: usize| b[i] * c[k] - b[k] * c[i];
     a[0] * minor(1, 2) + a[1] * minor(2, 0) + a[2] * minor(0, 1) < 0.0
 }
 
-/// What moves an instance.
+/// The skin, joint or matrix that places an instance.
 ///
 /// ```
 /// use condyle_gltf::{Asset, Document, Placement};
@@ -146,22 +154,22 @@ fn mirrors(matrix: &Affine) -> bool {
 ///     Placement::Skin(skin) => asset.skins[*skin].joints().len(),
 ///     Placement::Joint(_) | Placement::Fixed(_) => 1,
 /// };
-/// // Nothing moves this one.
+/// // No joint moves this one.
 /// assert!(matches!(asset.instances[0].placement, Placement::Fixed(_)));
 /// assert_eq!(matrices(&asset.instances[0].placement), 1);
 /// # Ok::<(), condyle_gltf::Refused>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Placement {
-    /// A skin: an index into [`Asset::skins`]. The node's own transform has no effect.
+    /// A skin, as an index into [`Asset::skins`]. The node's own transform has no effect.
     Skin(usize),
-    /// A joint that the whole mesh follows rigidly: skin it with a palette of that joint's matrix alone.
+    /// A joint that moves the whole mesh rigidly. Its palette is that joint's model matrix alone.
     Joint(u16),
-    /// Nothing: it stays where this matrix puts it in world space.
+    /// A fixed world matrix; no joint moves the instance.
     Fixed(Affine),
 }
 
-/// What it is called and how much there is, not its content.
+/// Prints the name and the sizes, not the content.
 impl fmt::Debug for Asset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all = f.debug_struct("Asset");
@@ -178,29 +186,33 @@ impl Asset {
     /// Reads a `.glb` or `.gltf` file.
     ///
     /// # Errors
-    /// [`Refused`] with everything that is wrong with the document.
+    /// [`Refused`] with all errors found in the document.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Refused> {
         Self::from_document(Document::gather(path.as_ref())?)
     }
 
-    /// The first clip with this name.
+    /// Returns the first clip with this name.
     #[must_use]
     pub fn clip_by_name(&self, name: &str) -> Option<&RawClip> {
         self.clips.iter().find(|clip| clip.name() == name)
     }
 
-    /// The instances of the default scene, with their indices into [`Asset::instances`]; all of them if the scene has none.
+    /// Returns the instances of the default scene, each with its index into [`Asset::instances`].
+    ///
+    /// If the default scene shows no instance, all instances are returned.
     pub fn shown(&self) -> impl Iterator<Item = (usize, &Instance)> {
         let any = self.instances.iter().any(|it| it.in_default_scene);
         self.instances.iter().enumerate().filter(move |(_, it)| it.in_default_scene || !any)
     }
 
-    /// Turns the joints that node constraints of VRM 1.0 (`VRMC_node_constraint`) move, such as twist bones
-    /// and sleeves. [`Poser`](crate::Poser) does so. If you sample clips yourself, call it before
-    /// [`local_to_model`](condyle::local_to_model). Without constraints the pose stays as it is.
+    /// Applies the node constraints of VRM 1.0 (`VRMC_node_constraint`) to a pose, for example to twist bones
+    /// and sleeves.
+    ///
+    /// [`Poser`](crate::Poser) calls this. If you sample clips yourself, call it before
+    /// [`local_to_model`](condyle::local_to_model). Without constraints the pose does not change.
     ///
     /// # Errors
-    /// [`Error::Length`] if `pose` has another number of joints than the skeleton.
+    /// [`Error::Length`] if the joint count of `pose` differs from the skeleton's.
     pub fn constrain(&self, pose: &mut Pose) -> Result<(), Error> {
         let (found, needed) = (pose.joint_count(), self.skeleton.joint_count());
         if found != needed {
@@ -213,7 +225,7 @@ impl Asset {
     /// Reads everything that moves from a document.
     ///
     /// # Errors
-    /// [`Refused`] with everything that is wrong with the document.
+    /// [`Refused`] with all errors found in the document.
     pub fn from_document(mut document: Document) -> Result<Self, Refused> {
         let mut problems = std::mem::take(&mut document.problems);
         let parts = load(&document, &mut problems);
@@ -238,14 +250,16 @@ impl Asset {
         }
     }
 
-    /// The same model on another skeleton of the same document, built when it had other animations: a container stores that
-    /// skeleton beside a document without animations, and which nodes become joints depends on the animations.
+    /// Moves the model to another skeleton of the same document, built when the document had other
+    /// animations.
     ///
-    /// The asset's own clips are dropped.
+    /// A container stores that skeleton with a document without animations. The animations decide which nodes
+    /// become joints, so reading the document alone gives a different skeleton. The asset's own clips are
+    /// dropped.
     ///
     /// # Errors
-    /// [`Error::Index`] if `skeleton` was made from another document: it lacks a joint of this asset's skeleton, or has
-    /// a joint for a node that the document does not have.
+    /// [`Error::Index`] if `skeleton` was made from another document. It then lacks a joint of this asset's
+    /// skeleton, or has a joint whose node does not exist.
     pub fn on_skeleton(mut self, skeleton: Skeleton) -> Result<Self, Error> {
         let count = self.document.json["nodes"].as_array().map_or(0, Vec::len);
         let beyond = skeleton.nodes().iter().enumerate().find(|(_, node)| **node as usize >= count);
@@ -277,7 +291,7 @@ impl Asset {
         for (node, joint) in joints {
             joint_of_node[node] = Some(joint);
         }
-        // All of it has been reported.
+        // Loading has reported all problems already.
         let (root, silent) = (Json::root(&self.document.json), &mut Problems::unheard());
         let scene = Scene::load(&root, silent);
         let springs = springs::read(&root, &scene, silent).resolve(&scene, &joint_of_node, &skeleton, silent);
@@ -295,7 +309,7 @@ type Parts = (
     Vec<Faulty>,
 );
 
-/// Goes on after an error as far as it can, so that one run reports them all.
+/// Reads all parts. Continues after an error where possible, so that one run reports all errors.
 fn load(document: &Document, problems: &mut Problems) -> Option<Parts> {
     let root = Json::root(&document.json);
     appearance::check(document, problems);
@@ -327,7 +341,7 @@ fn load(document: &Document, problems: &mut Problems) -> Option<Parts> {
     Some((skeleton, clips, skins?, (springs, constraints), instances, faulty))
 }
 
-/// The instances, and which of the meshes that no node shows are faulty.
+/// Returns the instances, and the invalid meshes among those that no node shows.
 fn load_instances(
     root: &Json<'_>,
     targets: &Targets<'_>,
@@ -339,11 +353,12 @@ fn load_instances(
     let nodes = root.list("nodes", &mut Problems::unheard());
     let materials = root.count("materials");
     let global = targets.scene.global();
-    // Each is loaded or checked once: vertices per mesh and whether it is skinned, weights per mesh, joints per mesh and skin.
+    // Each is loaded or checked once: vertices per mesh and whether it is skinned, weights per mesh, joint
+    // indices per mesh and skin.
     let mut loaded: HashMap<(usize, bool), Vec<Primitive>> = HashMap::new();
     let mut mesh_weights: HashMap<usize, Vec<f32>> = HashMap::new();
     let mut checked: HashSet<(usize, usize)> = HashSet::new();
-    // Of each mesh that skins of one size move.
+    // The joint count of the skins of each skinned mesh; `None` if its skins differ in joint count.
     let mut skinned_by: HashMap<usize, Option<usize>> = HashMap::new();
     for node in &targets.scene.nodes {
         let (Some(mesh), Some(skin)) = (node.mesh, node.skin) else { continue };
@@ -362,7 +377,7 @@ fn load_instances(
             meshes::load(json, skinning, materials, accessors, problems)
         });
         let morph_target_count = targets.morph_targets[mesh];
-        // Many nodes may show one mesh of many primitives.
+        // Many nodes can share one mesh of many primitives.
         let size = primitives.len() * size_of::<Primitive>() + morph_target_count * size_of::<f32>();
         problems.afford(&format!("/nodes/{node}/mesh"), size)?;
         if let Some(skin) = it.skin
@@ -396,7 +411,7 @@ fn load_instances(
     Some((instances, faulty))
 }
 
-/// Reports the meshes that no node shows, and returns those that are faulty.
+/// Reports the meshes that no node shows, and returns the invalid ones.
 fn faulty_meshes(
     meshes: &[Json<'_>],
     used: &HashSet<usize>,
@@ -421,7 +436,7 @@ fn faulty_meshes(
     faulty
 }
 
-/// Reports vertices that follow a joint which their skin does not have. Zero weights were dropped on import.
+/// Reports influences with a joint index outside the skin. The import has already dropped zero weights.
 fn check_joints(
     mesh: &Json<'_>,
     primitives: &[Primitive],
@@ -441,7 +456,7 @@ fn check_joints(
     }
 }
 
-/// The morph weights that a node or mesh states, or zeros.
+/// Returns the morph weights of a node or mesh, or zeros without any.
 fn morph_weights(owner: &Json<'_>, count: usize, problems: &mut Problems) -> Vec<f32> {
     let stated = owner.numbers("weights", problems).unwrap_or_default();
     let mut weights: Vec<f32> = stated.into_iter().map(|w| w as f32).collect();

@@ -1,16 +1,18 @@
-//! The values of vertex attributes that posing does not change, read when a program asks for them.
+//! Values of vertex attributes that posing does not change, read on request.
 
 use crate::asset::{Asset, Instance};
 use crate::json::whole;
 use crate::meshes::Primitive;
 
-/// Attributes that posing does not change, of one of the asset's primitives as its instance shows it.
+/// Attributes of a primitive that posing does not change.
 ///
-/// They are read when asked for, an array of one element per vertex of [`Primitive::mesh`]. Of faulty ones,
-/// which are `None`, [`Asset::problems`] has warned.
+/// Each is read on request, as an array with one element per vertex of [`Primitive::mesh`]. For an invalid
+/// attribute the result is `None`, and [`Asset::problems`] has a warning.
 impl Asset {
-    /// Texture coordinates, `TEXCOORD_` and the number of the set: u to the right, v down, 0 to 1 across the
-    /// image. `None` if there are none.
+    /// Returns texture coordinates, the attribute `TEXCOORD_set`: u to the right, v down, 0 to 1 across the
+    /// image.
+    ///
+    /// Returns `None` if the primitive has no such attribute.
     #[must_use]
     pub fn texture_coordinates(
         &self,
@@ -21,8 +23,10 @@ impl Asset {
         self.attribute(instance, primitive, &format!("TEXCOORD_{set}"))
     }
 
-    /// Colours, `COLOR_` and the number of the set: linear red, green, blue, and the opacity, which is 1
-    /// where the document gives three numbers. `None` if there are none.
+    /// Returns vertex colours, the attribute `COLOR_set`: linear red, green, blue and opacity.
+    ///
+    /// The opacity is 1 if the document has only three components. Returns `None` if the primitive has no
+    /// such attribute.
     #[must_use]
     pub fn colors(&self, instance: &Instance, primitive: &Primitive, set: usize) -> Option<Vec<[f32; 4]>> {
         let name = format!("COLOR_{set}");
@@ -31,9 +35,10 @@ impl Asset {
             .or_else(|| Some(self.attribute(instance, primitive, &name)?.into_iter().map(opaque).collect()))
     }
 
-    /// The attribute of this name, such as an application's own `_HEIGHT`: `N` numbers a vertex, normalised
-    /// integers as fractions. `None` if the primitive has none of this name, or not with `N` numbers a
-    /// vertex.
+    /// Returns the attribute of this name, for example a custom `_HEIGHT`, with `N` numbers per vertex.
+    ///
+    /// Normalised integers become fractions. Returns `None` if the attribute is missing or has another number
+    /// of components.
     #[must_use]
     pub fn attribute<const N: usize>(
         &self,
@@ -67,7 +72,7 @@ mod tests {
         {
             attributes[name] = json!(accessor);
         }
-        // As some exporters write whole numbers.
+        // Some exporters write integers as floats.
         attributes["_OWN"] = json!(uv as f64);
         let asset = it.import().unwrap();
         let (instance, primitive) = (&asset.instances[0], &asset.instances[0].primitives[0]);

@@ -1,4 +1,5 @@
-//! Vertex attributes that only pass through, texture coordinates, colours and those of applications: which are faulty.
+//! Checks the vertex attributes that posing does not change: texture coordinates, colours and custom
+//! attributes.
 
 use std::collections::HashMap;
 
@@ -25,7 +26,7 @@ const COORDINATES: Usage = Usage {
 const COLOR: Usage = Usage { shape: Shape::Vec4, formats: FRACTIONS, quantized: &[] };
 const COLOR_WITHOUT_ALPHA: Usage = Usage { shape: Shape::Vec3, formats: FRACTIONS, quantized: &[] };
 
-/// An attribute that is too faulty to be written again.
+/// An invalid attribute, which the exporter drops.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Faulty {
     pub(crate) mesh: usize,
@@ -33,7 +34,7 @@ pub(crate) struct Faulty {
     pub(crate) name: String,
 }
 
-/// Warns of faulty ones in all meshes. None of them prevents posing.
+/// Warns of invalid attributes in all meshes, and returns them. None of them prevents posing.
 pub(crate) fn check(root: &Json<'_>, accessors: &Accessors<'_>, problems: &mut Problems) -> Vec<Faulty> {
     let mut checker = Checker { root, accessors, known: HashMap::new() };
     let mut faulty = Vec::new();
@@ -55,7 +56,7 @@ pub(crate) fn check(root: &Json<'_>, accessors: &Accessors<'_>, problems: &mut P
 struct Checker<'a> {
     root: &'a Json<'a>,
     accessors: &'a Accessors<'a>,
-    /// Whether the numbers of an accessor are finite: many primitives may share one.
+    /// Whether the numbers of each checked accessor are finite. Many primitives can share an accessor.
     known: HashMap<usize, bool>,
 }
 
@@ -69,7 +70,7 @@ impl Checker<'_> {
     ) -> Option<()> {
         let kind = name.trim_end_matches(|c: char| c.is_ascii_digit());
         let usage = match kind {
-            // What moves is looked at where it is used.
+            // Attributes that posing changes are checked where the meshes are loaded.
             "POSITION" | "NORMAL" | "TANGENT" | "JOINTS_" | "WEIGHTS_" => return Some(()),
             "TEXCOORD_" => &COORDINATES,
             "COLOR_"

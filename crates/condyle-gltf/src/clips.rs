@@ -1,4 +1,4 @@
-//! Animations as raw clips. glTF 2.0, "Animations".
+//! Reads animations as raw clips. Source: glTF 2.0, "Animations".
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -26,21 +26,22 @@ const VECTORS: Usage =
     Usage { shape: Shape::Vec3, formats: &[Format::plain(Component::F32)], quantized: &[] };
 const WEIGHTS: Usage = Usage { shape: Shape::Scalar, formats: &FRACTIONS, quantized: &[] };
 
-/// How far from unit length rounding alone can leave a rotation; normalised 8-bit integers are the worst.
+/// Largest deviation from unit length that rounding alone can cause in a rotation. Normalised 8-bit integers
+/// are the worst case.
 const ROUNDING: f64 = 1e-2;
 
-/// What channels may target.
+/// The possible targets of channels.
 pub(crate) struct Targets<'a> {
     pub(crate) scene: &'a Scene,
     pub(crate) joint_of_node: &'a [Option<u16>],
-    /// How many morph targets each mesh has.
+    /// Number of morph targets of each mesh.
     pub(crate) morph_targets: &'a [usize],
 }
 
-/// Whether an animation moves each node, not counting morph weights.
+/// Returns whether an animation moves each node, not counting morph weights.
 pub(crate) fn animated_nodes(root: &Json<'_>, node_count: usize) -> Vec<bool> {
     let mut animated = vec![false; node_count];
-    // Faults are reported when the clips are loaded.
+    // Errors are reported when the clips are loaded.
     let silent = &mut Problems::unheard();
     for animation in root.list("animations", silent) {
         for channel in animation.list("channels", silent) {
@@ -60,18 +61,19 @@ pub(crate) fn animated_nodes(root: &Json<'_>, node_count: usize) -> Vec<bool> {
     animated
 }
 
-/// The node and its property that a channel drives by `KHR_animation_pointer`: what core glTF can drive as well.
+/// Returns the node and the property that a channel drives through `KHR_animation_pointer`, if core glTF can
+/// drive it too.
 fn pointed<'a>(target: &Json<'a>) -> Option<(usize, &'a str)> {
     target.value.get("path").filter(|path| *path == "pointer")?;
     let pointer = target.value.pointer("/extensions/KHR_animation_pointer/pointer")?.as_str()?;
     let (node, property) = pointer.strip_prefix("/nodes/")?.split_once('/')?;
-    // RFC 6901 has no signs and no leading zeros.
+    // RFC 6901 allows no signs and no leading zeros.
     let digits = node.bytes().all(|c| c.is_ascii_digit()) && (node == "0" || !node.starts_with('0'));
     let known = matches!(property, "translation" | "rotation" | "scale" | "weights");
     Some((node.parse().ok().filter(|_| digits && known)?, property))
 }
 
-/// One clip for each animation of the document.
+/// Returns one clip for each animation of the document.
 pub(crate) fn load(
     root: &Json<'_>,
     targets: &Targets<'_>,
@@ -103,12 +105,12 @@ pub(crate) fn load(
     list.iter().enumerate().filter_map(clip).collect()
 }
 
-/// What an animation without a name is called.
+/// Returns the name of a clip whose animation has no name.
 fn unnamed(index: usize) -> String {
     format!("animation {index}")
 }
 
-/// What the clip of an animation is called.
+/// Returns the name of an animation's clip.
 pub(crate) fn name_of(index: usize, animation: &Value) -> String {
     animation.get("name").and_then(Value::as_str).map_or_else(|| unnamed(index), String::from)
 }
@@ -118,9 +120,9 @@ pub(crate) fn name_of(index: usize, animation: &Value) -> String {
 struct Keys {
     /// Index of the clip's timeline.
     timeline: usize,
-    /// How many the accessor holds.
+    /// Number of keys in the accessor.
     stored: usize,
-    /// The index in the accessor of each key that is kept; `None` if all are, in order.
+    /// Accessor index of each key that is used; `None` if all are used, in order.
     chosen: Option<Rc<[usize]>>,
 }
 
@@ -129,10 +131,10 @@ struct Loader<'a> {
     targets: &'a Targets<'a>,
     accessors: &'a Accessors<'a>,
     samplers: Vec<Json<'a>>,
-    /// By accessor, so that tracks share timelines.
+    /// Keys of each input accessor, so that tracks share timelines.
     inputs: HashMap<usize, Option<Keys>>,
     timelines: Vec<Vec<f32>>,
-    /// Whether a channel moves something that is not kept.
+    /// Whether any channel was dropped.
     has_lost: bool,
 }
 
@@ -170,7 +172,7 @@ impl Loader<'_> {
         tracks
     }
 
-    /// What a channel drives; `None`, and a report, if nothing here moves with it.
+    /// Returns the target of a channel. Reports a problem and returns `None` if the channel cannot be used.
     fn target(&mut self, channel: &Json<'_>, problems: &mut Problems) -> Option<Target> {
         const IGNORED: &str = "the channel is ignored";
         const LOST: &str = "this movement is lost";
@@ -238,7 +240,7 @@ impl Loader<'_> {
                 &WEIGHTS,
                 self.targets.scene.nodes[node as usize].mesh.map_or(0, |m| self.targets.morph_targets[m]),
             ),
-            // No document has the others.
+            // A document has no other targets.
             _ => return None,
         };
         let (input, place) = (sampler.require("input", problems), sampler.require("output", problems));
@@ -263,14 +265,14 @@ impl Loader<'_> {
             problems.counted(Severity::Error, &place.path, broken, "a value is NaN or infinite", REFUSED);
             return None;
         }
-        // A spline's tangents have no unit length, and its values may pass through any.
+        // Spline tangents do not have unit length, and spline values can pass through any length.
         if matches!(target, Target::Rotation(_)) && interpolation != Interpolation::CubicSpline {
             repair_rotations(&mut values, &place.path, problems);
         }
         Some(Track { target, interpolation, timeline: keys.timeline, values })
     }
 
-    /// The numbers of the kept keys, `per_key` elements each.
+    /// Returns the values of the used keys, `per_key` elements for each key.
     fn values(
         &self,
         output: &Accessor<'_>,
@@ -318,7 +320,8 @@ fn interpolation(sampler: &Json<'_>, problems: &mut Problems) -> Option<Interpol
     }
 }
 
-/// Key times in rising order, and where each stood, if they were not in rising order before. Two keys at one time are a jump.
+/// Returns increasing key times. If the keys were not in order, also returns the accessor index of each key.
+/// Two keys at the same time are a jump.
 fn key_times(
     accessor: &Accessor<'_>,
     place: &Json<'_>,
@@ -344,14 +347,15 @@ fn key_times(
     let action = "the keys are sorted; of those at one time, the first and the last are kept as a jump";
     problems.counted(Severity::Warning, &place.path, disorder, what, action);
     let mut chosen: Vec<usize> = (0..times.len()).collect();
-    // Adding zero makes -0 and 0 one time. The sort is stable, so the last of equal times stays the last.
+    // Adding zero makes -0 and 0 equal. The sort is stable, so the last of equal times stays last.
     let time = |k: usize| times[k] + 0.0;
     chosen.sort_by(|&a, &b| time(a).total_cmp(&time(b)));
     let (mut rising, mut kept) = (Vec::with_capacity(times.len()), Vec::with_capacity(times.len()));
     for group in chosen.chunk_by(|&a, &b| time(a) == time(b)) {
         let (first, last) = (group[0], group[group.len() - 1]);
         let now = time(last);
-        // The first of two keys ends the line before the jump, one f32 earlier. Before the first time of all there is no line.
+        // The first key of a jump ends the segment before the jump, one f32 earlier. Before the first key
+        // time there is no segment.
         if group.len() > 1 && rising.last().is_some_and(|&before| before < now.next_down()) {
             rising.push(now.next_down());
             kept.push(first);
@@ -362,9 +366,9 @@ fn key_times(
     Some((rising, Some(kept)))
 }
 
-/// Gives unit length to rotations that are far from it. Those that are off by a file's rounding only stay as
-/// they are: sampling normalises what it interpolates, and to do it here already would bend the path between
-/// a rounded key and an exact one.
+/// Normalises rotations whose length is far from 1. A length within a file's rounding error is kept, because
+/// sampling normalises the interpolated rotation. Normalising here would bend the path between a rounded key
+/// and an exact key.
 fn repair_rotations(values: &mut [f32], path: &str, problems: &mut Problems) {
     let (mut zero, mut far, mut near) = (0, 0, 0);
     let (mut worst_far, mut worst_near) = (1.0f64, 1.0f64);

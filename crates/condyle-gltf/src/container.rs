@@ -1,5 +1,6 @@
-//! The outer shape of a document: a binary .glb with its chunks, or the bare JSON of a .gltf.
-//! glTF 2.0, "GLB File Format Specification".
+//! The file container: a binary .glb with its chunks, or the bare JSON of a .gltf.
+//!
+//! Source: glTF 2.0, "GLB File Format Specification".
 
 use serde_json::Value;
 
@@ -21,7 +22,7 @@ const BINARY_CHUNK: u32 = u32::from_le_bytes(*b"BIN\0");
 pub(crate) const ADVICE_1_0: &str = "glTF 1.0 is not supported: convert the file to glTF 2.0, \
                                       for example by opening and saving it in a current tool";
 
-/// Splits the main file; `None`, and an error, where there is nothing to go on with.
+/// Splits the main file into its parts. Reports an error and returns `None` if there is no usable JSON.
 pub(crate) fn read<'a>(bytes: &'a [u8], problems: &mut Problems) -> Option<Container<'a>> {
     let is_glb = bytes.starts_with(MAGIC);
     let (text, binary) = if is_glb { chunks(bytes, problems)? } else { (bytes, None) };
@@ -174,7 +175,7 @@ mod tests {
         assert_eq!(severities(b"\xef\xbb\xbf{}"), (true, vec![Severity::Warning]));
         assert_eq!(severities(&glb(2, Some(9999), one, b"")), (true, vec![Severity::Warning]));
         assert_eq!(severities(&glb(2, None, one, b"xyz")), (true, vec![Severity::Warning]));
-        // Bytes behind the declared end are no part of the document, not even a chunk.
+        // Bytes after the declared end do not belong to the document, even if they form a chunk.
         let longer = glb(2, Some(24), &[one[0], (b"BIN\0", b"1234")], b"");
         let mut problems = Problems::new(0);
         assert_eq!(read(&longer, &mut problems).unwrap().binary, None);
@@ -224,7 +225,7 @@ mod tests {
         assert_eq!(severities("[".repeat(100_000).as_bytes()), refused);
         let whole = glb(2, None, &[(b"JSON", b"{}  "), (b"BIN\0", b"1234")], b"");
         for end in 0..whole.len() {
-            // Cut between the chunks the file is whole but for its declared length.
+            // Cut between the chunks, the file is complete except for its declared length.
             assert_eq!(severities(&whole[..end]).0, (24..32).contains(&end), "{end} bytes");
         }
     }

@@ -1,4 +1,4 @@
-//! A document with its buffers at hand: the JSON, and the bytes behind every buffer view.
+//! A document with its data: the JSON, and the bytes of each buffer view.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -19,9 +19,9 @@ use crate::uri::{self, Resource};
 
 /// A glTF document: its JSON, and the bytes of its buffer views.
 ///
-/// Meshes compressed by `KHR_draco_mesh_compression` are decoded: the JSON then has accessors and buffer views for them behind
-/// those of the file, and no longer the extension. Where a file does not require it and has the same meshes uncompressed, these
-/// are read.
+/// Meshes compressed by `KHR_draco_mesh_compression` are decoded. The JSON then has accessors and buffer
+/// views for them after those of the file, and the extension is removed. If the file has the same meshes
+/// uncompressed and does not require the extension, the uncompressed meshes are read.
 ///
 /// ```
 /// use condyle_gltf::Document;
@@ -35,7 +35,7 @@ use crate::uri::{self, Resource};
 #[derive(Clone)]
 pub struct Document {
     pub(crate) json: Value,
-    /// The JSON of the file, if decoded meshes changed it.
+    /// The JSON of the file, if decoding meshes changed it.
     stored: Option<Value>,
     name: String,
     folder: Option<PathBuf>,
@@ -46,9 +46,9 @@ pub struct Document {
 
 #[derive(Debug, Clone)]
 struct Buffer {
-    /// `None` where there are none, as in a fallback for compressed data.
+    /// The data; `None` if it is missing, for example the fallback of compressed data.
     bytes: Option<Arc<[u8]>>,
-    /// How many there should be; the data may hold more.
+    /// The declared size in bytes; the data can be longer.
     declared: Option<usize>,
 }
 
@@ -58,15 +58,15 @@ enum View {
     Decoded(Vec<u8>),
 }
 
-/// A buffer view as its file stores it.
+/// A buffer view as the file stores it.
 pub(crate) struct StoredView<'a> {
-    /// The bytes as any reader takes them. `None` if there are only compressed ones.
+    /// The uncompressed bytes, which any reader can use. `None` if the file has only compressed bytes.
     pub(crate) plain: Option<&'a [u8]>,
-    /// The name of the extension, and the compressed bytes.
+    /// Extension name and compressed bytes.
     pub(crate) compressed: Option<(&'static str, &'a [u8])>,
 }
 
-/// What it is called and how much there is, not its content.
+/// Prints the name and the sizes, not the content.
 impl fmt::Debug for Document {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = |buffer: &Buffer| buffer.bytes.as_ref().map_or(0, |bytes| bytes.len());
@@ -78,57 +78,62 @@ impl fmt::Debug for Document {
 }
 
 impl Document {
-    /// Reads a `.glb` or `.gltf` file and the buffers it names.
+    /// Reads a `.glb` or `.gltf` file and the buffers that it refers to.
     ///
-    /// Which of the two it is, is told by the content. Buffers outside the file must lie in its folder or
+    /// The content decides which of the two formats it is. External buffers must be in the file's folder or
     /// below.
     ///
     /// # Errors
-    /// [`Refused`] if the file, its JSON, a buffer or a buffer view cannot be read, or if an unknown
-    /// extension is required.
+    /// [`Refused`] if the file, its JSON, a buffer or a buffer view cannot be read, or if the document
+    /// requires an unknown extension.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Refused> {
         Self::gather(path.as_ref())?.usable()
     }
 
     /// Reads a document from memory.
     ///
-    /// `name` stands in messages. `folder` is where files that the document names are looked for; without it
-    /// there can be none.
+    /// `name` is used in messages. `folder` is searched for external files; without it the document must not
+    /// refer to any.
     ///
     /// # Errors
-    /// As [`Document::open`].
+    /// The same as for [`Document::open`].
     pub fn from_slice(name: &str, bytes: &[u8], folder: Option<&Path>) -> Result<Self, Refused> {
         Self::gather_slice(name, bytes, folder)?.usable()
     }
 
-    /// The document's path, or the name given to [`Document::from_slice`].
+    /// Returns the document's path, or the name given to [`Document::from_slice`].
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The document's JSON as text, with the values of the file but for decoded meshes, if not its spaces: for any parser.
+    /// Returns the document's JSON as text, for any parser.
+    ///
+    /// The values equal the values in the file, except for decoded meshes; white space can differ.
     #[must_use]
     pub fn json_text(&self) -> String {
         extras::to_text(&self.json)
     }
 
-    /// The JSON at a place in the document, such as `/materials/0/extras`, as text: for any parser.
+    /// Returns the JSON at a path in the document, such as `/materials/0/extras`, as text for any parser.
     ///
-    /// `None` if there is nothing. RFC 6901, "JSON Pointer".
+    /// Returns `None` if the path does not exist. Source: RFC 6901, "JSON Pointer".
     #[must_use]
     pub fn json_at(&self, pointer: &str) -> Option<String> {
         extras::text_at(&self.json, pointer)
     }
 
-    /// Where the front of a character is: radians about +Y from +Z, to which characters look in glTF. Those of VRM 0.x look the other way.
+    /// Returns the direction that the character faces, in radians about +Y from +Z.
+    ///
+    /// This is 0, the convention of glTF, except for VRM 0.x characters, which face -Z: π.
     #[must_use]
     pub fn front(&self) -> f32 {
         let has = |extension| self.json.pointer(&format!("/extensions/{extension}")).is_some();
         if has("VRM") && !has("VRMC_vrm") { core::f32::consts::PI } else { 0.0 }
     }
 
-    /// The bytes of a buffer view, decoded if it is compressed.
+    /// Returns the bytes of a buffer view, decoded if it is compressed. `None` if it does not exist or has no
+    /// data.
     #[must_use]
     pub fn buffer_view(&self, index: usize) -> Option<&[u8]> {
         match self.views.get(index)?.as_ref()? {
@@ -137,16 +142,15 @@ impl Document {
         }
     }
 
-    /// The bytes that a URI in the document stands for: embedded data, or a file in the document's folder or
-    /// below.
+    /// Returns the data of a URI in the document: embedded data, or a file in the document's folder or below.
     ///
     /// # Errors
-    /// A message that names the URI, if it leads elsewhere or cannot be read.
+    /// A message with the URI, if it refers to a file outside the folder or cannot be read.
     pub fn resource(&self, uri: &str) -> Result<Vec<u8>, String> {
         uri::load(uri, self.folder.as_deref())
     }
 
-    /// The files beside the document that its buffers and images lie in, as canonical paths in rising order.
+    /// Returns the external files of the document's buffers and images, as sorted canonical paths.
     #[must_use]
     pub fn files(&self) -> Vec<PathBuf> {
         let lists = ["buffers", "images"].iter().filter_map(|key| self.json.get(key)?.as_array());
@@ -158,25 +162,25 @@ impl Document {
         located.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// The oddities found in the container, the buffers and the buffer views.
+    /// Returns the recoverable problems of the container, the buffers and the buffer views.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         self.problems.list()
     }
 
-    /// The JSON of the file, in which compressed meshes are still compressed.
+    /// Returns the JSON of the file, in which compressed meshes are still compressed.
     pub(crate) fn stored_json(&self) -> &Value {
         self.stored.as_ref().unwrap_or(&self.json)
     }
 
-    /// Changes the JSON, and that of the file where decoded meshes make it another one. Neither may lose
-    /// meshes, accessors or buffer views.
+    /// Changes the JSON, and the JSON of the file if decoded meshes made the two differ. The change must not
+    /// remove meshes, accessors or buffer views.
     pub(crate) fn edit(&mut self, change: impl Fn(&mut Value)) {
         change(&mut self.json);
         self.stored.iter_mut().for_each(change);
     }
 
-    /// The bytes of a buffer view as the file stores them.
+    /// Returns the bytes of a buffer view as the file stores them.
     pub(crate) fn stored_view(&self, index: usize) -> Option<StoredView<'_>> {
         let view = Json::root(self.stored_json()).item("bufferViews", index)?;
         let bytes = |of: &Json<'_>| {
@@ -188,7 +192,7 @@ impl Document {
             None => Some(StoredView { plain: Some(bytes(&view)?), compressed: None }),
             Some((name, form)) => {
                 let required = extensions::requires(&Json::root(self.stored_json()), name);
-                // Readers that must know the extension never look at the other form.
+                // Readers that support the required extension never read the fallback.
                 let plain = bytes(&view).filter(|_| !required);
                 Some(StoredView { plain, compressed: Some((name, bytes(&form)?)) })
             }
@@ -210,7 +214,7 @@ impl Document {
         }
     }
 
-    /// As [`Document::open`], but a document that can be looked into is returned with its errors.
+    /// Like [`Document::open`], but returns a document with errors too, provided its JSON can be read.
     pub(crate) fn gather(path: &Path) -> Result<Self, Refused> {
         let name = path.display().to_string();
         let bytes = uri::read_file(path).map_err(|error| {
@@ -266,7 +270,8 @@ fn load_buffers(
     let compressed = meshopt::EXTENSIONS.iter().any(|name| extensions::requires(root, name));
     for (index, buffer) in root.objects("buffers", problems).iter().enumerate() {
         let declared = buffer.require("byteLength", problems).and_then(|v| v.whole(problems));
-        // All that refers to a fallback has a compressed form, which is used instead. Its data is only read to be written again.
+        // Views of a fallback buffer also have compressed data, and that is used. The fallback is read only
+        // to be exported.
         let mut marks = meshopt::EXTENSIONS.iter().filter_map(|name| buffer.extension(name));
         let fallback = marks.any(|mark| mark.flag("fallback", problems));
         let bytes = match (buffer.get("uri"), binary) {
@@ -303,7 +308,7 @@ fn load_buffers(
     buffers
 }
 
-/// Reads each file once, since a hostile document could name a large one a thousand times.
+/// Reads each file once, because a hostile document could refer to a large file a thousand times.
 fn load_buffer(
     uri: &str,
     folder: Option<&Path>,
@@ -361,7 +366,7 @@ fn load_view(view: &Json<'_>, buffers: &[Buffer], problems: &mut Problems) -> Op
     }
 }
 
-/// `(buffer, start, end)` of the bytes that a buffer view, or the extension in one, names.
+/// Returns `(buffer, start, end)`: the bytes of a buffer view, or of a compression extension in one.
 fn range(view: &Json<'_>, buffers: &[Buffer], problems: &mut Problems) -> Option<(usize, usize, usize)> {
     let buffer = view.require("buffer", problems)?;
     let index = buffer.index("buffers", buffers.len(), problems)?;
@@ -453,7 +458,7 @@ mod tests {
                 error("/buffers/0"),
                 error("/buffers/1/uri"),
                 error("/buffers/2"),
-                // The same of two views.
+                // The same errors for two views.
                 error("/bufferViews/0"),
                 error("/bufferViews/2/buffer"),
                 error("/bufferViews/3/buffer"),
@@ -467,9 +472,9 @@ mod tests {
         assert_eq!(found, [(Severity::Warning, "/bufferViews/1".to_string())]);
     }
 
-    /// A document with one compressed view of nine floats, and a fallback buffer without data.
+    /// Returns a document with one compressed view of nine floats, and a fallback buffer without data.
     fn compressed(extension: &str) -> Value {
-        // Version 0: no deltas at all, so that every element is the baseline in the last four bytes.
+        // Version 0 without deltas: every element equals the baseline in the last four bytes.
         let mut stream = vec![0xa0];
         stream.resize(1 + 4 + 28, 0);
         stream.extend(1.5f32.to_le_bytes());
@@ -497,7 +502,7 @@ mod tests {
         for extension in meshopt::EXTENSIONS {
             let mut json = compressed(extension);
             assert_eq!(errors(&json), [], "{extension}");
-            // A fallback's file is not needed.
+            // The file of a fallback buffer is not needed.
             json["buffers"][1]["uri"] = json!("gone.bin");
             assert_eq!(errors(&json), [(Severity::Error, "/buffers/1/uri".to_string())]);
             json["buffers"][1]["extensions"] = json!({extension: {"fallback": true}});
@@ -524,14 +529,14 @@ mod tests {
         assert_eq!(with("byteLength", json!(36)), error(&inside));
         assert_eq!(with("byteLength", json!(99)), error(&inside));
         assert_eq!(with("buffer", json!(1)), error(&format!("{inside}/buffer")));
-        // A claim of a gigabyte.
+        // A declared size of one gigabyte.
         let mut json = compressed(extension);
         json["bufferViews"][0]["byteLength"] = json!(1 << 30);
         json["bufferViews"][0]["extensions"][extension]["count"] = json!(1 << 28);
         assert_eq!(errors(&json), error(&inside));
     }
 
-    // WebAssembly has no folder for temporary files.
+    // WebAssembly has no temporary folder.
     #[cfg(not(target_family = "wasm"))]
     #[test]
     fn files_beside_the_document() {
@@ -549,7 +554,7 @@ mod tests {
         std::fs::write(&path, serde_json::to_vec(&json).unwrap()).unwrap();
         let document = Document::open(&path).unwrap();
         assert_eq!(document.buffer_view(1), Some(&[1, 2][..]));
-        // One file under two names is kept once.
+        // One file under two URIs is kept once.
         let bytes = |buffer: usize| document.buffers[buffer].bytes.as_ref().unwrap();
         assert!(Arc::ptr_eq(bytes(0), bytes(1)));
         assert_eq!(document.resource("a b.bin").unwrap(), [1, 2, 3, 4]);

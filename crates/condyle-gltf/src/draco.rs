@@ -1,8 +1,7 @@
 //! Primitives compressed by `KHR_draco_mesh_compression`.
 //!
-//! They are decoded when a document is read, and its JSON then says where the decoded data lies: new accessors and buffer
-//! views behind the document's own, which the primitive refers to instead. What reads meshes, or writes them again, knows
-//! nothing of the compression.
+//! They are decoded when a document is read. The primitive then refers to new accessors and buffer views,
+//! appended after the document's. Code that reads or writes meshes never sees the compression.
 
 #[cfg(feature = "draco")]
 mod stream;
@@ -18,16 +17,17 @@ use crate::problem::Problems;
 
 pub(crate) const EXTENSION: &str = "KHR_draco_mesh_compression";
 
-/// What is put in the place of compressed primitives.
+/// The replacement for compressed primitives.
 #[derive(Default)]
 pub(crate) struct Expansion {
-    /// The bytes of new buffer views, `None` where something could not be decoded, which has been reported.
+    /// The bytes of the new buffer views; `None` for data that could not be decoded, which has been reported.
     pub(crate) views: Vec<Option<Vec<u8>>>,
     view_objects: Vec<Value>,
     accessors: Vec<Value>,
     edits: Vec<Edit>,
-    /// How many views and accessors the document has.
+    /// Number of buffer views in the document.
     first_view: usize,
+    /// Number of accessors in the document.
     first_accessor: usize,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Expansion {
 struct Edit {
     mesh: usize,
     primitive: usize,
-    /// To accessors.
+    /// Accessor index of each attribute.
     attributes: Vec<(String, usize)>,
     indices: Option<usize>,
 }
@@ -44,7 +44,7 @@ struct Edit {
 #[cfg_attr(not(feature = "draco"), expect(dead_code, reason = "what the decoder goes by"))]
 struct Attribute<'a> {
     name: &'a str,
-    /// Its number in the stream.
+    /// Attribute number in the stream.
     id: u32,
     accessor: &'a Map<String, Value>,
     component: Component,
@@ -52,8 +52,8 @@ struct Attribute<'a> {
     count: usize,
 }
 
-/// Decodes the compressed primitives of a document: all of them where it requires the extension, and elsewhere those that
-/// have no uncompressed form.
+/// Decodes the compressed primitives of a document. If the document does not require the extension, only
+/// primitives without an uncompressed form are decoded.
 pub(crate) fn expand<'a>(
     root: &Json<'a>,
     view: impl Fn(usize) -> Option<&'a [u8]>,
@@ -65,7 +65,7 @@ pub(crate) fn expand<'a>(
         ..Expansion::default()
     };
     let required = extensions::requires(root, EXTENSION);
-    // Lists that are none are reported where meshes are read.
+    // Lists of the wrong type are reported where meshes are read.
     for (mesh, json) in root.list("meshes", &mut Problems::unheard()).iter().enumerate() {
         for (primitive, json) in json.list("primitives", &mut Problems::unheard()).iter().enumerate() {
             let Some(compressed) = json.extension(EXTENSION) else { continue };
@@ -93,7 +93,7 @@ pub(crate) fn expand<'a>(
     it
 }
 
-/// The attributes that a stream holds, as far as they are sound: a faulty accessor is reported where accessors are read.
+/// Returns the valid attributes of a stream. Invalid accessors are reported where accessors are read.
 fn attributes<'a>(root: &Json<'a>, primitive: &Json<'a>, compressed: &Json<'a>) -> Vec<Attribute<'a>> {
     let silent = &mut Problems::unheard();
     let own = primitive.entries("attributes", silent);
@@ -118,12 +118,13 @@ fn attributes<'a>(root: &Json<'a>, primitive: &Json<'a>, compressed: &Json<'a>) 
 /// A decoded primitive.
 struct Decoded {
     vertices: usize,
-    /// One for each attribute, in the component type of its accessor, elements at multiples of four bytes.
+    /// The data of each attribute, in the component type of its accessor, with elements aligned to four
+    /// bytes.
     attributes: Vec<Vec<u8>>,
     indices: Vec<u32>,
 }
 
-/// Without the feature `draco`.
+/// Reports that this build lacks the feature `draco`.
 #[cfg(not(feature = "draco"))]
 fn decode<'a>(
     compressed: &Json<'a>,
@@ -138,14 +139,14 @@ fn decode<'a>(
 }
 
 impl Attribute<'_> {
-    /// Bytes from one vertex to the next: vertex attributes begin at multiples of four.
+    /// Returns the bytes from one vertex to the next. Vertex attributes are aligned to four bytes.
     fn stride(&self) -> usize {
         (self.width * self.component.size()).next_multiple_of(4)
     }
 }
 
 impl Expansion {
-    /// Puts a decoded primitive in the place of a compressed one.
+    /// Replaces a compressed primitive by a decoded one.
     fn put(&mut self, mesh: usize, primitive: usize, attributes: &[Attribute<'_>], decoded: Decoded) {
         let Decoded { vertices, attributes: data, indices } = decoded;
         let mut references = Vec::new();
@@ -167,7 +168,7 @@ impl Expansion {
             }
             references.push((attribute.name.into(), self.add(accessor, view, Some(bytes))));
         }
-        // 65535 is not allowed as an index of sixteen bits.
+        // glTF does not allow 65535 as a 16-bit index.
         let small = vertices <= usize::from(u16::MAX);
         let bytes = match small {
             true => indices.iter().flat_map(|&i| (i as u16).to_le_bytes()).collect(),
@@ -181,17 +182,17 @@ impl Expansion {
         self.edits.push(Edit { mesh, primitive, attributes: references, indices });
     }
 
-    /// Gives positions that could not be decoded a buffer view that is known to be broken, so that nothing more is said of
-    /// the primitive.
+    /// Gives a primitive that could not be decoded a position accessor without data. No further problems are
+    /// then reported for the primitive.
     fn hide(&mut self, mesh: usize, primitive: usize, positions: Option<Map<String, Value>>) {
         let Some(accessor) = positions else { return };
         let attributes = vec![("POSITION".into(), self.add(accessor, json!({}), None))];
         self.edits.push(Edit { mesh, primitive, attributes, indices: None });
     }
 
-    /// Adds an accessor with a view of its own, and returns its index.
+    /// Adds an accessor with a separate view, and returns its index.
     fn add(&mut self, mut accessor: Map<String, Value>, mut view: Value, bytes: Option<Vec<u8>>) -> usize {
-        // Of which buffer, no one asks who has the bytes.
+        // The buffer index is not used, because the bytes of the view are already known.
         view["buffer"] = 0.into();
         view["byteLength"] = bytes.as_ref().map_or(1, Vec::len).into();
         accessor.insert("bufferView".into(), (self.first_view + self.views.len()).into());
@@ -201,12 +202,12 @@ impl Expansion {
         self.first_accessor + self.accessors.len() - 1
     }
 
-    /// Whether nothing was decoded.
+    /// Returns whether no primitive was changed.
     pub(crate) fn is_empty(&self) -> bool {
         self.edits.is_empty()
     }
 
-    /// Writes what was decoded into the document's JSON.
+    /// Writes the decoded primitives into the document's JSON.
     pub(crate) fn apply(self, json: &mut Value) {
         for (key, new) in [("bufferViews", self.view_objects), ("accessors", self.accessors)] {
             match &mut json[key] {
@@ -221,7 +222,7 @@ impl Expansion {
             }
             if let Some(accessor) = edit.indices {
                 primitive["indices"] = accessor.into();
-                // The data is a list of triangles, whatever it was made from.
+                // The decoded data is always a triangle list.
                 primitive["mode"] = 4.into();
             }
             if let Some(primitive) = primitive.as_object_mut() {
@@ -238,7 +239,7 @@ impl Expansion {
     }
 }
 
-/// The least or the greatest of each number of packed vectors.
+/// Returns the minimum or maximum of each component of packed vectors.
 fn bound(bytes: &[u8], width: usize, pick: fn(f32, f32) -> f32) -> Vec<f32> {
     let numbers = bytes.as_chunks().0.iter().map(|&four| f32::from_le_bytes(four));
     (0..width).filter_map(|i| numbers.clone().skip(i).step_by(width).reduce(pick)).collect()
@@ -254,7 +255,7 @@ pub(crate) mod tests {
 
     const PLACE: &str = "/meshes/0/primitives/0/extensions/KHR_draco_mesh_compression";
 
-    /// The cases that `tests/data/draco.mjs` made: streams, and what they decode to.
+    /// Returns the cases made by `tests/data/draco.mjs`: streams, and their decoded data.
     pub(crate) fn cases() -> Vec<Value> {
         let list: Value = serde_json::from_str(include_str!("../tests/data/draco.json")).unwrap();
         list.as_array().unwrap().clone()
@@ -264,7 +265,7 @@ pub(crate) mod tests {
         BASE64_STANDARD.decode(value.as_str().unwrap()).unwrap()
     }
 
-    /// A document with the mesh of a case in a stream, which `change` may have damaged. It requires the extension.
+    /// Returns a document with the mesh of a case as a stream, after `change`. It requires the extension.
     pub(crate) fn compressed(case: &Value, change: impl FnOnce(&mut Vec<u8>)) -> Builder {
         let skinned = case["attributes"].as_array().unwrap().len() > 1;
         let mut it = Builder::new(json!({
@@ -287,7 +288,7 @@ pub(crate) mod tests {
         for (at, attribute) in case["attributes"].as_array().unwrap().iter().enumerate() {
             let mut accessor = json!({"componentType": attribute["componentType"], "type": attribute["type"], "count": case["points"]});
             if attribute["name"] == "POSITION" {
-                // Those before compression, which are not quite those behind it.
+                // The bounds before compression, which differ slightly from the decoded ones.
                 accessor["min"] = json!([0, 0, -0.25]);
                 accessor["max"] = json!([1, 1, 0.25]);
             }
@@ -328,7 +329,7 @@ pub(crate) mod tests {
             let wanted = bytes(&case["indices"]);
             let wanted = wanted.as_chunks().0.iter().map(|&four| u32::from_le_bytes(four));
             assert!(indices.iter().map(|&two| u32::from(u16::from_le_bytes(two))).eq(wanted), "{name}");
-            // What the library makes of it.
+            // The mesh that the importer returns.
             let mesh = &asset.instances[0].primitives[0].mesh;
             let positions = case["attributes"].as_array().unwrap().iter().find(|a| a["name"] == "POSITION");
             assert_eq!(
@@ -345,7 +346,7 @@ pub(crate) mod tests {
         for case in cases() {
             let name = case["name"].as_str().unwrap();
             let mut it = compressed(&case, |_| ());
-            // Keys in a view before that of the mesh.
+            // Keys in a view before the view of the mesh.
             let (times, turns) = (it.floats("SCALAR", &[0.0]), it.floats("VEC4", &[0.0, 0.0, 0.0, 1.0]));
             it.json["animations"] = json!([{
                 "samplers": [{"input": times, "output": turns}],
@@ -381,7 +382,7 @@ pub(crate) mod tests {
         it.json.as_object_mut().unwrap().remove("extensionsRequired");
         let positions =
             |it: &Builder| it.import().unwrap().instances[0].primitives[0].mesh.vertices().positions.clone();
-        // There is none yet.
+        // The primitive has no uncompressed form yet.
         assert_eq!(it.summary(), []);
         assert_eq!(positions(&it).len(), 63);
         let own = it.floats("VEC3", &[7.0; 9]);
@@ -392,7 +393,7 @@ pub(crate) mod tests {
         assert_eq!(positions(&it), [[7.0; 3]; 3]);
         let asset = it.import().unwrap();
         assert!(asset.document.json_text().contains(EXTENSION));
-        // Its stream is not even looked at.
+        // The stream is not read.
         primitive(&mut it)["extensions"][EXTENSION]["attributes"]["POSITION"] = json!(99);
         assert_eq!(it.summary(), []);
         it.json["extensionsRequired"] = json!([EXTENSION]);
@@ -442,14 +443,14 @@ pub(crate) mod tests {
         assert_eq!(it.summary(), [warning.clone(), warning]);
         let mesh = it.import().unwrap().instances[0].primitives[0].mesh.clone();
         assert_eq!((mesh.vertex_count(), mesh.indices().len()), (70, 288));
-        // Joints of eight bits in the stream, of sixteen in the document, and normals as bytes.
+        // Joints are 8-bit in the stream and 16-bit in the document; normals are bytes.
         let mut it = compressed(case, |_| ());
         it.json["accessors"][4]["componentType"] = json!(5123);
         it.json["accessors"][2]["componentType"] = json!(5120);
         let asset = it.import().unwrap();
         assert_eq!(asset.instances[0].primitives[0].mesh.influences(), mesh.influences());
         let normals = asset.document.buffer_view(asset.document.view_count() - 5).unwrap();
-        // Three numbers, and one byte up to the next multiple of four.
+        // Three components, padded to four bytes.
         assert_eq!(normals.len(), 70 * 4);
         assert!(
             normals.chunks(4).all(|n| n[3] == 0 && n[..3].iter().all(|&b| (-1..=1).contains(&(b as i8))))
@@ -476,7 +477,7 @@ pub(crate) mod tests {
                 });
                 let Err(found) = it.import() else { continue };
                 refused += 1;
-                // The numbers of a damaged stream may be anything, as those of any document.
+                // A damaged stream can decode to any numbers, like any document.
                 let first = &found.problems[0];
                 assert!(first.place.starts_with("/meshes/0/primitives/0/"), "{first}");
             }
@@ -503,7 +504,7 @@ pub(crate) mod tests {
         ]);
         let paths = |it: &Builder| it.report().into_iter().map(|p| p.place).collect::<Vec<_>>();
         assert_eq!(paths(&it), ["/extensionsRequired/0"]);
-        // Where it is not required, all of this is faulty.
+        // If the extension is not required, all of this is invalid.
         it.json.as_object_mut().unwrap().remove("extensionsRequired");
         let found = paths(&it);
         for path in ["/bufferViews/3", "/accessors/3", "/meshes/0/primitives/2/attributes/POSITION"] {

@@ -1,8 +1,9 @@
-//! Writes one moment of an asset as a static `.glb`, all of it with other clips, or a clip without its skeleton.
+//! Writes a document as `.glb`: one pose, other clips, or a clip as morph targets.
 //!
-//! The document's own JSON is rewritten, so whatever has no part in the movement (materials, textures, extras,
-//! extensions) leaves as it came: `still` takes the movement out, `carry` packs the data that stays, and
-//! [`Exporter::glb`] adds the posed vertices and transforms, [`ClipExporter::glb`] the animations, [`MorphExporter::glb`] frames as morph targets.
+//! The writers edit the document's JSON. Parts that do not move (materials, textures, extras, extensions) are
+//! written unchanged. `still` removes the movement, and `carry` packs the remaining data. Then
+//! [`Exporter::glb`] adds the posed vertices and transforms, [`ClipExporter::glb`] the animations, and
+//! [`MorphExporter::glb`] the frames as morph targets.
 
 mod attach;
 mod bin;
@@ -29,7 +30,7 @@ pub use self::attach::JointMesh;
 pub use self::clips::ClipExporter;
 pub use self::morphs::{MorphExporter, MorphFrame};
 
-/// One moment of an [`Asset`]: what [`Exporter::glb`] writes.
+/// One pose of an [`Asset`], for [`Exporter::glb`].
 ///
 /// ```
 /// use condyle::Pose;
@@ -46,7 +47,7 @@ pub use self::morphs::{MorphExporter, MorphFrame};
 /// #         "data:application/octet-stream;base64,AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAA"}]
 /// # }"#;
 /// # let asset = Asset::from_document(Document::from_slice("tile.gltf", json, None)?)?;
-/// // Of a program that poses by itself; `Poser::scene` makes one as well.
+/// // The pose of a program with its own animation code; `Poser::scene` makes such a scene too.
 /// let pose = Pose::rest(&asset.skeleton);
 /// let vertices = asset.instances.iter().map(|instance| {
 ///     instance.primitives.iter().map(|primitive| primitive.mesh.vertices().as_slices()).collect()
@@ -59,13 +60,15 @@ pub use self::morphs::{MorphExporter, MorphFrame};
 pub struct PosedScene<'a> {
     /// The local transform of each joint of [`Asset::skeleton`].
     pub pose: &'a Pose,
-    /// For each of [`Asset::instances`], the vertices of each of its primitives: in world space where the instance
-    /// is skinned, otherwise in the space of its own mesh with the morph targets applied. Where an instance
-    /// has neither skin nor morph targets nothing is read, and its list may be empty.
+    /// Vertices of each primitive, for each of [`Asset::instances`].
+    ///
+    /// They are in world space if the instance is skinned. Otherwise they are in mesh space, with the morph
+    /// targets applied. If an instance has neither a skin nor morph targets, its list is not read and can be
+    /// empty.
     pub instances: Vec<Vec<VertexSlices<'a>>>,
 }
 
-/// Why a moment or a clip could not be written.
+/// Error of an export.
 ///
 /// ```
 /// use condyle::Pose;
@@ -91,49 +94,51 @@ pub struct PosedScene<'a> {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ExportError {
-    /// The moment was not made from this asset: there are `found` of `what`, `needed` expected.
+    /// The scene or the clip was not made from this asset: `what` has `found` elements, `needed` are
+    /// expected.
     Mismatch {
-        /// Which list.
+        /// Name of the list.
         what: &'static str,
         /// Its length.
         found: usize,
-        /// The length that the asset asks for.
+        /// The length that the asset requires.
         needed: usize,
     },
-    /// A transform or a vertex left the range of f32.
+    /// A transform or a vertex is outside the range of f32.
     NotFinite {
-        /// The document's node.
+        /// Node index in the document.
         node: usize,
         /// The primitive and the vertex; `None` for the transform of the node.
         vertex: Option<(usize, usize)>,
     },
-    /// A frame of a clip is at a moment that is not finite, is before 0, or is not after that of the frame before.
+    /// The time of a frame is not finite, is negative, or is not after the time of the previous frame.
     Time {
-        /// The frame.
+        /// Frame index.
         frame: usize,
-        /// Its moment.
+        /// Time of the frame, in seconds.
         seconds: f64,
     },
-    /// From the first frame of a clip to another one, a vertex moves farther than f32 holds.
+    /// A vertex moves farther from the first frame of a clip to another frame than f32 can hold.
     TooFar {
-        /// The document's node.
+        /// Node index in the document.
         node: usize,
         /// The primitive and the vertex.
         vertex: (usize, usize),
-        /// The other frame.
+        /// Index of the other frame.
         frame: usize,
     },
-    /// A clip was not made for this asset: it has `found` `what` for a node or a joint, not `count`.
+    /// A clip was not made for this asset: for a node or a joint it has `found` of `what`, the asset has
+    /// `count`.
     Clip {
-        /// The clip.
+        /// Clip index.
         clip: usize,
-        /// The document's node; of a joint that does not exist, its own number.
+        /// Node index in the document; for a joint that does not exist, the joint index.
         node: usize,
-        /// What is counted.
+        /// The kind of item that is counted.
         what: &'static str,
-        /// How many the clip asks for.
+        /// Number that the clip requires.
         found: usize,
-        /// How many the asset has.
+        /// Number that the asset has.
         count: usize,
     },
     /// `what` would take more than `limit` bytes.
@@ -142,7 +147,7 @@ pub enum ExportError {
         what: &'static str,
         /// Its length.
         bytes: usize,
-        /// The greatest length.
+        /// The maximum length.
         limit: usize,
     },
 }
@@ -194,19 +199,21 @@ impl fmt::Display for ExportError {
 
 impl std::error::Error for ExportError {}
 
-/// An asset made ready to be written at any number of moments.
+/// Writes an asset in any number of poses, each as a static `.glb`.
 ///
-/// The result holds the same nodes, meshes, primitives, vertices in their order, indices, materials and textures as the
-/// document under the same indices and names, but no skins, animations or morph targets:
+/// The file has the document's nodes, meshes, primitives, indices, materials and textures, under the same
+/// indices and names, and the vertices in the same order. Skins, animations and morph targets are removed.
+/// The exceptions:
 ///
-/// - A node that carries a skinned mesh becomes a root without a transform, since its vertices are in
-///   world space. What hung below it stays where it was, on a new node behind the document's own.
-/// - A mesh that several nodes pose differently is written once for each; the copies come last.
-/// - Attributes that no reader accepts are left out, and so are broken meshes that no node shows: only then do
-///   the indices of others change.
-/// - Everything lies in one binary chunk: buffers, images from files and data URIs, decompressed views.
-/// - Normals and tangents have unit length. One that the pose makes zero keeps the direction it had when
-///   the mesh was bound, or else points along +Y (normals) or +X (tangents).
+/// - A node with a skinned mesh becomes a root without a transform, because its vertices are in world space.
+///   A new node, appended after the document's nodes, takes over its transform, children, camera and light.
+/// - A mesh that several nodes pose differently is written once for each of them; the copies are appended to
+///   the meshes.
+/// - Invalid attributes are dropped, and so are invalid meshes that no node shows. Dropped meshes are the
+///   only reason for other indices to change.
+/// - All data is in one binary chunk: buffers, images from files and data URIs, decompressed views.
+/// - Normals and tangents have unit length. If the pose makes one zero, it keeps its direction in the bind
+///   pose. If that is zero too, it points along +Y (normals) or +X (tangents).
 ///
 /// ```
 /// use condyle_gltf::{Asset, Document, Exporter, Poser, PoserOptions};
@@ -241,16 +248,17 @@ pub struct Exporter<'a> {
 }
 
 impl<'a> Exporter<'a> {
-    /// Does once what all moments share.
+    /// Prepares the parts of the file that all poses share.
     ///
     /// # Errors
-    /// [`ExportError::TooLarge`] if so many nodes show one mesh, or so many scenes one root, that the JSON grows
-    /// by more than 32 MiB.
+    /// [`ExportError::TooLarge`] if many nodes share one mesh, or many scenes one root, so that the JSON
+    /// grows by more than 32 MiB.
     pub fn new(asset: &'a Asset) -> Result<Self, ExportError> {
         Self::of(asset, still::is_skinned, still::is_baked)
     }
 
-    /// Where the vertices of `released` instances are written in world space, those of `baked` ones at all.
+    /// Prepares an exporter. Vertices of `baked` instances are written; those of `released` instances are
+    /// written in world space.
     fn of(asset: &'a Asset, released: Which, baked: Which) -> Result<Self, ExportError> {
         let mut json = asset.document.json.clone();
         still::remove_movement(&mut json);
@@ -271,17 +279,17 @@ impl<'a> Exporter<'a> {
         })
     }
 
-    /// What of the document could not be carried over.
+    /// Returns the problems found while copying the document, for example data that could not be copied.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
 
-    /// One moment as the bytes of a `.glb` file.
+    /// Returns a pose as the bytes of a `.glb` file.
     ///
     /// # Errors
-    /// [`ExportError::Mismatch`] if the moment was made from another asset, [`ExportError::NotFinite`] where
-    /// a pose left the range of f32, [`ExportError::TooLarge`] above 4 GiB.
+    /// [`ExportError::Mismatch`] if the scene was made from another asset, [`ExportError::NotFinite`] if a
+    /// pose is outside the range of f32, [`ExportError::TooLarge`] above 4 GiB.
     pub fn glb(&self, posed: &PosedScene<'_>) -> Result<Vec<u8>, ExportError> {
         let check = |what, found, needed| {
             if found == needed { Ok(()) } else { Err(ExportError::Mismatch { what, found, needed }) }
@@ -331,14 +339,14 @@ impl<'a> Exporter<'a> {
     }
 }
 
-/// Says who wrote the document.
+/// Writes this library and its version as the document's generator.
 fn set_generator(json: &mut Value) {
     if let Some(about) = json.get_mut("asset").and_then(Value::as_object_mut) {
         about.insert("generator".into(), concat!("Condyle ", env!("CARGO_PKG_VERSION")).into());
     }
 }
 
-/// Writes a local transform into a node; `None` if it is not finite.
+/// Writes a local transform into a node. Returns `None` if it is not finite.
 fn set_transform(node: &mut Value, t: &Transform) -> Option<()> {
     let node = node.as_object_mut()?;
     let mut set = |key: &str, now: &[f32], default: &[f32]| {
@@ -355,7 +363,8 @@ fn set_transform(node: &mut Value, t: &Transform) -> Option<()> {
     Some(())
 }
 
-/// Posed vertices that a reader accepts: unit normals and tangents. The error is the first vertex that is not finite.
+/// Returns posed vertices that readers accept, with unit normals and tangents. The error is the index of the
+/// first vertex that is not finite.
 fn presentable(now: VertexSlices<'_>, bind: &Vertices) -> Result<Vertices, usize> {
     fn finite<const N: usize>(vectors: &[[f32; N]]) -> Result<(), usize> {
         vectors.iter().position(|v| !v.iter().all(|x| x.is_finite())).map_or(Ok(()), Err)
@@ -379,7 +388,8 @@ fn presentable(now: VertexSlices<'_>, bind: &Vertices) -> Result<Vertices, usize
     })
 }
 
-/// The vector at unit length; `None` for one without a direction. What is unit already keeps its bits.
+/// Returns the vector at unit length; `None` for a zero-length vector. A vector that is already unit length
+/// keeps its bits.
 fn unit(v: [f32; 3]) -> Option<[f32; 3]> {
     let wide = v.map(f64::from);
     let length = wide.iter().map(|x| x * x).sum::<f64>().sqrt();

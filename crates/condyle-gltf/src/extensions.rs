@@ -1,4 +1,4 @@
-//! What a document demands of its reader: the version of glTF, and extensions.
+//! The requirements of a document: its glTF version and its extensions.
 
 use std::collections::HashSet;
 
@@ -8,14 +8,14 @@ use crate::container::ADVICE_1_0;
 use crate::json::Json;
 use crate::problem::{Problems, quoted};
 
-/// What is known of an extension.
+/// Support for an extension.
 struct Known {
-    /// A name, or the beginning of several: then it ends with an underscore.
+    /// Name of the extension, or a prefix of several names, which ends with an underscore.
     name: &'static str,
-    /// Whether a document may require it: it is implemented, or concerns materials, light and the like, which pass
-    /// through untouched.
+    /// Whether a document can require it. It is implemented, or it concerns materials, lights and the like,
+    /// which are written unchanged.
     supported: bool,
-    /// Whether all accessors and buffer views that it refers to are found when a document is written.
+    /// Whether the exporter finds all accessors and buffer views that the extension refers to.
     traceable: bool,
 }
 
@@ -60,17 +60,17 @@ fn is_supported(name: &str) -> bool {
     find(name).is_some_and(|k| k.supported)
 }
 
-/// Whether the accessors and buffer views that an extension refers to are known.
+/// Returns whether the exporter finds all accessors and buffer views that an extension refers to.
 pub(crate) fn is_traceable(name: &str) -> bool {
     find(name).is_some_and(|k| k.traceable)
 }
 
-/// Whether an extension does no more than describe the object that it stands in, and refers to nothing in it.
+/// Returns whether an extension only describes its object, without references into it.
 pub(crate) fn describes(name: &str) -> bool {
     matches!(name, "KHR_xmp" | "KHR_xmp_json_ld")
 }
 
-/// What to do about an extension that is not supported.
+/// Returns advice on an extension that is not supported.
 fn advice(name: &str) -> &'static str {
     match name {
         "EXT_mesh_gpu_instancing" => "; write the instances as nodes first, for example with gltf-transform",
@@ -78,7 +78,7 @@ fn advice(name: &str) -> &'static str {
     }
 }
 
-/// `asset.version` and `asset.minVersion`.
+/// Checks `asset.version` and `asset.minVersion`.
 pub(crate) fn check_version(root: &Json<'_>, problems: &mut Problems) {
     let Some(asset) = root.require("asset", problems) else { return };
     let mut parse = |version: Json<'_>| -> Option<(u32, u32)> {
@@ -108,7 +108,7 @@ pub(crate) fn check_version(root: &Json<'_>, problems: &mut Problems) {
     }
 }
 
-/// `extensionsRequired` and `extensionsUsed`.
+/// Checks `extensionsRequired` and `extensionsUsed`.
 pub(crate) fn check(root: &Json<'_>, problems: &mut Problems) {
     let used = root.list("extensionsUsed", problems);
     let used: Vec<(&str, &Json<'_>)> =
@@ -148,7 +148,7 @@ pub(crate) fn check(root: &Json<'_>, problems: &mut Problems) {
     }
 }
 
-/// Warns of extension objects whose extension is not listed, of each once.
+/// Warns once of each extension that has objects but is not listed.
 fn report_undeclared<'a>(json: &Json<'a>, listed: &mut HashSet<&'a str>, problems: &mut Problems) {
     match json.value {
         Value::Object(map) => {
@@ -177,33 +177,33 @@ fn is_nested(value: &Value) -> bool {
     value.is_object() || value.is_array()
 }
 
-/// Whether the document says that it uses the extension `name`.
+/// Returns whether the document lists the extension `name` as used or required.
 pub(crate) fn uses(root: &Json<'_>, name: &str) -> bool {
     ["extensionsUsed", "extensionsRequired"].iter().any(|key| {
         root.list(key, &mut Problems::unheard()).iter().any(|item| item.value.as_str() == Some(name))
     })
 }
 
-/// Whether the document cannot be understood without the extension `name`.
+/// Returns whether the document requires the extension `name`.
 pub(crate) fn requires(root: &Json<'_>, name: &str) -> bool {
     let required = root.list("extensionsRequired", &mut Problems::unheard());
     required.iter().any(|item| item.value.as_str() == Some(name))
 }
 
-/// The extensions that the document requires and that are not supported, for which it is refused.
+/// Returns the required extensions that are not supported, because of which the document is refused.
 pub(crate) fn refused<'a>(root: &Json<'a>) -> HashSet<&'a str> {
     let required = root.list("extensionsRequired", &mut Problems::unheard());
     required.iter().filter_map(|item| item.value.as_str()).filter(|name| !is_supported(name)).collect()
 }
 
-/// Whether one of the extensions that the document is refused for says what an object means: then no one can tell what is
-/// wrong with it.
+/// Returns whether an object uses an extension because of which the document is refused. The meaning of such
+/// an object is unknown, so it cannot be checked.
 pub(crate) fn hides(refused: &HashSet<&str>, object: &Value) -> bool {
     let own = object.get("extensions").and_then(Value::as_object);
     !refused.is_empty() && own.is_some_and(|own| own.keys().any(|name| refused.contains(name.as_str())))
 }
 
-/// Removes an extension's object, and the list of extensions if that was the last.
+/// Removes an extension's object, and the `extensions` object if it becomes empty.
 pub(crate) fn remove_extension(owner: &mut Map<String, Value>, name: &str) {
     let Some(extensions) = owner.get_mut("extensions").and_then(Value::as_object_mut) else { return };
     extensions.remove(name);
@@ -212,7 +212,8 @@ pub(crate) fn remove_extension(owner: &mut Map<String, Value>, name: &str) {
     }
 }
 
-/// Removes an extension from `extensionsUsed` and `extensionsRequired`; neither may be empty.
+/// Removes an extension from `extensionsUsed` and `extensionsRequired`, and removes a list that becomes
+/// empty.
 pub(crate) fn unlist_extension(json: &mut Value, name: &str) {
     let Some(root) = json.as_object_mut() else { return };
     for key in ["extensionsUsed", "extensionsRequired"] {
@@ -284,7 +285,7 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!(of(json!([]), json!(["VRM"]))[0].0, Severity::Note);
         assert_eq!(of(json!(["KHR_xmp"]), json!([]))[0].0, Severity::Warning);
-        // Hidden nodes would be shown.
+        // Without this extension, hidden nodes would be visible.
         let hidden = json!(["KHR_node_visibility"]);
         assert_eq!(of(hidden.clone(), hidden)[0].0, Severity::Error);
     }

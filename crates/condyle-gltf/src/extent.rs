@@ -1,4 +1,4 @@
-//! Size of an asset along the three axes, and which of them is its height.
+//! Extent of an asset along the three axes, and which axis is its height.
 
 use condyle::sampling::PoseSource;
 use condyle::{Affine, Error, NormalRule, Pose, RawClip, local_to_model};
@@ -6,35 +6,38 @@ use condyle::{Affine, Error, NormalRule, Pose, RawClip, local_to_model};
 use crate::asset::Asset;
 use crate::poser::Poser;
 
-/// Units that files have, in metres.
+/// Common length units of files, in metres.
 const USUAL_UNITS: [f64; 5] = [1.0, 0.01, 0.001, 0.0254, 0.3048];
 
-/// Size of an asset along X, Y and Z, in the document's units.
+/// Extent of an asset along X, Y and Z, in the document's units.
 ///
 /// ```
 /// use condyle_gltf::Extent;
 ///
-/// // Motion of a person in centimetres whose up axis is Z.
+/// // Motion capture in centimetres with Z up.
 /// let person = Extent::of_joints([160.0, 25.0, 170.0]);
 /// assert_eq!((person.up(), person.height()), (2, 170.0));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Extent {
-    /// Along X, Y and Z; zeros if the asset is empty.
+    /// Extents along X, Y and Z; zeros if the asset is empty.
     pub sizes: [f64; 3],
-    /// Whether it is that of vertices; else of joints.
+    /// Whether the extent was measured on vertices; otherwise it was measured on joints.
     pub of_vertices: bool,
 }
 
 impl Extent {
-    /// Extent of joints alone.
+    /// Returns an extent that was measured on joints.
     #[must_use]
     pub fn of_joints(sizes: [f64; 3]) -> Self {
         Self { sizes, of_vertices: false }
     }
 
-    /// Index of the axis that the height is taken along: Y, to which glTF models stand. Motion without vertices may come from programs with
-    /// other axes: where its Y extent is less than half of the longest one, it is Z if that is at least half as long, else X.
+    /// Returns the index of the height axis.
+    ///
+    /// This is Y, the up axis of glTF, except for motion without vertices, which can come from programs with
+    /// other axes. If its Y extent is less than half of the longest extent, the height axis is Z or X: Z if
+    /// its extent is at least half of the longest, else X.
     #[must_use]
     pub fn up(&self) -> usize {
         let half = self.sizes[self.longest()] / 2.0;
@@ -46,7 +49,7 @@ impl Extent {
         }
     }
 
-    /// Index of the longest axis; of equal ones Y, then Z.
+    /// Returns the index of the longest axis. On a tie, Y is preferred to Z, and Z to X.
     #[must_use]
     pub fn longest(&self) -> usize {
         [2, 0]
@@ -54,11 +57,13 @@ impl Extent {
             .fold(1, |longest, axis| if self.sizes[axis] > self.sizes[longest] { axis } else { longest })
     }
 
-    /// Length of a unit in metres, from the height in units and in metres.
+    /// Returns the length of one document unit in metres. `units` is the height in document units and
+    /// `height` the height in metres.
     ///
-    /// Joints span less than their character, because they leave out the top of the head and the soles. For an
-    /// extent of joints this is a metre, centimetre, millimetre, inch or foot, if one of them makes `units` 85 to
-    /// 100 % of `height`.
+    /// Joints span less than the whole character, because the top of the head and the soles are outside. For
+    /// an extent of joints, the result is therefore a common unit (metre, centimetre, millimetre, inch or
+    /// foot) if possible. With that unit, `units` must be 85 to 100 % of `height`. Otherwise the result is
+    /// `height / units`.
     ///
     /// ```
     /// use condyle_gltf::Extent;
@@ -75,7 +80,7 @@ impl Extent {
         usual.unwrap_or(height / units)
     }
 
-    /// Size along [`up`](Self::up).
+    /// Returns the extent along [`up`](Self::up).
     #[must_use]
     pub fn height(&self) -> f64 {
         self.sizes[self.up()]
@@ -83,28 +88,33 @@ impl Extent {
 }
 
 impl Asset {
-    /// Height of the asset, in the document's units: [`Extent::height`] of [`extent`](Self::extent). Zero if the asset is flat or empty.
+    /// Returns the height of the asset in the document's units: [`Extent::height`] of
+    /// [`extent`](Self::extent). Zero if the asset is flat or empty.
     ///
     /// # Errors
-    /// Those of [`extent_in`](Self::extent_in).
+    /// The same as for [`extent_in`](Self::extent_in).
     pub fn rest_height(&self) -> Result<f64, Error> {
         Ok(self.extent()?.height())
     }
 
-    /// As [`extent_in`](Self::extent_in), with the first clip that moves joints.
+    /// Returns [`extent_in`](Self::extent_in) for the first clip that moves joints.
     ///
     /// # Errors
-    /// Those of [`extent_in`](Self::extent_in).
+    /// The same as for [`extent_in`](Self::extent_in).
     pub fn extent(&self) -> Result<Extent, Error> {
         let moves = |clip: &&RawClip| clip.tracks().iter().any(|track| track.target.joint().is_some());
         self.extent_in(self.clips.iter().find(moves))
     }
 
-    /// Extent of all vertices of the default scene in the rest pose, skinned or not, with the morph weights of the document. Without vertices: of the
-    /// joints in the first frame of `clip`, or in the rest pose if there is none. The rest pose of motion capture may be any.
+    /// Returns the extent of all vertices of the default scene in the rest pose, with the document's morph
+    /// weights.
+    ///
+    /// Vertices count whether they are skinned or not. Without vertices, this is the extent of the joints in
+    /// the first frame of `clip`, or in the rest pose if `clip` is `None`. The rest pose of motion capture
+    /// can have any shape, so it is not a reliable measure.
     ///
     /// # Errors
-    /// As [`Poser::new`] and [`Poser::rest`], and those of the clip.
+    /// The errors of [`Poser::new`] and [`Poser::rest`], and those of the clip.
     pub fn extent_in<S: PoseSource + ?Sized>(&self, clip: Option<&S>) -> Result<Extent, Error> {
         let mut poser = Poser::new(self, NormalRule::Plain.into())?;
         poser.rest()?;
@@ -160,7 +170,8 @@ mod tests {
     use super::*;
     use crate::testing::Builder;
 
-    /// Two cubes of side 1 on nodes, from y = -0.5 to 1.5, and a morph target that would make one 3 high.
+    /// Returns two cubes of side 1 on nodes, from y = -0.5 to 1.5, with a morph target that makes one 3 units
+    /// high.
     fn cubes(weight: f64) -> Asset {
         let mut it = Builder::new(json!({
             "scene": 0, "scenes": [{"nodes": [0]}],
@@ -187,7 +198,8 @@ mod tests {
         assert_eq!((extent.sizes, extent.up(), extent.longest()), ([1.0, 2.0, 1.0], 1, 1));
     }
 
-    /// A bone of 170 along X at zero rotations that its first frame stands up, to Y or to Z.
+    /// Tests a bone of length 170 that lies along X with zero rotation; the first frame turns it to Y or to
+    /// Z.
     #[test]
     fn motion_is_as_high_as_its_first_frame() {
         let half = std::f32::consts::FRAC_1_SQRT_2;
@@ -212,7 +224,7 @@ mod tests {
         }
     }
 
-    /// Both ends of the range that takes a usual unit, and heights outside it.
+    /// Tests both ends of the range that gives a common unit, and heights outside it.
     #[test]
     fn joints_have_a_usual_unit_where_one_fits() {
         let joints = Extent::of_joints([0.0, 1.0, 0.0]);
@@ -226,7 +238,7 @@ mod tests {
         }
     }
 
-    /// A T-pose is about as wide as high, a dog longer; neither is lying.
+    /// Tests that a T-pose, about as wide as high, and a dog, longer than high, both have Y as height.
     #[test]
     fn the_height_is_along_y_unless_that_is_clearly_too_short() {
         for (sizes, up, longest) in [

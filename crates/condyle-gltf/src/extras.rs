@@ -1,7 +1,8 @@
-//! Values under the key `extras`, which belong to an application and are kept as the text that they are: a list of zeros takes
-//! sixteen times its text as values, and a model that is posed and written holds several copies.
+//! Keeps the values of `extras`, which belong to the application, as JSON text.
 //!
-//! In a tree that [`parse`] makes, what stands under `extras` is a string: the JSON text of what the document has there.
+//! As parsed values, a list of zeros would take sixteen times the size of its text. Posing and exporting an
+//! asset makes several copies. In a tree made by [`parse`], each `extras` value is a string with the
+//! document's JSON text.
 
 use std::fmt;
 
@@ -13,21 +14,21 @@ use serde_json::{Error, Map, Value};
 
 const KEY: &str = "extras";
 
-/// A document's JSON as a tree.
+/// Parses a document's JSON to a tree.
 pub(crate) fn parse(text: &[u8]) -> Result<Value, Error> {
     serde_json::from_slice(text).map(|Tree(value)| value)
 }
 
-/// A tree that [`parse`] made, or a part of one, as text.
+/// Returns a tree made by [`parse`], or a part of one, as text.
 pub(crate) fn to_text(value: &Value) -> String {
-    // A tree of values with keys that are strings can always be written.
+    // A tree of values with string keys can always be written.
     serde_json::to_string(&Text(value)).unwrap_or_default()
 }
 
-/// What a pointer leads to, as text. RFC 6901, "JSON Pointer".
+/// Returns the value at a pointer as text. Source: RFC 6901, "JSON Pointer".
 pub(crate) fn text_at(root: &Value, pointer: &str) -> Option<String> {
     let mut parts = pointer.split('/');
-    // A pointer is empty, or begins with a stroke.
+    // A pointer is empty, or starts with a slash.
     if !parts.next()?.is_empty() {
         return None;
     }
@@ -37,7 +38,7 @@ pub(crate) fn text_at(root: &Value, pointer: &str) -> Option<String> {
         let is_extras = at.is_object() && key == KEY;
         at = match at {
             Value::Object(map) => map.get(&key)?,
-            // One step of the library's own, which knows what an index is.
+            // serde_json parses the array index of this step.
             Value::Array(_) => at.pointer(&format!("/{part}"))?,
             _ => return None,
         };
@@ -52,7 +53,7 @@ pub(crate) fn text_at(root: &Value, pointer: &str) -> Option<String> {
     Some(to_text(at))
 }
 
-/// Takes a member out of the extras of an object.
+/// Removes a member from the extras of an object.
 pub(crate) fn remove_member(owner: &mut Map<String, Value>, member: &str) {
     let Some(Value::String(text)) = owner.get_mut(KEY) else { return };
     if !text.contains(member) {
@@ -170,7 +171,7 @@ mod tests {
         let tree = parse(TEXT.as_bytes()).unwrap();
         let plain: Value = serde_json::from_str(TEXT).unwrap();
         assert_eq!(serde_json::from_str::<Value>(&to_text(&tree)).unwrap(), plain);
-        // To the last digit.
+        // Numbers keep all their digits.
         assert!(to_text(&tree).contains("[1, 2.50]"));
         assert_eq!(tree["nodes"][1]["extras"], "null");
         let bare = br#"[1, {"a": "extras"}, "extras"]"#;

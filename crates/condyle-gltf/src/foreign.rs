@@ -1,12 +1,12 @@
-//! Files that are no glTF, but that people hand over as if they were: what each of them is, and what to do.
+//! Recognises files of other formats that users pass by mistake, and gives advice for each.
 
-/// What a file is, and the advice for it.
+/// The format of a file, and the advice for it.
 pub(crate) struct Foreign {
     pub(crate) what: &'static str,
     pub(crate) advice: &'static str,
 }
 
-/// How far into a text its kind is looked for.
+/// Number of bytes of a text that are searched for its format.
 const HEAD: usize = 4096;
 
 const EXPORT: &str = "export it as glTF 2.0 (.glb) from the program that made it, or import it into Blender and use \
@@ -22,7 +22,7 @@ const PICTURE: &str = "give the .glb or .gltf that it belongs to";
 const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/";
 const LFS_PULL: &str = "run `git lfs pull` in its repository";
 
-/// What the first bytes of a file say, if they are always the same.
+/// The first bytes of formats with a fixed signature.
 const MAGIC: [(&[u8], &str, &str); 27] = [
     (LFS_POINTER, "a Git LFS pointer, which stands for a file that was not fetched", LFS_PULL),
     (b"Kaydara FBX Binary", "a binary FBX", EXPORT),
@@ -73,7 +73,7 @@ const MAGIC: [(&[u8], &str, &str); 27] = [
     (b"\xabKTX ", "a KTX image", PICTURE),
 ];
 
-/// What a file is that is neither a .glb nor JSON; `None` if that cannot be told.
+/// Recognises a file that is neither a .glb nor JSON. Returns `None` for an unknown format.
 pub(crate) fn recognise(bytes: &[u8]) -> Option<Foreign> {
     let found = |what, advice| Some(Foreign { what, advice });
     if bytes.is_empty() {
@@ -117,38 +117,39 @@ pub(crate) fn recognise(bytes: &[u8]) -> Option<Foreign> {
     if is_obj(&head) { found("an OBJ, which has no joints and no animation", EXPORT) } else { None }
 }
 
-/// A ZIP archive whose first file is a USD.
+/// Returns whether the file is a ZIP archive whose first file is a USD.
 fn is_usdz(bytes: &[u8]) -> bool {
     let name = first_name(bytes);
     [".usd", ".usda", ".usdc"].iter().any(|end| name.ends_with(end.as_bytes()))
 }
 
-/// A ZIP archive whose first file is an array.
+/// Returns whether the file is a ZIP archive whose first file is a NumPy array.
 fn is_npz(bytes: &[u8]) -> bool {
     first_name(bytes).ends_with(b".npy")
 }
 
-/// The name of the first file of a ZIP archive, which follows 30 bytes of its header; empty if it is none.
+/// Returns the name of the first file of a ZIP archive, after 30 bytes of header. Empty if the file is not a
+/// ZIP archive.
 fn first_name(bytes: &[u8]) -> &[u8] {
     let Some((header, rest)) = bytes.split_first_chunk::<30>() else { return &[] };
     let length = usize::from(u16::from_le_bytes([header[26], header[27]]));
     if header.starts_with(b"PK\x03\x04") { rest.get(..length).unwrap_or_default() } else { &[] }
 }
 
-/// Protocols 2 to 5; or protocol 0, as Python 2 wrote the first body models.
+/// Recognises pickle protocols 2 to 5, and protocol 0, which Python 2 used for the first body models.
 fn is_pickle(bytes: &[u8]) -> bool {
     matches!(bytes, [0x80, 2..=5, ..])
         || [&b"(dp0\n"[..], b"(dp1\n", b"(lp0\n", b"(i__"].iter().any(|it| bytes.starts_with(it))
 }
 
-/// Parameters start at a block, are marked by 0x50, and name their processor.
+/// Recognises a C3D: its parameters start at a block, are marked by 0x50, and contain the processor type.
 fn is_c3d(bytes: &[u8]) -> bool {
     let Some(&[block @ (1..=255), 0x50]) = bytes.get(..2) else { return false };
     let parameters = 512 * (usize::from(block) - 1);
     bytes.get(parameters..parameters + 4).is_some_and(|it| matches!(it, [_, _, _, 84..=86]))
 }
 
-/// `xof 0303txt 0032`.
+/// Recognises the header `xof 0303txt 0032`.
 fn is_x(bytes: &[u8]) -> bool {
     bytes.starts_with(b"xof 0")
         && bytes
@@ -156,7 +157,7 @@ fn is_x(bytes: &[u8]) -> bool {
             .is_some_and(|kind| [b"txt ", b"bin ", b"tzip", b"bzip"].iter().any(|it| *it == kind))
 }
 
-/// Whether the first line that is no comment is one of Wavefront's.
+/// Returns whether the first line that is not a comment is a Wavefront statement.
 fn is_obj(head: &str) -> bool {
     let mut lines = head.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let words =
@@ -170,7 +171,7 @@ fn is_obj(head: &str) -> bool {
     }
 }
 
-/// The advice for data that is a Git LFS pointer; `None` if it is none.
+/// Returns the advice for a Git LFS pointer; `None` for any other data.
 pub(crate) fn lfs_pointer(bytes: &[u8]) -> Option<&'static str> {
     bytes.starts_with(LFS_POINTER).then_some(LFS_PULL)
 }
@@ -187,7 +188,7 @@ mod tests {
         [&header[..], name, b"what is in it"].concat()
     }
 
-    /// As files begin in the wild, and by what they are called.
+    /// Tests the first bytes of real files, and the name of each format.
     #[test]
     fn what_is_no_gltf_is_named() {
         let zips = [zip(b"model/fox.glb"), zip(b"fox.usdc"), zip(b"poses.npy")];

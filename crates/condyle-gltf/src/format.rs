@@ -1,11 +1,11 @@
-//! The types that accessors can have, and those that a use of one needs.
+//! The types of accessors, and the types that each use of an accessor allows.
 
 use std::fmt;
 
 use crate::json::Json;
 use crate::problem::Problems;
 
-/// The type of a single number.
+/// The type of a single component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Component {
     I8,
@@ -17,7 +17,7 @@ pub(crate) enum Component {
 }
 
 impl Component {
-    /// That of an accessor, or of the indices of a sparse one.
+    /// Reads the component type of an accessor, or of the indices of a sparse accessor.
     pub(crate) fn of(owner: &Json<'_>, problems: &mut Problems) -> Option<Self> {
         let json = owner.require("componentType", problems)?;
         let code = json.whole(problems)?;
@@ -49,7 +49,7 @@ impl Component {
     }
 }
 
-/// How many numbers make an element.
+/// The number and arrangement of components in an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     Scalar,
@@ -76,7 +76,7 @@ impl Shape {
         Self::NAMES.iter().find(|n| n.1 == self).map_or("", |n| n.0)
     }
 
-    /// `(columns, rows)`
+    /// Returns `(columns, rows)`.
     pub(crate) fn dimensions(self) -> (usize, usize) {
         match self {
             Self::Scalar => (1, 1),
@@ -90,11 +90,11 @@ impl Shape {
     }
 }
 
-/// The type of an accessor's numbers: integers may stand for fractions of their greatest value.
+/// The type of an accessor's components. Normalised integers are fractions of their maximum value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Format {
     pub(crate) component: Component,
-    /// Only ever true of integers of at most 16 bits.
+    /// True only for integers of at most 16 bits.
     pub(crate) normalized: bool,
 }
 
@@ -114,11 +114,11 @@ impl fmt::Display for Format {
     }
 }
 
-/// What a place in the document needs an accessor to be.
+/// The accessor types that a place in the document allows.
 #[derive(Debug)]
 pub(crate) struct Usage {
     pub(crate) shape: Shape,
     pub(crate) formats: &'static [Format],
-    /// Allowed in addition by `KHR_mesh_quantization`.
+    /// Formats that `KHR_mesh_quantization` allows in addition.
     pub(crate) quantized: &'static [Format],
 }

@@ -1,4 +1,4 @@
-//! `JOINTS_n` and `WEIGHTS_n`: which joints move each vertex.
+//! Reads `JOINTS_n` and `WEIGHTS_n`, the influences of joints on vertices.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ const WEIGHTS: Usage = Usage {
     ],
     quantized: &[],
 };
-/// How far from one the sum of a vertex's weights may be before they are rescaled.
+/// Largest deviation of a vertex's weight sum from 1 that is not rescaled.
 const SUM_TOLERANCE: f64 = 1e-3;
 
 /// Four influences on each vertex.
@@ -32,8 +32,8 @@ struct Set {
     weights: Vec<f32>,
 }
 
-/// The influences on `vertex_count` vertices; the outer `None` for an error, the inner one where nothing
-/// names joints.
+/// Reads the influences on `vertex_count` vertices. Returns `None` after an error, and `Some(None)` if the
+/// primitive has no influences.
 pub(crate) fn load(
     attributes: &[(&str, Json<'_>)],
     vertex_count: usize,
@@ -82,7 +82,7 @@ pub(crate) fn load(
     let rows = (0..vertex_count).map(|v| {
         let row = 4 * v..4 * v + 4;
         sets.iter().flat_map(move |set| {
-            // Checked by the accessor to have at most 16 bits.
+            // The accessor has checked that joint indices have at most 16 bits.
             set.joints[row.clone()].iter().map(|&j| j as u16).zip(set.weights[row.clone()].iter().copied())
         })
     });
@@ -95,7 +95,7 @@ pub(crate) fn load(
     }
 }
 
-/// An error unless an attribute has one element per vertex.
+/// Reports an error unless an attribute has one element per vertex.
 pub(crate) fn check_count(
     found: usize,
     vertex_count: usize,
@@ -109,7 +109,7 @@ pub(crate) fn check_count(
     Some(())
 }
 
-/// Makes the weights of every vertex at least zero and their sum one.
+/// Makes the weights of every vertex nonnegative, with a sum of 1.
 fn repair(sets: &mut [Set], vertex_count: usize, path: &str, problems: &mut Problems) {
     let (mut broken, mut negative, mut empty, mut off) = (0, 0, 0, 0);
     let mut worst = 1.0f64;
@@ -155,7 +155,7 @@ mod tests {
 
     type Row = Vec<(u16, f32)>;
 
-    /// The rows of the character after its weights are replaced, and what was reported.
+    /// Returns the rows of the character after replacing its weights, and the reported problems.
     fn rows(weights: &[f32]) -> (Vec<Row>, Vec<(Severity, String, usize)>) {
         let mut it = character();
         let accessor = it.floats("VEC4", weights);
@@ -205,7 +205,7 @@ mod tests {
         attributes["WEIGHTS_1"] = json!(weights);
         assert_eq!(rows_of(&it)[0], [(0, 0.8), (1, 0.2)]);
         assert_eq!(it.summary(), []);
-        // A gap in the numbers is no reason to lose influences.
+        // A gap in the set numbers does not lose influences.
         let attributes = it.json["meshes"][0]["primitives"][0]["attributes"].as_object_mut().unwrap();
         for (from, to) in [("JOINTS_1", "JOINTS_12"), ("WEIGHTS_1", "WEIGHTS_12")] {
             let accessor = attributes.remove(from).unwrap();

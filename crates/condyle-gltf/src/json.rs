@@ -1,4 +1,4 @@
-//! A value of the document that knows its place, and reports what is wrong with itself.
+//! A value of the document with its path, which reports its own errors.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::problem::{Problems, Severity, quoted};
 
-/// A JSON value and the pointer that leads to it.
+/// A JSON value and the pointer to it.
 #[derive(Debug, Clone)]
 pub(crate) struct Json<'a> {
     pub(crate) value: &'a Value,
@@ -18,19 +18,19 @@ impl<'a> Json<'a> {
         Self { value, path: String::new() }
     }
 
-    /// The property `key`, if it is there. JSON's `null` counts as absent.
+    /// Returns the property `key`, if it exists. JSON's `null` counts as missing.
     pub(crate) fn get(&self, key: &str) -> Option<Json<'a>> {
         let value = self.value.get(key).filter(|v| !v.is_null())?;
         Some(Json { value, path: step(&self.path, key) })
     }
 
-    /// Element `index` of the list `key`, if it is there.
+    /// Returns element `index` of the list `key`, if it exists.
     pub(crate) fn item(&self, key: &str, index: usize) -> Option<Json<'a>> {
         let value = self.value.get(key)?.get(index)?;
         Some(Json { value, path: format!("{}/{key}/{index}", self.path) })
     }
 
-    /// The property `key`; an error if it is not there.
+    /// Returns the property `key`; reports an error if it is missing.
     pub(crate) fn require(&self, key: &str, problems: &mut Problems) -> Option<Json<'a>> {
         let found = self.get(key);
         match self.value {
@@ -41,12 +41,12 @@ impl<'a> Json<'a> {
         found
     }
 
-    /// How many elements the list `key` has; none if it is no list.
+    /// Returns the length of the list `key`; 0 if it is not a list.
     pub(crate) fn count(&self, key: &str) -> usize {
         self.value.get(key).and_then(Value::as_array).map_or(0, Vec::len)
     }
 
-    /// The extension object `name`.
+    /// Returns the extension object `name`.
     pub(crate) fn extension(&self, name: &str) -> Option<Json<'a>> {
         self.get("extensions")?.get(name)
     }
@@ -64,14 +64,14 @@ impl<'a> Json<'a> {
         None
     }
 
-    /// The elements of the list `key`; none if it is not there.
+    /// Returns the elements of the list `key`; no elements if it is missing.
     pub(crate) fn list(&self, key: &str, problems: &mut Problems) -> Vec<Json<'a>> {
         let Some(list) = self.get(key) else { return Vec::new() };
         let Value::Array(values) = list.value else {
             list.wrong::<()>("a list", problems);
             return Vec::new();
         };
-        // The items carry their paths: a list of nothing but zeros would grow forty times.
+        // Each item stores its path, so a list of zeros would take forty times its size.
         let size = values.len() * (size_of::<Self>() + list.path.len());
         if problems.afford(&list.path, size).is_none() {
             return Vec::new();
@@ -80,7 +80,7 @@ impl<'a> Json<'a> {
         values.iter().enumerate().map(at).collect()
     }
 
-    /// As [`Self::list`], where each element must be an object.
+    /// Like [`Self::list`], and reports elements that are not objects.
     pub(crate) fn objects(&self, key: &str, problems: &mut Problems) -> Vec<Json<'a>> {
         let list = self.list(key, problems);
         for item in list.iter().filter(|item| !item.value.is_object()) {
@@ -89,7 +89,7 @@ impl<'a> Json<'a> {
         list
     }
 
-    /// The properties of the object `key`; none if it is not there.
+    /// Returns the properties of the object `key`; no properties if it is missing.
     pub(crate) fn entries(&self, key: &str, problems: &mut Problems) -> Vec<(&'a str, Json<'a>)> {
         let Some(object) = self.get(key) else { return Vec::new() };
         match object.value {
@@ -101,12 +101,12 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// This value as a whole number that is not negative. `24.0` passes: some exporters write it.
+    /// Returns this value as a nonnegative integer. `24.0` is accepted because some exporters write it.
     pub(crate) fn whole(&self, problems: &mut Problems) -> Option<usize> {
         whole(self.value).or_else(|| self.wrong("a whole number that is not negative", problems))
     }
 
-    /// This value as the index of one of `count` things called `what`.
+    /// Returns this value as an index below `count`; `what` is the plural noun for messages.
     pub(crate) fn index(&self, what: &str, count: usize, problems: &mut Problems) -> Option<usize> {
         let found = self.whole(problems)?;
         if found < count {
@@ -117,7 +117,8 @@ impl<'a> Json<'a> {
         None
     }
 
-    /// The property `key` as an index; `None` without it, and with an error where it leads nowhere.
+    /// Returns the property `key` as an index. Returns `None` if it is missing, or, with an error, if it is
+    /// out of range.
     pub(crate) fn reference(
         &self,
         key: &str,
@@ -128,28 +129,28 @@ impl<'a> Json<'a> {
         self.get(key)?.index(what, count, problems)
     }
 
-    /// The property `key` as a whole number, `default` without it.
+    /// Returns the property `key` as a nonnegative integer, or `default` if it is missing.
     pub(crate) fn whole_or(&self, key: &str, default: usize, problems: &mut Problems) -> Option<usize> {
         self.get(key).map_or(Some(default), |v| v.whole(problems))
     }
 
-    /// This value as a string.
+    /// Returns this value as a string.
     pub(crate) fn text(&self, problems: &mut Problems) -> Option<&'a str> {
         self.value.as_str().or_else(|| self.wrong("a string", problems))
     }
 
-    /// The property `key` as a string.
+    /// Returns the property `key` as a string.
     pub(crate) fn text_of(&self, key: &str, problems: &mut Problems) -> Option<&'a str> {
         self.get(key)?.text(problems)
     }
 
-    /// The property `key` as a truth value, `false` without it.
+    /// Returns the property `key` as a Boolean, `false` if it is missing.
     pub(crate) fn flag(&self, key: &str, problems: &mut Problems) -> bool {
         let Some(flag) = self.get(key) else { return false };
         flag.value.as_bool().or_else(|| flag.wrong("true or false", problems)).unwrap_or(false)
     }
 
-    /// The property `key` as numbers, all of which 32 bits can hold.
+    /// Returns the property `key` as a list of numbers, all within the range of f32.
     pub(crate) fn numbers(&self, key: &str, problems: &mut Problems) -> Option<Vec<f64>> {
         self.get(key)?;
         let list = self.list(key, problems);
@@ -161,7 +162,7 @@ impl<'a> Json<'a> {
             .collect()
     }
 
-    /// The property `key` as a number that 32 bits can hold, `default` without it.
+    /// Returns the property `key` as a number within the range of f32, or `default` if it is missing.
     pub(crate) fn number_or(&self, key: &str, default: f32, problems: &mut Problems) -> f32 {
         let Some(number) = self.get(key) else { return default };
         match number.value.as_f64().map(|x| x as f32) {
@@ -170,7 +171,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The property `key` as exactly `N` numbers.
+    /// Returns the property `key` as exactly `N` numbers.
     pub(crate) fn vector<const N: usize>(&self, key: &str, problems: &mut Problems) -> Option<[f64; N]> {
         let list = self.get(key)?;
         match self.numbers(key, problems)?.try_into() {
@@ -180,7 +181,8 @@ impl<'a> Json<'a> {
     }
 }
 
-/// The path one step on. Every value has one, so a long key is cut, and a very long path goes no further.
+/// Returns a path with a key appended. Every value stores a path, so a long key is cut and a very long path
+/// is not extended.
 fn step(path: &str, key: &str) -> String {
     const LONGEST_KEY: usize = 60;
     const LONGEST_PATH: usize = 500;
@@ -191,11 +193,11 @@ fn step(path: &str, key: &str) -> String {
         Some((end, _)) => (&key[..end], "..."),
         None => (key, ""),
     };
-    // "~" and "/" have a meaning of their own in a JSON pointer.
+    // "~" and "/" are escaped in a JSON pointer.
     format!("{path}/{}{rest}", key.replace('~', "~0").replace('/', "~1"))
 }
 
-/// About how many bytes of memory a value takes.
+/// Estimates the memory of a value in bytes.
 pub(crate) fn memory(value: &Value) -> usize {
     size_of::<Value>()
         + match value {
@@ -206,7 +208,7 @@ pub(crate) fn memory(value: &Value) -> usize {
         }
 }
 
-/// About how many bytes of memory the values in a JSON text will take: told by its braces and commas, before any is made.
+/// Estimates the memory of a JSON text's values in bytes, from its braces and commas, before parsing.
 pub(crate) fn memory_of_text(text: &[u8]) -> usize {
     let of = |byte: &u8| match byte {
         b'{' => OBJECT_MEMORY + size_of::<Value>(),
@@ -216,10 +218,10 @@ pub(crate) fn memory_of_text(text: &[u8]) -> usize {
     text.iter().map(of).sum()
 }
 
-/// What an object takes, however small: room for four properties, and their index.
+/// Minimum memory of an object: four properties and their index.
 const OBJECT_MEMORY: usize = 500;
 
-/// One note, if elements of a list, called `what`, have the name of an earlier one.
+/// Reports one note if elements of a list repeat an earlier name. `what` is the plural noun of the elements.
 pub(crate) fn report_duplicate_names(what: &str, list: &[Json<'_>], problems: &mut Problems) {
     let mut seen = HashSet::new();
     let named = list.iter().filter_map(|json| Some((json, json.value.get("name")?.as_str()?)));
@@ -234,13 +236,13 @@ pub(crate) fn report_duplicate_names(what: &str, list: &[Json<'_>], problems: &m
     );
 }
 
-/// A value as a whole number that is not negative: also `24.0`, which some exporters write.
+/// Returns a value as a nonnegative integer. `24.0` is accepted because some exporters write it.
 pub(crate) fn whole(value: &Value) -> Option<usize> {
     let float = || {
         let x = value.as_f64()?;
         (x >= 0.0 && x < 2f64.powi(53) && x.fract() == 0.0).then_some(x as u64)
     };
-    // Where a `usize` cannot hold it, nothing can be so large either: to be found out by comparison, as elsewhere.
+    // A number too large for `usize` becomes its maximum, which every bounds check rejects.
     Some(usize::try_from(value.as_u64().or_else(float)?).unwrap_or(usize::MAX))
 }
 

@@ -5,23 +5,23 @@
 //!                                                               ^ here
 //! ```
 //!
-//! | goes in | comes out |
+//! | input | output |
 //! |---|---|
-//! | a `.glb`, `.gltf`, `.vrm` or `.vrma` | an [`Asset`]: skeleton, clips, skins, meshes with morph targets, and its [`Problem`]s |
-//! | an asset, a clip and a moment | posed vertices: [`Poser`] |
+//! | a `.glb`, `.gltf`, `.vrm` or `.vrma` file | an [`Asset`]: skeleton, clips, skins, meshes with morph targets, and its [`Problem`]s |
+//! | an asset, a clip and a time | posed vertices: [`Poser`] |
 //! | an asset and clips | a document: [`ClipExporter`], [`Exporter`], [`MorphExporter`] |
 //!
-//! [`Asset::open`] takes everything that moves out of a `.glb` or `.gltf`: one skeleton, the animations as
-//! raw clips, skins, meshes with their morph targets. [`Poser`] runs all stages on it, from a clip and a
-//! moment to vertices in world space, by linear blending or by dual quaternions; [`Asset::shell`] and [`Asset::placed_meshes`] are what compressing it
-//! into a container takes. [`Document`] is the layer below: the JSON as text, by [`Document::json_text`] and
-//! [`Document::json_at`], and the bytes of its buffer views. [`Exporter`] writes one moment as a static
-//! `.glb`, [`ClipExporter`] the document with other clips, [`MorphExporter`] a clip as morph targets, without
-//! a skeleton.
+//! [`Asset::open`] reads everything that moves from a `.glb` or `.gltf`: one skeleton, the animations as raw
+//! clips, the skins and the meshes. [`Poser`] runs all stages on it, from a clip and a time to vertices in
+//! world space. It blends linearly or with dual quaternions. To compress an asset into a container, use
+//! [`Asset::shell`] and [`Asset::placed_meshes`]. [`Document`] is the layer below: the JSON as text
+//! ([`Document::json_text`], [`Document::json_at`]) and the bytes of the buffer views. [`Exporter`] writes
+//! one pose as a static `.glb`. [`ClipExporter`] writes the document with other clips. [`MorphExporter`]
+//! writes a clip as morph targets, without a skeleton.
 //!
-//! Files are taken as hostile. Everything they name is checked before it is used, what they claim is compared
-//! with what they hold before it is allocated, and what is wrong is reported, each kind of fault once, with
-//! the JSON path of its first place: as a [`Refused`] if the document cannot be used, and otherwise in
+//! Files are untrusted input. Every reference in a file is checked before use. A declared size is compared
+//! with the bytes present before anything is allocated. Each kind of problem is reported once, with the JSON
+//! path of the first place. The reports are in [`Refused`] if the document cannot be used, otherwise in
 //! [`Asset::problems`].
 //!
 //! ```no_run
@@ -33,12 +33,17 @@
 //! # Ok::<(), condyle_gltf::Refused>(())
 //! ```
 //!
-//! Supported: all accessor types with strides, sparse and normalised forms, every `JOINTS_n`, morph targets,
-//! all interpolations, `KHR_mesh_quantization`, `EXT_meshopt_compression`, `KHR_meshopt_compression` and
-//! `KHR_draco_mesh_compression`, the springs of `VRMC_springBone`, `VRMC_springBone_extended_collider` and VRM 0.x, and the
-//! constraints of `VRMC_node_constraint`.
-//! Extensions of materials, textures and lights stay in the document's JSON and in what is exported; any
-//! other is refused if the document requires it.
+//! Supported features:
+//!
+//! - all accessor types, with strides, sparse and normalised forms
+//! - every `JOINTS_n`, morph targets, and all interpolations
+//! - `KHR_mesh_quantization`, `EXT_meshopt_compression`, `KHR_meshopt_compression` and
+//!   `KHR_draco_mesh_compression`
+//! - the springs of `VRMC_springBone`, `VRMC_springBone_extended_collider` and VRM 0.x
+//! - the constraints of `VRMC_node_constraint`
+//!
+//! Extensions for materials, textures and lights stay in the document's JSON and in exported files. If the
+//! document requires any other extension, it is refused.
 
 mod accessor;
 mod animated_by;
@@ -90,7 +95,7 @@ pub use poser::{Poser, PoserOptions, Skinning};
 pub use problem::{Problem, Refused, Severity};
 pub use still::StillNode;
 
-/// The README's blocks, run as tests.
+/// The code blocks of the README, run as doctests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

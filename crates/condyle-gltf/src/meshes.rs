@@ -1,4 +1,4 @@
-//! Meshes: vertices, triangles and morph targets. glTF 2.0, "Meshes".
+//! Meshes: vertices, triangles and morph targets. Source: glTF 2.0, "Meshes".
 
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ const INDICES: Usage = Usage {
 /// #         "data:application/octet-stream;base64,AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAA"}]
 /// # }"#;
 /// # let asset = Asset::from_document(Document::from_slice("tile.gltf", json, None)?)?;
-/// // What a renderer uploads once.
+/// // Upload these buffers once.
 /// for primitive in &asset.instances[0].primitives {
 ///     let mesh = &primitive.mesh;
 ///     assert!(primitive.drawable && primitive.material.is_none());
@@ -71,18 +71,20 @@ const INDICES: Usage = Usage {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Primitive {
-    /// Its index in the mesh's `primitives`.
+    /// Index into the mesh's `primitives` in the document.
     pub index: usize,
-    /// Index of the document's material.
+    /// Index of the material in the document.
     pub material: Option<usize>,
-    /// The vertices; instances of one mesh share them.
+    /// Mesh data, shared by all instances of the same mesh.
     pub mesh: Arc<SkinnedMesh>,
-    /// Whether it is made of triangles, not of points or lines.
+    /// Whether it has triangles; `false` for points and lines.
     pub drawable: bool,
 }
 
 impl Primitive {
-    /// Its triangles: by its indices, or by the order of its vertices if it has none. Points and lines have no triangles.
+    /// Returns the triangles: from the indices, or from consecutive vertices if there are no indices.
+    ///
+    /// Points and lines have no triangles.
     pub fn triangles(&self) -> impl ExactSizeIterator<Item = [u32; 3]> + '_ {
         let indices = self.mesh.indices().as_chunks().0;
         let count = match (self.drawable, indices.is_empty()) {
@@ -95,19 +97,19 @@ impl Primitive {
     }
 }
 
-/// How many morph targets each mesh has: as many as its first primitive.
+/// Returns the morph target count of each mesh, taken from its first primitive.
 pub(crate) fn morph_target_counts(root: &Json<'_>) -> Vec<usize> {
     let silent = &mut Problems::unheard();
     let count = |mesh: &Json<'_>| mesh.list("primitives", silent).first().map_or(0, |p| p.count("targets"));
     root.list("meshes", &mut Problems::unheard()).iter().map(count).collect()
 }
 
-/// How the vertices of a mesh follow joints.
+/// Skinning of a mesh's vertices.
 #[derive(Clone, Copy)]
 pub(crate) struct Skinning {
-    /// Whether vertices follow the joints they name.
+    /// Whether the vertices use their influences.
     pub(crate) skinned: bool,
-    /// The number of joints of the mesh's skins, if all have as many.
+    /// Joint count of the skins that use the mesh, if it is the same for all of them.
     pub(crate) joint_count: Option<usize>,
 }
 
@@ -162,7 +164,7 @@ fn load_primitive(
     check_finite(positions.as_flattened(), place, problems)?;
     check_bounds(&positions, place, accessors, problems);
     let mut vertices = Vertices { positions, ..Vertices::default() };
-    // Everything is read before the first fault returns, so that one run reports them all.
+    // Everything is read before the first error returns, so that one run reports all errors.
     let normals = optional(attribute("NORMAL"), &DIRECTIONS, count, accessors, problems);
     let tangents = optional(attribute("TANGENT"), &TANGENTS, count, accessors, problems);
     let influences = match skinned {
@@ -170,7 +172,7 @@ fn load_primitive(
         false => Some(None),
     };
     let targets = json.objects("targets", problems);
-    // A target cannot move normals or tangents that the primitive does not have.
+    // A target cannot move normals or tangents that the primitive lacks.
     let movable = [true, attribute("NORMAL").is_some(), attribute("TANGENT").is_some()];
     let targets: Vec<_> =
         targets.iter().map(|t| load_target(t, count, movable, accessors, problems)).collect();
@@ -189,7 +191,7 @@ fn load_primitive(
         problems.note(&json.path, "has joints, but a node without a skin", "the joints are ignored");
     }
     let influences = influences?.unwrap_or_else(|| Influences::rigid(count as u32));
-    // What names more joints than there are is reported beside the skin.
+    // Influences with too large a joint index are reported by the caller, with the skin.
     let bound = influences.joint_bound();
     let influences = match joint_count.filter(|&count| count >= bound) {
         Some(count) => influences.for_skin_of(count).ok()?,
@@ -206,7 +208,7 @@ fn load_primitive(
     }
 }
 
-/// One element per vertex, or none where there is no such attribute. `None` for an error.
+/// Returns one element per vertex, or an empty list without such an attribute. `None` after an error.
 fn optional<const N: usize>(
     place: Option<&Json<'_>>,
     usage: &Usage,
@@ -222,7 +224,7 @@ fn optional<const N: usize>(
     Some(values)
 }
 
-/// Reports a missing or wrong `min` or `max` of f32 positions. Condyle does not use them.
+/// Reports a missing or wrong `min` or `max` of f32 positions. Condyle computes the bounds itself.
 fn check_bounds(
     positions: &[[f32; 3]],
     place: &Json<'_>,
@@ -257,7 +259,7 @@ fn repair_tangents(tangents: &mut [[f32; 4]], place: &Json<'_>, problems: &mut P
     problems.counted(Severity::Warning, &place.path, odd, what, "taken as 1 with its sign");
 }
 
-/// Only what the target moves is decoded and kept, where the document says so sparsely.
+/// Reads a morph target. A sparse accessor is decoded and kept sparsely.
 fn load_target(
     json: &Json<'_>,
     vertex_count: usize,
@@ -275,8 +277,8 @@ fn load_target(
             list.clear();
         }
     }
-    // What `MorphTarget::from_sparse` says that it takes: each delta may be alone in a group of eight vertices, of which those of all
-    // attributes have room.
+    // The memory that `MorphTarget::from_sparse` documents. In the worst case, each delta is alone in a group
+    // of eight vertices, and each group has room for the deltas of all attributes.
     let groups = lists.iter().map(Vec::len).sum::<usize>().min(vertex_count.div_ceil(8));
     let group: usize =
         lists.iter().zip([96, 96, 128]).filter(|(list, _)| !list.is_empty()).map(|(_, size)| size).sum();
@@ -291,7 +293,7 @@ fn load_target(
     }
 }
 
-/// The vertices that one attribute of a target moves, and where to. `None` for an error.
+/// Returns the vertices that one attribute of a target moves, each with its offset. `None` after an error.
 fn shifts(
     place: Option<&Json<'_>>,
     usage: &Usage,
@@ -307,8 +309,8 @@ fn shifts(
     Some(shifts)
 }
 
-/// The triangle indices, and whether there are triangles. No indices mean that the vertices are triangles in
-/// the order in which they are stored.
+/// Returns the triangle indices, and whether there are triangles. Without indices, the vertices form
+/// triangles in stored order.
 fn triangles(
     json: &Json<'_>,
     vertex_count: usize,
@@ -362,7 +364,7 @@ mod tests {
     use crate::testing::{Builder, character};
     use serde_json::{Value, json};
 
-    /// A mesh of `count` vertices, shown by a node that does not move.
+    /// Returns a mesh of `count` vertices, shown by a node that does not move.
     fn still(count: usize, primitive: Value) -> Builder {
         let mut it = Builder::new(json!({
             "scene": 0,
@@ -436,7 +438,7 @@ mod tests {
         assert_eq!(primitive(&with(5123, &[0, 0, 2, 0, 1, 0], 3)).mesh.indices(), [0, 2, 1]);
         assert_eq!(with(5121, &[0, 3, 255], 3).summary(), [(Severity::Error, path("/indices"), 2)]);
         assert_eq!(with(5126, &[0; 12], 3).summary(), [(Severity::Error, path("/indices"), 1)]);
-        // One index over.
+        // One index too many for whole triangles.
         let it = with(5121, &[0, 1, 2, 0], 4);
         assert_eq!(it.summary(), [(Severity::Warning, path(""), 1)]);
         assert_eq!(primitive(&it).mesh.indices(), [0, 1, 2]);
@@ -512,7 +514,7 @@ mod tests {
         let targets = asset.instances[0].primitives[0].mesh.morph_targets();
         assert_eq!(targets.len(), 2);
         assert!((0..3).all(|vertex| targets[0].delta(vertex).position == [1.0; 3]));
-        // There are no normals that it could move.
+        // The primitive has no normals for the target to move.
         assert!(!targets[0].has_normals() && !targets[1].has_positions());
         assert_eq!(asset.instances[0].morph_weights, [0.25, 0.5]);
         it.json["nodes"][0]["weights"] = json!([1]);
@@ -523,7 +525,7 @@ mod tests {
         assert_eq!(it.summary()[0], (Severity::Error, "/meshes/0/primitives/1".to_string(), 1));
     }
 
-    /// Attributes that move different vertices, with and without a base.
+    /// Tests attributes that move different vertices, with and without a base accessor.
     #[test]
     fn sparse_targets_move_what_they_name() {
         let mut it = still(20, json!({}));

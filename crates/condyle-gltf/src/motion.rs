@@ -1,4 +1,4 @@
-//! Joints alone as a document that holds them as nodes and nothing else, for motion from files of other kinds.
+//! Makes an asset that holds joints as nodes, without meshes, for motion from files of other formats.
 
 use condyle::{Joint, RawClip, Skeleton, Transform};
 use serde_json::{Value, json};
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use crate::{Asset, Document, Refused};
 
 impl Asset {
-    /// Motion without a model, from a file of another kind: the joints of a skeleton as nodes, and nothing else but the clips on it.
+    /// Makes an asset of motion from a file of another format: one node for each joint, and the clips.
     ///
     /// # Errors
-    /// [`Refused`] with what the library refuses of it, by this name.
+    /// [`Refused`] with this name, if the skeleton or the document made from it is invalid.
     pub fn of_motion(name: &str, skeleton: &Skeleton, clips: Vec<RawClip>) -> Result<Self, Refused> {
         let unfit = |error: condyle::Error| Refused::because(name, error.to_string());
         let skeleton = with_nodes(skeleton).map_err(unfit)?;
@@ -19,14 +19,14 @@ impl Asset {
         Ok(asset)
     }
 
-    /// Whether it holds neither a mesh nor a skin, as motion capture does.
+    /// Returns whether the asset has neither a mesh nor a skin, like motion capture.
     #[must_use]
     pub fn is_motion(&self) -> bool {
         self.skins.is_empty() && self.instances.is_empty()
     }
 }
 
-/// The same joints, each of which is the node with its number.
+/// Returns the skeleton with joint index and node index equal.
 fn with_nodes(skeleton: &Skeleton) -> Result<Skeleton, condyle::Error> {
     let joint = |(at, rest): (usize, condyle::Transform)| Joint {
         name: skeleton.names()[at].clone(),
@@ -37,7 +37,7 @@ fn with_nodes(skeleton: &Skeleton) -> Result<Skeleton, condyle::Error> {
     Skeleton::new(skeleton.rest().transforms().enumerate().map(joint))
 }
 
-/// A document with a node for each joint.
+/// Returns a document with a node for each joint.
 fn document(skeleton: &Skeleton) -> Value {
     let count = skeleton.joint_count();
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); count];

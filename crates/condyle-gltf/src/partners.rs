@@ -1,4 +1,4 @@
-//! Which joint of one document is which of another: by VRM's humanoid bones, and by names that programs write in different ways.
+//! Matches the joints of two documents: by VRM's humanoid bones, then by name with known variations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,25 +9,30 @@ use serde_json::Value;
 use crate::asset::Asset;
 use crate::json::whole;
 
-/// The joints of two documents that belong together.
+/// The matching joints of two documents.
 pub(crate) struct Partners {
     pub(crate) map: JointMap,
-    /// By joint of the second document: a humanoid bone that rests otherwise than its partner.
+    /// Conversion of each humanoid bone whose rest pose differs from its partner's, by joint of the second
+    /// document.
     fits: BTreeMap<u16, Fit>,
 }
 
-/// From the local rotation of a bone to that of its partner: `left * rotation * right`. Both then turn by the same rotation in the
-/// space of the model, away from where they rest; half a turn about +Y apart if they look opposite ways.
-/// `VRMC_vrm_animation` 1.0, "How to convert a pose".
+/// Conversion of a bone's local rotation to its partner's: `left * rotation * right`.
+///
+/// Both bones then have the same model-space rotation relative to the rest pose. If the characters face
+/// opposite directions, the rotations differ by half a turn about +Y.
+///
+/// Source: `VRMC_vrm_animation` 1.0, "How to convert a pose".
 struct Fit {
     left: Quat,
     right: Quat,
-    /// Factor of translations. `None` if the bones begin at other places, so that no translation fits.
+    /// Scale factor of translations. `None` if the rest positions of the bones differ, so that translations
+    /// cannot be converted.
     scale: Option<f64>,
 }
 
 impl Partners {
-    /// Pairs humanoid bones where both documents have them, then equal names, then names without their prefix.
+    /// Matches humanoid bones if both documents have them, then equal names, then names without their prefix.
     pub(crate) fn of(motion: &Asset, character: &Asset) -> Result<Self, Error> {
         let (from, to) = (&motion.skeleton, &character.skeleton);
         let (own, other) = (bones(motion), bones(character));
@@ -51,19 +56,20 @@ impl Partners {
         Ok(Self { map: JointMap::new(from, to, &partners)?, fits })
     }
 
-    /// The node of the first document that a joint of the second is the partner of.
+    /// Returns the node in the first document whose joint matches a joint of the second.
     pub(crate) fn node(&self, from: &Skeleton, partner: u16) -> Option<u32> {
         let joint = (0..from.joint_count() as u16).find(|&joint| self.map.joint(joint) == Some(partner))?;
         from.nodes().get(usize::from(joint)).copied()
     }
 
-    /// The track of a joint of the second document, for its rest pose; `None` if it cannot be.
+    /// Converts the track of a joint of the second document to its rest pose. Returns `None` for a
+    /// translation that cannot be converted.
     pub(crate) fn fit(&self, mut track: Track) -> Option<Track> {
         let Some(fit) = track.target.joint().and_then(|joint| self.fits.get(&joint)) else {
             return Some(track);
         };
         match track.target {
-            // Linear in the rotation, so that the tangents of splines turn as well.
+            // Linear in the rotation, so spline tangents are converted too.
             Target::Rotation(_) => {
                 for q in track.values.as_chunks_mut::<4>().0 {
                     *q = product(product(fit.left, q.map(f64::from)), fit.right).map(|v| v as f32);
@@ -81,15 +87,15 @@ impl Partners {
     }
 }
 
-/// A skeleton, and the joints of its bones by their names.
+/// A skeleton, and the joint of each humanoid bone by name.
 #[derive(Clone, Copy)]
 struct Bones<'a> {
     skeleton: &'a Skeleton,
     joints: &'a BTreeMap<String, u16>,
 }
 
-/// How bones that are in both documents fit, where they do not rest alike. `between` takes the space of the first
-/// to that of the second.
+/// Returns the conversion of each bone that both documents have, unless the rest poses are equal. `between`
+/// rotates the model space of the first to that of the second.
 fn fits(first: Bones<'_>, second: Bones<'_>, between: Quat) -> Result<BTreeMap<u16, Fit>, Error> {
     let (Bones { skeleton: from, joints: own }, Bones { skeleton: to, joints: other }) = (first, second);
     const ALIKE: f64 = 1e-5;
@@ -110,7 +116,8 @@ fn fits(first: Bones<'_>, second: Bones<'_>, between: Quat) -> Result<BTreeMap<u
         let right = product(conjugate(between), turned[usize::from(partner)]);
         let right = product(conjugate(turns[usize::from(joint)]), right);
         let [a, b] = [(from, joint), (to, partner)].map(|(it, at)| it.rest().get(at.into()).translation);
-        // The same bone in the space of the model, whatever the axes of its parent.
+        // Whether the bone has the same offset from its parent in model space, regardless of the parent's
+        // axes.
         let same_bone =
             rotate(left, a.map(f64::from)).iter().zip(b).all(|(a, b)| (a - f64::from(b)).abs() < ALIKE);
         let alike = |q: Quat| q[3].abs() > 1.0 - ALIKE * ALIKE;
@@ -127,7 +134,7 @@ fn fits(first: Bones<'_>, second: Bones<'_>, between: Quat) -> Result<BTreeMap<u
 }
 
 const IDENTITY: Quat = [0.0, 0.0, 0.0, 1.0];
-/// About +Y: VRM 0.x looks to -Z, later versions to +Z.
+/// Half a turn about +Y: VRM 0.x faces -Z, later versions +Z.
 const HALF_TURN: Quat = [0.0, 1.0, 0.0, 0.0];
 
 fn rotate(rotation: Quat, [x, y, z]: [f64; 3]) -> [f64; 3] {
@@ -135,7 +142,7 @@ fn rotate(rotation: Quat, [x, y, z]: [f64; 3]) -> [f64; 3] {
     [x, y, z]
 }
 
-/// The rotation of each joint at rest in the space of the model.
+/// Returns the model-space rotation of each joint in the rest pose.
 fn rest_rotations(skeleton: &Skeleton) -> Vec<Quat> {
     let mut all: Vec<Quat> = Vec::with_capacity(skeleton.joint_count());
     for (joint, rest) in skeleton.rest().transforms().enumerate() {
@@ -148,7 +155,7 @@ fn rest_rotations(skeleton: &Skeleton) -> Vec<Quat> {
     all
 }
 
-/// The joints of VRM's humanoid bones, by the names that VRM 1.0 has for them.
+/// Returns the joints of VRM's humanoid bones, by their VRM 1.0 names.
 fn bones(asset: &Asset) -> BTreeMap<String, u16> {
     let joints: BTreeMap<usize, u16> =
         (0..).zip(asset.skeleton.nodes()).map(|(joint, &node)| (node as usize, joint)).collect();
@@ -164,7 +171,7 @@ fn bones(asset: &Asset) -> BTreeMap<String, u16> {
     named.map(|(name, joint)| (new_name(name), joint)).collect()
 }
 
-/// The name of VRM 1.0 for a bone of VRM 0.x.
+/// Returns the VRM 1.0 name of a VRM 0.x bone.
 fn new_name(old: &str) -> String {
     match old.strip_suffix("ThumbProximal") {
         Some(side) => format!("{side}ThumbMetacarpal"),
@@ -172,7 +179,7 @@ fn new_name(old: &str) -> String {
     }
 }
 
-/// The skeleton with names without the prefix that Mixamo and namespaces put before them.
+/// Returns the skeleton with names without the prefixes of Mixamo and namespaces.
 fn plain(skeleton: &Skeleton) -> Result<Skeleton, Error> {
     let joint = |(at, rest): (usize, condyle::Transform)| Joint {
         name: without_prefix(&skeleton.names()[at]).into(),
@@ -218,7 +225,8 @@ mod tests {
         );
     }
 
-    /// A hip with a spine, both of which are turned by the clip, with other names and rests for each document.
+    /// Returns a hip with a spine, both animated. Names, rest rotations and hip height differ between
+    /// documents.
     fn body(names: [&str; 2], rests: [Quat; 2], high: f64, extension: &str) -> Asset {
         let mut it = Builder::new(json!({
             "scenes": [{"nodes": [0]}],
@@ -247,7 +255,7 @@ mod tests {
         it.import().unwrap()
     }
 
-    /// How each joint turns away from its rest in the space of the model, and where the hip is.
+    /// Returns the model-space rotation of each joint from its rest pose, and the position of the hip.
     fn turns(asset: &Asset, clip: &condyle::RawClip) -> ([Quat; 2], [f32; 3]) {
         use condyle::sampling::PoseSource;
         let skeleton = &asset.skeleton;
@@ -259,7 +267,7 @@ mod tests {
         ([0, 1].map(|joint| product(world[joint], conjugate(rest[joint]))), pose.get(0).translation)
     }
 
-    /// Motions of VRM 1.0 and of 0.x, for characters of both.
+    /// Tests motions of VRM 1.0 and 0.x on characters of both.
     #[test]
     fn humanoid_bones_turn_alike_whatever_their_rest() {
         let (quarter, half) = ([0.5, 0.5, 0.5, 0.5], [0.6, 0.0, 0.0, 0.8]);
@@ -279,12 +287,12 @@ mod tests {
             assert!(problem.to_string().contains(r#"the place of joint "J_Spine""#), "{problem}");
             let found = turns(&character, &clips[0]);
             for (found, &[x, y, z, w]) in found.0.iter().zip(&want.0) {
-                // Half a turn about Y takes X and Z to the other side.
+                // Half a turn about Y negates X and Z.
                 let want = [side * x, y, side * z, w];
                 let cosine: f64 = found.iter().zip(&want).map(|(a, b)| a * b).sum();
                 assert!(cosine.abs() > 1.0 - 1e-6, "{extension}: {found:?}, {want:?}");
             }
-            // Twice as high, so twice as far; the spine keeps its own length.
+            // The character is twice as high, so its hips move twice as far. The spine keeps its length.
             assert!(
                 found.1.iter().zip([side, 2.0, side * 0.5]).all(|(a, b)| (f64::from(*a) - b).abs() < 1e-6),
                 "{:?}",
@@ -292,7 +300,7 @@ mod tests {
             );
             assert!(!clips[0].tracks().iter().any(|track| track.target == Target::Translation(1)));
         }
-        // Other axes of the hips, the same spine: its places are turned, and none is lost.
+        // The hips have other axes, but the spine is the same: its translations are rotated and kept.
         let spine = rotate(conjugate(half), rotate(quarter, [0.0, 0.25, 0.0]));
         let mut same = body(["a", "b"], [half, quarter], 1.0, "VRMC_vrm");
         let mut rest = same.skeleton.rest().get(1);
@@ -307,7 +315,7 @@ mod tests {
         same.skeleton = Skeleton::new(joints.into_iter().enumerate().map(joint)).unwrap();
         let (clips, problems) = same.clips_of(&motion).unwrap();
         assert!(problems.is_empty() && clips[0].tracks().len() == 4, "{problems:?}");
-        // Of equal rests every bit stays.
+        // With equal rest poses, all bits stay the same.
         let same = body(["a", "b"], [quarter, half], 1.0, "VRMC_vrm");
         assert_eq!(same.clips_of(&motion).unwrap().0[0].tracks(), motion.clips[0].tracks());
     }
@@ -322,7 +330,7 @@ mod tests {
             let (clips, problems) = character.clips_of(&motion).unwrap();
             assert_eq!((clips[0].tracks(), problems.len()), (motion.clips[0].tracks(), 0), "{names:?}");
         }
-        // What has no partner is one problem.
+        // Joints without a partner are one problem.
         let other = body(["pelvis", "chest"], [IDENTITY; 2], 1.0, "");
         let (clips, problems) = other.clips_of(&motion).unwrap();
         let [problem] = &problems[..] else { panic!("{problems:?}") };

@@ -1,4 +1,4 @@
-//! An asset's meshes as a container keeps them.
+//! Converts an asset's meshes to the form that a container stores.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,16 +10,19 @@ use serde_json::Value;
 use crate::asset::{Asset, Instance, Placement};
 use crate::meshes::Primitive;
 
-/// Bytes that copies of meshes may take beyond those of the meshes themselves: a document of a few hundred bytes can show
-/// one mesh at a million nodes.
+/// Limit on the bytes for mesh copies in addition to the meshes themselves. A document of a few hundred bytes
+/// can show one mesh on a million nodes.
 const MOST_ADDED: usize = 64 << 20;
 
 impl Asset {
-    /// Each primitive of each instance with the name of the instance, as
-    /// [`ContainerWriter::add_mesh`](condyle::container::ContainerWriter::add_mesh) takes it, in the order of [`Asset::instances`].
+    /// Returns each primitive of each instance with the instance's name, in the order of
+    /// [`Asset::instances`].
+    ///
+    /// Pass them to [`ContainerWriter::add_mesh`](condyle::container::ContainerWriter::add_mesh).
     ///
     /// # Errors
-    /// [`Error::TooMany`] if so many nodes show one mesh that its copies take 64 MiB more than all meshes.
+    /// [`Error::TooMany`] if many nodes share one mesh, so that its copies take over 64 MiB more than all
+    /// meshes.
     pub fn placed_meshes(&self) -> Result<impl Iterator<Item = (&str, PlacedMesh)>, Error> {
         self.check_copies()?;
         let parts = self.instances.iter().flat_map(|i| i.primitives.iter().map(move |p| (i, p)));
@@ -41,7 +44,7 @@ impl Asset {
         placed
     }
 
-    /// The base colour of a primitive's material, if it states four numbers.
+    /// Returns the base colour of a primitive's material, if the material has four components.
     fn color(&self, primitive: &Primitive) -> Option<[f32; 4]> {
         let material = self.document.json.get("materials")?.get(primitive.material?)?;
         let factor = material.get("pbrMetallicRoughness")?.get("baseColorFactor")?.as_array()?;

@@ -1,4 +1,4 @@
-//! From a clip to posed vertices, all stages in turn, with buffers that are kept from one moment to the next.
+//! Runs all stages from a clip to posed vertices, with buffers that are reused for each pose.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,23 +16,23 @@ use crate::asset::{Asset, Placement};
 use crate::export::PosedScene;
 use crate::meshes::Primitive;
 
-/// Bytes that posing may take beyond those of the meshes themselves: a document of a few hundred bytes can
-/// show one mesh at a million nodes.
+/// Limit on the bytes for posing in addition to the meshes themselves. A document of a few hundred bytes can
+/// show one mesh on a million nodes.
 const MOST_ADDED: usize = 64 << 20;
 
-/// How what joints do is blended where a vertex follows several of them.
+/// Blending method for a vertex that follows several joints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Skinning {
-    /// By the weighted sum of matrices, as glTF says.
+    /// Weighted sum of matrices, as glTF defines it.
     #[default]
     Linear,
-    /// By dual quaternions, which keep the volume of what twists: see [`palette_dual`]. Where influences have
-    /// [shares](condyle::Influences::with_dual_shares), by as much.
+    /// Dual quaternions, which keep the volume of twisting limbs: see [`palette_dual`]. If influences have
+    /// [shares](condyle::Influences::with_dual_shares), the shares blend between this and linear skinning.
     DualQuaternion,
 }
 
-/// How a [`Poser`] works. Made of a [`NormalRule`] or a [`Skinning`], or by default, and then set.
+/// Options of a [`Poser`]. Start from a [`NormalRule`], a [`Skinning`] or the default, then set the fields.
 ///
 /// ```
 /// use condyle::NormalRule;
@@ -46,9 +46,9 @@ pub enum Skinning {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct PoserOptions {
-    /// How normals follow the joints.
+    /// Transformation of normals.
     pub normal_rule: NormalRule,
-    /// How vertices do that follow several joints.
+    /// Blending method for vertices that follow several joints.
     pub skinning: Skinning,
 }
 
@@ -64,7 +64,7 @@ impl From<Skinning> for PoserOptions {
     }
 }
 
-/// Poses all instances of an asset, one moment after another.
+/// Poses all instances of an asset, one pose after another.
 ///
 /// ```no_run
 /// use condyle_gltf::{Asset, Exporter, Poser, PoserOptions};
@@ -82,22 +82,23 @@ pub struct Poser<'a> {
     pose: Pose,
     model: Vec<Affine>,
     palette: Palette,
-    /// The skin of meshes without one: a single joint with an identity for its inverse bind matrix.
+    /// Skin for meshes without one: a single joint with an identity inverse bind matrix.
     rigid: Skin,
     weights: Vec<f32>,
-    /// Of what swings, if anything does.
+    /// State of the springs; `None` if the asset has no springs.
     springs: Option<SpringState>,
-    /// Per instance and primitive, in the space of the mesh; empty where there are no morph targets.
+    /// Morphed vertices in mesh space, by instance and primitive; empty without morph targets.
     morphed: Vec<Vec<Vertices>>,
-    /// Per instance and primitive, in world space.
+    /// Posed vertices in world space, by instance and primitive.
     posed: Vec<Vec<Vertices>>,
 }
 
 impl<'a> Poser<'a> {
-    /// Allocates the buffers that every moment needs.
+    /// Allocates the buffers that are reused for each pose.
     ///
     /// # Errors
-    /// [`Error::TooMany`] if so many nodes show one mesh that its copies take 64 MiB more than all meshes.
+    /// [`Error::TooMany`] if many nodes share one mesh, so that the posed copies take over 64 MiB more than
+    /// all meshes.
     pub fn new(asset: &'a Asset, options: PoserOptions) -> Result<Self, Error> {
         check_room(asset)?;
         let room = |wanted: fn(&SkinnedMesh) -> bool| -> Vec<Vec<Vertices>> {
@@ -122,24 +123,28 @@ impl<'a> Poser<'a> {
         })
     }
 
-    /// Poses everything as `clip` has it at `seconds`, or in the rest pose for `None`. A clip is a
-    /// [`RawClip`], a [`Clip`](condyle::Clip), or any other [`PoseSource`]; it holds its first key before its
-    /// start and its last one after its end, and callers who want a loop wrap `seconds` themselves. Node
-    /// constraints of VRM 1.0 turn joints after that, in the rest pose too: [`Asset::constrain`].
+    /// Poses all instances with `clip` at `seconds`, or in the rest pose if `clip` is `None`.
+    ///
+    /// A clip is a [`RawClip`], a [`Clip`](condyle::Clip) or any other [`PoseSource`]. It holds its first key
+    /// before its start and its last key after its end; to loop, wrap `seconds` yourself. The node
+    /// constraints of VRM 1.0 are applied afterwards, in the rest pose too: see [`Asset::constrain`].
     ///
     /// # Errors
-    /// [`Error::NotFinite`] if `seconds` is NaN or infinite, or if a vertex leaves the range of f32; others
-    /// if `clip` is not one of the asset's.
+    /// [`Error::NotFinite`] if `seconds` is NaN or infinite, or if a vertex leaves the range of f32. Other
+    /// errors if `clip` was not made for this asset.
     pub fn pose<M: PoseSource + ?Sized>(&mut self, clip: Option<&M>, seconds: f64) -> Result<(), Error> {
         self.sample(clip, seconds)?;
         self.vertices(clip, seconds)
     }
 
-    /// As [`pose`](Self::pose), and what has springs swings since the call of this function before: `tick` says how much time that is, and where the character
-    /// goes. Without springs it does what `pose` does. Vertices stay in model space, wherever the character is.
+    /// Like [`pose`](Self::pose), and also simulates the springs from the previous call of `swing` to this
+    /// one.
+    ///
+    /// `tick` holds the elapsed time and the movement of the character. Without springs, this is the same as
+    /// `pose`. Vertices stay in model space, even if the character moves.
     ///
     /// # Errors
-    /// As [`pose`](Self::pose), and those of [`springs`](condyle_solve::spring_bones::springs()).
+    /// The errors of [`pose`](Self::pose), and those of [`springs`](condyle_solve::spring_bones::springs()).
     ///
     /// ```no_run
     /// use condyle_solve::spring_bones::Tick;
@@ -166,12 +171,12 @@ impl<'a> Poser<'a> {
         self.vertices(clip, seconds)
     }
 
-    /// What swings, to reset it or to take it along; `None` if nothing does.
+    /// Returns the state of the springs, to reset or move it; `None` if the asset has no springs.
     pub fn springs_mut(&mut self) -> Option<&mut SpringState> {
         self.springs.as_mut()
     }
 
-    /// The pose, and the joints' matrices.
+    /// Samples the pose and computes the model matrices.
     fn sample<M: PoseSource + ?Sized>(&mut self, clip: Option<&M>, seconds: f64) -> Result<(), Error> {
         match clip {
             Some(clip) => clip.pose(&self.asset.skeleton, seconds, &mut self.pose)?,
@@ -181,12 +186,15 @@ impl<'a> Poser<'a> {
         local_to_model(&self.asset.skeleton, &self.pose, &mut self.model)
     }
 
-    /// As [`pose`](Self::pose), with the vertices in the caller's memory: one element of `out` for each primitive of each instance, in
-    /// their order, such as slices of one array. Normals and tangents are written where both the primitive and the element have
-    /// them. [`posed`](Self::posed) and [`scene`](Self::scene) stay as they are.
+    /// Like [`pose`](Self::pose), but writes the vertices to the caller's memory.
+    ///
+    /// `out` has one element for each primitive of each instance, in their order; the elements can be slices
+    /// of one array. Normals and tangents are written if both the primitive and the element have them.
+    /// [`posed`](Self::posed) and [`scene`](Self::scene) do not change.
     ///
     /// # Errors
-    /// As [`pose`](Self::pose), and [`Error::Length`] if `out` has another number of elements, or one of them another number of vertices.
+    /// The errors of [`pose`](Self::pose), and [`Error::Length`] if the number of elements of `out`, or of
+    /// vertices in one of them, is wrong.
     pub fn pose_into<M: PoseSource + ?Sized>(
         &mut self,
         clip: Option<&M>,
@@ -208,7 +216,7 @@ impl<'a> Poser<'a> {
         Ok(())
     }
 
-    /// The vertices of the pose.
+    /// Computes the vertices of all instances for the current pose.
     fn vertices<M: PoseSource + ?Sized>(&mut self, clip: Option<&M>, seconds: f64) -> Result<(), Error> {
         for (at, instance) in self.asset.instances.iter().enumerate() {
             self.gather(at, clip, seconds)?;
@@ -222,7 +230,7 @@ impl<'a> Poser<'a> {
         Ok(())
     }
 
-    /// What moves an instance: its palette and its morph weights.
+    /// Computes the palette and the morph weights of an instance.
     fn gather<M: PoseSource + ?Sized>(
         &mut self,
         at: usize,
@@ -252,7 +260,7 @@ impl<'a> Poser<'a> {
         Ok(())
     }
 
-    /// The vertices of a primitive, by what was gathered of its instance.
+    /// Computes the vertices of a primitive; `gather` must have run for its instance.
     fn deform(&mut self, at: usize, primitive: usize, out: &mut VertexSlicesMut<'_>) -> Result<(), Error> {
         let mesh = &self.asset.instances[at].primitives[primitive].mesh;
         let mut bind = mesh.vertices();
@@ -271,7 +279,7 @@ impl<'a> Poser<'a> {
         check_finite("posed tangents", out.tangents)
     }
 
-    /// Poses everything in the rest pose.
+    /// Poses all instances in the rest pose.
     ///
     /// # Errors
     /// [`Error::NotFinite`] if a vertex leaves the range of f32.
@@ -279,19 +287,19 @@ impl<'a> Poser<'a> {
         self.pose::<RawClip>(None, 0.0)
     }
 
-    /// The local transforms of the joints.
+    /// Returns the local transforms of the joints.
     #[must_use]
     pub fn local(&self) -> &Pose {
         &self.pose
     }
 
-    /// The model matrix of each joint of the skeleton.
+    /// Returns the model matrix of each joint of the skeleton.
     #[must_use]
     pub fn model(&self) -> &[Affine] {
         &self.model
     }
 
-    /// The vertices of each primitive of an instance, in world space.
+    /// Returns the vertices of each primitive of an instance, in world space.
     ///
     /// # Panics
     /// If the asset has no such instance.
@@ -300,7 +308,7 @@ impl<'a> Poser<'a> {
         &self.posed[instance]
     }
 
-    /// The posed scene, as an [`Exporter`](crate::Exporter) takes it.
+    /// Returns the posed scene, for [`Exporter::glb`](crate::Exporter::glb).
     #[must_use]
     pub fn scene(&self) -> PosedScene<'_> {
         let instances = self.asset.instances.iter().zip(&self.posed).zip(&self.morphed);
@@ -331,7 +339,8 @@ fn check_finite<const N: usize>(what: &'static str, vectors: &[[f32; N]]) -> Res
     broken.map_or(Ok(()), |at| Err(Error::NotFinite { what, at }))
 }
 
-/// Every instance has vertex buffers of its own, twice if it has morph targets.
+/// Checks the memory for posed copies: each instance has separate vertex buffers, and two sets of them with
+/// morph targets.
 fn check_room(asset: &Asset) -> Result<(), Error> {
     let mut seen = HashSet::new();
     let (mut room, mut meshes) = (0_usize, 0_usize);

@@ -1,58 +1,58 @@
-//! What is wrong with a document, where, and what is done about it.
+//! Problems of a document: collecting them, merging equal ones, and limiting memory.
 
 use std::collections::HashMap;
 
 pub use condyle_base::problem::{Problem, Refused, Severity};
 
-/// The advice for an error that only another export can fix.
+/// The action of an error that only a new export can fix.
 pub(crate) const REFUSED: &str = "the document is refused";
 
-/// How many distinct problems are kept; a hostile document could cause millions.
+/// Maximum number of distinct problems kept, because a hostile document could cause millions.
 const MAX_ENTRIES: usize = 1000;
-/// Places that are kept of one kind of problem.
+/// Maximum number of places kept for each kind of problem.
 const MAX_PLACES: usize = 100;
-/// Bytes of paths that are kept beyond the first of each kind.
+/// Maximum number of path bytes kept in total, without the first path of each kind.
 const MAX_PLACES_BYTES: usize = 1 << 20;
-/// Bytes that any document may decode to, however small it is.
+/// Number of bytes that any document may decode to, regardless of its size.
 const BASE_ALLOWANCE: usize = 64 << 20;
-/// Bytes that a document may decode to, for each of its own. Quantised and compressed data reach 10 in
-/// practice.
+/// Additional decoded bytes allowed for each byte of the document. Quantised and compressed data reach a
+/// ratio of 10 in practice.
 const ALLOWANCE_PER_BYTE: usize = 32;
 
-/// Gathers problems, and watches that decoding stays in proportion to the document's size.
+/// Collects problems, and limits the decoded size relative to the document's size.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Problems {
     list: Vec<Problem>,
-    /// Where in `list` a kind of problem stands, and the last place where it was met.
+    /// Index of each kind of problem in `list`, and the last place where it occurred.
     known: HashMap<(Severity, String, String), (usize, String)>,
-    /// Bytes of `Problem::places` so far.
+    /// Total bytes of `Problem::places` so far.
     places_bytes: usize,
     allowance: usize,
     limit: usize,
 }
 
 impl Problems {
-    /// `input` is the size of the document in bytes.
+    /// Starts an empty list. `input` is the document's size in bytes.
     pub(crate) fn new(input: usize) -> Self {
         let mut it = Self { allowance: BASE_ALLOWANCE, limit: BASE_ALLOWANCE, ..Self::default() };
         it.allow_more(input);
         it
     }
 
-    /// For a second look at what has been checked and reported before.
+    /// Returns a list without a memory limit, for reading data again that has been checked and reported.
     pub(crate) fn unheard() -> Self {
         Self { allowance: usize::MAX, limit: usize::MAX, ..Self::default() }
     }
 
-    /// `input` more bytes were read from outside.
+    /// Raises the limit because `input` more bytes were read from outside the document.
     pub(crate) fn allow_more(&mut self, input: usize) {
         let more = input.saturating_mul(ALLOWANCE_PER_BYTE);
         self.allowance = self.allowance.saturating_add(more);
         self.limit = self.limit.saturating_add(more);
     }
 
-    /// Must be called before `bytes` are allocated or walked through because the document says so.
-    /// `None`, and an error, if that is out of proportion to its size.
+    /// Reserves `bytes` of the allowance. Call it before allocating or reading an amount that the document
+    /// declares. If the allowance is too small, it reports an error and returns `None`.
     pub(crate) fn afford(&mut self, path: &str, bytes: usize) -> Option<()> {
         if let Some(left) = self.allowance.checked_sub(bytes) {
             self.allowance = left;
@@ -69,7 +69,7 @@ impl Problems {
         self.refuse(path, what, REFUSED);
     }
 
-    /// An error with advice on how to fix it.
+    /// Reports an error with advice on how to fix it.
     pub(crate) fn refuse(&mut self, path: impl Into<String>, what: impl Into<String>, advice: &str) {
         self.counted(Severity::Error, path, 1, what, advice);
     }
@@ -92,7 +92,8 @@ impl Problems {
         self.counted(Severity::Note, path, 1, what, action);
     }
 
-    /// The same problem at `count` places, `path` being the first; nothing if there are none.
+    /// Reports the same problem at `count` places, of which `path` is the first; reports no problem if
+    /// `count` is 0.
     pub(crate) fn counted(
         &mut self,
         severity: Severity,
@@ -113,7 +114,7 @@ impl Problems {
             key = (severity, String::new(), String::new());
         }
         match self.known.get_mut(&key) {
-            // The same place, reached another way.
+            // The same place, reached on another path through the reader.
             Some((_, last)) if *last == problem.place && !last.is_empty() => {}
             Some((at, last)) => {
                 let known = &mut self.list[*at];
@@ -132,7 +133,7 @@ impl Problems {
         }
     }
 
-    /// Runs a check whose errors do not make the document unusable: they become warnings, with this action.
+    /// Runs a check whose errors leave the document usable. They become warnings with this action.
     pub(crate) fn as_warnings<T>(&mut self, action: &str, check: impl FnOnce(&mut Self) -> T) -> T {
         let mut inner = Self { allowance: self.allowance, limit: self.limit, ..Self::default() };
         let result = check(&mut inner);
@@ -148,7 +149,7 @@ impl Problems {
         &self.list
     }
 
-    /// The problems, the worst first.
+    /// Returns the problems, errors first.
     pub(crate) fn into_list(mut self) -> Vec<Problem> {
         self.list.sort_by_key(|p| p.severity);
         self.list
@@ -163,7 +164,8 @@ impl Problems {
     }
 }
 
-/// Problems that differ in their numbers only are of one kind. A digit in a quoted name is no number.
+/// Replaces each number by `#`: problems that differ only in numbers are of one kind. Digits in a quoted name
+/// stay.
 fn without_numbers(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut in_name, mut escaped) = (false, false);
@@ -179,7 +181,7 @@ fn without_numbers(text: &str) -> String {
     out
 }
 
-/// A text from the document as it may stand in a message: quoted, escaped and not longer than a line.
+/// Returns text from the document for use in a message: quoted, escaped and at most 60 characters long.
 pub(crate) fn quoted(text: &str) -> String {
     const LONGEST: usize = 60;
     match text.char_indices().nth(LONGEST) {
@@ -202,7 +204,7 @@ mod tests {
             );
         }
         problems.note("/nodes/4/mesh", "refers to 4, but there are only 2 meshes", "nothing");
-        // Met again on another way.
+        // The same place, reached on another path.
         problems.error("/nodes/230/mesh", "refers to 230, but there are only 2 meshes");
         let list = problems.list();
         assert_eq!(list.len(), 2);

@@ -1,4 +1,5 @@
-//! How far the vertices of an asset are from their joints: what the errors of compressed clips are measured against.
+//! The shell around an asset's joints in which errors of compressed clips are measured, and the resulting
+//! options.
 
 use condyle::sampling::PoseSource;
 use condyle::{Affine, Error, Pose, RawClip, Skin, Target, local_to_model};
@@ -7,12 +8,14 @@ use condyle_encode::{EncodeOptions, Encoded, Measured, Shell};
 use crate::asset::{Asset, Instance, Placement};
 
 impl Asset {
-    /// Where the errors of this asset's clips are measured: [`Shell::of_morphed_meshes`] of all meshes that move with joints, with the
-    /// morph weights that they have where no clip says otherwise. Joints without vertices get a ball of `radius`, in the
-    /// document's units: [`Shell::RADIUS`] where these are metres.
+    /// Returns the shell in which the errors of this asset's clips are measured.
+    ///
+    /// It is [`Shell::of_morphed_meshes`] of all meshes that move with joints, with the document's morph
+    /// weights. Joints without vertices get a ball of `radius`, in the document's units; if these are metres,
+    /// use [`Shell::RADIUS`].
     ///
     /// # Errors
-    /// As [`Shell::of_morphed_meshes`].
+    /// The same as for [`Shell::of_morphed_meshes`].
     pub fn shell(&self, radius: f32) -> Result<Shell, Error> {
         let ranges: Vec<_> =
             self.instances.iter().map(|it| it.morph_weights.iter().map(|&w| [w, w]).collect()).collect();
@@ -20,7 +23,8 @@ impl Asset {
     }
 
     fn shell_within(&self, radius: f32, ranges: &[Vec<[f32; 2]>]) -> Result<Shell, Error> {
-        // A mesh that follows one joint rigidly is bound in that joint's own space.
+        // The vertices of a mesh on one joint are in that joint's space, so its inverse bind matrix is the
+        // identity.
         let rigid = self.instances.iter().map(|instance| match instance.placement {
             Placement::Joint(joint) => Skin::new(vec![joint], vec![Affine::IDENTITY]).map(Some),
             Placement::Skin(_) | Placement::Fixed(_) => Ok(None),
@@ -37,17 +41,19 @@ impl Asset {
         Shell::of_morphed_meshes(&self.skeleton, meshes.flatten(), radius)
     }
 
-    /// Compresses a clip: no vertex is farther than `budget` from its place, morph targets included, and no
-    /// point within 3 cm of a joint without vertices, as in motion without meshes. `budget` is in the
-    /// document's units, which glTF defines as metres; the 3 cm are [`Shell::radius`] of its
+    /// Compresses a clip, with an error of at most `budget` at every vertex, including morph targets.
+    ///
+    /// For joints without vertices, as in motion without meshes, the bound holds within 3 cm of the joint.
+    /// `budget` is in the document's units, which are metres in glTF; the 3 cm are [`Shell::radius`] of its
     /// [`unit`](Self::unit), if it has another one. For other options, call
-    /// [`encode_options`](Self::encode_options). Empty nodes, such as the socket
-    /// of a sword, are not bounded: their error grows with the distance from the joint.
+    /// [`encode_options`](Self::encode_options). The error at empty nodes, such as the socket of a sword, has
+    /// no bound: it grows with the distance from the joint.
     ///
     /// [`Measured::morph_error`] is the error of the vertices that morph weights move.
     ///
     /// # Errors
-    /// Those of [`encode_options`](Self::encode_options) and [`condyle_encode::encode`](condyle_encode::encode()).
+    /// The errors of [`encode_options`](Self::encode_options) and
+    /// [`condyle_encode::encode`](condyle_encode::encode()).
     ///
     /// ```
     /// use condyle_gltf::Asset;
@@ -65,14 +71,16 @@ impl Asset {
         Ok(encoded)
     }
 
-    /// Options that keep `budget` at every vertex, its morph targets included: where `clip` drives morph weights, a quarter of the
-    /// budget is theirs and the rest that of the joints, and the shell encloses all places that the weights give a vertex.
+    /// Returns options that keep the error at every vertex within `budget`, including morph targets.
     ///
-    /// Joints without vertices get a ball of `radius`, as in [`shell`](Self::shell). [`morph_error`](Self::morph_error) returns
-    /// the error of morphed vertices.
+    /// If `clip` animates morph weights, a quarter of the budget is reserved for them and the rest is for the
+    /// joints. The shell then encloses all vertex positions that the weights produce.
+    ///
+    /// Joints without vertices get a ball of `radius`, as in [`shell`](Self::shell).
+    /// [`morph_error`](Self::morph_error) returns the error of morphed vertices.
     ///
     /// # Errors
-    /// As [`shell`](Self::shell), and those of the clip's [`PoseSource`].
+    /// The errors of [`shell`](Self::shell), and those of the clip's [`PoseSource`].
     ///
     /// ```no_run
     /// use condyle_gltf::Asset;
@@ -116,11 +124,14 @@ impl Asset {
         Ok(options)
     }
 
-    /// How far the worst vertex of the meshes whose morph weights a clip drives may be from its place, in the document's units: by
-    /// the errors of the weights that were measured, and those of its joints. 0 if it drives none.
+    /// Returns the maximum error of a vertex in the meshes whose morph weights a clip animates, in the
+    /// document's units.
+    ///
+    /// It is computed from the measured errors of the weights and of the joints. The result is 0 if the clip
+    /// animates no weights.
     ///
     /// # Errors
-    /// Those of the clip's [`PoseSource`].
+    /// The errors of the clip's [`PoseSource`].
     pub fn morph_error<S: PoseSource + ?Sized>(&self, clip: &S, measured: &Measured) -> Result<f32, Error> {
         if measured.tracks.is_empty() {
             return Ok(0.0);
@@ -140,13 +151,13 @@ impl Asset {
         Ok(worst as f32)
     }
 
-    /// How many joints and morph weights are looked at each time.
+    /// Returns the number of joints and morph weights that are evaluated at each sample time.
     fn places(&self) -> usize {
         let of = |instance: &Instance| self.joints_of(instance).count() + instance.morph_weights.len();
         self.skeleton.joint_count() + self.instances.iter().map(of).sum::<usize>()
     }
 
-    /// The joints that move an instance.
+    /// Returns the joints that move an instance.
     fn joints_of(&self, instance: &Instance) -> impl Iterator<Item = u16> + use<'_> {
         let (skin, joint) = match instance.placement {
             Placement::Skin(skin) => (self.skins.get(skin), None),
@@ -156,7 +167,8 @@ impl Asset {
         skin.into_iter().flat_map(|skin| skin.joints().iter().copied()).chain(joint)
     }
 
-    /// By how much what moves a vertex of each instance in the bind pose moves it when skinned, at most.
+    /// Returns, for each instance, the maximum factor by which skinning lengthens a displacement in the bind
+    /// pose.
     fn reaches<S: PoseSource + ?Sized>(&self, clip: &S) -> Result<Vec<f64>, Error> {
         let mut reaches = vec![0.0_f64; self.instances.len()];
         if self.instances.iter().all(|instance| instance.morph_weights.is_empty()) {
@@ -184,11 +196,11 @@ impl Asset {
     }
 }
 
-/// The part of the budget of a vertex that the errors of morph weights may take. Not tuned.
+/// Fraction of a vertex's budget for the errors of morph weights. Not tuned.
 const MORPH_PART: f64 = 0.25;
 
-/// Moments at which a clip is looked at for what its scales and weights do: evenly spaced, both ends among them, and near enough to
-/// see a blink. Long clips with many `places` to look at have fewer, so that the work has a limit.
+/// Returns the times at which a clip's scales and weights are sampled: evenly spaced, with both ends, and
+/// dense enough to catch a blink. Long clips with many `places` get fewer samples, to limit the work.
 fn moments<S: PoseSource + ?Sized>(clip: &S, places: usize) -> impl Iterator<Item = f64> + use<S> {
     const A_SECOND: f64 = 120.0;
     const LEAST: usize = 512;
@@ -200,7 +212,7 @@ fn moments<S: PoseSource + ?Sized>(clip: &S, places: usize) -> impl Iterator<Ite
     (0..=count).map(move |at| start + (end - start) * at as f64 / all as f64)
 }
 
-/// The least and the greatest weight of each morph target of an instance in a clip.
+/// Returns the minimum and maximum weight of each morph target of an instance in a clip.
 fn weight_ranges<S: PoseSource + ?Sized>(
     clip: &S,
     instance: &Instance,
@@ -218,7 +230,7 @@ fn weight_ranges<S: PoseSource + ?Sized>(
             (*low, *high) = if at == 0 { (weight, weight) } else { (low.min(weight), high.max(weight)) };
         }
     }
-    // Peaks between the moments.
+    // A margin for peaks between the samples.
     for [low, high] in &mut ranges {
         let more = 0.02 * (*high - *low);
         (*low, *high) = (*low - more, *high + more);
@@ -226,7 +238,8 @@ fn weight_ranges<S: PoseSource + ?Sized>(
     Ok(ranges)
 }
 
-/// The farthest that a vertex of an instance goes where each morph target has the weight that `of` gives.
+/// Returns the maximum displacement of a vertex of an instance, with the weights of `of` for each morph
+/// target.
 fn farthest(instance: &Instance, of: impl Fn(usize) -> f64) -> f64 {
     let mut worst = 0.0_f64;
     for primitive in &instance.primitives {
@@ -243,8 +256,8 @@ fn farthest(instance: &Instance, of: impl Fn(usize) -> f64) -> f64 {
     worst
 }
 
-/// A bound of how much a matrix makes vectors longer: the root of the largest sum of a row of the matrix times its transpose, which
-/// is exact where the columns are at right angles.
+/// Returns an upper bound on the factor by which a matrix `M` lengthens vectors. It is the square root of the
+/// largest row sum of `MᵀM`, with absolute values. It is exact if the columns are orthogonal.
 fn stretch(m: &Affine) -> f64 {
     let column = |c: usize| [0, 1, 2].map(|r| f64::from(m.rows[r][c]));
     let dot = |a: [f64; 3], b: [f64; 3]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
@@ -258,7 +271,7 @@ mod tests {
 
     use crate::asset::Asset;
 
-    /// A blink between two of five hundred moments of a clip of five minutes counts all the same.
+    /// Tests that a blink between two of five hundred samples of a five-minute clip still counts.
     #[test]
     fn a_blink_in_a_long_clip_has_a_budget() {
         let asset = Asset::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/morph.glb"))

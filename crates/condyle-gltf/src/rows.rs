@@ -1,9 +1,9 @@
-//! Products of matrices in f64, the precision in which JSON states them.
+//! Products of matrices in f64, the precision of numbers in JSON.
 
-/// Three rows of four, the last row `0 0 0 1` left out.
+/// The first three rows of a matrix; the last row is `0 0 0 1`.
 pub(crate) type Rows = [[f64; 4]; 3];
 
-/// `a * b`: first `b`, then `a`.
+/// Returns `a * b`, which applies `b` first.
 pub(crate) fn multiply(a: &Rows, b: &Rows) -> Rows {
     core::array::from_fn(|r| {
         core::array::from_fn(|c| {

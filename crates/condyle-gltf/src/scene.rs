@@ -9,27 +9,28 @@ use crate::json::{Json, report_duplicate_names};
 use crate::problem::{Problems, REFUSED, Severity};
 use crate::rows::{Rows, multiply};
 
-/// How far from unit length a quaternion may be before it is reported.
+/// Largest deviation of a quaternion's length from 1 that is not reported.
 pub(crate) const UNIT_TOLERANCE: f64 = 1e-5;
-/// How far a matrix may be from translation, rotation and scale, relative to its greatest entry.
+/// Largest difference between a matrix and the product of its translation, rotation and scale that is not
+/// reported. It is relative to the largest entry.
 const SHEAR_TOLERANCE: f64 = 1e-4;
 
 /// One node.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
-    /// As in the document, or `node 12`.
+    /// Name in the document, or `node 12`.
     pub(crate) name: String,
     pub(crate) parent: Option<usize>,
     children: Vec<usize>,
     pub(crate) trs: Transform64,
-    /// The matrix that `trs` was made from, if it was.
+    /// The matrix from which `trs` was made, if the node has one.
     pub(crate) matrix: Option<Rows>,
     pub(crate) mesh: Option<usize>,
     pub(crate) skin: Option<usize>,
 }
 
 impl Node {
-    /// The local transform at rest.
+    /// Returns the local transform in the rest pose.
     pub(crate) fn rest(&self) -> Transform {
         self.trs.into()
     }
@@ -39,9 +40,9 @@ impl Node {
 #[derive(Debug)]
 pub(crate) struct Scene {
     pub(crate) nodes: Vec<Node>,
-    /// Every node that a root reaches, parents before children, each subtree contiguous.
+    /// All nodes that are reachable from a root, parents before children; each subtree is contiguous.
     pub(crate) order: Vec<usize>,
-    /// The range of `order` that holds each node's subtree.
+    /// Range of `order` that holds the subtree of each node.
     subtree: Vec<(usize, usize)>,
     /// Whether each node is part of the default scene.
     pub(crate) in_default: Vec<bool>,
@@ -100,7 +101,7 @@ impl Scene {
             problems.note("", "no scene is the default one", "the first is taken");
         }
         let default = named.unwrap_or(0);
-        // From the listed roots down, along the order: parents come first.
+        // Marks the listed roots; the loop over `order` below passes the marks down, parents first.
         for (index, json) in scenes.iter().enumerate() {
             let mut listed = HashSet::new();
             for item in json.list("nodes", problems) {
@@ -125,7 +126,7 @@ impl Scene {
         }
     }
 
-    /// The world matrix of each node at rest.
+    /// Returns the world matrix of each node in the rest pose.
     pub(crate) fn global(&self) -> Vec<Rows> {
         let mut global = vec![Transform64::IDENTITY.to_rows(); self.nodes.len()];
         for &node in &self.order {
@@ -136,18 +137,17 @@ impl Scene {
         global
     }
 
-    /// The children of a node.
     pub(crate) fn children(&self, node: usize) -> &[usize] {
         &self.nodes[node].children
     }
 
-    /// Whether `ancestor` is `node` or above it.
+    /// Returns whether `ancestor` is `node` itself or one of its ancestors.
     pub(crate) fn is_above(&self, ancestor: usize, node: usize) -> bool {
         let ((start, end), (at, _)) = (self.subtree[ancestor], self.subtree[node]);
         (start..end).contains(&at)
     }
 
-    /// The root above each node.
+    /// Returns the root of the tree of each node.
     pub(crate) fn roots(&self) -> Vec<usize> {
         let mut roots: Vec<usize> = (0..self.nodes.len()).collect();
         for &node in &self.order {
@@ -159,12 +159,12 @@ impl Scene {
     }
 }
 
-/// Rounded once, at the end.
+/// Rounds the matrix to f32; this is the only rounding.
 pub(crate) fn to_affine(rows: &Rows) -> Affine {
     Affine { rows: rows.map(|row| row.map(|v| v as f32)) }
 }
 
-/// The local transform, and the matrix where the document gives one.
+/// Returns the local transform, and the matrix if the node has one.
 fn local(json: &Json<'_>, problems: &mut Problems) -> (Transform64, Option<Rows>) {
     if let Some(m) = json.vector::<16>("matrix", problems) {
         let path = format!("{}/matrix", json.path);
@@ -207,7 +207,7 @@ fn local(json: &Json<'_>, problems: &mut Problems) -> (Transform64, Option<Rows>
     (trs, None)
 }
 
-/// Enters parents and children.
+/// Fills in the parents and children of all nodes.
 fn link(nodes: &mut [Node], list: &[Json<'_>], problems: &mut Problems) {
     for (parent, json) in list.iter().enumerate() {
         for item in json.list("children", problems) {
@@ -228,12 +228,12 @@ fn link(nodes: &mut [Node], list: &[Json<'_>], problems: &mut Problems) {
     }
 }
 
-/// Nodes from the roots down, and the range of each one's subtree in that order; `(0, 0)` for those in a
-/// cycle.
+/// Returns the nodes from the roots down, and the range of each subtree in that order: `(0, 0)` for nodes in
+/// a cycle.
 fn walk(nodes: &[Node]) -> (Vec<usize>, Vec<(usize, usize)>) {
     let mut order = Vec::with_capacity(nodes.len());
     let mut subtree = vec![(0, 0); nodes.len()];
-    // Entered nodes wait on the stack, beneath their children, until they are left.
+    // An entered node stays on the stack below its children until they are done.
     let mut stack: Vec<(usize, bool)> = Vec::new();
     stack.extend((0..nodes.len()).rev().filter(|&n| nodes[n].parent.is_none()).map(|n| (n, false)));
     while let Some((node, entered)) = stack.pop() {

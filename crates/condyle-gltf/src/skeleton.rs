@@ -1,4 +1,4 @@
-//! The one skeleton of a document: every node whose matrix changes with the pose.
+//! Builds the skeleton of a document from every node whose matrix changes with the pose.
 
 use condyle::{Joint, Skeleton};
 
@@ -6,11 +6,12 @@ use crate::problem::Problems;
 use crate::scene::Scene;
 use crate::skins::NodeSkin;
 
-/// The skeleton, and the joint that each node became.
+/// Returns the skeleton, and the joint index of each node.
 ///
-/// Joints are the nodes that skins name, those that animations or springs move, constrained nodes and their
-/// sources, those whose mesh follows one of these, and all their ancestors. So a file that holds a motion and no mesh has its skeleton, and no animation loses what only an engine
-/// attaches something to.
+/// Joints are the nodes in skins, the nodes that animations or springs move, and constrained nodes and their
+/// sources. Nodes whose mesh follows one of these and all ancestors are joints too. A file with only a motion
+/// therefore has a skeleton. Animated nodes without a mesh are kept too, because an engine can attach objects
+/// to them.
 pub(crate) fn build(
     scene: &Scene,
     skins: &[NodeSkin],
@@ -25,7 +26,7 @@ pub(crate) fn build(
     for &node in &scene.order {
         let it = &scene.nodes[node];
         moves[node] |= it.parent.is_some_and(|parent| moves[parent]);
-        // A skin's mesh goes where the skin's joints are, not where its own node is.
+        // A skinned mesh follows the joints of its skin, not its node.
         member[node] |= moves[node] && it.mesh.is_some() && it.skin.is_none();
     }
     for &node in scene.order.iter().rev() {
@@ -71,8 +72,8 @@ mod tests {
     #[test]
     fn joints_animated_nodes_carriers_of_moving_meshes_and_their_ancestors() {
         let mut it = character();
-        // 3: above all; 4: a hat on the knee; 5: a fixed house; 6: a lamp that swings below 7; 8: animated,
-        // and nothing hangs on it yet.
+        // Node 3 is above all, 4 is a hat on the knee, 5 a fixed house, 6 a lamp that moves below 7. Node 8
+        // is animated and has no children yet.
         it.json["scenes"][0]["nodes"] = json!([3, 5, 7, 8]);
         for node in [
             json!({"name": "root", "children": [0, 1]}),

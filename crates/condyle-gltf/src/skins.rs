@@ -1,4 +1,4 @@
-//! Skins: which nodes are joints, and the pose that a mesh was bound in. glTF 2.0, "Skins".
+//! Reads skins: joint nodes and inverse bind matrices. Source: glTF 2.0, "Skins".
 
 use std::collections::HashSet;
 
@@ -10,22 +10,22 @@ use crate::json::{Json, report_duplicate_names};
 use crate::problem::{Problems, REFUSED, Severity};
 use crate::scene::Scene;
 
-/// A skin in terms of the document's nodes.
+/// A skin with the document's node indices.
 #[derive(Debug)]
 pub(crate) struct NodeSkin {
-    /// Those of its joints that exist.
+    /// The valid joints.
     pub(crate) nodes: Vec<usize>,
-    /// How many joints it lists, including broken ones, which have been reported: matrices and vertices are checked
-    /// against this, so that they are not reported as well.
+    /// Number of joints listed, including invalid ones, which have been reported. Matrices and vertices are
+    /// checked against this number, so that they do not cause further reports.
     pub(crate) joint_count: usize,
-    /// `None` if they are broken; that has been reported.
+    /// Inverse bind matrices; `None` if they are invalid, which has been reported.
     inverse_bind: Option<Vec<Affine>>,
 }
 
 const INVERSE_BIND: Usage =
     Usage { shape: Shape::Mat4, formats: &[Format::plain(Component::F32)], quantized: &[] };
 
-/// One for each skin of the document.
+/// Reads all skins of the document.
 pub(crate) fn load(
     root: &Json<'_>,
     scene: &Scene,
@@ -47,7 +47,7 @@ pub(crate) fn load(
         .collect()
 }
 
-/// The joints that exist, and how many are listed.
+/// Returns the valid joints, and the number of joints listed.
 fn joints(json: &Json<'_>, scene: &Scene, roots: &[usize], problems: &mut Problems) -> (Vec<usize>, usize) {
     let Some(place) = json.require("joints", problems) else { return (Vec::new(), 0) };
     let list = json.list("joints", problems);
@@ -140,7 +140,7 @@ fn is_singular(m: &Affine) -> bool {
 }
 
 impl NodeSkin {
-    /// The skin in terms of the skeleton's joints.
+    /// Returns the skin with the skeleton's joint indices.
     pub(crate) fn resolve(
         self,
         path: &str,
@@ -177,7 +177,7 @@ mod tests {
         it
     }
 
-    /// The matrices, the vertices and the clips of a skin are not at fault for one joint of it.
+    /// Tests that an invalid joint causes no reports for the matrices, vertices and clips of its skin.
     #[test]
     fn a_broken_joint_is_the_only_fault() {
         let mut it = with_matrices(|_| (), 2);

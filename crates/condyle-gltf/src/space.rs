@@ -1,4 +1,4 @@
-//! Axes and units of a document: turned to Y up when it is read, and how many metres a unit is.
+//! Axes and units of a document: rotation to Y up after reading, and the number of metres per unit.
 
 use std::collections::HashSet;
 
@@ -7,17 +7,19 @@ use serde_json::{Map, Value, json};
 
 use crate::asset::{Asset, Placement};
 
-/// Places of the unit, and of a note that the axes were turned, in a document.
+/// JSON paths of the unit, and of the mark for rotated axes.
 const UNIT: &str = "/asset/extras/condyle/metresPerUnit";
 const TURNED: &str = "/asset/extras/condyle/turned";
 
 impl Asset {
-    /// The asset with all that it holds turned about the origin: the nodes of the document without a parent, the rest pose, clips, and meshes that
-    /// nothing moves. [`Y_UP_FROM_Z_UP`](condyle::clip::Y_UP_FROM_Z_UP) is for files whose up axis is Z, which glTF does not allow but
-    /// exporters write.
+    /// Returns the asset rotated about the origin: root nodes, rest pose, clips, and meshes that no joint
+    /// moves.
+    ///
+    /// Use [`Y_UP_FROM_Z_UP`](condyle::clip::Y_UP_FROM_Z_UP) for files with Z up, which glTF does not allow
+    /// but some exporters write.
     ///
     /// # Errors
-    /// Those of [`Skeleton::turned`](condyle::Skeleton::turned).
+    /// The errors of [`Skeleton::turned`](condyle::Skeleton::turned).
     pub fn turned(mut self, rotation: Quat) -> Result<Self, Error> {
         let clips = self.clips.iter().map(|clip| clip.turned(&self.skeleton, rotation));
         self.clips = clips.collect::<Result<_, _>>()?;
@@ -33,27 +35,32 @@ impl Asset {
         Ok(self)
     }
 
-    /// Whether this document, or the one that it was written from, was [`turned`](Self::turned): it is noted in `asset.extras`.
+    /// Returns whether this document, or the document from which it was written, was
+    /// [`turned`](Self::turned). The mark is in `asset.extras`.
     #[must_use]
     pub fn was_turned(&self) -> bool {
         self.document.json_at(TURNED).as_deref() == Some("true")
     }
 
-    /// Notes in the document that what it holds was turned before it was made: see [`was_turned`](Self::was_turned). The numbers stay as they are.
+    /// Marks the document as rotated before it was made: see [`was_turned`](Self::was_turned). The data does
+    /// not change.
     pub fn set_turned(&mut self) {
         self.note("turned", true.into());
     }
 
-    /// Number of metres in a unit, if the document says: `condyle` writes it to `asset.extras`. In glTF it is 1, so that only documents in
-    /// other units need to.
+    /// Returns the number of metres per unit, if the document has that entry in `asset.extras`.
+    ///
+    /// `condyle` writes the entry. A glTF unit is one metre, so only documents in other units need it.
     #[must_use]
     pub fn unit(&self) -> Option<f64> {
         let metres: f64 = self.document.json_at(UNIT)?.parse().ok()?;
         (metres > 0.0 && metres.is_finite()).then_some(metres)
     }
 
-    /// Stores the number of metres in a unit in the document, so that what is written of it has it: see [`unit`](Self::unit). The numbers stay
-    /// as they are.
+    /// Stores the number of metres per unit in the document, so that exported files have it: see
+    /// [`unit`](Self::unit).
+    ///
+    /// The data does not change.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if `metres` is not finite and above 0.
@@ -65,7 +72,7 @@ impl Asset {
         Ok(())
     }
 
-    /// Writes into the document's extras, which are kept as text.
+    /// Writes an entry into the document's extras, which are stored as text.
     fn note(&mut self, key: &str, value: Value) {
         let extras = self.document.json_at("/asset/extras");
         let extras = extras.and_then(|text| serde_json::from_str(&text).ok());
@@ -80,7 +87,7 @@ impl Asset {
     }
 }
 
-/// Turns the nodes that are no children.
+/// Rotates the nodes that are not children.
 fn turn_roots(json: &mut Value, turn: &Affine, rotation: Quat) {
     let Some(nodes) = json.get_mut("nodes").and_then(Value::as_array_mut) else { return };
     let children = nodes.iter().filter_map(|node| node.get("children")?.as_array()).flatten();
@@ -111,7 +118,7 @@ fn numbers<const N: usize>(list: &Value) -> Option<[f32; N]> {
     list.try_into().ok()
 }
 
-/// The Hamilton product.
+/// Returns the Hamilton product.
 fn product([ax, ay, az, aw]: Quat, [bx, by, bz, bw]: Quat) -> Quat {
     [
         aw * bx + ax * bw + ay * bz - az * by,
@@ -132,7 +139,8 @@ mod tests {
     use crate::testing::Builder;
     use crate::{ClipExporter, Document, Poser};
 
-    /// A moved node, a static one with a matrix and one with its parts, all with a mesh.
+    /// Returns an animated node, a static node with a matrix and one with translation and rotation, all with
+    /// a mesh.
     fn scene() -> Asset {
         let mut it = Builder::new(json!({
             "scene": 0, "scenes": [{"nodes": [0, 1, 2]}],
@@ -153,7 +161,7 @@ mod tests {
         it.import().expect("a scene")
     }
 
-    /// A mesh compressed by Draco, on a node that moves.
+    /// Returns a mesh compressed by Draco on a node that moves.
     fn compressed() -> Asset {
         let case = draco::tests::cases().into_iter().find(|case| case["name"] == "positions only");
         let mut it = draco::tests::compressed(&case.expect("a case without a skin"), |_| ());
@@ -182,7 +190,7 @@ mod tests {
         }
     }
 
-    /// The asset itself, and what is written of it and read again.
+    /// Checks the asset itself, and the asset after it is written and read again.
     fn check_turned(before: &Asset) {
         let after = before.clone().turned(Y_UP_FROM_Z_UP).expect("turns");
         let glb = ClipExporter::new(&after).glb(&after.clips).expect("a document");

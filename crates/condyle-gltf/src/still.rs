@@ -1,4 +1,4 @@
-//! The nodes of a document that are no joints.
+//! The nodes of a document that are not joints.
 
 use condyle::Affine;
 
@@ -8,23 +8,23 @@ use crate::problem::Problems;
 use crate::rows::{Rows, multiply};
 use crate::scene::{Scene, to_affine};
 
-/// A node that neither a clip nor a skin nor a spring moves by itself: it stands still, or follows the joint above it.
+/// A node that is not a joint: it does not move, or it follows the nearest joint above it rigidly.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StillNode {
-    /// The node.
+    /// Node index.
     pub node: usize,
-    /// Its name, or `node 12`.
+    /// Node name, or `node 12` for an unnamed node.
     pub name: String,
-    /// The node that it hangs on.
+    /// Parent node.
     pub parent: Option<usize>,
-    /// The nearest joint above it; `None` if there is none, so that it never moves.
+    /// The nearest joint above the node; `None` if there is no such joint, so that the node never moves.
     pub joint: Option<u16>,
-    /// Its matrix in the space of that joint, or in world space without one.
+    /// Matrix in the space of that joint, or in world space without a joint.
     pub matrix: Affine,
 }
 
 impl Asset {
-    /// The nodes that are no joints of [`skeleton`](Self::skeleton), parents before children.
+    /// Returns the nodes that are not joints of [`skeleton`](Self::skeleton), parents before children.
     ///
     /// ```
     /// use condyle_gltf::{Asset, Document};
@@ -39,7 +39,7 @@ impl Asset {
     /// ```
     #[must_use]
     pub fn still_nodes(&self) -> Vec<StillNode> {
-        // All of it has been reported.
+        // Loading has reported all problems already.
         let scene = Scene::load(&Json::root(&self.document.json), &mut Problems::unheard());
         let mut joints = vec![None; scene.nodes.len()];
         for (joint, &node) in self.skeleton.nodes().iter().enumerate() {
@@ -47,7 +47,7 @@ impl Asset {
                 *own = Some(joint as u16);
             }
         }
-        // For each node, the joint above it, and its matrix there.
+        // The nearest joint above each node, and the node's matrix relative to it.
         let mut places: Vec<Option<(Option<u16>, Rows)>> = vec![None; scene.nodes.len()];
         let mut still = Vec::new();
         for &node in scene.order.iter().filter(|&&node| joints[node].is_none()) {

@@ -1,4 +1,4 @@
-//! Hand-made documents for the tests.
+//! Handmade documents for the tests.
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Value, json};
@@ -7,14 +7,14 @@ use crate::asset::Asset;
 use crate::document::Document;
 use crate::problem::{Problem, Refused, Severity};
 
-/// A document under construction: any JSON, and one buffer that accessors are added to.
+/// A document under construction: any JSON, and one buffer for its accessors.
 pub(crate) struct Builder {
     pub(crate) json: Value,
     bytes: Vec<u8>,
 }
 
 impl Builder {
-    /// `json` needs no `asset`, buffers, buffer views or accessors.
+    /// Starts a document. `json` needs no `asset`, buffers, buffer views or accessors.
     pub(crate) fn new(mut json: Value) -> Self {
         json["asset"] = json!({"version": "2.0"});
         json["accessors"] = json!([]);
@@ -30,7 +30,7 @@ impl Builder {
         push(&mut self.json["bufferViews"], view)
     }
 
-    /// Adds an accessor with a buffer view of its own and returns its index.
+    /// Adds an accessor with a separate buffer view and returns its index.
     pub(crate) fn accessor(&mut self, shape: &str, code: u32, count: usize, bytes: &[u8]) -> usize {
         let view = self.view(bytes);
         let accessor = json!({"bufferView": view, "componentType": code, "type": shape, "count": count});
@@ -54,7 +54,7 @@ impl Builder {
         index
     }
 
-    /// The document as the text of a .gltf.
+    /// Returns the document as the text of a .gltf.
     pub(crate) fn text(&self) -> Vec<u8> {
         let mut json = self.json.clone();
         let uri = format!("data:application/octet-stream;base64,{}", BASE64_STANDARD.encode(&self.bytes));
@@ -62,7 +62,7 @@ impl Builder {
         serde_json::to_vec(&json).expect("JSON can be written")
     }
 
-    /// The document, with its problems still in it.
+    /// Returns the document, which still has its problems.
     pub(crate) fn document(&self) -> Result<Document, Refused> {
         Document::from_slice("test", &self.text(), None)
     }
@@ -71,7 +71,7 @@ impl Builder {
         Asset::from_document(self.document()?)
     }
 
-    /// What is reported, whether it is fatal or not.
+    /// Returns all reported problems, of an asset or of a refusal.
     pub(crate) fn problems(&self) -> Vec<Problem> {
         match self.import() {
             Ok(asset) => asset.problems,
@@ -82,13 +82,13 @@ impl Builder {
         }
     }
 
-    /// What all stages report, as of a file: the later ones too where an earlier one has found something fatal.
+    /// Returns the problems of all stages, as for a file: later stages run even after an error.
     pub(crate) fn report(&self) -> Vec<Problem> {
         let read = Document::gather_slice("test", &self.text(), None).and_then(Asset::from_document);
         read.map_or_else(|refused| refused.problems, |asset| asset.problems)
     }
 
-    /// Severity, path and count of what is reported.
+    /// Returns severity, path and count of each problem.
     pub(crate) fn summary(&self) -> Vec<(Severity, String, usize)> {
         self.problems().into_iter().map(|p| (p.severity, p.place, p.count)).collect()
     }
@@ -100,8 +100,8 @@ fn push(list: &mut Value, item: Value) -> usize {
     list.len() - 1
 }
 
-/// A skinned triangle: node 0 shows it, nodes 1 and 2 are its joints, the second the child of the first.
-/// `POSITION` is accessor 0, `JOINTS_0` 1 and `WEIGHTS_0` 2.
+/// Returns a skinned triangle: node 0 shows it, nodes 1 and 2 are its joints, and node 2 is the child of node
+/// 1. `POSITION` is accessor 0, `JOINTS_0` is 1 and `WEIGHTS_0` is 2.
 pub(crate) fn character() -> Builder {
     let mut it = Builder::new(json!({
         "scene": 0,
@@ -120,7 +120,7 @@ pub(crate) fn character() -> Builder {
     it
 }
 
-/// The JSON of a .glb, and its binary chunk.
+/// Returns the JSON of a .glb and its binary chunk.
 pub(crate) fn chunks(glb: &[u8]) -> (Value, Vec<u8>) {
     let length = |at: usize| u32::from_le_bytes(glb[at..at + 4].try_into().expect("four bytes")) as usize;
     let (json, bin) = glb[20..].split_at(length(12));

@@ -1,4 +1,4 @@
-//! Buffers and images named by URI: data embedded in the document, or a file in its folder and nowhere else.
+//! Reads buffers and images by URI: data embedded in the document, or a file in its folder or below.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -17,14 +17,14 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// Where the bytes behind a URI are.
+/// The location of a URI's data.
 pub(crate) enum Resource {
     Embedded(Vec<u8>),
     /// A canonical path.
     File(PathBuf),
 }
 
-/// The bytes that `uri` stands for. `folder` is where the document lies, if it lies anywhere.
+/// Returns the data of `uri`. `folder` is the document's folder, if it has one.
 pub(crate) fn load(uri: &str, folder: Option<&Path>) -> Result<Vec<u8>, String> {
     match locate(uri, folder)? {
         Resource::Embedded(bytes) => Ok(bytes),
@@ -32,7 +32,7 @@ pub(crate) fn load(uri: &str, folder: Option<&Path>) -> Result<Vec<u8>, String> 
     }
 }
 
-/// The data in `uri`, or the file that it names, which exists.
+/// Returns the data in `uri`, or the path of the existing file to which it refers.
 pub(crate) fn locate(uri: &str, folder: Option<&Path>) -> Result<Resource, String> {
     if let Some(data) = uri.strip_prefix("data:") {
         return embedded(data).map(Resource::Embedded);
@@ -43,14 +43,14 @@ pub(crate) fn locate(uri: &str, folder: Option<&Path>) -> Result<Resource, Strin
     let path = folder.join(&file);
     let canonical = |path: &Path| path.canonicalize().map_err(|e| cannot_be_read(uri, &e));
     let Ok(folder) = canonical(folder) else {
-        // Finding a canonical path needs every folder above, which a sandbox like WASI's may not show.
+        // A canonical path requires access to every parent folder, which a sandbox such as WASI may hide.
         path.metadata().map_err(|e| cannot_be_read(uri, &e))?;
         if has_link(folder, &file) {
             return Err(format!("{} is a link, and where it leads cannot be found out", quoted(uri)));
         }
         return Ok(Resource::File(path));
     };
-    // Symbolic links are followed before the comparison, so that none of them leads out.
+    // Symbolic links are resolved before the comparison, so that none leads outside.
     let path = canonical(&path)?;
     if !path.starts_with(&folder) {
         return Err(format!("{} leaves the document's folder", quoted(uri)));
@@ -58,7 +58,7 @@ pub(crate) fn locate(uri: &str, folder: Option<&Path>) -> Result<Resource, Strin
     Ok(Resource::File(path))
 }
 
-/// Whether a symbolic link is on the way from `folder` to `file` below it.
+/// Returns whether the path from `folder` to `file` contains a symbolic link.
 fn has_link(folder: &Path, file: &Path) -> bool {
     let mut path = folder.to_path_buf();
     file.components().any(|part| {
@@ -71,8 +71,8 @@ pub(crate) fn cannot_be_read(uri: &str, error: &std::io::Error) -> String {
     format!("{} cannot be read: {error}", quoted(uri))
 }
 
-/// The bytes of a regular file. Everything else is refused before it is opened: a pipe could wait forever, a
-/// device never end.
+/// Reads a regular file. Everything else is refused before it is opened: a pipe could block forever, and a
+/// device could never end.
 pub(crate) fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
     let regular = |metadata: &std::fs::Metadata| match metadata.is_file() {
         true => Ok(metadata.len()),
@@ -86,7 +86,7 @@ pub(crate) fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// `[mediatype][;base64],data`, RFC 2397.
+/// Decodes `[mediatype][;base64],data`. Source: RFC 2397.
 fn embedded(data: &str) -> Result<Vec<u8>, String> {
     let (kind, body) = data.split_once(',').ok_or("the data URI has no comma before its data")?;
     if !kind.ends_with(";base64") {
@@ -96,7 +96,8 @@ fn embedded(data: &str) -> Result<Vec<u8>, String> {
     BASE64.decode(body).map_err(|e| format!("the base64 data is broken: {e}"))
 }
 
-/// A path without `.` and `..` (RFC 3986, 5.2.4) that, links aside, cannot leave the folder that it starts in.
+/// Resolves `.` and `..` (RFC 3986, 5.2.4). Apart from links, the resulting path cannot leave its starting
+/// folder.
 fn relative_path(uri: &str) -> Result<PathBuf, String> {
     let shown = quoted(uri);
     let scheme = uri.split_once(':').map_or("", |(scheme, _)| scheme);
@@ -125,13 +126,13 @@ fn relative_path(uri: &str) -> Result<PathBuf, String> {
     Ok(path)
 }
 
-// WebAssembly has no folder for temporary files.
+// WebAssembly has no temporary folder.
 #[cfg(all(test, not(target_family = "wasm")))]
 mod tests {
     use super::*;
     use std::fs;
 
-    /// A fresh folder for one test, removed at its end.
+    /// A new folder for one test, removed at its end.
     struct Folder(PathBuf);
 
     impl Folder {

@@ -1,4 +1,4 @@
-//! Documents with other animations: what goes in as clips comes back as clips, and nothing else changes.
+//! Documents with other animations: clips are read back unchanged, and no other part of the document changes.
 
 mod common;
 
@@ -12,7 +12,7 @@ fn import(glb: &[u8], name: &str) -> Asset {
     Asset::from_document(document).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Two joints, one placed by a matrix, a body with a morph target and a picture, and no animation.
+/// Returns two joints, one placed by a matrix, a body with a morph target and an image, and no animation.
 fn still() -> Builder {
     let mut it = Builder::new();
     let position = it.floats(&[[0., 0., 0.], [1., 0., 0.], [0., 1., 0.]]);
@@ -43,7 +43,7 @@ fn track(target: Target, interpolation: Interpolation, timeline: usize, values: 
     Track { target, interpolation, timeline, values: values.to_vec() }
 }
 
-/// Every target and every interpolation, on two timelines.
+/// Returns a clip with every target and every interpolation, on two timelines.
 fn everything() -> RawClip {
     let splines: Vec<f32> = (0..18).map(|i| i as f32 / 8.0).collect();
     let tracks = vec![
@@ -72,7 +72,7 @@ fn every_kind_of_track_comes_back_bit_for_bit() {
         clip.tracks().iter().flat_map(|t| &t.values).map(|v| v.to_bits()).collect()
     };
     assert_eq!(bits(&written.clips[0]), bits(&clips[0]));
-    // What moves cannot have a matrix; it rests where it did.
+    // An animated node cannot have a matrix; its rest transform stays the same.
     assert_eq!(
         parsed(&written.document)["nodes"][1],
         json!({ "name": "knee", "translation": [0.0, 1.0, 0.0] })
@@ -80,14 +80,15 @@ fn every_kind_of_track_comes_back_bit_for_bit() {
     assert_eq!(written.skeleton, asset.skeleton);
 }
 
-/// As a reader of the extension sees it: one stream for all elements of a kind, and a buffer without data.
+/// Tests compressed clips with a reader of the extension: one stream for each kind of element, and a buffer
+/// without data.
 #[test]
 fn compressed_clips_come_back() {
     let asset = still().asset();
     let filtered = [0., 0., 0., 1., 23170. / 32767., 0., 23170. / 32767., 0.];
-    // No filter makes rotations of another length.
+    // The quaternion filter cannot store rotations of another length.
     let loose = [0.707, 0., 0., 0.707, 0., 0., 0., 1.].map(|v: f32| (v * 32767.).round() / 32767.);
-    // So many keys that streams are smaller than numbers.
+    // Enough keys for the streams to be smaller than uncompressed numbers.
     const PAIRS: usize = 150;
     let long = |target, values: &[f32]| track(target, Interpolation::Linear, 0, &values.repeat(PAIRS));
     let tracks = vec![
@@ -105,7 +106,7 @@ fn compressed_clips_come_back() {
     let exporter = ClipExporter::new(&asset);
     let glb = exporter.compressed_glb(&clips).expect("clips of this asset");
     let read = import(&glb, "compressed");
-    // -0.0 is 0.0.
+    // -0.0 equals 0.0.
     assert_eq!(read.clips, clips);
     let json = json_of(&glb);
     let extension = "EXT_meshopt_compression";
@@ -143,14 +144,14 @@ fn compressed_clips_come_back() {
     let buffers = list("buffers");
     let fallback = json!({ "byteLength": end, "extensions": { extension: { "fallback": true } } });
     assert_eq!((buffers.len(), &buffers[1]), (2, &fallback));
-    // What no stream makes smaller is written as without the extension.
+    // If no stream saves space, the file does not use the extension.
     let short = std::slice::from_ref(&clips[0]);
     let plain = json_of(&exporter.compressed_glb(short).expect("a clip of this asset"));
     assert!(
         plain.get("extensionsRequired").is_none() && plain["buffers"].as_array().map(Vec::len) == Some(1)
     );
     assert_eq!(of(short), exporter.packed_bytes(short).expect("a clip of this asset") as u64);
-    // Without clips there is nothing to demand.
+    // Without clips, the extension is not required.
     let none = json_of(&exporter.compressed_glb(&[]).expect("no clips"));
     assert!(none.get("extensionsRequired").is_none() && none["buffers"].as_array().map(Vec::len) == Some(1));
 }
@@ -165,16 +166,16 @@ fn nothing_but_the_animations_changes() {
     assert!(without.get("animations").is_none());
     for key in ["materials", "textures", "meshes", "skins", "scenes", "scene", "nodes", "images"] {
         assert_eq!(without[key], parsed(&asset.document)[key], "{key}");
-        // A matrix gives way to what moves it.
+        // A matrix is replaced by the animated properties.
         assert!(with[key] == without[key] || key == "nodes", "{key}");
     }
-    // What is stored comes first, under the indices that it had.
+    // The stored data comes first and keeps its indices.
     let list = |json: &Value, key: &str| json[key].as_array().expect("a list").clone();
     for key in ["accessors", "bufferViews"] {
         let (with, without) = (list(&with, key), list(&without, key));
         assert!(with.len() > without.len() && with.starts_with(&without), "{key}");
     }
-    // Times have bounds, and no view of keys is marked as one of vertices.
+    // Times have bounds, and buffer views of keys are not marked as vertex data.
     let input = &with["accessors"]
         [with["animations"][0]["samplers"][0]["input"].as_u64().expect("an index") as usize];
     assert_eq!((&input["min"], &input["max"]), (&json!([0.25]), &json!([1.5])));
@@ -193,7 +194,7 @@ fn what_only_the_animations_held_is_left_out() {
     let (moving, still) = (it.asset(), still().asset());
     let (moving, still) = (ClipExporter::new(&moving).glb(&[]), ClipExporter::new(&still).glb(&[]));
     assert_eq!(moving.expect("no clips"), still.expect("no clips"));
-    // An extension that nobody knows may refer to any accessor.
+    // An unknown extension can refer to any accessor.
     it.json["extensionsUsed"] = json!(["ACME_springs"]);
     let json = json_of(&ClipExporter::new(&it.asset()).glb(&[]).expect("no clips"));
     assert_eq!(json["accessors"].as_array().map(Vec::len), Some(output + 1));
@@ -232,7 +233,7 @@ fn what_an_animation_holds_beside_its_keys_stays() {
         assert_eq!(json["animations"][0].get("extensions"), None);
         assert_eq!(json["animations"][1]["extensions"], json!({ "KHR_xmp_json_ld": { "packet": 0 } }));
     }
-    // Another clip in its place has none of it.
+    // Another clip at this index does not get the extras.
     let json = json_of(&exporter.glb(&asset.clips[1..]).expect("its own clip"));
     assert_eq!((&json["animations"][0]["name"], json["animations"][0].get("extras")), (&json!("run"), None));
 }
@@ -275,7 +276,7 @@ fn placed_meshes_have_the_colour_of_their_material() {
 #[test]
 fn copies_out_of_proportion_are_refused() {
     let mut it = Builder::new();
-    // No data at all: an accessor without a view is zeros.
+    // The document has no data: an accessor without a view is all zeros.
     it.json["accessors"] = json!([{ "componentType": 5126, "type": "VEC3", "count": 100_000, "min": [0, 0, 0], "max": [0, 0, 0] }]);
     it.json["meshes"] = json!([{ "primitives": [{ "attributes": { "POSITION": 0 }, "mode": 0 }] }]);
     it.json["nodes"] = (0..100).map(|_| json!({ "mesh": 0 })).collect();

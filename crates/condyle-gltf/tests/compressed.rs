@@ -1,4 +1,5 @@
-//! Every clip of every model, compressed: no error above what was asked for, and vertices where they belong.
+//! Compresses every clip of every model: the measured error is within the budget, and vertices are within it
+//! too.
 
 #[path = "common/suite.rs"]
 mod suite;
@@ -10,10 +11,10 @@ use condyle::{Affine, Clip, Error, Joint, NormalRule, RawClip, Skeleton, Transfo
 use condyle_gltf::{Asset, ClipExporter, Document, Placement, Poser};
 use rayon::prelude::*;
 
-/// Metres, on characters of this height.
+/// Error budgets in metres, for characters of this height.
 const BUDGETS: [f64; 3] = [1e-4, 1e-3, 1e-2];
 const HEIGHT: f64 = 1.8;
-/// Moments at which all vertices are looked at, besides the worst one.
+/// Number of times at which all vertices are compared, in addition to the time of the largest error.
 const MOMENTS: u32 = 12;
 
 fn main() -> ExitCode {
@@ -28,7 +29,8 @@ fn main() -> ExitCode {
     suite.run()
 }
 
-/// The greatest distance of a vertex that moves with joints from where the authored clip has it, over some moments, in metres.
+/// Returns the maximum distance of a vertex from its position in the authored clip, in metres, over several
+/// times.
 fn worst_vertex(asset: &Asset, raw: &RawClip, clip: &Clip<'_>, worst: f64, metres: f64) -> f64 {
     let [mut a, mut b] = [(); 2].map(|()| Poser::new(asset, NormalRule::Plain.into()).expect("room"));
     let part = |i: u32| raw.start() + raw.duration() * f64::from(i) / f64::from(MOMENTS);
@@ -62,7 +64,7 @@ fn every_clip_stays_within_its_budget(path: &Path) {
             let measured = &encoded.measured;
             let vertex = worst_vertex(asset, raw, encoded.clip(), measured.seconds, metres);
             let case = format!("{name}, {}, {} mm", raw.name(), 1e3 * budget);
-            // Posing rounds to f32 once more.
+            // Posing rounds to f32 again.
             let room = budget + 1e-6 * HEIGHT;
             let told = measured.error_max.max(measured.error_between_max).max(measured.morph_error);
             match () {
@@ -100,7 +102,7 @@ fn a_skeleton_of_another_document_is_refused(folder: &Path) {
     let other = Skeleton::new([joint]).expect("one joint");
     let error = asset.on_skeleton(other).expect_err("most joints are missing");
     assert!(matches!(error, Error::Index { what: "nodes of joints", count: 1, .. }), "{error}");
-    // One joint more, of a node that the document does not have.
+    // One additional joint, with a node that does not exist in the document.
     let asset = Asset::open(folder.join("Fox.glb")).expect("a reference character");
     let joint = |j: usize| Joint {
         name: asset.skeleton.names()[j].clone(),
@@ -119,7 +121,8 @@ fn a_character_has_a_height_and_a_shell(folder: &Path) {
     let fox = Asset::open(folder.join("Fox.glb")).expect("a reference character");
     let height = fox.rest_height().expect("finite");
     assert!((height * 0.02278 - HEIGHT).abs() < 1e-3, "{height}");
-    // The shell reaches every vertex, and not much farther: bound, each is where its joint's inverse bind matrix puts it.
+    // The shell reaches every vertex, and not much farther. In joint space, each vertex is its bind position
+    // times the inverse bind matrix.
     let condyle_encode::Shell::Joints(shell) = fox.shell(3.0).expect("its own meshes") else {
         panic!("a shell for each joint")
     };

@@ -1,4 +1,5 @@
-//! Models cut short and with bits flipped: each must be accepted or refused like any other hostile document.
+//! Truncated models and models with flipped bits: each must be accepted or refused like any other hostile
+//! document.
 
 #[path = "malformed/attempt.rs"]
 mod attempt;
@@ -31,7 +32,7 @@ fn cut_short_and_with_bits_flipped(path: &Path) {
         let result = attempt_with(&case, bytes.len(), || import(&bytes[..cut]));
         assert!(result.is_err(), "{case}: accepted");
     }
-    // Most bytes are vertices; the start is where the structure is.
+    // Most bytes are vertex data; the structure is at the start.
     for range in [bytes.len(), 20_000.min(bytes.len()), 200] {
         for _ in 0..8 {
             let (at, bit) = (random.below(range), random.below(8));

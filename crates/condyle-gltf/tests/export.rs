@@ -1,4 +1,4 @@
-//! Posed scenes as files: what stays, what goes, and that the importer reads back what was written.
+//! Posed scenes as files: which parts are kept or dropped, and whether the importer reads them back.
 
 mod common;
 #[path = "common/shown.rs"]
@@ -14,7 +14,8 @@ use condyle_gltf::{
 use serde_json::json;
 use shown::{assert_shows, export, import};
 
-/// A body on two joints below a moved root, a prop that shows the same mesh, and a face with a morph target.
+/// Returns a body on two joints below a moved root, a prop that shows the same mesh, and a face with a morph
+/// target.
 fn character() -> Builder {
     let mut it = Builder::new();
     let position = it.floats(&[[0., 0., 0.], [1., 0., 0.], [0., 1., 0.]]);
@@ -79,7 +80,7 @@ fn what_is_posed_is_what_is_read_back() {
         let (glb, posed) = export(&asset, seconds);
         assert_shows(&glb, &asset, &posed, &format!("{seconds} s"));
     }
-    // Half a turn of the hip about z, at 5 m; half of the vertex follows the knee, 1 m further.
+    // The hip rotates by half a turn about z, at 5 m. Half of the vertex follows the knee, 1 m further.
     let (_, posed) = export(&asset, 1.0);
     let [x, y, z] = posed.posed(0)[0].positions[1];
     assert!((x + 1.0).abs() < 1e-6 && (y + 0.5).abs() < 1e-6 && (z - 5.0).abs() < 1e-6, "{x} {y} {z}");
@@ -93,15 +94,15 @@ fn nodes_keep_their_indices_and_skinned_meshes_stand_in_the_world() {
     let names: Vec<_> = nodes.iter().map(|n| n["name"].as_str()).collect();
     let want = ["root", "hip", "knee", "body", "prop", "face", "second body"];
     assert_eq!(names[..7], want.map(Some));
-    // The body leaves its transform, camera and child to a new node in its old place.
+    // The body's transform, camera and child move to a new node in its old place.
     assert_eq!(nodes[3], json!({ "name": "body", "mesh": 2 }));
     assert_eq!(nodes[7], json!({ "translation": [4.0, 0.0, 0.0], "camera": 0, "children": [4] }));
     assert_eq!(nodes[0]["children"], json!([1, 7]));
     assert_eq!(json["scenes"], json!([{ "nodes": [0, 5, 6, 3] }, { "nodes": [5] }, { "name": "empty" }]));
-    // The prop shows the mesh as it was; each body has its own.
+    // The prop shows the unchanged mesh; each body has a separate copy.
     assert_eq!((&nodes[4]["mesh"], &nodes[6]["mesh"]), (&json!(0), &json!(3)));
     assert_eq!(nodes[1]["rotation"], json!([0.0, 0.0, 1.0, 0.0]));
-    // What does not move stays as it was written.
+    // Nodes that do not move are written unchanged.
     assert_eq!(nodes[2], parsed(&asset.document)["nodes"][2]);
 }
 
@@ -130,7 +131,7 @@ fn clips_that_the_caller_has_added_may_name_any_joint() {
 #[test]
 fn roots_with_skinned_meshes_stay_roots_and_their_children_stay_placed() {
     let mut it = character();
-    // The second body stands at the origin while it rests; now it moves, and carries the face.
+    // The second body is at the origin in the rest pose; now it moves, and has the face as a child.
     it.json["nodes"][6]["children"] = json!([5]);
     it.json["scenes"] = json!([{ "nodes": [0, 6] }]);
     it.json["animations"][0]["channels"][1]["target"]["node"] = json!(6);
@@ -142,7 +143,7 @@ fn roots_with_skinned_meshes_stay_roots_and_their_children_stay_placed() {
     assert_eq!(json["nodes"][8], json!({ "children": [5], "translation": [4.0, 0.0, 0.0] }));
     assert_eq!(json["scenes"], json!([{ "nodes": [0, 6, 3, 8] }]));
 
-    // What never has a transform stays where it is.
+    // A node that never has a transform keeps its place.
     it = character();
     it.json["nodes"][6]["children"] = json!([5]);
     it.json["scenes"] = json!([{ "nodes": [0, 6] }]);
@@ -177,7 +178,8 @@ fn nothing_is_left_that_could_move_and_everything_else_is() {
     }
     assert_eq!(json["meshes"][1]["extras"], json!({ "kept": 1 }));
     assert!(json["asset"]["generator"].as_str().is_some_and(|g| g.starts_with("Condyle")));
-    // Shirt: position, normal, uv, indices; two bodies in one place share theirs; the face: position.
+    // Shirt: position, normal, uv, indices. The two bodies have equal positions and normals, stored once.
+    // Face: position.
     assert_eq!(json["accessors"].as_array().map(Vec::len), Some(7));
     let body = &json["meshes"][2]["primitives"][0]["attributes"];
     let bounds = &json["accessors"][body["POSITION"].as_u64().expect("an index") as usize];
@@ -211,7 +213,7 @@ fn data_is_left_out_unless_an_unknown_extension_may_refer_to_it() {
     let mut unknown = character();
     unknown.json["extensionsUsed"] = json!(["ACME_numbers"]);
     unknown.json["extensions"] = json!({ "ACME_numbers": { "table": 3 } });
-    // Seven of the document's eleven accessors serve the movement alone or are written anew.
+    // Seven of the document's eleven accessors only serve the movement or are replaced.
     assert_eq!(count(character(), "accessors"), 4 + 3);
     assert_eq!(count(unknown, "accessors"), 11 + 3);
 }
@@ -268,7 +270,7 @@ fn quantization_stays_listed_only_where_it_is_used() {
             json!(8);
         it.json["extensionsUsed"] = json!(["KHR_mesh_quantization"]);
         it.json["extensionsRequired"] = json!(["KHR_mesh_quantization"]);
-        // The face is written anew in f32; a prop keeps its data.
+        // The exporter writes the face as f32; a prop keeps its quantised data.
         it.json["meshes"][usize::from(of_face)]["primitives"][0]["attributes"]["POSITION"] = json!(small);
         json_of(&export(&it.asset(), 0.0).0)
     };
@@ -280,7 +282,7 @@ fn quantization_stays_listed_only_where_it_is_used() {
 #[test]
 fn normals_without_a_direction_point_somewhere() {
     let mut it = character();
-    // The scale of the hip flattens everything.
+    // The scale of the hip flattens the whole body.
     it.json["nodes"][1]["scale"] = json!([0.0, 0.0, 0.0]);
     let none = it.floats(&[[0., 0., 0.], [0., 0., 1.], [0., 3., 0.]]);
     it.json["meshes"][0]["primitives"][0]["attributes"]["NORMAL"] = json!(none);
@@ -328,7 +330,7 @@ fn copies_out_of_proportion_are_refused() {
         it.json["nodes"].as_array_mut().expect("nodes").extend(bodies);
         it
     };
-    // Small objects take much more memory than text, but for extras, which stay text.
+    // Small objects take much more memory than their text, except for extras, which stay text.
     let small = json!({ "VENDOR_unknown": vec![json!({ "": 0 }); 1000] });
     for (key, value) in [("extras", json!("x".repeat(1 << 20))), ("extensions", small)] {
         let mut it = with_bodies(200);
@@ -343,13 +345,13 @@ fn copies_out_of_proportion_are_refused() {
     it.json["scenes"] = json!(vec![json!({ "nodes": [0] }); 1000]);
     let error = Exporter::new(&it.asset()).expect_err("a million roots");
     assert!(error.to_string().starts_with("roots of scenes"), "{error}");
-    // However often one scene lists it, a root is there once.
+    // A root is listed once, even if a scene lists it many times.
     it.json["scenes"] = json!([{ "nodes": vec![0; 1000] }]);
     let json = json_of(&export(&it.asset(), 0.0).0);
     assert_eq!(json["scenes"][0]["nodes"].as_array().map(Vec::len), Some(1 + 1 + 1000));
 
     let mut it = Builder::new();
-    // No data at all: an accessor without a view is zeros.
+    // The document has no data: an accessor without a view is all zeros.
     it.json["accessors"] = json!([{ "componentType": 5126, "type": "VEC3", "count": 100_000, "min": [0, 0, 0], "max": [0, 0, 0] }]);
     it.json["meshes"] = json!([{ "primitives": [{ "attributes": { "POSITION": 0 }, "mode": 0 }] }]);
     it.json["nodes"] = (0..100).map(|_| json!({ "mesh": 0 })).collect();
@@ -357,7 +359,8 @@ fn copies_out_of_proportion_are_refused() {
     assert!(error.to_string().contains("copies"), "{error}");
 }
 
-/// Skinned ones, one that a joint carries, and one with a morph target of its own: all of it is in world space and plays without joints.
+/// Tests skinned meshes, a mesh on a joint, and a mesh with a morph target: all are in world space and play
+/// without joints.
 #[test]
 fn a_clip_becomes_morph_targets() {
     let asset = character().asset();
@@ -387,7 +390,7 @@ fn a_clip_becomes_morph_targets() {
     assert!(matches!(exporter.glb("", &[other]), Err(ExportError::Mismatch { what: "instances", .. })));
 }
 
-/// A moment of the first clip.
+/// A pose of the first clip at one time.
 struct Moment {
     seconds: f32,
     mirrored: Vec<bool>,
@@ -418,7 +421,8 @@ fn morphs(asset: &Asset, moments: &[Moment]) -> Result<Vec<u8>, ExportError> {
     MorphExporter::new(asset).expect("few copies").glb("", &frames)
 }
 
-/// Turned are the prop, which a joint carries, and the face, which has a morph target; not the body, whose joints mirror.
+/// Tests that the prop on a mirrored joint and the mirrored face with a morph target are reversed. The
+/// skinned body is not, although its joints mirror.
 #[test]
 fn mirrored_nodes_are_baked_the_right_way_out() {
     // Triangles, a strip, a fan.
@@ -438,7 +442,7 @@ fn mirrored_nodes_are_baked_the_right_way_out() {
                 let Vertices { positions: p, normals, .. } = primitive.mesh.vertices();
                 let triangles: Vec<_> = primitive.triangles().collect();
                 let [a, b, c] = triangles[0].map(|corner| p[corner as usize]);
-                // What is flat in z faces as its vertices say.
+                // A triangle that is flat in z faces in the direction of its normals.
                 let across = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
                 assert!(at != prop || all.len() < 3 || across * normals[0][2] > 0.0, "{across} {normals:?}");
                 triangles
@@ -448,7 +452,7 @@ fn mirrored_nodes_are_baked_the_right_way_out() {
             [body, prop, face].map(|at| asset.instances[at].primitives[0].triangles().collect::<Vec<_>>());
         let turned = own.clone().map(|own| own.iter().map(|&[a, b, c]| [a, c, b]).collect::<Vec<_>>());
         assert_eq!(corners(&all), [&own[body], &turned[prop], &turned[face]].map(Vec::clone), "mode {mode}");
-        // The prop mirrors in one frame of two, which is not most.
+        // The prop mirrors in one frame of two, which is not a majority.
         all.truncate(2);
         assert!(matches!(asset.instances[prop].placement, Placement::Joint(_)));
         all[1].mirrored[prop] = false;
@@ -492,7 +496,8 @@ fn ways_that_f32_does_not_hold_are_refused() {
     assert!(matches!(morphs(&asset, &all), Err(ExportError::Mismatch { what: "mirrored instances", .. })));
 }
 
-/// All primitives of a mesh must have the same number of targets.
+/// Tests that primitives without positions are dropped, because all primitives of a mesh must have the same
+/// number of targets.
 #[test]
 fn primitives_that_nothing_shows_are_not_baked() {
     let mut it = character();

@@ -1,4 +1,5 @@
-//! Springs of documents as three-vrm swings them, which shares no code with the library. `testdata/README.md` describes the answers.
+//! Compares springs of documents with three-vrm, which shares no code with the library. `testdata/README.md`
+//! describes the reference results.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,7 +9,8 @@ use condyle_gltf::{Asset, Document, Severity};
 use condyle_solve::spring_bones::{SpringState, Tick, springs};
 use serde_json::Value;
 
-/// Radians. What three-vrm works out is rounded to f32 as it is stored, matrices are here, before a step.
+/// Tolerance in radians. three-vrm rounds its results to f32 when it stores them; here, matrices are rounded
+/// before a step.
 const TOLERANCE: f64 = 1e-5;
 
 fn file(name: &str) -> Vec<u8> {
@@ -46,7 +48,7 @@ fn swings_as_three_vrm(name: &str, count: usize) {
     let mut model = vec![Affine::IDENTITY; asset.skeleton.joint_count()];
     let [root, head]: [usize; 2] = [0, 2].map(joint_of);
     let mut worst = 0.0_f64;
-    // What is shown is a step behind.
+    // The displayed result is one step behind.
     let mut expected: Vec<(usize, [f32; 4])> = Vec::new();
     for frame in 0..=whole("frames") {
         pose.clone_from(asset.skeleton.rest());

@@ -1,9 +1,9 @@
-//! All that can be done with the bytes of a file: the tests and the fuzz target break it.
+//! Exercises the bytes of a file; shared by the tests and the fuzz target.
 
 use condyle::Error;
 use condyle_bvh::{Bvh, ImportOptions, Positions, Severity, WriteOptions, write};
 
-/// Reads the bytes, and writes what is read; what is refused says where and why.
+/// Reads the bytes, and writes the result. Checks that a refusal has a place and a reason.
 pub(crate) fn exercise(bytes: &[u8]) {
     let bvh = match Bvh::from_slice("hostile", bytes) {
         Ok(bvh) => bvh,
@@ -25,7 +25,7 @@ pub(crate) fn exercise(bytes: &[u8]) {
         options.positions = positions;
         let (skeleton, clip) = match (bvh.skeleton(&options), bvh.clip(&options)) {
             (Ok(skeleton), Ok(clip)) => (skeleton, clip),
-            // Finite numbers that f32 cannot hold.
+            // Finite numbers outside the range of f32.
             (_, Err(Error::NotFinite { .. })) => continue,
             (_, Err(error)) => panic!("{error}"),
             (Err(error), Ok(_)) => panic!("{error}"),
@@ -35,7 +35,7 @@ pub(crate) fn exercise(bytes: &[u8]) {
         }
         let text = write(&skeleton, &clip, &WriteOptions::new(bvh.frame_rate())).expect("its own poses");
         let back = Bvh::from_slice("again", text.as_bytes()).unwrap_or_else(|refused| panic!("{refused}"));
-        // A clip in which nothing moves, as no channel has a name that is known, has no length.
+        // A clip without known channels does not move and has zero length.
         let frames = if clip.tracks().is_empty() { 1 } else { bvh.frame_count() };
         assert_eq!(back.frame_count(), frames);
     }

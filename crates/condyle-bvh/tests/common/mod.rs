@@ -1,4 +1,5 @@
-//! Files by seed, and what they say worked out plainly: words split at spaces, matrices multiplied channel by channel.
+//! Generates files by seed, and evaluates them in a simple way: splits words at spaces, multiplies matrices
+//! channel by channel.
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
@@ -12,7 +13,7 @@ use condyle::{Affine, Pose, RawClip, Skeleton, local_to_model};
 
 use condyle_testing::Random;
 
-/// How a file is written down.
+/// The style in which a file is written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Dialect {
     pub(crate) line_end: &'static str,
@@ -39,7 +40,7 @@ pub(crate) const DIALECTS: [Dialect; 4] = [
     Dialect { line_end: " \n\n", space: " \t", indent: "", has_exponents: true, ..PLAIN },
 ];
 
-/// A joint of a file, an end site if it has no channels and no children.
+/// A joint of a file; an end site if it has no channels and no children.
 #[derive(Debug, Clone)]
 pub(crate) struct Made {
     pub(crate) name: String,
@@ -48,7 +49,7 @@ pub(crate) struct Made {
     pub(crate) channels: Vec<&'static str>,
 }
 
-/// What a file says.
+/// The content of a file.
 #[derive(Debug, Clone)]
 pub(crate) struct File {
     pub(crate) joints: Vec<Made>,
@@ -59,12 +60,12 @@ pub(crate) struct File {
 pub(crate) const NAMES: [&str; 6] =
     ["Xposition", "Yposition", "Zposition", "Xrotation", "Yrotation", "Zrotation"];
 
-/// A number as it is read back from its six decimals.
+/// Returns a number after rounding to six decimals.
 pub(crate) fn printed(value: f64) -> f64 {
     format!("{value:.6}").parse().expect("a number")
 }
 
-/// Joints with any channels in any order, some without, each joint with the name of its number.
+/// Returns joints with any channels in any order, some without channels, each with its number as name.
 pub(crate) fn make(random: &mut Random, joints: usize, frames: usize) -> File {
     let mut made: Vec<Made> = Vec::new();
     for joint in 0..joints {
@@ -94,7 +95,7 @@ pub(crate) fn make(random: &mut Random, joints: usize, frames: usize) -> File {
 }
 
 impl File {
-    /// The children of a joint stand within its braces, in any file: so joints are in that order.
+    /// Sorts the joints so that children follow their parents, which the braces of a file require.
     pub(crate) fn sorted(self) -> Self {
         let mut order = Vec::new();
         self.descend(0, &mut order);
@@ -163,8 +164,8 @@ impl File {
         out
     }
 
-    /// The matrix of each joint in model space: 4 × 4 in f64, channel by channel in the order of the file. Positions stand in the place of
-    /// offsets, and are no part of that order.
+    /// Returns the model matrix of each joint: 4 × 4 in f64, channel by channel in the order of the file.
+    /// Positions replace offsets and are not part of that order.
     pub(crate) fn model(&self, frame: usize) -> Vec<[[f64; 4]; 4]> {
         let mut numbers = self.frames[frame].iter();
         let mut model: Vec<[[f64; 4]; 4]> = Vec::new();
@@ -204,7 +205,7 @@ fn turn(axis: usize, degrees: f64) -> [[f64; 4]; 4] {
     m
 }
 
-/// The matrices of all joints at a moment of a clip.
+/// Returns the model matrices of all joints at a time of a clip.
 pub(crate) fn posed(skeleton: &Skeleton, clip: &RawClip, seconds: f32) -> Vec<Affine> {
     let mut pose = Pose::rest(skeleton);
     sampling::raw(clip, skeleton, seconds.into(), &mut RawCursor::default(), &mut pose)
@@ -214,7 +215,7 @@ pub(crate) fn posed(skeleton: &Skeleton, clip: &RawClip, seconds: f32) -> Vec<Af
     model
 }
 
-/// The greatest differences of rotations and of places.
+/// Returns the maximum differences of rotations and of positions.
 pub(crate) fn differences(got: &[Affine], want: &[[[f64; 4]; 4]]) -> (f64, f64) {
     assert_eq!(got.len(), want.len());
     let mut worst = (0.0_f64, 0.0_f64);

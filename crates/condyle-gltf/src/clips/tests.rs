@@ -1,11 +1,11 @@
-//! Channels and samplers, whole and faulty.
+//! Channels and samplers, valid and invalid.
 
 use super::*;
 use crate::problem::Problem;
 use crate::testing::{Builder, character};
 use serde_json::{Value, json};
 
-/// The character with one animation of one channel on node 2.
+/// Returns the character with one animation of one channel on node 2.
 fn animated(path: &str, interpolation: &str, times: &[f32], values: &[f32]) -> Builder {
     let mut it = character();
     let input = it.floats("SCALAR", times);
@@ -84,13 +84,15 @@ fn keys_in_disorder_are_sorted_and_two_at_one_time_are_a_jump() {
         imported(&[2.0, 0.0, 1.0, -0.0, 1.0]),
         (vec![0.0, before, 1.0, 2.0], vec![3.0, 2.0, 4.0, 0.0])
     );
-    // Of three the middle one is never seen; at the end both are kept.
+    // The second of three keys at the same time is never visible. At the end of the clip, both remaining keys
+    // are kept.
     assert_eq!(imported(&[0.0, 1.0, 1.0, 1.0]), (vec![0.0, before, 1.0], vec![0.0, 1.0, 3.0]));
-    // There is a key right before the jump already.
+    // A key right before the jump already exists.
     assert_eq!(imported(&[0.0, before, 1.0, 1.0]), (vec![0.0, before, 1.0], vec![0.0, 1.0, 3.0]));
 }
 
-/// Just before a jump the value is that of its first key, at it that of the second, however the clip is kept.
+/// Tests a jump in every form of the clip: just before it the value comes from its first key, at the jump
+/// from its second key.
 #[test]
 fn a_jump_stays_a_jump() {
     use condyle::sampling::{PoseSource, RawCursor};
@@ -98,13 +100,13 @@ fn a_jump_stays_a_jump() {
     use condyle_encode::encode;
     use condyle_encode::{EncodeOptions, KeyFormat, Shell, reduce};
 
-    // At a frame, between frames, and at the end.
+    // A jump at a frame, between frames, and at the end.
     for at in [0.5_f32, 0.517, 1.0] {
         let mut times: Vec<f32> = (0..=30).map(|frame| frame as f32 / 30.0).collect();
         times.retain(|&time| time != at);
         let place = times.partition_point(|&time| time < at);
         times.splice(place..place, [at; 2]);
-        // It rises by 1 a second, falls by 3 and rises on.
+        // The value rises by 1 per second, drops by 3 and continues to rise.
         let value = |key: usize| times[key] - if key > place { 3.0 } else { 0.0 };
         let values: Vec<f32> = (0..times.len()).flat_map(|key| [0.0, value(key), 0.0]).collect();
         let asset = animated("translation", "LINEAR", &times, &values).import().unwrap();
@@ -174,7 +176,7 @@ fn morph_weights_belong_to_the_node() {
     let mut it = animated("weights", "STEP", &[0.0, 1.0], &[1.0, 2.0, 3.0, 4.0]);
     let channel = &mut it.json["animations"][0]["channels"][0];
     channel["target"]["node"] = json!(0);
-    // Without morph targets there is nothing to drive.
+    // Without morph targets, the channel has no effect.
     let lost = ["/animations/0/channels/0/target", "/animations/0"];
     assert_eq!(it.summary(), lost.map(|path| (Severity::Warning, path.into(), 1)));
     it.json["meshes"][0]["primitives"][0]["targets"] = json!([{}, {"POSITION": 0}]);
@@ -184,7 +186,7 @@ fn morph_weights_belong_to_the_node() {
     assert_eq!(clip.tracks()[0].values, [1.0, 2.0, 3.0, 4.0]);
 }
 
-/// What is said about the animation after `change`, and whether its track is still there.
+/// Returns the problems of the animation after `change`, and whether its track still exists.
 fn changed(change: impl Fn(&mut Value)) -> (Vec<Problem>, bool) {
     let mut it = animated("translation", "LINEAR", &[0.0], &[0.0; 3]);
     change(&mut it.json);
@@ -247,7 +249,7 @@ fn pointers_to_properties_of_nodes_are_channels() {
     let it = aimed(&format!("/nodes/{node}/translation"));
     assert_eq!(it.summary(), []);
     assert_eq!((clip(&it), it.import().unwrap().skeleton), (clip(&plain), plain.import().unwrap().skeleton));
-    // A node that moves in no other way becomes a joint.
+    // A node that moves only through a pointer becomes a joint.
     let mut it = aimed("/nodes/3/scale");
     it.json["nodes"].as_array_mut().unwrap().push(json!({"name": "wind"}));
     it.json["scenes"][0]["nodes"].as_array_mut().unwrap().push(json!(3));
@@ -266,7 +268,7 @@ fn pointers_to_properties_of_nodes_are_channels() {
     }
 }
 
-/// An animation must have a channel, so this is how one without tracks is written.
+/// Tests the form in which an animation without tracks is written: it must have a channel.
 #[test]
 fn a_channel_without_a_node_loses_nothing() {
     let (problems, kept) =
@@ -276,7 +278,8 @@ fn a_channel_without_a_node_loses_nothing() {
     assert_eq!(found, [(Severity::Note, "the channel is ignored")]);
 }
 
-/// Exports "without skin" and retargeting sources hold a skeleton and its movement, and nothing else.
+/// Tests a file with only a skeleton and its movement, like an export "without skin" or a source for
+/// retargeting.
 #[test]
 fn a_motion_without_a_mesh_is_kept() {
     let mut it = Builder::new(json!({

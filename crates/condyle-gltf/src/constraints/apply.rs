@@ -1,13 +1,14 @@
-//! The rotations that constraints give, in f64: *VRMC_node_constraint 1.0*, "Evaluation of rotations".
+//! Evaluates constraints in f64. Source: *VRMC_node_constraint 1.0*, "Evaluation of rotations".
 //!
-//! With the rest rotation `d` of the constrained node, `s` of its source and the current rotation `q` of the
-//! source, the target is
-//! - roll: `d` times the twist about the axis in the source's turn `q s⁻¹`, in the space of the constrained
-//!   node: `d⁻¹ (q s⁻¹) d`;
-//! - aim: the smallest rotation that takes the axis at rest to the direction of the source, times `d`, in the
-//!   space of the parent. In the world it is the same one, unless a parent is scaled unevenly or mirrors:
-//!   there the axis still meets the source;
-//! - rotation: `d s⁻¹ q`.
+//! `d` is the rest rotation of the constrained node, `s` that of its source, and `q` the current rotation of
+//! the source. The target rotation depends on the kind:
+//!
+//! - Roll: `d` times a twist about the axis. The source's rotation from rest is `q s⁻¹`. The twist is taken
+//!   from that rotation in the space of the constrained node: `d⁻¹ (q s⁻¹) d`.
+//! - Aim: `r d`, in the space of the parent. `r` is the smallest rotation from the axis in the rest pose to
+//!   the direction of the source. In world space this is the same rotation, except under a parent that
+//!   mirrors or has a non-uniform scale. There the axis still points at the source.
+//! - Rotation: `d s⁻¹ q`.
 //!
 //! The weight blends from `d` to the target by slerp, along the shorter arc. Translation and scale do not
 //! change.
@@ -22,11 +23,11 @@ use crate::rows::{Rows, multiply};
 
 type Vector = [f64; 3];
 
-/// Below this, two directions are taken as opposite: `|a + b|`.
+/// Two directions count as opposite if `|a + b|` is smaller than this.
 const OPPOSITE: f64 = 1e-9;
 
 impl Constraint {
-    /// Turns the constrained joint of a pose of the skeleton.
+    /// Rotates the constrained joint of a pose.
     pub(crate) fn apply(&self, skeleton: &Skeleton, pose: &mut Pose) {
         let (joint, source) = (usize::from(self.joint), usize::from(self.source));
         let rest = unit(skeleton.rest().get(joint).rotation);
@@ -37,7 +38,7 @@ impl Constraint {
                 let turn = product(now, conjugate(source_rest));
                 product(rest, twist(product(conjugate(rest), product(turn, rest)), axis))
             }
-            // Without a direction, as where a scale is 0, the joint stays at rest.
+            // Without a direction, for example at a scale of 0, the joint keeps its rest rotation.
             Kind::Aim(axis) => self
                 .direction(skeleton, pose)
                 .map_or(rest, |direction| product(from_to(rotate(rest, axis), direction), rest)),
@@ -48,7 +49,7 @@ impl Constraint {
         pose.set(joint, &transform);
     }
 
-    /// The direction from the constrained joint to its source, in the space of the parent.
+    /// Returns the direction from the constrained joint to its source, in the space of the parent.
     fn direction(&self, skeleton: &Skeleton, pose: &Pose) -> Option<Vector> {
         let place = |rows: &Rows| rows.map(|row| row[3]);
         let from = place(&model(skeleton, pose, self.joint));
@@ -56,7 +57,8 @@ impl Constraint {
         let apart = [to[0] - from[0], to[1] - from[1], to[2] - from[2]];
         let Some(parent) = skeleton.parent(self.joint) else { return normalized(apart) };
         let [a, b, c] = model(skeleton, pose, parent).map(|row| [row[0], row[1], row[2]]);
-        // By the inverse of the parent's matrix, without the length: cofactors, and the determinant's sign.
+        // Applies the inverse of the parent's matrix without its length: the cofactors, times the sign of the
+        // determinant.
         let (bc, ca, ab) = (cross(b, c), cross(c, a), cross(a, b));
         let sign = dot(a, bc).partial_cmp(&0.0).filter(|sign| sign.is_ne())?;
         let sign = if sign.is_gt() { 1.0 } else { -1.0 };
@@ -65,15 +67,15 @@ impl Constraint {
     }
 }
 
-/// The model matrix of a joint.
+/// Returns the model matrix of a joint.
 fn model(skeleton: &Skeleton, pose: &Pose, joint: u16) -> Rows {
     let local = |joint: u16| Transform64::from(pose.get(usize::from(joint))).to_rows();
     let above = std::iter::successors(skeleton.parent(joint), |&at| skeleton.parent(at));
     above.fold(local(joint), |rows, at| multiply(&local(at), &rows))
 }
 
-/// The part of a rotation that turns about an axis. The remaining part is the smallest rotation that turns the
-/// axis. If that is half a turn, there is no twist, because every twist is as good.
+/// Returns the twist part of a rotation about an axis. The remaining part is the smallest rotation that moves
+/// the axis. If that is half a turn, the twist is not defined and the identity is returned.
 fn twist(q: Quat64, axis: Vector) -> Quat64 {
     let along = dot([q[0], q[1], q[2]], axis);
     let length = along.hypot(q[3]);
@@ -84,7 +86,8 @@ fn twist(q: Quat64, axis: Vector) -> Quat64 {
     [x, y, z, q[3] / length]
 }
 
-/// The smallest rotation from one direction to another. Between opposite ones, about any axis.
+/// Returns the smallest rotation from one direction to another. For opposite directions, the axis is
+/// arbitrary.
 fn from_to(from: Vector, to: Vector) -> Quat64 {
     let sum = [from[0] + to[0], from[1] + to[1], from[2] + to[2]];
     let length = dot(sum, sum).sqrt();
@@ -93,7 +96,7 @@ fn from_to(from: Vector, to: Vector) -> Quat64 {
         let [x, y, z] = normalized(cross(from, across)).unwrap_or([0.0, 0.0, 1.0]);
         return [x, y, z, 0.0];
     }
-    // The sum is twice the cosine of half the angle long.
+    // The length of the sum is twice the cosine of half the angle.
     let [x, y, z] = cross(from, to).map(|c| c / length);
     [x, y, z, length / 2.0]
 }
@@ -113,7 +116,7 @@ fn slerp(from: Quat64, to: Quat64, weight: f64) -> Quat64 {
     mixed.map(|c| c / size)
 }
 
-/// A rotation of a pose with unit length; none where it has no length.
+/// Returns a pose's rotation at unit length; the identity if it cannot be normalised.
 fn unit(q: [f32; 4]) -> Quat64 {
     let q = q.map(f64::from);
     let length = q.iter().map(|c| c * c).sum::<f64>().sqrt();
@@ -125,7 +128,7 @@ fn rotate(q: Quat64, [x, y, z]: Vector) -> Vector {
     [x, y, z]
 }
 
-/// The direction of a vector, if it has one.
+/// Returns the direction of a vector; `None` for zero or non-finite vectors.
 fn normalized(v: Vector) -> Option<Vector> {
     let most = v.iter().fold(0.0_f64, |most, c| most.max(c.abs()));
     if !(most > 0.0 && v.iter().all(|c| c.is_finite())) {

@@ -1,5 +1,5 @@
-//! Node constraints of VRM 1.0 (`VRMC_node_constraint`): the rotation of a node follows from another node,
-//! its source.
+//! Node constraints of VRM 1.0 (`VRMC_node_constraint`): the rotation of a node follows another node, its
+//! source.
 
 mod apply;
 
@@ -11,18 +11,18 @@ use crate::springs::{check_version, number};
 const EXTENSION: &str = "VRMC_node_constraint";
 const LEFT_OUT: &str = "the constraint is left out";
 
-/// Maximum number of joints above sources and constrained nodes of aim constraints, in sum: each is visited
-/// for each pose.
+/// Maximum number of ancestors of the sources and constrained nodes of all aim constraints together. Each of
+/// them is visited for each pose.
 const MOST_ABOVE: usize = 1 << 16;
 
 /// Rule of a constraint. Axes have unit length.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
-    /// Takes over the turn of the source about an axis of the constrained node.
+    /// Copies the rotation of the source about an axis of the constrained node.
     Roll([f64; 3]),
-    /// Points an axis of the constrained node to the source.
+    /// Points an axis of the constrained node at the source.
     Aim([f64; 3]),
-    /// Takes over the local rotation of the source.
+    /// Copies the local rotation of the source.
     Rotation,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Constraint {
     joint: u16,
     source: u16,
     kind: Kind,
-    /// From 0 to 1.
+    /// Blend weight, from 0 to 1.
     weight: f64,
 }
 
@@ -49,9 +49,9 @@ struct FoundConstraint {
     weight: f64,
 }
 
-/// Reads the constraints of all nodes. Those that cannot be used are reported and left out.
+/// Reads the constraints of all nodes. Invalid ones are reported and dropped.
 pub(crate) fn read(root: &Json<'_>, scene: &Scene, problems: &mut Problems) -> Found {
-    // With a cycle of children the document is refused.
+    // A document with a cycle of children is refused.
     if scene.order.len() < scene.nodes.len() {
         return Found::default();
     }
@@ -117,7 +117,7 @@ const AIM_AXES: [(&str, [f64; 3]); 6] = [
     ("NegativeZ", [0.0, 0.0, -1.0]),
 ];
 
-/// The axis that the property `key` names.
+/// Returns the axis with the name in property `key`.
 fn axis(form: &Json<'_>, key: &str, axes: &[(&str, [f64; 3])], problems: &mut Problems) -> Option<[f64; 3]> {
     let value = form.require(key, problems)?;
     let text = value.text(problems)?;
@@ -129,7 +129,7 @@ fn axis(form: &Json<'_>, key: &str, axes: &[(&str, [f64; 3])], problems: &mut Pr
     found
 }
 
-/// Number of nodes above each node.
+/// Returns the number of ancestors of each node.
 fn depths(scene: &Scene) -> Vec<usize> {
     let mut depths = vec![0; scene.nodes.len()];
     for &node in &scene.order {
@@ -138,7 +138,7 @@ fn depths(scene: &Scene) -> Vec<usize> {
     depths
 }
 
-/// Sorts constraints so that each comes after those that it depends on. Cycles are reported and left out.
+/// Sorts constraints so that each comes after its dependencies. Cycles are reported and dropped.
 fn ordered(found: Vec<FoundConstraint>, scene: &Scene, problems: &mut Problems) -> Found {
     let mut constraint_of = vec![None; scene.nodes.len()];
     for (at, it) in found.iter().enumerate() {
@@ -148,7 +148,7 @@ fn ordered(found: Vec<FoundConstraint>, scene: &Scene, problems: &mut Problems) 
     let needs: Vec<Vec<usize>> = found
         .iter()
         .map(|it| match it.kind {
-            // The place of the source, and the space of the constrained node.
+            // An aim depends on the position of its source and on the space of the constrained node.
             Kind::Aim(_) => {
                 above(it.source).chain(above(it.node)).filter_map(|at| constraint_of[at]).collect()
             }
@@ -158,8 +158,8 @@ fn ordered(found: Vec<FoundConstraint>, scene: &Scene, problems: &mut Problems) 
     let mut alive = vec![true; found.len()];
     let mut order = settled(&needs, &alive);
     if order.len() < found.len() {
-        // The rest is on cycles, or depends on them. Without those on which no other of the rest depends, only
-        // cycles and constraints between them are left.
+        // The remaining constraints are on cycles or depend on them. After removing those on which no other
+        // remaining constraint depends, only cycles and constraints between cycles remain.
         let mut stuck = alive.clone();
         order.iter().for_each(|&at| stuck[at] = false);
         settled(&reversed(&needs), &stuck).into_iter().for_each(|at| stuck[at] = false);
@@ -172,8 +172,8 @@ fn ordered(found: Vec<FoundConstraint>, scene: &Scene, problems: &mut Problems) 
     Found(order.into_iter().map(|at| found[at].clone()).collect())
 }
 
-/// Indices of those that are alive, each after those alive that it needs. Cycles are missing, and those that
-/// need one.
+/// Returns the indices of the constraints that are alive, each after its dependencies that are alive. Cycles
+/// and constraints that depend on them are not in the result.
 fn settled(needs: &[Vec<usize>], alive: &[bool]) -> Vec<usize> {
     let users = reversed(needs);
     let mut open: Vec<usize> =
@@ -209,7 +209,8 @@ impl Found {
         }
     }
 
-    /// The constraints between joints. A skeleton that was made without them may lack some.
+    /// Returns the constraints between joints. A constraint is dropped if the skeleton lacks one of its
+    /// joints, because the skeleton was built without it.
     pub(crate) fn resolve(&self, joint_of_node: &[Option<u16>]) -> Vec<Constraint> {
         let joints = self.0.iter().map(|it| {
             let (joint, source) = (joint_of_node[it.node]?, joint_of_node[it.source]?);

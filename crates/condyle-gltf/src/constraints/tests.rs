@@ -8,7 +8,7 @@ use crate::{Poser, PoserOptions};
 
 const ROOT_HALF: f64 = std::f64::consts::FRAC_1_SQRT_2;
 
-/// The rotation about an axis by an angle in degrees.
+/// Returns the rotation about an axis by an angle in degrees.
 fn about(axis: [f64; 3], degrees: f64) -> [f64; 4] {
     let length = axis.iter().map(|c| c * c).sum::<f64>().sqrt();
     let (sine, cosine) = (degrees.to_radians() / 2.0).sin_cos();
@@ -16,7 +16,7 @@ fn about(axis: [f64; 3], degrees: f64) -> [f64; 4] {
     [x, y, z, cosine]
 }
 
-/// Of quaternions; the first one given is the last one to turn.
+/// Returns the product of quaternions; the last one rotates first.
 fn chain<const N: usize>(all: [[f64; 4]; N]) -> [f64; 4] {
     all.into_iter().fold([0.0, 0.0, 0.0, 1.0], |[ax, ay, az, aw], [bx, by, bz, bw]| {
         [
@@ -32,7 +32,7 @@ fn back([x, y, z, w]: [f64; 4]) -> [f64; 4] {
     [-x, -y, -z, w]
 }
 
-/// The angle between two rotations, in radians.
+/// Returns the angle between two rotations, in radians.
 fn apart(a: [f32; 4], b: [f64; 4]) -> f64 {
     let [x, y, z, w] = chain([back(a.map(f64::from)), b]);
     2.0 * (x * x + y * y + z * z).sqrt().atan2(w.abs())
@@ -42,7 +42,7 @@ fn constraint(kind: &str, value: Value) -> Value {
     json!({"VRMC_node_constraint": {"specVersion": "1.0", "constraint": {kind: value}}})
 }
 
-/// A document of these nodes, whose first clip turns `turned` of them.
+/// Returns a document with these nodes. Its first clip rotates the nodes in `turned`.
 fn document(nodes: Value, roots: Value, turned: &[(usize, [f64; 4])]) -> Builder {
     let mut it = Builder::new(json!({
         "extensionsUsed": ["VRMC_node_constraint"],
@@ -76,7 +76,7 @@ fn roll_takes_the_twist_about_the_axis() {
     let (source_rest, rest) = (about([1.0, 2.0, 3.0], 50.0), about([0.0, 1.0, -1.0], 70.0));
     for (name, axis) in [("X", [1.0, 0.0, 0.0]), ("Y", [0.0, 1.0, 0.0]), ("Z", [0.0, 0.0, 1.0])] {
         for weight in [0.0, 0.25, 1.0] {
-            // In the space of the constrained node: a twist of 80 degrees, and then a swing of 40.
+            // A swing of 40 degrees after a twist of 80, in the space of the constrained node.
             let across = [axis[1] + axis[2], axis[2] - axis[0], -axis[0] - axis[1]];
             let turn = chain([about(across, 40.0), about(axis, 80.0)]);
             let now = chain([rest, turn, back(rest), source_rest]);
@@ -110,7 +110,7 @@ fn rotation_takes_the_local_rotation() {
                     "extensions": constraint("rotation", json!({"source": 0, "weight": weight}))},
             ]),
             json!([0, 1]),
-            // What a clip does to the constrained node is replaced.
+            // The constraint replaces the clip's rotation of the constrained node.
             &[(0, chain([source_rest, about(axis, 100.0)])), (1, about(axis, 10.0))],
         );
         let asset = it.import().unwrap();
@@ -123,7 +123,7 @@ fn rotation_takes_the_local_rotation() {
     }
 }
 
-/// A sleeve of a turned and scaled shoulder that aims at a hand.
+/// Returns a sleeve below a rotated and scaled shoulder; the sleeve aims at a hand.
 fn sleeve(axis: &str, weight: f64, rest: [f64; 4], scale: Value) -> Asset {
     let it = document(
         json!([
@@ -155,7 +155,7 @@ fn aim_points_the_axis_to_the_source() {
             let cosine = dot(to, axis) / (dot(to, to) * dot(axis, axis)).sqrt();
             assert!(cosine > 1.0 - 1e-6, "{name} {scale}: {cosine}");
         }
-        // The smallest rotation that does it, and a part of it.
+        // The result is the smallest such rotation; half the weight gives half of it.
         let [all, half, none] = [1.0, 0.5, 0.0].map(|weight| {
             let asset = sleeve(name, weight, rest, json!([2, 2, 2]));
             rotation(&asset, &posed(&asset).0, "sleeve").map(f64::from)
@@ -174,7 +174,7 @@ fn aim_points_the_axis_to_the_source() {
 
 #[test]
 fn dependencies_come_first() {
-    // Listed last to first; the sleeve's parent turns as the second twist bone does.
+    // The nodes are listed in reverse order of dependency. The sleeve's parent is the second twist bone, `b`.
     let half = |source: usize| constraint("rotation", json!({"source": source, "weight": 0.5}));
     let it = document(
         json!([
@@ -197,10 +197,10 @@ fn dependencies_come_first() {
     let (sine, cosine) = 40_f32.to_radians().sin_cos();
     let to = [-cosine, 9.0 - sine];
     assert!((x[0] * to[1] - y[0] * to[0]).abs() < 1e-5 && y[0] > 0.0, "{x:?} {y:?}");
-    // On the skeleton of a container, and turned.
+    // The same constraints on the skeleton of a container.
     let same = asset.clone().on_skeleton(asset.skeleton.clone()).unwrap();
     assert_eq!(same.constraints, asset.constraints);
-    // The rest pose is posed as well.
+    // Constraints are applied in the rest pose too.
     let mut poser = Poser::new(&asset, PoserOptions::default()).unwrap();
     poser.rest().unwrap();
     let [x, y, _] = poser.model()[usize::from(asset.skeleton.joint_by_name("sleeve").unwrap())].rows;
@@ -260,7 +260,7 @@ fn what_cannot_be_is_reported_and_left_out() {
 
 #[test]
 fn hostile_documents_end_with_finite_poses() {
-    // Deep: each of 3,000 nodes below each other aims at a node beside them.
+    // A deep hierarchy: each of 3,000 nested nodes aims at the same node outside the hierarchy.
     let aim = |source: usize| constraint("aim", json!({"source": source, "aimAxis": "PositiveZ"}));
     let count = 3_000;
     let mut nodes: Vec<Value> = (0..count)
@@ -280,7 +280,8 @@ fn hostile_documents_end_with_finite_poses() {
     let roots: Vec<usize> = (0..20_000).collect();
     let asset = document(json!(nodes), json!(roots), &[]).import().unwrap();
     assert!(asset.constraints.is_empty());
-    // No direction: at the same place, flat, or beyond what numbers hold. Opposite: half a turn.
+    // Cases without a direction: the same position, a zero scale, or numbers out of range. The last case is
+    // opposite: half a turn.
     let half_turn = [0.0, 1.0, 0.0, 0.0];
     for (scale, place) in [
         (json!([1, 1, 1]), json!([0, 0, 0])),

@@ -1,4 +1,4 @@
-//! The bitstream of a compressed primitive, decoded within what its accessors state.
+//! Decodes the bitstream of a compressed primitive, within the limits that its accessors declare.
 
 use draco_core::{
     DataType, DecodeLimits, DecoderBuffer, ErrorKind, Mesh, MeshDecoder, PointAttribute, PointIndex,
@@ -9,7 +9,8 @@ use crate::format::Component;
 use crate::json::Json;
 use crate::problem::Problems;
 
-/// Attributes in a stream beyond those that the document names: they are decoded as well, and take memory.
+/// Number of attributes allowed in a stream in addition to those in the document. They are decoded too and
+/// take memory.
 const UNNAMED: usize = 4;
 
 pub(super) fn decode<'a>(
@@ -33,7 +34,7 @@ pub(super) fn decode<'a>(
         Some(indices) => indices.get("count")?.whole(&mut Problems::unheard())?,
         None => declared,
     };
-    // Many primitives may name one stream.
+    // Many primitives can refer to one stream.
     problems.afford(&compressed.path, bytes.len())?;
     afford(compressed, attributes, declared, corners, problems)?;
     let limits = DecodeLimits::default()
@@ -87,7 +88,8 @@ pub(super) fn decode<'a>(
     Some(Decoded { vertices, attributes: decoded, indices: indices.iter().map(|point| point.0).collect() })
 }
 
-/// Pays for so many vertices and corners: what they take, and as much again for decoding them.
+/// Reserves memory for this number of vertices and corners: their size, twice, because decoding takes the
+/// same amount again.
 fn afford(
     compressed: &Json<'_>,
     attributes: &[Attribute<'_>],
@@ -109,7 +111,7 @@ impl Attribute<'_> {
             let at = (source.mapped_index(PointIndex(vertex as u32)).0 as usize).saturating_mul(stride);
             let element = source.buffer().data().get(at..).unwrap_or_default();
             for number in 0..self.width {
-                // What a stream leaves out is zero.
+                // Missing data in a stream counts as zero.
                 let bytes = element.get(number * size..(number + 1) * size).unwrap_or(&[0; 8][..size]);
                 push(&mut out, self.component, kind, bytes);
             }
@@ -119,7 +121,7 @@ impl Attribute<'_> {
     }
 }
 
-/// Appends one number as the document's component type; what that cannot hold becomes the nearest that it can.
+/// Appends one number as the document's component type, clamped to its range.
 fn push(out: &mut Vec<u8>, component: Component, kind: DataType, bytes: &[u8]) {
     macro_rules! read {
         ($number:ty) => {
@@ -127,7 +129,7 @@ fn push(out: &mut Vec<u8>, component: Component, kind: DataType, bytes: &[u8]) {
         };
     }
     let number = match kind {
-        // With all bits of what is no number.
+        // Keeps all bits of a NaN.
         DataType::Float32 if component == Component::F32 => return out.extend(bytes),
         DataType::Float32 => read!(f32),
         DataType::Float64 => read!(f64),

@@ -1,29 +1,31 @@
-//! Meshes of the caller's own, hung on the joints of a document.
+//! Adds meshes of the caller to joints of a document.
 
 use serde_json::{Value, json};
 
 use super::bin::ARRAY_BUFFER;
 use super::{ClipExporter, ExportError};
 
-/// Triangles that follow a joint: what [`ClipExporter::attach`] adds to a document. All of it is in the space of the joint.
+/// A triangle mesh that follows a joint, for [`ClipExporter::attach`]. Positions and normals are in joint
+/// space.
 #[derive(Debug, Clone)]
 pub struct JointMesh {
-    /// The joint of [`Asset::skeleton`](crate::Asset::skeleton).
+    /// Index of the joint in [`Asset::skeleton`](crate::Asset::skeleton).
     pub joint: u16,
-    /// The name of its node and of its mesh.
+    /// Name of the new node and of the new mesh.
     pub name: String,
-    /// At least one.
+    /// Vertex positions; at least one.
     pub positions: Vec<[f32; 3]>,
-    /// One for each position, of unit length.
+    /// Vertex normals of unit length, one for each position.
     pub normals: Vec<[f32; 3]>,
-    /// The positions of the corners, counter-clockwise as seen from outside. At least one.
+    /// Indices into the positions, counter-clockwise as seen from outside. At least one triangle.
     pub triangles: Vec<[u32; 3]>,
 }
 
 impl ClipExporter<'_> {
-    /// Hangs each mesh on a new node below that of its joint, so that it moves with the clips that are written. All have one new material:
-    /// linear red, green, blue, and an opacity that is below 1 where one looks through. New nodes, meshes and the material come last, so that the indices of
-    /// others stay.
+    /// Adds each mesh on a new child node of its joint, so that it moves with the exported clips.
+    ///
+    /// All meshes share one new material. `color` is linear red, green, blue and opacity; an opacity below 1
+    /// is blended. The new nodes, meshes and the material are appended, so existing indices do not change.
     ///
     /// ```no_run
     /// use condyle_gltf::{Asset, ClipExporter, JointMesh};
@@ -44,7 +46,8 @@ impl ClipExporter<'_> {
     /// ```
     ///
     /// # Errors
-    /// [`ExportError::Mismatch`] for a joint without a node, and for lists that do not go together; then the document is as it was before.
+    /// [`ExportError::Mismatch`] for a joint without a node, and for lists of inconsistent lengths or with
+    /// invalid values. After an error the document is unchanged.
     pub fn attach(&mut self, meshes: &[JointMesh], color: [f32; 4]) -> Result<(), ExportError> {
         for mesh in meshes {
             self.check(mesh)?;
@@ -95,7 +98,7 @@ impl ClipExporter<'_> {
     }
 }
 
-/// Appends to a list of a document, which may lack it, and returns where.
+/// Appends an item to a list of a document, creating the list if necessary. Returns the item's index.
 fn push(owner: &mut Value, list: &str, item: Value) -> usize {
     match &mut owner[list] {
         Value::Array(list) => {

@@ -1,4 +1,4 @@
-//! The binary chunk of a `.glb` under construction, and the container around it.
+//! Builds the binary chunk of a `.glb`, and the container around it.
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeSet, HashMap};
@@ -14,20 +14,20 @@ use crate::json::whole;
 
 const FLOAT: u32 = 5126;
 const UNSIGNED_INT: u32 = 5125;
-/// What a view of vertices is marked with.
+/// The `target` of buffer views with vertex attributes.
 pub(super) const ARRAY_BUFFER: u32 = 34962;
 const ELEMENT_ARRAY_BUFFER: u32 = 34963;
-/// The one buffer of the file and the views into it.
+/// The only buffer of the file, and its buffer views.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Bin {
     bytes: Vec<u8>,
     views: Vec<Value>,
-    /// Accessors by the hash of their data, their width and whether they have bounds, so that what several
+    /// Accessors by the hash of their data, their width and whether they have bounds. Data that several
     /// primitives share is stored once.
     known: HashMap<(u64, usize, bool), Vec<Known>>,
-    /// What the views that have only a compressed form would take.
+    /// Size in bytes of the fallback buffer, for the views that have only compressed data.
     fallback: usize,
-    /// The extensions by which these are compressed.
+    /// The compression extensions of these views.
     compressions: BTreeSet<&'static str>,
 }
 
@@ -38,7 +38,7 @@ struct Known {
 }
 
 impl Bin {
-    /// Appends the data of a view. `view` keeps its stride, target, name and extras.
+    /// Appends the data of a view and returns its index. `view` keeps its stride, target, name and extras.
     pub(super) fn add_view(&mut self, mut view: Map<String, Value>, data: &[u8]) -> usize {
         pad(&mut self.bytes, 0);
         view.insert("buffer".into(), 0.into());
@@ -49,8 +49,9 @@ impl Bin {
         self.views.len() - 1
     }
 
-    /// Appends a view that is compressed by an extension, whose object in `view` describes how. `plain` are its bytes for readers
-    /// without that extension; without them, readers must know it. `view` states its length.
+    /// Appends a compressed view; the extension's object in `view` describes the compression. `plain` holds
+    /// the uncompressed bytes for readers without the extension; without `plain`, readers must support it.
+    /// `view` holds the uncompressed length.
     pub(super) fn add_compressed(
         &mut self,
         mut view: Map<String, Value>,
@@ -78,19 +79,20 @@ impl Bin {
         self.views.len() - 1
     }
 
-    /// The extension to compress more views by: the one that readers must know already, or else the one that most readers know.
+    /// Returns the extension for compressing further views: one that readers of the file must support anyway,
+    /// or else the most widely supported one.
     pub(super) fn compression(&self) -> &'static str {
         self.compressions.first().copied().unwrap_or("EXT_meshopt_compression")
     }
 
-    /// Whether a view is compressed by an extension.
+    /// Returns whether any view is compressed by an extension.
     pub(super) fn is_compressed_by(&self, extension: &str) -> bool {
         let own = |view: &Value| view.get("extensions").is_some_and(|all| all.get(extension).is_some());
         self.views.iter().any(own)
     }
 
-    /// Appends vectors as an accessor, or finds the one that already holds exactly these numbers. `target` is what the
-    /// view is for, if not for all of one kind; `bounds` says whether the least and the greatest are stated.
+    /// Appends vectors as an accessor, or returns an existing accessor with exactly these numbers. `target`
+    /// is the view's `target`, if it needs one. `bounds` requests the minimum and maximum.
     pub(super) fn add_accessor<const N: usize>(
         &mut self,
         accessors: &mut Vec<Value>,
@@ -128,7 +130,7 @@ impl Bin {
         accessor
     }
 
-    /// Appends the corners of triangles as an accessor.
+    /// Appends the vertex indices of triangles as an accessor.
     pub(super) fn add_triangles(&mut self, accessors: &mut Vec<Value>, triangles: &[[u32; 3]]) -> usize {
         let corners = triangles.as_flattened();
         let data: Vec<u8> = corners.iter().flat_map(|corner| corner.to_le_bytes()).collect();
@@ -139,7 +141,7 @@ impl Bin {
         accessors.len() - 1
     }
 
-    /// The whole file: header, JSON chunk, binary chunk.
+    /// Returns the whole file: header, JSON chunk and binary chunk.
     pub(super) fn into_glb(mut self, mut json: Value) -> Result<Vec<u8>, ExportError> {
         pad(&mut self.bytes, 0);
         if !self.views.is_empty() {
@@ -168,7 +170,7 @@ impl Bin {
         glb.extend_from_slice(&2_u32.to_le_bytes());
         glb.extend_from_slice(&total.to_le_bytes());
         for (kind, data) in used {
-            // Fits, since the total does.
+            // The length fits because the total length does.
             glb.extend_from_slice(&(data.len() as u32).to_le_bytes());
             glb.extend_from_slice(*kind);
             glb.extend_from_slice(data);
@@ -177,7 +179,7 @@ impl Bin {
     }
 }
 
-/// Chunks and views begin at multiples of four, which suits every component type.
+/// Pads to a multiple of four bytes: chunks require it, and all component types are aligned.
 fn pad(bytes: &mut Vec<u8>, with: u8) {
     bytes.resize(bytes.len().next_multiple_of(4), with);
 }

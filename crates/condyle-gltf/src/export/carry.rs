@@ -1,4 +1,5 @@
-//! Packs the data of a document that stays as it is: what is still referred to, under new indices.
+//! Copies the unchanged data of a document: the accessors, views and images that are still referenced, under
+//! new indices.
 
 use serde_json::{Map, Value};
 
@@ -10,27 +11,28 @@ use crate::json::whole;
 use crate::problem::{Problem, Severity};
 use crate::{extensions, meshopt};
 
-/// What was carried over. References in the document are to these indices now.
+/// The copied data. References in the document now use the new indices.
 pub(super) struct Carried {
     pub(super) accessors: Vec<Value>,
     pub(super) bin: Bin,
     pub(super) problems: Vec<Problem>,
-    /// Bytes of the views that were left out, as the file stores them.
+    /// Bytes of the dropped views, as the file stores them.
     pub(super) left_out: usize,
-    /// The extensions for whose sake nothing was left out.
+    /// The extensions because of which all data was kept.
     pub(super) kept_for: Vec<String>,
 }
 
-/// How buffer views are written.
+/// The form in which buffer views are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Byte for byte as the file stores them, compressed ones too. The JSON is [`Document::stored_json`].
+    /// Byte for byte as the file stores them, including compressed ones. The JSON is
+    /// [`Document::stored_json`].
     Stored,
     /// Decompressed.
     Decoded,
 }
 
-/// Moves accessors, views and images into one buffer, and takes their lists out of `json`.
+/// Moves accessors, views and images into one buffer, and removes their lists from `json`.
 pub(super) fn carry(json: &mut Value, document: &Document, form: Form) -> Carried {
     let kept_for = unknown_ways(json);
     let everything = !kept_for.is_empty();
@@ -41,7 +43,7 @@ pub(super) fn carry(json: &mut Value, document: &Document, form: Form) -> Carrie
 
     let exists = vec![true; accessors.len()];
     let kept = renumber(json, accessor_references, &exists, everything, "/accessors", &mut problems);
-    // Back into the document for a moment: views are found wherever their key stands.
+    // Temporarily part of the document again: `view_references` finds views in the whole document.
     json["accessors"] = kept.into_iter().map(|i| accessors[i].clone()).collect();
 
     let exists: Vec<bool> = (0..views.len()).map(|i| document.buffer_view(i).is_some()).collect();
@@ -55,7 +57,7 @@ pub(super) fn carry(json: &mut Value, document: &Document, form: Form) -> Carrie
             continue;
         }
         meshopt::EXTENSIONS.iter().for_each(|name| remove_extension(&mut view, name));
-        // An unreadable view is kept only for its index, which an unknown extension may hold.
+        // An unreadable view is kept only to preserve its index, which an unknown extension can refer to.
         bin.add_view(view, document.buffer_view(i).unwrap_or(&[0; 4]));
     }
     let stored = |i: usize| {
@@ -82,15 +84,15 @@ fn take_list(json: &mut Value, key: &str) -> Vec<Value> {
     }
 }
 
-/// The extensions in use that may hold indices of accessors or views in places that are not known here.
-/// With any, nothing may be left out, so that these indices stay right.
+/// Returns the used extensions that can hold accessor or view indices in places unknown to this library. If
+/// there is one, nothing can be dropped, so that these indices stay valid.
 fn unknown_ways(json: &Value) -> Vec<String> {
     let used = json.get("extensionsUsed").and_then(Value::as_array);
     let used = used.into_iter().flatten().filter_map(Value::as_str);
     used.filter(|name| !extensions::is_traceable(name)).map(String::from).collect()
 }
 
-/// What to do with a reference: it may be rewritten; `false` removes it.
+/// Edits a reference. Returning `false` removes it.
 type Edit<'a> = &'a mut dyn FnMut(&mut Value) -> bool;
 
 /// Visits every reference to an accessor.
@@ -122,8 +124,8 @@ fn accessor_references(json: &mut Value, edit: Edit<'_>) {
     }
 }
 
-/// Visits every reference to a view: accessors, sparse accessors, images, extensions.
-/// The depth of a parsed document is bounded, so the recursion is.
+/// Visits every reference to a view: in accessors, sparse accessors, images and extensions. The depth of a
+/// parsed document is limited, so recursion is safe.
 fn view_references(value: &mut Value, edit: Edit<'_>) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| view_references(item, edit)),
@@ -139,8 +141,8 @@ fn view_references(value: &mut Value, edit: Edit<'_>) {
     }
 }
 
-/// Gives the items that are referred to (or `everything`) new indices without gaps, and returns the old ones.
-/// References to what does not exist are removed and reported.
+/// Gives the referenced items (or all, if `everything` is set) consecutive new indices, and returns their old
+/// indices. References to missing items are removed and reported.
 fn renumber(
     json: &mut Value,
     references: fn(&mut Value, Edit<'_>),
@@ -150,7 +152,7 @@ fn renumber(
     problems: &mut Vec<Problem>,
 ) -> Vec<usize> {
     let target = |reference: &Value| {
-        // The importer takes 24.0 for 24.
+        // The importer accepts 24.0 as 24.
         let index =
             reference.as_f64().filter(|i| i.fract() == 0.0 && *i >= 0.0).map_or(usize::MAX, |i| i as usize);
         exists.get(index).is_some_and(|&exists| exists).then_some(index)
@@ -191,10 +193,10 @@ fn renumber(
     kept
 }
 
-/// Stands for images without data, so that textures keep their indices and no refused URI is written.
+/// Replaces images without data, so that textures keep their indices and no refused URI is written.
 const WHITE_PIXEL: &[u8] = b"\x89PNG\x0d\x0a\x1a\x0a\x00\x00\x00\x0dIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x00\x00\x00\x00:~\x9bU\x00\x00\x00\x0aIDATx\x9cc\xf8\x0f\x00\x01\x01\x01\x00\xb18\xf6\x14\x00\x00\x00\x00IEND\xaeB`\x82";
 
-/// Brings images from files and data URIs into the buffer.
+/// Copies images from files and data URIs into the buffer.
 fn embed_images(json: &mut Value, document: &Document, bin: &mut Bin, problems: &mut Vec<Problem>) {
     let images = json.get_mut("images").and_then(Value::as_array_mut);
     for (index, image) in images.into_iter().flatten().enumerate() {
@@ -228,7 +230,7 @@ fn embed_images(json: &mut Value, document: &Document, bin: &mut Bin, problems: 
     }
 }
 
-/// By the first bytes, which do not lie.
+/// Detects the MIME type from the first bytes, because the declared type can be wrong.
 fn mime_type(data: &[u8]) -> Option<&'static str> {
     match data {
         [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
@@ -240,7 +242,7 @@ fn mime_type(data: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Whether a vertex attribute has a format that only `KHR_mesh_quantization` allows.
+/// Returns whether any vertex attribute has a format that requires `KHR_mesh_quantization`.
 fn needs_quantization(json: &Value, accessors: &[Value]) -> bool {
     const FLOAT: u64 = 5126;
     const UNSIGNED: [u64; 2] = [5121, 5123];
@@ -276,7 +278,8 @@ mod tests {
     use crate::poser::{Poser, PoserOptions};
     use crate::testing::{Builder, character, chunks};
 
-    /// The positions of the character compressed, by `extension`, and the stream. Buffer 1 is the fallback.
+    /// Returns the character with positions compressed by `extension`, and the compressed stream. Buffer 1 is
+    /// the fallback.
     fn compressed(extension: &str) -> (Builder, Vec<u8>) {
         let mut it = character();
         let positions = [0.0_f32, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0];
@@ -293,7 +296,7 @@ mod tests {
         (it, stream)
     }
 
-    /// The asset of a builder whose document has a second buffer.
+    /// Imports a builder's document with a second buffer.
     fn import(it: &Builder, fallback: Value) -> Asset {
         let mut json: Value = serde_json::from_slice(&it.text()).unwrap();
         json["buffers"].as_array_mut().unwrap().push(fallback);
@@ -325,7 +328,7 @@ mod tests {
             let again = Asset::from_document(Document::from_slice("again", &glb, None).unwrap()).unwrap();
             let mesh = |asset: &Asset| asset.instances[0].primitives[0].mesh.clone();
             assert_eq!(mesh(&again).vertices(), mesh(&asset).vertices());
-            // A posed scene has other vertices, and so none of this.
+            // A posed scene has other vertices, so it does not use the extension.
             let mut poser = Poser::new(&asset, PoserOptions::default()).unwrap();
             poser.rest().unwrap();
             let posed = Exporter::new(&asset).unwrap().glb(&poser.scene()).unwrap();
@@ -352,7 +355,7 @@ mod tests {
             assert_eq!((&place["buffer"], &bin[start..start + data.len()]), (&json!(0), &data[..]));
         }
         assert_eq!((json["buffers"].as_array().unwrap().len(), json.get("extensionsRequired")), (1, None));
-        // Without data to fall back on, readers must know the extension.
+        // Without fallback data, readers must support the extension.
         let (json, _) = write(json!({ "byteLength": 36, "uri": "gone.bin", "extensions": mark }));
         assert_eq!(json["extensionsRequired"], json!([extension]));
     }

@@ -16,19 +16,20 @@ use crate::clips::name_of;
 use crate::extensions::{describes, unlist_extension};
 use crate::problem::{Problem, Problems, quoted};
 
-/// An asset's document made ready to be written with any clips in the place of its animations.
+/// Writes an asset's document with other clips in place of its animations.
 ///
-/// All else stays as it is: nodes, meshes, skins, materials, textures, extras and extensions, under the same indices and names.
-/// But:
+/// All else is unchanged: nodes, meshes, skins, materials, textures, extras and extensions, under the same
+/// indices and names. The exceptions:
 ///
-/// - Everything lies in one binary chunk: buffers, and images from files and data URIs. Buffer views keep their bytes: compressed
-///   meshes stay compressed. Views that only the animations referred to are left out, unless an extension is in use whose
-///   references are not known.
-/// - A node with a matrix that a clip moves has translation, rotation and scale instead: animations need them.
-/// - Attributes that no reader accepts are left out, and so are broken meshes that no node shows: only then do the indices of
-///   others change.
-/// - A clip with the index and the name of one of the document's animations keeps its extras, and those of its extensions that
-///   cannot refer to its keys.
+/// - All data is in one binary chunk: buffers, and images from files and data URIs. Buffer views keep their
+///   bytes, so compressed meshes stay compressed. Views that only the animations used are dropped, unless the
+///   document uses an extension with unknown references.
+/// - A node with a matrix that a clip moves gets translation, rotation and scale instead, because animations
+///   require them.
+/// - Invalid attributes are dropped, and so are invalid meshes that no node shows. Dropped meshes are the
+///   only reason for other indices to change.
+/// - If a clip has the index and the name of an animation in the document, it keeps that animation's extras.
+///   It also keeps those extensions that cannot refer to its keys.
 ///
 /// ```no_run
 /// use condyle_gltf::{Asset, ClipExporter};
@@ -45,23 +46,23 @@ pub struct ClipExporter<'a> {
     pub(super) json: Value,
     pub(super) accessors: Vec<Value>,
     pub(super) bin: Bin,
-    /// For each animation of the document.
+    /// Extra members of each animation of the document.
     kept: Vec<Beside>,
     problems: Vec<Problem>,
     left_out: usize,
     kept_for: Vec<String>,
 }
 
-/// What an animation of the document holds beside its keys.
+/// Members of an animation of the document other than its keys.
 #[derive(Debug)]
 struct Beside {
-    /// Of its clip.
+    /// Name of the animation's clip.
     name: String,
     members: Map<String, Value>,
 }
 
 impl<'a> ClipExporter<'a> {
-    /// Does once what all clips share.
+    /// Prepares the parts of the file that all sets of clips share.
     #[must_use]
     pub fn new(asset: &'a Asset) -> Self {
         let mut json = asset.document.stored_json().clone();
@@ -71,7 +72,7 @@ impl<'a> ClipExporter<'a> {
             if let Some(Value::Array(animations)) = root.remove("animations") {
                 kept.extend((0..).zip(animations).map(|(index, it)| beside(index, it, &mut lost)));
             }
-            // No list of a document may be empty.
+            // Lists in a document must not be empty.
             root.retain(|_, value| value.as_array().is_none_or(|list| !list.is_empty()));
         }
         unlist_extension(&mut json, "KHR_animation_pointer");
@@ -84,29 +85,32 @@ impl<'a> ClipExporter<'a> {
         Self { asset, json, accessors, bin, kept, problems, left_out, kept_for }
     }
 
-    /// Bytes of the document's buffer views that only its animations referred to, and that are not written again.
+    /// Returns the bytes of buffer views that are not written because only the document's animations used
+    /// them.
     #[must_use]
     pub fn left_out_bytes(&self) -> usize {
         self.left_out
     }
 
-    /// The extensions in use that may refer to any buffer view. With any, all views are written again, those of the document's
-    /// animations too.
+    /// Returns the used extensions that can refer to any buffer view.
+    ///
+    /// If there is one, all views are written, including those of the document's animations.
     #[must_use]
     pub fn kept_for(&self) -> &[String] {
         &self.kept_for
     }
 
-    /// What of the document could not be carried over.
+    /// Returns the problems found while copying the document, for example data that could not be copied.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
 
-    /// The document with these clips as its animations, as the bytes of a `.glb` file. Without clips it has none.
+    /// Returns the document with these clips as its animations, as the bytes of a `.glb` file.
     ///
-    /// Keys are written as they are, as 32-bit floats; tracks with the same key times share them. A clip without tracks gets a
-    /// channel that drives nothing, since an animation must have one.
+    /// Without clips, the document has no animations. Keys are written unchanged, as 32-bit floats; tracks
+    /// with the same key times share them. A clip without tracks gets a channel without a target node,
+    /// because an animation must have a channel.
     ///
     /// # Errors
     /// [`ExportError::Clip`] if a clip was made for another asset, [`ExportError::TooLarge`] above 4 GiB.
@@ -128,37 +132,43 @@ impl<'a> ClipExporter<'a> {
         self.finish(animations, moved, accessors, bin)
     }
 
-    /// [`glb`](Self::glb) in fewer bytes: values that are multiples of 1/32767, or of 1/65535 from 0 to 1, are stored as 16-bit
-    /// integers where glTF allows it, and all numbers of one kind in one view. What is read back is the same to the last bit.
+    /// Like [`glb`](Self::glb), but smaller; the values read back are identical to the last bit.
+    ///
+    /// Values that are multiples of 1/32767, or of 1/65535 from 0 to 1, are stored as 16-bit integers where
+    /// glTF allows it. All numbers of one kind share one buffer view.
     ///
     /// # Errors
-    /// As [`glb`](Self::glb).
+    /// The same as for [`glb`](Self::glb).
     pub fn packed_glb(&self, clips: &[RawClip]) -> Result<Vec<u8>, ExportError> {
         self.stored_glb::<Pools>(clips)
     }
 
-    /// The bytes of times and values in [`packed_glb`](Self::packed_glb) of these clips.
+    /// Returns the number of bytes that key times and values take in [`packed_glb`](Self::packed_glb).
     ///
     /// # Errors
-    /// As [`glb`](Self::glb).
+    /// The same as for [`glb`](Self::glb).
     pub fn packed_bytes(&self, clips: &[RawClip]) -> Result<usize, ExportError> {
         Ok(self.stored::<Pools>(clips)?.byte_count())
     }
 
-    /// [`packed_glb`](Self::packed_glb), compressed by `EXT_meshopt_compression`, which readers must know then. What is read back are the
-    /// same numbers; clips that [`reduce`](condyle_encode::reduce) rounded for it
-    /// ([`KeyFormat::Filtered`](condyle_encode::KeyFormat::Filtered)) are small.
+    /// Like [`packed_glb`](Self::packed_glb), but compressed by `EXT_meshopt_compression`, which readers must
+    /// support.
+    ///
+    /// The values read back are identical. The file is small for clips that
+    /// [`reduce`](condyle_encode::reduce) has rounded for this format: see
+    /// [`KeyFormat::Filtered`](condyle_encode::KeyFormat::Filtered).
     ///
     /// # Errors
-    /// As [`glb`](Self::glb).
+    /// The same as for [`glb`](Self::glb).
     pub fn compressed_glb(&self, clips: &[RawClip]) -> Result<Vec<u8>, ExportError> {
         self.stored_glb::<Streams>(clips)
     }
 
-    /// The bytes of times and values in [`compressed_glb`](Self::compressed_glb) of these clips.
+    /// Returns the number of bytes that key times and values take in
+    /// [`compressed_glb`](Self::compressed_glb).
     ///
     /// # Errors
-    /// As [`glb`](Self::glb).
+    /// The same as for [`glb`](Self::glb).
     pub fn compressed_bytes(&self, clips: &[RawClip]) -> Result<usize, ExportError> {
         Ok(self.stored::<Streams>(clips)?.byte_count())
     }
@@ -203,7 +213,7 @@ impl<'a> ClipExporter<'a> {
             let node = self.asset.skeleton.nodes()[joint] as usize;
             let node = &mut json["nodes"][node];
             if node.get("matrix").is_some_and(|matrix| !matrix.is_null()) {
-                // Always finite.
+                // The rest pose is always finite.
                 let _ = set_transform(node, &self.asset.skeleton.rest().get(joint));
             }
         }
@@ -224,7 +234,7 @@ impl<'a> ClipExporter<'a> {
         moved: &mut BTreeSet<usize>,
     ) -> Result<Value, ExportError> {
         let (mut samplers, mut channels) = (Vec::new(), Vec::new());
-        // By timeline.
+        // The input accessor of each timeline.
         let mut inputs = vec![None; clip.timelines().len()];
         for track in clip.tracks() {
             let times = &clip.timelines()[track.timeline];
@@ -265,8 +275,8 @@ impl<'a> ClipExporter<'a> {
         Ok(animation.into())
     }
 
-    /// The node that a track drives, and which property of it. None for values of the game's own, which a document
-    /// has no place for.
+    /// Returns the node of a track and the animated property. Returns `None` for a track of custom values,
+    /// which glTF cannot store.
     fn target(
         &self,
         clip: usize,
@@ -299,7 +309,7 @@ impl<'a> ClipExporter<'a> {
     }
 }
 
-/// What an animation holds beside its keys, and what of that is lost with them.
+/// Returns an animation's members other than its keys, and reports the extensions that are lost.
 fn beside(index: usize, animation: Value, lost: &mut Problems) -> Beside {
     let name = name_of(index, &animation);
     let mut members = match animation {

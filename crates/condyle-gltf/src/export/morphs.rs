@@ -1,4 +1,4 @@
-//! A whole clip as the morph targets of a `.glb` without a skeleton.
+//! Writes a whole clip as the morph targets of a `.glb` without a skeleton.
 
 use std::collections::HashMap;
 
@@ -12,28 +12,33 @@ use super::{ExportError, Exporter, presentable};
 use crate::asset::Asset;
 use crate::problem::Problem;
 
-/// One frame of a clip: what a [`MorphExporter`] makes a target of.
+/// One frame of a clip, for [`MorphExporter::glb`].
 #[derive(Debug, Clone)]
 pub struct MorphFrame<'a> {
-    /// When it is shown: finite, not before 0, and after the frame before.
+    /// Time of the frame in seconds: finite, not negative, and after the previous frame.
     pub seconds: f64,
-    /// For each of [`Asset::instances`] whether it [is mirrored](crate::Instance::is_mirrored).
+    /// Whether each of [`Asset::instances`] [is mirrored](crate::Instance::is_mirrored).
     pub mirrored: Vec<bool>,
-    /// For each of [`Asset::instances`] the vertices of each of its primitives in world space, as
-    /// [`Poser::posed`](crate::Poser::posed) has them. Tangents are left out.
+    /// Vertices of each primitive of each of [`Asset::instances`] in world space, like
+    /// [`Poser::posed`](crate::Poser::posed). Tangents are ignored.
     pub instances: Vec<Vec<VertexSlices<'a>>>,
 }
 
-/// Writes a clip as the morph targets of a `.glb` that any viewer plays: no skins, no joints.
+/// Writes a clip as morph targets in a `.glb` without skins and joints, which any viewer can play.
 ///
-/// The first frame is the mesh, each other one a target: the differences of its positions and normals from the first frame. An animation goes from each to the next along
-/// straight lines. Everything that may move stands in world space; what has no mesh stays as the document has it.
-/// Materials, textures and all else that has no part in the movement are as in the document, but for tangents, which readers find themselves.
-/// All scenes of the document stay, and what moves in any of them is written.
+/// The first frame is the mesh. Each further frame is a morph target: the differences of its positions and
+/// normals from the first frame. An animation blends linearly from each frame to the next. Meshes that can
+/// move are in world space; nodes without a mesh are written unchanged.
 ///
-/// - Where the matrix of a node mirrors, glTF turns the triangles of its mesh. The file has them turned, as its nodes mirror nothing. A node that
-///   mirrors in some frames only is taken for what it is in most. Joints of a skin that mirror turn nothing in glTF, nor here.
-/// - Primitives that the importer left out, and no reader can show, are not there: all primitives of a mesh must have the same number of targets.
+/// Materials, textures and other data unrelated to movement are written unchanged. Tangents are dropped;
+/// readers compute them. All scenes of the document stay, and everything that moves in any of them is
+/// written.
+///
+/// - If the matrix of a node mirrors, glTF reverses the winding of its mesh. The nodes of this file do not
+///   mirror, so the file has reversed triangles instead. If a node mirrors in some frames only, the majority
+///   decides. Mirrored joints of a skin do not reverse the winding, neither in glTF nor here.
+/// - Primitives that the importer left out are dropped, because all primitives of a mesh must have the same
+///   number of targets.
 ///
 /// ```no_run
 /// use condyle_gltf::{Asset, MorphExporter, MorphFrame, Poser, PoserOptions};
@@ -59,30 +64,35 @@ pub struct MorphFrame<'a> {
 #[derive(Debug)]
 pub struct MorphExporter<'a>(Exporter<'a>);
 
-/// Bytes of the weights, which are the square of the frames: 4,096 of them.
+/// Maximum size of the weights in bytes. It grows with the square of the frame count and allows 4,096 frames.
 const MOST_WEIGHTS: usize = 64 << 20;
 
 impl<'a> MorphExporter<'a> {
-    /// Does once what all clips share.
+    /// Prepares the parts of the file that all clips share.
     ///
     /// # Errors
-    /// As [`Exporter::new`].
+    /// The same as for [`Exporter::new`].
     pub fn new(asset: &'a Asset) -> Result<Self, ExportError> {
         Ok(Self(Exporter::of(asset, still::moves, still::moves)?))
     }
 
-    /// What of the document could not be carried over.
+    /// Returns the problems found while copying the document, for example data that could not be copied.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         self.0.problems()
     }
 
-    /// The clip as the bytes of a `.glb` file. One frame is a static model; none is the document without what moves.
+    /// Returns the clip as the bytes of a `.glb` file.
+    ///
+    /// A single frame gives a static model. Without frames, the file has the document without the meshes that
+    /// move.
     ///
     /// # Errors
-    /// [`ExportError::Time`] if the moments of the frames do not rise, [`ExportError::Mismatch`] if a frame was made from another asset,
-    /// [`ExportError::NotFinite`] where a vertex left the range of f32, [`ExportError::TooFar`] where its way from the first frame does,
-    /// [`ExportError::TooLarge`] for more than 4,096 frames or 4 GiB.
+    /// - [`ExportError::Time`] if the times of the frames do not increase.
+    /// - [`ExportError::Mismatch`] if a frame was made from another asset.
+    /// - [`ExportError::NotFinite`] if a vertex is outside the range of f32.
+    /// - [`ExportError::TooFar`] if its difference from the first frame is outside that range.
+    /// - [`ExportError::TooLarge`] for more than 4,096 frames or 4 GiB.
     pub fn glb(&self, name: &str, frames: &[MorphFrame<'_>]) -> Result<Vec<u8>, ExportError> {
         let targets = frames.len().saturating_sub(1);
         let weights = frames.len().saturating_mul(targets).saturating_mul(size_of::<f32>());
@@ -113,7 +123,7 @@ impl<'a> MorphExporter<'a> {
         out.bin.into_glb(out.json)
     }
 
-    /// The first frame of a primitive, and what the others add to it.
+    /// Writes the first frame of a primitive, and the differences of the other frames.
     fn add_primitive(
         &self,
         part: BakedPrimitive,
@@ -155,7 +165,7 @@ impl<'a> MorphExporter<'a> {
         Ok(())
     }
 
-    /// The vertices of a primitive in a frame, as many as it has; without tangents.
+    /// Returns the vertices of a primitive in a frame, without tangents, after checking their number.
     fn vertices<'f>(
         &self,
         part: BakedPrimitive,
@@ -171,7 +181,7 @@ impl<'a> MorphExporter<'a> {
         Ok(VertexSlices { tangents: &[], ..now })
     }
 
-    /// Turns the triangles of a primitive where more frames mirror its node than do not.
+    /// Reverses the triangles of a primitive if its node mirrors in more than half of the frames.
     fn turn(&self, part: BakedPrimitive, frames: &[MorphFrame<'_>], out: &mut Output) {
         let primitive = &self.0.asset.instances[part.instance].primitives[part.primitive];
         let mirrored = frames.iter().filter(|frame| frame.mirrored[part.instance]).count();
@@ -182,11 +192,12 @@ impl<'a> MorphExporter<'a> {
         let indices = out.bin.add_triangles(&mut out.accessors, &turned);
         let json = &mut out.json["meshes"][part.mesh]["primitives"][primitive.index];
         json["indices"] = indices.into();
-        // Strips and fans are plain triangles now.
+        // The triangles are a plain list now, no longer a strip or fan.
         json.as_object_mut().map(|json| json.shift_remove("mode"));
     }
 
-    /// Removes primitives that the importer left out from the meshes that are written anew. Those that it read come by rising index.
+    /// Removes the primitives that the importer left out. `baked` lists the other primitives of each mesh by
+    /// increasing index.
     fn remove_unread(&self, json: &mut Value) {
         let mut read: HashMap<usize, Vec<usize>> = HashMap::new();
         for part in &self.0.baked {
@@ -201,7 +212,7 @@ impl<'a> MorphExporter<'a> {
         }
     }
 
-    /// From each frame to the next, on every node whose mesh has targets.
+    /// Adds an animation from each frame to the next, for every node whose mesh has targets.
     fn add_animation(&self, name: &str, frames: &[MorphFrame<'_>], out: &mut Output) {
         let times: Vec<[f32; 1]> = frames.iter().map(|frame| [frame.seconds as f32]).collect();
         let weights: Vec<[f32; 1]> = (0..frames.len())
@@ -246,7 +257,8 @@ fn check_times(frames: &[MorphFrame<'_>]) -> Result<(), ExportError> {
     Ok(())
 }
 
-/// What is added to the first frame. The error is the first vertex for which that is more than f32 holds.
+/// Adds the differences of a frame from the first frame. The error is the first vertex whose difference is
+/// outside the range of f32.
 fn target(first: &Vertices, now: &Vertices, out: &mut Output) -> Result<Value, usize> {
     let difference = |from: &[[f32; 3]], to: &[[f32; 3]]| -> Result<Vec<[f32; 3]>, usize> {
         let add = |(vertex, (from, to)): (usize, (&[f32; 3], &[f32; 3]))| {

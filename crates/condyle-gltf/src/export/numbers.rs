@@ -1,4 +1,4 @@
-//! The numbers of animations, and what stores them.
+//! Numeric data of animations, and the interface of its storage.
 
 use serde_json::{Value, json};
 
@@ -9,23 +9,24 @@ pub(super) const SHORT: u32 = 5122;
 pub(super) const UNSIGNED_SHORT: u32 = 5123;
 pub(super) const FLOAT: u32 = 5126;
 
-/// The numbers of a sampler.
+/// Numeric data of a sampler.
 pub(super) enum Numbers<'a> {
-    /// Seconds.
+    /// Key times in seconds.
     Times(&'a [f32]),
-    /// And how many make an element: 4 for rotations, 3 for translations and scales, 1 for morph weights; and how many a key.
+    /// Values, numbers per element, and numbers per key. An element has 4 numbers for rotations, 3 for
+    /// translations and scales, 1 for morph weights.
     Values(&'a [f32], usize, usize),
 }
 
-/// Collects the numbers of all animations of a file, equal ones once, and lays them out at its end.
+/// Collects the numbers of all animations of a file, without duplicates, and appends them to the file.
 pub(super) trait Store: Default {
-    /// The accessor with these numbers.
+    /// Returns the accessor with these numbers, adding it if necessary.
     fn add(&mut self, accessors: &mut Vec<Value>, numbers: &Numbers<'_>) -> usize;
 
-    /// The bytes that all of them take in the file.
+    /// Returns the size of all numbers in the file, in bytes.
     fn byte_count(&self) -> usize;
 
-    /// Appends the views.
+    /// Appends the buffer views.
     fn finish(self, accessors: &mut [Value], bin: &mut Bin);
 }
 
@@ -36,7 +37,7 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// How many make an element.
+    /// Returns the number of values per element.
     pub(super) fn width(&self) -> usize {
         match *self {
             Numbers::Times(_) => 1,
@@ -44,12 +45,12 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// As 32-bit floats.
+    /// Returns the numbers as the bytes of 32-bit floats.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         self.values().iter().flat_map(|v| v.to_le_bytes()).collect()
     }
 
-    /// Their accessor if they begin at an offset of a view, whose index is not known yet.
+    /// Returns an accessor that starts at an offset of a view. The index of the view is filled in later.
     pub(super) fn accessor(&self, component: u32, offset: usize) -> Value {
         let (values, width) = (self.values(), self.width());
         let kind = if width == 1 { "SCALAR".into() } else { format!("VEC{width}") };
@@ -70,13 +71,13 @@ impl<'a> Numbers<'a> {
     }
 }
 
-/// How many 32767ths a number is, if it is that many and no fraction.
+/// Returns a value as an integer multiple of 1/32767, if it is exactly one.
 pub(super) fn signed(value: f32) -> Option<i16> {
     let steps = (f64::from(value) * 32767.0).round().clamp(-32767.0, 32767.0) as i16;
     (f32::from(steps) / 32767.0 == value).then_some(steps)
 }
 
-/// How many 65535ths.
+/// Returns a value as an integer multiple of 1/65535, if it is exactly one.
 pub(super) fn unsigned(value: f32) -> Option<u16> {
     let steps = (f64::from(value) * 65535.0).round().clamp(0.0, 65535.0) as u16;
     (f32::from(steps) / 65535.0 == value).then_some(steps)

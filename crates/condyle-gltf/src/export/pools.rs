@@ -1,4 +1,4 @@
-//! The numbers of all animations in few views, as 16-bit integers where these hold them exactly.
+//! Stores the numbers of all animations in few views, as 16-bit integers where these are exact.
 
 use std::collections::HashMap;
 
@@ -7,18 +7,19 @@ use serde_json::{Map, Value};
 use super::bin::Bin;
 use super::numbers::{FLOAT, Numbers, SHORT, Store, UNSIGNED_SHORT, signed, unsigned};
 
-/// What a view holds: key times, 16-bit integers, or floats. Accessors begin at multiples of their component, views of four.
+/// Three views: key times, 16-bit integers and floats. Accessors are aligned to their component size, views
+/// to four bytes.
 #[derive(Debug, Default)]
 pub(super) struct Pools {
     views: [Pool; 3],
-    /// Accessors that were added, and in which pool each is.
+    /// Index of each added accessor, and the pool that holds its data.
     accessors: Vec<(usize, usize)>,
 }
 
 #[derive(Debug, Default)]
 struct Pool {
     bytes: Vec<u8>,
-    /// Accessors by what they hold, and of how many numbers each element is.
+    /// Accessors by their data, their width and their component type.
     known: HashMap<(Vec<u8>, usize, u32), usize>,
 }
 
@@ -62,7 +63,7 @@ impl Store for Pools {
     }
 }
 
-/// As normalised integers, if they give the same numbers back.
+/// Returns the values as normalised 16-bit integers, if these are exact.
 fn integers(values: &[f32]) -> Option<(u32, Vec<u8>)> {
     let all: Option<Vec<[u8; 2]>> = values.iter().map(|&v| signed(v).map(i16::to_le_bytes)).collect();
     if let Some(all) = all {
@@ -88,7 +89,7 @@ mod tests {
         for other in [0.5, 1.5, -7.0 / 65535.0, f32::MIN_POSITIVE, -1.1] {
             assert_eq!(integers(&[other, 7.0 / 65535.0]), None, "{other}");
         }
-        // What is equal is stored once, what is not beside it.
+        // Equal data is stored once; different data is appended.
         let (mut pools, mut accessors) = (Pools::default(), Vec::new());
         let mut add = |numbers| pools.add(&mut accessors, &numbers);
         let found = [

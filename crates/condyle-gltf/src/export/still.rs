@@ -1,4 +1,5 @@
-//! Takes the movement out of a document: animations, skins, morph targets, and the places of skinned meshes.
+//! Removes the movement from a document: animations, skins, morph targets, and the transforms of skinned
+//! meshes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,26 +24,26 @@ pub(super) struct MovingNode {
 /// A primitive whose vertices change with the pose.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BakedPrimitive {
-    /// In [`Asset::instances`].
+    /// Index into [`Asset::instances`].
     pub(super) instance: usize,
-    /// In [`Instance::primitives`].
+    /// Index into [`Instance::primitives`].
     pub(super) primitive: usize,
-    /// In the meshes that are written.
+    /// Index into the written meshes.
     pub(super) mesh: usize,
 }
 
-/// The objects of a list such as `nodes`; nothing where there is no such list.
+/// Returns the objects of a list such as `nodes`; none if the list is missing.
 fn objects<'a>(parent: &'a mut Value, list: &str) -> impl Iterator<Item = &'a mut Map<String, Value>> {
     let list = parent.get_mut(list).and_then(Value::as_array_mut);
     list.into_iter().flatten().filter_map(Value::as_object_mut)
 }
 
-/// Removes animations, skins, morph targets and influences, and the extensions that only serve them.
+/// Removes animations, skins, morph targets and influences, and the extensions that serve only these.
 pub(super) fn remove_movement(json: &mut Value) {
     if let Some(root) = json.as_object_mut() {
         root.remove("animations");
         root.remove("skins");
-        // No list of a document may be empty.
+        // Lists in a document must not be empty.
         root.retain(|_, value| value.as_array().is_none_or(|list| !list.is_empty()));
     }
     for node in objects(json, "nodes") {
@@ -65,7 +66,7 @@ pub(super) fn remove_movement(json: &mut Value) {
     remove_compressed_twins(json);
 }
 
-/// Removes compressed forms of primitives: what is left of them when a document has been read is there uncompressed as well.
+/// Removes compressed forms of primitives. Any that remain after reading also exist uncompressed.
 fn remove_compressed_twins(json: &mut Value) {
     for mesh in json.get_mut("meshes").and_then(Value::as_array_mut).into_iter().flatten() {
         objects(mesh, "primitives").for_each(|primitive| remove_extension(primitive, draco::EXTENSION));
@@ -73,7 +74,7 @@ fn remove_compressed_twins(json: &mut Value) {
     unlist_extension(json, draco::EXTENSION);
 }
 
-/// Removes attributes that the importer found to be faulty.
+/// Removes attributes that the importer found to be invalid.
 pub(super) fn remove_attributes(json: &mut Value, faulty: &[Faulty]) {
     for Faulty { mesh, primitive, name } in faulty {
         let primitive = &mut json["meshes"][mesh]["primitives"][primitive];
@@ -86,13 +87,13 @@ pub(super) fn remove_attributes(json: &mut Value, faulty: &[Faulty]) {
     }
 }
 
-/// Which instances something is done with.
+/// Selects instances.
 pub(super) type Which = fn(&Instance) -> bool;
 
-/// Makes each node with a mesh whose vertices are written in world space a root without a transform, and says which node each joint moves now.
+/// Turns each selected node into a root without a transform. Returns the node that each joint moves now.
 ///
-/// A node that is such a root already stays untouched. That is decided without looking at a pose,
-/// so that every moment of an asset has the same nodes.
+/// A node that already is such a root does not change. The decision does not depend on the pose, so that all
+/// poses of an asset have the same nodes.
 pub(super) fn release_nodes(
     json: &mut Value,
     asset: &Asset,
@@ -103,7 +104,7 @@ pub(super) fn release_nodes(
     let Some(nodes) = json.get_mut("nodes").and_then(Value::as_array_mut) else { return Ok(vec![]) };
     let places = places(nodes, asset);
     let released = asset.instances.iter().filter(|instance| which(instance));
-    // What stands in the place of a released node, if anything must.
+    // The new node that replaces each released node; `None` if it needs no replacement.
     let mut stand_ins: HashMap<usize, Option<usize>> = HashMap::new();
     for node in released.map(|instance| instance.node).filter(|&node| !places[node].still) {
         let Some(left) = nodes[node].as_object_mut().map(split) else { continue };
@@ -122,7 +123,8 @@ pub(super) fn release_nodes(
     for node in &mut node_of_joint {
         *node = node.and_then(|node| stand_ins.get(&node).map_or(Some(node), |&stand_in| stand_in));
     }
-    // A released root stays in its scenes, where its stand-in joins it; any other joins the scenes of its root.
+    // A released root stays in its scenes, and its replacement is added to them. Any other released node is
+    // added to the scenes of its root.
     let mut joining: HashMap<usize, Vec<usize>> = HashMap::new();
     for instance in &asset.instances {
         let Some(&stand_in) = stand_ins.get(&instance.node) else { continue };
@@ -135,7 +137,7 @@ pub(super) fn release_nodes(
         let Some(list) = scene.get_mut("nodes").and_then(Value::as_array_mut) else { continue };
         let mut seen = HashSet::new();
         let mut roots: Vec<usize> = indices(list).filter(|&root| seen.insert(root)).collect();
-        // A thousand scenes may list one root.
+        // A thousand scenes can list the same root.
         let new = roots.iter().filter_map(|root| joining.get(root)).map(Vec::len).sum::<usize>();
         added = within_budget("roots of scenes", added + new * size_of::<Value>())?;
         let new: Vec<usize> = roots.iter().filter_map(|root| joining.get(root)).flatten().copied().collect();
@@ -146,7 +148,8 @@ pub(super) fn release_nodes(
     Ok(moving.filter_map(|(joint, node)| Some(MovingNode { joint, node: node? })).collect())
 }
 
-/// Bytes that the exporter may add to a document's JSON in one way: a few kilobytes can ask for gigabytes.
+/// Maximum number of bytes added to a document's JSON for one reason: a few kilobytes could request
+/// gigabytes.
 const MOST_ADDED: usize = 32 << 20;
 
 fn within_budget(what: &'static str, bytes: usize) -> Result<usize, ExportError> {
@@ -156,7 +159,7 @@ fn within_budget(what: &'static str, bytes: usize) -> Result<usize, ExportError>
     }
 }
 
-/// Takes out of a node everything that is not its mesh: transform, children, camera, light.
+/// Removes everything except the mesh from a node, and returns it: transform, children, camera, light.
 fn split(node: &mut Map<String, Value>) -> Map<String, Value> {
     const LIGHT: &str = "KHR_lights_punctual";
     let mut left = Map::new();
@@ -171,12 +174,12 @@ fn split(node: &mut Map<String, Value>) -> Map<String, Value> {
     left
 }
 
-/// Where a node stands in its document.
+/// Position of a node in the node hierarchy.
 #[derive(Clone, Copy)]
 struct Place {
-    /// The topmost of its ancestors, or itself.
+    /// Its topmost ancestor, or the node itself.
     root: usize,
-    /// Whether neither it nor an ancestor ever has a transform.
+    /// Whether the node and all its ancestors always have the identity transform.
     still: bool,
 }
 
@@ -184,7 +187,7 @@ fn places(nodes: &[Value], asset: &Asset) -> Vec<Place> {
     let mut own: Vec<bool> = nodes.iter().map(is_identity).collect();
     for track in asset.clips.iter().flat_map(|clip| clip.tracks()) {
         if let Target::Rotation(joint) | Target::Translation(joint) | Target::Scale(joint) = track.target {
-            // A joint or a track that the caller has added has no node.
+            // Joints and tracks that the caller has added can lack a node.
             let node = asset.skeleton.nodes().get(usize::from(joint));
             if let Some(own) = node.and_then(|&node| own.get_mut(node as usize)) {
                 *own = false;
@@ -200,7 +203,7 @@ fn places(nodes: &[Value], asset: &Asset) -> Vec<Place> {
         is_child[child] = true;
     }
     let mut places: Vec<Place> = (0..nodes.len()).map(|root| Place { root, still: own[root] }).collect();
-    // The importer has seen to it that every node has one parent and no node is its own ancestor.
+    // The importer ensures that every node has one parent at most, and that there are no cycles.
     let mut open: Vec<usize> = (0..nodes.len()).filter(|&node| !is_child[node]).collect();
     while let Some(parent) = open.pop() {
         for child in children(parent) {
@@ -216,7 +219,8 @@ fn indices(list: &[Value]) -> impl Iterator<Item = usize> + '_ {
     list.iter().filter_map(whole)
 }
 
-/// Replaces the indices in a list or takes them out; no list may be empty.
+/// Edits or removes the indices in a list; removes the list if it becomes empty, because lists must not be
+/// empty.
 fn edit_indices(owner: &mut Map<String, Value>, key: &str, edit: impl Fn(usize) -> Option<usize>) {
     let Some(list) = owner.get_mut(key).and_then(Value::as_array_mut) else { return };
     *list = indices(list).filter_map(edit).map(Value::from).collect();
@@ -225,7 +229,7 @@ fn edit_indices(owner: &mut Map<String, Value>, key: &str, edit: impl Fn(usize) 
     }
 }
 
-/// Whether a node leaves its children and its mesh where they are.
+/// Returns whether a node's transform is the identity.
 fn is_identity(node: &Value) -> bool {
     const MATRIX: [f64; 16] = [1., 0., 0., 0., 0., 1., 0., 0., 0., 0., 1., 0., 0., 0., 0., 1.];
     let is = |key: &str, default: &[f64]| {
@@ -239,7 +243,7 @@ fn is_identity(node: &Value) -> bool {
         && is("scale", &[1.; 3])
 }
 
-/// Gives each node whose vertices change a mesh of its own, without the attributes that will be written anew.
+/// Gives each selected node a separate mesh, without the attributes that will be replaced.
 pub(super) fn give_each_posed_node_its_mesh(
     json: &mut Value,
     asset: &Asset,
@@ -248,7 +252,7 @@ pub(super) fn give_each_posed_node_its_mesh(
     let Some(mut meshes) = json.get_mut("meshes").map(Value::take) else { return Ok(vec![]) };
     let mut baked = Vec::new();
     if let Some(meshes) = meshes.as_array_mut() {
-        // The document's own entry goes to the nodes that use it as it is, or else to the first that is posed.
+        // Nodes with an unchanged mesh keep the document's entry; otherwise the first posed node takes it.
         let mut taken: Vec<bool> = vec![false; meshes.len()];
         for instance in asset.instances.iter().filter(|instance| !which(instance)) {
             taken[instance.mesh] = true;
@@ -257,7 +261,7 @@ pub(super) fn give_each_posed_node_its_mesh(
         for (at, instance) in asset.instances.iter().enumerate().filter(|(_, instance)| which(instance)) {
             let mut mesh = instance.mesh;
             if std::mem::replace(&mut taken[mesh], true) {
-                // Each copy repeats the mesh's extras and extensions, which may be of any size.
+                // Each copy repeats the mesh's extras and extensions, whose size is not limited.
                 let more = memory(&meshes[mesh]);
                 copied = within_budget("copies of meshes that several nodes show", copied + more)?;
                 meshes.push(meshes[mesh].clone());
@@ -279,7 +283,7 @@ pub(super) fn give_each_posed_node_its_mesh(
     Ok(baked)
 }
 
-/// Removes meshes that no node shows, given by rising index. Those behind them move up.
+/// Removes meshes that no node shows, sorted by index. The indices of later meshes decrease.
 pub(super) fn remove_meshes(json: &mut Value, faulty: &[usize], baked: &mut [BakedPrimitive]) {
     if faulty.is_empty() {
         return;
@@ -293,7 +297,7 @@ pub(super) fn remove_meshes(json: &mut Value, faulty: &[usize], baked: &mut [Bak
         }
     }
     for mesh in objects(json, "nodes").filter_map(|node| node.get_mut("mesh")) {
-        // The importer takes 24.0 for 24.
+        // The importer accepts 24.0 as 24.
         *mesh = mesh.as_f64().map_or(Value::Null, |old| new(old as usize).into());
     }
     for primitive in baked {
@@ -301,17 +305,17 @@ pub(super) fn remove_meshes(json: &mut Value, faulty: &[usize], baked: &mut [Bak
     }
 }
 
-/// Whether an instance is skinned.
+/// Returns whether an instance is skinned.
 pub(super) fn is_skinned(instance: &Instance) -> bool {
     matches!(instance.placement, Placement::Skin(_))
 }
 
-/// Whether the vertices of an instance change with the pose, and not merely the node that carries them.
+/// Returns whether the pose changes the vertices of an instance, not only its node.
 pub(super) fn is_baked(instance: &Instance) -> bool {
     is_skinned(instance) || instance.primitives.iter().any(|p| !p.mesh.morph_targets().is_empty())
 }
 
-/// Whether the vertices of an instance may change in world space.
+/// Returns whether the vertices of an instance can change in world space.
 pub(super) fn moves(instance: &Instance) -> bool {
     is_baked(instance) || matches!(instance.placement, Placement::Joint(_))
 }

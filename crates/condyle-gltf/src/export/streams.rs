@@ -1,5 +1,5 @@
-//! The numbers of all animations as streams of `EXT_meshopt_compression`: one for all that have elements of one kind. What is
-//! smaller uncompressed stays so.
+//! Stores the numbers of all animations as streams of `EXT_meshopt_compression`, one stream for each kind of
+//! element. A stream that compression would enlarge is stored uncompressed.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,12 +10,12 @@ use super::numbers::{FLOAT, Numbers, SHORT, Store, signed};
 use super::pools::Pools;
 use crate::meshopt::encode;
 
-/// Layout of the elements of a stream.
+/// Element layout of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Kind {
-    /// Empty if there is none.
+    /// Name of the filter; empty without a filter.
     filter: &'static str,
-    /// Bytes of an element.
+    /// Bytes per element.
     stride: usize,
 }
 
@@ -26,16 +26,17 @@ const QUATERNION: &str = "QUATERNION";
 #[derive(Debug, Default)]
 pub(super) struct Streams {
     streams: BTreeMap<Kind, Stream>,
-    /// Accessors by what they hold, and of how many numbers each element is.
+    /// Accessors by their stream, their data and their width.
     known: HashMap<(Kind, Vec<u8>, usize), usize>,
 }
 
-/// The numbers that have elements of one kind.
+/// All numbers with elements of one kind.
 #[derive(Debug, Default)]
 struct Stream {
-    /// The input of their filter.
+    /// Elements in the form that the decoder's filter reads.
     elements: Vec<u8>,
-    /// Accessors, by their place in the list of all, and the same uncompressed, in `plain_accessors`.
+    /// Pairs of accessors: the index in the document's list, and the index of the uncompressed accessor in
+    /// `plain_accessors`.
     accessors: Vec<[usize; 2]>,
     plain: Pools,
     plain_accessors: Vec<Value>,
@@ -46,14 +47,14 @@ impl Stream {
         encode::attributes(&self.elements, stride)
     }
 
-    /// The compressed bytes, if they and their description are shorter than the uncompressed ones.
+    /// Returns the compressed bytes, if they and their description are smaller than the uncompressed bytes.
     fn if_smaller(&self, kind: Kind) -> Option<Vec<u8>> {
         let bytes = self.compressed(kind);
         let description = Value::from(self.view(kind, "EXT_meshopt_compression")).to_string();
         (bytes.len() + description.len() < self.plain.byte_count()).then_some(bytes)
     }
 
-    /// The buffer view of the compressed form.
+    /// Returns the buffer view of the compressed data.
     fn view(&self, Kind { filter, stride }: Kind, extension: &str) -> Map<String, Value> {
         let count = self.elements.len() / stride;
         let mut form = json!({ "byteStride": stride, "count": count, "mode": "ATTRIBUTES" });
@@ -106,7 +107,7 @@ impl Store for Streams {
     }
 }
 
-/// In which stream numbers are, with which component type, and as which bytes before it is encoded.
+/// Returns the stream of these numbers, their component type, and their bytes before compression.
 fn form(numbers: &Numbers<'_>) -> (Kind, u32, Vec<u8>) {
     let (values, of_key) = match *numbers {
         Numbers::Times(times) => (times, 1),
@@ -120,7 +121,8 @@ fn form(numbers: &Numbers<'_>) -> (Kind, u32, Vec<u8>) {
                     }
                 };
             }
-            // A key is an element, so that each number is a difference from its own before.
+            // Each key is one element, so that each number is coded as a difference from the same number of
+            // the previous key.
             (values, if of_key <= 64 { of_key } else { width })
         }
     };
@@ -134,7 +136,7 @@ fn form(numbers: &Numbers<'_>) -> (Kind, u32, Vec<u8>) {
     }
 }
 
-/// As multiples of 1/32767, if they are.
+/// Returns the values as multiples of 1/32767, if all of them are.
 fn shorts(values: &[f32]) -> Option<Vec<[i16; 4]>> {
     let short = |q: &[f32; 4]| Some([signed(q[0])?, signed(q[1])?, signed(q[2])?, signed(q[3])?]);
     values.as_chunks::<4>().0.iter().map(short).collect()

@@ -1,17 +1,17 @@
-//! Mode 0: elements of any layout, as deltas from byte to byte.
+//! Decodes mode 0: elements of any layout, coded byte by byte as deltas.
 
 use super::{Reader, unzigzag};
 
 pub(super) const GROUP: usize = 16;
 const LARGEST_BLOCK: usize = 256;
 
-/// How many elements of `stride` bytes a block holds.
+/// Returns the number of elements of `stride` bytes in a block.
 pub(super) fn block_elements(stride: usize) -> usize {
     ((8192 / stride) & !(GROUP - 1)).min(LARGEST_BLOCK)
 }
 
 pub(super) fn decode(source: &[u8], count: usize, stride: usize) -> Result<Vec<u8>, String> {
-    // The tail holds the first element's baseline and, since version 1, one mode for each four bytes.
+    // The tail holds the first element's baseline and, from version 1 on, one mode for each four bytes.
     let (versioned, least_tail) = match source.first() {
         Some(0xa0) => (false, 32),
         Some(0xa1) => (true, 24),
@@ -55,7 +55,7 @@ pub(super) fn decode(source: &[u8], count: usize, stride: usize) -> Result<Vec<u
     Ok(out)
 }
 
-/// The deltas of one byte of each element of a block. `control` is `None` in version 0.
+/// Reads the deltas of one byte of each element of a block. `control` is `None` in version 0.
 fn read_deltas(
     reader: &mut Reader<'_>,
     control: Option<u8>,
@@ -81,7 +81,7 @@ fn read_deltas(
     Ok(())
 }
 
-/// Sixteen deltas of `width` bits each. All bits set means that the delta follows as a whole byte.
+/// Reads sixteen deltas of `width` bits each. If all bits of a delta are set, it follows as a whole byte.
 fn read_group(reader: &mut Reader<'_>, width: usize, out: &mut [u8]) -> Result<(), String> {
     let packed = reader.take(GROUP * width / 8)?;
     let per_byte = match width {
@@ -103,12 +103,12 @@ fn read_group(reader: &mut Reader<'_>, width: usize, out: &mut [u8]) -> Result<(
     Ok(())
 }
 
-/// How the deltas of four neighbouring bytes are added up.
+/// The way in which the deltas of four adjacent bytes are combined.
 #[derive(Debug, Clone, Copy)]
 enum Channel {
     Bytes,
     Words,
-    /// Exclusive or, rotated to the left by this many bits.
+    /// XOR with the delta, rotated right by this number of bits.
     Xor(u32),
 }
 

@@ -1,9 +1,11 @@
-//! Mode 0 written: version 0 of the attribute stream, which both extensions read, and what its filters are given.
+//! Encodes mode 0: version 0 of the attribute stream, which both extensions read, and the input of its
+//! filters.
 
 use super::attributes::{GROUP, block_elements};
 use super::filters;
 
-/// What the quaternion filter makes these rotations of, if it gives all of them back to the last bit; with as few bits as that takes.
+/// Returns the input of the quaternion filter for these rotations, with the smallest number of bits that
+/// reproduces all of them exactly. `None` if that is impossible.
 pub(crate) fn quaternions(rotations: &[[i16; 4]]) -> Option<Vec<u8>> {
     let give_back = |bits: u32| {
         let found: Option<Vec<[u8; 8]>> = rotations.iter().map(|q| quaternion(*q, bits)).collect();
@@ -19,8 +21,9 @@ fn quaternion(q: [i16; 4], bits: u32) -> Option<[u8; 8]> {
         let words = words.map(i16::to_le_bytes);
         core::array::from_fn(|at| words[at / 2][at % 2])
     };
-    // After rounding the largest may be another one than before. But no small one: of what is left of 1 readers make different things
-    // there, as they do of numbers beyond 1.
+    // After rounding, the dropped component is not necessarily the largest. It must not be small, because
+    // readers compute the remainder `1 - x² - y² - z²` with different errors. They also differ if the squares
+    // add up to more than 1.
     let is_large = |&dropped: &usize| q[dropped] >= 13_000;
     (0..4).filter(is_large).find_map(|dropped| {
         let stored = |c: usize| {
@@ -34,14 +37,16 @@ fn quaternion(q: [i16; 4], bits: u32) -> Option<[u8; 8]> {
     })
 }
 
-/// Whether all readers find the same numbers: none is so near to the middle of two that it is a matter of the order in which they compute.
+/// Returns whether all readers decode the same integers: no value is so close to halfway between two integers
+/// that the order of operations decides.
 fn is_clear(stored: [i16; 3], one: i16) -> bool {
     let [x, y, z] = stored.map(|v| f64::from(v) * core::f64::consts::FRAC_1_SQRT_2 / f64::from(one));
     let w = (1.0 - x * x - y * y - z * z).max(0.0).sqrt();
     [w, x, y, z].iter().all(|v| ((v * 32767.0).fract().abs() - 0.5).abs() > 0.01)
 }
 
-/// What the exponential filter makes these numbers of, if it gives all of them back. One of `width` after another has the same exponent.
+/// Returns the input of the exponential filter for these numbers, if it reproduces all of them. All numbers
+/// at the same position in an element of `width` share one exponent.
 pub(crate) fn exponentials(numbers: &[f32], width: usize) -> Option<Vec<u8>> {
     let exponents: Vec<i32> = (0..width)
         .map(|at| numbers[at..].iter().step_by(width).map(|&v| last_place(v)).min().unwrap_or(i32::MAX))
@@ -56,22 +61,22 @@ pub(crate) fn exponentials(numbers: &[f32], width: usize) -> Option<Vec<u8>> {
     all.map(|all| all.into_flattened())
 }
 
-/// The exponent of the last bit that is set; the greatest for zero.
+/// Returns the exponent of the lowest set bit; the maximum of `i32` for zero.
 fn last_place(v: f32) -> i32 {
     if v == 0.0 {
         return i32::MAX;
     }
     let bits = v.to_bits();
     let (exponent, fraction) = ((bits >> 23 & 0xff) as i32, bits & 0x7f_ffff);
-    // Below the smallest normal number the exponent is that of the smallest, without the leading one.
+    // A subnormal number has the exponent of the smallest normal number, without the implicit leading one.
     let fraction = if exponent == 0 { fraction } else { fraction | 1 << 23 };
     exponent.max(1) - 150 + fraction.trailing_zeros() as i32
 }
 
-/// Elements of `stride` bytes as a stream. `stride` is a multiple of four, at most 256.
+/// Encodes elements of `stride` bytes as a stream. `stride` is a multiple of four, at most 256.
 pub(crate) fn attributes(elements: &[u8], stride: usize) -> Vec<u8> {
     let mut out = vec![0xa0];
-    // The first element is the baseline, so that its own deltas are zero.
+    // The first element is the baseline, so its deltas are zero.
     let baseline = elements.get(..stride).map_or_else(|| vec![0; stride], <[u8]>::to_vec);
     let mut last = baseline.clone();
     for block in elements.chunks(block_elements(stride) * stride) {
@@ -89,12 +94,12 @@ pub(crate) fn attributes(elements: &[u8], stride: usize) -> Vec<u8> {
     out
 }
 
-/// The deltas of one byte of each element of a block: two bits for each group, then the groups.
+/// Writes the deltas of one byte of each element of a block: two bits for each group, then the groups.
 fn write_deltas(deltas: &[u8], out: &mut Vec<u8>) {
     let header = out.len();
     out.resize(header + deltas.len().div_ceil(GROUP).div_ceil(4), 0);
     for (g, deltas) in deltas.chunks(GROUP).enumerate() {
-        // What the last group lacks is ignored by readers; zeros are the cheapest.
+        // Readers ignore the padding of the last group; zeros take the fewest bytes.
         let mut group = [0; GROUP];
         group[..deltas.len()].copy_from_slice(deltas);
         let code = (0..4).min_by_key(|&code| group_bytes(&group, code)).unwrap_or(3);
@@ -103,7 +108,7 @@ fn write_deltas(deltas: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// How many bytes a group takes under one of the four codes.
+/// Returns the size of a group in bytes with one of the four codes.
 fn group_bytes(group: &[u8; GROUP], code: u8) -> usize {
     let spilled = |sentinel: u8| group.iter().filter(|&&delta| delta >= sentinel).count();
     match code {
@@ -115,7 +120,7 @@ fn group_bytes(group: &[u8; GROUP], code: u8) -> usize {
     }
 }
 
-/// What does not fit into the small deltas is a sentinel there, and follows as a whole byte.
+/// Writes a group. A delta that does not fit the width is written as a sentinel, and follows as a whole byte.
 fn write_group(group: &[u8; GROUP], code: u8, out: &mut Vec<u8>) {
     let width = match code {
         0 => return,
@@ -130,7 +135,7 @@ fn write_group(group: &[u8; GROUP], code: u8, out: &mut Vec<u8>) {
     out.extend(group.iter().filter(|&&delta| delta >= sentinel));
 }
 
-/// `0, -1, 1, -2, ...` as `0, 1, 2, 3, ...`.
+/// Maps `0, -1, 1, -2, ...` to `0, 1, 2, 3, ...`.
 fn zigzag(delta: u8) -> u8 {
     delta << 1 ^ 0_u8.wrapping_sub(delta >> 7)
 }
@@ -140,7 +145,8 @@ mod tests {
     use super::super::attributes::decode;
     use super::*;
 
-    /// Seeded elements: `spreads` are how far bytes may be from those before, for a hundred of them each.
+    /// Returns seeded bytes. Each of `spreads` limits the difference from the previous element for a hundred
+    /// bytes.
     fn bytes(seed: u64, length: usize, stride: usize, spreads: &[u8]) -> Vec<u8> {
         let mut state = seed | 1;
         let mut out: Vec<u8> = Vec::with_capacity(length);
@@ -182,7 +188,7 @@ mod tests {
             |few: &[u8]| -> [u8; GROUP] { core::array::from_fn(|i| few.get(i).copied().unwrap_or_default()) };
         assert_eq!(taken([0; GROUP]), (0, 0));
         assert_eq!(taken([2; GROUP]), (1, 4));
-        // A sentinel more than what four bits cost.
+        // With one more sentinel, four bits take less space than two.
         assert_eq!(taken(with(&[3, 3, 3, 3])), (1, 8));
         assert_eq!(taken(with(&[3, 3, 3, 3, 3])), (2, 8));
         assert_eq!(taken(with(&[255; 7])), (1, 11));
@@ -208,17 +214,17 @@ mod tests {
             filters::quaternion(&mut back);
             let words = back.as_chunks::<2>().0.iter().map(|&b| i16::from_le_bytes(b)).collect::<Vec<_>>();
             let again = quaternions(words.as_chunks::<4>().0).expect("the filter's own");
-            // With few bits fewer may do.
+            // The search returns the bit count of the input.
             assert_eq!((again[6] | 3, again[7]), ((one | 3) as u8, (one >> 8) as u8), "{bits}");
             let mut twice = again;
             filters::quaternion(&mut twice);
             assert_eq!(twice, back, "{bits}");
         }
-        // What is left out is never small: neither beyond 1, nor all that is left of it.
+        // The dropped component is never small, whether the remainder is close to 0 or negative.
         let dropped = quaternions(&[[6, 3, 23170, 23170]]).map(|stored| stored[6] & 3);
         assert_eq!(dropped, Some(2));
         assert_eq!(quaternions(&[[0, 0, 0, 32767]]), Some(vec![0, 0, 0, 0, 0, 0, 7, 0]));
-        // 16040.5, which some readers round to one side and some to the other.
+        // The value 16040.5, which readers round in different directions.
         assert!(!is_clear([-1, 0, -11342], 16383) && is_clear([-1, 0, -11343], 16383));
         assert_eq!(quaternions(&[[1, 1, 1, 1]]), None);
         assert_eq!(quaternions(&[[0, 0, 0, -32767]]), None);
@@ -240,17 +246,18 @@ mod tests {
             let back: Vec<f32> = bytes.as_chunks::<4>().0.iter().map(|&b| f32::from_le_bytes(b)).collect();
             assert_eq!(back, numbers);
         }
-        // Too many digits, too small, too great.
+        // Too many digits, too small, too large.
         for none in [16777215.0, 1e-38, 1e-45, 3e38, f32::from_bits(0x3f80_0001)] {
             assert_eq!(exponentials(&[none, 1.0], 1), None, "{none:e}");
         }
-        // A shared exponent is the least.
+        // A shared exponent is the minimum.
         assert_eq!(exponentials(&[0.5, 2.0], 1), Some(vec![1, 0, 0, 255, 4, 0, 0, 255]));
     }
 
     #[test]
     fn what_stands_still_costs_its_headers() {
-        // Four blocks of 256 elements: four bytes of header for each of twelve bytes, and the ends.
+        // Four blocks of 256 elements: four header bytes for each of twelve bytes, and the start and end of
+        // the stream.
         assert_eq!(attributes(&[7; 12 * 1024], 12).len(), 1 + 4 * 12 * 4 + 32);
     }
 }

@@ -1,5 +1,4 @@
-//! What is done to the elements of mode 0 after they are decoded, as the specification's listings say, in
-//! place.
+//! The filters of mode 0, applied in place to decoded elements, as listed in the specification.
 
 /// Applies `f` to elements of four 8-bit numbers.
 fn each_8(bytes: &mut [u8], f: impl Fn([u8; 4]) -> [u8; 4]) {
@@ -34,7 +33,7 @@ pub(super) fn octahedral_16(bytes: &mut [u8]) {
     });
 }
 
-/// The unit vector behind two octahedral coordinates, which are fractions of the third number.
+/// Returns the unit vector of two octahedral coordinates, which are fractions of the third number.
 fn octahedral([x, y, one]: [f32; 3]) -> [f32; 3] {
     let (x, y) = (x / one, y / one);
     let z = 1.0 - x.abs() - y.abs();
@@ -47,8 +46,8 @@ fn octahedral([x, y, one]: [f32; 3]) -> [f32; 3] {
 
 pub(super) fn quaternion(bytes: &mut [u8]) {
     each_16(bytes, |v| {
-        // The last number is 1.0 in the element's own precision, but for the two bits that name the dropped
-        // component.
+        // The last number is 1.0 in the element's precision, except for the two bits with the index of the
+        // dropped component.
         let one = f32::from((v[3] | 3) as i16);
         let scale = core::f32::consts::FRAC_1_SQRT_2 / one;
         let [x, y, z] = [v[0], v[1], v[2]].map(|c| f32::from(c as i16) * scale);
@@ -62,7 +61,7 @@ pub(super) fn quaternion(bytes: &mut [u8]) {
     });
 }
 
-/// `mantissa * 2^exponent`, exact.
+/// Computes `mantissa * 2^exponent`, which is exact.
 pub(super) fn exponential(bytes: &mut [u8]) {
     each_8(bytes, |v| {
         let word = i32::from_le_bytes(v);
@@ -88,7 +87,7 @@ pub(super) fn color_16(bytes: &mut [u8]) {
     });
 }
 
-/// Red, green, blue and alpha up to `max`, from luma, chroma, and an alpha whose highest bit tells the
+/// Returns red, green, blue and alpha up to `max`, from luma, chroma and an alpha whose highest bit marks the
 /// precision.
 fn color([y, co, cg, alpha]: [i32; 4], max: f32) -> [f32; 4] {
     let bits = 32 - alpha.leading_zeros();
@@ -104,7 +103,7 @@ mod tests {
 
     #[test]
     fn unit_vectors() {
-        // Ten bits: one is 511. The axes, and a vector of the folded half.
+        // Ten bits, with 1.0 stored as 511: the axes, and a vector in the folded half.
         let words: [[i16; 4]; 4] = [[511, 0, 511, 7], [0, -511, 511, 8], [0, 0, 511, 9], [511, 511, 511, 10]];
         let mut bytes: Vec<u8> = words.as_flattened().iter().flat_map(|w| w.to_le_bytes()).collect();
         octahedral_16(&mut bytes);
@@ -117,12 +116,12 @@ mod tests {
 
     #[test]
     fn rotations() {
-        // 1.0 is 2047 in twelve bits; the low two bits drop z.
+        // With twelve bits, 1.0 is 2047. The low two bits drop z.
         let words: [i16; 4] = [0, 0, 2047, (2047 & !3) | 2];
         let mut bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
         quaternion(&mut bytes);
         let out: Vec<i16> = bytes.as_chunks::<2>().0.iter().map(|b| i16::from_le_bytes(*b)).collect();
-        // The three stored follow the dropped one around: w, x, y.
+        // The three stored components follow the dropped one cyclically: w, x, y.
         assert_eq!(out, [0, 23170, 23170, 0]);
     }
 

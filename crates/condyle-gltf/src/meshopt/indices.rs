@@ -1,8 +1,8 @@
-//! Modes 1 and 2: triangle lists by shared edges, and any other indices by deltas.
+//! Decodes modes 1 and 2: triangle lists by shared edges, and any other indices by deltas.
 
 use super::{Reader, check_header, unzigzag};
 
-/// The last sixteen things, the newest first.
+/// The sixteen most recent items, newest first.
 struct Recent<T> {
     items: [T; 16],
     pushed: usize,
@@ -25,7 +25,7 @@ impl<T: Copy + Default> Recent<T> {
     }
 }
 
-/// What a triangle's code refers back to.
+/// The decoder state to which triangle codes refer.
 struct State<'a> {
     data: Reader<'a>,
     next: u32,
@@ -46,7 +46,7 @@ impl State<'_> {
         Ok(self.last)
     }
 
-    /// The vertex behind four bits, and whether it is new to the recent ones.
+    /// Returns the vertex of a 4-bit code, and whether the caller must add it to the recent vertices.
     fn vertex(&mut self, nibble: u8) -> Result<(u32, bool), String> {
         match nibble {
             0 => Ok((self.next_vertex(), true)),
@@ -55,7 +55,7 @@ impl State<'_> {
         }
     }
 
-    /// A triangle on a recent edge.
+    /// Decodes a triangle with a recent edge.
     fn fan(&mut self, edge: u8, third: u8) -> Result<[u32; 3], String> {
         let (a, b) = self.edges.get(edge)?;
         let (c, new) = match third {
@@ -63,7 +63,7 @@ impl State<'_> {
                 self.last = if third == 13 { self.last.wrapping_sub(1) } else { self.last.wrapping_add(1) };
                 (self.last, true)
             }
-            // Unlike elsewhere, the newest vertex has number 0 here.
+            // Unlike in `vertex`, the newest vertex has number 0 here.
             1..=12 => (self.vertices.get(third)?, false),
             _ => self.vertex(third)?,
         };
@@ -75,7 +75,7 @@ impl State<'_> {
         Ok([a, b, c])
     }
 
-    /// A triangle with a new first vertex; `pair` says where the other two come from.
+    /// Decodes a triangle with a new first vertex. `pair` holds the codes of the other two.
     fn free(&mut self, a: u32, pair: u8) -> Result<[u32; 3], String> {
         let (b, b_new) = self.vertex(pair >> 4)?;
         let (c, c_new) = self.vertex(pair & 15)?;

@@ -1,8 +1,8 @@
 //! Buffer views compressed by `EXT_meshopt_compression` or `KHR_meshopt_compression`.
 //!
-//! Written from the text of the two extensions; the first is the second without version 1 of the attribute
-//! stream and without the color filter. Every read is checked, and the output grows only as the input
-//! pays for it.
+//! Implemented from the text of the two extensions. The first equals the second without version 1 of the
+//! attribute stream and without the colour filter. Every read is checked, and the output size is bounded by
+//! the input.
 
 mod attributes;
 pub(crate) mod encode;
@@ -12,7 +12,7 @@ mod indices;
 use crate::json::Json;
 use crate::problem::{Problems, quoted};
 
-/// The names under which a buffer view may carry the compressed form.
+/// Names of the extensions that can compress a buffer view.
 pub(crate) const EXTENSIONS: [&str; 2] = ["KHR_meshopt_compression", "EXT_meshopt_compression"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,12 +31,12 @@ enum Filter {
     Color,
 }
 
-/// What the extension object says of the stream.
+/// The layout of a stream, from the extension object.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Layout {
-    /// Elements, or indices.
+    /// Number of elements or indices.
     pub(crate) count: usize,
-    /// Bytes of one.
+    /// Bytes per element or index.
     pub(crate) stride: usize,
     mode: Mode,
     filter: Filter,
@@ -97,13 +97,13 @@ impl Layout {
         Some(Self { count, stride, mode, filter })
     }
 
-    /// Bytes after decoding.
+    /// Returns the size after decoding in bytes.
     pub(crate) fn byte_count(&self) -> usize {
         self.count * self.stride
     }
 }
 
-/// The bytes of the buffer view. The error says what is wrong with the stream.
+/// Decodes a stream to the bytes of the buffer view. The error describes the problem of the stream.
 pub(crate) fn decode(source: &[u8], layout: &Layout) -> Result<Vec<u8>, String> {
     let mut bytes = match layout.mode {
         Mode::Attributes => attributes::decode(source, layout.count, layout.stride),
@@ -123,13 +123,13 @@ pub(crate) fn decode(source: &[u8], layout: &Layout) -> Result<Vec<u8>, String> 
     Ok(bytes)
 }
 
-/// The front of a stream, taken byte by byte.
+/// The remaining bytes of a stream, read from the front.
 struct Reader<'a>(&'a [u8]);
 
 const ENDS_EARLY: &str = "the compressed stream ends too early";
 
 impl<'a> Reader<'a> {
-    /// The stream between its header byte and its tail of `tail` bytes, which comes second.
+    /// Splits a stream into the bytes between its header byte and its tail, and the tail of `tail` bytes.
     fn open(source: &'a [u8], tail: usize) -> Result<(Self, &'a [u8]), String> {
         let body = source.get(1..).unwrap_or_default();
         let split = body.len().checked_sub(tail).ok_or(ENDS_EARLY)?;
@@ -147,7 +147,7 @@ impl<'a> Reader<'a> {
         Ok(self.take(1)?[0])
     }
 
-    /// Unsigned LEB128 of at most five bytes; bits above the 32nd are dropped.
+    /// Reads an unsigned LEB128 number of at most five bytes; bits above the 32nd are dropped.
     fn varint(&mut self) -> Result<u32, String> {
         let mut value = 0;
         for shift in (0..35).step_by(7) {
@@ -178,7 +178,7 @@ fn check_header(source: &[u8], expected: u8) -> Result<(), String> {
     }
 }
 
-/// The signed number behind `0, -1, 1, -2, ...`, in wrapping arithmetic.
+/// Maps `0, 1, 2, 3, ...` to `0, -1, 1, -2, ...`, in wrapping arithmetic.
 fn unzigzag(v: u32) -> u32 {
     (v >> 1) ^ (v & 1).wrapping_neg()
 }
@@ -189,7 +189,7 @@ mod tests {
     use base64::prelude::{BASE64_STANDARD, Engine};
     use serde_json::{Value, json};
 
-    /// `(name, layout, encoded, decoded)` of each case that `tests/data/meshopt.mjs` made.
+    /// Returns `(name, layout, encoded, decoded)` of each case made by `tests/data/meshopt.mjs`.
     fn cases() -> Vec<(String, Layout, Vec<u8>, Vec<u8>)> {
         let list: Value = serde_json::from_str(include_str!("../../tests/data/meshopt.json")).unwrap();
         let bytes = |v: &Value| BASE64_STANDARD.decode(v.as_str().unwrap()).unwrap();
@@ -202,7 +202,8 @@ mod tests {
         list.as_array().unwrap().iter().map(case).collect()
     }
 
-    /// Integers may differ by one, as the specification allows; all else is exact.
+    /// Compares decoded bytes. Integers can differ by one, as the specification allows; all other values are
+    /// exact.
     fn assert_same(name: &str, layout: &Layout, found: &[u8], want: &[u8]) {
         assert_eq!(found.len(), want.len(), "{name}");
         let words = |bytes: &[u8]| -> Vec<i32> {
@@ -237,7 +238,8 @@ mod tests {
     fn every_truncation_is_refused_and_no_damage_panics() {
         for (name, layout, encoded, _) in cases() {
             for end in (0..encoded.len()).step_by(1 + encoded.len() / 200) {
-                // Attributes keep their first element at the end: a cut only shows where the deltas run out.
+                // Attribute streams store their first element at the end, so a cut shows only where the
+                // deltas run out.
                 assert!(
                     decode(&encoded[..end], &layout).is_err(),
                     "{name}: {end} of {} bytes",

@@ -1,4 +1,4 @@
-//! Springs of VRM: what a document says of them, made into the library's own.
+//! Reads the spring bones of VRM and converts them to the library's springs.
 
 mod vrm0;
 mod vrm1;
@@ -16,7 +16,7 @@ use crate::scene::Scene;
 
 pub(crate) use vrm1::check_version;
 
-/// Springs as a document has them, of nodes instead of joints.
+/// The springs of a document, with node indices instead of joint indices.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     springs: Vec<FoundSpring>,
@@ -27,7 +27,7 @@ pub(crate) struct Found {
 struct FoundSpring {
     path: String,
     nodes: Vec<usize>,
-    /// One for each node; `joint` is not yet known.
+    /// Settings of each node; `joint` is not known yet.
     settings: Vec<SpringJoint>,
     end: Option<[f32; 3]>,
     center: Option<usize>,
@@ -40,13 +40,13 @@ struct FoundCollider {
     shape: ColliderShape,
 }
 
-/// What may be taken of the springs of a document, so that hostile ones come to an end.
+/// Limits on the springs of a document, so that hostile documents finish in bounded time.
 #[derive(Debug, Default)]
 struct Limits {
     pairs: usize,
 }
 
-/// The springs of a document: those of VRM 1.0 if it has them, else those of VRM 0.x.
+/// Reads the springs of a document: those of VRM 1.0 if it has any, else those of VRM 0.x.
 pub(crate) fn read(root: &Json<'_>, scene: &Scene, problems: &mut Problems) -> Found {
     let mut found = Found::default();
     if let Some(extension) = root.extension("VRMC_springBone") {
@@ -58,14 +58,14 @@ pub(crate) fn read(root: &Json<'_>, scene: &Scene, problems: &mut Problems) -> F
 }
 
 impl Found {
-    /// Marks the nodes that springs turn, and their tails.
+    /// Marks the nodes that springs rotate, and their tails.
     pub(crate) fn mark(&self, nodes: &mut [bool]) {
         for &node in self.springs.iter().flat_map(|spring| &spring.nodes) {
             nodes[node] = true;
         }
     }
 
-    /// The springs of a skeleton, if there are any.
+    /// Returns the springs of a skeleton; `None` without springs.
     pub(crate) fn resolve(
         self,
         scene: &Scene,
@@ -82,7 +82,7 @@ impl Found {
         let (mut springs, mut found) = (Vec::new(), Vec::new());
         for it in &self.springs {
             let joints = it.nodes.iter().map(|&node| joint_of_node[node]).collect::<Option<Vec<u16>>>();
-            // A skeleton that was made of other animations, and without them.
+            // The skeleton was built for other animations, without these nodes.
             let Some(joints) = joints else { continue };
             let settings = joints.iter().zip(&it.settings).map(|(&joint, it)| SpringJoint { joint, ..*it });
             let center = it.center.and_then(|node| match turned[node] {
@@ -112,7 +112,7 @@ impl Found {
             Ok(springs) => return Some(springs),
             Err(error) => error,
         };
-        // A collider may hang on what it stops.
+        // A collider can be a descendant of a joint that it stops.
         let carried = |at: u16| turned[self.colliders[usize::from(at)].node];
         for (spring, it) in springs.iter_mut().zip(&found) {
             let count = spring.colliders.len();
@@ -121,7 +121,7 @@ impl Found {
                 problems.warning(&it.path, error.to_string(), "colliders that springs move are left out");
             }
         }
-        // One that cannot be takes no other one with it.
+        // An invalid spring is dropped alone; the others stay.
         loop {
             let error = match Springs::new(skeleton, &springs, &colliders) {
                 Ok(springs) => return Some(springs),
@@ -145,7 +145,7 @@ impl Found {
         }
     }
 
-    /// Whether a spring moves each node.
+    /// Returns whether a spring moves each node.
     fn turned(&self, scene: &Scene) -> Vec<bool> {
         let mut turned = vec![false; scene.nodes.len()];
         for it in &self.springs {
@@ -158,7 +158,7 @@ impl Found {
         turned
     }
 
-    /// Adds a spring, unless a node of it swings already.
+    /// Adds a spring, unless another spring already moves one of its nodes.
     fn push(&mut self, spring: FoundSpring, swings: &mut HashSet<usize>, problems: &mut Problems) {
         let tails = usize::from(spring.end.is_none());
         let turning = &spring.nodes[..spring.nodes.len() - tails];
@@ -173,7 +173,7 @@ impl Found {
 }
 
 impl Limits {
-    /// The colliders of a spring of so many joints, as far as they may be taken.
+    /// Returns the colliders of a spring with this number of joints, as many as the limit allows.
     fn take(
         &mut self,
         joints: usize,
@@ -181,7 +181,7 @@ impl Limits {
         mut colliders: Vec<u16>,
         problems: &mut Problems,
     ) -> Vec<u16> {
-        // Half of them, for what lies between joints counts too.
+        // Half of the limit, because the segments between joints count too.
         let left = (Springs::MAX_PAIRS / 2).saturating_sub(self.pairs) / joints.max(1);
         if colliders.len() > left {
             let what =
@@ -194,14 +194,14 @@ impl Limits {
     }
 }
 
-/// Where a node is: on which joint, and how that one's space is reached from the node's own.
+/// The nearest joint at or above a node, and the matrix from node space to joint space.
 #[derive(Clone)]
 struct Place {
     joint: Option<u16>,
     rows: Rows,
 }
 
-/// The place of each node.
+/// Returns the place of each node.
 fn places(scene: &Scene, joint_of_node: &[Option<u16>]) -> Vec<Place> {
     let start = Place { joint: None, rows: Transform64::IDENTITY.to_rows() };
     let mut places = vec![start.clone(); scene.nodes.len()];
@@ -219,7 +219,7 @@ fn places(scene: &Scene, joint_of_node: &[Option<u16>]) -> Vec<Place> {
 }
 
 impl FoundCollider {
-    /// The collider as its joint has it: what lies between does not move.
+    /// Returns the collider in joint space. The nodes between the collider and its joint do not move.
     fn on(&self, place: &Place) -> Collider {
         let point = |p: [f32; 3]| {
             let [x, y, z] = p.map(f64::from);
@@ -241,7 +241,8 @@ impl FoundCollider {
     }
 }
 
-/// A normal by the inverse transpose, which is that of the cofactors; as it was where they are flat.
+/// Transforms a normal by the inverse transpose, which has the direction of the cofactor matrix. Returns the
+/// normal unchanged if the cofactors are flat.
 fn turned_normal(rows: &Rows, normal: [f32; 3]) -> [f32; 3] {
     let [a, b, c] = rows.map(|r| [r[0], r[1], r[2]]);
     let cross = |u: [f64; 3], v: [f64; 3]| {
@@ -255,7 +256,7 @@ fn turned_normal(rows: &Rows, normal: [f32; 3]) -> [f32; 3] {
     if size > 0.0 && size.is_finite() { turned.map(|v| (v / size) as f32) } else { normal }
 }
 
-/// The number `key`, brought into a range.
+/// Returns the number `key`, clamped to a range. A clamped value is reported.
 pub(crate) fn number(
     json: &Json<'_>,
     key: &str,
@@ -273,15 +274,15 @@ pub(crate) fn number(
     within
 }
 
-/// At least 0.
+/// The range of nonnegative numbers.
 const NOT_NEGATIVE: [f32; 2] = [0.0, f32::MAX];
 
-/// What stops the springs of a group, by the indices that it names; those that were left out are passed over.
+/// Returns the colliders of the collider groups that a spring lists; dropped colliders are skipped.
 fn stops(groups: &[Vec<u16>], spring: &Json<'_>, problems: &mut Problems) -> Vec<u16> {
     let mut all = Vec::new();
     for item in spring.list("colliderGroups", problems) {
         let Some(group) = item.index("collider groups", groups.len(), problems) else { continue };
-        // Many springs may name large groups.
+        // Many springs can list large groups.
         if problems.afford(&item.path, size_of_val(&*groups[group])).is_none() {
             break;
         }

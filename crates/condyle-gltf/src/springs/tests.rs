@@ -5,7 +5,8 @@ use crate::asset::Asset;
 use crate::problem::Severity;
 use crate::testing::{Builder, character};
 
-/// The character with a braid of nodes 3, 4 and 5 on its knee, and node 6 beside it, which is no joint.
+/// Returns the character with a braid of nodes 3, 4 and 5 on its knee. Node 6 is another child of the knee
+/// and not a joint.
 fn braided(extension: &str, value: Value) -> Builder {
     let mut it = character();
     let nodes = it.json["nodes"].as_array_mut().unwrap();
@@ -66,7 +67,7 @@ fn springs_of_vrm_1() {
             joint: Some(hip),
             shape: ColliderShape::Capsule { offset, tail, radius: 0.5, inside: false },
         },
-        // Node 6 is no joint, but does not move against the knee.
+        // Node 6 is not a joint, but it does not move relative to the knee.
         Collider {
             joint: Some(knee),
             shape: ColliderShape::Plane { offset: [2.0, 5.0, 0.0], normal: [0.0, 1.0, 0.0] },
@@ -74,7 +75,7 @@ fn springs_of_vrm_1() {
     ];
     assert_eq!(asset.springs, Some(Springs::new(&asset.skeleton, &[spring], &colliders).unwrap()));
     assert!(!asset.problems.iter().any(|p| p.place.contains("springBone")), "{:?}", asset.problems);
-    // On the skeleton of a container, which was made when more was animated.
+    // The skeleton of a container, made when more nodes were animated.
     let same = asset.clone().on_skeleton(asset.skeleton.clone()).unwrap();
     assert_eq!(same.springs, asset.springs);
 }
@@ -92,7 +93,7 @@ fn springs_of_vrm_0() {
             "colliderGroups": [{"node": 1, "colliders": [{"offset": vector(1.0, 2.0, 3.0), "radius": 0.25}]}],
         }}),
     );
-    // A second row beside `c`.
+    // A second chain next to `c`.
     it.json["nodes"][4]["children"] = json!([5, 7]);
     it.json["nodes"].as_array_mut().unwrap().push(json!({"name": "d", "translation": [0, 2, 0]}));
     let asset = it.import().unwrap();
@@ -115,7 +116,7 @@ fn springs_of_vrm_0() {
     assert_eq!(asset.springs, Some(Springs::new(&asset.skeleton, &springs, &colliders).unwrap()));
 }
 
-/// What is wrong is left out with a place and a reason, and the document is read.
+/// Tests that invalid parts are dropped with a path and a reason, and that the document is read.
 #[test]
 fn what_is_wrong_is_left_out() {
     let good = || json!({"joints": [{"node": 3}, {"node": 4}, {"node": 5}]});
@@ -154,7 +155,7 @@ fn what_is_wrong_is_left_out() {
             0,
         ),
         (json!([{"joints": good()["joints"], "center": 3}]), json!([]), json!([]), "/springs/0/center", 2),
-        // What it hangs on is moved as well, and the other spring swings all the same.
+        // Its ancestor moves too; the other spring still swings.
         (
             json!([{"joints": [{"node": 3}, {"node": 4}]}, {"joints": [{"node": 4}, {"node": 5}], "center": 3}]),
             json!([]),
@@ -191,7 +192,7 @@ fn what_is_wrong_is_left_out() {
     assert_eq!(asset.problems.iter().filter(|p| p.place.contains("/secondaryAnimation/")).count(), 3);
 }
 
-/// A poser swings what a document has, and only if it is asked to.
+/// Tests that a poser simulates springs, and only in `swing`.
 #[test]
 fn a_poser_swings() {
     use crate::poser::{Poser, PoserOptions};

@@ -1,6 +1,7 @@
-//! `secondaryAnimation` of VRM 0.x.
+//! Reads `secondaryAnimation` of VRM 0.x.
 //!
-//! Its vectors are those of Unity, which is left-handed: +Z there is -Z in the document. The last joint of a row, which has no tail, gets one 7 cm on.
+//! Its vectors use Unity's left-handed axes, where +Z is -Z in the document. The last joint of a chain has no
+//! tail node and gets a tail 7 cm away.
 
 use std::collections::HashSet;
 
@@ -11,7 +12,7 @@ use crate::json::Json;
 use crate::problem::Problems;
 use crate::scene::Scene;
 
-/// How far the tail of a last joint is from it.
+/// Distance of the tail from the last joint of a chain, in metres.
 const END: f64 = 0.07;
 
 pub(super) fn read(extension: &Json<'_>, scene: &Scene, found: &mut Found, problems: &mut Problems) {
@@ -33,7 +34,7 @@ pub(super) fn read(extension: &Json<'_>, scene: &Scene, found: &mut Found, probl
     });
 }
 
-/// Unity's vector, an object, in the axes of the document.
+/// Returns a Unity vector, which is an object, in the axes of the document.
 fn vector(json: &Json<'_>, key: &str, default: [f32; 3], problems: &mut Problems) -> [f32; 3] {
     let Some(vector) = json.get(key) else { return default };
     let [x, y, z] = ["x", "y", "z"].map(|axis| vector.number_or(axis, 0.0, problems));
@@ -71,7 +72,7 @@ fn read_colliders(
     groups
 }
 
-/// All rows of joints below the roots that a group names, each with the group's settings.
+/// Returns all chains of joints below the roots of a group, each with the group's settings.
 fn read_group(
     group: &Json<'_>,
     scene: &Scene,
@@ -81,7 +82,7 @@ fn read_group(
 ) -> Vec<FoundSpring> {
     let power = group.number_or("gravityPower", 0.0, problems);
     let settings = SpringJoint {
-        // The specification spells it so.
+        // This is the spelling of the specification.
         stiffness: number(group, "stiffiness", 1.0, NOT_NEGATIVE, problems),
         gravity: vector(group, "gravityDir", [0.0, -1.0, 0.0], problems)
             .map(|v| (v * power).clamp(f32::MIN, f32::MAX)),
@@ -89,7 +90,7 @@ fn read_group(
         hit_radius: number(group, "hitRadius", 0.0, NOT_NEGATIVE, problems),
         ..SpringJoint::new(0)
     };
-    // -1 is none.
+    // -1 means no center.
     let center = match group.get("center").and_then(|center| center.value.as_f64()) {
         Some(center) if center < 0.0 => None,
         _ => group.reference("center", "nodes", scene.nodes.len(), problems),
@@ -123,7 +124,7 @@ fn read_group(
             springs.push(rows);
         }
     }
-    // Many springs may name many colliders.
+    // Many springs can list many colliders.
     let cost = springs.len().saturating_mul(colliders.len());
     if problems.afford(&group.path, cost.saturating_mul(size_of::<u16>())).is_some() {
         springs.iter_mut().for_each(|spring| spring.colliders.clone_from(&colliders));
@@ -131,7 +132,7 @@ fn read_group(
     springs
 }
 
-/// Where the tail of a last joint is: on in the direction from its parent.
+/// Returns the position of a last joint's tail: further in the direction from its parent.
 fn end(scene: &Scene, node: usize) -> [f32; 3] {
     let translation = scene.nodes[node].trs.translation;
     let size = translation.iter().map(|v| v * v).sum::<f64>().sqrt();

@@ -1,4 +1,4 @@
-//! `VRMC_springBone` 1.0, with `VRMC_springBone_extended_collider`.
+//! Reads `VRMC_springBone` 1.0, with `VRMC_springBone_extended_collider`.
 
 use std::collections::HashSet;
 
@@ -28,7 +28,7 @@ pub(super) fn read(extension: &Json<'_>, scene: &Scene, found: &mut Found, probl
     });
 }
 
-/// Reports a version of an extension of VRM 1.0 other than 1.0.
+/// Warns if the version of a VRM 1.0 extension is not 1.0.
 pub(crate) fn check_version(extension: &Json<'_>, problems: &mut Problems) {
     let version = extension.text_of("specVersion", problems);
     if let Some(version) = version.filter(|&version| version != "1.0" && version != "1.0-beta") {
@@ -37,7 +37,7 @@ pub(crate) fn check_version(extension: &Json<'_>, problems: &mut Problems) {
     }
 }
 
-/// Reads the colliders; returns the groups of them.
+/// Reads the colliders and returns the collider groups.
 fn read_colliders(
     extension: &Json<'_>,
     scene: &Scene,
@@ -69,7 +69,7 @@ fn read_colliders(
     read.collect()
 }
 
-/// The extended shape if there is one, else the plain one.
+/// Returns the extended shape if it exists, else the plain shape.
 fn read_shape(collider: &Json<'_>, problems: &mut Problems) -> Option<ColliderShape> {
     let extended = collider.extension("VRMC_springBone_extended_collider");
     if let Some(shape) = extended.and_then(|extended| extended.get("shape")) {

@@ -4,16 +4,16 @@ use base64::Engine;
 use condyle_gltf::{Asset, Document};
 use serde_json::{Value, json};
 
-/// The smallest picture: one pixel.
+/// The smallest PNG image: one pixel.
 pub(crate) const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0\x90wS\xde\
     \0\0\0\x0cIDATx\x9cc\xf8\xcf\xc0\0\0\x03\x01\x01\0\xc9\xfe\x92\xef\0\0\0\0IEND\xaeB`\x82";
 
-/// The document's JSON.
+/// Returns the document's JSON.
 pub(crate) fn parsed(document: &Document) -> Value {
     serde_json::from_str(&document.json_text()).expect("JSON")
 }
 
-/// A document under construction. `json` may be changed at will.
+/// A document under construction. Tests can change `json` freely.
 pub(crate) struct Builder {
     pub(crate) json: Value,
     data: Vec<u8>,
@@ -74,7 +74,7 @@ impl Builder {
     }
 }
 
-/// The JSON of a `.glb`.
+/// Returns the JSON of a `.glb`.
 pub(crate) fn json_of(glb: &[u8]) -> Value {
     assert_eq!((&glb[..4], &glb[16..20]), (&b"glTF"[..], &b"JSON"[..]));
     let length = u32::from_le_bytes(glb[12..16].try_into().expect("four bytes")) as usize;

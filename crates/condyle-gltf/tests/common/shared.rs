@@ -1,8 +1,9 @@
-//! Where the reference characters are.
+//! The location of the reference characters.
 
 use std::path::{Path, PathBuf};
 
-/// The folder `shared/models` beside the checkout. Says so if it is not there; fails if `CONDYLE_REQUIRE_MODELS` is set.
+/// Returns the folder `shared/models` next to the checkout. If it is missing, prints a message, or fails if
+/// `CONDYLE_REQUIRE_MODELS` is set.
 pub(crate) fn folder() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/models");
     if folder.is_dir() {

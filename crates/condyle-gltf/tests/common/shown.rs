@@ -1,9 +1,9 @@
-//! Whether a file shows what was posed.
+//! Checks that an exported file shows the pose.
 
 use condyle::Affine;
 use condyle_gltf::{Asset, Document, Exporter, Placement, Poser, PoserOptions};
 
-/// The file that `asset` makes at a moment of its first clip, and the posed vertices behind it.
+/// Exports `asset` at a time of its first clip. Returns the file, and the poser with the posed vertices.
 pub(crate) fn export<'a>(asset: &'a Asset, seconds: f64) -> (Vec<u8>, Poser<'a>) {
     let mut poser = Poser::new(asset, PoserOptions::default()).expect("few copies");
     poser.pose(asset.clips.first(), seconds).expect("the clip fits");
@@ -16,8 +16,8 @@ pub(crate) fn import(glb: &[u8]) -> Asset {
     Asset::from_document(document).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Whether the written file, read back and left at rest, shows what was posed. Vertices of skinned
-/// meshes must be equal, others go through the transform of their node once more.
+/// Asserts that the written file, read back in its rest pose, shows the posed vertices. Vertices of skinned
+/// meshes must be equal; others are transformed by their node again.
 pub(crate) fn assert_shows(glb: &[u8], asset: &Asset, posed: &Poser<'_>, name: &str) {
     let written = import(glb);
     assert!(written.clips.is_empty() && written.skins.is_empty(), "{name}: it moves");

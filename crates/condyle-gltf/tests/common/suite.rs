@@ -1,5 +1,5 @@
-//! A test program of trials: one for each model and check, so that a model has a name in the listing, and is ignored by
-//! name where it is missing.
+//! A test program with one trial for each model and check, so that each model has a name in the listing. A
+//! missing model is listed as ignored.
 
 mod shared;
 
@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
 
-/// The reference characters in `shared/models`. They are too large for the repository.
+/// The reference characters in `shared/models`, which are too large for the repository.
 const SHARED: [&str; 22] = [
     "CesiumMan.gltf",
     "Fox.glb",
@@ -38,7 +38,7 @@ const ABSENT: &str = "needs shared/models beside the checkout";
 
 /// The trials of one test program.
 pub(crate) struct Suite {
-    /// `shared/models`, if it is there.
+    /// The folder `shared/models`, if it exists.
     shared: Option<PathBuf>,
     /// The models of this repository.
     own: Vec<PathBuf>,
@@ -46,7 +46,7 @@ pub(crate) struct Suite {
 }
 
 impl Suite {
-    /// With one trial of its own: a model that is added to `shared/models` must not be forgotten here.
+    /// Makes a suite with one trial, which fails if `SHARED` does not list every model in `shared/models`.
     pub(crate) fn new() -> Self {
         let own = models(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata"));
         assert!(!own.is_empty(), "testdata has no models");
@@ -59,7 +59,8 @@ impl Suite {
         suite
     }
 
-    /// Adds `check` for every model of this repository and every reference character. It gets the path of the model.
+    /// Adds `check` for every model of this repository and every reference character. It receives the path of
+    /// the model.
     pub(crate) fn each_model(&mut self, name: &str, check: fn(&Path)) {
         for path in self.own.clone() {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -74,25 +75,25 @@ impl Suite {
         }
     }
 
-    /// Adds a check of reference characters. It gets their folder.
+    /// Adds a check of reference characters. It receives their folder.
     pub(crate) fn characters(&mut self, name: &str, check: impl FnOnce(&Path) + Send + 'static) {
         self.trials.push(match self.shared.clone() {
             Some(folder) => Trial::test(name, move || {
                 check(&folder);
                 Ok(())
             }),
-            // Not run unless asked for, and then it fails.
+            // Runs only on request, and then fails.
             None => Trial::test(name, || Err(ABSENT.into())).with_kind(ABSENT).with_ignored_flag(true),
         });
     }
 
-    /// Runs what the command line asks for.
+    /// Runs the trials that the command line selects.
     pub(crate) fn run(self) -> ExitCode {
         libtest_mimic::run(&Arguments::from_args(), self.trials).exit_code()
     }
 }
 
-/// The models in a folder, by name.
+/// Returns the models in a folder, sorted by name.
 fn models(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     let is_model = |path: &PathBuf| path.extension().is_some_and(|e| e == "glb" || e == "gltf");

@@ -1,11 +1,11 @@
-// Makes draco.json: meshes from the encoder that defines the format, with what its own decoder makes of them.
+// Makes draco.json: meshes of the reference encoder, and the output of the reference decoder for them.
 //     npm install draco3dgltf@1.5.7 && node draco.mjs > draco.json
 import draco3d from "draco3dgltf";
 const enc = await draco3d.createEncoderModule();
 const dec = await draco3d.createDecoderModule();
 const base64 = (array) => Buffer.from(array.buffer, array.byteOffset, array.byteLength).toString("base64");
 
-// A bent sheet of 9 x 7 vertices, cut open along its middle: there positions are equal and texture coordinates are not.
+// A bent sheet of 9 x 7 vertices with a seam along its middle, where texture coordinates differ at equal positions.
 const [columns, rows] = [9, 7];
 const vertices = [];
 const faces = [];

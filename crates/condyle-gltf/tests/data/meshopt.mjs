@@ -1,4 +1,4 @@
-// Makes meshopt.json: streams from the encoder that defines the format, with what its own decoder makes of them.
+// Makes meshopt.json: streams of the reference encoder, and the output of the reference decoder for them.
 //     npm install meshoptimizer@1.3.0 && node meshopt.mjs > meshopt.json
 import { MeshoptEncoder as Encoder, MeshoptDecoder as Decoder } from "meshoptimizer";
 await Encoder.ready;
@@ -61,7 +61,7 @@ for (const version of [0, 1]) {
   }
 }
 
-// A grid in rows, the same shuffled, and free triangles: every kind of code is used.
+// A grid in rows, the same grid shuffled, and unconnected triangles: together they use every kind of code.
 const grid = [];
 for (let y = 0; y < 6; y++) {
   for (let x = 0; x < 12; x++) {

@@ -1,4 +1,5 @@
-//! What is done with a document that was accepted or refused: shared by the malformed-input tests and the fuzz targets.
+//! Exercises a document that was accepted or refused; shared by the malformed-input tests and the fuzz
+//! targets.
 
 use std::hint::black_box;
 
@@ -6,7 +7,8 @@ use condyle::{Error, NormalRule, RawClip};
 use condyle_gltf::{Asset, ClipExporter, Document, ExportError, Exporter, Poser, Refused, Severity};
 use condyle_solve::spring_bones::Tick;
 
-/// A refusal must say what is wrong, and where if that is a place in the JSON.
+/// Checks that a refusal has an error with a description, and with a JSON path unless it concerns the whole
+/// file.
 pub(crate) fn check_refusal(refused: &Refused) {
     let error = refused.problems.iter().find(|p| p.severity == Severity::Error);
     let error = error.expect("a refusal names at least one error");
@@ -15,8 +17,8 @@ pub(crate) fn check_refusal(refused: &Refused) {
     assert!(text.contains(&refused.name) && text.contains(&error.what), "{text}");
 }
 
-/// Poses all that was accepted, at moments inside and outside of each clip, and writes it, clips too. Failures that the
-/// interfaces promise for documents of this kind are fine.
+/// Poses an accepted document at times inside and outside of each clip, and exports it with and without
+/// clips. Errors that the documentation allows for such documents are accepted.
 pub(crate) fn play(asset: &Asset) {
     write_clips(asset);
     let exporter = match Exporter::new(asset) {
@@ -41,8 +43,8 @@ pub(crate) fn play(asset: &Asset) {
     }
 }
 
-/// What is written with its clips must be read back with them. Only what is stored once where it was stored often may be out
-/// of proportion then.
+/// Checks that a document written with its clips is read back with them. The only allowed error is the memory
+/// limit, because shared data makes the written file smaller.
 fn write_clips(asset: &Asset) {
     let written = ClipExporter::new(asset).glb(&asset.clips).unwrap_or_else(|e| panic!("{e}"));
     let again = match Document::from_slice("written", &written, None).and_then(Asset::from_document) {
@@ -59,7 +61,7 @@ fn write_clips(asset: &Asset) {
     }
 }
 
-/// What swings stays a pose.
+/// Simulates springs, and checks that the result is a pose.
 fn swing(poser: &mut Poser<'_>, asset: &Asset) {
     for seconds in [0.0, 0.02, 0.3, 1e9] {
         match poser.swing(asset.clips.first(), seconds, &Tick::new(seconds as f32)) {
@@ -72,7 +74,7 @@ fn swing(poser: &mut Poser<'_>, asset: &Asset) {
 fn show(poser: &mut Poser<'_>, exporter: &Exporter<'_>, clip: Option<&RawClip>, time: f64) {
     match poser.pose(clip, time) {
         Ok(()) => {}
-        // A spline between finite weights may leave the range of f32.
+        // A spline between finite weights can leave the range of f32.
         Err(Error::NotFinite { .. }) => return,
         Err(error) => panic!("{error}"),
     }

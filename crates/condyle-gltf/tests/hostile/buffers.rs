@@ -1,4 +1,5 @@
-//! Sound JSON over broken data: numbers that are none, keys out of order, sparse and compressed data that lie.
+//! Valid JSON with invalid data: non-finite numbers, unsorted keys, and inconsistent sparse and compressed
+//! data.
 
 use serde_json::json;
 
@@ -6,13 +7,13 @@ use super::{Must, Take, give};
 use crate::tiny::{self, Tiny};
 use condyle_testing::Random;
 
-/// Where the data of an accessor starts.
+/// Returns the offset of an accessor's data.
 fn start(tiny: &Tiny, accessor: usize) -> usize {
     let view = tiny.json["accessors"][accessor]["bufferView"].as_u64().expect("it has data") as usize;
     tiny.json["bufferViews"][view]["byteOffset"].as_u64().expect("an offset") as usize
 }
 
-/// The character with one accessor's floats replaced from its first on.
+/// Returns the character with the first floats of one accessor replaced.
 fn with_floats(path: &str, values: &[f32]) -> Vec<u8> {
     let mut tiny = tiny::character();
     let accessor = tiny.json.pointer(path).and_then(|v| v.as_u64()).expect("an accessor") as usize;
@@ -113,7 +114,7 @@ pub(crate) fn compressed_streams_of_noise(take: Take<'_>) {
         for filter in ["NONE", "OCTAHEDRAL", "QUATERNION", "EXPONENTIAL"] {
             for round in 0..200 {
                 let mut stream: Vec<u8> = (0..random.below(120)).map(|_| random.below(256) as u8).collect();
-                // Half of them with a header that is right.
+                // Half of the streams have a valid header byte.
                 if let Some(first) = stream.first_mut().filter(|_| round % 2 == 0) {
                     *first = [0xa0, 0xa1, 0xe0, 0xe1, 0xd0, 0xd1][random.below(6)];
                 }
@@ -142,7 +143,7 @@ pub(crate) fn compressed_layouts_that_lie(take: Take<'_>) {
         tiny.json["bufferViews"][0]["extensions"]["EXT_meshopt_compression"][key] = value.clone();
         let case = format!("{key} is {value}");
         give(take, &case, tiny.glb(), Must::BeRefused);
-        // The view's own numbers may agree with the lie.
+        // The view's own numbers can agree with the false value.
         if let Some(count) = value.as_u64().filter(|_| key == "count") {
             tiny.json["bufferViews"][0]["byteLength"] = json!(count.saturating_mul(12));
             tiny.json["accessors"][0]["count"] = value;

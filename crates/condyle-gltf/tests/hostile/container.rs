@@ -1,4 +1,4 @@
-//! Broken files: cut short, flipped bits, chunks that lie, and JSON that is none.
+//! Broken files: truncated, flipped bits, false chunk lengths, and invalid JSON.
 
 use super::{Must, Take, give};
 use crate::tiny::{self, glb};

@@ -1,11 +1,11 @@
-//! Valid JSON that lies: wrong types and numbers in every place, cycles, counts out of proportion.
+//! Valid JSON with false content: wrong types and numbers in every place, cycles, and excessive counts.
 
 use serde_json::{Value, json};
 
 use super::{Must, Take, give};
 use crate::tiny::{self, Tiny};
 
-/// The JSON pointers of everything in a document.
+/// Returns the JSON pointers of all values in a document.
 fn places(value: &Value, path: &str, all: &mut Vec<String>) {
     match value {
         Value::Array(items) => {
@@ -87,7 +87,7 @@ pub(crate) fn every_member_left_out(take: Take<'_>) {
     }
 }
 
-/// The character with one place replaced.
+/// Returns the character with one value replaced.
 fn with(path: &str, value: Value) -> Vec<u8> {
     let mut tiny = tiny::character();
     *tiny.json.pointer_mut(path).expect("a place in the document") = value;
@@ -150,7 +150,7 @@ pub(crate) fn long_chains_and_too_many_joints(take: Take<'_>) {
 
 pub(crate) fn counts_out_of_proportion(take: Take<'_>) {
     for count in [1u64 << 20, 1 << 28, 1 << 31, 1 << 40, u64::MAX / 64] {
-        // Zeros by definition: costs the document nothing.
+        // All zeros by definition, so the count costs the document no bytes.
         let zeros = json!({"componentType": 5126, "type": "VEC3", "count": count});
         let mut tiny = tiny::character();
         tiny.json["accessors"][0] = zeros.clone();
@@ -200,7 +200,7 @@ pub(crate) fn one_accessor_used_very_often(take: Take<'_>) {
         json!({"attributes": {"POSITION": 0}, "targets": vec![json!({"POSITION": shifts}); 5_000]});
     give(take, "5,000 large morph targets", tiny.glb(), Must::BeRefusedWith("exceed"));
 
-    // One vertex each, but the last of many.
+    // Each target moves one vertex, which is the last of many.
     let count = 2_000_000;
     let zeros = json!({"componentType": 5126, "type": "VEC3", "count": count});
     let mut tiny = tiny::character();
@@ -299,7 +299,7 @@ pub(crate) fn small_text_of_large_values(take: Take<'_>) {
         let value = format!("[{}0]", "0,".repeat(4 * count));
         give(take, format_args!("{} numbers", 4 * count), with(&["extras"], value), Must::EndWell);
     }
-    // Every place below a long key would repeat it.
+    // Every path below a long key repeats the key.
     let children: Vec<String> = (0..5_000).map(|i| format!("\"{i}Texture\":{{\"index\":0}}")).collect();
     let value = format!("{{\"{}\":{{{}}}}}", "k".repeat(900_000), children.join(","));
     give(
@@ -325,7 +325,7 @@ pub(crate) fn springs_out_of_proportion(take: Take<'_>) {
     let count = 20_000;
     let mut tiny = tiny::springs("VRMC_springBone");
     let first = tiny.json["nodes"].as_array().expect("nodes").len();
-    // One below the other: every spring has all of them between its joints.
+    // The nodes form one chain, so every spring has all of them between its joints.
     let row = (first..first + count)
         .map(|node| json!({"children": if node + 1 < first + count { vec![node + 1] } else { vec![] }}));
     tiny.json["nodes"].as_array_mut().expect("nodes").extend(row.collect::<Vec<_>>());

@@ -1,6 +1,8 @@
-//! Documents that lie, in families: each document is the small character, or another of those in `tiny`, with something wrong.
+//! Hostile documents in families. Each document is the small character, or another document of `tiny`, with
+//! an error.
 //!
-//! The malformed-input tests try them all; a program that the tests of the Python package run writes a sample of them into a folder.
+//! The malformed-input tests try all of them. A program for the tests of the Python package writes a sample
+//! of them into a folder.
 
 pub(crate) mod buffers;
 pub(crate) mod container;
@@ -9,32 +11,32 @@ pub(crate) mod json;
 use std::borrow::Cow;
 use std::fmt::Display;
 
-/// One document, and what has to become of it.
+/// One document, and its required outcome.
 pub(crate) struct Hostile<'a> {
-    /// What is wrong with it, in words.
+    /// Description of the error.
     pub(crate) case: String,
     pub(crate) bytes: Cow<'a, [u8]>,
     pub(crate) must: Must,
 }
 
-/// What has to become of a document, beside no harm.
+/// The required outcome of a document; none may cause harm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Must {
-    /// It may be accepted or refused.
+    /// It can be accepted or refused.
     EndWell,
     BeAccepted,
-    /// It may be refused, or else a problem is told.
+    /// It is refused, or accepted with at least one problem.
     BeTold,
-    /// It is accepted, with a problem at a path that begins so.
+    /// It is accepted, with a problem at a path that starts with this text.
     BeToldAt(&'static str),
     BeRefused,
-    /// With an error at this path.
+    /// It is refused, with an error at this path.
     BeRefusedAt(&'static str),
-    /// With these words.
+    /// It is refused, with this text in the message.
     BeRefusedWith(&'static str),
 }
 
-/// Who takes the documents of a family, one after another: together they would not fit in memory.
+/// Receives the documents of a family one at a time, because all together do not fit in memory.
 pub(crate) type Take<'t> = &'t mut dyn FnMut(Hostile<'_>);
 
 /// Makes the documents of a family, always the same ones.
@@ -72,7 +74,7 @@ pub(crate) const FAMILIES: [(&str, Family); 28] = [
     ("required_extensions_that_are_unknown", json::required_extensions_that_are_unknown),
 ];
 
-/// Gives one document away.
+/// Passes one document to `take`.
 fn give<'a>(take: Take<'_>, case: impl Display, bytes: impl Into<Cow<'a, [u8]>>, must: Must) {
     take(Hostile { case: case.to_string(), bytes: bytes.into(), must });
 }

@@ -1,4 +1,4 @@
-//! What every hostile document must keep to: no panic, a limit on time, and one on memory.
+//! Limits for every hostile document: no panic, limited time and limited memory.
 
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,18 +7,18 @@ use std::time::{Duration, Instant};
 use allocation_counter::measure;
 use condyle_gltf::{Asset, Refused};
 
-/// Of the processor where that is known, so that what else the machine does makes nothing fail: twice what the slowest
-/// takes, as two threads may share a core.
+/// Time limit for a document. It applies to the thread's CPU time if available, so that other load on the
+/// machine fails no test. It is twice the slowest document's time, because two threads can share a core.
 const TIME_LIMIT: Duration = Duration::from_secs(4);
-/// What a document may take on top of that, for each byte.
+/// Additional time for each byte of a document.
 const TIME_PER_BYTE: Duration = Duration::from_nanos(500);
 const MEMORY_LIMIT: usize = 300 << 20;
-/// What an import may take on top of a fixed sum, for each byte of the document: the importer's own allowance is 32 bytes
-/// of decoded data, which are held twice for a moment.
+/// Additional memory for an import for each byte of the document. The importer allows 32 bytes of decoded
+/// data, of which two copies exist for a short time.
 const MEMORY_PER_BYTE: usize = 80;
 const MEMORY_BASE: usize = 160 << 20;
 
-/// When something began: on the clock of the wall, and of the processor for this thread.
+/// A start time on the wall clock and in CPU time of this thread.
 struct Clock {
     wall: Instant,
     processor: Option<Duration>,
@@ -34,7 +34,7 @@ impl Clock {
         now.zip(before).map_or_else(|| self.wall.elapsed(), |(now, before)| now.saturating_sub(before))
     }
 
-    /// Linux tells the nanoseconds that this thread has run.
+    /// Reads the CPU time of this thread from Linux.
     fn processor() -> Option<Duration> {
         let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
         Some(Duration::from_nanos(text.split(' ').next()?.parse().ok()?))
@@ -50,7 +50,7 @@ pub(crate) fn attempt_with(
     let mut result = None;
     let (mut imported, mut played) = Default::default();
     let run = AssertUnwindSafe(|| {
-        // For this thread only, so that documents of other tests do not count.
+        // Measures this thread only, so that documents of other tests do not count.
         imported = measure(|| result = Some(import()));
         played = measure(|| match &result {
             Some(Ok(asset)) => crate::exercise::play(asset),

@@ -1,4 +1,4 @@
-//! Extras are an application's own: they are read, posed and written again as text.
+//! Extras belong to the application: they are read, posed and written as text.
 
 use allocation_counter::measure;
 use condyle_gltf::{Asset, Document, Exporter, Poser, PoserOptions};
@@ -6,8 +6,8 @@ use serde_json::json;
 
 use crate::tiny;
 
-/// As values these zeros would take 16 times as
-/// much, and each copy as much again.
+/// Tests memory use: as parsed values, these zeros would take 16 times the memory, and each copy the same
+/// amount again.
 #[test]
 fn extras_take_no_more_memory_than_text() {
     let zeros = format!("[{}0]", "0,".repeat(2_000_000));

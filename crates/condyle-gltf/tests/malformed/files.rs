@@ -1,4 +1,4 @@
-//! Documents that name files: only regular files in the document's own folder or below are read.
+//! Documents that refer to files: only regular files in the document's folder or below are read.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use crate::refuse;
 use crate::tiny::{self, Tiny};
 use condyle_gltf::{Asset, Document};
 
-/// A folder that goes when the test ends.
+/// A folder that is removed when the test ends.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -39,7 +39,7 @@ fn import(bytes: &[u8], folder: &Path) -> Result<Asset, condyle_gltf::Refused> {
     Document::from_slice("hostile", bytes, Some(folder)).and_then(Asset::from_document)
 }
 
-/// The URI must be refused at its place although the buffer it leads to, if any, is the right one.
+/// Checks that the URI is refused at its path, even if it refers to the right buffer.
 fn refuse_uri(folder: &Folder, uri: &str) {
     let (_, bytes) = naming(uri);
     let Err(refused) = attempt_with(uri, bytes.len(), || import(&bytes, &folder.model())) else {

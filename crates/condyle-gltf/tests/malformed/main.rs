@@ -1,5 +1,5 @@
-//! Hostile documents. Each must be accepted or refused with the place and the reason: no panic, no two seconds, and no
-//! memory out of proportion to its size.
+//! Hostile documents. Each must be accepted, or refused with the path and the reason: no panic, and time and
+//! memory limited by the document's size.
 #![cfg(not(target_family = "wasm"))]
 
 #[path = "../exercise/mod.rs"]
@@ -20,7 +20,7 @@ use condyle_gltf::{Asset, Document, Refused};
 use hostile::{Hostile, Must};
 use rayon::prelude::*;
 
-/// Tries the document, and finds out whether it became what it must.
+/// Tries the document and checks its outcome.
 fn check(family: &str, document: &Hostile<'_>) {
     let Hostile { case, bytes, must } = document;
     let case = format!("{family}: {case}");
@@ -65,14 +65,14 @@ fn morphed_meshes_have_times_of_their_own() {
     });
 }
 
-/// Imports a document from memory, and poses and writes what is accepted.
+/// Imports a document from memory; poses and writes it if it is accepted.
 fn attempt(case: impl Display, bytes: &[u8]) -> Result<Asset, Refused> {
     attempt_with(case, bytes.len(), || {
         Document::from_slice("hostile", bytes, None).and_then(Asset::from_document)
     })
 }
 
-/// The document must be refused, with an error at `path`.
+/// Checks that the document is refused, with an error at `path`.
 fn refuse(case: impl Display, bytes: &[u8], path: &str) {
     match attempt(&case, bytes) {
         Ok(_) => panic!("{case}: accepted"),

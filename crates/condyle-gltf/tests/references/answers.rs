@@ -1,4 +1,4 @@
-//! A model and what independent programs say of it. `testdata/README.md` describes the format.
+//! A model and reference results from independent programs. `testdata/README.md` describes the format.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use condyle_gltf::Asset;
 use serde_json::Value;
 
-/// One model with its manifest and the data behind it.
+/// One model with its manifest and its reference data.
 pub(crate) struct Answers {
     /// The file name of the model.
     pub(crate) name: String,
@@ -16,7 +16,7 @@ pub(crate) struct Answers {
 }
 
 impl Answers {
-    /// Opens the model and what lies beside it as `NAME.ref.json` and `NAME.ref.bin`.
+    /// Opens the model and its files `NAME.ref.json` and `NAME.ref.bin`.
     pub(crate) fn open(model: &Path) -> Self {
         let read = |extension: &str| {
             let path = model.with_extension(extension);
@@ -33,7 +33,7 @@ impl Answers {
         self.manifest[name].as_f64().unwrap_or_else(|| panic!("{name} in the manifest"))
     }
 
-    /// What the answers of three.js may differ by.
+    /// Returns the tolerance for results of three.js.
     pub(crate) fn three(&self, name: &str) -> f64 {
         self.manifest["three"][name].as_f64().unwrap_or_else(|| panic!("three.{name} in the manifest"))
     }
@@ -64,7 +64,7 @@ pub(crate) fn list(value: &Value) -> &[Value] {
     value.as_array().expect("a list")
 }
 
-/// The document's JSON.
+/// Returns the document's JSON.
 pub(crate) fn parsed(document: &condyle_gltf::Document) -> Value {
     serde_json::from_str(&document.json_text()).expect("JSON")
 }

@@ -1,4 +1,5 @@
-//! Rays and nearest points on the posed triangles of whole clips are those that asking every triangle finds, in f64.
+//! Compares rays and nearest points on the posed triangles of whole clips with a test of every triangle in
+//! f64.
 
 use std::path::Path;
 
@@ -7,13 +8,13 @@ use condyle_query::hits::{Ray, Shape, TriangleTree};
 use condyle_testing::Random;
 use condyle_testing::reference::{self, Triangle};
 
-/// Moments of each clip, from its beginning to its end.
+/// Number of times in each clip, from start to end.
 const MOMENTS: usize = 9;
 
-/// Triangles that are asked for each pose of a mesh, over all questions.
+/// Number of triangle tests for each pose of a mesh, over all queries.
 const ASKED: usize = 20_000;
 
-/// In `[-1, 1)`.
+/// Returns a number in `[-1, 1)`.
 fn signed(random: &mut Random) -> f32 {
     (random.bits() >> 32) as i32 as f32 / 2_147_483_648.0
 }

@@ -1,4 +1,5 @@
-//! Boxes, spheres and hitboxes of all models through their clips, against every vertex and against marching along rays.
+//! Tests boxes, spheres and hitboxes of all models in all clips, against every vertex and against ray
+//! marching.
 
 use std::path::Path;
 
@@ -8,12 +9,12 @@ use condyle_query::bounds::{self, Aabb, JointBounds};
 use condyle_query::hitbox::{Fit, PosedHitboxes, fit, place};
 use condyle_query::hits::Ray;
 
-/// Moments of each clip, its ends among them.
+/// Number of times in each clip, including both ends.
 const MOMENTS: usize = 21;
-/// Rays for each model: more than 10^5 for the reference characters together.
+/// Rays for each model: more than 10^5 for all reference characters together.
 const RAYS: usize = 5000;
 
-/// Calls `each` at moments all through all clips; once at rest without any.
+/// Calls `each` at times through all clips, or once in the rest pose without clips.
 fn through_clips(asset: &Asset, mut each: impl FnMut(&mut Poser<'_>)) {
     let mut poser = Poser::new(asset, PoserOptions::default()).expect("room for all instances");
     if asset.clips.is_empty() {
@@ -34,14 +35,15 @@ fn diagonal(it: &Aabb) -> f64 {
     it.half_extents().iter().map(|&v| (2.0 * f64::from(v)).powi(2)).sum::<f64>().sqrt()
 }
 
-/// No vertex is outside, on any instruction set; and how much larger than the exact box it is across.
+/// Checks that no vertex is outside on any instruction set, and prints how much larger than the exact box the
+/// bounds are.
 pub(crate) fn no_vertex_is_outside(path: &Path) {
     let asset = Asset::open(path).unwrap_or_else(|e| panic!("{e}"));
     let mut shapes = vec![];
     for (at, instance) in asset.instances.iter().enumerate() {
         let Placement::Skin(skin) = instance.placement else { continue };
         for (k, primitive) in instance.primitives.iter().enumerate() {
-            // More than the clips ask for.
+            // Wider ranges than those of the clips.
             let ranges = vec![[-1.0, 2.0]; primitive.mesh.morph_targets().len()];
             let shape = JointBounds::morphed(&primitive.mesh, &asset.skins[skin], &ranges).expect("it fits");
             shapes.push((at, k, shape));
@@ -73,7 +75,7 @@ pub(crate) fn no_vertex_is_outside(path: &Path) {
     assert!(morphs || worst < 3.0, "{path:?}: {worst}");
 }
 
-/// Rays at the hitboxes of all meshes, in the middle of the first clip.
+/// Casts rays at the hitboxes of all meshes, in the middle of the first clip.
 pub(crate) fn rays_hit_hitboxes(path: &Path) {
     let asset = Asset::open(path).unwrap_or_else(|e| panic!("{e}"));
     let mut meshes = vec![];
@@ -108,7 +110,7 @@ pub(crate) fn rays_hit_hitboxes(path: &Path) {
         let got = posed.first_hit(&ray);
         let at = |t: f64| [0, 1, 2].map(|c| (f64::from(origin[c]) + t * f64::from(direction[c])) as f32);
         let length = direction.iter().map(|&v| f64::from(v).powi(2)).sum::<f64>().sqrt();
-        // Steps as long as the nearest surface is far.
+        // Each step is as long as the distance to the nearest surface.
         let (mut t, mut least) = (0.0, f64::INFINITY);
         let want = loop {
             let far = f64::from(posed.closest_point(at(t), f32::INFINITY).expect("there are some").distance);
@@ -133,7 +135,7 @@ pub(crate) fn rays_hit_hitboxes(path: &Path) {
                 assert!(off.abs() < 1e-5 * size || hit.distance == 0.0, "{case}: {off}");
                 assert!(f64::from(hit.distance) > t - 1e-5 * f64::from(size) / length, "{case}");
             }
-            // It passes as closely as steps end.
+            // The ray passes within the distance at which marching stops.
             (None, Some(_)) => {
                 assert!(least > 0.0, "{case}");
                 let near = posed.closest_point(at(t), f32::INFINITY).expect("there are some").distance;

@@ -1,4 +1,4 @@
-//! Dual quaternions on all models through their clips, against the formula in f64.
+//! Compares dual quaternion skinning of all models in all clips with the formula in f64.
 
 use std::path::Path;
 
@@ -12,26 +12,27 @@ use condyle_testing::reference::{
 use crate::answers::Answers;
 use crate::imported::weights;
 
-/// Moments of each clip, its ends among them.
+/// Number of times in each clip, including both ends.
 const MOMENTS: usize = 5;
-/// Vertices of each primitive that are compared at each moment, evenly spread.
+/// Number of vertices of each primitive that are compared at each time, evenly spread.
 const VERTICES: usize = 200;
-/// How far positions may be off, over the box diagonal.
+/// Maximum error of positions, relative to the box diagonal.
 const POSITIONS: f64 = 1e-6;
-/// How far unit vectors may be off, over the length that they had before they were normalised.
+/// Maximum error of unit vectors, divided by their length before normalising.
 const DIRECTIONS: f64 = 1e-5;
-/// The cosine of half an angle below which it counts as half a turn.
+/// Cosine of half the rotation angle below which two rotations count as half a turn apart.
 const HALF_TURN: f64 = 1e-5;
 
-/// Positions, normals and tangents, as a mesh and its morph targets have them.
+/// Positions, normals and tangents in the layout of a mesh and its morph targets.
 type Morphed = [Vec<[f64; 3]>; 3];
 
-/// The greatest errors.
+/// The maximum errors.
 #[derive(Debug, Default)]
 struct Worst {
     position: f64,
     direction: f64,
-    /// Vertices between joints that are half a turn apart: rounding decides which way round their blend goes.
+    /// Number of vertices between joints that are half a turn apart: rounding decides the direction of their
+    /// blend.
     undecided: usize,
 }
 
@@ -53,7 +54,7 @@ pub(crate) fn skinned_as_the_formula(path: &Path) {
     assert!(worst.position <= POSITIONS && worst.direction <= DIRECTIONS, "{}: {worst:?}", model.name);
 }
 
-/// A moment, by every instruction set.
+/// Compares one pose on every instruction set.
 fn compare(model: &Answers, clip: Option<&RawClip>, seconds: f64, poser: &mut Poser<'_>, worst: &mut Worst) {
     let (asset, diagonal) = (&model.asset, model.number("bbox_diag"));
     let mut pose = match clip {
@@ -90,7 +91,7 @@ fn compare(model: &Answers, clip: Option<&RawClip>, seconds: f64, poser: &mut Po
     }
 }
 
-/// A vertex by the formula: where it is, and its normal and tangent with the lengths that they had.
+/// A vertex by the formula: its position, and its normal and tangent with their lengths before normalising.
 struct Wanted {
     position: [f64; 3],
     normal: Option<([f64; 3], f64)>,
@@ -98,7 +99,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    /// `None` where joints are half a turn apart.
+    /// Returns `None` if joints are half a turn apart.
     fn of(
         joints: &[DualJoint],
         primitive: &Primitive,
@@ -132,7 +133,7 @@ impl Wanted {
     fn compare(&self, got: &Vertices, v: usize, diagonal: f64, worst: &mut Worst) {
         let off = |got: &[f32], want: &[f64; 3]| {
             let off = got.iter().zip(want).map(|(got, want)| (f64::from(*got) - want).abs());
-            // NaN is the worst.
+            // NaN counts as the largest error.
             off.fold(0.0, |a, b| if b <= a { a } else { b })
         };
         let position = off(&got.positions[v], &self.position) / diagonal;

@@ -1,4 +1,4 @@
-//! What was imported, followed through in 64 bits, comes to the answers.
+//! Evaluates the imported data in f64 and compares the result with the reference.
 
 use std::path::Path;
 
@@ -10,8 +10,8 @@ use condyle_testing::reference::{
 
 use crate::answers::{Answers, list, parsed, whole};
 
-/// The triangles of the default scene that the manifest speaks of: all that follow a skin, and where it names others,
-/// these too.
+/// Returns the triangles of the default scene that the manifest lists: all skinned ones, and all others too
+/// if it lists others.
 fn drawn(model: &Answers) -> Vec<(&Instance, &Primitive)> {
     let all = model.list("prims").iter().any(|prim| prim["skin"].is_null());
     let shown = model.asset.instances.iter().filter(|i| i.in_default_scene);
@@ -60,13 +60,13 @@ fn in_f64(values: Vec<f32>) -> Vec<f64> {
     values.into_iter().map(f64::from).collect()
 }
 
-/// The rows of a matrix, in f64.
+/// Returns the rows of a matrix in f64.
 fn rows(matrix: &Affine) -> [[f64; 4]; 3] {
     let columns = matrix.to_columns();
     std::array::from_fn(|row| std::array::from_fn(|column| f64::from(columns[4 * column + row])))
 }
 
-/// The morph weights of an instance at a moment.
+/// Returns the morph weights of an instance at a time.
 pub(crate) fn weights(instance: &Instance, clip: Option<&RawClip>, seconds: f64) -> Vec<f32> {
     let target = Target::Weights(instance.node as u32);
     let track = clip.and_then(|clip| Some((clip, clip.tracks().iter().position(|t| t.target == target)?)));
@@ -91,8 +91,8 @@ pub(crate) fn followed_through(path: &Path) {
             Some(clip) => sample_raw(clip, &asset.skeleton, seconds),
             None => locals(asset.skeleton.rest()),
         };
-        // The references normalise after interpolation where a file's quaternions are rounded, or not at
-        // all.
+        // For files with rounded quaternions, the references normalise after interpolation, or do not
+        // normalise.
         for joint in &mut pose {
             let length = joint.rotation.iter().map(|c| c * c).sum::<f64>().sqrt();
             joint.rotation = joint.rotation.map(|c| c / length);
@@ -106,7 +106,7 @@ pub(crate) fn followed_through(path: &Path) {
         for (&joint, want) in joints.zip(want.as_chunks::<16>().0) {
             for (i, want) in want.iter().enumerate().filter(|(i, _)| i % 4 < 3) {
                 let found = placed[usize::from(joint)][i % 4][i / 4];
-                // Positions grow with the model, axes with their scale.
+                // Errors of positions are relative to the model's size, errors of axes to their scale.
                 let size = if i >= 12 { diagonal } else { want.abs().max(1.0) };
                 worst[0] = worst[0].max((found - want).abs() / size);
             }
@@ -134,7 +134,7 @@ pub(crate) fn followed_through(path: &Path) {
             variants.map(|offset| error(in_f64(model.floats(offset, found.len())))).fold(f64::MAX, f64::min);
         worst[1] = worst[1].max(best);
     }
-    // Their joints are those of the rounded quaternions.
+    // The reference joints use the rounded quaternions.
     let rounded = model.list("pos_variants").iter().any(|v| v == "unit_quat");
     assert!(worst[0] <= if rounded { 1e-3 } else { tolerance }, "{name}: joints are off by {:e}", worst[0]);
     assert!(worst[1] <= tolerance, "{name}: positions are off by {:e}", worst[1]);

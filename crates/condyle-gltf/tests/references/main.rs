@@ -1,8 +1,9 @@
-//! Models with answers of independent programs: what is imported, what is posed, and what is written and read again.
+//! Models with reference results from independent programs: tests of importing, posing, and writing and
+//! reading again.
 //!
-//! The repository's own lie in `testdata`. The reference characters lie in `shared/models` beside the checkout, with a
-//! description of their format; without that folder their tests are listed as ignored, or fail if
-//! `CONDYLE_REQUIRE_MODELS` is set.
+//! The repository's models are in `testdata`. The reference characters are in `shared/models` next to the
+//! checkout, with a description of their format. Without that folder their tests are listed as ignored, or
+//! fail if `CONDYLE_REQUIRE_MODELS` is set.
 
 #[path = "../common/shown.rs"]
 mod shown;

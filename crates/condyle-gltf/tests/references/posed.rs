@@ -1,4 +1,4 @@
-//! What is posed, on every instruction set in both numeric modes, is what the answers say.
+//! Compares posed vertices with the reference, on every instruction set in both numeric modes.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use crate::answers::{Answers, list, whole};
 
-/// How far positions may be off, over the box diagonal. What the manifest allows is checked too.
+/// Maximum error of positions, relative to the box diagonal. The tolerance in the manifest is checked too.
 const BOUND: f64 = 2e-6;
 
-/// One case of the manifest, posed by one instruction set.
+/// One case of the manifest, posed with one instruction set.
 struct Case<'a> {
     answers: &'a Answers,
     case: &'a Value,
@@ -32,7 +32,8 @@ pub(crate) fn on_every_instruction_set(path: &Path) {
     }
 }
 
-/// The same bits as in the poser's own memory, with and without normals and tangents.
+/// Tests that caller-owned memory receives the same bits as the poser's buffers, with and without normals and
+/// tangents.
 pub(crate) fn into_memory_of_the_caller(path: &Path) {
     let answers = Answers::open(path);
     let asset = &answers.asset;
@@ -62,8 +63,8 @@ pub(crate) fn into_memory_of_the_caller(path: &Path) {
 }
 
 impl Case<'_> {
-    /// All triangles that the manifest names, posed, one after another: positions and normals. And the poser, at that
-    /// moment.
+    /// Returns the positions and normals of all triangles in the manifest, posed, one after another. Also
+    /// returns the poser at that time.
     fn pose(&self, rule: NormalRule) -> (Vertices, Poser<'_>) {
         let asset = &self.answers.asset;
         let clip = self.case["clip"].as_u64().map(|index| &asset.clips[index as usize]);
@@ -96,7 +97,7 @@ impl Case<'_> {
             let want = answers.floats(offset, 3 * posed.positions.len());
             worst(posed.positions.as_flattened(), &want) / diagonal
         };
-        // Any of the stored readings of the specification will do.
+        // One of the stored interpretations of the specification must match.
         let variants = case["pos"].as_object().expect("variants").values();
         let error = variants.map(off).fold(f64::INFINITY, f64::min);
         assert!(error <= bound.min(BOUND), "{name}: positions off by {error:e} of the diagonal");
@@ -105,7 +106,7 @@ impl Case<'_> {
             assert!(error <= bound, "{name}: positions off by {error:e} of the diagonal from three.js");
         }
 
-        // The matrices are stored with rotations as they are in the file, of whatever length.
+        // The reference matrices use the file's rotations without normalising them.
         let bound = if case["pos"].get("unit_quat").is_some() { 1e-4 } else { bound };
         let joints = answers.list("skins").iter().flat_map(|skin| list(&skin["joints"]));
         let joints: Vec<usize> = joints.map(whole).collect();
@@ -122,7 +123,7 @@ impl Case<'_> {
 
     fn normals(&self) {
         let Self { answers, case, name, .. } = self;
-        // Rule C is left out where it never differs from rule A.
+        // Rule C is missing if it never differs from rule A.
         let Some(variants) = case["nrm"].as_object() else { return };
         for (variant, rule) in [
             ("A", NormalRule::Plain),
@@ -148,11 +149,11 @@ impl Case<'_> {
 fn worst(got: &[f32], want: &[f32]) -> f64 {
     assert_eq!(got.len(), want.len());
     let off = got.iter().zip(want).map(|(g, w)| (f64::from(*g) - f64::from(*w)).abs());
-    // A NaN on either side must not pass.
+    // A NaN on either side must fail.
     off.fold(0.0, |a, b| if b <= a { a } else { b })
 }
 
-/// Degrees between a normal and its reference; 0 where the reference has none.
+/// Returns the angle between a normal and its reference in degrees; 0 if the reference is zero.
 fn angle(got: [f32; 3], want: [f64; 3]) -> f64 {
     let got = got.map(f64::from);
     let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];

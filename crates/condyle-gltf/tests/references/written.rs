@@ -1,4 +1,4 @@
-//! What is written, read again.
+//! Writes documents and containers, and reads them again.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ pub(crate) fn read_back_as_posed(path: &Path) {
     assert_shows(&glb, &asset, &posed, &path.display().to_string());
 }
 
-/// Key times and values of all tracks; which of equal timelines a track names is left out.
+/// Returns key times and values of all tracks; ignores which of two equal timelines a track uses.
 fn tracks(clip: &RawClip) -> Vec<(&Track, &[f32])> {
     let times = |track: &Track| &*clip.timelines()[track.timeline];
     clip.tracks().iter().map(|track| (track, times(track))).collect()
@@ -42,7 +42,7 @@ pub(crate) fn clips_come_back(path: &Path) {
     }
     assert_eq!(written.skeleton, asset.skeleton, "{name}");
     assert_eq!(written.skins, asset.skins, "{name}");
-    // Written once more, nothing changes any more.
+    // After writing again, the document no longer changes.
     let again = import(&ClipExporter::new(&written).glb(&written.clips).expect("its own clips"));
     assert_eq!(again.clips, written.clips, "{name}");
     assert_eq!(parsed(&again.document)["meshes"], parsed(&written.document)["meshes"], "{name}");
@@ -57,7 +57,7 @@ pub(crate) fn clips_come_back(path: &Path) {
     }
 }
 
-/// A container of a whole asset: skeleton, meshes, and the document without its animations.
+/// Packs a whole asset into a container: skeleton, meshes, and the document without its animations.
 fn pack(asset: &Asset, name: &str) -> Vec<u8> {
     let mut writer = ContainerWriter::default();
     let model = writer.add_skeleton(name, &asset.skeleton).unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -87,7 +87,7 @@ pub(crate) fn comes_back_from_a_container(path: &Path) {
     let document = container.find(EntryKind::Document, "source").expect("the document");
     let still = import(container.document(document).expect("a document"));
     assert!(still.clips.is_empty(), "{name}");
-    // Without animations fewer nodes are joints.
+    // Without animations, fewer nodes are joints.
     let still = still.on_skeleton(skeleton).unwrap_or_else(|e| panic!("{name}: {e}"));
     assert!(still.skins == asset.skins, "{name}");
 }

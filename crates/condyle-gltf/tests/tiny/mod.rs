@@ -1,6 +1,6 @@
-//! Small valid documents that use much of the format: hostile ones are made from them.
+//! Small valid documents that use much of the format, as the basis of hostile ones.
 //!
-//! Shared by the malformed-input tests, the fuzz targets and the seeds of the latter.
+//! Shared by the malformed-input tests, the fuzz targets and the fuzz seeds.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ const FLOAT: u32 = 5126;
 const U8: u32 = 5121;
 const U16: u32 = 5123;
 
-/// A document and its one buffer.
+/// A document and its only buffer.
 #[derive(Clone)]
 pub(crate) struct Tiny {
     pub(crate) json: Value,
@@ -23,7 +23,7 @@ impl Tiny {
         Self { json, buffer: Vec::new() }
     }
 
-    /// Appends to the buffer, on a multiple of four; returns the index of the new view.
+    /// Appends to the buffer, aligned to four bytes. Returns the index of the new view.
     fn view(&mut self, bytes: &[u8]) -> usize {
         self.buffer.resize(self.buffer.len().next_multiple_of(4), 0);
         let view = json!({"buffer": 0, "byteOffset": self.buffer.len(), "byteLength": bytes.len()});
@@ -48,7 +48,7 @@ impl Tiny {
         index
     }
 
-    /// One file, the buffer as a data URI.
+    /// Returns a .gltf with the buffer as a data URI.
     pub(crate) fn gltf(&self) -> Vec<u8> {
         let mut json = self.json.clone();
         let uri = format!("data:application/octet-stream;base64,{}", base64(&self.buffer));
@@ -56,13 +56,13 @@ impl Tiny {
         json.to_string().into_bytes()
     }
 
-    /// One binary file, the buffer as its BIN chunk.
+    /// Returns a .glb with the buffer as its BIN chunk.
     pub(crate) fn glb(&self) -> Vec<u8> {
         glb(self.json.to_string().as_bytes(), &self.buffer)
     }
 }
 
-/// A GLB container around any JSON text and any buffer.
+/// Returns a GLB container with any JSON text and any buffer.
 pub(crate) fn glb(json: &[u8], buffer: &[u8]) -> Vec<u8> {
     let mut file = b"glTF\x02\0\0\0\0\0\0\0".to_vec();
     for (kind, bytes, padding) in [(b"JSON", json, b' '), (b"BIN\0", buffer, 0)] {
@@ -77,8 +77,8 @@ pub(crate) fn glb(json: &[u8], buffer: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Two joints under a root with a matrix, a skinned, morphed and textured mesh, a rigid one, and a clip with every
-/// kind of track and interpolation.
+/// Returns a character with two joints under a root with a matrix, a skinned, morphed and textured mesh, and
+/// a rigid mesh. Its clip has every kind of track and interpolation.
 pub(crate) fn character() -> Tiny {
     let mut t = Tiny::new();
     let positions = t.floats("VEC3", &[[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]]);
@@ -163,8 +163,8 @@ pub(crate) fn character() -> Tiny {
     t
 }
 
-/// What `EXT_meshopt_compression` wants: 4 vertices of 12 bytes that are all alike, so that each byte's deltas are
-/// one header of zeros and the vertex itself is the tail.
+/// Returns a valid stream of `EXT_meshopt_compression`: 4 equal vertices of 12 bytes. The deltas of each byte
+/// are one header of zeros, and the vertex is the tail.
 fn constant_stream() -> Vec<u8> {
     let mut stream = vec![0xa0];
     stream.resize(1 + 12 + 32 - 12, 0);
@@ -172,7 +172,7 @@ fn constant_stream() -> Vec<u8> {
     stream
 }
 
-/// One triangle strip whose positions are the given compressed stream of 4 vertices of 12 bytes.
+/// Returns one triangle strip whose positions are the given compressed stream of 4 vertices of 12 bytes.
 pub(crate) fn meshopt(mode: &str, filter: &str, stream: &[u8]) -> Tiny {
     let mut t = Tiny::new();
     let view = t.view(stream);
@@ -196,7 +196,7 @@ pub(crate) fn meshopt(mode: &str, filter: &str, stream: &[u8]) -> Tiny {
     t
 }
 
-/// Nodes in a row that swing, by one extension or the other.
+/// Returns a chain of nodes with springs of one of the two extensions.
 pub(crate) fn springs(extension: &str) -> Tiny {
     let mut t = Tiny::new();
     let nodes = (0..5).map(|at| match at {
@@ -239,7 +239,7 @@ pub(crate) fn springs(extension: &str) -> Tiny {
     t
 }
 
-/// Documents that must be accepted, each with a name.
+/// Returns the documents that must be accepted, each with a name.
 pub(crate) fn all() -> Vec<(&'static str, Tiny)> {
     vec![
         ("character", character()),
@@ -249,7 +249,7 @@ pub(crate) fn all() -> Vec<(&'static str, Tiny)> {
     ]
 }
 
-/// First inputs for a fuzz target.
+/// Returns seed inputs for a fuzz target.
 #[allow(dead_code, reason = "only the program that starts the fuzz targets writes seeds")]
 pub(crate) fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
     match target {
@@ -266,12 +266,12 @@ pub(crate) fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
     }
 }
 
-/// A BVH with all that one may have.
+/// A BVH with every feature of the format.
 const BVH: &str = "HIERARCHY\nROOT a\n{\nOFFSET 0 1.5 -2e-1\nCHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation\nJOINT b\n{\n\
     OFFSET 1 0 0\nCHANNELS 3 Yrotation Xrotation Zrotation\nEnd Site\n{\nOFFSET 0 1 0\n}\n}\n}\nMOTION\nFrames: 2\nFrame Time: 0.0333333\n\
     0 1 0 90 0 -45.5 1 2 3\n0.5 1 0 91 0 -46.25 nan 2 1e1\n";
 
-/// Appends to an array; returns the index.
+/// Appends to an array and returns the index.
 fn push(array: &mut Value, value: Value) -> usize {
     let Value::Array(items) = array else { unreachable!("the document is made above") };
     items.push(value);
