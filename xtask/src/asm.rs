@@ -329,7 +329,7 @@ fn demangle(operand: &str) -> String {
 const HEAD: &str = "\
 # The machine code of the kernels
 
-Written by `cargo xtask asm --update` and compared by `cargo xtask asm`, see CONTRIBUTING.md: instructions of each kernel's
+Written by `cargo xtask asm --update` and compared by `cargo xtask asm`, see docs/dev/kernels.md: instructions of each kernel's
 whole function, the widest vector register of its arithmetic, and whether multiply-adds are fused. x86-64, release profile.
 ";
 

@@ -43,7 +43,7 @@ usage: cargo xtask COMMAND
   playback                          packed models in three.js as in ci, but at three errors and more moments: into docs/packing.md
   pack-peers                        what gltfpack and glTF-Transform make of them, into docs/packing.md
   papers                            the tables and plots of the papers and clock cycles, into docs/papers.md
-  times                             how long builds and tests take from nothing, into CONTRIBUTING.md
+  times                             how long builds and tests take from nothing, into docs/dev/ci.md
   fuzz TARGET [--seconds N]         one fuzz target, a minute unless told otherwise
 ";
 

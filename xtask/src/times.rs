@@ -1,4 +1,4 @@
-//! `cargo xtask times`: how long what people wait for takes, with nothing built before, into the table of CONTRIBUTING.md.
+//! `cargo xtask times`: how long what people wait for takes, with nothing built before, into the table of docs/dev/ci.md.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::features::RUNTIME;
 use crate::step::{Log, Outcome, Stop, build_dir, cargo, fill};
 use crate::{ci, readme};
 
-const PAGE: &str = "CONTRIBUTING.md";
+const PAGE: &str = "docs/dev/ci.md";
 const BEGIN: &str = "<!-- cargo xtask times -->\n";
 const END: &str = "<!-- end -->";
 

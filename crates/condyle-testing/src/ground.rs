@@ -80,7 +80,7 @@ pub const fn tries(normally: usize) -> usize {
 
 /// Number of random cases in a test: `normally`, or the value of `CONDYLE_CASES` in the environment. The
 /// default is at most 1000 on platforms other than x86-64, which often run in an emulator. See
-/// CONTRIBUTING.md, "Many cases".
+/// docs/dev/fuzzing.md, "Random cases in unit tests".
 pub fn cases(normally: usize) -> usize {
     let most = if cfg!(target_arch = "x86_64") { usize::MAX } else { 1000 };
     let asked = std::env::var("CONDYLE_CASES").ok();
