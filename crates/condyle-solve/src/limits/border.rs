@@ -117,8 +117,8 @@ fn far_from(p: Point, q: Point) -> f64 {
     sqrt_f64(way[0] * way[0] + way[1] * way[1])
 }
 
-/// Rotation of a swing in its plane, about the middle, that brings it into an ellipse or as close as possible:
-/// sine and cosine. `None` if it is inside.
+/// Rotation of a swing in its plane, about the middle, that brings it into an ellipse or as close as
+/// possible: sine and cosine. `None` if it is inside.
 pub(super) fn turn_into_ellipse([a, b]: [f64; 2], p: Point) -> Option<[f64; 2]> {
     // Enlarged, because at the end of a narrow ellipse a rounding error of the radius would cause a large
     // rotation.
