@@ -28,8 +28,9 @@ struct Shell {
     farthest: Vec64,
 }
 
-/// Moves the tip as close as possible to a goal outside the shell of the first joint. Returns whether the goal
-/// is outside and the tip was placed exactly. Rounding can exceed the inner radius of a long chain's shell.
+/// Moves the tip as close as possible to a goal outside the shell of the first joint. Returns whether the
+/// goal is outside and the tip was placed exactly. Rounding can exceed the inner radius of a long chain's
+/// shell.
 pub(super) fn lay(row: &mut Row<'_, '_>) -> bool {
     let shells = shells(row);
     let goal = sub(row.goal, row.nodes[0].pivot);
