@@ -7,7 +7,7 @@
 //!
 //! - A planted foot stays exactly in place, and rolls over its toes as in the clip.
 //! - A foot in the air takes the smoothest path to its landing, as high above the ground as in the clip, and
-//!   over the edges of steps. It arrives at rest. If no landing is known, it comes to rest a little later and
+//!   over the edges of steps. It arrives at rest. If no landing is known, it stops a little later and
 //!   slides until then.
 //! - A foot is rotated to the slope. If the edge of a step would be under its sole, it lands a little before
 //!   or after that edge.
