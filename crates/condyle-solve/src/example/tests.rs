@@ -49,7 +49,7 @@ fn solved(skeleton: &Skeleton, poses: &[Pose], goals: &[ExampleGoal]) -> (Reache
     (reached, weights)
 }
 
-/// Blends of the examples are recovered, and the returned distance is that of the actual blend.
+/// Blends of the examples are recovered, and the returned distance is correct for the actual blend.
 #[test]
 fn blends_are_found_again() {
     let mut random = Random(1);

@@ -79,7 +79,7 @@ fn a_pose_that_is_no_number_is_refused() {
         let before: Vec<_> = pose.transforms().map(|t| t.rotation).collect();
         let goals = [Goal::position(1, [1.0, 0.0, 0.0])];
         let result = body(&skeleton, &goals, &BodyOptions::default(), &mut BodyBuffer::default(), &mut pose);
-        // Joints that are no ancestors of a goal may have any value.
+        // Joints that no goal depends on may have any value.
         let refused = Err(Error::NotFinite { what: "pose", at });
         assert!(if at < 2 { result == refused } else { result.is_ok_and(|reached| reached.met) });
         assert!(at == 2 || before.iter().copied().eq(pose.transforms().map(|t| t.rotation)));
