@@ -98,7 +98,7 @@ pub struct AimChain<'a> {
 /// 0, the ray from there passes through the target, unless the target is too close to the joint.
 ///
 /// Scales are taken into account: axis, origin and up axis are transformed by the joint's full matrix. With a
-/// limit and a `weight` above 0, the result is within the limit, whatever the input pose.
+/// limit and a `weight` above 0, the result is within the limit, regardless of the input pose.
 ///
 /// `model` holds the matrices of `pose`; both have one element per joint. Only `pose` is changed. The
 /// returned distance is that from the ray to the target.
@@ -106,7 +106,7 @@ pub struct AimChain<'a> {
 /// # Errors
 /// [`Error::Length`] if `model` or `pose` does not hold one element per joint. [`Error::Skeleton`] if
 /// `limits` were made for other joints. [`Error::Index`] if the joint does not exist. [`Error::NotFinite`] if
-/// a value of the aim, or a value of the pose or the matrices that matters, is NaN or infinite.
+/// a value of the aim, or a value that is read from the pose or the matrices, is NaN or infinite.
 /// [`Error::NoDirection`] if an axis is 0. [`Error::OutOfRange`] if `weight` is not from 0 to 1, or if the
 /// target is 1e38 away or more. [`Error::NotInvertible`] if the matrix above the joint is singular. After an
 /// error the pose is unchanged.

@@ -11,7 +11,7 @@
 //! | [`body`] | all ancestors of the goals | many goals are met simultaneously |
 //! | [`feet`](foot_placement::feet()) | the pelvis and its legs, frame by frame | planted feet stay in place, also on stairs and slopes |
 //!
-//! | [`springs()`] | the joints of hair, coats and tails | they have swung for one frame |
+//! | [`springs()`] | the joints of hair, coats and tails | their springs are advanced by one frame |
 //!
 //! ```text
 //!  condyle-base ── condyle ──┬── condyle-encode

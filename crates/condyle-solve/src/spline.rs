@@ -111,8 +111,8 @@ impl<'a> Spline<'a> {
 /// [`Error::Length`] if `model` or `pose` does not hold one element per joint. [`Error::Skeleton`] if
 /// `limits` were made for other joints. [`Error::TooShort`] if there are no joints or no points.
 /// [`Error::TooMany`] for more joints than [`Chain::MAX_JOINTS`]. [`Error::Index`] if a joint does not exist.
-/// [`Error::NotFinite`] if a value of the spline, or a value of the pose or the matrices that matters, is NaN
-/// or infinite.
+/// [`Error::NotFinite`] if a value of the spline, or a value that is read from the pose or the matrices, is
+/// NaN or infinite.
 ///
 /// [`Error::NoDirection`] if all points are at the first joint, or a vector of `up` is 0.
 /// [`Error::OutOfRange`] if a joint is not a descendant of the one before it, if `twist` or `weight` is out

@@ -76,15 +76,15 @@ impl TwoBone<'_> {
 /// `model` holds the matrices of `pose`; both have one element per joint. Only `pose` is changed.
 ///
 /// Accuracy: without limits, `distance` is within 1e-6 of the limb's length of the exact one. With limits and
-/// a `weight` above 0, the result is within them, whatever the input pose. A test used 200,000 random goals
-/// that some pose within random limits reaches. With a hinge as middle joint, 2 of 160,000 goals were missed;
-/// with a swinging middle joint, 107 of 40,000.
+/// a `weight` above 0, the result is within them, regardless of the input pose. A test used 200,000 random
+/// goals that some pose within random limits reaches. With a hinge as middle joint, 2 of 160,000 goals were
+/// missed; with a swinging middle joint, 107 of 40,000.
 ///
 /// # Errors
 /// [`Error::Length`] if `model` or `pose` does not hold one element per joint, or if `limits` are for another
 /// number of joints. [`Error::Skeleton`] if `limits` were made for other joints. [`Error::Index`] if a joint
-/// does not exist. [`Error::NotFinite`] if the goal, or a value of the pose or the matrices that matters, is
-/// NaN or infinite. [`Error::NotUnit`] if the orientation's length differs from 1 by more than 2 %.
+/// does not exist. [`Error::NotFinite`] if the goal, or a value that is read from the pose or the matrices,
+/// is NaN or infinite. [`Error::NotUnit`] if the orientation's length differs from 1 by more than 2 %.
 /// [`Error::OutOfRange`] if a joint is not a descendant of the one before it, if `soft` or `weight` is not
 /// from 0 to 1, or if the goal is 1e38 away or more. [`Error::NotInvertible`] if the matrix above the first
 /// joint is singular. After an error the pose is unchanged.

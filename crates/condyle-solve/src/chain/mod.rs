@@ -159,7 +159,7 @@ const SHORT: usize = 8;
 /// Non-uniform scales of more than about 20 joints in a row can multiply to values whose rounding error
 /// exceeds the distance to the goal. The result is then the nearest pose that the rounds found. With limits
 /// or an orientation, the result is a local optimum and not always the global one. If `weight` is above 0, it
-/// is within its limits, whatever the input pose.
+/// is within its limits, regardless of the input pose.
 ///
 /// `model` holds the matrices of `pose`; both have one element per joint. Only `pose` is changed.
 ///
@@ -167,7 +167,7 @@ const SHORT: usize = 8;
 /// [`Error::Length`] if `model` or `pose` does not hold one element per joint. [`Error::Skeleton`] if
 /// `limits` were made for other joints. [`Error::TooShort`] if there are no joints. [`Error::TooMany`] for
 /// more than [`Chain::MAX_JOINTS`]. [`Error::Index`] if a joint does not exist. [`Error::NotFinite`] if a
-/// value of the chain, or a value of the pose or the matrices that matters, is NaN or infinite.
+/// value of the chain, or a value that is read from the pose or the matrices, is NaN or infinite.
 /// [`Error::NotUnit`] if the orientation's length differs from 1 by more than 2 %.
 ///
 /// [`Error::OutOfRange`] if a joint is not a descendant of the one before it, if a tolerance, radius, step or

@@ -92,7 +92,7 @@ fn bring(row: &mut Row<'_, '_>, shells: &[Shell], mut to: Vec64) -> bool {
         // The next target, relative to the next pivot, in the space that this joint rotates.
         to = next;
     }
-    // False for NaN.
+    // NaN is never better.
     let nearer = row.distance(row.arm()) < before;
     if nearer {
         row.keep();

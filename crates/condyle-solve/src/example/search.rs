@@ -40,7 +40,7 @@ pub(super) fn run(examples: &Examples, aims: &[Aim]) -> (Weights, (f64, usize), 
     let mut best: Option<(f64, Weights)> = None;
     for start in 0..Search::STARTS {
         let (cost, weights) = search.descend(search.start(start));
-        // Among equal results the first one is kept. False for NaN.
+        // Among equal results the first one is kept. NaN is never better.
         if best.is_none_or(|(least, _)| cost < least * (1.0 - 1e-9)) {
             best = Some((cost, weights));
         }

@@ -130,7 +130,7 @@ fn twists_and_ups_are_shared_out() {
                 "{try_}, {joint}"
             );
         }
-        // With an up vector the twist is relative to it, whatever the input pose.
+        // With an up vector the twist is relative to it, regardless of the input pose.
         let directions = [[0.0, 1.0, 0.0], [0.4, 0.8, 0.0]];
         let up = Some(SplineUp { axis: [0.0, 1.0, 0.0], directions });
         let bent = Spline { up, ..Spline::new(&joints, 5, &points) };

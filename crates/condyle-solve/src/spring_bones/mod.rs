@@ -117,7 +117,7 @@ impl Tick {
 /// # Errors
 /// [`Error::Length`] if `model`, `pose` or `state` has the wrong length. [`Error::Skeleton`] if the springs
 /// were made for other joints. [`Error::OutOfRange`] if `state` belongs to other springs, if `seconds` is
-/// negative, or if `weight` is not from 0 to 1. [`Error::NotFinite`] if a value that matters is NaN or
+/// negative, or if `weight` is not from 0 to 1. [`Error::NotFinite`] if a value that the call reads is NaN or
 /// infinite. After an error, pose and state are unchanged.
 ///
 /// ```

@@ -130,8 +130,8 @@ impl Region {
         Swing::Polygon { side, corners: corners.collect() }
     }
 
-    /// Half axes of an ellipse about the origin that contains the region: the smallest of several aspect
-    /// ratios.
+    /// Half axes of an ellipse about the origin that contains the region: the smallest one among several
+    /// aspect ratios.
     fn ellipse(&self) -> Point {
         let (mut wide, mut high) = (THIN, THIN);
         for [x, y] in &self.corners {
