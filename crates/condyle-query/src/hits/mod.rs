@@ -22,8 +22,8 @@
 //! # Ok::<(), condyle::Error>(())
 //! ```
 //!
-//! Results equal those of the f64 formulas for the triangles and do not depend on the tree. They are identical
-//! on every instruction set, in both numeric modes and on any thread.
+//! Results equal those of the f64 formulas for the triangles and do not depend on the tree. They are
+//! identical on every instruction set, in both numeric modes and on any thread.
 //!
 //! Only [`TriangleTree::new`] allocates. Query time is bounded by the number of triangles for any mesh, even
 //! if all triangles are in the same place.

@@ -71,7 +71,7 @@ fn shapes_touch_what_the_formulas_say() {
         let shape = some_shape(&mut random);
         let got = all_touched(tree, &shape);
         assert_eq!(tree.overlaps(&shape), !got.is_empty(), "{name}: {shape:?}");
-        // The capsule reference is slow: check a part of the triangles, and all that are touched.
+        // The capsule reference is slow: check some of the triangles, and all touched ones.
         let some = |at: usize| at % 32 == case / 4 % 32 || got.binary_search(&(at as u32)).is_ok();
         for (at, &triangle) in triangles.iter().enumerate().filter(|(at, _)| some(*at)) {
             let is_touched = got.binary_search(&(at as u32)).is_ok();

@@ -63,7 +63,7 @@ fn rays_meet_what_the_formula_says() {
         assert_eq!(hit.is_some(), nearest.is_some(), "{name}: {ray:?}, {nearest:?}");
         assert_eq!(tree.any_hit(&ray), nearest.is_some(), "{name}: {ray:?}");
         if let (Some(hit), Some(nearest)) = (hit, nearest) {
-            // Of two equal triangles, the first is reported.
+            // The first of two equal triangles is reported.
             assert!(triangles[hit.triangle as usize] == triangles[nearest.0] || hit.front != nearest.2);
             check(&hit, (hit.triangle as usize, nearest.1, hit.front), &ray, triangles);
         }
