@@ -159,8 +159,8 @@ fn rays_hit_where_marching_hits() {
     assert!(cfg!(miri) || (hits > 10_000 && misses > 10_000), "{hits} {misses}");
 }
 
-/// Uses as many hitboxes as a character has, near and far: the broad phase excludes no hitbox that brute force
-/// finds, and all queries agree.
+/// Uses as many hitboxes as a character has, near and far: the broad phase excludes no hitbox that brute
+/// force finds, and all queries agree.
 #[test]
 fn no_hitbox_is_ruled_out_that_is_hit() {
     let mut random = Random(201);
