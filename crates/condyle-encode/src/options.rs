@@ -159,7 +159,7 @@ pub struct EncodeOptions {
     /// Time to spend on compression.
     pub effort: Effort,
     /// Root motion to extract from the pose, for [`Clip::motion_at`](condyle::Clip::motion_at). The
-    /// extraction is that of [`motion::extract`](condyle::motion::extract), sampled at every frame:
+    /// extraction equals [`motion::extract`](condyle::motion::extract), sampled at every frame:
     /// `sample_rate` is ignored. The error of the motion counts towards the budget of every point.
     pub root_motion: Option<RootMotionOptions>,
     /// Events of the clip, for [`Clip::events`](condyle::Clip::events), with times in seconds from the clip's
