@@ -176,7 +176,7 @@ impl Keys {
             Some(Grid { frames: Some(frames), period }) if 1.0 / period >= 0.999 * MIN_RATE => frames,
             Some(Grid { frames: Some(frames), .. }) => {
                 // Poses that are far apart: a usual rate at which all of them are on frames, or a multiple of
-                // their own rate.
+                // the rate found.
                 let usual =
                     USUAL_RATES.into_iter().filter(|rate| (SPARSE_RATE..=MAX_SPARSE_RATE).contains(rate));
                 let on_all = |rate: &f64| {
