@@ -128,8 +128,8 @@ impl Times {
     }
 }
 
-/// Rates from 8 to 500 Hz, 2 to 100,000 frames, with keys missing: the number of frames is that of the true
-/// rate.
+/// Rates from 8 to 500 Hz, 2 to 100,000 frames, with keys missing: the number of frames must
+/// match the true rate.
 #[test]
 fn every_rate_is_found() {
     let rates = [

@@ -58,7 +58,7 @@ impl Grids {
         };
         add(vec![0, moments - 1]);
         for stride in STRIDES.into_iter().filter(|&stride| stride < last) {
-            // As even as whole frames allow.
+            // Rounds even spacing to whole frames.
             let count = last.div_ceil(stride);
             add((0..=count).map(|at| frames[(at * last + count / 2) / count]).collect());
         }

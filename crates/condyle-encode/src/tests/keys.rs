@@ -4,7 +4,7 @@ use super::*;
 use condyle::clip::fallback::SHORTS;
 use condyle::clip::layout::FALLBACK;
 
-/// For any clip, the encoder ends soon and returns a valid clip or an error.
+/// The encoder ends soon for any clip, and returns a valid clip or an error.
 #[test]
 fn hostile_clips_are_refused_or_encoded() {
     let mut random = Random(31);
