@@ -170,8 +170,8 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
                 .all(|joint| self.joints[joint].contains(&segment) || self.joints[joint].is_empty()),
             Failed::FreeTrack(_) => true,
         };
-        // Only one at a time at first, although every failure of another joint encodes a part of the clip
-        // again.
+        // Keeps one at a time at first, then all, because every failure of another joint encodes a part of
+        // the clip again.
         self.given_up += usize::from(is_new);
         let all = self.given_up > MAX_SINGLE_FALLBACKS;
         match failed {

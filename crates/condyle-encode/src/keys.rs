@@ -115,8 +115,8 @@ impl ClipJob<'_> {
         Some((clip, changed))
     }
 
-    /// Clip with these keys and no curves, if it takes fewer than `most` bytes and is within the budget.
-    /// `is_reported` means that curves were not within the budget.
+    /// Clip with these keys and no curves, if it takes fewer than `most` bytes and is within the budget. With
+    /// `is_reported`, the result lists its tracks as fallback tracks, because some had no suitable curve.
     fn keys(&self, clip: &RawClip, is_reported: bool, most: usize) -> Option<Encoded> {
         let free_index = |target: Target| self.free_tracks.iter().position(|free| free.target == target);
         let keep =

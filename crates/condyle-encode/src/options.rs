@@ -489,7 +489,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Adds an error of the free track `at`. Indices must first appear in ascending order.
+    /// Adds an error of the free track `at`. Lower indices must have been added before.
     pub(super) fn add_track_error(&mut self, at: usize, target: Target, component: usize, error: f32) {
         if error > self.track_error_max {
             (self.track_error_max, self.track_target) = (error, Some(target));

@@ -97,8 +97,8 @@ fn without_largest(q: Quat64, bits: i32) -> ([i32; 4], [f32; 4]) {
     ([stored[0], stored[1], stored[2], one & !3 | largest as i32], back)
 }
 
-/// Distance from the midpoint of two integers, in f64, at which all readers round to the same side. Readers
-/// compute in f32 and in different orders.
+/// Minimum distance from the midpoint of two integers, in f64, at which all readers round to the same side.
+/// Readers compute in f32 and in different orders.
 const CLEAR: f64 = 1.0 / 64.0;
 
 /// Values that readers get from three components, by the listing of the extension's quaternion filter: the

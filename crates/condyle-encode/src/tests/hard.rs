@@ -96,7 +96,7 @@ fn what_is_hidden_at_rest_keeps_its_budget() {
     }
 }
 
-/// Floats are too coarse so far away, but no joint becomes a fallback track for that.
+/// Floats are too coarse so far away, but this makes no joint except the root a fallback track.
 #[test]
 fn a_motion_beyond_all_measure_costs_the_pose_nothing() {
     let skeleton = chain(2, link);

@@ -13,7 +13,7 @@ pub(super) const MOST: usize = 24;
 /// `-REACH` to `REACH`, without vectors that are twice another.
 const REACH: i32 = 2;
 
-/// Maximum number of improvements of a distance. The distance is never too small, even with few.
+/// Maximum number of improvements of a distance. The distance is never too small, even with few steps.
 const STEPS: usize = 60;
 
 /// Returns the chosen points, and an upper bound on the distance of the other points from their convex hull.

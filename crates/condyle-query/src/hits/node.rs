@@ -5,8 +5,9 @@ use fearless_simd::{f32x8, prelude::*};
 /// Number of children of a node.
 pub(super) const CHILDREN: usize = 8;
 
-/// Levels that are split where the surface area heuristic expects least work. Only adversarial meshes have
-/// more levels. Those are split in halves, so that each child has an eighth of its parent's triangles.
+/// Number of levels that are split where the surface area heuristic expects least work. Only adversarial
+/// meshes have more levels. Those are split in halves, so that each child has an eighth of its parent's
+/// triangles.
 pub(super) const FREE_LEVELS: u32 = 16;
 
 /// Maximum number of triangles in a leaf.

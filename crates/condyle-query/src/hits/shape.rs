@@ -9,7 +9,8 @@ use condyle_base::math::Quat;
 /// hitbox completely inside touches too.
 ///
 /// Numbers must be finite and at most [`LIMIT`] in absolute value, and radius and extents at least 0, in
-/// metres. Hitbox constructors reject an invalid shape; in queries it touches nothing.
+/// metres. [`Hitboxes::new`](crate::hitbox::Hitboxes::new) rejects an invalid shape; in queries it touches
+/// nothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Shape {
