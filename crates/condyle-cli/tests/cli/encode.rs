@@ -137,8 +137,8 @@ fn a_length_without_a_unit_is_in_metres_and_said_to_be_where_that_is_odd() {
         ("compare ribbon.gltf ribbon.gltf --height 180".into(), "--height", "180"),
     ] {
         let want = format!(
-            "condyle: {option} {number} has no unit, so it means {number} metres; write {number}mm or {number}cm if \
-             that is meant, else {number}m\n"
+            "condyle: {option} {number} has no unit and is read as metres; write {number}mm or {number}cm if you meant \
+             that, else {number}m\n"
         );
         assert_eq!(said(&line), want, "{line}");
     }

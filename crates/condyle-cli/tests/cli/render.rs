@@ -256,7 +256,7 @@ fn images_that_cannot_be_read_are_a_note_and_leave_the_plain_colour() {
         let (picture, said) = drawn(&folder, &json, 0);
         let note = format!("condyle: a.gltf: note: /images/0 ({image}): ");
         assert_eq!(said.lines().filter(|line| line.starts_with(&note)).count(), 1, "{said}");
-        assert!(said.lines().all(|line| line.starts_with(&note) || line.contains("1 fault was")), "{said}");
+        assert!(said.lines().all(|line| line.starts_with(&note) || line.contains("1 problem was")), "{said}");
         assert!(said.contains(word) && said.contains("plain colour"), "{said}");
         let output = folder.run("render a.gltf --rest --size 16 -o b.png --json").assert().success();
         let report: serde_json::Value = serde_json::from_slice(&output.get_output().stdout).expect("JSON");

@@ -94,7 +94,7 @@ fn a_full_disk_is_a_failure_of_what_is_printed() {
         let wanted = if usual.stdout.is_empty() { code } else { 1 };
         assert_eq!(output.status.code(), Some(wanted), "{line}: {message}");
         if !usual.stdout.is_empty() {
-            assert!(message.contains("standard output cannot be written: "), "{line}: {message}");
+            assert!(message.contains("cannot write to standard output: "), "{line}: {message}");
         }
     }
 }
