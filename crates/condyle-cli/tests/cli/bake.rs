@@ -109,9 +109,9 @@ fn errors_of_normals_are_those_of_a_shader() {
         // Half a step along each axis is 1.5e-3 degrees.
         assert_eq!((1e-4..1.6e-3).contains(&stated), leans, "{file}: {stated}");
         let line = if leans {
-            format!("normals: off by {stated:.1e} degrees")
+            format!("normals: error up to {stated:.1e} degrees")
         } else {
-            "normals: off by nothing".into()
+            "normals: no error".into()
         };
         assert!(run.contains(&line), "{run}");
     }
