@@ -131,10 +131,7 @@ fn each_clip_has_a_name_of_its_own() {
     folder.write("twice.gltf", twice.to_string());
     let (found, said) = names("twice.gltf");
     assert_eq!(found, json!(["Wave", "Wave 2"]));
-    assert!(
-        said.contains("twice.gltf: several clips are named Wave; that with the index 1 is Wave 2"),
-        "{said}"
-    );
+    assert!(said.contains("twice.gltf: several clips are named Wave; clip 1 is renamed to Wave 2"), "{said}");
     // Both sides of a comparison call them so.
     let compared = folder.run("compare twice.gltf all.condyle --height 1.8").assert().success();
     assert_eq!(String::from_utf8_lossy(&compared.get_output().stderr), "");

@@ -202,13 +202,14 @@ fn units_that_make_giants_are_told() {
     };
     let warned = told("encode motion -o all.condyle --parts kept");
     assert!(
-        warned
-            .contains("3 files are taken for very tall or very small, day/old/walk.bvh for 80.00 m: --unit"),
+        warned.contains(
+            "3 files are implausibly tall or small, for example day/old/walk.bvh with 80.00 m; set"
+        ),
         "{warned}"
     );
     // Also where they were encoded before.
-    assert!(told("encode motion -o all.condyle --parts kept --force").contains("3 files are taken"));
+    assert!(told("encode motion -o all.condyle --parts kept --force").contains("3 files are implausibly"));
     // With the right one it is the ribbon, which is in metres, that becomes too small.
     let warned = told("encode motion -o small.condyle --unit 1cm");
-    assert!(warned.contains("1 file is taken for very tall or very small, ribbon.gltf for"), "{warned}");
+    assert!(warned.contains("1 file is implausibly tall or small, for example ribbon.gltf with"), "{warned}");
 }

@@ -390,7 +390,7 @@ fn a_container_knows_the_height_that_it_was_made_with() {
     );
     assert_eq!(line(&folder, "compare a.gltf plain.condyle --json")["scale"], 1.0);
     let text = transcript(&mut folder.run("compare a.gltf b.condyle"));
-    assert!(text.contains("a unit is 100.0 mm, as b.condyle says"), "{text}");
+    assert!(text.contains("a unit is 100.0 mm, as stated by b.condyle"), "{text}");
     let text = transcript(&mut folder.run("info b.condyle"));
     assert!(text.contains("1 unit = 0.1 m"), "{text}");
     let info: Value = line(&folder, "info plain.condyle --json");
