@@ -268,7 +268,7 @@ fn clips(
         match a.is_named(clip) {
             true => format!("no clip in {} is named {name}; its clips are {names}", b.name()),
             false => {
-                format!("{name} has no name, so it matches no clip of {}, whose clips are {names}", b.name())
+                format!("{name} has no name to match in {}, whose clips are {names}", b.name())
             }
         }
     };
