@@ -267,9 +267,7 @@ fn clips(
         let names = names.join(", ");
         match a.is_named(clip) {
             true => format!("no clip in {} is named {name}; its clips are {names}", b.name()),
-            false => {
-                format!("{name} has no name to match in {}, whose clips are {names}", b.name())
-            }
+            false => format!("{name} has no name to look up in {}, whose clips are {names}", b.name()),
         }
     };
     if let Some(wanted) = wanted {
