@@ -1,10 +1,10 @@
-//! Files that hold a motion and no mesh: read, encoded, and played on the model of another file.
+//! Files that hold motion without a mesh: read, encoded, and played on the model of another file.
 
 use crate::common::{Folder, ribbon};
 use serde_json::{Value, json};
 
-/// The wave of the ribbon without the ribbon, its joints below another root and in another order, and a tail that the ribbon does
-/// not have.
+/// Returns the wave of the ribbon without its mesh: the joints are below another root and in another order,
+/// with a tail that the ribbon lacks.
 fn wave(name: &str, has_tail: bool) -> Value {
     let mut it = ribbon();
     for key in ["skins", "meshes"] {
@@ -35,7 +35,7 @@ fn json_of(folder: &Folder, line: &str) -> Value {
     serde_json::from_slice(&output.get_output().stdout).expect("JSON")
 }
 
-/// The only clip of a file needs no name; of several one must be chosen.
+/// The only clip of a file needs no name; one of several must be selected.
 #[test]
 fn a_single_clip_needs_no_name() {
     let folder = Folder::with_ribbon();
@@ -105,7 +105,7 @@ fn clips_of_several_files_with_one_name_get_those_of_their_files() {
     assert_eq!(names, ["wave", "run", "Jump"]);
 }
 
-/// Files of one name in two folders, and one file with a name twice.
+/// Files with the same name in two folders, and one file with a repeated name.
 #[test]
 fn each_clip_has_a_name_of_its_own() {
     let folder = folder();
@@ -132,7 +132,7 @@ fn each_clip_has_a_name_of_its_own() {
     let (found, said) = names("twice.gltf");
     assert_eq!(found, json!(["Wave", "Wave 2"]));
     assert!(said.contains("twice.gltf: several clips are named Wave; clip 1 is renamed to Wave 2"), "{said}");
-    // Both sides of a comparison call them so.
+    // Both sides of a comparison use these names.
     let compared = folder.run("compare twice.gltf all.condyle --height 1.8").assert().success();
     assert_eq!(String::from_utf8_lossy(&compared.get_output().stderr), "");
 
