@@ -90,7 +90,7 @@ impl Canvas {
         let row = (self.height as f32 / 2.0 - y).floor();
         let inside = (0.0..self.width as f32).contains(&column) && (0.0..self.height as f32).contains(&row);
         let pixel = inside.then(|| self.samples[row as usize * self.width + column as usize]);
-        // In a partly covered pixel, the position is at an edge of the surface in front of it.
+        // A partly covered pixel means that the position is at an edge of the surface in front of it.
         pixel.is_some_and(|samples| samples.iter().all(|it| it.nearness * forward > 1.02))
     }
 
