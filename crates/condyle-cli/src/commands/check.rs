@@ -12,7 +12,7 @@ use crate::options::heading::REPORT;
 use crate::output::{print, print_json, progress};
 use crate::text::{counted, path_text, printable};
 
-/// List all problems of models, where they are and how they are handled
+/// List all problems of models, and how they are handled
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -57,7 +57,7 @@ pub(crate) struct Args {
     height: Height,
     #[command(flatten)]
     overwrite: Overwrite,
-    /// Print one JSON object
+    /// Print the figures as one JSON object
     #[arg(long, help_heading = REPORT)]
     json: bool,
     #[command(flatten)]

@@ -47,7 +47,7 @@ pub(crate) struct Args {
     /// Output file; missing folders are created [default: print a table]
     #[arg(short, long, value_name = "OUT.json|.glb")]
     output: Option<PathBuf>,
-    /// Fraction of a joint's vertices that its shape contains, from 0 to 1
+    /// Fraction of a joint's vertices inside its shape, from 0 to 1
     #[arg(long, value_name = "PART", default_value = "1", value_parser = parse_coverage)]
     coverage: f32,
     #[command(flatten)]

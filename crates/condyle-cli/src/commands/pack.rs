@@ -70,7 +70,7 @@ pub(crate) struct Args {
     height: Height,
     #[command(flatten)]
     bounded: Bounded,
-    /// Drop the tracks of joints that move no vertex, camera or light. These are controls and helpers
+    /// Drop the tracks of joints that move no vertex, camera or light. Such joints are controls and helpers
     #[arg(long, help_heading = OUTPUT)]
     drop: bool,
     /// Keep the tracks of joints with this name, such as a socket

@@ -88,7 +88,7 @@ pub(crate) struct Picture {
     /// Frames per second of an animation [default: 25]
     #[arg(long, value_name = "N", value_parser = fps_up_to(50.0))]
     pub(crate) fps: Option<f64>,
-    /// Draw a contact sheet of N evenly spaced moments, in rows of up to eight
+    /// Draw a contact sheet of N evenly spaced moments. A row has up to eight
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     #[arg(conflicts_with_all = ["turntable", "fps"], help_heading = PICTURE)]
     pub(crate) sheet: Option<u32>,

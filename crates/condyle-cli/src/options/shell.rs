@@ -10,8 +10,8 @@ use crate::options::quantity::{Length, parse_length};
 /// Region in which errors are bounded.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct Bounded {
-    /// Bound the error within this distance of each joint; auto: at all vertices, and within 3 cm of joints
-    /// without any
+    /// Bound the error within this distance of each joint. auto: at all vertices, and within 3 cm of joints
+    /// without vertices
     #[arg(long, value_name = "auto|LENGTH", default_value = "auto", allow_hyphen_values = true, value_parser = parse_shell)]
     #[arg(help_heading = PRECISION)]
     shell: ShellSize,

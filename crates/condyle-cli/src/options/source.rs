@@ -10,7 +10,7 @@ use crate::options::heading::INPUT;
 use crate::options::space::{Height, Space};
 use crate::text::{did_you_mean, printable, table};
 
-/// A character, its clip or rest pose, and the meaning of its numbers.
+/// A character, its clip or rest pose, and how its file is read.
 #[derive(clap::Args)]
 // `--skeleton` is the old name of `--onto`.
 #[command(mut_arg("onto", |arg| arg.alias("skeleton")))]

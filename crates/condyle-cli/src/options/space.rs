@@ -8,7 +8,7 @@ use crate::options::quantity::{Length, parse_length};
 /// Unit and up axis of the input files. The defaults are those that a file states, else metres and +Y up.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub(crate) struct Space {
-    /// Set the length of a unit of the file, such as 1cm [default: stated by the file, else 1m]
+    /// Set the length of a unit, such as 1cm [default: stated by the file, else 1m]
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = parse_length)]
     #[arg(help_heading = INPUT)]
     pub(crate) unit: Option<Length>,

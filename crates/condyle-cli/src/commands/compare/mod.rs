@@ -35,25 +35,31 @@ Examples:
   condyle compare fox.glb smaller.glb --clip Run --plot run.svg
   condyle compare fox.glb smaller.glb --json | jq 'select(.worst.millimetres > 1).clip'
 
-Both files must hold the same model. Their rest poses are compared first. Vertices are paired by
-their order if that pairs equal positions in the rest poses, else by their positions there, whatever
-the order, the names and the number of meshes. Of several vertices at one position, those with the
-same joints and morph targets are paired. Vertices without a counterpart are counted. If less than
-half of the vertices of each file can be paired, joints are compared instead: all points within
---shell of each joint, as in `condyle encode`. Joints are paired by name, or by order if the files
-share no name and all parents are equal. Without --shell, the radius is the one that a .condyle was
-encoded with, the smaller one of two. The report names its source. A joint without keys in the other
-file is compared with the node of its name there; joints without such a node are listed as unknown,
-and the distances are then lower bounds. Files without clips are compared at rest.
+Both files must hold the same model. Their rest poses are compared first, then their clips. Files
+without clips are compared at rest.
+
+Vertices are paired by their order, if that pairs equal positions in the rest poses. Otherwise they
+are paired by position, whatever the order, the names and the number of meshes. Of several vertices
+at one position, those with the same joints and morph targets are paired. Vertices without a
+counterpart are counted.
+
+If less than half of the vertices of each file can be paired, joints are compared instead: all
+points within --shell of each joint, as in `condyle encode`. Joints are paired by name, or by order
+if the files share no name and all parents are the same. Without --shell, the radius is that of the
+.condyle, the smaller one of two; the report names its source. A joint without keys in the other
+file is compared with the node of its name there. A joint without such a node is listed as unknown,
+and the distances are then lower bounds.
 
 Clips are paired by name, or by order if they have no names. They are sampled at every key of either
-file and at three times between each two keys.
+file and at three times between keys.
 
 worst is the largest distance between a vertex and its counterpart. 99 % is the 99th percentile over
 all vertices and moments. mean of max is the largest distance at a moment, averaged over all
-moments. The unit is set by --unit, or by --height for A, else by the unit stored in a file, else it
-is a metre. A length has a unit, mm, cm or m; without one it is in metres. --up z turns the files
-that were not turned when they were written.")]
+moments.
+
+The unit is set by --unit, or by --height for A, else by the unit stored in a file, else it is a
+metre. A length has a unit, mm, cm or m; without one it is in metres. --up z turns the files that
+were not turned when they were written.")]
 pub(crate) struct Args {
     /// Reference: .glb, .gltf, .vrm, .bvh or .condyle
     #[arg(value_name = "A")]
@@ -82,7 +88,7 @@ pub(crate) struct Args {
     /// Plot the largest distance over time
     #[arg(long, value_name = "OUT.png|.svg", help_heading = REPORT)]
     plot: Option<PathBuf>,
-    /// Print one JSON object per clip and line
+    /// Print one JSON object per line, one for each clip
     #[arg(long, help_heading = REPORT)]
     json: bool,
     #[command(flatten)]

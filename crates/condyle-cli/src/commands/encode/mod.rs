@@ -35,7 +35,7 @@ use crate::output::{
 };
 use crate::text::{counted, hertz, millimetres, path_text, printable, size, table};
 
-/// Compress the clips of models or of a folder, with a bounded error
+/// Compress clips of models or of a folder, with a bounded error
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -92,12 +92,12 @@ pub(crate) struct Args {
     pub(crate) space: Space,
     #[command(flatten)]
     pub(crate) height: Height,
-    /// Encode the clips of all models for this model, matching joints by name. For files that hold only
-    /// motion: --unit and --up then describe the motion, and --height describes this model, whose clips are
+    /// Encode the clips for this model, matching joints by name. For files that hold only motion: --unit and
+    /// --up then describe the motion, and --height describes this model, whose clips are left out
     /// left out
     #[arg(long, alias = "skeleton", value_name = "MODEL", help_heading = INPUT)]
     pub(crate) onto: Option<PathBuf>,
-    /// Body model of the SMPL family, for the .npz motions of a folder
+    /// Body model (SMPL family) for the .npz motions of a folder
     #[arg(long, value_name = "MODEL.npz", help_heading = INPUT)]
     pub(crate) body: Option<PathBuf>,
     #[command(flatten)]

@@ -49,7 +49,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Distance between learned limits and the clips.
+/// Options for learned limits.
 #[derive(clap::Args)]
 pub(crate) struct Fit {
     /// Add a margin to learned limits, in degrees; for --fit-limits [default: 2]

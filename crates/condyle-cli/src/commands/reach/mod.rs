@@ -37,7 +37,7 @@ use crate::options::work::Work;
 use crate::output::{Written, print, print_json, warn, write_file};
 use crate::text::{counted, ending, path_text, printable, size};
 
-/// Move joints to places in a pose or clip, or learn joint limits
+/// Move joints to requested places, or learn joint limits
 #[derive(clap::Args)]
 #[command(mut_arg("clips", |arg| arg.help(
     "Select the clip by name or index [default: the only one]; several with --fit-limits [default: all]"
@@ -109,7 +109,7 @@ pub(crate) struct Args {
     /// Keep the place and rotation that a joint has in the clip
     #[arg(long = "pin", value_name = "JOINT", help_heading = GOALS)]
     pins: Vec<String>,
-    /// Let this joint move as a whole, such as the hips, so that others reach
+    /// Let a joint, such as the hips, move so that others reach
     #[arg(long, value_name = "JOINT", help_heading = GOALS)]
     shift: Option<String>,
     /// Ease timed goals in and out over these seconds [default: 0.25]
@@ -119,7 +119,7 @@ pub(crate) struct Args {
     fit: Fit,
     #[command(flatten)]
     picture: Picture,
-    /// Keep the original clip in the .glb and add the solved one under this name
+    /// Add the solved clip under this name and keep the original
     #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     #[arg(help_heading = OUTPUT)]
     name: Option<String>,

@@ -72,7 +72,7 @@ pub(crate) struct Args {
     /// Also write the matrices of the joints, for .npy only
     #[arg(long, help_heading = OUTPUT)]
     joints: bool,
-    /// Also write local transforms, as an .npy or in the JSON. With --json, they are printed with events and
+    /// Also write local transforms as an .npy, or print them with --json. The JSON also has events and tracks
     /// tracks
     #[arg(long, help_heading = OUTPUT)]
     local: bool,
