@@ -228,7 +228,7 @@ impl<'a> Scene<'a> {
     fn pose(&mut self, clip: Motion<'_>, seconds: f64) -> Result<(), Error> {
         self.artist
             .pose(clip, seconds)
-            .map_err(|e| unfit(self.name, format!("at {seconds} s: {e}; check keys and scales")))
+            .map_err(|e| unfit(self.name, format!("at {seconds} s: {e}; check keys and scales at that time")))
     }
 
     /// Draws one moment. `turn` is the index of the camera on a turntable.

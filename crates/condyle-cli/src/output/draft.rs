@@ -157,7 +157,10 @@ fn replaceable(target: &Path, _: &Path, mut old: fs::Permissions) -> io::Result<
     if !old.readonly() {
         return Ok(());
     }
-    #[allow(clippy::permissions_set_readonly_false, reason = "not on Unix, where everyone could write then")]
+    #[allow(
+        clippy::permissions_set_readonly_false,
+        reason = "not on Unix, where it would let everyone write"
+    )]
     old.set_readonly(false);
     fs::set_permissions(target, old)
 }

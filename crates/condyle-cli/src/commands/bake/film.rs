@@ -35,7 +35,7 @@ impl Timing {
         let steps = (duration * fps - 1e-3).ceil().max(0.0);
         if steps >= LONGEST as f64 {
             return Err(Failure::Usage(format!(
-                "--fps {fps}: the clip lasts {duration} s, more than {LONGEST} frames; choose a lower --fps"
+                "--fps {fps}: the clip lasts {duration} s, which is more than {LONGEST} frames; choose a lower --fps"
             )));
         }
         let steps = if duration > 0.0 { steps.max(1.0) } else { 0.0 };
