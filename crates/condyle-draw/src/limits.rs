@@ -12,9 +12,9 @@ use super::vector::{
     scale, sub,
 };
 
-/// The allowed range.
+/// Colour of the allowed range.
 const REGION: [u8; 3] = [64, 132, 255];
-/// A bone within its limit, and one outside.
+/// Colours of a bone within its limit, and of one outside.
 const WITHIN: [u8; 3] = [24, 160, 72];
 const BEYOND: [u8; 3] = [226, 32, 36];
 /// Radians by which rounding may move a rotation outside its limit.

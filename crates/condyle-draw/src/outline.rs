@@ -20,7 +20,7 @@ pub enum Seen {
 
 const NEAR: [u8; 3] = [226, 44, 110];
 const EDGE: [u8; 3] = [255, 255, 255];
-/// Hidden by a surface.
+/// Colour of an edge that a surface hides.
 const HIDDEN: [u8; 3] = [236, 150, 180];
 
 /// Draws the outline edges and the open edges of a posed surface. Hidden edges are thin and pale.
