@@ -1,4 +1,4 @@
-//! What a clip holds besides poses.
+//! Data of a clip other than poses.
 
 use condyle::sampling::AnyClip;
 
