@@ -38,8 +38,8 @@ pub(crate) fn truncation(terms: usize, min_cos: f64) -> Extreme {
 /// Factor that balances the errors of a series of `terms`, for cosines from `min_cos` to 1.
 #[must_use]
 pub(crate) fn balance(terms: usize, min_cos: f64) -> Balance {
-    // With a larger factor, errors above decrease and errors below increase. At 1 there are none below, at 2
-    // none above.
+    // With a larger factor, errors above decrease and errors below increase. At 1 no error is below, at 2 no
+    // error is above.
     let (mut low, mut high) = (1.0, 2.0);
     let level = |factor| highest(terms, factor, min_cos).error - lowest(terms, factor, min_cos).error;
     let (mut at_low, mut at_high) = (level(low), level(high));

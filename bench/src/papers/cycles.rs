@@ -16,7 +16,7 @@ struct Routine {
     /// Cycles per element on a 130 nm Pentium 4 and on a 90 nm one.
     c: [u32; 2],
     sse: [u32; 2],
-    /// On the 90 nm Pentium 4 only.
+    /// Only measured on the 90 nm Pentium 4.
     sse3: Option<u32>,
 }
 
