@@ -40,7 +40,7 @@ fn a_line_of_json_has_the_keys_that_others_read() {
     }
 }
 
-/// Clips have two forms, and both are condyle.
+/// Clips are measured in two forms, both with the implementation name condyle.
 #[test]
 fn lines_of_clips_tell_the_form() {
     let text = text("--only sample_67_forward --rounds 1 --json --isa BASELINE --numeric portable");

@@ -1,10 +1,10 @@
-//! Random numbers, vectors and positions for targets that build their own input. Most have the magnitude of a
-//! body, some have arbitrary bits.
+//! Random numbers, vectors and positions for targets that build their own input. Most numbers
+//! are between -2 and 2, some have arbitrary bits.
 
 use arbitrary::{Result, Unstructured};
 use condyle::{Affine, Quat, Transform};
 
-/// Number with the magnitude of a body, or sometimes with arbitrary bits.
+/// Number, mostly between -2 and 2, sometimes with arbitrary bits.
 pub fn number(input: &mut Unstructured<'_>) -> Result<f32> {
     Ok(match input.int_in_range(0..=15)? {
         0 => f32::from_bits(input.arbitrary()?),
@@ -51,7 +51,7 @@ pub fn matrix(input: &mut Unstructured<'_>) -> Result<Affine> {
     Ok(Affine { rows })
 }
 
-/// Points on a coarse grid with many duplicates, of the magnitude of a body, or arbitrary.
+/// Points from [`number`], on a coarse grid with many duplicates, or between -4 and 4.
 pub fn points(input: &mut Unstructured<'_>, count: usize) -> Result<Vec<[f32; 3]>> {
     let kind = input.int_in_range(0..=3)?;
     let coordinate = |input: &mut Unstructured<'_>| match kind {

@@ -239,7 +239,7 @@ fn row(method: &'static Method, triples: &[Triple], random: &mut Random) -> Row 
     Row { method, swapped, order, velocity, torque }
 }
 
-/// Swapped, order, velocity and torque of a triple.
+/// The four measurements of [`Row`] for one triple: swapped, order, velocity and torque.
 fn measured(method: &Method, triple: &Triple) -> [f64; 4] {
     let [a, b, c] = triple.map(quat_exp);
     let (mut fastest, mut slowest) = (0.0_f64, f64::INFINITY);

@@ -43,7 +43,7 @@ struct Cast {
 }
 
 impl Cast {
-    /// Clips and times of a character in a call.
+    /// The two clips of a character, each with its time.
     fn plays(&self, character: usize) -> [(usize, f32); 2] {
         [2 * character, 2 * character + 1].map(|at| self.input.moment(at))
     }
@@ -81,7 +81,7 @@ struct Buffers {
     calls: usize,
 }
 
-/// Output of some of the characters. `first` counts on from call to call.
+/// Output of consecutive characters. `first` is the number of the first one, counted over all calls.
 struct Part<'a> {
     first: usize,
     poses: [&'a mut [Pose]; 3],

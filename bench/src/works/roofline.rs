@@ -94,7 +94,7 @@ impl Aligned {
     }
 }
 
-/// A clone has other memory, and is aligned there.
+/// Aligns the values again, because the clone's memory may start at any address.
 impl Clone for Aligned {
     fn clone(&self) -> Self {
         Self::new(self.len, |i| self.get()[i])

@@ -88,7 +88,7 @@ fn placed(case: &[f32], bound: f64, place: Place) -> f64 {
     entries(&got[last], &want[last], reach(case)) / bound
 }
 
-/// Matrices as generated, with shear and mirroring.
+/// Error of `model_to_local` for arbitrary model matrices, which may have shear and mirroring.
 fn local(case: &[f32]) -> f64 {
     let skeleton = chain(&[[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0]; 2].concat());
     let model = [affine(case), affine(&case[AFFINE..])];

@@ -120,7 +120,7 @@ fn towards(a: [f64; 4], b: [f64; 4], t: f64) -> [f64; 4] {
     })
 }
 
-/// Claims for the given arc and for vectors.
+/// Claims for `Arc::AsGiven`, and for the interpolation of vectors.
 pub(super) fn given(dispatch: Dispatch) -> Vec<Claim> {
     let claim = |what: &str, bound: f64, error: fn(&[f32]) -> f64| Claim {
         what: what.into(),

@@ -1,4 +1,4 @@
-//! Attacked error bounds of docs/accuracy.md.
+//! Error bounds of docs/accuracy.md that the search attacks.
 
 mod conversion;
 mod hierarchy;
