@@ -32,9 +32,15 @@ const ONCE: [&str; 3] = ["malformed", "damaged", "compressed"];
 
 /// Tests that take minutes in an emulator and do not depend on the processor: f64 and integers. The remaining
 /// tests cover the same stages.
-pub(crate) const NOT_EMULATED: [&str; 26] = [
+pub(crate) const NOT_EMULATED: [&str; 33] = [
     "asked_as_every_triangle",
+    "rate::tests::every_rate",
+    "reduce::tests::a_larger_error",
+    "reduce::tests::many_free_tracks",
+    "reduce::tests::random_clips",
     "tests::hard::any_scale",
+    "tests::keys::as_many_rotations",
+    "tests::keys::curves_are_given_up",
     "tests::joints_may_have",
     "tests::keys::hostile_clips",
     "tests::motion::motion_is_taken_out",
@@ -56,6 +62,7 @@ pub(crate) const NOT_EMULATED: [&str; 26] = [
     "chain::tests::limits_are_never",
     "example::tests::no_blend",
     "limits::fit::tests::all_that",
+    "limits::fit::tests::hinges_are",
     "limits::tests::soft_borders_slow",
     "two_bone::tests::uneven_scales_above",
     "two_bone::tests::with_limits",

@@ -123,14 +123,23 @@ pub(crate) fn label(picture: &mut RgbImage, [left, top]: [u32; 2], scale: u32, t
     }
 }
 
-/// A character: seven rows of five pixels, the leftmost pixel in bit 4.
+/// Rows of a character: seven above the baseline, two below it.
+pub(crate) const ROWS: usize = 9;
+
+/// A character: rows of five pixels, the leftmost pixel in bit 4.
 struct Glyph {
     of: char,
-    rows: [u8; 7],
+    rows: [u8; ROWS],
 }
 
-const fn glyph(of: char, rows: [u8; 7]) -> Glyph {
-    Glyph { of, rows }
+/// A character that stands on the baseline.
+const fn glyph(of: char, [a, b, c, d, e, f, g]: [u8; 7]) -> Glyph {
+    Glyph { of, rows: [a, b, c, d, e, f, g, 0, 0] }
+}
+
+/// A lower-case letter with a descender. Its top is as high as that of an `a`.
+const fn descending(of: char, [c, d, e, f, g, h, i]: [u8; 7]) -> Glyph {
+    Glyph { of, rows: [0, 0, c, d, e, f, g, h, i] }
 }
 
 /// All characters of labels.
@@ -211,17 +220,17 @@ const GLYPHS: [Glyph; 96] = [
     glyph('d', [0b00001, 0b00001, 0b01111, 0b10001, 0b10001, 0b10001, 0b01111]),
     glyph('e', [0, 0, 0b01110, 0b10001, 0b11111, 0b10000, 0b01110]),
     glyph('f', [0b00110, 0b01000, 0b11100, 0b01000, 0b01000, 0b01000, 0b01000]),
-    glyph('g', [0, 0, 0b01111, 0b10001, 0b01111, 0b00001, 0b01110]),
+    descending('g', [0b01111, 0b10001, 0b10001, 0b10001, 0b01111, 0b00001, 0b01110]),
     glyph('h', [0b10000, 0b10000, 0b11110, 0b10001, 0b10001, 0b10001, 0b10001]),
     glyph('i', [0b00100, 0, 0b01100, 0b00100, 0b00100, 0b00100, 0b01110]),
-    glyph('j', [0b00010, 0, 0b00110, 0b00010, 0b00010, 0b10010, 0b01100]),
+    Glyph { of: 'j', rows: [0b00010, 0, 0b00110, 0b00010, 0b00010, 0b00010, 0b00010, 0b10010, 0b01100] },
     glyph('k', [0b10000, 0b10000, 0b10010, 0b10100, 0b11000, 0b10100, 0b10010]),
     glyph('l', [0b01100, 0b00100, 0b00100, 0b00100, 0b00100, 0b00100, 0b01110]),
     glyph('m', [0, 0, 0b11010, 0b10101, 0b10101, 0b10101, 0b10101]),
     glyph('n', [0, 0, 0b11110, 0b10001, 0b10001, 0b10001, 0b10001]),
     glyph('o', [0, 0, 0b01110, 0b10001, 0b10001, 0b10001, 0b01110]),
-    glyph('p', [0, 0, 0b11110, 0b10001, 0b11110, 0b10000, 0b10000]),
-    glyph('q', [0, 0, 0b01111, 0b10001, 0b01111, 0b00001, 0b00001]),
+    descending('p', [0b11110, 0b10001, 0b10001, 0b10001, 0b11110, 0b10000, 0b10000]),
+    descending('q', [0b01111, 0b10001, 0b10001, 0b10001, 0b01111, 0b00001, 0b00001]),
     glyph('r', [0, 0, 0b10110, 0b11000, 0b10000, 0b10000, 0b10000]),
     glyph('s', [0, 0, 0b01111, 0b10000, 0b01110, 0b00001, 0b11110]),
     glyph('t', [0b01000, 0b01000, 0b11100, 0b01000, 0b01000, 0b01000, 0b00110]),
@@ -229,13 +238,14 @@ const GLYPHS: [Glyph; 96] = [
     glyph('v', [0, 0, 0b10001, 0b10001, 0b10001, 0b01010, 0b00100]),
     glyph('w', [0, 0, 0b10001, 0b10101, 0b10101, 0b10101, 0b01010]),
     glyph('x', [0, 0, 0b10001, 0b01010, 0b00100, 0b01010, 0b10001]),
-    glyph('y', [0, 0, 0b10001, 0b10001, 0b01111, 0b00001, 0b01110]),
+    descending('y', [0b10001, 0b10001, 0b10001, 0b10001, 0b01111, 0b00001, 0b01110]),
     glyph('z', [0, 0, 0b11111, 0b00010, 0b00100, 0b01000, 0b11111]),
 ];
 
 /// Returns the rows of a character, or a filled block for an unknown one.
-fn rows_of(c: char) -> [u8; 7] {
-    GLYPHS.iter().find(|glyph| glyph.of == c).map_or([0b11111; 7], |glyph| glyph.rows)
+fn rows_of(c: char) -> [u8; ROWS] {
+    let unknown = glyph(c, [0b11111; 7]);
+    GLYPHS.iter().find(|glyph| glyph.of == c).unwrap_or(&unknown).rows
 }
 
 #[cfg(test)]
