@@ -1,4 +1,4 @@
-//! What the rotation of a joint has to bring to its place, and the rotation that does so best.
+//! Points that the rotation of a joint has to bring to their positions, and the rotation that does this best.
 
 use alloc::vec::Vec;
 
@@ -9,31 +9,33 @@ use condyle_base::math::Transform64;
 use condyle_base::math::quats::{Quat64, exp, product, rows};
 use condyle_base::math::scalar::sqrt_f64;
 
-/// Regularisation of the least-squares rotation, as a fraction of the trace of its normal matrix: without it
+/// Regularisation of the least-squares rotation, as a fraction of the trace of its normal matrix. Without it,
 /// points on one line leave the rotation about that line undetermined. Half: targets +0.5 %, defaults equal;
 /// twice: -0.4 % and +0.5 %.
 const RIDGE: f64 = 1e-3;
 
-/// The points that a rotation has to bring to their places, at all moments.
+/// Points that a rotation has to bring to their positions, at all moments.
 pub(super) struct Aims<'a> {
     moments: Vec<Aim>,
     points: &'a [Point],
-    /// Sums over the points, each weighted by the inverse of its squared limit: of the products of two of its
-    /// components, and of its components. With them a moment costs the same for any number of points.
+    /// Sums over the points, each weighted by the inverse of its squared limit: of the products of two
+    /// components, and of the components. With these sums, the cost of a moment does not depend on the number
+    /// of points.
     products: [Vector; 3],
     sum: Vector,
-    /// The inverse of each point's distance from the joint.
+    /// Inverse of each point's distance from the joint.
     nearness: Vec<f64>,
 }
 
-/// A moment: how far a point is off is an affine function of it, the decoded model matrix less the authored one.
+/// Data of a moment. The displacement of a point is an affine function of it: the decoded model matrix minus
+/// the authored one.
 struct Aim {
-    /// The linear part of the decoded parent's model matrix.
+    /// Linear part of the decoded parent's model matrix.
     outer: [Vector; 3],
     scale: Vector,
-    /// Where the joint itself is.
+    /// Position of the joint.
     origin: Vector,
-    /// The authored model matrix.
+    /// Authored model matrix.
     wanted: Affine64,
 }
 
@@ -61,7 +63,7 @@ impl<'a> Aims<'a> {
             };
             match &body.axes {
                 None => add_point(body.centre, 1.0),
-                // The ends of its axes, both ways.
+                // Both ends of each axis.
                 Some(axes) => transposed(axes).into_iter().for_each(|axis| {
                     add_point(add(body.centre, axis), 0.5);
                     add_point(add(body.centre, axis.map(|v| -v)), 0.5);
@@ -72,7 +74,7 @@ impl<'a> Aims<'a> {
         Self { moments, points, products, sum, nearness }
     }
 
-    /// How far points are off at a moment with the rotation `q`, and the linear part of the joint's matrix.
+    /// Displacement of the points at a moment with rotation `q`, and the linear part of the joint's matrix.
     fn off(&self, moment: usize, q: Quat64) -> (Affine64, [Vector; 3]) {
         let Aim { outer, scale, origin, wanted } = &self.moments[moment];
         let own = scaled_columns(&rows(q), *scale);
@@ -86,13 +88,13 @@ impl<'a> Aims<'a> {
     }
 
     /// One Gauss-Newton step of half length from `q` towards the rotation that brings the points nearest to
-    /// their places. A quarter instead of the half: targets +7.3 %, defaults +2.5 %; the full step: targets
-    /// 13 times as large.
+    /// their positions. A quarter instead of the half: targets +7.3 %, defaults +2.5 %; the full step:
+    /// targets 13x larger.
     pub(super) fn best(&self, moment: usize, q: Quat64) -> Quat64 {
         let (off, own) = self.off(moment, q);
         let outer = &self.moments[moment].outer;
-        // Per radian about an axis e, an arm a moves by outer · (e × a). So the normal matrix is of products of
-        // components of the arms, c, and of columns of `outer`, g.
+        // Per radian about an axis e, an arm a moves by outer · (e × a). The normal matrix therefore consists
+        // of products of the arms' components, c, and of the columns of `outer`, g.
         let c = times(&times(&own, &self.products), &transposed(&own));
         let g = times(&transposed(outer), outer);
         let mixed = |i: usize, j: usize| g[i][i] * c[j][j] - 2.0 * g[i][j] * c[i][j] + g[j][j] * c[i][i];
@@ -102,7 +104,7 @@ impl<'a> Aims<'a> {
         let [xx, yy, zz] = [mixed(1, 2), mixed(0, 2), mixed(0, 1)];
         let ridge = RIDGE * (xx + yy + zz);
         let normal = [[xx + ridge, xy, xz], [xy, yy + ridge, yz], [xz, yz, zz + ridge]];
-        // The sum of a × d over the arms, d = outerᵀ · off, from that of the products of their components.
+        // Sum of a × d over the arms, with d = outerᵀ · off, from the sums of products of their components.
         let column =
             |c: usize| add(apply(&self.products, off.linear[c]), self.sum.map(|v| v * off.origin[c]));
         let against = times(&times(&own, &transposed(&[column(0), column(1), column(2)])), outer);
@@ -111,17 +113,17 @@ impl<'a> Aims<'a> {
         product(exp(solve(&normal, right).map(|v| v * 0.5)), q)
     }
 
-    /// By how much the quaternion, or its logarithm, may differ from `q` at a moment with all points within their
-    /// limits for certain; 0 if they are not with `q` itself.
+    /// Maximum difference of the quaternion, or of its logarithm, from `q` at a moment for which all points
+    /// are certainly within their limits; 0 if they are not with `q` itself.
     pub(super) fn room(&self, moment: usize, q: Quat64) -> f64 {
         let (off, _) = self.off(moment, q);
         let Aim { outer, scale, .. } = &self.moments[moment];
-        // The square of how much it stretches is at most the largest sum of a row of this product.
+        // The squared stretch of `outer` is at most the largest row sum of absolute values of this product.
         let square = times(&transposed(outer), outer);
         let stretch = square.map(|[x, y, z]| x.abs() + y.abs() + z.abs());
         let stretch = sqrt_f64(stretch[0].max(stretch[1]).max(stretch[2]));
         let scale = scale[0].abs().max(scale[1].abs()).max(scale[2].abs());
-        // Two rotations take the end of an arm at most twice its length times the difference apart.
+        // Two rotations move the end of an arm apart by at most twice its length times their difference.
         let room_of = |(point, nearness): (&Point, &f64)| {
             (point.limit * USABLE_FRACTION - point.body.farthest(&off)) * nearness
         };

@@ -9,14 +9,14 @@ pub(super) use condyle_base::math::vectors::{add, length, sub};
 
 pub(super) type Vector = [f64; 3];
 
-/// Of all logarithms of the rotation `q`, the nearest to `near`: continuous where a joint turns through whole
+/// Logarithm of the rotation `q` that is nearest to `near`: continuous when a joint rotates through whole
 /// revolutions.
 pub(super) fn log_near(q: Quat64, near: Vector) -> Vector {
     use core::f64::consts::PI;
     let v = [q[0], q[1], q[2]];
     let sine = length(v);
     if sine < 1e-12 {
-        // A whole turn has no axis of its own: use the neighbour's.
+        // A whole revolution has no axis: uses that of `near`.
         let turned = length(near);
         let turns = ((turned / PI + 0.5) as i64) as f64;
         return if turned > 0.0 { near.map(|n| n * (turns * PI / turned)) } else { [0.0; 3] };
@@ -28,7 +28,7 @@ pub(super) fn log_near(q: Quat64, near: Vector) -> Vector {
     axis.map(|a| a * (angle + turns * PI))
 }
 
-/// The angle between two rotations, by its sine: good for small angles.
+/// Angle between two rotations, approximated by twice the sine of its half: accurate for small angles.
 pub(super) fn turned(a: Quat64, b: Quat64) -> f64 {
     let [x, y, z, _] = product(conjugate(a), b);
     2.0 * length([x, y, z])

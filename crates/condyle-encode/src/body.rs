@@ -1,21 +1,23 @@
 //! Points and balls whose error is bounded.
 //!
-//! How far a decoded joint takes a point from its place is an affine function of the point: `off.linear · p + off.origin`.
-//! Of a ball with centre c and half axes E, which is an ellipsoid where the joint has a scale, the farthest point is at
-//! most |off.linear · c + off.origin| plus the largest singular value of off.linear · E from its place: the first part
-//! is the centre, and the second the most that the linear part makes of a unit vector. So nothing has to be sampled. For
-//! a joint that is turned by 1e-3 rad too far and is 0.2 mm from its place, a ball of 30 mm is within 0.2 + 0.03 =
-//! 0.23 mm.
+//! The displacement of a point by a decoded joint is an affine function of the point: `off.linear · p +
+//! off.origin`. A ball has centre c and half axes E, and is an ellipsoid if the joint has a scale. The
+//! displacement of its points is at most |off.linear · c + off.origin| plus the largest singular value of
+//! off.linear · E. The first part is the displacement of the centre. The second is the maximum by which the
+//! linear part lengthens a unit vector. Therefore no sampling is needed.
+//!
+//! Example: a joint is rotated by 1e-3 rad too far and displaced by 0.2 mm. For a ball of 30 mm the
+//! displacement is at most 0.2 + 0.03 = 0.23 mm.
 
 use super::algebra::{Affine64, Vector, apply, length, sub, times, transposed};
 use condyle_base::math::scalar::{atan2_f64, sin_cos_f64, sqrt_f64};
 use condyle_base::math::vectors::dot;
 
-/// A point, or a ball around one, in the space of a joint.
+/// Point, or ball around a point, in joint space.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Body {
     pub(super) centre: Vector,
-    /// A matrix that takes the unit ball to the points around the centre; `None` for a point.
+    /// Matrix that maps the unit ball to the points around the centre; `None` for a point.
     pub(super) axes: Option<[Vector; 3]>,
 }
 
@@ -24,12 +26,12 @@ impl Body {
         Self { centre, axes: None }
     }
 
-    /// The farthest that `off`, the difference of two matrices, takes a point of the body.
+    /// Maximum displacement of a point of the body by `off`, the difference of two matrices.
     pub(super) fn farthest(&self, off: &Affine64) -> f64 {
         self.around(length(off.point(self.centre)), &off.linear)
     }
 
-    /// The same where the two matrices are known.
+    /// Maximum displacement between two given matrices.
     pub(super) fn between(&self, is: &Affine64, want: &Affine64) -> f64 {
         match self.axes {
             None => length(sub(is.point(self.centre), want.point(self.centre))),
@@ -44,28 +46,29 @@ impl Body {
         let left = limit - length(middle);
         let moved = times(&off.linear, axes);
         let square = dot(moved[0], moved[0]) + dot(moved[1], moved[1]) + dot(moved[2], moved[2]);
-        // The sum of the squares of the singular values: at least the square of the largest, and at most three times that.
+        // `square` is the sum of the squared singular values: at least the square of the largest, and at most
+        // three times that.
         let most = left * left;
         left >= 0.0 && (square <= most || square <= 3.0 * most && stretch(&moved) <= left)
     }
 
-    /// The greatest distance from the joint after a linear map.
+    /// Maximum distance from the joint after a linear map.
     pub(super) fn reach(&self, linear: &[Vector; 3]) -> f64 {
         self.around(length(apply(linear, self.centre)), linear)
     }
 
-    /// The greatest distance from the joint.
+    /// Maximum distance from the joint.
     pub(super) fn size(&self) -> f64 {
         length(self.centre) + self.axes.as_ref().map_or(0.0, stretch)
     }
 
-    /// How far it reaches along a direction, times the length of that.
+    /// Extent along a direction, multiplied by the length of `direction`.
     pub(super) fn along(&self, direction: Vector) -> f64 {
         let around = self.axes.as_ref().map_or(0.0, |axes| length(apply(&transposed(axes), direction)));
         dot(self.centre, direction) + around
     }
 
-    /// The body in the space of the parent.
+    /// Body in the space of the parent.
     pub(super) fn moved(&self, by: &Affine64) -> Self {
         Self { centre: by.point(self.centre), axes: self.axes.map(|axes| times(&by.linear, &axes)) }
     }
@@ -75,13 +78,16 @@ impl Body {
     }
 }
 
-/// The most that a point of a ball can be from its place, from how far its centre and the ends of its three axes are from
-/// theirs: all displacements are vectors in model space. The encoder bounds balls ([`Shell::Balls`](super::Shell)) by it.
+/// Returns an upper bound on the displacement of any point of a ball, from the displacements of its centre
+/// and of the ends of its three axes.
+///
+/// All displacements are vectors in model space. The encoder bounds balls ([`Shell::Balls`](super::Shell)) in
+/// this way.
 ///
 /// ```
 /// use condyle_encode::farthest_of_ball;
 ///
-/// // A joint is in its place, and turned by 0.01 rad about the first axis of a ball of 30 mm.
+/// // A joint is at its authored position, but rotated by 0.01 rad about the first axis of a ball of 30 mm.
 /// let off = farthest_of_ball([0.0; 3], [[0.0; 3], [0.0, 0.0, 0.3], [0.0, -0.3, 0.0]]);
 /// assert!((off - 0.3).abs() < 1e-6);
 /// ```
@@ -90,10 +96,10 @@ pub fn farthest_of_ball(centre: [f64; 3], ends: [[f64; 3]; 3]) -> f64 {
     length(centre) + stretch(&ends.map(|end| sub(end, centre)))
 }
 
-/// The largest singular value of a matrix: the most that it stretches a vector.
+/// Largest singular value of a matrix: the maximum factor by which it lengthens a vector.
 ///
-/// O.K. Smith, *Eigenvalues of a symmetric 3 × 3 matrix*, 1961. Exact to 1e-7 of it where two are equal, as those of the
-/// difference of two rotations are.
+/// O.K. Smith, *Eigenvalues of a symmetric 3 × 3 matrix*, 1961. Accurate to 1e-7 relative if two are equal,
+/// as for the difference of two rotations.
 pub(super) fn stretch(m: &[Vector; 3]) -> f64 {
     let [xx, yy, zz] = [dot(m[0], m[0]), dot(m[1], m[1]), dot(m[2], m[2])];
     let [xy, xz, yz] = [dot(m[0], m[1]), dot(m[0], m[2]), dot(m[1], m[2])];
@@ -116,7 +122,7 @@ mod tests {
     use condyle_base::math::quats::{exp, rows};
     use condyle_testing::{Random, tries};
 
-    /// No unit vector is stretched by more, and some nearly by that, whatever the singular values.
+    /// No unit vector is lengthened by more, for any singular values.
     #[test]
     fn a_matrix_stretches_no_vector_by_more() {
         let mut random = Random(5);
@@ -130,13 +136,13 @@ mod tests {
             let m = times(&scaled, &right);
             assert!((stretch(&m) - values[0]).abs() <= 1e-7 * values[0], "{values:?}: {}", stretch(&m));
         }
-        // A turn by an angle takes unit vectors twice its sine's half from their places.
+        // A rotation displaces unit vectors by up to twice the sine of half its angle.
         let [small, none] = [[1e-4, 0.0, 0.0], [0.0; 3]].map(|by| rows(exp(by)));
         let off = [0, 1, 2].map(|r| sub(small[r], none[r]));
         assert!((stretch(&off) - 2e-4).abs() < 1e-11, "{}", stretch(&off));
     }
 
-    /// Every point of a ball is as near to its place as the bound, and in one direction or other about as far.
+    /// No point of a ball is displaced by more than the bound, and some points by at least half of it.
     #[test]
     fn all_points_of_a_ball_are_within_the_bound() {
         let mut random = Random(6);

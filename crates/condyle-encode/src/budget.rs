@@ -1,25 +1,25 @@
-//! How the error budget is split along the hierarchy.
+//! Splits the error budget along the hierarchy.
 
 use alloc::vec::Vec;
 
 use super::task::{BudgetFractions, JointFacts};
 
-/// The split that every search starts with.
+/// Split with which every search starts.
 ///
-/// 0.65 and 0.85 instead of 0.75: targets +0.4 % and +0.2 %, defaults +0.3 % and +0.7 %. 0.3 and 0.6
-/// instead of 0.45: -0.5 % and +0.4 %, -2.0 % and -0.6 %. Half of the 3: equal, +0.2 %; twice: equal,
-/// -1.3 %.
+/// 0.65 and 0.85 instead of 0.75: targets +0.4 % and +0.2 %, defaults +0.3 % and +0.7 %. 0.3 and 0.6 instead
+/// of 0.45: -0.5 % and +0.4 %, -2.0 % and -0.6 %. Half of the 3: equal, +0.2 %; twice: equal, -1.3 %.
 pub(super) const FIRST_SPLIT: BudgetFractions =
     BudgetFractions { place: 0.75, translation: 0.45, swing: Some(3.0) };
 
-/// How many times the split is tightened before the fixed splits are tried.
-/// Half and twice: equal bytes.
+/// Maximum number of times that the split is tightened before the fixed splits are tried. Half and twice:
+/// equal bytes.
 pub(super) const MAX_ROUNDS: usize = 20;
-/// After how many rounds it is asked whether that can help at all: most often there are fewer.
+/// Number of rounds after which the search checks whether tightening can help at all; most searches need
+/// fewer rounds.
 pub(super) const HOPEFUL_ROUNDS: usize = 2;
 
 /// Fractions that grow evenly from the root to the leaves: each joint gets the same increment for itself even
-/// where it corrects nothing. The leaves' own points have the whole budget. A fallback for segments where
+/// if it corrects nothing. The leaves' own points have the whole budget. Fallback for segments where
 /// tightening does not converge; its numbers are not tuned.
 pub(super) fn graded_by_depth(joints: &[JointFacts], factor: f64) -> Vec<BudgetFractions> {
     let mut depths: Vec<usize> = Vec::with_capacity(joints.len());
@@ -34,10 +34,12 @@ pub(super) fn graded_by_depth(joints: &[JointFacts], factor: f64) -> Vec<BudgetF
     depths.into_iter().map(fractions_at).collect()
 }
 
-/// Gives a failing joint more of its budget by taking from its ancestors, the more the farther up, as every
-/// ancestor adds to the error that its descendants inherit. A translation that no curve met the budget for
-/// gets a larger fraction. A factor of 0.7 for each ancestor instead of 0.85: targets +0.9 %,
-/// defaults +1.2 %; 0.92: +0.1 % and +0.9 %. Half and twice `MIN_FRACTION`: equal bytes.
+/// Gives a failing joint more of its budget by taking from its ancestors, more from those farther up, because
+/// every ancestor adds to the error that its descendants inherit. If no curve met the budget for the
+/// translation, this gets a larger fraction.
+///
+/// A factor of 0.7 for each ancestor instead of 0.85: targets +0.9 %, defaults +1.2 %; 0.92: +0.1 % and +0.9
+/// %. Half and twice `MIN_FRACTION`: equal bytes.
 pub(super) fn tighten(
     joints: &[JointFacts],
     joint: usize,

@@ -1,5 +1,5 @@
-//! The cheapest curve within the budget: one track of one segment, its keys quantised with the largest step
-//! that passes.
+//! Finds the smallest curve within the budget for one track of one segment, with keys quantised by the
+//! largest step that passes.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -10,16 +10,16 @@ use condyle::clip::layout::{Kind, step};
 use condyle::clip::spline::Degree;
 use condyle::clip::write::Curve;
 
-/// A track of a segment.
+/// Track of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TrackId {
     pub(super) kind: Kind,
-    /// The joint, or the number among the free tracks.
+    /// Joint, or index among the free tracks.
     pub(super) index: usize,
 }
 
-/// The largest step code that passes, by a search outwards from `guess`. It takes the error to grow with the
-/// step, which is nearly always so; what it returns did pass.
+/// Largest step code that passes, by a search outwards from `guess`. The search assumes that the error grows
+/// with the step, which is almost always true; the returned code has passed in any case.
 fn largest(guess: i32, mut passes: impl FnMut(u8) -> bool) -> Option<u8> {
     let mut stride = 2;
     let mut test = |code: i32| u8::try_from(code).is_ok_and(&mut passes);
@@ -56,7 +56,7 @@ fn largest(guess: i32, mut passes: impl FnMut(u8) -> bool) -> Option<u8> {
     u8::try_from(low).ok()
 }
 
-/// The code of the largest step that is at most `size`; -1 if every step is larger.
+/// Code of the largest step that is at most `size`; -1 if every step is larger.
 fn code_of(size: f64) -> i32 {
     (0..=255_u8).rev().find(|&code| f64::from(step(code)) <= size).map_or(-1, i32::from)
 }
@@ -88,16 +88,16 @@ pub(super) fn scaled(keys: &[[i32; 3]], code: u8, out: &mut Vec<[f64; 3]>) {
     out.extend(keys.iter().map(|key| key.map(|k| f64::from(k) * size)));
 }
 
-/// Bits that the first track of a class is charged: the record of the class, and some decoding time.
-/// Half: targets -0.3 %, twice +0.1 %, defaults equal; none: defaults +0.1 %.
+/// Bits charged to the first track of a class, for the record of the class and some decoding time. Half:
+/// targets -0.3 %, twice +0.1 %, defaults equal; none: defaults +0.1 %.
 const CLASS_COST: usize = 100;
 
-/// A curve with more keys is taken to allow steps at most this many codes larger (eight codes double the
-/// step), so that one which would cost more even then is not fitted. Half: targets and defaults -0.1 %;
-/// twice: +0.2 % and equal, for nothing.
+/// Maximum increase of the step code that more keys are assumed to allow (eight codes double the step). A
+/// curve that would cost more even with this is not fitted. Half: targets and defaults -0.1 %; twice: +0.2 %
+/// and equal, without benefit.
 const MAX_STEP_GAIN: u8 = 12;
 
-/// A lower bound, roughly, for the bits of keys at a step code.
+/// Approximate lower bound on the bits of keys at a step code.
 fn least_bits(keys: &[[f64; 3]], code: u8) -> usize {
     let size = f64::from(step(code));
     let mut bits = 0;
@@ -112,10 +112,10 @@ fn least_bits(keys: &[[f64; 3]], code: u8) -> usize {
     bits * keys.len()
 }
 
-/// The keys with which a curve is nearest to `targets`.
+/// Keys for which the curve is nearest to `targets`.
 pub(super) fn best_keys(kind: Kind, shape: &Shape, targets: &[[f64; 3]], keys: &mut Vec<[f64; 3]>) {
     if kind == Kind::Rotation && shape.degree == Degree::Linear {
-        // Slerp passes through its keys: they are the targets themselves.
+        // Slerp passes through its keys, so they are the targets themselves.
         let stride = (targets.len() - 1) / shape.intervals;
         keys.clear();
         keys.extend(targets.iter().step_by(stride.max(1)).take(shape.key_count()));
@@ -127,17 +127,17 @@ pub(super) fn best_keys(kind: Kind, shape: &Shape, targets: &[[f64; 3]], keys: &
 /// Curves to choose from for a track.
 #[derive(Clone, Copy)]
 pub(super) struct Candidates<'a> {
-    /// Few keys first.
+    /// Shapes, few keys first.
     pub(super) shapes: &'a [Shape],
     /// Curves of the segment so far: another curve of the same class costs less.
     pub(super) others: &'a [Curve],
 }
 
-/// The cheapest curve near `targets` that `passes` accepts, with components of at most `max_bits`. `passes`
+/// Smallest curve near `targets` that `passes` accepts, with components of at most `max_bits`. `passes`
 /// receives the shape and the decoded keys.
 ///
-/// It stops at the third shape in a row that costs more. After two: targets -0.2 %; after six: -0.1 %;
-/// defaults equal.
+/// The search stops at the third consecutive shape that costs more. After two: targets -0.2 %; after six:
+/// -0.1 %; defaults equal.
 pub(super) fn cheapest(
     TrackId { kind, index }: TrackId,
     Candidates { shapes, others }: Candidates<'_>,
@@ -157,7 +157,7 @@ pub(super) fn cheapest(
         best_keys(kind, shape, targets, keys);
         match &best {
             None if !passes(shape, keys) => continue,
-            // Skipped if it would cost more even with far larger steps.
+            // Skips a shape that would cost more even with far larger steps.
             Some((least, curve)) if least_bits(keys, curve.code.saturating_add(MAX_STEP_GAIN)) > *least => {
                 worse_in_a_row += 1;
                 if worse_in_a_row == 3 {
@@ -196,7 +196,7 @@ pub(super) fn cheapest(
             best = Some((cost, curve));
             worse_in_a_row = 0;
         } else {
-            // More keys take fewer bits each, but once the sum grows it usually keeps growing.
+            // With more keys, each takes fewer bits, but once the total grows it usually keeps growing.
             worse_in_a_row += 1;
             if worse_in_a_row == 3 {
                 break;
@@ -206,8 +206,8 @@ pub(super) fn cheapest(
     best.map(|(_, curve)| curve)
 }
 
-/// One value for the whole segment: its curve, unless it is zero, and the decoded value. `None` if no step is
-/// large enough.
+/// Encodes one value for the whole segment: returns its curve, unless the value is zero, and the decoded
+/// value. `None` if no step is large enough.
 pub(super) fn constant(
     TrackId { kind, index }: TrackId,
     value: Vector,

@@ -9,19 +9,19 @@ use condyle_base::math::scalar::sqrt_f64;
 /// Bandwidth of the normal equations: a cubic B-spline overlaps three neighbours on each side.
 const BAND: usize = 3;
 
-/// A kind of curve over a segment, with everything that depends only on its degree and number of keys.
+/// Kind of curve over a segment, with all data that depends only on its degree and number of keys.
 #[derive(Debug, Clone)]
 pub(super) struct Shape {
     pub(super) degree: Degree,
     pub(super) intervals: usize,
-    /// Which keys each moment is made of, and their weights.
+    /// Keys that contribute to each moment, and their weights.
     taps: Vec<Taps>,
-    /// The banded Cholesky factor of the normal equations, with its diagonal inverted.
+    /// Banded Cholesky factor of the normal equations, with its diagonal inverted.
     factor: Vec<[f64; BAND + 1]>,
 }
 
 impl Shape {
-    /// A shape fitted at `moments` evenly spaced moments of the segment.
+    /// Creates a shape fitted at `moments` evenly spaced moments of the segment.
     pub(super) fn new(degree: Degree, intervals: usize, moments: usize) -> Self {
         let last = (moments - 1).max(1) as f64;
         let at = |moment: usize| Taps::at(degree, intervals, moment as f64 / last);
@@ -54,10 +54,11 @@ impl Shape {
         self.intervals + 1
     }
 
-    /// The least-squares keys for `values`, one value per moment.
+    /// Least-squares keys for `values`, one value per moment.
     pub(super) fn solve(&self, values: &[[f64; 3]], keys: &mut Vec<[f64; 3]>) {
         keys.clear();
-        // Room for taps behind the last key, whose weights are 0: as many for each moment are faster than few.
+        // Room for taps after the last key, whose weights are 0: a fixed number of taps per moment is faster
+        // than a variable one.
         keys.resize(self.key_count() + BAND, [0.0; 3]);
         for (Taps { first, weights, .. }, value) in self.taps.iter().zip(values) {
             if let Some(keys) = keys[*first..].first_chunk_mut::<{ BAND + 1 }>() {
@@ -87,7 +88,7 @@ impl Shape {
         }
     }
 
-    /// The curve at a moment.
+    /// Value of the curve at a moment.
     pub(super) fn value(&self, keys: &[[f64; 3]], moment: usize) -> [f64; 3] {
         let Taps { first, count, weights } = &self.taps[moment];
         let mut sum = [0.0; 3];
@@ -96,7 +97,7 @@ impl Shape {
                 *sum += weight * key;
             }
         };
-        // As many for each moment are faster than few: the weights of the others are 0.
+        // A fixed number of taps per moment is faster than a variable one; the weights of the others are 0.
         if let Some(keys) = keys[*first..].first_chunk::<{ BAND + 1 }>() {
             keys.iter().zip(weights).for_each(|(key, weight)| add(key, weight));
         } else {
@@ -105,7 +106,7 @@ impl Shape {
         sum
     }
 
-    /// The interval that contains a moment, and the fraction of it that has passed.
+    /// Interval that contains a moment, and the fraction of the interval before it.
     pub(super) fn interval(&self, moment: usize) -> (usize, f64) {
         let taps = &self.taps[moment];
         (taps.first, taps.weights[1])
@@ -117,7 +118,7 @@ mod tests {
     use super::*;
     use std::format;
 
-    /// What a curve of the shape makes comes back as its keys.
+    /// A curve of the shape is reproduced from its values.
     #[test]
     fn a_curve_of_the_shape_is_found_again() {
         for degree in [Degree::Linear, Degree::Cubic] {

@@ -1,4 +1,4 @@
-//! Free tracks: morph weights, scalars, vectors and rotations that drive no joint, three components to a
+//! Free tracks: morph weights, scalars, vectors and rotations that drive no joint, with three components per
 //! curve.
 
 use alloc::vec::Vec;
@@ -14,10 +14,10 @@ use condyle::clip::write::Curve;
 use condyle::clip::write::FreeTrack;
 use condyle::clip::{RawClip, Track};
 
-/// How much longer the diagonal of a cube is than its edge.
+/// Ratio of the diagonal of a cube to its edge.
 const SQRT_3: f64 = 1.732_050_807_568_877_2;
 
-/// The free tracks of a clip, and the fallback track of each.
+/// Free tracks of a clip, and the source track of each.
 pub(super) fn free_tracks(clip: &RawClip) -> (Vec<FreeTrack>, Vec<&Track>) {
     let tracks = clip.tracks().iter().filter(|t| t.target.joint().is_none());
     tracks
@@ -29,7 +29,8 @@ pub(super) fn free_tracks(clip: &RawClip) -> (Vec<FreeTrack>, Vec<&Track>) {
 }
 
 impl ClipJob<'_> {
-    /// Fits the free tracks of a segment. Fails with the number of one that no curve met the budget for.
+    /// Fits the free tracks of a segment. On failure, returns the index of a track for which no curve met the
+    /// budget.
     pub(super) fn free_curves(
         &self,
         first: usize,
@@ -71,7 +72,7 @@ impl ClipJob<'_> {
                     };
                     let targets: Vec<Vector> =
                         seconds.iter().map(|&s| core::array::from_fn(|c| value(c, s))).collect();
-                    // Half a unit in the last place is reserved for the decoder's f32 rounding.
+                    // Half a ULP is reserved for the decoder's f32 rounding.
                     let size = targets.iter().flatten().fold(0.0_f64, |size, v| size.max(v.abs()));
                     let limit = minus_rounding(self.options.budget_of(free.target), 1e-7 * size);
                     let found =
@@ -85,8 +86,8 @@ impl ClipJob<'_> {
     }
 }
 
-/// The cheapest curve for three components, each within `limit`: `Some(None)` if they are zero, `None` if
-/// none passes.
+/// Smallest curve for three components, each within `limit`: `Some(None)` if they are zero, `None` if no
+/// curve passes.
 fn values(
     index: usize,
     targets: &[[f64; 3]],

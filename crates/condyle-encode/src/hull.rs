@@ -1,4 +1,4 @@
-//! The convex hull of a few points.
+//! Convex hull of a few points.
 
 use alloc::vec::Vec;
 use core::cmp::Ordering;
@@ -6,19 +6,19 @@ use core::cmp::Ordering;
 use super::algebra::{Vector, add, length, sub};
 use condyle_base::math::vectors::{cross, dot};
 
-/// Half of the thickness that a flat hull is given, as a fraction of its size, so that it has faces to
-/// measure by. Half and twice: equal bytes.
+/// Half of the thickness that a flat hull gets, as a fraction of its size, so that it has faces to measure
+/// by. Half and twice: equal bytes.
 const MIN_THICKNESS: f64 = 1e-3;
 
-/// A convex hull, as its faces.
+/// Convex hull, stored as faces.
 #[derive(Debug, Clone)]
 pub(super) struct Hull {
     middle: Vector,
-    /// The outward normal of each face, divided by the distance of the face from the middle.
+    /// Outward normal of each face, divided by the distance of the face from the middle.
     faces: Vec<Vector>,
 }
 
-/// The mean of points; the origin for none.
+/// Mean of points; the origin without points.
 pub(super) fn middle(points: impl Iterator<Item = Vector>) -> Vector {
     let (count, sum) = points.fold((0.0, [0.0; 3]), |(count, sum), point| (count + 1.0, add(sum, point)));
     sum.map(|v| v / f64::max(count, 1.0))
@@ -30,8 +30,8 @@ fn sort(vectors: &mut Vec<Vector>) {
     vectors.dedup();
 }
 
-/// Away from all points, if all are on one side of the plane through `a`. Most planes have points on both sides among
-/// the first few.
+/// Normal of the plane through `a`, pointing away from all points, or `None` if points are on both sides. For
+/// most planes, the first few points show this.
 fn outward(points: &[Vector], a: Vector, normal: Vector, rounding: f64) -> Option<Vector> {
     let (mut is_below, mut is_above) = (false, false);
     for point in points {
@@ -46,13 +46,13 @@ fn outward(points: &[Vector], a: Vector, normal: Vector, rounding: f64) -> Optio
 }
 
 impl Hull {
-    /// By testing all triples of points: meant for some tens of points, in any position.
+    /// Builds the hull by testing all triples of points: for some tens of points, in any position.
     pub(super) fn around(points: &[Vector]) -> Self {
         let middle = middle(points.iter().copied());
         let mut points: Vec<Vector> = points.iter().map(|&point| sub(point, middle)).collect();
         sort(&mut points);
         let size = points.iter().map(|&point| length(point)).fold(0.0, f64::max);
-        // Coplanar, collinear and coincident points get a little thickness.
+        // Coplanar, collinear and coincident points get a small thickness.
         for axis in 0..3 {
             for thin in [MIN_THICKNESS * size, -MIN_THICKNESS * size] {
                 let mut point = [0.0; 3];
@@ -78,7 +78,7 @@ impl Hull {
         Self { middle, faces }
     }
 
-    /// The factor by which the hull must be scaled about its middle to reach a point: at most 1 for points
+    /// Factor by which the hull must be scaled about its middle to reach a point; at most 1 for points
     /// inside.
     pub(super) fn times(&self, point: Vector) -> f64 {
         let out = sub(point, self.middle);
@@ -109,13 +109,13 @@ mod tests {
         }
     }
 
-    /// In it is what is a mean of its points, and each point is at its border.
+    /// Means of the points are inside, and the farthest point is on the surface.
     #[test]
     fn means_of_its_points_are_within() {
         let mut random = Random(7);
         for round in 0..tries(60) {
             let count = 1 + round % 12;
-            // Of all shapes: bodies, and such as lie in one plane, on one line or in one place.
+            // Clouds of all shapes: in space, in a plane, on a line and at one point.
             let mut shape = [[1.0_f64, 0.0, 0.0], [0.3, 1.0, 0.0], [-0.2, 0.5, 1.0]];
             for row in shape.iter_mut().skip(1 + round % 4) {
                 *row = [0.0; 3];

@@ -1,4 +1,4 @@
-//! The curves of all joints of a segment, with the split of the error budget that costs the fewest bits.
+//! Curves of all joints of a segment, with the split of the error budget that takes the fewest bits.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -16,7 +16,7 @@ use condyle::clip::write::Curves;
 use condyle_base::math::Transform64;
 
 impl ClipJob<'_> {
-    /// Fits the joint tracks of a segment. Fails with a joint that no curve met the budget for.
+    /// Fits the joint tracks of a segment. On failure, returns a joint for which no curve met the budget.
     pub(super) fn joint_curves(
         &self,
         joints: &[JointFacts],
@@ -34,7 +34,7 @@ impl ClipJob<'_> {
             Effort::Best => &[[FIRST_SPLIT.place, FIRST_SPLIT.translation], [0.85, 0.55], [0.65, 0.35]],
             _ => &[[FIRST_SPLIT.place, FIRST_SPLIT.translation]],
         };
-        // At the frames, a joint can correct the whole error of its ancestors; between them it cannot.
+        // At frames, a joint can correct the whole error of its ancestors; between frames it cannot.
         let swing = FIRST_SPLIT.swing.filter(|_| self.moments > 1);
         for &[place, translation] in splits {
             search.tighten_from(BudgetFractions { place, translation, swing })?;
@@ -44,17 +44,17 @@ impl ClipJob<'_> {
     }
 }
 
-/// A search for the split of the error budget with which the joints of a segment take the fewest bits.
+/// Search for the split of the error budget with which the joints of a segment take the fewest bits.
 struct SplitSearch<'a> {
     job: &'a ClipJob<'a>,
     joints: &'a [JointFacts],
     shapes: &'a [Shape],
-    /// The authored local transforms, per joint and moment.
+    /// Authored local transforms, per joint and moment.
     source: Vec<Vec<Transform64>>,
-    /// The authored model matrices, per joint and moment.
+    /// Authored model matrices, per joint and moment.
     model: Vec<Vec<Affine64>>,
     best: Option<SegmentFit>,
-    /// The first joint that failed in the last attempt that failed.
+    /// First joint that failed in the last failed attempt.
     failing: usize,
 }
 
@@ -64,12 +64,12 @@ impl SplitSearch<'_> {
         search(&SegmentJob { joints, source: &self.source, shapes, fractions, max_bits, nlerp }, &self.model)
     }
 
-    /// Starts all joints with one split and tightens it where a joint fails. Fails with a joint for which
-    /// no split can help.
+    /// Starts all joints with one split and tightens it where a joint fails. On failure, returns a joint for
+    /// which no split can help.
     fn tighten_from(&mut self, split: BudgetFractions) -> Result<(), usize> {
         let joints = self.joints;
         let mut fractions = vec![split; joints.len()];
-        // With root motion the whole character turns too, by angles that this check does not see.
+        // With root motion the whole character rotates too, by angles that this check does not see.
         let mut nlerp = self.job.motion.is_none()
             && nlerp_suffices(joints, &self.source, self.job.moments, self.job.size);
         for round in 0..MAX_ROUNDS {
@@ -106,8 +106,8 @@ impl SplitSearch<'_> {
         (above..joints.len()).any(|joint| is_below(joint) && is_hopeless(joint))
     }
 
-    /// Tries fixed splits until one holds, unless tightening found one. Tightening does not converge if
-    /// failing joints keep taking budget from each other. The numbers are not tuned.
+    /// Tries fixed splits until one is within the budget, unless tightening found one. Tightening does not
+    /// converge if failing joints keep taking budget from each other. The numbers are not tuned.
     fn try_fixed_splits(&mut self) {
         let joints = self.joints;
         let flat =

@@ -1,4 +1,4 @@
-//! Which tracks become fallback tracks, as no curve meets the budget for them.
+//! Selects the fallback tracks: tracks for which no curve meets the budget.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -12,45 +12,48 @@ use super::write::{Kept, Part};
 use condyle::clip::{Clip, Interpolation, Target, Track};
 use condyle_base::math::quats::{conjugate, product, slerp_f64};
 
-/// How many joints with their ancestors, or free tracks, are kept one by one before everything is. Not tuned.
-/// It bounds how often a clip is encoded again.
+/// Maximum number of joints (with their ancestors) or free tracks that become fallback tracks individually;
+/// after that, all do. It bounds how often a clip is encoded again. Not tuned.
 const MAX_SINGLE_FALLBACKS: usize = 6;
 
-/// The part of the budget that keys may be left out for where tracks are kept in some segments: the way from one pose
-/// to another of which nothing is left a frame later has thousands. Not tuned.
+/// Fraction of the budget for leaving out keys of tracks that are kept in some segments only. Otherwise a
+/// jump that takes one frame would keep thousands of keys of its segments. Not tuned.
 const THINNING_FRACTION: f64 = 1.0 / 8.0;
-/// The most keys in a row that are left out: bounds the time that the search takes.
+/// Maximum number of consecutive keys that are left out; bounds the time of the search.
 const MAX_LEFT_OUT: usize = 256;
 
-/// How often the budget of the curves of a segment is lowered because of keys between the moments of the search.
+/// Maximum number of times that the budget of a segment's curves is lowered because of keys between the
+/// moments of the search.
 const MAX_LOWERED: u32 = 3;
 
-/// What no curve met the budget for, so that it has to be kept.
+/// Track or joint for which no curve met the budget.
 pub(super) enum Failed {
     Joint { joint: usize, segment: usize },
     FreeTrack(usize),
 }
 
-/// The tracks that are kept, besides those of [`JointFacts::authored`].
+/// Fallback tracks, in addition to those of [`JointFacts::fallback`].
 pub(super) struct KeptTracks<'j, 'a> {
     job: &'j ClipJob<'a>,
     segment_frames: usize,
     segment_count: usize,
-    /// Where the tracks of a joint are kept: from the first segment in which no curve served to the last one.
+    /// Segments in which the tracks of each joint are kept, from the first without a suitable curve to the
+    /// last.
     joints: Vec<Range<usize>>,
-    /// The free tracks that are kept.
+    /// Whether each free track is kept.
     free: Vec<bool>,
-    /// What is reported, in the order in which it was found.
+    /// Targets to report, in the order in which they were found.
     targets: Vec<Target>,
     given_up: usize,
-    /// The part of the budgets that curves may use in each segment, and how often it was lowered.
+    /// Fraction of the budgets that curves may use in each segment, and number of times that it was lowered.
     parts: Vec<(f64, u32)>,
 }
 
 impl<'j, 'a> KeptTracks<'j, 'a> {
-    /// Before any segment was fitted: steps, and what curves cannot follow at all.
+    /// Initial state before any segment is fitted: step tracks, and tracks that curves cannot follow.
     pub(super) fn new(job: &'j ClipJob<'a>, segment_frames: usize, segment_count: usize) -> Self {
-        // Curves have keys on frames only and would cut corners between them: such tracks are fallback tracks.
+        // Curves have keys on frames only and would cut corners between them, so such tracks become fallback
+        // tracks.
         let are_cut = job.moments > 1 && !job.free_sources.is_empty();
         let slack = if are_cut { rate::slack(job.clip, job.frames) } else { 0.0 };
         let is_off = |track: &Track| are_cut && !rate::is_on_frames(job.clip, track, job.frames, slack);
@@ -74,17 +77,17 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
         }
     }
 
-    /// What is reported.
+    /// Targets to report.
     pub(super) fn targets(&self) -> &[Target] {
         &self.targets
     }
 
-    /// Which free tracks are kept.
+    /// Whether each free track is kept.
     pub(super) fn free(&self) -> &[bool] {
         &self.free
     }
 
-    /// What is known of the joints in a segment.
+    /// Joint data for a segment.
     pub(super) fn joints_in(&self, segment: usize) -> Vec<JointFacts> {
         let mut joints = self.job.joints.clone();
         let mut are_thinned = false;
@@ -111,7 +114,7 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
         self.job.joints.iter().map(|joint| joint.budget).fold(f64::INFINITY, f64::min)
     }
 
-    /// The first joint over its budget, and the segment, unless it and its ancestors are kept there already.
+    /// First joint over its budget, and the segment, unless it and its ancestors are kept there already.
     pub(super) fn joint_over_budget(&self, clip: &Clip<'_>, measured: &Measured) -> Option<Failed> {
         let options = self.job.options;
         measured.joints.iter().enumerate().find_map(|(joint, worst)| {
@@ -123,7 +126,7 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
         })
     }
 
-    /// The free track that is farthest over its budget, if there is one and it is not kept already.
+    /// Free track that exceeds its budget by the largest factor, unless it is kept already.
     pub(super) fn free_track_over_budget(&self, measured: &Measured) -> Option<Failed> {
         let over = measured.track_over_budget(self.job.options)?;
         let at = self.job.free_sources.iter().position(|track| track.target == over);
@@ -134,8 +137,9 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
         core::iter::successors(Some(joint), |&joint| self.job.joints[joint].parent)
     }
 
-    /// Holds the budget at keys between the moments of the search: with less for the curves of the segments where it is exceeded, or, where
-    /// that did not help, by keeping what fails. Whether anything has changed; forgets the fits that are of no use then.
+    /// Enforces the budget at keys between the moments of the search. Lowers the budget of the curves in the
+    /// segments that exceed it, or, after [`MAX_LOWERED`] times, keeps the failing tracks. Discards stale
+    /// fits, and returns whether anything changed.
     pub(super) fn hold_keys<T>(&mut self, overruns: &[Overrun], fits: &mut [Option<T>]) -> bool {
         let mut has_changed = false;
         for &Overrun { segment, joint, times } in overruns {
@@ -157,8 +161,8 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
         !self.joints[joint].contains(&segment) && self.job.joints[joint].fallback.contains(&false)
     }
 
-    /// Keeps what failed: a free track, or the tracks of a joint and of all its ancestors, so that its place is
-    /// exact. Forgets the fits that are of no use then.
+    /// Keeps the failed free track, or the tracks of the failed joint and all its ancestors, so that its
+    /// position is exact. Discards stale fits.
     pub(super) fn give_up<T>(&mut self, failed: Failed, fits: &mut [Option<T>]) {
         let is_new = match failed {
             Failed::Joint { joint, segment } => self
@@ -166,7 +170,8 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
                 .all(|joint| self.joints[joint].contains(&segment) || self.joints[joint].is_empty()),
             Failed::FreeTrack(_) => true,
         };
-        // One at a time at first: every failure of another joint encodes a part of the clip again.
+        // Keeps one at a time at first, then all, because every failure of another joint encodes a part of
+        // the clip again.
         self.given_up += usize::from(is_new);
         let all = self.given_up > MAX_SINGLE_FALLBACKS;
         match failed {
@@ -189,7 +194,8 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
         }
     }
 
-    /// Keeps the tracks of a joint in these segments, and in those between them and where they are kept already.
+    /// Keeps the tracks of a joint in `segments` and in all segments between these and those where they are
+    /// kept already.
     fn keep<T>(&mut self, joint: usize, segments: Range<usize>, fits: &mut [Option<T>]) {
         let before = &self.joints[joint];
         let after = if before.is_empty() {
@@ -206,7 +212,7 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
         self.joints[joint] = after;
     }
 
-    /// All that is kept.
+    /// All tracks to keep.
     pub(super) fn tracks(&self) -> Vec<Kept<'a>> {
         let mut tracks = Vec::new();
         for ((own, joint), segments) in self.job.tracks.iter().zip(&self.job.joints).zip(&self.joints) {
@@ -226,7 +232,7 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
         tracks
     }
 
-    /// What of a track these segments need: keys from the last one before them to the first one behind them.
+    /// Keys of a track that these segments need: from the last key before them to the first key after them.
     fn part(&self, track: &Track, segments: &Range<usize>) -> Part {
         let times = &self.job.clip.timelines()[track.timeline];
         let [start, end] = [segments.start, segments.end].map(|segment| {
@@ -238,13 +244,13 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
         Part { segments: segments.clone(), keys: self.thinned(track, times, first..last + 1) }
     }
 
-    /// The keys of a range that are needed: straight lines between them pass those that are left out within their share
-    /// of [`THINNING_FRACTION`].
+    /// Keys of a range that are needed: straight lines between them pass the other keys within their share of
+    /// [`THINNING_FRACTION`].
     fn thinned(&self, track: &Track, times: &[f32], range: Range<usize>) -> Vec<usize> {
-        // The most that any joint can have on the way from its root, and two tracks of each.
+        // Upper bound on the thinned tracks from the root to any joint: two for each joint.
         let parts = self.joints.iter().filter(|kept| !kept.is_empty() && !self.is_whole(kept)).count();
         let distance = self.least_budget() * THINNING_FRACTION / (2 * parts.max(1)) as f64;
-        // No point is farther from a joint than twice what it can be from the origin.
+        // No point is farther from a joint than twice the maximum distance from the origin.
         let angle = distance / (2.0 * self.job.size);
         let passes = |a: usize, b: usize, key: usize| {
             let time = |key: usize| f64::from(times[key]);

@@ -1,4 +1,4 @@
-//! Clips of keys alone, where these take fewer bytes than curves.
+//! Clips that consist of keys only, if these take fewer bytes than curves.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -10,18 +10,22 @@ use super::write::{self, Curves, Kept};
 use super::{FallbackTracks, MAX_SEGMENT_FRAMES};
 use condyle::clip::{Interpolation, RawClip, Target, Track};
 
-/// Rotations are rounded to 16 bits where no more joints follow than this part of the most that do: all, or only what is near the
-/// ends of limbs, where a turn moves little. Not tuned.
+/// Divisors of the height of the hierarchy, for rounding rotations to 16 bits. Only joints whose height is at
+/// most this part of the tallest are rounded. 1 selects all joints; larger divisors select joints near the
+/// ends of limbs, where a rotation moves little. Not tuned.
 const PARTS: [usize; 3] = [1, 2, 4];
 
-/// The part of their bytes that curves that serve are given up for: keys are searched for and turned one by one, in f64, and the
-/// resident form of a clip does nothing for them. Not tuned.
+/// Curves within the budget are replaced by keys only if this saves at least one part in `SAVING` of their
+/// bytes. Keys must be searched and rotated one by one in f64, and the resident form of a clip does not make
+/// them faster. Not tuned.
 const SAVING: usize = 8;
 
 impl ClipJob<'_> {
-    /// The clip as keys alone, if that is fewer bytes than what was authored where curves are more, or else saves an eighth. It is tried
-    /// where something had to be a fallback track, and where curves take more than what was authored: a few keys that are far apart need
-    /// many of a curve.
+    /// Returns the clip as keys only, if that saves an eighth of the bytes, or any bytes if curves take more
+    /// than the authored numbers. Otherwise returns `curves`.
+    ///
+    /// Tries keys if there are fallback tracks, or if curves take more bytes than the authored numbers: a few
+    /// keys that are far apart need many keys of a curve.
     pub(super) fn or_keys(&self, curves: Encoded) -> Encoded {
         let (is_kept, bytes) = (!curves.fallback.is_empty(), curves.bytes().len());
         let is_more = bytes > self.authored_bytes();
@@ -35,24 +39,24 @@ impl ClipJob<'_> {
         self.fewest_keys(is_kept, bytes).filter(|keys| keys.bytes().len() < most).unwrap_or(curves)
     }
 
-    /// The bytes of the numbers that were authored.
+    /// Number of bytes of the authored numbers.
     pub(super) fn authored_bytes(&self) -> usize {
         let times = self.clip.timelines().iter().map(Vec::len).sum::<usize>();
         4 * (times + self.clip.tracks().iter().map(|track| track.values.len()).sum::<usize>())
     }
 
-    /// Keys that take fewer bytes than `most`: those that were authored, or fewer that serve.
+    /// Keys that take fewer than `most` bytes: the authored keys, or fewer that are within the budget.
     pub(super) fn fewest_keys(&self, is_reported: bool, most: usize) -> Option<Encoded> {
         let clip = self.clip;
         let (own, are_shorts) = self.own_keys(is_reported, most).unzip();
         let are_shorts = are_shorts.unwrap_or(false);
-        // Where keys are rare there are hardly any to leave out.
+        // Sparse keys leave almost none to remove.
         let times = |track: &Track| clip.timelines()[track.timeline].len();
         let is_rare = clip.tracks().iter().map(times).sum::<usize>() * 2 <= clip.tracks().len() * self.frames;
         if are_shorts && is_rare {
             return own;
         }
-        // What the decoder rounds comes on top.
+        // Leaves room for the decoder's rounding.
         let options = self.options.with_part(0.98);
         let format = if are_shorts { KeyFormat::Shorts } else { KeyFormat::Floats };
         let most = own.as_ref().map_or(most, |own| own.bytes().len());
@@ -60,7 +64,8 @@ impl ClipJob<'_> {
         fewer.and_then(|fewer| self.keys(&fewer.clip, is_reported, most)).or(own)
     }
 
-    /// The authored keys, with as many rotations in 16 bits as the budget allows, and whether these are any.
+    /// Authored keys, with as many rotations in 16 bits as the budget allows, and whether there are any such
+    /// rotations.
     fn own_keys(&self, is_reported: bool, most: usize) -> Option<(Encoded, bool)> {
         let mut heights = vec![1_usize; self.joints.len()];
         for (joint, facts) in self.joints.iter().enumerate().rev() {
@@ -69,13 +74,14 @@ impl ClipJob<'_> {
             }
         }
         let tallest = heights.iter().copied().max().unwrap_or(0);
-        // Poses come back to the bit.
+        // A clip of one pose is stored bit-exactly.
         let parts = if self.frames > 0 { &PARTS[..] } else { &[] };
         let mut tried = None;
         for (at, part) in parts.iter().enumerate() {
             let (clip, changed) =
                 self.rounded(|joint| part * heights.get(joint).copied().unwrap_or(0) <= tallest)?;
-            // Each part is within the one before: what changes as many numbers is the same clip.
+            // Each divisor selects a subset of the one before, so the same number of changes means the same
+            // clip.
             if tried.replace(changed) == Some(changed) {
                 continue;
             }
@@ -88,7 +94,8 @@ impl ClipJob<'_> {
         own.map(|found| (found, false))
     }
 
-    /// The clip with the rotations of some joints in 16 bits, and how many numbers that changed. Steps come back to the bit.
+    /// Clip with the rotations of some joints in 16 bits, and number of changed numbers. Step tracks stay
+    /// bit-exact.
     fn rounded(&self, is_wanted: impl Fn(usize) -> bool) -> Option<(RawClip, usize)> {
         let mut tracks = self.clip.tracks().to_vec();
         let mut changed = 0;
@@ -108,7 +115,8 @@ impl ClipJob<'_> {
         Some((clip, changed))
     }
 
-    /// These keys and no curves, if they take fewer bytes than `most` and hold the budget. `is_reported` says that no curves did.
+    /// Clip with these keys and no curves, if it takes fewer than `most` bytes and is within the budget. With
+    /// `is_reported`, the result lists its tracks as fallback tracks, because some had no suitable curve.
     fn keys(&self, clip: &RawClip, is_reported: bool, most: usize) -> Option<Encoded> {
         let free_index = |target: Target| self.free_tracks.iter().position(|free| free.target == target);
         let keep =

@@ -1,9 +1,10 @@
-//! Compression: from an authored [`RawClip`] to a [`Clip`] that is as small as an error budget allows, checked
-//! on the decoded result.
+//! Clip compression: turns an authored [`RawClip`] into a [`Clip`] that is as small as an error budget
+//! allows. The error is measured on the decoded clip.
 //!
-//! Call [`encode`](crate::encode()) with [`EncodeOptions::new`]: the distance by which a point may be off, in the
-//! skeleton's units, and the [`Shell`], the points that this bounds. [`Shell::of_meshes`] bounds every vertex;
-//! [`Shell::Balls`] is for motion without meshes. [`Encoded`] is the clip and its measured error.
+//! Call [`encode`](crate::encode()) with [`EncodeOptions::new`], which takes the budget and the [`Shell`].
+//! The budget is the maximum displacement of a point, in the skeleton's units; the shell is the set of points
+//! that it applies to. [`Shell::of_meshes`] bounds every vertex; [`Shell::Balls`] is for motion without
+//! meshes. [`Encoded`] holds the clip and its measured error.
 //!
 //! ```text
 //!  condyle-base ── condyle ──┬── condyle-encode   <── here
@@ -11,7 +12,7 @@
 //!                            └── condyle-query
 //! ```
 //!
-//! | call | goes in | comes out |
+//! | function | input | output |
 //! |---|---|---|
 //! | [`encode`](crate::encode()) | a [`RawClip`], its [`Skeleton`], an error bound | [`Encoded`]: a [`Clip`] and its error |
 //! | [`reduce`](crate::reduce()) | any clip, an error bound | [`Reduced`]: a [`RawClip`] with few keys, for other programs |
@@ -27,12 +28,12 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
-// Tuning constants: `cargo run --release -p condyle-bench --bin clip_sizes -- FOLDER` repeats the
-// measurements that comments on constants state: the change of the bytes at 1 mm when that constant alone
-// is changed. "Targets" are the clips of CesiumMan, Fox, greenman, robot and mocap_cmu_01_01 at 30 Hz in
-// the first table (67,849 bytes); "defaults" those of the first four in the second table, checked between
-// frames and on the mesh (32,196 bytes). The search is greedy: limits that are 1 % tighter alone change the
-// defaults by 1.6 %, so differences below 2 % only say that a constant is uncritical.
+// Tuning constants: their comments state how the clip size at a budget of 1 mm changes if only that constant
+// changes. `cargo run --release -p condyle-bench --bin clip_sizes -- FOLDER` repeats these measurements.
+// "Targets" are the clips of CesiumMan, Fox, greenman, robot and mocap_cmu_01_01 at 30 Hz in the first table
+// (67,849 bytes). "Defaults" are the first four in the second table, checked between frames and on the mesh
+// (32,196 bytes). The search is greedy: 1 % tighter limits alone change the defaults by 1.6 %. Differences
+// below 2 % therefore only show that a constant is uncritical.
 
 mod aims;
 mod algebra;
@@ -85,26 +86,37 @@ pub use reduce::{KeyFormat, Reduced, measure_keys, reduce};
 use task::{ClipJob, DECODER_ROUNDING, JointFacts, MAX_SEGMENT_SAMPLES, Motion, minus_rounding};
 use write::{Curves, Kept, Parts};
 
-/// Compresses a clip: the fewest bytes found that keep every point of the shell within the budget of its
-/// authored place.
+/// Compresses a clip to the smallest encoding found whose error at every shell point is within budget.
 ///
-/// The error is measured in model space, through the whole hierarchy, on the decoded clip, at every frame and
-/// (unless [`EncodeOptions::between`] is off) at three moments between each two and at all keys of the source. It does not exceed the
-/// budget: what no curve can bring under it becomes a fallback track and is listed in [`Encoded::fallback`], in the segments
-/// where no curve can, with as many of its keys as the budget needs, or in the whole clip, with all of them. Steps
-/// are always fallback tracks. Two cases may exceed the budget, as [`Encoded::measured`] then shows: a
-/// budget finer than f32 rounding at the character's size, and a root motion ([`EncodeOptions::root_motion`])
-/// that no curve follows.
+/// The error is the distance between the decoded and the authored position of a point in model space, through
+/// the whole hierarchy. It is measured on the decoded clip at every frame. Unless [`EncodeOptions::between`]
+/// is off, it is also measured at three intermediate times between frames and at all keys of the source.
 ///
-/// Where curves take more bytes than the authored numbers, or something has to be a fallback track anyway and an eighth of all bytes
-/// can be saved, the whole clip is stored as keys: [`Encoded::encodings`] has only [`Encoding::Fallback`] then. That is not tried with
-/// root motion. Of the authored numbers there are no more than before; on top come 68 bytes, 20 for each track, 8 for each free track,
-/// the events, and 12 for each 65,535 frames after the first ones.
-/// Keys cost more to sample than curves: each track is searched for its moment, unless it shares its times with the one before it, and turned by
-/// an exact slerp, one joint at a time; and [`Clip::resident`] makes them no faster.
-///
-/// `progress` is called now and then with the part of the work that is done, from 0 to 1. The same input
+/// `progress` is called repeatedly with the fraction of the work that is done, from 0 to 1. The same input
 /// gives the same bytes on every platform.
+///
+/// # Fallback tracks
+///
+/// If no curve meets the budget, a track becomes a fallback track, listed in [`Encoded::fallback`]. Either it
+/// replaces the curves only in the segments that need it, with as many keys as the budget needs, or it is in
+/// the whole clip with all its keys. Step tracks are always fallback tracks.
+///
+/// In only two cases the error can exceed the budget, as [`Encoded::measured`] then shows. The budget is
+/// finer than f32 rounding at the character's size, or no curve follows the root motion
+/// ([`EncodeOptions::root_motion`]).
+///
+/// # Clips without curves
+///
+/// The encoder stores the whole clip as keys if curves take more bytes than the authored numbers. It also
+/// does so if some track is a fallback track anyway and keys save an eighth of all bytes.
+/// [`Encoded::encodings`] then has only [`Encoding::Fallback`]. This is not tried with root motion.
+///
+/// Such a clip holds at most as many numbers as were authored. In addition it takes 68 bytes, 20 bytes per
+/// track, 8 bytes per free track, the events, and 12 bytes for every 65,535 frames after the first 65,535.
+///
+/// Keys cost more to sample than curves. Each track is searched for the time, unless it shares its times with
+/// the previous track. Rotations need an exact slerp, one joint at a time, and [`Clip::resident`] does not
+/// make this faster.
 ///
 /// ```
 /// use condyle_encode::{EncodeOptions, Shell};
@@ -131,21 +143,23 @@ use write::{Curves, Kept, Parts};
 /// ```
 ///
 /// # Errors
-/// [`Error::Index`] if a track or a budget names a joint that the skeleton does not have, [`Error::Skeleton`] if the clip is for
-/// another ([`RawClip::for_skeleton`]), [`Error::NotFinite`] for a clip whose joints leave the range of f32,
-/// [`Error::OutOfRange`] for a rate, distance or budget that is not a finite number above 0, [`Error::Length`]
-/// for a shell of another number of joints, and [`Error::TooMany`] for a clip of more frames than 2^22, or 2^26 for all
-/// joints or threes of components together, of more keys between these than 2^22, or of more bytes than 4 GiB; also those of
-/// [`motion::extract`](condyle::motion::extract) and [`Events::new`]. [`Error::TooMany`] as well for
-/// more than 65,535 tracks that move, rows of more bytes than that, or as many threes of components of free
-/// tracks.
+/// - [`Error::Index`] if a track or a budget refers to a joint that the skeleton does not have.
+/// - [`Error::Skeleton`] if the clip is for another skeleton ([`RawClip::for_skeleton`]).
+/// - [`Error::NotFinite`] if joints leave the range of f32.
+/// - [`Error::OutOfRange`] if a rate, distance or budget is not finite and greater than 0.
+/// - [`Error::Length`] if the shell is for another number of joints.
+/// - [`Error::TooMany`] for more than 2^22 frames, more than 2^22 keys between frames, or more than 4 GiB.
+///   Also for more than 2^26 frames times joints, or frames times groups of three free-track components.
+/// - [`Error::TooMany`] for more than 65,535 animated tracks, rows of more than 65,535 bytes, or more than
+///   65,535 groups of three free-track components.
+/// - The errors of [`motion::extract`](condyle::motion::extract) and [`Events::new`].
 pub fn encode(
     clip: &RawClip,
     skeleton: &Skeleton,
     options: &EncodeOptions,
     progress: &mut dyn FnMut(f32),
 ) -> Result<Encoded, Error> {
-    // Retries must not make the reported progress fall.
+    // Retries must not lower the reported progress.
     let mut told = 0.0;
     let mut progress = |done: f32| {
         if done > told {
@@ -161,7 +175,8 @@ pub fn encode(
         let encoded = job.or_keys(compress(&job, &mut progress)?);
         return Ok(Encoded { off_frames, ..encoded });
     };
-    // One sample per frame: the rate is rounded down, as the extraction adds a sample for a started span.
+    // One sample per frame. The rate is rounded down because the extraction adds a sample for each started
+    // interval.
     let sample_rate = rate::rate([clip.start(), clip.end()], frames.count);
     let sample_rate = if frames.count > 0 { sample_rate.next_down() } else { sample_rate };
     let mut motion_options = *wanted;
@@ -171,8 +186,10 @@ pub fn encode(
     Ok(Encoded { off_frames, ..compress(&job, &mut progress)? })
 }
 
-/// How many frames after the first one [`encode`] and [`reduce`] will look at, for a skeleton of so many joints: what they take is in
-/// proportion to both, and a clip of two keys can be hours long.
+/// Returns the number of frames after the first one that [`encode`] and [`reduce`] check, for a skeleton with
+/// `joints` joints.
+///
+/// Time and memory are proportional to both numbers, and a clip of two keys can be hours long.
 ///
 /// ```
 /// use condyle_encode::{EncodeOptions, Shell, frame_count};
@@ -188,12 +205,13 @@ pub fn encode(
 /// ```
 ///
 /// # Errors
-/// [`Error::OutOfRange`] for a rate that is not a finite number above 0, [`Error::TooMany`] for more frames than a clip may have.
+/// [`Error::OutOfRange`] if the rate is not finite and greater than 0. [`Error::TooMany`] for more frames
+/// than a clip may have.
 pub fn frame_count(clip: &RawClip, joints: usize, options: &EncodeOptions) -> Result<usize, Error> {
     frames(clip, joints, options).map(|frames| frames.count)
 }
 
-/// The frames at which a clip is looked at.
+/// Frames of a clip at the rate of the options.
 fn frames(clip: &RawClip, joints: usize, options: &EncodeOptions) -> Result<Frames, Error> {
     if let Some(rate) = options.rate {
         positive("rate", 0, rate)?;
@@ -208,13 +226,13 @@ fn frames(clip: &RawClip, joints: usize, options: &EncodeOptions) -> Result<Fram
 }
 
 fn compress(job: &ClipJob<'_>, progress: &mut dyn FnMut(f32)) -> Result<Encoded, Error> {
-    // 32 frames: targets +2.7 %, defaults +1.9 %; 128: -0.4 % and -0.7 %, but segments cap what a moment may
-    // have to read.
+    // 32 frames: targets +2.7 %, defaults +1.9 %; 128: -0.4 % and -0.7 %. The segment length bounds the data
+    // that sampling one moment may have to read.
     let lengths: &[usize] = match job.options.effort {
         Effort::Best => &[24, 48, 64, 96, 160, 256],
         _ => &[64],
     };
-    // All lengths of at least the whole clip give the same single segment: one of them is enough.
+    // All lengths of at least the whole clip give the same single segment, so one of them is enough.
     let count = lengths.iter().position(|&frames| frames >= job.frames).map_or(lengths.len(), |at| at + 1);
     let part = 1.0 / count as f32;
     let mut run = |at: usize| job.run(lengths[at], &mut |done| progress((at as f32 + done) * part));
@@ -229,26 +247,25 @@ fn compress(job: &ClipJob<'_>, progress: &mut dyn FnMut(f32)) -> Result<Encoded,
     Ok(best)
 }
 
-/// As many as the format can count.
+/// Maximum number of frames per segment that the format can count.
 const MAX_SEGMENT_FRAMES: usize = u16::MAX as usize;
 
-/// Moments per frame at which errors are checked with [`EncodeOptions::between`]. Two: defaults +2.2 %;
-/// eight: -2.1 %, with twice the moments to check. The documentation states three between each two
-/// frames.
+/// Number of moments per frame at which errors are checked with [`EncodeOptions::between`]. Two: defaults
+/// +2.2 %; eight: -2.1 %, with twice as many moments to check. The documentation states three between frames.
 const MOMENTS_PER_FRAME: usize = 4;
 
-/// The fallback tracks of a clip that is to be written.
+/// Fallback tracks of a clip to write.
 #[derive(Clone, Copy)]
 struct FallbackTracks<'a> {
-    /// The clip that has their keys.
+    /// Clip that contains their keys.
     clip: &'a RawClip,
     tracks: &'a [Kept<'a>],
-    /// Their targets, as [`Encoded::fallback`] lists them.
+    /// Targets that [`Encoded::fallback`] lists.
     reported: &'a [Target],
 }
 
 impl<'a> ClipJob<'a> {
-    /// `motion` is the root motion that was extracted, and the joint it was extracted at.
+    /// `motion` is the extracted root motion and its joint.
     fn new(
         clip: &'a RawClip,
         skeleton: &'a Skeleton,
@@ -262,7 +279,8 @@ impl<'a> ClipJob<'a> {
         let tracks = source::joint_tracks(clip, count);
         let size = shell::extent(skeleton, &shell);
         let kept = DECODER_ROUNDING * size;
-        // Where a long clip of few keys has a lower rate, its keys are between frames: no curve knows of them.
+        // A long clip with few keys may have a lowered rate, so that keys are between frames, where curves
+        // cannot follow them.
         let slack = if is_lowered { rate::slack(clip, frames) } else { 0.0 };
         let is_kept = |track: Option<&Track>| {
             track.is_some_and(|track| {
@@ -274,7 +292,7 @@ impl<'a> ClipJob<'a> {
         let mut joints: Vec<JointFacts> = Vec::with_capacity(count);
         for ((j, shell), tracks) in shell.into_iter().enumerate().zip(&tracks) {
             let mut rest = Transform64::from(rest[j]);
-            // Curves are relative to the rest rotation, which must be a unit quaternion for that.
+            // Curves are relative to the rest rotation, which must be a unit quaternion for this.
             let is_loose = is_loose(&rest.rotation);
             normalize(&mut rest.rotation);
             joints.push(JointFacts {
@@ -334,7 +352,7 @@ impl<'a> ClipJob<'a> {
         let segment_count = self.frames.div_ceil(segment_frames).max(1);
         let mut kept = KeptTracks::new(self, segment_frames, segment_count);
         let mut shapes: Vec<(usize, Vec<Shape>)> = Vec::new();
-        // A fallback track in one segment changes nothing in the others.
+        // A fallback track in one segment does not affect the other segments.
         let mut fits: Vec<Option<SegmentCurves>> = vec![None; segment_count];
         loop {
             let mut failed = None;
@@ -365,7 +383,7 @@ impl<'a> ClipJob<'a> {
                     continue;
                 }
                 // The fit was checked in f64; the decoder's f32 rounding can still exceed a very fine budget.
-                // Fallback tracks do not help where the root motion is what is over budget.
+                // Fallback tracks do not help if the root motion is over budget.
                 let measured = &encoded.measured;
                 let joint = kept.joint_over_budget(&encoded.clip, measured).filter(|_| motion_is_held);
                 match joint.or_else(|| kept.free_track_over_budget(measured)) {
@@ -402,7 +420,7 @@ impl<'a> ClipJob<'a> {
         Ok(found.map(|()| SegmentCurves { curves, motion_is_held }).map_err(Failed::FreeTrack))
     }
 
-    /// The kinds of curves that are tried for a segment, few keys first: each stride is frames per key of a
+    /// Kinds of curves to try for a segment, few keys first. Each stride is the number of frames per key of a
     /// spline.
     fn shapes(&self, frames: usize) -> Vec<Shape> {
         if frames == 0 {
@@ -431,7 +449,7 @@ impl<'a> ClipJob<'a> {
         shapes
     }
 
-    /// Writes the clip, measures what it decodes to, and collects what is reported.
+    /// Writes the clip, measures the decoded result, and collects the report.
     fn finish(
         &self,
         FallbackTracks { clip: clip_of_keys, tracks: fallback, reported }: FallbackTracks<'_>,
@@ -447,7 +465,7 @@ impl<'a> ClipJob<'a> {
             return Err(Error::NotFinite { what: "decoded joints", at: measured.joint });
         }
         if measured.error_max > parts.header.budget {
-            // The error is above the budget whatever is tried: the header states the measured error instead.
+            // No attempt meets the budget, so the header states the measured error instead.
             parts.header.budget = measured.error_max;
             clip = Clip::from_owned(write::write(clip_of_keys, &parts)?)?;
         }
@@ -487,11 +505,11 @@ impl<'a> ClipJob<'a> {
         }
     }
 
-    /// The bytes that the tracks of each joint take.
+    /// Number of bytes that the tracks of each joint take.
     fn joint_bytes(&self, clip_of_keys: &RawClip, kept: &[Kept<'_>], segments: &[Curves]) -> Vec<usize> {
         let mut bits = vec![0; self.joints.len()];
         for curve in segments.iter().flat_map(|segment| &segment.curves).filter(|c| c.kind != Kind::Free) {
-            // The root motion follows the last joint.
+            // The root motion has the index after the last joint.
             if let Some(bits) = bits.get_mut(curve.index) {
                 *bits += curve.bits() + 8 * write::RECORD;
             }
@@ -506,7 +524,7 @@ impl<'a> ClipJob<'a> {
     }
 }
 
-/// How many tracks are stored in each way, without the ways that none is.
+/// Number of tracks per encoding, without encodings that no track uses.
 fn encodings(segments: &[Curves], fallback: usize) -> Vec<(Encoding, usize)> {
     let curves = || segments.iter().flat_map(|segment| &segment.curves);
     let of = |degree| curves().filter(|curve| curve.degree == degree).count();
@@ -520,11 +538,11 @@ fn encodings(segments: &[Curves], fallback: usize) -> Vec<(Encoding, usize)> {
     encodings
 }
 
-/// The curves of a segment.
+/// Curves of a segment.
 #[derive(Debug, Clone)]
 struct SegmentCurves {
     curves: Curves,
-    /// Whether the root motion keeps its budget.
+    /// Whether the root motion is within its budget.
     motion_is_held: bool,
 }
 

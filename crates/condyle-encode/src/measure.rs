@@ -16,31 +16,31 @@ use condyle_base::math::vectors::normalize;
 use condyle_base::math::{Rigid, Transform64};
 use condyle_base::simd::Dispatch;
 
-/// A segment where a key of the source between the moments of the search is over the budget of a joint.
+/// Segment in which a source key between the moments of the search exceeds the budget of a joint.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Overrun {
     pub(super) segment: usize,
-    /// The first joint that is over its budget.
+    /// First joint that is over its budget.
     pub(super) joint: usize,
-    /// The greatest error of the segment, in budgets.
+    /// Maximum error in the segment, as a multiple of the budget.
     pub(super) times: f64,
 }
 
-/// Decodes a clip at all moments where errors are checked, and compares it with the authored one. Also returns the segments
-/// where keys between these moments are over the budget.
+/// Decodes a clip at all moments where errors are checked, and compares it with the authored clip. Also
+/// returns the segments where keys between these moments are over the budget.
 pub(super) fn measure(job: &ClipJob<'_>, clip: &Clip<'_>) -> Result<(Measured, Vec<Overrun>), Error> {
     let count = job.joints.len();
     let mut measured = Measured { joints: vec![JointError::default(); count], ..Measured::default() };
     let mut at_frames = Counts::new();
-    // In chunks, so that the memory does not depend on the length of the clip.
+    // Works in chunks, so that memory does not depend on the length of the clip.
     let most = (MAX_SEGMENT_SAMPLES / count.max(1)).max(1);
     let chunk = 64.min(most / job.moments).max(1);
     let mut first = 0;
     loop {
         let frames = (job.frames - first).min(chunk);
         let is_last = first + frames == job.frames;
-        // The decoder takes f32 seconds: the authored clip is read at the same rounded time, or fast joints
-        // would differ.
+        // The decoder takes f32 seconds. The authored clip is read at the same rounded time, because fast
+        // joints would differ otherwise.
         let mut seconds: Vec<f64> = job.seconds(first, frames).iter().map(|&s| (s as f32).into()).collect();
         // The last moment belongs to the next chunk.
         seconds.truncate(frames * job.moments + usize::from(is_last));
@@ -84,11 +84,13 @@ pub(super) fn measure(job: &ClipJob<'_>, clip: &Clip<'_>) -> Result<(Measured, V
     Ok((measured, overruns))
 }
 
-/// Judges the errors of all joints at one moment: see [`compare`].
+/// Evaluates the errors of all joints at one moment: see [`compare`].
 type Judge<'a> = dyn FnMut(usize, &[f64]) -> (bool, Option<(usize, f64)>) + 'a;
 
-/// Adds the errors at some moments. `each` gets the number of a moment and the errors of all joints there; it returns whether
-/// that is a frame, and which joint is over its budget by how much. Returns the moments where one is.
+/// Adds the errors at some moments, and returns the moments at which a joint is over its budget.
+///
+/// `each` receives the number of a moment and the errors of all joints there. It returns whether the moment
+/// is a frame, and a joint over its budget with the factor, if any.
 fn compare(
     job: &ClipJob<'_>,
     clip: &Clip<'_>,
@@ -105,15 +107,14 @@ fn compare(
     let mut found = Vec::new();
     for (moment, &at) in seconds.iter().enumerate() {
         let motion = job.motion.as_ref().map(|of| motions(job, of, clip, at));
-        // The portable mode, so that decisions by the error, and so the bytes, are the same on every
-        // platform.
+        // Portable mode: decisions depend on the error, so that the bytes are the same on every platform.
         sample_by(Dispatch::current().portable(), clip.view(), skeleton, at, &mut pose)?;
         decoded.clear();
         errors.clear();
         for (j, t) in pose.transforms().enumerate() {
             let mut local = Transform64::from(t);
             if is_loose(&local.rotation) {
-                // A rest rotation that is not a unit quaternion, in the authored clip as well.
+                // The rest rotation is not a unit quaternion, in the authored clip too.
                 normalize(&mut local.rotation);
             }
             let local = Affine64::local(&local);
@@ -149,10 +150,10 @@ fn compare(
     Ok(found)
 }
 
-/// A histogram of errors in constant memory, with bins half a percent wide.
+/// Histogram of errors in constant memory, with bins 0.5 % wide.
 struct Counts(Vec<u64>);
 
-/// Low bits of an f32 that share a bin: 2^-8 of a value, the half percent that the documentation states.
+/// Number of low bits of an f32 that share a bin: 2^-8 of a value, the 0.5 % that the documentation states.
 const DROPPED_BITS: u32 = 15;
 
 impl Counts {
@@ -161,11 +162,11 @@ impl Counts {
     }
 
     fn add(&mut self, error: f32) {
-        // The bits of non-negative floats are in the order of their values.
+        // Non-negative floats have the order of their bits.
         self.0[(error.abs().to_bits() >> DROPPED_BITS) as usize] += 1;
     }
 
-    /// A percentile: the upper end of its bin.
+    /// Upper end of the bin of a percentile.
     fn percentile(&self, percent: u64) -> f32 {
         let total: u64 = self.0.iter().sum();
         let mut left = (total * percent).div_ceil(100);
@@ -178,7 +179,7 @@ impl Counts {
     }
 }
 
-/// The root motion, decoded and as extracted.
+/// Root motion, decoded and as extracted.
 fn motions(job: &ClipJob<'_>, motion: &Motion, clip: &Clip<'_>, seconds: f64) -> (Affine64, Affine64) {
     let matrix =
         |Rigid { rotation, translation }| Affine64 { linear: quats::rows(rotation), origin: translation };
@@ -196,7 +197,7 @@ fn measure_values(job: &ClipJob<'_>, clip: &Clip<'_>, at: f64, measured: &mut Me
         let (values, others) = all.split_at(free.width);
         all = others;
         let want: Vec<f64> = if free.target.rotates() {
-            // Either of two opposite quaternions is the rotation.
+            // Opposite quaternions are the same rotation.
             let got = core::array::from_fn(|c| values[c].into());
             source::rotations(job.clip, track, &[at]).into_iter().flat_map(|q| quats::near(got, q)).collect()
         } else {

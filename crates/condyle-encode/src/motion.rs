@@ -16,25 +16,25 @@ use condyle::motion::RootMotion;
 use condyle_base::error::Error;
 use condyle_base::math::{Rigid, Transform64};
 
-/// The fraction of the budget that root motion may use, anywhere on the character. It is two tracks of
-/// hundreds, so a tight limit costs few bytes, and the pose keeps nearly all of the budget. With motion
-/// extracted, the four models of the defaults take 32,275 bytes; 32,231 with half of it, 32,406 with twice:
+/// Fraction of the budget that root motion may use, at any point of the character. It is only two of hundreds
+/// of tracks, so a tight limit costs few bytes and leaves most of the budget to the pose. With extracted
+/// motion, the four models of the defaults take 32,275 bytes; with half, 32,231; with twice, 32,406:
 /// uncritical.
 const MOTION_FRACTION: f64 = 1.0 / 16.0;
-/// Derived, not tuned: the greatest error of any point of the character if the centre and six points at twice
-/// its reach are off by at most 1. The translation adds 1, the rotation at half the distance √(3/2) / 2.
+/// Maximum error of any point of the character, if the centre and six points at twice its reach are off by at
+/// most 1. Derived, not tuned: the translation adds 1, and the rotation at half the distance adds √(3/2) / 2.
 const WORST_POINT_RATIO: f64 = 1.65;
 
 /// The joint itself.
 const ORIGIN: Body = Body { centre: [0.0; 3], axes: None };
 
 impl Motion {
-    /// Reserves its fraction of the budget in all joints.
+    /// Creates the motion, and reserves its fraction of the budget in all joints.
     pub(super) fn new(job: &mut ClipJob<'_>, joint: u16, motion: RootMotion) -> Self {
         let budget =
             job.joints.iter().map(|joint| joint.budget).fold(f64::INFINITY, f64::min) * MOTION_FRACTION;
         job.joints.iter_mut().for_each(|joint| joint.budget -= budget);
-        // The pose at the start: in place, the character stays near it.
+        // Pose at the start: without its motion, the character stays close to it.
         let start = job.seconds(0, 0);
         let local = |j: usize| source::joint(job.clip, job.skeleton, j, &job.tracks[j], &start[..1]);
         let local: Vec<Vec<Transform64>> = (0..job.joints.len()).map(local).collect();
@@ -65,12 +65,12 @@ impl Motion {
         Self { motion, facts }
     }
 
-    /// The motion `seconds` into the clip's time.
+    /// Motion at time `seconds` of the clip.
     pub(super) fn at(&self, job: &ClipJob<'_>, seconds: f64) -> Rigid {
         self.motion.at(seconds - job.clip.start())
     }
 
-    /// Its curves in a segment, and whether they stay within its fraction of the budget.
+    /// Curves of the motion in a segment, and whether they are within its fraction of the budget.
     pub(super) fn curves(
         &self,
         job: &ClipJob<'_>,
@@ -86,12 +86,13 @@ impl Motion {
         let source = [seconds.iter().map(local).collect::<Vec<_>>()];
         let mut shapes = shapes.to_vec();
         if frames > 0 && job.moments > 1 {
-            // Samples between the frames are corners of the motion: a key at each moment can follow those.
+            // Samples between frames are corners of the motion, which a curve with a key at each moment can
+            // follow.
             shapes.push(Shape::new(Degree::Cubic, seconds.len() - 1, seconds.len()));
         }
         let mut joints = [self.facts.clone()];
         let model = search::place_all(&joints, &source);
-        // Root motion cannot be a fallback track: if no curve meets the budget, the budget is doubled until
+        // Root motion cannot be a fallback track. If no curve meets the budget, the budget is doubled until
         // one does.
         for _ in 0..64 {
             let mut fractions = [BudgetFractions { swing: None, ..FIRST_SPLIT }];

@@ -8,7 +8,7 @@ use condyle::motion::RootMotionOptions;
 use condyle::play::Event;
 use condyle_base::error::Error;
 
-/// The points at which the error is measured.
+/// Points at which the error is measured.
 ///
 /// ```
 /// use condyle_encode::{EncodeOptions, JointShell, Shell};
@@ -19,7 +19,7 @@ use condyle_base::error::Error;
 /// # let vertices = Vertices { positions, ..Vertices::default() };
 /// # let mesh = SkinnedMesh::new(vertices, Influences::rigid(3), vec![], vec![])?;
 /// # let skin = Skin::new(vec![0], vec![Affine::IDENTITY])?;
-/// // A millimetre for every vertex, and within 3 cm of each joint that has none.
+/// // 1 mm for every vertex, and within 3 cm of each joint that has no vertices.
 /// let options = EncodeOptions::new(1e-3, Shell::of_meshes(&skeleton, [(&mesh, &skin)], 0.03)?);
 /// let Shell::Joints(joints) = &options.shell else { panic!("a shell for each joint") };
 /// assert!(matches!(&joints[..], [JointShell::Points(_)]));
@@ -31,28 +31,28 @@ use condyle_base::error::Error;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Shell {
-    /// All points within this distance of each joint, in the skeleton's units, at rest.
+    /// Ball of this radius around each joint in the rest pose, in the skeleton's units.
     Balls(f32),
-    /// A shell of its own for each joint.
+    /// One shell per joint.
     Joints(Vec<JointShell>),
 }
 
-/// The points of one joint at which the error is measured.
+/// Points of one joint at which the error is measured.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum JointShell {
-    /// Points in the joint's own space. A joint without points is not measured.
+    /// Points in joint space. A joint without points is not measured.
     Points(Vec<[f32; 3]>),
-    /// All points within this distance of the joint, in the skeleton's units, at rest.
+    /// Ball of this radius around the joint in the rest pose, in the skeleton's units.
     Ball(f32),
 }
 
 impl Shell {
-    /// The radius of the ball around a joint without vertices where nothing else is requested, in metres: 3 cm.
+    /// Default radius of the ball around a joint without vertices, in metres: 3 cm.
     pub const RADIUS: f32 = 0.03;
 
-    /// The smallest radius of its balls, in the skeleton's units. `None` if it has points only, as where
-    /// every joint has vertices.
+    /// Returns the smallest radius of the balls, in the skeleton's units. `None` if the shell has only
+    /// points, because every joint has vertices.
     ///
     /// ```
     /// use condyle_encode::{JointShell, Shell};
@@ -70,7 +70,7 @@ impl Shell {
         }
     }
 
-    /// [`RADIUS`](Self::RADIUS) in a model where one unit is `metres`.
+    /// Returns [`RADIUS`](Self::RADIUS) for a model in which one unit is `metres`.
     ///
     /// ```
     /// use condyle_encode::Shell;
@@ -92,12 +92,12 @@ impl JointShell {
     }
 }
 
-/// How much time the encoder spends to save bytes.
+/// Time that the encoder spends to save bytes.
 ///
 /// ```
 /// use condyle_encode::{Effort, EncodeOptions, Shell};
 ///
-/// // While an artist waits; a build for release takes `Best`.
+/// // While an artist waits; use `Best` for a release build.
 /// let mut options = EncodeOptions::new(5e-4, Shell::Balls(0.03));
 /// options.effort = Effort::Fast;
 /// assert!(Effort::ALL.is_sorted() && Effort::Fast < Effort::Best);
@@ -105,21 +105,21 @@ impl JointShell {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[non_exhaustive]
 pub enum Effort {
-    /// Few kinds of curves.
+    /// Tries few kinds of curves.
     Fast,
-    /// The kinds of curves that save most.
+    /// Tries the kinds of curves that save most.
     #[default]
     Normal,
-    /// All kinds of curves, several ways to split the error budget, and several segment lengths.
+    /// Tries all kinds of curves, several splits of the error budget, and several segment lengths.
     Best,
 }
 
 impl Effort {
-    /// All of them.
+    /// All levels.
     pub const ALL: [Self; 3] = [Self::Fast, Self::Normal, Self::Best];
 }
 
-/// Options of [`encode`](crate::encode()): [`new`](Self::new), whose other fields are then set.
+/// Options of [`encode`](crate::encode()). Create them with [`new`](Self::new), then set other fields.
 ///
 /// ```
 /// use condyle_encode::{Effort, EncodeOptions, Shell};
@@ -130,41 +130,46 @@ impl Effort {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct EncodeOptions {
-    /// How far a point of the shell may be from its place, in the skeleton's units.
+    /// Maximum distance of a shell point from its authored position, in the skeleton's units.
     pub budget: f32,
-    /// Another budget for some joints.
+    /// Budgets of individual joints that differ from `budget`.
     pub joint_budgets: Vec<(u16, f32)>,
-    /// How far a morph weight or a component of a scalar, vector or rotation track may be off.
+    /// Maximum error of a morph weight or of a component of a scalar, vector or rotation track.
     pub track_budget: f32,
-    /// Another budget for some of these tracks: that of morph weights follows from how far their targets move vertices.
+    /// Budgets of individual tracks that differ from `track_budget`. The budget of morph weights follows from
+    /// the distance by which their targets move vertices.
     pub track_budgets: Vec<(Target, f32)>,
-    /// Frames per second at which the clip is sampled, changed slightly so that the last frame is the end
-    /// of the clip: raised, or lowered where the rounding of the times may have moved the end behind a
-    /// frame, by at most 0.3 frames.
+    /// Frames per second at which the clip is sampled. The rate is adjusted slightly so that the last frame
+    /// is the end of the clip. Usually it is raised. If the rounding of the times may have moved the end past
+    /// a frame, it is lowered, by at most 0.3 frames.
     ///
-    /// `None`: the lowest rate from 8 to 1000 whose frames all keys of joints are on, however the times are rounded, fitted to all of
-    /// them; at least 24 if all keys are farther apart than an eighth of a second. A twentieth of the keys may be on no frame. If no
-    /// rate fits, that of the densest timeline, at least 60. [`Encoded::rate`] is the rate taken, [`Encoded::off_frames`] counts the
-    /// keys that miss its frames.
+    /// With `None`, the encoder chooses the lowest rate from 8 to 1000 at which all keys of joints are on
+    /// frames. It fits the rate to all key times, so that their rounding does not matter. At most one key in
+    /// 20 may be off the frames. If all keys are more than 1/8 s apart, the rate is at least 24. If no rate
+    /// fits, the encoder uses the key rate of the densest timeline, but at least 60.
+    ///
+    /// [`Encoded::rate`] is the rate used, and [`Encoded::off_frames`] counts the keys that are off its
+    /// frames.
     pub rate: Option<f32>,
-    /// Where errors are measured.
+    /// Points at which the error is measured.
     pub shell: Shell,
-    /// Whether the budget also holds between frames, at three moments between each two and at all keys of the
-    /// source; else at the frames only.
+    /// Whether the budget also holds between frames: at three intermediate times between frames and at all
+    /// keys of the source. If false, it holds at the frames only.
     pub between: bool,
-    /// How much time to spend.
+    /// Time to spend on compression.
     pub effort: Effort,
-    /// Root motion to extract from the pose, for [`Clip::motion_at`](condyle::Clip::motion_at), as
-    /// [`motion::extract`](condyle::motion::extract) does, but sampled at every frame: `sample_rate` is
-    /// ignored. Its error counts towards the budget of every point.
+    /// Root motion to extract from the pose, for [`Clip::motion_at`](condyle::Clip::motion_at). The
+    /// extraction equals [`motion::extract`](condyle::motion::extract), sampled at every frame:
+    /// `sample_rate` is ignored. The error of the motion counts towards the budget of every point.
     pub root_motion: Option<RootMotionOptions>,
-    /// The events of the clip, for [`Clip::events`](condyle::Clip::events): seconds count from the clip's
+    /// Events of the clip, for [`Clip::events`](condyle::Clip::events), with times in seconds from the clip's
     /// start.
     pub events: Vec<Event>,
 }
 
 impl EncodeOptions {
-    /// Options that keep every point of `shell` within `budget` of its place, both in the skeleton's units.
+    /// Returns options that keep every point of `shell` within `budget` of its authored position, both in the
+    /// skeleton's units.
     #[must_use]
     pub fn new(budget: f32, shell: Shell) -> Self {
         Self {
@@ -181,7 +186,7 @@ impl EncodeOptions {
         }
     }
 
-    /// With a part of each budget.
+    /// Returns the options with each budget multiplied by `part`.
     pub(super) fn with_part(&self, part: f32) -> Self {
         let mut it = self.clone();
         it.budget *= part;
@@ -191,19 +196,20 @@ impl EncodeOptions {
         it
     }
 
-    /// How far the points of a joint may be off.
+    /// Budget of a joint's points.
     pub(super) fn budget_of_joint(&self, joint: usize) -> f32 {
         let own = self.joint_budgets.iter().rev().find(|(j, _)| usize::from(*j) == joint);
         own.map_or(self.budget, |&(_, budget)| budget)
     }
 
-    /// How far a component of a track that drives no joint may be off.
+    /// Budget of each component of a track that drives no joint.
     pub(super) fn budget_of(&self, track: Target) -> f32 {
         let own = self.track_budgets.iter().rev().find(|(target, _)| *target == track);
         own.map_or(self.track_budget, |&(_, budget)| budget)
     }
 
-    /// `Ok` if all budgets are numbers above 0, and those of joints name joints.
+    /// Returns an error unless all budgets are finite and greater than 0, and joint budgets refer to existing
+    /// joints.
     pub(super) fn check(&self, joint_count: usize) -> Result<(), Error> {
         positive("budget", 0, self.budget)?;
         positive("track_budget", 0, self.track_budget)?;
@@ -226,7 +232,7 @@ pub(super) fn positive(what: &'static str, at: usize, v: f32) -> Result<(), Erro
     if v.is_finite() && v > 0.0 { Ok(()) } else { Err(Error::OutOfRange { what, at, needed }) }
 }
 
-/// How a joint's property is stored.
+/// Encoding of a track.
 ///
 /// ```
 /// use condyle_encode::{EncodeOptions, Encoding, Shell};
@@ -244,7 +250,8 @@ pub(super) fn positive(what: &'static str, at: usize, v: f32) -> Result<(), Erro
 /// #     values: times.iter().flat_map(|t| [0.0, half(t).0, 0.0, half(t).1]).collect(),
 /// # };
 /// # let raw = RawClip::new("turn".into(), vec![times], vec![turn])?;
-/// // One track of 31 keys, to one side and part of the way back: a curve serves, no track has to be a fallback track.
+/// // One track of 31 keys that swings to one side and partly back. A curve is enough, so no fallback track
+/// is needed.
 /// let encoded = encode(&raw, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?;
 /// for (encoding, count) in &encoded.encodings {
 ///     println!("{count} tracks: {encoding:?}");
@@ -257,15 +264,16 @@ pub(super) fn positive(what: &'static str, at: usize, v: f32) -> Result<(), Erro
 pub enum Encoding {
     /// One value.
     Constant,
-    /// Straight lines, and slerp, between keys at every frame.
+    /// Linear interpolation between keys at every frame; for rotations, slerp, or nlerp where it is accurate
+    /// enough.
     Linear,
-    /// A cubic spline: nearly always with fewer keys than frames.
+    /// Cubic spline, almost always with fewer keys than frames.
     Spline,
-    /// The authored keys.
+    /// Authored keys.
     Fallback,
 }
 
-/// A clip, and how good it is.
+/// Compressed clip and its measured quality.
 ///
 /// ```
 /// use condyle_encode::{EncodeOptions, Shell};
@@ -285,7 +293,7 @@ pub enum Encoding {
 /// let encoded = encode(&raw, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?;
 /// println!("{} bytes instead of {}", encoded.bytes().len(), encoded.raw_bytes);
 /// assert!(encoded.fallback.is_empty() && encoded.bytes().len() < encoded.raw_bytes);
-/// // To a file with `bytes`, or to be played at once.
+/// // Write `bytes` to a file, or play the clip directly.
 /// let clip = encoded.into_clip();
 /// assert_eq!((clip.start(), clip.end()), (0.0, 1.0));
 /// # Ok::<(), condyle::Error>(())
@@ -294,34 +302,39 @@ pub enum Encoding {
 #[non_exhaustive]
 pub struct Encoded {
     pub(super) clip: Clip<'static>,
-    /// The error of the decoded clip.
+    /// Error of the decoded clip.
     pub measured: Measured,
-    /// [`Shell::ball_radius`] of the shell that it was encoded with, for
+    /// [`Shell::ball_radius`] of the shell used for encoding, for
     /// [`ContainerWriter::set_shell`](condyle::container::ContainerWriter::set_shell).
     pub shell: Option<f32>,
-    /// The bytes of the same frames uncompressed, 40 per joint: rotation, translation and scale in f32.
+    /// Size of the same frames uncompressed: 40 bytes per joint and frame, for rotation, translation and
+    /// scale in f32.
     pub raw_bytes: usize,
-    /// Frames in a second.
+    /// Frames per second.
     pub rate: f32,
-    /// The keys that are on no frame.
+    /// Keys that are not on a frame.
     pub off_frames: OffFrames,
-    /// How many tracks are stored in each way, over all segments.
+    /// Number of tracks per encoding, over all segments.
     pub encodings: Vec<(Encoding, usize)>,
-    /// About how many bytes the tracks of each joint take in all segments; the rest belongs to no single
-    /// joint.
+    /// Approximate number of bytes of the tracks of each joint, over all segments. The remaining bytes belong
+    /// to no single joint.
     pub joint_bytes: Vec<usize>,
-    /// Fallback tracks, in the whole clip or in some segments: no curve met the budget there, or a free track has keys between the frames, whose
-    /// corners curves would cut, or the rest rotation of the joint is not a unit quaternion. Step tracks,
-    /// which always are, are not listed, nor are those of a clip whose keys are fewer bytes than curves that would serve. All that is
-    /// stored so costs more to sample, and gains nothing by [`Clip::resident`].
+    /// Fallback tracks, in the whole clip or in some segments. Either no curve met the budget, or a free
+    /// track has keys between frames, where curves would cut corners, or the joint's rest rotation is not a
+    /// unit quaternion.
+    ///
+    /// Step tracks are always fallback tracks and are not listed. Tracks are not listed either if the clip is
+    /// stored as keys only because these take fewer bytes than curves within the budget. Fallback tracks cost
+    /// more to sample, and [`Clip::resident`] does not make them faster.
     pub fallback: Vec<Target>,
 }
 
-/// Keys that are on no frame: curves cut their corners, unless they bend between frames too. They cost bytes, not precision, because
-/// the error is bounded between frames as well ([`EncodeOptions::between`]).
+/// Keys that are not on a frame. Curves cut their corners, unless they also have keys between frames. Such
+/// keys cost bytes but no precision, because the error is bounded between frames too
+/// ([`EncodeOptions::between`]).
 ///
-/// A key counts if it is more than a fiftieth of a frame from the nearest one, and farther than the rounding of the times explains. Keys
-/// of steps do not count, because they are stored as they are.
+/// A key counts if its distance from the nearest frame is more than 1/50 of a frame and more than the
+/// rounding of the times explains. Keys of step tracks do not count, because they are stored unchanged.
 ///
 /// ```
 /// use condyle_encode::{EncodeOptions, Shell};
@@ -347,35 +360,35 @@ pub struct Encoded {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct OffFrames {
-    /// Number of keys that are on no frame; tracks that share their times count once.
+    /// Number of keys that are not on a frame; tracks that share their times count once.
     pub keys: usize,
-    /// Number of all keys.
+    /// Total number of keys.
     pub all: usize,
-    /// The largest distance of a key from the nearest frame, in frames.
+    /// Maximum distance of a key from the nearest frame, in frames.
     pub frames: f32,
 }
 
 impl Encoded {
-    /// The clip, checked and ready to be sampled. It owns its bytes, so it outlives this.
+    /// Returns the clip, validated and ready to sample. It owns its bytes, so a clone outlives `self`.
     #[must_use]
     pub fn clip(&self) -> &Clip<'static> {
         &self.clip
     }
 
-    /// The clip alone.
+    /// Converts into the clip.
     #[must_use]
     pub fn into_clip(self) -> Clip<'static> {
         self.clip
     }
 
-    /// The bytes of the clip, for a file: [`Clip::from_bytes`] reads them.
+    /// Returns the bytes of the clip, for a file. [`Clip::from_bytes`] reads them.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         self.clip.as_bytes()
     }
 }
 
-/// What was encoded, in a line.
+/// Prints a summary on one line.
 impl fmt::Debug for Encoded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Encoded")
@@ -386,7 +399,7 @@ impl fmt::Debug for Encoded {
     }
 }
 
-/// The greatest error of a joint's points.
+/// Maximum error of a joint's points.
 ///
 /// ```
 /// use condyle_encode::{EncodeOptions, Shell};
@@ -413,16 +426,16 @@ impl fmt::Debug for Encoded {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct JointError {
-    /// The distance, in the skeleton's units.
+    /// Distance in the skeleton's units.
     pub error: f32,
-    /// When, in seconds.
+    /// Time in seconds.
     pub seconds: f64,
-    /// The index of the point in the joint's shell; 0 for a ball.
+    /// Index of the point in the joint's shell; 0 for a ball.
     pub point: usize,
 }
 
-/// What a decoded clip is off by: distances in model space, in the skeleton's units; in the portable mode, so
-/// that it is the same everywhere.
+/// Measured error of a decoded clip: distances in model space, in the skeleton's units. Measured in portable
+/// mode, so that the result is the same on every platform.
 ///
 /// ```
 /// use condyle_encode::{EncodeOptions, Shell};
@@ -450,33 +463,33 @@ pub struct JointError {
 #[derive(Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Measured {
-    /// The greatest of all, at the frames and where they were held between them.
+    /// Maximum error of all joints, at the frames and, if checked, between them.
     pub error_max: f32,
-    /// 99 of 100 joints are no farther from their places, counted at each frame; up to half a percent above.
+    /// 99th percentile of the joint errors at all frames, rounded up by at most 0.5 %.
     pub error_p99: f32,
-    /// The greatest between the frames; 0 if they were held at the frames only.
+    /// Maximum error between frames; 0 if only the frames were checked.
     pub error_between_max: f32,
-    /// The joint that has the greatest.
+    /// Joint with the maximum error.
     pub joint: usize,
-    /// When, in seconds.
+    /// Time of the maximum error, in seconds.
     pub seconds: f64,
-    /// Of each joint.
+    /// Maximum error of each joint.
     pub joints: Vec<JointError>,
-    /// The greatest at each frame.
+    /// Maximum error at each frame.
     pub frames: Vec<f32>,
-    /// The greatest error of a morph weight or a component of a scalar, vector or rotation track.
+    /// Maximum error of a morph weight or of a component of a scalar, vector or rotation track.
     pub track_error_max: f32,
-    /// What it drives, if any is off.
+    /// Target of the track with that error, if any track has an error.
     pub track_target: Option<Target>,
-    /// The greatest error of each component of each track that drives no joint.
+    /// Maximum error of each component of each track that drives no joint.
     pub tracks: Vec<(Target, Vec<f32>)>,
-    /// How far a vertex that morph weights move may be off, by their errors and those of its joints: 0
-    /// unless the encoder knows the meshes, as that of `condyle-gltf` does.
+    /// Maximum error of a morphed vertex, from the errors of the morph weights and of the vertex's joints. 0
+    /// unless the encoder has the meshes, as that of `condyle-gltf` does.
     pub morph_error: f32,
 }
 
 impl Measured {
-    /// Of the free track `at`: each is added for the first time after all before it.
+    /// Adds an error of the free track `at`. Lower indices must have been added before.
     pub(super) fn add_track_error(&mut self, at: usize, target: Target, component: usize, error: f32) {
         if error > self.track_error_max {
             (self.track_error_max, self.track_target) = (error, Some(target));
@@ -490,7 +503,7 @@ impl Measured {
         }
     }
 
-    /// The track that is farthest over its budget, if one is.
+    /// Track that exceeds its budget by the largest factor, if any.
     pub(super) fn track_over_budget(&self, options: &EncodeOptions) -> Option<Target> {
         let over = |(target, errors): &(Target, Vec<f32>)| {
             let worst = errors.iter().copied().fold(0.0, f32::max);
@@ -501,7 +514,7 @@ impl Measured {
     }
 }
 
-/// The greatest errors, in a line.
+/// Prints the maximum errors on one line.
 impl fmt::Debug for Measured {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Measured")

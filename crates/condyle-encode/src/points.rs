@@ -1,4 +1,4 @@
-//! The points that each joint has to bring to their places.
+//! Points that each joint has to bring to their authored positions.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -8,22 +8,23 @@ use super::body::Body;
 use super::task::{STATIC_THRESHOLD, SegmentJob};
 use condyle_base::math::Transform64;
 
-/// The most points that a static joint passes to its parent: the outermost in that many directions.
+/// Maximum number of points that a static joint passes to its parent: the outermost in this many directions.
 /// Six, along the axes alone: targets equal, defaults +0.2 %; 26: targets less than 0.1 % smaller.
 const MAX_CARRIED_POINTS: usize = 14;
-/// Points that are passed on get this fraction of their limits, as the points between them are not checked.
+/// Fraction of the limits for points that are passed on, because the points between them are not checked.
 /// 0.94: targets +0.7 %, defaults +0.6 %; 1: +0.4 % and +0.9 %.
 const CARRIED_LIMIT: f64 = 0.97;
 
-/// A point or ball in the joint's own space, and how far it may be from its place in model space.
+/// Point or ball in joint space, and its maximum displacement in model space.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Point {
     pub(super) body: Body,
     pub(super) limit: f64,
 }
 
-/// The points of each joint: its own shell, the outermost points of its static children, and the origins of
-/// children that move. Also which joints are static: their parents place their points.
+/// Returns the points of each joint: its shell, the outermost points of its static children, and the origins
+/// of its moving children. Also returns which joints are static: the parents of these bring their points to
+/// their positions.
 pub(super) fn points_to_place(job: &SegmentJob<'_>, model: &[Vec<Affine64>]) -> (Vec<Vec<Point>>, Vec<bool>) {
     let joints = job.joints;
     let mut static_joints = vec![false; joints.len()];
@@ -69,14 +70,14 @@ pub(super) fn points_to_place(job: &SegmentJob<'_>, model: &[Vec<Affine64>]) -> 
     (points, static_joints)
 }
 
-/// Keeps the outermost of many points.
+/// Keeps the outermost points.
 fn outermost(points: &mut Vec<Point>) {
     if points.len() <= MAX_CARRIED_POINTS {
         return;
     }
     let mut kept: Vec<usize> = Vec::with_capacity(MAX_CARRIED_POINTS);
     for direction in 0..MAX_CARRIED_POINTS {
-        // Along the axes and the diagonals, both ways.
+        // Directions along the axes, then along the diagonals, both ways.
         let d: Vector = match direction {
             0..6 => core::array::from_fn(|c| match (c == direction / 2, direction % 2) {
                 (true, 0) => 1.0,
@@ -96,7 +97,7 @@ fn outermost(points: &mut Vec<Point>) {
     *points = kept.into_iter().map(|at| points[at]).collect();
 }
 
-/// The distance of the outermost point from the joint, in model space.
+/// Distance of the outermost point from the joint, in model space.
 pub(super) fn reach(points: &[Point], model: &Affine64) -> f64 {
     points.iter().map(|point| point.body.reach(&model.linear)).fold(0.0, f64::max)
 }

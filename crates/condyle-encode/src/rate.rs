@@ -1,4 +1,4 @@
-//! The frames that a clip is compressed at.
+//! Choice of the frames at which a clip is compressed.
 
 mod grid;
 
@@ -10,9 +10,9 @@ use condyle_base::error::Error;
 use self::grid::{Keys, TOLERANCE, nearest, whole};
 use super::options::OffFrames;
 
-/// A clip may have this many frames however few keys it has.
+/// Number of frames that a clip may have regardless of its number of keys.
 const ANY_FRAMES: f64 = 8192.0;
-/// Longer ones have at most this many for each key: two keys that are days apart are two keys.
+/// Maximum number of frames per key for longer clips. Two keys that are days apart are still two keys.
 const FRAMES_PER_KEY: f64 = 64.0;
 
 /// Evenly spaced frames from the start of a clip to its end.
@@ -20,12 +20,14 @@ const FRAMES_PER_KEY: f64 = 64.0;
 pub(super) struct Frames {
     /// Number of frames after the first one.
     pub(super) count: usize,
-    /// Whether there are fewer than the keys ask for, so that these are not on frames.
+    /// Whether the number was lowered, so that keys are between frames.
     pub(super) is_lowered: bool,
 }
 
-/// Number of frames of a clip after the first one, which may be too many, and whether it was lowered: at `rate` frames per second, or
-/// else the fewest frames that all keys are on. A long clip of few keys has fewer, so that the frames are in proportion to the keys.
+/// Number of frames of a clip after the first one, which may exceed the limit, and whether it was lowered.
+///
+/// Uses `rate` frames per second, or else the minimum number of frames at which all keys are on frames. A
+/// long clip with few keys gets fewer, so that the number is proportional to the number of keys.
 pub(super) fn count(clip: &RawClip, rate: Option<f32>) -> (f64, bool) {
     let ends = ends(clip);
     let duration = ends[1] - ends[0];
@@ -34,7 +36,7 @@ pub(super) fn count(clip: &RawClip, rate: Option<f32>) -> (f64, bool) {
     }
     let keys = Keys::new(decisive(clip), ends);
     if let Some(rate) = rate.map(f64::from) {
-        // An end that rounding moved gets no frame of its own.
+        // If rounding moved the end past a frame, it gets no additional frame.
         let slack = (keys.slack() * rate).clamp(TOLERANCE, 0.3);
         return (whole(duration * rate, slack), false);
     }
@@ -44,7 +46,7 @@ pub(super) fn count(clip: &RawClip, rate: Option<f32>) -> (f64, bool) {
     (count.min(most), count > most)
 }
 
-/// The rate of so many frames; for a clip of a single moment the lowest that is ever chosen for poses.
+/// Rate for `frames` frames; for a clip with a single moment, the lowest rate that is ever chosen for poses.
 pub(super) fn rate([start, end]: [f64; 2], frames: usize) -> f32 {
     if frames > 0 { (frames as f64 / (end - start)) as f32 } else { grid::SPARSE_RATE as f32 }
 }
@@ -53,8 +55,8 @@ fn ends(clip: &RawClip) -> [f64; 2] {
     [clip.start(), clip.end()]
 }
 
-/// The timelines whose keys decide: those of joints, if any moves, because other tracks are often keyed differently. Steps do not
-/// decide, because they are stored as they are.
+/// Timelines whose keys determine the rate: those of animated joints, if any, because other tracks often have
+/// different keys. Step tracks do not count, because they are stored unchanged.
 fn decisive(clip: &RawClip) -> impl Iterator<Item = &[f32]> + Clone {
     let is_smooth = |track: &Track| !clip.is_stepped(track);
     let moves = |track: &Track| track.target.joint().is_some() && is_smooth(track);
@@ -67,7 +69,7 @@ fn decisive(clip: &RawClip) -> impl Iterator<Item = &[f32]> + Clone {
     timelines(clip, decides)
 }
 
-/// The timelines of the tracks that are wanted, each once.
+/// Timelines of the `wanted` tracks, each once.
 fn timelines<'a>(
     clip: &'a RawClip,
     wanted: &dyn Fn(&Track) -> bool,
@@ -77,7 +79,7 @@ fn timelines<'a>(
     clip.timelines().iter().zip(is_used).filter(|(_, is_used)| *is_used).map(|(times, _)| times.as_slice())
 }
 
-/// By how many frames the rounding of the times may move a key. Steps have no say.
+/// Maximum distance in frames by which rounding of the times may move a key. Ignores step tracks.
 pub(super) fn slack(clip: &RawClip, frames: usize) -> f64 {
     if frames == 0 {
         return 0.0;
@@ -87,13 +89,13 @@ pub(super) fn slack(clip: &RawClip, frames: usize) -> f64 {
     Keys::new(smooth, ends).slack() * frames as f64 / (ends[1] - ends[0])
 }
 
-/// Whether all keys of a track are on frames, for the [`slack`] of the clip.
+/// Whether all keys of a track are on frames, within the [`slack`] of the clip.
 pub(super) fn is_on_frames(clip: &RawClip, track: &Track, frames: usize, slack: f64) -> bool {
     let ends = ends(clip);
     clip.timelines()[track.timeline].iter().all(|&time| off(time, ends, frames, slack).is_none())
 }
 
-/// By how many frames a time is off the nearest one, if that is more than rounding explains.
+/// Distance of a time from the nearest frame, in frames, if rounding does not explain it.
 fn off(time: f32, [start, end]: [f64; 2], frames: usize, slack: f64) -> Option<f64> {
     if frames == 0 {
         return None;
@@ -101,12 +103,12 @@ fn off(time: f32, [start, end]: [f64; 2], frames: usize, slack: f64) -> Option<f
     let time = f64::from(time);
     let frame = (time - start) / (end - start) * frames as f64;
     let off = (frame - nearest(frame)).abs();
-    // f32 times are coarser the later they are.
+    // Later f32 times are coarser.
     let rounding = 1.2e-7 * time.abs().max(end.abs()) / (end - start) * frames as f64;
     (off > slack.max(TOLERANCE + rounding)).then_some(off)
 }
 
-/// The keys of a clip that are on no frame, by more than the rounding of their times explains. Those of steps do not count.
+/// Counts the keys that are off the frames by more than rounding explains. Ignores step tracks.
 pub(super) fn off_frames(clip: &RawClip, frames: usize) -> OffFrames {
     let ends = ends(clip);
     let mut found = OffFrames::default();
@@ -125,11 +127,12 @@ pub(super) fn off_frames(clip: &RawClip, frames: usize) -> OffFrames {
     found
 }
 
-/// The times of the keys that are none of `all` evenly spaced moments after the first, rising. Those of a
-/// jump, which are on one moment, are among them: no moment shows more than one side of it.
+/// Key times, ascending, that are not among the first moment and `all` evenly spaced moments after it.
+///
+/// The keys of a jump at such a moment are included, because the moment shows only one side of the jump.
 ///
 /// # Errors
-/// [`Error::TooMany`] if these are more than `limit`.
+/// [`Error::TooMany`] for more than `limit` times.
 pub(super) fn keys_between(clip: &RawClip, all: usize, limit: usize) -> Result<Vec<f64>, Error> {
     let [start, end] = ends(clip);
     let moment = |time: f32| {
@@ -138,7 +141,7 @@ pub(super) fn keys_between(clip: &RawClip, all: usize, limit: usize) -> Result<V
     };
     let mut found = Vec::new();
     for times in timelines(clip, &|_| true) {
-        // The keys on a moment stand side by side.
+        // Keys at the same moment are adjacent.
         for keys in times.chunk_by(|&a, &b| moment(a).is_some() && moment(a) == moment(b)) {
             if keys.len() > 1 || keys.iter().any(|&time| moment(time).is_none()) {
                 found.extend(

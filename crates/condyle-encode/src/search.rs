@@ -1,8 +1,9 @@
-//! The cheapest curves of one segment that keep every joint under its budget.
+//! Finds the smallest curves of one segment that keep every joint within its budget.
 //!
-//! Parents come first, and each joint is fitted *relative to its decoded parent*: its rotation is chosen so
-//! that the points it carries come to their authored places in model space. So errors do not add up along a
-//! limb: each joint corrects those of its ancestors and has nearly all of the budget for its own.
+//! Parents come first, and each joint is fitted *relative to its decoded parent*. Its rotation is chosen so
+//! that the points it carries are at their authored positions in model space. Errors therefore do not
+//! accumulate along a limb. Each joint corrects the errors of its ancestors and can use almost the whole
+//! budget for its own.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -19,7 +20,7 @@ use condyle::clip::layout::Kind;
 use condyle_base::math::Transform64;
 use condyle_base::math::vectors::dot;
 
-/// Fits all joints of a segment. `model` are its authored model matrices.
+/// Fits all joints of a segment. `model` holds the authored model matrices.
 pub(super) fn search(job: &SegmentJob<'_>, model: &[Vec<Affine64>]) -> SegmentFit {
     let joints = job.joints;
     let (points, is_static) = points_to_place(job, model);
@@ -61,7 +62,7 @@ pub(super) fn search(job: &SegmentJob<'_>, model: &[Vec<Affine64>]) -> SegmentFi
 }
 
 /// Whether nlerp between frames stays within a fraction of the budget of slerp, for a character of this size.
-/// Half and twice of the 0.3: equal bytes; a check of the decoded clip follows in any case.
+/// Half and twice of the 0.3: equal bytes; the decoded clip is checked later in any case.
 pub(super) fn nlerp_suffices(
     joints: &[JointFacts],
     source: &[Vec<Transform64>],
@@ -72,7 +73,7 @@ pub(super) fn nlerp_suffices(
         let mut frames = locals.iter().step_by(moments);
         let Some(mut last) = frames.next() else { return true };
         frames.all(|next| {
-            // The angle between the quaternions, which is half of the rotation's.
+            // Angle between the quaternions, which is half of the rotation's angle.
             let angle = turned(last.rotation, next.rotation) / 2.0;
             last = next;
             0.04 * angle * angle * angle * size < 0.3 * joint.budget
@@ -80,7 +81,7 @@ pub(super) fn nlerp_suffices(
     })
 }
 
-/// The model matrices of all joints, per joint and moment.
+/// Model matrices of all joints, per joint and moment.
 pub(super) fn place_all(joints: &[JointFacts], source: &[Vec<Transform64>]) -> Vec<Vec<Affine64>> {
     let mut model: Vec<Vec<Affine64>> = Vec::with_capacity(joints.len());
     for (joint, locals) in joints.iter().zip(source) {
@@ -94,7 +95,7 @@ pub(super) fn place_all(joints: &[JointFacts], source: &[Vec<Transform64>]) -> V
     model
 }
 
-/// Whether one of a joint's own points is farther from its place than the budget.
+/// Whether one of a joint's own points is over its budget.
 fn is_over_budget(joint: &JointFacts, decoded: &[Affine64], model: &[Affine64]) -> bool {
     decoded.iter().zip(model).any(|(decoded, model)| {
         let off = decoded.less(model);
@@ -102,7 +103,7 @@ fn is_over_budget(joint: &JointFacts, decoded: &[Affine64], model: &[Affine64]) 
     })
 }
 
-/// Fits the translation of a joint: at rest, constant, or a curve to its place relative to the decoded
+/// Fits the translation of a joint: at rest, constant, or a curve to its position relative to the decoded
 /// parent.
 fn fit_translation(
     job: &SegmentJob<'_>,
@@ -139,7 +140,7 @@ fn fit_translation(
             let place = model[moment].origin;
             let place = parents.map_or(place, |parents| {
                 let back = parents[moment].back(place);
-                // A parent of scale zero cannot be inverted.
+                // A parent with scale 0 cannot be inverted.
                 if parents[moment].linear == [[0.0; 3]; 3] { own[moment].translation } else { back }
             });
             sub(place, rest)
@@ -178,8 +179,8 @@ fn fit_scale(
     let id = TrackId { kind: Kind::Scale, index };
     let rest = joint.rest.scale;
     let middle = own[own.len() / 2].scale;
-    // The most that the outermost point moves, as a fraction of its limit, per unit of scale; ancestors are
-    // taken as unscaled.
+    // Maximum movement of the outermost point per unit of scale, as a fraction of its limit. Ancestors count
+    // as unscaled.
     let far = points.iter().map(|point| point.body.size() / point.limit).fold(0.0, f64::max);
     let off = |a: Vector, b: Vector| length(sub(a, b)) * far;
     if own.iter().all(|local| off(local.scale, rest) < STATIC_THRESHOLD / 4.0) {

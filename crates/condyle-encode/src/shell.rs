@@ -1,4 +1,4 @@
-//! The shell: the points and balls of each joint where errors are measured.
+//! Shell: the points and balls of each joint at which errors are measured.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -13,7 +13,7 @@ use condyle_base::error::Error;
 use condyle_base::math::scalar::sqrt_f64;
 use condyle_base::math::vectors::dot;
 
-/// The shell of each joint, in its own space.
+/// Shell of each joint, in joint space.
 pub(super) fn bodies(skeleton: &Skeleton, shell: &Shell) -> Result<Vec<Vec<Body>>, Error> {
     let count = skeleton.joint_count();
     match shell {
@@ -52,7 +52,7 @@ fn rest(skeleton: &Skeleton) -> Vec<Affine64> {
     model
 }
 
-/// The greatest distance of a joint or shell point from the origin, in the rest pose.
+/// Maximum distance of a joint or shell point from the origin in the rest pose.
 pub(super) fn extent(skeleton: &Skeleton, shell: &[Vec<Body>]) -> f64 {
     let model = rest(skeleton);
     let points = model.iter().zip(shell).flat_map(|(m, bodies)| bodies.iter().map(|body| body.farthest(m)));
@@ -64,17 +64,17 @@ fn ball(axes: [Vector; 3], radius: f32) -> Body {
     Body { centre: [0.0; 3], axes: Some(axes.map(of_row)) }
 }
 
-/// For each joint the matrix that takes the unit ball to the points of its space that are in a unit ball around it at
-/// rest. Where the rest pose scales an axis to almost nothing, as props are hidden, the largest scale of all joints is
-/// used instead.
+/// Matrix per joint that maps the unit ball to the points in joint space that are in a unit ball
+/// around the joint in the rest pose. If the rest pose scales an axis to almost zero, for example to hide a
+/// prop, the largest scale of all joints is used instead.
 ///
-/// The joint's model matrix is a rotation times an upper triangular matrix, by orthogonalising its columns (Gram and
-/// Schmidt); the rotation changes no ball, so that the inverse of the triangular matrix is the one wanted. Without shear
-/// it is diagonal: the joint's own axes, divided by their scales.
+/// The model matrix is a rotation times an upper triangular matrix, by Gram-Schmidt orthogonalisation of its
+/// columns. The rotation maps every ball to itself, so the result is the inverse of the triangular matrix.
+/// Without shear this is diagonal: the joint axes divided by their scales.
 fn axes(skeleton: &Skeleton) -> Vec<[Vector; 3]> {
     let model = rest(skeleton);
     let largest = model.iter().flat_map(|m| transposed(&m.linear).map(length)).fold(0.0, f64::max);
-    // A skeleton that is nothing but a point has no scale to go by.
+    // A skeleton of zero size has no scale.
     let largest = if largest > 0.0 && largest.is_finite() { largest } else { 1.0 };
     model.iter().map(|m| unit_ball(m, largest)).collect()
 }
@@ -84,7 +84,7 @@ fn unit_ball(model: &Affine64, largest: f64) -> [Vector; 3] {
     let size = |v: Vector| if length(v) < largest / 100.0 { largest } else { length(v) };
     let along = |unit: Vector, v: Vector| {
         let part = dot(unit, v);
-        // What f32 rounds is no shear.
+        // A part this small is f32 rounding error, not shear.
         if part.abs() > 1e-5 * length(v) { part } else { 0.0 }
     };
     let less = |v: Vector, unit: Vector, part: f64| sub(v, unit.map(|u| u * part));
@@ -104,16 +104,20 @@ fn unit_ball(model: &Affine64, largest: f64) -> [Vector; 3] {
 }
 
 impl Shell {
-    /// Points around all vertices that each joint influences, in all meshes of the skeleton: the farthest in
-    /// 26 directions of a space in which the vertices spread evenly, scaled outwards until their convex hull
-    /// contains every vertex. So no vertex has a larger error than the worst of these points, but for what
-    /// morph targets add: [`Self::of_morphed_meshes`] includes that.
+    /// Returns a shell of points around all vertices that each joint influences, in all meshes of the
+    /// skeleton.
     ///
-    /// Joints without vertices get a ball of `radius`, in the skeleton's units: [`RADIUS`](Self::RADIUS) where these are metres.
+    /// The points are the farthest vertices in 26 directions, in a space in which the vertices spread evenly.
+    /// They are scaled outwards until their convex hull contains every vertex. Therefore no vertex has a
+    /// larger error than the worst of these points. Morph targets can add to the error of a vertex;
+    /// [`Self::of_morphed_meshes`] includes them.
+    ///
+    /// Joints without vertices get a ball of `radius`, in the skeleton's units. Pass [`RADIUS`](Self::RADIUS)
+    /// if the unit is a metre.
     ///
     /// # Errors
-    /// [`Error::Index`] if a skin names a joint that the skeleton does not have, or a mesh one that its skin
-    /// does not have; [`Error::OutOfRange`] for a radius that is not a finite number above 0.
+    /// [`Error::Index`] if a skin refers to a joint that the skeleton does not have, or a mesh to one that
+    /// its skin does not have. [`Error::OutOfRange`] if the radius is not finite and greater than 0.
     pub fn of_meshes<'a>(
         skeleton: &Skeleton,
         meshes: impl IntoIterator<Item = (&'a SkinnedMesh, &'a Skin)>,
@@ -123,11 +127,14 @@ impl Shell {
         of_meshes(skeleton, bare, radius).map(Self::Joints)
     }
 
-    /// [`Self::of_meshes`] around all places that the vertices may have before they are skinned: `ranges` are the least and the
-    /// greatest weight of each morph target of a mesh. Targets beyond its end have none.
+    /// Returns the shell of [`Self::of_meshes`] around all positions that morph targets give the vertices
+    /// before skinning.
+    ///
+    /// `ranges` holds the minimum and maximum weight of each morph target of a mesh. Targets beyond its end
+    /// have weight 0.
     ///
     /// # Errors
-    /// As [`Self::of_meshes`], and [`Error::NotFinite`] for a range that is not finite.
+    /// Returns the errors of [`Self::of_meshes`], and [`Error::NotFinite`] for a range that is not finite.
     pub fn of_morphed_meshes<'a>(
         skeleton: &Skeleton,
         meshes: impl IntoIterator<Item = (&'a SkinnedMesh, &'a Skin, &'a [[f32; 2]])>,
@@ -137,7 +144,7 @@ impl Shell {
     }
 }
 
-/// A mesh, its skin, and the ranges of its morph weights.
+/// Mesh, its skin, and the ranges of its morph weights.
 type Part<'a> = (&'a SkinnedMesh, &'a Skin, &'a [[f32; 2]]);
 
 /// See [`Shell::of_meshes`].
@@ -161,7 +168,7 @@ fn of_meshes<'a>(
     let mut clouds = vec![Cloud::default(); count];
     each_vertex(&meshes, |joint, point| clouds[joint].add(point));
     let axes: Vec<[Vector; 3]> = clouds.iter().map(Cloud::axes).collect();
-    // The farthest vertex of each joint in each direction.
+    // Farthest vertex of each joint in each direction.
     let mut farthest: Vec<Vec<(f64, Vector)>> = vec![Vec::new(); count];
     each_vertex(&meshes, |joint, point| {
         let far = &mut farthest[joint];
@@ -180,8 +187,8 @@ fn of_meshes<'a>(
             }
         }
     });
-    // Vertices between the directions can lie slightly outside the hull: it is scaled up until it contains
-    // them all.
+    // Vertices between the directions can be slightly outside the hull, so it is scaled up until it contains
+    // all of them.
     let even: Vec<Vec<Vector>> = farthest
         .iter()
         .zip(&axes)
@@ -207,8 +214,8 @@ fn of_meshes<'a>(
     Ok(farthest.into_iter().zip(times).map(of_joint).collect())
 }
 
-/// Calls `each` for every finite vertex in the space of every joint that influences it; where morph targets move it, for the
-/// corners of a box around all that they do.
+/// Calls `each` for every finite vertex in the space of every joint that influences it. If morph targets move
+/// the vertex, calls it for the corners of a box around all its positions.
 fn each_vertex(meshes: &[Part<'_>], mut each: impl FnMut(usize, Vector)) {
     for (mesh, skin, ranges) in meshes {
         let (starts, joints, _) = mesh.influences().as_slices();
@@ -247,8 +254,9 @@ fn each_vertex(meshes: &[Part<'_>], mut each: impl FnMut(usize, Vector)) {
     }
 }
 
-/// The farthest vertices are taken along these axes, both ways: components of -1, 0 and 1, all combinations but zero. More
-/// fit the shell closer, but the time of `Hull::around` grows with the third power of their number.
+/// Axes along which the farthest vertices are taken, in both directions: all combinations of -1, 0 and 1
+/// except zero. More axes fit the shell more tightly, but the time of `Hull::around` grows with the cube of
+/// their number.
 const AXES: [Vector; 13] = {
     let mut axes = [[0.0; 3]; 13];
     let mut code = 0;
@@ -259,7 +267,7 @@ const AXES: [Vector; 13] = {
     axes
 };
 
-/// First and second moments of the vertices of a joint: number, sum, and sums of products.
+/// Moments of a joint's vertices: count, sum, and sums of products.
 #[derive(Debug, Clone, Default)]
 struct Cloud {
     count: f64,
@@ -276,17 +284,17 @@ impl Cloud {
         }
     }
 
-    /// The rows of a whitening matrix, which makes the cloud equally wide in all directions: so a limb gets
-    /// shell points all around it, however thin it is and wherever it points.
+    /// Rows of a whitening matrix, which makes the cloud equally wide in all directions. A limb then gets
+    /// shell points all around it, even if it is thin, in any direction.
     fn axes(&self) -> [Vector; 3] {
         let n = self.count.max(1.0);
         let middle = self.sum.map(|v| v / n);
         let of = |r: usize, c: usize| self.products[r][c] / n - middle[r] * middle[c];
         let (xx, yy, zz) = (of(0, 0), of(1, 1), of(2, 2));
-        // Flat clouds get a thousandth of their width: without it the matrix would be singular.
+        // Flat clouds get a thousandth of their width, because the matrix would be singular otherwise.
         let least = (xx + yy + zz) * 1e-6 + f64::MIN_POSITIVE;
         let root = |v: f64| sqrt_f64(v.max(least));
-        // The inverse of the Cholesky factor of the covariance.
+        // Inverse of the Cholesky factor of the covariance.
         let a = root(xx);
         let (b, d) = (of(0, 1) / a, of(0, 2) / a);
         let c = root(yy - b * b);
@@ -310,7 +318,7 @@ mod tests {
     use condyle_base::math::{Affine, Transform};
     use condyle_testing::{Random, tries};
 
-    /// At rest a ball is one in model space, under scale and shear too.
+    /// Balls are balls in model space in the rest pose, with scale and shear too.
     #[test]
     fn balls_are_round_at_rest() {
         let mut random = Random(43);
@@ -337,8 +345,8 @@ mod tests {
         }
     }
 
-    /// Vertices of all shapes of cloud, thick and thin, each of two joints: all are in the bodies around
-    /// their joints' points, and those are little larger than they have to be.
+    /// Thick and thin clouds of vertices, each of two joints. All are inside the hulls of their joints'
+    /// points, and the hulls are not much larger than necessary.
     #[test]
     fn all_vertices_are_within() {
         let mut random = Random(41);
@@ -351,7 +359,7 @@ mod tests {
             let positions: Vec<[f32; 3]> = (0..count)
                 .map(|_| {
                     let v: [f32; 3] = random.vector(1.0);
-                    // Along a slope, as limbs are.
+                    // Along a slope, like a limb.
                     let [x, y, z] = [0, 1, 2].map(|c| v[c] * thick[c]);
                     [x + 0.3 * z + 4.0, y - 0.7 * z, z + 0.2 * x]
                 })
@@ -372,13 +380,14 @@ mod tests {
                     positions.iter().map(|p| bind.transform_point(*p).map(f64::from)).collect();
                 let mut cloud = Cloud::default();
                 local.iter().for_each(|&p| cloud.add(p));
-                // In the space where the cloud is as wide everywhere, or rounding would tell.
+                // Compares in the space where the cloud is equally wide, because rounding would matter
+                // otherwise.
                 let axes = cloud.axes();
                 let even: Vec<Vector> = points.iter().map(|&p| apply(&axes, p)).collect();
                 let hull = Hull::around(&even);
                 let farthest = local.iter().map(|&p| hull.times(apply(&axes, p))).fold(0.0, f64::max);
                 let case = format!("{count} vertices, {thick:?}, joint {joint}: {farthest}");
-                // The thickness of what is flat is that of f32's rounding.
+                // The thickness of a flat cloud is f32 rounding error.
                 assert!(farthest <= if thick.contains(&0.0) { 3.0 } else { 1.001 }, "{case}");
                 assert!(count == 1 || farthest > 0.8, "{case}");
             }

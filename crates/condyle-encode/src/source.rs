@@ -1,4 +1,4 @@
-//! An authored clip at evenly spaced moments, in f64.
+//! Samples an authored clip in f64.
 
 use alloc::vec::Vec;
 
@@ -9,7 +9,7 @@ use condyle_base::math::Transform64;
 use condyle_base::math::quats::Quat64;
 use condyle_base::math::vectors::normalize;
 
-/// The authored tracks of one joint.
+/// Authored tracks of one joint.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct JointTracks<'a> {
     pub(super) rotation: Option<&'a Track>,
@@ -17,7 +17,7 @@ pub(super) struct JointTracks<'a> {
     pub(super) scale: Option<&'a Track>,
 }
 
-/// The tracks of each joint.
+/// Tracks of each joint.
 pub(super) fn joint_tracks<'a>(clip: &'a RawClip, joints: usize) -> Vec<JointTracks<'a>> {
     let mut tracks = alloc::vec![JointTracks::default(); joints];
     for track in clip.tracks() {
@@ -31,7 +31,7 @@ pub(super) fn joint_tracks<'a>(clip: &'a RawClip, joints: usize) -> Vec<JointTra
     tracks
 }
 
-/// Evaluates a track at rising moments.
+/// Evaluates a track at ascending times.
 struct Reader<'a> {
     track: &'a Track,
     times: &'a [f32],
@@ -50,19 +50,19 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A free rotation track at each of `moments`, which must rise.
+/// Samples a free rotation track at each of `moments`, which must be ascending.
 pub(super) fn rotations(clip: &RawClip, track: &Track, moments: &[f64]) -> Vec<Quat64> {
     let mut reader = Reader::new(clip, track);
     moments.iter().map(|&seconds| reader.at(seconds)).collect()
 }
 
-/// One component of a free track at a moment.
+/// Samples one component of a free track.
 pub(super) fn component(clip: &RawClip, track: &Track, component: usize, seconds: f64) -> f64 {
     let times = &clip.timelines()[track.timeline];
     component_at(track, Span::find(times, seconds, 0), track.width(times.len()), component)
 }
 
-/// The local transform of one joint at each of `moments`, which must rise.
+/// Samples the local transform of one joint at each of `moments`, which must be ascending.
 pub(super) fn joint(
     clip: &RawClip,
     skeleton: &Skeleton,

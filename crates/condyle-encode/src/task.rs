@@ -1,4 +1,4 @@
-//! What the parts of the encoder hand to each other.
+//! Data that the parts of the encoder share.
 
 use alloc::vec::Vec;
 
@@ -15,29 +15,28 @@ use condyle::play::Events;
 use condyle::skeleton::Skeleton;
 use condyle_base::math::Transform64;
 
-/// What is known of a joint before its segments are fitted.
+/// Joint data that is known before its segments are fitted.
 #[derive(Debug, Clone)]
 pub(super) struct JointFacts {
     pub(super) parent: Option<usize>,
     pub(super) rest: Transform64,
-    /// Points and balls in the joint's own space that must stay within the budget.
+    /// Points and balls in joint space that must stay within the budget.
     pub(super) shell: Vec<Body>,
     pub(super) budget: f64,
-    /// Which of rotation, translation and scale are fallback tracks.
+    /// Whether rotation, translation and scale are fallback tracks.
     pub(super) fallback: [bool; 3],
 }
 
-/// Which fractions of its budget a joint may be displaced by: its own rotation can correct that for the
-/// points it carries.
+/// Fractions of its budget by which a joint may be displaced. Its own rotation can correct this displacement
+/// for the points that it carries.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BudgetFractions {
-    /// By the rotations of its ancestors.
+    /// Displacement by the rotations of its ancestors.
     pub(super) place: f64,
-    /// By its own translation track.
+    /// Displacement by its own translation track.
     pub(super) translation: f64,
-    /// How far its points may be off if its own rotation corrected nothing. `None` leaves all correction to
-    /// the joint, which works at frames; between frames its curve cannot follow everything that an ancestor's
-    /// kind of curve does.
+    /// Displacement of its points if its own rotation corrected nothing. `None` leaves all correction to the
+    /// joint. This works at frames, but between frames its curve cannot follow all curves of its ancestors.
     pub(super) swing: Option<f64>,
 }
 
@@ -46,26 +45,26 @@ pub(super) struct SegmentJob<'a> {
     pub(super) joints: &'a [JointFacts],
     /// Authored local transforms, per joint and moment.
     pub(super) source: &'a [Vec<Transform64>],
-    /// The kinds of curves to try, few keys first.
+    /// Kinds of curves to try, few keys first.
     pub(super) shapes: &'a [Shape],
-    /// One for each joint.
+    /// Fractions for each joint.
     pub(super) fractions: &'a [BudgetFractions],
-    /// The most bits of a component.
+    /// Maximum number of bits per component.
     pub(super) max_bits: u32,
     /// Whether linear rotation tracks interpolate by nlerp instead of slerp.
     pub(super) nlerp: bool,
 }
 
-/// The fit of one segment.
+/// Fit of one segment.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SegmentFit {
     pub(super) curves: Vec<Curve>,
-    /// Tracks that no curve met the budget for: a joint, and 0 for its rotation, 1 for its translation, 2 for
-    /// its scale.
+    /// Tracks for which no curve met the budget: the joint, and 0 for rotation, 1 for translation or 2 for
+    /// scale.
     pub(super) missing: Vec<(usize, usize)>,
-    /// As in the job.
+    /// Copied from the job.
     pub(super) nlerp: bool,
-    /// The joints that are over budget or lack a curve. What is below them is not fitted.
+    /// Joints that are over budget or lack a curve. Their descendants are not fitted.
     pub(super) failed: Vec<usize>,
 }
 
@@ -75,18 +74,18 @@ impl SegmentFit {
     }
 }
 
-/// A joint is static if none of its points moves by more than this fraction of the budget.
-/// Half of it: targets +0.04 %, defaults equal; twice: both equal.
+/// Fraction of the budget: a joint is static if none of its points moves by more than this. Half: targets
+/// +0.04 %, defaults equal; twice: both equal.
 pub(super) const STATIC_THRESHOLD: f64 = 0.2;
-/// The step that constants are rounded to, as a fraction of the budget.
-/// Half: targets -0.1 %, defaults +0.6 %; twice: targets -0.1 %, defaults equal.
+/// Step to which constants are rounded, as a fraction of the budget. Half: targets -0.1 %, defaults +0.6 %;
+/// twice: targets -0.1 %, defaults equal.
 pub(super) const CONSTANT_STEP: f64 = 0.05;
-/// The fraction of a limit that a fit may use; the rest is for the decoder's f32 rounding.
-/// All of it: equal bytes; the margin is for the guarantee. 0.99: targets -0.1 %, defaults -1.6 %.
+/// Fraction of a limit that a fit may use; the rest is for the decoder's f32 rounding. 1: equal bytes; the
+/// margin is for the guarantee. 0.99: targets -0.1 %, defaults -1.6 %.
 pub(super) const USABLE_FRACTION: f64 = 1.0 - 1e-4;
 
-/// Adds a curve to the fit and returns what the decoder will see: its shape and dequantised keys. Without a
-/// curve, no curve met the budget, and the track is listed as missing.
+/// Adds a curve to the fit and returns its decoded form: its shape and dequantised keys. `None` means that no
+/// curve met the budget; the track is then listed as missing.
 pub(super) fn keep<'a>(
     job: &SegmentJob<'a>,
     TrackId { kind, index }: TrackId,
@@ -105,11 +104,11 @@ pub(super) fn keep<'a>(
     Some((shape, keys))
 }
 
-/// At most this many joints times moments in a segment: it bounds the memory of the search and decides no
-/// other quality.
+/// Maximum of joints times moments in a segment. It bounds the memory of the search and has no other effect
+/// on quality.
 pub(super) const MAX_SEGMENT_SAMPLES: usize = 1 << 20;
 
-/// Everything about one clip that stays the same while its segments are fitted.
+/// Data of one clip that stays the same while its segments are fitted.
 pub(super) struct ClipJob<'a> {
     pub(super) clip: &'a RawClip,
     pub(super) skeleton: &'a Skeleton,
@@ -121,16 +120,16 @@ pub(super) struct ClipJob<'a> {
     pub(super) events: Events,
     pub(super) motion: Option<Motion>,
     pub(super) frames: usize,
-    /// Moments per frame at which errors are checked.
+    /// Number of moments per frame at which errors are checked.
     pub(super) moments: usize,
-    /// The key times of the source, in seconds, that are none of these moments: errors are measured there too.
+    /// Source key times in seconds that are not among these moments; errors are measured there too.
     pub(super) keys_between: Vec<f64>,
-    /// The greatest distance of a joint or shell point from the origin, in the rest pose.
+    /// Maximum distance of a joint or shell point from the origin in the rest pose.
     pub(super) size: f64,
 }
 
 impl ClipJob<'_> {
-    /// The moments of a segment where errors are checked, in seconds.
+    /// Moments of a segment at which errors are checked, in seconds.
     pub(super) fn seconds(&self, first: usize, frames: usize) -> Vec<f64> {
         let (start, end) = (self.clip.start(), self.clip.end());
         let all = (self.frames * self.moments).max(1) as f64;
@@ -141,19 +140,20 @@ impl ClipJob<'_> {
     }
 }
 
-/// The root motion of a clip, and the joint that stands for it.
+/// Root motion of a clip, and the joint that represents it.
 pub(super) struct Motion {
     pub(super) motion: RootMotion,
     pub(super) facts: JointFacts,
 }
 
-/// The decoder's f32 rounding, as a fraction of the distance to the farthest point of the shell: a few
-/// units in the last place. The rounding comes on top of the fitting error, so budgets reserve it. Half:
-/// targets equal, defaults -0.9 %; twice: equal and +0.5 %.
+/// Decoder's f32 rounding error, a few ULPs, as a fraction of the distance to the farthest shell point. It
+/// adds to the fitting error, so budgets reserve it. Half: targets equal, defaults -0.9 %; twice: equal and
+/// +0.5 %.
 pub(super) const DECODER_ROUNDING: f64 = 4e-7;
 
-/// A budget less what rounding may take of it, at most a fifth: otherwise a budget near the rounding would
-/// leave nothing. A tenth and two fifths: equal bytes, as it only counts where budgets are near the rounding.
+/// Budget minus the rounding error, of which at most a fifth of the budget is subtracted. Otherwise nothing
+/// would be left of a budget close to the rounding error. A tenth and two fifths: equal bytes, because it
+/// only affects such budgets.
 pub(super) fn minus_rounding(budget: f32, rounding: f64) -> f64 {
     let budget = f64::from(budget);
     budget - rounding.min(budget / 5.0)

@@ -1,4 +1,4 @@
-//! Fits the rotation of a joint, so that the points it carries come to their places.
+//! Fits the rotation of a joint, so that the points it carries are at their positions.
 
 use alloc::vec::Vec;
 
@@ -17,16 +17,16 @@ use condyle_base::math::Transform64;
 use condyle_base::math::quats::{self, Quat64, conjugate, exp, product};
 use condyle_base::math::vectors::{dot, normalize};
 
-/// A joint whose rotation is to be fitted.
+/// Joint whose rotation is fitted.
 pub(super) struct RotatingJoint<'a> {
     pub(super) index: usize,
-    /// Whether a constant rotation is enough, because the ancestors place the points.
+    /// Whether a constant rotation is enough, because the ancestors bring the points to their positions.
     pub(super) is_static: bool,
-    /// The decoded model matrices of its parent, per moment.
+    /// Decoded model matrices of its parent, per moment.
     pub(super) parents: Option<&'a [Affine64]>,
-    /// The authored model matrices, per moment.
+    /// Authored model matrices, per moment.
     pub(super) model: &'a [Affine64],
-    /// The points that the rotation has to bring to their places.
+    /// Points that the rotation has to bring to their positions.
     pub(super) points: &'a [Point],
 }
 
@@ -49,7 +49,7 @@ pub(super) fn fit_rotation(
     let reach = model.iter().map(|model| points::reach(points, model)).fold(0.0, f64::max);
     let limit = points.iter().map(|point| point.limit).fold(f64::INFINITY, f64::min).min(joint.budget);
     let aims = Aims::new(parents, model, points, own);
-    // A constant is enough for a static joint, whose ancestors place its points, or where it keeps all points
+    // A constant is enough for a static joint, whose ancestors place its points, or if it keeps all points
     // within limits.
     let near =
         |to: Quat64| own.iter().all(|local| turned(to, local.rotation) * reach < limit * STATIC_THRESHOLD);
@@ -71,7 +71,7 @@ pub(super) fn fit_rotation(
         }
     }
     let goals = Goals::new(&aims, rest, own);
-    // The moment that failed last is the likeliest to fail again: it is checked first.
+    // The moment that failed last is the most likely to fail again, so it is checked first.
     let mut suspect = 0;
     let candidates = Candidates { shapes: job.shapes, others: &fit.curves };
     let guess = limit / reach.max(f64::MIN_POSITIVE);
@@ -97,8 +97,8 @@ pub(super) fn fit_rotation(
     true
 }
 
-/// Whether no curve would keep a joint's own points within twice the budget if all above them were exact: less for the joints
-/// above is of no use then.
+/// Whether no curve would keep a joint's own points within twice the budget even if all its ancestors were
+/// exact. Tightening the ancestors is useless then.
 pub(super) fn is_hopeless(
     joint: &JointFacts,
     shapes: &[Shape],
@@ -121,13 +121,13 @@ pub(super) fn is_hopeless(
     })
 }
 
-/// The rotations that a curve is to follow, at all moments.
+/// Rotations for a curve to follow, at all moments.
 struct Goals<'a> {
     aims: &'a Aims<'a>,
     rotations: Vec<Quat64>,
-    /// The logarithms of these about the rest pose.
+    /// Logarithms of these, relative to the rest pose.
     logs: Vec<Vector>,
-    /// The squares of [`Aims::room`].
+    /// Squares of [`Aims::room`].
     rooms: Vec<f64>,
 }
 
@@ -149,8 +149,8 @@ impl<'a> Goals<'a> {
         Self { aims, rotations, logs, rooms }
     }
 
-    /// Whether all points are within their limits where a path is at a moment. Most are near enough to the goal that this need not
-    /// be looked at.
+    /// Whether all points are within their limits with a path's rotation at a moment. Most rotations are so
+    /// close to the goal that the points need no check.
     fn holds(&self, path: &mut Path<'_>, moment: usize) -> bool {
         if path.shape.degree == Degree::Cubic {
             let log = path.shape.value(path.keys, moment);
@@ -165,13 +165,13 @@ impl<'a> Goals<'a> {
     }
 }
 
-/// The rotations of a curve, evaluated as the decoder does.
+/// Rotations of a curve, evaluated as in the decoder.
 struct Path<'a> {
     rest: Quat64,
     shape: &'a Shape,
     keys: &'a [[f64; 3]],
-    /// For linear curves, the interval of the last moment: its number, its first key, and the next key on the
-    /// same hemisphere.
+    /// Interval of the last moment, for linear curves: its index, its first key, and the next key on the same
+    /// hemisphere.
     span: Option<(usize, Quat64, Quat64)>,
     nlerp: bool,
 }
@@ -212,7 +212,7 @@ impl<'a> Path<'a> {
         if self.nlerp {
             return toward(from, to, t);
         }
-        // Half of the way by slerp is half of the way by nlerp, and there are no moments but the quarters.
+        // Slerp and nlerp are equal at the midpoint, and moments are only at quarters of an interval.
         const { assert!(MOMENTS_PER_FRAME == 4) };
         let middle = || toward(from, to, 0.5);
         match (t * MOMENTS_PER_FRAME as f64 + 0.5) as i32 {

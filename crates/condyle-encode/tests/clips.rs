@@ -1,4 +1,4 @@
-//! Compressed clips are played by the runtime as they should be.
+//! Compressed clips play correctly in the runtime.
 
 use condyle::blending::difference_clip;
 use condyle::clip::layout::Header;
@@ -7,7 +7,7 @@ use condyle::{Clip, Error, Interpolation, Looping, Pose, RawClip, Skeleton, Targ
 use condyle_encode::{Effort, EncodeOptions, Shell, encode};
 use condyle_testing::{Random, assert_close, reference, tries};
 
-/// Puts in the checksum that the bytes should have.
+/// Writes the correct checksum into the bytes.
 fn repair(bytes: &mut [u8]) {
     let sum = Header::checksum(bytes).to_le_bytes();
     bytes[12..20].copy_from_slice(&sum);
@@ -19,7 +19,8 @@ fn sampled(clip: &RawClip, skeleton: &Skeleton, seconds: f64) -> Pose {
     pose
 }
 
-/// A clip is for one skeleton: with another one of as many joints it is refused, whichever form it has.
+/// A clip is for one skeleton: another skeleton with the same number of joints is rejected, for each form of
+/// clip.
 #[test]
 fn a_clip_of_another_skeleton_is_refused() {
     let mut random = Random(3);
@@ -47,7 +48,7 @@ fn a_clip_of_another_skeleton_is_refused() {
     assert_eq!(extracted.err(), Some(refused));
 }
 
-/// Curves are relative to the rest pose: on another one, every joint would be somewhere else.
+/// Curves are relative to the rest pose: with another rest pose, every joint would be at a wrong position.
 #[test]
 fn a_clip_of_another_rest_pose_is_refused() {
     let mut random = Random(3);
@@ -70,10 +71,11 @@ fn a_clip_of_another_rest_pose_is_refused() {
     assert_eq!(sampling::raw(&raw, &other, 0.1, &mut cursor, &mut pose), Ok(()));
 }
 
-/// Rows without bits take no bytes: 65,535 intervals of each of many tracks would be gigabytes where keys are unpacked.
+/// Rows without bits take no bytes: 65,535 intervals of each of many tracks would unpack to gigabytes of
+/// keys.
 #[test]
 fn a_clip_has_keys_in_proportion_to_its_bytes() {
-    // A skeleton of many joints, each of which turns: one class of tracks with bits.
+    // A skeleton with many joints, each of which rotates: one class of tracks with bits.
     let skeleton = Random(2).skeleton(300);
     let raw = Random(2).smooth_clip(&skeleton, 9);
     let options = EncodeOptions::new(1e-3, Shell::Balls(0.03));
@@ -112,8 +114,8 @@ fn an_additive_clip_can_be_compressed() {
     }
 }
 
-/// A clip of an hour at 120 Hz, whose one joint goes 4.55 m in a second: between keys of the clip as authored and of its compressed
-/// form, f32 moments are up to 0.12 ms off, which is 0.56 mm.
+/// A clip of an hour at 120 Hz, whose one joint moves at 4.55 m/s. Rounding a time to f32 is off by up to
+/// 0.12 ms, which is 0.56 mm, between keys of the authored clip and of the compressed one.
 #[test]
 fn moments_between_the_frames_of_an_hour_are_exact() {
     const FRAMES: u32 = 3600 * 120;
@@ -135,14 +137,14 @@ fn moments_between_the_frames_of_an_hour_are_exact() {
     let mut unit = || (random.bits() >> 11) as f64 / (1_u64 << 53) as f64;
     let (mut pose, mut cursor) = (Pose::identity(1), RawCursor::default());
     for _ in 0..tries(2000) {
-        // In the last two seconds, where f32 has the least digits.
+        // The last two seconds, where f32 is coarsest.
         let seconds = 3598.0 + 2.0 * unit();
         sampling::raw(&raw, &skeleton, seconds, &mut cursor, &mut pose).expect("one joint");
         assert!(off(&pose, seconds) < 1e-6, "{seconds}: {} m", off(&pose, seconds));
         PoseSource::pose(&raw, &skeleton, seconds, &mut pose).expect("one joint");
         assert!(off(&pose, seconds) < 1e-6, "{seconds}: {} m", off(&pose, seconds));
     }
-    // At frames and between them the fraction is that of f64, so the clip is as near as its keys.
+    // The fraction between frames is computed in f64, so the clip is as accurate as its keys.
     let mut options = EncodeOptions::new(1e-4, Shell::Balls(0.03));
     options.rate = Some(120.0);
     options.effort = Effort::Fast;
@@ -156,7 +158,7 @@ fn moments_between_the_frames_of_an_hour_are_exact() {
     }
 }
 
-/// What is printed of a large result is short.
+/// Debug output of a large result is short.
 #[test]
 fn results_are_printed_in_a_line() {
     let mut options = EncodeOptions::new(5e-4, Shell::Balls(0.03));

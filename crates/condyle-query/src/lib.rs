@@ -1,4 +1,5 @@
-//! Queries on posed characters, with or without their vertices: bounds, ray casts, nearest points, silhouettes.
+//! Queries on posed characters, with or without their vertices: bounds, ray casts, nearest points,
+//! silhouettes.
 //!
 //! ```text
 //!  condyle-base ── condyle ──┬── condyle-encode
@@ -6,7 +7,7 @@
 //!                            └── condyle-query   <── here
 //! ```
 //!
-//! | module | goes in | comes out |
+//! | module | input | output |
 //! |---|---|---|
 //! | [`bounds`] | model matrices, [`bounds::JointBounds`] of the mesh | a box or sphere around all posed vertices |
 //! | [`hitbox`] | model matrices, shapes on joints | hits of rays and overlapping shapes |
@@ -14,7 +15,7 @@
 //! | [`surface`] | posed positions | silhouettes, shadow volumes, normals, area and volume |
 //! | [`baked`] | frames of posed vertices | a 16-bit vertex animation, and its playback |
 //!
-//! Poses, matrices and vertices are those of the crate `condyle`.
+//! Poses, matrices and vertices have the types of the `condyle` crate.
 //!
 //! # Features
 //!

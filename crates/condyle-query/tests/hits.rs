@@ -1,4 +1,4 @@
-//! Questions about posed triangles allocate nothing, nor does putting the tree on a pose.
+//! Queries on posed triangles and `refit` allocate nothing.
 
 use std::ops::ControlFlow;
 
@@ -6,7 +6,7 @@ use condyle_query::hits::{Attachment, Ray, Shape, TriangleTree};
 
 #[test]
 fn nothing_is_allocated_but_by_building() {
-    // A roof of four triangles over each square of a field.
+    // Four triangles form a roof over each square of a field.
     let (mut points, mut triangles) = (vec![], vec![]);
     for (x, z) in (0..400).map(|k| ((k % 20) as f32, (k / 20) as f32)) {
         let first = points.len() as u32;

@@ -1,4 +1,5 @@
-//! A joint that points: a head that looks, a gun that is aimed, alone or with the joints that carry it.
+//! Look-at IK: a joint points an axis at a target, alone or together with the chain of joints that carries
+//! it.
 
 use self::direct::Source;
 use super::Reached;
@@ -15,16 +16,17 @@ use condyle_base::math::Affine;
 use condyle_base::math::quats::{Quat64, conjugate, product, rotate};
 use condyle_base::math::vectors::dot;
 
-/// Which way is up for a joint that points.
+/// Up vector of a joint that points.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Up {
-    /// In the joint's own space.
+    /// Axis in the joint's local space.
     pub axis: [f32; 3],
-    /// The direction in model space that it is to be nearest to. One along the way to the target says nothing, and is passed over.
+    /// Direction in model space that the axis should be nearest to. Ignored if it is parallel to the
+    /// direction of the target.
     pub direction: [f32; 3],
 }
 
-/// What a joint is to point at.
+/// Request for [`aim`](aim()): a joint, an axis and a target.
 ///
 /// ```
 /// use condyle_solve::{Aim, Up};
@@ -36,45 +38,46 @@ pub struct Up {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Aim<'a> {
-    /// Which joint points.
+    /// Index of the joint that points.
     pub joint: u16,
-    /// Along which axis, in the joint's own space; of any length but 0.
+    /// Axis in the joint's local space, of any length except 0.
     pub axis: [f32; 3],
-    /// From which point on, in the joint's own space: where the eyes are. A ray through the joint itself from 0.
+    /// Origin of the ray in the joint's local space, for example between the eyes. At 0 the ray starts at the
+    /// joint.
     pub origin: [f32; 3],
-    /// At what, in model space.
+    /// Target in model space.
     pub target: [f32; 3],
-    /// How it is turned about that axis; `None`: as the shortest way to there leaves it.
+    /// Up vector, which fixes the rotation about the axis. `None` keeps the twist of the shortest rotation.
     pub up: Option<Up>,
-    /// How much of the way the rotation goes, from 0 to 1.
+    /// Blend factor from the input rotation to the solved one, from 0 to 1.
     pub weight: f32,
-    /// What the joints can do.
+    /// Joint limits.
     pub limits: Option<&'a Limits>,
 }
 
 impl Aim<'_> {
-    /// All the way, by the shortest one.
+    /// A request with weight 1 and without up vector and limits, whose ray starts at the joint.
     #[must_use]
     pub fn new(joint: u16, axis: [f32; 3], target: [f32; 3]) -> Self {
         Self { joint, axis, origin: [0.0; 3], target, up: None, weight: 1.0, limits: None }
     }
 }
 
-/// A joint that takes part in pointing.
+/// A joint of an aiming chain, and its share of the rotation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Share {
-    /// Which one.
+    /// Joint index.
     pub joint: u16,
-    /// How much of the angle it takes, as a part of the sum of all shares; not negative.
+    /// Share of the angle, relative to the sum of all shares; not negative.
     pub share: f32,
 }
 
-/// What a chain of joints is to point at: as much of it as each one's share.
+/// Request for [`aim_chain`]: a chain of joints that distributes an aim according to shares.
 ///
 /// ```
 /// use condyle_solve::{Aim, AimChain, Share};
 ///
-/// // Of the turn that a look needs, the head does a half, neck and chest a quarter each.
+/// // The head takes half of the rotation, neck and chest a quarter each.
 /// let share = |joint, share| Share { joint, share };
 /// let joints = [share(3, 1.0), share(4, 1.0), share(5, 2.0)];
 /// let look = AimChain { joints: &joints, aim: Aim::new(5, [0.0, 0.0, 1.0], [1.0, 1.6, 3.0]) };
@@ -82,25 +85,31 @@ pub struct Share {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AimChain<'a> {
-    /// Those that turn, at most [`Chain::MAX_JOINTS`]: each below the one before it, with others in between or not, and `aim.joint` the last one.
+    /// Joints that turn, at most [`Chain::MAX_JOINTS`]. Each is a descendant of the one before it, not
+    /// necessarily its child. The last one is `aim.joint`.
     pub joints: &'a [Share],
-    /// What points at what.
+    /// The axis and its target.
     pub aim: Aim<'a>,
 }
 
 /// Turns a joint until one of its axes points at a target.
 ///
-/// The shortest way, and then about the axis where there is an `up`. With an origin beside the joint the ray from there goes through the target, unless that is nearer to the joint than the ray.
-/// Scales count: the axis is what the joint's matrix makes of it, as is everything that it points with. With a limit the result is within it where `weight` is
-/// above 0, whatever the pose was.
+/// The joint makes the shortest rotation, then turns about the axis if there is an `up`. If `origin` is not
+/// 0, the ray from there passes through the target, unless the target is too close to the joint.
 ///
-/// `model` are the matrices of `pose`; both hold one element per joint. `pose` is changed, `model` is not. The distance that comes back is that of the ray from the target.
+/// Scales are taken into account: axis, origin and up axis are transformed by the joint's full matrix. With a
+/// limit and a `weight` above 0, the result is within the limit, regardless of the input pose.
+///
+/// `model` holds the matrices of `pose`; both have one element per joint. Only `pose` is changed. The
+/// returned distance is that from the ray to the target.
 ///
 /// # Errors
-/// [`Error::Length`] if `model` or `pose` do not hold one element per joint; [`Error::Skeleton`] if `limits` were made for other joints;
-/// [`Error::Index`] if there is no such joint; [`Error::NotFinite`] if a number is NaN or an infinity, in the aim or where the pose or its matrices matter;
-/// [`Error::NoDirection`] if an axis is 0; [`Error::OutOfRange`] if `weight` is not from 0 to 1, or the target is 1e38 away or more; [`Error::NotInvertible`] if the matrix above the joint is flat. The
-/// pose is then unchanged.
+/// [`Error::Length`] if `model` or `pose` does not hold one element per joint. [`Error::Skeleton`] if
+/// `limits` were made for other joints. [`Error::Index`] if the joint does not exist. [`Error::NotFinite`] if
+/// a value of the aim, or a value that is read from the pose or the matrices, is NaN or infinite.
+/// [`Error::NoDirection`] if an axis is 0. [`Error::OutOfRange`] if `weight` is not from 0 to 1, or if the
+/// target is 1e38 away or more. [`Error::NotInvertible`] if the matrix above the joint is singular. After an
+/// error the pose is unchanged.
 ///
 /// ```
 /// use condyle_solve::{Aim, aim};
@@ -112,7 +121,7 @@ pub struct AimChain<'a> {
 /// let mut placed = [Affine::IDENTITY];
 /// local_to_model(&skeleton, &pose, &mut placed)?;
 ///
-/// // Its face, +Z, turns to the left.
+/// // The face, +Z, turns to the left.
 /// let reached = aim(&skeleton, &placed, &Aim::new(0, [0.0, 0.0, 1.0], [2.0, 1.5, 0.0]), &mut pose)?;
 /// assert!(reached.distance < 1e-6);
 /// model::subtree(&skeleton, &pose, 0, &mut placed)?;
@@ -128,7 +137,7 @@ pub fn aim(skeleton: &Skeleton, model: &[Affine], aim: &Aim<'_>, pose: &mut Pose
     general(skeleton, model, aim, pose)
 }
 
-/// Any aim of a joint that exists.
+/// Solves any aim whose joint exists, including those that the closed form cannot.
 fn general(skeleton: &Skeleton, model: &[Affine], aim: &Aim<'_>, pose: &mut Pose) -> Result<Reached, Error> {
     let joints = [Share { joint: aim.joint, share: 1.0 }];
     let mut nodes = [Node::NEW];
@@ -137,11 +146,13 @@ fn general(skeleton: &Skeleton, model: &[Affine], aim: &Aim<'_>, pose: &mut Pose
 
 /// Turns a chain of joints until an axis of the last one points at a target.
 ///
-/// From the first joint on, each takes its share of the angle that is left, so that the last one does what is missing; its `up` too. Otherwise as [`aim`].
+/// Starting with the first joint, each takes its share of the remaining angle. The last one does the
+/// remainder and applies `up`. The rest is as for [`aim`].
 ///
 /// # Errors
-/// As [`aim`]; and [`Error::TooShort`] and [`Error::TooMany`] for no joints, and for more than [`Chain::MAX_JOINTS`]; [`Error::OutOfRange`] if one does not hang on the one before it,
-/// if the last one is not that which points, if a share is negative or all of them are 0.
+/// Those of [`aim`]. In addition: [`Error::TooShort`] for an empty chain, [`Error::TooMany`] for more than
+/// [`Chain::MAX_JOINTS`] joints. [`Error::OutOfRange`] if a joint is not a descendant of the one before it,
+/// if the last one is not `aim.joint`, if a share is negative, or if all are 0.
 ///
 /// ```
 /// use condyle_solve::{Aim, AimChain, Share, aim_chain};
@@ -157,7 +168,7 @@ fn general(skeleton: &Skeleton, model: &[Affine], aim: &Aim<'_>, pose: &mut Pose
 /// let joints = [0, 1, 2].map(|joint| Share { joint, share: 1.0 });
 /// let look = AimChain { joints: &joints, aim: Aim::new(2, [0.0, 0.0, 1.0], [9.0, 0.6, 0.0]) };
 /// assert!(aim_chain(&skeleton, &placed, &look, &mut pose)?.distance < 1e-5);
-/// // A quarter turn to the left, a third of it in each.
+/// // A quarter turn to the left, one third of it per joint.
 /// let half = (90.0_f32 / 3.0 / 2.0).to_radians();
 /// assert!(pose.transforms().all(|t| (t.rotation[1] - half.sin()).abs() < 1e-5));
 /// # Ok::<(), condyle::Error>(())
@@ -199,7 +210,7 @@ pub fn aim_chain(
     solve(skeleton, model, chain, &mut nodes[..found], pose)
 }
 
-/// Aims a chain of joints that exist, whose shares have a sum above 0.
+/// Solves a chain of joints that exist and whose shares have a positive sum.
 fn solve<'a>(
     skeleton: &Skeleton,
     model: &[Affine],
@@ -242,7 +253,7 @@ fn solve<'a>(
     Ok(Reached { distance: distance as f32, angle: 0.0, iterations: 1 })
 }
 
-/// Checks the numbers of an aim, and returns the direction of its axis.
+/// Checks the numbers of an aim and returns the direction of its axis.
 fn check_aim(skeleton: &Skeleton, aim: &Aim<'_>) -> Result<Vec64, Error> {
     Error::check_finite("axis", &aim.axis, 1)?;
     Error::check_finite("origin", &aim.origin, 1)?;
@@ -262,15 +273,15 @@ fn check_aim(skeleton: &Skeleton, aim: &Aim<'_>) -> Result<Vec64, Error> {
     Ok(axis)
 }
 
-/// Turns the nodes one after another, each by its share of the angle that is left. `up` is in the space
-/// above the first node.
+/// Turns the nodes one after another, each by its share of the remaining angle. `up` is in the parent space
+/// of the first node.
 fn turn_nodes(row: &mut Row<'_, '_>, chain: &AimChain<'_>, axis: Vec64, mut up: Option<Vec64>) {
     let aim = &chain.aim;
     let last = row.nodes.len() - 1;
     let mut left: f64 = chain.joints.iter().map(|share| f64::from(share.share)).sum();
     let mut goal = row.goal;
     for (at, share) in chain.joints.iter().enumerate() {
-        // Nodes behind this one do not turn before their turn comes.
+        // The later nodes still have their input rotations here.
         let (from, along) = ray(row, at, axis);
         let node = &mut row.nodes[at];
         let to = sub(goal, node.pivot);
@@ -278,8 +289,8 @@ fn turn_nodes(row: &mut Row<'_, '_>, chain: &AimChain<'_>, axis: Vec64, mut up: 
         let part = if share < left { share / left } else { 1.0 };
         left -= share;
         if share > 0.0 {
-            // The last node brings the ray to the target. Those before it turn the ray alone, wherever it
-            // begins then.
+            // The last node brings the ray to the target. The nodes before it only make the ray parallel to
+            // the line from its current origin to the target.
             let mut turned = if at == last { towards(from, along, to) } else { arc(along, sub(to, from)) };
             if let (Some(up), Some(aim)) = (up.filter(|_| at == last), &aim.up) {
                 let own = rotate(turned, rotate(node.rotation, node.carry.vector(aim.axis.map(f64::from))));
@@ -299,8 +310,8 @@ fn turn_nodes(row: &mut Row<'_, '_>, chain: &AimChain<'_>, axis: Vec64, mut up: 
     }
 }
 
-/// Adds a turn about the direction to the target, which stays on the ray, that brings the joint's own `up`
-/// axis `own` nearest to `up`.
+/// Adds a rotation about the direction to the target that brings the joint's up axis `own` nearest to `up`.
+/// The target stays on the ray.
 fn upright(turned: Quat64, own: Vec64, to: Vec64, up: Vec64) -> Quat64 {
     let across = sub(own, scaled(to, dot(own, to) / dot(to, to)));
     if dot(across, across) > 1e-12 * dot(own, own) {
@@ -309,7 +320,7 @@ fn upright(turned: Quat64, own: Vec64, to: Vec64, up: Vec64) -> Quat64 {
     turned
 }
 
-/// Returns the distance between the ray and the target, in model space. The ray has no part behind its
+/// Returns the distance between the ray and the target in model space. The ray does not extend behind its
 /// origin.
 fn distance_of_ray(row: &Row<'_, '_>, axis: Vec64) -> f64 {
     let (from, along) = ray(row, 0, axis);
@@ -320,7 +331,7 @@ fn distance_of_ray(row: &Row<'_, '_>, axis: Vec64) -> f64 {
     }
 }
 
-/// From a node's pivot to where the ray begins, and along it, in the space of the node's parent.
+/// Origin of the ray relative to a node's pivot, and its direction, in the space of the node's parent.
 fn ray(row: &Row<'_, '_>, first: usize, axis: Vec64) -> (Vec64, Vec64) {
     let (mut from, mut along) = (row.tip, axis);
     let last = row.nodes.len() - 1;
@@ -336,11 +347,11 @@ fn ray(row: &Row<'_, '_>, first: usize, axis: Vec64) -> (Vec64, Vec64) {
     (from, along)
 }
 
-/// The shortest turn about the origin that brings the ray to a target. What comes there is the point of the ray that is as far from the origin; of one
-/// whose points are all farther, the direction only.
+/// Shortest rotation about the origin that brings the ray to the target, by its point that is as far from the
+/// origin as the target. If all points of the ray are farther away, only its direction is turned.
 fn towards(from: Vec64, along: Vec64, to: Vec64) -> Quat64 {
     let Some(along) = direction(along) else { return [0.0, 0.0, 0.0, 1.0] };
-    // |from + t along| = |to|, and ahead.
+    // Solves |from + t along| = |to| for t > 0.
     let half = dot(from, along);
     let root = half * half - dot(from, from) + dot(to, to);
     let ahead = if root > 0.0 { condyle_base::math::scalar::sqrt_f64(root) - half } else { -1.0 };
@@ -348,7 +359,7 @@ fn towards(from: Vec64, along: Vec64, to: Vec64) -> Quat64 {
     arc(if meets && dot(from, from) > 0.0 { add(from, scaled(along, ahead)) } else { along }, to)
 }
 
-/// A part of the way between two rotations, at constant speed.
+/// Interpolates between two rotations at constant angular velocity.
 fn partly(from: Quat64, to: Quat64, part: f64) -> Quat64 {
     let mut turn = condyle_base::math::quats::rotation_vector(product(to, conjugate(from)));
     turn = scaled(turn, part);

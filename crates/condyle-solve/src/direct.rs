@@ -1,12 +1,13 @@
-//! Helpers shared by the closed-form solvers of a limb and of a joint that points.
+//! Helpers shared by the closed-form solvers for limbs and for aims.
 
 use condyle_base::math::real::Real;
 use condyle_base::math::vectors::{add, cofactors, dot, scaled};
 
-/// What the square of the determinant of a matrix may be, from where to where, so that no product of numbers that are scaled by it overflows or vanishes.
+/// Allowed range of the squared determinant of a matrix, so that no product scaled by it overflows or
+/// underflows.
 pub(super) const DETERMINANTS: [f64; 2] = [1e-24, 1e24];
 
-/// The matrix above a joint, and the one that undoes it times the determinant.
+/// Matrix of the space above a joint, and its adjugate (the inverse times the determinant).
 pub(super) struct Above {
     pub(super) columns: [[f64; 3]; 3],
     pub(super) squares: [f64; 3],
@@ -32,7 +33,8 @@ impl Above {
         }
     }
 
-    /// Whether the matrix scales all directions alike: [`Affine64::is_even`](super::maps::Affine64::is_even).
+    /// Whether the matrix scales all directions equally, as
+    /// [`Affine64::is_even`](super::maps::Affine64::is_even).
     #[inline(always)]
     pub(super) fn is_even(&self) -> bool {
         let ([x, y, z], [xx, yy, zz]) = (self.columns, self.squares);
@@ -45,14 +47,14 @@ impl Above {
             & e.abs().is_below(near)
     }
 
-    /// The matrix itself, without what it moves by.
+    /// Applies the linear part of the matrix, without the translation.
     #[inline(always)]
     pub(super) fn linear(&self, v: [f64; 3]) -> [f64; 3] {
         let [x, y, z] = self.columns;
         add(add(scaled(x, v[0]), scaled(y, v[1])), scaled(z, v[2]))
     }
 
-    /// The inverse matrix, times the determinant.
+    /// Applies the inverse matrix times the determinant.
     #[inline(always)]
     pub(super) fn back(&self, v: [f64; 3]) -> [f64; 3] {
         let [p, q, r] = self.cofactors;
@@ -60,11 +62,12 @@ impl Above {
     }
 }
 
-/// Sine and cosine of half of an angle, of which they are given times `size`. They come out times one factor, of which the square is the third number.
+/// Sine and cosine of half an angle, from the sine and cosine of the whole angle times `size`. Both results
+/// have the same unknown factor; the third value is its square.
 #[inline(always)]
 pub(super) fn half(sin: f64, cos: f64, size: f64) -> (f64, f64, f64) {
     let more = size + cos.abs();
-    // Either form loses its digits where the other one has them.
+    // Each form suffers cancellation where the other one is accurate.
     let back = cos.is_below(size.like(0.0));
     (f64::select(back, more.with_sign_of(sin), sin), f64::select(back, sin.abs(), more), size * more * 2.0)
 }
@@ -74,25 +77,25 @@ pub(super) fn within(v: f64, [low, high]: [f64; 2]) -> bool {
     v.like(low).is_below(v) & v.is_below(v.like(high))
 }
 
-/// One through the root of a number, whose root is needed too.
+/// Returns `1 / sqrt(square)`, for callers that also need the root.
 #[inline(always)]
 pub(super) fn over(square: f64) -> f64 {
     square.sqrt() * square.recip()
 }
 
-/// Whether it is near enough to unit length for [`unit`].
+/// Whether a quaternion is close enough to unit length for [`unit`].
 #[inline(always)]
 pub(super) fn near_unit(q: [f64; 4]) -> bool {
     (dot4(q, q) + -1.0).abs().is_below(q[0].like(1e-4))
 }
 
-/// To unit length, of what nearly is: a step of Newton's method.
+/// Normalises an almost normalised quaternion by one Newton step.
 #[inline(always)]
 pub(super) fn unit(q: [f64; 4]) -> [f64; 4] {
     scaled4(q, dot4(q, q) * -0.5 + 1.5)
 }
 
-/// As [`super::maps::nlerp`] has it.
+/// The same as [`super::maps::nlerp`].
 #[inline(always)]
 pub(super) fn nlerp(from: [f64; 4], to: [f64; 4], factor: f64) -> [f64; 4] {
     let to = scaled4(to, factor.with_sign_of(dot4(from, to)));

@@ -1,4 +1,4 @@
-//! Poses that others are examples of: the weights by which they are to be blended.
+//! Example-based IK: finds the weights of example poses whose blend reaches a goal.
 
 mod search;
 
@@ -11,36 +11,37 @@ use condyle::skeleton::Skeleton;
 use condyle_base::error::Error;
 use condyle_base::math::quats::{Quat64, near};
 
-/// Where a joint is to be.
+/// Goal position of a joint.
 ///
 /// ```
 /// use condyle_solve::ExampleGoal;
 ///
-/// // The tip of a finger, 8 cm from the hand, which is joint 6; it matters twice as much as another goal.
+/// // Goal of a fingertip, 8 cm from the hand (joint 6), with twice the weight of other goals.
 /// let touch = ExampleGoal { offset: [0.0, 0.08, 0.0], weight: 2.0, ..ExampleGoal::new(6, [0.4, 1.2, 0.3]) };
 /// assert_eq!(touch.joint, 6);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ExampleGoal {
-    /// Which joint: one of those that the [`Examples`] were made for.
+    /// Joint index; one of the joints that the [`Examples`] were made for.
     pub joint: u16,
-    /// The point that is to be there, in the joint's own space.
+    /// Position of the end effector in the joint's local space.
     pub offset: [f32; 3],
-    /// Where, in model space.
+    /// Goal position in model space.
     pub position: [f32; 3],
-    /// How much its distance counts; not negative.
+    /// Weight of its distance; not negative.
     pub weight: f32,
 }
 
 impl ExampleGoal {
-    /// The joint itself.
+    /// A goal for the joint itself, with weight 1.
     #[must_use]
     pub fn new(joint: u16, position: [f32; 3]) -> Self {
         Self { joint, offset: [0.0; 3], position, weight: 1.0 }
     }
 }
 
-/// Example poses made ready: of each, the local transforms of all that some joints hang on. Made once, and read by any number of characters.
+/// Prepared example poses: the local transforms of some joints and their ancestors. They are read-only, so
+/// that any number of characters can share them.
 ///
 /// ```
 /// use condyle_solve::Examples;
@@ -55,16 +56,16 @@ impl ExampleGoal {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Examples {
-    /// Of each joint that goals may be for: the joint, and its way from a root down, a part of `way`.
+    /// Joints that goals may be for, each with its range in `way`: the path from the root.
     ends: Vec<(u16, core::ops::Range<usize>)>,
-    /// Places in `locals`, one after another.
+    /// Positions in `locals`, path after path.
     way: Vec<usize>,
-    /// Of each joint on a way, of all examples in turn.
+    /// Transforms of each joint on a path, for all examples in turn.
     locals: Vec<Local>,
     count: usize,
 }
 
-/// The local transform of a joint in an example, the rotation on the side of the rest pose's.
+/// Local transform of a joint in an example. The rotation is in the hemisphere of the rest pose's.
 #[derive(Debug, Clone, Copy)]
 struct Local {
     translation: [f64; 3],
@@ -73,16 +74,18 @@ struct Local {
 }
 
 impl Examples {
-    /// The greatest number of examples.
+    /// Maximum number of examples.
     pub const MAX: usize = 64;
-    /// The greatest number of joints that goals can be for, and of goals in a call.
+    /// Maximum number of joints that goals can be for, and of goals in a call.
     pub const MAX_GOALS: usize = 8;
 
-    /// Reads what matters of example poses for goals of some joints.
+    /// Reads the transforms of example poses that goals for the given joints depend on.
     ///
     /// # Errors
-    /// [`Error::TooShort`] and [`Error::TooMany`] for no examples or joints, and for more than [`Self::MAX`] and [`Self::MAX_GOALS`]; [`Error::Length`] if a pose does not hold one
-    /// element per joint; [`Error::Index`] if there is no such joint; [`Error::NotFinite`] if what matters of a pose is NaN or an infinity.
+    /// [`Error::TooShort`] if there are no examples or no joints. [`Error::TooMany`] for more than
+    /// [`Self::MAX`] examples or [`Self::MAX_GOALS`] joints. [`Error::Length`] if a pose does not hold one
+    /// element per joint. [`Error::Index`] if a joint does not exist. [`Error::NotFinite`] if one of these
+    /// transforms has a NaN, or a value of 1e18 or more.
     pub fn new(skeleton: &Skeleton, poses: &[&Pose], joints: &[u16]) -> Result<Self, Error> {
         let bounded = |what, found, limit| {
             Error::check_room(what, found, 1)?;
@@ -93,7 +96,7 @@ impl Examples {
         let count = skeleton.joint_count();
         poses.iter().try_for_each(|pose| pose.check_joints("poses", count))?;
         let mut examples = Self { ends: Vec::new(), way: Vec::new(), locals: Vec::new(), count: poses.len() };
-        // Which joints are on a way, and where.
+        // Position in `locals` of the joints that are on a path.
         let mut places: Vec<Option<usize>> = alloc::vec![None; count];
         for (at, &joint) in joints.iter().enumerate() {
             let found = usize::from(joint);
@@ -135,7 +138,7 @@ impl Examples {
         Ok(place)
     }
 
-    /// How many example poses there are.
+    /// Number of example poses.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "there is at least one")]
     pub fn len(&self) -> usize {
@@ -145,20 +148,28 @@ impl Examples {
 
 /// Finds the weights of example poses whose blend brings joints to their goals.
 ///
-/// None is negative, and their sum is 1: what comes out is between the examples, as they are mixed by [`blend`](condyle::blend()) about the rest pose ([`Mean::Linear`](condyle::blending::Mean)), and has
-/// their style. Goals that no blend reaches are approached as near as the search sees, by the sum of their squared distances, times the squares of their weights. Of many blends that
-/// reach them it takes one near to where it starts: the examples that have the joints nearest to their goals.
+/// The weights are not negative and their sum is 1, so the result is between the examples and has their
+/// style. They are for [`blend`](condyle::blend()) with [`Mean::Linear`](condyle::blending::Mean), which
+/// blends about the rest pose.
 ///
-/// `weights` receives one number per example. The distance that comes back is the largest of the goals that count. The time is bounded by the numbers of examples, goals and joints above
-/// them. Root motion and an instance's place are not in it: goals are where the roots' parent is the origin.
+/// The cost is the sum of the squared distances times the squared weights of the goals. For goals that no
+/// blend reaches, the result is a local minimum of it. If many blends reach the goals, the result is one near
+/// the start: the examples whose joints are nearest to the goals.
 ///
-/// The weights go down the slope of the true blend: Gauss and Newton's step within what weights may be, first by pairs of weights that exchange what makes the most of it, then by all
-/// that are not 0. Rose, Sloan and Cohen,
-/// "Artist-Directed Inverse-Kinematics Using Radial Basis Function Interpolation", 2001, have the idea; here the weights are solved for, and not interpolated.
+/// `weights` receives one number per example. The returned distance is the maximum over the goals with a
+/// weight. The time is bounded by the numbers of examples, goals and their ancestors. Root motion and the
+/// placement of an instance are not included: goals are relative to the parent space of the roots.
+///
+/// The method is Gauss-Newton on the true blend, with constraints on the weights. In each step, first pairs
+/// of weights exchange their most useful amount, then all non-zero weights are solved together. The idea is
+/// from Rose, Sloan and Cohen, "Artist-Directed Inverse-Kinematics Using Radial Basis Function
+/// Interpolation", 2001. Here the weights are solved for instead of interpolated.
 ///
 /// # Errors
-/// [`Error::Length`] if `weights` are not as many as the examples; [`Error::TooMany`] for more than [`Examples::MAX_GOALS`] goals; [`Error::OutOfRange`] for a goal of a joint that the examples were not
-/// made for, of a negative weight, or 1e38 away or more; [`Error::NotFinite`] if a number of a goal is NaN or an infinity, or the blend is. `weights` are then unchanged.
+/// [`Error::Length`] if `weights` does not hold one element per example. [`Error::TooMany`] for more than
+/// [`Examples::MAX_GOALS`] goals. [`Error::OutOfRange`] if the examples were not made for the joint of a
+/// goal, if its weight is negative, or if it is 1e38 away or more. [`Error::NotFinite`] if a value of a goal,
+/// or the blend, is NaN or infinite. After an error `weights` is unchanged.
 ///
 /// ```
 /// use condyle::blending::Mean;
@@ -167,7 +178,7 @@ impl Examples {
 ///
 /// let up = Transform { translation: [0.0, 0.5, 0.0], ..Transform::IDENTITY };
 /// let skeleton = Skeleton::new([Joint::new("arm", None, up), Joint::new("hand", Some(0), up)])?;
-/// // An arm that points up, to the left, and to the front.
+/// // Three poses of an arm: up, to the left, and to the front.
 /// let turned = |x: f32, z: f32| {
 ///     let rotation = [x, 0.0, z, 0.5_f32.sqrt()];
 ///     Pose::from_transforms(&[Transform { rotation, ..up }, up])

@@ -1,17 +1,17 @@
-//! Inverse kinematics: a pose that is made to reach, look or point. In go a [`Pose`](condyle::Pose), its matrices in model
-//! space and a goal; out comes the pose with some joints turned.
+//! Inverse kinematics: solvers that turn joints until a pose reaches, looks or points at a goal. The input is
+//! a [`Pose`](condyle::Pose), its model-space matrices and a goal; the output is the changed pose.
 //!
-//! | call | turns | until |
+//! | function | turns | result |
 //! |---|---|---|
-//! | [`two_bone`](two_bone()) | an arm or a leg | its tip is at a goal, bent towards a pole |
-//! | [`aim`](aim()), [`aim_chain`] | a head, or the joints that carry it | an axis points at a target |
-//! | [`chain`](chain()) | any number of joints in a row, by one of three [methods](ChainMethod) | its tip is at a goal, and turned as asked |
+//! | [`two_bone`](two_bone()) | an arm or a leg | the tip is at the goal, bent towards a pole vector |
+//! | [`aim`](aim()), [`aim_chain`] | a head, or the chain of joints that carries it | an axis points at the target |
+//! | [`chain`](chain()) | a chain of any number of joints, by one of three [methods](ChainMethod) | the end effector has the requested position and orientation |
 //! | [`spline`](spline()) | a spine or a tail | its bones lie along a curve |
-//! | [`example`](example()) | nothing: it weighs poses | their blend has joints at goals |
-//! | [`body`] | all joints above its goals | many goals are reached at once |
-//! | [`feet`](foot_placement::feet()) | the pelvis and its legs, frame by frame | feet stand where they came down, on stairs and slopes |
+//! | [`example`](example()) | no joint: it finds weights for example poses | the blended pose has its joints at the goals |
+//! | [`body`] | all ancestors of the goals | many goals are met simultaneously |
+//! | [`feet`](foot_placement::feet()) | the pelvis and its legs, frame by frame | planted feet stay in place, also on stairs and slopes |
 //!
-//! | [`springs()`] | the joints of hair, coats and tails | they have swung for one frame |
+//! | [`springs()`] | the joints of hair, coats and tails | their springs are advanced by one frame |
 //!
 //! ```text
 //!  condyle-base ── condyle ──┬── condyle-encode
@@ -19,18 +19,23 @@
 //!                            └── condyle-query
 //! ```
 //!
-//! All of them turn joints and do nothing else, but for `feet`, which moves the pelvis, and `body`, which moves one joint if it is asked to: other translations and scales stay what they are, so no bone is stretched. They read the
-//! matrices that [`local_to_model`](condyle::local_to_model) made of the pose, for all that lies above the first joint that they turn,
-//! and leave them as they are: [`model::subtree`](condyle::model::subtree) places the limb anew. Joints between those that
-//! turn are carried along, and every scale counts, uneven ones too. [`Limits`] keep joints within what they can do.
+//! The solvers change rotations only, so no bone is stretched. There are two exceptions: `feet` moves the
+//! pelvis, and `body` translates one joint if requested.
 //!
-//! Nothing is allocated. The time is bounded by what is asked, whatever the numbers are. The arithmetic is plain f64, correctly rounded and
-//! in one order: the same bits on every machine, in either numeric mode.
+//! The solvers read the matrices that [`local_to_model`](condyle::local_to_model) computed from the pose, for
+//! all ancestors of the first joint that turns. They do not update them: call
+//! [`model::subtree`](condyle::model::subtree) afterwards to update the limb. Joints between two turning
+//! joints move along rigidly. All scales are taken into account, including non-uniform ones. [`Limits`] keep
+//! joints within their range of motion.
+//!
+//! No solver allocates. The time depends on the request only, not on the values in it. The arithmetic is f64
+//! with correct rounding and a fixed order of operations, so results are bit-identical on every machine and
+//! in both numeric modes.
 //!
 //! # Features
 //!
 //! - `std` (default): detects the instruction set of the CPU at run time.
-//! - `scalar`: compiles kernels without vector instructions too, for debugging.
+//! - `scalar`: also compiles the kernels without vector instructions, for debugging.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;
@@ -61,7 +66,7 @@ pub use self::spline::{Spline, SplineUp, spline};
 pub use self::spring_bones::springs;
 pub use self::two_bone::{TwoBone, two_bone};
 
-/// How far a solver came.
+/// Remaining error of a solution.
 ///
 /// ```
 /// use condyle_solve::{TwoBone, two_bone};
@@ -73,18 +78,19 @@ pub use self::two_bone::{TwoBone, two_bone};
 /// # let mut model = vec![Affine::IDENTITY; 3];
 /// # local_to_model(&skeleton, &pose, &mut model)?;
 ///
-/// // Two bones of a metre each, from a shoulder a metre up: five metres up are two too many.
+/// // The shoulder is 1 m up and the arm 2 m long, so a goal 5 m up is 2 m out of reach.
 /// let reached = two_bone(&skeleton, &model, &TwoBone::new([0, 1, 2], [0.0, 5.0, 0.0]), &mut pose)?;
 /// assert!((reached.distance - 2.0).abs() < 1e-6);
 /// # Ok::<(), condyle::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Reached {
-    /// Metres from the tip to the goal in model space, in the pose that was written. Of an aim, from the ray to the target.
+    /// Distance in metres from the tip to the goal in model space, in the pose that was written. For an aim,
+    /// the distance from the ray to the target.
     pub distance: f32,
-    /// Radians that the tip is turned from what was asked for; 0 where no orientation was.
+    /// Angle in radians between the tip's orientation and the requested one; 0 if none was requested.
     pub angle: f32,
-    /// How many rounds it took; 1 for what is solved at once.
+    /// Number of iterations; 1 for closed-form solutions.
     pub iterations: u32,
 }
 

@@ -1,9 +1,13 @@
-//! How far joints turn: what is allowed of each, and the nearest allowed rotation.
+//! Joint limits: the allowed range of each joint, and the nearest allowed rotation.
 //!
-//! A rotation is split into a swing of the joint's axis and a twist about it, `reference⁻¹ · rotation = swing · twist`. A swing is a point
-//! in the plane, its axis times the tangent of a quarter of its angle: the stereographic projection of its quaternion, which takes a division to find and one to undo, no
-//! arcs, and has no place before a full turn where it loses digits. There cones are circles, and the borders of ellipses and polygons
-//! are ellipses and straight lines. Blow, "Inverse Kinematics with Quaternion Joint Limits", 2002, has the idea of a polygon in a plane of swings.
+//! A rotation is split into a swing of the joint's axis and a twist about it, `reference⁻¹ · rotation = swing
+//! · twist`. A swing is a point in a plane: its rotation axis times the tangent of a quarter of its angle.
+//! This is the stereographic projection of its quaternion. It takes one division to compute and one to undo,
+//! needs no inverse trigonometric function, and is accurate for all swings below a full turn.
+//!
+//! In this plane cones are circles, and the borders of ellipses and polygons are ellipses and straight lines.
+//! The idea of a polygon in a plane of swings is from Blow, "Inverse Kinematics with Quaternion Joint
+//! Limits", 2002.
 
 mod border;
 mod fit;
@@ -21,33 +25,35 @@ use condyle_base::math::quats::{Quat64, conjugate, is_near_unit, near as near_to
 use condyle_base::math::scalar::sqrt_f64;
 use condyle_base::math::vectors::{cross, dot};
 
-/// How far the axis of a joint may swing from where its reference has it. Angles in radians.
+/// Allowed swings of a joint's axis, relative to its reference. Angles are in radians.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Swing {
-    /// Not at all: the joint is a hinge that turns about its axis.
+    /// No swing: the joint is a hinge that only turns about its axis.
     Hinge,
-    /// By an angle up to this one in each direction, from 0 to π.
+    /// Swings up to this angle in every direction, from 0 to π.
     Cone(f32),
-    /// By angles that differ from direction to direction.
+    /// Swings within an ellipse, so the largest angle depends on the direction.
     Ellipse {
-        /// In the joint's own space, and not along its axis: about it the first angle counts.
+        /// Direction in the joint's local space, not parallel to its axis. The first angle limits the swing
+        /// about it.
         side: [f32; 3],
-        /// The greatest swing about `side`, and about the direction across it and the axis (axis × side). More than 0, at most π.
+        /// Maximum swing about `side`, and about axis × side. Above 0, at most π.
         angles: [f32; 2],
     },
-    /// Within a polygon of any shape that does not cross itself.
+    /// Swings within a polygon of any shape that does not intersect itself.
     Polygon {
-        /// As of an ellipse.
+        /// Direction in the joint's local space, not parallel to its axis.
         side: [f32; 3],
-        /// At least three swings, in order: each a vector along its axis, as long as its angle, in terms of `side` and axis × side. At most π long.
+        /// At least three swings, in order. Each is a rotation vector: its direction is the swing's axis in
+        /// terms of `side` and axis × side, and its length is the angle, at most π.
         corners: Vec<[f32; 2]>,
     },
-    /// As far as it likes.
+    /// Any swing.
     Free,
 }
 
-/// What a joint can do.
+/// Limit of one joint: its allowed swing and twist.
 ///
 /// ```
 /// use condyle_solve::{JointLimit, Limits, Swing};
@@ -55,7 +61,7 @@ pub enum Swing {
 /// # let joint = |name, parent| Joint::new(name, parent, Transform::IDENTITY);
 /// # let skeleton = Skeleton::new([joint("shoulder", None), joint("elbow", Some(0))])?;
 ///
-/// // A shoulder that swings its bone, which is along +Y, by 80 degrees and twists it by 45; and an elbow about +Z.
+/// // A shoulder swings its bone (+Y) by up to 80 degrees and twists it by 45; the elbow bends about +Z.
 /// let turn = |degrees: f32| degrees.to_radians();
 /// let shoulder = JointLimit {
 ///     swing: Swing::Cone(turn(80.0)),
@@ -72,38 +78,47 @@ pub enum Swing {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct JointLimit {
-    /// The local rotation from which swing and twist are counted: that of the rest pose, or one in the middle.
+    /// Local rotation at which swing and twist are 0, for example that of the rest pose.
     pub reference: Quat,
-    /// In the joint's own space: along its bone, or what a hinge turns about. Of any length but 0.
+    /// Twist axis in the joint's local space: the direction of its bone, or the axis of a hinge. Of any
+    /// length except 0.
     pub axis: [f32; 3],
-    /// Of the axis.
+    /// Allowed swings of the axis.
     pub swing: Swing,
-    /// The least and the greatest angle about the axis, radians, at most a full turn apart; `None`: any.
+    /// Minimum and maximum twist about the axis in radians, at most a full turn apart. `None` allows any
+    /// twist.
     pub twist: Option<[f32; 2]>,
-    /// How much of the way from the middle to the border slows down what is asked of the joint, so that it does not stop all of a sudden: 0.2 for the last fifth. There a swing or a
-    /// twist falls behind, and as far beyond the border as that part begins before it, it comes to rest at the border. From 0, which is a hard border, to 1. Along an
-    /// ellipse the part is that of the radius that the border has there, a polygon must be convex and becomes round at its corners. Solvers that go on from their own answers, [`body`](super::body())
-    /// and [`chain`](super::chain()) by least squares, take borders as hard.
+    /// Soft part of the range, as a fraction of the distance from the middle to the border, from 0 (hard) to
+    /// 1. For example, 0.2 softens the last 20 %, so that the joint does not stop abruptly.
+    ///
+    /// In the soft part, swing and twist lag behind the request. They reach the border when the request is as
+    /// far beyond it as the soft part begins before it. For an ellipse the width is this fraction of the
+    /// short half axis at its ends. At the ends of the long axis it is this fraction of the radius of
+    /// curvature. A soft polygon must be convex, and its corners are rounded.
+    ///
+    /// Solvers that iterate on their own results treat borders as hard: [`body`](super::body()), and
+    /// [`chain`](super::chain()) by least squares.
     pub soft: f32,
 }
 
 impl JointLimit {
-    /// No limit, about an axis, with the identity as the reference: to be filled in.
+    /// A limit that allows every rotation, with the identity as reference, as a base for others.
     #[must_use]
     pub fn free(axis: [f32; 3]) -> Self {
         Self { reference: [0.0, 0.0, 0.0, 1.0], axis, swing: Swing::Free, twist: None, soft: 0.0 }
     }
 
-    /// A hinge about an axis, from one angle to another, radians from the identity.
+    /// A hinge about an axis, with a range of angles in radians, relative to the identity.
     #[must_use]
     pub fn hinge(axis: [f32; 3], range: [f32; 2]) -> Self {
         Self { swing: Swing::Hinge, twist: Some(range), ..Self::free(axis) }
     }
 }
 
-/// The limits of a skeleton's joints: one for each that has any.
+/// Limits of a skeleton's joints.
 ///
-/// The skeleton itself has none, so that each use of it may have its own: what a body can do, or what looks natural.
+/// They are separate from the skeleton, so that different uses may have different limits: anatomical ones, or
+/// those that look natural.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limits {
     joints: Vec<Option<Limit>>,
@@ -111,13 +126,14 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Checks limits and makes them ready. A joint that is named twice has the later one.
+    /// Validates limits and prepares them for the solvers. If a joint occurs twice, the later limit is used.
     ///
     /// # Errors
-    /// [`Error::Index`] where there is no such joint. Of the limit of joint `at`: [`Error::NotFinite`] where it holds NaN or an infinity;
-    /// [`Error::NotUnit`] where the length of its reference is more than 2 % from 1; [`Error::NoDirection`] where `axis` is 0, or `side` lies along it;
-    /// [`Error::OutOfRange`] where an angle, a range of twist, the number of corners or `soft` is not what it says, or where a polygon whose border is soft
-    /// is not convex, has no area, or has more than a thousand corners.
+    /// [`Error::Index`] if a joint does not exist. For the limit of joint `at`: [`Error::NotFinite`] if it
+    /// has a NaN or an infinity. [`Error::NotUnit`] if the length of its reference differs from 1 by more
+    /// than 2 %. [`Error::NoDirection`] if `axis` is 0, or `side` is parallel to it. [`Error::OutOfRange`] if
+    /// an angle, a range of twist, the number of corners or `soft` is out of its documented range. Also
+    /// [`Error::OutOfRange`] if a soft polygon is not convex, has no area, or has more than 1000 corners.
     pub fn new(
         skeleton: &Skeleton,
         limits: impl IntoIterator<Item = (u16, JointLimit)>,
@@ -132,36 +148,40 @@ impl Limits {
         Ok(Self { joints, fingerprint: skeleton.fingerprint() })
     }
 
-    /// How many joints the skeleton has.
+    /// Number of joints of the skeleton.
     #[must_use]
     pub fn joint_count(&self) -> usize {
         self.joints.len()
     }
 
-    /// The limit of one joint; `None` if it has none, or there is no such joint.
+    /// Limit of one joint; `None` if it is unlimited or does not exist.
     #[must_use]
     pub fn get(&self, joint: u16) -> Option<&JointLimit> {
         self.limit(joint).map(|limit| &limit.given)
     }
 
-    /// The allowed local rotation of a joint that is nearest to `rotation`, in swing and in twist.
+    /// Returns the allowed local rotation of a joint that is nearest to `rotation`, in swing and in twist.
     ///
-    /// What is allowed stays, bit for bit, unless it is where a soft border slows it down; the same rotation comes back from a joint without a limit. Nearest is meant in the plane of swings (see
-    /// [`Swing`]), so that a rotation that goes on outside slides along the border; where that is convex nothing jumps but from the side
-    /// opposite to the middle. NaN stays.
+    /// An allowed rotation is returned bit for bit, unless it is in the soft part of a limit. A joint without
+    /// a limit also returns the input.
+    ///
+    /// Nearest refers to the plane of swings (see [`Swing`]): a rotation that moves outside slides along the
+    /// border. If the border is convex, the result is continuous except opposite to the middle. NaN is
+    /// returned unchanged.
     #[must_use]
     pub fn clamp(&self, joint: u16, rotation: Quat) -> Quat {
         narrowed(rotation, self.limit(joint).and_then(|limit| limit.clamp(wide(rotation))))
     }
 
-    /// As [`clamp`](Self::clamp), as if no border were soft: what is allowed stays, however often it is asked for. For what goes on from its own answer, such as
+    /// The same as [`clamp`](Self::clamp) with hard borders: applying it repeatedly to an allowed rotation
+    /// changes nothing. Use it for iterations on their own results, such as
     /// [`BodyOptions::limit`](super::full_body::BodyOptions::limit).
     #[must_use]
     pub fn hold(&self, joint: u16, rotation: Quat) -> Quat {
         narrowed(rotation, self.limit(joint).and_then(|limit| limit.hold(wide(rotation))))
     }
 
-    /// By how many radians a local rotation of a joint is beyond its limit: 0 within.
+    /// Angle in radians by which a local rotation exceeds the joint's limit; 0 if it is allowed.
     #[must_use]
     pub fn excess(&self, joint: u16, rotation: Quat) -> f32 {
         let rotation = wide(rotation);
@@ -173,7 +193,7 @@ impl Limits {
         self.joints.get(usize::from(joint))?.as_ref()
     }
 
-    /// `Ok` if these are limits of this skeleton.
+    /// Checks that these are limits of this skeleton.
     pub(super) fn check(&self, skeleton: &Skeleton) -> Result<(), Error> {
         skeleton.check_fingerprint("limits", self.fingerprint)
     }
@@ -183,10 +203,11 @@ fn narrowed(rotation: Quat, nearest: Option<Quat64>) -> Quat {
     nearest.map_or(rotation, |nearest| nearest.map(|v| v as f32))
 }
 
-/// Brings every joint of a pose within its limit; those that are stay as they are, unless they are where a soft border slows them down.
+/// Brings every joint of a pose within its limit. Allowed rotations stay unchanged, except in the soft part
+/// of a limit.
 ///
 /// # Errors
-/// [`Error::Length`] if the pose is of another size than the skeleton of `limits`.
+/// [`Error::Length`] if the number of joints of the pose and of `limits` differ.
 ///
 /// ```
 /// use condyle_solve::{JointLimit, Limits};
@@ -210,17 +231,17 @@ pub fn clamp(limits: &Limits, pose: &mut Pose) -> Result<(), Error> {
     Ok(())
 }
 
-/// What a limit says, and the same made ready.
+/// A limit as given, and its precomputed form.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Limit {
     given: JointLimit,
-    /// From the joint's space to that of its parent in the reference, with z along the axis and x along the side.
+    /// Rotation from the joint's space to its parent's, at the reference. z is the twist axis, x the side.
     frame: Quat64,
-    /// The same within the joint's space.
+    /// The same frame in the joint's local space.
     own: Quat64,
     border: Border,
     twist: Option<Twist>,
-    /// Of a hinge.
+    /// `Some` for a hinge.
     circle: Option<Circle>,
     soft: f64,
 }
@@ -267,14 +288,15 @@ fn border_of(at: usize, swing: &Swing, soft: f64) -> Result<Border, Error> {
     })
 }
 
-/// The rotations of a hinge: sine and cosine of half of the angle from the middle of its range, times `across` and `middle`.
+/// Rotations of a hinge: sine times `across` plus cosine times `middle`, of half the angle from the middle of
+/// its range.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Circle {
-    /// In the space of the joint's parent.
+    /// Axis in the space of the joint's parent.
     pub(super) axis: Vec64,
     pub(super) middle: Quat64,
     pub(super) across: Quat64,
-    /// Sine and cosine of half of the angle to the ends of the range, if it has any.
+    /// Sine and cosine of half the angle from the middle to an end of the range, if there is a range.
     pub(super) half: Option<[f64; 2]>,
 }
 
@@ -332,27 +354,27 @@ impl Limit {
         Ok(limit)
     }
 
-    /// What a hinge turns about, in the space of the joint's parent.
+    /// Axis of a hinge, in the space of the joint's parent.
     pub(super) fn hinge(&self) -> Option<Vec64> {
         self.circle.map(|circle| circle.axis)
     }
 
-    /// How it turns where it is a hinge.
+    /// Rotations of a hinge.
     pub(super) fn circle(&self) -> Option<&Circle> {
         self.circle.as_ref()
     }
 
-    /// Whether what is asked of it is slowed down before the border.
+    /// Whether the limit has a soft part.
     pub(super) fn is_soft(&self) -> bool {
         self.soft > 0.0
     }
 
-    /// What becomes of a rotation that a joint is asked for: the nearest one that is allowed, or less where the border is soft; `None` where it stays.
+    /// Returns the nearest allowed rotation, reduced in the soft part; `None` if the input stays.
     pub(super) fn clamp(&self, rotation: Quat64) -> Option<Quat64> {
         self.within(rotation, self.soft)
     }
 
-    /// The nearest rotation that is allowed; `None` where this one is.
+    /// Returns the nearest allowed rotation with hard borders; `None` if the input is allowed.
     pub(super) fn hold(&self, rotation: Quat64) -> Option<Quat64> {
         self.within(rotation, 0.0)
     }
@@ -365,25 +387,26 @@ impl Limit {
         if near.is_none() && twisted.is_none() {
             return None;
         }
-        // On the same side as what was given, so that nothing that mixes them takes the longer way.
+        // The sign of the input is kept, so that blending between both takes the shorter arc.
         Some(near_to(rotation, self.joined(near.unwrap_or(swing), twisted.unwrap_or(twist))))
     }
 
-    /// Swing and twist of a rotation not more than [`ROUNDED`] away that is farther within. The nearer a swing is to half a turn, the less a rotation says
-    /// which direction it has: turned in its plane, with half of the twist by as much, it is almost the same one.
+    /// Returns an equivalent swing and twist that is farther inside, at most [`ROUNDED`] away from the input.
+    /// Near half a turn a rotation hardly determines the direction of its swing. Rotating the swing in its
+    /// plane, and half of the twist by the same angle, then gives almost the same rotation.
     fn turned(&self, [x, y]: [f64; 2], [sin, cos]: [f64; 2]) -> Option<([f64; 2], [f64; 2])> {
         let swing = match self.border {
             Border::Ellipse(axes) => turn_into_ellipse(axes, [x, y]),
             _ => None,
         };
         let twist = self.twist.and_then(|twist| twist.turn_back([sin, cos]));
-        // What rounding alone has turned is turned back by the greater of both.
+        // Rounding has turned both by the same angle, so the larger correction applies.
         let [mut s, mut c] = match (swing, twist) {
             (Some(swing), Some(twist)) if twist[0].abs() > swing[0].abs() => twist,
             (swing, twist) => swing.or(twist)?,
         };
         let size = x * x + y * y;
-        // The cosine of half of the swing is how much of a twist shows in the rotation.
+        // The effect of a twist on the rotation is scaled by the cosine of half the swing angle.
         let most = ROUNDED * (1.0 + size) / (1.0 - size).abs();
         if s.abs() > most {
             s = most.copysign(s);
@@ -392,12 +415,12 @@ impl Limit {
         Some(([x * c - y * s, x * s + y * c], [sin * c + cos * s, cos * c - sin * s]))
     }
 
-    /// The swing in its plane; and sine and cosine of half of the twist.
+    /// Returns the swing in its plane, and sine and cosine of half the twist.
     fn split(&self, rotation: Quat64) -> ([f64; 2], [f64; 2]) {
         let q = product(product(conjugate(self.frame), unit(rotation)), self.own);
         let [x, y, z, w] = if q[3] < 0.0 { q.map(|v| -v) } else { q };
         let cos = sqrt_f64(z * z + w * w);
-        // A swing by half a turn leaves no twist to see.
+        // After a swing by half a turn the twist is undefined.
         let [s, c] = if cos > 1e-9 { [z / cos, w / cos] } else { [0.0, 1.0] };
         ([x * c - y * s, x * s + y * c].map(|v| v / (1.0 + cos)), [s, c])
     }
@@ -407,21 +430,21 @@ impl Limit {
         unit(product(product(self.frame, allowed), conjugate(self.own)))
     }
 
-    /// An allowed rotation after a step from one that is allowed: about `towards`, in the space of the joint's parent, and by its length, as far as
-    /// the border lets it. Swing and twist go each their way and are held each on their own, so that a small step along the slope of whatever is to become
-    /// less goes down along the border, too.
+    /// Returns the allowed rotation after a step from an allowed one. `towards` is the step as a rotation
+    /// vector, in the space of the joint's parent. Swing and twist move separately and are clamped
+    /// separately. Therefore a small step along the gradient of a cost also descends along the border.
     pub(super) fn slide(&self, rotation: Quat64, towards: Vec64) -> Quat64 {
         let ([x, y], [sin, cos]) = self.split(rotation);
         let by = 1.0 / (1.0 + x * x + y * y);
         let swing = swung([x, y]);
         let towards = rotate(conjugate(self.frame), towards);
-        // How the joint turns while a coordinate of the plane grows: twice ds/dx s⁻¹, of length 4 / (1 + x² + y²).
+        // Rotation of the joint per unit of a plane coordinate: 2 ds/dx s⁻¹, of length 4 / (1 + x² + y²).
         let b2 = 4.0 * by * by;
         let along_x = product([2.0 * by - b2 * x * x, -b2 * x * y, 0.0, -b2 * x], conjugate(swing));
         let along_y = product([-b2 * x * y, 2.0 * by - b2 * y * y, 0.0, -b2 * y], conjugate(swing));
         let part = |q: Quat64| 2.0 * (q[0] * towards[0] + q[1] * towards[1] + q[2] * towards[2]);
         let size = 1.0 / (16.0 * by * by);
-        // Beyond this the nearest of a border is where it is from here, and squares are numbers.
+        // From farther away the nearest border point is the same, and the squares would overflow.
         let moved = [x + size * part(along_x), y + size * part(along_y)].map(|v| v.clamp(-1e6, 1e6));
         let half = 0.5 * dot(rotate(swing, [0.0, 0.0, 1.0]), towards);
         let twisted = 1.0 / sqrt_f64(1.0 + half * half);
@@ -432,14 +455,14 @@ impl Limit {
     }
 }
 
-/// The quaternion of a swing.
+/// Quaternion of a swing.
 fn swung([x, y]: [f64; 2]) -> Quat64 {
     let size = x * x + y * y;
     let by = 1.0 / (1.0 + size);
     [2.0 * x * by, 2.0 * y * by, 0.0, (1.0 - size) * by]
 }
 
-/// π, as f32 rounds it up.
+/// π rounded up to f32.
 const LARGEST: f64 = core::f32::consts::PI as f64;
 const CONE: &str = "a cone from 0 to π";
 const ELLIPSE: &str = "an ellipse of angles above 0, at most π";
@@ -454,7 +477,7 @@ fn check_angle(angle: f32, least: f64) -> Option<f64> {
     (angle >= least && angle <= LARGEST).then_some(angle)
 }
 
-/// The rotation that takes the axes to three directions at right angles. Shepperd 1978.
+/// Rotation that takes the coordinate axes to three orthogonal directions. Shepperd 1978.
 fn from_axes(x: Vec64, y: Vec64, z: Vec64) -> Quat64 {
     let squares = [
         1.0 + x[0] - y[1] - z[2],

@@ -1,4 +1,5 @@
-//! What the solvers share, in f64: affine maps between the spaces of joints, rotations from one vector to another, and the checks.
+//! Helpers shared by the solvers, in f64: affine maps between joint spaces, rotations between vectors, and
+//! argument checks.
 
 use condyle::pose::Pose;
 use condyle::skeleton::Skeleton;
@@ -12,9 +13,9 @@ use condyle_base::math::{Affine, Quat};
 
 pub(super) type Vec64 = [f64; 3];
 
-/// The direction of a vector; `None` where it has none.
+/// Unit vector in the direction of `v`; `None` if `v` is zero or not finite.
 pub(super) fn direction(v: Vec64) -> Option<Vec64> {
-    // Squares of very small and of very large numbers are not theirs.
+    // Scaled first, because squares of very small or very large numbers underflow or overflow.
     let most = v[0].abs().max(v[1].abs()).max(v[2].abs());
     if !(most > 0.0 && most < f64::INFINITY) {
         return None;
@@ -23,7 +24,7 @@ pub(super) fn direction(v: Vec64) -> Option<Vec64> {
     Some(scaled(v, 1.0 / length(v)))
 }
 
-/// A direction at right angles to another one, always the same.
+/// A unit vector perpendicular to `v`, always the same for the same `v`.
 pub(super) fn across(v: Vec64) -> Vec64 {
     let [x, y, z] = v.map(f64::abs);
     let least = if x <= y && x <= z {
@@ -36,13 +37,13 @@ pub(super) fn across(v: Vec64) -> Vec64 {
     direction(cross(v, least)).unwrap_or([1.0, 0.0, 0.0])
 }
 
-/// From the space that a joint turns in to model space, and back.
+/// The map from a joint's parent space to model space, and its inverse.
 pub(super) struct Above {
     pub(super) to_model: Affine64,
     pub(super) from_model: Affine64,
 }
 
-/// What lies above a joint.
+/// Maps between model space and the space of a joint's parent.
 #[inline]
 pub(super) fn above(skeleton: &Skeleton, model: &[Affine], joint: u16) -> Result<Above, Error> {
     let Some(parent) = skeleton.parent(joint).map(usize::from) else {
@@ -53,7 +54,8 @@ pub(super) fn above(skeleton: &Skeleton, model: &[Affine], joint: u16) -> Result
     Ok(Above { to_model, from_model })
 }
 
-/// The product of the rotations of a joint's ancestors: how it would be turned if it had none of its own.
+/// Product of the rotations of a joint's ancestors: its model-space orientation if its local rotation were
+/// the identity.
 pub(super) fn turned_above(skeleton: &Skeleton, pose: &Pose, joint: u16) -> Result<Quat64, Error> {
     let mut turned = [0.0, 0.0, 0.0, 1.0];
     let mut at = joint;
@@ -64,7 +66,8 @@ pub(super) fn turned_above(skeleton: &Skeleton, pose: &Pose, joint: u16) -> Resu
     Ok(turned)
 }
 
-/// The rotation of a joint, which has to be of numbers: made unit length it would be the identity else, and stay in the pose where that is an answer.
+/// Returns the rotation of a joint, checked to be finite. Without the check, normalising would turn a NaN
+/// into the identity, and a solution that keeps the rotation would leave the NaN in the pose.
 #[inline]
 pub(super) fn rotation_of(pose: &Pose, joint: u16) -> Result<Quat64, Error> {
     let rotation = pose.get(joint.into()).rotation;
@@ -75,7 +78,7 @@ pub(super) fn rotation_of(pose: &Pose, joint: u16) -> Result<Quat64, Error> {
     }
 }
 
-/// Sizes, and joints that exist.
+/// Checks the lengths of `pose` and `model`, and that the joints exist.
 #[inline]
 pub(super) fn check(
     skeleton: &Skeleton,
@@ -95,7 +98,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// `Ok` for a number from 0 to 1.
+/// Checks that a number is from 0 to 1.
 #[inline]
 pub(super) fn check_unit(what: &'static str, value: f32) -> Result<(), Error> {
     if (0.0..=1.0).contains(&value) {
@@ -110,7 +113,7 @@ pub(super) fn wide(q: Quat) -> Quat64 {
     q.map(f64::from)
 }
 
-/// To unit length: by one step of Newton's method where it nearly is, which takes neither root nor division.
+/// Normalises a quaternion. If it is almost normalised, one Newton step suffices, without root and division.
 #[inline]
 pub(super) fn unit(q: Quat64) -> Quat64 {
     let off = (q[0] * q[0] + q[1] * q[1]) + (q[2] * q[2] + q[3] * q[3]) - 1.0;
@@ -122,11 +125,12 @@ pub(super) fn unit(q: Quat64) -> Quat64 {
     q
 }
 
-/// The rotation about a direction, of which sine and cosine are given times any positive number; the identity if that is 0.
+/// Rotation about a unit vector, from the sine and cosine of the angle times any positive number. Returns the
+/// identity if both are 0.
 #[inline]
 pub(super) fn turn(about: Vec64, sin: f64, cos: f64) -> Quat64 {
     let size = sqrt_f64(sin * sin + cos * cos);
-    // Half of the angle. Either form loses its digits where the other one has them.
+    // Half of the angle. Each form suffers cancellation where the other one is accurate.
     let (s, c) = if cos >= 0.0 {
         (sin, size + cos)
     } else if sin >= 0.0 {
@@ -144,8 +148,8 @@ pub(super) fn turn(about: Vec64, sin: f64, cos: f64) -> Quat64 {
     }
 }
 
-/// The shortest rotation from the direction of one vector to that of another; the identity where one has none. Of a half turn,
-/// about any axis across.
+/// Shortest rotation from the direction of one vector to that of another; the identity if one of them is
+/// zero. A half turn is about an arbitrary perpendicular axis.
 #[inline]
 pub(super) fn arc(from: Vec64, to: Vec64) -> Quat64 {
     let axis = cross(from, to);
@@ -153,7 +157,7 @@ pub(super) fn arc(from: Vec64, to: Vec64) -> Quat64 {
     let size = sqrt_f64(cos * cos + sin2);
     let w = size + cos;
     let all = w * w + sin2;
-    // Near a half turn the axis has no digits left; there it is found anew.
+    // Near a half turn the axis has no accurate digits left, so another perpendicular axis replaces it.
     if all > 1e-18 * size * size {
         let by = 1.0 / sqrt_f64(all);
         return [axis[0] * by, axis[1] * by, axis[2] * by, w * by];
@@ -165,7 +169,8 @@ pub(super) fn arc(from: Vec64, to: Vec64) -> Quat64 {
     [0.0, 0.0, 0.0, 1.0]
 }
 
-/// The turn about a line that brings `from`, which is across it, to the side of `to`; none where that is along the line.
+/// Rotation about `line` that brings `from`, which is perpendicular to it, to the side of `to`. The identity
+/// if `to` is parallel to `line`.
 #[inline]
 pub(super) fn swivel(line: Vec64, from: Vec64, to: Vec64) -> Quat64 {
     let size2 = dot(line, line);
@@ -178,7 +183,7 @@ pub(super) fn swivel(line: Vec64, from: Vec64, to: Vec64) -> Quat64 {
     }
 }
 
-/// Between two rotations along the shorter arc, as straight lines have it: one at 0, the other at 1.
+/// Normalised linear interpolation between two rotations along the shorter arc: `from` at 0, `to` at 1.
 #[inline]
 pub(super) fn nlerp(from: Quat64, to: Quat64, factor: f64) -> Quat64 {
     let near = from[0] * to[0] + from[1] * to[1] + from[2] * to[2] + from[3] * to[3];
@@ -201,7 +206,8 @@ pub(super) fn set_rotation(pose: &mut Pose, joint: u16, rotation: Quat64) {
     }
 }
 
-/// `Ok` if these are numbers that f32 holds: what comes of finite goals is, unless the pose or its matrices are not.
+/// Checks that the rotations are finite and fit f32. Finite goals give such rotations unless the pose or its
+/// matrices are not finite.
 #[inline]
 pub(super) fn check_pose<const N: usize>(rotations: &[[f64; N]]) -> Result<(), Error> {
     match rotations.iter().position(|q| !q.iter().all(|v| v.abs() < 1e38)) {
@@ -210,7 +216,7 @@ pub(super) fn check_pose<const N: usize>(rotations: &[[f64; N]]) -> Result<(), E
     }
 }
 
-/// `Ok` for a distance that f32 holds. A finite goal may be farther away than that.
+/// Checks that a distance fits f32. Even a finite goal may be farther away.
 #[inline]
 pub(super) fn check_distance(what: &'static str, at: usize, distance: f64) -> Result<(), Error> {
     match distance {

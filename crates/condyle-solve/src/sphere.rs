@@ -1,11 +1,11 @@
-//! The points of a sphere that an affine map takes nearest to another point, and farthest from it:
-//! trust-region problems. Conn, Gould and Toint, *Trust-Region Methods*, 7.3.
+//! The points of a sphere that an affine map takes nearest to a point, and farthest from it. These are
+//! trust-region problems: Conn, Gould and Toint, *Trust-Region Methods*, 7.3.
 
 use super::maps::{Affine64, Vec64, add, direction, length, scaled, sub};
 use condyle_base::math::scalar::sqrt_f64;
 use condyle_base::math::vectors::{cofactors, dot};
 
-/// The point at a distance from the origin that a map takes nearest to where it takes `goal`.
+/// Point at a given distance from the origin whose image is nearest to the image of `goal`.
 #[inline(never)]
 pub(super) fn nearest_at(map: &Affine64, goal: Vec64, distance: f64) -> Vec64 {
     if map.is_even() || distance == 0.0 {
@@ -16,10 +16,10 @@ pub(super) fn nearest_at(map: &Affine64, goal: Vec64, distance: f64) -> Vec64 {
     sphere.least(goal, |x| length(map.vector(sub(x, goal))))
 }
 
-/// The point at a distance from the origin that a map takes farthest from where it takes `goal`.
+/// Point at a given distance from the origin whose image is farthest from the image of `goal`.
 ///
-/// With `Q` for the map's metric that is where `xᵀ (c − Q) x + 2 xᵀ Q goal` is least, for any `c`; it is
-/// positive definite where `c` is more than the greatest eigenvalue of `Q`.
+/// With `Q` for the map's metric, this point minimises `xᵀ (c − Q) x + 2 xᵀ Q goal` for any `c`. `c − Q` is
+/// positive definite if `c` is larger than the largest eigenvalue of `Q`.
 pub(super) fn farthest_at(map: &Affine64, goal: Vec64, distance: f64) -> Vec64 {
     if map.is_even() || distance == 0.0 {
         return scaled(direction(goal).unwrap_or([-1.0, 0.0, 0.0]), -distance);
@@ -48,21 +48,21 @@ fn inverse(map: &Affine64) -> (Affine64, f64) {
     (Affine64 { linear: cofactors.map(|row| scaled(row, 1.0 / determinant)), origin: [0.0; 3] }, determinant)
 }
 
-/// Where `xᵀ metric x − 2 xᵀ right` is to be least among all `x` of a length. The metric is positive
-/// definite.
+/// Minimises `xᵀ metric x − 2 xᵀ right` over all `x` of a given length. The metric is positive definite.
 struct Sphere {
     metric: Affine64,
     right: Vec64,
     distance: f64,
-    /// Whether the sum is least outside of the sphere where `x` is free.
+    /// Whether the unconstrained minimum lies outside the sphere.
     outside: bool,
 }
 
 impl Sphere {
-    /// Of the points that are found, and the one in the direction of `first`, the one that costs least.
+    /// Returns the candidate with the lowest cost; the point in the direction of `first` is one of the
+    /// candidates.
     ///
-    /// Solves `(metric + λ) x = right` for the λ that gives `x` its length: Newton's method on the reciprocal
-    /// of the length, which is nearly straight.
+    /// Solves `(metric + λ) x = right` for the λ that gives `x` the requested length. Newton's method is
+    /// applied to the reciprocal of the length, which is almost linear in λ.
     fn least(&self, first: Vec64, cost: impl Fn(Vec64) -> f64) -> Vec64 {
         let Self { metric, right, distance, outside } = self;
         let distance = *distance;
@@ -74,7 +74,7 @@ impl Sphere {
             let x = inverse.vector(*right);
             (x, inverse.vector(x), determinant, inverse)
         };
-        // Beyond `low` the matrix has no negative eigenvalue, and the length falls as λ rises.
+        // Above `low` the matrix has no negative eigenvalue, and the length falls as λ rises.
         let (mut low, mut high) = if *outside { (0.0, f64::INFINITY) } else { (-size, 0.0) };
         let mut lambda = 0.0;
         let mut best = (f64::INFINITY, [distance, 0.0, 0.0]);
@@ -119,9 +119,9 @@ impl Sphere {
             };
         }
         if !found && high < f64::INFINITY {
-            // The hard case: the goal has no part along the axis that the map scales least, as where it is
-            // the origin. Then no λ gives `x` that length, and what it lacks lies along that axis, to either
-            // side.
+            // The hard case: the goal has no component along the axis that the map scales least, for example
+            // because it is the origin. Then no λ gives `x` the requested length. The missing part lies along
+            // that axis, on either side.
             let (x, _, _, inverse) = solve(high + 1e-9 * size);
             let least = (0..4).fold([1.0, 0.618, 0.382], |v, _| direction(inverse.vector(v)).unwrap_or(v));
             let (along, lacks) = (dot(x, least), distance * distance - dot(x, x));
@@ -140,8 +140,9 @@ mod tests {
     use super::*;
     use condyle_testing::{Random, cases};
 
-    /// Climbs from many places: no point of the sphere is nearer, none farther. Scales reach from 0.05 to 20
-    /// and may mirror; every fourth goal is at the origin or on an axis of the map, the hard case.
+    /// Hill climbing from many starting points finds no point of the sphere that is nearer or farther. Scales
+    /// are from 0.05 to 20 and may mirror. Every fourth goal is the origin, and every fourth one is on an
+    /// axis of the map: the hard case.
     #[test]
     fn no_point_of_the_sphere_is_nearer_or_farther() {
         let mut random = Random(7);

@@ -1,4 +1,4 @@
-//! A spine, a tail or a rope along a curve.
+//! Spline IK: a spine, a tail or a rope along a curve.
 
 mod curve;
 
@@ -17,50 +17,53 @@ use condyle_base::math::Affine;
 use condyle_base::math::quats::{conjugate, product, rotate, rows};
 use condyle_base::math::vectors::dot;
 
-/// Which way is up along a curve.
+/// Up vector along a curve.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SplineUp {
-    /// In the own space of each joint, across its bone.
+    /// Axis in the local space of each joint, perpendicular to its bone.
     pub axis: [f32; 3],
-    /// The directions in model space that this axis is to be nearest to at the first joint, and at the last one. Those in between go from the one to the other by their part
-    /// of the chain's length. Opposite ones have no way in between, and neither is followed there.
+    /// Directions in model space that the axis should be nearest to, at the first joint and at the last one.
+    /// Joints in between interpolate by their position along the chain's length. Where opposite directions
+    /// cancel out, neither is followed.
     pub directions: [[f32; 3]; 2],
 }
 
-/// A curve, and what is to lie along it.
+/// Request for [`spline`](spline()): the joints and a curve.
 ///
 /// ```
 /// use condyle_solve::Spline;
 ///
-/// // Four joints of a spine, up to the neck, which lean to the left and then upright again, twisted by half a radian at the top.
+/// // A spine of four joints leans to the left, then becomes upright. The neck is twisted by half a radian.
 /// let points = [[0.1, 1.2, 0.0], [0.15, 1.5, 0.0]];
 /// let spine = Spline { twist: [0.0, 0.5], ..Spline::new(&[1, 2, 3, 4], 5, &points) };
 /// assert_eq!((spine.weight, spine.up), (1.0, None));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spline<'a> {
-    /// Those that turn, at most [`Chain::MAX_JOINTS`]: each below the one before it, with others in between or not.
+    /// Joints that turn, at most [`Chain::MAX_JOINTS`]. Each is a descendant of the one before it, not
+    /// necessarily its child.
     pub joints: &'a [u16],
-    /// Where the last bone ends: at the last of `joints`, or one below it.
+    /// Joint at which the last bone ends: the last of `joints`, or a descendant of it.
     pub tip: u16,
-    /// Where it ends in the tip's own space.
+    /// End of the last bone in the tip's local space.
     pub offset: [f32; 3],
-    /// What the curve goes through, in model space, from where the first joint is: a Catmull-Rom spline (centripetal), straight if this is one point. A point where the one before it is counts
-    /// once.
+    /// Points of the curve in model space, in addition to its start at the first joint. The curve is a
+    /// centripetal Catmull-Rom spline, or a straight line if there is one point. Repeated points count once.
     pub points: &'a [[f32; 3]],
-    /// How far the first and the last joint are turned about their bones, radians, on top of what the shortest way or `up` gives; those in between by their part of
-    /// the chain's length. At most 1000.
+    /// Rotation of the first and the last joint about their bones in radians, in addition to that of the
+    /// shortest rotation or of `up`. Joints in between interpolate by their position along the chain's
+    /// length. At most 1000.
     pub twist: [f32; 2],
-    /// Which way is up; `None`: each bone goes from where it is to where it is to be by the shortest way, so that nothing twists it.
+    /// Up vector. `None` turns each bone by the shortest rotation, so that nothing twists it.
     pub up: Option<SplineUp>,
-    /// How much of the way the rotations go, from 0 to 1.
+    /// Blend factor from the input rotations to the solved ones, from 0 to 1.
     pub weight: f32,
-    /// What the joints can do.
+    /// Joint limits.
     pub limits: Option<&'a Limits>,
 }
 
 impl<'a> Spline<'a> {
-    /// All along the curve, and no twist.
+    /// A request with weight 1 and without twist, up vector and limits.
     #[must_use]
     pub fn new(joints: &'a [u16], tip: u16, points: &'a [[f32; 3]]) -> Self {
         Self { joints, tip, offset: [0.0; 3], points, twist: [0.0; 2], up: None, weight: 1.0, limits: None }
@@ -92,20 +95,29 @@ impl<'a> Spline<'a> {
 
 /// Turns joints so that their bones lie along a curve.
 ///
-/// The curve begins where the first joint is, which stays there. Each bone ends at the first point of the curve behind its beginning that is as far away as the bone is long, so
-/// that no bone is stretched and every joint is on the curve, whatever the scales are. A chain that is longer than the curve goes straight on where
-/// that ends; a shorter one ends before. With limits each joint turns its bone as near as it can to where it would end, and with a weight below 1 the pose is that part of the
-/// way.
+/// The curve begins at the first joint, which stays in place. Each bone ends at the first point of the curve
+/// whose distance from the bone's start equals its length. Therefore no bone is stretched and every joint is
+/// on the curve, whatever the scales. A chain longer than the curve continues in a straight line; a shorter
+/// one ends before.
 ///
-/// `model` are the matrices of `pose`; both hold one element per joint. `pose` is changed, `model` is not. The distance that comes back is that of the tip from the end of the
-/// curve. The time is in proportion to the numbers of joints and points.
+/// With limits, each joint turns its bone as near to this point as it can. With a `weight` below 1, the pose
+/// is blended.
+///
+/// `model` holds the matrices of `pose`; both have one element per joint. Only `pose` is changed. The
+/// returned distance is that from the tip to the end of the curve. The time is proportional to the number of
+/// joints plus points.
 ///
 /// # Errors
-/// [`Error::Length`] if `model` or `pose` do not hold one element per joint; [`Error::Skeleton`] if `limits` were made for other joints;
-/// [`Error::TooShort`] and [`Error::TooMany`] for no joints or points, and for more joints than [`Chain::MAX_JOINTS`]; [`Error::Index`] and [`Error::OutOfRange`] if a joint
-/// does not exist or does not hang on the one before it; [`Error::NotFinite`] if a number is NaN or an infinity, in the spline or where the pose or its matrices matter;
-/// [`Error::NoDirection`] if all points are where the first joint is, or a vector of `up` is 0; [`Error::OutOfRange`] if `twist` or `weight` is not what it
-/// must be, or a point is 1e38 away or more; [`Error::NotInvertible`] if the matrix above the first joint is flat, or what a joint but the last one carries. The pose is then unchanged.
+/// [`Error::Length`] if `model` or `pose` does not hold one element per joint. [`Error::Skeleton`] if
+/// `limits` were made for other joints. [`Error::TooShort`] if there are no joints or no points.
+/// [`Error::TooMany`] for more joints than [`Chain::MAX_JOINTS`]. [`Error::Index`] if a joint does not exist.
+/// [`Error::NotFinite`] if a value of the spline, or a value that is read from the pose or the matrices, is
+/// NaN or infinite.
+///
+/// [`Error::NoDirection`] if all points are at the first joint, or a vector of `up` is 0.
+/// [`Error::OutOfRange`] if a joint is not a descendant of the one before it, if `twist` or `weight` is out
+/// of its documented range, or if a point is 1e38 away or more. [`Error::NotInvertible`] if the matrix above
+/// the first joint is singular, or the map between two turning joints. After an error the pose is unchanged.
 ///
 /// ```
 /// use condyle_solve::{Spline, spline};
@@ -118,7 +130,7 @@ impl<'a> Spline<'a> {
 /// let mut placed = vec![Affine::IDENTITY; 5];
 /// local_to_model(&skeleton, &pose, &mut placed)?;
 ///
-/// // Four bones of 25 cm, along a bend that ends 90 cm away: they are about as long as it.
+/// // Four bones of 25 cm along a curve that is about as long and ends 90 cm away.
 /// let points = [[0.2, 0.0, 0.6], [0.0, 0.0, 1.15]];
 /// let reached = spline(&skeleton, &placed, &Spline::new(&[0, 1, 2, 3], 4, &points), &mut pose)?;
 /// assert!(reached.distance < 0.02);
@@ -171,12 +183,12 @@ pub fn spline(
     Ok(Reached { distance: distance as f32, angle: 0.0, iterations: 1 })
 }
 
-/// From the first joint on turns each bone to where it ends on the curve.
+/// Turns each bone to its end on the curve, starting with the first joint.
 fn lay(row: &mut Row<'_, '_>, spline: &Spline<'_>, from_model: &Affine64, curve: &mut Curve<'_>) {
     let [first, last] = spline.twist.map(f64::from);
     let parts = Parts::of(row);
     let mut from_model = *from_model;
-    // How much the bone before is turned about itself, which its children are with it.
+    // Rotation of the previous bone about itself, which its descendants inherit.
     let mut twisted = 0.0;
     for at in 0..row.nodes.len() {
         let own = row.bone(at);
@@ -211,15 +223,16 @@ fn lay(row: &mut Row<'_, '_>, spline: &Spline<'_>, from_model: &Affine64, curve:
     }
 }
 
-/// The direction that is up at a part of the chain, in the space of a joint's parent.
+/// Up direction at a fraction of the chain, in the space of a joint's parent.
 fn upward(up: &SplineUp, part: f64, from_model: &Affine64) -> Vec64 {
     let [first, last] = up.directions.map(|v| direction(v.map(f64::from)).unwrap_or([0.0; 3]));
     let between = add(scaled(first, 1.0 - part), scaled(last, part));
-    // What is up is across the bone, and by that no vector but the normal of a plane; even scales make no difference.
+    // The direction is mapped as a vector, although only its part perpendicular to the bone matters, as for a
+    // plane's normal. With uniform scales both are the same.
     if dot(between, between) > 1e-12 { from_model.vector(between) } else { [0.0; 3] }
 }
 
-/// Where joints are between the first one, 0, and the last one, 1, by the lengths of bones.
+/// Positions of joints along the chain's length, from 0 at the first joint to 1 at the last one.
 struct Parts {
     lengths: [f64; Chain::MAX_JOINTS],
     all: f64,
@@ -231,7 +244,7 @@ impl Parts {
         let (mut all, mut size) = (0.0, 1.0);
         for (at, before) in lengths[..row.nodes.len()].iter_mut().enumerate() {
             *before = all;
-            // Up to the joint that is last; uneven scales count as much as their mean.
+            // Only up to the last joint. Non-uniform scales count as their root mean square.
             if at + 1 < row.nodes.len() {
                 all += length(row.bone(at)) * size;
                 let [a, b, c] = row.nodes[at].carry.linear;

@@ -1,4 +1,4 @@
-//! Seeded limbs and chains for the tests of the solvers, and where their joints are by the formula.
+//! Seeded random limbs and chains for the tests of the solvers, and reference positions of their joints.
 
 use std::format;
 use std::vec::Vec;
@@ -9,31 +9,32 @@ use condyle::skeleton::{Joint, Skeleton};
 use condyle_base::math::{Affine, Transform};
 use condyle_testing::Random;
 
-/// Which scales the joints of a test have.
+/// Scales of a test's joints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scales {
-    /// One for all.
+    /// All scales are 1.
     None,
-    /// The same along all axes.
+    /// Uniform scales.
     Even,
-    /// Any above the joints that turn, the same along all axes below.
+    /// Non-uniform scales above the turning joints, uniform ones below.
     UnevenAbove,
-    /// Any.
+    /// Non-uniform scales everywhere.
     Uneven,
 }
 
-/// A chain with joints above it and between its own, as a skeleton with a pose.
+/// A skeleton with a chain, other joints above it and in between, and a pose.
 #[derive(Clone)]
 pub(super) struct Case {
     pub(super) skeleton: Skeleton,
     pub(super) pose: Pose,
     pub(super) model: Vec<Affine>,
-    /// Those that turn, and the tip.
+    /// The turning joints, and the tip.
     pub(super) joints: Vec<u16>,
 }
 
 impl Case {
-    /// Two joints above, `turning` that turn, a tip, and `between` joints before each but the first.
+    /// Two joints above, `turning` turning joints and a tip, with `between` other joints before each of them
+    /// except the first.
     pub(super) fn new(random: &mut Random, turning: usize, between: usize, scales: Scales) -> Self {
         let mut joints = Vec::new();
         let count = 2 + turning + 1 + turning * between;
@@ -64,12 +65,12 @@ impl Case {
         Self { skeleton, pose, model, joints }
     }
 
-    /// Where a joint is.
+    /// Position of a joint.
     pub(super) fn place(&self, joint: u16) -> [f64; 3] {
         point(&self.matrix(joint), [0.0; 3])
     }
 
-    /// Its matrix in model space.
+    /// Model-space matrix of a joint.
     pub(super) fn matrix(&self, joint: u16) -> [[f64; 4]; 3] {
         matrix(&self.skeleton, &self.pose, joint)
     }
@@ -78,7 +79,7 @@ impl Case {
         *self.joints.last().expect("a tip")
     }
 
-    /// What must not change did not, and rotations have unit length.
+    /// Checks that only rotations of the chain's joints changed, and that rotations are normalised.
     #[track_caller]
     pub(super) fn assert_only_turned(&self, from: &Pose, case: impl core::fmt::Display) {
         for (joint, (got, was)) in self.pose.transforms().zip(from.transforms()).enumerate() {
@@ -98,7 +99,7 @@ pub(super) fn model_of(skeleton: &Skeleton, pose: &Pose) -> Vec<Affine> {
     model
 }
 
-/// Translation times rotation times scale, from the root on, in f64.
+/// Reference matrix in f64: translation times rotation times scale, from the root to the joint.
 pub(super) fn matrix(skeleton: &Skeleton, pose: &Pose, joint: u16) -> [[f64; 4]; 3] {
     let t = pose.get(joint.into());
     let q = t.rotation.map(f64::from);

@@ -1,4 +1,4 @@
-//! What all solvers have in common.
+//! Properties that all solvers share.
 
 use super::full_body::{BodyBuffer, BodyOptions, Goal, body};
 use super::testing::{Case, Scales};
@@ -6,7 +6,8 @@ use super::*;
 use condyle::Pose;
 use condyle_testing::Random;
 
-/// Finite goals that are farther away than f32 has numbers for, or nearly: an error that names the goal, or the right distance. The pose is as it was on an error.
+/// Finite goals at or beyond the range of f32: the solver returns an error that names the goal, or the
+/// correct distance. After an error the pose is unchanged.
 #[test]
 fn goals_at_the_end_of_all_numbers_are_reached_for_or_refused() {
     let case = Case::new(&mut Random(1), 2, 0, Scales::None);
@@ -63,7 +64,7 @@ fn goals_at_the_end_of_all_numbers_are_reached_for_or_refused() {
         });
         let goals = [ExampleGoal { joint: tip, offset: [0.0; 3], position: goal, weight: 1.0 }];
         check("example", &|_| Ok(example(&examples, &goals, &mut [0.0; 2])?.distance));
-        // What points at it is right, or refused.
+        // An aim returns a finite distance or an error.
         for weight in [1.0, 0.5] {
             let at = Aim { weight, ..Aim::new(joints[1], [0.0, 0.0, 1.0], goal) };
             let mut pose = case.pose.clone();

@@ -1,4 +1,4 @@
-//! A body solved again takes no memory that it has not taken before.
+//! Solving a body again allocates nothing.
 
 use condyle::{Joint, Pose, Skeleton, Transform};
 use condyle_solve::full_body::{BodyBuffer, BodyOptions, Goal, body};
@@ -31,7 +31,7 @@ fn nothing_is_allocated_after_the_first_call() {
     }
 }
 
-/// A straight limb whose goal lies on its line takes another way through the search.
+/// A straight limb with its goal on its line uses another branch of the search.
 #[test]
 fn nothing_is_allocated_where_a_limb_is_straight() {
     let up = Transform { translation: [0.0, 0.5, 0.0], ..Transform::IDENTITY };

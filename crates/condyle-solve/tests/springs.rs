@@ -1,4 +1,4 @@
-//! Springs of many characters: what each has alone, without allocating, and none of them if one is refused.
+//! Springs of a crowd: the same results as one by one, no allocations, and no change at all after an error.
 
 use condyle::{Affine, Error, Joint, Pose, Skeleton, Transform, local_to_model};
 use condyle_solve::spring_bones::{self, CrowdBuffer, Spring, SpringJoint, SpringState, Springs, Tick};
@@ -28,7 +28,7 @@ impl Character {
     }
 }
 
-/// One in three at another rate; all of them move.
+/// Every third instance has another frame rate; all of them move.
 fn tick(instance: usize, frame: usize) -> Tick {
     let mut to_world = Affine::IDENTITY;
     to_world.rows[0][3] = (instance * frame % 7) as f32 * 0.1;

@@ -1,26 +1,28 @@
-//! The evenly spaced grid that key times fall on.
+//! Finds the evenly spaced grid that key times are on.
 //!
-//! The n-th frame of a clip is at `phase + n * period`. The period is fitted to all keys by least squares, because the gap
-//! between two keys alone is too coarse: at 30 Hz and 10 s, f32 times leave 1e-6 s of error in a gap of 1/30 s, which is 1 %
-//! of a frame after 300 frames; times rounded to a millisecond leave 3 % of the gap.
+//! Frame n of a clip is at `phase + n * period`. The period is fitted to all keys by least squares, because
+//! the gap between two keys is too inaccurate. At 30 Hz and 10 s, f32 times leave 1e-6 s of error in a gap of
+//! 1/30 s, which is 1 % of a frame after 300 frames. Times rounded to 1 ms leave 3 % of the gap.
 //!
-//! Example: 0, 0.033, 0.067, 0.1 and 0.2 are whole milliseconds, so that each may be off by half of one. Their small gaps
-//! are 0.033, 0.034 and 0.033, whose mean of 0.03333 is the first guess of a period. By it the keys are frames 0, 1, 2, 3
-//! and 6; least squares gives the period 0.03334, and all keys are within 0.0005 of its frames: six frames.
+//! Example: 0, 0.033, 0.067, 0.1 and 0.2 are whole milliseconds, so each may be off by half a millisecond.
+//! The small gaps are 0.033, 0.034 and 0.033. Their mean of 0.03333 is the first guess of the period. With
+//! it, the keys are frames 0, 1, 2, 3 and 6. Least squares gives the period 0.03334, and all keys are within
+//! 0.0005 of its frames: six frames.
 //!
-//! 1. Guesses are the mean of the small gaps and the smallest gap, each divided by 1, 2, 3, …, and the usual rates.
-//! 2. The lowest rate wins whose frames all keys are on, by the rounding that the times show, and if none is, by
-//!    [`TOLERANCE`].
-//! 3. If a few keys are on no frame, at most one of [`FEW`], the others decide.
-//! 4. If no grid fits, there are as many frames as the densest timeline has keys by the second, and at least 60.
+//! 1. The guesses are the mean of the small gaps and the smallest gap, each divided by 1, 2, 3, …, and the
+//!    usual rates.
+//! 2. The lowest rate at which all keys are on frames wins. The tolerance is the rounding that the times
+//!    show, or, if no rate passes, [`TOLERANCE`].
+//! 3. If at most one key in [`FEW`] is off the frames, the others decide.
+//! 4. If no grid fits, the rate is the key rate of the densest timeline, at least 60.
 //!
-//! Limits: of keys at every frame, times rounded to a millisecond tell rates up to 500 Hz; if keys are missing, up to
-//! 125 Hz, above which any key is near a frame. Sparse keys that share a lower rate get that one: all of them are on its
-//! frames too.
+//! Limits: with a key at every frame, times rounded to 1 ms determine rates up to 500 Hz. If keys are
+//! missing, the limit is 125 Hz, above which every key is close to some frame. Sparse keys that share a lower
+//! rate get that rate, because all of them are on its frames too.
 
 use alloc::vec::Vec;
 
-/// Usual rates, NTSC's included: they are tried where the gaps between keys show none.
+/// Usual rates, including NTSC rates, to try if the gaps between keys do not show the rate.
 const USUAL_RATES: [f64; 27] = [
     8.0,
     10.0,
@@ -50,69 +52,72 @@ const USUAL_RATES: [f64; 27] = [
     300.0,
     500.0,
 ];
-/// How far a key may be from a frame and count as on it, in frames, however it was rounded.
+/// Maximum distance of a key from a frame at which it counts as on the frame, in frames, regardless of
+/// rounding.
 pub(super) const TOLERANCE: f64 = 0.02;
-/// At most one key of so many may be on no frame of a rate that is taken nevertheless.
+/// At most one key in this many may be off the frames of an accepted rate.
 const FEW: usize = 20;
-/// The rate of a clip whose keys fit none, unless they are closer.
+/// Minimum rate of a clip whose keys fit no grid.
 const DEFAULT_RATE: f64 = 60.0;
-/// Keys closer than this are not taken as frames.
+/// Keys closer than this are not treated as frames.
 const MAX_RATE: f64 = 1000.0;
-/// Keys that are farther apart are single poses instead of frames.
+/// Keys farther apart than this are single poses, not frames.
 const MIN_RATE: f64 = 8.0;
-/// The lowest rate of clips of such poses.
+/// Minimum rate of clips of such poses.
 pub(super) const SPARSE_RATE: f64 = 24.0;
-/// Times the frames that a few keys are not worth.
+/// A grid with more than this many frames per key is replaced by one that misses a few keys, if that has at
+/// least this factor fewer frames.
 const FINER: f64 = 3.0;
-/// The highest rate of clips of poses.
+/// Maximum usual rate for clips of poses.
 const MAX_SPARSE_RATE: f64 = 120.0;
-/// Guesses from one gap.
+/// Maximum divisor of a gap for guesses.
 const MAX_DIVISOR: u32 = 400;
-/// Keys that all guesses may look at together: bounds the time.
+/// Number of keys that all guesses together may visit; bounds the time.
 const MAX_WORK: usize = 1 << 27;
 
 /// Key times of a clip.
 pub(super) struct Keys {
-    /// Seconds from the clip's start, rising, the start and the end of the clip included.
+    /// Seconds from the clip's start, ascending, including the start and the end of the clip.
     times: Vec<f64>,
-    /// The mean of the gaps about as small as the smallest, and the smallest, each with what it is worth in keys.
+    /// Mean of the gaps close to the smallest, and the smallest gap, each with its weight in keys.
     gaps: [(f64, f64); 2],
     /// Keys per second of the densest timeline.
     density: f64,
-    /// By how much a time may be off, in seconds: half a unit of its last decimal, if it has few.
+    /// Maximum rounding error of a time in seconds: half a unit of its last decimal, if the times have few
+    /// decimals.
     rounding: f64,
-    /// By how much f32 may be off at the end.
+    /// Maximum f32 rounding error of the latest time.
     float: f64,
 }
 
-/// A first guess of a period, and how many keys it is worth.
+/// First guess of a period, and its weight in keys.
 #[derive(Clone, Copy)]
 struct Guess {
     period: f64,
     weight: f64,
-    /// Whether keys at every frame would show it.
+    /// Whether the period is a gap itself, as with keys at every frame.
     is_gap: bool,
 }
 
-/// How keys have to be on a grid.
+/// Requirements for keys on a grid.
 #[derive(Clone, Copy)]
 struct Demand {
-    /// Seconds by which a key may be off; 0: by [`TOLERANCE`].
+    /// Maximum distance of a key in seconds; 0 for [`TOLERANCE`].
     slack: f64,
-    /// Keys that may be farther off.
+    /// Number of keys that may be farther off.
     misses: usize,
 }
 
-/// A grid that keys are on.
+/// Grid that keys are on.
 #[derive(Clone, Copy)]
 struct Grid {
     period: f64,
-    /// From the start of the clip to its end, if both are on frames.
+    /// Number of frames from the start of the clip to its end, if both are on frames.
     frames: Option<f64>,
 }
 
 impl Keys {
-    /// The key times of these timelines, in a clip from `start` to `end`.
+    /// Collects the key times of timelines in a clip from `start` to `end`.
     pub(super) fn new<'a>(
         timelines: impl Iterator<Item = &'a [f32]> + Clone,
         [start, end]: [f64; 2],
@@ -144,12 +149,12 @@ impl Keys {
         self.times[self.times.len() - 1]
     }
 
-    /// By how much the difference of two times may be off.
+    /// Maximum error of the difference of two times.
     pub(super) fn slack(&self) -> f64 {
         2.1 * self.rounding + self.float
     }
 
-    /// The number of frames after the first one.
+    /// Number of frames after the first one.
     pub(super) fn frames(&self) -> f64 {
         let duration = self.duration();
         let mut work = MAX_WORK;
@@ -157,7 +162,7 @@ impl Keys {
         let near = Demand { slack: 0.0, misses: 0 };
         let most = Demand { misses: self.times.len() / FEW, ..near };
         let all = [exact, near].into_iter().find_map(|demand| self.lowest(demand, &mut work));
-        // A few keys are not worth many times the frames.
+        // A few keys do not justify many times the frames.
         let is_fine =
             |grid: &Grid| grid.frames.is_some_and(|frames| frames > FINER * self.times.len() as f64);
         let found = match all.filter(|grid| !is_fine(grid)) {
@@ -170,7 +175,8 @@ impl Keys {
         match found {
             Some(Grid { frames: Some(frames), period }) if 1.0 / period >= 0.999 * MIN_RATE => frames,
             Some(Grid { frames: Some(frames), .. }) => {
-                // Poses that are far apart: a usual rate whose frames all of them are on, or a multiple of their own.
+                // Poses that are far apart: a usual rate at which all of them are on frames, or a multiple of
+                // the rate found.
                 let usual =
                     USUAL_RATES.into_iter().filter(|rate| (SPARSE_RATE..=MAX_SPARSE_RATE).contains(rate));
                 let on_all = |rate: &f64| {
@@ -186,11 +192,12 @@ impl Keys {
         }
     }
 
-    /// The grid of the lowest rate that meets the demand.
+    /// Grid with the lowest rate that meets the demand.
     fn lowest(&self, demand: Demand, work: &mut usize) -> Option<Grid> {
         let own = 1.0 / self.gaps[0].0;
         let divisors = |rate: f64| ((rate / own) as u32).min(MAX_DIVISOR);
-        // Rates of poses, then that of keys at every frame, usual ones, and what the smallest gap has several frames of.
+        // Order: multiples of the key rate up to `MIN_RATE`, at least the key rate itself; usual rates;
+        // higher multiples.
         let sparse = divisors(MIN_RATE).max(1);
         let by_gap = |divisor: u32| {
             let is_gap = divisor == 1;
@@ -203,9 +210,10 @@ impl Keys {
         guesses.find_map(|guess| self.fit(guess, demand, work))
     }
 
-    /// The grid of about this period that keys are on as it is demanded.
+    /// Grid with about this period, if the keys meet the demand.
     fn fit(&self, guess: Guess, demand: Demand, work: &mut usize) -> Option<Grid> {
-        // Where any key is near a frame, being near one says nothing, unless all frames have keys.
+        // If rounding is large compared with the period, every key is close to some frame, which proves
+        // nothing. Keys at every frame tolerate more.
         let is_vague = self.rounding > guess.period * if guess.is_gap { 0.27 } else { 0.13 };
         let is_fast = guess.period * MAX_RATE < 0.95;
         if is_vague || is_fast || *work < self.times.len() {
@@ -224,7 +232,8 @@ impl Keys {
         is_met.then_some(Grid { period, frames })
     }
 
-    /// The period and the phase of the line through the keys, whose frames are found by the line through those before.
+    /// Least-squares period and phase of the keys. The frame of each key follows from the fit of the keys
+    /// before it.
     fn line(&self, guess: Guess, most: usize) -> Option<(f64, f64)> {
         let (mut period, mut phase) = (guess.period, 0.0);
         let [mut n, mut k, mut t, mut kk, mut kt] = [0.0; 5];
@@ -245,7 +254,7 @@ impl Keys {
             kk += frame * frame;
             kt += frame * time;
             if guess.weight < f64::INFINITY {
-                // The guess counts until the keys know better.
+                // The guess counts like some keys, until enough keys are fitted.
                 let spread = kk - k * k / n + guess.weight;
                 period = (kt - k * t / n + guess.weight * guess.period) / spread;
             }
@@ -262,29 +271,30 @@ impl Keys {
         Some((period, phase))
     }
 
-    /// Whether all keys are on so many frames from the start to the end.
+    /// Whether all keys are on `frames` evenly spaced frames from the start to the end.
     fn are_on(&self, frames: f64, slack: f64) -> bool {
         let period = self.duration() / frames;
         self.times.iter().all(|time| (time / period - nearest(time / period)).abs() * period <= slack)
     }
 }
 
-/// A number of frames: the nearest whole one, or the next above if it is farther than `slack` from that, and at least one.
+/// Nearest whole number of frames, or the next one if `frames` exceeds that by more than `slack`; at least
+/// one.
 pub(super) fn whole(frames: f64, slack: f64) -> f64 {
     let near = nearest(frames);
     (if frames - near > slack { near + 1.0 } else { near }).max(1.0)
 }
 
-/// The times of keys without the first one of each jump, which importers move to the f32 before the second.
+/// Key times without the first one of each jump, which importers move to the f32 before the second.
 fn without_jumps(times: &[f32]) -> impl Iterator<Item = f32> + Clone {
     let next = times.iter().skip(1).copied().chain([f32::INFINITY]);
     times.iter().copied().zip(next).filter(|(time, next)| time.next_up() < *next).map(|(time, _)| time)
 }
 
-/// By how much times are off if all of them have few decimals, in seconds: half a unit of the last one.
+/// Rounding error of the times in seconds, if all of them have few decimals: half a unit of the last one.
 fn rounding(times: impl Iterator<Item = f32> + Clone) -> f64 {
     let is_multiple = |unit: f64| {
-        // A time whose f32 is coarser says nothing of its decimals.
+        // A time whose f32 is coarser shows no decimals.
         let fine = times.clone().map(|time| f64::from(time).abs()).filter(|time| 1.2e-7 * time < 0.1 * unit);
         let mut count = 0;
         let are = fine.inspect(|_| count += 1).all(|time| {
@@ -296,8 +306,8 @@ fn rounding(times: impl Iterator<Item = f32> + Clone) -> f64 {
     [1e-3, 1e-4, 1e-5, 1e-6].into_iter().find(|&unit| is_multiple(unit)).map_or(0.0, |unit| 0.5 * unit)
 }
 
-/// The whole number that is nearest; half a number is rounded away from zero.
+/// Nearest integer; halves are rounded away from zero.
 pub(super) fn nearest(v: f64) -> f64 {
-    // Greater ones are whole.
+    // Larger numbers are integers already.
     if v.abs() < 4e15 { ((v + 0.5f64.copysign(v)) as i64) as f64 } else { v }
 }

@@ -22,13 +22,13 @@ fn frames(times: &[f32]) -> f64 {
     count(&several(&[times]), None).0
 }
 
-/// The rate taken.
+/// Rate that is chosen.
 fn hertz(times: &[f32]) -> f32 {
     let clip = several(&[times]);
     super::rate([clip.start(), clip.end()], count(&clip, None).0 as usize)
 }
 
-/// A jump has its first key on the f32 before its time, which has no few decimals.
+/// A jump has its first key one f32 before its time, which therefore has many decimals.
 #[test]
 fn jumps_do_not_hide_the_decimals_of_times() {
     for rate in [30.0, 60.0, 120.0, 59.94] {
@@ -51,14 +51,14 @@ fn keys_tell_the_rate() {
         }
     }
     let is = |times: &[f32], rate: f32| (hertz(times) - rate).abs() < 1e-5 * rate;
-    // Poses that are far apart: a usual rate, or a multiple of their own.
+    // Poses that are far apart: a usual rate, or a multiple of the rate of the poses.
     assert!(is(&[0.0, 1.0, 2.0], 24.0), "{}", hertz(&[0.0, 1.0, 2.0]));
     assert!(is(&[0.0, 1.0], 24.0), "{}", hertz(&[0.0, 1.0]));
     assert!(is(&[0.0, 0.2, 0.6], 25.0), "{}", hertz(&[0.0, 0.2, 0.6]));
     assert!(is(&[0.0, 1.3, 2.6], 30.0), "{}", hertz(&[0.0, 1.3, 2.6]));
     assert_eq!(frames(&[0.0, 1.037, 2.074]) % 2.0, 0.0);
     assert!((24.0..30.0).contains(&hertz(&[0.0, 1.037, 2.074])));
-    // Slow ones are not doubled.
+    // Slow rates are not doubled.
     for rate in [8.0, 10.0, 12.0, 12.5, 15.0] {
         assert!(is(&(0..20).map(|i| i as f32 / rate).collect::<Vec<_>>(), rate), "{rate}");
         assert!(is(&[0.0, 1.0 / rate], rate), "{}", hertz(&[0.0, 1.0 / rate]));
@@ -69,7 +69,7 @@ fn keys_tell_the_rate() {
         );
     }
     assert_eq!(frames(&[0.5]), 0.0);
-    // No rate at all: 60, or as many as there are keys.
+    // Without a matching rate: 60, or the number of keys per second.
     assert_eq!(frames(&[0.0, 0.001, 1.234_567]), 75.0);
     let mut random = Random(1);
     let mut uneven: Vec<f32> = (0..400).map(|_| random.range(0.0, 4.0)).collect();
@@ -79,7 +79,7 @@ fn keys_tell_the_rate() {
     assert!((95.0..105.0).contains(&rate), "{rate}");
 }
 
-/// However far apart keys are, there are as many frames as the keys deserve.
+/// The number of frames is limited by the number of keys, even if keys are far apart.
 #[test]
 fn long_clips_of_few_keys_have_few_frames() {
     for last in [170_000.0, 1e9, 1e18, f32::MAX] {
@@ -87,20 +87,20 @@ fn long_clips_of_few_keys_have_few_frames() {
         assert!((1.0..=8192.0).contains(&frames(&[0.0, last * 0.3, last])), "{last}");
         assert!(count(&several(&[&[0.0, last]]), None).1);
     }
-    // Ordinary ones are not concerned: an hour at 120 Hz.
+    // Does not affect ordinary clips: an hour at 120 Hz.
     let hour: Vec<f32> = (0..432_000).map(|i| (f64::from(i) / 120.0) as f32).collect();
     assert_eq!(frames(&hour), 431_999.0);
 }
 
-/// How exporters write times.
+/// Forms in which exporters write times.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Times {
     Exact,
     InF32,
     Decimals(i32),
-    /// Cut off instead of rounded.
+    /// Truncated instead of rounded.
     Cut(i32),
-    /// A frame time of six decimals, multiplied.
+    /// Multiples of a frame time with six decimals.
     Step,
 }
 
@@ -121,14 +121,15 @@ impl Times {
             Self::Exact => time as f32,
             Self::InF32 => start as f32 + frame as f32 / rate as f32,
             Self::Decimals(digits) => ((time * 10_f64.powi(digits)).round() / 10_f64.powi(digits)) as f32,
-            // What is whole in decimals is not cut for the rounding of f64.
+            // The offset keeps f64 rounding from truncating an exact decimal.
             Self::Cut(digits) => ((time * 10_f64.powi(digits) + 1e-6).floor() / 10_f64.powi(digits)) as f32,
             Self::Step => (f64::from(frame) * (1e6 / rate).round() / 1e6) as f32,
         }
     }
 }
 
-/// Rates from 8 to 500 Hz, 2 to 100,000 frames, with keys missing: as many frames as the true rate has.
+/// Rates from 8 to 500 Hz, 2 to 100,000 frames, with keys missing: the number of frames must
+/// match the true rate.
 #[test]
 fn every_rate_is_found() {
     let rates = [
@@ -139,7 +140,7 @@ fn every_rate_is_found() {
     let mut random = Random(29);
     for rate in rates {
         for last in [1, 2, 3, 10, 149, 300, 3000, 99_999] {
-            // The longest ones take most of the time.
+            // The longest clips take most of the time.
             let all = if last > 50_000 && !(rate as u32).is_multiple_of(4) {
                 &Times::ALL[2..3]
             } else {
@@ -151,7 +152,7 @@ fn every_rate_is_found() {
                 let case = format_args!("{rate} Hz, {last} frames from {start}, {kind:?}");
                 assert_eq!(frames(&all), f64::from(last), "{case}");
                 let asked = count(&several(&[&all]), Some(rate as f32)).0;
-                // Milliseconds say nothing of rates above 125 Hz where keys are missing.
+                // With missing keys, times in milliseconds do not determine rates above 125 Hz.
                 let is_vague = rate > 125.0 && matches!(kind, Times::Decimals(3) | Times::Cut(3));
                 // Steps of six decimals are another rate.
                 if kind != Times::Step && !is_vague {
@@ -181,7 +182,8 @@ fn several_timelines_have_one_rate() {
         assert_eq!(count(&clip, None), (300.0, false));
         assert_eq!(off_frames(&clip, 300).keys, 0);
     }
-    // Two keys at one time are one, and a few keys between frames change nothing but the count of those that miss.
+    // Two keys at one time count as one, and a few keys between frames only change the count of keys off the
+    // frames.
     let mut jump = all.clone();
     jump.insert(101, all[100].next_down());
     jump.insert(101, all[100].next_down());
@@ -194,7 +196,7 @@ fn several_timelines_have_one_rate() {
     let off = off_frames(&clip, 300);
     assert_eq!((off.keys, off.all), (2, all.len() + some.len() + 2));
     assert!((0.23..0.38).contains(&off.frames), "{off:?}");
-    // Free tracks and steps do not decide, unless nothing else is there.
+    // Free tracks and step tracks do not decide, unless there are no other tracks.
     let mut tracks = vec![track(Target::Scale(0), 0, all.len()), track(Target::Vector(0), 1, 3)];
     let steps = Track { interpolation: Interpolation::Step, ..track(Target::Translation(0), 1, 3) };
     tracks.push(Track { values: (0..9_u8).map(f32::from).collect(), ..steps.clone() });

@@ -1,4 +1,4 @@
-//! The keys that were authored, where no others serve or others take more bytes.
+//! Authored keys, for clips where no other keys are within the budget or others take more bytes.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -14,8 +14,8 @@ use condyle::sampling::AnyClip;
 use condyle_base::error::Error;
 
 impl Job<'_, '_> {
-    /// The authored keys instead of those that were found, where they take fewer bytes: a property chooses its times without knowing
-    /// which ones the next will have.
+    /// Replaces the keys found by the authored keys if these take fewer bytes. That happens because a
+    /// property chooses its times without knowing the times of the next property.
     pub(super) fn or_authored(
         &self,
         found: Reduced,
@@ -42,7 +42,8 @@ impl Job<'_, '_> {
         Ok(found)
     }
 
-    /// The joints with the keys that were authored, rotations as they will be stored; other tracks as they were found.
+    /// Clip with the authored keys of all joints, with rotations as they will be stored, and the other tracks
+    /// of `found`.
     fn authored(&self, format: KeyFormat, found: &RawClip) -> Result<RawClip, Error> {
         let mut build = Build::default();
         for joint in 0..self.joints.len() {
@@ -65,7 +66,7 @@ impl Job<'_, '_> {
         build.finish(self.of, self.skeleton, true)
     }
 
-    /// The clip with the keys that were authored; of a compressed one or a part, with a key at each moment.
+    /// Clip with the authored keys. A compressed clip or a part has a key at each moment.
     pub(super) fn exact(&self) -> Result<RawClip, Error> {
         if let (AnyClip::Raw(clip), false) = (self.of.of, self.grids.pinned) {
             let tracks = clip.tracks().iter().map(|track| Track { values: unit(track), ..track.clone() });
@@ -90,7 +91,7 @@ impl Job<'_, '_> {
         build.finish(self.of, self.skeleton, !self.grids.pinned)
     }
 
-    /// A joint with the keys that were authored, or one at each moment.
+    /// Channels of a joint with the authored keys, or with a key at each moment.
     pub(super) fn exact_channels(&self, joint: usize) -> Channels {
         let (locals, rest) = (&self.source.joints[joint], self.skeleton.rest().get(joint));
         let [rotation, translation, scale] = targets(joint);
@@ -107,7 +108,7 @@ impl Job<'_, '_> {
         ]
     }
 
-    /// The keys that were authored; of a compressed clip or a part, one at each moment. None at rest.
+    /// Authored keys, or a key at each moment for a compressed clip or a part. `None` at rest.
     fn exact_channel(&self, target: Target, values: Vec<f32>, width: usize, rest: &[f32]) -> Option<Channel> {
         let first = &values[..width];
         if !self.grids.pinned && values.chunks_exact(width).all(|value| value == first) {
@@ -120,7 +121,7 @@ impl Job<'_, '_> {
     }
 }
 
-/// About how many bytes a clip takes in a document, with the JSON of its times.
+/// Approximate size of a clip in a document, including the JSON of its times.
 pub(super) fn bytes(clip: &RawClip) -> usize {
     let times: usize = clip.timelines().iter().map(|times| own_times(times.len())).sum();
     times + clip.tracks().iter().map(|track| number_bytes(track) * track.values.len()).sum::<usize>()

@@ -1,4 +1,4 @@
-//! Tracks from channels.
+//! Builds tracks from channels.
 
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -13,11 +13,11 @@ use condyle_base::error::Error;
 use condyle_base::math::quats::is_loose;
 use condyle_base::math::vectors::normalize;
 
-/// Tracks, and the timelines that they share.
+/// Tracks, and their shared timelines.
 #[derive(Default)]
 pub(super) struct Build {
     timelines: Vec<Vec<f32>>,
-    /// The place of each timeline, by the bits of its times.
+    /// Index of each timeline, by the bits of its times.
     places: BTreeMap<Vec<u32>, usize>,
     tracks: Vec<Track>,
 }
@@ -41,7 +41,7 @@ impl Build {
         })
     }
 
-    /// `is_whole` says that it is not a part of the clip.
+    /// Builds the clip. `is_whole` means that it is not a part of a clip.
     pub(super) fn finish(
         mut self,
         source: &Source<'_>,
@@ -58,7 +58,7 @@ impl Build {
         RawClip::new(source.of.name().into(), self.timelines, self.tracks)?.for_skeleton(skeleton)
     }
 
-    /// Keys at the first and the last moment keep the duration, even if nothing moves there or at all.
+    /// Adds keys at the first and the last moment, if missing, to keep the duration of the clip.
     fn keep_duration(&mut self, source: &Source<'_>, skeleton: &Skeleton) {
         let (start, end) = (source.of.start() as f32, source.of.end() as f32);
         let used = || self.tracks.iter().map(|track| &self.timelines[track.timeline]);
@@ -96,7 +96,7 @@ impl Build {
     }
 }
 
-/// The values of a track as they are, but rotations of unit length, as glTF wants them: not every reader normalises.
+/// Values of a track, with rotations normalised as glTF requires, because not every reader normalises them.
 pub(super) fn unit(track: &Track) -> Vec<f32> {
     let mut values = track.values.clone();
     if track.target.rotates() && track.interpolation != Interpolation::CubicSpline {

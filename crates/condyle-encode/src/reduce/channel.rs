@@ -1,4 +1,4 @@
-//! Keys of one property, the grids that they may stand on, and the keys of tracks that drive no joint.
+//! Keys of one property, the grids for keys, and the keys of tracks that drive no joint.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -7,15 +7,15 @@ use super::format::{KeyFormat, Steps, greatest};
 use super::source::{Authored, Free};
 use condyle::clip::{Interpolation, Target};
 
-/// The keys of one property.
+/// Keys of one property.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Channel {
     pub(super) interpolation: Interpolation,
-    /// At which moments.
+    /// Moments of the keys.
     pub(super) keys: Vec<usize>,
-    /// Their times, where they are authored ones.
+    /// Times of the keys, if they are authored ones.
     pub(super) times: Option<Vec<f32>>,
-    /// The numbers of all keys, in the order of a [`Track`](condyle::clip::Track).
+    /// Numbers of all keys, in the order of a [`Track`](condyle::clip::Track).
     pub(super) values: Vec<f32>,
 }
 
@@ -29,20 +29,22 @@ impl Channel {
     }
 }
 
-/// Frames from one key to the next that are tried, widest first, before halves of a frame.
+/// Distances between keys in frames to try, widest first, before half frames.
 const STRIDES: [usize; 16] = [128, 96, 64, 48, 32, 24, 16, 12, 10, 8, 6, 5, 4, 3, 2, 1];
 
-/// Sets of moments that keys may have, few first. Properties that take the same one share its times.
+/// Sets of moments for keys, few first. Properties that use the same set share its times.
 pub(super) struct Grids {
     keys: Vec<Vec<usize>>,
-    /// Where keys may be that are not evenly spaced: at frames and where keys were.
+    /// Moments at which unevenly spaced keys may be: frames and source keys.
     pub(super) places: Vec<usize>,
-    /// Whether both ends are given, and splines are not possible, as others go on there.
+    /// Whether the keys at both ends are fixed, and splines are impossible, because adjacent parts continue
+    /// there.
     pub(super) pinned: bool,
 }
 
 impl Grids {
-    /// `frames` are the moments that are frames, `places` those where keys may be.
+    /// Builds the grids. `frames` holds the moments that are frames, `places` the moments at which keys may
+    /// be.
     pub(super) fn new(moments: usize, frames: &[usize], places: Vec<usize>, pinned: bool) -> Self {
         let mut keys: Vec<Vec<usize>> = Vec::new();
         if moments < 2 {
@@ -56,12 +58,12 @@ impl Grids {
         };
         add(vec![0, moments - 1]);
         for stride in STRIDES.into_iter().filter(|&stride| stride < last) {
-            // As even as whole frames can be.
+            // Rounds even spacing to whole frames.
             let count = last.div_ceil(stride);
             add((0..=count).map(|at| frames[(at * last + count / 2) / count]).collect());
         }
         add(frames.to_vec());
-        // Between any two keys is at least one moment at which errors are looked at.
+        // At least one moment where errors are checked is between any two keys.
         if moments > 2 * frames.len() - 1 {
             let halves = frames.windows(2).flat_map(|pair| [pair[0], pair[0].midpoint(pair[1])]);
             add(halves.chain([moments - 1]).collect());
@@ -74,9 +76,9 @@ impl Grids {
     }
 }
 
-/// The bytes of a track's own times.
+/// Number of bytes of a track's separate times.
 pub(super) fn own_times(count: usize) -> usize {
-    // The accessor's JSON besides.
+    // Includes the JSON of the accessor.
     4 * count + 110
 }
 
@@ -85,13 +87,14 @@ pub(super) fn as_authored(authored: Authored<'_>, values: Vec<f32>) -> Channel {
     Channel { interpolation: track.interpolation, keys: Vec::new(), times: Some(times.to_vec()), values }
 }
 
-/// As few of these places as there can be with keys whose value is the target: from each the farthest that a line `reaches`.
+/// Minimum set of these places for keys with the target values: goes from each key to the farthest that a
+/// line `reaches`.
 pub(super) fn thinned(places: &[usize], mut reaches: impl FnMut(usize, usize) -> bool) -> Option<Vec<usize>> {
     let mut keys = vec![*places.first()?];
     let mut from = 0;
     while from + 1 < places.len() {
         let left = places.len() - 1 - from;
-        // By doubling, then by halving: a line that reaches far nearly always reaches less far too.
+        // Doubles, then bisects: a line that reaches far almost always reaches shorter distances too.
         let (mut far, mut too_far) = (0, left + 1);
         while far < left {
             let next = (2 * far).clamp(1, left);
@@ -117,7 +120,7 @@ pub(super) fn thinned(places: &[usize], mut reaches: impl FnMut(usize, usize) ->
     Some(keys)
 }
 
-/// The cheapest keys for a track that drives no joint, each component within `limit`.
+/// Cheapest keys for a track that drives no joint, with each component within `limit`.
 pub(super) fn fit_values(
     times: &[f64],
     grids: &Grids,
@@ -134,7 +137,7 @@ pub(super) fn fit_values(
         && is_fraction
         && limit >= 1.0 / 65535.0
         && matches!(free.target, Target::Weights(_));
-    // What is rounded leaves half of the limit to the lines between keys.
+    // Rounding leaves half of the limit to the lines between keys.
     let steps = Steps::finest(format, greatest(free.values.iter().flatten().copied())).up_to(limit);
     let stored = |&v: &f64| match in_steps {
         true => ((v * 65535.0 + 0.5) as u32) as f32 / 65535.0,
@@ -148,7 +151,7 @@ pub(super) fn fit_values(
         let keys = grid.iter().flat_map(|&at| free.values[at].iter().map(stored));
         Channel::linear(grid.to_vec(), keys.collect())
     };
-    // Rotations that belong to no joint go as they are.
+    // Rotations that drive no joint stay unchanged.
     if free.target.rotates() {
         let all = || linear(&(0..times.len()).collect::<Vec<_>>());
         let own = free.authored.map(|own| as_authored(own, own.track.values.clone()));

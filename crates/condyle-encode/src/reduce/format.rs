@@ -1,4 +1,4 @@
-//! What the numbers of keys are rounded to, and about how many bytes they take then.
+//! Rounding of key numbers, and approximate size of the rounded numbers.
 
 use alloc::vec::Vec;
 
@@ -7,24 +7,25 @@ use condyle::clip::{Interpolation, Target, Track};
 use condyle_base::math::quats::Quat64;
 use condyle_base::math::scalar::sqrt_f64;
 
-/// How the numbers of keys will be stored: [`reduce`](super::reduce) gives them values that can be.
+/// Number format in which keys will be stored. [`reduce`](super::reduce) rounds values to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum KeyFormat {
-    /// As 32-bit floats.
+    /// 32-bit floats.
     #[default]
     Floats,
-    /// Rotations as multiples of 1/32767, and morph weights as multiples of 1/65535, where no more is needed: glTF stores them in
-    /// 16-bit integers.
+    /// Rotations as multiples of 1/32767 and morph weights as multiples of 1/65535, where that precision is
+    /// enough. glTF stores these in 16-bit integers.
     Shorts,
-    /// As coarse as the budget allows, in forms that the filters of `EXT_meshopt_compression` decode: rotations from three
-    /// components of 4 to 15 bits, or else as [`Shorts`](Self::Shorts), all other numbers as multiples of a power of two. The keys are
-    /// those that take the fewest bytes there.
+    /// The coarsest numbers that the budget allows, in forms that the filters of `EXT_meshopt_compression`
+    /// decode. Rotations have three components of 4 to 15 bits, or else the form of [`Shorts`](Self::Shorts).
+    /// All other numbers are multiples of a power of two. The keys are chosen for minimum size in this form.
     Filtered,
 }
 
 impl KeyFormat {
-    /// What `serves` gives for the highest grade that it takes. Grade 0 is the finest; but for the filters there is no other.
+    /// Returns the result of `serves` for the highest grade that it accepts. Grade 0 is the finest, and the
+    /// only one except with filters.
     pub(super) fn coarsest<T>(self, grades: i32, mut serves: impl FnMut(i32) -> Option<T>) -> Option<T> {
         let mut best = serves(0)?;
         let (mut taken, mut refused) = (0, if self == Self::Filtered { grades } else { 1 });
@@ -39,7 +40,7 @@ impl KeyFormat {
     }
 }
 
-/// How many bytes each number of a track takes: two where 16-bit integers hold all of them.
+/// Number of bytes per number of a track: two if 16-bit integers hold all of them.
 pub(super) fn number_bytes(track: &Track) -> usize {
     let holds: fn(f32) -> bool = match track.target {
         Target::Rotation(_) if track.interpolation != Interpolation::CubicSpline => {
@@ -51,16 +52,16 @@ pub(super) fn number_bytes(track: &Track) -> usize {
     if track.values.iter().all(|&v| holds(v)) { 2 } else { 4 }
 }
 
-/// How many grades [`rotation`] has.
+/// Number of grades of [`rotation`].
 pub(super) const ROTATION_GRADES: i32 = 13;
 
-/// A rotation as it is stored: as integers, and as what is read back. At grade 0 as fine as the format allows, at each further one a
-/// bit less.
+/// Stored form of a rotation: the integers, and the values that readers get. Grade 0 is as fine as the format
+/// allows, and each further grade has one bit less.
 pub(super) fn rotation(q: Quat64, format: KeyFormat, grade: i32) -> ([i32; 4], [f32; 4]) {
     match format {
         KeyFormat::Floats => ([0; 4], q.map(|v| v as f32)),
         _ if grade > 0 => without_largest(q, 16 - grade),
-        // What a filter would make of 16 bits has rounded once more.
+        // The filter would round 16 bits once more.
         _ => {
             let steps = q.map(to_short);
             (steps.map(i32::from), steps.map(from_short))
@@ -68,15 +69,16 @@ pub(super) fn rotation(q: Quat64, format: KeyFormat, grade: i32) -> ([i32; 4], [
     }
 }
 
-/// A rotation without its largest component, which is positive then: the three behind it in turn in `bits` bits each, and a number
-/// that tells both. Numbers that readers round to one side or the other are avoided where the next ones serve.
+/// Encodes a rotation without its largest component, which is made positive. Stores the three components
+/// after it in cyclic order in `bits` bits each, and a number that holds both `bits` and the index of the
+/// largest. Avoids numbers that readers may round differently, if adjacent numbers are unambiguous.
 fn without_largest(q: Quat64, bits: i32) -> ([i32; 4], [f32; 4]) {
     let largest = (0..4).fold(0, |most, c| if q[c].abs() > q[most].abs() { c } else { most });
     let one = (1 << (bits - 1)) - 1;
     let scale = f64::from(one) * core::f64::consts::SQRT_2 * if q[largest] < 0.0 { -1.0 } else { 1.0 };
     let wanted: [f64; 3] = core::array::from_fn(|c| q[(largest + 1 + c) % 4] * scale);
     let nearest = wanted.map(|v| nearest(v).clamp(-one, one));
-    // On the other side of what is wanted.
+    // Rounded to the other side of the exact value.
     let beside = |c: usize| {
         let mut stored = nearest;
         stored[c] += if wanted[c] < f64::from(nearest[c]) { -1 } else { 1 };
@@ -95,11 +97,12 @@ fn without_largest(q: Quat64, bits: i32) -> ([i32; 4], [f32; 4]) {
     ([stored[0], stored[1], stored[2], one & !3 | largest as i32], back)
 }
 
-/// How near to the middle of two integers a number may be, in f64, that all readers round alike: they compute in f32, and not in one order.
+/// Minimum distance from the midpoint of two integers, in f64, at which all readers round to the same side.
+/// Readers compute in f32 and in different orders.
 const CLEAR: f64 = 1.0 / 64.0;
 
-/// What readers make of three components, by the listing of the extension's quaternion filter: the largest and these as multiples of
-/// 1/32767, and whether all readers do.
+/// Values that readers get from three components, by the listing of the extension's quaternion filter: the
+/// largest component and these, as multiples of 1/32767. Also returns whether all readers get them.
 fn read(stored: [i32; 3], one: i32) -> ([i32; 4], bool) {
     let [x, y, z] = stored.map(|v| f64::from(v) * core::f64::consts::FRAC_1_SQRT_2 / f64::from(one));
     let w = sqrt_f64((1.0 - x * x - y * y - z * z).max(0.0));
@@ -109,22 +112,22 @@ fn read(stored: [i32; 3], one: i32) -> ([i32; 4], bool) {
     (steps, is_clear)
 }
 
-/// To the nearest integer, away from zero in the middle.
+/// Nearest integer; halves are rounded away from zero.
 fn nearest(v: f64) -> i32 {
     (v + if v < 0.0 { -0.5 } else { 0.5 }) as i32
 }
 
-/// How many grades [`Steps`] have.
+/// Number of grades of [`Steps`].
 pub(super) const STEP_GRADES: i32 = 20;
 
-/// Multiples of a power of two that 24 bits hold; or any f32.
+/// Rounding to multiples of a power of two that 24 bits hold, or to f32.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Steps(Option<i32>);
 
 impl Steps {
-    /// The finest for numbers up to this.
+    /// Finest steps for numbers up to `greatest`.
     pub(super) fn finest(format: KeyFormat, greatest: f64) -> Self {
-        // The greatest is less than 2^22 steps, so that f32 holds all.
+        // The largest number is less than 2^22 steps, so f32 holds all multiples.
         let finest = (exponent(greatest) - 21).max(-100);
         Self((format == KeyFormat::Filtered && finest <= 100 - STEP_GRADES).then_some(finest))
     }
@@ -133,7 +136,7 @@ impl Steps {
         Self(self.0.map(|exponent| (exponent + by).clamp(-100, 100)))
     }
 
-    /// The coarsest of those that are at most this.
+    /// Coarsest steps that are at most `step`.
     pub(super) fn up_to(self, step: f64) -> Self {
         Self(self.0.map(|finest| exponent(step.max(0.0)).min(100).max(finest)))
     }
@@ -145,18 +148,18 @@ impl Steps {
         }
     }
 
-    /// How many steps a rounded number is.
+    /// Number of steps of a rounded number.
     pub(super) fn count(self, v: f32) -> i32 {
         self.0.map_or(0, |exponent| nearest(f64::from(v) / power(exponent)))
     }
 }
 
-/// The exponent of a number that is not negative.
+/// Exponent of a non-negative number.
 pub(super) fn exponent(v: f64) -> i32 {
     (v.to_bits() >> 52) as i32 - 1023
 }
 
-/// The greatest magnitude.
+/// Maximum magnitude.
 pub(super) fn greatest(numbers: impl IntoIterator<Item = f64>) -> f64 {
     numbers.into_iter().fold(0.0, |most, v| v.abs().max(most))
 }
@@ -165,11 +168,12 @@ fn power(exponent: i32) -> f64 {
     f64::from_bits(((1023 + exponent) as u64) << 52)
 }
 
-/// Deltas that are looked at together.
+/// Number of deltas per group.
 const GROUP: usize = 16;
 
-/// About how many bytes keys of `width` numbers of `bytes` bytes take in the extension's attribute stream: each byte of each number as a
-/// difference from the key before, sixteen of them in 0, 2, 4 or 8 bits each, with a byte more for each that does not fit.
+/// Approximate number of bytes of keys of `width` numbers of `bytes` bytes in the extension's attribute
+/// stream. Each byte of each number is stored as the difference from the key before. Groups of sixteen
+/// differences take 0, 2, 4 or 8 bits each, plus one byte for each difference that does not fit.
 pub(super) fn stream_bytes(numbers: &[i32], width: usize, bytes: usize) -> usize {
     let mut quarters = 0;
     for at in 0..width * bytes {
@@ -184,7 +188,7 @@ pub(super) fn stream_bytes(numbers: &[i32], width: usize, bytes: usize) -> usize
             }
         }
     }
-    // And two bits that tell the width of each group.
+    // Two bits per group for its width.
     quarters.div_ceil(4) + (numbers.len() * bytes).div_ceil(4 * GROUP)
 }
 
@@ -203,7 +207,7 @@ mod tests {
                 let one = f64::from((1 << (15 - grade)) - 1);
                 let sign =
                     if (0..4).map(|c| q[c] * f64::from(back[c])).sum::<f64>() < 0.0 { -1.0 } else { 1.0 };
-                // Half a step in three components; the fourth makes up for them, and is the largest.
+                // Half a step in three components; the fourth, which is the largest, compensates for them.
                 let most = 1.5 * core::f64::consts::FRAC_1_SQRT_2 / one + 1.0 / 32767.0;
                 for c in 0..4 {
                     let off = (q[c] - sign * f64::from(back[c])).abs();
@@ -213,7 +217,7 @@ mod tests {
         }
     }
 
-    /// As the exporter counts them: what is beyond the range of integers, or between two, is no integer.
+    /// Counts like the exporter: a number beyond the range of integers, or between two, is not an integer.
     #[test]
     fn two_bytes_are_counted_where_integers_hold_a_number() {
         let bytes = |target, v: f32| {
@@ -246,7 +250,7 @@ mod tests {
 
     #[test]
     fn the_quaternion_filters_own_example() {
-        // A right angle about x: x and w are equal, and the first of them is left out.
+        // A right angle about x: x and w are equal, and the first of them is omitted.
         let half = core::f64::consts::FRAC_1_SQRT_2;
         let (stored, back) = rotation([half, 0.0, 0.0, half], KeyFormat::Filtered, 4);
         assert_eq!(stored, [0, 0, 2047, 2044]);
@@ -266,7 +270,7 @@ mod tests {
         let halves = Steps(Some(-1));
         assert_eq!([0.24, 0.25, -0.8, 7.3].map(|v| halves.round(v)), [0.0, 0.5, -1.0, 7.5]);
         assert_eq!(halves.coarser(2).round(7.3), 8.0);
-        // What no exponent of the filter reaches stays as it is.
+        // A number beyond the exponents of the filter stays unchanged.
         assert_eq!(Steps::finest(KeyFormat::Filtered, 1e38).round(1.1e38), 1.1e38_f64 as f32);
     }
 
@@ -274,7 +278,7 @@ mod tests {
     fn bytes_grow_with_the_differences() {
         let of = |numbers: &[i32]| stream_bytes(numbers, 1, 3);
         let keys = |step: i32| -> Vec<i32> { (0..17).map(|key| key * step).collect() };
-        // One byte of headers, and none, a quarter, a half and a whole one for each of sixteen differences.
+        // One byte of headers, and 0, 1/4, 1/2 or 1 byte for each of sixteen differences.
         assert_eq!([0, 1, 7, 8].map(|step| of(&keys(step))), [1, 5, 9, 17]);
         // A second byte that changes twice.
         assert_eq!(of(&[0, 0, 300, 300, 0]), 1 + 1 + 2 + 1);

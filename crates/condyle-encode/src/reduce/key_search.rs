@@ -1,4 +1,4 @@
-//! The cheapest keys of one property: of all keys that hold the budget, those that take the fewest bytes.
+//! Finds the cheapest keys of one property: those within the budget that take the fewest bytes.
 
 use alloc::vec::Vec;
 use core::cell::Cell;
@@ -11,7 +11,7 @@ use super::source::Authored;
 use super::space::Space;
 use condyle::clip::Interpolation;
 
-/// A property to fit.
+/// Property to fit.
 #[derive(Clone, Copy)]
 pub(super) struct Property<'a, const N: usize> {
     pub(super) grids: &'a Grids,
@@ -25,9 +25,8 @@ pub(super) struct Property<'a, const N: usize> {
 /// Maximum number of unevenly spaced sets of keys that the next property tries. Not tuned.
 const MAX_UNEVEN: usize = 16;
 
-/// Returns the cheapest keys for a property that `holds` at each moment, and its values there. `uneven` are
-/// sets of keys of other properties of the clip. If a set of its own is cheapest, the function adds that
-/// set.
+/// Returns the cheapest keys for which a property `holds` at each moment, and its values there. `uneven`
+/// holds key sets of other properties of the clip. If a new unevenly spaced set is cheapest, it is added.
 pub(super) fn fit<const N: usize, S: Space<N>>(
     space: &S,
     property: Property<'_, N>,
@@ -45,7 +44,7 @@ pub(super) fn fit<const N: usize, S: Space<N>>(
     search.best.map(|best| (best.channel, best.values))
 }
 
-/// The cheapest keys found so far.
+/// Cheapest keys found so far.
 struct Best<const N: usize> {
     bytes: usize,
     channel: Channel,
@@ -53,15 +52,15 @@ struct Best<const N: usize> {
     values: Vec<[f64; N]>,
 }
 
-/// A search for the cheapest keys of one property.
+/// Search for the cheapest keys of one property.
 struct KeySearch<'a, const N: usize, S, H> {
     space: &'a S,
     property: Property<'a, N>,
-    /// The targets, except where an authored key holds: there, that key. Next to a key that is half a turn
-    /// away, the shortest path turns the other way after rounding.
+    /// Targets, except that moments where an authored key holds have that key. Next to a key that is half a
+    /// turn away, the shortest path may rotate the other way after rounding.
     own: Vec<[f64; N]>,
     holds: H,
-    /// The moment that failed last: the next keys most likely fail there too.
+    /// Moment that failed last: the next keys most likely fail there too.
     suspect: Cell<usize>,
     best: Option<Best<N>>,
 }
@@ -103,8 +102,8 @@ impl<'a, const N: usize, S: Space<N>, H: Fn(usize, [f64; N]) -> bool> KeySearch<
         is_best
     }
 
-    /// Tries a line through `keys` at a grid, with `overhead` bytes on top of its keys. Returns whether it
-    /// is the cheapest so far, or `None` if it does not hold.
+    /// Tries a line through `keys` at a grid, with `overhead` bytes in addition to its keys. Returns whether
+    /// it is the cheapest so far, or `None` if it does not hold.
     fn try_line(&mut self, grid: &[usize], keys: &[[f64; N]], overhead: usize) -> Option<bool> {
         let (space, times) = (self.space, self.property.times);
         let (bytes, stored, values) = space.format().coarsest(S::GRADES, |grade| {
@@ -115,14 +114,15 @@ impl<'a, const N: usize, S: Space<N>, H: Fn(usize, [f64; N]) -> bool> KeySearch<
         Some(self.keep(bytes, || Channel::linear(grid.to_vec(), stored.into_flattened()), values))
     }
 
-    /// Tries a line at a grid whose keys move to where all moments are nearest to their targets.
+    /// Tries a line at a grid whose keys are moved to minimise the distance of all moments from their
+    /// targets.
     fn try_moved_line(&mut self, grid: &[usize], overhead: usize) -> Option<bool> {
         let Property { grids, times, targets, .. } = self.property;
         let keys = moved(self.space, grids.pinned, grid, times, targets);
         self.try_line(grid, &keys, overhead)
     }
 
-    /// Whether no keys at a grid can hold. Keys of lines that hold are near their targets. A line
+    /// Whether no keys at a grid can hold. The keys of lines that hold are near their targets, so a line
     /// through the targets is at most about twice as far off as the limit. Four times as far is hopeless.
     fn is_hopeless(&self, grid: &[usize]) -> bool {
         let Property { times, targets, .. } = self.property;
@@ -137,7 +137,7 @@ impl<'a, const N: usize, S: Space<N>, H: Fn(usize, [f64; N]) -> bool> KeySearch<
         })
     }
 
-    /// Lines at evenly spaced keys, few keys first.
+    /// Tries lines at evenly spaced keys, few keys first.
     fn try_even_lines(&mut self) {
         for grid in self.property.grids.iter() {
             if self.space.key_bytes() * grid.len() >= self.least() {
@@ -147,14 +147,14 @@ impl<'a, const N: usize, S: Space<N>, H: Fn(usize, [f64; N]) -> bool> KeySearch<
                 continue;
             }
             match self.try_moved_line(grid, 0) {
-                // More keys are fewer bytes only where they may be coarser.
+                // More keys take fewer bytes only if they may be coarser.
                 Some(is_best) if !(self.is_filtered() && is_best) => break,
                 _ => {}
             }
         }
     }
 
-    /// Lines at the unevenly spaced keys of other properties, which share their times.
+    /// Tries lines at the unevenly spaced keys of other properties, to share their times.
     fn try_shared_lines(&mut self, uneven: &Uneven) {
         for grid in uneven {
             if self.space.key_bytes() * grid.len() < self.least() && !self.is_hopeless(grid) {
@@ -163,8 +163,8 @@ impl<'a, const N: usize, S: Space<N>, H: Fn(usize, [f64; N]) -> bool> KeySearch<
         }
     }
 
-    /// Lines at as few unevenly spaced keys as possible. The first tries exceed the limit, because keys
-    /// that move from their places can make up for that.
+    /// Tries lines at as few unevenly spaced keys as possible. The first attempts exceed the limit, because
+    /// moved keys can compensate for this.
     fn try_thinned_lines(&mut self, uneven: &mut Uneven) {
         let places = &self.property.grids.places;
         for slack in [1.8, 1.3, 1.0] {
@@ -196,18 +196,18 @@ impl<'a, const N: usize, S: Space<N>, H: Fn(usize, [f64; N]) -> bool> KeySearch<
         let length = times[to] - times[from];
         let is = |at: usize| space.between(ends[0], ends[1], (times[at] - times[from]) / length);
         let near = |at: usize| space.between(targets[at], is(at), 1.0 / slack);
-        // The error is largest in the middle.
+        // The error is largest in the middle, so that is tested first.
         core::iter::once(from.midpoint(to).max(from + 1))
             .chain(from + 1..to)
             .all(|at| (self.holds)(at, near(at)))
     }
 
-    /// Minimum bytes of a key of a spline.
+    /// Minimum number of bytes per key of a spline.
     fn spline_key_bytes(&self) -> usize {
         if self.is_filtered() { N } else { 12 * N }
     }
 
-    /// Splines at evenly spaced keys, few keys first.
+    /// Tries splines at evenly spaced keys, few keys first.
     fn try_splines(&mut self) {
         let (Property { grids, times, targets, .. }, space) = (self.property, self.space);
         let (is_filtered, key_bytes) = (self.is_filtered(), self.spline_key_bytes());
@@ -234,7 +234,7 @@ impl<'a, const N: usize, S: Space<N>, H: Fn(usize, [f64; N]) -> bool> KeySearch<
         }
     }
 
-    /// The authored keys.
+    /// Tries the authored keys.
     fn try_authored(&mut self) {
         let Some(authored) = self.property.authored else { return };
         let (space, Authored { times, track }) = (self.space, authored);
@@ -255,7 +255,7 @@ impl<'a, const N: usize, S: Space<N>, H: Fn(usize, [f64; N]) -> bool> KeySearch<
     }
 }
 
-/// The targets of a property, except where the key of an authored line holds: there, that key.
+/// Targets of a property, except that moments where a key of an authored line holds have that key.
 fn own_values<const N: usize>(
     property: &Property<'_, N>,
     holds: impl Fn(usize, [f64; N]) -> bool,

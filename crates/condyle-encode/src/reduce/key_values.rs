@@ -9,7 +9,8 @@ use super::space::Space;
 use condyle::clip::keys::{Span, hermite, length_at, value_at};
 use condyle::clip::{Interpolation, Track};
 
-/// The intervals of a grid: the moments of each, up to and with its last, and how far into it each is.
+/// Moments of each interval of a grid, including its last: interval, moment, fraction of the interval, and
+/// its length.
 fn spans<'a>(grid: &'a [usize], times: &'a [f64]) -> impl Iterator<Item = (usize, usize, f64, f64)> + 'a {
     grid.windows(2).enumerate().flat_map(move |(at, pair)| {
         let (from, to) = (times[pair[0]], times[pair[1]]);
@@ -18,8 +19,8 @@ fn spans<'a>(grid: &'a [usize], times: &'a [f64]) -> impl Iterator<Item = (usize
     })
 }
 
-/// Least-squares corrections of the keys of a grid for what straight lines between them are off by at each
-/// moment. `off` is asked for each moment in its place.
+/// Least-squares corrections of the keys of a grid, from the errors of straight lines at each moment. `off`
+/// is called for each moment in order.
 fn corrections(
     grid: &[usize],
     times: &[f64],
@@ -39,7 +40,7 @@ fn corrections(
             right[at + 1][c] += b * off[c];
         }
     }
-    // The Thomas algorithm.
+    // Thomas algorithm.
     for at in 1..count {
         let factor = beside[at - 1] / diagonal[at - 1];
         diagonal[at] -= factor * beside[at - 1];
@@ -52,7 +53,7 @@ fn corrections(
     right
 }
 
-/// The keys of straight lines at a grid, moved to where all moments are nearest to their targets.
+/// Keys of straight lines at a grid, moved to minimise the distance of all moments from their targets.
 pub(super) fn moved<const N: usize>(
     space: &impl Space<N>,
     is_pinned: bool,
@@ -74,7 +75,7 @@ pub(super) fn moved<const N: usize>(
     keys
 }
 
-/// Straight lines with these keys at a grid: as they are stored, and at each moment.
+/// Straight lines with these keys at a grid: the stored keys, and the values at each moment.
 pub(super) fn line<const N: usize>(
     space: &impl Space<N>,
     grid: &[usize],
@@ -90,14 +91,14 @@ pub(super) fn line<const N: usize>(
     (keys, values)
 }
 
-/// Derivatives by the moment, of values at moments that need not be evenly spaced.
+/// Derivative at a moment; the moments need not be evenly spaced.
 fn slope<const N: usize>(values: &[[f64; N]], times: &[f64], at: usize) -> [f64; N] {
     let (from, to) = (at.saturating_sub(1), (at + 1).min(values.len() - 1));
     if from == at || to == at {
         let length = times[to] - times[from];
         return core::array::from_fn(|c| (values[to][c] - values[from][c]) / length);
     }
-    // The parabola through three moments.
+    // Parabola through three moments.
     let (before, after) = (times[at] - times[from], times[to] - times[at]);
     core::array::from_fn(|c| {
         let [a, b, d] = [from, at, to].map(|m| values[m][c]);
@@ -105,8 +106,8 @@ fn slope<const N: usize>(values: &[[f64; N]], times: &[f64], at: usize) -> [f64;
     })
 }
 
-/// A spline through the values at a grid, with their slopes, as it is stored and at each moment. Values are
-/// rounded to `steps`, slopes so that they matter as much.
+/// Spline through the values at a grid, with their slopes: the stored numbers, the values at each moment, and
+/// the step counts. Values are rounded to `steps`, and slopes to steps with about the same effect.
 pub(super) fn spline<const N: usize>(
     targets: &[[f64; N]],
     grid: &[usize],
@@ -137,8 +138,8 @@ pub(super) fn spline<const N: usize>(
     (keys.iter().flat_map(|(value, slope)| [*slope, *value, *slope]).flatten().collect(), values, counts)
 }
 
-/// The authored keys of a property at each moment, if there is nothing before or behind them that was not
-/// authored.
+/// Values of the authored keys at each moment. Valid for a whole clip, where no other keys precede or follow
+/// these.
 pub(super) fn authored_values<const N: usize>(
     times: &[f32],
     track: &Track,
@@ -154,7 +155,7 @@ pub(super) fn authored_values<const N: usize>(
     moments.iter().map(at).collect()
 }
 
-/// An authored track with its numbers as they are stored, and the bytes that these take.
+/// Authored track with its numbers as stored, and the bytes that they take.
 pub(super) fn coarser<const N: usize>(space: &impl Space<N>, track: &Track, grade: i32) -> (Track, usize) {
     let (keys, _) = track.values.as_chunks::<N>();
     if track.interpolation != Interpolation::CubicSpline {

@@ -1,4 +1,4 @@
-//! How far keys are from what they were made of.
+//! Measures the error of reduced keys.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -17,12 +17,15 @@ use condyle_base::error::Error;
 use condyle_base::math::Transform64;
 use condyle_base::math::quats::is_loose;
 
-/// How far the points of the shell are from their places in `keys`, where `clip` is what they should be: at
-/// the moments at which [`reduce`](super::reduce) looks, and at three between keys that have fewer of these
-/// between them. What a file holds is measured by it when it was read back.
+/// Measures the error of `keys` compared with `clip`: the displacement of the points of the shell.
+///
+/// Errors are checked at the times that [`reduce`](super::reduce) checks, and at three times between keys
+/// that have fewer of these between them. Use it for keys that were read back from a file. The result has the
+/// fields of [`Reduced::measured`](super::Reduced::measured).
 ///
 /// # Errors
-/// Those of [`reduce`](super::reduce); [`Error::Skeleton`] or [`Error::Index`] if `keys` is not for the skeleton.
+/// Returns the errors of [`reduce`](super::reduce), and [`Error::Skeleton`] or [`Error::Index`] if `keys` is
+/// not for the skeleton.
 pub fn measure_keys<'a>(
     clip: impl Into<AnyClip<'a>>,
     keys: &RawClip,
@@ -37,7 +40,7 @@ pub fn measure_keys<'a>(
     measure_all(&source, keys, skeleton, options)
 }
 
-/// What `keys` are off by at all moments of the source.
+/// Error of `keys` at all moments of the source.
 pub(super) fn measure_all(
     source: &Source<'_>,
     keys: &RawClip,
@@ -52,7 +55,7 @@ pub(super) fn measure_all(
     Ok(all)
 }
 
-/// Adds what the `at`th part of a clip is off by. It begins at the last frame of the one before.
+/// Adds the errors of part `at` of a clip, which begins at the last frame of the part before.
 pub(super) fn add_part(all: &mut Measured, at: usize, part: &Measured) {
     // Two parts share a frame: the first ends at its moment, the second has the moments after it.
     if let (Some(last), Some(first)) = (all.frames.last_mut(), part.frames.first()) {
@@ -73,7 +76,7 @@ pub(super) fn add_part(all: &mut Measured, at: usize, part: &Measured) {
     }
 }
 
-/// The worse of two readings of the same keys.
+/// Merges the maximum errors of two readings of the same keys.
 fn add_reading(all: &mut Measured, other: &Measured) {
     let frames = all.frames.iter_mut().zip(&other.frames);
     frames.for_each(|(all, &other)| *all = all.max(other));
@@ -84,7 +87,7 @@ fn add_reading(all: &mut Measured, other: &Measured) {
     }
 }
 
-/// Whether readers that normalise rotations, and readers that do not, see different things.
+/// Whether readers that normalise rotations decode differently from those that do not.
 fn has_loose_rotations(clip: &RawClip) -> bool {
     let mut joints = clip.tracks().iter().filter(|track| matches!(track.target, Target::Rotation(_)));
     joints.any(|track| {
@@ -95,7 +98,7 @@ fn has_loose_rotations(clip: &RawClip) -> bool {
 }
 
 impl Job<'_, '_> {
-    /// What the clip is off by at each moment, for readers that normalise rotations and for those that do not.
+    /// Error of the clip at each moment, for readers that normalise rotations and for those that do not.
     pub(super) fn measure(&self, clip: &RawClip) -> Measured {
         let mut measured = self.measure_as(clip, true);
         if has_loose_rotations(clip) {
@@ -145,7 +148,7 @@ impl Job<'_, '_> {
             }
         }
         for (index, free) in self.source.free.iter().enumerate() {
-            // What has no track keeps a value that is not known here: it counts as none.
+            // A target without a track keeps a value that is unknown here and counts as 0.
             let track = clip.track(free.target);
             for (want, &seconds) in free.values.iter().zip(moments) {
                 for (c, want) in want.iter().enumerate() {

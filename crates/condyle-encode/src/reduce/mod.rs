@@ -1,4 +1,5 @@
-//! Fewer keys: from any clip to an authored one with as few keys as an error budget allows, for files that other programs read.
+//! Key reduction: converts any clip to an authored one with as few keys as an error budget allows, for files
+//! that other programs read.
 
 mod authored;
 mod build;
@@ -41,7 +42,7 @@ use condyle_base::math::Transform64;
 use condyle_base::math::quats::Quat64;
 use condyle_base::math::vectors::{dot, normalize};
 
-/// A clip with fewer keys, and how far off it is.
+/// Clip with fewer keys, and its error.
 ///
 /// ```
 /// use condyle_encode::{EncodeOptions, KeyFormat, Shell, reduce};
@@ -63,35 +64,38 @@ use condyle_base::math::vectors::{dot, normalize};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Reduced {
-    /// The clip.
+    /// Reduced clip.
     pub clip: RawClip,
-    /// Frames per second at which errors were looked at, besides the keys.
+    /// Frames per second at which errors were checked, in addition to the keys.
     pub rate: f32,
-    /// How far the points of the shell are from their places, at each moment that was looked at: at every key
-    /// and frame, three times between each two, and more often between keys that are closer than that.
+    /// Error of the points of the shell. It was checked at every key and frame, at three intermediate times
+    /// between frames, and more densely between keys that are closer than these. Each of
+    /// [`frames`](Measured::frames) includes the interval up to the next frame; `error_p99` and
+    /// `error_between_max` stay 0.
     pub measured: Measured,
 }
 
-/// The part of its limit that the rounding of what does not move may take: it has but one key.
+/// Fraction of its limit that the rounding of a constant may use; a constant has only one key.
 const CONSTANT_ROUNDING: f64 = 0.02;
 
-/// How many times it is tried again with less of the budget, where rounding exceeds it.
+/// Maximum number of attempts with less of the budget, if rounding exceeds it.
 const MAX_TRIES: usize = 4;
 
-/// Number of times that `reduce` adds moments between keys and fits the failed frames again. A second time fixed no
-/// frame in recorded walks.
+/// Number of times that `reduce` adds moments between keys and fits the failed frames again. A second time
+/// fixed no frame in recorded walks.
 const MAX_REFINEMENTS: usize = 1;
 
-/// Makes a clip with as few keys as keep every point of the shell within the budget of its place, between the keys too: each
-/// property with straight lines or splines, whichever take fewer bytes, at times that tracks share. Constant tracks have one key,
-/// those at rest none; steps stay as they are.
+/// Reduces a clip to as few keys as keep every point of the shell within the budget, between keys too.
 ///
-/// `format` is how the numbers will be stored: the error counts what that rounds.
+/// Each property uses straight lines or splines, whichever take fewer bytes, at times that tracks share. A
+/// constant track has one key, a track at rest is omitted, and step tracks stay unchanged.
 ///
-/// [`EncodeOptions::effort`], [`root_motion`](EncodeOptions::root_motion) and [`events`](EncodeOptions::events) do not apply.
+/// `format` is the number format in which the keys will be stored; the error includes its rounding.
+/// [`EncodeOptions::effort`], [`root_motion`](EncodeOptions::root_motion) and
+/// [`events`](EncodeOptions::events) do not apply.
 ///
 /// # Errors
-/// Those of [`encode`](crate::encode()).
+/// Returns the errors of [`encode`](crate::encode()).
 pub fn reduce<'a>(
     clip: impl Into<AnyClip<'a>>,
     skeleton: &Skeleton,
@@ -139,10 +143,10 @@ pub fn reduce<'a>(
     best.ok_or(Error::NoKeys { timeline: 0 })
 }
 
-/// The reduced keys of a range of frames, and the first and last moment of it.
+/// Reduced keys of a range of frames, and the first and last moment of the range.
 type Part = (Reduced, [f32; 2]);
 
-/// Frames that exceed a budget only at the moments that `between` adds, in rising order.
+/// Frames that exceed a budget only at the moments that `between` adds, in ascending order.
 fn frames_made_worse(options: &EncodeOptions, at_moments: &Measured, between: &Measured) -> Vec<usize> {
     if holds(options, between) {
         return Vec::new();
@@ -167,7 +171,7 @@ fn holds(options: &EncodeOptions, it: &Measured) -> bool {
         && it.track_over_budget(options).is_none()
 }
 
-/// The parts of a clip as one: where one of them does not move what another does, it gets two keys.
+/// Joins the parts of a clip. A track that is constant or missing in one part gets two keys there.
 fn join(mut parts: Vec<Part>, source: &Source<'_>, skeleton: &Skeleton) -> Result<Reduced, Error> {
     if parts.len() == 1 {
         return parts.pop().map(|(whole, _)| whole).ok_or(Error::NoKeys { timeline: 0 });
@@ -208,13 +212,13 @@ fn join(mut parts: Vec<Part>, source: &Source<'_>, skeleton: &Skeleton) -> Resul
     Ok(Reduced { clip, rate: source.rate(), measured: all })
 }
 
-/// The properties of a joint.
+/// Properties of a joint.
 fn targets(joint: usize) -> [Target; 3] {
     let joint = joint as u16;
     [Target::Rotation(joint), Target::Translation(joint), Target::Scale(joint)]
 }
 
-/// What a joint's property is without a track.
+/// Value of a joint's property without a track.
 fn rest_value(skeleton: &Skeleton, target: Target) -> Vec<f32> {
     let rest = |joint: u16| skeleton.rest().get(joint.into());
     match target {
@@ -225,35 +229,35 @@ fn rest_value(skeleton: &Skeleton, target: Target) -> Vec<f32> {
     }
 }
 
-/// All that stays the same while it is tried.
+/// Data that stays the same for all attempts.
 struct Job<'s, 'a> {
     skeleton: &'s Skeleton,
     of: &'s Source<'a>,
     source: Window<'a>,
     joints: Vec<JointFacts>,
-    /// The model matrices of the source, per joint and moment.
+    /// Model matrices of the source, per joint and moment.
     model: Vec<Vec<Affine64>>,
     grids: Grids,
-    /// Which joints keep all that was authored, as nothing else is within their budget.
+    /// Joints that keep all authored keys, because no other keys are within their budget.
     exact: Vec<bool>,
-    /// The part of the budgets of tracks that may be used.
+    /// Fraction of the track budgets that may be used.
     track_part: f32,
     options: &'s EncodeOptions,
     format: KeyFormat,
 }
 
-/// Sets of keys that are not evenly spaced, of the properties before.
+/// Unevenly spaced sets of keys that previous properties use.
 type Uneven = Vec<Vec<usize>>;
 
-/// What was found for a joint's rotation, translation and scale; `None` at rest.
+/// Channels of a joint's rotation, translation and scale; `None` at rest.
 type Channels = [Option<Channel>; 3];
 
-/// One try.
+/// Result of one attempt.
 struct Fit {
     channels: Vec<Channels>,
-    /// The greatest error of each joint as a fraction of its budget.
+    /// Maximum error of each joint as a fraction of its budget.
     errors: Vec<f64>,
-    /// For which of rotation, translation and scale of each joint no keys served.
+    /// Whether rotation, translation and scale of each joint lack suitable keys.
     lacking: Vec<[bool; 3]>,
 }
 
@@ -287,12 +291,13 @@ impl<'s, 'a> Job<'s, 'a> {
         let model = place_all(&joints, &source.joints);
         let grids = Grids::new(source.moments.len(), &source.frames, source.places.clone(), pinned);
         let exact = vec![false; count];
-        // Where parts meet, both have to round the key that they share alike: no part has precisions of its own.
+        // Parts share a key where they meet and must round it to the same value, so they cannot choose
+        // precisions.
         let format = if pinned && format == KeyFormat::Filtered { KeyFormat::Shorts } else { format };
         Ok(Self { skeleton, of, source, joints, model, grids, exact, track_part: 1.0, options, format })
     }
 
-    /// The first and the last moment.
+    /// First and last moment.
     fn bounds(&self) -> [f32; 2] {
         let moments = &self.source.moments;
         [moments[0], moments[moments.len() - 1]].map(|seconds| seconds as f32)
@@ -304,7 +309,7 @@ impl<'s, 'a> Job<'s, 'a> {
         self.track_part *= 0.9;
     }
 
-    /// The clip that holds the budget; the best one if none does.
+    /// Returns a clip within the budget, or the best one if no clip is.
     fn best(&mut self) -> Result<Reduced, Error> {
         let options = self.options;
         let holds = |it: &Measured| holds(options, it);
@@ -330,7 +335,8 @@ impl<'s, 'a> Job<'s, 'a> {
         })
     }
 
-    /// Fits all joints. What fails keeps all that was authored, with all above it, so that its place is exact.
+    /// Fits all joints. A joint that fails keeps all authored keys, as do all its ancestors, so that its
+    /// position is exact.
     fn fit(&mut self) -> Option<Fit> {
         loop {
             let failed = match self.attempt() {
@@ -351,7 +357,8 @@ impl<'s, 'a> Job<'s, 'a> {
         }
     }
 
-    /// Tries to fit all joints, with less for those above where one fails; else says which failed.
+    /// Tries to fit all joints, with less budget for the ancestors of failing ones; otherwise returns the
+    /// failed joints.
     fn attempt(&self) -> Result<Fit, Vec<usize>> {
         let joints = &self.joints[..];
         let mut fractions = vec![FIRST_SPLIT; joints.len()];
@@ -362,7 +369,7 @@ impl<'s, 'a> Job<'s, 'a> {
             if failed.is_empty() {
                 return Ok(found);
             }
-            // What is tightened in vain is not tightened on.
+            // Stops tightening if it has no effect.
             let is_same = failed == last && failed.iter().all(|&joint| fractions[joint].place < 0.4);
             for &joint in &failed {
                 tighten(joints, joint, found.lacking[joint][1], &mut fractions);
@@ -376,7 +383,7 @@ impl<'s, 'a> Job<'s, 'a> {
         graded.into_iter().find(|found| failed(joints, found).is_empty()).ok_or(last)
     }
 
-    /// Fits each joint relative to its parent as it will be read, parents first.
+    /// Fits each joint relative to its parent as readers will decode it, parents first.
     fn search(&self, fractions: &[BudgetFractions]) -> Fit {
         let joints = &self.joints[..];
         let job = SegmentJob {
@@ -423,12 +430,13 @@ impl<'s, 'a> Job<'s, 'a> {
         fit
     }
 
-    /// The part of a limit within which what moves counts as at rest. Nothing where it has to meet another part of the clip.
+    /// Fraction of a limit below which motion counts as rest. 0 if this part must match adjacent parts of the
+    /// clip.
     fn static_part(&self) -> f64 {
         if self.grids.pinned { 0.0 } else { STATIC_THRESHOLD }
     }
 
-    /// A constant in few bytes. `part` says which part of its limit a difference takes.
+    /// Rounds a constant to few bytes. `part` returns the fraction of its limit that a difference uses.
     fn rounded(&self, value: Vector, part: impl Fn(Vector) -> f64) -> [f32; 3] {
         let finest = Steps::finest(self.format, format::greatest(value));
         let found = self.format.coarsest(STEP_GRADES, |grade| {
@@ -439,7 +447,7 @@ impl<'s, 'a> Job<'s, 'a> {
         found.unwrap_or(value.map(|v| v as f32))
     }
 
-    /// A property of a joint whose value at each moment is a target.
+    /// Property of a joint with a target value at each moment.
     fn property<'p, const N: usize>(&'p self, of: Target, targets: &'p [[f64; N]]) -> Property<'p, N> {
         let (grids, times) = (&self.grids, &self.source.moments);
         Property { grids, times, targets, authored: self.of.authored(of) }
@@ -475,7 +483,7 @@ impl<'s, 'a> Job<'s, 'a> {
             .map(|moment| {
                 let place = self.model[index][moment].origin;
                 match parents {
-                    // A parent of scale zero cannot be inverted.
+                    // A parent with scale 0 cannot be inverted.
                     Some(parents) if parents[moment].linear == [[0.0; 3]; 3] => own[moment].translation,
                     Some(parents) => parents[moment].back(place),
                     None => place,
@@ -559,7 +567,7 @@ impl<'s, 'a> Job<'s, 'a> {
             let constant = self.format.coarsest(ROTATION_GRADES, |grade| {
                 let (_, value) = format::rotation(middle, self.format, grade);
                 let is = value.map(f64::from);
-                // Four 16-bit numbers only where nothing else serves.
+                // Four 16-bit numbers are used only if no coarser form is within limits.
                 let is_near = grade < 2 || turned(is, middle) * reach <= limit * CONSTANT_ROUNDING;
                 (is_near && serves(is)).then_some((value, is))
             });
@@ -573,7 +581,7 @@ impl<'s, 'a> Job<'s, 'a> {
             .iter()
             .enumerate()
             .map(|(moment, local)| {
-                // On one side of the sphere, so that splines of the components are straight.
+                // On one hemisphere, so that splines of the components do not flip.
                 last = condyle_base::math::quats::near(last, aims.best(moment, local.rotation));
                 last
             })
@@ -581,13 +589,13 @@ impl<'s, 'a> Job<'s, 'a> {
         let property = self.property(Target::Rotation(index as u16), &targets);
         let holds = |moment: usize, value: Quat64| aims.holds(moment, value);
         let mut found = |format| fit(&Turns { format, grade: 0 }, property, uneven, holds);
-        // Where integers are too coarse, floats may do.
+        // If integers are too coarse, tries floats.
         let (channel, values) = found(self.format).or_else(|| found(KeyFormat::Floats)).ok_or(())?;
         own.iter_mut().zip(values).for_each(|(local, value)| local.rotation = value);
         Ok(Some(channel))
     }
 
-    /// The clip of a try; `None` if none held the budget.
+    /// Clip of one attempt; `None` if it has no keys within the budget.
     fn clip(&mut self) -> Result<Option<RawClip>, Error> {
         let Some(fit) = self.fit() else { return Ok(None) };
         let mut build = Build::default();
@@ -604,7 +612,7 @@ impl<'s, 'a> Job<'s, 'a> {
         build.finish(self.of, self.skeleton, !self.grids.pinned).map(Some)
     }
 
-    /// Adds the tracks that drive no joint, unless one of them has no keys that serve.
+    /// Adds the tracks that drive no joint. Returns false if one of them has no suitable keys.
     fn add_free(&self, build: &mut Build) -> bool {
         self.source.free.iter().all(|free| {
             let limit = minus_rounding(self.options.budget_of(free.target) * self.track_part, 1e-7);
@@ -614,7 +622,7 @@ impl<'s, 'a> Job<'s, 'a> {
     }
 }
 
-/// The joints that are over budget or lack keys, without those below such joints.
+/// Joints that are over budget or lack keys, without the descendants of such joints.
 fn failed(joints: &[JointFacts], fit: &Fit) -> Vec<usize> {
     let mut below = vec![false; joints.len()];
     let mut topmost = Vec::new();

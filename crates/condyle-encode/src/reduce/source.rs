@@ -1,4 +1,4 @@
-//! What keys are reduced of, at the moments where errors are looked at.
+//! Source clip of a key reduction, sampled at the moments where errors are checked.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -18,25 +18,25 @@ use condyle_base::math::Transform64;
 use condyle_base::math::quats::is_loose;
 use condyle_base::simd::Dispatch;
 
-/// A track with its key times.
+/// Track with its key times.
 type Timed = (Vec<f32>, Track);
 
-/// An authored track with the times of its keys.
+/// Authored track with the times of its keys.
 #[derive(Clone, Copy)]
 pub(super) struct Authored<'a> {
     pub(super) times: &'a [f32],
     pub(super) track: &'a Track,
 }
 
-/// A track that drives no joint.
+/// Track that drives no joint.
 pub(super) struct Free<'a> {
     pub(super) target: Target,
-    /// Per moment.
+    /// Values per moment.
     pub(super) values: Vec<Vec<f64>>,
     pub(super) authored: Option<Authored<'a>>,
 }
 
-/// The keys of a track of steps where its value changes.
+/// Keys of a step track at which its value changes.
 fn steps(times: &[f32], track: &Track) -> Timed {
     let width = track.width(times.len());
     let value = |key: usize| &track.values[key * width..][..width];
@@ -45,34 +45,35 @@ fn steps(times: &[f32], track: &Track) -> Timed {
     (keys.iter().map(|&key| times[key]).collect(), Track { values, ..track.clone() })
 }
 
-/// A part of a clip at the moments where errors are looked at.
+/// Part of a clip at the moments where errors are checked.
 pub(super) struct Window<'a> {
-    /// Seconds, rising: the frames, three times between each two, and the authored keys.
+    /// Seconds, ascending: the frames, three times between frames, and the authored keys.
     pub(super) moments: Vec<f64>,
-    /// Which of the moments are frames.
+    /// Moments that are frames.
     pub(super) frames: Vec<usize>,
-    /// Which are frames or authored keys.
+    /// Moments that are frames or authored keys.
     pub(super) places: Vec<usize>,
     /// Local transforms, per joint and moment.
     pub(super) joints: Vec<Vec<Transform64>>,
     pub(super) free: Vec<Free<'a>>,
 }
 
-/// A clip, and how it is looked at.
+/// Clip, and the moments at which it is sampled.
 #[derive(Clone)]
 pub(super) struct Source<'a> {
     pub(super) of: &'a AnyClip<'a>,
     skeleton: &'a Skeleton,
     pub(super) frames: usize,
     per_frame: usize,
-    /// Of how many moments a part is, as memory allows.
+    /// Maximum number of moments of a part, to limit memory.
     pub(super) most_moments: usize,
-    /// Key times that are evenly spaced moments, as near as rounding can tell, with which of them: what jumps from one key to the
-    /// next is off by much a rounding beside the key.
+    /// Key times that are evenly spaced moments within rounding, with the index of the moment. The exact key
+    /// time is used, because next to a jump a rounded time can have a completely different value.
     on_moments: Vec<(usize, f64)>,
-    /// Key times that are none.
+    /// Key times that are not evenly spaced moments.
     between: Vec<f64>,
-    /// Tracks that stay as they are, each with its key times: steps, and the fallback tracks of a compressed clip.
+    /// Tracks that stay unchanged, each with its key times: step tracks, and the fallback tracks of a
+    /// compressed clip.
     pub(super) kept: Vec<Timed>,
 }
 
@@ -107,7 +108,7 @@ impl<'a> Source<'a> {
                 Error::check_len("the joints of the skeleton", found, needed)?;
                 skeleton.check_fingerprint("the clip", clip.fingerprint().unwrap_or_default())?;
                 skeleton.check_rest_fingerprint("the clip", clip.rest_fingerprint().unwrap_or_default())?;
-                // Of roots that root motion moves, only the motion knows where they are.
+                // Root motion moves the roots, so their own tracks lack a part of the movement.
                 let is_moved = |target: Target| match target {
                     Target::Rotation(joint) | Target::Translation(joint) => {
                         clip.has_motion() && skeleton.parent(joint).is_none()
@@ -129,7 +130,7 @@ impl<'a> Source<'a> {
             for time in times.into_iter().rev().map(f64::from) {
                 let moment = it.moment_at(time);
                 match moment {
-                    // The first key of a jump is as near to its moment as the second one.
+                    // The first key of a jump is as close to its moment as the second.
                     Some(moment) if after != Some(moment) => it.on_moments.push((moment, time)),
                     _ => it.between.push(time),
                 }
@@ -146,7 +147,8 @@ impl<'a> Source<'a> {
         Ok(it)
     }
 
-    /// Three moments between each two keys that have fewer of the source's moments between them. Authored keys stay as they are, and so do both sides of a jump.
+    /// Three times between each two adjacent keys that have fewer source moments between them. Skips
+    /// unchanged tracks and the two sides of a jump. A raw clip in one part needs no such times.
     pub(super) fn unseen(&self, keys: &RawClip) -> Result<Vec<f64>, Error> {
         let is_authored = matches!(self.of, AnyClip::Raw(_)) && self.windows()?.len() == 1;
         if is_authored || self.per_frame == 1 {
@@ -164,7 +166,7 @@ impl<'a> Source<'a> {
         Ok(parts.map(f64::from).collect())
     }
 
-    /// The same clip, looked at at these moments too.
+    /// Returns the same source with additional moments.
     pub(super) fn with(&self, moments: &[f64]) -> Self {
         let mut it = self.clone();
         it.between.extend(moments);
@@ -173,7 +175,7 @@ impl<'a> Source<'a> {
         it
     }
 
-    /// The frame at or before a moment.
+    /// Frame at or before a time.
     pub(super) fn frame_of(&self, seconds: f64) -> usize {
         let (mut low, mut high) = (0, self.frames);
         while low < high {
@@ -192,12 +194,12 @@ impl<'a> Source<'a> {
         super::super::rate::rate([self.of.start(), self.of.end()], self.frames)
     }
 
-    /// The frames of each part that is worked on at a time: all, unless that takes too much memory.
+    /// Ranges of frames that are processed as parts: one range, unless that takes too much memory.
     ///
     /// # Errors
-    /// [`Error::TooMany`] for a frame with more keys than that.
+    /// [`Error::TooMany`] for a frame with more keys than the memory limit allows.
     pub(super) fn windows(&self) -> Result<Vec<Range<usize>>, Error> {
-        // Of the frames before this one.
+        // Number of moments before this frame.
         let moments = |frame: usize| {
             let before = self.seconds(frame * self.per_frame);
             frame * self.per_frame + self.between.partition_point(|&time| time < before)
@@ -223,7 +225,7 @@ impl<'a> Source<'a> {
         Ok(parts.collect())
     }
 
-    /// The time of the `at`th of the evenly spaced moments.
+    /// Time of the evenly spaced moment `at`.
     fn seconds(&self, at: usize) -> f64 {
         match self.on_moments.binary_search_by_key(&at, |(moment, _)| *moment) {
             Ok(found) => self.on_moments[found].1,
@@ -234,11 +236,11 @@ impl<'a> Source<'a> {
     fn even_seconds(&self, at: usize) -> f64 {
         let [start, end] = [self.of.start(), self.of.end()];
         let all = (self.frames * self.per_frame).max(1);
-        // Readers take f32.
+        // Readers use f32.
         f64::from((start + at as f64 / all as f64 * (end - start)) as f32)
     }
 
-    /// The evenly spaced moment that a time is, as near as rounding can tell.
+    /// Index of the evenly spaced moment that a time equals within rounding.
     fn moment_at(&self, time: f64) -> Option<usize> {
         let [start, end] = [self.of.start(), self.of.end()];
         let all = (self.frames * self.per_frame).max(1) as f64;
@@ -249,19 +251,19 @@ impl<'a> Source<'a> {
         ((self.even_seconds(nearest) - time).abs() <= 1e-3 * (end - start) / all).then_some(nearest)
     }
 
-    /// The authored keys of a property, where they may be used as they are.
+    /// Authored keys of a property, if the clip is a raw one.
     pub(super) fn authored(&self, target: Target) -> Option<Authored<'a>> {
         let AnyClip::Raw(clip) = self.of else { return None };
         let track = &clip.tracks()[clip.tracks().binary_search_by_key(&target, |track| track.target).ok()?];
         Some(Authored { times: &clip.timelines()[track.timeline], track })
     }
 
-    /// Whether a track stays as it is.
+    /// Whether a track stays unchanged.
     pub(super) fn keeps(&self, target: Target) -> bool {
         self.kept.binary_search_by_key(&target, |(_, track)| track.target).is_ok()
     }
 
-    /// The clip at the moments of some of its frames, both ends included.
+    /// Samples the clip at the moments of some of its frames, including both ends.
     pub(super) fn window(&self, frames: Range<usize>) -> Result<Window<'a>, Error> {
         let (first, last) = (frames.start * self.per_frame, frames.end * self.per_frame);
         let mut moments: Vec<f64> = (first..=last).map(|at| self.seconds(at)).collect();
@@ -318,7 +320,7 @@ impl<'a> Source<'a> {
         let mut all = vec![0.0; widths.iter().sum()];
         let mut pose = Pose::rest(self.skeleton);
         for &seconds in moments {
-            // Rounded, as the times of the document's keys are.
+            // Rounded, because key times in the document are f32.
             let seconds = f64::from(seconds as f32);
             pose_by(Dispatch::current().portable(), clip, self.skeleton, seconds, &mut pose)?;
             for (joint, t) in joints.iter_mut().zip(pose.transforms()) {

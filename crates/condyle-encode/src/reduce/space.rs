@@ -1,7 +1,7 @@
-//! How values between keys are found and stored: as numbers, or as turns.
+//! Interpolation and storage of values: as numbers, or as rotations.
 //!
-//! Rotations that are stored as integers are not quite of unit length, and not every reader normalises them. What is off in the eyes
-//! of those that do not is counted: values here are as long as they find them.
+//! Rotations stored as integers are not exactly of unit length, and not every reader normalises them. The
+//! error includes the effect on readers that do not: rotations here keep the length that such readers get.
 
 use alloc::vec::Vec;
 
@@ -10,26 +10,26 @@ use super::format::{KeyFormat, ROTATION_GRADES, STEP_GRADES, Steps, greatest, ro
 use condyle_base::math::quats::{Quat64, conjugate, exp, near, product, slerp_f64};
 use condyle_base::math::vectors::normalize;
 
-/// How the values of a property are stored and read: as numbers, or as turns.
+/// Storage and interpolation of the values of a property.
 pub(super) trait Space<const N: usize>: Copy {
     fn format(&self) -> KeyFormat;
-    /// How many grades of precision it has, of which this is the finest.
+    /// Number of grades of precision, of which `self` is the finest.
     const GRADES: i32;
     fn coarser(self, grade: i32) -> Self;
-    /// What a reader finds between two keys.
+    /// Value that a reader gets between two keys.
     fn between(&self, from: [f64; N], to: [f64; N], t: f64) -> [f64; N];
-    /// The way from one value to another, and the value at its end.
+    /// Difference from one value to another; `moved` adds it.
     fn way(&self, from: [f64; N], to: [f64; N]) -> Vector;
     fn moved(&self, from: [f64; N], way: Vector) -> [f64; N];
-    /// As a key holds it.
+    /// Value as stored in a key.
     fn stored(&self, value: [f64; N]) -> [f32; N];
-    /// What a reader makes of a spline's point.
+    /// Value that a reader gets for a point of a spline.
     fn point(&self, value: [f64; N]) -> [f64; N];
-    /// Of the keys of a straight line.
+    /// Number of bytes of the keys of a straight line.
     fn line_bytes(&self, keys: &[[f64; N]]) -> usize;
-    /// The least that a key of one takes.
+    /// Minimum number of bytes per key of a straight line.
     fn key_bytes(&self) -> usize;
-    /// What the numbers of splines are rounded to at the finest.
+    /// Finest rounding of the numbers of splines.
     fn spline_steps(&self) -> Steps;
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Lengths {
 
 impl Lengths {
     pub(super) fn new(format: KeyFormat, targets: &[Vector]) -> Self {
-        // Keys may lie a little beyond what they are fitted to.
+        // Keys may be slightly beyond the range of their targets.
         let most = 2.0 * greatest(targets.iter().flatten().copied());
         Self { format, steps: Steps::finest(format, most) }
     }
@@ -119,7 +119,7 @@ impl Space<4> for Turns {
 
     fn between(&self, from: Quat64, to: Quat64, t: f64) -> Quat64 {
         let way = self.point(slerp_f64(from.map(|v| v as f32), to.map(|v| v as f32), t));
-        // How much longer than one, to the first order.
+        // Length minus one, to first order.
         let longer = |q: Quat64| (q.iter().map(|v| v * v).sum::<f64>() - 1.0) / 2.0;
         let length = 1.0 + longer(from) * (1.0 - t) + longer(to) * t;
         way.map(|v| v * length)

@@ -20,7 +20,7 @@ fn random_clips_hold_their_budget() {
                     .expect("a clip");
                 let case = std::format!("{round} {budget} {format:?}: {:?}", found.measured);
                 assert!(found.measured.error_max <= budget, "{case}");
-                // As floats; more keys may take fewer bytes where they are coarser.
+                // Compares sizes as floats; with filters, more keys may take fewer bytes if they are coarser.
                 if format != KeyFormat::Filtered {
                     assert!(found.clip.byte_count() <= clip.byte_count(), "{case}");
                 }
@@ -76,7 +76,7 @@ fn a_long_clip_is_done_in_parts() {
     }
 }
 
-/// A turn about z.
+/// Rotation about z.
 fn turn(angle: f32) -> [f32; 4] {
     [0.0, 0.0, (angle / 2.0).sin(), (angle / 2.0).cos()]
 }
@@ -90,7 +90,7 @@ fn what_is_still_between_jumps_has_keys_at_the_jumps() {
     let mut random = Random(4);
     let skeleton = random.skeleton(3);
     let times: Vec<f32> = (0..600).map(|frame| frame as f32 / 30.0).collect();
-    // Another place every two seconds, from one frame to the next.
+    // Another rotation every two seconds, from one frame to the next.
     let values = (0..600).flat_map(|frame| turn((frame / 60) as f32 * 0.3)).collect();
     let clip =
         RawClip::new("jumps".into(), vec![times], vec![linear(Target::Rotation(1), values)]).expect("a clip");
@@ -118,7 +118,7 @@ fn steps_that_go_nowhere_are_constant() {
         .clip;
     let keys: Vec<(Target, usize)> =
         found.tracks().iter().map(|track| (track.target, found.timelines()[track.timeline].len())).collect();
-    // The constant one holds the duration.
+    // The constant track keeps the duration.
     assert_eq!(keys, [(Target::Translation(0), 2), (Target::Scale(1), 2)]);
     let whole = reduce(&clip, &skeleton, &EncodeOptions::new(1e-4, Shell::Balls(0.03)), KeyFormat::Shorts)
         .expect("a clip");
@@ -127,7 +127,7 @@ fn steps_that_go_nowhere_are_constant() {
 
 #[test]
 fn one_joint_that_nothing_serves_for_costs_its_own_keys() {
-    // A joint that a parent makes a million times as large: f32 itself is too coarse for what hangs from it.
+    // A parent scales a joint by a million, so f32 itself is too coarse for its descendants.
     let joint =
         |parent, x| Joint::new("", parent, Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY });
     let skeleton =
@@ -187,10 +187,10 @@ fn rotations_that_are_a_little_long_count_for_readers_that_take_them_so() {
         let measured = measure_keys(half_turn(1.0), &half_turn(length), &skeleton, &options);
         measured.expect("a clip").error_max
     };
-    // A squared length of 1.0002 stretches by twice as much where all is turned.
+    // A squared length of 1.0002 stretches a full rotation matrix by twice as much.
     assert!((of(1.0001) - 4e-3).abs() < 1e-5, "{}", of(1.0001));
     assert_eq!(of(1.0), 0.0);
-    // What was authored so is as it is meant.
+    // An authored key like this stays unchanged.
     let found = reduce(half_turn(1.0001), &skeleton, &options, KeyFormat::Floats).expect("a clip");
     assert_eq!(
         (found.clip.tracks()[0].values.as_slice(), found.measured.error_max),
@@ -198,7 +198,8 @@ fn rotations_that_are_a_little_long_count_for_readers_that_take_them_so() {
     );
 }
 
-/// Keys of each joint at its own moments: what serves each of them alone is more than what was authored, all together.
+/// Keys of each joint at separate moments: the best keys for each joint alone take more bytes together than
+/// the authored keys.
 #[test]
 fn a_larger_error_takes_no_more_bytes_than_the_authored_keys() {
     let mut random = Random(23);
@@ -218,7 +219,7 @@ fn a_larger_error_takes_no_more_bytes_than_the_authored_keys() {
             tracks.push(Track { timeline: usize::from(joint), ..linear(Target::Rotation(joint), values) });
         }
         let clip = RawClip::new("apart".into(), timelines, tracks).expect("a clip");
-        // Where integers are too coarse, the authored keys are floats.
+        // If integers are too coarse, the authored keys are floats.
         for (budget, number) in [(1e-5, 4), (1e-3, 2), (4e-3, 2), (1e-2, 2)] {
             let found =
                 reduce(&clip, &skeleton, &EncodeOptions::new(budget, Shell::Balls(0.03)), KeyFormat::Shorts)
@@ -231,7 +232,7 @@ fn a_larger_error_takes_no_more_bytes_than_the_authored_keys() {
     }
 }
 
-/// Twice as many free tracks take twice as long: 60,000 of them took 54 s.
+/// Twice as many free tracks take twice as long. Before, 60,000 tracks took 54 s.
 #[test]
 fn many_free_tracks_take_time_in_proportion() {
     let skeleton = Random(4).skeleton(1);
@@ -248,15 +249,15 @@ fn many_free_tracks_take_time_in_proportion() {
             assert_eq!(found.clip.tracks().len(), count as usize);
             started.elapsed().as_secs_f64()
         };
-        // The machine may be busy with something else.
+        // Takes the minimum, because other processes may use the machine.
         (0..4).map(one).fold(f64::INFINITY, f64::min)
     };
     let [few, many] = [2000, 32_000].map(tracks);
-    // 16 times, and 256 if it were the square.
+    // 16x more tracks; quadratic time would be 256x.
     assert!(many < 120.0 * few, "{few} s, {many} s");
 }
 
-/// How far points 3 cm from a joint are apart in two clips, at the moments.
+/// Maximum distance between points 3 cm from a joint in two clips, at the moments.
 fn apart(
     packed: &condyle::Clip<'_>,
     keys: &RawClip,
@@ -274,8 +275,8 @@ fn apart(
     off.fold(0.0, f64::max)
 }
 
-/// Keys at all moments where errors are looked at have none between them: straight lines were up to half of the
-/// encoder's budget off there, where a 16th was asked for and 0 was reported.
+/// Keys at all moments where errors are checked leave no moment between them. Straight lines were off by up
+/// to half of the encoder's budget there, while 1/16 was requested and 0 was reported.
 #[test]
 fn curves_that_no_keys_follow_have_keys_close_enough() {
     let skeleton = Skeleton::new([Joint::new("one", None, Transform::IDENTITY)]).expect("a joint");
@@ -312,7 +313,7 @@ fn curves_that_no_keys_follow_have_keys_close_enough() {
     }
 }
 
-/// Where only a part of a track is a fallback track, both sides of a jump in it come back.
+/// If only a part of a track is a fallback track, both sides of a jump in it are reproduced.
 #[test]
 fn jumps_of_a_part_of_a_clip_come_back() {
     let skeleton = Random(3).skeleton(3);
@@ -334,7 +335,8 @@ fn jumps_of_a_part_of_a_clip_come_back() {
     assert!(off <= 2e-5, "{off}");
 }
 
-/// The pose steps between two segments. Keys on one side only made a ramp of it, up to two budgets off.
+/// The pose jumps between two segments. Keys on one side only turned the jump into a ramp, with errors of up
+/// to two budgets.
 #[test]
 fn steps_between_segments_come_back() {
     let mut random = Random(8);

@@ -1,8 +1,8 @@
-//! Movements that no curve follows easily: flips, jumps, joints that are flat, hidden or far away.
+//! Movements that are difficult for curves: flips, jumps, and joints that are flat, hidden or far away.
 
 use super::*;
 
-/// Half turns between two frames, and about an axis that turns too.
+/// Half turns between two frames, about an axis that rotates too.
 #[test]
 fn flips_within_a_frame_are_followed() {
     let skeleton = chain(4, link);
@@ -25,7 +25,7 @@ fn flips_within_a_frame_are_followed() {
     }
 }
 
-/// Joints that are flat, mirrored, or vanish and come back, and what hangs on them.
+/// Joints that are flat, mirrored, or vanish and reappear, and their descendants.
 #[test]
 fn any_scale_keeps_the_budget() {
     let mut random = Random(23);
@@ -53,7 +53,7 @@ fn any_scale_keeps_the_budget() {
     }
 }
 
-/// A rest rotation of another length, animated or not, stays what it is.
+/// A rest rotation without unit length, animated or not, keeps its length.
 #[test]
 fn loose_rest_rotations_are_kept() {
     let loose = |index: usize| {
@@ -75,7 +75,7 @@ fn loose_rest_rotations_are_kept() {
     }
 }
 
-/// A prop that a scale of 0 hides at rest, and a clip shows.
+/// A prop that a scale of 0 hides in the rest pose and a clip shows.
 #[test]
 fn what_is_hidden_at_rest_keeps_its_budget() {
     for hidden in [0.0, 1e-3] {
@@ -96,7 +96,7 @@ fn what_is_hidden_at_rest_keeps_its_budget() {
     }
 }
 
-/// Floats are not fine enough so far away: no joint is to blame for that.
+/// Floats are too coarse so far away, but this makes no joint except the root a fallback track.
 #[test]
 fn a_motion_beyond_all_measure_costs_the_pose_nothing() {
     let skeleton = chain(2, link);
@@ -110,12 +110,12 @@ fn a_motion_beyond_all_measure_costs_the_pose_nothing() {
     let clip = RawClip::new("far".into(), vec![times], tracks).expect("a clip");
     let options = EncodeOptions { root_motion: Some(RootMotionOptions::default()), ..fast(1e-4) };
     let encoded = encode(&clip, &skeleton, &options, &mut |_| ()).expect("a clip");
-    // What floats leave of the root in its place is another matter.
+    // The in-place root keeps rounding errors of its position, so its tracks may be fallback tracks.
     let kept = encoded.fallback.iter().all(|t| matches!(t, Target::Rotation(0) | Target::Translation(0)));
     assert!(encoded.measured.error_max > 1e-4 && kept, "{:?}", encoded.fallback);
 }
 
-/// Two keys that are days apart are no reason to fill the memory.
+/// Two keys that are days apart do not exhaust the memory.
 #[test]
 fn a_clip_of_too_many_frames_is_refused() {
     let days = |joints, seconds| {
@@ -130,11 +130,11 @@ fn a_clip_of_too_many_frames_is_refused() {
     assert!(days(1000, 2e4).is_err_and(refused((1 << 26) / 1000)));
 }
 
-/// What no curve serves for is kept, and said.
+/// Tracks without a suitable curve are kept and reported.
 #[test]
 fn what_cannot_be_a_curve_is_authored() {
     let skeleton = chain(2, link);
-    // Five jumps a frame.
+    // Five jumps per frame.
     let times: Vec<f32> = (0..=150).map(|key| key as f32 / 150.0).collect();
     let values = (0..=150).flat_map(|key| [(key * 7919 % 13) as f32, 0.0, 0.0]).collect();
     let tracks = vec![track(Target::Translation(1), Interpolation::Linear, values)];
@@ -145,8 +145,8 @@ fn what_cannot_be_a_curve_is_authored() {
     assert!(encoded.encodings.contains(&(Encoding::Fallback, 1)), "{:?}", encoded.encodings);
 }
 
-/// A pose of another kind in the first frame, as exporters leave it: no curve follows the way from there. That costs
-/// the first segment its curves, and no other one.
+/// The first frame has a different pose, as some exporters write it, and no curve follows the jump from it.
+/// Only the first segment loses its curves.
 #[test]
 fn a_jump_is_kept_in_the_segments_where_it_is() {
     let skeleton = chain(3, link);
@@ -196,12 +196,12 @@ fn a_jump_is_kept_in_the_segments_where_it_is() {
         for track in clip.view().fallback_tracks() {
             assert_eq!(track.segments, Some(part.clone()), "{jumps:?}");
         }
-        // Nothing that a program could take for the whole clip.
+        // No track that a program could take for the whole clip.
         assert_eq!(clip.fallback_tracks().count(), 0, "{jumps:?}");
         let kept = jumps.len() * 5 * bytes;
         assert!(encoded.bytes().len() < bytes + kept, "{jumps:?}: {} of {bytes}", encoded.bytes().len());
     }
-    // A jump in each segment, and only there: as before.
+    // With a jump in every segment, the tracks are kept as a whole.
     let everywhere: Vec<usize> = (0..4).map(|segment| 96 * segment + 30).collect();
     let encoded = check(&walk(&everywhere), &skeleton, &options, "a jump everywhere");
     assert_eq!(encoded.clip().fallback_tracks().count(), 2);

@@ -1,10 +1,10 @@
-//! Clips whose keys are far apart, between frames, or hostile.
+//! Clips whose keys are far apart, between frames, or adversarial.
 
 use super::*;
 use condyle::clip::fallback::SHORTS;
 use condyle::clip::layout::FALLBACK;
 
-/// Whatever a clip holds, the encoder ends soon, and gives a clip that is accepted or an error.
+/// The encoder ends soon for any clip, and returns a valid clip or an error.
 #[test]
 fn hostile_clips_are_refused_or_encoded() {
     let mut random = Random(31);
@@ -49,7 +49,8 @@ fn hostile_clips_are_refused_or_encoded() {
     }
 }
 
-/// Keys that are on no frames, and turn too fast for curves between them: as many as are needed, and of nothing else.
+/// Keys that are off the frames and rotate too fast for curves. Only this track becomes a fallback track,
+/// with as many keys as needed.
 #[test]
 fn keys_that_jitter_take_no_more_than_they_did() {
     let mut random = Random(3);
@@ -75,7 +76,7 @@ fn keys_that_jitter_take_no_more_than_they_did() {
     assert_eq!(encoded.fallback, [Target::Rotation(1)]);
 }
 
-/// Minutes apart, and as near as a thirtieth of a second: too few keys for all the frames between them.
+/// Keys minutes apart and 1/30 s apart: too few keys for all the frames between them.
 #[test]
 fn few_keys_in_a_long_clip_are_kept() {
     let times = vec![0.0, 100.0, 100.033, 600.0];
@@ -94,7 +95,8 @@ fn few_keys_in_a_long_clip_are_kept() {
     }
 }
 
-/// Keys that are far apart and turn fast between: many of a curve, but few as they are, with one set of times and integers.
+/// Keys that are far apart with fast rotation between them. A curve needs many keys, but the authored keys
+/// are few, share their times, and can be integers.
 #[test]
 fn a_clip_takes_no_more_than_its_authored_numbers() {
     let mut random = Random(17);
@@ -111,7 +113,7 @@ fn a_clip_takes_no_more_than_its_authored_numbers() {
         let parts: usize = encoded.joint_bytes.iter().sum();
         assert!(parts < encoded.bytes().len(), "{case} {parts}");
         if encoded.encodings == [(Encoding::Fallback, joints.into())] {
-            // All that belongs to no joint is the header, and a segment that is empty.
+            // The remaining bytes are the header and an empty segment.
             assert_eq!(parts + 68, encoded.bytes().len(), "{case}");
             are_keys += 1;
         }
@@ -120,7 +122,7 @@ fn a_clip_takes_no_more_than_its_authored_numbers() {
     assert_eq!(are_keys, 2);
 }
 
-/// A single track with as few keys as there can be: the header is what is left.
+/// A single track with the minimum number of keys, so that the header dominates.
 #[test]
 fn a_clip_of_few_keys_is_never_much_more_than_they_are() {
     let times = vec![0.0, 1.0, 2.0];
@@ -128,12 +130,12 @@ fn a_clip_of_few_keys_is_never_much_more_than_they_are() {
     let moves = track(Target::Translation(1), Interpolation::CubicSpline, values);
     let clip = RawClip::new("spline".into(), vec![times], vec![moves]).expect("a clip");
     let encoded = encode(&clip, &chain(2, link), &fast(1e-4), &mut |_| ()).expect("a clip");
-    // As many numbers, and what any clip and any track have besides.
+    // The same number of numbers, plus the bytes that any clip and any track take.
     assert!(encoded.bytes().len() <= 4 * (3 + 27) + 84, "{} {:?}", encoded.bytes().len(), encoded.encodings);
     assert!(encoded.measured.error_max <= 1e-4, "{:?}", encoded.measured);
 }
 
-/// Turns of each joint of a chain that no curve of few keys follows.
+/// Rotations of each joint of a chain that no curve with few keys follows.
 fn turns(random: &mut Random, joints: u16, times: Vec<f32>) -> RawClip {
     let turn = |joint| {
         let values = (0..times.len()).flat_map(|_| {
@@ -150,21 +152,21 @@ fn evenly(keys: usize, seconds: f32) -> Vec<f32> {
     (0..keys).map(|key| key as f32 * seconds).collect()
 }
 
-/// How many fallback tracks are integers.
+/// Number of fallback tracks that are integers.
 fn shorts(clip: &Clip<'_>) -> usize {
     let header = clip.view().header();
     let code = |at: usize| clip.as_bytes()[header.fallback_tracks() + FALLBACK * at + 1];
     (0..header.fallback_count).filter(|&at| code(at) & SHORTS != 0).count()
 }
 
-/// Curves are played faster than keys: less than an eighth of their bytes is no reason to give them up, unless they are more than what
-/// was authored.
+/// Curves play faster than keys. A saving of less than an eighth of their bytes does not justify keys, unless
+/// curves take more than the authored numbers.
 #[test]
 fn curves_are_given_up_for_an_eighth_of_their_bytes() {
     let mut random = Random(41);
     let (mut kept, mut given_up) = (0, 0);
     for calm in [7_u16, 8, 9].repeat(2) {
-        // Places that jump about between frames, which no curve follows, and joints that swing slowly.
+        // Translations that jump between frames, which no curve follows, and joints that swing slowly.
         let mut at = 0.0_f32;
         let times: Vec<f32> = core::iter::from_fn(|| {
             at += random.range(0.0264, 0.0269);
@@ -211,7 +213,8 @@ fn curves_are_given_up_for_an_eighth_of_their_bytes() {
     assert!(kept > 0 && given_up > 0, "{kept} {given_up}");
 }
 
-/// Where integers are too coarse for joints that others hang on, they do near the ends of limbs.
+/// If integers are too coarse for joints with descendants, they can be accurate enough near the ends of
+/// limbs.
 #[test]
 fn as_many_rotations_are_integers_as_the_budget_allows() {
     let joints = 12;
@@ -231,7 +234,7 @@ fn as_many_rotations_are_integers_as_the_budget_allows() {
     assert!(some(12..=12) && some(4..=8) && some(1..=3) && some(0..=0), "{found:?}");
 }
 
-/// Each joint has its own budget, also where keys are rounded.
+/// Each joint has its budget, also if keys are rounded.
 #[test]
 fn integers_hold_the_budget_of_each_joint() {
     let joints = 12;
@@ -242,7 +245,7 @@ fn integers_hold_the_budget_of_each_joint() {
     assert!(encoded.measured.joints[11].error <= 2e-5, "{:?}", encoded.measured.joints[11]);
 }
 
-/// Keys that straight lines pass are left out, where others have to stay and are integers.
+/// Keys on straight lines are removed, next to tracks that stay and are integers.
 #[test]
 fn keys_on_a_line_are_left_out_beside_integers() {
     let mut random = Random(3);
@@ -260,12 +263,12 @@ fn keys_on_a_line_are_left_out_beside_integers() {
     let clip = RawClip::new("rises".into(), jitter.timelines().to_vec(), tracks).expect("a clip");
     let encoded = encode(&clip, &chain(3, link), &fast(1e-3), &mut |_| ()).expect("a clip");
     assert_eq!(shorts(encoded.clip()), 2, "{:?}", encoded.encodings);
-    // Two rotations with times of their own, and a third of what the places were.
+    // Two rotations with separate times, and 1/3 of the size of the translations.
     assert!(encoded.bytes().len() < 300 * (4 + 4 + 8 + 8 + 4), "{}", encoded.bytes().len());
     assert!(encoded.measured.error_max <= 1e-3, "{:?}", encoded.measured);
 }
 
-/// To the bit: a zero with a sign is no integer.
+/// Bit-exact: a negative zero is not an integer.
 #[test]
 fn steps_are_integers_where_nothing_is_lost() {
     let third = condyle::clip::fallback::from_short(10_923);
@@ -286,7 +289,7 @@ fn steps_are_integers_where_nothing_is_lost() {
     }
 }
 
-/// Keys at 30 Hz, with two at frame 15: what they are up to the jump, and from it on.
+/// Clip with keys at 30 Hz and two at frame 15: `before` up to the jump, and `after` from it on.
 fn jump(target: Target, before: &[f32], after: &[f32]) -> (RawClip, f32) {
     let mut times: Vec<f32> = (0..=30).map(|frame| frame as f32 / 30.0).collect();
     let last = times[15].next_down();
@@ -296,7 +299,7 @@ fn jump(target: Target, before: &[f32], after: &[f32]) -> (RawClip, f32) {
     (RawClip::new("jump".into(), vec![times], vec![track]).expect("a clip"), last)
 }
 
-/// No moment between frames shows what is there just before a jump.
+/// No moment between frames shows the value just before a jump.
 #[test]
 fn the_budget_holds_just_before_a_jump_of_a_joint() {
     for angle in [0.02_f32, 0.03, 0.042, 0.05] {
@@ -315,7 +318,7 @@ fn the_budget_holds_just_before_a_jump_of_a_joint() {
     }
 }
 
-/// Nor that of a morph weight.
+/// The same for a morph weight.
 #[test]
 fn the_budget_holds_just_before_a_jump_of_a_weight() {
     for size in [1.2e-3_f32, 2e-3, 3e-3, 1.0] {
@@ -331,7 +334,7 @@ fn the_budget_holds_just_before_a_jump_of_a_weight() {
     }
 }
 
-/// Times that were rounded to milliseconds are on frames for tracks that drive no joint as well.
+/// Times rounded to milliseconds count as on frames for tracks that drive no joint too.
 #[test]
 fn weights_at_rounded_times_are_curves() {
     let times: Vec<f32> =

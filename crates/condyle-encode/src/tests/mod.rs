@@ -19,7 +19,7 @@ use condyle_base::simd::Dispatch;
 use condyle_testing::Random;
 use condyle_testing::reference;
 
-/// Where the points of a skeleton's joints are, in f64 and without the encoder: per joint.
+/// Positions of the points of a skeleton's joints in f64, computed without the encoder, per joint.
 fn points(skeleton: &Skeleton, pose: &[reference::Local], shell: &[Vec<[f32; 3]>]) -> Vec<Vec<[f64; 3]>> {
     let model = reference::local_to_model(skeleton, pose);
     let of_joint = |(m, shell): (&reference::Matrix, &Vec<[f32; 3]>)| {
@@ -28,7 +28,7 @@ fn points(skeleton: &Skeleton, pose: &[reference::Local], shell: &[Vec<[f32; 3]>
     model.iter().zip(shell).map(of_joint).collect()
 }
 
-/// A point, or 25 all around a ball.
+/// A point, or 25 points around a ball.
 fn points_of(body: &body::Body) -> Vec<[f32; 3]> {
     let Some(axes) = body.axes else { return vec![body.centre.map(|v| v as f32)] };
     let around = |at: i32| {
@@ -40,7 +40,7 @@ fn points_of(body: &body::Body) -> Vec<[f32; 3]> {
     (0..25).map(around).collect()
 }
 
-/// Encodes, and measures again what the bytes decode to.
+/// Encodes, and measures the decoded bytes again.
 fn check(raw: &RawClip, skeleton: &Skeleton, options: &EncodeOptions, case: &str) -> Encoded {
     let joints = skeleton.joint_count();
     let bodies = shell::bodies(skeleton, &options.shell).expect("a shell");
@@ -104,8 +104,8 @@ fn check(raw: &RawClip, skeleton: &Skeleton, options: &EncodeOptions, case: &str
             }
         }
     }
-    // Rest poses are rotations but for the rounding of their components; and what floats cannot hold no clip
-    // can.
+    // Rest rotations have unit length except for the rounding of their components. No clip is more accurate
+    // than floats.
     let rounding = 1e-6 * extent + if options.root_motion.is_some() { 4e-6 * extent } else { 0.0 };
     for (joint, off) in off.iter().enumerate() {
         let limit = budget(joint) + rounding;
@@ -113,7 +113,7 @@ fn check(raw: &RawClip, skeleton: &Skeleton, options: &EncodeOptions, case: &str
         worst = worst.max(*off);
     }
     let said = f64::from(encoded.measured.error_max);
-    // The farthest points of a ball are not among those that were looked at.
+    // The farthest points of a ball are not among the tested points.
     let has_balls = bodies.iter().flatten().any(|body| body.axes.is_some());
     let least = if has_balls { 0.6 * said } else { said };
     let is_so = worst <= said * (1.0 + 1e-6) + rounding && worst >= least * (1.0 - 1e-6) - rounding;
@@ -129,7 +129,8 @@ fn fast(budget: f32) -> EncodeOptions {
     EncodeOptions { effort: Effort::Fast, ..EncodeOptions::new(budget, Shell::Balls(0.03)) }
 }
 
-/// Splines whose keys lie between the frames, and between the moments at which curves are searched for, are as near there.
+/// Keys of source splines that are between frames, and between the moments of the search, are within the
+/// budget too.
 #[test]
 fn keys_of_the_source_between_frames_are_within_the_budget() {
     let mut random = Random(31);
@@ -153,13 +154,13 @@ fn keys_of_the_source_between_frames_are_within_the_budget() {
     }
 }
 
-/// With points 3 cm from the joints along their axes, instead of all that are so near.
+/// Options with points 3 cm from the joints along their axes, instead of all points at that distance.
 fn on_axes(joints: usize, budget: f32) -> EncodeOptions {
     let points = || JointShell::Points(vec![[0.03, 0.0, 0.0], [0.0, 0.03, 0.0], [0.0, 0.0, 0.03]]);
     EncodeOptions { shell: Shell::Joints((0..joints).map(|_| points()).collect()), ..fast(budget) }
 }
 
-/// The promise, whatever the movement and the budget.
+/// The budget holds for any movement and any budget.
 #[test]
 fn no_point_is_farther_from_its_place_than_the_budget() {
     let mut random = Random(21);
@@ -170,7 +171,7 @@ fn no_point_is_farther_from_its_place_than_the_budget() {
             let case = format!("smooth, {joints} joints, {budget}");
             let encoded = check(&smooth, &skeleton, &fast(budget), &case);
             if budget >= 1e-2 && joints < 6 {
-                // A spline of quaternions bends between its keys as no spline of logarithms does.
+                // A spline of quaternions bends differently between its keys from any spline of logarithms.
                 let kept = encoded.fallback.iter().filter(|target| **target != Target::FreeRotation(3));
                 assert_eq!(kept.count(), 0, "{case}: {:?}", encoded.fallback);
                 let (got, raw) = (encoded.bytes().len(), encoded.raw_bytes);
@@ -237,7 +238,7 @@ fn steps_come_back_to_the_bit_and_so_do_single_moments() {
     ];
     let clip = RawClip::new("steps".into(), vec![times.clone()], tracks).expect("a clip");
     let encoded = check(&clip, &skeleton, &fast(1e-3), "steps");
-    // Lengths of rotations are rounded.
+    // The lengths of rotations are rounded.
     assert_eq!(encoded.fallback, []);
     assert!(encoded.measured.error_max < 1e-6, "{}", encoded.measured.error_max);
     assert_eq!(encoded.encodings, [(Encoding::Fallback, 4)]);
@@ -264,7 +265,7 @@ fn steps_come_back_to_the_bit_and_so_do_single_moments() {
     }
 }
 
-/// Every number of values, more of them than a byte counts, and large ones.
+/// Different numbers of values, more of them than a byte counts, and large values.
 #[test]
 fn values_keep_their_own_budget() {
     let mut random = Random(25);
@@ -284,7 +285,7 @@ fn values_keep_their_own_budget() {
     }
 }
 
-/// Constants are rounded to steps too, of which none is large enough for some.
+/// Constants are rounded to steps too, and no step is large enough for some of them.
 #[test]
 fn values_of_any_size_come_back() {
     let times: Vec<f32> = (0..=40).map(|frame| frame as f32 / 30.0).collect();

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Motion and pose together are where everything was; motion alone is the one that was taken out.
+/// Motion and pose together reproduce all positions, and the motion alone equals the extracted one.
 #[test]
 fn motion_is_taken_out_and_kept_within_the_budget() {
     let mut random = Random(29);
@@ -40,7 +40,7 @@ fn motion_is_taken_out_and_kept_within_the_budget() {
                     for looping in [condyle::play::Looping::Clamp, condyle::play::Looping::Wrap] {
                         let got = decoded.motion_over(looping, from, to).expect("finite");
                         let want = motion.over(looping, from, to).expect("finite");
-                        // An error for each loop, which turns what lies behind it.
+                        // Each loop adds an error, which is rotated by the loops after it.
                         let limit = 20.0 * f64::from(budget);
                         let off = (0..3).map(|c| (got.translation[c] - want.translation[c]).abs());
                         let off = off.fold(0.0, f64::max);
@@ -91,11 +91,11 @@ fn events_come_back_in_the_order_of_time() {
     assert!(matches!(refused, Err(Error::TooMany { what: "events", found: 65_536, limit: 65_535 })));
 }
 
-/// Corners at every frame, where rotations go from key to key by slerp: the decoder must go the same way.
+/// Corners at every frame, with slerp between keys: the decoder must interpolate in the same way.
 #[test]
 fn a_root_that_turns_at_random_keeps_the_budget() {
     let mut random = Random(31);
-    // Away from the origin the straight lines of a motion are no lines of the pose.
+    // Away from the origin, straight lines of the motion are not straight in the pose.
     let skeleton = chain(3, |joint| if joint == 0 { Transform::IDENTITY } else { link(joint) });
     let times: Vec<f32> = (0..=30).map(|frame| frame as f32 / 30.0).collect();
     let mut q = [0.0, 0.0, 0.0, 1.0];
@@ -122,7 +122,7 @@ fn a_root_that_turns_at_random_keeps_the_budget() {
             "{:?}",
             encoded.encodings
         );
-        // Between two frames no joint turns but the root, which is not in the pose.
+        // Between two frames only the root rotates, and its rotation is not in the pose.
         let packed = encoded.clip();
         let resident = packed.clone().into_resident().expect("memory");
         let [want, got] = [packed, &resident].map(|clip| {

@@ -1,8 +1,8 @@
 use super::*;
 use condyle::sampling::{self, RawCursor};
 
-/// Rotations of the game's own: smooth, of alternating signs, round and round, stepped, by splines, and
-/// still.
+/// Free rotation tracks: smooth, with alternating signs, with many revolutions, stepped, splines, and
+/// constant.
 #[test]
 fn named_rotations_keep_the_budget_of_values() {
     let mut random = Random(35);
@@ -18,7 +18,7 @@ fn named_rotations_keep_the_budget_of_values() {
         keys.flatten().collect()
     };
     for (round, track_budget) in [1e-4, 1e-3, 1e-2].into_iter().enumerate() {
-        // The last one goes round and round: near whole turns logarithms are no smooth curves.
+        // The last one makes many revolutions: near whole revolutions, logarithms are not smooth curves.
         for speed in [0.0, 0.5, 12.0] {
             let smooth = turn(speed, true, &mut random);
             let still = smooth[..4].repeat(times.len());
@@ -43,14 +43,14 @@ fn named_rotations_keep_the_budget_of_values() {
             let case = format!("speed {speed}, {track_budget}");
             let encoded = check(&clip, &chain(2, link), &options, &case);
             if round > 0 && speed < 10.0 {
-                // A spline of quaternions bends between its keys as no spline of logarithms does.
+                // A spline of quaternions bends differently between its keys from any spline of logarithms.
                 let kept = encoded.fallback.iter().filter(|target| **target != Target::FreeRotation(3));
                 assert_eq!(kept.count(), 0, "{case}: {:?}", encoded.fallback);
             }
             let decoded = Clip::from_bytes(encoded.bytes()).expect("a clip");
             let (mut got, mut raw) = ([0.0; 4], [0.0; 4]);
             for (key, &seconds) in times.iter().enumerate() {
-                // Steps are as they were.
+                // Step tracks are unchanged.
                 let target = Target::FreeRotation(2);
                 sampling::track(&decoded, target, seconds.into(), &mut got).expect("the sizes agree");
                 assert_eq!(got[..], stepped[4 * key..][..4], "{case} at {seconds}");

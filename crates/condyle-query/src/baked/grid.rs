@@ -1,10 +1,11 @@
-//! From floats to 16-bit numbers and back.
+//! Conversion between floats and 16-bit numbers.
 
 use condyle_base::error::Error;
 
-/// Evenly spaced values along each axis, counted by 16-bit numbers: `origin + step · number`.
+/// Evenly spaced values along each axis, numbered by `u16`: `origin + step · number`.
 ///
-/// A value within the box of the grid is at most half a step from the nearest number's, and 6e-8 of the farthest coordinate and of the box more by rounding to f32.
+/// If a value is within the box of the grid, its packed value differs by at most half a step, plus the f32
+/// rounding error: 6e-8 of the largest coordinate and of the box.
 ///
 /// ```
 /// use condyle_query::baked::Grid;
@@ -20,17 +21,19 @@ pub struct Grid {
     step: [f32; 3],
 }
 
-/// The greatest number.
+/// Largest number.
 const LAST: f64 = u16::MAX as f64;
 
 impl Grid {
-    /// That of unit vectors: from -1 in steps of 1/32,767, so that 0, 1 and -1 are among its values. Its last number, 65,535, lies above 1.
+    /// Grid for unit vectors: from -1 in steps of 1/32,767, so that it contains 0, 1 and -1 exactly. Its last
+    /// number, 65,535, is above 1.
     pub const UNIT: Self = Self { origin: [-1.0; 3], step: [1.0 / 32767.0; 3] };
 
-    /// With these corners of its box. An axis along which it has no extent has steps of 0.
+    /// Returns the grid of a box. The step is 0 along an axis without extent.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] for a corner that is not finite, or a box with a side beyond what f32 holds; [`Error::OutOfRange`] where `low` is above `high`.
+    /// [`Error::NotFinite`] for a corner that is not finite, or for a box with a side beyond the range of
+    /// f32. [`Error::OutOfRange`] if `low` is above `high`.
     pub fn around(low: [f32; 3], high: [f32; 3]) -> Result<Self, Error> {
         Error::check_finite("low", &low, 1)?;
         Error::check_finite("high", &high, 1)?;
@@ -41,44 +44,44 @@ impl Grid {
                 return Err(Error::OutOfRange { what: "high", at: axis, needed: "at least `low`" });
             }
             let exact = size / LAST;
-            // Up, so that the last number is not below the box.
+            // Rounded up, so that the last number is not below the box.
             let near = exact as f32;
             step[axis] = if f64::from(near) < exact { near.next_up() } else { near };
         }
-        // As it is computed: the last number's value is then a number too.
+        // Computed as in `unpack`, so that the value of the last number is finite too.
         Error::check_finite("step", &step.map(|step| LAST as f32 * step), 1)?;
         Ok(Self { origin: low, step })
     }
 
-    /// The value of number 0 of each axis.
+    /// Returns the value of number 0 on each axis.
     #[must_use]
     pub fn origin(&self) -> [f32; 3] {
         self.origin
     }
 
-    /// How far apart two numbers that follow one another are.
+    /// Returns the distance between consecutive numbers on each axis.
     #[must_use]
     pub fn step(&self) -> [f32; 3] {
         self.step
     }
 
-    /// The nearest numbers; those at the border for what lies outside of the box.
+    /// Returns the nearest numbers. Points outside the box are clamped to it.
     #[must_use]
     pub fn pack(&self, point: [f32; 3]) -> [u16; 3] {
         core::array::from_fn(|axis| {
             let (from, step) = (f64::from(self.origin[axis]), f64::from(self.step[axis]));
-            // Nothing divided by nothing becomes 0, as all that is no number.
+            // The cast turns NaN into 0, including 0 / 0.
             ((f64::from(point[axis]) - from) / step + 0.5) as u16
         })
     }
 
-    /// The value of numbers.
+    /// Returns the values of numbers.
     #[must_use]
     pub fn unpack(&self, numbers: [u16; 3]) -> [f32; 3] {
         core::array::from_fn(|axis| f32::from(numbers[axis]) * self.step[axis] + self.origin[axis])
     }
 
-    /// `Ok` if every vector is finite and no farther outside of the box than half a step.
+    /// Returns an error unless every vector is finite and at most half a step outside the box.
     pub(super) fn check(&self, what: &'static str, vectors: &[[f32; 3]]) -> Result<(), Error> {
         Error::check_finite(what, vectors.as_flattened(), 3)?;
         let is_outside = |point: &[f32; 3]| {

@@ -1,29 +1,31 @@
-//! From the numbers of two frames to what lies between them.
+//! Kernel: interpolation between two frames.
 
 use fearless_simd::{f32x8, i32x8, prelude::*, u16x8};
 
 use super::Grid;
 use condyle_base::simd::{Mode, each, transpose_halves};
 
-/// Vertices in a group.
+/// Number of vertices per group.
 pub(super) const GROUP: usize = 8;
 
-/// The numbers of eight vertices, axis by axis.
+/// Numbers of eight vertices, by axis.
 pub(super) type Group = [[u16; GROUP]; 3];
 
-/// Floats of a group, and one more: each vector is written as four floats, the last of which is where the next vector begins.
+/// Floats of a group, plus one: each vector is stored as four floats, and the next vector overwrites the
+/// fourth.
 const PACKED: usize = 3 * GROUP + 1;
 
-/// Two frames, and how far it is from the one to the other.
+/// Two frames and the interpolation factor.
 #[derive(Clone, Copy)]
 pub(super) struct Between<'a> {
     pub(super) from: &'a [Group],
     pub(super) to: &'a [Group],
-    /// From 0 to 1.
+    /// Interpolation factor, from 0 to 1.
     pub(super) factor: f32,
 }
 
-/// `origin + step · (from + factor · (to - from))` for each vertex; made unit length if `is_unit`, but for zeros.
+/// Computes `origin + step · (from + factor · (to - from))` for each vertex. With `is_unit`, normalises the
+/// result, except zeros.
 #[inline(always)]
 pub(super) fn unpack<S: Simd, M: Mode>(
     s: S,
@@ -40,7 +42,7 @@ pub(super) fn unpack<S: Simd, M: Mode>(
         let values = if is_unit { unit(s, mode, values) } else { values };
         match rest.first_chunk_mut() {
             Some(packed) => store(s, values, packed),
-            // The last group, which may have fewer vertices.
+            // The last group may have fewer vertices.
             None => {
                 store(s, values, &mut tail);
                 rest.iter_mut().zip(tail).for_each(|(to, from)| *to = from);
@@ -50,7 +52,7 @@ pub(super) fn unpack<S: Simd, M: Mode>(
     }
 }
 
-/// The three components of eight vertices.
+/// Components of eight interpolated vectors.
 #[inline(always)]
 fn group<S: Simd, M: Mode>(
     s: S,
@@ -62,11 +64,12 @@ fn group<S: Simd, M: Mode>(
     let factor = f32x8::splat(s, factor);
     let mut out = [factor; 3];
     each!(axis in [0, 1, 2] => {
-        // The difference is exact, so that both ends are.
+        // The difference is exact, so both ends are exact.
         let (from, to) = (floats(s, &from[axis]), floats(s, &to[axis]));
         let number = mode.madd(to - from, factor, from);
         let (origin, step) = (f32x8::splat(s, grid.origin()[axis]), f32x8::splat(s, grid.step()[axis]));
-        // Rounded twice in either mode: 32,767 times a rounded 32,767th is 1, and less 1 nothing, but not if the product is kept exact.
+        // Rounds the product in both modes: 32,767 times the rounded 1/32,767 is 1 and minus 1 is 0, but not
+        // with a fused multiply-add.
         out[axis] = number * step + origin;
     });
     out
@@ -79,7 +82,7 @@ fn floats<S: Simd>(s: S, numbers: &[u16; GROUP]) -> f32x8<S> {
     wide.to_float()
 }
 
-/// At unit length. What has hardly any, where opposite directions meet, becomes zero.
+/// Normalises vectors. Those of almost zero length, where opposite directions meet, become zero.
 #[inline(always)]
 fn unit<S: Simd, M: Mode>(s: S, mode: M, [x, y, z]: [f32x8<S>; 3]) -> [f32x8<S>; 3] {
     let square = mode.madd(z, z, mode.madd(y, y, x * x));
@@ -88,12 +91,12 @@ fn unit<S: Simd, M: Mode>(s: S, mode: M, [x, y, z]: [f32x8<S>; 3]) -> [f32x8<S>;
     [x * by, y * by, z * by]
 }
 
-/// Vector after vector.
+/// Stores the vectors one after another.
 #[inline(always)]
 fn store<S: Simd>(s: S, [x, y, z]: [f32x8<S>; 3], packed: &mut [f32; PACKED]) {
-    // Row `k` holds vertex `k` in its low half and vertex `k + 4` in its high one.
+    // Row `k` holds vertex `k` in its low half and vertex `k + 4` in its high half.
     let rows = transpose_halves([x, y, z, f32x8::splat(s, 0.0)]);
-    // In order, as each overwrites the fourth float of the one before.
+    // The order matters: each store overwrites the fourth float of the previous one.
     each!(k in [0, 1, 2, 3] => rows[k].split().0.store_slice(&mut packed[3 * k..3 * k + 4]));
     each!(k in [0, 1, 2, 3] => rows[k].split().1.store_slice(&mut packed[3 * k + 12..3 * k + 16]));
 }

@@ -1,9 +1,13 @@
-//! Vertex animation: the posed vertices of a clip, baked into frames of 16-bit numbers, and played back without a skeleton.
+//! Vertex animation: posed vertices of a clip, baked into frames of 16-bit numbers and played back without a
+//! skeleton.
 //!
-//! It is what a vertex animation texture holds and what a shader does with it: a frame is two sets of numbers for each vertex, three for its position
-//! within a [`Grid`], three for its normal; a moment lies on the straight line between two frames. A server that has the same [`BakedClip`] as the
-//! graphics card has the same crowd. Twelve bytes for each vertex and frame are many, and reading them is all that it costs: for crowds of small
-//! meshes, cloth, and whatever has no skeleton.
+//! This is the content of a vertex animation texture, and a CPU implementation of the shader that reads it. A
+//! frame holds two triples of numbers per vertex, one for the position within a [`Grid`] and one for the
+//! normal. Playback interpolates linearly between two frames. A server with the same [`BakedClip`] can
+//! reproduce the crowd that the GPU draws.
+//!
+//! A frame takes 12 bytes per vertex, which is a lot, but playback only has to read them. Use it for crowds
+//! of small meshes, for cloth, and for other meshes without a skeleton.
 
 mod grid;
 mod kernel;
@@ -19,14 +23,14 @@ use condyle::play::Looping;
 use condyle_base::error::Error;
 use condyle_base::simd::dispatch;
 
-/// Frames of the vertices of one mesh, evenly spaced in time: at least one.
+/// Frames of the vertices of one mesh, evenly spaced in time; at least one frame.
 ///
 /// ```
 /// use condyle_query::baked::{self, BakedClip, Grid};
 /// use condyle::mesh::{VertexSlices, VertexSlicesMut};
 /// use condyle::Looping;
 ///
-/// // One vertex that rises by a metre in a second and sinks again.
+/// // One vertex that rises by 1 m in a second and sinks again.
 /// let frame = |positions| VertexSlices { positions, ..VertexSlices::default() };
 /// let grid = Grid::around([0.0; 3], [0.0, 1.0, 0.0])?;
 /// let mut clip = BakedClip::new(grid, 1.0, frame(&[[0.0; 3]]))?;
@@ -46,17 +50,19 @@ pub struct BakedClip {
     fps: f32,
     vertices: usize,
     frames: usize,
-    /// Groups of vertices, frame after frame.
+    /// Groups of vertices, frame by frame.
     positions: Vec<Group>,
-    /// As many, or none.
+    /// Same number of groups, or empty without normals.
     normals: Vec<Group>,
 }
 
 impl BakedClip {
-    /// A clip of one frame. `grid` has to be around the positions of all frames, `fps` is how many of them a second has.
+    /// Creates a clip with one frame. `grid` must enclose the positions of all frames; `fps` is the number of
+    /// frames per second.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] for an `fps` that is not from 1e-6 to 1e6; otherwise as [`push`](Self::push).
+    /// [`Error::NotFinite`] or [`Error::OutOfRange`] if `fps` is not from 1e-6 to 1e6. Otherwise the errors
+    /// of [`push`](Self::push).
     pub fn new(grid: Grid, fps: f32, first: VertexSlices<'_>) -> Result<Self, Error> {
         Error::check_number("fps", fps)?;
         if !(1e-6..=1e6).contains(&fps) {
@@ -68,11 +74,12 @@ impl BakedClip {
         Ok(clip)
     }
 
-    /// Appends a frame: positions, and normals if the first frame had some. Tangents are left out.
+    /// Appends a frame: positions, and normals if the first frame has them. Tangents are ignored.
     ///
     /// # Errors
-    /// [`Error::Length`] if there are not as many of them as in the first frame; [`Error::NotFinite`], and [`Error::OutOfRange`] for a position outside of the grid's box and a normal that is
-    /// longer than 1. The clip is then unchanged.
+    /// [`Error::Length`] if the number of positions or normals differs from the first frame.
+    /// [`Error::NotFinite`] if a number is not finite. [`Error::OutOfRange`] for a position outside the
+    /// grid's box, or a normal outside the box of [`Grid::UNIT`]. The clip is then unchanged.
     pub fn push(&mut self, frame: VertexSlices<'_>) -> Result<(), Error> {
         self.append(frame, self.has_normals())
     }
@@ -88,54 +95,54 @@ impl BakedClip {
         Ok(())
     }
 
-    /// Where the numbers of positions lie. Those of normals lie on [`Grid::UNIT`].
+    /// Returns the grid of the positions. Normals use [`Grid::UNIT`].
     #[must_use]
     pub fn grid(&self) -> Grid {
         self.grid
     }
 
-    /// Frames per second.
+    /// Returns the number of frames per second.
     #[must_use]
     pub fn fps(&self) -> f32 {
         self.fps
     }
 
-    /// At least one.
+    /// Returns the number of frames, at least 1.
     #[must_use]
     pub fn frame_count(&self) -> usize {
         self.frames
     }
 
-    /// Vertices in each frame.
+    /// Returns the number of vertices per frame.
     #[must_use]
     pub fn vertex_count(&self) -> usize {
         self.vertices
     }
 
-    /// Whether there are normals.
+    /// Returns whether the frames have normals.
     #[must_use]
     pub fn has_normals(&self) -> bool {
         !self.normals.is_empty()
     }
 
-    /// Seconds from the first frame to the last one.
+    /// Returns the time from the first frame to the last, in seconds.
     #[must_use]
     pub fn duration(&self) -> f64 {
         (self.frames - 1) as f64 / f64::from(self.fps)
     }
 
-    /// Bytes of all frames.
+    /// Returns the size of all frames in bytes.
     #[must_use]
     pub fn byte_count(&self) -> usize {
         size_of_val(&*self.positions) + size_of_val(&*self.normals)
     }
 
-    /// The numbers of a frame's positions, as a texture has them; nothing for a frame that does not exist.
+    /// Returns the packed positions of a frame, as in a texture; empty for a frame that does not exist.
     pub fn positions(&self, frame: usize) -> impl Iterator<Item = [u16; 3]> + '_ {
         self.numbers(&self.positions, frame)
     }
 
-    /// The numbers of a frame's normals; nothing if there are none.
+    /// Returns the packed normals of a frame; empty without normals.
     pub fn normals(&self, frame: usize) -> impl Iterator<Item = [u16; 3]> + '_ {
         self.numbers(&self.normals, frame)
     }
@@ -151,12 +158,12 @@ impl BakedClip {
         all.chunks(count.max(1)).nth(frame).unwrap_or(&[])
     }
 
-    /// The two frames around a moment, and how far it is from the first one to the second.
+    /// The two frames around a time, and the interpolation factor.
     fn frames(&self, seconds: f64, looping: Looping) -> Result<Span, Error> {
         let duration = self.duration();
         let moment = looping.moment(seconds, duration)?.seconds;
         let last = self.frames - 1;
-        // The duration is rounded: its end is the last frame all the same.
+        // The duration is rounded, so its end is mapped to the last frame explicitly.
         let at = moment * f64::from(self.fps);
         let at = if moment < duration && at < last as f64 { at } else { last as f64 };
         let first = at as usize;
@@ -177,7 +184,8 @@ impl BakedClip {
         dispatch!(|s, mode| kernel::unpack(s, mode, &Grid::UNIT, between, true, out));
     }
 
-    /// `Ok` if the output has room for so many instances. Normals may be empty, and have to be where the clip has none.
+    /// Returns an error unless the output has room for `instances` instances. Normals may be empty, and must
+    /// be if the clip has no normals.
     fn check(&self, instances: usize, positions: &[[f32; 3]], normals: &[[f32; 3]]) -> Result<(), Error> {
         let needed = instances * self.vertices;
         Error::check_len("positions", positions.len(), needed)?;
@@ -188,7 +196,7 @@ impl BakedClip {
     }
 }
 
-/// Two frames, and how far a moment is from the first one to the second.
+/// Two frames, and the interpolation factor from the first to the second.
 #[derive(Clone, Copy)]
 struct Span {
     first: usize,
@@ -196,7 +204,7 @@ struct Span {
     factor: f32,
 }
 
-/// How much there is, not the numbers.
+/// Prints sizes, not the numbers.
 impl core::fmt::Debug for BakedClip {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let mut all = f.debug_struct("BakedClip");
@@ -205,7 +213,7 @@ impl core::fmt::Debug for BakedClip {
     }
 }
 
-/// Appends vectors in whole groups, the last one filled up with zeros.
+/// Appends vectors in whole groups; the last group is padded with zeros.
 fn pack(grid: &Grid, vectors: &[[f32; 3]], to: &mut Vec<Group>) {
     for eight in vectors.chunks(GROUP) {
         let mut group = [[0; GROUP]; 3];
@@ -217,18 +225,20 @@ fn pack(grid: &Grid, vectors: &[[f32; 3]], to: &mut Vec<Group>) {
     }
 }
 
-/// The vertices of a baked clip at `seconds` of a clock, which stands at 0 where the clip starts for the first time.
+/// Samples the vertices of a baked clip at time `seconds`, which is 0 at the start of the clip's first loop.
 ///
-/// `out` receives positions, and normals of unit length if it has room for any; its tangents are left alone. Between frames both lie on the straight line,
-/// normals made unit length again, and zero where those of two frames are opposite. [`Looping::Wrap`] goes from the last frame to the first without
-/// time in between: bake a cycle with its first pose once more at the end.
+/// `out` receives positions, and unit normals if it has room for normals; its tangents are unchanged.
+/// Positions and normals are interpolated linearly between frames. Normals are then normalised, and are zero
+/// if they are opposite in the two frames. [`Looping::Wrap`] jumps from the last frame to the first: for a
+/// cycle, bake the first pose again at the end.
 ///
-/// A component of a position is within 0.51 of a [step](Grid::step) of the grid, and 1.2e-7 of its farthest coordinate, of the straight line between the frames that were baked; of a
-/// normal within 6e-5, where those of the two frames are no more than a right angle apart.
+/// Errors are relative to linear interpolation between the input frames. A position component differs by at
+/// most 0.51 of a [step](Grid::step) plus 1.2e-7 of the grid's largest coordinate. A normal component differs
+/// by at most 6e-5 if the two frames' normals are at most 90 degrees apart.
 ///
 /// # Errors
-/// [`Error::NotFinite`] for `seconds`; [`Error::Length`] if an array does not hold one element per vertex. Normals may be empty, and have to be where the
-/// clip has none. `out` is then unchanged.
+/// [`Error::NotFinite`] for `seconds`. [`Error::Length`] if an array does not hold one element per vertex.
+/// Normals may be empty, and must be if the clip has no normals. `out` is then unchanged.
 ///
 /// ```
 /// use condyle_query::baked::{self, BakedClip, Grid};

@@ -8,7 +8,8 @@ use condyle_testing::{Hash, Random, SIZES, assert_portable};
 
 const FPS: f32 = 30.0;
 
-/// Frames of positions within two metres of a place, and of normals that turn by less than a right angle from one to the next.
+/// Frames of positions within 2 m of a point, and of normals that rotate by less than 90 degrees between
+/// frames.
 struct Frames {
     positions: Vec<Vec<[f32; 3]>>,
     normals: Vec<Vec<[f32; 3]>>,
@@ -115,7 +116,7 @@ fn frames_are_what_their_numbers_mean() {
         );
     }
     assert_eq!((clip.positions(3).count(), clip.normals(usize::MAX).count()), (0, 0));
-    // Two groups of eight and one of three, filled up; each number takes two bytes.
+    // Two groups of eight and one of three, padded; each number takes two bytes.
     assert_eq!(clip.byte_count(), 2 * 3 * 24 * 3 * 2);
 }
 
@@ -134,13 +135,13 @@ fn the_clock_loops_or_stands_at_the_ends() {
         numbers(a).iter().zip(numbers(b)).all(|(a, b)| (a - b).abs() < 1e-5)
     };
     assert!(near(&at(0.03 - 5.0 * duration, Looping::Wrap), &at(0.03, Looping::Clamp)));
-    // The exact end is the last frame, whatever the rounding of its time.
+    // The exact end is the last frame, regardless of the rounding of its time.
     for fps in [7.0, 29.97, 30.0, 59.94] {
         let mut long = BakedClip::new(Grid::UNIT, fps, slices(&[[-1.0; 3]])).expect("a frame");
         (0..100).for_each(|_| long.push(slices(&[[1.0; 3]])).expect("a frame"));
         assert_eq!(sampled(&long, long.duration(), Looping::Clamp)[0], [[1.0; 3]], "{fps}");
     }
-    // One frame has no time.
+    // A single frame has no duration.
     let still = BakedClip::new(Grid::UNIT, FPS, slices(&[[0.5; 3]])).expect("a frame");
     for seconds in [-3.0, 0.0, 1e9] {
         for looping in [Looping::Clamp, Looping::Wrap] {
@@ -235,7 +236,7 @@ fn grids_hold_their_corners_and_have_no_extent_where_there_is_none() {
     let refused = Grid::around([0.0; 3], [1.0, -1.0, 1.0]);
     assert_eq!(refused, Err(Error::OutOfRange { what: "high", at: 1, needed: "at least `low`" }));
     assert!(Grid::around([f32::NAN; 3], [1.0; 3]).is_err());
-    // A side that is no number would make infinities of numbers far from 0.
+    // A side that overflows f32 would unpack to infinities far from 0.
     for (low, high) in [([f32::MIN; 3], [f32::MAX; 3]), ([0.0, -2e38, 0.0], [0.0, 2e38, 0.0])] {
         assert!(matches!(Grid::around(low, high), Err(Error::NotFinite { what: "step", .. })));
     }

@@ -1,19 +1,19 @@
-//! Boxes aligned to the axes.
+//! Axis-aligned boxes.
 
 use fearless_simd::{f32x8, prelude::*};
 
 use condyle_base::math::Affine;
 use condyle_base::simd::{Floats, dispatch, each};
 
-/// A box aligned to the axes, from `min` to `max`: both belong to it.
+/// Axis-aligned box from `min` to `max`, inclusive.
 ///
-/// A box with a minimum above its maximum holds nothing; the one that [`EMPTY`](Self::EMPTY) is has infinities there, so that its
+/// A box with a minimum above its maximum is empty. [`EMPTY`](Self::EMPTY) uses infinities, so that its
 /// [`union`](Self::union) with any other box is that box.
 ///
 /// ```
 /// use condyle_query::bounds::Aabb;
 ///
-/// // Around a whole clip: the union of the boxes of its moments.
+/// // Around a whole clip: the union of the boxes at all sampled times.
 /// let moments = [Aabb { min: [0.0; 3], max: [1.0; 3] }, Aabb { min: [2.0; 3], max: [3.0; 3] }];
 /// let all = moments.into_iter().fold(Aabb::EMPTY, Aabb::union);
 /// assert_eq!(all, Aabb { min: [0.0; 3], max: [3.0; 3] });
@@ -23,9 +23,9 @@ use condyle_base::simd::{Floats, dispatch, each};
 #[repr(C)]
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
 pub struct Aabb {
-    /// The least coordinates, metres.
+    /// Minimum coordinates, in metres.
     pub min: [f32; 3],
-    /// The greatest ones.
+    /// Maximum coordinates, in metres.
     pub max: [f32; 3],
 }
 
@@ -38,16 +38,16 @@ impl Default for Aabb {
 }
 
 impl Aabb {
-    /// Holds nothing.
+    /// Empty box.
     pub const EMPTY: Self = Self { min: [f32::INFINITY; 3], max: [f32::NEG_INFINITY; 3] };
 
-    /// Whether it holds nothing.
+    /// Returns whether the box is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         !(0..3).all(|c| self.min[c] <= self.max[c])
     }
 
-    /// Around both.
+    /// Returns the smallest box around both.
     #[must_use]
     pub fn union(self, other: Self) -> Self {
         Self {
@@ -56,38 +56,38 @@ impl Aabb {
         }
     }
 
-    /// Whether the point is in it.
+    /// Returns whether the box contains a point.
     #[must_use]
     pub fn contains(&self, point: [f32; 3]) -> bool {
         (0..3).all(|c| self.min[c] <= point[c] && point[c] <= self.max[c])
     }
 
-    /// Whether all of the other one is in it.
+    /// Returns whether the box contains all of another box.
     #[must_use]
     pub fn encloses(&self, other: &Self) -> bool {
         (0..3).all(|c| self.min[c] <= other.min[c] && other.max[c] <= self.max[c])
     }
 
-    /// Whether a point is in both.
+    /// Returns whether two boxes share a point.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         (0..3).all(|c| self.min[c] <= other.max[c] && other.min[c] <= self.max[c])
     }
 
-    /// The middle.
+    /// Returns the centre.
     #[must_use]
     pub fn center(&self) -> [f32; 3] {
         core::array::from_fn(|c| self.min[c] / 2.0 + self.max[c] / 2.0)
     }
 
-    /// From the middle to the faces.
+    /// Returns the distances from the centre to the faces.
     #[must_use]
     pub fn half_extents(&self) -> [f32; 3] {
         core::array::from_fn(|c| self.max[c] / 2.0 - self.min[c] / 2.0)
     }
 
-    /// The box around this one where a matrix takes it, such as a character's place in the world. J. Arvo, *Transforming
-    /// Axis-Aligned Bounding Boxes*, 1990. It is computed in f64 and rounded outwards.
+    /// Returns a box around this one after a transform, such as a character's world matrix. J. Arvo,
+    /// *Transforming Axis-Aligned Bounding Boxes*, 1990. Computed in f64 and rounded outwards.
     #[must_use]
     pub fn transformed(&self, matrix: &Affine) -> Self {
         if self.is_empty() {
@@ -109,21 +109,22 @@ impl Aabb {
     }
 }
 
-/// The greatest f32 that is not above.
+/// Largest f32 that is not above `v`.
 pub(super) fn rounded_down(v: f64) -> f32 {
     let near = v as f32;
     if f64::from(near) > v { near.next_down() } else { near }
 }
 
-/// The least f32 that is not below.
+/// Smallest f32 that is not below `v`.
 pub(crate) fn rounded_up(v: f64) -> f32 {
     -rounded_down(-v)
 }
 
-/// The box of points: exact, as nothing is computed.
+/// Returns the exact box of points.
 ///
-/// Of a posed mesh it is the tightest there is; [`posed`](super::posed()) is what comes close to it without skinning. A coordinate
-/// that is NaN is passed over; without any others the box is [`Aabb::EMPTY`].
+/// For a posed mesh this is the tightest box; [`posed`](super::posed()) computes one almost as tight without
+/// skinning. NaN coordinates are ignored. If an axis has no other coordinates, the box is empty, as
+/// [`Aabb::EMPTY`] is.
 ///
 /// ```
 /// use condyle_query::bounds::{self, Aabb};
@@ -137,10 +138,11 @@ pub fn of(positions: &[[f32; 3]]) -> Aabb {
     dispatch!(|s| of_points(s, positions))
 }
 
-/// Floats after which the axes come in the same lanes again.
+/// Number of floats after which the axes repeat in the same lanes.
 const PERIOD: usize = 24;
 
-/// Lane by lane, whichever axis is in it, and sorted out at the end: nothing is shuffled.
+/// Takes minima and maxima per lane, whichever axis the lane holds, and assigns them to axes at the end.
+/// Needs no shuffles.
 #[inline(always)]
 fn of_points<S: Simd>(s: S, positions: &[[f32; 3]]) -> Aabb {
     let (periods, rest) = positions.as_flattened().as_chunks::<PERIOD>();
@@ -170,13 +172,13 @@ fn of_points<S: Simd>(s: S, positions: &[[f32; 3]]) -> Aabb {
     out
 }
 
-/// The lesser, or the first one beside NaN.
+/// Minimum, or `a` if `b` is NaN.
 #[inline(always)]
 fn less<S: Simd, V: Floats<S>>(a: V, b: V) -> V {
     b.simd_lt(a).select(b, a)
 }
 
-/// The greater, or the first one beside NaN.
+/// Maximum, or `a` if `b` is NaN.
 #[inline(always)]
 fn greater<S: Simd, V: Floats<S>>(a: V, b: V) -> V {
     b.simd_gt(a).select(b, a)

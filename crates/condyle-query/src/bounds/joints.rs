@@ -1,4 +1,4 @@
-//! What is around the vertices of each joint, built once.
+//! Bounds of the vertices of each joint, built once.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -10,20 +10,20 @@ use super::sphere::{Sphere, smallest};
 use condyle::mesh::{Skin, SkinnedMesh};
 use condyle_base::error::Error;
 
-/// Joints that are looked at together.
+/// Number of joints per vector.
 pub(super) const LANES: usize = 8;
 
-/// Half of the distance of 1 to the next f32: what one operation rounds by, relative to its result.
+/// Maximum relative rounding error of one f32 operation: half the distance from 1 to the next f32.
 const ROUNDING: f64 = 1.0 / (1_u64 << 24) as f64;
 
-/// The least number that f32 holds with all digits: what is smaller is rounded by as much as this.
+/// Smallest normal f32. Smaller results are rounded by up to this amount.
 const TINY: f64 = f32::MIN_POSITIVE as f64;
 
-/// What is around the vertices that each joint moves, in the joint's own space: a box, a sphere, and up to 24 points with a
-/// margin, between which all vertices lie.
+/// Bounds of the vertices that each joint moves, in joint space: a box, a sphere, and the convex hull of up
+/// to 24 points with a margin.
 ///
-/// It is built once of a mesh and its skin; then [`posed`](super::posed()) tells from model matrices where all vertices are, without
-/// looking at any.
+/// Built once from a mesh and its skin. [`posed`](super::posed()) then bounds all vertices from model
+/// matrices, without reading any vertex.
 ///
 /// ```
 /// use condyle_query::bounds::{self, JointBounds};
@@ -36,7 +36,7 @@ const TINY: f64 = f32::MIN_POSITIVE as f64;
 /// let bound = Skin::new(vec![0, 1], vec![Affine::IDENTITY; 2])?;
 /// let shape = JointBounds::new(&mesh, &bound)?;
 ///
-/// // The second joint is a metre higher.
+/// // The second joint is 1 m higher.
 /// let up = Affine::from(Transform { translation: [0.0, 1.0, 0.0], ..Transform::IDENTITY });
 /// let found = bounds::posed(&shape, &[Affine::IDENTITY, up])?;
 /// assert!(found.max[1] >= 3.0 && found.max[1] < 3.00001);
@@ -44,11 +44,11 @@ const TINY: f64 = f32::MIN_POSITIVE as f64;
 /// ```
 #[derive(Clone, PartialEq)]
 pub struct JointBounds {
-    /// Lanes that nothing is left for hold the last joint again.
+    /// Unused lanes of the last group repeat its last joint.
     pub(super) groups: Vec<Group>,
-    /// Eight points at a time.
+    /// Points of all joints, in groups of eight.
     pub(super) points: Vec<[[f32; LANES]; 3]>,
-    /// Of the skeleton, in the order of the lanes.
+    /// Joints of the skeleton, in lane order.
     joints: Vec<u16>,
     spheres: Vec<Sphere>,
     pub(super) weights: Weights,
@@ -57,39 +57,39 @@ pub struct JointBounds {
     vertex_count: usize,
 }
 
-/// Eight joints and what is around their vertices.
+/// Eight joints and the bounds of their vertices.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Group {
     pub(super) joints: [u16; LANES],
-    /// The box: its middle, and from there to its faces, with what is rounded.
+    /// Box: its centre, and its half extents including the rounding error.
     pub(super) center: [[f32; LANES]; 3],
     pub(super) half: [[f32; LANES]; 3],
-    /// What is rounded, along each axis.
+    /// Rounding error along each axis.
     pub(super) rounded: [[f32; LANES]; 3],
-    /// How far a vertex may be outside of the points' hull.
+    /// Maximum distance of a vertex from the convex hull of the points.
     pub(super) off: [f32; LANES],
-    /// Which eights of points.
+    /// Range of point groups for each joint.
     pub(super) points: [[u32; 2]; LANES],
 }
 
-/// What is rounded of a coordinate besides what the matrix makes of the vertices: a share of the translation, and what is lost where
-/// numbers become smaller than f32 holds with all digits.
+/// Rounding error of a coordinate, in addition to the part that the matrix makes of [`Group::rounded`].
+/// `share` is relative to the translation; `least` is the absolute loss below the smallest normal f32.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Rounding {
     pub(super) share: f32,
     pub(super) least: f32,
 }
 
-/// What the weights of a vertex sum up to.
+/// Range of the sums of weights per vertex.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Weights {
     pub(super) least: f64,
     pub(super) greatest: f64,
-    /// Of those below zero, without the sign.
+    /// Maximum sum of the negative weights of a vertex, without the sign.
     pub(super) negative: f64,
 }
 
-/// How many joints there are, not their numbers.
+/// Prints the number of joints, not the coordinates.
 impl fmt::Debug for JointBounds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all = f.debug_struct("JointBounds");
@@ -99,30 +99,31 @@ impl fmt::Debug for JointBounds {
 }
 
 impl JointBounds {
-    /// Of a mesh whose morph targets have no weight.
+    /// Builds the bounds of a mesh whose morph targets have weight 0.
     ///
     /// # Errors
-    /// [`Error::TooShort`] if the skin lacks a joint that the influences name; [`Error::OutOfRange`] if a vertex in a joint's space is beyond
-    /// what f32 holds.
+    /// [`Error::TooShort`] if the skin lacks a joint that the influences refer to. [`Error::OutOfRange`] if a
+    /// vertex in joint space is beyond the range of f32.
     pub fn new(mesh: &SkinnedMesh, skin: &Skin) -> Result<Self, Error> {
         Self::morphed(mesh, skin, &[])
     }
 
-    /// Around all that morph targets make of the vertices: `ranges` are the least and the greatest weight of each target. Targets
-    /// beyond its end have none.
+    /// Builds bounds that also enclose the morphed vertices. `ranges` holds the minimum and maximum weight of
+    /// each morph target. Targets beyond its end have weight 0.
     ///
     /// # Errors
-    /// As [`new`](Self::new), and [`Error::NotFinite`] for a range that is not finite.
+    /// Returns the errors of [`new`](Self::new), and [`Error::NotFinite`] for a range that is not finite.
     pub fn morphed(mesh: &SkinnedMesh, skin: &Skin, ranges: &[[f32; 2]]) -> Result<Self, Error> {
         Error::check_finite("ranges", ranges.as_flattened(), 2)?;
         let influences = mesh.influences();
         influences.check_joints("joints of the skin", skin.joints().len())?;
         let targets = ranges.len().min(mesh.morph_targets().len());
-        // What `skin`, `palette`, `morph` and the kernel round, each relative to the sum of the magnitudes of its terms.
+        // Rounding errors of `skin`, `palette`, `morph` and the kernel, each relative to the sum of the
+        // magnitudes of its terms.
         let operations = 24 + 4 * influences.longest_row() + targets;
         let rounding = ROUNDING * operations as f64;
         let mut parts = vec![Part::default(); skin.joints().len()];
-        // What a tiny number of a matrix is rounded by counts as often as the vertex is far out.
+        // The rounding error of a subnormal matrix entry is multiplied by the coordinates of the vertex.
         let mut size = 1.0_f64;
         for vertex in 0..mesh.vertex_count() {
             let morphed = Morphed::of(mesh, vertex, ranges);
@@ -167,31 +168,33 @@ impl JointBounds {
         Ok(it)
     }
 
-    /// The joints of the skeleton that move vertices, those first that reached farthest out when the mesh was bound.
+    /// Returns the joints of the skeleton that move vertices. The joints that reach farthest out in the bind
+    /// pose come first.
     #[must_use]
     pub fn joints(&self) -> &[u16] {
         &self.joints
     }
 
-    /// One sphere for each of [`joints`](Self::joints), around all vertices that it moves, in its own space.
+    /// Returns one sphere for each of [`joints`](Self::joints), in joint space, around all vertices that the
+    /// joint moves.
     #[must_use]
     pub fn spheres(&self) -> &[Sphere] {
         &self.spheres
     }
 
-    /// One more than the greatest joint of the skeleton that moves a vertex.
+    /// Returns the largest joint index of the skeleton that moves a vertex, plus one.
     #[must_use]
     pub fn joint_bound(&self) -> usize {
         self.joint_end
     }
 
-    /// How many vertices it is around.
+    /// Returns the number of vertices.
     #[must_use]
     pub fn vertex_count(&self) -> usize {
         self.vertex_count
     }
 
-    /// One lane; `None` if a number is beyond f32.
+    /// Fills one lane; `None` if a number is beyond the range of f32.
     fn fill(&mut self, group: &mut Group, lane: usize, part: &Part, rounding: f64) -> Option<()> {
         for c in 0..3 {
             let rounded = rounding * part.reach[c];
@@ -233,7 +236,7 @@ impl Group {
         points: [[0; 2]; LANES],
     };
 
-    /// Copies a lane.
+    /// Copies lane `from` to `lane`.
     fn repeat(&mut self, lane: usize, from: usize) {
         for lanes in [&mut self.center, &mut self.half, &mut self.rounded] {
             for row in lanes {
@@ -245,7 +248,8 @@ impl Group {
     }
 }
 
-/// Where a vertex may be before it is skinned: its place without targets, and by how much each moves it.
+/// Range of positions of a vertex before skinning: its position without morph targets, and the movement by
+/// each target.
 struct Morphed {
     at: [f64; 3],
     moves: Vec<([f64; 3], [f64; 2])>,
@@ -261,7 +265,7 @@ impl Morphed {
         Self { at: mesh.vertices().positions[vertex].map(f64::from), moves: moves.collect() }
     }
 
-    /// The sum of the magnitudes that its coordinates are made of, at most.
+    /// Upper bound on the sum of the magnitudes of its terms.
     fn size(&self) -> f64 {
         let sum = |v: [f64; 3]| v[0].abs() + v[1].abs() + v[2].abs();
         let moved =
@@ -270,16 +274,16 @@ impl Morphed {
     }
 }
 
-/// The vertices of one joint, in its space.
+/// Vertices of one joint, in joint space.
 #[derive(Debug, Clone)]
 struct Part {
     min: [f64; 3],
     max: [f64; 3],
-    /// The sum of the magnitudes that a coordinate is made of, at most.
+    /// Upper bound on the sum of the magnitudes of a coordinate's terms.
     reach: [f64; 3],
-    /// Vertices, or the corners of the boxes that they stay in where targets move them.
+    /// Vertices. A vertex that morph targets move is replaced by the corners of the box that it stays in.
     points: Vec<[f64; 3]>,
-    /// The box of the vertices as they were bound.
+    /// Box of the vertices in the bind pose.
     bound: [[f64; 3]; 2],
 }
 
@@ -319,8 +323,8 @@ impl Part {
     }
 }
 
-/// The joints that move vertices; those first whose vertices are farthest out in the bind pose, as they mostly are later: what
-/// lies inside of what was found is passed over.
+/// Joints that move vertices, outermost in the bind pose first, because most of them stay outermost. Joints
+/// inside the box found so far are skipped.
 fn order(parts: &[Part]) -> Vec<usize> {
     let used = || parts.iter().enumerate().filter(|(_, part)| !part.points.is_empty());
     let (mut min, mut max) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
@@ -340,7 +344,8 @@ fn order(parts: &[Part]) -> Vec<usize> {
     order.into_iter().map(|(_, at)| at).collect()
 }
 
-/// The sums of all vertices, with what the sums of those kept by [`Influences::at_most`](condyle::Influences::at_most) are rounded by.
+/// Range of the sums of weights, widened by the rounding error of the sums for
+/// [`Influences::at_most`](condyle::Influences::at_most).
 fn weights(mesh: &SkinnedMesh) -> Weights {
     let (mut least, mut greatest, mut negative) = (f64::INFINITY, f64::NEG_INFINITY, 0.0_f64);
     for vertex in 0..mesh.vertex_count() {
@@ -354,14 +359,14 @@ fn weights(mesh: &SkinnedMesh) -> Weights {
     Weights { least: wider(least, -1.0), greatest: wider(greatest, 1.0), negative }
 }
 
-/// The smallest box that holds all: `greatest` and `least` are those of the joints' hulls.
+/// Range of all vertices along one axis, from the range of the joints' hulls.
 pub(super) fn weighed(weights: &Weights, min: f32, max: f32) -> [f32; 2] {
     let (min, max) = (f64::from(min), f64::from(max));
-    // A weighted sum of places within `min..=max` is their mean, which is there too, times the sum of the weights; those below
-    // zero add what is between the ends.
+    // A weighted sum of positions in `min..=max` is their mean, which is in the range too, times the sum of
+    // the weights. Negative weights extend the range in proportion to its width.
     let beyond = weights.negative * (max - min) * (1.0 + 1e-12);
     let high = f64::max(weights.least * max, weights.greatest * max) + beyond;
     let low = f64::min(weights.least * min, weights.greatest * min) - beyond;
-    // Zeros have one sign.
+    // Adding 0.0 turns -0.0 into 0.0.
     [rounded_down(low - low.abs() * 1e-15) + 0.0, rounded_up(high + high.abs() * 1e-15) + 0.0]
 }

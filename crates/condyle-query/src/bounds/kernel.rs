@@ -1,4 +1,4 @@
-//! From model matrices to the box around all vertices.
+//! Kernel: the box around all vertices from model matrices.
 
 use fearless_simd::{f32x4, f32x8, prelude::*};
 
@@ -7,19 +7,19 @@ use super::joints::{Group, JointBounds, LANES, Rounding, weighed};
 use condyle_base::math::{Affine, sqrt};
 use condyle_base::simd::{Mode, dispatch, each, transpose_halves};
 
-/// A number in each of eight joints.
+/// One number for each of eight joints.
 type Eight<S> = f32x8<S>;
 
-/// The rows of the matrices of eight joints.
+/// Matrix rows of eight joints.
 type Rows<S> = [[Eight<S>; 4]; 3];
 
-/// Groups whose boxes are kept while the farthest of them are looked for.
+/// Number of groups whose boxes are stored for the search of the farthest ones.
 const KEPT: usize = 12;
 
-/// How far the boxes of eight joints reach to the six sides: along each axis, then against each.
+/// Extents of the boxes of eight joints towards the six sides: along each axis, then against each.
 type Reach = [[f32; LANES]; 6];
 
-/// The box, or `None` where a matrix holds NaN or an infinity, or makes them.
+/// Returns the box, or `None` if a matrix or a result is not finite.
 pub(super) fn posed(bounds: &JointBounds, model: &[Affine]) -> Option<Aabb> {
     let hull = dispatch!(|s, mode| hull(s, mode, bounds, model))?;
     let mut out = Aabb::EMPTY;
@@ -29,13 +29,14 @@ pub(super) fn posed(bounds: &JointBounds, model: &[Affine]) -> Option<Aabb> {
     Some(out)
 }
 
-/// The box of each joint's vertices; only those of finite matrices mean anything.
+/// Computes the box of each joint's vertices; boxes of matrices that are not finite are meaningless.
 pub(super) fn boxes(bounds: &JointBounds, model: &[Affine], out: &mut [Aabb]) -> Option<()> {
     dispatch!(|s, mode| all_boxes(s, mode, bounds, model, out))
 }
 
-/// Around the hulls of all joints: their boxes first, and points only of joints whose box reaches farthest to a side, along that side's axis
-/// alone. Where a matrix is not finite, neither is a box, and there is nothing to tell.
+/// Box of the hulls of all joints. Computes the boxes of all joints first. Then reads the points only of
+/// joints whose box reaches farthest to a side, along that side's axis alone. Returns `None` if a matrix is
+/// not finite, because its box is then not finite either.
 #[inline(always)]
 fn hull<S: Simd, M: Mode>(s: S, mode: M, bounds: &JointBounds, model: &[Affine]) -> Option<Aabb> {
     let zero = f32x8::splat(s, 0.0);
@@ -44,14 +45,14 @@ fn hull<S: Simd, M: Mode>(s: S, mode: M, bounds: &JointBounds, model: &[Affine])
     let mut kept: [Reach; KEPT] = [[[0.0; LANES]; 6]; KEPT];
     for groups in bounds.groups.chunks(KEPT) {
         let mut most = [f32x8::splat(s, f32::NEG_INFINITY); 6];
-        // Which group each lane of it is of.
+        // Group of the maximum in each lane.
         let mut whose = [zero; 6];
         for (at, (group, reach)) in groups.iter().zip(&mut kept).enumerate() {
             let at = f32x8::splat(s, at as f32);
             let rows = load(s, group, model)?;
             let (high, low) = around(s, mode, group, &rows, bounds.rounding);
             each!(r in [0, 1, 2] => {
-                // NaN and infinities stay, times zero, in the sum.
+                // NaN and infinities, times zero, make the sum NaN.
                 unsound[r] = mode.madd(high[r], zero, mode.madd(low[r], zero, unsound[r]));
                 let low = -low[r];
                 whose[r] = high[r].simd_gt(most[r]).select(at, whose[r]);
@@ -62,7 +63,8 @@ fn hull<S: Simd, M: Mode>(s: S, mode: M, bounds: &JointBounds, model: &[Affine])
                 low.store_array(&mut reach[r + 3]);
             });
         }
-        // The joint whose box reaches farthest to a side is likely to stay the farthest, and most of the others need no look then.
+        // The joint whose box reaches farthest to a side probably stays the farthest. Most other joints can
+        // then be skipped.
         each!(side in [0, 1, 2, 3, 4, 5] => {
             let farthest = most[side].simd_eq(f32x8::splat(s, most[side].reduce_max())).to_bitmask();
             let lane = (farthest.trailing_zeros() as usize).min(LANES - 1);
@@ -100,16 +102,16 @@ fn hull<S: Simd, M: Mode>(s: S, mode: M, bounds: &JointBounds, model: &[Affine])
     unsound.simd_eq(zero).all_true().then_some(Aabb { min: [-left, -down, -back], max: [x, y, z] })
 }
 
-/// A side of the box of one joint.
+/// One side of the box of a joint.
 #[derive(Clone, Copy)]
 struct BoxSide<'a> {
     group: &'a Group,
-    /// The lane of the joint in the group.
+    /// Lane of the joint in the group.
     lane: usize,
     side: usize,
 }
 
-/// Returns how far the points of one joint reach to a side, and draws its box in to that.
+/// Returns the extent of one joint's points towards a side, and shrinks the joint's box to it.
 #[inline(always)]
 fn drawn_in<S: Simd, M: Mode>(
     s: S,
@@ -153,7 +155,7 @@ fn all_boxes<S: Simd, M: Mode>(
     Some(())
 }
 
-/// The matrices of a group, a joint in each lane.
+/// Matrices of a group, one joint per lane.
 #[inline(always)]
 fn load<S: Simd>(s: S, group: &Group, model: &[Affine]) -> Option<Rows<S>> {
     let [a, b, c, d, e, f, g, h] = &group.joints;
@@ -177,8 +179,8 @@ fn two<S: Simd>(s: S, low: &[f32; 4], high: &[f32; 4]) -> f32x8<S> {
     f32x4::load_array_ref(s, low).combine(f32x4::load_array_ref(s, high))
 }
 
-/// How far the boxes of a group reach: the middle goes where the matrix takes it, and each row adds the magnitudes of what it
-/// makes of the half edges.
+/// Extents of the boxes of a group. The matrix moves the centre, and each row adds the magnitudes of its
+/// products with the half extents.
 #[inline(always)]
 fn around<S: Simd, M: Mode>(
     s: S,
@@ -202,19 +204,19 @@ fn around<S: Simd, M: Mode>(
     (high, low)
 }
 
-/// How much farther than its points a joint may reach along one axis.
+/// Margin by which the vertices of a joint may exceed its points along one axis.
 #[inline(always)]
 fn margin(group: &Group, lane: usize, row: &[f32; 4], rounding: Rounding) -> f32 {
     let [x, y, z, t] = row.map(f32::abs);
     let of = |c: usize| group.rounded[c][lane];
     let rounded = x * of(0) + y * of(1) + z * of(2) + (t * rounding.share + rounding.least);
-    // The squares of the tiniest numbers vanish and those of huge ones overflow: what is added keeps the root from being too small, and the
-    // sum of the magnitudes, which is never below it, from being far too large.
+    // Squares of tiny numbers underflow, so the constant keeps the root from being too small. Squares of huge
+    // numbers overflow, so the sum of magnitudes, an upper bound, limits it.
     let length = sqrt(x * x + y * y + z * z + 8.0 * f32::MIN_POSITIVE).min(x + y + z);
     length * group.off[lane] + rounded
 }
 
-/// The greatest of what a row of a matrix makes of points.
+/// Maximum of the products of a matrix row with points.
 #[inline(always)]
 fn refined<S: Simd, M: Mode>(s: S, mode: M, points: &[[[f32; LANES]; 3]], row: [f32; 4]) -> f32 {
     let [a, b, c, t] = row.map(|v| f32x8::splat(s, v));

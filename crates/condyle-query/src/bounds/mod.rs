@@ -1,25 +1,32 @@
-//! Boxes and spheres around what is posed. Once a [`SkinnedMesh`](condyle::SkinnedMesh) and its [`Skin`](condyle::Skin) go in and
-//! [`JointBounds`] come out; each frame, model matrices go in and an [`Aabb`] comes out, for culling, level of detail, shadows
-//! and broad phases, before a vertex is touched or where none ever is.
+//! Bounding boxes and spheres of posed meshes, computed without skinning.
 //!
-//! A posed vertex is the weighted mean of the places where its joints alone would take it. So it is in the convex hull of what
-//! is around all joints' vertices, wherever the joints have taken that: the box of that hull is never too small, for any pose and
-//! for [`Influences::at_most`](condyle::Influences::at_most), whose weights are rescaled to the same sum. What [`skin`](condyle::skin()), [`palette`](condyle::palette())
-//! and the bound itself round is added outwards. Weights that do not sum up to 1, or are below 0, are asked for once, and the box grows by
-//! what they can do; with some below 0 it holds only for all influences.
+//! Build [`JointBounds`] once from a [`SkinnedMesh`](condyle::SkinnedMesh) and its [`Skin`](condyle::Skin).
+//! Each frame, [`posed`] computes an [`Aabb`] from the model matrices. Use it for culling, level of detail,
+//! shadows and broad phases, before any vertex is skinned or if the CPU never skins the mesh.
 //!
-//! | to have | call |
+//! A posed vertex is the weighted mean of the positions to which each of its joints alone would move it. It
+//! is therefore in the convex hull of the moved bounds of all joints. The box of that hull is never too small
+//! for any pose. The same holds for [`Influences::at_most`](condyle::Influences::at_most), whose weights are
+//! rescaled to the same sum. The rounding errors of [`skin`](condyle::skin()),
+//! [`palette`](condyle::palette()) and the bound itself are added outwards.
+//!
+//! [`JointBounds`] records whether weights are negative or do not sum to 1, and the box grows accordingly.
+//! With negative weights, it holds only if all influences are used.
+//!
+//! | result | function |
 //! |---|---|
-//! | the box of a posed mesh, without its vertices | [`posed`] |
-//! | the sphere | [`posed_sphere`] |
-//! | one box or sphere for each joint | [`per_joint`]; [`JointBounds::spheres`], moved by [`Sphere::transformed`] |
-//! | the exact box of vertices | [`of`] |
-//! | all but the smallest sphere of vertices, once | [`Sphere::around`] |
-//! | several meshes, or the moments of a clip | [`Aabb::union`] |
+//! | box of a posed mesh, without its vertices | [`posed`] |
+//! | sphere of a posed mesh | [`posed_sphere`] |
+//! | one box or sphere per joint | [`per_joint`]; [`JointBounds::spheres`], moved by [`Sphere::transformed`] |
+//! | exact box of vertices | [`of`] |
+//! | nearly minimal sphere of vertices, computed once | [`Sphere::around`] |
+//! | box of several meshes, or of several times of a clip | [`Aabb::union`] |
 //!
-//! A clip's box is the union of the boxes of those moments that are asked for: what happens between two of them is not in it.
+//! The box of a clip is the union of the boxes at the sampled times. It does not cover the motion between two
+//! of them.
 //!
-//! Vertices skinned by linear blending are meant. Other blends of rotations, such as dual quaternions, leave the hull where joints bend.
+//! The bounds are for linear blend skinning. Other blends of rotations, such as dual quaternions, leave the
+//! hull where joints bend.
 
 mod aabb;
 mod joints;
@@ -37,16 +44,20 @@ pub(crate) use self::sphere::{smallest, stretch};
 use condyle_base::error::Error;
 use condyle_base::math::Affine;
 
-/// The box around all vertices of a mesh, from the model matrices alone.
+/// Returns a box around all vertices of a mesh, from the model matrices alone.
 ///
-/// `model` holds one matrix per joint of the skeleton, as [`local_to_model`](condyle::local_to_model) leaves them. The box is in model
-/// space, never smaller than [`of`] what [`skin`](condyle::skin()) makes of the same mesh, in any mode and on any instruction set, but for vertices that overflow on their way; see the
-/// [module](self) for why. Of eight real characters it is, in the mean over their clips, 0.1 to 9 % longer across than the exact one, where made ones with weights far and wide have up to 95 %. Without vertices it is
+/// `model` holds one matrix per joint of the skeleton, as written by
+/// [`local_to_model`](condyle::local_to_model). The box is in model space. It encloses the box that [`of`]
+/// computes from the vertices written by [`skin`](condyle::skin()), in any mode and on any instruction set,
+/// except for vertices that overflow during skinning. The [module](self) documentation has the reason.
+///
+/// On eight real characters, the diagonal is 0.1 to 9 % longer than the exact one, as a mean over their
+/// clips. Synthetic characters with widely spread weights reach 95 %. Without vertices, the box is
 /// [`Aabb::EMPTY`].
 ///
 /// # Errors
-/// [`Error::TooShort`] if `model` lacks a joint that moves vertices; [`Error::NotFinite`] if the matrix of one is not finite, or takes the box around its
-/// vertices beyond f32.
+/// [`Error::TooShort`] if `model` lacks a joint that moves vertices. [`Error::NotFinite`] if the matrix of
+/// such a joint is not finite, or moves the box around its vertices beyond the range of f32.
 ///
 /// ```
 /// use condyle_query::bounds::{self, JointBounds};
@@ -69,7 +80,7 @@ pub fn posed(bounds: &JointBounds, model: &[Affine]) -> Result<Aabb, Error> {
         return Ok(Aabb::EMPTY);
     }
     if bounds.groups.is_empty() {
-        // Vertices that no joint moves are at the origin.
+        // Vertices without influences are skinned to the origin.
         return Ok(Aabb { min: [0.0; 3], max: [0.0; 3] });
     }
     let found = kernel::posed(bounds, model);
@@ -77,7 +88,7 @@ pub fn posed(bounds: &JointBounds, model: &[Affine]) -> Result<Aabb, Error> {
     found.ok_or_else(|| not_finite(bounds, model))
 }
 
-/// The matrix to blame.
+/// Error for the first joint whose matrix is not finite.
 #[cold]
 fn not_finite(bounds: &JointBounds, model: &[Affine]) -> Error {
     let sound = |joint: &u16| model[usize::from(*joint)].rows.as_flattened().iter().all(|v| v.is_finite());
@@ -85,11 +96,13 @@ fn not_finite(bounds: &JointBounds, model: &[Affine]) -> Error {
     Error::NotFinite { what: "model", at: at.map_or(0, |&joint| joint.into()) }
 }
 
-/// A sphere around all vertices of a mesh: around the middle of the box that [`posed`] finds, and no larger than the spheres of
-/// the joints and the box make it.
+/// Returns a sphere around all vertices of a mesh.
+///
+/// Its centre is the centre of the box that [`posed`] returns. Its radius is the smaller of the radii that
+/// the box and the spheres of the joints require.
 ///
 /// # Errors
-/// As [`posed`].
+/// Returns the errors of [`posed`].
 ///
 /// ```
 /// use condyle_query::bounds::{self, JointBounds};
@@ -115,7 +128,8 @@ pub fn posed_sphere(bounds: &JointBounds, model: &[Affine]) -> Result<Sphere, Er
     });
     let of_box = condyle_base::math::scalar::sqrt_f64(farthest.fold(0.0, f64::max)) * (1.0 + 1e-14);
     let weights = bounds.weights;
-    // Only of a mean is it known that it lies between its parts.
+    // Without negative weights and with a sum of 1, a vertex is a mean, which lies between the positions of
+    // its parts.
     let mean =
         weights.negative == 0.0 && (weights.greatest - 1.0).abs().max((weights.least - 1.0).abs()) < 1e-5;
     let mut radius = if mean { 0.0 } else { of_box };
@@ -139,14 +153,16 @@ pub fn posed_sphere(bounds: &JointBounds, model: &[Affine]) -> Result<Sphere, Er
     Ok(Sphere { center, radius: aabb::rounded_up(radius.min(of_box)) })
 }
 
-/// One box for each joint: around all vertices that it moves, where it alone would take them.
+/// Computes one box per joint: around all vertices that the joint moves, at the positions to which it alone
+/// would move them.
 ///
-/// `boxes` receives one for each of [`JointBounds::joints`], in the same order. The hull of all of them holds every vertex, unless
-/// weights do not sum up to 1.
+/// `boxes` receives one box for each of [`JointBounds::joints`], in the same order. The convex hull of the
+/// boxes holds every vertex, unless weights do not sum to 1 or are negative. A matrix that is not finite
+/// gives a box that is not finite.
 ///
 /// # Errors
-/// [`Error::TooShort`] if `model` lacks a joint that moves vertices, [`Error::Length`] if `boxes` does not hold one for each joint that does.
-/// `boxes` is then unchanged. Of a matrix that is not finite comes a box that is not.
+/// [`Error::TooShort`] if `model` lacks a joint that moves vertices. [`Error::Length`] if the length of
+/// `boxes` differs from the number of [`JointBounds::joints`]. `boxes` is then unchanged.
 ///
 /// ```
 /// use condyle_query::bounds::{self, Aabb, JointBounds};

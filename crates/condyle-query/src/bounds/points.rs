@@ -1,4 +1,4 @@
-//! A few of many points, so that none of the others is far outside of what lies between the chosen ones.
+//! Choice of a few points whose convex hull is close to all points.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -6,17 +6,17 @@ use alloc::vec::Vec;
 use condyle_base::math::scalar::sqrt_f64;
 use condyle_base::math::vectors::{dot, sub};
 
-/// Points that are chosen at most.
+/// Maximum number of chosen points.
 pub(super) const MOST: usize = 24;
 
-/// The farthest points in this many directions can be chosen: those of a cube with five points along each edge, one for each
-/// way that two do not share.
+/// Candidates are the farthest points in a set of directions: the integer vectors with components from
+/// `-REACH` to `REACH`, without vectors that are twice another.
 const REACH: i32 = 2;
 
-/// How often a distance is improved. It is never too small, however few these are.
+/// Maximum number of improvements of a distance. The distance is never too small, even with few steps.
 const STEPS: usize = 60;
 
-/// The chosen points, and how far another one is outside of their convex hull at most.
+/// Returns the chosen points, and an upper bound on the distance of the other points from their convex hull.
 pub(super) fn choose(all: &[[f64; 3]]) -> (Vec<[f32; 3]>, f64) {
     let candidates = farthest(all);
     let mut chosen: Vec<[f64; 3]> = Vec::new();
@@ -30,7 +30,7 @@ pub(super) fn choose(all: &[[f64; 3]]) -> (Vec<[f32; 3]>, f64) {
             chosen.extend(far.filter(|far| !chosen.contains(far)));
         }
     }
-    // Most of them of the few, the last ones of all.
+    // First chooses from the candidates, then the last four from all points.
     for (points, most) in [(&candidates[..], MOST - 4), (all, MOST)] {
         while chosen.len() < most {
             let mut worst = (0.0, None);
@@ -52,7 +52,7 @@ pub(super) fn choose(all: &[[f64; 3]]) -> (Vec<[f32; 3]>, f64) {
     (chosen.iter().map(|p| p.map(|v| v as f32)).collect(), off)
 }
 
-/// The farthest of all points in each direction, as f32 has them.
+/// Farthest point in each direction, rounded to f32.
 pub(crate) fn farthest(all: &[[f64; 3]]) -> Vec<[f64; 3]> {
     let mut out: Vec<[f64; 3]> = vec![];
     let range = -REACH..=REACH;
@@ -80,9 +80,11 @@ pub(crate) fn farthest(all: &[[f64; 3]]) -> Vec<[f64; 3]> {
     out
 }
 
-/// How far a point is from the convex hull of others, or more: that of a place in it, which is a blend of up to four of them. In each
-/// step the one that is farthest the right way joins these, and the nearest place of their simplex takes over (P. Wolfe, *Finding the Nearest
-/// Point in a Polytope*, 1976). It ends where the distance is below `enough`.
+/// Upper bound on the distance of a point from the convex hull of others.
+///
+/// It is the distance to a point of the hull that is a weighted mean of up to four of them. Each step adds
+/// the point that is farthest in the direction of `point`, then takes the nearest point of the simplex (P.
+/// Wolfe, *Finding the Nearest Point in a Polytope*, 1976). Stops when the distance is at most `enough`.
 fn distance(point: [f64; 3], hull: &[[f64; 3]], enough: f64) -> f64 {
     let off = |k: usize| sub(hull[k], point);
     let nearest = (0..hull.len()).map(|k| (dot(off(k), off(k)), k));
@@ -95,7 +97,7 @@ fn distance(point: [f64; 3], hull: &[[f64; 3]], enough: f64) -> f64 {
         let at = simplex.place();
         let best = (0..hull.len()).map(|k| (dot(at, off(k)), k));
         let (along, k) = best.fold((f64::INFINITY, 0), |a, b| if b.0 < a.0 { b } else { a });
-        // It cannot come nearer than by this much of what it is.
+        // The square cannot decrease by more than about this fraction.
         if square - along <= 1e-10 * square || simplex.count == 4 {
             break;
         }
@@ -108,11 +110,11 @@ fn distance(point: [f64; 3], hull: &[[f64; 3]], enough: f64) -> f64 {
         }
         (simplex, square) = (next, now);
     }
-    // A few hundred roundings keep the place in the hull but for parts in 10^13.
+    // After a few hundred operations, rounding moves the point out of the hull by a few parts in 10^13.
     sqrt_f64(square) + 1e-13 * hull.iter().flatten().map(|v| v.abs()).fold(0.0, f64::max)
 }
 
-/// Some points, and the weights of their blend that is nearest to the origin.
+/// Points, and the weights of their mean nearest to the origin.
 #[derive(Clone, Copy)]
 struct Simplex {
     points: [[f64; 3]; 4],
@@ -126,12 +128,12 @@ impl Simplex {
         [sum(0), sum(1), sum(2)]
     }
 
-    /// Takes a point in, and leaves out those that the nearest place does not need.
+    /// Adds a point, and drops points that the nearest point does not need.
     fn add(&mut self, point: [f64; 3]) {
         (self.points[self.count], self.weights[self.count]) = (point, 0.0);
         self.count += 1;
         while let Some(nearest) = self.nearest_of_span() {
-            // As far towards the nearest place of the whole plane as the weights stay above 0.
+            // Moves towards the nearest point of the span as far as all weights stay positive.
             let mut part = 1.0_f64;
             for (weight, to) in self.weights.iter().zip(&nearest).take(self.count) {
                 if *to <= 0.0 {
@@ -158,12 +160,12 @@ impl Simplex {
         self.weights.iter_mut().for_each(|weight| *weight /= sum);
     }
 
-    /// The weights, of any sign, of the place nearest to the origin on the line, plane or space through the points; `None` if
-    /// there is a smaller one that holds them all.
+    /// Weights, of any sign, of the point nearest to the origin in the affine span of the points. `None` if
+    /// the points are degenerate, so that a smaller simplex has the same span.
     fn nearest_of_span(&self) -> Option<[f64; 4]> {
         let (first, n) = (self.points[0], self.count - 1);
         let edges = [1, 2, 3].map(|k| if k <= n { sub(self.points[k], first) } else { [0.0; 3] });
-        // Equations of the least square, by elimination.
+        // Normal equations, solved by elimination.
         let mut rows = [[0.0; 4]; 3];
         for r in 0..n {
             for c in 0..n {
@@ -203,7 +205,7 @@ mod tests {
         let mut random = Random(15);
         for round in 0..tries(12) {
             let count = [1, 7, 60, 800][round % 4];
-            // A limb of which the surface is known: a capsule along an axis of its own.
+            // A limb with a known surface: a capsule with a random axis.
             let axis: [f32; 3] = random.unit();
             let points: Vec<[f64; 3]> = (0..count)
                 .map(|_| {
@@ -213,7 +215,8 @@ mod tests {
                 .collect();
             let (chosen, off) = choose(&points);
             assert!(chosen.len() <= MOST && !chosen.is_empty());
-            // Support in any direction: what the chosen points reach, and what they are off, is never less than what all reach.
+            // The extent of the chosen points in any direction, plus `off` is at least the extent of all
+            // points.
             for _ in 0..200 {
                 let d: [f32; 3] = random.unit();
                 let d = d.map(f64::from);

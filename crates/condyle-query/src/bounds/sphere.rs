@@ -1,11 +1,11 @@
-//! Spheres, and the smallest one around points.
+//! Spheres, and the minimum enclosing sphere of points.
 
 use super::aabb::rounded_up;
 use condyle_base::math::Affine;
 use condyle_base::math::scalar::sqrt_f64;
 use condyle_base::math::vectors::dot;
 
-/// A sphere: its surface belongs to it.
+/// Sphere, including its surface.
 ///
 /// ```
 /// use condyle_query::bounds::Sphere;
@@ -17,27 +17,28 @@ use condyle_base::math::vectors::dot;
 #[repr(C)]
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
 pub struct Sphere {
-    /// Metres.
+    /// Centre, in metres.
     pub center: [f32; 3],
-    /// Metres; below 0 it holds nothing.
+    /// Radius in metres; a sphere with a negative radius is empty.
     pub radius: f32,
 }
 
 const _: () = assert!(size_of::<Sphere>() == 16);
 
-/// How often the centre of [`Sphere::around`] moves.
+/// Maximum number of steps in which [`Sphere::around`] moves the centre.
 const STEPS: usize = 300;
 
 impl Sphere {
-    /// Holds nothing.
+    /// Empty sphere.
     pub const EMPTY: Self = Self { center: [0.0; 3], radius: -1.0 };
 
-    /// Around points: never too small, and all but the smallest there is, in a time that is bounded by some hundred looks at
-    /// each point.
+    /// Returns a nearly minimal sphere around points. It is never too small, and each point is visited at
+    /// most a few hundred times.
     ///
-    /// The centre is a blend of points, to which the farthest point adds weight and from which the nearest one of those
-    /// blended loses it: E. A. Yıldırım, *Two Algorithms for the Minimum Enclosing Ball Problem*, 2008. It is meant for what is
-    /// built once; without points, or where one is no number, it is [`Sphere::EMPTY`].
+    /// The centre is a weighted mean of points. Each step adds weight to the farthest point or removes weight
+    /// from the nearest point of the mean: E. A. Yıldırım, *Two Algorithms for the Minimum Enclosing Ball
+    /// Problem*, 2008. Use it for spheres that are built once. Without points, or if a coordinate is not
+    /// finite, it returns [`Sphere::EMPTY`].
     #[must_use]
     pub fn around(points: &[[f32; 3]]) -> Self {
         let wide = |p: &[f32; 3]| p.map(f64::from);
@@ -50,14 +51,15 @@ impl Sphere {
         Self { center, radius: rounded_up(sqrt_f64(radius2) * (1.0 + 1e-15)) }
     }
 
-    /// Whether the point is in it.
+    /// Returns whether the sphere contains a point.
     #[must_use]
     pub fn contains(&self, point: [f32; 3]) -> bool {
         let radius = f64::from(self.radius);
         radius >= 0.0 && distance2(point.map(f64::from), self.center.map(f64::from)) <= radius * radius
     }
 
-    /// Around this one where a matrix takes it. What scales unevenly makes an ellipsoid of it, and this is around that.
+    /// Returns a sphere around this one after a transform. A non-uniform scale makes an ellipsoid; the result
+    /// encloses it.
     #[must_use]
     pub fn transformed(&self, matrix: &Affine) -> Self {
         if self.radius < 0.0 {
@@ -72,11 +74,11 @@ impl Sphere {
     }
 }
 
-/// How much longer a matrix makes a vector at most; exact where its columns are at right angles, never too small.
+/// Upper bound on the factor by which a matrix lengthens a vector; exact if its columns are perpendicular.
 pub(crate) fn stretch(rows: &[[f64; 4]; 3]) -> f64 {
     let product =
         |a: usize, b: usize| rows[0][a] * rows[0][b] + rows[1][a] * rows[1][b] + rows[2][a] * rows[2][b];
-    // Gershgorin's circles of the product with the transpose.
+    // Gershgorin circles of the transpose times the matrix.
     let (xy, xz, yz) = (product(0, 1).abs(), product(0, 2).abs(), product(1, 2).abs());
     let square = [product(0, 0) + xy + xz, product(1, 1) + xy + yz, product(2, 2) + xz + yz];
     sqrt_f64(square.into_iter().fold(0.0, f64::max)) * (1.0 + 1e-14)
@@ -87,7 +89,8 @@ pub(crate) fn distance2(a: [f64; 3], b: [f64; 3]) -> f64 {
     dot(d, d)
 }
 
-/// The centre and radius of the smallest sphere around `count` points, nearly: the radius is what it needs from there. There is at least one point.
+/// Centre and radius of a nearly minimal sphere around `count` points, at least one. The radius is exact for
+/// that centre.
 pub(crate) fn smallest(count: usize, point: impl Fn(usize) -> [f64; 3]) -> ([f64; 3], f64) {
     let farthest = |from: [f64; 3]| {
         let far = |(best, at): (f64, usize), k: usize| {
@@ -98,7 +101,7 @@ pub(crate) fn smallest(count: usize, point: impl Fn(usize) -> [f64; 3]) -> ([f64
     };
     let first = farthest(point(0)).1;
     let second = farthest(point(first)).1;
-    // The points that the centre is blended of, and how much of each.
+    // Points of the weighted mean, and their weights.
     let mut active = alloc::vec![(first, 0.5), (second, 0.5)];
     let mut center = [0, 1, 2].map(|c| (point(first)[c] + point(second)[c]) / 2.0);
     let mut best = (center, f64::INFINITY);
@@ -107,7 +110,8 @@ pub(crate) fn smallest(count: usize, point: impl Fn(usize) -> [f64; 3]) -> ([f64
         if far2 < best.1 {
             best = (center, far2);
         }
-        // What the blend is worth: the mean of squares from the centre, which the square of the least radius is not below.
+        // Dual objective: the weighted mean of squared distances from the centre, a lower bound on the
+        // minimum squared radius.
         let worth: f64 = active.iter().map(|&(at, weight)| weight * distance2(point(at), center)).sum();
         if far2 <= worth * (1.0 + 1e-9) || worth == 0.0 {
             break;
@@ -146,15 +150,16 @@ mod tests {
     use condyle_testing::{Random, tries};
     use std::vec::Vec;
 
-    /// The smallest sphere is that of two, three or four points that holds the others: here from random points, of which
-    /// those on a known sphere all around decide.
+    /// The minimum sphere is determined by two, three or four points. Here, points on a known sphere
+    /// determine it, and random points inside are added.
     #[test]
     fn the_smallest_sphere_is_found_and_holds_all() {
         let mut random = Random(8);
         for round in 0..tries(60) {
             let (center, radius): ([f32; 3], f32) = (random.vector(5.0), random.range(0.1, 3.0));
             let mut points: Vec<[f32; 3]> = Vec::new();
-            // A regular tetrahedron, or two points across, in any direction: their sphere is the smallest around them.
+            // A regular tetrahedron or two opposite points, in a random direction: the known sphere is their
+            // minimum sphere.
             let matrix =
                 Affine::from(condyle_base::math::Transform { scale: [1.0; 3], ..random.transform() });
             let corners: &[[f32; 3]] = match round % 3 {
@@ -179,7 +184,8 @@ mod tests {
             }
             let got = Sphere::around(&points);
             assert!(points.iter().all(|&p| got.contains(p)), "round {round}");
-            // Of the triangle: two corners of it are 2 sqrt 2 apart, the third is nearer.
+            // The radius is not checked for the triangle: two corners are 2 sqrt 2 apart, and the third is
+            // nearer.
             let want = if round % 3 == 2 { None } else { Some(radius) };
             if let Some(want) = want {
                 assert!(got.radius <= want * 1.0005, "round {round}: {} instead of {want}", got.radius);

@@ -1,4 +1,4 @@
-//! Against the vertices themselves.
+//! Comparison with the skinned vertices.
 
 use std::vec::Vec;
 use std::{format, vec};
@@ -12,13 +12,13 @@ use condyle_testing::{Random, assert_portable, cases, tries};
 
 const JOINTS: usize = 21;
 
-/// What the weights of a vertex are made to be.
+/// Kind of weights of the test mesh.
 #[derive(Debug, Clone, Copy)]
 enum Weighted {
     One,
-    /// They sum up to anything from 0 to 2; some vertices have none.
+    /// The sums are from 0 to 2; some vertices have no influences.
     Any,
-    /// Some are below 0.
+    /// Some weights are negative.
     Negative,
 }
 
@@ -46,7 +46,7 @@ fn mesh(random: &mut Random, vertices: usize, weighted: Weighted) -> SkinnedMesh
         .expect("a mesh")
 }
 
-/// Each vertex of one joint.
+/// Mesh with one joint per vertex.
 fn rigid(positions: Vec<[f32; 3]>, joints: usize) -> SkinnedMesh {
     let rows = (0..positions.len()).map(|v| [((v % joints) as u16, 1.0)]);
     let influences = Influences::from_rows(rows).expect("finite");
@@ -60,7 +60,7 @@ fn scaled(mesh: &SkinnedMesh, by: f32) -> SkinnedMesh {
     SkinnedMesh::new(vertices, mesh.influences().clone(), vec![], vec![]).expect("a mesh")
 }
 
-/// Any transforms: near and far from the origin, mirrored, flat, and scaled unevenly.
+/// Arbitrary transforms: near and far from the origin, mirrored, flat and non-uniformly scaled.
 fn model(random: &mut Random, round: usize) -> Vec<Affine> {
     let far = [0.0, 1000.0, -3e5][round % 3];
     let matrix = |joint: usize| {
@@ -94,7 +94,7 @@ fn posed_positions(
     out.positions
 }
 
-/// Whatever skins, and whatever bounds: in each mode and on each instruction set, the other way round too.
+/// Each combination of mode and instruction set for the bound and for skinning.
 #[test]
 fn no_vertex_is_outside_of_the_box_or_the_sphere() {
     let mut random = Random(150);
@@ -125,19 +125,19 @@ fn no_vertex_is_outside_of_the_box_or_the_sphere() {
     }
 }
 
-/// Of one of so many powers of two, from this one up.
+/// Random number within `count` powers of two, starting at `2^low`.
 fn power(random: &mut Random, low: i32, count: usize) -> f32 {
     let exponent = low + random.below(count) as i32;
     f32::from_bits(((exponent + 127) as u32) << 23) * random.range(1.0, 2.0)
 }
 
-/// Squares of f32 vanish below 1e-22 and overflow above 1e19, and products lose digits below 1e-38.
+/// Squares of f32 underflow below 1e-22 and overflow above 1e19, and products lose digits below 1e-38.
 #[test]
 fn no_vertex_is_outside_however_small_or_large_all_is() {
     let mut random = Random(156);
     for round in 0..cases(300) {
         let size = power(&mut random, -126, 139);
-        // A ball of one joint has more vertices than there are points for: only the margin is around the others.
+        // A ball of one joint has more vertices than chosen points, so only the margin covers the others.
         let mesh = if round % 2 == 0 {
             mesh(&mut random, 40, Weighted::One)
         } else {
@@ -170,7 +170,7 @@ fn no_vertex_is_outside_however_small_or_large_all_is() {
     }
 }
 
-/// As wide as f32 allows, whose width is beyond it.
+/// The box is as wide as f32 allows, so that its width overflows.
 #[test]
 fn boxes_from_end_to_end_of_f32_are_answered() {
     let vertices = Vertices { positions: vec![[-2.0, 0.0, 1.0], [2.0, 1.0, 0.0]], ..Vertices::default() };
@@ -184,7 +184,8 @@ fn boxes_from_end_to_end_of_f32_are_answered() {
     }
 }
 
-/// One joint each, so that the hull is the mesh: what is left is the margin of the points, of which there are enough here.
+/// Each vertex has one joint, so the hull is exact. The only excess is the margin of the points, and there
+/// are enough points here.
 #[test]
 fn rigid_parts_have_tight_boxes() {
     let mut random = Random(151);
@@ -263,14 +264,14 @@ fn what_is_not_finite_is_refused_by_its_joint() {
     let refused =
         JointBounds::new(&mesh, &Skin::new(bound.joints().to_vec(), vec![far; JOINTS]).expect("finite"));
     assert!(matches!(refused, Err(Error::OutOfRange { .. })), "{refused:?}");
-    // A joint that moves nothing may be anything.
+    // The matrix of a joint that moves no vertices is not checked.
     let unused = bound.joints().iter().find(|joint| !shape.joints().contains(joint));
     let mut model = good;
     model[usize::from(*unused.expect("the last one"))].rows[0][0] = f32::NAN;
     assert!(posed(&shape, &model).is_ok());
 }
 
-/// A million vertices in one place have no extent, and take no time.
+/// Thousands of vertices at one position have no extent and take no time.
 #[test]
 fn all_vertices_may_be_in_one_place() {
     let count = tries(20_000);

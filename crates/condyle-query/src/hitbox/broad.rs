@@ -1,4 +1,5 @@
-//! Which hitboxes may be hit at all: eight at a time, by the sphere around each and by how far its axis passes from the way.
+//! SIMD broad phase: tests eight hitboxes at a time by bounding sphere and by the distance between the
+//! capsule axis and the ray.
 
 use fearless_simd::{f32x8, prelude::*};
 
@@ -9,20 +10,20 @@ use condyle_base::simd::{Mode, baseline, dispatch, each};
 
 pub(super) const LANES: usize = 8;
 
-/// Groups whose answers are the bits of one number.
+/// Number of groups whose result bits fit in one `u128`.
 const CHUNK: usize = 128 / LANES;
 
-/// Eight hitboxes, roughly.
+/// Bounds of eight hitboxes.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Group {
-    /// Centres and radii of the spheres around them.
+    /// Centres and radii of the bounding spheres.
     pub(super) spheres: [[f32; LANES]; 4],
-    /// The directions of their axes, of unit length, and how far they reach from these; zero for what has no axis.
+    /// Unit directions of the capsule axes, and the radius around each; zero for a box.
     pub(super) axes: [[f32; LANES]; 4],
 }
 
 impl Group {
-    /// Of at most eight; lanes that are left hold nothing, at the origin.
+    /// Bounds of at most eight solids. Unused lanes stay zero.
     pub(super) fn new(solids: &[Solid]) -> Self {
         let mut it = Self::default();
         for (lane, solid) in solids.iter().enumerate().take(LANES) {
@@ -37,7 +38,8 @@ impl Group {
         it
     }
 
-    /// Brings the axes to unit length; what is so short that f32 has no digits of its square has none, as its sphere says enough.
+    /// Normalises the axes. An axis so short that its square underflows becomes zero; the sphere is a close
+    /// bound then.
     #[inline(always)]
     fn straighten<S: Simd>(&mut self, s: S) {
         let [x, y, z, _] = &mut self.axes;
@@ -56,19 +58,20 @@ fn put(lanes: &mut [[f32; LANES]; 4], lane: usize, values: [f32; 4]) {
     each!(k in [0, 1, 2, 3] => lanes[k][lane] = values[k]);
 }
 
-/// A straight way, as thick as `radius` to all sides.
+/// Segment with a radius.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Way {
     pub(super) origin: [f32; 3],
-    /// Of unit length, or zero.
+    /// Unit vector, or zero.
     pub(super) direction: [f32; 3],
-    /// Rounded up.
+    /// Length, rounded up.
     pub(super) length: f32,
-    /// Rounded up.
+    /// Radius, rounded up.
     pub(super) radius: f32,
 }
 
-/// Calls `each` with the index of every hitbox of the first `count` that the way may touch, until it returns something.
+/// Calls `each` with the index of every hitbox of the first `count` that the segment may touch, until it
+/// returns a value.
 #[inline]
 pub(super) fn near<T>(
     groups: &[Group],
@@ -81,7 +84,7 @@ pub(super) fn near<T>(
         while bits != 0 {
             let at = chunk * CHUNK * LANES + bits.trailing_zeros() as usize;
             bits &= bits - 1;
-            // The last lanes may be empty.
+            // The last lanes may be unused.
             if at >= count {
                 break;
             }
@@ -93,8 +96,10 @@ pub(super) fn near<T>(
     None
 }
 
-/// A bit for each hitbox. What f32 rounds is a few parts in 10^7 of the lengths that are compared: more than that is allowed for, also
-/// where their squares are too small for f32, and NaN is no reason to leave one out.
+/// Returns a bit for each hitbox that the segment may touch.
+///
+/// The f32 rounding error is a few parts in 10^7 of the compared lengths. The tolerances are larger, also
+/// where the squares underflow. A NaN never excludes a hitbox.
 #[inline(always)]
 fn touched<S: Simd, M: Mode>(s: S, mode: M, groups: &[Group], way: &Way) -> u128 {
     let splat = |v| f32x8::splat(s, v);
@@ -116,13 +121,13 @@ fn touched<S: Simd, M: Mode>(s: S, mode: M, groups: &[Group], way: &Way) -> u128
         let around2 = around * around;
         let outside = dot(mode, off, off).simd_gt(mode.madd(far2, splat(4e-6), around2 + least));
 
-        // How far two lines pass from each other: as far as the way from one to the other goes along what is at right angles to both.
+        // Distance between the two lines: the offset between them projected on their common perpendicular.
         let [ux, uy, uz, reach] = [lanes(&axes[0]), lanes(&axes[1]), lanes(&axes[2]), lanes(&axes[3])];
         let across = [mode.msub(dy, uz, dz * uy), mode.msub(dz, ux, dx * uz), mode.msub(dx, uy, dy * ux)];
         let apart = dot(mode, to, across);
         let reach = reach + radius;
-        // The square of a sum is at most 1 + k times that of the one and 1 + 1/k times that of the other, which is rounding here: with k of a
-        // sixteenth 2e-10 leaves room for 3.4e-6 of the distance.
+        // (a + b)² <= (1 + k) a² + (1 + 1/k) b², where b is the rounding error. With k = 1/16, 2e-10 allows
+        // an error of 3.4e-6 of the distance.
         let touching = mode.madd(reach * reach * splat(1.0625), dot(mode, across, across), least);
         let rounding = (far2 + around2) * splat(2e-10);
         let beside = (apart * apart).simd_gt(touching + rounding);

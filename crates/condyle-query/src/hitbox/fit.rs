@@ -1,4 +1,4 @@
-//! Shapes around the vertices of each joint.
+//! Shapes fitted to the vertices of each joint.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -13,22 +13,25 @@ use condyle_base::math::decompose::eigenvectors;
 use condyle_base::math::scalar::sqrt_f64;
 use condyle_base::math::vectors::{along, cross, dot, sub};
 
-/// Which vertices [`fit`] puts shapes around.
+/// Options of [`fit`]: the vertices that shapes enclose.
 ///
 /// ```
 /// use condyle_query::hitbox::Fit;
 ///
-/// // Leaves out spikes and rims: a twentieth of the vertices of each joint, those farthest out.
+/// // Leaves out spikes and rims: the outermost 5 % of the vertices of each joint.
 /// let tight = Fit { coverage: 0.95, ..Fit::default() };
 /// assert_eq!(tight.least_weight, Fit::default().least_weight);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fit {
-    /// A vertex belongs to the joint of its heaviest influence, and to each of at least this weight. 0.5 by default; above 1 to the
-    /// heaviest alone.
+    /// Minimum weight at which a vertex belongs to a joint; it always belongs to the joint of its largest
+    /// influence. The default is 0.5; above 1, only the largest influence counts.
     pub least_weight: f32,
-    /// At least how many of the vertices of a joint are within its shape, from 0 to 1. Those that are farthest from their middle, by how far the others
-    /// spread in that direction, may stand out. 1 by default: all are within.
+    /// Minimum fraction of a joint's vertices inside its shape, from 0 to 1. The default is 1: all vertices
+    /// are inside.
+    ///
+    /// Below 1, the vertices farthest from the centroid may be outside, measured relative to the spread of
+    /// the vertices along each principal axis.
     pub coverage: f32,
 }
 
@@ -38,22 +41,25 @@ impl Default for Fit {
     }
 }
 
-/// One hitbox for each joint that has vertices: the smallest of a sphere, a capsule and a box around them, by their volume when they are grown to
-/// all sides by a thousandth of the radius of the sphere. So what is flat or thin, which has none, is told apart as well.
+/// Fits one hitbox to each joint that has vertices: the smallest of a sphere, a capsule and a box.
 ///
-/// `meshes` are all those of one skeleton, as they were bound, without morph targets. Capsules and boxes lie along the principal axes of the
-/// vertices or along those of the joint, whichever is smaller; the capsule's circle is the smallest across its axis. Hitboxes are in the order of joints.
+/// Volumes are compared after growing each shape on all sides by 1/1000 of the sphere's radius, so that flat
+/// and thin shapes without volume can be compared too.
+///
+/// `meshes` are all meshes of one skeleton, in the bind pose and without morph targets. Capsules and boxes
+/// are aligned with the principal axes of the vertices or with the joint axes, whichever gives the smaller
+/// volume. The radius of a capsule is the minimum across its axis. Hitboxes are in joint order.
 ///
 /// # Errors
-/// [`Error::TooShort`] if a skin lacks a joint that the influences name, [`Error::OutOfRange`] for a coverage that is not from 0 to 1 or where a
-/// vertex in a joint's space is beyond [`LIMIT`](crate::hits::LIMIT).
+/// [`Error::TooShort`] if a skin lacks a joint that the influences refer to. [`Error::OutOfRange`] if
+/// `coverage` is not from 0 to 1, or if a vertex in joint space is beyond [`LIMIT`](crate::hits::LIMIT).
 ///
 /// ```
 /// use condyle_query::hitbox::{Fit, fit};
 /// use condyle_query::hits::Shape;
 /// use condyle::{Affine, Influences, Skin, SkinnedMesh, Vertices};
 ///
-/// // A long thin thing.
+/// // A long, thin object.
 /// let positions = (0..=20).flat_map(|k| {
 ///     let y = 0.1 * k as f32;
 ///     [[0.1, y, 0.0], [-0.1, y, 0.0], [0.0, y, 0.1], [0.0, y, -0.1]]
@@ -103,18 +109,19 @@ pub fn fit<'a>(
     Hitboxes::new(list)
 }
 
-/// How many of so many points are at least that part of them, from 1 on. What f32 rounds of the part, as of 0.95, is no point more.
+/// Number of points to cover, at least 1. The f32 rounding error of `coverage` (0.95, for example) does not
+/// add a point.
 fn covered(count: usize, coverage: f32) -> usize {
     if coverage == 1.0 {
         return count;
     }
     let wanted = count as f64 * f64::from(coverage) * (1.0 - f64::from(f32::EPSILON));
-    // Rounded up: `ceil` is not in `core`.
+    // Rounds up: `core` has no `ceil`.
     let whole = wanted as usize;
     (whole + usize::from(wanted > whole as f64)).max(1)
 }
 
-/// The smallest shape around as many of the points as are to be covered.
+/// Smallest shape around the number of points to cover.
 fn around(points: &mut Vec<Vector>, coverage: f32) -> Shape {
     let mut axes = principal_axes(points);
     let keep = covered(points.len(), coverage);
@@ -127,7 +134,7 @@ fn around(points: &mut Vec<Vector>, coverage: f32) -> Shape {
     let grown = radius / 1000.0;
     let mut least = volume(&best, grown);
     const OWN: [Vector; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-    // The axes of the joint first: of two that are as good they have the simpler numbers.
+    // The joint axes come first, because their numbers are simpler if both fit equally well.
     for axes in [OWN, axes] {
         let boxed = [oriented_box(points, &axes), oriented_box(points, &turned(&few, axes, grown))];
         let capsules = axes.iter().map(|&axis| capsule(points, &few, axis));
@@ -141,7 +148,7 @@ fn around(points: &mut Vec<Vector>, coverage: f32) -> Shape {
     best
 }
 
-/// The volume when it is grown to all sides; of a box that stays one.
+/// Volume after growing the shape on all sides; a box stays a box.
 fn volume(shape: &Shape, grown: f64) -> f64 {
     match Solid::of(shape) {
         Solid::Capsule { along, radius, .. } => {
@@ -152,7 +159,7 @@ fn volume(shape: &Shape, grown: f64) -> f64 {
     }
 }
 
-/// Unit vectors at right angles along which the points spread most, least, and in between, in any order.
+/// Orthonormal principal axes of the points, in any order.
 fn principal_axes(points: &[Vector]) -> [Vector; 3] {
     let count = points.len() as f64;
     let middle = [0, 1, 2].map(|c| points.iter().map(|p| p[c]).sum::<f64>() / count);
@@ -166,7 +173,7 @@ fn principal_axes(points: &[Vector]) -> [Vector; 3] {
         }
     }
     let vectors = eigenvectors(&mut products);
-    // The fourth axis is on its own. What is not finite has no axes.
+    // The fourth axis is unused. Points that are not finite have no principal axes.
     let axes = [0, 1, 2].map(|k| [vectors[k][0], vectors[k][1], vectors[k][2]]);
     if axes.as_flattened().iter().all(|v| v.is_finite()) {
         [axes[0], axes[1], cross(axes[0], axes[1])]
@@ -175,7 +182,7 @@ fn principal_axes(points: &[Vector]) -> [Vector; 3] {
     }
 }
 
-/// Leaves those that are nearest to the middle, by how far all spread in their direction.
+/// Keeps the `keep` points nearest to the centroid, with distances scaled by the spread along each axis.
 fn drop_farthest(points: &mut Vec<Vector>, axes: &[Vector; 3], keep: usize) {
     let count = points.len() as f64;
     let middle = [0, 1, 2].map(|c| points.iter().map(|p| p[c]).sum::<f64>() / count);
@@ -184,17 +191,17 @@ fn drop_farthest(points: &mut Vec<Vector>, axes: &[Vector; 3], keep: usize) {
         off * off
     };
     let spread = axes.map(|axis| points.iter().map(|p| square(axis, p)).sum::<f64>() / count);
-    // Flat ones have no direction that would outweigh all others.
+    // Limits the spread from below, so that a flat direction does not outweigh the others.
     let least = spread.iter().sum::<f64>() * 1e-6 + f64::MIN_POSITIVE;
     let far = |p: &Vector| -> f64 { (0..3).map(|k| square(axes[k], p) / spread[k].max(least)).sum() };
     points.sort_by(|a, b| far(a).total_cmp(&far(b)));
     points.truncate(keep);
 }
 
-/// What f32 rounds of a size: this many times as large holds all.
+/// Factor that covers the f32 rounding error of a size.
 const ROUNDED: f64 = 1.0 + 1e-6;
 
-/// And its radius.
+/// Bounding sphere and its radius.
 fn sphere(points: &[Vector], few: &[Vector]) -> (Shape, f64) {
     let (center, _) = smallest(few.len(), |at| few[at]);
     let center = center.map(|v| v as f32);
@@ -206,7 +213,7 @@ fn sphere(points: &[Vector], few: &[Vector]) -> (Shape, f64) {
     (Shape::Sphere { center, radius: rounded_up(radius) }, radius)
 }
 
-/// Along an axis: as thin as can be, then as short.
+/// Capsule along an axis: with the minimum radius, then the minimum length for it.
 fn capsule(points: &[Vector], few: &[Vector], axis: Vector) -> Shape {
     let side = across(axis);
     let other = cross(axis, side);
@@ -217,7 +224,7 @@ fn capsule(points: &[Vector], few: &[Vector], axis: Vector) -> Shape {
         dot(d, d)
     };
     let radius2 = points.iter().map(|&p| off2(p)).fold(0.0, f64::max);
-    // A point beside the axis is in the cap of an end that is not farther from it than this.
+    // A point is inside a cap if the cap's centre is at most `reach` away along the axis.
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     for &point in points {
         let (height, reach) = (dot(point, axis), sqrt_f64((radius2 - off2(point)).max(0.0)));
@@ -229,7 +236,7 @@ fn capsule(points: &[Vector], few: &[Vector], axis: Vector) -> Shape {
     }
     let end = |height: f64| along(along(along([0.0; 3], axis, height), side, middle[0]), other, middle[1]);
     let [from, to] = [end(low), end(high)].map(|p| p.map(|v| v as f32));
-    // For what was rounded, in f32 too.
+    // Covers the rounding error, including that of f32.
     let size = end(low).iter().chain(&end(high)).map(|v| v.abs()).fold(0.0, f64::max);
     let radius = sqrt_f64(radius2) * ROUNDED + 3e-7 * size;
     Shape::Capsule { from, to, radius: rounded_up(radius) }
@@ -237,7 +244,7 @@ fn capsule(points: &[Vector], few: &[Vector], axis: Vector) -> Shape {
 
 fn oriented_box(points: &[Vector], axes: &[Vector; 3]) -> Shape {
     let rotation = rotation(axes).map(|v| v as f32);
-    // By the axes that the rounded rotation has.
+    // Uses the axes of the rounded rotation.
     let axes = axes_of(rotation.map(f64::from));
     let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
     for point in points {
@@ -254,7 +261,7 @@ fn oriented_box(points: &[Vector], axes: &[Vector; 3]) -> Shape {
     Shape::Box { center, rotation, half_extents: half.map(rounded_up) }
 }
 
-/// Axes that are turned by ever smaller angles as long as that makes the box, grown to all sides, smaller.
+/// Rotates the axes by decreasing angles while this makes the grown box smaller.
 fn turned(points: &[Vector], mut axes: [Vector; 3], grown: f64) -> [Vector; 3] {
     let volume = |axes: &[Vector; 3]| -> f64 {
         let size = |axis: &Vector| {
@@ -266,7 +273,7 @@ fn turned(points: &[Vector], mut axes: [Vector; 3], grown: f64) -> [Vector; 3] {
         size(&axes[0]) * size(&axes[1]) * size(&axes[2])
     };
     let mut least = volume(&axes);
-    // The tangent of half of the angle; a hundredth of a degree in the end.
+    // Tangent of half the angle; the last steps are about 0.01 degrees.
     let mut step = 0.2;
     while step > 1e-4 {
         let mut better = false;
@@ -289,7 +296,7 @@ fn turned(points: &[Vector], mut axes: [Vector; 3], grown: f64) -> [Vector; 3] {
     axes
 }
 
-/// The quaternion that turns the axes of space to these, which are at right angles and right-handed.
+/// Quaternion that rotates the coordinate axes to `axes`, which are orthonormal and right-handed.
 fn rotation(axes: &[Vector; 3]) -> [f64; 4] {
     let rows = [0, 1, 2].map(|r| [axes[0][r], axes[1][r], axes[2][r], 0.0]);
     condyle_base::math::Transform64::from_rows(&rows).0.rotation

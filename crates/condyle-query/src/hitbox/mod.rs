@@ -1,19 +1,22 @@
-//! Hitboxes: spheres, capsules and boxes that follow joints, and what rays and shapes meet of them. Shapes go in, given by hand
-//! or fitted to a mesh ([`fit`]); each frame [`place`] moves them by model matrices; then [`PosedHitboxes`] answer.
+//! Hitboxes: spheres, capsules and boxes that follow joints, and ray, point and overlap queries on them.
 //!
-//! | to have | call |
+//! Define the shapes by hand or [`fit`] them to a mesh. Each frame, [`place`] moves them by the model
+//! matrices; then query the [`PosedHitboxes`].
+//!
+//! | result | function |
 //! |---|---|
 //! | shapes around the vertices of each joint | [`fit`] |
-//! | them where a pose has them | [`place`] |
-//! | the first thing that a ray hits, all of them, or whether there is any | [`PosedHitboxes::first_hit`], [`all_hits`](PosedHitboxes::all_hits), [`any_hit`](PosedHitboxes::any_hit) |
-//! | the nearest place on them | [`PosedHitboxes::closest_point`] |
-//! | which of them a shape or a point is in | [`PosedHitboxes::overlapping`], [`containing`](PosedHitboxes::containing) |
+//! | hitboxes in a pose | [`place`] |
+//! | first hit of a ray, all hits, or whether there is any | [`PosedHitboxes::first_hit`], [`all_hits`](PosedHitboxes::all_hits), [`any_hit`](PosedHitboxes::any_hit) |
+//! | nearest point | [`PosedHitboxes::closest_point`] |
+//! | hitboxes that a shape overlaps or that contain a point | [`PosedHitboxes::overlapping`], [`containing`](PosedHitboxes::containing) |
 //!
-//! Answers are computed in f64, of those hitboxes only whose spheres eight lanes at a time do not rule out; so they are the same on
-//! every instruction set and in both modes, bit for bit.
+//! A SIMD broad phase tests bounding spheres, eight at a time, and the remaining hitboxes are tested in f64.
+//! Results are therefore bit-identical on every instruction set and in both numeric modes.
 //!
-//! Matrices may scale. Where they do so evenly, shapes stay what they are; else a sphere or a capsule gets the radius that its
-//! longest axis would have, and a box the edges that the slanted one fits in: hitboxes may become too large, never too small.
+//! Matrices may scale. Under uniform scale, shapes keep their form. Otherwise the radius of a sphere or
+//! capsule is scaled by the largest stretch of the matrix, and a box becomes one that encloses the sheared
+//! box. Hitboxes may become too large, never too small.
 
 mod broad;
 mod fit;
@@ -30,7 +33,7 @@ use condyle_base::error::Error;
 
 use alloc::vec::Vec;
 
-/// A shape that follows a joint.
+/// Shape that follows a joint.
 ///
 /// ```
 /// use condyle_query::hitbox::Hitbox;
@@ -41,13 +44,13 @@ use alloc::vec::Vec;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hitbox {
-    /// Of the skeleton.
+    /// Joint index in the skeleton.
     pub joint: u16,
-    /// In the space of the joint, metres.
+    /// Shape in joint space, in metres.
     pub shape: Shape,
 }
 
-/// The hitboxes of a character, in any order and any number for a joint. What hits tell is their place in this list.
+/// Hitboxes of a character, in any order, with any number per joint. Hits report the index in this list.
 ///
 /// ```
 /// use condyle_query::hitbox::{Hitbox, Hitboxes, PosedHitboxes, place};
@@ -72,10 +75,11 @@ pub struct Hitboxes {
 }
 
 impl Hitboxes {
-    /// Checks and keeps them.
+    /// Validates the list and takes ownership of it.
     ///
     /// # Errors
-    /// [`Error::NotFinite`], [`Error::OutOfRange`] for a size below 0 or a number beyond [`LIMIT`](crate::hits::LIMIT).
+    /// [`Error::NotFinite`] for a number that is not finite. [`Error::OutOfRange`] for a negative size or a
+    /// number beyond [`LIMIT`](crate::hits::LIMIT).
     pub fn new(list: Vec<Hitbox>) -> Result<Self, Error> {
         for (at, hitbox) in list.iter().enumerate() {
             hitbox.shape.check("hitboxes", at)?;
@@ -84,13 +88,13 @@ impl Hitboxes {
         Ok(Self { list, joint_end })
     }
 
-    /// All of them.
+    /// Returns all hitboxes.
     #[must_use]
     pub fn as_slice(&self) -> &[Hitbox] {
         &self.list
     }
 
-    /// One more than the greatest joint that one of them follows.
+    /// Returns the largest joint index of a hitbox plus one; 0 without hitboxes.
     #[must_use]
     pub fn joint_bound(&self) -> usize {
         self.joint_end

@@ -1,10 +1,10 @@
-//! Whether two solids have a point in common; touching is enough.
+//! Whether two solids share a point; touching is enough.
 
 use super::solid::{Vector, nearest_on, within};
 use crate::hits::Solid;
 use condyle_base::math::vectors::{along, cross, dot, sub};
 
-/// How much of their sizes two boxes may be apart and still touch, for what is rounded.
+/// Relative gap up to which two boxes count as touching, to allow for rounding.
 const TOUCHING: f64 = 1e-12;
 
 pub(super) fn overlap(a: &Solid, b: &Solid) -> bool {
@@ -32,17 +32,17 @@ pub(super) fn overlap(a: &Solid, b: &Solid) -> bool {
     }
 }
 
-/// The square of the distance between two lines, each from its start as far as its way. C. Ericson, *Real-Time Collision
-/// Detection*, 2004, 5.1.9.
+/// Squared distance between two segments, each given by its start and its direction vector. C. Ericson,
+/// *Real-Time Collision Detection*, 2004, 5.1.9.
 fn between_lines(from: Vector, way: Vector, from2: Vector, way2: Vector) -> f64 {
     let between = sub(from, from2);
     let (a, e, f) = (dot(way, way), dot(way2, way2), dot(way2, between));
     let (b, c) = (dot(way, way2), dot(way, between));
     let det = a * e - b * b;
-    // Where they are parallel any place of the first one will do to begin with.
+    // For parallel segments, any start point on the first one works.
     let s = if det > 1e-14 * a * e { ((b * f - c * e) / det).clamp(0.0, 1.0) } else { 0.0 };
-    // The nearest place of the second one to that, and then of the first one to this; and the ends, for lines that are
-    // nearly parallel.
+    // Finds the point of the second segment nearest to that one, then the point of the first nearest to this.
+    // Tests the ends too, for nearly parallel segments.
     let apart = |s: f64, t: f64| {
         let d = sub(along(from, way, s), along(from2, way2, t));
         dot(d, d)
@@ -57,9 +57,11 @@ fn between_lines(from: Vector, way: Vector, from2: Vector, way2: Vector) -> f64 
     least
 }
 
-/// The square of the distance between a line and a box about the origin.
+/// Squared distance between a segment and a box around the origin.
 ///
-/// Its slope along the line is a broken line that only rises, with corners where the line passes a face: zero is between two of these.
+/// The derivative of the squared distance along the segment is piecewise linear and never decreases. Its
+/// corners are where the segment crosses the plane of a face. The minimum is at its zero, between two
+/// corners.
 fn line_to_box(from: Vector, way: Vector, half: Vector) -> f64 {
     let outside = |t: f64| {
         let p = along(from, way, t);
@@ -97,9 +99,10 @@ struct OrientedBox {
     half: Vector,
 }
 
-/// Whether two boxes touch, of which the second one is `to` away. They do not if there is a gap along an
-/// axis of either, or along a direction across an edge of each. S. Gottschalk, M. C. Lin and D. Manocha,
-/// *OBBTree*, 1996.
+/// Whether two boxes touch; `to` is the vector between their centres.
+///
+/// Two boxes are separate if there is a gap along an axis of either box or along the cross product of two
+/// edges. S. Gottschalk, M. C. Lin and D. Manocha, *OBBTree*, 1996.
 fn boxes(to: Vector, first: &OrientedBox, second: &OrientedBox) -> bool {
     let (&OrientedBox { axes, half }, &OrientedBox { axes: axes2, half: half2 }) = (first, second);
     let gap = |axis: Vector| {

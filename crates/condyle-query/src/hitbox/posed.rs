@@ -1,4 +1,4 @@
-//! Hitboxes where a pose has them, and what is asked of them.
+//! Hitboxes in a pose, and queries on them.
 
 use alloc::vec::Vec;
 use core::ops::ControlFlow;
@@ -15,7 +15,8 @@ use condyle_base::math::Affine;
 use condyle_base::math::scalar::sqrt_f64;
 use condyle_base::math::vectors::{dot, sub};
 
-/// Hitboxes in model space: what [`place`] fills, anew each frame in the same memory. [`Hitboxes`] has an example.
+/// Hitboxes in model space. [`place`] fills them each frame and reuses the memory. [`Hitboxes`] has an
+/// example.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PosedHitboxes {
     solids: Vec<Solid>,
@@ -24,25 +25,26 @@ pub struct PosedHitboxes {
     bounds: Aabb,
 }
 
-/// The place on hitboxes that is nearest to a point.
+/// Nearest point on the surface of the hitboxes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NearestHitbox {
-    /// Its place in the list of [`Hitboxes`].
+    /// Index in the list of [`Hitboxes`].
     pub hitbox: usize,
-    /// The joint that it follows.
+    /// Joint that the hitbox follows.
     pub joint: u16,
-    /// Metres; below 0 where the point is inside.
+    /// Distance in metres; negative if the query point is inside.
     pub distance: f32,
-    /// On the surface.
+    /// Nearest point on the surface.
     pub position: [f32; 3],
-    /// Out of the surface, of unit length.
+    /// Outward unit normal.
     pub normal: [f32; 3],
 }
 
 /// Moves hitboxes by the model matrices of their joints.
 ///
-/// `model` holds one matrix per joint of the skeleton, as [`local_to_model`](condyle::local_to_model) leaves them. `posed` allocates
-/// only when it grows. What a matrix that is not finite moves is met by nothing.
+/// `model` holds one matrix per joint of the skeleton, as written by
+/// [`local_to_model`](condyle::local_to_model). `posed` allocates only when it grows. A hitbox moved by a
+/// matrix that is not finite is never hit.
 ///
 /// # Errors
 /// [`Error::TooShort`] if `model` lacks a joint that a hitbox follows. `posed` is then unchanged.
@@ -60,12 +62,13 @@ pub fn place(hitboxes: &Hitboxes, model: &[Affine], posed: &mut PosedHitboxes) -
     Ok(())
 }
 
-/// Empty where there are none, or where all are nowhere.
+/// Box around all solids; empty if there are no solids or none is finite.
 fn around_all(solids: &[Solid]) -> Aabb {
     let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
     for solid in solids {
         let [center, half] = solid.extent();
-        // What f64 rounds here and where hits are found: of the size of the hitbox, however near to the origin its side is.
+        // Allows for f64 rounding here and in hit positions. It is relative to the size of the hitbox, even
+        // for a side close to the origin.
         let size: f64 = center.iter().chain(&half).map(|v| v.abs()).sum();
         for c in 0..3 {
             let half = half[c] + 8.0 * f64::EPSILON * size;
@@ -80,26 +83,26 @@ fn around_all(solids: &[Solid]) -> Aabb {
 }
 
 impl PosedHitboxes {
-    /// How many there are.
+    /// Returns the number of hitboxes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.solids.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether the list is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.solids.is_empty()
     }
 
-    /// The box around all of them.
+    /// Returns the box around all hitboxes.
     #[must_use]
     pub fn bounds(&self) -> Aabb {
         self.bounds
     }
 
-    /// The first hitbox that a ray hits, and where. Of several at one distance it is the first in the list. A [`Ray`] says which of them
-    /// hit nothing.
+    /// Returns the first hitbox that a ray hits, and the hit point. At equal distance, the hitbox that is
+    /// first in the list is returned. [`Ray`] documents which rays hit nothing.
     #[must_use]
     pub fn first_hit(&self, ray: &Ray) -> Option<HitboxHit> {
         let line = Line::new(ray)?;
@@ -107,7 +110,7 @@ impl PosedHitboxes {
         Some(self.hit(&line, t, hitbox))
     }
 
-    /// Whether a ray hits any: it ends with the first one that is found.
+    /// Returns whether a ray hits any hitbox; stops at the first one found.
     #[must_use]
     pub fn any_hit(&self, ray: &Ray) -> bool {
         let Some(line) = Line::new(ray) else { return false };
@@ -115,7 +118,8 @@ impl PosedHitboxes {
         near(&self.groups, self.len(), &way(&line, line.max), hit).is_some()
     }
 
-    /// Tells all hitboxes that a ray hits, where it enters each, in the order of the list, until `visit` breaks.
+    /// Calls `visit` for each hitbox that a ray hits, with the entry point, in the order of the list, until
+    /// `visit` breaks.
     pub fn all_hits(&self, ray: &Ray, mut visit: impl FnMut(HitboxHit) -> ControlFlow<()>) {
         let Some(line) = Line::new(ray) else { return };
         near(&self.groups, self.len(), &way(&line, line.max), |at| {
@@ -124,8 +128,11 @@ impl PosedHitboxes {
         });
     }
 
-    /// The nearest place on any of them; of a point inside of some, on the one whose surface is farthest away from it. `None` where none is
-    /// at most `max` away, or if the point is not finite or farther than [`LIMIT`](crate::hits::LIMIT) from 0.
+    /// Returns the nearest point on the surface of any hitbox. For a point inside several hitboxes, this is
+    /// on the one in which it is deepest.
+    ///
+    /// Returns `None` if no hitbox is at most `max` away, if the point is not finite, or if a coordinate
+    /// exceeds [`LIMIT`](crate::hits::LIMIT).
     #[must_use]
     pub fn closest_point(&self, point: [f32; 3], max: f32) -> Option<NearestHitbox> {
         if !is_within(&point) {
@@ -136,7 +143,7 @@ impl PosedHitboxes {
         for (at, solid) in self.solids.iter().enumerate() {
             let spheres = &self.groups[at / LANES].spheres;
             let [x, y, z, r] = [0, 1, 2, 3].map(|k| f64::from(spheres[k][at % LANES]));
-            // Nothing of it is nearer than its sphere.
+            // No point of the hitbox is nearer than its bounding sphere.
             let to = sub([x, y, z], from);
             let within = best.as_ref().map_or(max, |(_, best)| best.distance) + r;
             if within.is_nan() || within < 0.0 || dot(to, to) > within * within {
@@ -160,7 +167,7 @@ impl PosedHitboxes {
         })
     }
 
-    /// Whether any hitbox has a point in common with a shape in model space. Touching is enough.
+    /// Returns whether any hitbox shares a point with a shape in model space. Touching is enough.
     #[must_use]
     pub fn overlaps(&self, shape: &Shape) -> bool {
         let mut any = false;
@@ -171,8 +178,8 @@ impl PosedHitboxes {
         any
     }
 
-    /// Tells every hitbox that has a point in common with a shape in model space, by its place in the list, until `visit` breaks. Touching is
-    /// enough.
+    /// Calls `visit` with the index of each hitbox that shares a point with a shape in model space, until
+    /// `visit` breaks. Touching is enough.
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -203,11 +210,11 @@ impl PosedHitboxes {
         });
     }
 
-    /// The first hitbox in the list that a point is in or on.
+    /// Returns the first hitbox in the list whose interior or surface contains a point.
     #[must_use]
     pub fn containing(&self, point: [f32; 3]) -> Option<usize> {
         let mut found = None;
-        // A shape that is as it should not be touches nothing, and so does such a point.
+        // An invalid shape touches nothing, so an invalid point returns `None`.
         self.overlapping(&Shape::Sphere { center: point, radius: 0.0 }, |at| {
             found = Some(at);
             ControlFlow::Break(())
@@ -215,7 +222,7 @@ impl PosedHitboxes {
         found
     }
 
-    /// How far along the line up to `max`, and which.
+    /// Distance along the line, at most `max`, and index of the first hitbox.
     fn first(&self, line: &Line, max: f64) -> Option<(f64, usize)> {
         let mut best = None;
         let mut max = max;
@@ -241,7 +248,7 @@ impl PosedHitboxes {
     }
 }
 
-/// A ray as the lanes take it.
+/// Converts a ray for the broad phase.
 fn way(line: &Line, max: f64) -> Way {
     let length = line.length();
     let direction = if length > 0.0 { line.direction.map(|v| (v / length) as f32) } else { [0.0; 3] };
@@ -249,7 +256,7 @@ fn way(line: &Line, max: f64) -> Way {
     Way { origin: line.origin.map(|v| v as f32), direction, length: (far as f32).next_up(), radius: 0.0 }
 }
 
-/// A solid as the lanes take it: a capsule as it is, a box by its sphere.
+/// Converts a solid for the broad phase: a capsule unchanged, a box to its bounding sphere.
 fn around(solid: &Solid) -> Way {
     let (from, way, radius): (Vector, Vector, f64) = match *solid {
         Solid::Capsule { from, along, radius } => (from, along, radius),

@@ -1,41 +1,42 @@
-//! Rays against single solids.
+//! Ray tests against single solids.
 
 use super::solid::{Vector, nearest_on};
 use crate::hits::{Ray, Solid};
 use condyle_base::math::scalar::sqrt_f64;
 use condyle_base::math::vectors::{along, dot, sub};
 
-/// What a ray hits, and where.
+/// Intersection of a ray and a hitbox.
 ///
-/// A ray that begins inside of a hitbox hits it at once: at distance 0, with a normal that points back along the ray.
+/// A ray that begins inside a hitbox hits it at distance 0, with a normal that points back along the ray.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HitboxHit {
-    /// Its place in the list of [`Hitboxes`](super::Hitboxes).
+    /// Index in the list of [`Hitboxes`](super::Hitboxes).
     pub hitbox: usize,
-    /// The joint that it follows.
+    /// Joint that the hitbox follows.
     pub joint: u16,
-    /// In lengths of the ray's direction; infinite where these are so short that f32 does not hold how many they are.
+    /// Distance in lengths of the ray's direction. Infinite if the direction is so short that the distance
+    /// overflows f32.
     pub distance: f32,
-    /// On the surface, or where the ray begins.
+    /// Point on the surface, or the ray's origin if that is inside.
     pub position: [f32; 3],
-    /// Out of the surface, of unit length; zero where the ray has no direction.
+    /// Outward unit normal; zero if the ray starts inside and its direction is zero.
     pub normal: [f32; 3],
 }
 
-/// A ray in f64.
+/// Ray in f64.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line {
     pub(super) origin: Vector,
     pub(super) direction: Vector,
-    /// The square of its length.
+    /// Squared length of the direction.
     square: f64,
-    /// One over it; infinite without a direction.
+    /// Inverse of `square`; infinite for a zero direction.
     inverse_square: f64,
     pub(super) max: f64,
 }
 
 impl Line {
-    /// `None` of what can hit nothing.
+    /// Returns `None` for a ray that cannot hit anything.
     pub(super) fn new(ray: &Ray) -> Option<Self> {
         let direction = ray.direction.map(f64::from);
         let square = dot(direction, direction);
@@ -53,19 +54,19 @@ impl Line {
         along(self.origin, self.direction, t)
     }
 
-    /// The length of the direction.
+    /// Length of the direction.
     pub(super) fn length(&self) -> f64 {
         sqrt_f64(self.square)
     }
 
-    /// Back along it, of unit length.
+    /// Unit vector opposite to the direction, or zero.
     pub(super) fn back(&self) -> Vector {
         let length = self.length();
         if length > 0.0 { self.direction.map(|v| -v / length) } else { [0.0; 3] }
     }
 }
 
-/// Where the ray enters a solid, up to `max`; 0 if it begins there.
+/// Distance at which the ray enters a solid, up to `max`; 0 if it begins inside.
 pub(super) fn enter(solid: &Solid, ray: &Line, max: f64) -> Option<f64> {
     let t = match *solid {
         Solid::Capsule { from, along: way, radius } => capsule(from, way, radius, ray),
@@ -77,7 +78,7 @@ pub(super) fn enter(solid: &Solid, ray: &Line, max: f64) -> Option<f64> {
     (t >= 0.0 && t <= max).then_some(t)
 }
 
-/// Out of the surface, where the ray enters.
+/// Outward normal at the entry point.
 pub(super) fn normal(solid: &Solid, ray: &Line, t: f64) -> Vector {
     if t <= 0.0 {
         return ray.back();
@@ -92,7 +93,7 @@ pub(super) fn normal(solid: &Solid, ray: &Line, t: f64) -> Vector {
         Solid::Box { center, axes, half } => {
             let local = axes.map(|a| dot(a, sub(ray.at(t), center)));
             let direction = axes.map(|a| dot(a, ray.direction));
-            // The face that the place is nearest to, of those that the ray comes from.
+            // The face nearest to the entry point, among those that face the ray's origin.
             let depth = |k: usize| {
                 let towards = -1.0_f64.copysign(direction[k]);
                 if direction[k] == 0.0 { f64::INFINITY } else { (half[k] - towards * local[k]).abs() }
@@ -103,11 +104,12 @@ pub(super) fn normal(solid: &Solid, ray: &Line, t: f64) -> Vector {
     }
 }
 
-/// Below 0 where the capsule lies behind.
+/// Entry distance, negative if the capsule is behind the origin.
 fn capsule(from: Vector, way: Vector, radius: f64, ray: &Line) -> Option<f64> {
     let length2 = dot(way, way);
     let middle = sub(along(from, way, 0.5), ray.origin);
-    // Only an origin this near to the middle can be inside: (a + b)^2 is at most 2a^2 + 2b^2, and a little is for rounding.
+    // Only an origin this close to the middle can be inside, because (a + b)² <= 2a² + 2b². The rest is for
+    // rounding.
     if dot(middle, middle) <= 0.501 * length2 + 2.001 * radius * radius {
         let to_origin = sub(ray.origin, along(from, way, nearest_on(from, way, ray.origin)));
         if dot(to_origin, to_origin) <= radius * radius {
@@ -117,11 +119,12 @@ fn capsule(from: Vector, way: Vector, radius: f64, ray: &Line) -> Option<f64> {
     if ray.square == 0.0 {
         return None;
     }
-    // From the place of the ray that is nearest to the middle, so that a far origin costs no digits.
+    // Starts from the point of the ray that is nearest to the middle, so that a distant origin costs no
+    // precision.
     let shift = dot(middle, ray.direction) * ray.inverse_square;
     let start = sub(ray.at(shift), from);
     let (along_way, start_along) = (dot(way, ray.direction), dot(way, start));
-    // The endless cylinder: at^2 + 2bt + c = 0.
+    // Infinite cylinder: at² + 2bt + c = 0.
     let a = length2 * ray.square - along_way * along_way;
     let b = length2 * dot(ray.direction, start) - start_along * along_way;
     let c = length2 * (dot(start, start) - radius * radius) - start_along * start_along;
@@ -139,7 +142,7 @@ fn capsule(from: Vector, way: Vector, radius: f64, ray: &Line) -> Option<f64> {
     } else if c > 0.0 {
         return None;
     } else {
-        // Along the axis, or there is none: through the end that comes first.
+        // Parallel to the axis, or a sphere: tests the cap that the ray reaches first.
         if along_way > 0.0 { 0.0 } else { length2 }
     };
     let start = if height <= 0.0 { start } else { sub(start, way) };
@@ -148,7 +151,7 @@ fn capsule(from: Vector, way: Vector, radius: f64, ray: &Line) -> Option<f64> {
     if d < 0.0 { None } else { Some(shift + (-b - sqrt_f64(d)) * ray.inverse_square) }
 }
 
-/// A box about the origin: where the ray has entered all three pairs of faces.
+/// Distance at which the ray has entered all three slabs of a box around the origin.
 fn slabs(origin: Vector, direction: Vector, half: Vector) -> Option<f64> {
     let (mut enter, mut leave) = (0.0_f64, f64::INFINITY);
     for k in 0..3 {

@@ -1,4 +1,4 @@
-//! Shapes where they are, in f64.
+//! Posed shapes in f64.
 
 use crate::bounds::{Sphere, stretch};
 use crate::hits::Solid;
@@ -7,20 +7,21 @@ use condyle_base::math::vectors::{along, cross, dot, sub};
 
 pub(super) type Vector = [f64; 3];
 
-/// A place on a surface, how far a point is outside of it (below 0: inside), and which way is out.
+/// Point on a surface, signed distance to it (negative inside), and outward normal.
 pub(super) struct Surface {
     pub(super) point: Vector,
     pub(super) distance: f64,
     pub(super) normal: Vector,
 }
 
-/// To unit length, if there is a direction that is more than rounding of what is `size` long.
+/// Normalises a vector, unless its length is only rounding error of a calculation with numbers of size
+/// `size`.
 pub(super) fn unit(v: Vector, size: f64) -> Option<Vector> {
     let length = sqrt_f64(dot(v, v));
     (length > 1e-9 * size && length > 0.0).then(|| v.map(|c| c / length))
 }
 
-/// Any unit vector across this one, or the first axis if it has no length.
+/// Any unit vector perpendicular to `v`, or the x axis for a zero vector.
 pub(super) fn across(v: Vector) -> Vector {
     let [x, y, z] = v.map(f64::abs);
     let axis = if x <= y && x <= z {
@@ -34,10 +35,10 @@ pub(super) fn across(v: Vector) -> Vector {
 }
 
 impl Solid {
-    /// Met by nothing, as no comparison holds.
+    /// Solid that no query hits, because every comparison with NaN is false.
     const NOWHERE: Self = Self::Capsule { from: [f64::NAN; 3], along: [0.0; 3], radius: f64::NAN };
 
-    /// Where a matrix takes it, or what is around it there.
+    /// Transforms the solid by a matrix, enlarged if the result is not a capsule or a box.
     #[inline]
     pub(super) fn moved(&self, rows: &[[f64; 4]; 3]) -> Self {
         if !rows.as_flattened().iter().all(|v| v.is_finite()) {
@@ -59,7 +60,8 @@ impl Solid {
         }
     }
 
-    /// The box around a slanted one of these half edges; where they are at right angles, that one.
+    /// Box around the parallelepiped with these half edges. If they are perpendicular, this is the
+    /// parallelepiped.
     fn around(center: Vector, edges: [Vector; 3]) -> Self {
         let squares = edges.map(|e| dot(e, e));
         let mut order = [0, 1, 2];
@@ -73,7 +75,7 @@ impl Solid {
         Self::Box { center, axes, half }
     }
 
-    /// Around it, for the lanes: rounded outwards.
+    /// Bounding sphere for the broad phase, rounded outwards.
     #[inline]
     pub(super) fn sphere(&self) -> Sphere {
         let (center, radius) = match *self {
@@ -85,7 +87,7 @@ impl Solid {
         Sphere { center: center.map(|v| v as f32), radius: rounded_out(radius, center) }
     }
 
-    /// From the middle to the faces of the box around it, and the middle.
+    /// Centre of the bounding box, and its half extents.
     #[inline]
     pub(super) fn extent(&self) -> [Vector; 2] {
         match *self {
@@ -98,7 +100,7 @@ impl Solid {
         }
     }
 
-    /// The nearest place on its surface.
+    /// Nearest point on the surface.
     pub(super) fn closest(&self, point: Vector) -> Surface {
         match *self {
             Self::Capsule { from, along: way, radius } => {
@@ -134,20 +136,20 @@ impl Solid {
     }
 }
 
-/// A radius about a place that f32 rounds: a little more than it rounds of both.
+/// Radius rounded up by slightly more than the f32 rounding error of both the radius and the position.
 #[inline]
 pub(super) fn rounded_out(radius: f64, place: Vector) -> f32 {
     let place: f64 = place.iter().map(|v| v.abs()).sum();
     (radius * (1.0 + 1e-6) + 2e-7 * place) as f32
 }
 
-/// The nearest place of a box about the origin. Of NaN it makes something, where `clamp` would panic.
+/// Nearest point of a box around the origin. Accepts NaN, for which `clamp` would panic.
 #[inline]
 pub(super) fn within(p: Vector, half: Vector) -> Vector {
     [0, 1, 2].map(|k| p[k].max(-half[k]).min(half[k]))
 }
 
-/// How far along a line from `from`, which is `way` long, a point is nearest: between 0 and 1.
+/// Parameter from 0 to 1 of the point nearest to `point` on the segment from `from` to `from + way`.
 #[inline]
 pub(super) fn nearest_on(from: Vector, way: Vector, point: Vector) -> f64 {
     let square = dot(way, way);

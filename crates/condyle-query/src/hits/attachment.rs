@@ -1,4 +1,4 @@
-//! What is fixed to a point of the surface.
+//! Objects attached to a point of the surface.
 
 use super::weighted;
 use condyle_base::error::Error;
@@ -6,7 +6,7 @@ use condyle_base::math::Affine;
 use condyle_base::math::scalar::sqrt_f64;
 use condyle_base::math::vectors::{cross, dot};
 
-/// A point of a triangle, which rides along when its corners are posed.
+/// Point of a triangle that follows the posed corners.
 ///
 /// ```
 /// use condyle_query::hits::{Attachment, Ray, TriangleTree};
@@ -29,12 +29,13 @@ use condyle_base::math::vectors::{cross, dot};
 pub struct Attachment {
     /// The vertices of the triangle.
     pub vertices: [u32; 3],
-    /// What each counts: barycentric coordinates, of a [`Hit`](super::Hit) or a [`NearestPoint`](super::NearestPoint).
+    /// Barycentric coordinates, for example from a [`Hit`](super::Hit) or a
+    /// [`NearestPoint`](super::NearestPoint).
     pub weights: [f32; 3],
 }
 
 impl Attachment {
-    /// Where it is in a pose.
+    /// Returns the position in a pose.
     ///
     /// # Errors
     /// [`Error::Index`] for a vertex that does not exist.
@@ -42,7 +43,8 @@ impl Attachment {
         Ok(weighted(&self.corners(positions)?, self.weights.map(f64::from)))
     }
 
-    /// The smooth normal there, of unit length: `normals` are those of the vertices. Zero where they take each other away.
+    /// Returns the smooth unit normal at the point, interpolated from the vertex normals `normals`. Zero if
+    /// they cancel out.
     ///
     /// # Errors
     /// [`Error::Index`] for a vertex that does not exist.
@@ -53,9 +55,12 @@ impl Attachment {
         Ok(unit(mixed).unwrap_or([0.0; 3]).map(|v| v as f32))
     }
 
-    /// Where it is and how it is turned: `z` along the normal of the triangle, `x` along the edge from the first vertex to the
-    /// second. What was fixed at `fixed` in the pose of a moment is at `place * place_then.inverse() * fixed` later. A triangle
-    /// without area keeps the axes of the world.
+    /// Returns the position and orientation: `z` along the normal of the triangle, `x` along the edge from
+    /// the first vertex to the second.
+    ///
+    /// If an object was at `fixed` when it was attached, and this function returned `place_then` for that
+    /// pose, the object is later at `place * place_then.inverse() * fixed`. For a triangle without area the
+    /// orientation is the identity.
     ///
     /// # Errors
     /// [`Error::Index`] for a vertex that does not exist.
@@ -79,10 +84,11 @@ impl Attachment {
     }
 }
 
-/// The axes of [`Attachment::place`], or `None` for a triangle without area.
+/// Axes of [`Attachment::place`], or `None` for a triangle without area.
 ///
-/// The normal of a needle is rounding: its part across the edge is used, so that the axes stay perpendicular. A normal
-/// within 30 degrees of the edge is nothing but rounding.
+/// The normal of a needle-shaped triangle is dominated by rounding. Its component perpendicular to the edge
+/// is used, so that the axes stay perpendicular. A normal within 30 degrees of the edge is only rounding
+/// error.
 fn axes(corners: &[[f64; 3]; 3]) -> Option<[[f64; 3]; 3]> {
     let edge = |to: usize| core::array::from_fn(|k| corners[to][k] - corners[0][k]);
     let (x, normal) = (unit(edge(1))?, unit(cross(edge(1), edge(2)))?);
@@ -91,7 +97,7 @@ fn axes(corners: &[[f64; 3]; 3]) -> Option<[[f64; 3]; 3]> {
     (along.abs() < 0.866).then(|| [x, cross(z, x), z])
 }
 
-/// To unit length, if it has one.
+/// Normalises a vector, or returns `None` if its length is zero or not finite.
 fn unit(v: [f64; 3]) -> Option<[f64; 3]> {
     let length = sqrt_f64(dot(v, v));
     (length > 0.0 && length.is_finite()).then(|| v.map(|v| v / length))

@@ -1,14 +1,14 @@
-//! Which triangles stand together: a tree of eight children a node, by the surface area heuristic.
+//! Tree construction: groups triangles into nodes of eight children by the surface area heuristic.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 use super::node::{CHILDREN, FREE_LEVELS, LEAF, Leaf, Node};
 
-/// Bins that centres are sorted into along each axis.
+/// Number of bins per axis for the centres of triangles.
 const BINS: usize = 16;
 
-/// A box around triangles.
+/// Box around triangles.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Bounds {
     pub(super) low: [f32; 3],
@@ -16,7 +16,7 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// Around nothing.
+    /// Box that contains nothing.
     pub(super) const EMPTY: Self = Self { low: [f32::INFINITY; 3], high: [f32::NEG_INFINITY; 3] };
 
     pub(super) fn add(&mut self, other: &Self) {
@@ -32,26 +32,26 @@ impl Bounds {
         bounds
     }
 
-    /// Twice its middle.
+    /// Twice the centre.
     fn centre(&self) -> [f32; 3] {
         core::array::from_fn(|k| self.low[k] + self.high[k])
     }
 
-    /// Half of its surface.
+    /// Half of the surface area.
     fn area(&self) -> f32 {
         let [x, y, z] = core::array::from_fn(|k| self.high[k] - self.low[k]);
         x * y + y * z + z * x
     }
 }
 
-/// Nodes without boxes yet, a parent before its children, and the triangles in the order of leaves.
+/// Nodes without boxes yet, each parent before its children, and the triangles in leaf order.
 pub(super) struct Built {
     pub(super) nodes: Vec<Node>,
     pub(super) leaves: Vec<Leaf>,
     pub(super) order: Vec<u32>,
 }
 
-/// Triangles next to each other in the order, which are one child or will be split.
+/// Range of the triangle order that is one child or will be split.
 #[derive(Clone, Copy)]
 struct Part {
     first: usize,
@@ -71,17 +71,19 @@ impl Part {
     }
 }
 
-/// Set in the number of a node until it is known how many leaves come before it. The root is nobody's child: there is none.
+/// Marks the index of a node while the number of leaves, which are numbered first, is unknown.
+///
+/// Alone it marks a missing child: index 0 is the root, which is never a child.
 const NODE: u32 = 1 << 31;
 
-/// The tree over triangles with these boxes.
+/// Builds the tree over triangles with the given boxes.
 pub(super) fn build(boxes: &[Bounds]) -> Built {
     let mut built = Built { nodes: vec![], leaves: vec![], order: (0..boxes.len() as u32).collect() };
     if boxes.is_empty() {
         return built;
     }
     built.nodes.push(Node::EMPTY);
-    // The nodes whose children are not known yet, with their level.
+    // Nodes whose children are not known yet, each with its range and level.
     let mut open = vec![(0, Part::new(0, boxes.len(), &built.order, boxes), 0)];
     while let Some((node, part, level)) = open.pop() {
         let (mut parts, count) = children(part, level, &mut built.order, boxes);
@@ -113,7 +115,7 @@ pub(super) fn build(boxes: &[Bounds]) -> Built {
     built
 }
 
-/// Up to eight parts of one.
+/// Splits a range into up to eight.
 fn children(part: Part, level: u32, order: &mut [u32], boxes: &[Bounds]) -> ([Part; CHILDREN], usize) {
     let (mut parts, mut count) = ([part; CHILDREN], 1);
     let free = level < FREE_LEVELS;
@@ -133,7 +135,7 @@ fn children(part: Part, level: u32, order: &mut [u32], boxes: &[Bounds]) -> ([Pa
     (parts, count)
 }
 
-/// What is in a bin.
+/// Contents of a bin.
 #[derive(Clone, Copy)]
 struct Bin {
     bounds: Bounds,
@@ -148,13 +150,13 @@ impl Bin {
         self.count += other.count;
     }
 
-    /// What asking its triangles costs: a leaf that is not full takes as long as one that is.
+    /// Expected cost of testing the triangles. A partly filled leaf costs as much as a full one.
     fn cost(&self) -> f32 {
         if self.count == 0 { f32::INFINITY } else { self.bounds.area() * self.count.div_ceil(LEAF) as f32 }
     }
 }
 
-/// Which bin along an axis a centre is in.
+/// Maps the centre of a box to a bin along an axis.
 #[derive(Clone, Copy)]
 struct Axis {
     axis: usize,
@@ -165,12 +167,13 @@ struct Axis {
 impl Axis {
     fn bin(&self, bounds: &Bounds) -> usize {
         let centre = bounds.low[self.axis] + bounds.high[self.axis];
-        // NaN becomes 0.
+        // The cast turns NaN into 0.
         (((centre - self.low) * self.per_bin) as usize).min(BINS - 1)
     }
 }
 
-/// Puts the triangles in two parts, where the sum of area times work is least. Returns where the second one begins.
+/// Partitions the triangles in two so that the sum of area times cost is minimal. Returns the start of the
+/// second part.
 fn split(members: &mut [u32], boxes: &[Bounds]) -> usize {
     let around = around_centres(members, boxes);
     let mut best: Option<(f32, Axis, usize)> = None;
@@ -205,7 +208,7 @@ fn split(members: &mut [u32], boxes: &[Bounds]) -> usize {
     }
 }
 
-/// The box around the centres.
+/// Box around the centres, in the doubled coordinates of [`Bounds::centre`].
 fn around_centres(members: &[u32], boxes: &[Bounds]) -> Bounds {
     let mut around = Bounds::EMPTY;
     for &t in members {
@@ -215,7 +218,7 @@ fn around_centres(members: &[u32], boxes: &[Bounds]) -> Bounds {
     around
 }
 
-/// Those of whom it is true first. Returns how many they are.
+/// Moves the members for which `first` is true to the front. Returns the number of these.
 fn partition(members: &mut [u32], first: impl Fn(u32) -> bool) -> usize {
     let mut count = 0;
     for at in 0..members.len() {
@@ -227,7 +230,7 @@ fn partition(members: &mut [u32], first: impl Fn(u32) -> bool) -> usize {
     count
 }
 
-/// Two halves along the widest axis, however the triangles lie.
+/// Splits into two halves along the widest axis. Works for any arrangement of triangles.
 fn halve(members: &mut [u32], boxes: &[Bounds]) -> usize {
     let around = around_centres(members, boxes);
     let width = |axis: usize| around.high[axis] - around.low[axis];
@@ -238,16 +241,16 @@ fn halve(members: &mut [u32], boxes: &[Bounds]) -> usize {
     middle
 }
 
-/// Whether every edge has as many triangles on one side as on the other, vertices in one place being one: the surface is closed
-/// and its triangles go round the same way.
+/// Whether every edge is used by as many triangles in one direction as in the other, which means that the
+/// surface is closed and consistently wound. Vertices at the same position count as one.
 pub(super) fn is_closed(positions: &[[f32; 3]], triangles: &[[u32; 3]]) -> bool {
-    // Zeros of either sign are one place.
+    // 0.0 and -0.0 are the same position.
     let place = |v: u32| positions[v as usize].map(|x| (x + 0.0).to_bits());
     let mut used: Vec<u32> = triangles.as_flattened().to_vec();
     used.sort_unstable();
     used.dedup();
     used.sort_unstable_by_key(|&v| place(v));
-    // The first vertex in the same place.
+    // First vertex at the same position.
     let mut welded = vec![0_u32; positions.len()];
     for group in used.chunk_by(|&a, &b| place(a) == place(b)) {
         group.iter().for_each(|&v| welded[v as usize] = group[0]);

@@ -1,4 +1,4 @@
-//! The point of the triangles that is nearest to a given one.
+//! Nearest point on the triangles to a given point.
 
 use fearless_simd::{f64x4, prelude::*};
 
@@ -9,27 +9,30 @@ use condyle_base::math::scalar::sqrt_f64;
 use condyle_base::math::vectors::{along, cross, dot, sub};
 use condyle_base::simd::dispatch;
 
-/// The nearest point of a surface.
+/// Nearest point on a surface.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NearestPoint {
-    /// On which triangle it is.
+    /// Index of the triangle that contains the point.
     pub triangle: u32,
-    /// How far it is from what was asked.
+    /// Distance from the query point.
     pub distance: f32,
-    /// Barycentric coordinates: what each corner counts in the point. None is negative, the sum is 1.
+    /// Barycentric coordinates: the weight of each corner at the point. They are non-negative and their sum
+    /// is 1.
     pub weights: [f32; 3],
-    /// The point.
+    /// Nearest point.
     pub position: [f32; 3],
-    /// The unit normal of the triangle, on its front. Zero where its area is too small to tell.
+    /// Unit normal of the triangle on its front side. Zero if the area is too small.
     pub normal: [f32; 3],
 }
 
 impl TriangleTree {
-    /// The point of the surface that is nearest, if it is at most `max` away. Of several triangles whose computed distances are the same it is on the one
-    /// with the least number; at a shared edge these may differ in the last bit of an f64, so that either triangle is named.
+    /// Returns the nearest point on the surface if it is at most `max` away.
     ///
-    /// [`f32::INFINITY`] looks everywhere; a distance that is known saves time. `None` too for a point that is not finite or farther than [`LIMIT`](super::LIMIT)
-    /// from 0.
+    /// If several triangles have the same computed distance, the one with the lowest index is returned. At a
+    /// shared edge the distances may differ in the last bit of an f64, so either triangle can be reported.
+    ///
+    /// Pass [`f32::INFINITY`] to search everywhere; a smaller `max` saves time. Returns `None` if the point
+    /// is not finite, if a coordinate exceeds [`LIMIT`](super::LIMIT), or if `max` is negative or NaN.
     ///
     /// ```
     /// use condyle_query::hits::TriangleTree;
@@ -65,17 +68,17 @@ impl TriangleTree {
 
 struct Query {
     point: [f32; 3],
-    /// Of the distance, what is at most this counts.
+    /// Square of the maximum distance.
     square: f64,
-    /// The place in the order of leaves, and the weights of the second and the third corner.
+    /// Slot in leaf order, and the weights of the second and the third corner.
     found: Option<(u32, [f64; 2])>,
 }
 
 impl Query {
-    /// What the square of the distance to a box is less than, by f32, if it is to count.
+    /// Upper bound in f32 on the squared distance of boxes to visit.
     #[inline(always)]
     fn limit(&self) -> f32 {
-        // Squares of the smallest numbers are not as exact as others.
+        // Squares of the smallest numbers lose precision.
         self.square as f32 * (1.0 + 16.0 * f32::EPSILON) + 16.0 * f32::MIN_POSITIVE
     }
 }
@@ -104,7 +107,7 @@ fn run<S: Simd>(s: S, tree: &TriangleTree, query: &mut Query, walk: &mut Walk) {
     }
 }
 
-/// Asks the triangles of a leaf, four at a time.
+/// Tests the triangles of a leaf, four at a time.
 #[inline(always)]
 fn approach<S: Simd>(s: S, tree: &TriangleTree, query: &mut Query, leaf: Leaf) {
     let mut done = 0;
@@ -129,10 +132,12 @@ fn approach<S: Simd>(s: S, tree: &TriangleTree, query: &mut Query, leaf: Leaf) {
     }
 }
 
-/// The squared distance from the origin to triangles, and the weights of the second and the third corner where they are nearest.
+/// Squared distance from the origin to triangles, and the weights of the second and the third corner at the
+/// nearest point.
 ///
-/// The nearest point of each edge, and the foot of the normal where it is inside; every one of them is a point of the triangle, so that
-/// none is too near, and one without an area needs no other rule.
+/// Takes the minimum over the nearest point of each edge and, if it is inside, the foot of the perpendicular.
+/// All of these are points of the triangle, so the distance is never too small, and triangles without area
+/// need no special case.
 #[inline(always)]
 pub(super) fn nearest<S: Simd>([a, b, c]: [Vectors<S>; 3]) -> [f64x4<S>; 3] {
     let s = a[0].token();
@@ -144,7 +149,8 @@ pub(super) fn nearest<S: Simd>([a, b, c]: [Vectors<S>; 3]) -> [f64x4<S>; 3] {
     best = less([square, zero, t], best);
     let (square, t) = nearest_of_edge(b, sub(c, b));
     best = less([square, one - t, t], best);
-    // By the normal: the sine of the angle between the edges counts once, where by their products it would count twice.
+    // Weights by cross products with the normal: their error grows with 1 / sin of the angle between the
+    // edges, that of dot products with 1 / sin².
     let normal = cross(ab, ac);
     let area2 = dot(normal, normal);
     let (v, w) = (ratio(dot(cross(ac, a), normal), area2), ratio(dot(cross(a, ab), normal), area2));
@@ -154,7 +160,7 @@ pub(super) fn nearest<S: Simd>([a, b, c]: [Vectors<S>; 3]) -> [f64x4<S>; 3] {
     less([square, v, w], best)
 }
 
-/// The squared distance from the origin to edges, and where on them they are nearest.
+/// Squared distance from the origin to edges, and the parameter of the nearest point on each.
 #[inline(always)]
 fn nearest_of_edge<S: Simd>(from: Vectors<S>, edge: Vectors<S>) -> (f64x4<S>, f64x4<S>) {
     let t = clamp(ratio(-dot(from, edge), dot(edge, edge)));
@@ -162,7 +168,7 @@ fn nearest_of_edge<S: Simd>(from: Vectors<S>, edge: Vectors<S>) -> (f64x4<S>, f6
     (dot(point, point), t)
 }
 
-/// What has the lesser square; the latter where both are the same.
+/// Selects the result with the smaller square; `b` if they are equal.
 #[inline(always)]
 fn less<S: Simd>(a: [f64x4<S>; 3], b: [f64x4<S>; 3]) -> [f64x4<S>; 3] {
     let first = a[0].simd_lt(b[0]);

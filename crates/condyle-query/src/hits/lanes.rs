@@ -1,4 +1,4 @@
-//! Four triangles side by side, in f64.
+//! Four triangles in f64 lanes.
 
 use fearless_simd::{f32x4, f64x4, prelude::*};
 
@@ -6,14 +6,15 @@ use super::TriangleTree;
 use condyle_base::math::vectors::sub;
 use condyle_base::simd::{each, transpose};
 
-/// Triangles side by side.
+/// Number of triangles per vector.
 pub(super) const WIDTH: usize = 4;
 
-/// A vector of each triangle.
+/// One vector of each triangle.
 pub(super) type Vectors<S> = [f64x4<S>; 3];
 
-/// The corners of the triangle at a place in the order of leaves, and of those behind it, as seen from a point. The differences of
-/// numbers in f32 are exact in f64, but for those that are a billion times smaller than others.
+/// Corners of the triangles at slot `first` and the slots after it, relative to `from`.
+///
+/// Differences of f32 numbers are exact in f64 unless one is about a billion times smaller than the other.
 #[inline(always)]
 pub(super) fn corners<S: Simd>(s: S, tree: &TriangleTree, first: usize, from: [f64; 3]) -> [Vectors<S>; 3] {
     let four =
@@ -35,7 +36,7 @@ fn position<S: Simd>(s: S, tree: &TriangleTree, vertex: u32) -> f32x4<S> {
     f32x4::load_array_ref(s, tree.positions.get(vertex as usize).unwrap_or(&[0.0; 4]))
 }
 
-/// A bit for each of so many triangles, of which four are side by side.
+/// Bit mask of the lanes that hold one of the remaining `count` triangles.
 #[inline(always)]
 pub(super) fn present(count: u32) -> u64 {
     (1 << count.min(WIDTH as u32)) - 1
@@ -46,14 +47,14 @@ pub(super) fn splat<S: Simd>(s: S, v: [f64; 3]) -> Vectors<S> {
     [f64x4::splat(s, v[0]), f64x4::splat(s, v[1]), f64x4::splat(s, v[2])]
 }
 
-/// `a / b` where `b` is above 0, and 0 elsewhere.
+/// `a / b` where `b` is positive, otherwise 0.
 #[inline(always)]
 pub(super) fn ratio<S: Simd>(a: f64x4<S>, b: f64x4<S>) -> f64x4<S> {
     let zero = f64x4::splat(a.token(), 0.0);
     b.simd_gt(zero).select(a / b, zero)
 }
 
-/// Between 0 and 1.
+/// Clamps to 0..=1.
 #[inline(always)]
 pub(super) fn clamp<S: Simd>(v: f64x4<S>) -> f64x4<S> {
     let s = v.token();

@@ -1,6 +1,7 @@
-//! Questions about posed triangles: what a ray meets, which point is nearest, what a sphere, a capsule or a box touches, and what
-//! is inside. In go the triangles of a bind pose, once, and then the positions of each pose; out come a [`Hit`], a [`NearestPoint`]
-//! or numbers of triangles.
+//! Ray casts, nearest points and overlap tests against the triangles of a posed mesh.
+//!
+//! Build a [`TriangleTree`] once from the bind pose, then [`refit`](TriangleTree::refit) it to the positions
+//! of each pose. Queries return a [`Hit`], a [`NearestPoint`] or triangle indices.
 //!
 //! ```
 //! use condyle_query::hits::{Ray, TriangleTree};
@@ -10,7 +11,7 @@
 //! let triangles = [[0, 1, 2], [0, 2, 3]];
 //! let mut tree = TriangleTree::new(&bind, &triangles)?;
 //!
-//! // For each pose: what `skin` has written.
+//! // For each pose: the positions written by `skin`.
 //! let posed = bind.map(|[x, y, z]| [x, y, z - 1.0]);
 //! tree.refit(&posed)?;
 //!
@@ -21,14 +22,16 @@
 //! # Ok::<(), condyle::Error>(())
 //! ```
 //!
-//! Answers are those of the formulas in f64 for these triangles, whatever the tree is: the same on every instruction set, in
-//! either numeric mode, on any thread. Nothing is allocated but by [`TriangleTree::new`]. Time is bounded by the number of
-//! triangles for any mesh, also where all of them are in one place.
+//! Results equal those of the f64 formulas for the triangles and do not depend on the tree. They are
+//! identical on every instruction set, in both numeric modes and on any thread.
 //!
-//! # What rides along
+//! Only [`TriangleTree::new`] allocates. Query time is bounded by the number of triangles for any mesh, even
+//! if all triangles are in the same place.
 //!
-//! An [`Attachment`] holds on to a point of a triangle, a wound or a button, from pose to pose. What hangs on a joint needs no more than
-//! a multiplication: a sword in a hand is where `model[hand] * grip` is.
+//! # Attached objects
+//!
+//! An [`Attachment`] follows a point of a triangle from pose to pose, for example a wound or a button. An
+//! object attached to a joint needs only a matrix product: a sword in a hand is at `model[hand] * grip`.
 //!
 //! ```
 //! use condyle::{Affine, Transform};
@@ -69,39 +72,43 @@ use condyle_base::simd::Dispatch;
 use node::{Leaf, MAX_TRIANGLES, Node};
 use refit::Corners;
 
-/// The greatest size of a coordinate of what is asked here or of [hitboxes](crate::hitbox), 2^60: products of four of them are far from where f64 ends,
-/// and boxes are tested in f32. Rays, points and shapes that go beyond meet nothing, are near nothing and touch nothing.
+/// Maximum absolute value of a coordinate in queries here and in [hitboxes](crate::hitbox): 2^60.
+///
+/// Products of four such coordinates are far below the f64 maximum, and boxes are tested in f32. Rays, points
+/// and shapes with larger coordinates hit nothing, are near nothing and touch nothing.
 pub const LIMIT: f32 = 1_152_921_504_606_846_976.0;
 
-/// A tree over the triangles of a mesh, built once and put on each pose by [`refit`](Self::refit).
+/// Bounding volume hierarchy over the triangles of a mesh, built once and updated to each pose by
+/// [`refit`](Self::refit).
 ///
-/// Eight boxes a node, up to eight triangles a leaf. It holds a copy of the positions that it was last put on: 16 bytes for each
-/// vertex, and some 40 for each triangle.
+/// Each node has eight boxes and each leaf at most eight triangles. The tree holds a copy of the current
+/// positions: 16 bytes per vertex and about 40 bytes per triangle.
 #[derive(Clone)]
 pub struct TriangleTree {
-    /// How many vertices the mesh has, with those of no triangle.
+    /// Number of vertices of the mesh, including vertices without triangles.
     vertex_count: usize,
-    /// Which vertex of the mesh each of the tree is: those of triangles, in the order in which leaves come to them.
+    /// Mesh vertex of each tree vertex. Only vertices of triangles are listed, in the order in which leaves
+    /// use them.
     sources: Vec<u32>,
-    /// Where they are; the fourth number says nothing.
+    /// Positions of the tree vertices; the fourth number is arbitrary.
     positions: Vec<[f32; 4]>,
-    /// The triangles in the order of leaves, by the tree's vertices. Behind the last there are some that are not looked at, so that as
-    /// many as there are lanes can be read anywhere.
+    /// Triangles in leaf order, as tree vertices. [`lanes::WIDTH`] unused triangles follow the last one, so
+    /// that a full vector can be loaded from any slot.
     corners: Vec<[u32; 3]>,
-    /// Which triangle of the mesh each is.
+    /// Mesh triangle of each slot.
     triangles: Vec<u32>,
     leaves: Vec<Leaf>,
-    /// The vertices of one leaf after another, by fours: the last one of a leaf again where some are missing.
+    /// Vertices of each leaf in groups of four; the last group of a leaf repeats its last vertex.
     members: Vec<[u32; 4]>,
     nodes: Vec<Node>,
-    /// The box of each leaf, then that of each node, then that of nothing.
+    /// Boxes of all leaves, then of all nodes, then one empty box.
     boxes: Vec<Corners>,
-    /// The greatest size of a coordinate.
+    /// Maximum absolute coordinate.
     size: f32,
     closed: bool,
 }
 
-/// How large it is, not its numbers.
+/// Prints the size of the tree, not its numbers.
 impl fmt::Debug for TriangleTree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all = f.debug_struct("TriangleTree");
@@ -111,17 +118,20 @@ impl fmt::Debug for TriangleTree {
 }
 
 impl TriangleTree {
-    /// The most triangles.
+    /// Maximum number of triangles.
     pub const MAX_TRIANGLES: usize = MAX_TRIANGLES;
 
-    /// Builds a tree over triangles, three vertices each, counter-clockwise as seen from outside. Takes some 20 ms for 10,000 triangles.
+    /// Builds a tree over triangles of three vertices each, counter-clockwise as seen from outside. Takes
+    /// about 20 ms for 10,000 triangles.
     ///
-    /// The positions are those of the bind pose, or of another one that has neighbours near each other, which is what boxes are made
-    /// from. Triangles without an area are kept: rays do not meet them, what is nearest or touches may be one.
+    /// `positions` come from the bind pose, or from another pose in which neighbouring triangles are close
+    /// together; the tree groups triangles by them. Triangles without area are kept: no ray hits them, but
+    /// nearest points and overlaps can report them.
     ///
     /// # Errors
-    /// [`Error::TooMany`] for more than [`MAX_TRIANGLES`](Self::MAX_TRIANGLES), [`Error::Index`] for a triangle of a vertex that does not exist,
-    /// [`Error::NotFinite`] or [`Error::OutOfRange`] as of [`refit`](Self::refit).
+    /// [`Error::TooMany`] for more than [`MAX_TRIANGLES`](Self::MAX_TRIANGLES) triangles. [`Error::Index`]
+    /// for a triangle with a vertex that does not exist. [`Error::NotFinite`] or [`Error::OutOfRange`] under
+    /// the conditions of [`refit`](Self::refit).
     pub fn new(positions: &[[f32; 3]], triangles: &[[u32; 3]]) -> Result<Self, Error> {
         if triangles.len() > MAX_TRIANGLES {
             return Err(Error::TooMany { what: "triangles", found: triangles.len(), limit: MAX_TRIANGLES });
@@ -153,11 +163,11 @@ impl TriangleTree {
         Ok(tree)
     }
 
-    /// The tree over a mesh as it is bound: over its indices, or over its vertices in order where it has none. A mesh of points or lines
-    /// is not for this.
+    /// Builds the tree over a mesh in its bind pose, from its indices or, without indices, from its vertices
+    /// in order. The mesh must consist of triangles, not points or lines.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// Returns the errors of [`new`](Self::new).
     pub fn of_mesh(mesh: &SkinnedMesh) -> Result<Self, Error> {
         let positions = &mesh.vertices().positions;
         if !mesh.indices().is_empty() {
@@ -168,11 +178,12 @@ impl TriangleTree {
         Self::new(positions, &in_order)
     }
 
-    /// Puts the triangles in the order of leaves, and numbers vertices as these come to them, so that a leaf's are near each other.
+    /// Sorts the triangles into leaf order and numbers vertices in that order, so that the vertices of a leaf
+    /// are close in memory.
     fn number_vertices(&mut self, order: &[u32], triangles: &[[u32; 3]]) {
         const NONE: u32 = u32::MAX;
         let mut numbers = vec![NONE; self.vertex_count];
-        // The leaf that has each vertex of the tree already.
+        // Last leaf that listed each tree vertex.
         let mut had_by = vec![];
         for (at, leaf) in self.leaves.iter_mut().enumerate() {
             let own = &order[leaf.first as usize..][..leaf.count as usize];
@@ -217,34 +228,37 @@ impl TriangleTree {
         self.boxes.get(self.leaves.len()).filter(|_| !self.nodes.is_empty())
     }
 
-    /// What kernels here run with: they compute in f64 and compare in f32, without fused multiply-adds, in either mode.
+    /// Dispatch for the kernels. They compute in f64 and compare in f32, without fused multiply-adds in
+    /// either mode.
     fn dispatch(&self) -> Dispatch {
         Dispatch::current().portable()
     }
 
-    /// How many triangles there are.
+    /// Returns the number of triangles.
     #[must_use]
     pub fn triangle_count(&self) -> usize {
         self.triangles.len()
     }
 
-    /// The box around all triangles; empty where there are none.
+    /// Returns the box around all triangles, which is empty for a tree without triangles.
     ///
-    /// Of many characters: whom a ray does not meet the box of needs not be asked.
+    /// With many characters, test a ray against this box first and skip the characters that it misses.
     #[must_use]
     pub fn bounds(&self) -> Aabb {
         let corner = |[x, y, z, _]: [f32; 4]| [x, y, z];
         self.root().map_or(Aabb::EMPTY, |&[low, high]| Aabb { min: corner(low), max: corner(high) })
     }
 
-    /// Whether the surface was closed when the tree was built, and all triangles went round the same way: each edge has as many
-    /// triangles on one side as on the other, where vertices in the same place, as along seams of textures, are one.
+    /// Returns whether the surface was closed and consistently wound when the tree was built.
+    ///
+    /// Every edge must be used by as many triangles in one direction as in the other. Vertices at the same
+    /// position, for example along texture seams, count as one.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.closed
     }
 
-    /// Where the corners of a triangle are, by its place in the order of leaves.
+    /// Corners of a triangle, by its slot in leaf order.
     fn points(&self, slot: usize) -> [[f64; 3]; 3] {
         self.corners[slot].map(|v| {
             let [x, y, z, _] = self.positions[v as usize];
@@ -253,12 +267,12 @@ impl TriangleTree {
     }
 }
 
-/// Whether a place is one that can be asked about.
+/// Whether a point is within [`LIMIT`], so that it can be queried.
 pub(crate) fn is_within(place: &[f32; 3]) -> bool {
     place.iter().all(|v| v.abs() <= LIMIT)
 }
 
-/// `Ok` if those that are used are numbers of a size that is allowed.
+/// Returns an error for the first used position that is not finite or exceeds [`LIMIT`].
 fn check_positions(positions: &[[f32; 3]], used: &[u32]) -> Result<(), Error> {
     for &at in used {
         let at = at as usize;
@@ -272,12 +286,12 @@ fn check_positions(positions: &[[f32; 3]], used: &[u32]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The point of a triangle that has these weights.
+/// Point of a triangle with the given barycentric weights.
 fn weighted(points: &[[f64; 3]; 3], weights: [f64; 3]) -> [f32; 3] {
     core::array::from_fn(|k| (0..3).map(|corner| weights[corner] * points[corner][k]).sum::<f64>() as f32)
 }
 
-/// The unit normal, on the side from which the corners go round counter-clockwise; zero where there is no area.
+/// Unit normal on the side from which the corners are counter-clockwise; zero for a triangle without area.
 fn normal(points: &[[f64; 3]; 3]) -> [f32; 3] {
     use condyle_base::math::scalar::sqrt_f64;
     use condyle_base::math::vectors::{cross, dot};

@@ -1,41 +1,42 @@
-//! Nodes of eight boxes in lanes, how a ray or a shape passes them, and what is left to visit.
+//! Nodes of eight boxes, one per lane; box tests for rays and shapes; and the stack of nodes to visit.
 
 use fearless_simd::{f32x8, prelude::*};
 
-/// Children of a node.
+/// Number of children of a node.
 pub(super) const CHILDREN: usize = 8;
 
-/// Levels that are split wherever it promises least work. Those below, which only hostile meshes have, are split in halves:
-/// each has an eighth of the triangles of the one above.
+/// Number of levels that are split where the surface area heuristic expects least work. Only adversarial
+/// meshes have more levels. Those are split in halves, so that each child has an eighth of its parent's
+/// triangles.
 pub(super) const FREE_LEVELS: u32 = 16;
 
-/// The most triangles in a leaf.
+/// Maximum number of triangles in a leaf.
 pub(super) const LEAF: usize = 8;
 
-/// The levels that a tree has at most: those that are split freely, and those in which each has an eighth of the triangles of
-/// the one above.
+/// Maximum number of levels: [`FREE_LEVELS`], and the levels below, each with an eighth of the triangles of
+/// the level above.
 const LEVELS: usize = FREE_LEVELS as usize + MAX_TRIANGLES.ilog2().div_ceil(3) as usize + 1;
 
-/// What may wait at once: all children of a node but one for each level above, and all of the last.
+/// Maximum size of the stack: all children except one for each level, and all children of the last level.
 const STACK: usize = (CHILDREN - 1) * LEVELS + 1;
 
-/// The most triangles in a tree.
+/// Maximum number of triangles in a tree.
 pub(super) const MAX_TRIANGLES: usize = 1 << 24;
 
-/// What a child is. Children are numbered as their boxes are: leaves, then nodes, then nothing.
+/// Child of a node. Children are numbered like their boxes: leaves, then nodes, then the empty box.
 #[derive(Clone, Copy)]
 pub(super) enum Child {
     Leaf(usize),
     Node(usize),
 }
 
-/// Eight boxes side by side.
+/// Eight boxes, one per lane.
 #[derive(Debug, Clone)]
 #[repr(C, align(32))]
 pub(super) struct Node {
-    /// The least x, y and z, then the greatest. Where there is no child the least are +∞ and the greatest -∞.
+    /// Minimum x, y and z, then maximum x, y and z. A missing child has minimum +∞ and maximum -∞.
     pub(super) rows: [[f32; CHILDREN]; 6],
-    /// The numbers of their boxes.
+    /// Indices of the children's boxes.
     pub(super) children: [u32; CHILDREN],
 }
 
@@ -51,32 +52,38 @@ impl Node {
     }
 }
 
-/// Triangles that are asked together.
+/// Triangles that are tested together.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Leaf {
-    /// The first of them, in the order of leaves, and how many they are.
+    /// First triangle in leaf order, and number of triangles.
     pub(super) first: u32,
     pub(super) count: u32,
-    /// Their vertices, each at least once: from where and until where in the tree's list.
+    /// Range in [`TriangleTree::members`](super::TriangleTree) that lists each vertex of the triangles at
+    /// least once.
     pub(super) members: [u32; 2],
 }
 
-/// A ray against boxes that are grown on all sides: by what f32 rounds, and by how thick that is which goes along the ray. A box is
-/// never missed, however the ray lies, and nothing is NaN.
+/// Slab test of a ray against boxes that are grown on all sides.
+///
+/// The growth covers f32 rounding and the extent of a shape that moves along the ray. No box is missed for
+/// any direction, and no value is NaN.
 pub(super) struct Slabs {
-    /// Which row of a node is met first along each axis, and which last.
+    /// Row of a node for the side that the ray enters on each axis, then for the side that it leaves.
     rows: [usize; 6],
-    /// What the ray starts from as these rows have it, which grows the box.
+    /// Ray origin for each of these rows, shifted so that the box grows.
     origins: [f32; 6],
     inverse: [f32; 3],
 }
 
-/// The least that a direction has along an axis, of 1 along its longest: what is parallel to a side of a box leaves it at some time.
-/// Before it does by a part of what boxes are grown by, it is out of the range of coordinates.
+/// Minimum component of a direction whose longest component is 1: 2^-126. It keeps the inverse finite for a
+/// ray parallel to a box side.
+///
+/// Within the range of coordinates, such a ray drifts by only a fraction of the amount that boxes are grown
+/// by.
 const LEAST: f64 = 1.0 / 8.507_059_173_023_462e37;
 
 impl Slabs {
-    /// `direction` is 1 along its longest axis, or nothing.
+    /// `direction` is 1 along its longest axis, or zero.
     pub(super) fn new(origin: [f64; 3], direction: [f64; 3], grown: [f64; 3]) -> Self {
         let mut slabs = Self { rows: [0; 6], origins: [0.0; 6], inverse: [0.0; 3] };
         for k in 0..3 {
@@ -94,14 +101,15 @@ impl Slabs {
         slabs
     }
 
-    /// Where the ray crosses one side of each box.
+    /// Distance at which the ray crosses one side of each box.
     #[inline(always)]
     fn cross<S: Simd>(&self, s: S, node: &Node, side: usize) -> f32x8<S> {
         let distance = node.row(s, self.rows[side]) - f32x8::splat(s, self.origins[side]);
         distance * f32x8::splat(s, self.inverse[side % 3])
     }
 
-    /// Where the ray enters each box, and a bit for each that it meets not after `limit`.
+    /// Returns the distance at which the ray enters each box, and a bit for each box that it enters at or
+    /// before `limit`.
     #[inline(always)]
     pub(super) fn enter<S: Simd>(&self, s: S, node: &Node, limit: f32) -> ([f32; CHILDREN], u64) {
         let [x, y, z] = [self.cross(s, node, 0), self.cross(s, node, 1), self.cross(s, node, 2)];
@@ -112,14 +120,14 @@ impl Slabs {
     }
 }
 
-/// How far a point is from boxes along an axis.
+/// Distance of a point from boxes along one axis.
 #[inline(always)]
 fn apart<S: Simd>(s: S, node: &Node, point: [f32; 3], axis: usize) -> f32x8<S> {
     let at = f32x8::splat(s, point[axis]);
     (node.row(s, axis) - at).max(at - node.row(s, 3 + axis)).max(f32x8::splat(s, 0.0))
 }
 
-/// The squares of the distances from a point to boxes, and a bit for each that is less than `limit`.
+/// Squared distances from a point to boxes, and a bit for each that is less than `limit`.
 #[inline(always)]
 pub(super) fn near<S: Simd>(s: S, node: &Node, point: [f32; 3], limit: f32) -> ([f32; CHILDREN], u64) {
     let [x, y, z] = [apart(s, node, point, 0), apart(s, node, point, 1), apart(s, node, point, 2)];
@@ -127,17 +135,17 @@ pub(super) fn near<S: Simd>(s: S, node: &Node, point: [f32; 3], limit: f32) -> (
     (squares.to_array(), squares.simd_lt(f32x8::splat(s, limit)).to_bitmask())
 }
 
-/// Children that are still to be visited, the nearest of a node first.
+/// Stack of children to visit, nearest child of a node on top.
 pub(super) struct Walk {
-    /// How many leaves there are.
+    /// Number of leaves.
     leaves: u32,
-    /// How far each is, in the upper half, and which child.
+    /// Distance of each child in the upper half, index of the child in the lower half.
     waiting: [u64; STACK],
     count: usize,
 }
 
 impl Walk {
-    /// From the root, of a tree that has one.
+    /// Starts at the root, if the tree has one.
     #[inline]
     pub(super) fn new(leaves: usize) -> Self {
         let (mut waiting, leaves) = ([0; STACK], leaves as u32);
@@ -145,7 +153,7 @@ impl Walk {
         Self { leaves, waiting, count: usize::from(leaves > 0) }
     }
 
-    /// The next child, and how far it is.
+    /// Pops the next child and its distance.
     #[inline(always)]
     pub(super) fn next(&mut self) -> Option<(f32, Child)> {
         let count = self.count.checked_sub(1)?;
@@ -158,14 +166,14 @@ impl Walk {
         Some((f32::from_bits((entry >> 32) as u32), child))
     }
 
-    /// Puts the children of a node that have a bit where they are visited next, the nearest first. No distance is negative.
+    /// Pushes the children whose bit is set, so that the nearest is visited first. No distance is negative.
     #[inline(always)]
     pub(super) fn push(&mut self, node: &Node, distances: &[f32; CHILDREN], mut bits: u64) {
         let first = self.count;
         while bits != 0 {
             let k = bits.trailing_zeros() as usize % CHILDREN;
             bits &= bits - 1;
-            // Numbers that are not negative are in the order of their bits.
+            // Non-negative floats have the order of their bits.
             let entry = u64::from(distances[k].to_bits()) << 32 | u64::from(node.children[k]);
             let mut at = self.count;
             while at > first {
@@ -183,7 +191,7 @@ impl Walk {
     }
 }
 
-/// What was found, until it is told.
+/// Results that have not been passed to the caller yet.
 pub(super) struct Found<'a, T> {
     room: &'a mut [T],
     count: usize,
@@ -202,7 +210,7 @@ impl<'a, T: Copy> Found<'a, T> {
         self.count = 0;
     }
 
-    /// Whether the triangles of another leaf may have no room.
+    /// Whether the results of another full leaf might not fit.
     #[inline(always)]
     pub(super) fn is_full(&self) -> bool {
         self.count + LEAF > self.room.len()
@@ -216,7 +224,7 @@ impl<'a, T: Copy> Found<'a, T> {
         }
     }
 
-    /// Instead of what was found before.
+    /// Replaces all results by one.
     #[inline(always)]
     pub(super) fn only(&mut self, item: T) {
         self.count = 0;

@@ -1,4 +1,4 @@
-//! Which triangles a sphere, a capsule or a box touches.
+//! Triangles that a sphere, a capsule or a box touches.
 
 use core::ops::ControlFlow;
 
@@ -13,8 +13,8 @@ use condyle_base::math::vectors::{along, cross, dot, sub};
 use condyle_base::simd::{dispatch, each, part};
 
 impl TriangleTree {
-    /// Whether a shape touches a triangle. One that is inside of a closed surface without touching it does not: see
-    /// [`contains`](Self::contains).
+    /// Returns whether a shape touches a triangle. A shape inside a closed surface that touches no triangle
+    /// returns false: see [`contains`](Self::contains).
     ///
     /// ```
     /// use condyle_query::hits::{Shape, TriangleTree};
@@ -23,7 +23,7 @@ impl TriangleTree {
     /// let lying = |y| Shape::Capsule { from: [-9.0, y, 1.0], to: [9.0, y, 1.0], radius: 1.25 };
     /// assert!(tree.overlaps(&lying(-0.7)) && !tree.overlaps(&lying(-0.8)));
     ///
-    /// // A rod before the slanted side reaches it when it is turned by half of a right angle.
+    /// // A rod in front of the slanted side reaches it after a rotation by 45 degrees.
     /// let (center, half_extents) = ([2.5, 2.5, 0.0], [0.9, 0.1, 0.1]);
     /// let turned = |rotation| Shape::Box { center, rotation, half_extents };
     /// assert!(!tree.overlaps(&turned([0.0, 0.0, 0.0, 1.0])));
@@ -40,7 +40,8 @@ impl TriangleTree {
         !found.all().is_empty()
     }
 
-    /// Tells the numbers of all triangles that a shape touches, in no particular order, until `visit` breaks.
+    /// Calls `visit` with the index of each triangle that a shape touches, in no particular order, until
+    /// `visit` breaks.
     pub fn overlapping(&self, shape: &Shape, mut visit: impl FnMut(u32) -> ControlFlow<()>) {
         let Some(query) = Query::new(self, shape, false) else { return };
         let mut walk = Walk::new(self.leaves.len());
@@ -56,18 +57,18 @@ impl TriangleTree {
     }
 }
 
-/// A shape on its way.
+/// State of an overlap query.
 struct Query {
     solid: Solid,
     slabs: Slabs,
-    /// How long the way is along its longest axis.
+    /// Length of the shape's segment along its longest axis.
     limit: f32,
     /// Whether one triangle is enough.
     any: bool,
 }
 
 impl Query {
-    /// `None` for a shape that touches nothing.
+    /// Returns `None` for an invalid shape, which touches nothing.
     fn new(tree: &TriangleTree, shape: &Shape, any: bool) -> Option<Self> {
         shape.check("shape", 0).ok()?;
         let size = |v: [f64; 3]| v[0].abs().max(v[1].abs()).max(v[2].abs());
@@ -80,7 +81,7 @@ impl Query {
             }
         };
         let length = size(way);
-        // Four times what the slabs round.
+        // Four times the rounding error of the slab test.
         let rounded = (size(from) + length + size(reach) + f64::from(tree.size)) / 1_048_576.0;
         let direction = if length > 0.0 { way.map(|v| v / length) } else { way };
         Some(Self {
@@ -92,7 +93,8 @@ impl Query {
     }
 }
 
-/// Until there is no room for more, or nothing more to find. Whether it may go on.
+/// Visits the tree until `found` has no room for another leaf or the walk ends. Returns whether there may be
+/// more results.
 #[inline(always)]
 fn run<S: Simd>(
     s: S,
@@ -125,7 +127,7 @@ fn run<S: Simd>(
     false
 }
 
-/// Asks the triangles of a leaf, four at a time.
+/// Tests the triangles of a leaf, four at a time.
 #[inline(always)]
 fn touch<S: Simd>(s: S, tree: &TriangleTree, query: &Query, leaf: Leaf, found: &mut Found<'_, u32>) {
     let mut done = 0;
@@ -158,8 +160,8 @@ fn touch<S: Simd>(s: S, tree: &TriangleTree, query: &Query, leaf: Leaf, found: &
     }
 }
 
-/// Whether triangles come as near to the way from the origin as the square of a radius says: with an end of the way, with an edge, or because
-/// the way passes through.
+/// Whether triangles are within a radius, given as its square, of the segment from the origin to `way`. The
+/// nearest point is an end of the segment or on an edge, or the segment passes through.
 #[inline(always)]
 fn capsule<S: Simd>(triangle: [Vectors<S>; 3], way: Vectors<S>, square: f64x4<S>) -> mask64x4<S> {
     let [a, b, c] = triangle;
@@ -168,19 +170,20 @@ fn capsule<S: Simd>(triangle: [Vectors<S>; 3], way: Vectors<S>, square: f64x4<S>
     let at_end = from_origin([sub(a, way), sub(b, way), sub(c, way)]);
     let edges = between(a, sub(b, a), way).min(between(b, sub(c, b), way)).min(between(c, sub(a, c), way));
     let near = at_start.min(at_end).min(edges).simd_le(square);
-    // Volumes between the way and each edge, all on the same side.
+    // Signed volumes between the segment and each edge have the same sign if the line passes through.
     let (zero, one) = (f64x4::splat(s, 0.0), f64x4::splat(s, 1.0));
     let [ab, bc, ca] = [dot(way, cross(a, b)), dot(way, cross(b, c)), dot(way, cross(c, a))];
     let same = ab.min(bc).min(ca).simd_ge(zero) | ab.max(bc).max(ca).simd_le(zero);
     let normal = cross(sub(b, a), sub(c, a));
     let (height, rise) = (dot(a, normal), dot(way, normal));
     let t = height / rise;
-    // A way that is in the plane of a triangle passes through by an end or an edge; what is left of it here is rounding.
+    // A segment in the plane of a triangle touches it at an end or an edge, found above; `rise` is then only
+    // rounding error.
     let steep = (rise * rise).simd_gt(dot(way, way) * dot(normal, normal) * 1e-24);
     near | steep & same & t.simd_ge(zero) & t.simd_le(one)
 }
 
-/// The squared distance of triangles from the origin.
+/// Squared distance of triangles from the origin.
 #[inline(always)]
 fn from_origin<S: Simd>(triangle: [Vectors<S>; 3]) -> f64x4<S> {
     part(
@@ -189,7 +192,8 @@ fn from_origin<S: Simd>(triangle: [Vectors<S>; 3]) -> f64x4<S> {
     )
 }
 
-/// The squared distance between a way from the origin and an edge. Where they are parallel any point of the way would do as well.
+/// Squared distance between the segment from the origin to `way` and an edge. For parallel segments any start
+/// point gives the minimum.
 #[inline(always)]
 fn between<S: Simd>(from: Vectors<S>, edge: Vectors<S>, way: Vectors<S>) -> f64x4<S> {
     part(
@@ -197,7 +201,7 @@ fn between<S: Simd>(from: Vectors<S>, edge: Vectors<S>, way: Vectors<S>) -> f64x
         || {
             let (ways, edges, both) = (dot(way, way), dot(edge, edge), dot(way, edge));
             let (on_way, on_edge) = (dot(way, from), dot(edge, from));
-            // Where the lines are nearest; then what is nearest to that on the edge; then to that on the way.
+            // Nearest points of the lines, then of the edge to that point, then of the segment to that one.
             let first = clamp(ratio(on_way * edges - on_edge * both, ways * edges - both * both));
             let t = clamp(ratio(first * both - on_edge, edges));
             let second = clamp(ratio(on_way + t * both, ways));
@@ -207,14 +211,15 @@ fn between<S: Simd>(from: Vectors<S>, edge: Vectors<S>, way: Vectors<S>) -> f64x
     )
 }
 
-/// Whether triangles touch a box around the origin, by separating axes: those of the box, the normals, and those across an edge and
-/// an axis. S. Gottschalk, M. C. Lin and D. Manocha, *OBBTree*, 1996.
+/// Whether triangles touch a box around the origin, by separating axes: the box axes, the normals, and the
+/// cross products of edges and box axes. S. Gottschalk, M. C. Lin and D. Manocha, *OBBTree*, 1996.
 #[inline(always)]
 fn upright_box<S: Simd>([a, b, c]: [Vectors<S>; 3], half: Vectors<S>) -> mask64x4<S> {
     let edges = [sub(b, a), sub(c, b), sub(a, c)];
     let normal = cross(edges[0], edges[1]);
     let spread = normal[0].abs() * half[0] + normal[1].abs() * half[1] + normal[2].abs() * half[2];
-    // All corners, as the normal of a triangle without area is what was rounded, and not at right angles to it.
+    // Uses all corners: the normal of a triangle without area is rounding error, not perpendicular to the
+    // triangle.
     let (p, q, r) = (dot(normal, a), dot(normal, b), dot(normal, c));
     let mut touched = p.min(q).min(r).simd_le(spread) & p.max(q).max(r).simd_ge(-spread);
     each!(k in [0, 1, 2] => {
@@ -229,7 +234,7 @@ fn upright_box<S: Simd>([a, b, c]: [Vectors<S>; 3], half: Vectors<S>) -> mask64x
     touched
 }
 
-/// By the axes across the edges and axis `k` of the box.
+/// Tests the separating axes that are cross products of the edges with box axis `k`.
 #[inline(always)]
 fn touch_across<S: Simd>(
     k: usize,

@@ -1,9 +1,11 @@
-//! What a ray meets, and what is inside.
+//! Ray casts and point containment.
 //!
-//! The rule is that of Woop, Benthin and Wald: corners are moved so that the ray is an axis, and the signs of the areas between it and
-//! each edge tell whether it passes. Two triangles compute the area of an edge that they share from the same numbers, so that it
-//! is the same but for its sign, and the sum of two rounded products never has the wrong sign: it is zero at worst, which counts as a hit
-//! on either side. So a ray does not slip through.
+//! Implements the watertight test of Woop, Benthin and Wald. Corners are sheared so that the ray becomes an
+//! axis. The signs of the areas between the ray and each edge then decide whether the triangle is hit.
+//!
+//! Two triangles compute the area of their common edge from the same numbers, so it differs only in sign. The
+//! sum of two rounded products never has the wrong sign. At worst it is zero, which counts as a hit on both
+//! sides. Therefore no ray slips through.
 
 use core::ops::ControlFlow;
 
@@ -15,33 +17,35 @@ use super::{TriangleTree, is_within, normal, weighted};
 use condyle_base::math::vectors::{along, sub};
 use condyle_base::simd::{dispatch, each};
 
-/// A half-line, or a part of one.
+/// Half-line or segment.
 ///
-/// One whose numbers are not finite, that begins farther than [`LIMIT`](super::LIMIT) from 0 or ends before it begins meets nothing. A ray without direction meets no triangle, and those hitboxes that its origin is in.
+/// A ray hits nothing if one of its numbers is NaN, its origin or direction is infinite, its origin exceeds
+/// [`LIMIT`](super::LIMIT), or `max` is negative. A ray with a zero direction hits no triangle, only hitboxes
+/// that contain its origin.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ray {
-    /// Where it begins.
+    /// Start point.
     pub origin: [f32; 3],
-    /// Where it goes, of any length.
+    /// Direction, of any length.
     pub direction: [f32; 3],
-    /// How far it reaches, in lengths of its direction. [`f32::INFINITY`] for a half-line; 1 for the way from the origin to
-    /// where the direction points.
+    /// Maximum distance, in lengths of the direction. [`f32::INFINITY`] makes a half-line; 1 makes the
+    /// segment from `origin` to `origin + direction`.
     pub max: f32,
 }
 
 impl Ray {
-    /// The way from one point to another.
+    /// Returns the segment from one point to another.
     #[must_use]
     pub fn between(from: [f32; 3], to: [f32; 3]) -> Self {
         Self { origin: from, direction: core::array::from_fn(|k| to[k] - from[k]), max: 1.0 }
     }
 
-    /// Whether it can meet anything.
+    /// Whether the ray can hit anything.
     pub(crate) fn is_sound(&self) -> bool {
         is_within(&self.origin) && self.direction.iter().all(|v| v.is_finite()) && self.max >= 0.0
     }
 
-    /// The point at a distance, in lengths of the direction.
+    /// Returns the point at a distance, in lengths of the direction.
     #[must_use]
     pub fn at(&self, distance: f32) -> [f32; 3] {
         core::array::from_fn(|k| {
@@ -50,41 +54,46 @@ impl Ray {
     }
 }
 
-/// Where a ray meets a triangle.
+/// Intersection of a ray and a triangle.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hit {
-    /// Which triangle.
+    /// Index of the triangle.
     pub triangle: u32,
-    /// How far along the ray, in lengths of its direction; infinite where these are so short that f32 does not hold how many they are.
+    /// Distance along the ray, in lengths of its direction. Infinite if the direction is so short that the
+    /// distance overflows f32.
     pub distance: f32,
-    /// Barycentric coordinates: what each corner counts in the point. None is negative, the sum is 1.
+    /// Barycentric coordinates: the weight of each corner at the hit point. They are non-negative and their
+    /// sum is 1.
     pub weights: [f32; 3],
-    /// The point, as the corners have it: more exact than [`Ray::at`] where the ray comes from afar.
+    /// Hit point, computed from the corners: more accurate than [`Ray::at`] if the origin is far away.
     pub position: [f32; 3],
-    /// The unit normal of the triangle, on its front. Zero where its area is too small to tell.
+    /// Unit normal of the triangle on its front side. Zero if the area is too small.
     pub normal: [f32; 3],
-    /// Whether the front is hit, from which the corners go round counter-clockwise. Who culls back faces leaves the others out.
+    /// Whether the ray hits the front side, from which the corners are counter-clockwise. To cull back faces,
+    /// ignore hits where this is false.
     pub front: bool,
 }
 
 impl TriangleTree {
-    /// The nearest triangle that a ray meets, from either side. Of several at the same distance it is the one with the least number.
+    /// Returns the nearest triangle that a ray hits, from either side. At equal distance, the triangle with
+    /// the lowest index is returned.
     ///
-    /// No ray slips between triangles that share an edge, or between those around a vertex. So a triangle that is seen from its edge is met where
-    /// rounding leaves something of its area, as its neighbours may not be; then the hit is where the ray enters it.
+    /// No ray slips between triangles that share an edge or surround a vertex. To guarantee this, a triangle
+    /// seen edge-on is hit if rounding leaves it some projected area, because its neighbours may then miss.
+    /// In that case the hit is the point where the ray enters the triangle.
     #[must_use]
     pub fn first_hit(&self, ray: &Ray) -> Option<Hit> {
         self.one(ray, Wanted::First).map(|met| met.hit(self))
     }
 
-    /// Whether a ray meets anything: a little faster than [`first_hit`](Self::first_hit).
+    /// Returns whether a ray hits any triangle; slightly faster than [`first_hit`](Self::first_hit).
     #[must_use]
     pub fn any_hit(&self, ray: &Ray) -> bool {
         self.one(ray, Wanted::Any).is_some()
     }
 
-    /// Tells all triangles that a ray meets, in no particular order, until `visit` breaks. A ray through an edge meets the triangles on
-    /// both sides.
+    /// Calls `visit` for each triangle that a ray hits, in no particular order, until `visit` breaks. A ray
+    /// through an edge hits the triangles on both sides.
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -108,11 +117,14 @@ impl TriangleTree {
         self.each(ray, Wanted::All, &mut |met| visit(met.hit(self)));
     }
 
-    /// Whether a point is inside.
+    /// Returns whether a point is inside the surface.
     ///
-    /// For a closed surface ([`is_closed`](Self::is_closed)) that is where it winds round the point: where an arm is in a chest is inside too. For an open one it is
-    /// what most of six rays along the axes say, so that a neck without a head matters little; there is no right answer close to a hole. On
-    /// the surface itself either may come out. What is not finite is outside.
+    /// For a closed surface ([`is_closed`](Self::is_closed)) the point is inside if its winding number is not
+    /// zero. A point where an arm penetrates the chest is inside too. For an open surface, more than three of
+    /// six rays along the axes must report inside, so a neck without a head has little effect. Close to a
+    /// hole the result is not meaningful.
+    ///
+    /// For a point on the surface, the result may be either. A point that is not finite is outside.
     ///
     /// ```
     /// use condyle_query::hits::TriangleTree;
@@ -133,7 +145,8 @@ impl TriangleTree {
         (0..3).map(|axis| inside(along(axis, 1.0)) + inside(along(axis, -1.0))).sum::<usize>() > 3
     }
 
-    /// How often the surface goes round a point, counter-clockwise, as a ray tells.
+    /// Winding number of the surface around a point, counted along a ray; positive for counter-clockwise
+    /// triangles.
     pub(super) fn winding(&self, point: [f32; 3], direction: [f32; 3]) -> i32 {
         let ray = Ray { origin: point, direction, max: f32::INFINITY };
         let mut winding = 0;
@@ -144,7 +157,7 @@ impl TriangleTree {
         winding
     }
 
-    /// The only one that is wanted.
+    /// Returns the result of a query that has at most one.
     fn one(&self, ray: &Ray, wanted: Wanted) -> Option<Met> {
         let mut query = Query::new(self, ray, wanted)?;
         let mut walk = Walk::new(self.leaves.len());
@@ -169,21 +182,21 @@ impl TriangleTree {
     }
 }
 
-/// What is asked of a ray.
+/// Kind of ray query.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     First,
     Any,
     All,
-    /// All, but on an edge or a corner exactly one of the triangles around it.
+    /// All hits, but on a shared edge or corner exactly one of the triangles around it.
     Crossings,
 }
 
-/// A triangle that the ray meets.
+/// Triangle hit by the ray.
 #[derive(Clone, Copy)]
 struct Met {
     distance: f64,
-    /// Its place in the order of leaves.
+    /// Slot of the triangle in leaf order.
     slot: u32,
     weights: [f64; 2],
     front: bool,
@@ -192,7 +205,7 @@ struct Met {
 impl Met {
     const NOTHING: Self = Self { distance: f64::INFINITY, slot: 0, weights: [0.0; 2], front: false };
 
-    /// Whether it is nearer, or as near and of a lesser number.
+    /// Whether this hit is nearer, or equally near with a lower triangle index.
     #[inline(always)]
     fn comes_before(&self, other: &Self, tree: &TriangleTree) -> bool {
         let number = |slot: u32| tree.triangles.get(slot as usize);
@@ -215,28 +228,28 @@ impl Met {
     }
 }
 
-/// A ray on its way.
+/// State of a ray query.
 struct Query {
     slabs: Slabs,
     shear: Shear,
     wanted: Wanted,
-    /// What is at most this far, in lengths of the direction, counts.
+    /// Maximum distance, in lengths of the direction.
     max: f64,
 }
 
-/// What makes the ray an axis.
+/// Shear that makes the ray an axis.
 struct Shear {
     origin: [f64; 3],
-    /// The axis along which the ray goes farthest, and the two that follow it.
+    /// Axis along which the direction is longest, then the two axes that follow it cyclically.
     axes: [usize; 3],
-    /// How far it goes along these two for each step along the first.
+    /// Slopes of the ray along the second and third of these axes, per unit along the first.
     slopes: [f64; 2],
-    /// What it goes along the first, for its whole direction.
+    /// Component of the direction along the first of these axes.
     step: f64,
 }
 
 impl Query {
-    /// `None` for a ray that meets nothing.
+    /// Returns `None` for a ray that hits no triangle.
     fn new(tree: &TriangleTree, ray: &Ray, wanted: Wanted) -> Option<Self> {
         let [origin, direction] = [ray.origin, ray.direction].map(|v| v.map(f64::from));
         let size = |v: [f64; 3]| v[0].abs().max(v[1].abs()).max(v[2].abs());
@@ -247,7 +260,7 @@ impl Query {
             (1..3).fold(0, |best, k| if direction[k].abs() > direction[best].abs() { k } else { best });
         let axes = [longest, (longest + 1) % 3, (longest + 2) % 3];
         let step = direction[longest];
-        // Four times what the slabs round, and what rounding does to corners is less still.
+        // Four times the rounding error of the slab test. The rounding error of corners is smaller.
         let grown = (size(origin) + f64::from(tree.size)) / 1_048_576.0;
         Some(Self {
             slabs: Slabs::new(origin, direction.map(|v| v / step.abs()), [grown; 3]),
@@ -262,14 +275,15 @@ impl Query {
         })
     }
 
-    /// The limit along the longest axis, for boxes.
+    /// Distance limit along the longest axis, for boxes.
     #[inline(always)]
     fn limit(&self) -> f32 {
         (self.max * self.shear.step.abs()) as f32 * (1.0 + 4.0 * f32::EPSILON)
     }
 }
 
-/// Until there is no room for more, or nothing more to find. Whether it may go on.
+/// Visits the tree until `found` has no room for another leaf or the walk ends. Returns whether there may be
+/// more hits.
 #[inline(always)]
 fn run<S: Simd>(
     s: S,
@@ -306,7 +320,7 @@ fn run<S: Simd>(
     false
 }
 
-/// Asks the triangles of a leaf, four at a time.
+/// Tests the triangles of a leaf, four at a time.
 #[inline(always)]
 fn meet<S: Simd>(s: S, tree: &TriangleTree, query: &mut Query, leaf: Leaf, found: &mut Found<'_, Met>) {
     let mut done = 0;
@@ -334,14 +348,14 @@ fn meet<S: Simd>(s: S, tree: &TriangleTree, query: &mut Query, leaf: Leaf, found
     }
 }
 
-/// What is so of four triangles.
+/// Results for four triangles.
 struct Tested {
-    /// Which are met.
+    /// Bit mask of the triangles that are hit.
     bits: u64,
     distances: [f64; WIDTH],
-    /// Of the second and the third corner.
+    /// Weights of the second and the third corner.
     weights: [[f64; WIDTH]; 2],
-    /// Which are met in front.
+    /// Bit mask of the triangles that are hit on their front side.
     fronts: u64,
 }
 
@@ -355,7 +369,7 @@ fn test<S: Simd>(s: S, tree: &TriangleTree, query: &Query, first: usize) -> Test
         turned(corners[1], axes, slopes),
         turned(corners[2], axes, slopes),
     ];
-    // Twice the areas between the ray and each edge: their signs are those of the exact ones, or they are 0.
+    // Twice the areas between the ray and each edge. Each has the sign of the exact area, or is 0.
     let ab = a[0] * b[1] - a[1] * b[0];
     let bc = b[0] * c[1] - b[1] * c[0];
     let ca = c[0] * a[1] - c[1] * a[0];
@@ -368,7 +382,7 @@ fn test<S: Simd>(s: S, tree: &TriangleTree, query: &Query, first: usize) -> Test
         (least | greatest) & !all.simd_eq(zero)
     };
     let mut met = [(bc * a[2] + ca * b[2] + ab * c[2]) / all / step, ca / all, ab / all];
-    // Most triangles are passed by.
+    // Most leaves have no hit, so the edge-on case is skipped.
     if passes.any_true() {
         let grazed = passes & all.abs().simd_le(noise([a, b, c], slopes));
         if grazed.any_true() {
@@ -382,12 +396,12 @@ fn test<S: Simd>(s: S, tree: &TriangleTree, query: &Query, first: usize) -> Test
         bits: (passes & within).to_bitmask(),
         distances: met[0].to_array(),
         weights: [met[1].to_array(), met[2].to_array()],
-        // As seen from ahead of the ray.
+        // `seen`: counter-clockwise as seen from the positive end of the longest axis.
         fronts: if step > 0.0 { !seen } else { seen },
     }
 }
 
-/// A corner where the ray is the third axis.
+/// Returns a corner after the shear, with the ray as third axis.
 #[inline(always)]
 fn turned<S: Simd>(corner: Vectors<S>, axes: [usize; 3], slopes: [f64; 2]) -> Vectors<S> {
     let depth = *corner.get(axes[0]).unwrap_or(&corner[0]);
@@ -395,14 +409,14 @@ fn turned<S: Simd>(corner: Vectors<S>, axes: [usize; 3], slopes: [f64; 2]) -> Ve
     [x - depth * slopes[0], y - depth * slopes[1], depth]
 }
 
-/// What rounding may make of the area that is seen of a triangle whose plane the ray is in.
+/// Bound on the rounding error of the projected area of triangles whose plane contains the ray.
 #[inline(always)]
 fn noise<S: Simd>(points: [Vectors<S>; 3], slopes: [f64; 2]) -> f64x4<S> {
     let [a, b, c] = [sizes(points[0], slopes), sizes(points[1], slopes), sizes(points[2], slopes)];
     (a[0] * (b[1] + c[1]) + b[0] * (c[1] + a[1]) + c[0] * (a[1] + b[1])) * (4.0 * f64::EPSILON)
 }
 
-/// How large the numbers are that a corner beside the ray is made of.
+/// Sum of the sizes of the terms from which a sheared corner's offset from the ray is computed.
 #[inline(always)]
 fn sizes<S: Simd>(p: Vectors<S>, slopes: [f64; 2]) -> [f64x4<S>; 2] {
     [p[0].abs() + p[2].abs() * (3.0 * slopes[0].abs()), p[1].abs() + p[2].abs() * (3.0 * slopes[1].abs())]
@@ -413,14 +427,17 @@ fn width<S: Simd>(a: f64x4<S>, b: f64x4<S>, c: f64x4<S>) -> f64x4<S> {
     a.max(b).max(c) - a.min(b).min(c)
 }
 
-/// Where a ray enters triangles whose planes it is in: how far that is, and the weights of the second and the third corner. It is where the first of
-/// their edges crosses the ray, or where the ray begins. Behind the ray it is NaN.
+/// Where a ray enters triangles whose planes contain it: the distance, and the weights of the second and the
+/// third corner.
+///
+/// This is the first point at which an edge crosses the ray, or the ray's origin. The distance is NaN if the
+/// triangle is behind the origin.
 #[inline(always)]
 fn enter<S: Simd>(points: [Vectors<S>; 3], step: f64) -> [f64x4<S>; 3] {
     let s = points[0][0].token();
     let (zero, one) = (f64x4::splat(s, 0.0), f64x4::splat(s, 1.0));
     let [a, b, c] = points;
-    // Across the ray, along the axis that tells most.
+    // Offsets from the ray, along the axis on which the triangle is wider.
     let across = width(a[0], b[0], c[0]).simd_ge(width(a[1], b[1], c[1]));
     let off = [across.select(a[0], a[1]), across.select(b[0], b[1]), across.select(c[0], c[1])];
     let corners = [[a[2] / step, zero, zero], [b[2] / step, one, zero], [c[2] / step, zero, one]];
@@ -443,8 +460,10 @@ fn enter<S: Simd>(points: [Vectors<S>; 3], step: f64) -> [f64x4<S>; 3] {
     at
 }
 
-/// Whether the outlines go round the ray, where edges belong to one side only: they are counted where they cross the half-line of
-/// the second axis, and two triangles that share an edge agree on where it does.
+/// Whether each outline encloses the ray, by the even-odd rule: counts edges that cross the half-line `x > 0,
+/// y = 0`.
+///
+/// Two triangles that share an edge agree on whether it crosses, so the edge belongs to exactly one of them.
 #[inline(always)]
 fn crosses<S: Simd>(s: S, points: [Vectors<S>; 3], areas: [f64x4<S>; 3]) -> fearless_simd::mask64x4<S> {
     let zero = f64x4::splat(s, 0.0);

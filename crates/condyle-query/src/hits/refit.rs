@@ -1,4 +1,4 @@
-//! Boxes of a new pose on the tree as it is.
+//! Update of the tree's boxes to a new pose.
 
 use fearless_simd::{f32x4, f32x8, prelude::*};
 
@@ -7,21 +7,23 @@ use super::{LIMIT, TriangleTree};
 use condyle_base::error::Error;
 use condyle_base::simd::{dispatch, each, transpose};
 
-/// The least and the greatest coordinates, in the first three lanes each.
+/// Minimum and maximum coordinates, in the first three lanes of each.
 pub(super) type Corners = [[f32; 4]; 2];
 
-/// Around nothing.
+/// Empty box.
 pub(super) const EMPTY: Corners = [[f32::INFINITY; 4], [f32::NEG_INFINITY; 4]];
 
 impl TriangleTree {
-    /// Puts the tree on other positions of the same vertices: those of a pose, as [`skin`](condyle::skin()) wrote them. Takes two
-    /// nanoseconds a triangle. The tree is as good as the boxes of the bind pose's neighbours are in the new pose: characters
-    /// bend, and it stays good.
+    /// Updates the tree to other positions of the same vertices, for example a pose written by
+    /// [`skin`](condyle::skin()). Takes 2 ns per triangle.
+    ///
+    /// The structure of the tree is kept. Queries stay fast if triangles that are neighbours in the bind pose
+    /// stay close together, as they do on characters.
     ///
     /// # Errors
-    /// [`Error::Length`] for another number of positions than the tree was built of; [`Error::NotFinite`] or [`Error::OutOfRange`]
-    /// for a vertex of a triangle with a coordinate that is no finite number or whose size is above [`LIMIT`]. The tree is then as
-    /// it was.
+    /// [`Error::Length`] if the number of positions differs from that of [`new`](Self::new).
+    /// [`Error::NotFinite`] or [`Error::OutOfRange`] if a vertex of a triangle has a coordinate that is not
+    /// finite or exceeds [`LIMIT`] in absolute value. On error the tree is unchanged.
     pub fn refit(&mut self, positions: &[[f32; 3]]) -> Result<(), Error> {
         Error::check_len("positions", positions.len(), self.vertex_count)?;
         if !dispatch!(self.dispatch(), |s| are_within(s, positions.as_flattened())) {
@@ -33,7 +35,7 @@ impl TriangleTree {
     }
 }
 
-/// Whether all coordinates are of a size that is allowed, those of vertices without triangles too.
+/// Whether all coordinates are within [`LIMIT`], including those of vertices without triangles.
 #[inline(always)]
 fn are_within<S: Simd>(s: S, coordinates: &[f32]) -> bool {
     let limit = S::f32s::splat(s, LIMIT);
@@ -50,7 +52,7 @@ fn refit<S: Simd>(s: S, tree: &mut TriangleTree, positions: &[[f32; 3]]) {
     let flat = positions.as_flattened();
     for (out, &from) in tree.positions.iter_mut().zip(&tree.sources) {
         let from = 3 * from as usize;
-        // Four numbers at once, but for the last vertex; what is in the fourth lane is not looked at.
+        // Loads four numbers, except for the last vertex; the fourth lane is ignored.
         if let Some(four) = flat.get(from..).and_then(|rest| rest.first_chunk::<4>()) {
             *out = *four;
         } else if let Some(&[x, y, z]) = flat.get(from..).and_then(|rest| rest.first_chunk::<3>()) {
@@ -97,7 +99,7 @@ fn refit<S: Simd>(s: S, tree: &mut TriangleTree, positions: &[[f32; 3]]) {
     }
 }
 
-/// Turns eight corners into rows of eight numbers.
+/// Transposes eight corners into rows of eight numbers.
 #[inline(always)]
 fn rows<S: Simd>([a, b, c, d, e, f, g, h]: [f32x4<S>; CHILDREN]) -> [f32x8<S>; 3] {
     let [x, y, z, _] = transpose([a, b, c, d]);

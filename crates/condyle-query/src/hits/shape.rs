@@ -1,45 +1,49 @@
-//! Spheres, capsules and boxes: what they may be, and what they are in f64. [`hitbox`](crate::hitbox) builds on the same ones.
+//! Spheres, capsules and boxes: their validation and their f64 form. [`hitbox`](crate::hitbox) uses the same
+//! shapes.
 
 use super::LIMIT;
 use condyle_base::error::Error;
 use condyle_base::math::Quat;
 
-/// What can touch triangles and hitboxes, or be a hitbox. It is filled: what is all inside touches too.
+/// Shape to test against triangles and hitboxes, or to use as a hitbox. Shapes are solid: a triangle or
+/// hitbox completely inside touches too.
 ///
-/// Its numbers are finite and at most [`LIMIT`] in size, its radius or extents not below 0, in metres; what is otherwise is refused as a hitbox, and
-/// touches nothing.
+/// Numbers must be finite and at most [`LIMIT`] in absolute value, and radius and extents at least 0, in
+/// metres. [`Hitboxes::new`](crate::hitbox::Hitboxes::new) rejects an invalid shape; in queries it touches
+/// nothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Shape {
-    /// A ball.
+    /// Ball.
     Sphere {
-        /// Its middle.
+        /// Centre.
         center: [f32; 3],
-        /// Its radius.
+        /// Radius.
         radius: f32,
     },
-    /// What is at most `radius` away from the way between two points.
+    /// All points within `radius` of the segment between two points.
     Capsule {
-        /// One end of the way.
+        /// Start of the segment.
         from: [f32; 3],
-        /// The other end.
+        /// End of the segment.
         to: [f32; 3],
-        /// How far around it.
+        /// Radius around the segment.
         radius: f32,
     },
-    /// A box that may be turned.
+    /// Oriented box.
     Box {
-        /// Its middle.
+        /// Centre.
         center: [f32; 3],
-        /// How its axes are turned: a quaternion of any length, which is normalised here; zero does not turn.
+        /// Rotation of the axes. A quaternion of any length is normalised; a zero quaternion means no
+        /// rotation.
         rotation: Quat,
-        /// Half of its sides.
+        /// Half of the side lengths.
         half_extents: [f32; 3],
     },
 }
 
 impl Shape {
-    /// What is wrong with it, if anything.
+    /// Returns an error if the shape is invalid.
     pub(crate) fn check(&self, what: &'static str, at: usize) -> Result<(), Error> {
         let (places, rotation, sizes): ([&[f32; 3]; 2], &[f32], &[f32]) = match self {
             Self::Sphere { center, radius } => ([center; 2], &[], core::slice::from_ref(radius)),
@@ -60,25 +64,25 @@ impl Shape {
     }
 }
 
-/// A shape in f64. A sphere is a capsule of no length.
+/// Shape in f64. A sphere is a capsule whose segment has zero length.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Solid {
     Capsule {
         from: [f64; 3],
-        /// To the other end.
+        /// Vector from `from` to the other end.
         along: [f64; 3],
         radius: f64,
     },
     Box {
         center: [f64; 3],
-        /// Unit vectors at right angles.
+        /// Orthonormal axes.
         axes: [[f64; 3]; 3],
         half: [f64; 3],
     },
 }
 
 impl Solid {
-    /// Of a shape that is as it should be.
+    /// Converts a valid shape.
     #[inline]
     pub(crate) fn of(shape: &Shape) -> Self {
         match *shape {
@@ -99,7 +103,7 @@ impl Solid {
     }
 }
 
-/// The axes that a quaternion turns to; of length 1 whatever its length is.
+/// Axes after the rotation by a quaternion of any length. They have unit length.
 pub(crate) fn axes_of(q: [f64; 4]) -> [[f64; 3]; 3] {
     let [x, y, z, w] = q;
     let length2 = x * x + y * y + z * z + w * w;

@@ -1,24 +1,25 @@
-//! Triangles in patches, and the edges between them.
+//! Groups triangles into patches, and finds the edges between them.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{InnerEdge, OuterEdge, PATCH, Patch, Surface};
 
-/// A triangle's side: the ends from the lower one to the higher one, whether it goes the other way, and which triangle it is of.
+/// Side of a triangle: the lower vertex, the higher vertex, whether it runs from the higher to the lower, and
+/// the triangle.
 type Side = (u32, u32, bool, u32);
 
-/// Two triangles, or one and none, and the ends as the first one goes through them.
+/// Two triangles, or only one, and the vertices in the order of the first triangle.
 struct Edge {
     ends: [u32; 2],
     triangles: [Option<u32>; 2],
 }
 
-/// `triangles` name vertices of `smooth`.
+/// Builds the surface; `triangles` hold vertices of `smooth`.
 pub(super) fn build(places: Vec<u32>, smooth: Vec<u32>, triangles: &[[u32; 3]]) -> Surface {
     let edges = edges(triangles.iter().map(|corners| corners.map(|vertex| places[vertex as usize])));
     let (order, ends) = patches(triangles.len(), &edges);
-    // Where each triangle went: its patch and its place in it.
+    // Patch and index in the patch for each triangle.
     let mut seats = vec![0_u32; triangles.len()];
     let (mut corners, mut patches, mut first) = (Vec::new(), Vec::new(), 0);
     for (patch, &end) in ends.iter().enumerate() {
@@ -68,7 +69,7 @@ pub(super) fn build(places: Vec<u32>, smooth: Vec<u32>, triangles: &[[u32; 3]]) 
     Surface { places, smooth, patches, corners, triangle_count, inner, outer, open_count }
 }
 
-/// All edges: sides that go opposite ways, in pairs, and those that are left.
+/// All edges: sides with opposite directions in pairs, then the remaining sides.
 fn edges(triangles: impl ExactSizeIterator<Item = [u32; 3]>) -> Vec<Edge> {
     let mut sides: Vec<Side> = Vec::with_capacity(3 * triangles.len());
     for (triangle, [a, b, c]) in triangles.enumerate() {
@@ -93,8 +94,8 @@ fn edges(triangles: impl ExactSizeIterator<Item = [u32; 3]>) -> Vec<Edge> {
     edges
 }
 
-/// Triangles in an order in which neighbours stand together, and where each patch of them ends: each begins with the first triangle that is left and takes
-/// the nearest ones, edge by edge.
+/// Sorts triangles so that neighbours are close, and returns the order and the end of each patch. A patch
+/// begins with the first remaining triangle and grows breadth-first across edges.
 fn patches(count: usize, edges: &[Edge]) -> (Vec<u32>, Vec<usize>) {
     let mut neighbours = vec![Vec::new(); count];
     for edge in edges {
@@ -109,7 +110,7 @@ fn patches(count: usize, edges: &[Edge]) -> (Vec<u32>, Vec<usize>) {
         if taken[seed as usize] {
             continue;
         }
-        // A patch that is not full goes on elsewhere: pieces of a few triangles share one.
+        // A patch with room continues at another seed, so that pieces of a few triangles share one.
         if order.len() - begin >= PATCH {
             ends.push(order.len());
             begin = order.len();

@@ -5,10 +5,10 @@ use condyle_base::error::Error;
 use condyle_base::math::scalar::sqrt_f64;
 use condyle_base::math::vectors::{cross, dot, sub};
 
-/// The area of a posed surface, square metres.
+/// Returns the area of a posed surface in square metres.
 ///
 /// # Errors
-/// [`Error::Length`] if `positions` are not one for each vertex of the mesh.
+/// [`Error::Length`] if `positions` does not hold one position per vertex.
 ///
 /// ```
 /// use condyle_query::surface::{self, Surface};
@@ -30,11 +30,11 @@ pub fn area(surface: &Surface, positions: &[[f32; 3]]) -> Result<f64, Error> {
     Ok(0.5 * twice.sum::<f64>())
 }
 
-/// The volume that a posed surface encloses, cubic metres: negative where its triangles face inwards, and of no meaning where it is not
-/// [closed](Surface::is_closed).
+/// Returns the volume that a posed surface encloses, in cubic metres. It is negative if the triangles face
+/// inwards, and meaningless if the surface is not [closed](Surface::is_closed).
 ///
 /// # Errors
-/// [`Error::Length`] if `positions` are not one for each vertex of the mesh.
+/// [`Error::Length`] if `positions` does not hold one position per vertex.
 ///
 /// ```
 /// use condyle_query::surface::{self, Surface};
@@ -49,7 +49,7 @@ pub fn area(surface: &Surface, positions: &[[f32; 3]]) -> Result<f64, Error> {
 /// ```
 pub fn volume(surface: &Surface, positions: &[[f32; 3]]) -> Result<f64, Error> {
     Error::check_len("positions", positions.len(), surface.vertex_count())?;
-    // From one of its own vertices, so that a character far from the origin loses no digits.
+    // Uses offsets from one of the vertices, so that a character far from the origin loses no precision.
     let Some(from) = positions.first().copied().map(wide) else { return Ok(0.0) };
     let six = surface.triangles().map(|corners| {
         let [a, b, c] = corners.map(|vertex| sub(wide(positions[vertex as usize]), from));
@@ -58,10 +58,11 @@ pub fn volume(surface: &Surface, positions: &[[f32; 3]]) -> Result<f64, Error> {
     Ok(six.sum::<f64>() / 6.0)
 }
 
-/// How much a triangle is stretched: the greatest and the least factor by which a length in it has grown from `bind` to `posed`, its three corners in
-/// both. Their product is that of its area. 1 and 1 for a triangle that has no area in the bind pose.
+/// Returns the maximum and the minimum factor by which a length in a triangle grows from `bind` to `posed`.
+/// Both arguments hold the three corners. The product of the factors is the ratio of the areas.
 ///
-/// They are the singular values of the map from one plane to the other.
+/// The factors are the singular values of the map between the planes. Both are 1 for a triangle without area
+/// in the bind pose.
 ///
 /// ```
 /// use condyle_query::surface::stretch;
@@ -72,7 +73,7 @@ pub fn volume(surface: &Surface, positions: &[[f32; 3]]) -> Result<f64, Error> {
 /// ```
 #[must_use]
 pub fn stretch(bind: &[[f32; 3]; 3], posed: &[[f32; 3]; 3]) -> [f32; 2] {
-    // The squares of all lengths in a triangle are a quadratic form of two of its sides.
+    // The squared lengths in a triangle are a quadratic form of two of its sides.
     let form = |corners: &[[f32; 3]; 3]| {
         let [a, b, c] = corners.map(wide);
         let (u, v) = (sub(b, a), sub(c, a));
@@ -83,12 +84,13 @@ pub fn stretch(bind: &[[f32; 3]; 3], posed: &[[f32; 3]; 3]) -> [f32; 2] {
     if determinant <= 1e-14 * a * c {
         return [1.0; 2];
     }
-    // The squares of both factors: their sum and product are trace and determinant of one form divided by the other.
+    // The squared factors are the eigenvalues of one form divided by the other: trace and determinant give
+    // their sum and product.
     let half = 0.5 * (p * c - 2.0 * q * b + r * a) / determinant;
     let product = (p * r - q * q).max(0.0) / determinant;
     let root = sqrt_f64((half * half - product).max(0.0));
     let most = half + root;
-    // Where both are the same rounding must not change their order.
+    // If both factors are equal, rounding must not change their order.
     let least = if most > 0.0 { (product / most).min(most) } else { 0.0 };
     [sqrt_f64(most) as f32, sqrt_f64(least) as f32]
 }

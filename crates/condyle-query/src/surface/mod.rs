@@ -1,11 +1,11 @@
-//! What the triangles of a posed mesh are together: the outline that they show, the shadow that they cast, their normals, their
-//! area and volume.
+//! Surface queries on posed meshes: silhouettes, shadow volumes, normals, area and volume.
 //!
-//! [`Surface`] is which triangles meet along which edges. It is found once from the mesh in its bind pose, as no pose changes it; then
-//! each pose's positions, as [`skin`](condyle::skin()) writes them, have
+//! A [`Surface`] records which triangles meet along which edges. Build it once from the mesh in its bind
+//! pose; it is the same in every pose. Then use it with the positions of each pose, as written by
+//! [`skin`](condyle::skin()):
 //!
-//! - a [`silhouette`](silhouette()) towards a light or an eye, and with it a [`shadow_volume`];
-//! - [`normals`](normals()) of the triangles themselves, where those that skinning turned are not wanted;
+//! - [`silhouette`](silhouette()) towards a light or an eye, and from it a [`shadow_volume`];
+//! - [`normals`](normals()) from the posed triangles, as an alternative to skinned normals;
 //! - [`area`], [`volume`], and [`stretch`] of each triangle, for tools.
 
 mod adjacency;
@@ -25,14 +25,15 @@ pub use self::shadow::{ShadowVolume, shadow_volume};
 pub use self::silhouette::{Silhouette, Viewpoint, silhouette};
 use condyle::mesh::SkinnedMesh;
 
-/// Which triangles of a mesh meet along which edges, in every pose.
+/// Adjacency of a mesh: the triangles that meet along each edge, in every pose.
 ///
-/// Vertices that lie together in every pose count as one place: those with the same position, influences and morph targets, as exporters
-/// split them where texture coordinates or normals differ. Triangles with two corners in one place are left out, as they never
-/// have an area.
+/// Vertices that coincide in every pose count as one place. These have the same position, influences and
+/// morph targets; exporters split them where texture coordinates or normals differ. Triangles with two
+/// corners at one place are dropped, because they never have an area.
 ///
-/// Two triangles meet along an edge that they run through in opposite directions. Where more than two do, they are paired as they come. An edge that
-/// has no such partner is open: there the mesh has a border, or triangles that do not agree on which side is out.
+/// Two triangles meet along an edge that they traverse in opposite directions. If more than two share it,
+/// they are paired in the order of the mesh. An edge without such a partner is open: the mesh has a border
+/// there, or its triangles have inconsistent winding.
 ///
 /// ```
 /// use condyle_query::surface::Surface;
@@ -53,53 +54,55 @@ use condyle::mesh::SkinnedMesh;
 /// ```
 #[derive(Clone)]
 pub struct Surface {
-    /// For each vertex the first one of those at its place, and of those that have its normal there as well.
+    /// First vertex at the place of each vertex, and first vertex with the same normal there as well.
     places: Vec<u32>,
     smooth: Vec<u32>,
     patches: Vec<Patch>,
-    /// Triangles by eights, as many groups as each patch needs. The last group of a patch is filled up with triangles of one point.
+    /// Triangles in groups of eight, as many groups as each patch needs. The last group of a patch is padded
+    /// with triangles whose corners are equal.
     corners: Vec<Corners>,
     triangle_count: usize,
     /// Edges within a patch.
     inner: Vec<InnerEdge>,
-    /// Edges between patches, and open ones.
+    /// Edges between patches, and open edges.
     outer: Vec<OuterEdge>,
     open_count: usize,
 }
 
-/// The corners of eight triangles: the first ones, the second ones, the third ones. Each is the first vertex that has its place and normal.
+/// First, second and third corners of eight triangles. Each is the first vertex with its place and normal.
 type Corners = [[u32; 8]; 3];
 
-/// Triangles that lie together, at most 64, so that what is known of each is a bit of a word.
+/// Up to 64 adjacent triangles, so that a flag of each is a bit of a `u64`.
 #[derive(Clone, Copy)]
 struct Patch {
-    /// Where its groups of triangles end, and its inner edges.
+    /// End of the patch's range of groups, and of its range of inner edges.
     groups: u32,
     edges: u32,
 }
 
-/// An edge between two triangles of one patch.
+/// Edge between two triangles of one patch.
 #[derive(Clone, Copy)]
 struct InnerEdge {
-    /// In the order in which the first triangle goes through them.
+    /// Vertices in the order in which the first triangle traverses them.
     ends: [u32; 2],
-    /// Which of the patch.
+    /// Indices of the triangles in the patch.
     triangles: [u8; 2],
 }
 
-/// An edge between triangles of different patches.
+/// Edge between triangles of different patches.
 #[derive(Clone, Copy)]
 struct OuterEdge {
     ends: [u32; 2],
-    /// Patch and place in it, 64 times the former. Of an open edge the second one is in the patch behind the last one, where nothing is.
+    /// Triangles as `64 * patch + index in the patch`. The second triangle of an open edge is in an empty
+    /// patch after the last one.
     triangles: [u32; 2],
 }
 
-/// Triangles in a patch.
+/// Maximum number of triangles in a patch.
 const PATCH: usize = 64;
 
 impl Surface {
-    /// Of a mesh in its bind pose. The time is in proportion to n log n of its size.
+    /// Builds the surface of a mesh in its bind pose in O(n log n).
     #[must_use]
     pub fn new(mesh: &SkinnedMesh) -> Self {
         let (places, smooth) = weld::places(mesh);
@@ -117,48 +120,51 @@ impl Surface {
         adjacency::build(places, smooth, &triangles)
     }
 
-    /// Vertices of the mesh.
+    /// Returns the number of vertices of the mesh.
     #[must_use]
     pub fn vertex_count(&self) -> usize {
         self.places.len()
     }
 
-    /// Triangles that can have an area.
+    /// Returns the number of triangles that can have an area.
     #[must_use]
     pub fn triangle_count(&self) -> usize {
         self.triangle_count
     }
 
-    /// Edges, each counted once.
+    /// Returns the number of edges, each counted once.
     #[must_use]
     pub fn edge_count(&self) -> usize {
         self.inner.len() + self.outer.len()
     }
 
-    /// Vertices, triangles and edges.
+    /// Numbers of vertices, triangles and edges.
     fn counts(&self) -> [usize; 3] {
         [self.vertex_count(), self.triangle_count(), self.edge_count()]
     }
 
-    /// Whether every edge lies between two triangles that agree on which side is out. Then silhouettes are closed loops, and the surface has an inside.
+    /// Returns whether every edge is between two triangles with consistent winding. Silhouettes are then
+    /// closed loops, and the surface has an inside.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.open_count == 0
     }
 
-    /// The edges of one triangle only, as pairs of vertices, in the order in which it goes through them.
+    /// Returns the edges that have only one triangle, as pairs of vertices in the order in which the triangle
+    /// traverses them.
     pub fn open_edges(&self) -> impl Iterator<Item = [u32; 2]> {
         let nowhere = (self.patches.len() * PATCH) as u32;
         self.outer.iter().filter(move |edge| edge.triangles[1] == nowhere).map(|edge| edge.ends)
     }
 
-    /// The triangles, as places: the first of the vertices that lie there together. Not in the order of the mesh.
+    /// Returns the triangles, not in the order of the mesh. Each corner is the first of the vertices at its
+    /// place.
     pub fn triangles(&self) -> impl Iterator<Item = [u32; 3]> {
         let all = self.corners.iter().flat_map(|[a, b, c]| (0..8).map(|lane| [a[lane], b[lane], c[lane]]));
         all.filter(|[a, b, _]| a != b).map(|corners| corners.map(|vertex| self.places[vertex as usize]))
     }
 
-    /// The groups of each patch.
+    /// Groups of each patch.
     fn groups(&self) -> impl Iterator<Item = &[Corners]> {
         let mut rest = &self.corners[..];
         let mut begin = 0;
@@ -170,7 +176,7 @@ impl Surface {
     }
 }
 
-/// How much there is of each, not what.
+/// Prints the counts, not the contents.
 impl core::fmt::Debug for Surface {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let mut all = f.debug_struct("Surface");

@@ -10,18 +10,23 @@ use condyle_base::math::scalar::sqrt;
 use condyle_base::math::vectors::sub;
 use condyle_base::simd::{Mode, dispatch};
 
-/// Normals from the posed triangles themselves: at each vertex the sum of those of the triangles around it, each weighted by its angle there.
+/// Computes vertex normals from the posed triangles: the sum of the normals of the adjacent triangles, each
+/// weighted by its angle at the vertex.
 ///
-/// `positions` are the posed ones and `normals` receives as many, of unit length, or zero at vertices that no triangle with an area has. Edges stay hard
-/// where they are in the bind pose: vertices at one place share their triangles only where their normals in the bind pose are the same, or the mesh has none.
-/// Skinning turns the normals of the bind pose instead, which costs less and keeps what an artist has changed by hand; where bends and morph
-/// targets change the shape, it is these that are right.
+/// `positions` and `normals` hold one element per vertex. The normals have unit length, or are zero at
+/// vertices whose triangles have no area. Edges that are hard in the bind pose stay hard: vertices at one
+/// place share triangles only if their normals in the bind pose are the same or the mesh has no normals.
 ///
-/// Thürmer and Wüthrich, *Computing Vertex Normals from Polygonal Facets*, 1998. The error is at most 2e-6 of the sum of the angles at a
-/// vertex, where positions are so apart that their differences have no more of their own and triangles are no slivers: it grows with one through the sine of their angles.
+/// Skinning rotates the normals of the bind pose instead, which is faster and keeps manual edits by artists.
+/// Where bends and morph targets change the shape, only the normals computed here are correct.
+///
+/// Thürmer and Wüthrich, *Computing Vertex Normals from Polygonal Facets*, 1998. The error is at most 2e-6 of
+/// the sum of the angles at a vertex, if the differences between positions are not themselves less accurate.
+/// For slivers, the error grows with 1 / sin of their angles.
 ///
 /// # Errors
-/// [`Error::Length`] if `positions` or `normals` are not one for each vertex of the mesh. `normals` are then unchanged.
+/// [`Error::Length`] if `positions` or `normals` does not hold one element per vertex. `normals` is then
+/// unchanged.
 ///
 /// ```
 /// use condyle_query::surface::{Surface, normals};
@@ -48,13 +53,14 @@ pub fn normals(surface: &Surface, positions: &[[f32; 3]], normals: &mut [[f32; 3
     Ok(())
 }
 
-/// Adds the normal of each triangle, times the angle there, at its corners.
+/// Adds the normal of each triangle, weighted by its angle, at its corners.
 #[inline(always)]
 fn sum_up<S: Simd, M: Mode>(s: S, mode: M, groups: &[Corners], positions: &[f32], normals: &mut [[f32; 3]]) {
     for group in groups {
         let ([x, y, z], angles) = weigh(s, mode, group, positions);
         for (slot, angle) in group.iter().zip(angles) {
-            // Number by number: what is read here was often just written, and in pieces of another size would have to wait until it is in memory.
+            // Scalar additions, because the sums were often just written: a wider load would fail store
+            // forwarding and stall.
             add(normals, slot, 0, x * angle);
             add(normals, slot, 1, y * angle);
             add(normals, slot, 2, z * angle);
@@ -72,7 +78,7 @@ fn add<S: Simd>(normals: &mut [[f32; 3]], vertices: &[u32; 8], component: usize,
     }
 }
 
-/// The normals of eight triangles, and the angles at their corners.
+/// Normals of eight triangles, and the angles at their corners.
 #[inline(always)]
 fn weigh<S: Simd, M: Mode>(
     s: S,
@@ -87,7 +93,7 @@ fn weigh<S: Simd, M: Mode>(
         mode.msub(ab[2], ac[0], ab[0] * ac[2]),
         mode.msub(ab[0], ac[1], ab[1] * ac[0]),
     ];
-    // A triangle without an area has no normal, nor has one whose area is not a number: any angles will do.
+    // A triangle whose area is zero or not finite has no normal, so its angles do not matter.
     let (size, infinity) = (dot(mode, normal, normal).sqrt(), f32x8::splat(s, f32::INFINITY));
     let has_normal = size.simd_gt(f32x8::splat(s, 0.0)) & size.simd_lt(infinity);
     let size = has_normal.select(size, infinity);
@@ -102,7 +108,7 @@ fn weigh<S: Simd, M: Mode>(
     (normal, [at_a, at_b, at_c])
 }
 
-/// From 0 to half a turn, of sine and cosine times any factor.
+/// Angle from 0 to π from its sine and cosine, both multiplied by the same factor.
 #[inline(always)]
 fn angle<S: Simd, M: Mode>(s: S, mode: M, sine: f32x8<S>, cosine: f32x8<S>) -> f32x8<S> {
     let acute = atan_positive_lanes(s, mode, sine, cosine.abs());
@@ -117,7 +123,7 @@ fn dot<S: Simd, M: Mode>(mode: M, [x, y, z]: [f32x8<S>; 3], [u, v, w]: [f32x8<S>
 
 pub(super) fn unit(v: [f32; 3]) -> [f32; 3] {
     let square = |[x, y, z]: [f32; 3]| x * x + y * y + z * z;
-    // Squares of the smallest numbers have few digits; the angle of a needle is one of these.
+    // Squares of the smallest numbers lose precision; the weighted normal of a needle can be that small.
     let [x, y, z] = if square(v) < 1e-30 { v.map(|c| c * 1e30) } else { v };
     let size = sqrt(square([x, y, z]));
     if size > 0.0 { [x / size, y / size, z / size] } else { [0.0; 3] }

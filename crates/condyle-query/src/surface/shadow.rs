@@ -1,4 +1,4 @@
-//! The space that a surface keeps the light from.
+//! Shadow volumes of posed surfaces.
 
 use alloc::vec::Vec;
 
@@ -7,28 +7,35 @@ use super::{PATCH, Surface};
 use condyle_base::error::Error;
 use condyle_base::math::scalar::{sqrt, sqrt_f64};
 
-/// Triangles around a shadow: filled by [`shadow_volume`], and its memory used again by the next call.
+/// Triangles that enclose a shadow, filled by [`shadow_volume`]. Each call reuses the memory.
 #[derive(Debug, Clone, Default)]
 pub struct ShadowVolume {
-    /// Two for each vertex of the mesh, homogeneous: where it is, and behind it where its shadow ends. A fourth component of 0 is a point
-    /// infinitely far away in the direction of the others.
+    /// Two homogeneous positions per vertex of the mesh: the vertex, then the far end of its shadow. A fourth
+    /// component of 0 marks a point at infinity in the direction of the others.
     pub positions: Vec<[f32; 4]>,
-    /// Triangles, three indices a piece, counter-clockwise from outside.
+    /// Triangles of three indices each, counter-clockwise from outside.
     pub indices: Vec<u32>,
 }
 
-/// The volume that a posed surface shades: the triangles that face the light, the same ones at its far end turned around, and sides between them along the
-/// silhouette.
+/// Computes the shadow volume of a posed surface. It consists of the triangles that face the light, the same
+/// triangles reversed at the far end, and sides along the silhouette.
 ///
-/// `positions` are the posed ones, `lit` is their [`silhouette`](super::silhouette()) towards `light`. The shadow ends `far` metres behind each vertex, or infinitely far away
-/// with `None`, where a projection without a far plane keeps it. The volume is closed, each edge of it twice in opposite directions, whether the surface is or not; but a lamp inside of a closed one throws none, and of an open one
-/// light that falls in from behind is let through, as triangles that do not face it throw no shadow.
+/// `positions` holds the posed positions, and `lit` is their [`silhouette`](super::silhouette()) towards
+/// `light`. The shadow ends `far` metres behind each vertex. With `None` it ends at infinity, which needs a
+/// projection without a far plane.
 ///
-/// J.M.P. van Waveren, *Shadow Volume Construction*, 2005. To draw only what is wanted of it, or to move the far ends on the GPU, the indices do: even ones are vertices, odd ones far ends.
+/// The volume is always closed: each edge occurs twice, in opposite directions, even if the surface is open.
+/// Triangles that do not face the light cast no shadow. Therefore a lamp inside a closed surface has no
+/// shadow volume, and light from behind passes through an open surface.
+///
+/// J.M.P. van Waveren, *Shadow Volume Construction*, 2005. Even indices are vertices and odd indices are far
+/// ends, so you can draw only a part of the volume or move the far ends on the GPU.
 ///
 /// # Errors
-/// [`Error::Length`] if `positions` are not one for each vertex of the mesh, or `lit` is of a surface with other counts of vertices, triangles or edges; [`Error::NotFinite`] and
-/// [`Error::NoDirection`] for a light that is none; [`Error::OutOfRange`] for a `far` that is not above 0 and finite. `out` is then unchanged.
+/// [`Error::Length`] if `positions` does not hold one position per vertex, or if `lit` is of a surface with
+/// other numbers of vertices, triangles or edges. [`Error::NotFinite`] if `light` is not finite;
+/// [`Error::NoDirection`] if its direction is zero. [`Error::OutOfRange`] if `far` is not positive and
+/// finite. `out` is then unchanged.
 ///
 /// ```
 /// use condyle_query::surface::{ShadowVolume, Silhouette, Surface, Viewpoint, shadow_volume, silhouette};
@@ -71,7 +78,8 @@ pub fn shadow_volume(
     for (patch, groups) in surface.groups().enumerate() {
         let facing = lit.facing(patch);
         for triangle in (0..PATCH).filter(|triangle| facing >> triangle & 1 == 1) {
-            // A silhouette of another surface of the same size may know more triangles of this patch.
+            // A silhouette of another surface with the same counts may have more facing triangles in this
+            // patch.
             let Some(group) = groups.get(triangle / 8) else { break };
             let [a, b, c] = group.map(|slot| 2 * surface.places[slot[triangle % 8] as usize]);
             out.indices.extend([a, b, c, a + 1, c + 1, b + 1]);
@@ -83,7 +91,7 @@ pub fn shadow_volume(
     Ok(())
 }
 
-/// Where the shadow of a vertex ends.
+/// Far end of the shadow of a vertex.
 fn end([x, y, z]: [f32; 3], light: Viewpoint, far: Option<f32>) -> [f32; 4] {
     let [u, v, w] = match light {
         Viewpoint::Place([a, b, c]) => [x - a, y - b, z - c],
@@ -97,7 +105,7 @@ fn end([x, y, z]: [f32; 3], light: Viewpoint, far: Option<f32>) -> [f32; 4] {
     } else {
         let way = [u, v, w].map(f64::from);
         let size = sqrt_f64(way.iter().map(|v| v * v).sum());
-        // A vertex in the light itself has no shadow behind it.
+        // A vertex at the position of the light has no shadow behind it.
         let by = if size > 0.0 { f64::from(far) / size } else { 0.0 };
         way.map(|v| (by * v) as f32)
     };

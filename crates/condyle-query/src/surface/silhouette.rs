@@ -1,4 +1,4 @@
-//! Which triangles face a light or an eye, and the edges between those that do and those that do not.
+//! Triangles that face a light or an eye, and the edges between facing and other triangles.
 
 use alloc::vec::Vec;
 
@@ -8,7 +8,7 @@ use super::{Corners, PATCH, Patch, Surface};
 use condyle_base::error::Error;
 use condyle_base::simd::{Mode, dispatch, each, transpose_halves};
 
-/// From where a surface is looked at, or lit.
+/// Position or direction from which a surface is seen or lit.
 ///
 /// ```
 /// use condyle_query::surface::Viewpoint;
@@ -19,14 +19,15 @@ use condyle_base::simd::{Mode, dispatch, each, transpose_halves};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Viewpoint {
-    /// A place in model space, as of a lamp or an eye, metres.
+    /// Point in model space, such as a lamp or an eye, in metres.
     Place([f32; 3]),
-    /// So far away in this direction that all rays are parallel, as those of the sun. Of any length but 0.
+    /// Direction towards an infinitely distant viewpoint such as the sun, of any length except 0.
     Direction([f32; 3]),
 }
 
 impl Viewpoint {
-    /// The same, with a direction whose products neither overflow nor vanish: times a power of two, so that no bit of it changes.
+    /// Scales a direction by a power of two, which is exact, so that its products neither overflow nor
+    /// underflow.
     fn in_reach(self) -> Self {
         let Self::Direction(v) = self else { return self };
         let most = v.iter().fold(0.0_f64, |most, &part| most.max(f64::from(part).abs()));
@@ -43,36 +44,39 @@ impl Viewpoint {
     }
 }
 
-/// What a surface shows of itself: filled by [`silhouette`](silhouette()), and its memory used again by the next call.
+/// Silhouette of a surface, filled by [`silhouette`](silhouette()). Each call reuses the memory.
 #[derive(Debug, Clone, Default)]
 pub struct Silhouette {
     edges: Vec<[u32; 2]>,
-    /// A word for each patch, a bit for each of its triangles that faces the viewpoint; and an empty one for the other side of open edges.
+    /// One word per patch, with a bit for each triangle that faces the viewpoint, and an empty word for the
+    /// missing side of open edges.
     facing: Vec<u64>,
-    /// Vertices, triangles and edges of the surface.
+    /// Numbers of vertices, triangles and edges of the surface.
     counts: [usize; 3],
 }
 
 impl Silhouette {
-    /// The edges between a triangle that faces the viewpoint and one that does not, or none. Each is two vertices, in the order in which the former
-    /// goes through them: seen from the viewpoint, the surface is on the left.
+    /// Returns the edges with exactly one facing triangle; their other side faces away or is open.
+    ///
+    /// Each edge is two vertices in the order in which the facing triangle traverses them. Seen from the
+    /// viewpoint, the surface is on the left.
     #[must_use]
     pub fn edges(&self) -> &[[u32; 2]] {
         &self.edges
     }
 
-    /// How many triangles face the viewpoint.
+    /// Returns the number of triangles that face the viewpoint.
     #[must_use]
     pub fn facing_count(&self) -> usize {
         self.facing.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Which triangles of a patch do, as bits.
+    /// Bit mask of the facing triangles of a patch.
     pub(super) fn facing(&self, patch: usize) -> u64 {
         self.facing[patch]
     }
 
-    /// Whether it can be of this surface.
+    /// Returns an error if the silhouette cannot belong to this surface.
     pub(super) fn check(&self, surface: &Surface) -> Result<(), Error> {
         Error::check_len("silhouette", self.facing.len().saturating_sub(1), surface.patches.len())?;
         let [counts, whole] = [self.counts, surface.counts()];
@@ -80,17 +84,19 @@ impl Silhouette {
     }
 }
 
-/// The outline of a posed surface, seen from a place or a direction.
+/// Computes the silhouette of a posed surface, seen from a point or a direction.
 ///
-/// `positions` are the posed ones, as many as the mesh has, in model space like `viewpoint`; `out` receives the edges. Of a [closed](Surface::is_closed)
-/// surface they are closed loops, whatever the pose is: at each vertex as many begin as end. A triangle that is seen exactly from its edge,
-/// has no area or a corner that is not a number does not face the viewpoint.
+/// `positions` holds the posed position of every vertex, in model space like `viewpoint`. `out` receives the
+/// edges. For a [closed](Surface::is_closed) surface they form closed loops in every pose: at each vertex, as
+/// many edges begin as end. A triangle does not face the viewpoint if it is seen exactly edge-on, has no
+/// area, or has a NaN coordinate.
 ///
-/// J.M.P. van Waveren, *Shadow Volume Construction*, 2005, has the problem, and the same answer for each edge.
+/// J.M.P. van Waveren, *Shadow Volume Construction*, 2005, describes the problem and makes the same decision
+/// for each edge.
 ///
 /// # Errors
-/// [`Error::Length`] if `positions` are not one for each vertex of the mesh; [`Error::NotFinite`] and [`Error::NoDirection`] for a viewpoint that is none.
-/// `out` is then unchanged.
+/// [`Error::Length`] if `positions` does not hold one position per vertex. [`Error::NotFinite`] if the
+/// viewpoint is not finite; [`Error::NoDirection`] if its direction is zero. `out` is then unchanged.
 ///
 /// ```
 /// use condyle_query::surface::{Silhouette, Surface, Viewpoint, silhouette};
@@ -104,7 +110,7 @@ impl Silhouette {
 /// let surface = Surface::new(&tetrahedron);
 /// let mut outline = Silhouette::default();
 /// silhouette(&surface, &positions, Viewpoint::Direction([0.0, 0.0, -1.0]), &mut outline)?;
-/// // From below it is a triangle.
+/// // Seen from below, it is a triangle.
 /// assert_eq!((outline.facing_count(), outline.edges().len()), (1, 3));
 /// # Ok::<(), condyle::Error>(())
 /// ```
@@ -116,7 +122,7 @@ pub fn silhouette(
 ) -> Result<(), Error> {
     Error::check_len("positions", positions.len(), surface.vertex_count())?;
     viewpoint.check()?;
-    // The last one is nothing, for the other side of open edges.
+    // The last word stays 0, for the missing side of open edges.
     out.counts = surface.counts();
     out.facing.clear();
     out.facing.resize(surface.patches.len() + 1, 0);
@@ -128,13 +134,13 @@ pub fn silhouette(
     Ok(())
 }
 
-/// The edges whose two sides differ.
+/// Collects the edges of which exactly one side faces the viewpoint.
 fn collect(surface: &Surface, Silhouette { edges, facing, .. }: &mut Silhouette) {
     let mut begin = 0;
     for (&Patch { edges: end, .. }, &word) in surface.patches.iter().zip(facing.iter()) {
         let inner = &surface.inner[begin..end as usize];
         begin = end as usize;
-        // Most patches are seen as a whole, or not at all.
+        // Skips patches in which all or none of the triangles face the viewpoint, which are the most common.
         if word != 0 && word != u64::MAX {
             edges.extend(inner.iter().filter_map(|edge| {
                 shown(edge.ends, edge.triangles.map(|triangle| word >> (triangle % 64) & 1))
@@ -148,7 +154,7 @@ fn collect(surface: &Surface, Silhouette { edges, facing, .. }: &mut Silhouette)
     edges.extend(surface.outer.iter().filter_map(|edge| shown(edge.ends, edge.triangles.map(bit))));
 }
 
-/// An edge as the one of its two triangles that faces the viewpoint goes through it.
+/// Returns a silhouette edge in the direction in which its facing triangle traverses it.
 #[inline(always)]
 fn shown([from, to]: [u32; 2], facing: [u64; 2]) -> Option<[u32; 2]> {
     match facing {
@@ -158,7 +164,7 @@ fn shown([from, to]: [u32; 2], facing: [u64; 2]) -> Option<[u32; 2]> {
     }
 }
 
-/// The words of all patches, which are 0 before.
+/// Sets the facing bits of all patches in `words`, which are 0 before.
 #[inline(always)]
 fn mark<S: Simd, M: Mode>(
     s: S,
@@ -185,7 +191,7 @@ fn mark<S: Simd, M: Mode>(
     }
 }
 
-/// Which of eight triangles face the viewpoint: whether the way there has a part along the normal.
+/// Bit mask of the triangles for which the vector to the viewpoint has a positive component along the normal.
 #[inline(always)]
 fn facing<S: Simd, M: Mode>(
     s: S,
@@ -206,7 +212,7 @@ fn facing<S: Simd, M: Mode>(
     along.simd_gt(f32x8::splat(s, 0.0)).to_bitmask()
 }
 
-/// The components of eight positions.
+/// Components of eight positions.
 #[inline(always)]
 pub(super) fn gather<S: Simd>(s: S, corners: &[u32; 8], positions: &[f32]) -> [f32x8<S>; 3] {
     let mut rows = [f32x8::splat(s, 0.0); 4];
@@ -215,14 +221,14 @@ pub(super) fn gather<S: Simd>(s: S, corners: &[u32; 8], positions: &[f32]) -> [f
     [x, y, z]
 }
 
-/// A position, and the number behind it, or before it where there is none.
+/// Loads a position, and the number after it.
 #[inline(always)]
 fn four<S: Simd>(s: S, positions: &[f32], vertex: u32) -> f32x4<S> {
     let at = 3 * vertex as usize;
     if let Some(four) = positions.get(at..at + 4) {
         return f32x4::from_slice(s, four);
     }
-    // The last one, which is not read behind its end.
+    // The last position is loaded without reading beyond the end.
     match positions.last_chunk() {
         Some([x, y, z]) => f32x4::load_array(s, [*x, *y, *z, 0.0]),
         None => f32x4::splat(s, 0.0),

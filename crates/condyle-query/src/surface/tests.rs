@@ -11,7 +11,8 @@ use condyle_base::math::scalar::{atan2_f64, sqrt_f64};
 use condyle_base::simd::Dispatch;
 use condyle_testing::{Random, assert_close, assert_portable, tries};
 
-/// A ball made of the six sides of a cube, `n` by `n` squares each. Sides do not share their vertices. Four joints move it.
+/// Ball made of the six sides of a cube, `n` by `n` squares each. Sides do not share vertices. Four joints
+/// move it.
 fn ball(n: u32) -> SkinnedMesh {
     let (mut vertices, mut rows, mut indices) = (Vertices::default(), vec![], vec![]);
     for side in 0..6 {
@@ -21,7 +22,7 @@ fn ball(n: u32) -> SkinnedMesh {
             let (axis, w) = (side % 3, if side < 3 { 1.0 } else { -1.0 });
             let mut at = [0.0; 3];
             (at[axis], at[(axis + 1) % 3], at[(axis + 2) % 3]) = (w, u, v);
-            // In the same order for every side, so that its neighbour has the same bits.
+            // The terms have the same order for every side, so that its neighbour has the same bits.
             let size = (at[0] * at[0] + at[1] * at[1] + at[2] * at[2]).sqrt();
             let at = at.map(|c| c / size);
             rows.push([0.5 + 0.5 * at[0], 0.5 - 0.5 * at[0], 0.5 + 0.5 * at[1], 0.5 - 0.5 * at[1]]);
@@ -39,7 +40,7 @@ fn ball(n: u32) -> SkinnedMesh {
     SkinnedMesh::new(vertices, influences, indices, vec![]).expect("a valid mesh")
 }
 
-/// As four joints in any places leave it.
+/// Positions posed by four random joint transforms.
 fn posed(mesh: &SkinnedMesh, random: &mut Random) -> Vec<[f32; 3]> {
     let bound = Skin::new(vec![0, 1, 2, 3], vec![Affine::IDENTITY; 4]).expect("equal lengths");
     let model: Vec<Affine> = (0..4).map(|_| random.transform().into()).collect();
@@ -71,7 +72,8 @@ fn shade(surface: &Surface, positions: &[[f32; 3]], from: Viewpoint, far: Option
     out
 }
 
-/// How much more often each edge is gone through from its lower end than from its higher one; none where both are as often.
+/// Counts how often each edge is traversed from its lower end, minus how often from its higher end; lists
+/// only differences.
 fn unbalanced(triangles: &[u32]) -> Vec<([u32; 2], i32)> {
     let mut balance = BTreeMap::new();
     for &[a, b, c] in triangles.as_chunks::<3>().0 {
@@ -109,12 +111,12 @@ fn a_closed_mesh_is_known_to_be() {
         let mut places = surface.triangles().flatten().collect::<Vec<_>>();
         places.sort_unstable();
         places.dedup();
-        // Euler.
+        // Euler's formula.
         assert_eq!(places.len() + surface.triangle_count(), surface.edge_count() + 2);
     }
 }
 
-/// Whatever the pose is: loops, and twice each edge of the shadow.
+/// Silhouettes are loops in every pose, and each edge of the shadow occurs twice.
 #[test]
 fn silhouettes_are_loops_and_shadows_are_watertight() {
     let (mesh, mut random) = (ball(6), Random(15));
@@ -156,7 +158,7 @@ fn a_triangle_faces_what_is_before_it() {
                         Viewpoint::Direction(direction) => wide(direction),
                     };
                     let along = dot(normal, way);
-                    // What is seen from the edge is rounded to either side.
+                    // A triangle seen edge-on may be rounded to either side.
                     if along.abs() > 1e-6 * sqrt_f64(dot(way, way)) {
                         let faces = lit.facing(patch) >> triangle & 1 == 1;
                         assert_eq!(faces, along > 0.0, "{dispatch}, case {case}: {along}");
@@ -167,7 +169,7 @@ fn a_triangle_faces_what_is_before_it() {
     }
 }
 
-/// The edges between patches and those within them are those of the triangles, one by one.
+/// Compares the edges within and between patches with the edges of the individual triangles.
 #[test]
 fn edges_are_found_wherever_they_are() {
     let (mesh, mut random) = (ball(10), Random(17));
@@ -203,7 +205,8 @@ fn an_open_mesh_says_where() {
     }
 }
 
-/// Three and four triangles along one edge, the same triangle twice, a triangle turned around, and vertices together only in the bind pose.
+/// Three and four triangles along one edge, a duplicate triangle, a reversed triangle, and vertices that
+/// coincide only in the bind pose.
 #[test]
 fn meshes_that_are_no_surface_are_taken_as_they_are() {
     let positions =
@@ -232,7 +235,7 @@ fn meshes_that_are_no_surface_are_taken_as_they_are() {
         moved[6] = [0.0, lift, 0.0];
         let deltas = MorphDeltas { positions: &moved, ..MorphDeltas::default() };
         let target = MorphTarget::from_dense(12, deltas).expect("finite");
-        // The second one is the neighbour of the first by vertices of its own.
+        // The second triangle is a neighbour of the first, but has separate vertices.
         let mesh = SkinnedMesh::new(bind, influences, vec![0, 1, 2, 7, 6, 3], vec![target]).expect("valid");
         Surface::new(&mesh).open_edges().count()
     };
@@ -253,7 +256,7 @@ fn nothing_and_what_is_no_number_are_no_trouble() {
     assert!(empty.is_closed() && shade(&empty, &[], from, None).indices.is_empty());
     assert_eq!((area(&empty, &[]), volume(&empty, &[])), (Ok(0.0), Ok(0.0)));
 
-    // All in one place, and all along one edge.
+    // All triangles at one point, then all along one edge.
     let count = tries(100_000) as u32;
     let point = Surface::new(&mesh(vec![[1.0; 3]; 3], (0..3 * count).map(|at| at % 3).collect()));
     assert_eq!((point.triangle_count(), point.edge_count()), (0, 0));
@@ -298,7 +301,7 @@ fn vertices_are_together_by_what_moves_them() {
     assert_eq!(square([rows, rows], vec![0.5, 0.5, 0.5, 0.0, 0.0, 0.0]), 6, "skinned otherwise");
 }
 
-/// The definition in f64, triangle by triangle of the mesh.
+/// Definition in f64, for each triangle of the mesh.
 fn formula(mesh: &SkinnedMesh, positions: &[[f32; 3]]) -> Vec<[f64; 3]> {
     let bind = mesh.vertices();
     let mut sums = vec![[0.0; 3]; positions.len()];
@@ -339,7 +342,7 @@ fn normals_are_the_sum_of_those_around() {
     }
 }
 
-/// A box of six sides with normals of their own stays one.
+/// A box with separate normals on each of its six sides keeps them.
 #[test]
 fn hard_edges_stay_hard() {
     let ball = ball(1);
@@ -370,7 +373,7 @@ fn measures_are_those_of_bodies() {
     assert!(got < round && got > 0.998 * round, "{got}");
 }
 
-/// No direction grows more or less than that, and some as much.
+/// No direction is stretched more or less than by the two factors, and some reach them.
 #[test]
 fn stretch_is_the_most_and_the_least_of_all_directions() {
     let mut random = Random(8);
@@ -454,7 +457,7 @@ fn what_does_not_fit_is_refused() {
     assert_eq!(refused, Err(Error::Length { what: "normals", found: 2, needed: positions.len() }));
 }
 
-/// By as much as asked, away from the light.
+/// The far ends are at the requested distance, away from the light.
 #[test]
 fn directions_may_be_of_any_length() {
     let surface = Surface::new(&ball(8));

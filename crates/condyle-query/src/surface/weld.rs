@@ -1,21 +1,23 @@
-//! Which vertices lie together in every pose.
+//! Vertices that coincide in every pose.
 
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 use condyle::mesh::SkinnedMesh;
 
-/// Normals that are as near as this, a twentieth of a degree, are one: exporters round them.
+/// Maximum difference per component of normals that count as equal, about 0.06 degrees: exporters round
+/// normals.
 const SAME_NORMAL: f32 = 1e-3;
 
-/// For each vertex the first one of those at the same place, and the first one of those that have the same normal there as well.
+/// Returns two vertices for each vertex: the first at the same place, and the first that has the same normal
+/// there as well.
 pub(super) fn places(mesh: &SkinnedMesh) -> (Vec<u32>, Vec<u32>) {
     let mut order: Vec<u32> = (0..mesh.vertex_count() as u32).collect();
     order.sort_unstable_by(|&a, &b| compare(mesh, a as usize, b as usize).then(a.cmp(&b)));
     let mut places = alloc::vec![0; order.len()];
     let mut smooth = alloc::vec![0; order.len()];
     let together = |a: &u32, b: &u32| compare(mesh, *a as usize, *b as usize) == Ordering::Equal;
-    // The normals at one place, each by the first vertex that has it.
+    // First vertex of each distinct normal at one place.
     let mut normals: Vec<u32> = Vec::new();
     for same in order.chunk_by(together) {
         normals.clear();
@@ -23,7 +25,7 @@ pub(super) fn places(mesh: &SkinnedMesh) -> (Vec<u32>, Vec<u32>) {
             places[vertex as usize] = same[0];
             let known = normals.iter().find(|&&known| has_normal_of(mesh, known as usize, vertex as usize));
             smooth[vertex as usize] = known.copied().unwrap_or(vertex);
-            // A place where hundreds of normals meet is none that anybody shades: there each is its own.
+            // Limits the time for a place with hundreds of normals. Further normals there are not merged.
             if known.is_none() && normals.len() < 64 {
                 normals.push(vertex);
             }
@@ -38,7 +40,7 @@ fn has_normal_of(mesh: &SkinnedMesh, a: usize, b: usize) -> bool {
     a.iter().zip(b).all(|(a, b)| (a - b).abs() <= SAME_NORMAL)
 }
 
-/// By all that decides where a vertex goes. Zeros of both signs are one number.
+/// Orders vertices by all data that determines their posed position. 0.0 and -0.0 are equal.
 fn compare(mesh: &SkinnedMesh, a: usize, b: usize) -> Ordering {
     let vector = |x: [f32; 3], y: [f32; 3]| {
         (0..3).map(|c| (x[c] + 0.0).total_cmp(&(y[c] + 0.0))).find(|it| it.is_ne())
@@ -58,7 +60,7 @@ fn compare(mesh: &SkinnedMesh, a: usize, b: usize) -> Ordering {
     places.unwrap_or_else(|| skinned().then_with(|| morphed().unwrap_or(Ordering::Equal)))
 }
 
-/// An influence as a number that can be compared.
+/// Converts an influence to integers, for comparison.
 fn ordered((joint, weight): (u16, f32)) -> (u16, u32) {
     (joint, weight.to_bits())
 }

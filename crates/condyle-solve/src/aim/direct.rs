@@ -1,4 +1,5 @@
-//! One joint that points, within no limits: the shortest way, and then about it where there is an `up`.
+//! Closed-form aim of one joint without limits: the shortest rotation, then one about the axis if there is an
+//! `up`.
 
 use super::{Aim, Reached};
 use crate::direct::{Above, DETERMINANTS, half, near_unit, nlerp, over, scaled4, unit, within};
@@ -10,7 +11,7 @@ use condyle_base::math::vectors::{add, cross, dot, scaled, sub};
 use condyle_base::math::{Affine, Quat};
 use condyle_base::simd::BLOCK;
 
-/// Where the numbers of a joint lie.
+/// References to the inputs of one aim.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     above: &'a Affine,
@@ -19,7 +20,7 @@ pub(crate) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Of a joint that exists; `None` if it has limits, or the weight is none.
+    /// Inputs for a joint that exists. `None` if it has limits, or if the weight is not from 0 to 1.
     #[inline(always)]
     pub(crate) fn new(
         skeleton: &Skeleton,
@@ -36,8 +37,8 @@ impl<'a> Source<'a> {
         Some(Self { above, joint: (&pose.blocks()[joint / BLOCK], joint % BLOCK), aim })
     }
 
-    /// All numbers that matter, by fours: the rows of the matrix above, rotation, translation and scale of the joint, axis, origin and target, and what is up where.
-    /// Behind the translation is the weight.
+    /// All inputs in groups of four: rows of the parent matrix, rotation, translation and scale of the joint,
+    /// axis, origin, target, up axis and up direction. The weight is in the fourth lane of the translation.
     #[inline(always)]
     fn four(&self, at: usize) -> [f32; 4] {
         let ((block, i), Aim { axis, origin, target, up, weight, .. }) = (self.joint, self.aim);
@@ -65,7 +66,7 @@ impl Source<'_> {
     }
 }
 
-/// The answer for one joint.
+/// Solution for one joint.
 #[derive(Clone, Copy)]
 pub(crate) struct Turned {
     pub(crate) rotation: Quat,
@@ -95,10 +96,11 @@ pub(crate) fn write(aim: &Aim<'_>, rotation: Quat, distance: f32, pose: &mut Pos
     Reached { distance, angle: 0.0, iterations: 1 }
 }
 
-/// What the squares of lengths may be, from where to where, so that no product of them overflows or vanishes.
+/// Allowed range of squared lengths, so that no product of them overflows or underflows.
 const LENGTHS: [f64; 2] = [1e-60, 1e60];
 
-/// The rotation, how far off the ray is, and where that is not so: near a half turn, without a direction, or with a target nearer than the ray.
+/// Returns the rotation, the distance between ray and target, and whether the solution is valid. It is
+/// invalid near a half turn, without a direction, or with a target nearer to the joint than the ray.
 #[inline(always)]
 fn aimed(numbers: &Source<'_>, has_up: bool) -> ([f64; 4], f64, bool) {
     let rows = [numbers.load(0), numbers.load(1), numbers.load(2)];
@@ -107,7 +109,8 @@ fn aimed(numbers: &Source<'_>, has_up: bool) -> ([f64; 4], f64, bool) {
         (numbers.load(6), numbers.load(7), numbers.load(8));
     let (zero, one) = (weight.like(0.0), weight.like(1.0));
 
-    // As the joint would turn it, and `size` times as long: the way to the target, and where the ray begins and goes.
+    // Vector to the target, and origin and direction of the ray, in the joint's local space, scaled by
+    // `size`.
     let above = Above::new(&rows);
     let size = above.determinant * above.determinant;
     let pivot = scaled([px, py, pz], above.determinant);
@@ -160,14 +163,15 @@ fn aimed(numbers: &Source<'_>, has_up: bool) -> ([f64; 4], f64, bool) {
         let off = above.linear(scaled(sub(to, rotate(turned, from)), size.recip()));
         let along = above.linear(rotate(turned, along));
         let ahead = dot(off, along) * dot(along, along).recip();
-        // Behind the origin it is the origin that is nearest.
+        // If the target is behind the origin, the origin is the nearest point of the ray.
         let off = sub(off, scaled(along, f64::select(zero.is_below(ahead), ahead, zero)));
         distance = f64::select(partly, dot(off, off).sqrt(), zero);
     }
     (turned, distance, found & distance.is_below(zero.like(1e38)))
 }
 
-/// The turn about a line, `line2` the square of its length, that brings one direction as near to another as it comes; and whether both have a part across it.
+/// Rotation about a line that brings `from` as near to `to` as possible; `line2` is the squared length of
+/// `line`. Also returns whether both vectors have a component perpendicular to the line.
 #[inline(always)]
 fn swivel(line: [f64; 3], line2: f64, from: [f64; 3], to: [f64; 3]) -> ([f64; 4], bool) {
     let (from2, to2) = (dot(from, from), dot(to, to));

@@ -10,7 +10,7 @@ use condyle::skeleton::Joint;
 use condyle_base::math::Transform;
 use condyle_testing::{Random, assert_portable, cases, tries};
 
-/// How far a target is from the ray of a joint, by the formula, in f64.
+/// Reference distance between a target and a joint's ray, in f64.
 fn off(case: &Case, aim: &Aim<'_>) -> f64 {
     let matrix = case.matrix(aim.joint);
     let from = point(&matrix, aim.origin.map(f64::from));
@@ -26,7 +26,7 @@ fn random_aim(random: &mut Random, joint: u16) -> Aim<'static> {
 
 const SCALES: [Scales; 4] = [Scales::None, Scales::Even, Scales::UnevenAbove, Scales::Uneven];
 
-/// Any uneven scale included; and what the joint turned by is the least that does it.
+/// Includes all kinds of non-uniform scale. Also checks that the rotation is the smallest one possible.
 #[test]
 fn the_ray_goes_through_the_target_by_the_shortest_way() {
     let mut random = Random(1);
@@ -53,7 +53,7 @@ fn the_ray_goes_through_the_target_by_the_shortest_way() {
         let matrix = case.matrix(joint);
         let near = apart(point(&matrix, aim.origin.map(f64::from)), pivot);
         let far = apart(aim.target.map(f64::from), pivot);
-        // Where the ray begins farther away than the target is, nothing may reach it.
+        // If the ray starts farther from the joint than the target is, no rotation may reach it.
         if far > 4.0 * near {
             assert!(off < 2e-5, "{try_}: {off}, {far} and {near}");
         }
@@ -69,7 +69,7 @@ fn the_ray_goes_through_the_target_by_the_shortest_way() {
     }
 }
 
-/// By a hundred turns about the way to the target, none of which brings the axis nearer.
+/// Checks 100 rotations about the direction to the target; none brings the up axis nearer.
 #[test]
 fn up_is_as_near_as_it_comes() {
     let mut random = Random(2);
@@ -110,10 +110,10 @@ fn shares_are_shares_and_the_last_joint_does_the_rest() {
         let mut got = case.clone();
         let reached = aim_chain(&case.skeleton, &case.model, &asked, &mut got.pose).expect("an aim");
         got.assert_only_turned(&case.pose, try_);
-        // Uneven scales draw out what rounding to f32 does to an angle.
+        // Non-uniform scales amplify the f32 rounding of an angle.
         assert!((off(&got, &aim) - f64::from(reached.distance)).abs() < 5e-5, "{try_}: {reached:?}");
         assert!(off(&got, &aim) < 5e-5, "{try_}: {reached:?}");
-        // A share of 0 leaves a joint alone, and a weight of 0 all of them.
+        // A share of 0 leaves its joint unchanged, and a weight of 0 leaves all joints unchanged.
         let none = AimChain { aim: Aim { weight: 0.0, ..aim }, ..asked };
         let mut same = case.pose.clone();
         aim_chain(&case.skeleton, &case.model, &none, &mut same).expect("an aim");
@@ -125,7 +125,7 @@ fn shares_are_shares_and_the_last_joint_does_the_rest() {
     }
 }
 
-/// By three joints as by one.
+/// Holds for chains of one to three joints.
 #[test]
 fn a_weight_is_how_much_of_the_way_is_gone() {
     let joint = |parent| Joint::new("", parent, Transform::IDENTITY);
@@ -141,7 +141,7 @@ fn a_weight_is_how_much_of_the_way_is_gone() {
             local_to_model(&skeleton, &pose, &mut placed).expect("sizes agree");
             let [x, _, z] = placed[2].rows.map(|row| f64::from(row[2]));
             let turned = condyle_base::math::scalar::atan2_f64(x, z) * 180.0 / core::f64::consts::PI;
-            // Several small turns are nearer to even speed than a large one.
+            // Several small rotations are closer to constant angular velocity than one large rotation.
             assert!((turned - degrees).abs() < 1.0, "{} joints, {weight}: {turned}", joints.len());
         }
     }
@@ -217,7 +217,7 @@ fn hostile_input_is_an_error_or_finite() {
     }
 }
 
-/// A solver that takes it for the identity finds that it points already, and leaves it in the pose.
+/// A solver that read NaN as the identity would find the axis already aimed and leave the NaN in the pose.
 #[test]
 fn a_rotation_that_is_no_number_is_refused_where_nothing_would_turn() {
     let case = Case::new(&mut Random(11), 2, 0, Scales::None);
@@ -295,7 +295,7 @@ fn the_bits_are_the_same_everywhere() {
     });
 }
 
-/// What is found at once is what takes more thought, too; and it is what most aims are.
+/// The closed form agrees with the general solver, and it handles at least 95 % of the aims.
 #[test]
 fn both_ways_come_to_the_same() {
     let mut random = Random(11);
@@ -304,7 +304,7 @@ fn both_ways_come_to_the_same() {
         let scales = [Scales::None, Scales::Even, Scales::Uneven][try_ % 3];
         let mut case = Case::new(&mut random, 1, 0, scales);
         if try_ % 5 == 0 {
-            // Mirrored above.
+            // Mirrored by an ancestor.
             let mut t = case.pose.get(0);
             t.scale[try_ / 5 % 3] *= -1.0;
             case.pose.set(0, &t);
@@ -326,7 +326,8 @@ fn both_ways_come_to_the_same() {
         let given = case.pose.get(aim.joint.into()).rotation.map(f64::from);
         let want = pose.get(aim.joint.into()).rotation.map(f64::from);
         let off = angle(unit(turned.map(f64::from)), unit(want));
-        // Near a half turn, and where up is along the way, a little decides.
+        // The rotation is sensitive near a half turn, and if `up` is nearly parallel to the direction of the
+        // target.
         let steady = angle(unit(want), given) < 3.0 && aim.up.is_none();
         assert!(aim.weight == 0.0 || off < if steady { 4e-6 } else { 1e-3 }, "{try_}: {off}");
         let length2: f32 = turned.iter().map(|v| v * v).sum();

@@ -1,5 +1,6 @@
-//! Cyclic coordinate descent: from the tip to the root each joint in turn does what it alone can do best. Wang and Chen, "A combined
-//! optimization method for solving the inverse kinematics problem of mechanical manipulators", 1991.
+//! Cyclic coordinate descent: from the tip to the root, each joint in turn makes the rotation that is best on
+//! its own. Wang and Chen, "A combined optimization method for solving the inverse kinematics problem of
+//! mechanical manipulators", 1991.
 
 use super::nodes::{NO_TURN, Node, Row};
 use crate::maps::{Vec64, add, direction, scaled, sub, turn, unit};
@@ -7,14 +8,15 @@ use condyle_base::math::quats::{Quat64, conjugate, product, rotate};
 use condyle_base::math::scalar::sqrt_f64;
 use condyle_base::math::vectors::{cross, dot};
 
-/// How the tip is to be turned, in the space of the first node's parent; and what the square of a radian counts as, in metres.
+/// Goal orientation in the space of the first node's parent, and the cost of a squared radian in square
+/// metres.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted {
     pub(crate) orientation: Quat64,
     pub(crate) radius2: f64,
 }
 
-/// One round. Returns the way from the first pivot to the tip.
+/// Runs one round. Returns the vector from the first pivot to the tip.
 pub(crate) fn sweep(row: &mut Row<'_, '_>, step: f64, wanted: Option<Wanted>) -> Vec64 {
     row.pass_goal_on(wanted.map(|w| w.orientation));
     let (mut end, mut turned, even) = (row.tip, NO_TURN, row.even);
@@ -30,10 +32,10 @@ pub(crate) fn sweep(row: &mut Row<'_, '_>, step: f64, wanted: Option<Wanted>) ->
     row.nodes.first().map_or(end, |node| sub(end, node.pivot))
 }
 
-/// How many steps along a border are tried in one round of a joint.
+/// Maximum number of steps along a border, per joint and round.
 const SLIDES: u32 = 5;
 
-/// What hangs on a node while it turns.
+/// The part of the chain below a node, which is rigid while the node turns.
 struct State {
     carried: Vec64,
     below: Quat64,
@@ -42,7 +44,7 @@ struct State {
 }
 
 impl State {
-    /// Half of the square of what the tip is off, and what it is turned off; smaller is better.
+    /// Half the squared errors of position and orientation, weighted.
     fn cost(&self, node: &Node<'_>, rotation: Quat64, arm: Vec64) -> f64 {
         let off = sub(arm, node.goal);
         let place = if self.even {
@@ -51,18 +53,18 @@ impl State {
             let off = node.to_model.vector(off);
             0.5 * dot(off, off)
         };
-        // Twice 1 - cos of the angle, which is its square where it is small.
+        // The angle's term is 1 - cos, which is half of its square for small angles.
         place + self.missing(node, rotation).map_or(0.0, |(d, weight)| weight * 2.0 * (1.0 - d[3] * d[3]))
     }
 
-    /// The rotation that would turn the tip as it is wanted, and how much it counts.
+    /// The rotation from the tip's current to its goal orientation, and its weight.
     fn missing(&self, node: &Node<'_>, rotation: Quat64) -> Option<(Quat64, f64)> {
         let wanted = self.wanted?;
         let own = product(rotation, self.below);
         Some((product(node.orientation, conjugate(own)), wanted.radius2))
     }
 
-    /// Turns the node, and returns where that brings the tip.
+    /// Turns the node. Returns the vector from its pivot to the tip.
     fn improve(&self, node: &mut Node<'_>, step: f64) -> Vec64 {
         let arm = rotate(node.rotation, self.carried);
         let Some(turned) = (if self.even { self.best(node, arm, step) } else { self.some(node, arm, step) })
@@ -78,7 +80,8 @@ impl State {
             node.rotation = rotation;
             return rotate(rotation, self.carried);
         };
-        // What a border leaves of a good turn need not be one. Then along the border, in ever smaller steps.
+        // A rotation cut by a limit may not be an improvement. Then also tries ever smaller steps along the
+        // border.
         let before = self.cost(node, node.rotation, arm);
         let mut best = (before, node.rotation, arm);
         let mut judge = |rotation: Quat64| {
@@ -104,7 +107,7 @@ impl State {
         moved
     }
 
-    /// About what and how far the node would turn to make the cost least, if that were a bowl.
+    /// Rotation vector to the minimum of the cost, if the cost were a paraboloid of revolution.
     fn slope(&self, node: &Node<'_>, arm: Vec64) -> Vec64 {
         let (mut torque, mut size) = if self.even {
             (scaled(cross(arm, node.goal), node.size2), node.size2 * dot(arm, arm))
@@ -120,7 +123,8 @@ impl State {
         if size > 0.0 { scaled(torque, 1.0 / size) } else { [0.0; 3] }
     }
 
-    /// About the axis along which the cost falls fastest, or that of a hinge, all the way to where it is least: there `cos · cosine + sin · sine` is greatest.
+    /// Rotation about the axis of steepest descent, or the axis of a hinge, to the minimum along it. There
+    /// `cos · cosine + sin · sine` is maximal.
     fn best(&self, node: &Node<'_>, arm: Vec64, step: f64) -> Option<Quat64> {
         let goal = node.goal;
         let mut torque = cross(arm, goal);
@@ -140,7 +144,7 @@ impl State {
             let along = dot(axis, [d[0], d[1], d[2]]);
             cos += weight * (d[3] * d[3] - along * along);
         }
-        // The line is straight from no turn to the whole one.
+        // Interpolates linearly between no rotation and the whole one.
         let [x, y, z, w] = turn(axis, sin, cos);
         if step == 1.0 {
             return Some([x, y, z, w]);
@@ -148,7 +152,8 @@ impl State {
         Some(unit([step * x, step * y, step * z, 1.0 - step + step * w]))
     }
 
-    /// Where scales are uneven the tip goes along an ellipse: a step of Gauss and Newton's, and as much of it as makes the cost less.
+    /// Rotation by a Gauss-Newton step, shortened until the cost falls. For non-uniform scales, where the tip
+    /// moves along an ellipse.
     fn some(&self, node: &Node<'_>, arm: Vec64, step: f64) -> Option<Quat64> {
         let off = node.to_model.vector(sub(node.goal, arm));
         let mut torque = cross(arm, node.to_model.transposed(off));
@@ -166,7 +171,7 @@ impl State {
             let about = dot(axis, [d[0], d[1], d[2]]);
             size += weight * (d[3] * d[3] - about * about).max(0.1);
         }
-        // NaN is no size either.
+        // Also returns for NaN.
         if size.is_nan() || size <= 0.0 {
             return None;
         }

@@ -1,8 +1,10 @@
-//! Forward and backward reaching: the bones are drawn from the goal back to the root without minding where the root is, then the joints are
-//! turned towards them from the root on. Aristidou and Lasenby, "FABRIK: a fast, iterative solver for the inverse kinematics problem", 2011.
+//! Forward and backward reaching. The backward pass draws the bones from the goal to the root, without regard
+//! to the position of the root. The forward pass then turns the joints towards these bones, root first.
+//! Aristidou and Lasenby, "FABRIK: a fast, iterative solver for the inverse kinematics problem", 2011.
 //!
-//! Bones have whole rotations on both ways, not places alone. So on the way back a limit says how a bone may lie on the one after it; where
-//! the tip is to be turned, that is where the last bone begins. And the way out is done by the joints themselves: limits hold, hinges are hinges and scales are what they are.
+//! Both passes use full rotations, not only positions. In the backward pass, a limit constrains a bone
+//! relative to the one after it, and a goal orientation fixes the last bone. The forward pass rotates the
+//! joints themselves, so limits, hinges and scales are exact.
 
 use super::descent::Wanted;
 use super::nodes::{NO_TURN, Row};
@@ -10,13 +12,13 @@ use crate::maps::{Affine64, Vec64, arc, scaled, sub, turn, unit};
 use condyle_base::math::quats::{Quat64, conjugate, product, rotate, rows};
 use condyle_base::math::vectors::{cross, dot};
 
-/// A bone as it lies, in the space of the first node's parent.
+/// A bone in the space of the first node's parent.
 #[derive(Clone, Copy)]
 pub(super) struct Bone {
-    /// From its joint to its end.
+    /// Vector from its joint to its end.
     way: Vec64,
     end: Vec64,
-    /// The product of the rotations of its joint and of all before it.
+    /// Product of the rotations of its joint and all joints before it.
     turned: Quat64,
 }
 
@@ -24,14 +26,14 @@ impl Bone {
     pub(super) const NEW: Self = Self { way: [0.0; 3], end: [0.0; 3], turned: NO_TURN };
 }
 
-/// One round, with a bone for each node. Returns the way from the first pivot to the tip.
+/// Runs one round, with one bone per node. Returns the vector from the first pivot to the tip.
 pub(crate) fn sweep(row: &mut Row<'_, '_>, wanted: Option<Wanted>, bones: &mut [Bone]) -> Vec64 {
     place(row, bones);
     draw(row, wanted.map(|wanted| wanted.orientation), bones);
     follow(row, wanted.map(|wanted| wanted.orientation), bones)
 }
 
-/// Where bones are.
+/// Computes the current bones.
 fn place(row: &Row<'_, '_>, bones: &mut [Bone]) {
     let (mut outer, mut turned) = (Affine64::IDENTITY, NO_TURN);
     for (at, (node, bone)) in row.nodes.iter().zip(bones).enumerate() {
@@ -44,7 +46,7 @@ fn place(row: &Row<'_, '_>, bones: &mut [Bone]) {
     }
 }
 
-/// From the goal back: each bone keeps its length and ends where the next one begins.
+/// Backward pass: each bone keeps its length and ends where the next one begins.
 fn draw(row: &Row<'_, '_>, wanted: Option<Quat64>, bones: &mut [Bone]) {
     let mut end = row.goal;
     let mut next: Option<Quat64> = None;
@@ -57,7 +59,7 @@ fn draw(row: &Row<'_, '_>, wanted: Option<Quat64>, bones: &mut [Bone]) {
                 product(arc(bone.way, sub(end, start)), was)
             }
         };
-        // As its limit would have the next joint lie on this bone, it is this bone that gives way.
+        // If the next joint would exceed its limit, this bone turns instead of the next one.
         if let (Some(next), Some(limit)) = (next, row.nodes.get(at + 1).and_then(|next| next.limit)) {
             let own = product(conjugate(product(bone.turned, node.between)), next);
             if let Some(nearest) = limit.clamp(own) {
@@ -65,7 +67,7 @@ fn draw(row: &Row<'_, '_>, wanted: Option<Quat64>, bones: &mut [Bone]) {
             }
         }
         bone.turned = unit(bone.turned);
-        // Rigidly, which is not what uneven scales do. The way out knows.
+        // Rotates rigidly, which is not exact for non-uniform scales. The forward pass is.
         bone.way = rotate(product(bone.turned, conjugate(was)), bone.way);
         bone.end = end;
         end = sub(end, bone.way);
@@ -73,7 +75,7 @@ fn draw(row: &Row<'_, '_>, wanted: Option<Quat64>, bones: &mut [Bone]) {
     }
 }
 
-/// From the root on: each joint turns its bone to where it was drawn.
+/// Forward pass: each joint turns its bone towards the drawn one.
 fn follow(row: &mut Row<'_, '_>, wanted: Option<Quat64>, bones: &[Bone]) -> Vec64 {
     let (mut back, mut wanted) = (Affine64::IDENTITY, wanted);
     let last = bones.len() - 1;

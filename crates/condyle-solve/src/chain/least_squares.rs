@@ -1,11 +1,13 @@
-//! Damped least squares: all joints turn at once, by the least turns that would bring the tip to its goal if it moved as straight as it begins to.
+//! Damped least squares: all joints turn simultaneously, by the smallest rotations that would bring the tip
+//! to its goal if its movement were linear.
 //!
-//! With `J` for how the tip moves with the joints and `e` for what it is off, the step is `Jᵀ (J Jᵀ + λ)⁻¹ e`: a system of three equations, six where an
-//! orientation is wanted, for any number of joints. The damping `λ` falls with what the tip is off, and is adapted by how right the last step was.
-//! Levenberg 1944, Marquardt 1963; Wampler 1986; Nielsen 1999, *Damping parameter in Marquardt's method*.
+//! With `J` the Jacobian of the tip and `e` its error, the step is `Jᵀ (J Jᵀ + λ)⁻¹ e`. This is a system of
+//! three equations, six with an orientation, for any number of joints. The damping `λ` falls with the error,
+//! and is adapted by how well the last step was predicted. Levenberg 1944, Marquardt 1963; Wampler 1986;
+//! Nielsen 1999, *Damping parameter in Marquardt's method*.
 //!
-//! Where a limit would cut a step short, the joint goes as far as it may, that direction is taken out of `J` and the others make up for it: an active set,
-//! found anew in each step.
+//! If a limit would cut a step short, the joint moves to the limit, that direction is removed from `J`, and
+//! the other joints compensate. This active set is determined from scratch in each step.
 
 #[cfg(test)]
 mod tests;
@@ -19,28 +21,29 @@ use crate::maps::{Affine64, Vec64, add, scaled, sub};
 use condyle_base::math::quats::{conjugate, product, rotate, rotation_vector, rows};
 use condyle_base::math::scalar::sqrt_f64;
 
-/// The damping to begin with, times what the tip is off and the length of the chain.
+/// Initial damping, as a multiple of the tip's error times the length of the chain.
 const START: f64 = 0.1;
-/// A step that leaves more than this of the cost is slow, and so many of them one after another are the end of an attempt.
+/// A step that leaves more than this fraction of the cost is slow. `PATIENCE` slow steps in a row end an
+/// attempt.
 const SLOW: f64 = 0.9;
 const PATIENCE: u32 = 3;
-/// The same for the last attempt, which is to come as near as can be.
+/// The same for the last attempt, which comes as close as possible.
 const STUCK: f64 = 1.0 - 1e-7;
-/// The damping, in squares of the size, with which steps lead down the steepest way.
+/// Damping at which steps follow steepest descent, as a multiple of the squared length of the chain.
 const STEEPEST: f64 = 100.0;
-/// How often one step is solved for, each time without what limits took from the one before.
+/// Maximum number of solves per step. Each one excludes the directions that limits blocked in the one before.
 const PASSES: u32 = 4;
 
-/// When an attempt is done.
+/// End of an attempt.
 #[derive(Clone, Copy)]
 pub(super) struct Until {
-    /// Squared, and in metres.
+    /// Squared tolerance in metres.
     pub(super) distance2: f64,
     pub(super) angle2: f64,
     pub(super) rounds: u32,
 }
 
-/// Leaves the nodes at the best that they came by. Returns how many rounds there were.
+/// Leaves the nodes at the best rotations found. Returns the number of rounds.
 pub(super) fn run(row: &mut Row<'_, '_>, wanted: Option<Wanted>, until: Until, restarts: u32) -> u32 {
     match (row.nodes.len() <= SHORT, wanted) {
         (true, None) => search::<SHORT, 3>(row, None, until, restarts),
@@ -50,17 +53,17 @@ pub(super) fn run(row: &mut Row<'_, '_>, wanted: Option<Wanted>, until: Until, r
     }
 }
 
-/// What the tip is off in model space: metres, and where `M` is 6 radians times the radius.
+/// Error of the tip in model space: metres, and if `M` is 6 also radians times the radius.
 type Off<const M: usize> = [f64; M];
 
 struct Search<'s, 'n, 'a, const N: usize, const M: usize> {
     row: &'s mut Row<'n, 'a>,
     wanted: Option<Wanted>,
     radius: f64,
-    /// Of the chain.
+    /// Length of the chain.
     size: f64,
     turns: [Turn<M>; N],
-    /// From the pivot of each node to the tip, in the space of its parent, where it was measured last.
+    /// Vectors from each node's pivot to the tip, in the space of its parent, from the last measurement.
     arms: [Vec64; N],
     off: Off<M>,
     cost: f64,
@@ -68,7 +71,7 @@ struct Search<'s, 'n, 'a, const N: usize, const M: usize> {
     rounds: u32,
 }
 
-/// For chains of up to `N` joints.
+/// Searches for chains of up to `N` joints.
 fn search<const N: usize, const M: usize>(
     row: &mut Row<'_, '_>,
     wanted: Option<Wanted>,
@@ -117,7 +120,7 @@ impl<const N: usize, const M: usize> Search<'_, '_, '_, N, M> {
         }
     }
 
-    /// Whether no joint knows where to turn, although the tip is off: where all bones are on a line with the goal.
+    /// Whether no joint has a gradient although the tip has an error: all bones are on a line with the goal.
     fn is_straight(&mut self) -> bool {
         self.row.restore();
         (self.off, self.cost) = self.measure();
@@ -131,7 +134,7 @@ impl<const N: usize, const M: usize> Search<'_, '_, '_, N, M> {
         slope2 <= 1e-8 * size2 * self.cost
     }
 
-    /// From where the nodes are to where it gets no further. Says whether the goal is reached.
+    /// Iterates from the current pose until there is no more progress. Returns whether the goal is reached.
     fn attempt(&mut self, until: Until, slow: f64, patience: u32) -> bool {
         for (turn, node) in self.turns.iter_mut().zip(&*self.row.nodes) {
             turn.begin(node);
@@ -163,17 +166,18 @@ impl<const N: usize, const M: usize> Search<'_, '_, '_, N, M> {
                 for (turn, node) in self.turns.iter_mut().zip(&*self.row.nodes) {
                     turn.take(node);
                 }
-                // Nielsen's rule: as much less as the prediction was right.
+                // Nielsen's rule: the better the prediction, the more the damping falls.
                 let quality = 2.0 * (gain / predicted).min(1.0) - 1.0;
                 damping = (damping * (1.0 - quality * quality * quality).max(1.0 / 8.0)).max(1e-9);
                 growth = 2.0;
             } else {
-                // Where not even the equations promise anything, there is nothing to be had.
+                // If even the linearised equations predict no decrease, the attempt ends soon.
                 slowed += 1;
                 damping *= growth;
                 growth *= 2.0;
                 if (0.0..=1e-14 * self.cost).contains(&predicted) {
-                    // In a corner of limits: out of some the way leads along one of them, which is the steepest way if any is.
+                    // Corners of limits: the path out of some corners leads along one limit, and steepest
+                    // descent finds it if there is one.
                     let steepest = STEEPEST * self.size / sqrt_f64(self.cost);
                     if damping >= steepest {
                         return false;
@@ -189,7 +193,7 @@ impl<const N: usize, const M: usize> Search<'_, '_, '_, N, M> {
         distance2 <= until.distance2 && turned2 <= until.angle2 * (self.radius * self.radius)
     }
 
-    /// What the tip is off, and the sum of the squares.
+    /// Error of the tip, and the sum of its squares.
     fn measure(&mut self) -> (Off<M>, f64) {
         let mut end = self.row.tip;
         let last = self.row.nodes.len() - 1;
@@ -213,7 +217,7 @@ impl<const N: usize, const M: usize> Search<'_, '_, '_, N, M> {
         (off, cost[0] + cost[1])
     }
 
-    /// Writes how the tip moves while each joint turns.
+    /// Computes the Jacobian of each joint.
     fn linearize(&mut self) {
         let (mut to_model, mut turned) = (Affine64 { origin: [0.0; 3], ..self.row.to_model }, NO_TURN);
         for ((turn, node), arm) in self.turns.iter_mut().zip(&*self.row.nodes).zip(self.arms) {
@@ -228,7 +232,8 @@ impl<const N: usize, const M: usize> Search<'_, '_, '_, N, M> {
         }
     }
 
-    /// Turns the nodes, and returns how much less the cost is to be. `None` where the equations have no solution.
+    /// Turns the nodes. Returns the predicted decrease of the cost, or `None` if the equations have no
+    /// solution.
     fn step(&mut self, damping: f64) -> Option<f64> {
         let count = self.row.nodes.len();
         let turns = &mut self.turns[..count];
@@ -255,7 +260,7 @@ impl<const N: usize, const M: usize> Search<'_, '_, '_, N, M> {
     }
 }
 
-/// The sums of the squares of what the tip is off in place and in orientation.
+/// Squared errors of position and of orientation.
 fn halves<const M: usize>(off: &Off<M>) -> [f64; 2] {
     let (place, turned) = off.split_at(3);
     [place, turned].map(|half| half.iter().map(|v| v * v).sum())
@@ -266,9 +271,10 @@ fn times(a: &[Vec64; 3], b: &[Vec64; 3]) -> [Vec64; 3] {
     [row(a[0]), row(a[1]), row(a[2])]
 }
 
-/// `(J Jᵀ + damping)⁻¹ rest`, `J` being what is free of all turns: by Cholesky. `None` where that is not positive definite.
+/// Returns `(J Jᵀ + damping)⁻¹ rest` by Cholesky decomposition. `J` holds the free directions of all joints.
+/// `None` if the matrix is not positive definite.
 fn solve<const M: usize>(turns: &[Turn<M>], rest: Off<M>, damping: f64) -> Option<Off<M>> {
-    // The upper half, and what becomes of it: UᵀU is the matrix.
+    // The upper triangle, overwritten by the factor `U` with UᵀU equal to the matrix.
     let mut upper = [[0.0; M]; M];
     turns.iter().for_each(|turn| turn.add_squares(&mut upper));
     let mut pivots = [0.0; M];
@@ -277,7 +283,7 @@ fn solve<const M: usize>(turns: &[Turn<M>], rest: Off<M>, damping: f64) -> Optio
         let (above, below) = upper.split_at_mut(k + 1);
         let row = &mut above[k];
         let pivot = row[k] + damping;
-        // NaN is not more either.
+        // Also rejects NaN.
         if !(pivot > 0.0 && pivot < f64::INFINITY) {
             return None;
         }

@@ -1,4 +1,4 @@
-//! The joints of a chain that turn, each with what it carries.
+//! The turning joints of a chain, each with the rigid part up to the next one.
 
 use crate::limits::{Limit, Limits};
 use crate::maps::{Above, Affine64, Vec64, across, add, length, rotation_of, scaled, sub, unit, wide};
@@ -9,31 +9,31 @@ use condyle_base::math::Transform;
 use condyle_base::math::quats::{Quat64, conjugate, product, rotate};
 use condyle_base::math::scalar::sqrt_f64;
 
-/// A joint that turns.
+/// A turning joint.
 #[derive(Clone, Copy)]
 pub(crate) struct Node<'a> {
     pub(crate) rotation: Quat64,
-    /// What it had when the tip was nearest to the goal.
+    /// Rotation of the best solution so far.
     pub(crate) best: Quat64,
-    /// What it has when the chain is straight.
+    /// Rotation in the straight chain.
     pub(crate) straight: Quat64,
-    /// Where it turns, in the space of its parent.
+    /// Position in the space of its parent.
     pub(crate) pivot: Vec64,
-    /// From the space of the next node's parent to the one that this node turns, and back.
+    /// Map from the space of the next node's parent to the space that this node rotates, and its inverse.
     pub(crate) carry: Affine64,
     pub(crate) back: Affine64,
-    /// Whether `carry` only moves.
+    /// Whether `carry` is a pure translation.
     pub(crate) plain: bool,
-    /// The rotations of the joints that it carries up to the next node.
+    /// Product of the rotations of the joints between this node and the next.
     pub(crate) between: Quat64,
     pub(crate) limit: Option<&'a Limit>,
-    /// What it turns about, in the space of its parent, where it is a hinge.
+    /// Axis of a hinge, in the space of its parent.
     pub(crate) hinge: Option<Vec64>,
-    /// The square of how much larger model space has what its parent's has.
+    /// Squared scale from its parent's space to model space.
     pub(crate) size2: f64,
-    /// From its parent's space to model space; where scales are uneven only.
+    /// Map from its parent's space to model space. Only set if scales are non-uniform.
     pub(crate) to_model: Affine64,
-    /// The goal in the space of its parent, from the pivot; and the orientation there.
+    /// Goal relative to the pivot, in the space of its parent, and the goal orientation there.
     pub(crate) goal: Vec64,
     pub(crate) orientation: Quat64,
 }
@@ -59,8 +59,9 @@ impl Node<'_> {
     };
 }
 
-/// What a joint carries: from the space of the parent of `end`, which hangs on it, to the one that the joint turns; the rotations in between; and
-/// whether all scales are even. `None` if `end` does not hang on it.
+/// Returns the map from the space of the parent of `end`, a descendant of `joint`, to the space that `joint`
+/// rotates. Also returns the product of the rotations in between, and whether all scales are uniform. `None`
+/// if `end` is not a descendant.
 #[inline]
 pub(crate) fn carried(
     skeleton: &Skeleton,
@@ -88,30 +89,31 @@ fn is_even(t: &Transform) -> bool {
     x == y && y == z
 }
 
-/// What is solved: nodes from the one next to the root on, and a tip.
+/// The problem to solve: nodes, starting next to the root, and a tip.
 pub(crate) struct Row<'n, 'a> {
     pub(crate) nodes: &'n mut [Node<'a>],
-    /// In the space that the last node turns.
+    /// Position in the space that the last node rotates.
     pub(crate) tip: Vec64,
     pub(crate) to_model: Affine64,
-    /// In the space of the first node's parent.
+    /// Position in the space of the first node's parent.
     pub(crate) goal: Vec64,
-    /// Whether no scale is uneven.
+    /// Whether all scales are uniform.
     pub(crate) even: bool,
-    /// The same of the scales among the joints: then bones keep their lengths in the space of the first node's parent.
+    /// Whether all scales among the joints are uniform. Then bones keep their lengths in the space of the
+    /// first node's parent.
     pub(crate) even_below: bool,
 }
 
-/// The point of a chain that is to reach.
+/// End effector of a chain.
 #[derive(Clone, Copy)]
 pub(crate) struct Tip {
     pub(crate) joint: u16,
-    /// The point in the joint's own space.
+    /// Position in the joint's local space.
     pub(crate) offset: Vec64,
 }
 
 impl<'n, 'a> Row<'n, 'a> {
-    /// Fills in the nodes of some joints, of which the last one is the tip's joint or carries it.
+    /// Fills the nodes of the given joints. The last of them is the tip's joint or an ancestor of it.
     pub(crate) fn new(
         skeleton: &Skeleton,
         above: &Above,
@@ -170,7 +172,7 @@ impl<'n, 'a> Row<'n, 'a> {
         Ok(Self { nodes, tip: end, to_model, goal: [0.0; 3], even: even && to_model.is_even(), even_below })
     }
 
-    /// Says how large each node's space is, and gives the goal.
+    /// Sets the goal, and the scale of each node's space.
     pub(crate) fn aim_at(&mut self, goal: Vec64) {
         self.goal = goal;
         let column = |m: &Affine64| {
@@ -193,7 +195,8 @@ impl<'n, 'a> Row<'n, 'a> {
         }
     }
 
-    /// The same of what was within its limit, and has only been mixed since: no soft border slows it down again.
+    /// Brings every node within its limit with hard borders. For rotations that were within limits before
+    /// blending, so that a soft border does not slow them down twice.
     pub(crate) fn hold(&mut self) {
         for node in self.nodes.iter_mut() {
             if let Some(nearest) = node.limit.and_then(|limit| limit.hold(node.rotation)) {
@@ -202,7 +205,7 @@ impl<'n, 'a> Row<'n, 'a> {
         }
     }
 
-    /// From the pivot of the first node to the tip, in the space of its parent.
+    /// Vector from the pivot of the first node to the tip, in the space of its parent.
     pub(crate) fn arm(&self) -> Vec64 {
         let mut end = self.tip;
         let mut nodes = self.nodes.iter().rev();
@@ -215,23 +218,24 @@ impl<'n, 'a> Row<'n, 'a> {
         self.nodes.first().map_or(end, |node| sub(end, node.pivot))
     }
 
-    /// From the first pivot to the tip: how far the tip is off in model space.
+    /// Distance of the tip from the goal in model space, for the vector from the first pivot to the tip.
     pub(crate) fn distance(&self, arm: Vec64) -> f64 {
         let pivot = self.nodes.first().map_or([0.0; 3], |node| node.pivot);
         length(self.to_model.vector(sub(add(pivot, arm), self.goal)))
     }
 
-    /// The product of the rotations of all nodes and what they carry.
+    /// Product of the rotations of all nodes and of the joints between them.
     pub(crate) fn turned(&self) -> Quat64 {
         self.nodes.iter().fold(NO_TURN, |turned, node| product(turned, product(node.rotation, node.between)))
     }
 
-    /// The sum of the lengths of all bones in model space, from the first pivot to the tip, where scales are even.
+    /// Sum of the lengths of all bones in model space, from the first pivot to the tip. Requires uniform
+    /// scales.
     pub(crate) fn reach(&self) -> f64 {
         (0..self.nodes.len()).map(|at| length(self.bone(at)) * sqrt_f64(self.nodes[at].size2)).sum()
     }
 
-    /// From the pivot of a node to that of the next one or the tip, in the space that it turns.
+    /// Vector from a node's pivot to that of the next one or to the tip, in the space that the node rotates.
     pub(crate) fn bone(&self, at: usize) -> Vec64 {
         self.nodes.get(at + 1).map_or(self.tip, |next| self.nodes[at].carry.point(next.pivot))
     }
@@ -244,15 +248,15 @@ impl<'n, 'a> Row<'n, 'a> {
         self.nodes.iter_mut().for_each(|node| node.rotation = node.best);
     }
 
-    /// Turns every joint from where it is best, at first a little: out of a straight line, along which no joint knows where to turn, or out of a corner that
-    /// limits make.
+    /// Perturbs every joint from its best rotation, more each time. This leaves straight lines, along which
+    /// no joint has a gradient, and corners of limits.
     pub(super) fn kick(&mut self, time: u32) {
         self.restore();
         for at in 0..self.nodes.len() {
             let bone = self.bone(at);
             let node = &mut self.nodes[at];
             let axis = node.hinge.unwrap_or_else(|| across(rotate(node.rotation, bone)));
-            // Evenly spread from -1 to 1, and other ones each time.
+            // Values spread evenly from -1 to 1, different each time.
             let spread = (f64::from(time) * 0.618_033_988_749_895 + at as f64 * 0.414_213_562_373_095) % 1.0;
             let [x, y, z] = scaled(axis, (2.0 * spread - 1.0) * 0.15 * f64::from(time));
             node.rotation = unit(product([x, y, z, 1.0], node.rotation));
@@ -260,7 +264,7 @@ impl<'n, 'a> Row<'n, 'a> {
         self.clamp();
     }
 
-    /// The goal from each pivot, from the first node on, as the nodes before it are turned now.
+    /// Computes the goal relative to each pivot, first node first, for the current rotations.
     pub(crate) fn pass_goal_on(&mut self, orientation: Option<Quat64>) {
         let (mut goal, mut wanted) = (self.goal, orientation.unwrap_or(NO_TURN));
         let mut to_model = self.to_model;

@@ -1,13 +1,15 @@
-//! The exact solution of chains without limits among uneven scales.
+//! Exact solution for chains without limits, with non-uniform scales among their joints.
 //!
 //! The joints from one joint down to the tip move the tip within a spherical shell around that joint's pivot,
-//! in the space of its parent: the joint turns the tip in any direction, and every distance between the least
-//! and the greatest is reached. The joint above maps the shell to one between ellipsoids. The nearest and the
-//! farthest point of those from its own pivot are the radii of its own shell.
+//! in the space of its parent. The joint turns the tip in any direction, and every distance between the
+//! minimum and the maximum is reached. The joint above maps the shell to one between ellipsoids. The
+//! distances of its nearest and farthest point from that joint's pivot are the radii of the joint's own
+//! shell.
 //!
-//! Example: two bones of 1 along X, the second under a scale of 2, 1 and 1/2. The shell of the second joint
-//! has both radii 1. The first joint maps its points `u` to `S (p + u)`, where p = (1, 0, 0): the farthest is
-//! 4 away (u = p), the nearest 0 (u = -p). So the tip reaches every goal within 4 of the first joint.
+//! Example: two bones of length 1 along X, the second under a scale of 2, 1 and 1/2. The shell of the second
+//! joint has both radii 1. The first joint maps its points `u` to `S (p + u)`, where p = (1, 0, 0). The
+//! farthest is 4 away (u = p), the nearest 0 (u = -p). So the tip reaches every goal within 4 of the first
+//! joint.
 
 use super::Chain;
 use super::nodes::{NO_TURN, Node, Row};
@@ -15,19 +17,20 @@ use crate::maps::{Vec64, add, arc, direction, length, nlerp, scaled, sub, unit};
 use crate::sphere::{farthest_at, nearest_at};
 use condyle_base::math::quats::{product, rotate};
 
-/// Where the tip can be, from the pivot of a node, in the space of its parent.
+/// Reachable positions of the tip relative to a node's pivot, in the space of its parent.
 #[derive(Clone, Copy)]
 struct Shell {
     least: f64,
     most: f64,
-    /// The points of the next node's shell, from its pivot, that this node maps nearest to its own pivot, and
-    /// farthest.
+    /// Points of the next node's shell, relative to its pivot, that this node maps nearest to its own pivot,
+    /// and farthest.
     nearest: Vec64,
     farthest: Vec64,
 }
 
-/// Brings the tip as near as it can come to a goal outside of the shell of the first joint. Returns whether
-/// the goal is outside, and the tip where it belongs: rounding can exceed the hole of a long chain.
+/// Moves the tip as close as possible to a goal outside the shell of the first joint. Returns whether the
+/// goal is outside and the tip was placed exactly. Rounding can exceed the inner radius of a long chain's
+/// shell.
 pub(super) fn lay(row: &mut Row<'_, '_>) -> bool {
     let shells = shells(row);
     let goal = sub(row.goal, row.nodes[0].pivot);
@@ -41,10 +44,10 @@ pub(super) fn lay(row: &mut Row<'_, '_>) -> bool {
     bring(row, &shells, to) && row.distance(row.arm()) <= promised * (1.0 + EXACT) + EXACT * far
 }
 
-/// What rounding may add to the distance of a tip that is placed exactly.
+/// Allowed rounding error in the distance of an exactly placed tip.
 const EXACT: f64 = 1e-9;
 
-/// Brings the tip to a goal within the shell that rounds have not reached.
+/// Moves the tip to a goal within the shell that the rounds have not reached.
 pub(super) fn close(row: &mut Row<'_, '_>) {
     let goal = sub(row.goal, row.nodes[0].pivot);
     let shells = shells(row);
@@ -62,14 +65,14 @@ fn shells(row: &Row<'_, '_>) -> [Shell; Chain::MAX_JOINTS] {
     shells
 }
 
-/// Brings the tip to a place in the first shell, from the first pivot, along the shortest way from the
-/// present pose. Returns whether that is nearer to the goal; otherwise nothing changes, as for numbers that
-/// f64 does not hold.
+/// Moves the tip to a position in the first shell, relative to the first pivot, along the shortest path from
+/// the current pose. Returns whether that is nearer to the goal. If not, the pose is unchanged, for example
+/// after an overflow.
 fn bring(row: &mut Row<'_, '_>, shells: &[Shell], mut to: Vec64) -> bool {
     row.keep();
     let before = row.distance(row.arm());
     let last = row.nodes.len() - 1;
-    // From each pivot to the tip, as the joints are turned now.
+    // Vectors from each pivot to the tip, for the current rotations.
     let mut arms = [row.tip; Chain::MAX_JOINTS];
     for (at, node) in row.nodes.iter().enumerate().rev() {
         let next = row.nodes.get(at + 1);
@@ -79,17 +82,17 @@ fn bring(row: &mut Row<'_, '_>, shells: &[Shell], mut to: Vec64) -> bool {
     for at in 0..=last {
         let pivot = row.nodes.get(at + 1).map(|next| next.pivot);
         let node = &mut row.nodes[at];
-        // The point of the next shell that this joint maps to the wanted distance, and where it maps it.
+        // The point of the next shell that this joint maps to the target distance, and its image.
         let (next, end) = pivot.map_or((row.tip, row.tip), |pivot| {
             let carry = |u: Vec64| node.carry.point(add(pivot, u));
             let next = pick(&shells[at], &shells[at + 1], arms[at + 1], length(to), carry);
             (next, carry(next))
         });
         node.rotation = unit(product(arc(rotate(node.rotation, end), to), node.rotation));
-        // In the space that this joint turns, from the next pivot.
+        // The next target, relative to the next pivot, in the space that this joint rotates.
         to = next;
     }
-    // NaN is not less.
+    // NaN is never better.
     let nearer = row.distance(row.arm()) < before;
     if nearer {
         row.keep();
@@ -99,9 +102,9 @@ fn bring(row: &mut Row<'_, '_>, shells: &[Shell], mut to: Vec64) -> bool {
     nearer
 }
 
-/// The shell of a node that carries the next one's.
+/// Shell of a node, from the shell of the next one.
 fn carried(node: &Node<'_>, pivot: Vec64, next: &Shell) -> Shell {
-    // What the node carries to its own pivot.
+    // The point that the node maps to its own pivot.
     let zero = sub(node.back.point([0.0; 3]), pivot);
     let farthest = farthest_at(&node.carry, zero, next.most);
     let far = length(zero);
@@ -114,8 +117,8 @@ fn carried(node: &Node<'_>, pivot: Vec64, next: &Shell) -> Shell {
     Shell { least: carried(nearest), most: carried(farthest), nearest, farthest }
 }
 
-/// The first point on the way from `now` to the nearest or farthest point of the next shell that is mapped to
-/// a distance, by bisection.
+/// The first point that is mapped to a given distance, on the path from `now` to the nearest or farthest
+/// point of the next shell. Found by bisection.
 fn pick(shell: &Shell, next: &Shell, now: Vec64, distance: f64, carry: impl Fn(Vec64) -> Vec64) -> Vec64 {
     let held = |u: Vec64| match direction(u) {
         Some(way) => scaled(way, length(u).max(next.least).min(next.most)),

@@ -1,4 +1,5 @@
-//! What chains can do exactly if they have no limits and no uneven scales among their joints. Uneven scales above them change what is nearest, and nothing else.
+//! Exact solutions for chains without limits and without non-uniform scales among their joints. Non-uniform
+//! scales above the chain only affect which point is nearest.
 
 use super::nodes::Row;
 use crate::maps::{Vec64, across, add, arc, direction, length, nlerp, scaled, sub, turn, unit};
@@ -7,11 +8,12 @@ use condyle_base::math::quats::{conjugate, product, rotate};
 use condyle_base::math::scalar::sqrt_f64;
 use condyle_base::math::vectors::{cross, dot};
 
-/// A goal that is too far away, or nearer to the root than the longest bone lets the tip come: then all bones lie on one line with it, which is the
-/// nearest there is. Returns whether that was so.
+/// Handles goals out of reach: too far away, or closer to the root than the longest bone allows. Then all
+/// bones lie on one line with the goal, which is the nearest pose. Returns whether the goal was out of reach.
 pub(super) fn lay(row: &mut Row<'_, '_>) -> bool {
     let (mut all, mut longest, mut at_longest) = (0.0, 0.0, 0);
-    // In model space; under uneven scales in that of the first node's parent, where bones keep their lengths.
+    // Lengths in model space, or under non-uniform scales in the space of the first node's parent, where
+    // bones keep their lengths.
     let size2 = if row.even { 1.0 } else { row.nodes[0].size2 };
     for (at, node) in row.nodes.iter().enumerate() {
         let bone = length(row.bone(at)) * sqrt_f64(node.size2 / size2);
@@ -30,7 +32,7 @@ pub(super) fn lay(row: &mut Row<'_, '_>) -> bool {
         true => way,
         false => nearest_at(&row.to_model, way, if folded { 2.0 * longest - all } else { all }),
     };
-    // To the root itself, any line is as good as the one that the tip is on.
+    // If the goal is at the root, the tip keeps its direction.
     if let Some(way) = direction(way).or_else(|| direction(row.arm())) {
         along(row, way, folded.then_some(at_longest));
         for node in row.nodes.iter_mut() {
@@ -40,7 +42,8 @@ pub(super) fn lay(row: &mut Row<'_, '_>) -> bool {
     true
 }
 
-/// Finds the rotations that put all bones along a direction; or all but one, which goes there, the other way.
+/// Computes the rotations that put all bones along a direction. With `alone`, only that bone does, and all
+/// others point the opposite way.
 fn along(row: &mut Row<'_, '_>, mut way: Vec64, alone: Option<usize>) {
     for at in 0..row.nodes.len() {
         let bone = row.bone(at);
@@ -52,8 +55,9 @@ fn along(row: &mut Row<'_, '_>, mut way: Vec64, alone: Option<usize>) {
     }
 }
 
-/// Brings the tip of a chain that is near its goal all the way there, where rounds take ever smaller steps: as far away as the goal, by straightening all joints
-/// alike, or by bending the one that has to turn the least; and then to it.
+/// Moves a tip near its goal exactly onto it, where rounds would take ever smaller steps. First the tip's
+/// distance is matched: by straightening all joints by the same fraction, or by bending the joint with the
+/// smallest rotation. Then the first joint turns the tip onto the goal.
 pub(super) fn close(row: &mut Row<'_, '_>) {
     let pivot = row.nodes[0].pivot;
     let goal = sub(row.goal, pivot);
@@ -86,12 +90,12 @@ fn straighten(row: &mut Row<'_, '_>, arm: Vec64, far: f64) {
 fn bend(row: &mut Row<'_, '_>, far: f64) {
     let last = row.nodes.len() - 1;
     let mut best: Option<(f64, usize, Vec64, f64, f64)> = None;
-    // From the pivot of each node to the tip, in the space that the node before it turns; and from there back to the root.
+    // Vector from the first pivot to each node's pivot, in the space of the node's parent.
     let mut from = [[0.0; 3]; super::Chain::MAX_JOINTS];
     for at in 1..=last {
         let (before, node) = (&row.nodes[at - 1], &row.nodes[at]);
         let way = add(rotate(before.rotation, before.carry.point(node.pivot)), from[at - 1]);
-        // In the space of this node's parent: its linear part is even, so that lengths are all alike.
+        // The linear part of the map is a uniform scale, so all lengths are scaled equally.
         let way = before.back.vector(rotate(conjugate(before.rotation), way));
         from[at] = way;
     }

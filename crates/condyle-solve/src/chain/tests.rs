@@ -20,18 +20,18 @@ const METHODS: [ChainMethod; 3] = [
     ChainMethod::Fabrik,
 ];
 
-/// All joints but the tip.
+/// All joints except the tip.
 fn turning(case: &Case) -> &[u16] {
     &case.joints[..case.joints.len() - 1]
 }
 
-/// The lengths of all bones in model space, and the place of the first pivot.
+/// Position of the first pivot, and lengths of all bones in model space.
 fn bones(case: &Case) -> (Vec64, Vec<f64>) {
     let places: Vec<_> = case.joints.iter().map(|&joint| case.place(joint)).collect();
     (places[0], places.windows(2).map(|w| apart(w[0], w[1])).collect())
 }
 
-/// Where the tip is in another pose of the joints that turn.
+/// Position of the tip in another random pose of the turning joints.
 fn reachable(random: &mut Random, case: &Case) -> [f32; 3] {
     let mut pose = case.pose.clone();
     for &joint in turning(case) {
@@ -92,7 +92,7 @@ fn all_methods_come_as_near_as_bones_let_them() {
     assert!(cfg!(miri) || mean[0] < 9.0 && mean[1] < 21.0 && mean[2] < 6.0, "{mean:?} rounds");
 }
 
-/// Hinges and balls, and goals that some allowed pose reaches.
+/// Hinges and ball joints, with goals that some allowed pose reaches.
 #[test]
 fn limits_are_never_broken_and_goals_within_them_are_mostly_reached() {
     let mut random = Random(2);
@@ -171,7 +171,8 @@ fn uneven_scales_are_no_obstacle() {
     assert_eq!(missed, [0; 3], "of {all}");
 }
 
-/// Made unit length, the product of all rotations above would be the identity, and the answer that to another question.
+/// If NaN were normalised to the identity, the product of the ancestors' rotations would be wrong without an
+/// error.
 #[test]
 fn a_rotation_above_that_is_no_number_is_refused_where_it_decides() {
     let case = Case::new(&mut Random(12), 2, 0, Scales::None);
@@ -297,7 +298,7 @@ fn what_is_wrong_is_said() {
     );
 }
 
-/// Places and orientations that some pose has.
+/// Positions and orientations that some pose has.
 #[test]
 fn all_methods_turn_the_tip() {
     let mut random = Random(10);
@@ -347,7 +348,7 @@ fn all_methods_turn_the_tip() {
     );
 }
 
-/// With a part of each step the joints share the turn more evenly, and all come there.
+/// Partial steps share the rotation more evenly among the joints, and all goals are reached.
 #[test]
 fn smaller_steps_take_more_rounds() {
     let mut random = Random(7);

@@ -1,4 +1,4 @@
-//! The search for weights.
+//! Search for the weights.
 
 use core::ops::Range;
 
@@ -14,10 +14,10 @@ const ROWS: usize = 3 * Examples::MAX_GOALS;
 /// One number for each example.
 type Weights = [f64; MAX];
 
-/// What a goal asks for.
+/// A goal in f64.
 #[derive(Clone, Copy)]
 pub(super) struct Aim {
-    /// Which of the joints.
+    /// Index into `ends`.
     pub(super) end: usize,
     pub(super) offset: Vec64,
     pub(super) position: Vec64,
@@ -28,18 +28,19 @@ impl Aim {
     pub(super) const NONE: Self = Self { end: 0, offset: [0.0; 3], position: [0.0; 3], weight: 0.0 };
 }
 
-/// How many times a step is tried from each start.
+/// Maximum number of steps from each start.
 const STEPS: u32 = 40;
-/// What leaving the start costs, as a part of what distances of the size of the examples do: of blends that reach a goal it takes the nearest.
+/// Cost of leaving the start, relative to squared distances of the examples' size. Selects the nearest of
+/// several blends that reach a goal.
 const PULL: f64 = 1e-10;
 
-/// The best weights, the largest distance with the goal that has it, and how many steps were tried.
+/// Returns the best weights, the maximum distance with the index of its goal, and the number of steps.
 pub(super) fn run(examples: &Examples, aims: &[Aim]) -> (Weights, (f64, usize), u32) {
     let mut search = Search::new(examples, aims);
     let mut best: Option<(f64, Weights)> = None;
     for start in 0..Search::STARTS {
         let (cost, weights) = search.descend(search.start(start));
-        // Of equals the first. NaN is not less.
+        // Among equal results the first one is kept. NaN is never better.
         if best.is_none_or(|(least, _)| cost < least * (1.0 - 1e-9)) {
             best = Some((cost, weights));
         }
@@ -52,7 +53,7 @@ pub(super) fn run(examples: &Examples, aims: &[Aim]) -> (Weights, (f64, usize), 
     for (at, aim) in aims.iter().enumerate().filter(|(_, aim)| aim.weight > 0.0) {
         let end = examples.ends[aim.end].1.clone();
         let distance = length(sub(examples.place(end, &weights, aim.offset), aim.position));
-        // NaN is the farthest.
+        // NaN counts as the maximum.
         if !(distance <= farthest.0 || farthest.0.is_nan()) {
             farthest = (distance, at);
         }
@@ -63,20 +64,21 @@ pub(super) fn run(examples: &Examples, aims: &[Aim]) -> (Weights, (f64, usize), 
 struct Search<'a> {
     examples: &'a Examples,
     aims: &'a [Aim],
-    /// Of each example, the sum of the squared distances to its goals, weighted.
+    /// Weighted sum of squared distances from the goals, for each example.
     far2: Weights,
-    /// The mean of the squares of how far apart the examples are, weighted.
+    /// Weighted mean of the squared distances of the examples from their mean.
     size2: f64,
-    /// How each row of what is off moves with each weight, and what is off.
+    /// Jacobian of the errors with respect to the weights, and the errors.
     moved: [Weights; ROWS],
     off: [f64; ROWS],
-    /// Where this descent began.
+    /// Start of this descent.
     from: Weights,
     steps: u32,
 }
 
 impl<'a> Search<'a> {
-    /// The examples by how near they are, all alike, and each of the nearest few with little of the rest.
+    /// Number of starts: the examples weighted by their nearness, equal weights, and each of the four nearest
+    /// examples with a little of the others.
     const STARTS: usize = 6;
 
     fn new(examples: &'a Examples, aims: &'a [Aim]) -> Self {
@@ -130,14 +132,14 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Which example is nearer to the goals than all but so many.
+    /// Index of the example with rank `rank` by distance from the goals.
     fn nearest(&self, rank: usize) -> Option<usize> {
         let far2 = &self.far2[..self.examples.count];
         let before = |a: usize, b: usize| far2[a] < far2[b] || (far2[a] == far2[b] && a < b);
         (0..far2.len()).find(|&at| (0..far2.len()).filter(|&other| before(other, at)).count() == rank)
     }
 
-    /// From a start to where it gets no better.
+    /// Iterates from a start until there is no more progress.
     fn descend(&mut self, mut weights: Weights) -> (f64, Weights) {
         self.from = weights;
         let mut cost = self.cost(&weights);
@@ -175,7 +177,7 @@ impl<'a> Search<'a> {
         cost + PULL * self.size2 * left
     }
 
-    /// How what is off moves with the weights.
+    /// Computes the errors and their Jacobian.
     fn linearize(&mut self, weights: &Weights) {
         let count = self.examples.count;
         for (row, aim) in self.aims.iter().enumerate() {
@@ -192,7 +194,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The weights that make `|moved (w - weights) + off|²` and what leaving costs least, within what they may be: what would be best if all were straight.
+    /// Minimises `|moved (w - weights) + off|²` plus the cost of leaving the start, over valid weights. The
+    /// result would be optimal if the blend were linear in the weights.
     fn wanted(&self, weights: &Weights, damped: f64) -> Weights {
         let (count, rows) = (self.examples.count, 3 * self.aims.len());
         let scale: f64 = self.moved[..rows].iter().flat_map(|row| &row[..count]).map(|v| v * v).sum();
@@ -214,8 +217,9 @@ impl<'a> Search<'a> {
         along + stay * (state.w[at] - weights[at]) + pull * (state.w[at] - self.from[at])
     }
 
-    /// Two weights at a time exchange as much as is best: the one that it is best to raise, and the one that it is best to lower. So it is found which ones are 0.
-    /// Platt, "Sequential minimal optimization", 1998. Returns whether nothing is left to exchange.
+    /// Repeatedly moves weight between two examples: from the one that should fall most to the one that
+    /// should rise most. This determines which weights are 0. Platt, "Sequential minimal optimization", 1998.
+    /// Returns whether the optimum is reached.
     fn exchange(&self, state: &mut State, weights: &Weights, held: [f64; 2]) -> bool {
         let (count, rows) = (self.examples.count, 3 * self.aims.len());
         for _ in 0..12 * count {
@@ -232,7 +236,7 @@ impl<'a> Search<'a> {
             let ((rise, a), (fall, b)) = (up, down);
             let apart: f64 = self.moved[..rows].iter().map(|row| (row[a] - row[b]) * (row[a] - row[b])).sum();
             let step = ((fall - rise) / (apart + 2.0 * (held[0] + held[1]))).min(state.w[b]);
-            // NaN is no step either.
+            // Also stops for NaN.
             if a == b || step.is_nan() || step <= 1e-13 {
                 return true;
             }
@@ -245,8 +249,8 @@ impl<'a> Search<'a> {
         false
     }
 
-    /// All weights that are not 0 go at once to where they would be best, their sum unchanged, or as far as none is negative. Returns whether the way was free or has met
-    /// a border, and not whether it is the best.
+    /// Moves all non-zero weights together to their optimum with the same sum, or as far as no weight becomes
+    /// negative. Returns whether the equations had a solution. The result may still not be optimal.
     fn settle(&self, state: &mut State, weights: &Weights, held: [f64; 2]) -> bool {
         let rows = &self.moved[..3 * self.aims.len()];
         let mut free = [0; MAX];
@@ -290,20 +294,21 @@ impl<'a> Search<'a> {
                 *off += moved * row[at];
             }
             let w = state.w[at] + moved;
-            // What is left of a weight that met the border is rounding.
+            // A weight that reached 0 may keep a rounding error.
             state.w[at] = if w > 1e-15 { w } else { 0.0 };
         }
         true
     }
 }
 
-/// Weights, and what would be off with them.
+/// Weights, and the linearised errors with them.
 struct State {
     w: Weights,
     off: [f64; ROWS],
 }
 
-/// Cholesky's factors of the lower half of a matrix, in its place; whether there are any.
+/// Cholesky decomposition of the lower triangle of a matrix, in place. Returns whether it is positive
+/// definite.
 fn factor(matrix: &mut [Weights; MAX], count: usize) -> bool {
     for i in 0..count {
         for j in 0..=i {
@@ -321,7 +326,7 @@ fn factor(matrix: &mut [Weights; MAX], count: usize) -> bool {
     true
 }
 
-/// Solves the equations of which [`factor`] has made the factors.
+/// Solves the equations with the factors from [`factor`].
 fn solve(factors: &[Weights; MAX], count: usize, right: &mut Weights) {
     for i in 0..count {
         let sum: f64 = (0..i).map(|k| factors[i][k] * right[k]).sum();
@@ -334,7 +339,7 @@ fn solve(factors: &[Weights; MAX], count: usize, right: &mut Weights) {
 }
 
 impl Examples {
-    /// The local transform of a joint on a way, as `blend` mixes it, and how long the sum of the quaternions is.
+    /// Local transform of a joint on a path, blended as by `blend`, and the length of the quaternions' sum.
     fn blended(&self, place: usize, weights: &Weights) -> (Local, f64) {
         let mut local = Local { translation: [0.0; 3], rotation: [0.0; 4], scale: [0.0; 3] };
         for (example, &w) in self.locals[place..place + self.count].iter().zip(weights) {
@@ -349,7 +354,7 @@ impl Examples {
         (local, size)
     }
 
-    /// Where the blend has a point.
+    /// Position of a point in the blend.
     fn place(&self, way: Range<usize>, weights: &Weights, offset: Vec64) -> Vec64 {
         self.way[way].iter().rev().fold(offset, |point, &place| {
             let (Local { translation, rotation, scale }, _) = self.blended(place, weights);
@@ -357,7 +362,8 @@ impl Examples {
         })
     }
 
-    /// The same, and how fast it moves with each weight, while the sum of them stays what it is.
+    /// Position of a point in the blend. Also computes its derivative with respect to each weight, at a
+    /// constant sum of the weights.
     fn moves(&self, way: Range<usize>, weights: &Weights, offset: Vec64, moved: &mut [Vec64; MAX]) -> Vec64 {
         let mut point = offset;
         for &place in self.way[way].iter().rev() {
@@ -375,7 +381,8 @@ impl Examples {
     }
 }
 
-/// Twice the vector of `(to - from (from · to)) from⁻¹ / size`: how the mean turns while it takes more of a quaternion.
+/// Vector part of `2 (to - from (from · to)) from⁻¹ / size`: the rotation of the mean per additional weight
+/// of a quaternion.
 fn turning(from: Quat64, to: Quat64, size: f64) -> Vec64 {
     let [x, y, z, _] = product(to, conjugate(from));
     [x, y, z].map(|v| 2.0 * v / size)

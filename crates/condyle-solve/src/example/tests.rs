@@ -7,7 +7,8 @@ use condyle::{Joint, Layer};
 use condyle_base::math::Transform;
 use condyle_testing::{Random, assert_portable, cases, tries};
 
-/// A limb of four joints, and examples of it: turned by up to a radian or so in each, a little stretched and moved.
+/// A limb of four bones, and examples of it: each joint turned by up to about a radian, slightly scaled and
+/// moved.
 fn made(random: &mut Random, count: usize) -> (Skeleton, Vec<Pose>) {
     let up = Transform { translation: [0.1, 0.5, 0.0], ..Transform::IDENTITY };
     let limb = (0..5).map(|at: u16| Joint::new("", at.checked_sub(1), up));
@@ -31,7 +32,7 @@ fn made(random: &mut Random, count: usize) -> (Skeleton, Vec<Pose>) {
     (skeleton, poses)
 }
 
-/// Where a blend of the library has a joint.
+/// Position of a joint in a blend made by [`blend`].
 fn blended(skeleton: &Skeleton, poses: &[Pose], weights: &[f32], joint: u16, offset: [f32; 3]) -> [f64; 3] {
     let layers: Vec<_> = poses.iter().zip(weights).map(|(pose, &w)| Layer::new(pose, w)).collect();
     let mut pose = Pose::rest(skeleton);
@@ -48,7 +49,7 @@ fn solved(skeleton: &Skeleton, poses: &[Pose], goals: &[ExampleGoal]) -> (Reache
     (reached, weights)
 }
 
-/// What is between examples is found again, and what is said of the distance is true of the blend.
+/// Blends of the examples are recovered, and the returned distance is correct for the actual blend.
 #[test]
 fn blends_are_found_again() {
     let mut random = Random(1);
@@ -79,11 +80,12 @@ fn blends_are_found_again() {
             assert!(off < f64::from(reached.distance) + 2e-6, "{try_}: {off} {reached:?}");
         }
     }
-    // Places are no convex function of weights: now and then the nearest blend around is not the nearest of all.
+    // Positions are not convex functions of the weights, so a local minimum is occasionally not the global
+    // one.
     assert!(missed * 1000 <= all, "{missed} of {all}");
 }
 
-/// Every blend of a grid, and around the best of them ever finer ones.
+/// Tries every blend of a grid, then refines the best ones.
 fn brute(skeleton: &Skeleton, poses: &[Pose], goal: &ExampleGoal) -> f64 {
     let count = poses.len();
     let far = |w: &[f64]| {
@@ -110,7 +112,7 @@ fn brute(skeleton: &Skeleton, poses: &[Pose], goal: &ExampleGoal) -> f64 {
     }
     best.sort_by(|a, b| a.0.total_cmp(&b.0));
     best.truncate(3);
-    // From each of the three best ones: pairs exchange ever less.
+    // Refines each of the three best blends: pairs of weights exchange ever smaller amounts.
     for (least, w) in &mut best {
         let mut step = 1.0 / steps as f64;
         while step > 1e-6 {
@@ -144,7 +146,7 @@ fn no_blend_of_a_grid_is_nearer() {
         let goal = ExampleGoal::new(4, position);
         let (reached, _) = solved(&skeleton, &poses, &[goal]);
         let want = brute(&skeleton, &poses, &goal);
-        // To 1e-4 of the reach of 2 m.
+        // Accurate to 1e-4 of the reach of 2 m.
         missed += usize::from(f64::from(reached.distance) > want + 2e-4);
         out_of_reach += usize::from(want > 0.01);
     }
@@ -206,7 +208,7 @@ fn what_is_wrong_is_said_and_hostile_numbers_end() {
             );
         }
     }
-    // No goal is no reason to prefer any.
+    // Without goals all weights are valid; only their sum is checked.
     let mut weights = [0.0; 3];
     assert_eq!(example(&examples, &[], &mut weights).expect("no goals").distance, 0.0);
     assert!((weights.iter().sum::<f32>() - 1.0).abs() < 1e-6);

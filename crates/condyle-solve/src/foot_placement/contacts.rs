@@ -1,4 +1,4 @@
-//! Which joint touches the ground, and when.
+//! Contacts: which joint touches the ground, and when.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -17,38 +17,40 @@ use condyle_base::error::Error;
 use condyle_base::math::quats::rotate;
 use condyle_base::math::{Rigid, Transform};
 
-/// One touch of one joint. Points are where the character's motion has them, which starts at the clip's start.
+/// One contact of one joint. Points are in the space in which the character's motion starts at the start of
+/// the clip.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Contact {
-    /// Seconds since the clip's start, from 0 to less than its duration.
+    /// Start in seconds since the start of the clip, from 0 to less than its duration.
     pub start: f64,
-    /// Behind the duration, where the touch goes on over the seam of a clip that loops.
+    /// End in seconds. Larger than the duration if the contact continues over the seam of a looping clip.
     pub end: f64,
-    /// Where the joint stands: the mean over the touch.
+    /// Position at which the joint stands: the mean over the contact.
     pub place: [f32; 3],
-    /// Where the clip has it when the touch starts.
+    /// Position in the clip at the start of the contact.
     pub from: [f32; 3],
-    /// How fast it still moves then, in metres per second.
+    /// Velocity in the clip at the start of the contact, in metres per second.
     pub velocity: [f32; 3],
 }
 
-/// The touches of some joints in a clip.
+/// The contacts of some joints in a clip.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contacts {
     pub(super) duration: f64,
     pub(super) looping: Looping,
-    /// From one loop to the next.
+    /// Motion of one loop.
     pub(super) whole: Rigid,
     pub(super) motion: RootMotion,
     pub(super) treadmill: Option<[f32; 3]>,
-    /// Of each joint, in the order of their starts.
+    /// Contacts of each joint, ordered by start.
     pub(super) joints: Vec<Vec<Contact>>,
 }
 
-/// Finds the touches of joints in a compressed clip, by height and speed.
+/// Finds the contacts of joints in a compressed clip, by height and speed.
 ///
-/// The motion of the clip carries the joints over the ground. If the clip walks or runs in place, its feet tell how fast the ground moves:
-/// by the velocity that the low ones have in common, one for the whole clip. [`Contacts::motion`] is then the motion that the character needs.
+/// The motion of the clip carries the joints over the ground. If the clip walks or runs in place, the
+/// velocity of the ground is determined from the feet: the velocity that low feet have in common, one for the
+/// whole clip. Then [`Contacts::motion`] is the motion that the character needs.
 ///
 /// ```
 /// use condyle_encode::{EncodeOptions, Shell};
@@ -56,7 +58,7 @@ pub struct Contacts {
 /// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform};
 /// use condyle_encode::encode;
 ///
-/// // A foot that comes down in the second second, and stays.
+/// // A foot that comes down from 1 s to 2 s, and stays.
 /// let skeleton = Skeleton::new([Joint::new("foot", None, Transform::IDENTITY)])?;
 /// let fall = Track {
 ///     target: Target::Translation(0),
@@ -75,8 +77,9 @@ pub struct Contacts {
 /// ```
 ///
 /// # Errors
-/// Those of [`sample`](condyle::sample()); [`Error::Index`] for a joint that does not exist; [`Error::NotFinite`] and [`Error::OutOfRange`] for
-/// options that are not thresholds; [`Error::TooMany`] for more than a million moments; [`Error::NoContacts`] if no joint touches the ground.
+/// Those of [`sample`](condyle::sample()). [`Error::Index`] if a joint does not exist. [`Error::NotFinite`]
+/// and [`Error::OutOfRange`] if an option is invalid. [`Error::TooMany`] for more than a million samples.
+/// [`Error::NoContacts`] if no joint touches the ground.
 pub fn contacts(
     clip: &Clip<'_>,
     skeleton: &Skeleton,
@@ -104,15 +107,15 @@ pub fn contacts(
     paths.contacts(spans)
 }
 
-/// The motion of a clip that has none.
+/// Root motion of a clip without motion.
 fn still(duration: f64) -> Result<RootMotion, Error> {
     RootMotion::new(duration, vec![Transform::IDENTITY; 2])
 }
 
-/// [`contacts`] of an authored clip. `motion` is how the character moves as a whole, if that was taken out of the clip.
+/// Like [`contacts`], for an authored clip. `motion` is the root motion, if it was extracted from the clip.
 ///
 /// # Errors
-/// As [`contacts`].
+/// Those of [`contacts`].
 pub fn contacts_raw(
     clip: &RawClip,
     motion: Option<&RootMotion>,
@@ -129,13 +132,15 @@ pub fn contacts_raw(
     paths.contacts(spans)
 }
 
-/// The contacts that events of an authored clip say: what begins a touch of each joint is one name, what ends it another one, as
-/// [`Contacts::events`] has them. Where the joint stands then is found in the clip.
+/// Reads contacts from the events of an authored clip, in the format of [`Contacts::events`]. For each joint,
+/// one name begins a contact and another one ends it. The positions are sampled from the clip.
 ///
-/// A touch that does not begin begins with the clip, one that does not end goes on to its end; in a clip that loops, over the seam.
+/// A contact without a beginning starts with the clip, and one without an end lasts to the end of the clip.
+/// In a looping clip it continues over the seam.
 ///
 /// # Errors
-/// As [`contacts`]; [`Error::Length`] if there is not a pair of names for each joint; [`Error::NoContacts`] if no event has one of the names.
+/// Those of [`contacts`]. [`Error::Length`] if there is not one pair of names per joint.
+/// [`Error::NoContacts`] if no event has one of the names.
 pub fn contacts_of_events(
     clip: &RawClip,
     motion: Option<&RootMotion>,
@@ -184,36 +189,38 @@ pub fn contacts_of_events(
 }
 
 impl Contacts {
-    /// Of one joint, by its place in the list that was given, in the order of their starts.
+    /// Returns the contacts of one joint, ordered by start. `joint` is a position in the list passed to the
+    /// constructor.
     #[must_use]
     pub fn of(&self, joint: usize) -> &[Contact] {
         self.joints.get(joint).map_or(&[], |contacts| contacts)
     }
 
-    /// How many joints there are.
+    /// Number of joints.
     #[must_use]
     pub fn joint_count(&self) -> usize {
         self.joints.len()
     }
 
-    /// The motion of the character over the ground: that of the clip and, if it walks or runs in place, the velocity that its feet tell. It moves
-    /// the character from frame to frame ([`RootMotion::over`]).
+    /// Motion of the character over the ground: the motion of the clip plus the velocity found from the feet,
+    /// if it walks or runs in place. Pass it to [`RootMotion::over`] to move the character from frame to
+    /// frame.
     #[must_use]
     pub fn motion(&self) -> &RootMotion {
         &self.motion
     }
 
-    /// Velocity of the character that was found from the feet of a clip in place, in metres per second. `None` if planted feet already stand still
-    /// under the motion that the clip has.
+    /// Velocity of the character in metres per second, found from the feet of a clip in place. `None` if
+    /// planted feet stand still under the motion of the clip.
     #[must_use]
     pub fn treadmill(&self) -> Option<[f32; 3]> {
         self.treadmill
     }
 
-    /// Step of a joint at a moment, `clock` seconds after the clip's start, any number of loops later.
+    /// State of a joint at `clock` seconds after the start of the clip, any number of loops later.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] for a clock that is NaN or infinite; [`Error::Index`] if there is no such joint.
+    /// [`Error::NotFinite`] if the clock is NaN or infinite. [`Error::Index`] if the joint does not exist.
     pub fn step(&self, joint: usize, clock: f64) -> Result<Step, Error> {
         let now = self.looping.moment(clock, self.duration)?.seconds;
         let count = self.joints.len();
@@ -244,10 +251,10 @@ impl Contacts {
         })))
     }
 
-    /// As events: of each joint the name of what begins a touch and of what ends it.
+    /// Converts the contacts to events, with the names of each joint's beginning and end of a contact.
     ///
     /// # Errors
-    /// [`Error::Length`] if there is not a pair of names for each joint.
+    /// [`Error::Length`] if there is not one pair of names per joint.
     pub fn events(&self, names: &[[&str; 2]]) -> Result<Events, Error> {
         Error::check_len("names", names.len(), self.joints.len())?;
         let mut events = Vec::new();
@@ -264,7 +271,7 @@ impl Contacts {
 }
 
 impl Paths {
-    /// The touches in these spans of samples.
+    /// Contacts in the given spans of samples.
     fn contacts(self, spans: Vec<Vec<[usize; 2]>>) -> Result<Contacts, Error> {
         if !spans.is_empty() && spans.iter().all(Vec::is_empty) {
             return Err(Error::NoContacts { joints: spans.len() });
@@ -277,7 +284,7 @@ impl Paths {
                 let [place, velocity] =
                     [mean, self.velocity(joint, from as isize)].map(|v| v.map(|v| v as f32));
                 let from_place = self.place(joint, from as isize).map(|v| v as f32);
-                // The last moment of a clip that does not loop is a moment of its own, and nothing comes behind it.
+                // A clip that does not loop ends with its last sample.
                 let last = if self.looping == Looping::Wrap { until } else { until.min(self.steps()) };
                 let [start, end] = [from, last].map(|at| at as f64 / per_second);
                 Contact { start, end, place, from: from_place, velocity }

@@ -1,4 +1,4 @@
-//! One foot from call to call: where it stands, or how it gets to where it will.
+//! State of one foot from call to call: where it stands, or its path to the next landing.
 
 use super::Feet;
 use super::ground::{Ground, GroundPoint};
@@ -9,54 +9,56 @@ use condyle_base::math::quats::{Quat64, from_rotation_vector, rotate};
 use condyle_base::math::scalar::{atan2_f64, sqrt_f64};
 use condyle_base::math::{Affine, Rigid};
 
-/// How a foot is set down.
+/// Planned stance of a foot.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Target {
-    /// Where what touches will be, in the world.
+    /// Goal of the joint that touches the ground, in the world.
     pub(super) place: Vec64,
-    /// How high the ground is there.
+    /// Height of the ground there.
     floor: f64,
-    /// And below the foot's joint.
+    /// Height of the ground below the foot's joint.
     heel: f64,
     tilt: [f64; 2],
-    /// How far along the foot it is moved from where the clip has it, so that the sole is on one step.
+    /// Shift along the foot, relative to the clip, so that the sole is on one step.
     shift: f64,
 }
 
-/// What is kept of a foot.
+/// Persistent state of a foot.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Foot {
     planted: bool,
-    /// From where the clip has it, on the floor that counts for it; on the ground, from where it stands.
+    /// Offset: in the air, from the position in the clip, on the floor of the foot. On the ground, offset
+    /// from the position at which it stands.
     offset: Path<3>,
-    /// The turn to the slope, about `x` and `z`, and the floor.
+    /// Rotation to the slope about `x` and `z`, and the floor.
     stance: Path<3>,
-    /// Until it is down; on the ground, until it is still.
+    /// Seconds until landing, or on the ground, until it is at rest.
     left: f64,
     target: Option<Target>,
-    /// All of the time in the air, and how much higher than its path the foot is in the middle of it.
+    /// Duration of the swing, and the additional height in the middle of it.
     swing: f64,
     lift: f64,
-    /// Where the clip had it at the last call, over a ground at 0.
+    /// Position in the clip at the last call, over a ground at 0.
     source: Vec64,
-    /// How fast the clip moved it then.
+    /// Velocity in the clip at the last call.
     pace: Vec64,
-    /// Where it was put.
+    /// Output position.
     pub(super) place: Vec64,
 }
 
-/// The seconds after a foot has left and before it lands in which it is elsewhere than in the clip. In a longer time a small speed would lead far away.
+/// Seconds after leaving and before landing in which a foot departs from the clip. Over a longer time, a
+/// small velocity would lead to a large offset.
 const WINDOW: f64 = 0.35;
 
-/// Where the clip has a foot now, in the world, over a ground at 0.
+/// Position of a foot in the clip now, in the world, over a ground at 0.
 pub(super) struct Seen {
-    /// What touches the ground.
+    /// Position of the joint that touches the ground.
     pub(super) place: Vec64,
-    /// Its direction along the ground, if it has one.
+    /// Direction of the foot along the ground, if it has one.
     pub(super) ahead: Option<Vec64>,
 }
 
-/// The world at a call.
+/// Inputs of a call in the world.
 pub(super) struct World<'a> {
     pub(super) placement: &'a Rigid,
     pub(super) ground: &'a dyn Ground,
@@ -64,12 +66,12 @@ pub(super) struct World<'a> {
 }
 
 impl World<'_> {
-    /// Where a joint is, over a ground at 0.
+    /// Position of a joint, over a ground at 0.
     pub(super) fn place_of(&self, joint: &Affine) -> Vec64 {
         self.place(joint.rows.map(|row| f64::from(row[3])))
     }
 
-    /// The ground below a point; none where it is no number, or upright.
+    /// The ground below a point. `None` if it is not finite, or vertical.
     fn below(&self, from: Vec64) -> Option<GroundPoint> {
         let surface = self.ground.below(from)?;
         let normal = direction(surface.normal)?;
@@ -77,7 +79,7 @@ impl World<'_> {
         usable.then_some(GroundPoint { normal, ..surface })
     }
 
-    /// A point of model space over a ground at 0.
+    /// Maps a point from model space to the world, over a ground at 0.
     fn place(&self, p: Vec64) -> Vec64 {
         let [x, _, z] = self.placement.translation;
         add(rotate(self.placement.rotation, p), [x, 0.0, z])
@@ -91,7 +93,7 @@ impl Target {
 }
 
 impl Foot {
-    /// As the clip has it, on the ground.
+    /// A foot at its position in the clip, on the ground.
     pub(super) fn new(feet: &Feet, world: &World<'_>, seen: &Seen) -> Self {
         let floor = world.placement.translation[1];
         let mut foot = Self {
@@ -111,27 +113,27 @@ impl Foot {
         foot
     }
 
-    /// How high the ground counts below it.
+    /// Height of the ground that applies to the foot.
     fn floor(&self) -> f64 {
         self.stance.place[2]
     }
 
-    /// How high the ground is below the foot's joint where it stands, or will.
+    /// Height of the ground below the foot's joint where it stands, or will stand.
     pub(super) fn stands_at(&self) -> f64 {
         self.target.map_or(self.floor(), |target| target.heel)
     }
 
-    /// The seconds until it stands. 0 where that is not known, as it may come down any moment.
+    /// Seconds until the foot stands. 0 if no landing is known, because it may land at any moment.
     pub(super) fn until(&self) -> f64 {
         if self.planted || self.target.is_none() { 0.0 } else { self.left }
     }
 
-    /// The turn to the slope, in the world.
+    /// Rotation to the slope, in the world.
     pub(super) fn tilt(&self) -> Quat64 {
         from_rotation_vector([self.stance.place[0], 0.0, self.stance.place[1]])
     }
 
-    /// How much the foot need not be just where it is: 1 in the air, 0 on the ground, and smoothly in between.
+    /// Freedom of the foot to leave its position: 1 in the air, 0 on the ground, with a smooth transition.
     pub(super) fn freedom(&self) -> f64 {
         const SECONDS: f64 = 0.15;
         if self.planted {
@@ -148,10 +150,10 @@ impl Foot {
         self.planted
     }
 
-    /// One call.
+    /// Advances the foot by one call.
     pub(super) fn advance(&mut self, feet: &Feet, world: &World<'_>, seen: &Seen, step: &Step) {
         let far = |a: Vec64, b: Vec64| length([a[0] - b[0], 0.0, a[2] - b[2]]);
-        // Carried away from where it stands, or put elsewhere at once.
+        // Starts again after a teleport, or if the clip has moved away from the planted foot.
         if far(seen.place, self.source) > feet.size || far(seen.place, self.place) > feet.size {
             *self = Self::new(feet, world, seen);
         }
@@ -171,7 +173,7 @@ impl Foot {
         self.source = seen.place;
     }
 
-    /// On the ground, towards where it stands.
+    /// Moves on the ground towards the position at which it stands.
     fn settle(&mut self, seconds: f64) {
         let Some(target) = self.target else { return };
         self.offset.advance(&[0.0; 3], &[0.0; 3], self.left, seconds);
@@ -180,14 +182,14 @@ impl Foot {
         self.place = add(target.place, self.offset.place);
     }
 
-    /// Comes to the ground.
+    /// Lands.
     fn touch(&mut self, feet: &Feet, world: &World<'_>, seen: &Seen) {
         self.planted = true;
         self.lift = 0.0;
         if let Some(target) = self.target
             && self.left <= 1.5 * world.seconds
         {
-            // As it was planned.
+            // The foot lands as planned.
             (self.offset, self.stance) = (Path::at([0.0; 3]), Path::at(target.stance()));
             self.left = 0.0;
             self.place = target.place;
@@ -198,7 +200,7 @@ impl Foot {
         let place = add(seen.place, add(self.offset.place, [0.0, self.floor(), 0.0]));
         let mut target = self.stand(feet, world, seen, place, false);
         target.place[1] = target.floor + seen.place[1];
-        // It goes on as fast as it was, and comes to rest.
+        // The foot starts at its current velocity and slows to a stop.
         self.offset = Path::at(sub(place, target.place));
         if world.seconds > 0.0 {
             self.offset.velocity = scaled(sub(place, before), 1.0 / world.seconds);
@@ -208,7 +210,8 @@ impl Foot {
         self.left = settle;
     }
 
-    /// Goes on with the clip, from where it stood: as if it had stood on while the clip moved on as it did.
+    /// Leaves the ground. The offset starts as if the foot had stayed in place while the clip moved on at its
+    /// pace.
     fn leave(&mut self) {
         self.planted = false;
         self.target = None;
@@ -217,7 +220,7 @@ impl Foot {
         self.offset.velocity = scaled(self.pace, -1.0);
     }
 
-    /// In the air.
+    /// Moves through the air along its path.
     fn fly(&mut self, feet: &Feet, world: &World<'_>, seen: &Seen, landing: Option<&Landing>) {
         let target = match landing {
             Some(landing) => self.planned(feet, world, seen, landing),
@@ -233,14 +236,15 @@ impl Foot {
         let window = (0.5 * self.swing).min(WINDOW);
         let gone = self.swing - horizon;
         match landing {
-            // To where it lands, as fast as will make it stand.
+            // Towards the landing, with a final velocity that cancels that of the clip, so that the foot
+            // stands still.
             Some(landing) if gone >= window && horizon <= window => {
                 let from = world.place(landing.from.map(f64::from));
                 let to = sub(target.place, add(from, [0.0, target.floor, 0.0]));
                 let through = rotate(world.placement.rotation, landing.velocity.map(|v| -f64::from(v)));
                 self.offset.advance(&to, &through, horizon, world.seconds);
             }
-            // Back to where the clip has it.
+            // Back to the position in the clip.
             _ => self.offset.advance(&[0.0; 3], &[0.0; 3], window - gone, world.seconds),
         }
         self.stance.advance(&target.stance(), &[0.0; 3], horizon, world.seconds);
@@ -248,7 +252,8 @@ impl Foot {
         self.place = add(seen.place, add(self.offset.place, [0.0, high, 0.0]));
     }
 
-    /// Where it will stand. What was found stays as long as it is the same place, and just before it lands.
+    /// Planned stance at the landing. The previous plan is kept if the landing position is the same, and
+    /// shortly before the landing.
     fn planned(&self, feet: &Feet, world: &World<'_>, seen: &Seen, landing: &Landing) -> Target {
         let wanted = world.place(landing.place.map(f64::from));
         if let Some(target) = self.target {
@@ -263,7 +268,7 @@ impl Foot {
         target
     }
 
-    /// How the foot would stand at a place: high enough that no part of its sole is in the ground.
+    /// Stance of the foot at a position, high enough that no part of the sole is below the ground.
     fn stand(&self, feet: &Feet, world: &World<'_>, seen: &Seen, place: Vec64, moves: bool) -> Target {
         let floor = self.floor();
         let sole = feet.options.sole.map(f64::from);
@@ -273,7 +278,7 @@ impl Foot {
             let place = add(place, scaled(along, shift));
             let middle = look(place).unwrap_or(GroundPoint::level(world.placement.translation[1]));
             let tilt = tilt(middle.normal, feet.options.slope.into());
-            // What a plane of this tilt rises by.
+            // Height minus the rise of a plane with this tilt.
             let normal = rotate(from_rotation_vector([tilt[0], 0.0, tilt[1]]), [0.0, 1.0, 0.0]);
             let (mut floor, mut even) = (middle.height, 0.0_f64);
             for far in [sole[0], -sole[1]] {
@@ -291,7 +296,8 @@ impl Foot {
         if here.1 <= enough || seen.ahead.is_none() || !moves {
             return here.0;
         }
-        // On the edge of a step: a little farther or less far, if all of the sole is on one step there.
+        // On the edge of a step, tries positions a little farther and less far, until the whole sole is on
+        // one step.
         let part = (sole[0] + sole[1]) / 8.0;
         let near = (1..=8).map(|n| {
             let far = f64::from((n + 1) / 2) * part;
@@ -300,7 +306,7 @@ impl Foot {
         near.into_iter().find(|found| found.1 <= enough).unwrap_or(here).0
     }
 
-    /// How much higher than its path the foot has to go in the middle, so that it passes over what lies between.
+    /// Additional height in the middle of the swing, so that the foot clears the ground in between.
     fn clearance(&self, feet: &Feet, world: &World<'_>, seen: &Seen, target: &Target) -> f64 {
         const PARTS: u32 = 16;
         let (options, sole) = (&feet.options, feet.options.sole.map(f64::from));
@@ -316,7 +322,7 @@ impl Foot {
                 let p = add([self.place[0] + way[0] * gone, 0.0, self.place[2] + way[2] * gone], off);
                 let high = [p[0], from.max(to) + f64::from(options.step), p[2]];
                 let Some(surface) = world.below(high) else { continue };
-                // The sole is turned with the slope.
+                // The sole is rotated with the slope.
                 let n = surface.normal;
                 let lacks = surface.height + (n[0] * off[0] + n[2] * off[2]) / n[1] - path;
                 if lacks.is_finite() && lacks > 0.01 * feet.size {
@@ -324,19 +330,19 @@ impl Foot {
                 }
             }
         }
-        // Not higher than there is time for.
+        // Limited by the duration of the swing.
         let most = 0.6 * self.swing * self.swing * feet.size;
         lift.min(most)
     }
 }
 
-/// From 0 to 1 and back, at rest at both ends.
+/// Rises from 0 to 1 and falls back, at rest at both ends.
 fn bump(s: f64) -> f64 {
     let v = s * (1.0 - s);
     64.0 * v * v * v
 }
 
-/// The shortest turn from upright to a normal, at most `most` radians, about `x` and `z`.
+/// Shortest rotation from vertical to a normal, at most `most` radians, about `x` and `z`.
 fn tilt(normal: Vec64, most: f64) -> [f64; 2] {
     let level = sqrt_f64(normal[0] * normal[0] + normal[2] * normal[2]);
     let Some([x, _, z]) = direction([normal[2], 0.0, -normal[0]]) else { return [0.0; 2] };

@@ -1,4 +1,4 @@
-//! The ground that feet stand on.
+//! Ground that feet stand on.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -7,36 +7,36 @@ use crate::maps::direction;
 use condyle_base::error::Error;
 use condyle_base::math::vectors::{cross, dot};
 
-/// A place on the ground.
+/// A point on the ground.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GroundPoint {
-    /// How high it is: `y` in the world, in metres.
+    /// Height: `y` in the world, in metres.
     pub height: f64,
-    /// The unit normal; `y` is positive.
+    /// Unit normal with positive `y`.
     pub normal: [f64; 3],
 }
 
 impl GroundPoint {
-    /// Level ground.
+    /// A point of level ground.
     #[must_use]
     pub fn level(height: f64) -> Self {
         Self { height, normal: [0.0, 1.0, 0.0] }
     }
 }
 
-/// What can be stood on, in the world, in which `y` is up.
+/// Ground in world space, where `y` is up.
 ///
-/// A closure that takes a point is a ground too.
+/// A closure that takes a point also implements this trait.
 ///
 /// ```
 /// use condyle_solve::foot_placement::{Ground, GroundPoint};
 ///
-/// // Stairs along +Z: 30 cm deep, 15 cm high.
+/// // Stairs along +Z; each step is 30 cm deep and 15 cm high.
 /// let stairs = |from: [f64; 3]| Some(GroundPoint::level((from[2] / 0.3).floor().max(0.0) * 0.15));
 /// assert_eq!(stairs.below([0.0, 2.0, 0.7]), Some(GroundPoint::level(0.3)));
 /// ```
 pub trait Ground {
-    /// The highest ground that is not above a point, straight below it. `None` where there is none.
+    /// Returns the highest ground at or straight below a point. `None` if there is no ground.
     fn below(&self, from: [f64; 3]) -> Option<GroundPoint>;
 }
 
@@ -46,26 +46,26 @@ impl<F: Fn([f64; 3]) -> Option<GroundPoint>> Ground for F {
     }
 }
 
-/// A plane without end.
+/// An infinite plane.
 ///
 /// ```
 /// use condyle_solve::foot_placement::{Ground, Plane};
 ///
-/// // It rises by a quarter towards +X.
+/// // The plane rises by 25 % towards +X.
 /// let slope = Plane { point: [0.0; 3], normal: [-0.25, 1.0, 0.0] };
 /// let surface = slope.below([2.0, 9.0, 1.0]).expect("it is everywhere");
 /// assert!((surface.height - 0.5).abs() < 1e-12);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Plane {
-    /// Any point of it.
+    /// Any point of the plane.
     pub point: [f64; 3],
-    /// Across it, of any length. Nothing stands on a plane that is upright.
+    /// Normal of any length. A vertical plane is no ground.
     pub normal: [f64; 3],
 }
 
 impl Plane {
-    /// Level ground.
+    /// A level plane at a height.
     #[must_use]
     pub fn level(height: f64) -> Self {
         Self { point: [0.0, height, 0.0], normal: [0.0, 1.0, 0.0] }
@@ -87,7 +87,7 @@ impl Ground for Plane {
     }
 }
 
-/// Heights over `x` and `z`, as terrain has them. The normal comes of the heights around.
+/// Height field over `x` and `z`, for example terrain. Normals are computed from neighbouring heights.
 ///
 /// ```
 /// use condyle_solve::foot_placement::{Ground, Heights};
@@ -99,10 +99,10 @@ impl Ground for Plane {
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Heights<F> {
-    /// The height in metres at `x` and `z`. Where it is not a finite number there is no ground.
+    /// Function that returns the height in metres at `x` and `z`. If it is not finite, there is no ground.
     pub height: F,
-    /// How far away the neighbours are that tell the slope, in metres. Of either side the less steep one counts, so that
-    /// the edge of a step is no slope.
+    /// Distance in metres to the neighbours that determine the slope. The less steep side counts, so that the
+    /// edge of a step is not a slope.
     pub spacing: f64,
 }
 
@@ -124,7 +124,7 @@ impl<F: Fn(f64, f64) -> f64> Ground for Heights<F> {
     }
 }
 
-/// Triangles, in a grid over `x` and `z`.
+/// Triangles in a grid over `x` and `z`.
 ///
 /// ```
 /// use condyle_solve::foot_placement::{Ground, Triangles};
@@ -140,22 +140,24 @@ impl<F: Fn(f64, f64) -> f64> Ground for Heights<F> {
 pub struct Triangles {
     triangles: Vec<[[f64; 3]; 3]>,
     low: [f64; 2],
-    /// Cells in a metre, along `x` and `z`.
+    /// Cells per metre, along `x` and `z`.
     per_metre: [f64; 2],
     cells: [usize; 2],
-    /// Where the list of each cell begins in `members`.
+    /// Start of each cell's list in `members`.
     starts: Vec<u32>,
     members: Vec<u32>,
 }
 
 impl Triangles {
-    /// The most triangles.
+    /// Maximum number of triangles.
     pub const MAX: usize = 1 << 24;
 
-    /// Sorts triangles into a grid. Either side can be stood on; what is upright, or has no area, cannot.
+    /// Builds a grid of triangles. Feet can stand on either side, but not on vertical or degenerate
+    /// triangles.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] for a corner that is NaN or an infinity, [`Error::TooMany`] for more than [`MAX`](Self::MAX).
+    /// [`Error::NotFinite`] if a corner is NaN or infinite. [`Error::TooMany`] for more than
+    /// [`MAX`](Self::MAX) triangles.
     pub fn new(triangles: &[[[f32; 3]; 3]]) -> Result<Self, Error> {
         Error::check_finite("triangles", triangles.as_flattened().as_flattened(), 9)?;
         if triangles.len() > Self::MAX {
@@ -174,7 +176,8 @@ impl Triangles {
         while side * side < triangles.len() {
             side += 1;
         }
-        // Wide triangles are in many cells: coarser then, so that the lists are not much longer than the triangles are many.
+        // Large triangles are in many cells. Then the grid becomes coarser, so that the lists hold at most 8
+        // entries per triangle.
         loop {
             let mut grid = Self {
                 triangles: Vec::new(),
@@ -199,11 +202,11 @@ impl Triangles {
     }
 
     fn cell(&self, axis: usize, v: f64) -> usize {
-        // Numbers below 0 become 0.
+        // The cast turns negative numbers into 0.
         (((v - self.low[axis]) * self.per_metre[axis]) as usize).min(self.cells[axis] - 1)
     }
 
-    /// The cells that a triangle may touch.
+    /// Cells that a triangle may touch.
     fn covered(&self, [a, b, c]: &[[f64; 3]; 3]) -> impl Iterator<Item = usize> + use<> {
         let range = |axis: usize, at: usize| {
             let (low, high) = (a[at].min(b[at]).min(c[at]), a[at].max(b[at]).max(c[at]));
@@ -248,7 +251,7 @@ impl Ground for Triangles {
     }
 }
 
-/// Where the upright line through a point meets a triangle; edges and corners belong to it.
+/// Intersection of the vertical line through a point with a triangle, including edges and corners.
 fn under([a, b, c]: &[[f64; 3]; 3], p: [f64; 3]) -> Option<GroundPoint> {
     let side = |u: &[f64; 3], v: &[f64; 3]| (v[0] - u[0]) * (p[2] - u[2]) - (v[2] - u[2]) * (p[0] - u[0]);
     let sides = [side(a, b), side(b, c), side(c, a)];

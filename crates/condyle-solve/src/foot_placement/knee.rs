@@ -1,4 +1,4 @@
-//! Sides to which knees bend where the clip has them straight, and how far they fold.
+//! Sides to which knees bend if they are straight in the clip, and limits of their bend.
 
 use super::Leg;
 use super::pelvis::decay;
@@ -9,18 +9,19 @@ use condyle_base::math::quats::{Quat64, conjugate, product, rotate};
 use condyle_base::math::scalar::{atan2_f64, sqrt_f64};
 use condyle_base::math::vectors::dot;
 
-/// Radians of bend from which on the clip alone decides to which side a knee bends.
+/// Bend in radians above which the clip alone determines the side to which a knee bends.
 const SURE: f64 = 0.2;
-/// Radians of bend from which on the clip changes the remembered side at the full rate, which is per second.
+/// Bend in radians above which the clip changes the remembered side at the full `RATE`, which is per second.
 const LEARNT: f64 = 0.5;
 const RATE: f64 = 8.0;
-/// Radians of bend in the rest pose that tell more than the direction of the toes.
+/// Bend in radians above which the rest pose determines the side. Below, the direction of the toes does.
 const POSED: f64 = 0.15;
-/// Cosines of the bends from which on a knee folds more slowly, and beyond which it never does: 150 and 159
-/// degrees.
+/// Cosines of two bends, 150° and 159°: a knee folds more slowly from the first one on, and never beyond the
+/// second.
 const FOLDS: [f64; 2] = [-0.866_025_403_784_438_6, -0.933_580_426_497_201_7];
 
-/// Lean of the lower leg away from the thigh: a vector across the thigh as long as the angle. Both are unit vectors.
+/// Bend of the lower leg away from the thigh: a vector perpendicular to the thigh whose length is the angle.
+/// Both inputs are unit vectors.
 fn bend(thigh: Vec64, shin: Vec64) -> Vec64 {
     let cos = dot(thigh, shin);
     let off = sub(shin, scaled(thigh, cos));
@@ -28,7 +29,7 @@ fn bend(thigh: Vec64, shin: Vec64) -> Vec64 {
     if sin > 1e-9 { scaled(off, atan2_f64(sin, cos) / sin) } else { [0.0; 3] }
 }
 
-/// The side of a leg in the rest pose, in model space: where its lower leg leans to, or away from the toes.
+/// Side of a leg in the rest pose, in model space: the direction of its bend, or away from the toes.
 pub(super) fn side_at_rest(skeleton: &Skeleton, model: &[Affine], leg: &Leg) -> Option<Vec64> {
     let place = |joint: u16| model[usize::from(joint)].rows.map(|row| f64::from(row[3]));
     let [hip, knee, foot] = [leg.hip, leg.knee, leg.foot].map(place);
@@ -45,22 +46,22 @@ pub(super) fn side_at_rest(skeleton: &Skeleton, model: &[Affine], leg: &Leg) -> 
     }
 }
 
-/// A leg as a clip has it.
+/// A leg in the clip.
 pub(super) struct Bend {
-    /// Its bones, in the space that the hip turns, of length 1.
+    /// Unit vectors along its bones, in the space that the hip rotates.
     thigh: Vec64,
     shin: Vec64,
 }
 
 impl Bend {
-    /// `turned` is how the hip is turned.
+    /// `turned` is the orientation of the hip.
     pub(super) fn new([hip, knee, foot]: [Vec64; 3], turned: Quat64) -> Option<Self> {
         let back = conjugate(turned);
         let [thigh, shin] = [sub(knee, hip), sub(foot, knee)].map(|bone| direction(rotate(back, bone)));
         Some(Self { thigh: thigh?, shin: shin? })
     }
 
-    /// Side after some seconds, from the one before: slowly towards where the clip clearly bends the leg.
+    /// Side after some seconds, which moves slowly towards the bend in the clip if that is clear.
     pub(super) fn side(&self, before: Option<Vec64>, at_rest: Option<Vec64>, seconds: f64) -> Option<Vec64> {
         let leans = bend(self.thigh, self.shin);
         let angle = length(leans);
@@ -80,8 +81,8 @@ impl Bend {
         direction(add(scaled(before, 1.0 - by), scaled(now, by))).or(Some(before))
     }
 
-    /// Turn of the lower leg after which it bends a little to a side. It is small where the leg is nearly straight, and
-    /// goes to nothing at a bend of [`SURE`].
+    /// Rotation of the lower leg that bends it a little more to a side. For a straight leg it is 0.1 rad. It
+    /// falls to 0 at a bend of [`SURE`].
     pub(super) fn turn(&self, side: Vec64) -> Option<Quat64> {
         let cos = dot(self.thigh, self.shin);
         let side = direction(sub(side, scaled(self.thigh, dot(side, self.thigh))))?;
@@ -100,27 +101,27 @@ impl Bend {
     }
 }
 
-/// A turn in the space that the hip turns, as one of the knee in the space of its parent. `hip` and `above` are the
-/// rotations of the hip and of the knee's parent.
+/// Converts a rotation in the space that the hip rotates to one of the knee in the space of its parent. `hip`
+/// and `above` are the orientations of the hip and of the knee's parent.
 pub(super) fn carried_over(turn: Quat64, hip: Quat64, above: Quat64) -> Quat64 {
     let between = product(conjugate(above), hip);
     product(product(between, turn), conjugate(between))
 }
 
-/// Distances of a foot from its hip: where the knee begins to fold more slowly, and the minimum. A leg that the clip
-/// folds farther may do so.
+/// Distances of a foot from its hip: where the knee begins to fold more slowly, and the minimum. If the leg
+/// is folded farther in the clip, both are reduced to that distance.
 pub(super) fn fold_distances(thigh: f64, shin: f64, given: f64) -> [f64; 2] {
     let [begin, least] =
         FOLDS.map(|cos| sqrt_f64((thigh * thigh + shin * shin + 2.0 * thigh * shin * cos).max(0.0)));
     [begin.min(given), least.min(given)]
 }
 
-/// `now`, but never below `least`, and the same from `begin` on.
+/// Smooth maximum: equals `now` from `begin` on, and stays above `least`.
 pub(super) fn kept_above([begin, least]: [f64; 2], now: f64) -> f64 {
     if now >= begin {
         return now;
     }
-    // Goes on with the same slope where it begins, and never reaches the least.
+    // Starts with the same slope and approaches `least` asymptotically.
     let room = begin - least;
     if room > 0.0 { least + room * room / (room + begin - now) } else { least }
 }
@@ -149,7 +150,7 @@ mod tests {
                 assert!((before - given).abs() < 1e-9, "{given}: {before}");
             }
         }
-        // As straight as in mocap, with noise to all sides: at most as far off as the noise tells.
+        // Almost straight as in mocap, with noise to all sides: the sideways bend is at most the noise.
         for noise in [[1e-9, 0.0], [0.01, 0.0], [-0.01, 0.005], [0.0, 0.01]] {
             let shin = direction([noise[0], -1.0, noise[1]]).expect("a direction");
             let leg = Bend { thigh, shin };
@@ -191,7 +192,7 @@ mod tests {
         }
         let cos = (distances[1] * distances[1] - 0.45 * 0.45 - 0.4 * 0.4) / (2.0 * 0.45 * 0.4);
         assert!(cos > -0.94, "{cos}");
-        // A leg that the clip folds farther stays as it is.
+        // A leg that is folded farther in the clip is unchanged.
         assert_eq!(kept_above(fold_distances(0.45, 0.4, 0.1), 0.1), 0.1);
     }
 }

@@ -1,24 +1,28 @@
-//! Feet that stand on the ground: on level ground, slopes and stairs, where they touch it, and no other time.
+//! Foot placement: feet stand on level ground, slopes and stairs while they touch the ground.
 //!
-//! [`contacts`](contacts()) finds once which joint of a clip touches the ground when, and where it stands then. If the clip walks or runs in
-//! place, it finds the velocity of the ground too, and [`Contacts::motion`] moves the character along. [`Contacts::step`] says at each
-//! moment what a foot does: it is planted, or in the air and comes down there and then. [`feet`] makes a pose of it:
+//! [`contacts`](contacts()) analyses a clip once: which joint touches the ground, when and where. If the clip
+//! walks or runs in place, it also finds the velocity of the ground, and [`Contacts::motion`] moves the
+//! character. At runtime, [`Contacts::step`] returns the state of a foot: planted, or in the air with the
+//! time and place of its next landing. [`feet`] then adjusts the pose:
 //!
-//! - A planted foot stays where it came down, to the last digit, and rolls over its toes as the clip has it.
-//! - A foot in the air goes the smoothest way to where it lands, as high above the ground as in the clip, over the edges of steps; it
-//!   arrives at rest. Where no landing is known it comes to rest a little later, and slides that long.
-//! - It is turned to the slope. Where a step's edge would be below its sole, it lands a little before or behind it.
-//! - The pelvis goes up and down with the lower foot, by a critically damped spring. Down steps that would be late, so it plans its way as feet
-//!   do: when the next foot lands, it is as high over the ground there as in the clip. It is lower still where the legs need that: how straight a
-//!   knee is in the clip decides how straight it may become, so that none snaps.
-//! - A knee that the clip has straight bends to the side to which it bent before; at the start, to that of the rest
-//!   pose or ahead of the toes. No knee folds beyond 160 degrees, unless the clip folds it farther. Rather than that
-//!   a planted foot is off its place, and the distance that comes back includes it.
+//! - A planted foot stays exactly in place, and rolls over its toes as in the clip.
+//! - A foot in the air takes the smoothest path to its landing, as high above the ground as in the clip, and
+//!   over the edges of steps. It arrives at rest. If no landing is known, it stops a little later and
+//!   slides until then.
+//! - A foot is rotated to the slope. If the edge of a step would be under its sole, it lands a little before
+//!   or after that edge.
+//! - The pelvis follows the lower foot by a critically damped spring. On steps down the spring alone would be
+//!   late, so the pelvis plans a path, as feet do: when the next foot lands, its height above that ground
+//!   equals the height in the clip. The pelvis is lower still if the legs need it. A knee may become only
+//!   about as straight as in the clip, so that it does not snap.
+//! - A knee that is straight in the clip bends to the side to which it bent before. At the start this is the
+//!   side in the rest pose, or the direction of the toes. No knee folds beyond 160°, unless it does so in the
+//!   clip. Instead, a planted foot leaves its place, and the returned distance includes that error.
 //!
-//! Downstairs the pelvis of a recorded walk accelerates at most 1.1 times as much as in the clip (CMU 01_01 and 12_01,
-//! steps of 12 in 40 cm). A clip whose pelvis hardly moves allows no such bound, because the legs have to reach each
-//! step: the walk of the built-in character has 2.7 m/s² and gets 12, its run 12 and gets 78. A lower
-//! [`FeetOptions::pelvis`] does not make it smoother.
+//! Down stairs, the acceleration of a recorded walk's pelvis is at most 1.1 times that in the clip (CMU 01_01
+//! and 12_01, steps 12 cm high and 40 cm deep). If the pelvis hardly moves in the clip, no such bound exists,
+//! because the legs have to reach each step. The built-in character's walk has 2.7 m/s² and gets 12, its run
+//! has 12 and gets 78. A lower [`FeetOptions::pelvis`] does not make this smoother.
 //!
 //! ```
 //! use condyle::math::Rigid;
@@ -36,7 +40,7 @@
 //! let stands = Feet::new(&skeleton, 0, &legs)?;
 //! let mut state = stands.start();
 //!
-//! // In each frame: the ground is 20 cm above the place that the game has the character at.
+//! // In each frame. The ground is 20 cm above the character's placement.
 //! let (mut pose, mut model) = (Pose::rest(&skeleton), [Affine::IDENTITY; 4]);
 //! local_to_model(&skeleton, &pose, &mut model)?;
 //! let ground = Plane::level(0.2);
@@ -81,21 +85,22 @@ use condyle_base::error::Error;
 use condyle_base::math::quats::{conjugate, product, rotate};
 use condyle_base::math::{Affine, Rigid, Transform};
 
-/// The joints of a leg, each below the one before it, with others in between or not.
+/// Joint indices of a leg. Each joint is a descendant of the one before it, not necessarily its child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Leg {
-    /// Turns in the pelvis.
+    /// Joint that rotates the leg relative to the pelvis.
     pub hip: u16,
-    /// Bends.
+    /// Joint that bends the leg.
     pub knee: u16,
-    /// Turns with the slope.
+    /// Joint that rotates with the slope.
     pub foot: u16,
-    /// The ball of the foot, over which it rolls. If there is one, it is what stands on the ground, else the foot's joint.
+    /// Ball of the foot, over which it rolls. If present, it is the joint that stands on the ground,
+    /// otherwise `foot` is.
     pub toe: Option<u16>,
 }
 
 impl Leg {
-    /// The joint that touches the ground, for [`contacts`](contacts()).
+    /// Returns the joint that touches the ground, for [`contacts`](contacts()).
     #[must_use]
     pub fn touching(&self) -> u16 {
         self.toe.unwrap_or(self.foot)
@@ -106,102 +111,108 @@ impl Leg {
     }
 }
 
-/// How feet stand and go.
+/// Options of [`feet`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FeetOptions {
-    /// Radians that a foot turns with a slope at most.
+    /// Maximum rotation of a foot with the slope, in radians.
     pub slope: f32,
-    /// Metres between the edge of a step and a foot that goes over it.
+    /// Distance in metres between the edge of a step and a foot that passes over it.
     pub clearance: f32,
-    /// Metres that ground may be higher than the ground below a foot, for the foot to step on it.
+    /// Maximum height of a step up, in metres above the ground under the foot.
     pub step: f32,
-    /// Seconds in which a foot comes to rest, or to its height above the ground, where no landing is known.
+    /// Time in seconds in which a foot stops, or reaches its height above the ground, if no landing is
+    /// known.
     pub settle: f32,
-    /// How quickly the pelvis goes up and down: the rate of its spring, per second. Half of the way takes 2.7 times the reciprocal. Where a
-    /// foot lands lower, or all land at once, it is there by then, in 1.6 times the reciprocal at least.
+    /// Rate of the pelvis spring, per second. It covers half of a height change in 2.7 divided by the rate.
+    /// If a foot lands lower, or all feet land together, the pelvis arrives with the landing, in at least 1.6
+    /// divided by the rate.
     pub pelvis: f32,
-    /// Metres of the sole ahead of the joint that touches the ground, and behind it.
+    /// Length of the sole in metres, in front of the joint that touches the ground and behind it.
     pub sole: [f32; 2],
 }
 
-/// The legs of a skeleton that hang on one pelvis.
+/// The legs of a skeleton that share a pelvis, with options.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Feet {
     pelvis: u16,
     legs: Vec<Leg>,
-    /// Directions to which straight lower legs bend, in the spaces that the hips turn.
+    /// Directions to which straight lower legs bend, in the spaces that the hips rotate.
     sides: Vec<Option<Vec64>>,
     options: FeetOptions,
-    /// The length of the longest leg.
+    /// Length of the longest leg.
     size: f64,
-    /// From the foot's joint to the toe's.
+    /// Distance from the foot's joint to the toe's joint.
     foot: f64,
     fingerprint: u32,
 }
 
-/// What is kept from call to call: where feet stand and how they are moving.
+/// State of [`feet`] between calls: where feet stand, and how they move.
 ///
-/// A plain value: a copy of it goes on as it does.
+/// A plain value: a copy continues in the same way.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeetState {
     feet: Vec<Option<Foot>>,
     pelvis: Option<Pelvis>,
     /// Directions to which lower legs bend, as in [`Feet`].
     sides: Vec<Option<Vec64>>,
-    /// Where the character was.
+    /// Placement of the character in the last call.
     placement: Option<Rigid>,
-    /// Of this call only, kept so that nothing is allocated.
+    /// Scratch space of one call, kept here so that no call allocates.
     next: Vec<Option<Foot>>,
     limbs: Vec<Limb>,
 }
 
-/// A leg in a call.
+/// Data of one leg during a call.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct Limb {
-    /// Where the foot's joint is to be in the world, and how it is turned in model space.
+    /// Goal position of the foot's joint in the world, and its goal orientation in model space.
     goal: Vec64,
     orientation: [f64; 4],
-    /// Hip, knee and foot in the pose as it was.
+    /// Hip, knee and foot in the input pose.
     before: [Transform; 3],
-    /// The bend in the clip, as it shows in the world.
+    /// Positions of hip and ankle in the clip, in the world.
     hip: Vec64,
     ankle: Vec64,
     length: f64,
     /// Distances of the foot from the hip below which the knee is kept from folding.
     folds: [f64; 2],
-    /// How much the foot need not be just where it is.
+    /// Freedom of the foot to leave its place, from 0 to 1.
     free: f64,
-    /// Rotation of a straight knee, bent a little. A bent knee stays as in the clip, to the last bit.
+    /// Rotation of a straight knee, bent a little. `None` for a bent knee, which keeps its rotation bit for
+    /// bit.
     knee: Option<[f64; 4]>,
     /// Direction to which the knee bends.
     side: Option<Vec64>,
-    /// How high the ground counts below the foot where it stands or will, and the seconds until it does.
+    /// Height of the ground where the foot stands or will stand, and the seconds until it does.
     floor: f64,
     until: f64,
 }
 
-/// What [`feet`] needs to know in a call.
+/// Input of one call of [`feet`].
 #[derive(Clone, Copy)]
 pub struct FeetFrame<'a> {
-    /// Where the character is in the world: what its model matrices are multiplied by, from the left. Its height does not matter
-    /// where there is ground, so that it may jump from step to step.
+    /// Placement of the character in the world: the transform that multiplies its model matrices from the
+    /// left. Where there is ground, the height of the placement has no effect, so it may jump from step to
+    /// step.
     pub placement: Rigid,
-    /// What it stands on.
+    /// Ground under the character.
     pub ground: &'a dyn Ground,
-    /// What each foot does, in the order of the legs.
+    /// State of each foot, in the order of the legs.
     pub steps: &'a [Step],
-    /// Since the last call.
+    /// Time in seconds since the last call.
     pub seconds: f32,
-    /// How much of the way the pose goes, from 0 to 1.
+    /// Blend factor from the input pose to the solved one, from 0 to 1.
     pub weight: f32,
 }
 
 impl Feet {
-    /// Checks and measures legs in the rest pose, and takes options in proportion to them: steps of 60 % of a leg's length, a sole that
-    /// reaches from the toe's joint 60 % of the foot's length ahead and 120 % back.
+    /// Checks the legs, measures them in the rest pose, and derives options from their size. The step height
+    /// is 60 % of a leg's length. The sole reaches from the toe's joint 60 % of the foot's length forward and
+    /// 120 % backward.
     ///
     /// # Errors
-    /// [`Error::Index`] for a joint that does not exist, [`Error::OutOfRange`] if the joints of a leg, or it and the pelvis, do not hang on each other.
+    /// [`Error::Index`] if a joint does not exist. [`Error::OutOfRange`] if the pelvis, hip, knee, foot and
+    /// toe of a leg are not each a descendant of the one before it.
     pub fn new(skeleton: &Skeleton, pelvis: u16, legs: &[Leg]) -> Result<Self, Error> {
         let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
         let joints = legs.iter().flat_map(Leg::joints).chain([pelvis]);
@@ -253,16 +264,17 @@ impl Feet {
         })
     }
 
-    /// How they stand and go.
+    /// Returns the options.
     #[must_use]
     pub fn options(&self) -> &FeetOptions {
         &self.options
     }
 
-    /// The same legs with other options.
+    /// Returns the same legs with other options.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] for an option that is NaN or an infinity, [`Error::OutOfRange`] for one below 0, and a rate of 0.
+    /// [`Error::NotFinite`] if an option is NaN or infinite. [`Error::OutOfRange`] if one is below 0, or if
+    /// `pelvis` is 0.
     pub fn with_options(self, options: FeetOptions) -> Result<Self, Error> {
         let FeetOptions { slope, clearance, step, settle, pelvis, sole } = options;
         let named = [
@@ -283,19 +295,19 @@ impl Feet {
         Ok(Self { options, ..self })
     }
 
-    /// The legs, in the order in which steps are given.
+    /// Returns the legs, in the order of [`FeetFrame::steps`].
     #[must_use]
     pub fn legs(&self) -> &[Leg] {
         &self.legs
     }
 
-    /// The length of the longest leg in the rest pose, in metres: for [`ContactOptions::for_legs`].
+    /// Length of the longest leg in the rest pose in metres, for [`ContactOptions::for_legs`].
     #[must_use]
     pub fn leg_length(&self) -> f32 {
         self.size as f32
     }
 
-    /// The state before the first call, which puts the character on the ground at once.
+    /// Returns the state before the first call, which puts the character on the ground immediately.
     #[must_use]
     pub fn start(&self) -> FeetState {
         let none = vec![None; self.legs.len()];
@@ -312,18 +324,25 @@ impl Feet {
 
 /// Puts feet on the ground.
 ///
-/// `model` are the matrices of `pose`, which a clip made: both hold one element per joint, `model` is not changed. In model space the ground of the clip is at
-/// 0 and up is what the placement makes the world's `y`. `pose` gets other rotations of hips, knees and feet and another translation of the pelvis.
-/// `state` goes on by `frame.seconds`; before the first call it is [`Feet::start`]. A hitch puts feet down anew, and a character
-/// whose placement has moved by more than its legs are long begins anew, its pelvis too.
+/// `model` holds the matrices of `pose`, which come from a clip; both have one element per joint. `model` is
+/// not changed. In the clip, the ground is at height 0 in model space, and up is the direction that the
+/// placement rotates to the world's `y`. The function changes the rotations of hips, knees and feet, and the
+/// translation of the pelvis.
 ///
-/// The distance that comes back is that of the planted foot which is farthest from where it is to stand, because its leg is too short or its knee would fold up.
+/// `state` advances by `frame.seconds`; before the first call it is [`Feet::start`]. If a foot moves by more
+/// than a leg length between two calls, for example after a long frame, it is placed again from scratch. If
+/// the placement does, the pelvis is too.
+///
+/// The returned distance is the maximum distance of a planted foot from its place. It is not 0 if a leg is
+/// too short, or if a knee would fold too far.
 ///
 /// # Errors
-/// [`Error::Skeleton`] if `feet` was made for other joints; [`Error::Length`] if `model`, `pose`, `steps` or `state` do not have their sizes; [`Error::NotFinite`]
-/// if a number is NaN or an infinity, in the frame or where the pose or its matrices matter; [`Error::OutOfRange`] if `weight` is not from 0 to 1 or
-/// `seconds` is below 0; [`Error::NotInvertible`] if the matrix above the pelvis or a hip is flat. Pose and state are then unchanged. What is not finite in
-/// an answer of the ground counts as no ground.
+/// [`Error::Skeleton`] if `feet` was made for other joints. [`Error::Length`] if `model`, `pose`, `steps` or
+/// `state` has the wrong length. [`Error::NotFinite`] if a value of the frame, or a value that is read from
+/// the pose or the matrices, is NaN or infinite. [`Error::OutOfRange`] if `weight` is not from 0 to 1, or
+/// `seconds` is below 0. [`Error::NotInvertible`] if the matrix above the pelvis or a hip is singular. After
+/// an error, pose and state are unchanged. If the ground returns a value that is not finite, it counts as no
+/// ground.
 pub fn feet(
     skeleton: &Skeleton,
     model: &[Affine],
@@ -335,7 +354,7 @@ pub fn feet(
     check_frame(skeleton, model, feet, frame, state, pose)?;
     let world = World { placement: &frame.placement, ground: frame.ground, seconds: frame.seconds.into() };
     let (turn, back) = (frame.placement.rotation, conjugate(frame.placement.rotation));
-    // Put elsewhere at once, by more than legs are long: all of it begins anew.
+    // A teleport by more than a leg length resets everything.
     let elsewhere = state
         .placement
         .is_some_and(|before| length(sub(frame.placement.translation, before.translation)) > feet.size);
@@ -383,7 +402,8 @@ pub fn feet(
     let raised = pelvis.advance(feet, &state.limbs, world.seconds);
     let up = rotate(back, [0.0, raised - frame.placement.translation[1], 0.0]);
     let moved = scaled(up, frame.weight.into());
-    // The pelvis moves all that hangs on it alike: to the legs it is the same as if their goals moved the other way.
+    // The pelvis moves all of its descendants by the same vector. For the legs this is equivalent to moving
+    // their goals by the opposite vector.
     let above = above(skeleton, model, feet.pelvis)?;
     let mut local = pose.get(feet.pelvis.into());
     let by = above.from_model.vector(moved);
@@ -404,12 +424,12 @@ pub fn feet(
     Ok(reached)
 }
 
-/// The sides to which a knee bent earlier.
+/// Sides to which a knee bent earlier.
 struct KneeSides {
-    /// The side in the frame before.
+    /// Side in the last frame.
     before: Option<Vec64>,
     at_rest: Option<Vec64>,
-    /// Time since the frame before.
+    /// Time since the last frame.
     seconds: f64,
 }
 
@@ -433,7 +453,7 @@ fn bent_knee(
     Ok((Some(bent), side))
 }
 
-/// Sizes, and numbers that are some.
+/// Checks lengths and that all inputs are finite.
 fn check_frame(
     skeleton: &Skeleton,
     model: &[Affine],
@@ -454,7 +474,7 @@ fn check_frame(
         return Err(Error::OutOfRange { what: "seconds", at: 0, needed: "at least 0" });
     }
     check_unit("weight", frame.weight)?;
-    // A place that is farther away than any world is wide, would be one of no digits.
+    // Farther away, f64 would have no accurate digits left for centimetres.
     let Rigid { rotation, translation } = frame.placement;
     if !rotation.iter().chain(&translation).all(|v| v.abs() < 1e15) {
         return Err(Error::NotFinite { what: "placement", at: 0 });
@@ -469,15 +489,15 @@ fn check_frame(
     Ok(())
 }
 
-/// The movement of the pelvis.
+/// Movement of the pelvis.
 struct PelvisMove {
     up_model: Vec64,
-    /// The height by which the hips rise in the world.
+    /// Height by which the hips rise in the world.
     raised: f64,
 }
 
-/// Brings the feet to their goals, with the pelvis moved. If one goal cannot be solved, the pose stays as
-/// it was.
+/// Brings the feet to their goals, with the pelvis moved. If one goal cannot be solved, the pose is
+/// unchanged.
 fn reach(
     skeleton: &Skeleton,
     model: &[Affine],
@@ -491,7 +511,7 @@ fn reach(
     let to_model = frame.placement.inverse();
     let mut farthest = Reached { iterations: 1, ..Reached::default() };
     for (at, (leg, limb)) in feet.legs.iter().zip(&state.limbs).enumerate() {
-        // No knee folds up, not even of a foot that stands.
+        // No knee folds too far, not even that of a planted foot.
         let hip = [limb.hip[0], limb.hip[1] + raised, limb.hip[2]];
         let line = sub(limb.goal, hip);
         let far = length(line);
@@ -501,7 +521,7 @@ fn reach(
             None => [hip[0], hip[1] - kept, hip[2]],
             _ => limb.goal,
         };
-        // With a part of the weight legs turn a part of the way to where the whole one would have them.
+        // Uses the goals of the full weight, so that partial weights blend towards the same pose.
         let goal = sub(to_model.transform_point(wanted), up_model);
         if let Some(bent) = limb.knee.filter(|_| frame.weight > 0.0) {
             let given = rotation_of(pose, leg.knee)?;

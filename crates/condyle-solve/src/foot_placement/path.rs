@@ -1,6 +1,6 @@
-//! Numbers on their way: place, velocity and acceleration, and the smoothest way from there.
+//! Smooth paths: position, velocity and acceleration, and the minimum-jerk path from there.
 
-/// Where `N` numbers are, how fast they change and how fast that changes.
+/// Values of `N` numbers, with their first and second derivatives.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Path<const N: usize> {
     pub(super) place: [f64; N],
@@ -9,14 +9,15 @@ pub(super) struct Path<const N: usize> {
 }
 
 impl<const N: usize> Path<N> {
-    /// Standing still.
+    /// A path at rest.
     pub(super) fn at(place: [f64; N]) -> Self {
         Self { place, velocity: [0.0; N], acceleration: [0.0; N] }
     }
 
-    /// Goes on for `seconds` on the way that in `horizon` seconds comes to `to` at the velocity `through`, without acceleration: the
-    /// polynomial of degree five, which changes its acceleration the least. What is left of such a way is the way from there, so it
-    /// does not matter how often it is planned anew. From the horizon on it goes on straight.
+    /// Advances by `seconds` along the quintic polynomial that reaches `to` in `horizon` seconds, with
+    /// velocity `through` and without acceleration. This is the minimum-jerk path. Its remainder is again a
+    /// minimum-jerk path, so planning again at any time has no effect. After the horizon the velocity is
+    /// constant.
     pub(super) fn advance(&mut self, to: &[f64; N], through: &[f64; N], horizon: f64, seconds: f64) {
         for n in 0..N {
             if seconds >= horizon {
@@ -27,7 +28,8 @@ impl<const N: usize> Path<N> {
             }
             let (s, t) = (seconds / horizon, horizon);
             let [a, b, c] = [self.place[n], self.velocity[n] * t, 0.5 * self.acceleration[n] * t * t];
-            // What the polynomial of degree two from here lacks at the end, in place, velocity and acceleration.
+            // Differences at the end, in position, velocity and acceleration, to the quadratic polynomial
+            // from here.
             let (p, v, w) = (to[n] - a - b - c, through[n] * t - b - 2.0 * c, -2.0 * c);
             let d = 10.0 * p - 4.0 * v + 0.5 * w;
             let e = -15.0 * p + 7.0 * v - w;

@@ -1,32 +1,32 @@
-//! The height of the pelvis.
+//! Height of the pelvis.
 //!
 //! # Formulas
 //!
-//! The height is `h = s - lead - lowered`, each a smooth function of time.
+//! The height is `h = s - lead - lowered`. Each term is a smooth function of time.
 //!
-//! **Spring.** `s` follows the ground `g` under the lower foot by a critically damped spring of the third
-//! order with the rate `r`. With `x = s - g` at the start of a step of `t` seconds:
+//! **Spring.** `s` follows the ground `g` under the lower foot by a critically damped third-order spring with
+//! the rate `r`. With `x = s - g` at the start of a step of `t` seconds:
 //!
 //! ```text
 //! x‴ + 3 r x″ + 3 r² x′ + r³ x = 0
 //! x(t) = (a + b t + c t²) exp(-r t)      a = x,  b = x′ + r a,  c = (x″ + 2 r x′ + r² a) / 2
 //! ```
 //!
-//! **Lead.** When the next foot lands in `T` seconds, the spring alone is `late = s(T) - g` above the
-//! ground there. `lead` goes to that value on the smoothest path that ends at the landing ([`Path`]), and
+//! **Lead.** When the next foot lands in `T` seconds, the spring alone would be `late = s(T) - g` above the
+//! ground there. `lead` moves to that value on the smoothest path that ends at the landing ([`Path`]), and
 //! back to 0 within `5 / r` seconds.
 //!
-//! **Lowered.** A leg of length `L` whose ankle goal is `d` aside from the hip and at the height `y` is
-//! straight with the hip at `y + √(L² - d²)`. `given` is the slack of the clip below that height, `now` the
-//! slack at the height `s - lead`. The pelvis comes down by `kept - now`, where `kept` is a branch of a
-//! hyperbola with `p = given w / (given + w)`:
+//! **Lowered.** A leg of length `L`, whose ankle goal has the horizontal distance `d` from the hip and the
+//! height `y`, is straight if the hip is at `y + √(L² - d²)`. `given` is the distance of the hip below that
+//! height in the clip, `now` the same distance at the height `s - lead`. The pelvis is lowered by `kept -
+//! now`, where `kept` is a branch of a hyperbola with `p = given w / (given + w)`:
 //!
 //! ```text
 //! kept = (x + √(x² + 4 given p)) / 2    x = now - p
 //! kept(given) = given                   kept -> now far above, kept -> 0 far below
 //! ```
 //!
-//! # A step down, worked through
+//! # Worked example: a step down
 //!
 //! `r = 8` per second. The ground under the next foot is 0.15 m lower, and the foot lands in 0.4 s. The
 //! spring starts at rest: `a = 0.15`, `b = 1.2`, `c = 4.8`, `exp(-3.2) = 0.04076`:
@@ -36,52 +36,52 @@
 //! lead   = 0.057 at the landing                          the pelvis is at -0.15 m
 //! ```
 //!
-//! A leg of 0.9 m, with the hip 0.88 m above the ankle in the clip, has the slack `given = 0.02`. Over
-//! ground that is 0.05 m lower and without a lead, `now = -0.03`. With `w = 0.027`, `p = 0.0115` and
-//! `x = -0.0415`:
+//! A leg of 0.9 m, with the hip 0.88 m above the ankle in the clip, has `given = 0.02`. Over ground that is
+//! 0.05 m lower and without a lead, `now = -0.03`. With `w = 0.027`, `p = 0.0115` and `x = -0.0415`:
 //!
 //! ```text
 //! kept = (-0.0415 + √(0.00172 + 0.00092)) / 2 = 0.0049   the pelvis comes down by 0.0349 m
 //! ```
 //!
-//! The tests `the_spring_is_late_as_the_preface_says` and `the_leg_is_bent_as_the_preface_says` repeat
-//! these numbers.
+//! The tests `the_spring_is_late_as_the_preface_says` and `the_leg_is_bent_as_the_preface_says` check these
+//! numbers.
 //!
 //! # Reasons
 //!
-//! 1. A spring of the third order has no jump of the acceleration when the ground jumps, so hips do not jerk.
-//! 2. The closed form is exact: the frame rate does not change the motion.
-//! 3. Up steps need no lead, because the leg that still stands below has to reach too. After a jump no leg
-//!    does.
-//! 4. All corners between two heights are round, because a corner would be a jump of the velocity.
+//! 1. The acceleration of a third-order spring is continuous when the ground jumps, so hips do not jerk.
+//! 2. The closed form is exact, so the motion does not depend on the frame rate.
+//! 3. Steps up need no lead, because the leg that still stands on the lower step has to reach its foot. After
+//!    a jump no leg stands there.
+//! 4. All transitions between two heights are rounded, because a corner would be a jump of the velocity.
 //!
 //! # Limits
 //!
-//! A jump of the ground by more than three leg lengths starts anew at the new height.
+//! If the ground jumps by more than three leg lengths, the pelvis starts again at the new height.
 
 use super::path::Path;
 use super::{Feet, Limb};
 use condyle_base::math::scalar::sqrt_f64;
 
-/// Of the length of a leg: how far from straight a knee begins to be kept bent, how round the corner between two legs is, and that between what they
-/// need and the spring.
+/// Fractions of the leg length: slack below which a knee is kept bent, rounding of the maximum over the legs,
+/// and rounding of the maximum of their need and the spring.
 const BEND: f64 = 0.03;
 const BETWEEN: f64 = 0.01;
 const CORNER: f64 = 0.006;
 
-/// Times the rate of the spring: the shortest time in which a lead is taken, and that in which it is given back. A lead taken in much less would
-/// accelerate so much at its end that it swings farther the other way while it is given back slowly.
+/// Minimum time to take a lead, and time to give it back, both times the spring's rate. A lead taken much
+/// faster would accelerate so hard at its end that it overshoots, because it is given back slowly.
 const TAKEN: f64 = 1.6;
 const GIVEN_BACK: f64 = 5.0;
 
-/// Height of the pelvis above its height in the clip.
+/// Height of the pelvis relative to the clip.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Pelvis {
-    /// Follows the ground under the lower foot.
+    /// Height that follows the ground under the lower foot.
     height: Spring,
     /// Distance below that, so that the pelvis is not late when the next foot lands.
     lead: Path<1>,
-    /// Distance below that for legs that are too short: at least about what they need, and slowly back.
+    /// Distance below that for legs that are too short: about the needed distance or more, with a slow
+    /// return.
     lowered: Option<Spring>,
     needed: f64,
 }
@@ -92,10 +92,10 @@ impl Pelvis {
         Self { height, lead: Path::at([0.0]), lowered: None, needed: 0.0 }
     }
 
-    /// Advances by `seconds`, and returns the height.
+    /// Advances by `seconds`. Returns the height.
     pub(super) fn advance(&mut self, feet: &Feet, limbs: &[Limb], seconds: f64) -> f64 {
         let (rate, stance) = (feet.options.pelvis.into(), Stance::next(limbs));
-        // Put elsewhere at once.
+        // Resets after a teleport.
         if (stance.floor - self.height.place).abs() > 3.0 * feet.size {
             *self = Self::over(limbs);
         }
@@ -111,8 +111,9 @@ impl Pelvis {
         height - greater(lowered.place, needed, corner)
     }
 
-    /// Plans for the next landing, on which the leg should be as bent as in the clip. Down steps the spring alone would be late, so that the leg
-    /// would be too short. Up steps being late is fine, as the leg that still stands below has to reach too; after a jump there is none.
+    /// Plans for the next landing, at which the leg should be as bent as in the clip. On steps down the
+    /// spring alone would be late, and the leg too short. On steps up a late pelvis is fine, because the leg
+    /// that still stands on the lower step has to reach its foot. After a jump no leg stands there.
     fn lead(&mut self, stance: &Stance, rate: f64, seconds: f64) {
         let slow = GIVEN_BACK / rate;
         let (to, horizon) = match stance.seconds {
@@ -132,11 +133,11 @@ impl Pelvis {
     }
 }
 
-/// How a character will stand when its next foot lands.
+/// Stance of the character when its next foot lands.
 struct Stance {
-    /// The ground under the lowest foot that stands then.
+    /// Ground under the lowest foot that stands then.
     floor: f64,
-    /// Until then, if a landing is known.
+    /// Seconds until then, if a landing is known.
     seconds: Option<f64>,
     /// Whether no foot stands until then.
     after_jump: bool,
@@ -144,7 +145,7 @@ struct Stance {
 
 impl Stance {
     fn next(limbs: &[Limb]) -> Self {
-        // Feet that come down so soon after the first one land with it.
+        // Feet that land within this time after the first one count as landing with it.
         const TOGETHER: f64 = 0.1;
         let landings = limbs.iter().filter(|limb| limb.until > 0.0);
         let first = landings.fold(f64::INFINITY, |first, limb| first.min(limb.until));
@@ -157,11 +158,11 @@ impl Stance {
     }
 }
 
-/// How much lower than at a height the pelvis has to be, so that no knee is much straighter than in the clip.
+/// Distance by which the pelvis must be below a height, so that no knee is much straighter than in the clip.
 fn needed(feet: &Feet, limbs: &[Limb], height: f64) -> f64 {
     let mut needed = 0.0;
     for limb in limbs {
-        // How far the hip can rise until the leg is straight.
+        // Distance that the hip can rise before the leg is straight.
         let slack = |to: [f64; 3], hip: f64| {
             let off = [to[0] - limb.hip[0], to[2] - limb.hip[2]];
             let rest = limb.length * limb.length - off[0] * off[0] - off[1] * off[1];
@@ -174,7 +175,8 @@ fn needed(feet: &Feet, limbs: &[Limb], height: f64) -> f64 {
     needed
 }
 
-/// A height that follows another one smoothly: a critically damped spring of the third order, whose acceleration does not jump either.
+/// A height that follows another one smoothly: a critically damped third-order spring with continuous
+/// acceleration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Spring {
     place: f64,
@@ -187,7 +189,7 @@ impl Spring {
         Self { place, velocity: 0.0, acceleration: 0.0 }
     }
 
-    /// Goes on for `seconds` towards a goal. Exact, so that many short steps come to where a long one does.
+    /// Advances towards a goal. Exact, so that many short steps give the same result as one long step.
     fn advance(&mut self, goal: f64, rate: f64, seconds: f64) {
         // (a + b t + c t²) exp(-rate t)
         let a = self.place - goal;
@@ -200,7 +202,7 @@ impl Spring {
         self.acceleration = (2.0 * c - 2.0 * rate * dx + rate * rate * x) * decay;
     }
 
-    /// Not below a height, which was another one `seconds` ago.
+    /// Keeps the height at or above `least`, which was `before` `seconds` ago.
     fn hold(&mut self, least: f64, before: f64, seconds: f64) {
         if self.place < least {
             let pace = if seconds > 0.0 { (least - before) / seconds } else { 0.0 };
@@ -209,7 +211,7 @@ impl Spring {
     }
 }
 
-/// The exponential of `-x`, for `x` of at least 0.
+/// Returns `exp(-x)` for `x >= 0`.
 pub(super) fn decay(x: f64) -> f64 {
     if x >= 60.0 {
         return 0.0;
@@ -225,8 +227,8 @@ pub(super) fn decay(x: f64) -> f64 {
     sum
 }
 
-/// How far a leg is to stay from being straight, which was `given` in the clip and would be `now`: `given` where it is the same, `now` where that is much
-/// more, and never less than nothing.
+/// Distance of a leg from being straight, for the distance `given` in the clip and the proposed distance
+/// `now`. Returns `given` if both are equal, about `now` if that is much larger, and never less than 0.
 fn kept_bent(given: f64, now: f64, width: f64) -> f64 {
     let given = given.max(0.0);
     let part = given * width / (given + width);
@@ -234,18 +236,19 @@ fn kept_bent(given: f64, now: f64, width: f64) -> f64 {
     0.5 * (x + sqrt_f64(x * x + 4.0 * given * part))
 }
 
-/// How far below the hip a foot in the air is to be, that is `given` in the clip and would be `now`: not so near that the knee folds up.
+/// Height of the hip above a foot in the air, for the height `given` in the clip and the proposed height
+/// `now`. Keeps the knee from folding too far.
 pub(super) fn kept_below(given: f64, now: f64, size: f64) -> f64 {
     let begin = given.min(0.55 * size);
     let least = begin.min(0.3 * size) - 0.05 * size;
     if now >= begin {
         return now;
     }
-    // Goes on at the same speed where it begins, and comes to the least nowhere.
+    // Starts with the same slope and approaches `least` asymptotically.
     least + (begin - least) * (begin - least) / (begin - least + begin - now)
 }
 
-/// The greater of two numbers, with a round corner.
+/// Maximum of two numbers, with a rounded corner.
 fn greater(a: f64, b: f64, width: f64) -> f64 {
     0.5 * (a + b + sqrt_f64((a - b) * (a - b) + width * width))
 }
@@ -256,7 +259,7 @@ mod tests {
 
     use super::*;
 
-    /// Against its equation of motion in small steps.
+    /// Compares with an integration of its equation of motion in small steps.
     #[test]
     fn the_spring_is_its_equation_and_the_same_in_any_steps() {
         let (rate, goal, seconds) = (8.0, 0.3, 0.7);
@@ -296,7 +299,7 @@ mod tests {
         Pelvis { height: Spring::at(0.0), lead: Path::at([0.0]), lowered: None, needed: 0.0 }
     }
 
-    /// A frame at 60 Hz; how high the pelvis is then.
+    /// Runs one frame at 60 Hz. Returns the height of the pelvis.
     fn frame(pelvis: &mut Pelvis, floor: f64, left: Option<f64>, after_jump: bool) -> f64 {
         let (rate, seconds) = (8.0, 1.0 / 60.0);
         pelvis.height.advance(floor, rate, seconds);
@@ -304,7 +307,7 @@ mod tests {
         pelvis.height.place - pelvis.lead.place[0]
     }
 
-    /// A swing of 0.4 s to a step that is 15 cm lower or higher. The spring alone would be 9 cm from where it was.
+    /// A swing of 0.4 s to a step 15 cm lower or higher. The spring alone would move 9 cm.
     #[test]
     fn it_is_down_when_the_foot_lands_and_up_after_a_jump() {
         for (floor, after_jump, want) in [(-0.15, false, -0.15), (0.15, true, 0.15), (0.15, false, 0.093)] {
@@ -315,14 +318,15 @@ mod tests {
                 places.push(high);
             }
             assert!((high - want).abs() < 1e-3, "{floor}, {after_jump}: {high} instead of {want}");
-            // The smoothest way there has 5.8 m/s² for each metre and second squared, 5.4 here.
+            // A minimum-jerk path of length d in time T has a peak acceleration of 5.8 d/T², here 5.4 m/s².
             for w in places.windows(3) {
                 assert!((w[0] - 2.0 * w[1] + w[2]).abs() * 3600.0 < 8.0, "{floor}, {after_jump}: {w:?}");
             }
         }
     }
 
-    /// A foot that leaves the ground for a moment again and again: what is planned in haste and given back slowly does not grow.
+    /// A foot leaves the ground briefly, again and again. Leads that are taken quickly and given back slowly
+    /// must not add up.
     #[test]
     fn short_swings_do_not_swing_up() {
         let mut pelvis = still();

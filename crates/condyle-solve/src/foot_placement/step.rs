@@ -1,23 +1,24 @@
-//! What a foot is about to do.
+//! State of a foot: planted, or in the air.
 
-/// What a foot does now.
+/// State of a foot.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Step {
-    /// It stands.
+    /// The foot stands on the ground.
     Planted,
-    /// It is in the air, and where it will come down, if that is known.
+    /// The foot is in the air, with its next landing if that is known.
     Swing(Option<Landing>),
 }
 
-/// Where and when a foot will come down: in model space as of now, as if the character stood and its movement came to it.
+/// Next landing of a foot, in the character's current model space, as if the character stood still and the
+/// ground moved.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Landing {
-    /// Until then.
+    /// Seconds until the landing.
     pub seconds: f32,
-    /// Where the joint that touches will stand.
+    /// Position at which the joint that touches the ground will stand.
     pub place: [f32; 3],
-    /// Where the clip will have it when it touches.
+    /// Position of that joint in the clip at the landing.
     pub from: [f32; 3],
-    /// How fast the clip will still move it then, over the ground, in metres per second.
+    /// Velocity of that joint in the clip at the landing, over the ground, in metres per second.
     pub velocity: [f32; 3],
 }

@@ -12,7 +12,7 @@ use condyle_testing::{Random, assert_portable, tries};
 mod gaits;
 mod knees;
 
-/// A pelvis and two legs of 90 cm with a foot and toes.
+/// A pelvis and two legs of 88 cm, each with a foot and toes.
 fn walker() -> (Skeleton, [Leg; 2]) {
     let mut joints = Vec::new();
     let mut add = |name: &str, parent: Option<u16>, translation| {
@@ -31,18 +31,19 @@ fn walker() -> (Skeleton, [Leg; 2]) {
     (Skeleton::new(joints).expect("parents first"), [leg(2), leg(6)])
 }
 
-/// Where the pelvis is in the clip.
+/// Position of the pelvis in the clip.
 const LOW: [f32; 3] = [0.0, 0.88, 0.0];
 const SPEED: f32 = 1.1;
 const KEYS: usize = 60;
 
-/// A step in place, from 0 to 1: where the foot is along and above the ground. It stands for the first six tenths.
+/// A step in place, for a phase from 0 to 1. Returns the position of the foot along the ground and above it.
+/// The foot stands until phase 0.6.
 fn gait(phase: f64) -> [f64; 2] {
     let (stance, stride) = (0.6, 1.1);
     if phase < stance {
         return [stride * (0.5 * stance - phase), 0.0];
     }
-    // From -s to s, at the ground's speed at both ends.
+    // Moves from -s to s, with the ground's velocity at both ends.
     let (t, s) = ((phase - stance) / (1.0 - stance), 0.5 * stride * stance);
     let back = -stride * (1.0 - stance);
     let ease = t * t * t * (10.0 - t * (15.0 - 6.0 * t));
@@ -53,7 +54,7 @@ fn gait(phase: f64) -> [f64; 2] {
     ]
 }
 
-/// One second of walking on the spot.
+/// One second of walking in place.
 fn walk(skeleton: &Skeleton, legs: &[Leg; 2]) -> (RawClip, RootMotion) {
     let mut times = Vec::new();
     let mut rotations = vec![Vec::new(); skeleton.joint_count()];
@@ -100,7 +101,7 @@ fn found(skeleton: &Skeleton, legs: &[Leg; 2], clip: &RawClip, motion: &RootMoti
     contacts_raw(clip, Some(motion), skeleton, &joints, &options).expect("contacts")
 }
 
-/// Where joints are, frame by frame, in the clip and as shown, and which feet are planted.
+/// Positions of joints per frame, in the clip and in the result, and which feet are planted.
 struct Run {
     source: Vec<Vec<[f64; 3]>>,
     shown: Vec<Vec<[f64; 3]>>,
@@ -131,7 +132,7 @@ fn run(ground: &dyn Ground, rate: f64, seconds: f64, known: bool) -> Run {
             planted => planted,
         });
         out.planted.push(steps.map(|step| step == Step::Planted));
-        // As a game has it that lifts its characters from step to step.
+        // Like a game that moves its character from step to step.
         placement.translation[1] =
             ground.below([0.0, 1e3, placement.translation[2]]).map_or(0.0, |s| s.height);
         let seconds = if frame == 0 { 0.0 } else { (1.0 / rate) as f32 };
@@ -144,7 +145,7 @@ fn run(ground: &dyn Ground, rate: f64, seconds: f64, known: bool) -> Run {
 }
 
 fn stairs(up: f64) -> impl Fn([f64; 3]) -> Option<GroundPoint> {
-    // Not `floor`, which needs the standard library.
+    // Avoids `floor`, which needs the standard library.
     move |p: [f64; 3]| {
         Some(GroundPoint::level(((p[2] + 1000.0) / 0.4 - 0.5) as i64 as f64 * 0.12 * up - 299.88 * up))
     }
@@ -159,7 +160,7 @@ fn peak(places: &[Vec<[f64; 3]>], joint: usize, rate: f64) -> f64 {
     places.windows(3).map(one).fold(0.0, f64::max)
 }
 
-/// What an animator sees: planted feet neither slide nor sink, and no joint jerks.
+/// Visible quality: planted feet neither slide nor sink, and no joint jerks.
 #[test]
 fn planted_feet_stay_and_nothing_jerks_on_any_ground() {
     let slope = |by: f64| Plane { point: [0.0; 3], normal: [0.0, 1.0, by] };
@@ -187,7 +188,8 @@ fn planted_feet_stay_and_nothing_jerks_on_any_ground() {
                 stands += 1;
                 assert!(length(sub(now, at)) < 1e-4, "{name}, frame {frame}: {at:?} to {now:?}");
                 let high = ground.below([now[0], now[1] + 0.02, now[2]]).map_or(0.0, |s| s.height);
-                // At the start its heel may be on the edge of a step, where it cannot land elsewhere any more.
+                // At the start the heel may be on the edge of a step, because that foot can no longer choose
+                // its landing.
                 let over = now[1] - high - 0.02;
                 assert!(
                     over > -1e-3 && (over < 1e-3 || frame < 60),
@@ -197,13 +199,14 @@ fn planted_feet_stay_and_nothing_jerks_on_any_ground() {
             assert!(stands > 100, "{name}: {stands}");
         }
         for joint in 0..run.shown[0].len() {
-            // From the second step on: the first one begins in the air, where nobody knows from where.
+            // Skips the first step, because it begins in the air from an unknown position.
             let [from, to] = [&run.source[30..], &run.shown[30..]].map(|places| peak(places, joint, 60.0));
-            // The pelvis does not move up and down at all in the clip.
+            // The pelvis does not move vertically in the clip.
             let over = match name {
                 "level" | "uphill" => 2.0,
                 "downhill" => 5.0,
-                // Three steps of stairs at a stride, on legs that are nearly straight, take more than the clip has.
+                // Three stair steps per stride on almost straight legs need more acceleration than the clip
+                // has.
                 "upstairs" => 60.0,
                 _ => 100.0,
             };
@@ -230,7 +233,7 @@ fn what_is_not_known_ahead_is_caught_up_with() {
     }
 }
 
-/// The same places at the same times, whatever the frames are.
+/// Joints have the same positions at the same times at all frame rates.
 #[test]
 fn frame_rates_agree() {
     let ground = stairs(1.0);
@@ -251,7 +254,8 @@ fn contacts_are_where_the_gait_has_them() {
     let contacts = found(&skeleton, &legs, &clip, &motion);
     for (foot, start) in [(0, 0.0), (1, 0.5)] {
         let [contact] = contacts.of(foot) else { panic!("{:?}", contacts.of(foot)) };
-        // It is slow and low a little longer than it stands; that of the left foot goes over the seam.
+        // The foot is slow and low for a little longer than it stands. The contact of the left foot continues
+        // over the seam.
         let (from, until) = (contact.start, contact.end);
         let want = if foot == 0 { 1.0 + start } else { start };
         assert!((from - want).abs() < 0.05 && (until - want - 0.6).abs() < 0.07, "{foot}: {from} to {until}");
@@ -262,12 +266,12 @@ fn contacts_are_where_the_gait_has_them() {
             "{foot}: {place:?} {wanted}"
         );
     }
-    // As events: down once and up once each.
+    // Each foot has one event for landing and one for leaving.
     let names = [["left down", "left up"], ["right down", "right up"]];
     let events = contacts.events(&names).expect("a pair each");
     let passed: Vec<&str> = events.passed(Looping::Wrap, 0.3, 1.3).expect("times").map(|e| e.name).collect();
     assert_eq!(passed, ["right down", "left up", "left down", "right up"].map(|name| name));
-    // And back.
+    // Back from events.
     let back = contacts_of_events(
         &clip,
         Some(&motion),
@@ -283,7 +287,7 @@ fn contacts_are_where_the_gait_has_them() {
         assert!((a.start - b.start).abs() < 1e-5 && (a.end - b.end).abs() < 1e-5, "{a:?} {b:?}");
         assert!(a.place.iter().zip(b.place).all(|(a, b)| (a - b).abs() < 2e-3), "{a:?} {b:?}");
     }
-    // A step at any loop says the same.
+    // The state is the same in every loop.
     for clock in [0.8, 5.8, -3.2] {
         let Ok(Step::Swing(Some(landing))) = contacts.step(0, clock) else { panic!("{clock}") };
         let want = contacts.of(0)[0].start - 0.8;
@@ -304,13 +308,13 @@ fn grounds_are_what_they_hold() {
     let ground = Triangles::new(&triangles).expect("finite");
     for try_ in 0..tries(2000) {
         let from = random.vector::<3>(2.5).map(f64::from);
-        // Each of them alone, without a grid.
+        // Compares with each triangle alone, without a grid.
         let alone = triangles.iter().filter_map(|t| Triangles::new(&[*t]).expect("finite").below(from));
         let want = alone.map(|s| s.height).fold(f64::NEG_INFINITY, f64::max);
         let got = ground.below(from).map_or(f64::NEG_INFINITY, |s| s.height);
         assert_eq!(got, want, "{try_}: {from:?}");
         assert!(got <= from[1]);
-        // On the triangle's plane: the normal is across its edges.
+        // The point is on the triangle's plane, and the normal is perpendicular to its edges.
         let t = triangles[try_ % 200].map(|p| p.map(f64::from));
         let middle: [f64; 3] = core::array::from_fn(|c| (t[0][c] + t[1][c] + t[2][c]) / 3.0);
         let one = Triangles::new(&[triangles[try_ % 200]]).expect("finite");
@@ -323,7 +327,7 @@ fn grounds_are_what_they_hold() {
     }
     assert!(Triangles::new(&[]).expect("none").below([0.0; 3]).is_none());
     assert!(matches!(Triangles::new(&[[[f32::NAN; 3]; 3]]), Err(Error::NotFinite { .. })));
-    // Wide ones do not fill the grid.
+    // Large triangles do not fill the grid.
     let wide = vec![[[-9.0, 0.0, -9.0], [9.0, 0.0, -9.0], [0.0, 0.0, 9.0]]; 5000];
     assert!(Triangles::new(&wide).expect("finite").below([0.0, 1.0, 0.0]).is_some());
     for normal in [[1.0, 0.0, 0.0], [0.0; 3], [f64::NAN; 3]] {
@@ -334,7 +338,7 @@ fn grounds_are_what_they_hold() {
     assert_eq!(Heights { height: |_: f64, _: f64| f64::NAN, spacing: 0.02 }.below([0.0; 3]), None);
 }
 
-/// Nothing that is handed in breaks it, and an error changes nothing.
+/// No input breaks it, and an error changes nothing.
 #[test]
 fn hostile_input_is_refused_or_gives_numbers() {
     let (skeleton, legs) = walker();
@@ -451,7 +455,7 @@ fn no_weight_changes_nothing_and_a_part_goes_a_part() {
     assert!((toe - 0.2 - placed[usize::from(legs[0].touching())].rows[1][3]).abs() < 1e-5, "{toe}");
 }
 
-/// By a jump to another place, or up a shaft, the whole of it is there at once.
+/// After a teleport to another place or height, the whole character arrives immediately.
 #[test]
 fn a_character_that_is_put_elsewhere_leaves_nothing_behind() {
     let (skeleton, legs) = walker();
@@ -476,7 +480,7 @@ fn a_character_that_is_put_elsewhere_leaves_nothing_behind() {
     }
 }
 
-/// A clip that does not loop begins and ends with what it has there.
+/// A clip that does not loop keeps the contacts at its start and end.
 #[test]
 fn nothing_is_folded_over_the_end_of_a_clip_that_does_not_loop() {
     let (skeleton, legs) = walker();
@@ -486,7 +490,7 @@ fn nothing_is_folded_over_the_end_of_a_clip_that_does_not_loop() {
     let contacts = contacts.expect("contacts");
     let all = [0, 1].map(|foot| contacts.of(foot).to_vec());
     assert!(all.iter().flatten().all(|contact| contact.start < contact.end && contact.end <= 1.0), "{all:?}");
-    // The right foot stands until the end, and the left one from the start on.
+    // The right foot stands until the end, and the left one from the start.
     assert!(all[0][0].start < 0.05 && all[1].last().expect("one").end == 1.0, "{all:?}");
     let names = [["left down", "left up"], ["right down", "right up"]];
     let events = contacts.events(&names).expect("a pair each");
@@ -502,7 +506,7 @@ fn nothing_is_folded_over_the_end_of_a_clip_that_does_not_loop() {
         );
     }
 
-    // A foot that is in the air for a moment at the start comes down.
+    // A foot that is in the air briefly at the start lands.
     let fall: Vec<f32> = (0..=120).map(|at| if at < 5 { 0.5 - 0.1 * at as f32 } else { 0.0 }).collect();
     let track = Track {
         target: Target::Translation(0),
@@ -518,7 +522,7 @@ fn nothing_is_folded_over_the_end_of_a_clip_that_does_not_loop() {
     assert!(contact.start > 0.03 && contact.from[1] < 0.05, "{contact:?}");
 }
 
-/// Every platform and instruction set has these bits.
+/// The result is bit-identical on every platform and instruction set.
 #[test]
 fn the_bits_are_the_same_everywhere() {
     assert_portable(0x3946_8c7d_7da8_b72d, |hash| {

@@ -1,35 +1,37 @@
-//! Thresholds of touches.
+//! Thresholds of contacts.
 
 use condyle::play::Looping;
 use condyle_base::error::Error;
 
-/// Maximum number of moments at which a clip is sampled.
+/// Maximum number of samples of a clip.
 const MAX_SAMPLES: usize = 1 << 20;
 
-/// Thresholds of a touch.
+/// Thresholds of contacts.
 ///
-/// Each pair holds the threshold below which a touch begins and the one above which it ends. Between them nothing changes, so that
-/// noise does not break a touch into many.
+/// Each pair holds the threshold below which a contact begins, and the one above which it ends. This
+/// hysteresis keeps noise from splitting a contact.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ContactOptions {
-    /// Metres above the lowest place that the joint has in the clip.
+    /// Height in metres above the lowest position of the joint in the clip.
     pub height: [f32; 2],
-    /// Metres per second over the ground.
+    /// Speed in metres per second over the ground.
     pub speed: [f32; 2],
-    /// Fractions of the joint's mean speed within half a second. The larger one of both speeds counts: in a run at 6 m/s no foot stands as
-    /// still as in a walk. A joint that touches nowhere by that is judged by its speed along the ground alone, at 1.6 times the fractions.
+    /// Speed as a fraction of the joint's mean speed within half a second. The larger of this and `speed`
+    /// applies, because in a run at 6 m/s no foot is as still as in a walk. If a joint then has no contact,
+    /// only its speed along the ground counts, with 1.6 times the fractions.
     pub pace: [f32; 2],
-    /// Seconds. A shorter touch is dropped, and a shorter break between two touches is closed.
+    /// Minimum duration in seconds. Shorter contacts are dropped, and shorter gaps between two contacts are
+    /// closed.
     pub shortest: f32,
-    /// Moments per second at which the clip is sampled.
+    /// Samples per second.
     pub sample_rate: f32,
-    /// Whether the clip goes on from its end to its start.
+    /// Whether the clip loops.
     pub looping: Looping,
 }
 
 impl ContactOptions {
-    /// Thresholds in proportion to the length of a leg, in any unit. For a leg of 0.9 m the heights are 3 and 5 cm, the speeds 0.3 and
-    /// 0.6 m/s.
+    /// Thresholds proportional to the length of a leg, in any unit. For a leg of 0.9 m the heights are 3 and
+    /// 5 cm, the speeds 0.3 and 0.6 m/s.
     #[must_use]
     pub fn for_legs(length: f32) -> Self {
         let size = length / 0.9;
@@ -43,7 +45,7 @@ impl ContactOptions {
         }
     }
 
-    /// Checks the thresholds, and returns the number of spans between moments at which a clip is sampled.
+    /// Checks the thresholds. Returns the number of intervals between the samples of a clip.
     pub(super) fn steps(&self, duration: f64) -> Result<usize, Error> {
         for (what, pair) in [("height", self.height), ("speed", self.speed), ("pace", self.pace)] {
             Error::check_finite(what, &pair, 1)?;

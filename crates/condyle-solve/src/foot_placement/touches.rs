@@ -1,4 +1,4 @@
-//! Paths of joints over the ground, and when they touch it.
+//! Paths of joints over the ground, and their contacts.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -13,16 +13,16 @@ use condyle::skeleton::Skeleton;
 use condyle_base::error::Error;
 use condyle_base::math::{Affine, Rigid, Transform};
 
-/// One moment in so many may be lower than what counts as the ground.
+/// One sample in this many may be below the height that counts as the ground.
 const LOW: usize = 20;
-/// Seconds before and after a moment of which the mean speed of a joint is taken.
+/// Seconds before and after a sample over which the mean speed of a joint is computed.
 const NEAR: f64 = 0.5;
 
-/// Factor on the fraction of the mean speed for a joint that touches nowhere otherwise. Only its speed along the ground
-/// counts then.
+/// Factor on the fraction of the mean speed for a joint without contacts. Then only its speed along the
+/// ground counts.
 const LOOSE: f64 = 1.6;
 
-/// Joints at even moments of a clip, over the ground.
+/// Positions of joints over the ground, at evenly spaced samples of a clip.
 pub(super) struct Paths {
     pub(super) places: Vec<Vec<Vec64>>,
     pub(super) duration: f64,
@@ -69,7 +69,7 @@ impl Paths {
         Ok(Self { places, duration, whole, looping: options.looping, motion, treadmill: None })
     }
 
-    /// Moves the ground at a constant velocity below a character that is in place.
+    /// Moves the ground at a constant velocity below a character in place.
     pub(super) fn move_ground(&mut self, velocity: Vec64) {
         let steps = self.steps() as f64;
         let at = |part: f64| scaled(velocity, part * self.duration);
@@ -95,7 +95,7 @@ impl Paths {
         self.places.first().map_or(1, |places| places.len() - 1)
     }
 
-    /// Where a joint is at a sample, which may be one of the next or the last loop.
+    /// Position of a joint at a sample, which may be in the previous or the next loop.
     pub(super) fn place(&self, joint: usize, at: isize) -> Vec64 {
         let steps = self.steps() as isize;
         let places = &self.places[joint];
@@ -117,7 +117,7 @@ impl Paths {
         scaled(sub(self.place(joint, after), self.place(joint, before)), by)
     }
 
-    /// The samples from which and until which each joint touches.
+    /// First sample of each contact and the sample after its last one, for each joint.
     pub(super) fn spans(&self, options: &ContactOptions) -> Vec<Vec<[usize; 2]>> {
         let one = |joint: usize| {
             let velocities = (0..self.moments()).map(|at| self.velocity(joint, at as isize));
@@ -133,8 +133,8 @@ impl Paths {
         if self.looping == Looping::Wrap { self.steps() } else { self.steps() + 1 }
     }
 
-    /// Samples from which and until which a joint touches at these speeds. `loose` multiplies the fraction of the mean
-    /// speed.
+    /// Contacts of a joint at these speeds, as for [`Self::spans`]. `loose` multiplies the fraction of the
+    /// mean speed.
     fn runs_of(&self, joint: usize, options: &ContactOptions, speeds: &[f64], loose: f64) -> Vec<[usize; 2]> {
         let shortest = f64::from(options.shortest) * self.steps() as f64 / self.duration.max(1e-9);
         let places = &self.places[joint];
@@ -147,7 +147,7 @@ impl Paths {
         let count = speeds.len();
         let mut touches = vec![false; count];
         let mut now = false;
-        // Twice, so that what goes on over the seam is known when the loop is gone through again.
+        // A second round over a loop starts with the state at the seam.
         let rounds = if self.looping == Looping::Wrap { 2 } else { 1 };
         for at in (0..count).cycle().take(rounds * count) {
             now = judge(at, usize::from(now));
@@ -158,14 +158,14 @@ impl Paths {
         runs(&touches, true, self.looping)
     }
 
-    /// Height of the ground under a joint. Not the lowest place of all, which may be one wrong key.
+    /// Height of the ground under a joint. Not its lowest position, which may be a wrong key.
     pub(super) fn lowest(&self, joint: usize) -> f64 {
         let mut heights: Vec<f64> = self.places[joint].iter().map(|p| p[1]).collect();
         heights.sort_by(f64::total_cmp);
         heights[heights.len() / LOW]
     }
 
-    /// Mean of the speeds near each moment.
+    /// Mean speed around each sample.
     fn usual_near(&self, speeds: &[f64]) -> Vec<f64> {
         let count = speeds.len();
         let near = (NEAR * self.steps() as f64 / self.duration.max(1e-9)) as usize;
@@ -194,7 +194,7 @@ impl Paths {
     }
 }
 
-/// Runs of `value`, as from and until; one over the seam ends behind it.
+/// Runs of `value`: first index, and index after the last. A run over the seam ends beyond the count.
 fn runs(touches: &[bool], value: bool, looping: Looping) -> Vec<[usize; 2]> {
     let count = touches.len();
     let mut runs: Vec<[usize; 2]> = Vec::new();
@@ -221,7 +221,7 @@ fn runs(touches: &[bool], value: bool, looping: Looping) -> Vec<[usize; 2]> {
 fn drop_short(touches: &mut [bool], value: bool, shortest: f64, looping: Looping) {
     let count = touches.len();
     for [from, until] in runs(touches, value, looping) {
-        // A break is one between two touches, and not what a clip begins or ends with.
+        // A gap is between two contacts; the beginning and the end of a clip are not gaps.
         let is_open = looping != Looping::Wrap && !value && (from == 0 || until == count);
         if ((until - from) as f64) < shortest && until - from < count && !is_open {
             (from..until).for_each(|at| touches[at % count] = !value);
@@ -229,7 +229,7 @@ fn drop_short(touches: &mut [bool], value: bool, shortest: f64, looping: Looping
     }
 }
 
-/// The part of a vector along the ground.
+/// Horizontal part of a vector.
 pub(super) fn level([x, _, z]: Vec64) -> Vec64 {
     [x, 0.0, z]
 }

@@ -6,18 +6,19 @@ use super::thresholds::ContactOptions;
 use super::touches::{Paths, level};
 use crate::maps::{Vec64, add, length, scaled, sub};
 
-/// Maximum number of velocities that are tried.
+/// Maximum number of candidate velocities.
 const TRIED: usize = 256;
-/// Velocities that differ by at most the first fraction of their size agree. Their mean is refined with the others.
+/// Velocities agree if they differ by at most the first fraction of their length. Their mean is refined with
+/// the other fractions.
 const AGREE: [f64; 3] = [0.3, 0.2, 0.15];
-/// One in so many low moments agrees at least, if the ground moves.
+/// If the ground moves, at least one in this many low samples agrees.
 const FEW: usize = 4;
 
 impl Paths {
-    /// Finds the velocity that most low moments of the joints have in common, and moves the ground by it.
+    /// Finds the velocity that most low samples of the joints have in common, and moves the ground by it.
     ///
-    /// The ground stays where it is if few low moments agree, if as many as half of those that agree are at rest, or if the joints travel
-    /// as fast as that themselves: then they glide.
+    /// The ground stays fixed if few low samples agree, or if at least half of those that agree are at rest.
+    /// It also stays if the joints travel at about that velocity themselves, because then they glide.
     pub(super) fn find_treadmill(&mut self, options: &ContactOptions) {
         let (begins, ends) = (f64::from(options.speed[0]), f64::from(options.speed[1]));
         let mut low = Vec::new();
@@ -40,7 +41,7 @@ impl Paths {
         for part in AGREE {
             common = near(common, radius(common, part)).1;
         }
-        // A mean is drawn to the velocities of feet that come down or leave.
+        // The mean is biased by the velocities of feet that land or leave, so the median is used.
         let agreeing = low.iter().filter(|&&v| length(sub(v, common)) <= radius(common, AGREE[2]));
         let mut axes = [Vec::new(), Vec::new()];
         for &[x, _, z] in agreeing {
@@ -55,8 +56,8 @@ impl Paths {
         }
     }
 
-    /// Takes the mean velocity of the joints in spans in which they touch the ground, unless that is a
-    /// small part of their mean speed in the whole clip: then they stand.
+    /// Uses the mean velocity of the joints during the given contacts. If it is a small fraction of their
+    /// mean speed in the whole clip, they stand and the ground stays fixed.
     pub(super) fn find_treadmill_of(&mut self, spans: &[Vec<[usize; 2]>], options: &ContactOptions) {
         let (mut sum, mut count) = ([0.0; 3], 0_usize);
         for (joint, spans) in spans.iter().enumerate() {

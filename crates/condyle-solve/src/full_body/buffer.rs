@@ -1,5 +1,5 @@
-//! What a call works on, in memory that the caller keeps: the part of the skeleton that goals depend on, with lengths as parts of
-//! its size, and the goals in numbers.
+//! Scratch memory of a call: the part of the skeleton that goals depend on, with lengths divided by its size,
+//! and the goals.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -18,14 +18,16 @@ use condyle_base::error::Error;
 use condyle_base::math::quats::Quat64;
 use condyle_base::math::scalar::sqrt_f64;
 
-/// Sizes that a goal may be away: one farther off is sought where the way to it passes this distance, which is the same direction.
+/// Maximum distance of a goal, in sizes. A goal farther away is replaced by the point at this distance in the
+/// same direction.
 const FAR: f64 = 1e4;
 
-/// What is shorter than this, metres, has no length: a goal a metre away would be so many sizes away that their squares overflow.
+/// Lengths below this, in metres, count as zero. With a smaller size, the square of a goal's distance of one
+/// metre would overflow.
 const SHORT: f64 = 1e-60;
 
-/// Scratch memory of [`body`](super::body()): grows to what a call needs and is reused from then on. Nothing in it is
-/// carried from one call to the next but the memory, and the residuals of the last one.
+/// Scratch memory of [`body`](super::body()). It grows to the size that a call needs and is then reused.
+/// Between calls it carries only the memory and the residuals of the last call.
 ///
 /// ```
 /// use condyle_solve::full_body::{BodyBuffer, BodyOptions, Goal, body};
@@ -34,10 +36,10 @@ const SHORT: f64 = 1e-60;
 /// # let joint = |name, parent| Joint::new(name, parent, up);
 /// # let skeleton = Skeleton::new([joint("a", None), joint("b", Some(0)), joint("c", Some(1))])?;
 ///
-/// // Kept from frame to frame.
+/// // Reused in every frame.
 /// let mut buffer = BodyBuffer::default();
 /// let mut pose = Pose::rest(&skeleton);
-/// // Two metres from its shoulder it is within reach, ten it is not.
+/// // The reach is 2 m, but the goal is 10 m from the shoulder.
 /// let goals = [Goal::position(2, [0.0, 11.0, 0.0]), Goal { weight: 0.0, ..Goal::pin(2) }];
 /// body(&skeleton, &goals, &BodyOptions::default(), &mut buffer, &mut pose)?;
 /// assert!((buffer.residuals()[0] - 8.0).abs() < 1e-3 && buffer.residuals()[1] < 1e-3);
@@ -46,70 +48,71 @@ const SHORT: f64 = 1e-60;
 #[derive(Debug, Clone, Default)]
 pub struct BodyBuffer {
     pub(super) residuals: Vec<f32>,
-    /// Of each joint of the skeleton, where it is in `joints`.
+    /// Position in `joints` of each joint of the skeleton.
     index: Vec<u32>,
     pub(super) joints: Vec<Joint>,
     pub(super) unknowns: Vec<Unknown>,
-    /// The pose that was given, to which the answer is drawn.
+    /// Input pose, the target of the regularisation.
     pub(super) given: Vec<Local>,
     pub(super) now: State,
     pub(super) next: State,
     pub(super) best: State,
     pub(super) goals: Vec<Row>,
-    /// Of each goal for a mass in turn, the share of each joint.
+    /// Share of each joint, for each goal for a centre of mass in turn.
     pub(super) shares: Vec<f64>,
-    /// The sums of these over what hangs on each joint.
+    /// Sums of these over each joint and its descendants.
     pub(super) sums: Vec<(Vec64, f64)>,
     pub(super) links: Links,
     pub(super) normal: Normal,
-    /// Three numbers for each goal: first what is sought, then the pull on it.
+    /// Three numbers per goal: first the right-hand side, then the force on the goal.
     pub(super) right: Vec<f64>,
-    /// Three numbers for each unknown: what it is to become.
+    /// Step of each unknown, a vector.
     pub(super) step: Vec<Vec64>,
-    /// The way of each unknown back to the given pose.
+    /// Vector from each unknown back to the input pose.
     pub(super) back: Vec<Vec64>,
-    /// The same of all turns down to this one together, as the bone that it turns sees it.
+    /// Total rotation of each unknown's bone: the sum of the steps from the root to this unknown.
     pub(super) turned: Vec<Vec64>,
-    /// What acts on each unknown.
+    /// Force on each unknown.
     pub(super) forces: Vec<Vec64>,
-    /// How the pull of the goals holds each unknown's bones, and this with what comes from below.
+    /// Stiffness that the pull of the goals gives the bones of each unknown, and its Schur complement.
     pub(super) tension: Vec<Mat64>,
     pub(super) stiff: Vec<Mat64>,
-    /// The inverse of all that holds each unknown.
+    /// Inverse pivot of each unknown.
     pub(super) eases: Vec<Mat64>,
-    /// On its way from an unknown to the one above.
+    /// Temporary values on their way from an unknown to the one above.
     pub(super) carried: Vec<Mat64>,
-    /// What is added to each unknown's stiffness, as a multiple of it.
+    /// Pull plus damping, to be divided by the ease of each unknown.
     pub(super) damped: f64,
-    /// What lengths were divided by.
+    /// Length by which all lengths were divided.
     pub(super) size: f64,
-    /// Where the options do not say how readily joints turn.
+    /// Ease of the joints if the options do not specify it.
     readiness: Readiness,
 }
 
 impl BodyBuffer {
-    /// How far each goal of the last call is from being met, in the order of the goals: metres, or radians for orientations.
+    /// Returns the residual of each goal of the last call, in the order of the goals: in metres, or in
+    /// radians for orientations.
     #[must_use]
     pub fn residuals(&self) -> &[f32] {
         &self.residuals
     }
 }
 
-/// A pose, where it has the joints, and what it is worth.
+/// A pose, its joints in model space, and its cost.
 #[derive(Debug, Clone, Default)]
 pub(super) struct State {
     pub(super) locals: Vec<Local>,
     pub(super) placed: Vec<Placed>,
-    /// The way from where each goal's part is to where it is to be; for orientations a rotation vector.
+    /// Vector from the current to the target position of each goal; for orientations a rotation vector.
     pub(super) errors: Vec<Vec64>,
-    /// The weighted squares of errors.
+    /// Weighted sum of the squared errors.
     pub(super) missed: f64,
-    /// These, and what the pose differs from the given one.
+    /// `missed` plus the regularisation.
     pub(super) cost: f64,
 }
 
 impl State {
-    /// Makes room to become another one.
+    /// Reserves the memory for a copy of another state.
     fn reserve(&mut self, other: &Self) {
         self.locals.clear();
         self.locals.reserve(other.locals.len());
@@ -119,7 +122,7 @@ impl State {
         self.errors.reserve(other.errors.len());
     }
 
-    /// Becomes another one, in the memory that it has.
+    /// Copies another state without allocating.
     pub(super) fn copy(&mut self, other: &Self) {
         self.locals.clone_from(&other.locals);
         self.placed.clone_from(&other.placed);
@@ -128,15 +131,15 @@ impl State {
     }
 }
 
-/// A goal in numbers.
+/// A goal in f64.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
     pub(super) sought: Sought,
-    /// From the place that is sought to the one that was asked for, where that is farther off than any joint could tell.
+    /// Vector from the replaced to the requested target, for targets that are too far away.
     pub(super) beyond: Vec64,
-    /// The root of the weight, and what an orientation's radians are multiplied by.
+    /// Square root of the weight. For orientations, also times the factor of radians.
     pub(super) weight: f64,
-    /// Its unknowns, in `Links`.
+    /// Range of its unknowns in `Links`.
     pub(super) links: Range<usize>,
 }
 
@@ -151,24 +154,25 @@ pub(super) enum Sought {
         joint: usize,
         orientation: Quat64,
     },
-    /// `shares` is a part of the list of that name.
+    /// `shares` is a range of the list of that name.
     Mass {
         shares: Range<usize>,
         place: Vec64,
     },
 }
 
-/// The unknowns that goals depend on, goal by goal, from the root on: two goals share those at the beginning, up to where their ways part.
+/// Unknowns that goals depend on, goal by goal, from the root on. Two goals share the beginning of their
+/// lists, up to where their paths separate.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Links {
     pub(super) unknown: Vec<u32>,
-    /// How the goal moves with the unknown.
+    /// Jacobian of the goal with respect to the unknown.
     pub(super) moved: Vec<Mat64>,
-    /// What reaches the unknown of the goal, through those below it.
+    /// Jacobian after eliminating all unknowns below.
     pub(super) passed: Vec<Mat64>,
-    /// The same by how easily the unknown gives way.
+    /// `passed` times the inverse pivot of the unknown.
     pub(super) eased: Vec<Mat64>,
-    /// How many links two goals share, for each pair.
+    /// Number of links that two goals share, for each pair.
     pub(super) shared: Vec<u32>,
 }
 
@@ -180,7 +184,7 @@ impl Links {
 }
 
 impl BodyBuffer {
-    /// Takes in a call whose arguments were checked.
+    /// Reads the arguments of a call, which were checked.
     pub(super) fn prepare(
         &mut self,
         skeleton: &Skeleton,
@@ -203,24 +207,24 @@ impl BodyBuffer {
         Ok(())
     }
 
-    /// Takes what may move in a search: joints that turn at least so readily.
+    /// Selects the unknowns of a search: joints with an ease of at least `least`.
     pub(super) fn take(&mut self, options: &BodyOptions<'_>, least: f32) {
         self.take_unknowns(options, least);
         self.take_links();
     }
 
-    /// Back to the given pose.
+    /// Resets to the input pose.
     pub(super) fn restart(&mut self) {
         self.now.locals.clone_from(&self.given);
         place(&self.joints, &self.now.locals, &mut self.now.placed);
     }
 
-    /// Every joint turns as readily as any other from here on.
+    /// Sets the same ease for all turning joints.
     pub(super) fn take_alike(&mut self) {
         self.unknowns.iter_mut().filter(|unknown| !unknown.shifts).for_each(|unknown| unknown.ease = 1.0);
     }
 
-    /// Whether some joints turn less readily than that.
+    /// Whether some joints have an ease below `than`.
     pub(super) fn has_less_ready(&self, options: &BodyOptions<'_>, than: f32) -> bool {
         let ease = options.ease.unwrap_or(self.readiness.ease());
         self.joints.iter().any(|joint| {
@@ -229,7 +233,7 @@ impl BodyBuffer {
         })
     }
 
-    /// All joints that a goal is about, and those that these hang on.
+    /// Collects the joints of all goals and their ancestors.
     fn take_joints(&mut self, skeleton: &Skeleton, goals: &[Goal<'_>], pose: &Pose) -> Result<(), Error> {
         self.index.clear();
         self.index.resize(skeleton.joint_count(), NONE);
@@ -311,12 +315,12 @@ impl BodyBuffer {
         }
     }
 
-    /// Divides all lengths by the longest way along bones from a root to where a goal applies, so that nothing depends on what
-    /// they are measured in; and brings goals near that are far.
+    /// Divides all lengths by the longest path along bones from a root to the point of a goal, so that the
+    /// result does not depend on the unit of length. Also replaces targets that are too far away.
     fn scale(&mut self) {
         let State { locals, placed, .. } = &mut self.now;
         let mut longest = 0.0_f64;
-        // In the place of what comes of the way: the memory is there.
+        // Reuses the memory of `sums` for positions and path lengths.
         self.sums.clear();
         for (joint, own) in self.joints.iter().zip(&*placed) {
             let way =
@@ -362,7 +366,7 @@ impl BodyBuffer {
         }
     }
 
-    /// How readily each joint turns, where the options do not say so.
+    /// Computes the ease of each joint, if the options do not specify it.
     fn take_readiness(&mut self, skeleton: &Skeleton, goals: &[Goal<'_>], pose: &Pose) {
         self.readiness.begin(skeleton.joint_count());
         for goal in goals.iter().filter(|goal| goal.weight > 0.0) {
@@ -379,7 +383,7 @@ impl BodyBuffer {
         self.readiness.end(skeleton, pose);
     }
 
-    /// What goals that count hang on, and the options let move.
+    /// Collects the ancestors of goals with a weight, as far as the options allow them to move.
     fn take_unknowns(&mut self, options: &BodyOptions<'_>, least: f32) {
         self.unknowns.clear();
         for joint in &mut self.joints {
@@ -440,7 +444,7 @@ impl BodyBuffer {
         }
     }
 
-    /// The unknowns of each goal, and which of them it shares with each of the others.
+    /// Collects the unknowns of each goal, and the number that each pair of goals shares.
     fn take_links(&mut self) {
         self.links.clear();
         for goal in &mut self.goals {
@@ -490,12 +494,12 @@ impl BodyBuffer {
     }
 }
 
-/// The mean of where joints are.
+/// Weighted mean of joint positions.
 pub(super) fn mean(placed: &[Placed], shares: &[f64]) -> Vec64 {
     placed.iter().zip(shares).fold([0.0; 3], |sum, (placed, &share)| add_scaled(sum, placed.at, share))
 }
 
-/// Marks a joint and all that it hangs on.
+/// Marks a joint and its ancestors.
 fn mark(skeleton: &Skeleton, joint: u16, index: &mut [u32]) {
     let mut at = Some(joint);
     while let Some(joint) = at {
@@ -508,7 +512,7 @@ fn mark(skeleton: &Skeleton, joint: u16, index: &mut [u32]) {
     }
 }
 
-/// Marks a joint, and all that it hangs on, to be turned.
+/// Marks a joint and its ancestors as turning.
 fn mark_turns(joints: &mut [Joint], from: u32) {
     let mut at = from;
     while let Some(joint) = joints.get_mut(at as usize) {

@@ -1,7 +1,9 @@
-//! The whole body: many goals at once, for any joints of a skeleton.
+//! Full-body IK: many goals simultaneously, for any joints of a skeleton.
 //!
-//! Hands that hold on, feet that stay, a head that looks, a centre of mass over the feet: each is a [`Goal`], and [`body`] turns
-//! the joints above them: near ones first, so that the head and the other limbs stay where an arm reaches alone. What a clip shows is what it starts from and what it stays near to.
+//! Hands that hold on, planted feet, a head that looks, a centre of mass over the feet: each is a [`Goal`].
+//! [`body`] turns the ancestors of the goals, near joints first, so that the head and the other limbs stay in
+//! place if an arm reaches its goal alone. The search starts from the input pose, for example a frame of a
+//! clip, and stays near to it.
 //!
 //! ```
 //! use condyle_solve::full_body::{BodyBuffer, BodyOptions, Goal, body};
@@ -19,7 +21,7 @@
 //!     Joint::new("elbow.R", Some(5), at(-0.3, 0.0)),
 //!     Joint::new("hand.R", Some(6), at(-0.3, 0.0)),
 //! ])?;
-//! // The left hand reaches up and forward, the right one stays where it is.
+//! // The left hand reaches up and forward, the right one keeps its position.
 //! let goals = [Goal::position(4, [0.3, 1.9, 0.2]), Goal::pin(7)];
 //! let (mut buffer, mut pose) = (BodyBuffer::default(), Pose::rest(&skeleton));
 //! let reached = body(&skeleton, &goals, &BodyOptions::default(), &mut buffer, &mut pose)?;
@@ -56,42 +58,53 @@ use condyle_base::math::Quat;
 use condyle_base::math::quats::Quat64;
 use tree::unit;
 
-/// What a radian of an orientation counts as, in sizes: about what the farthest part of a hand or a foot moves by.
+/// Weight of a radian of an orientation, in sizes: about the distance that the far end of a hand or a foot
+/// moves.
 const TURN: f64 = 0.2;
 
-/// The most goals of a call: the time of a step grows with the third power of their number.
+/// Maximum number of goals of a call. The time of a step grows with the third power of the number of goals.
 pub const MAX_GOALS: usize = 256;
 
-/// How [`body`] goes about it.
+/// Options of [`body`].
 ///
 /// ```
 /// use condyle_solve::full_body::BodyOptions;
 ///
-/// // Hips (joint 0) that shift half as readily as joints turn, and a hundredth of a millimetre.
+/// // Hips (joint 0) with half the ease of a turning joint, and a tolerance of 0.01 mm.
 /// let options = BodyOptions { shift: Some((0, 0.5)), tolerance: Some(1e-5), ..BodyOptions::default() };
 /// assert_eq!(options.iterations, 100);
 /// ```
 #[derive(Clone, Copy)]
 pub struct BodyOptions<'a> {
-    /// The most steps that are tried, which bounds the time; 100 by default. Goals that joints near by reach take three to six, those that need the back some ten more, and those that cannot be
-    /// met some tens until nothing is gained any more.
+    /// Maximum number of steps, which bounds the time; 100 by default. Goals that near joints reach take 3 to
+    /// 6 steps, goals that need the back about 10 more. Goals out of reach take some tens, until there is no
+    /// more progress.
     pub iterations: u32,
-    /// The residual at which a goal is met: metres, or whatever the skeleton's lengths are in. `None`, the default, is a ten-thousandth of the size
-    /// ([`BodyReached::size`]). Of an orientation it is as many radians as move a point a fifth of the size away by as much.
+    /// Residual at which a goal counts as met, in metres or the skeleton's unit of length. `None`, the
+    /// default, is 1e-4 times the size ([`BodyReached::size`]). For an orientation, the tolerance is the
+    /// angle that moves a point by this distance, if the point is 20 % of the size away.
     pub tolerance: Option<f32>,
-    /// What turning away from the given pose costs, a radian of the joint that turns least readily as much as so many goals a size away; 10⁻⁶ by default, which chooses among poses
-    /// that meet the goals and does not keep any from being met. At least 0.
+    /// Weight of the regularisation towards the input pose; at least 0. It is the cost of one squared radian
+    /// of the joint with the lowest ease, relative to one goal missed by the size. The default 1e-6 selects
+    /// among poses that meet the goals, and does not keep a goal from being met.
     pub pull: f32,
-    /// How readily each joint turns, relative to the others: one number for each joint of the skeleton, at least 0. A joint of 0 is not turned at all, one of
-    /// 2 turns twice as far for the same goal. `None` is what [`readiness`] writes for the joints of all goals that count: near joints turn first, and what carries much else only where
-    /// they do not suffice. Ones for all share a movement among all joints.
+    /// Ease of each joint of the skeleton, relative to the others; at least 0. A joint with ease 0 is not
+    /// turned, and one with ease 2 turns twice as far for the same goal.
+    ///
+    /// `None` uses the result of [`readiness`] for the joints of all goals with a weight: near joints turn
+    /// first, and joints that carry much else turn only if those do not suffice. Equal values distribute a
+    /// movement over all joints.
     pub ease: Option<&'a [f32]>,
-    /// A joint whose translation may change too, the hips or the root, and how readily: with 1, by a size as readily as a joint of ease 1 turns by a
-    /// radian; it is passed over where no goal hangs on it. `None` by default: then no translation changes, and no bone is stretched.
+    /// A joint whose translation may change too, such as the hips or the root, and its ease. With an ease of
+    /// 1, it moves by one size as readily as a joint of ease 1 turns by one radian. It is ignored if no goal
+    /// depends on it. `None`, the default, changes no translation, so no bone is stretched.
     pub shift: Option<(u16, f32)>,
-    /// The local rotation that a joint may have nearest to one that it may not: called with a joint and a rotation for each joint that is
-    /// turned, in every step. A result that is not finite is passed over. [`Limits::hold`](super::Limits::hold) is such a function: each step goes on from the one before, which a soft
-    /// border would slow down again, so that borders are hard here.
+    /// Joint limits: a function that returns the allowed local rotation nearest to the given one. It is
+    /// called with joint index and rotation, for each turning joint in every step. A result that is not
+    /// finite is ignored.
+    ///
+    /// [`Limits::hold`](super::Limits::hold) is such a function. Borders must be hard, because each step
+    /// continues from the one before, and a soft border would slow it down again each time.
     pub limit: Option<&'a dyn Fn(u16, Quat) -> Quat>,
 }
 
@@ -116,7 +129,7 @@ impl fmt::Debug for BodyOptions<'_> {
 }
 
 impl BodyOptions<'_> {
-    /// `Ok` for a body of so many joints.
+    /// Checks the options for a body of `count` joints.
     fn check(&self, count: usize) -> Result<(), Error> {
         let not_negative = |what, at, value: f32| {
             if !value.is_finite() {
@@ -145,7 +158,7 @@ impl BodyOptions<'_> {
         Ok(())
     }
 
-    /// What a joint may have of a rotation.
+    /// Returns the rotation within the joint's limit.
     fn limited(&self, joint: u16, rotation: Quat64) -> Quat64 {
         let Some(limit) = self.limit else { return rotation };
         let allowed = limit(joint, rotation.map(|v| v as f32)).map(f64::from);
@@ -153,40 +166,49 @@ impl BodyOptions<'_> {
     }
 }
 
-/// How far a body came towards its goals; [`BodyBuffer::residuals`] tells it of each.
+/// Result of [`body`]. [`BodyBuffer::residuals`] returns the residual of each goal.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct BodyReached {
-    /// The largest residual of a position or of a centre of mass whose weight is not 0, metres.
+    /// Largest residual of a position or centre of mass with a weight above 0, in metres.
     pub distance: f32,
-    /// The largest residual of an orientation whose weight is not 0, radians.
+    /// Largest residual of an orientation with a weight above 0, in radians.
     pub angle: f32,
-    /// How many steps were tried.
+    /// Number of steps.
     pub iterations: u32,
-    /// Whether every goal whose weight is not 0 is met, to the tolerance.
+    /// Whether every goal with a weight above 0 is met, within the tolerance.
     pub met: bool,
-    /// The longest way along bones from a root to where a goal applies, in the given pose, metres. All lengths are parts of it, so that the answer is the
-    /// same whatever they are measured in.
+    /// Size of the problem in metres: the longest path along bones from a root to the point of a goal, in the
+    /// input pose. All lengths are divided by it, so that the result does not depend on the unit of length.
     pub size: f32,
 }
 
-/// Turns the joints of a body so that many goals are met at once, or as well as they can be.
+/// Turns the joints of a body so that many goals are met simultaneously, or as well as possible.
 ///
-/// `pose` is where it starts and what it stays near to: of the poses that meet the goals, one that is turned little. It minimises the sum of the squared
-/// residuals, each times the weight of its goal, and the squares of what was turned, times [`BodyOptions::pull`]. A goal out of reach, or one
-/// that contradicts another, leaves the nearest pose, as far as the search can see from where it starts. Only rotations of joints that a goal
-/// hangs on change, and the translation of [`BodyOptions::shift`]. Joints may have any scale; a joint whose ancestors are flat is not turned.
+/// The search starts at `pose` and stays near to it: among the poses that meet the goals, the result is one
+/// with small rotations. It minimises the weighted sum of squared residuals, plus [`BodyOptions::pull`] times
+/// the squared rotations. For goals that are out of reach or contradict each other, the result is a local
+/// optimum.
 ///
-/// It is the method of Levenberg and Marquardt (Nocedal and Wright, *Numerical Optimization*, chapter 10) with the curvature of goals that are out of reach.
-/// Lengths are metres, or what the skeleton's are in. The time is at most in proportion to [`BodyOptions::iterations`]. Nothing is
-/// allocated once `buffer` has served a call of this size, and the bits are the same on all machines in both numeric modes. Rotations that are not of unit length are
-/// taken to be.
+/// Only the rotations of a goal's ancestors change, and the translation of [`BodyOptions::shift`]. Joints may
+/// have any scale. A joint below a singular matrix is not turned.
+///
+/// The method is Levenberg-Marquardt (Nocedal and Wright, *Numerical Optimization*, chapter 10) with the
+/// curvature of goals that are out of reach. Lengths are in metres, or in the skeleton's unit of length. The
+/// time is at most proportional to [`BodyOptions::iterations`].
+///
+/// After the first call of this size, a call with the same `buffer` does not allocate. Results are
+/// bit-identical on all machines and in both numeric modes. Rotations are normalised first.
 ///
 /// # Errors
-/// [`Error::Length`] if `pose` or the ease is not of the skeleton's size. [`Error::TooMany`] above [`MAX_GOALS`]. Of goal `at`: [`Error::Index`] for a joint that is not
-/// there, [`Error::NotFinite`] where it holds NaN or an infinity, [`Error::NotUnit`] where an orientation's length is more than 2 % from 1,
-/// [`Error::OutOfRange`] for a negative weight or mass, no mass at all, or a place 1e38 away or more. Of options, [`Error::NotFinite`], [`Error::OutOfRange`] and
-/// [`Error::Index`]. [`Error::NotFinite`] too where the pose of a joint that a goal hangs on is not finite, or where its
-/// place is not. The pose is then as it was.
+/// [`Error::Length`] if `pose` or `ease` does not hold one element per joint. [`Error::TooMany`] for more
+/// than [`MAX_GOALS`] goals. For goal `at`: [`Error::Index`] if its joint does not exist,
+/// [`Error::NotFinite`] if it has a NaN or an infinity, [`Error::NotUnit`] if the length of its orientation
+/// differs from 1 by more than 2 %. [`Error::OutOfRange`] if a goal's weight or mass is negative, if its
+/// masses are all 0, or if its position is 1e38 away or more.
+///
+/// For options: [`Error::NotFinite`], [`Error::OutOfRange`] and [`Error::Index`]. Also [`Error::NotFinite`]
+/// if the transform of a goal's joint or of one of its ancestors is not finite, in local or in model space.
+/// After an error the pose is unchanged.
 ///
 /// ```
 /// use condyle_solve::full_body::{BodyBuffer, BodyOptions, Goal, body};
@@ -195,7 +217,7 @@ pub struct BodyReached {
 /// # let joint = |name, parent| Joint::new(name, parent, up);
 /// # let skeleton = Skeleton::new([joint("a", None), joint("b", Some(0)), joint("c", Some(1))])?;
 ///
-/// // The tip of two bones that stand upright is to come down by half a metre: straight as they are, they bend.
+/// // Two bones form a straight vertical line. To lower the tip by half a metre, they have to bend.
 /// let mut pose = Pose::rest(&skeleton);
 /// let goals = [Goal::position(2, [0.0, 2.5, 0.0])];
 /// let reached = body(&skeleton, &goals, &BodyOptions::default(), &mut BodyBuffer::default(), &mut pose)?;
@@ -234,7 +256,7 @@ pub fn body(
 }
 
 impl BodyBuffer {
-    /// `Ok` if f32 holds all residuals.
+    /// Checks that all residuals fit f32.
     fn check_residuals(&self) -> Result<(), Error> {
         for (at, (goal, error)) in self.goals.iter().zip(&self.now.errors).enumerate() {
             if !matches!(goal.sought, Sought::Turn { .. }) {
@@ -244,7 +266,7 @@ impl BodyBuffer {
         Ok(())
     }
 
-    /// Writes what was found, and how far each goal is from being met.
+    /// Writes the solution, and the residual of each goal.
     fn write(&mut self, pose: &mut Pose) {
         self.residuals.clear();
         for (goal, error) in self.goals.iter().zip(&self.now.errors) {
@@ -254,13 +276,13 @@ impl BodyBuffer {
         for unknown in &self.unknowns {
             let at = unknown.joint as usize;
             let (joint, local) = (usize::from(self.joints[at].joint), &self.now.locals[at]);
-            // What is left as it was keeps its bits.
+            // Unchanged rotations keep their bits.
             if *local == self.given[at] {
                 continue;
             }
             let mut t = pose.get(joint);
             if unknown.shifts {
-                // What rounds to an infinity is far enough.
+                // A translation that would round to infinity is clamped.
                 t.translation = local.translation.map(|v| ((v * self.size) as f32).clamp(f32::MIN, f32::MAX));
             } else {
                 t.rotation = local.rotation.map(|v| v as f32);

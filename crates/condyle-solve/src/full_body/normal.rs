@@ -1,21 +1,21 @@
-//! Symmetric systems of equations, three rows of which belong to each goal: `A x = b` by Cholesky.
+//! Symmetric systems of equations `A x = b` with three rows per goal, solved by Cholesky decomposition.
 
 use alloc::vec::Vec;
 
 use super::tree::Mat64;
 use condyle_base::math::scalar::sqrt_f64;
 
-/// The upper half of a matrix, row by row with what is left of the diagonal unused, until it is taken apart.
+/// The upper triangle of a matrix, row by row; the lower triangle is unused. Overwritten by its factor.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Normal {
     size: usize,
     factor: Vec<f64>,
-    /// One over each number of the factor's diagonal.
+    /// Reciprocals of the diagonal of the factor.
     pivots: Vec<f64>,
 }
 
 impl Normal {
-    /// Makes room for so many rows.
+    /// Sets the number of rows.
     pub(super) fn resize(&mut self, size: usize) {
         self.size = size;
         self.factor.clear();
@@ -24,7 +24,8 @@ impl Normal {
         self.pivots.resize(size, 0.0);
     }
 
-    /// Writes what stands in the rows of goal `a` and the columns of goal `b`, which must not be before it, times a factor.
+    /// Writes the block in the rows of goal `a` and the columns of goal `b`, times a factor. Requires `a <=
+    /// b`.
     pub(super) fn set(&mut self, a: usize, b: usize, block: &Mat64, by: f64) {
         for (r, row) in block.iter().enumerate() {
             let at = (3 * a + r) * self.size + 3 * b;
@@ -34,8 +35,8 @@ impl Normal {
         }
     }
 
-    /// Takes the matrix apart with something added to its diagonal: `UᵀU = A + damping`. False where that is not positive definite, by
-    /// rounding or because a number is none.
+    /// Decomposes the matrix with an addition to its diagonal: `UᵀU = A + damping`. Returns false if it is
+    /// not positive definite, because of rounding or a value that is not finite.
     pub(super) fn factor(&mut self, damping: f64) -> bool {
         let n = self.size;
         for k in 0..n {
@@ -50,7 +51,7 @@ impl Normal {
             for v in &mut *row {
                 *v *= by;
             }
-            // What is left of the matrix, a row at a time: whole rows are what processors do several numbers of at once.
+            // Updates the remaining matrix one row at a time, because whole rows vectorise well.
             for (i, rest) in (1..row.len()).zip(below.chunks_exact_mut(n)) {
                 let factor = row[i];
                 for (to, v) in rest[k + i..].iter_mut().zip(&row[i..]) {
@@ -61,7 +62,7 @@ impl Normal {
         true
     }
 
-    /// The solution of the system that was taken apart last, in the place of its right-hand side.
+    /// Solves the last decomposed system in place of its right-hand side.
     pub(super) fn solve(&self, x: &mut [f64]) {
         let n = self.size;
         for k in 0..n {
@@ -74,7 +75,7 @@ impl Normal {
         }
         for k in (0..n).rev() {
             let row = &self.factor[k * n + k + 1..(k + 1) * n];
-            // Four sums side by side, so that none waits for the one before.
+            // Four independent sums, so that no addition waits for the one before.
             let mut sums = [0.0; 4];
             let (u, v) = (row.chunks_exact(4), x[k + 1..].chunks_exact(4));
             let rest = u.remainder().iter().zip(v.remainder()).map(|(u, v)| u * v).sum::<f64>();

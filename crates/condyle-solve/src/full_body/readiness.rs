@@ -1,8 +1,11 @@
-//! How readily joints turn for goals, where nobody says so: near joints first.
+//! Default ease of joints: near joints turn first.
 //!
-//! What hangs on a joint and leads to no goal comes along when the joint turns. How far that is from the goals, as a multiple `r` of how far the joint itself is, decides:
-//! `1 / (1 + (2 r)⁸)`. The fingers next to a wrist that is to be somewhere are near it, `r` of the elbow is 0.1 and its readiness 1. The other hand and the feet are as
-//! far from it as the chest and farther: `r` is 2, and the chest is as stiff as can be.
+//! Descendants of a joint that lead to no goal only move along when the joint turns. Let `r` be their
+//! distance from the goals as a multiple of the joint's own distance. The ease is `1 / (1 + (2 r)⁸)`.
+//!
+//! Example: a goal for a wrist. The fingers are near the wrist, so `r` of the elbow is 0.1 and its ease 1.
+//! The other hand and the feet are at least as far from the wrist as the chest. So `r` of the chest is 2, and
+//! it has the minimum ease.
 
 use alloc::vec::Vec;
 
@@ -11,14 +14,14 @@ use condyle::pose::Pose;
 use condyle::skeleton::Skeleton;
 use condyle_base::error::Error;
 
-/// The least: what is stiffer takes more steps where goals need it.
+/// Minimum ease. Stiffer joints would take more steps if goals need them.
 const STIFFEST: f64 = 5e-4;
 
-/// Of each joint of a skeleton.
+/// Ease of each joint of a skeleton.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Readiness {
     parts: Vec<Part>,
-    /// Where the joints are that goals are about.
+    /// Positions of the joints of goals.
     goals: Vec<Vec64>,
     ease: Vec<f32>,
 }
@@ -26,11 +29,11 @@ pub(super) struct Readiness {
 #[derive(Debug, Clone, Copy)]
 struct Part {
     placed: Affine64,
-    /// Whether a goal is about the joint, or about one that it hangs on.
+    /// Whether the joint or one of its ancestors has a goal.
     wanted: bool,
-    /// Whether a goal hangs on it.
+    /// Whether a descendant has a goal.
     leads: bool,
-    /// How far what hangs on it, and leads to no goal, is from the nearest goal.
+    /// Maximum distance from the nearest goal, over descendants that lead to no goal.
     idle: f64,
 }
 
@@ -47,7 +50,7 @@ impl Readiness {
         self.goals.clear();
     }
 
-    /// A goal is about this joint.
+    /// Registers a joint with a goal.
     pub(super) fn want(&mut self, joint: u16) {
         self.parts[usize::from(joint)].wanted = true;
     }
@@ -75,7 +78,7 @@ impl Readiness {
                 let ratio = 2.0 * idle / own;
                 let squared = ratio * ratio;
                 let fourth = squared * squared;
-                // NaN is as stiff as can be.
+                // NaN gives the minimum ease.
                 ease[joint] = (1.0 / (1.0 + fourth * fourth)).max(STIFFEST) as f32;
             } else {
                 idle = idle.max(own);
@@ -92,13 +95,15 @@ impl Readiness {
     }
 }
 
-/// How readily joints turn for goals of some joints where [`BodyOptions::ease`](super::BodyOptions::ease) is `None`: near joints first. To be changed and given back there.
+/// Computes the default of [`BodyOptions::ease`](super::BodyOptions::ease) for goals of some joints: near
+/// joints turn first. Use it to modify the values and pass them there.
 ///
-/// `pose` is where joints are. `joints` are those that goals are about. `ease` receives one number for each joint of the skeleton, from 0.0005 to 1: 1 for joints that carry nothing but
-/// what is near the goals.
+/// `pose` is the input pose, `joints` the joints of the goals. `ease` receives one number per joint of the
+/// skeleton, from 0.0005 to 1. Joints that carry only parts near the goals have 1.
 ///
 /// # Errors
-/// [`Error::Length`] if `pose` or `ease` is not of the skeleton's size; [`Error::Index`] for a joint that is not there.
+/// [`Error::Length`] if `pose` or `ease` does not hold one element per joint. [`Error::Index`] if a joint
+/// does not exist.
 ///
 /// ```
 /// use condyle_solve::full_body::readiness;
@@ -109,7 +114,7 @@ impl Readiness {
 /// # let right = [joint("arm.R", Some(0), -0.2), joint("hand.R", Some(3), -0.6)];
 /// # let skeleton = Skeleton::new(left.into_iter().chain(right))?;
 ///
-/// // A chest with two arms, of which one reaches: the arm turns, and the chest does not turn at all.
+/// // One of two arms reaches: it turns readily, and the chest is fixed by setting its ease to 0.
 /// let mut ease = [0.0; 5];
 /// readiness(&skeleton, &Pose::rest(&skeleton), &[2], &mut ease)?;
 /// assert!(ease[1] == 1.0 && ease[0] < 0.005);

@@ -3,15 +3,15 @@
 //!
 //! # Formulas
 //!
-//! Joint `j` turns by a rotation vector `x_j` about axes of model space. `J_gj` is the Jacobian of goal
-//! `g`: for a point at `arm` from the joint, `J_gj x = x × arm`. `e` are the errors of the goals, `back`
-//! the turns back to the input pose. One step of the search minimises
+//! Joint `j` turns by a rotation vector `x_j` about axes of model space. `J_gj` is the Jacobian of goal `g`:
+//! for a point at `arm` from the joint, `J_gj x = x × arm`. `e` are the errors of the goals, `back` the
+//! rotations back to the input pose. One step of the search minimises
 //!
 //! ```text
 //! |J x - e|² + Σ_j (pull |x_j - back_j|² + damping |x_j|²) / ease_j + Σ_j y_jᵀ T_j y_j
 //! ```
 //!
-//! `y_j = x_j + y_above(j)` is the turn of the bone of joint `j`, and `T_j` the stiffness against turning
+//! `y_j = x_j + y_above(j)` is the rotation of the bone of joint `j`. `T_j` is the stiffness against rotation
 //! that the pull of the goals gives this bone (`tension`). In the unknowns `y` the matrix `C` of both sums
 //! couples a joint only with its parent. So it is eliminated without fill-in, a joint at a time, children
 //! first. With `o_j = (pull + damping) / ease_j`:
@@ -31,11 +31,11 @@
 //! y_j = E_j (f_j + o_j y_above)    x_j = y_j - y_above                         `give_way`
 //! ```
 //!
-//! # An arm, worked through
+//! # Worked example: an arm
 //!
-//! Two bones of length 1 lie along x, and the tip at `(2, 0)` is to reach `(2, 1)`. Only the turns about z
-//! matter, so all blocks are numbers: `J_1 = 2`, `J_2 = 1`, `e = 1`, `back = 0`. With `o_1 = o_2 = 1`,
-//! `T_1 = 0` and `T_2 = 1`:
+//! Two bones of length 1 lie along x, and the goal of the tip at `(2, 0)` is `(2, 1)`. Only rotations about z
+//! matter, so all blocks are numbers: `J_1 = 2`, `J_2 = 1`, `e = 1`, `back = 0`. With `o_1 = o_2 = 1`, `T_1 =
+//! 0` and `T_2 = 1`:
 //!
 //! ```text
 //! joint 2   S = 1                A = 2        E = 1/2   P = 1                          P E P = 1/2
@@ -75,7 +75,7 @@ use condyle_base::math::vectors::dot;
 
 const IDENTITY: Mat64 = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 
-/// Computes the errors of a pose, and its cost. `pull` is the weight of turns away from the input pose.
+/// Computes the errors of a pose, and its cost. `pull` is the weight of rotations away from the input pose.
 pub(super) fn measure(
     joints: &[Joint],
     unknowns: &[Unknown],
@@ -280,21 +280,22 @@ impl BodyBuffer {
         }
     }
 
-    /// The largest residual of a position and of an orientation among the goals that count, in sizes and radians.
+    /// Largest residual of a position and of an orientation among the goals with a weight, in sizes and
+    /// radians.
     pub(super) fn worst(&self) -> [f64; 2] {
         let mut worst = [0.0_f64; 2];
         for (goal, error) in self.goals.iter().zip(&self.now.errors) {
             if goal.weight > 0.0 {
                 let to = &mut worst[usize::from(matches!(goal.sought, Sought::Turn { .. }))];
                 let residual = goal.residual(*error);
-                // NaN is the worst of all.
+                // NaN counts as the largest.
                 *to = if residual <= *to { *to } else { residual };
             }
         }
         worst
     }
 
-    /// Whether all goals that count are met, to a part of the size.
+    /// Whether all goals with a weight are met, within a fraction of the size.
     pub(super) fn is_met(&self, tolerance: f64) -> bool {
         let [distance, angle] = self.worst();
         distance <= tolerance && angle * TURN <= tolerance

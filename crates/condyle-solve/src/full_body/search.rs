@@ -1,10 +1,14 @@
-//! From the given pose to one that meets the goals: damped least squares, as Levenberg and Marquardt have it.
+//! The search: damped least squares by the method of Levenberg and Marquardt, from the input pose to one that
+//! meets the goals.
 //!
-//! The step of Gauss and Newton for the squared errors `e` and the squares of what was turned, times the pull. With `J` for how the goals move with the
-//! unknowns, `C` for how stiffly these are held and `b` for where they would go without goals, it is `b + C⁻¹ Jᵀ (J C⁻¹ Jᵀ + 1)⁻¹ (e - J b)`: a
-//! matrix of the goals' size, as there are fewer of them than of joints. `C` holds the pull, the damping and, for goals that cannot be reached, how what
-//! they pull tightens the bones, which is what is missing of Newton's step: without it a stretched arm takes hundreds of steps to its place.
-//! Nocedal and Wright, *Numerical Optimization*, chapter 10; Nielsen 1999, *Damping parameter in Marquardt's method*.
+//! The step is the Gauss-Newton step for the squared errors `e` plus `pull` times the squared rotations. With
+//! the Jacobian `J`, the stiffness `C` of the unknowns and the step `b` without goals, it is `b + C⁻¹ Jᵀ (J
+//! C⁻¹ Jᵀ + 1)⁻¹ (e - J b)`. That matrix has the size of the goals, which are fewer than the joints.
+//!
+//! `C` holds the pull, the damping and, for goals out of reach, the stiffness that their pull gives the
+//! bones. The latter is the term that Gauss-Newton lacks compared with Newton. Without it a stretched arm
+//! takes hundreds of steps. Nocedal and Wright, *Numerical Optimization*, chapter 10; Nielsen 1999, *Damping
+//! parameter in Marquardt's method*.
 
 use super::BodyOptions;
 use super::buffer::{BodyBuffer, Sought, State, mean};
@@ -14,22 +18,25 @@ use crate::maps::across;
 use condyle_base::math::scalar::sqrt_f64;
 use condyle_base::math::vectors::{cross, dot};
 
-/// The damping to begin with, times the length of all errors. Less of it takes fewer steps where goals are near, and more where they are far.
+/// Initial damping, as a multiple of the length of all errors. A smaller value takes fewer steps for near
+/// goals, and more for far ones.
 const START: f64 = 0.3;
-/// Less than this, in sizes, is no progress; twice in a row it is the end.
+/// A step with a gain below this, in sizes, counts as no progress. Two in a row end the search.
 const STALL: f64 = 3e-7;
-/// The sum of the weighted squares of errors, in sizes, from which on nothing is drawn back any more: what is left is to arrive, and not to
-/// follow the valley of poses that are as near to the goals.
+/// If the weighted sum of squared errors, in squared sizes, is below this, the regularisation is switched
+/// off. Then the search finishes its approach instead of following the valley of poses that are equally near
+/// to the goals.
 const NEAR: f64 = 1e-6;
-/// How often a limb that is straight towards its goal is bent.
+/// Maximum number of times that limbs straight towards their goals are bent.
 const NUDGES: u32 = 2;
 
-/// How readily joints turn that are tried alone.
+/// Minimum ease of the joints that are tried alone first.
 const READY: f32 = 0.5;
 
 impl BodyBuffer {
-    /// The joints near the goals alone, which often suffice; then all, each as readily as it does; and where limits have led that into a corner, all alike. Returns how
-    /// many steps were tried.
+    /// Searches first with only the joints near the goals, which often suffice, then with all joints. If
+    /// limits have led that search into a corner, it finally uses the same ease for all. Returns the number
+    /// of steps.
     pub(super) fn search_near_first(&mut self, options: &BodyOptions<'_>, tolerance: f64) -> u32 {
         let all = options.iterations;
         let up_to = |iterations: u32| BodyOptions { iterations, ..*options };
@@ -57,10 +64,11 @@ impl BodyBuffer {
         done
     }
 
-    /// Goes through at most so many steps, taken or not, and returns how many it were.
+    /// Runs at most `options.iterations` steps (accepted or rejected). Returns the number run.
     pub(super) fn search(&mut self, options: &BodyOptions<'_>, tolerance: f64) -> u32 {
         let mut pull = f64::from(options.pull);
-        // A stiff joint is drawn back no harder than so, and others less, or the pull would keep goals from being met.
+        // Limits the pull on the stiffest joint to the requested one, and the others to less. Otherwise the
+        // pull could keep goals from being met.
         pull *= self.unknowns.iter().fold(1.0, |least: f64, unknown| least.min(unknown.ease));
         self.keep_limits(options);
         self.measure_now(pull);
@@ -90,7 +98,7 @@ impl BodyBuffer {
                 let slow = gain <= 2.0 * STALL * sqrt_f64(self.now.cost);
                 stalls = if slow { stalls + 1 } else { 0 };
                 core::mem::swap(&mut self.now, &mut self.next);
-                // Nielsen's rule: as much less as the prediction was right.
+                // Nielsen's rule: the better the prediction, the more the damping falls.
                 let quality = 2.0 * (gain / predicted).min(1.0) - 1.0;
                 damping = (damping * (1.0 - quality * quality * quality).max(1.0 / 8.0)).max(1e-9);
                 growth = 2.0;
@@ -116,7 +124,7 @@ impl BodyBuffer {
         iteration
     }
 
-    /// Brings what may turn to where it is allowed to be.
+    /// Brings the turning joints within their limits.
     fn keep_limits(&mut self, options: &BodyOptions<'_>) {
         if options.limit.is_none() {
             return;
@@ -129,8 +137,8 @@ impl BodyBuffer {
         place(joints, locals, placed);
     }
 
-    /// Where a limb is straight and its goal is on the line back, there is no way that is better than another one, and so none at all. Bends such limbs a little, and
-    /// says whether there were any.
+    /// Bends limbs that are straight and whose goal is on the line back, because there the gradient is zero
+    /// in every direction. Returns whether there were any.
     fn nudge(&mut self, options: &BodyOptions<'_>, tolerance: f64) -> bool {
         let Self { joints, unknowns, goals, shares, links, now, next, best, .. } = self;
         next.locals.copy_from_slice(&now.locals);
@@ -176,7 +184,7 @@ impl BodyBuffer {
         any
     }
 
-    /// Solves for the step; false where the equations have no solution.
+    /// Solves for the step. Returns false if the equations have no solution.
     pub(super) fn find_step(&mut self, pull: f64) -> bool {
         self.assemble(self.damped);
         if !self.normal.factor(1.0) {
@@ -198,7 +206,7 @@ impl BodyBuffer {
         self.step.as_flattened().iter().all(|v| v.is_finite())
     }
 
-    /// By how much the cost falls if all is as straight as the equations say.
+    /// Predicted decrease of the linearised cost.
     fn predict(&mut self, pull: f64) -> f64 {
         let mut right = core::mem::take(&mut self.right);
         right.fill(0.0);
@@ -217,7 +225,7 @@ impl BodyBuffer {
         fall
     }
 
-    /// Writes the pose that the step leads to.
+    /// Computes the pose after the step.
     pub(super) fn take_step(&mut self, options: &BodyOptions<'_>) {
         let Self { joints, unknowns, now, next, step, .. } = self;
         next.locals.copy_from_slice(&now.locals);

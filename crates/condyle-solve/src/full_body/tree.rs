@@ -1,4 +1,4 @@
-//! The joints that goals depend on, in f64: where they are, and what may be turned.
+//! Joints that goals depend on, in f64: their placement, and the unknowns.
 
 use alloc::vec::Vec;
 
@@ -7,10 +7,10 @@ use condyle_base::math::quats::{Quat64, conjugate, product, rotate, rows};
 use condyle_base::math::scalar::sqrt_f64;
 use condyle_base::math::vectors::{cofactors, cross, dot};
 
-/// Three rows.
+/// A matrix as three rows.
 pub(super) type Mat64 = [[f64; 3]; 3];
 
-/// No parent, no unknown.
+/// Index for no parent or no unknown.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// `a + b * by`.
@@ -22,7 +22,7 @@ pub(super) fn transform(m: &Mat64, v: Vec64) -> Vec64 {
     [dot(m[0], v), dot(m[1], v), dot(m[2], v)]
 }
 
-/// The transposed matrix applied to a vector.
+/// Applies the transposed matrix to a vector.
 pub(super) fn transform_back(m: &Mat64, v: Vec64) -> Vec64 {
     add_scaled(add_scaled(m[0].map(|c| c * v[0]), m[1], v[1]), m[2], v[2])
 }
@@ -32,12 +32,13 @@ pub(super) fn multiply(a: &Mat64, b: &Mat64) -> Mat64 {
     [row(a[0]), row(a[1]), row(a[2])]
 }
 
-/// What a vector's cross product with another one is, as a matrix for that other one: `cross(x, v)`.
+/// Matrix of `x ↦ cross(x, v)`.
 pub(super) fn crossed_with([x, y, z]: Vec64) -> Mat64 {
     [[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]]
 }
 
-/// To unit length: by a step of Newton's method where it nearly is. The identity where there is no direction.
+/// Normalises a quaternion. If it is almost normalised, one Newton step suffices. Returns the identity if it
+/// has no direction.
 pub(super) fn unit(q: Quat64) -> Quat64 {
     let squared = (q[0] * q[0] + q[1] * q[1]) + (q[2] * q[2] + q[3] * q[3]);
     if (squared - 1.0).abs() < 1e-8 {
@@ -48,36 +49,36 @@ pub(super) fn unit(q: Quat64) -> Quat64 {
     q
 }
 
-/// A joint above a goal, or at one.
+/// A joint of a goal, or an ancestor of one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Joint {
-    /// In the skeleton.
+    /// Joint index in the skeleton.
     pub(super) joint: u16,
-    /// Among these joints; `NONE` for a root.
+    /// Index among these joints; `NONE` for a root.
     pub(super) parent: u32,
-    /// The unknown that turns it, if any does.
+    /// Unknown that turns it, or `NONE`.
     pub(super) turn: u32,
-    /// The unknown that moves it, if any does.
+    /// Unknown that moves it, or `NONE`.
     pub(super) shift: u32,
-    /// Whether all scales above it are the same along all axes, and positive.
+    /// Whether all scales above it are uniform and positive.
     pub(super) even: bool,
     pub(super) scale: Vec64,
 }
 
-/// Three numbers that are sought.
+/// An unknown vector: the rotation or the translation of a joint.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Unknown {
-    /// Among the joints above.
+    /// Index among the joints.
     pub(super) joint: u32,
     /// Whether it moves its joint instead of turning it.
     pub(super) shifts: bool,
-    /// How readily it gives way: the inverse of a stiffness.
+    /// Ease: the inverse of a stiffness.
     pub(super) ease: f64,
-    /// Of a turn, the next one above; `NONE` where there is none, and of a shift.
+    /// Next rotation above a rotation. `NONE` for the topmost rotation and for a shift.
     pub(super) above: u32,
 }
 
-/// A joint's own transform; its scale never changes.
+/// Local transform of a joint, without the scale, which never changes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Local {
     pub(super) rotation: Quat64,
@@ -90,7 +91,7 @@ pub(super) struct Placed {
     /// Rotation and scale.
     pub(super) axes: Mat64,
     pub(super) at: Vec64,
-    /// The product of the rotations alone.
+    /// Product of the rotations alone.
     pub(super) turn: Quat64,
 }
 
@@ -102,12 +103,12 @@ impl Placed {
     };
 }
 
-/// What a joint hangs on.
+/// Placement of a joint's parent.
 pub(super) fn above<'a>(joint: &Joint, placed: &'a [Placed]) -> &'a Placed {
     placed.get(joint.parent as usize).unwrap_or(&Placed::MODEL)
 }
 
-/// Places all joints, parents first.
+/// Computes the placement of all joints, parents first.
 pub(super) fn place(joints: &[Joint], locals: &[Local], placed: &mut [Placed]) {
     for (at, (joint, local)) in joints.iter().zip(locals).enumerate() {
         let parent = above(joint, placed);
@@ -121,19 +122,21 @@ pub(super) fn place(joints: &[Joint], locals: &[Local], placed: &mut [Placed]) {
     }
 }
 
-/// How a point that hangs on a joint moves with the rotation of that joint, about axes of model space as rotations alone have
-/// them: the matrix that takes the rotation vector to the movement. `arm` is from the joint to the point, or a sum of such.
+/// Jacobian of a point attached to a joint: maps a rotation vector of the joint, about axes of model space
+/// ignoring scales, to the movement of the point. `arm` is the vector from the joint to the point, or a sum
+/// of such vectors.
 pub(super) fn turning(even: bool, above: &Placed, arm: Vec64) -> Mat64 {
     if even {
         return crossed_with(arm);
     }
-    // Through the space of the parent, which uneven scales distort: A ((Rᵀ x) × (A⁻¹ arm)). Flat ones have no way back, and are left alone.
+    // Maps through the parent's space, which non-uniform scales distort: A ((Rᵀ x) × (A⁻¹ arm)). A singular
+    // matrix has no inverse, so the joint does not move the point.
     let Some(inverse) = inverse(&above.axes) else { return [[0.0; 3]; 3] };
     let turned = rows(conjugate(above.turn));
     multiply(&above.axes, &multiply(&crossed_with(transform(&inverse, arm)), &turned))
 }
 
-/// `None` where there is none, or none in numbers.
+/// `None` if the matrix is singular or the inverse is not finite.
 fn inverse(m: &Mat64) -> Option<Mat64> {
     let column = |c: usize| [m[0][c], m[1][c], m[2][c]];
     let (rows, determinant) = cofactors([column(0), column(1), column(2)]);
@@ -141,28 +144,31 @@ fn inverse(m: &Mat64) -> Option<Mat64> {
     rows.as_flattened().iter().all(|v| v.is_finite()).then_some(rows)
 }
 
-/// A movement in model space as a change of the translation of a joint that hangs on `above`; none where that is flat.
+/// Converts a movement in model space to a change of the translation of a child of `above`. Zero if its
+/// matrix is singular.
 pub(super) fn shift_back(above: &Placed, shift: Vec64) -> Vec64 {
     inverse(&above.axes).map_or([0.0; 3], |inverse| transform(&inverse, shift))
 }
 
-/// A joint's rotation after it was turned about axes of model space by a vector: `(v / 2, 1)` as a quaternion, which needs no
-/// trigonometry, is right to the third power of the angle and never turns by more than half a turn.
+/// A joint's rotation after a further rotation about axes of model space. The quaternion `(v / 2, 1)`,
+/// normalised, needs no trigonometry, is accurate to the third power of the angle, and never exceeds half a
+/// turn.
 pub(super) fn turned(above: &Placed, vector: Vec64, rotation: Quat64) -> Quat64 {
     let [x, y, z] = rotate(conjugate(above.turn), vector).map(|v| v * 0.5);
     let by = 1.0 / sqrt_f64(1.0 + ((x * x + y * y) + z * z));
     unit(product([x * by, y * by, z * by, by], rotation))
 }
 
-/// How far a rotation is from another one, about axes of the parent's space: the sine of half of the angle, twice, and that times its cosine,
-/// which is how fast the square of the first one falls.
+/// Returns, with the angle θ between two rotations, `(2 sin(θ/2))²` and the vector of length `sin θ` along
+/// the rotation axis, in the parent's space. The vector is half of the gradient by which the first value
+/// falls.
 pub(super) fn apart(from: Quat64, to: Quat64) -> (f64, Vec64) {
     let [x, y, z, w] = product(to, conjugate(from));
     let v = [2.0 * x, 2.0 * y, 2.0 * z];
     (dot(v, v), v.map(|v| v * w))
 }
 
-/// The sum over joints of each one's share times where it is, and of the shares, for each joint and all that hangs on it.
+/// Sums the shares, and the shares times the positions, over each joint and its descendants.
 pub(super) fn gather(joints: &[Joint], placed: &[Placed], shares: &[f64], sums: &mut Vec<(Vec64, f64)>) {
     sums.clear();
     sums.extend(placed.iter().zip(shares).map(|(placed, &share)| (placed.at.map(|v| v * share), share)));
@@ -175,7 +181,7 @@ pub(super) fn gather(joints: &[Joint], placed: &[Placed], shares: &[f64], sums: 
     }
 }
 
-/// The inverse of a symmetric positive definite matrix, times a number.
+/// Inverse of a symmetric positive definite matrix, times a factor.
 pub(super) fn inverse_symmetric(m: &Mat64, by: f64) -> Mat64 {
     let (cofactors, determinant) = cofactors(*m);
     let by = by / determinant;
@@ -189,11 +195,12 @@ pub(super) fn add_matrix(to: &mut Mat64, b: &Mat64, by: f64) {
     }
 }
 
-/// How stiff the end of a bone holds against turning, which a force pulls at: the second derivative of `-force · bone` by a rotation of the bone, without what of
-/// it is negative.
+/// Stiffness of a bone against rotation when a force pulls at its end. It is the second derivative of `-force
+/// · bone` with respect to a rotation of the bone, without its negative part.
 ///
-/// It is `(f · b) 1 - (f bᵀ + b fᵀ) / 2`, whose axes are that across both and the halves of the angle between them; the last one is dropped, and the
-/// first where the force pushes. Written so that nothing is divided by the sine of the angle.
+/// The second derivative is `(f · b) 1 - (f bᵀ + b fᵀ) / 2`. Its eigenvectors are the normal of both vectors
+/// and the two bisectors of their angle. The negative eigenvalue of a bisector is dropped, and that of the
+/// normal if the force pushes. The form below does not divide by the sine of the angle.
 pub(super) fn tension(force: Vec64, bone: Vec64) -> Mat64 {
     let (pulls, long) = (length(force), length(bone));
     let all = pulls * long;

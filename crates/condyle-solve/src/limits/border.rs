@@ -1,16 +1,17 @@
-//! The borders of what is allowed: of swings, in the plane of them, and of twists; and what becomes of what comes near.
+//! Borders of the allowed swings and twists, and the projection onto them, hard or soft.
 
 use alloc::vec::Vec;
 
 use condyle_base::math::scalar::{atan2_f64, sin_cos_f64, sqrt_f64};
 
-/// Within this of the border nothing is changed: what f32 leaves of a rotation, in the plane of swings.
+/// Violations up to this size, in the plane of swings, are ignored: the rounding error of an f32 rotation.
 pub(super) const ROUNDED: f64 = 1e-7;
 
 type Point = [f64; 2];
 
-/// How much of a way is taken back that ends `beyond` a border, which is negative before it. From `half` before the border on it slows down, until
-/// it stands still at the border `half` behind it: the mean of what hard borders within `half` of this one would take.
+/// Distance to subtract from a position that is `beyond` a border; negative inside. The softening starts
+/// `half` before the border. A position `half` beyond it, or more, is moved back to the border. The result is
+/// the mean over all hard borders within `half` of this one.
 fn taken(beyond: f64, half: f64) -> f64 {
     if beyond >= half {
         beyond
@@ -21,7 +22,7 @@ fn taken(beyond: f64, half: f64) -> f64 {
     }
 }
 
-/// What swings are allowed, in the plane of them.
+/// Allowed swings, in the plane of swings.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Border {
     Hinge,
@@ -29,23 +30,23 @@ pub(super) enum Border {
     Ellipse([f64; 2]),
     Polygon {
         corners: Vec<Point>,
-        /// Where the border is soft.
+        /// `Some` if the border is soft.
         core: Option<Core>,
     },
     Free,
 }
 
-/// The part of a convex polygon that is far from its border.
+/// Part of a convex polygon that the soft border leaves unchanged.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Core {
     corners: Vec<Point>,
-    /// How far the border is away from it.
+    /// Distance between the core and the border.
     depth: f64,
 }
 
 impl Border {
-    /// The point that becomes of `p`, where that is another one. `soft` is the part of the way from the middle to the border that is slowed down; with 0 the
-    /// nearest point that is allowed.
+    /// Projects `p`; `None` if it stays. `soft` is the soft fraction of the distance from the middle to the
+    /// border. With 0 the result is the nearest allowed point.
     pub(super) fn nearest(&self, p: Point, soft: f64) -> Option<Point> {
         let size = p[0] * p[0] + p[1] * p[1];
         match self {
@@ -58,7 +59,7 @@ impl Border {
                 }
                 let far = sqrt_f64(size);
                 let less = taken(far - most, soft * most);
-                // Of what is far away the difference has no digits left.
+                // Far away, the difference `far - less` would have no accurate digits.
                 let by = if less > far - most { (far - less) / far } else { most / far };
                 (less > ROUNDED).then(|| p.map(|v| v * by))
             }
@@ -69,25 +70,28 @@ impl Border {
     }
 }
 
-/// Along the normal of the ellipse: `x a²/(t + a²)` and so for y is on the border for a t that is negative inside. The equation for it is convex and falls
-/// from what is positive at its start, so Newton's method comes to it from one side. Eberly, "Distance from a point to an ellipse".
+/// Projects along the normal of the ellipse. The point `x a²/(t + a²)`, and the same for y, is on the border
+/// for one `t`, which is negative inside. The equation for `t` is convex and falls from a positive start, so
+/// Newton's method converges from one side. Eberly, "Distance from a point to an ellipse".
 ///
-/// A soft border slows t down, which is the same on the whole border: it is as wide as a part of the radius of curvature where that is least. So
-/// no two normals meet in it.
+/// A soft border reduces `t`, by the same rule along the whole border. At the ends of the long axis, the soft
+/// part is a fraction of the radius of curvature, the smallest one of the border. Therefore no two normals
+/// meet in the soft part.
 pub(super) fn near_ellipse([a, b]: [f64; 2], [x, y]: Point, soft: f64) -> Option<Point> {
     let (a2, b2) = (a * a, b * b);
     let value = |t: f64| {
         let (u, v) = (a * x / (t + a2), b * y / (t + b2));
         (u * u + v * v - 1.0, -2.0 * (u * u / (t + a2) + v * v / (t + b2)))
     };
-    // Not to the middle itself, where normals do meet.
+    // Slightly less than to the middle, where normals do meet.
     let half = soft * a2.min(b2) * (1.0 - 1e-9);
     let mut t = -half;
-    // NaN is in no place at all.
+    // NaN fails this comparison and the final one, so that the result is `None`.
     if value(t).0 <= 0.0 {
         return None;
     }
-    // Where the greater of the two terms is 1. From farther away, each step only goes half as far again as the one before.
+    // Starts where the larger of the two terms is 1. From a start far below the root, each step would only
+    // multiply `t + a²` by 1.5.
     t = t.max(a * x.abs() - a2).max(b * y.abs() - b2);
     for _ in 0..64 {
         let (over, slope) = value(t);
@@ -113,16 +117,19 @@ fn far_from(p: Point, q: Point) -> f64 {
     sqrt_f64(way[0] * way[0] + way[1] * way[1])
 }
 
-/// How far a swing must turn in its plane, as far from the middle as it is, to be within an ellipse or as near to it as can be: sine and cosine. `None` where it is within.
+/// Rotation of a swing in its plane, about the middle, that brings it into an ellipse or as close as
+/// possible: sine and cosine. `None` if it is inside.
 pub(super) fn turn_into_ellipse([a, b]: [f64; 2], p: Point) -> Option<[f64; 2]> {
-    // Near the end of a narrow one, what rounding makes of the distance from the middle would turn it far.
+    // Enlarged, because at the end of a narrow ellipse a rounding error of the radius would cause a large
+    // rotation.
     let (a, b) = (a + ROUNDED, b + ROUNDED);
     let size = p[0] * p[0] + p[1] * p[1];
     let (u, v) = (p[0] / a, p[1] / b);
     if u * u + v * v <= 1.0 || size == 0.0 || a == b {
         return None;
     }
-    // Where the circle about the middle crosses the border; beyond the end of the long axis, on that.
+    // The point where the circle about the middle crosses the border, or the end of the long axis if it does
+    // not.
     let (long, short) = (a.max(b), a.min(b));
     let square = (short * short) * ((long * long - size) / (long * long - short * short)).clamp(0.0, 1.0);
     let (on_short, on_long) = (sqrt_f64(square), sqrt_f64((size - square).max(0.0)));
@@ -136,7 +143,7 @@ pub(super) fn nearest_in_polygon(corners: &[Point], p: Point) -> Option<Point> {
     let mut best = (f64::INFINITY, p);
     let mut from = *corners.last()?;
     for &to in corners {
-        // Even or odd: how often a ray along x crosses the border.
+        // Even-odd rule: counts the crossings of a ray along x with the border.
         if (from[1] > p[1]) != (to[1] > p[1]) {
             let crossing = from[0] + (p[1] - from[1]) / (to[1] - from[1]) * (to[0] - from[0]);
             inside ^= p[0] < crossing;
@@ -155,14 +162,15 @@ pub(super) fn nearest_in_polygon(corners: &[Point], p: Point) -> Option<Point> {
     (!inside && best.0 > ROUNDED * ROUNDED).then_some(best.1)
 }
 
-/// By how much a corner may lie within the polygon of the others: by no more than f32 rounds it there.
+/// Tolerance of the convexity test: f32 rounding may move a corner this far.
 const ROUNDED_CORNER: f64 = 1e-6;
 
 impl Core {
-    /// More corners than these are not looked at: the time grows with their square.
+    /// Maximum number of corners, because the time grows with its square.
     pub(super) const MAX_CORNERS: usize = 1000;
 
-    /// `soft` is a part of the way from the middle of the area to the nearest edge. `None` where the polygon is not convex, or has no area.
+    /// `soft` is a fraction of the distance from the centroid to the nearest edge. `None` if the polygon is
+    /// not convex, or has no area.
     pub(super) fn new(corners: &[Point], soft: f64) -> Option<Self> {
         if corners.len() > Self::MAX_CORNERS {
             return None;
@@ -179,7 +187,7 @@ impl Core {
             }
             depth = depth.min(edge.height(middle));
         }
-        // NaN is no depth either.
+        // Also rejects NaN.
         if !(depth > 1e-9 && depth < f64::INFINITY) {
             return None;
         }
@@ -194,7 +202,8 @@ impl Core {
         Some(Self { corners: core, depth })
     }
 
-    /// The core is at rest; around it, and away from it, what comes to be `depth` away slows down. So the corners of the border are round.
+    /// Points of the core stay unchanged. Points outside are moved towards the core, to at most `depth` away,
+    /// so the border is rounded at the corners.
     fn nearest(&self, p: Point) -> Option<Point> {
         let [x, y] = nearest_in_polygon(&self.corners, p)?;
         let way = [p[0] - x, p[1] - y];
@@ -205,7 +214,7 @@ impl Core {
     }
 }
 
-/// The area, negative where corners go clockwise, and its centre.
+/// Signed area, negative if the corners are clockwise, and centroid.
 pub(super) fn area_and_middle(corners: &[Point]) -> (f64, Point) {
     let (mut twice, mut sum) = (0.0, [0.0; 2]);
     let Some(&origin) = corners.first() else { return (0.0, sum) };
@@ -220,13 +229,13 @@ pub(super) fn area_and_middle(corners: &[Point]) -> (f64, Point) {
     (0.5 * twice, [origin[0] + sum[0] / (3.0 * twice), origin[1] + sum[1] / (3.0 * twice)])
 }
 
-/// The line of an edge: a point, and the normal to the left.
+/// Line of an edge: a point, and the normal to its left.
 struct Edge {
     from: Point,
     left: Point,
 }
 
-/// The edges that have a length.
+/// Edges of non-zero length.
 fn edges(corners: &[Point]) -> impl Iterator<Item = Edge> {
     (0..corners.len()).filter_map(|at| {
         let (from, to) = (corners[at], corners[(at + 1) % corners.len()]);
@@ -237,12 +246,13 @@ fn edges(corners: &[Point]) -> impl Iterator<Item = Edge> {
 }
 
 impl Edge {
-    /// How far a point is to the left.
+    /// Signed distance of a point from the line, positive on the left.
     fn height(&self, p: Point) -> f64 {
         (p[0] - self.from[0]) * self.left[0] + (p[1] - self.from[1]) * self.left[1]
     }
 
-    /// The part of a convex polygon that is at least so far to the left. Sutherland and Hodgman 1974.
+    /// Part of a convex polygon that is at least `least` to the left of the line. Sutherland and Hodgman
+    /// 1974.
     fn cut(&self, corners: &[Point], least: f64) -> Vec<Point> {
         let mut cut = Vec::with_capacity(corners.len() + 1);
         for (at, &from) in corners.iter().enumerate() {
@@ -260,7 +270,7 @@ impl Edge {
     }
 }
 
-/// Angles within `half` of `middle`; each as sine and cosine of its half.
+/// Angles within `half` of `middle`. Each is stored as sine and cosine of half its value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Twist {
     pub(super) middle: [f64; 2],
@@ -270,7 +280,7 @@ pub(super) struct Twist {
 }
 
 impl Twist {
-    /// Of angles from one to another, at most a full turn apart.
+    /// Range between two angles, at most a full turn apart.
     pub(super) fn new(least: f64, most: f64) -> Self {
         let half = |angle: f64| {
             let (sin, cos) = sin_cos_f64(angle / 2.0);
@@ -280,7 +290,8 @@ impl Twist {
         Self { middle: half((least + most) / 2.0), half: half(reach), quarter: reach / 2.0 }
     }
 
-    /// Half of the turn that brings an angle back to the nearer end: sine and cosine. `None` where it is within.
+    /// Sine and cosine of half the rotation that brings an angle back to the nearer end. `None` if it is in
+    /// the range.
     pub(super) fn turn_back(&self, [sin, cos]: [f64; 2]) -> Option<[f64; 2]> {
         let ([ms, mc], [hs, hc]) = (self.middle, self.half);
         let [s, c] = [sin * mc - cos * ms, cos * mc + sin * ms];
@@ -289,7 +300,7 @@ impl Twist {
         (over > 0.0).then(|| [-over.copysign(s), c * hc + s.abs() * hs])
     }
 
-    /// What becomes of an angle, where that is another one: the nearer end where it is beyond one, or as much of the way there as a soft border leaves.
+    /// Clamps an angle to the nearer end, or by less in the soft part; `None` if it stays.
     pub(super) fn nearest(&self, [sin, cos]: [f64; 2], soft: f64) -> Option<[f64; 2]> {
         let ([ms, mc], [hs, hc]) = (self.middle, self.half);
         let [s, c] = [sin * mc - cos * ms, cos * mc + sin * ms];
@@ -303,7 +314,7 @@ impl Twist {
             let (sin, cos) = sin_cos_f64(turned - less);
             [sin, cos]
         } else {
-            // The sine of half of what it is beyond.
+            // Sine of half the excess.
             if s.abs() * hc - c * hs <= ROUNDED {
                 return None;
             }
@@ -314,7 +325,7 @@ impl Twist {
     }
 }
 
-/// The tangent of a quarter of an angle.
+/// Tangent of a quarter of an angle.
 pub(super) fn quarter(angle: f64) -> f64 {
     let (sin, cos) = sin_cos_f64(angle / 4.0);
     sin / cos

@@ -1,4 +1,4 @@
-//! Limits learned from clips, where nobody wrote them.
+//! Joint limits fitted to clips, for skeletons without authored limits.
 
 mod region;
 
@@ -15,23 +15,24 @@ use condyle_base::math::quats::{Quat64, conjugate, near as near_to, product, rot
 use condyle_base::math::scalar::atan2_f64;
 use condyle_base::math::vectors::dot;
 
-/// How limits are learned from clips.
+/// Options of [`fit_limits`].
 ///
 /// ```
 /// use condyle_solve::FitOptions;
 ///
-/// // Five degrees more than what was seen, and borders that are felt from nine tenths on.
+/// // Five degrees more than observed, and the last 10 % before each border is soft.
 /// let options = FitOptions { margin: 5_f32.to_radians(), soft: 0.1, ..FitOptions::default() };
 /// assert_eq!(options.rate, 120.0);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FitOptions {
-    /// How many moments of each second are looked at, the first and the last one of a clip among them; 120 by default, so that keys at 24, 30 and
-    /// 60 frames a second are.
+    /// Samples per second, including the first and the last frame of each clip. 120 by default, so that keys
+    /// at 24, 30 and 60 frames per second are sampled.
     pub rate: f32,
-    /// How much farther than what was seen a joint may swing and twist, radians from 0 to 1; two degrees by default.
+    /// Margin added to the observed swing and twist, in radians from 0 to 1; 2° by default.
     pub margin: f32,
-    /// A joint is a hinge if what it turns about never leans by more than this, radians, and by less than a third of what it turns by; six degrees by default.
+    /// Maximum tilt of a hinge axis in radians; 6° by default. A joint is a hinge if its axis tilts by at
+    /// most this, and by at most a third of its range of rotation.
     pub hinge: f32,
     /// [`JointLimit::soft`] of all limits; 0 by default.
     pub soft: f32,
@@ -60,23 +61,27 @@ impl FitOptions {
     }
 }
 
-/// Rotations that are kept while limits are learned: 16 bytes each.
+/// Maximum number of stored rotations while limits are fitted, 16 bytes each.
 const MOST: usize = 1 << 25;
 
-/// Learns from clips what joints can do: what they do there, and a margin.
+/// Fits joint limits to clips: the observed range of each joint plus a margin.
 ///
-/// - A joint that turns about one axis is a hinge about it, from the least to the greatest angle. If the axis leans while it does, it may lean that much, and so the limit is a narrow cone about it.
-/// - Any other swings the direction to its children and twists about it. Its swings are an ellipse where that is at most a quarter larger than all that was seen, and else a polygon of up to 12
-///   corners around it; its twists are a range. One that swings by more than 170 degrees may swing as it likes.
+/// - A joint that turns about one axis becomes a hinge about it, from the minimum to the maximum angle. If
+///   the axis tilts, the limit is a narrow cone about it instead, so that the same tilt is allowed.
+/// - Any other joint swings the direction to its children and twists about it. Its swing limit is an ellipse
+///   if that is at most 25 % larger than the observed region, otherwise a polygon of up to 12 corners. Its
+///   twist limit is a range. If it swings by more than 170°, its swing is unlimited.
 /// - A joint that never moves may move by the margin.
-/// - Roots have no limit: where a character turns to says nothing about its body.
+/// - Roots have no limit, because the orientation of a character is not a property of its body.
 ///
-/// Every pose that was looked at is within the limits to 10⁻⁵ radians. The reference of each limit is in the middle of what was seen. The result depends on nothing but the clips and the
-/// options.
+/// Every sampled pose is within the limits to 1e-5 radians. The reference of each limit is in the middle of
+/// the observed range. The result depends only on the clips and the options.
 ///
 /// # Errors
-/// [`Error::OutOfRange`] and [`Error::NotFinite`] where an option is not what it says; [`Error::TooShort`] for no clips; [`Error::TooMany`] where moments times joints are more than 33 million;
-/// what a clip says if it is one of another skeleton, and [`Error::NotFinite`] if it has a rotation that is none.
+/// [`Error::OutOfRange`] and [`Error::NotFinite`] if an option is out of its documented range.
+/// [`Error::TooShort`] if there are no clips. [`Error::TooMany`] if samples times joints exceed 33 million.
+/// [`Error::NotFinite`] if a sampled rotation is not finite. If a clip belongs to another skeleton, its own
+/// error is returned.
 ///
 /// ```
 /// use condyle_solve::{FitOptions, Swing, fit_limits};
@@ -84,7 +89,7 @@ const MOST: usize = 1 << 25;
 ///
 /// let up = Transform { translation: [0.0, 0.4, 0.0], ..Transform::IDENTITY };
 /// let skeleton = Skeleton::new([Joint::new("thigh", None, up), Joint::new("knee", Some(0), up)])?;
-/// // A knee that bends about x, by up to 90 degrees.
+/// // A knee bends about x, by up to 90 degrees.
 /// let bend = Track {
 ///     target: Target::Rotation(1),
 ///     interpolation: Interpolation::Linear,
@@ -119,7 +124,7 @@ pub fn fit_limits(
     Limits::new(skeleton, limits)
 }
 
-/// The rotations of all joints, moment by moment.
+/// Sampled rotations of all joints, sample by sample.
 struct Seen {
     count: usize,
     rotations: Vec<[f32; 4]>,
@@ -133,7 +138,8 @@ impl Seen {
         for clip in clips {
             let (start, end) = (clip.start(), clip.end());
             let frames = (end - start) * f64::from(rate);
-            // As an integer what is too many is the greatest one, and what is no number 0. Where clips have a key each frame, they are met.
+            // The conversion saturates: too large values become `usize::MAX`, and NaN becomes 0. If a clip
+            // has one key per frame, the samples are at the keys.
             let whole = frames as usize;
             let steps = whole.saturating_add(usize::from(frames - whole as f64 > 1e-3)).max(1);
             let found = steps.saturating_add(1).saturating_mul(count).saturating_add(rotations.len());
@@ -154,13 +160,13 @@ impl Seen {
         Ok(Self { count, rotations })
     }
 
-    /// Those of one joint.
+    /// Rotations of one joint.
     fn of(&self, joint: u16) -> Vec<Quat64> {
         self.rotations.iter().skip(joint.into()).step_by(self.count.max(1)).map(|&q| unit(wide(q))).collect()
     }
 }
 
-/// The limit of a joint that does all this.
+/// Limit of a joint with these rotations.
 fn fit(skeleton: &Skeleton, joint: u16, seen: &[Quat64], options: &FitOptions) -> JointLimit {
     let margin = f64::from(options.margin);
     let reference = mean(seen);
@@ -172,7 +178,7 @@ fn fit(skeleton: &Skeleton, joint: u16, seen: &[Quat64], options: &FitOptions) -
         soft: options.soft,
         ..JointLimit::free(bone.map(|v| v as f32))
     };
-    // What f32 leaves of a rotation that stands still.
+    // Rotations of a joint at rest, except for f32 rounding.
     if most < 1e-5 {
         let angle = (most + margin) as f32;
         return JointLimit { swing: Swing::Cone(angle), twist: Some([-angle, angle]), ..free };
@@ -181,10 +187,10 @@ fn fit(skeleton: &Skeleton, joint: u16, seen: &[Quat64], options: &FitOptions) -
     hinge(&free, axis, seen, options).unwrap_or_else(|| swings(&free, seen, margin))
 }
 
-/// Where all rotations are nearest to, by the sum of their quaternions.
+/// Mean rotation: the normalised sum of the quaternions.
 fn mean(seen: &[Quat64]) -> Quat64 {
     let mut mean = seen.first().copied().unwrap_or([0.0, 0.0, 0.0, 1.0]);
-    // On which side a rotation is depends on the mean itself.
+    // Iterated, because the sign of each quaternion depends on the mean.
     for _ in 0..3 {
         let mut sum = [0.0; 4];
         for q in seen {
@@ -197,7 +203,7 @@ fn mean(seen: &[Quat64]) -> Quat64 {
     mean
 }
 
-/// The direction in which vectors are longest, by the sum of their squares.
+/// Principal axis of vectors: the eigenvector of the largest eigenvalue of their second moments.
 fn main_axis(vectors: impl Iterator<Item = Vec64>) -> Vec64 {
     let mut sum = [[0.0; 3]; 3];
     for v in vectors {
@@ -205,7 +211,7 @@ fn main_axis(vectors: impl Iterator<Item = Vec64>) -> Vec64 {
             *row = add(*row, scaled(v, a));
         }
     }
-    // Squared again and again the greatest eigenvalue outgrows the others.
+    // Repeated squaring makes the largest eigenvalue dominate.
     for _ in 0..40 {
         let size = sum[0][0] + sum[1][1] + sum[2][2];
         let m = sum.map(|row| scaled(row, 1.0 / size));
@@ -218,12 +224,12 @@ fn main_axis(vectors: impl Iterator<Item = Vec64>) -> Vec64 {
         }
     }
     let axis = direction(best).unwrap_or([0.0, 1.0, 0.0]);
-    // Of its two directions that of the first greatest component.
+    // Returns the one of the two opposite directions whose first largest component is positive.
     let greatest = axis.iter().fold(0.0_f64, |a, v| if v.abs() > a.abs() + 1e-9 { *v } else { a });
     if greatest < 0.0 { scaled(axis, -1.0) } else { axis }
 }
 
-/// The direction to the children of a joint in its own space, or on from its parent if it has none.
+/// Direction to a joint's children in its local space. Without children, the direction from its parent.
 fn bone(skeleton: &Skeleton, joint: u16) -> Vec64 {
     let rest = skeleton.rest();
     let place = |joint: u16| rest.get(joint.into()).translation.map(f64::from);
@@ -236,7 +242,7 @@ fn bone(skeleton: &Skeleton, joint: u16) -> Vec64 {
     direction(sum).or_else(on).unwrap_or([0.0, 1.0, 0.0])
 }
 
-/// The limit of a hinge about an axis; `None` where the joint is none.
+/// Limit of a hinge about an axis; `None` if the joint is not a hinge.
 fn hinge(free: &JointLimit, axis: Vec64, seen: &[Quat64], options: &FitOptions) -> Option<JointLimit> {
     let limit = JointLimit { axis: axis.map(|v| v as f32), ..free.clone() };
     let own = Limit::new(0, limit.clone()).ok()?;
@@ -254,12 +260,13 @@ fn hinge(free: &JointLimit, axis: Vec64, seen: &[Quat64], options: &FitOptions) 
     Some(JointLimit { swing, twist: range.widened(options.margin.into()), ..limit })
 }
 
-/// The limit of a joint that swings its bone.
+/// Limit of a joint that swings its bone.
 fn swings(free: &JointLimit, seen: &[Quat64], margin: f64) -> JointLimit {
     let mut limit = free.clone();
     let axis = free.axis.map(f64::from);
     let mut side = crate::maps::across(axis);
-    // Into the middle of what was seen, and along it.
+    // Each round moves the reference to the middle of the observed swings, and turns `side` along their
+    // longer extent.
     for round in 0..4 {
         limit.swing = Swing::Ellipse { side: side.map(|v| v as f32), angles: [1.0; 2] };
         let Ok(own) = Limit::new(0, limit.clone()) else { return free.clone() };
@@ -290,15 +297,15 @@ fn swings(free: &JointLimit, seen: &[Quat64], margin: f64) -> JointLimit {
     limit
 }
 
-/// A swing of 170 degrees in the plane of swings: behind it there is little that is not seen.
+/// A swing of 170° in the plane of swings. Beyond it hardly any swings remain.
 const WIDE: f64 = 0.916_331_174;
 
-/// The angle of a swing.
+/// Angle of a swing.
 fn angle_of([x, y]: [f64; 2]) -> f64 {
     4.0 * atan2_f64(condyle_base::math::scalar::sqrt_f64(x * x + y * y), 1.0)
 }
 
-/// The angle of a twist.
+/// Angle of a twist.
 fn twist_of([sin, cos]: [f64; 2]) -> f64 {
     let [sin, cos] = if cos < 0.0 { [-sin, -cos] } else { [sin, cos] };
     2.0 * atan2_f64(sin, cos)
@@ -308,7 +315,7 @@ fn narrow(q: Quat64) -> [f32; 4] {
     q.map(|v| v as f32)
 }
 
-/// The least and the greatest of some angles.
+/// Minimum and maximum of some angles.
 struct Range {
     least: f64,
     most: f64,
@@ -322,7 +329,7 @@ impl Range {
         self.most = self.most.max(angle);
     }
 
-    /// With a margin on both sides; `None` where that is all the way round.
+    /// The range with a margin on both sides; `None` if it is almost a full turn.
     fn widened(&self, margin: f64) -> Option<[f32; 2]> {
         let [least, most] = [self.least - margin, self.most + margin];
         (most - least < 6.0).then_some([least as f32, most as f32])

@@ -4,7 +4,7 @@ use condyle::Transform;
 use condyle::skeleton::Joint;
 use condyle_testing::{Random, assert_portable, cases, tries};
 
-/// Swing and twist by angles, in f64: how many radians a rotation is beyond what its limit allows.
+/// Reference for `excess`: swing and twist in angles, in f64. Returns the radians beyond the limit.
 pub(crate) fn broken(limit: Option<&JointLimit>, rotation: Quat) -> f64 {
     let Some(limit) = limit else { return 0.0 };
     let unit = |q: Quat64| {
@@ -13,7 +13,7 @@ pub(crate) fn broken(limit: Option<&JointLimit>, rotation: Quat) -> f64 {
     };
     let d = unit(product(conjugate(unit(wide(limit.reference))), unit(wide(rotation))));
     let axis = direction(limit.axis.map(f64::from)).expect("an axis");
-    // The twist: what is left about the axis.
+    // The twist is the part of the rotation about the axis.
     let about = d[0] * axis[0] + d[1] * axis[1] + d[2] * axis[2];
     let size = about.hypot(d[3]);
     let twist = if size > 0.0 { [about / size, d[3] / size] } else { [0.0, 1.0] };
@@ -29,7 +29,7 @@ pub(crate) fn broken(limit: Option<&JointLimit>, rotation: Quat) -> f64 {
         Swing::Hinge => angle,
         Swing::Cone(most) => angle - f64::from(*most),
         Swing::Ellipse { side, angles } => {
-            // As far as the border is in that direction, in the plane of swings.
+            // Distance of the border in that direction, in the plane of swings.
             let [x, y] = plane(axis, *side, way);
             let [a, b] = angles.map(|a| (f64::from(a) / 4.0).tan());
             angle - 4.0 * (1.0 / (x / a).hypot(y / b)).atan()
@@ -53,7 +53,7 @@ pub(crate) fn broken(limit: Option<&JointLimit>, rotation: Quat) -> f64 {
         let beyond = |v: f64| (f64::from(least) - v).max(v - f64::from(most));
         (-20..=20).map(|k| beyond(turns(k))).fold(f64::INFINITY, f64::min)
     });
-    // The more it is swung, the less of a rotation is a twist.
+    // The larger the swing, the smaller the effect of a twist on the rotation.
     over_swing.max(2.0 * ((angle / 2.0).cos() * (over_twist.clamp(0.0, 3.1) / 2.0).sin()).asin()).max(0.0)
 }
 
@@ -63,7 +63,7 @@ fn plane(axis: Vec64, side: [f32; 3], way: Vec64) -> [f64; 2] {
     [dot(side, way), dot(cross(axis, side), way)]
 }
 
-/// How far a point is outside of a polygon, by the angle that its border winds about it.
+/// Distance of a point outside a polygon, by the winding number.
 fn outside(corners: &[[f64; 2]], p: [f64; 2]) -> f64 {
     let (mut wound, mut least) = (0.0, f64::INFINITY);
     for (at, from) in corners.iter().enumerate() {
@@ -130,7 +130,7 @@ fn what_is_clamped_is_within_and_what_is_within_stays() {
     assert!(cfg!(miri) || 10 * stayed > all && 10 * moved > 3 * all, "{stayed} {moved}");
 }
 
-/// In the plane of swings no point of the border is nearer.
+/// Checks in the plane of swings that no sampled point of the border is nearer.
 #[test]
 fn the_nearest_swing_is_the_nearest() {
     let mut random = Random(2);
@@ -150,7 +150,7 @@ fn the_nearest_swing_is_the_nearest() {
     }
 }
 
-/// An angle of any size up to π, from what no f32 tells from 0 on.
+/// A random angle up to π, including tiny ones and ones close to π.
 fn any_angle(random: &mut Random) -> f32 {
     match random.below(4) {
         0 => core::f32::consts::PI - random.range(0.0, 1.0) * ten_to(-(random.below(8) as i32)) as f32,
@@ -177,12 +177,13 @@ pub(crate) fn any_limit(random: &mut Random) -> JointLimit {
     JointLimit { reference, axis, swing, twist, soft }
 }
 
-/// How many radians beyond its limit rounding may leave a rotation: near half a turn a swing has hardly any direction.
+/// Allowed excess in radians after rounding. It grows near half a turn, where a swing's direction is
+/// undefined.
 pub(crate) fn slack(limit: &Limit, rotation: Quat) -> f32 {
     1e-5 + (1e-9 / shown(limit.split(wide(rotation)).0)) as f32
 }
 
-/// The cosine of half of the angle of a swing.
+/// Cosine of half the swing angle.
 fn shown([x, y]: [f64; 2]) -> f64 {
     let size = x * x + y * y;
     (1.0 - size).abs() / (1.0 + size)
@@ -193,7 +194,8 @@ fn ten_to(power: i32) -> f64 {
     (0..power.abs()).fold(1.0, |v, _| v * by)
 }
 
-/// Swing and twist in the frame of a limit: often near half a turn, near none, and near an axis of the plane.
+/// Swing and twist in the frame of a limit. The swing is often near half a turn, near 0, and near an axis of
+/// the plane.
 fn any_rotation(random: &mut Random) -> Quat {
     let swing = match random.below(3) {
         0 => 1.0 - f64::from(random.range(0.0, 1.0)) * ten_to(-(random.below(10) as i32)),
@@ -209,7 +211,8 @@ fn any_rotation(random: &mut Random) -> Quat {
     product(swung([swing * cos, swing * sin]), [0.0, 0.0, twist[0], twist[1]]).map(|v| v as f32)
 }
 
-/// Borders of all ratios, hard and soft, and swings up to half a turn, of which f32 leaves few digits of the twist.
+/// Borders of all ratios, hard and soft, and swings up to half a turn, where f32 keeps few digits of the
+/// twist.
 #[test]
 fn what_is_clamped_once_is_within_from_then_on() {
     let mut random = Random(6);
@@ -224,7 +227,7 @@ fn what_is_clamped_once_is_within_from_then_on() {
             let over = limits.excess(0, got);
             assert!(over <= slack(own, got), "{try_}: {over} beyond {limit:?}, {asked:?}");
         }
-        // However far a step along the border wants to go.
+        // Steps along the border of any length.
         let far = ten_to(random.below(90) as i32 - 10);
         let towards = random.unit::<3>().map(|v| f64::from(v) * far);
         let slid = own.slide(wide(held), towards).map(|v| v as f32);
@@ -233,7 +236,8 @@ fn what_is_clamped_once_is_within_from_then_on() {
     }
 }
 
-/// Of a point at any distance from ellipses of all ratios nothing on the border is nearer, to 10⁻⁹ of the distance and 10⁻¹².
+/// Points at any distance, ellipses of all ratios: no sampled border point is nearer, to 1e-9 relative and
+/// 1e-12 absolute.
 #[test]
 fn the_nearest_swing_is_the_nearest_from_far_away_and_of_flat_ellipses() {
     let mut random = Random(7);
@@ -242,7 +246,7 @@ fn the_nearest_swing_is_the_nearest_from_far_away_and_of_flat_ellipses() {
         let axes = [size(0), size(0)];
         let p = [size(12), size(12)];
         let Some(got) = near_ellipse(axes, p, 0.0) else {
-            // Straight back to the border along one of the axes.
+            // Distance to the border, straight along one of the axes.
             let back = [0, 1].map(|c| {
                 let other = (p[1 - c] / axes[1 - c]).min(1.0);
                 (p[c] - axes[c] * (1.0 - other * other).sqrt()).max(0.0) + (p[1 - c] - axes[1 - c]).max(0.0)
@@ -254,7 +258,7 @@ fn the_nearest_swing_is_the_nearest_from_far_away_and_of_flat_ellipses() {
         assert!((got[0] / axes[0]).hypot(got[1] / axes[1]) < 1.0 + 1e-9, "{try_}: {axes:?} {p:?} {got:?}");
         let mut least = f64::INFINITY;
         for part in 0..=400 {
-            // Along the border, and close together at both of its ends.
+            // Samples along the border, dense at both of its ends.
             let part = f64::from(part) / 400.0;
             let (sin, cos) = condyle_base::math::scalar::sin_cos_f64(part * core::f64::consts::FRAC_PI_2);
             for [u, v] in [[cos, sin], [part * part * part * 1e-3, 1.0], [1.0, part * part * part * 1e-3]] {
@@ -266,7 +270,7 @@ fn the_nearest_swing_is_the_nearest_from_far_away_and_of_flat_ellipses() {
     }
 }
 
-/// A rotation that moves on outside of a convex border takes its image along, and slowly where it is slow.
+/// A rotation that moves outside a convex border moves its projection continuously.
 #[test]
 fn nothing_jumps_along_the_border() {
     let mut random = Random(3);
@@ -286,7 +290,8 @@ fn nothing_jumps_along_the_border() {
         let mut before: Option<[f32; 4]> = None;
         for part in 0..1500 {
             let at = f64::from(part) / 1500.0 * core::f64::consts::TAU;
-            // Swings of up to 2 radians in all directions, so that no twist comes near to its far side.
+            // Swings of up to 2 radians in all directions, so that no twist is near the opposite side of its
+            // range.
             let vector: [f64; 3] = core::array::from_fn(|c| {
                 1.4 * f64::from(axis[c]) * at.sin() + 1.4 * f64::from(about[c]) * at.cos()
             });
@@ -347,7 +352,7 @@ fn the_bits_are_the_same_everywhere() {
     });
 }
 
-/// From the reference on a soft border lets nothing beyond it, and changes the speed little by little.
+/// Along a path from the reference, a soft limit is never exceeded, and the speed changes gradually.
 #[test]
 fn soft_borders_slow_down_smoothly() {
     let mut random = Random(5);
@@ -369,7 +374,7 @@ fn soft_borders_slow_down_smoothly() {
         let way = random.unit::<3>().map(f64::from);
         let axis = direction(limit.axis.map(f64::from)).expect("an axis");
         let way = if try_ % 4 == 3 { axis } else { way };
-        // How fast the answer turns, for a step of this size.
+        // Speed of the result, measured over a step of this size.
         let step = 2e-4;
         let at = |part: i32| {
             let asked = product(wide(limit.reference), swung_by(scaled(way, f64::from(part) * step)));
@@ -382,7 +387,7 @@ fn soft_borders_slow_down_smoothly() {
             assert!(over < 1e-5, "{try_}, {part}: {over} {limit:?}");
             if let Some((was, speed)) = before {
                 let moved = angle(was, now) / step;
-                // Only what slides around a corner changes its speed at once.
+                // Only sliding around a polygon corner changes the speed abruptly.
                 let rough = matches!(limit.swing, Swing::Polygon { .. });
                 assert!(
                     speed < 0.0 || rough || (moved - speed).abs() < 0.05,
@@ -393,18 +398,19 @@ fn soft_borders_slow_down_smoothly() {
                 before = Some((now, -1.0));
             }
         }
-        // Hard, it is another answer.
+        // A rotation held by the hard limit is within it.
         let asked = product(wide(limit.reference), swung_by(scaled(way, 1.75)));
         assert_eq!(own.hold(own.hold(asked).unwrap_or(asked)), None, "{try_}");
     }
 }
 
-/// The rotation about a vector by its length.
+/// Rotation by a rotation vector.
 fn swung_by(vector: Vec64) -> Quat64 {
     condyle_base::math::quats::from_rotation_vector(vector)
 }
 
-/// What a soft border takes is the mean of what hard ones around it do, and a circle's is the same as that of an ellipse that is round, and nearly of a polygon.
+/// A soft border gives the mean of the hard borders around it. A circle agrees with a round ellipse, and
+/// nearly with a polygon of 200 corners.
 #[test]
 fn soft_borders_are_means_of_hard_ones() {
     let (cone, soft) = (0.9_f64, 0.4);

@@ -1,41 +1,43 @@
-//! A curve through points, gone along from its beginning to its end.
+//! A curve through points, traversed from its beginning to its end.
 //!
-//! Catmull-Rom with knots as far apart as the root of the way between two points (centripetal), which makes neither loops nor cusps.
-//! Yuksel, Schaefer, Keyser, "Parameterization and applications of Catmull-Rom curves", 2011.
+//! Catmull-Rom spline whose knot intervals are the square roots of the distances between points
+//! (centripetal), which avoids loops and cusps. Yuksel, Schaefer, Keyser, "Parameterization and applications
+//! of Catmull-Rom curves", 2011.
 
 use crate::maps::{Vec64, add, length, scaled, sub};
 use condyle_base::math::scalar::sqrt_f64;
 
-/// A curve, and a place on it that only goes forward.
+/// A curve, and a position on it that only moves forward.
 pub(super) struct Curve<'a> {
     from: Vec64,
     points: &'a [[f32; 3]],
-    /// Which of `points` the part that is gone along ends in, and which one is behind that.
+    /// Index of the point at the end of the current part, and index of the next different point.
     at: usize,
     next: usize,
     part: Part,
-    /// From 0 to 1 along the part; behind the end of the last one, how many lengths of its last tangent.
+    /// Parameter from 0 to 1 along the part. Beyond the end of the last part, 1 plus multiples of its last
+    /// tangent.
     along: f64,
 }
 
-/// Between two points: where it begins and ends, and how fast it does, in lengths for a whole part.
+/// Cubic between two points: its ends, and its derivatives there with respect to the parameter.
 #[derive(Clone, Copy)]
 struct Part {
     ends: [Vec64; 2],
     speeds: [Vec64; 2],
 }
 
-/// Places that are looked at in each part, before the way to one is halved.
+/// Number of samples per part, before bisection.
 const STEPS: u32 = 24;
 
 impl<'a> Curve<'a> {
-    /// From a place, where it is now, through points. `None` where all of them are there.
+    /// A curve from a position through points, at its start. `None` if all points are at that position.
     pub(super) fn new(from: Vec64, points: &'a [[f32; 3]]) -> Option<Self> {
         let part = Part { ends: [from; 2], speeds: [[0.0; 3]; 2] };
         let mut curve = Self { from, points, at: 0, next: 0, part, along: 0.0 };
         curve.at = curve.other(0, from)?;
         curve.begin(from, None);
-        // Too near for there to be a direction.
+        // Points too close together define no direction.
         (length(curve.part.speeds[1]) > 0.0).then_some(curve)
     }
 
@@ -43,12 +45,12 @@ impl<'a> Curve<'a> {
         self.points[at].map(f64::from)
     }
 
-    /// The first point from one on that is elsewhere.
+    /// Index of the first point that is not at `place`, starting at an index.
     fn other(&self, from: usize, place: Vec64) -> Option<usize> {
         (from..self.points.len()).find(|&at| length(sub(self.point(at), place)) > 0.0)
     }
 
-    /// Makes the part from a place to the point `at`, behind another part or none.
+    /// Sets up the part from a position to the point `at`, after another part if there is one.
     fn begin(&mut self, from: Vec64, before: Option<Vec64>) {
         let to = self.point(self.at);
         let after = self.other(self.at + 1, to);
@@ -56,7 +58,7 @@ impl<'a> Curve<'a> {
         let own = sub(to, from);
         let knot = root(own);
         let slope = |way: Vec64| scaled(way, 1.0 / root(way));
-        // The tangent where three points meet, in lengths for one of the parameter.
+        // Tangent where two parts meet, with respect to the knot parameter.
         let tangent = |first: Vec64, second: Vec64| {
             let all = scaled(add(first, second), 1.0 / (root(first) + root(second)));
             sub(add(slope(first), slope(second)), all)
@@ -71,19 +73,20 @@ impl<'a> Curve<'a> {
         self.next >= self.points.len()
     }
 
-    /// Where it is now.
+    /// Current position.
     pub(super) fn place(&self) -> Vec64 {
         self.part.place(self.along, self.is_last())
     }
 
-    /// Where the curve ends.
+    /// End of the curve.
     pub(super) fn end(&self) -> Vec64 {
         self.points.last().map_or(self.from, |last| last.map(f64::from))
     }
 
-    /// Goes on to the first place that is as far away as asked, straight on behind the end.
+    /// Moves to the first position at the given distance, in a straight line beyond the end.
     ///
-    /// `far` tells how far away a point is; it is 0 where the curve is now, or nearly, and a norm of the way from there.
+    /// `far` returns the distance of a point. It is a norm of the offset from the current position, or from
+    /// one close to it.
     pub(super) fn advance(&mut self, far: impl Fn(Vec64) -> f64, distance: f64) -> Vec64 {
         loop {
             let last = self.is_last();
@@ -100,7 +103,8 @@ impl<'a> Curve<'a> {
                 low = high;
             }
             if last {
-                // The farther, the farther away: straight on, and the place that it is seen from is behind.
+                // Beyond the end the line is straight and leads away from the start of the bone, so the
+                // distance only grows.
                 let mut high = low + 1.0;
                 for _ in 0..200 {
                     if far(self.part.place(high, last)) >= distance {
@@ -125,18 +129,18 @@ impl Part {
             return add(b, scaled(v, t - 1.0));
         }
         let s = 1.0 - t;
-        // Hermite's form.
+        // Hermite form.
         let ends = add(scaled(a, s * s * (1.0 + 2.0 * t)), scaled(b, t * t * (3.0 - 2.0 * t)));
         add(ends, add(scaled(u, s * s * t), scaled(v, -(t * t * s))))
     }
 }
 
-/// The fourth root of the square of a length.
+/// Knot interval: the square root of a distance.
 fn root(way: Vec64) -> f64 {
     sqrt_f64(length(way))
 }
 
-/// Where a condition ends that holds at `low` and not at `high`.
+/// Bisects for the end of a condition that holds at `low` and not at `high`.
 fn halved(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..60 {
         let middle = 0.5 * (low + high);

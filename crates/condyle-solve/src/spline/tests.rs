@@ -17,7 +17,8 @@ fn points(random: &mut Random, case: &Case, count: usize) -> Vec<[f32; 3]> {
         .collect()
 }
 
-/// Barry and Goldman's pyramid for centripetal knots, written from their paper: many places of the curve, evenly spaced in each part.
+/// Reference curve: Barry and Goldman's pyramid with centripetal knots, from their paper. Samples are evenly
+/// spaced in each part.
 fn drawn(from: [f64; 3], points: &[[f32; 3]], parts: usize) -> Vec<[f64; 3]> {
     let mut all = std::vec![from];
     all.extend(points.iter().map(|p| p.map(f64::from)));
@@ -46,7 +47,7 @@ fn drawn(from: [f64; 3], points: &[[f32; 3]], parts: usize) -> Vec<[f64; 3]> {
     drawn
 }
 
-/// How far a point is from a line of many points, and behind which of them it is nearest.
+/// Distance of a point from a polyline, and the position along it, in segments.
 fn nearest(drawn: &[[f64; 3]], p: [f64; 3]) -> (f64, f64) {
     let mut best = (f64::INFINITY, 0.0);
     for (at, pair) in drawn.windows(2).enumerate() {
@@ -75,18 +76,18 @@ fn joints_are_on_the_curve_in_order() {
         let along = Spline { twist: [0.3, -0.8], ..Spline::new(joints, case.tip(), &points) };
         let reached = spline(&case.skeleton, &case.model, &along, &mut case.pose).expect("a curve");
         case.assert_only_turned(&was, try_);
-        // Of numbers far away f32 has fewer digits.
+        // The absolute error of f32 grows with the coordinates.
         let places = case.joints.iter().flat_map(|&joint| case.place(joint));
         let size = places.fold(1.0, |most: f64, v| most.max(v.abs()));
         let mut drawn = drawn(case.place(case.joints[0]), &points, 400);
         let end = drawn.len() - 1;
-        // Straight on behind the end, where the tangent is that of the last straight line through two points.
+        // Straight continuation beyond the end, along the line through the last two points.
         let (last, before) =
             (drawn[end], points.len().checked_sub(2).map_or(drawn[0], |at| points[at].map(f64::from)));
         drawn.push(add(last, scaled(direction(sub(last, before)).expect("a way"), 100.0 * size)));
         let tip = case.place(case.tip());
         assert!((apart(tip, last) - f64::from(reached.distance)).abs() < 1e-5 * size, "{try_}: {reached:?}");
-        // The first place that is as far away, not any: so nothing before it is.
+        // The first point at that distance is used, so no earlier point is as far away.
         let mut at = 0.0;
         for pair in case.joints.windows(2) {
             let [from, to] = [pair[0], pair[1]].map(|joint| case.place(joint));
@@ -105,7 +106,7 @@ fn joints_are_on_the_curve_in_order() {
     assert!(cfg!(miri) || behind.min(within) * 3 > all, "{behind} {within}");
 }
 
-/// A straight tail is turned about itself as asked, and its axes point up where they are to.
+/// A straight tail is twisted as requested, and its axes point along the requested up directions.
 #[test]
 fn twists_and_ups_are_shared_out() {
     let mut random = Random(2);
@@ -129,7 +130,7 @@ fn twists_and_ups_are_shared_out() {
                 "{try_}, {joint}"
             );
         }
-        // With an up the twist counts from there, whatever the pose was.
+        // With an up vector the twist is relative to it, regardless of the input pose.
         let directions = [[0.0, 1.0, 0.0], [0.4, 0.8, 0.0]];
         let up = Some(SplineUp { axis: [0.0, 1.0, 0.0], directions });
         let bent = Spline { up, ..Spline::new(&joints, 5, &points) };
@@ -140,7 +141,7 @@ fn twists_and_ups_are_shared_out() {
             let part = at as f64 / 4.0;
             let [first, last] = directions.map(|v| direction(v.map(f64::from)).expect("a direction"));
             let want = add(scaled(first, 1.0 - part), scaled(last, part));
-            // What is across both the bone and the way up is along x.
+            // The direction perpendicular to both the bone and the up vector is x.
             assert!(dot(column(0), want).abs() < 1e-5 && dot(column(1), want) > 0.0, "{try_}, {joint}");
         }
     }
@@ -200,7 +201,7 @@ fn what_is_wrong_is_said_and_hostile_numbers_end() {
     let up = SplineUp { axis: [0.0; 3], directions: [[0.0, 1.0, 0.0]; 2] };
     assert_eq!(solve(&some, &|s| s.up = Some(up)), Err(Error::NoDirection { what: "up" }));
     for far in [1e-40, 1e-20, 1e20, 3e38] {
-        // Whether it is taken or refused, it ends, and nothing is NaN.
+        // Such points may be accepted or rejected. The call terminates without NaN.
         let _ = solve(&[here.map(|v| v + far), [far; 3], [far, -far, far]], &|_| {});
         let _ = solve(&[here, here, [far; 3], [far; 3], here, [-far; 3]], &|_| {});
     }

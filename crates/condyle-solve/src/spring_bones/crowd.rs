@@ -1,4 +1,4 @@
-//! The springs of many characters of one skeleton, each in a lane of its own.
+//! Springs of many characters with the same skeleton, one character per lane.
 
 use core::fmt;
 
@@ -18,8 +18,8 @@ use condyle_base::math::Affine;
 use condyle_base::math::real::Real;
 use condyle_base::simd::{has_lanes, in_lanes};
 
-/// Scratch memory of [`crowd`]: grows to the size of the springs on first use and is reused from then on. Each
-/// thread needs its own.
+/// Scratch memory of [`crowd`]. It grows to the size of the springs on first use and is then reused. Each
+/// thread needs a separate buffer.
 #[derive(Clone, Default)]
 pub struct CrowdBuffer(Work<Row>);
 
@@ -29,16 +29,20 @@ impl fmt::Debug for CrowdBuffer {
     }
 }
 
-/// Swings the joints of many characters of one skeleton: [`springs`](super::springs()) for each, with the same bits.
+/// Swings the joints of many characters with the same skeleton. The results are bit-identical to one call of
+/// [`springs`](super::springs()) per character.
 ///
-/// `models` holds the matrices of the first instance, one per joint, then those of the second, and so on.
-/// `states` and `poses` hold one element for each instance. `ticks` returns the tick of an instance by its index;
-/// it is called twice for each, first to check all of them. Nothing is allocated once `buffer` has served these
-/// springs. To use threads, split the crowd into parts of a multiple of four characters, with a buffer each.
+/// `models` holds the matrices of all instances in turn, one per joint. `states` and `poses` hold one element
+/// per instance. `ticks` returns the tick of an instance by its index. It is called twice per instance,
+/// because all ticks are checked first.
+///
+/// After the first call with these springs, a call with the same `buffer` does not allocate. To use threads,
+/// split the crowd into parts of a multiple of four characters, with one buffer each.
 ///
 /// # Errors
-/// As [`springs`](super::springs()), and [`Error::Length`] if there are not as many of `states` as of `poses` or `models` does not hold one matrix per instance and
-/// joint. All poses and states are then unchanged, if `ticks` answers the same both times.
+/// Those of [`springs`](super::springs()). Also [`Error::Length`] if `states` and `poses` differ in length,
+/// or if `models` does not hold one matrix per instance and joint. After an error all poses and states are
+/// unchanged, provided that `ticks` returns the same values both times.
 ///
 /// ```
 /// use condyle::local_to_model;
@@ -50,7 +54,7 @@ impl fmt::Debug for CrowdBuffer {
 ///
 /// let heavy = SpringJoint { gravity: [0.0, -1.0, 0.0], ..SpringJoint::new(1) };
 /// let tails = Springs::new(&skeleton, &[Spring::new([heavy, SpringJoint::new(2)])], &[])?;
-/// // Kept from frame to frame.
+/// // Reused in every frame.
 /// let mut buffer = CrowdBuffer::default();
 /// let mut states = vec![SpringState::new(&tails); 5];
 /// let mut poses = vec![Pose::rest(&skeleton); 5];
@@ -59,7 +63,7 @@ impl fmt::Debug for CrowdBuffer {
 ///     for (pose, model) in poses.iter().zip(models.chunks_mut(skeleton.joint_count())) {
 ///         local_to_model(&skeleton, pose, model)?;
 ///     }
-///     // The last one is in slow motion.
+///     // The last character is in slow motion.
 ///     let ticks = |at: usize| Tick::new(if at == 4 { 0.002 } else { 0.02 });
 ///     spring_bones::crowd(&skeleton, &models, &tails, ticks, &mut buffer, &mut states, &mut poses)?;
 /// }
@@ -119,14 +123,14 @@ struct Character<'a> {
     pose: &'a Pose,
 }
 
-/// Some characters, one in each lane.
+/// A group of characters, one per lane.
 #[derive(Default)]
 struct Group {
     ticks: [Option<(Tick, Schedule, Affine64)>; LANES],
 }
 
 impl Group {
-    /// Brings a character into its lane.
+    /// Loads a character into its lane.
     fn enter(
         &mut self,
         skeleton: &Skeleton,
@@ -154,7 +158,7 @@ impl Group {
         self.ticks[lane] = Some((*tick, Schedule::new(&state.time, tick.seconds), to_world));
     }
 
-    /// All steps of all lanes, and what is shown.
+    /// Runs all steps of all lanes, and computes the output.
     #[inline(always)]
     fn run<S: Simd>(&self, s: S, springs: &Springs, work: &mut Work<Row>) {
         let mut late = Row::default();
@@ -166,7 +170,7 @@ impl Group {
         for round in 0..rounds {
             let mut when = Rows::default();
             for (lane, (tick, schedule, _)) in self.lanes() {
-                // All end together.
+                // The steps are aligned at the end, so that all lanes finish in the same round.
                 let Some(at) = (round + schedule.count).checked_sub(rounds) else { continue };
                 when.factor.0[lane] = schedule.factor(at);
                 when.takes.0[lane] = 1.0;
@@ -178,7 +182,7 @@ impl Group {
         show(Side(s), springs, work, Side(s).load(&late));
     }
 
-    /// What became of the character in a lane.
+    /// Stores the state and pose of the character in a lane.
     fn leave(
         &self,
         springs: &Springs,
@@ -207,7 +211,7 @@ impl Group {
     }
 }
 
-/// [`When`] in memory; yes is 1.
+/// [`When`] in memory, with masks as 0 or 1.
 #[derive(Default)]
 struct Rows {
     factor: Row,

@@ -1,4 +1,4 @@
-//! What is said of springs, checked once and brought into the order in which it is worked out.
+//! Spring descriptions, validated and sorted by dependency.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -11,9 +11,9 @@ use condyle::skeleton::{NO_PARENT, Skeleton};
 use condyle_base::error::Error;
 use condyle_base::math::quats::{Quat64, rows};
 
-/// How one joint of a spring swings.
+/// Parameters of one joint of a spring.
 ///
-/// The numbers are those of VRM: what they do in a sixtieth of a second, the step that they are made for.
+/// They have the meaning of VRM, per step of 1/60 s, for which they are defined.
 ///
 /// ```
 /// use condyle_solve::spring_bones::SpringJoint;
@@ -23,136 +23,141 @@ use condyle_base::math::quats::{Quat64, rows};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SpringJoint {
-    /// The joint that turns.
+    /// Index of the joint that turns.
     pub joint: u16,
-    /// How fast its tail is drawn to where it is at rest: metres per second, at least 0. A step later inertia carries on what `drag` has left of it.
+    /// Speed at which the tail is pulled to its rest position: metres per second, at least 0. `drag` then
+    /// damps this motion like any other.
     pub stiffness: f32,
-    /// How fast its tail is drawn down, or wherever gravity pulls: metres per second in world space, VRM's `gravityDir` times `gravityPower`.
+    /// Speed at which gravity pulls the tail: metres per second in world space, VRM's `gravityDir` times
+    /// `gravityPower`.
     pub gravity: [f32; 3],
-    /// The part of its motion that a tail loses in a step, from 0 to 1.
+    /// Fraction of its motion that a tail loses in a step, from 0 to 1.
     pub drag: f32,
-    /// The radius, in metres, of the sphere about its tail that colliders stop; at least 0.
+    /// Radius in metres of the sphere around the tail that collides; at least 0.
     pub hit_radius: f32,
 }
 
 impl SpringJoint {
-    /// With the defaults of the specification: stiffness 1, drag 0.5, no gravity and no size.
+    /// A joint with the defaults of the specification: stiffness 1, drag 0.5, no gravity and radius 0.
     #[must_use]
     pub fn new(joint: u16) -> Self {
         Self { joint, stiffness: 1.0, gravity: [0.0; 3], drag: 0.5, hit_radius: 0.0 }
     }
 }
 
-/// Joints in a row that swing, each by the motion of the next one, its tail.
+/// A row of joints that swing. Each follows the motion of the next one, its tail.
 ///
 /// ```
 /// use condyle_solve::spring_bones::{Spring, SpringJoint};
 ///
-/// // Of three joints two swing; the last one is only a tail, for it has nothing that could lag behind.
+/// // Two of the three joints swing. The last one is only the tail of the second.
 /// let braid = Spring::new([4, 5, 6].map(SpringJoint::new));
 /// assert_eq!((braid.joints.len(), braid.end), (3, None));
-/// // Nor has the last joint of another one, but it is said where its tip is.
+/// // A single joint swings if its tip is specified.
 /// let ear = Spring { end: Some([0.0, 0.07, 0.0]), ..Spring::new([SpringJoint::new(9)]) };
 /// assert_eq!(ear.colliders, []);
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spring {
-    /// Each below the one before it, with others in between or not.
+    /// Joints in order. Each is a descendant of the one before it, not necessarily its child.
     pub joints: Vec<SpringJoint>,
-    /// The tail of the last joint, in that joint's own space. `None`: the last joint is only the tail of the one before it and does not swing.
+    /// Tail of the last joint, in its local space. With `None`, the last joint is only the tail of the one
+    /// before it and does not swing.
     pub end: Option<[f32; 3]>,
-    /// The joint relative to which its motion counts, which no spring may move; `None` is the world. With a head for a center, hair swings when the
-    /// head nods and not when the character runs.
+    /// Joint whose space is the reference for motion; no spring may move it. `None` uses the world. With the
+    /// head as center, hair swings when the head nods but not when the character runs.
     pub center: Option<u16>,
-    /// What its tails do not go through, in the order in which they are looked at: indices into the colliders that [`Springs::new`] gets.
+    /// Indices of the colliders that stop its tails, in the order of evaluation. They refer to the list that
+    /// [`Springs::new`] receives.
     pub colliders: Vec<u16>,
 }
 
 impl Spring {
-    /// Without colliders, relative to the world, the last joint a tail.
+    /// A spring without colliders, center and end, so the last joint is a tail.
     #[must_use]
     pub fn new(joints: impl IntoIterator<Item = SpringJoint>) -> Self {
         Self { joints: joints.into_iter().collect(), end: None, center: None, colliders: Vec::new() }
     }
 }
 
-/// What tails do not go through.
+/// An obstacle for tails.
 ///
 /// ```
 /// use condyle_solve::spring_bones::{Collider, ColliderShape};
 ///
-/// // A head of 12 cm, and the ground, which no joint moves.
+/// // A head with a radius of 12 cm, and the ground, which is not attached to a joint.
 /// let head = Collider { joint: Some(3), shape: ColliderShape::Sphere { offset: [0.0, 0.1, 0.0], radius: 0.12, inside: false } };
 /// let ground = Collider { joint: None, shape: ColliderShape::Plane { offset: [0.0; 3], normal: [0.0, 1.0, 0.0] } };
 /// assert_ne!(head, ground);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Collider {
-    /// The joint that carries it; `None` for one that is fixed in model space.
+    /// Joint that carries it. `None` if it is fixed in model space.
     pub joint: Option<u16>,
-    /// Its place and form.
+    /// Shape and position.
     pub shape: ColliderShape,
 }
 
-/// The form of a collider. Points are in the space of its joint; radii are metres of the world, whatever the scale of the joint is.
+/// Shape of a collider. Points are in the local space of its joint. Radii are metres in the world, whatever
+/// the scale of the joint.
 ///
 /// ```
 /// use condyle_solve::spring_bones::ColliderShape;
 ///
-/// // A thigh that a skirt stays out of.
+/// // A thigh that a skirt must not enter.
 /// let thigh = ColliderShape::Capsule { offset: [0.0; 3], tail: [0.0, -0.4, 0.0], radius: 0.09, inside: false };
 /// assert!(matches!(thigh, ColliderShape::Capsule { inside: false, .. }));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum ColliderShape {
-    /// All points near to one.
+    /// A sphere.
     Sphere {
-        /// The middle.
+        /// Centre.
         offset: [f32; 3],
-        /// How near; at least 0.
+        /// Radius, at least 0.
         radius: f32,
         /// Whether tails are kept inside it instead of outside.
         inside: bool,
     },
-    /// All points near to a line between two.
+    /// A capsule: all points within a radius of a line segment.
     Capsule {
-        /// One end of the line.
+        /// One end of the segment.
         offset: [f32; 3],
-        /// The other one.
+        /// The other end of the segment.
         tail: [f32; 3],
-        /// How near; at least 0.
+        /// Radius, at least 0.
         radius: f32,
         /// Whether tails are kept inside it instead of outside.
         inside: bool,
     },
-    /// All points behind a plane.
+    /// The half-space behind a plane.
     Plane {
         /// A point of the plane.
         offset: [f32; 3],
-        /// Points to the side where tails may be; of any length but 0.
+        /// Normal, on the side where tails may be; of any length except 0.
         normal: [f32; 3],
     },
 }
 
-/// Springs of one skeleton with what they collide with, in the order in which each is worked out after all that it depends on.
+/// Springs and colliders of a skeleton, sorted so that each is evaluated after everything it depends on.
 #[derive(Clone, PartialEq)]
 pub struct Springs {
     fingerprint: u32,
     pub(super) swinging: Vec<Swinging>,
-    /// The joints whose matrices are read; [`NO_PARENT`] is model space itself.
+    /// Joints whose matrices are read; [`NO_PARENT`] means model space.
     pub(super) sources: Vec<u16>,
-    /// Those of `sources` that are centers.
+    /// Positions in `sources` of the centers.
     pub(super) centers: Vec<usize>,
     pub(super) carries: Vec<Carry>,
-    /// First those of no spring, then those that the swinging joints carry, in the order of these.
+    /// First the colliders that no spring moves, then those on swinging joints, in the order of the joints.
     pub(super) obstacles: Vec<Obstacle>,
     pub(super) fixed: Range<usize>,
-    /// Which obstacles stop a joint, a run for each spring.
+    /// Indices of obstacles, one run per spring.
     pub(super) stops: Vec<u32>,
 }
 
-/// How many joints swing, and how many colliders there are.
+/// Prints the numbers of swinging joints and of colliders.
 impl fmt::Debug for Springs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all = f.debug_struct("Springs");
@@ -161,28 +166,28 @@ impl fmt::Debug for Springs {
     }
 }
 
-/// A joint that swings.
+/// A swinging joint.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Swinging {
     pub(super) joint: u16,
     pub(super) tail: Tail,
     pub(super) mount: Mount,
     pub(super) rest: Quat64,
-    /// Where that leads the axes.
+    /// Axes of the rest rotation.
     pub(super) rest_axes: [Vec64; 3],
-    /// What a step adds to the tail's place: towards rest, and in world space.
+    /// Displacement of the tail per step: by stiffness, towards rest, and by gravity, in world space.
     pub(super) stiffness: f64,
     pub(super) gravity: Vec64,
-    /// The part of its motion that a step leaves.
+    /// Fraction of the motion that remains after a step.
     pub(super) kept: f64,
     pub(super) hit_radius: f64,
-    /// Into `Springs::centers`.
+    /// Index in `Springs::centers`.
     pub(super) center: Option<usize>,
-    /// Of `Springs::stops`.
+    /// Range in `Springs::stops`.
     pub(super) stops: Range<usize>,
-    /// Of `Springs::obstacles`: those that it carries.
+    /// Range in `Springs::obstacles` of the colliders that it carries.
     pub(super) carried: Range<usize>,
-    /// Whether anything else hangs on it.
+    /// Whether it carries a collider or another swinging joint.
     pub(super) carries: bool,
 }
 
@@ -192,16 +197,16 @@ pub(super) enum Tail {
     Point([f32; 3]),
 }
 
-/// What something hangs on.
+/// Parent of a swinging joint or of a collider.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Mount {
-    /// One of `Springs::sources`.
+    /// Index in `Springs::sources`.
     Source(usize),
-    /// A swinging joint, and one of `Springs::carries` where there are joints in between.
+    /// Index of a swinging joint. Also an index in `Springs::carries` if there are joints in between.
     Swinging(usize, Option<usize>),
 }
 
-/// The joints below one, which swings, down to another one.
+/// The joints below a swinging joint `above`, down to `last`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Carry {
     pub(super) above: u16,
@@ -215,20 +220,21 @@ pub(super) struct Obstacle {
 }
 
 impl Springs {
-    /// The most pairs of a joint that swings and a collider that stops it, and the most joints between those that swing and what hangs on them: what bounds
-    /// the time of a step.
+    /// Maximum number of pairs of a swinging joint and a collider that stops it, plus joints between swinging
+    /// joints and their dependents. It bounds the time of a step.
     pub const MAX_PAIRS: usize = 1 << 20;
 
-    /// Checks springs and colliders.
+    /// Validates springs and colliders.
     ///
-    /// A joint swings about the rotation that it has in the skeleton's rest pose. What hangs on a joint that swings, be it another spring or a collider, follows
-    /// it in the same step.
+    /// A joint swings about its rotation in the skeleton's rest pose. Springs and colliders that are attached
+    /// to a swinging joint follow it in the same step.
     ///
     /// # Errors
-    /// [`Error::TooShort`] for a spring in which nothing swings; [`Error::Index`] if a joint or a collider does not exist; [`Error::OutOfRange`] if a joint is not
-    /// below the one before it, if it swings twice, if a center is moved by a spring, if a collider hangs on what it stops, or if a number is not what it
-    /// must be; [`Error::NotFinite`] if one is NaN or an infinity; [`Error::NoDirection`] for a plane without a normal; [`Error::TooMany`] beyond
-    /// [`Self::MAX_PAIRS`].
+    /// [`Error::TooShort`] if no joint of a spring swings. [`Error::Index`] if a joint or a collider does not
+    /// exist. [`Error::OutOfRange`] if a joint is not a descendant of the one before it, or if it swings
+    /// twice. Also if a spring moves a center or a collider that stops it, or if a parameter is out of its
+    /// documented range. [`Error::NotFinite`] if a value is NaN or infinite. [`Error::NoDirection`] if the
+    /// normal of a plane is 0. [`Error::TooMany`] if [`Self::MAX_PAIRS`] is exceeded.
     ///
     /// ```
     /// use condyle_solve::spring_bones::{Spring, SpringJoint, Springs};
@@ -238,7 +244,7 @@ impl Springs {
     /// let skeleton = Skeleton::new([joint("head", None), joint("braid", Some(0)), joint("tip", Some(1))])?;
     /// let braid = Spring::new([1, 2].map(SpringJoint::new));
     /// assert_eq!(Springs::new(&skeleton, &[braid.clone()], &[])?.joint_count(), 1);
-    /// // A joint cannot swing in two ways.
+    /// // A joint cannot be part of two springs.
     /// assert!(matches!(Springs::new(&skeleton, &[braid.clone(), braid], &[]), Err(Error::OutOfRange { .. })));
     /// # Ok::<(), condyle::Error>(())
     /// ```
@@ -255,19 +261,19 @@ impl Springs {
         builder.build(&order)
     }
 
-    /// How many joints swing.
+    /// Number of swinging joints.
     #[must_use]
     pub fn joint_count(&self) -> usize {
         self.swinging.len()
     }
 
-    /// How many colliders there are.
+    /// Number of colliders.
     #[must_use]
     pub fn collider_count(&self) -> usize {
         self.obstacles.len()
     }
 
-    /// The joints that swing, each after those that it depends on.
+    /// Returns the swinging joints, each after those that it depends on.
     pub fn joints(&self) -> impl ExactSizeIterator<Item = u16> + '_ {
         self.swinging.iter().map(|swinging| swinging.joint)
     }
@@ -308,7 +314,7 @@ fn check_joint(skeleton: &Skeleton, what: &'static str, at: usize, joint: u16) -
     if found < count { Ok(()) } else { Err(Error::Index { what, at, found, count }) }
 }
 
-/// `Ok` if the joint's numbers can be worked with; `at` is its spring.
+/// Checks the parameters of a joint; `at` is the index of its spring.
 fn check_settings(at: usize, joint: &SpringJoint) -> Result<(), Error> {
     let what = "springs";
     let SpringJoint { stiffness, gravity: [x, y, z], drag, hit_radius, .. } = *joint;
@@ -324,7 +330,7 @@ fn check_settings(at: usize, joint: &SpringJoint) -> Result<(), Error> {
     Ok(())
 }
 
-/// A joint that swings, before the order is known.
+/// A swinging joint before sorting.
 struct Entry {
     settings: SpringJoint,
     tail: Tail,
@@ -338,7 +344,8 @@ struct Builder<'a> {
     springs: &'a [Spring],
     colliders: &'a [Collider],
     entries: Vec<Entry>,
-    /// For each joint of the skeleton the entry that moves it: its own, or that of the nearest joint above it that swings.
+    /// Entry that moves each joint of the skeleton: its own, or that of its nearest swinging
+    /// ancestor.
     moved_by: Vec<u32>,
     pairs: usize,
 }
@@ -410,26 +417,27 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Counts what each step will have to do.
+    /// Adds to the work of a step, and checks its limit.
     fn spend(&mut self, more: usize) -> Result<(), Error> {
         self.pairs += more;
         let (found, limit) = (self.pairs, Springs::MAX_PAIRS);
         if found <= limit { Ok(()) } else { Err(Error::TooMany { what: "springs", found, limit }) }
     }
 
-    /// What moves the parent of a joint.
+    /// Entry that moves the parent of a joint.
     fn above(&self, joint: u16) -> Option<usize> {
         let parent = self.skeleton.parent(joint)?;
         Some(self.moved_by[usize::from(parent)]).filter(|&by| by != NOTHING).map(|by| by as usize)
     }
 
-    /// What moves a collider.
+    /// Entry that moves a collider.
     fn carrier(&self, collider: u16) -> Option<usize> {
         let joint = self.colliders[usize::from(collider)].joint?;
         Some(self.moved_by[usize::from(joint)]).filter(|&by| by != NOTHING).map(|by| by as usize)
     }
 
-    /// The entries, each after those that it depends on: what it hangs on, and what moves the colliders that stop it.
+    /// Sorts the entries so that each follows its dependencies: the entry that carries it, and those that
+    /// move the colliders that stop it.
     fn order(&self) -> Result<Vec<usize>, Error> {
         #[derive(Clone, Copy, PartialEq)]
         enum Mark {
@@ -439,7 +447,7 @@ impl<'a> Builder<'a> {
         }
         let mut marks = vec![Mark::New; self.entries.len()];
         let mut order = Vec::with_capacity(self.entries.len());
-        // Entries that wait for their dependencies, and how many of these have been looked at.
+        // Entries that wait for their dependencies, and the number of dependencies processed.
         let mut waiting: Vec<(usize, usize)> = Vec::new();
         let mut first: Vec<usize> = (0..self.entries.len()).collect();
         first.sort_by_key(|&entry| self.entries[entry].settings.joint);
@@ -554,7 +562,7 @@ impl<'a> Builder<'a> {
         Ok(out)
     }
 
-    /// Brings the colliders into their order. Returns the new place of each.
+    /// Sorts the colliders. Returns the new index of each.
     fn obstacles(
         &mut self,
         place: &[usize],
@@ -579,7 +587,7 @@ impl<'a> Builder<'a> {
         Ok(new_place)
     }
 
-    /// What `last`, a joint, hangs on: the entry `by`, whose place is `at`.
+    /// Mount of joint `last` on the entry `by`, whose sorted index is `at`.
     fn hang(&mut self, at: usize, by: usize, last: Option<u16>, out: &mut Springs) -> Result<Mount, Error> {
         let above = self.entries[by].settings.joint;
         let Some(last) = last.filter(|&last| last != above) else { return Ok(Mount::Swinging(at, None)) };
@@ -589,7 +597,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The place of each joint among the sources; the last one is that of model space.
+/// Index of each joint among the sources; the last element is for model space.
 struct Sources {
     of: Vec<u32>,
 }
@@ -606,12 +614,12 @@ impl Sources {
     }
 }
 
-/// How many joints lie between two, of which the second hangs on the first; `None` if it does not.
+/// Number of joints between a joint and its descendant `end`; `None` if `end` is not a descendant.
 fn below(skeleton: &Skeleton, joint: u16, end: u16) -> Option<usize> {
     let mut between = 0;
     let mut at = skeleton.parent(end)?;
     while at != joint {
-        // Parents come first.
+        // Parents have smaller indices.
         if at < joint {
             return None;
         }

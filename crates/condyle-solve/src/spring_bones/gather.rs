@@ -1,4 +1,4 @@
-//! From poses and matrices to what a step works on, and back to a pose.
+//! Conversion between poses and the work memory of a step.
 
 use super::Tick;
 use super::data::{Carry, Springs, Tail};
@@ -11,7 +11,7 @@ use condyle_base::error::Error;
 use condyle_base::math::vectors::dot;
 use condyle_base::math::{Affine, Transform};
 
-/// A number of one character, or of each of several.
+/// A number of one character, or one number for each of several characters.
 pub(super) trait Kept: Copy + Default {
     fn set(&mut self, lane: usize, value: f64);
     fn get(&self, lane: usize) -> f64;
@@ -57,7 +57,7 @@ pub(super) fn get<T: Kept, const N: usize>(from: &[T; N], lane: usize) -> [f64; 
     all
 }
 
-/// `Ok` if all that a call reads are numbers. Sizes are right.
+/// Checks that all values that a call reads are finite. Lengths were checked.
 pub(super) fn check_numbers(
     skeleton: &Skeleton,
     springs: &Springs,
@@ -80,7 +80,7 @@ pub(super) fn check_numbers(
     }
     let finite = |joint: u16, t: &Transform| {
         let numbers = t.rotation.iter().chain(&t.translation).chain(&t.scale);
-        // A sum of zeros unless one of them is no number.
+        // The sum is 0 only if all values are finite.
         if numbers.map(|v| v * 0.0).sum::<f32>() == 0.0 {
             Ok(())
         } else {
@@ -105,7 +105,7 @@ pub(super) fn check_numbers(
     springs.carries.iter().try_for_each(|carry| below(carry.last, carry.above))
 }
 
-/// Brings one character into its lane: what is there now. All of it has been checked.
+/// Loads the current frame of one character into its lane. The inputs were checked.
 #[inline(always)]
 pub(super) fn gather<T: Kept>(
     skeleton: &Skeleton,
@@ -162,7 +162,7 @@ fn set_frame<T: Kept>(to: &mut [T; 12], lane: usize, frame: &Affine64) {
     set(to, lane, [a, d, g, b, e, h, c, f, i, x, y, z]);
 }
 
-/// The local transforms of the joints below one, down to another one.
+/// Product of the local transforms of the joints below `above`, down to `last`.
 #[inline(never)]
 fn locals(skeleton: &Skeleton, pose: &Pose, Carry { above, last }: Carry) -> Affine64 {
     let mut map = Affine64::IDENTITY;
@@ -191,7 +191,7 @@ pub(super) fn scatter<T: Kept>(springs: &Springs, work: &Work<T>, lane: usize, w
     }
 }
 
-/// What a step adds to each tail by the force of a tick.
+/// Displacement per step that the force of a tick adds to each tail.
 #[inline]
 pub(super) fn force(tick: &Tick) -> Vec64 {
     scaled(tick.force.map(f64::from), super::STEP)

@@ -1,4 +1,5 @@
-//! How the numbers of springs come from memory, for one character or for one in each lane, and what is done with three of them: written once, so that both have the same bits.
+//! Loads, stores and vector operations for one character, or for one character per lane. The code is shared,
+//! so that both have the same bits.
 
 use fearless_simd::{f64x4, prelude::*};
 
@@ -6,13 +7,13 @@ use condyle_base::math::real::Real;
 use condyle_base::math::vectors::{add, cofactors, dot, scaled};
 use condyle_base::simd::each;
 
-/// Characters that swing together.
+/// Number of characters that are simulated together.
 pub(super) const LANES: usize = 4;
 
-/// How numbers come from memory.
+/// Loads and stores of numbers.
 pub(super) trait Lanes: Copy {
     type Number: Real;
-    /// A number as it is kept.
+    /// A number in memory.
     type Stored: Copy;
 
     fn splat(self, value: f64) -> Self::Number;
@@ -99,7 +100,7 @@ pub(super) fn select<R: Real, const N: usize>(mask: R::Mask, yes: [R; N], no: [R
     all
 }
 
-/// Three axes, as columns, and what is added.
+/// An affine map: three axes as columns, and an origin.
 #[derive(Clone, Copy)]
 pub(super) struct Frame<R> {
     pub(super) axes: [Vector<R>; 3],
@@ -130,14 +131,15 @@ impl<R: Real> Frame<R> {
         add(self.vector(p), self.origin)
     }
 
-    /// First `right`, then `self`.
+    /// Composition: first `right`, then `self`.
     #[inline(always)]
     pub(super) fn after(&self, right: &Self) -> Self {
         let [x, y, z] = right.axes;
         Self { axes: [self.vector(x), self.vector(y), self.vector(z)], origin: self.point(right.origin) }
     }
 
-    /// The rows of the inverse times the determinant, the determinant, and where that is far enough from 0 to say anything.
+    /// Returns the rows of the adjugate (the inverse times the determinant), the determinant, and a mask that
+    /// is true where the frame is not singular.
     #[inline(always)]
     pub(super) fn adjugate<L: Lanes<Number = R>>(&self, l: L) -> ([Vector<R>; 3], R, R::Mask) {
         let [x, y, z] = self.axes;
@@ -146,7 +148,7 @@ impl<R: Real> Frame<R> {
         (rows, determinant, (l.splat(FLAT) * most).is_below(determinant * determinant))
     }
 
-    /// The frame that undoes this one, and where there is one.
+    /// Returns the inverse, and a mask that is true where it exists.
     #[inline(always)]
     pub(super) fn inverse<L: Lanes<Number = R>>(&self, l: L) -> (Self, R::Mask) {
         let ([a, b, c], determinant, ok) = self.adjugate(l);
@@ -158,5 +160,5 @@ impl<R: Real> Frame<R> {
     }
 }
 
-/// The square of the volume that three axes must at least span, as a part of what such long ones could.
+/// Minimum of the squared determinant, as a fraction of the product of the squared lengths of the axes.
 const FLAT: f64 = 1e-20;

@@ -1,13 +1,17 @@
-//! Tails, hair, ears and ornaments that swing: the spring bones of VRM.
+//! Spring bones: tails, hair, ears and ornaments that swing, as in VRM.
 //!
-//! A [`Spring`] is a row of joints. Each turns so that the next one, its *tail*, lags behind what moves it, is drawn back to where it is at rest, hangs
-//! down, and stays out of [`Collider`]s. [`Springs`] are those of a skeleton, checked once; a [`SpringState`] is what one character remembers;
-//! [`springs`] turns the joints of a pose, [`crowd`](crowd()) those of many.
+//! A [`Spring`] is a row of joints. Each joint turns so that the next one, its *tail*, lags behind, is pulled
+//! back to its rest position, hangs down, and stays out of [`Collider`]s. [`Springs`] holds the springs of a
+//! skeleton, checked once. A [`SpringState`] is the state of one character. [`springs`] turns the joints of
+//! one pose, [`crowd`](crowd()) those of many.
 //!
-//! What a step does is the procedure of VRMC_springBone 1.0, with the shapes of VRMC_springBone_extended_collider, and its numbers mean the same. That procedure
-//! depends on how long a step is, so here every step is a sixtieth of a second, whatever the frame rate: a call takes as many as are due, each with what moves the springs
-//! at its own time, on a straight line from the call before to this one. What is shown is between the last two steps, at most a sixtieth of a second
-//! behind; it is the turn of each joint that lags, not its place.
+//! A step follows the procedure of VRMC_springBone 1.0 with the shapes of VRMC_springBone_extended_collider,
+//! and uses the same parameters. The result of that procedure depends on the duration of a step, so here
+//! every step is 1/60 s at any frame rate.
+//!
+//! A call runs as many steps as are due. For each step, the joints that carry the springs are interpolated
+//! linearly between the last call and this one. The output is interpolated between the last two steps, so it
+//! lags by at most 1/60 s. Only the rotation of each joint lags, not its position.
 //!
 //! ```
 //! use condyle_solve::spring_bones::{Spring, SpringJoint, SpringState, Springs, Tick, springs};
@@ -21,7 +25,7 @@
 //! let braid = Spring::new([1, 2, 3, 4].map(|joint| SpringJoint { stiffness: 0.5, drag: 0.3, ..SpringJoint::new(joint) }));
 //! let all = Springs::new(&skeleton, &[braid], &[])?;
 //!
-//! // What each character keeps, and each frame does. The character runs along +Z.
+//! // One state per character, one tick per frame. The character runs along +Z.
 //! let mut state = SpringState::new(&all);
 //! let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
 //! let mut pose = Pose::rest(&skeleton);
@@ -59,55 +63,62 @@ use lanes::Alone;
 use state::Schedule;
 use step::When;
 
-/// How long a step is, in seconds: what VRM's numbers are made for.
+/// Duration of a step in seconds, for which VRM's parameters are defined.
 const STEP: f64 = 1.0 / 60.0;
 
-/// The most steps of a call.
+/// Maximum number of steps of a call.
 const MAX_STEPS: u32 = 16;
 
-/// What happened since the call before.
+/// Inputs of one call: the elapsed time and the placement of the character.
 ///
 /// ```
 /// use condyle_solve::spring_bones::Tick;
 ///
-/// // In the wind.
+/// // A character in the wind.
 /// let tick = Tick { force: [0.3, 0.0, 0.0], ..Tick::new(1.0 / 144.0) };
 /// assert_eq!(tick.weight, 1.0);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tick {
-    /// Seconds since the call before, at least 0; the first call does not look at it.
+    /// Seconds since the last call, at least 0. The first call ignores it.
     pub seconds: f32,
-    /// Where the character is: from model space to the world, whose metres the springs are in.
+    /// Placement of the character: from model space to the world, in whose metres the springs are defined.
     pub to_world: Affine,
-    /// How much of the way the rotations go from those of the pose to those of the springs, from 0 to 1. The springs swing all the same.
+    /// Blend factor from the pose's rotations to those of the springs, from 0 to 1. It has no effect on the
+    /// simulation.
     pub weight: f32,
-    /// What draws at all tails besides gravity, as wind does, and in the same terms: metres per second in world space.
+    /// Force on all tails in addition to gravity, such as wind, in the same unit: metres per second in world
+    /// space.
     pub force: [f32; 3],
 }
 
 impl Tick {
-    /// A character that is not moved as a whole, in still air.
+    /// A tick for a character at the origin of the world, without wind.
     #[must_use]
     pub const fn new(seconds: f32) -> Self {
         Self { seconds, to_world: Affine::IDENTITY, weight: 1.0, force: [0.0; 3] }
     }
 }
 
-/// Swings the joints of springs until a time has passed.
+/// Advances the springs by the elapsed time and turns their joints.
 ///
-/// `model` are the matrices of `pose`, of which only those of joints that no spring moves are read; both hold one element per joint. `pose` is changed, `model` is not:
-/// [`local_to_model`](condyle::local_to_model) or [`model::subtree`](condyle::model::subtree) places the joints anew. Of the joints that swing the rotations are
-/// replaced; what they were matters only where [`Tick::weight`] is less than 1, and a joint swings about the rotation of the skeleton's rest pose.
+/// `model` holds the matrices of `pose`; both have one element per joint. Only the matrices of joints that no
+/// spring moves are read. `pose` is changed, `model` is not: update it by
+/// [`local_to_model`](condyle::local_to_model) or [`model::subtree`](condyle::model::subtree).
 ///
-/// The first call, and the first after [`SpringState::reset`], shows the springs at rest. After a pause of more than 16 steps, 0.27 seconds, they come to rest and swing
-/// from there through the last 16, so that the time of a call is bounded. A joint that has no length, or hangs on one that is
-/// scaled to nothing, is at rest. Nothing is allocated, and the bits are the same on every machine.
+/// The rotations of swinging joints are replaced. Their input rotations matter only if [`Tick::weight`] is
+/// below 1, because a joint swings about its rotation in the skeleton's rest pose.
+///
+/// The first call, and the first after [`SpringState::reset`], outputs the springs at rest. After a pause of
+/// more than 16 steps (0.27 s), the springs are reset to rest and only the last 16 steps are run, which
+/// bounds the time of a call. A joint of zero length, or below a joint whose scale is zero, stays at rest.
+/// Nothing is allocated, and results are bit-identical on every machine.
 ///
 /// # Errors
-/// [`Error::Length`] if `model`, `pose` or `state` are of other sizes; [`Error::Skeleton`] if the springs were made for other joints; [`Error::OutOfRange`] if `state` is
-/// that of fewer or more springs, if `seconds` is negative or `weight` not from 0 to 1; [`Error::NotFinite`] if a number that matters is NaN or an infinity. The pose and
-/// the state are then unchanged.
+/// [`Error::Length`] if `model`, `pose` or `state` has the wrong length. [`Error::Skeleton`] if the springs
+/// were made for other joints. [`Error::OutOfRange`] if `state` belongs to other springs, if `seconds` is
+/// negative, or if `weight` is not from 0 to 1. [`Error::NotFinite`] if a value that the call reads is NaN or
+/// infinite. After an error, pose and state are unchanged.
 ///
 /// ```
 /// use condyle_solve::spring_bones::{Spring, SpringJoint, SpringState, Springs, Tick, springs};
@@ -118,7 +129,7 @@ impl Tick {
 /// # let mut model = vec![Affine::IDENTITY; 3];
 /// # local_to_model(&skeleton, skeleton.rest(), &mut model)?;
 ///
-/// // A tail that sticks out and is too heavy for its stiffness.
+/// // A horizontal tail that is too heavy for its stiffness.
 /// let heavy = SpringJoint { stiffness: 0.1, gravity: [0.0, -1.0, 0.0], ..SpringJoint::new(1) };
 /// let all = Springs::new(&skeleton, &[Spring::new([heavy, SpringJoint::new(2)])], &[])?;
 /// let (mut state, mut pose) = (SpringState::new(&all), Pose::rest(&skeleton));
@@ -143,7 +154,7 @@ pub fn springs(
     Ok(())
 }
 
-/// `Ok` if a call has what it needs.
+/// Checks the arguments of a call.
 fn check(
     skeleton: &Skeleton,
     model: &[Affine],

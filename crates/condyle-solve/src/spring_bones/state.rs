@@ -1,4 +1,4 @@
-//! What springs remember from call to call, and when their steps are.
+//! State of springs between calls, and the times of steps.
 
 use core::fmt;
 
@@ -9,7 +9,8 @@ use crate::maps::{Affine64, Vec64, add, sub};
 use condyle_base::error::Error;
 use condyle_base::math::Affine;
 
-/// Where the tails of one character's springs are, and where the character was: what swinging takes from call to call.
+/// State of one character's springs between calls: positions of the tails, and the character's last
+/// placement.
 ///
 /// It belongs to one character and one set of springs.
 ///
@@ -22,7 +23,7 @@ use condyle_base::math::Affine;
 ///
 /// let springs = Springs::new(&skeleton, &[Spring::new([1, 2].map(SpringJoint::new))], &[])?;
 /// let mut state = SpringState::new(&springs);
-/// // A character that is put elsewhere takes its swing along, or comes to rest.
+/// // After a teleport, the motion continues in the new place, or is reset.
 /// let elsewhere = Affine { rows: [[1.0, 0.0, 0.0, 50.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]] };
 /// state.teleport(&elsewhere);
 /// state.reset();
@@ -34,18 +35,18 @@ pub struct SpringState {
     pub(super) time: Time,
 }
 
-/// What is remembered besides tails.
+/// State other than the tails.
 #[derive(Clone, Copy)]
 pub(super) struct Time {
-    /// Whether there was a call before.
+    /// Whether there was a call.
     pub(super) started: bool,
     /// Seconds from the last step to the last call, less than a step.
     pub(super) late: f64,
-    /// From model space to the world, at the last call.
+    /// Map from model space to the world in the last call.
     pub(super) to_world: Affine64,
 }
 
-/// How many joints swing, and whether they do yet.
+/// Prints the number of swinging joints, and whether there was a call.
 impl fmt::Debug for SpringState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all = f.debug_struct("SpringState");
@@ -55,7 +56,7 @@ impl fmt::Debug for SpringState {
 }
 
 impl SpringState {
-    /// At rest: the first call places the tails and moves nothing.
+    /// A state at rest: the first call places the tails and moves nothing.
     #[must_use]
     pub fn new(springs: &Springs) -> Self {
         let mut work = Work::default();
@@ -63,21 +64,22 @@ impl SpringState {
         Self { work, time: Time { started: false, late: 0.0, to_world: Affine64::IDENTITY } }
     }
 
-    /// Brings all to rest: the next call is as the first one.
+    /// Resets all tails to rest: the next call is like the first one.
     pub fn reset(&mut self) {
         self.time.started = false;
     }
 
-    /// Takes the springs along with a character that is put elsewhere, as if it had always been there: nothing swings because of it.
+    /// Moves the springs along with a teleported character, so that the teleport does not make them swing.
     ///
-    /// `to_world` is that of the next call but for what the character moves by itself until then.
+    /// `to_world` is the placement after the teleport. The next call may differ from it by the character's
+    /// own movement.
     pub fn teleport(&mut self, to_world: &Affine) {
         let to_world = Affine64::from(to_world);
         let before = Affine64 { origin: [0.0; 3], ..self.time.to_world };
         let Some(back) = before.inverse() else {
             return self.reset();
         };
-        // Frames and tails are relative to the model's place already.
+        // Frames and tails are already relative to the model's position.
         let by = Affine64 { origin: [0.0; 3], ..to_world }.after(&back);
         let frames = self.work.before.iter_mut().chain(&mut self.work.centers);
         for frame in frames.flat_map(|frame| frame.as_chunks_mut::<3>().0) {
@@ -99,12 +101,12 @@ impl SpringState {
         Err(Error::OutOfRange { what: "state", at: 0, needed: "that of these springs" })
     }
 
-    /// What everything that is remembered moves by, so that it is relative to the model's place as it is now.
+    /// Displacement of the state that makes it relative to the model's current position.
     pub(super) fn shift(&self, to_world: &Affine64) -> Vec64 {
         sub(self.time.to_world.origin, to_world.origin)
     }
 
-    /// Moves all that is remembered.
+    /// Moves the whole state.
     pub(super) fn move_by(&mut self, shift: Vec64) {
         if shift == [0.0; 3] {
             return;
@@ -121,19 +123,19 @@ impl SpringState {
     }
 }
 
-/// The steps of one call.
+/// Steps of one call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Schedule {
-    /// How many there are, of which the first one brings all to rest where `rests` says so.
+    /// Number of steps. If `rests` is true, the first one resets all to rest.
     pub(super) count: u32,
     pub(super) rests: bool,
     seconds: f64,
-    /// From the last step to this call.
+    /// Seconds from the last step to this call.
     pub(super) late: f64,
 }
 
 impl Schedule {
-    /// Of a call so many seconds, at least 0, after the one before.
+    /// Computes the steps of a call `seconds` after the last one; at least 0.
     pub(super) fn new(time: &Time, seconds: f32) -> Self {
         if !time.started {
             return Self { count: 1, rests: true, seconds: 0.0, late: 0.0 };
@@ -141,14 +143,14 @@ impl Schedule {
         let seconds = f64::from(seconds);
         let all = time.late + seconds;
         let due = (all / STEP) as u64;
-        // A product of large numbers may be off by more than a step.
+        // With large numbers, the product may be off by more than a step.
         let late = (all - due as f64 * STEP).clamp(0.0, STEP);
         let rests = due > MAX_STEPS.into();
         let count = if rests { MAX_STEPS + 1 } else { due as u32 };
         Self { count, rests, seconds, late }
     }
 
-    /// How far a step is on the way from the call before to this one.
+    /// Time of a step between the last call (0) and this one (1).
     pub(super) fn factor(&self, step: u32) -> f64 {
         let back = self.late + f64::from(self.count.saturating_sub(step + 1)) * STEP;
         if self.seconds > 0.0 { (1.0 - back / self.seconds).clamp(0.0, 1.0) } else { 1.0 }
@@ -171,7 +173,7 @@ mod tests {
             Schedule::new(&time(0.001), 0.0),
             Schedule { count: 0, rests: false, seconds: 0.0, late: 0.001 }
         );
-        // A thirtieth of a second after a call that was 5 ms after its last step.
+        // A call 1/30 s after one that was 5 ms after its last step.
         let two = Schedule::new(&time(0.005), 1.0 / 30.0);
         assert_eq!((two.count, two.rests), (2, false));
         assert!((two.late - 0.005).abs() < 1e-8);

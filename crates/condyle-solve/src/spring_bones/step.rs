@@ -1,4 +1,4 @@
-//! One step of all springs, and what is shown between two.
+//! One step of all springs, and the interpolated output.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -10,29 +10,31 @@ use condyle_base::error::invariant;
 use condyle_base::math::real::Real;
 use condyle_base::math::vectors::{add, cross, dot, scaled, sub};
 
-/// What a step reads and writes, in world space but for the place of the model, which all of it is relative to: so nothing loses digits far away.
+/// Work memory of a step, in world space relative to the model's position, so that no digits are lost far
+/// from the origin.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Work<T> {
-    /// The frames of `Springs::sources` as the call before had them, as they are now, and at the time of a step.
+    /// Frames of `Springs::sources`: in the last call, in this call, and at the time of a step.
     pub(super) before: Vec<[T; 12]>,
     pub(super) now: Vec<[T; 12]>,
     then: Vec<[T; 12]>,
-    /// The frames of `Springs::centers` at the last step, and from there to this one.
+    /// Frames of `Springs::centers` at the last step, and their movement since then.
     pub(super) centers: Vec<[T; 12]>,
     moved: Vec<[T; 12]>,
-    /// Those of `Springs::carries`.
+    /// Frames of `Springs::carries`.
     pub(super) carries: Vec<[T; 12]>,
     pub(super) joints: Vec<Bone<T>>,
     pub(super) tails: Vec<Tails<T>>,
-    /// Of what the joints that swing carry.
+    /// Frames of the spaces that swinging joints rotate.
     frames: Vec<[T; 12]>,
-    /// The points and directions of the obstacles.
+    /// Points and directions of the obstacles.
     shapes: Vec<[T; 6]>,
-    /// The rotations that are shown.
+    /// Output rotations.
     pub(super) turned: Vec<[T; 4]>,
 }
 
-/// What a joint has whose tail swings, in the space of its parent; `axis` where its rest rotation leads from there.
+/// Data of a swinging joint. The pivot is in the space of its parent. The axis is in the joint's space at
+/// rest.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Bone<T> {
     pub(super) pivot: [T; 3],
@@ -41,18 +43,18 @@ pub(super) struct Bone<T> {
     pub(super) scale: [T; 3],
 }
 
-/// Where a tail is, and was a step before.
+/// Positions of a tail now and one step before.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Tails<T> {
     pub(super) now: [T; 3],
     pub(super) before: [T; 3],
-    /// Its direction from the joint, where the joint's rest rotation leads from.
+    /// Direction from the joint to the tail, in the joint's space at rest.
     pub(super) direction: [T; 3],
     pub(super) direction_before: [T; 3],
 }
 
 impl<T: Copy + Default> Work<T> {
-    /// Makes room; what was kept of other springs is lost.
+    /// Allocates memory for these springs, and discards all state.
     pub(super) fn resize(&mut self, springs: &Springs) {
         let frames = |count| vec![[T::default(); 12]; count];
         let (sources, joints) = (springs.sources.len(), springs.swinging.len());
@@ -71,7 +73,7 @@ impl<T: Copy + Default> Work<T> {
         };
     }
 
-    /// Whether it has room for what these springs need.
+    /// Whether the memory has the size for these springs.
     pub(super) fn fits(&self, springs: &Springs) -> bool {
         self.joints.len() == springs.swinging.len()
             && self.now.len() == springs.sources.len()
@@ -81,16 +83,16 @@ impl<T: Copy + Default> Work<T> {
     }
 }
 
-/// When a step is, and for whom.
+/// Time of a step, and the lanes that it applies to.
 #[derive(Clone, Copy)]
 pub(super) struct When<R: Real> {
-    /// How far it is on the way from the call before to this one, from 0 to 1.
+    /// Time between the last call (0) and this one (1).
     pub(super) factor: R,
-    /// Those that take it; the others stay as they are.
+    /// Lanes that make the step; the others stay unchanged.
     pub(super) takes: R::Mask,
-    /// Of those who take it, the ones who come to rest instead.
+    /// Lanes among these that are reset to rest instead.
     pub(super) rests: R::Mask,
-    /// What a step adds to the place of each tail, besides gravity.
+    /// Displacement of each tail per step, in addition to gravity.
     pub(super) force: Vector<R>,
 }
 
@@ -167,7 +169,7 @@ fn load_bone<L: Lanes>(l: L, from: &Bone<L::Stored>) -> Bone<L::Number> {
     }
 }
 
-/// The frame of what something hangs on.
+/// Frame of the parent.
 #[inline(always)]
 fn mounted<L: Lanes>(
     l: L,
@@ -191,7 +193,7 @@ fn mounted<L: Lanes>(
     }
 }
 
-/// Brings obstacles to where they are.
+/// Places the obstacles.
 #[inline(always)]
 fn place_shapes<L: Lanes>(
     l: L,
@@ -218,13 +220,14 @@ fn place_shapes<L: Lanes>(
     }
 }
 
-/// A vector for all lanes. Not a closure: the compiler may leave those as calls, which are compiled without the instruction set.
+/// A vector for all lanes. Not a closure, because the compiler may leave closures as calls, which are
+/// compiled without the instruction set.
 #[inline(always)]
 fn splat_f32<L: Lanes>(l: L, [x, y, z]: [f32; 3]) -> Vector<L::Number> {
     l.splat3([x.into(), y.into(), z.into()])
 }
 
-/// Where a plane's normal points: the inverse transpose of the axes; of a flat frame nowhere.
+/// Transforms the normal of a plane by the inverse transpose of the axes. Zero if the frame is singular.
 #[inline(always)]
 fn plane_normal<L: Lanes>(l: L, frame: &Frame<L::Number>, normal: Vector<L::Number>) -> Vector<L::Number> {
     let ([a, b, c], determinant, ok) = frame.adjugate(l);
@@ -235,13 +238,13 @@ fn plane_normal<L: Lanes>(l: L, frame: &Frame<L::Number>, normal: Vector<L::Numb
     select(ok, scaled(n, by), [zero; 3])
 }
 
-/// A joint that swings, and what it hangs on.
+/// A swinging joint and its environment.
 struct Hanging<'a, L: Lanes> {
     swinging: &'a Swinging,
     bone: &'a Bone<L::Number>,
-    /// The frame of what it hangs on.
+    /// Frame of the parent.
     parent: &'a Frame<L::Number>,
-    /// The movement of its center since the step before, if it has one.
+    /// Movement of its center since the last step, if it has a center.
     moved: Option<&'a [L::Stored; 12]>,
 }
 
@@ -250,7 +253,7 @@ struct Stops<'a, T> {
     /// Indices among all obstacles.
     stops: &'a [u32],
     obstacles: &'a [Obstacle],
-    /// Place and direction of each obstacle.
+    /// Position and direction of each obstacle.
     shapes: &'a [[T; 6]],
 }
 
@@ -267,7 +270,7 @@ fn swing<L: Lanes>(
     let [x, y, z] = swinging.rest_axes;
     let axes = [parent.vector(l.splat3(x)), parent.vector(l.splat3(y)), parent.vector(l.splat3(z))];
     let rest = Frame { axes, origin: parent.point(bone.pivot) };
-    // At rest, from the joint.
+    // Vector from the joint to its tail at rest.
     let straight = rest.vector(scaled(bone.axis, bone.length));
     let length = dot(straight, straight).sqrt();
     let head = rest.origin;
@@ -291,11 +294,12 @@ fn swing<L: Lanes>(
     let zero = l.splat(0.0);
     let by = l.splat(1.0) / size2.sqrt();
     let by = L::Number::select(determinant.is_below(zero), -by, by);
-    // What has no direction is at rest: bones of no length, those of a flat parent, and whatever left the range of numbers.
+    // A direction that does not exist is replaced by rest: for bones of zero length, singular parents and
+    // overflows.
     let ok = ok & zero.is_below(size2) & size2.is_below(l.splat(f64::INFINITY));
     let direction = select(ok, scaled(local, by), bone.axis);
     let direction = select(when.rests, bone.axis, direction);
-    // Where the tail will be in the pose, which under an uneven scale is not as far away as it was.
+    // Position of the tail in the pose. Under a non-uniform scale its distance has changed.
     let next = add(head, rest.vector(scaled(direction, bone.length)));
     let before = select(when.rests, next, now);
 
@@ -309,7 +313,8 @@ fn swing<L: Lanes>(
     rest
 }
 
-/// A point as far from another one as it should be, on its side; NaN where both are one point, and then the joint rests.
+/// Moves `tail` to the given distance from `head` in the same direction. NaN if both are equal; then the
+/// joint rests.
 #[inline(always)]
 fn at_length<R: Real>(head: Vector<R>, tail: Vector<R>, length: R) -> Vector<R> {
     let v = sub(tail, head);
@@ -354,7 +359,7 @@ fn stopped<L: Lanes>(
                 if !L::Number::any(hit) {
                     continue;
                 }
-                // A tail in the very middle could go anywhere, and stays.
+                // A tail exactly in the centre has no direction to move, and stays.
                 let hit = hit & zero.is_below(far2);
                 let pushed = scaled(from, reach / far2.sqrt() - l.splat(1.0));
                 (hit, add(tail, pushed))
@@ -367,7 +372,7 @@ fn stopped<L: Lanes>(
     tail
 }
 
-/// The shortest turn from one direction to another, as a quaternion of any length but 0, and the square of that.
+/// Shortest rotation between two directions, as a quaternion of any length except 0, and its squared length.
 #[inline(always)]
 fn arc<L: Lanes>(l: L, from: Vector<L::Number>, to: Vector<L::Number>) -> ([L::Number; 4], L::Number) {
     let [x, y, z] = cross(from, to);
@@ -378,7 +383,8 @@ fn arc<L: Lanes>(l: L, from: Vector<L::Number>, to: Vector<L::Number>) -> ([L::N
     if !L::Number::any(half_turn) {
         return (turn, size2);
     }
-    // About any axis across: from the one that `from` is least along.
+    // A half turn about a perpendicular axis, derived from the coordinate axis along which `from` is
+    // smallest.
     let [a, b, c] = [from[0] * from[0], from[1] * from[1], from[2] * from[2]];
     let zero = l.splat(0.0);
     let (about_x, about_y) = ([zero, from[2], -from[1]], [-from[2], zero, from[0]]);
@@ -389,7 +395,7 @@ fn arc<L: Lanes>(l: L, from: Vector<L::Number>, to: Vector<L::Number>) -> ([L::N
     (turn, L::Number::select(half_turn, dot([x, y, z], [x, y, z]), size2))
 }
 
-/// The frame of what a joint carries, which is turned and scaled.
+/// Frame of the space that a joint rotates and scales.
 #[inline(always)]
 fn carried<L: Lanes>(
     l: L,
@@ -409,7 +415,7 @@ fn carried<L: Lanes>(
     Frame { axes: [rest.vector(columns[0]), rest.vector(columns[1]), rest.vector(columns[2])], ..*rest }
 }
 
-/// The rotations to show, `factor` of the way from the step before the last one to that one.
+/// Computes the output rotations, interpolated by `factor` from the step before the last one to the last one.
 #[inline(always)]
 pub(super) fn show<L: Lanes>(l: L, springs: &Springs, work: &mut Work<L::Stored>, factor: L::Number) {
     let all = springs.swinging.iter().zip(&work.joints).zip(&work.tails).zip(&mut work.turned);
@@ -418,7 +424,7 @@ pub(super) fn show<L: Lanes>(l: L, springs: &Springs, work: &mut Work<L::Stored>
         let (now, before) = (l.load_all(&tails.direction), l.load_all(&tails.direction_before));
         let v = add(before, scaled(sub(now, before), factor));
         let size2 = dot(v, v);
-        // Halfway between opposite directions there is none.
+        // Halfway between opposite directions no direction exists.
         let ok = l.splat(1e-20).is_below(size2);
         let v = select(ok, scaled(v, l.splat(1.0) / size2.sqrt()), now);
         let ([x, y, z, w], size2) = arc(l, axis, v);

@@ -1,5 +1,5 @@
-//! Closed form for the most common limb: joints that hang directly on one another, and an upper joint of
-//! even scale. Both bones then keep their lengths whatever turns.
+//! Closed form for the most common limb: each joint is the parent of the next, and the scale of the upper
+//! joint is uniform. Both bones then keep their lengths under all rotations.
 //!
 //! # Formulas
 //!
@@ -13,7 +13,7 @@
 //! a = |u|,  b = |l|,  r = |g|,  n = u × l
 //! ```
 //!
-//! The tip is as far out as the goal if the angle θ between the bones obeys the law of cosines (0 is a
+//! The tip is as far away as the goal if the angle θ between the bones obeys the law of cosines (0 is a
 //! straight limb). θ₀ is that angle in the input pose:
 //!
 //! ```text
@@ -24,16 +24,15 @@
 //! The lower joint turns by θ - θ₀ about `n`: `sin` and `cos` of that, times `(ab)²`, are `S C₀ - C S₀` and
 //! `C C₀ + S S₀`.
 //!
-//! Without a pole the upper joint takes the shortest turn from the new tip `v` to the goal. `v`, times
-//! `a² S₀`, is `p u + q l` with `p = (a² + C) S₀ - C₀ S` and `q = a² S`. The turn is
-//! `(v × g, |v| r + v · g)`, normalised. The vector has the length `√(2 |v| r w)`, so that it takes one
-//! root.
+//! Without a pole vector the upper joint makes the shortest rotation from the new tip `v` to the goal. `v`,
+//! times `a² S₀`, is `p u + q l` with `p = (a² + C) S₀ - C₀ S` and `q = a² S`. The quaternion is `(v × g, |v|
+//! r + v · g)`, normalised. Its length is `√(2 |v| r w)`, so normalising takes one root.
 //!
-//! With a pole `k` the upper bone lies in the plane of goal and pole, at the angle α from the goal to the
-//! side of the pole: `cos α = (a² + C) / (a r)`, `sin α = S / (a r)`. The upper joint turns the frame
-//! `(u, n)` to `(cos α g + sin α (g × s), s)` with `s = k × g`, all of unit length.
+//! With a pole vector `k` the upper bone lies in the plane of goal and `k`. Its angle α, from the goal to the
+//! side of `k`, has `cos α = (a² + C) / (a r)` and `sin α = S / (a r)`. The upper joint turns the frame `(u,
+//! n)` to `(cos α g + sin α (g × s), s)` with `s = k × g`, all of unit length.
 //!
-//! # A limb, worked through
+//! # Worked example
 //!
 //! `A` is the identity, the bones have the lengths 3 and 4, and the knee is bent. The goal is 5 away,
 //! straight down:
@@ -45,26 +44,26 @@
 //! ```
 //!
 //! **Lower joint.** `sin = 12 · 9.6 - 0 = 115.2` and `cos = 0 + 12 · 7.2 = 86.4`, both times 144: 0.8 and
-//! 0.6, so it turns by 53.13° about `n`, and the lower bone becomes `(0, 0, 4)`.
+//! 0.6. The joint turns by 53.13° about `n`, and the lower bone becomes `(0, 0, 4)`.
 //!
-//! **Upper joint.** `p = 9 · 7.2 - 9.6 · 12 = -50.4` and `q = 108`, so the tip is
-//! `p u + q l = (0, -194.4, 259.2)`, divided by `a² S₀ = 64.8`: `(0, -3, 4)`, which is 5 away.
-//! `w = 9 · 7.2 · 25 + 972 = 2592` and `v × g = (1296, 0, 0)`: divided by `√(2 · 1620 · 2592) = 2897.9` the
-//! quaternion is `(0.447, 0, 0, 0.894)`, a turn by 53.13° about x. It takes `(0, -3, 4)` to `(0, -5, 0)`.
+//! **Upper joint.** `p = 9 · 7.2 - 9.6 · 12 = -50.4` and `q = 108`, so the tip is `p u + q l = (0, -194.4,
+//! 259.2)`, divided by `a² S₀ = 64.8`: `(0, -3, 4)`, which is 5 away. `w = 9 · 7.2 · 25 + 972 = 2592` and `v
+//! × g = (1296, 0, 0)`. Divided by `√(2 · 1620 · 2592) = 2897.9` the quaternion is `(0.447, 0, 0, 0.894)`, a
+//! rotation by 53.13° about x. It takes `(0, -3, 4)` to `(0, -5, 0)`.
 //!
-//! The test `the_worked_limb_comes_out_as_the_preface_says` bends this limb.
+//! The test `the_worked_limb_comes_out_as_the_preface_says` solves this limb.
 //!
 //! # Reasons
 //!
-//! 1. Roots and divisions wait longest. Squares stay squares and lengths stay multiples of their
-//!    directions. That leaves six roots, most of which do not wait for each other.
-//! 2. No branch depends on the limb, except for short or soft limbs and partial weights.
+//! 1. Roots and divisions have the longest latency. Squares stay squared, and lengths stay multiples of their
+//!    directions. That leaves six roots, most of which are independent of each other.
+//! 2. No branch depends on the limb's values, except for goals out of reach, soft limbs and weights below 1.
 //! 3. Products of four lengths stay within f64, because the squares of the lengths are within [`LENGTHS`].
 //!
 //! # Limits
 //!
-//! A limb that is straight, folded, flat or of no length, or whose goal is out of reach under uneven
-//! scales, clears `found`. The caller then searches.
+//! `found` is false for limbs that are straight, folded, singular or of length zero. It is also false if the
+//! goal is out of reach and scales are non-uniform. The caller then uses the general solver.
 
 use super::TwoBone;
 use crate::direct::{Above, DETERMINANTS, dot4, half, near_unit, nlerp, over, scaled4, unit, within};
@@ -76,18 +75,18 @@ use condyle_base::math::real::Real;
 use condyle_base::math::vectors::{add, cross, dot, scaled, sub};
 use condyle_base::simd::BLOCK;
 
-/// Where the numbers of a limb lie.
+/// References to the inputs of one limb.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     above: &'a Affine,
-    /// The block and the lane of each joint.
+    /// Block and lane of each joint.
     joints: [(&'a PoseBlock, usize); 3],
     reach: &'a TwoBone<'a>,
 }
 
 impl<'a> Source<'a> {
-    /// Of joints that exist; `None` if others are between them, if the scale of the first one is not the same along all axes, or if more is asked for than
-    /// a place and a pole.
+    /// Inputs for joints that exist. `None` if a joint is not the child of the one before it, if the scale of
+    /// the first one is not uniform and positive, or if the request has an orientation or limits.
     #[inline(always)]
     pub(crate) fn new(
         skeleton: &Skeleton,
@@ -120,8 +119,9 @@ impl<'a> Source<'a> {
         Some(Self { above, joints: [(first, lane), place(lower), place(tip)], reach })
     }
 
-    /// All numbers that matter, by fours: the rows of the matrix above, the rotations of the first two joints, the translations of all three, the
-    /// second one's scale, goal and pole. Behind these vectors are the scale of the first joint, `soft` and `weight`.
+    /// All inputs in groups of four: rows of the parent matrix, rotations of the first two joints,
+    /// translations of all three, scale of the second one, goal and pole vector. The fourth lanes of the
+    /// translations hold the scale of the first joint, `soft` and `weight`.
     #[inline(always)]
     fn four(&self, at: usize) -> [f32; 4] {
         let [(first, i), (second, j), (third, k)] = self.joints;
@@ -153,15 +153,15 @@ impl Source<'_> {
 /// A limb and its goal, in f64.
 #[derive(Clone, Copy)]
 struct Direct {
-    /// The rows of the matrix above the upper joint.
+    /// Rows of the matrix above the upper joint.
     above: [[f64; 4]; 3],
-    /// The upper joint, in the space above it.
+    /// Position of the upper joint in the space of its parent.
     pivot: [f64; 3],
-    /// The rotations in the input pose.
+    /// Rotations in the input pose.
     given: [[f64; 4]; 2],
-    /// The upper bone, in the upper joint's space, with its scale.
+    /// Upper bone in the upper joint's space, including its scale.
     upper_local: [f64; 3],
-    /// The lower bone, in the lower joint's space, with the scales of both joints.
+    /// Lower bone in the lower joint's space, including the scales of both joints.
     lower_local: [f64; 3],
     goal_model: [f64; 3],
     pole_model: Option<[f64; 3]>,
@@ -169,16 +169,16 @@ struct Direct {
     weight: f64,
 }
 
-/// The rotations of a bent limb, and its distance from the goal in model space.
+/// Rotations of the solved limb, and the distance of its tip from the goal in model space.
 struct Bent {
     turned: [[f64; 4]; 2],
     distance: f64,
-    /// Not set for limbs that need a search: straight, folded, flat, of no length, or out of reach under
-    /// uneven scales.
+    /// False for limbs that need the general solver: straight, folded, singular, of length zero, or out of
+    /// reach with non-uniform scales.
     found: bool,
 }
 
-/// The squares of the lengths of a limb, all times the square of the determinant.
+/// Squared lengths of a limb, all times the squared determinant.
 struct Squares {
     /// `a²`, of the upper bone.
     upper: f64,
@@ -190,7 +190,7 @@ struct Squares {
     goal: f64,
 }
 
-/// The angle between the bones with which the tip is as far out as it should be.
+/// Angle between the bones that brings the tip to its target distance.
 struct Elbow {
     /// `C`: the cosine times both lengths.
     cos: f64,
@@ -198,16 +198,16 @@ struct Elbow {
     sin: f64,
     /// `a² b²`.
     most: f64,
-    /// The distance of the tip as a multiple of the goal's.
+    /// Distance of the tip as a multiple of the goal's distance.
     ratio: f64,
-    /// The distance between tip and goal, in model space.
+    /// Distance between tip and goal in model space.
     distance: f64,
     found: bool,
 }
 
-/// Both bones in the input pose, as the upper joint turns them.
+/// Both bones in the input pose, in the space that the upper joint rotates.
 struct Bones {
-    /// The rotations in the input pose, of unit length.
+    /// Rotations in the input pose, normalised.
     given: [[f64; 4]; 2],
     upper: [f64; 3],
     lower: [f64; 3],
@@ -217,7 +217,7 @@ struct Bones {
     cos: f64,
     /// `S₀`.
     sin: f64,
-    /// The square of `S₀`.
+    /// Square of `S₀`.
     sin2: f64,
 }
 
@@ -241,7 +241,8 @@ impl Direct {
     }
 }
 
-/// Solves one limb. Returns its rotations and the distance from the goal, or `None` if it needs a search.
+/// Solves one limb. Returns its rotations and the distance from the goal, or `None` if it needs the general
+/// solver.
 #[inline(always)]
 pub(crate) fn solve(limb: &Source<'_>) -> Option<([Quat64; 2], f64)> {
     let Bent { turned, distance, found } = match limb.reach.pole {
@@ -251,9 +252,9 @@ pub(crate) fn solve(limb: &Source<'_>) -> Option<([Quat64; 2], f64)> {
     if found { Some((turned, distance)) } else { None }
 }
 
-/// Range of the squares of the bones' lengths within which no product of them overflows or vanishes.
+/// Allowed range of the bones' squared lengths, so that no product of them overflows or underflows.
 const LENGTHS: [f64; 2] = [1e-16, 1e16];
-/// Range of the square of the pole's length.
+/// Allowed range of the pole vector's squared length.
 const POLES: [f64; 2] = [1e-80, 1e80];
 
 impl Direct {
@@ -301,8 +302,8 @@ impl Direct {
         Bent { turned: [first, second], distance, found }
     }
 
-    /// Returns the angle between the bones with which the tip is as far out as the goal. If the limb is too
-    /// short for that, or soft, it is the angle for the distance of [`Self::wanted`].
+    /// Returns the angle between the bones that brings the tip to the goal's distance. If the goal is out of
+    /// reach, or the limb is soft, [`Self::wanted`] gives the target distance.
     #[inline(always)]
     fn elbow(&self, above: &Above, squares: &Squares) -> Elbow {
         let (zero, one) = (self.soft.like(0.0), self.soft.like(1.0));
@@ -339,8 +340,8 @@ impl Direct {
         Bones { given, upper, lower, normal, cos, sin: sin2.sqrt(), sin2 }
     }
 
-    /// Returns the distance of the tip: that of the goal, limited to what the limb reaches, and eased if it
-    /// is soft.
+    /// Returns the target distance of the tip: the goal's distance, clamped to the limb's reach, and eased if
+    /// the limb is soft.
     #[inline(always)]
     fn wanted(&self, far: f64, least: f64, most: f64) -> f64 {
         let soft = self.soft * most;
@@ -354,13 +355,13 @@ impl Direct {
 }
 
 impl Bones {
-    /// Returns the rotation of the upper joint by the shortest turn from the new tip to the goal, and
-    /// whether there is one.
+    /// Returns the rotation of the upper joint by the shortest rotation from the new tip to the goal, and
+    /// whether it is well defined.
     #[inline(always)]
     fn turned_to(&self, goal: [f64; 3], elbow: &Elbow, squares: &Squares) -> ([f64; 4], bool) {
         let &Elbow { cos, sin, ratio, .. } = elbow;
         let &Squares { upper: a2, goal: far2, .. } = squares;
-        // The goal as the upper joint turns it.
+        // The goal in the upper joint's local space.
         let goal = rotate(conjugate(self.given[0]), goal);
         let size = a2 * self.sin * (ratio * far2);
         let (p, q) = ((a2 + cos) * self.sin - self.cos * sin, a2 * sin);
@@ -370,8 +371,8 @@ impl Bones {
         (scaled4(product(self.given[0], [x, y, z, w]), by), (size * 1e-6).is_below(w))
     }
 
-    /// Returns the rotation of the upper joint with the middle joint on the side of the pole, and whether
-    /// the pole has a side. Of both quaternions it is the one nearer to `like`.
+    /// Returns the rotation of the upper joint that puts the middle joint on the side of the pole vector, and
+    /// whether that side is well defined. Of the two equal quaternions it returns the one nearer to `like`.
     #[inline(always)]
     fn turned_to_pole(
         &self,
@@ -387,7 +388,7 @@ impl Bones {
         let (pole2, side2) = (dot(pole, pole), dot(side, side));
         let found = (far2 * pole2 * 1e-12).is_below(side2) & within(pole2, POLES);
         let (over_a, over_far, over_side) = (over(a2), over(far2), over(side2));
-        // The direction of the middle joint: along the goal, and out to the side of the pole.
+        // Direction of the middle joint: a part along the goal, and a part towards the pole vector.
         let by = over_a * over_far * ratio.recip();
         let (p, q) = ((a2 + cos) * (by * over_far), sin * (by * over_far * over_side));
         let middle = add(scaled(goal, p), scaled(cross(goal, side), q));
@@ -395,8 +396,8 @@ impl Bones {
         (between_frames(from, [middle, scaled(side, over_side)], like), found)
     }
 
-    /// Returns the rotation of the lower joint, which turns from the angle in the input pose to that of the
-    /// elbow.
+    /// Returns the rotation of the lower joint, which turns from the angle in the input pose to that of
+    /// `elbow`.
     #[inline(always)]
     fn unfolded(&self, elbow: &Elbow) -> [f64; 4] {
         let &Elbow { cos, sin, most, .. } = elbow;
@@ -408,17 +409,19 @@ impl Bones {
     }
 }
 
-/// Returns the rotation from one frame to another, each of two directions at right angles. Of the two
-/// quaternions it is the one nearer to `like`.
+/// Returns the rotation between two frames, each given by two orthogonal unit vectors. Of the two equal
+/// quaternions it returns the one nearer to `like`.
 #[inline(always)]
 fn between_frames([u, n]: [[f64; 3]; 2], [v, m]: [[f64; 3]; 2], like: [f64; 4]) -> [f64; 4] {
-    // Where the first two point away from each other it begins with a half turn about the second one, so that there is a shortest way.
+    // If `u` and `v` are more than 90° apart, a half turn about `n` comes first, so that the shortest
+    // rotation is well defined.
     let cos = dot(u, v);
     let zero = cos.like(0.0);
     let away = cos.is_below(zero);
     let ahead = cos.like(1.0).with_sign_of(cos);
     let u = scaled(u, ahead);
-    // By the shortest way from `u` to `v`, which is (u × v, w), then about `v`, from where that brings `n` to `m`.
+    // The shortest rotation from `u` to `v`, which is (u × v, w), then one about `v` that takes the rotated
+    // `n` to `m`.
     let w = cos.abs() + 1.0;
     let b = cross(v, m);
     let along = dot(v, n);

@@ -1,4 +1,4 @@
-//! A limb whose joints have limits: bent and turned about the line to its goal until it is within them, or else searched for.
+//! Limbs with joint limits: a search about the line to the goal, then cyclic descent, then least squares.
 
 use super::Limb;
 use crate::chain::{Node, Row, least_squares, sweep};
@@ -8,7 +8,7 @@ use condyle_base::math::quats::{Quat64, product, rotate};
 use condyle_base::math::scalar::{sin_cos_f64, sqrt_f64};
 use condyle_base::math::vectors::{cross, dot};
 
-/// Rotations of both joints, and the distance between tip and goal with them.
+/// Rotations of both joints, and the distance between tip and goal that they give.
 #[derive(Clone, Copy)]
 struct Tried {
     distance: f64,
@@ -16,8 +16,11 @@ struct Tried {
 }
 
 impl Limb {
-    /// With limits. Where they let the limb reach the goal on its way, or turned about the line to the goal, that is all. Else the nearest of these poses, for either bend of a
-    /// hinge, and what was given go on by cyclic descent, and the best of them by least squares, which start anew from other poses too.
+    /// Solution within limits. The solver first tries the free solution, also rotated about the line to the
+    /// goal, for either bend of a hinge. If such a pose reaches the goal within the limits, it is returned.
+    ///
+    /// Otherwise the nearest of these poses and the input pose are improved by cyclic descent. The best
+    /// result is then improved by least squares, which also restarts from other poses.
     #[inline(never)]
     pub(super) fn within(&self, limits: [Option<&Limit>; 2]) -> ([Quat64; 2], u32) {
         let held = |at: usize, q: Quat64| limits[at].and_then(|limit| limit.clamp(q)).unwrap_or(q);
@@ -29,7 +32,9 @@ impl Limb {
             None => [self.bent_freely()[1]; 2],
         };
         if let (Some(_), Some(limit)) = (hinge, limits[1].filter(|limit| limit.is_soft())) {
-            // What is asked of a soft border falls short of it, and the bend that is farther beyond comes nearer. So the one that is less far beyond is taken, or the first.
+            // A soft limit shortens each request, so the bend farther beyond the limit would end up nearer to
+            // the border. Therefore the bend that exceeds the limit less is used, or the first one if both
+            // are equal.
             let beyond = bends.map(|bend| limit.hold(unit(bend)).map_or(0.0, |held| angle(held, unit(bend))));
             bends = [bends[usize::from(beyond[1] < beyond[0])]; 2];
         }
@@ -40,7 +45,8 @@ impl Limb {
             let bone = rotate(second, self.lower);
             let (axis, arm) = (self.normal(bone).0, self.arm(bone));
             let first = unit(self.turned_to_goal(arm, axis));
-            // What no pose with this bend is better than; with that of no hinge, if it is as it wants to be.
+            // Lower bound of the distance with this bend. Without a hinge the bound holds only if the limit
+            // left the bend unchanged.
             let least = length(self.to_model.vector(sub(self.nearest(length(arm)), self.goal)));
             if hinge.is_some() || second == unit(bend) {
                 enough = enough.min(least);
@@ -49,7 +55,7 @@ impl Limb {
             let mut judge = |first: Quat64| {
                 let turned = [held(0, first), second];
                 let off = off(turned);
-                // The first of those that are as near: it is turned the least.
+                // Among equally near poses the first one is kept, because it is turned least.
                 if off < start.distance - 1e-9 * size || start.turned == given {
                     *start = Tried { distance: off, turned };
                 }
@@ -98,7 +104,7 @@ impl Limb {
         (best.turned, rounds)
     }
 
-    /// By least squares from these rotations on, and from others. Returns how many rounds that took.
+    /// Improves two rotations by least squares, and restarts from others. Also returns the number of rounds.
     fn searched(
         &self,
         limits: [Option<&Limit>; 2],
@@ -140,7 +146,7 @@ impl Limb {
         row
     }
 
-    /// By cyclic descent from these rotations on, as long as it gets better. Returns how many rounds that took.
+    /// Improves two rotations by cyclic descent until it no longer helps. Also returns the number of rounds.
     fn descended(&self, limits: [Option<&Limit>; 2], back: Affine64, start: Tried) -> (Tried, u32) {
         let mut distance = start.distance;
         let mut nodes = self.nodes(limits, back, start.turned);
@@ -160,7 +166,7 @@ impl Limb {
         (Tried { distance, turned }, rounds)
     }
 
-    /// The two rotations of a hinge that bring the tip to the right distance.
+    /// The two rotations of a hinge that bring the tip to its target distance.
     fn hinged(&self, axis: Vec64, second: Quat64) -> [Quat64; 2] {
         let bone = rotate(second, self.lower);
         if !self.even {
@@ -175,20 +181,22 @@ impl Limb {
         if size.is_nan() || size <= 0.0 {
             return [second; 2];
         }
-        // The square of the length is a² + b² + 2 (rest + size · cos of what the bend is off from straight).
+        // The squared length is a² + b² + 2 (rest + size · cos φ), where φ is the bend relative to the
+        // straightest one.
         let squared = |by: f64| sqrt_f64((a2 + b2 + 2.0 * (rest + by * size)).max(0.0));
         let far = self.distance(squared(-1.0), squared(1.0));
         let c = ((0.5 * (far * far - a2 - b2) - rest) / size).clamp(-1.0, 1.0);
         let s = sqrt_f64((1.0 - c) * (1.0 + c));
         let bent = |s: f64| product(turn(axis, c * sin + s * cos, c * cos - s * sin), second);
-        // What is nearer to now comes first.
+        // The bend nearer to the current one comes first.
         let nearer = if sin > 0.0 { -1.0 } else { 1.0 };
         [bent(nearer * s), bent(-nearer * s)]
     }
 }
 
-/// Looks for the angle about the line to the goal at which limits let the tip come nearest: ever farther to either side, and then around each of these that is nearer
-/// than its neighbours, by golden section. `judge` says how far off the tip is at an angle, and whether that is near enough.
+/// Searches the angle about the line to the goal at which the limits let the tip come nearest. It samples
+/// angles alternately on both sides, then refines each local minimum by golden-section search. `judge`
+/// returns the tip's distance at an angle, and whether it is near enough.
 fn swivel_search(mut judge: impl FnMut(f64) -> (f64, bool)) {
     const STEP: f64 = core::f64::consts::TAU / SWIVELS as f64;
     let mut off = [0.0; SWIVELS];
@@ -230,12 +238,12 @@ fn swivel_search(mut judge: impl FnMut(f64) -> (f64, bool)) {
 }
 
 const GOLDEN: f64 = 0.618_033_988_749_895;
-/// Halvings, nearly, of the angles around a position that is nearer than its neighbours.
+/// Steps of the golden-section search around a local minimum.
 const REFINED: u32 = 32;
-/// Positions about the line to the goal that are tried where limits are in the way.
+/// Number of sampled angles about the line to the goal.
 const SWIVELS: usize = 24;
-/// Of cyclic descent behind them.
+/// Maximum number of rounds of cyclic descent, after the sampling.
 const ROUNDS: u32 = 60;
-/// Of least squares behind those, and from how many places.
+/// Maximum number of rounds of least squares, after cyclic descent, and its number of starts.
 const SEARCHED: u32 = 200;
 const STARTS: u32 = 24;

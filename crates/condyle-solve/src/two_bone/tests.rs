@@ -10,7 +10,7 @@ fn three(case: &Case) -> [u16; 3] {
     case.joints[..].try_into().expect("three joints")
 }
 
-/// The lengths of both bones and the way to the goal, in model space, where scales are even.
+/// Lengths of both bones and distance to the goal in model space; scales must be uniform.
 fn lengths(case: &Case, goal: [f32; 3]) -> [f64; 3] {
     let [a, b, c] = three(case).map(|joint| case.place(joint));
     [apart(a, b), apart(b, c), apart(a, goal.map(f64::from))]
@@ -46,7 +46,7 @@ fn the_tip_is_as_near_as_two_bones_let_it() {
         let model = 1.0 + case.place(joints[0]).iter().map(|v| v.abs()).sum::<f64>();
         assert!((off - f64::from(reached.distance)).abs() < 2e-6 * model, "{try_}: {off}, {reached:?}");
         assert!((off - want).abs() < 2e-6 * model, "{try_}: {off} instead of {want}");
-        // The middle joint is on the side of the pole.
+        // The middle joint is on the side of the pole vector.
         let Some(pole) = pole.map(|pole| pole.map(f64::from)) else { continue };
         let [root, middle, tip] = joints.map(|joint| case.place(joint));
         let (line, out) = (sub(tip, root), sub(middle, root));
@@ -60,7 +60,7 @@ fn the_tip_is_as_near_as_two_bones_let_it() {
     }
 }
 
-/// The nearest point to a goal that directions from the root have, for the whole sphere of them: by ever finer search.
+/// Minimum distance to a goal over all directions from the root, found by pattern search on the sphere.
 fn nearest_by_search(skeleton: &Skeleton, pose: &Pose, root: u16, radii: [f64; 2], goal: [f64; 3]) -> f64 {
     let above = skeleton.parent(root).map(|parent| matrix(skeleton, pose, parent)).expect("a parent");
     let pivot = pose.get(root.into()).translation.map(f64::from);
@@ -94,7 +94,7 @@ fn uneven_scales_above_change_what_is_nearest_and_not_whether_it_is_reached() {
         let mut case = Case::new(&mut random, 2, try_ % 2, Scales::UnevenAbove);
         let joints = three(&case);
         let goal = goal(&mut random, &case);
-        // In the space where the limb keeps its lengths.
+        // Positions in the space where the limb keeps its lengths.
         let above =
             Affine64::from(&case.model[usize::from(joints[0] - 1)]).inverse().expect("it is not flat");
         let [root, middle, tip] = joints.map(|joint| above.point(case.place(joint)));
@@ -117,7 +117,7 @@ fn uneven_scales_above_change_what_is_nearest_and_not_whether_it_is_reached() {
     }
 }
 
-/// The middle joint on its circle: no angle of it brings the tip's distance nearer to the goal's.
+/// Checks the middle joint's circle: no angle brings the tip's distance closer to the goal's.
 #[test]
 fn uneven_scales_between_the_joints_are_searched() {
     let mut random = Random(3);
@@ -164,7 +164,7 @@ fn a_straight_limb_bends_towards_the_pole_and_a_bent_one_keeps_its_twist() {
             assert!((knee - out * f64::from(pole)).abs() < 1e-6, "{knee} of {pole}");
         }
     }
-    // Without a pole a small step of the goal is a small turn, from every bent pose.
+    // Without a pole vector, a small step of the goal causes a small rotation, from every bent pose.
     let mut random = Random(4);
     for try_ in 0..tries(1000) {
         let case = Case::new(&mut random, 2, 0, Scales::None);
@@ -185,7 +185,7 @@ fn a_straight_limb_bends_towards_the_pole_and_a_bent_one_keeps_its_twist() {
     }
 }
 
-/// The last part is gone ever more slowly, and the limb is never straight.
+/// Near full reach the limb slows down, and it never becomes straight.
 #[test]
 fn soft_limbs_stretch_smoothly() {
     let along = condyle::Transform { translation: [0.0, 0.0, 1.0], ..condyle::Transform::IDENTITY };
@@ -241,7 +241,7 @@ fn weights_go_a_part_of_the_way_and_the_tip_turns_as_asked() {
     }
 }
 
-/// What is right for a shoulder that swings in a cone, an ellipse or a polygon, and an elbow that is a hinge.
+/// Limits of a shoulder with a cone, an ellipse or a polygon, and of an elbow, usually a hinge.
 fn limits(random: &mut Random, case: &Case, kind: usize) -> Limits {
     let [upper, lower, _] = three(case);
     let side = random.unit();
@@ -249,7 +249,7 @@ fn limits(random: &mut Random, case: &Case, kind: usize) -> Limits {
         0 => Swing::Cone(random.range(0.2, 2.0)),
         1 => Swing::Ellipse { side, angles: [random.range(0.3, 1.5), random.range(0.3, 2.0)] },
         2 => {
-            // Written out, as sines of a platform would not be the same bits everywhere.
+            // Literal values, because sines from the platform's library are not bit-identical everywhere.
             let ways = [[1.0, 0.0], [0.309, 0.951], [-0.809, 0.588], [-0.809, -0.588], [0.309, -0.951]];
             let corner = |way: [f32; 2], size| way.map(|v| v * size);
             Swing::Polygon { side, corners: ways.map(|way| corner(way, random.range(0.4, 1.8))).into() }
@@ -296,7 +296,7 @@ fn limits_are_never_broken() {
     }
 }
 
-/// The least distance that two limited joints allow, by random starts and ever smaller random steps.
+/// Minimum distance that two limited joints allow, from random starts with ever smaller random steps.
 fn least_by_search(random: &mut Random, case: &Case, limits: &Limits, goal: [f64; 3]) -> f64 {
     let [upper, lower, tip] = three(case);
     let reach = TwoBone::new([upper, lower, tip], [0.0; 3]);
@@ -380,7 +380,7 @@ fn hostile_input_is_an_error_or_finite() {
             }
             7 => case.model[random.below(3)].rows[at] = [value; 4],
             _ => {
-                // Bones of no length, and a goal at the shoulder.
+                // Zero-length bones, and a goal at the shoulder.
                 for &joint in &case.joints[1..] {
                     case.pose.set(joint.into(), &condyle::Transform::IDENTITY);
                 }
@@ -393,7 +393,7 @@ fn hostile_input_is_an_error_or_finite() {
                 assert!(reached.distance.is_finite() && reached.angle.is_finite(), "{try_}: {reached:?}");
                 for &joint in &reach.joints {
                     let [q, given] = [&case.pose, &was].map(|pose| pose.get(joint.into()).rotation);
-                    // What is not asked for is not looked at.
+                    // Inputs that the request does not use may be NaN and stay unchanged.
                     let same = q.map(f32::to_bits) == given.map(f32::to_bits);
                     assert!(same || q.iter().all(|v| v.is_finite()), "{try_}: {q:?}");
                 }
@@ -479,7 +479,7 @@ fn softened(case: &Case, limits: &Limits, soft: f32) -> Limits {
 fn soft_limits_are_never_broken_either() {
     let mut random = Random(11);
     for try_ in 0..cases(10_000) {
-        // No polygon, which would not always be convex.
+        // No polygon, because a random one is not always convex and a soft limit requires that.
         let kind = [0, 1, 3, 4][try_ % 4];
         let scales = [Scales::None, Scales::Even, Scales::UnevenAbove][try_ % 3];
         let mut case = Case::new(&mut random, 2, try_ % 2, scales);
@@ -497,7 +497,8 @@ fn soft_limits_are_never_broken_either() {
     }
 }
 
-/// While a goal goes away at a steady pace, an elbow stops all of a sudden at a hard border, and little by little at a soft one.
+/// While a goal moves away at constant speed, an elbow stops abruptly at a hard limit and gradually at a soft
+/// one.
 #[test]
 fn elbows_come_to_rest_at_soft_limits() {
     let at = |y| condyle::Transform { translation: [0.0, y, 0.0], ..condyle::Transform::IDENTITY };

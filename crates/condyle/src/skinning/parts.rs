@@ -106,5 +106,6 @@ impl DualPalette {
         self.quats.clear();
         self.stretches.clear();
         self.normal_stretches.clear();
+        self.scale = [1.0; 3];
     }
 }

@@ -1,4 +1,4 @@
-//! What is put around vertices.
+//! Shapes fitted to vertices.
 
 use std::vec;
 
@@ -48,7 +48,7 @@ fn fitted_shapes_are_of_the_kind_that_vertices_are_and_hold_them() {
             (2, Shape::Box { half_extents: [x, y, z], .. }) => assert!(x * y * z < 0.35 * 1.05, "{shape:?}"),
             other => panic!("{other:?}"),
         }
-        // Without those that stand out it is smaller, and holds as many as it should.
+        // With a lower coverage, the shape still holds the required number of vertices.
         let tight = fit([(&mesh, &skin)], &Fit { coverage: 0.8, ..Fit::default() }).expect("sound numbers");
         let within = mesh.vertices().positions.iter().filter(|&&p| {
             let local = skin.inverse_bind()[0].transform_point(p).map(f64::from);
@@ -58,7 +58,7 @@ fn fitted_shapes_are_of_the_kind_that_vertices_are_and_hold_them() {
     }
 }
 
-/// As many as are asked for, counted in decimals: 0.95 of 20 are 19.
+/// Covers the requested number, counted in decimals: 0.95 of 20 is 19.
 #[test]
 fn as_many_vertices_are_covered_as_are_asked_for() {
     let mut random = Random(208);
@@ -74,13 +74,13 @@ fn as_many_vertices_are_covered_as_are_asked_for() {
     }
 }
 
-/// What has no volume, whatever is around it best.
+/// Flat and thin parts have no volume, whichever shape encloses them.
 #[test]
 fn flat_and_thin_parts_get_flat_and_thin_shapes() {
     let mut random = Random(209);
     for size in [1.0, 1e-3, 1e3] {
         for _ in 0..tries(20) {
-            // A sheet that is twice as long as wide, turned anyhow.
+            // A sheet twice as long as wide, arbitrarily rotated.
             let (mesh, skin) = cloud(&mut random, 60, |random| {
                 [size * random.range(-1.0, 1.0), size * random.range(-0.5, 0.5), 0.0]
             });
@@ -95,7 +95,7 @@ fn flat_and_thin_parts_get_flat_and_thin_shapes() {
             let fitted = fit([(&mesh, &skin)], &Fit::default()).expect("sound numbers");
             match fitted.as_slice()[0].shape {
                 Shape::Capsule { radius, .. } => assert!(radius <= thin, "{radius}"),
-                // What f32 rounds of the ends of a short one may be wider than a box.
+                // The f32 rounding error of a short one's ends may be wider than a box.
                 Shape::Box { half_extents: [x, y, z], .. } if size < 1.0 => {
                     assert!(x.max(y).min(x.max(z)).min(y.max(z)) <= thin, "{fitted:?}");
                 }
@@ -122,7 +122,7 @@ fn vertices_go_to_their_heaviest_joint_and_to_heavy_ones() {
         let fitted = fit([(&mesh, &skin)], &Fit { least_weight, ..Fit::default() }).expect("sound numbers");
         fitted.as_slice().iter().map(|it| it.joint).collect::<Vec<_>>()
     };
-    // Of four that are as heavy it is the first one.
+    // With four equal weights, the first joint is used.
     assert_eq!(joints(0.5), [3, 9]);
     assert_eq!(joints(0.25), [3, 5, 6, 7, 9]);
     let refused = fit([(&mesh, &skin)], &Fit { coverage: 1.5, ..Fit::default() });

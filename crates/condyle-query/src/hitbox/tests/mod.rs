@@ -1,4 +1,4 @@
-//! Against marching along rays, projecting to and fro, and looking at every hitbox.
+//! Comparison with sphere tracing, alternating projections and brute force over all hitboxes.
 
 mod fits;
 
@@ -32,7 +32,7 @@ fn shape(random: &mut Random) -> Shape {
     }
 }
 
-/// The nearest point of a shape as it is given, by its definition.
+/// Nearest point of a shape, by its definition.
 fn nearest(shape: &Shape, p: [f64; 3]) -> [f64; 3] {
     let ball = |middle: [f64; 3], radius: f32| {
         let to = sub(p, middle);
@@ -71,7 +71,8 @@ fn outside(shape: &Shape, p: [f64; 3]) -> f64 {
     sqrt_f64(dot(d, d))
 }
 
-/// Steps that are as long as the next shape is far. `None` where the ray passes so close that rounding would decide.
+/// Sphere tracing: each step is as long as the distance to the nearest shape. `None` if the ray passes so
+/// close that rounding would decide.
 fn marched(shapes: &[Shape], ray: &Ray) -> Option<Option<f64>> {
     let direction = ray.direction.map(f64::from);
     let length = sqrt_f64(dot(direction, direction));
@@ -130,7 +131,8 @@ fn rays_hit_where_marching_hits() {
                 (None, None) => misses += 1,
                 (Some(hit), Some(t)) => {
                     hits += 1;
-                    // A ray that grazes is near for a while: what counts is how far the place is from the surface.
+                    // A grazing ray stays near for a while, so this checks the distance of the hit point from
+                    // the surface.
                     let p = [0, 1, 2].map(|c| {
                         f64::from(ray.origin[c]) + f64::from(hit.distance) * f64::from(ray.direction[c])
                     });
@@ -144,7 +146,7 @@ fn rays_hit_where_marching_hits() {
                     assert!((length - 1.0).abs() < 1e-5, "{case}");
                     let against: f32 = hit.normal.iter().zip(&ray.direction).map(|(n, d)| n * d).sum();
                     assert!(against <= 1e-4, "{case}");
-                    // A little way out is outside of what was hit.
+                    // A point slightly along the normal is outside the hitbox.
                     if hit.distance > 0.0 {
                         let out = [0, 1, 2].map(|c| p[c] + 1e-4 * f64::from(hit.normal[c]));
                         assert!(outside(&shapes[hit.hitbox], out) > 0.9e-4, "{case}");
@@ -157,7 +159,8 @@ fn rays_hit_where_marching_hits() {
     assert!(cfg!(miri) || (hits > 10_000 && misses > 10_000), "{hits} {misses}");
 }
 
-/// As many as a character has, near and far: nothing that a look at each would find is ruled out, and all calls agree.
+/// Uses as many hitboxes as a character has, near and far: the broad phase excludes no hitbox that brute
+/// force finds, and all queries agree.
 #[test]
 fn no_hitbox_is_ruled_out_that_is_hit() {
     let mut random = Random(201);
@@ -209,8 +212,8 @@ fn no_hitbox_is_ruled_out_that_is_hit() {
     }
 }
 
-/// Long thin capsules of any size that rays just touch, from near, from far and from within, across and along: what the lanes rule out by
-/// how far two lines pass from each other is not hit.
+/// Long, thin capsules of any size that rays just touch, from near, far and inside, across and along. A
+/// capsule that the broad phase excludes by the distance between the lines is not hit.
 #[test]
 fn no_capsule_is_ruled_out_that_a_ray_grazes() {
     let mut random = Random(211);
@@ -226,7 +229,7 @@ fn no_capsule_is_ruled_out_that_a_ray_grazes() {
         let shape = Shape::Capsule { from, to, radius };
         let posed = placed(&[shape]);
         let solid = Solid::of(&shape).moved(&Affine::IDENTITY.to_f64());
-        // Through a place on its side, in the plane that touches it there, or nearly.
+        // The ray goes through a point on the side, in or nearly in the tangent plane there.
         let out = unit_across(&mut random, axis);
         let height = half * random.range(-1.0, 1.0);
         let sink = 1.0 - 10.0_f32.powi(-(random.below(7) as i32));
@@ -267,7 +270,7 @@ fn the_closest_point_is_that_of_the_closest_shape() {
         let point: [f32; 3] = random.vector(1.5);
         let at = point.map(f64::from);
         let got = posed.closest_point(point, f32::INFINITY).expect("there are some");
-        // At that distance it is still found, and no nearer.
+        // The same point is found with `max` at this distance, but not below it.
         if got.distance > 1e-3 {
             assert_eq!(posed.closest_point(point, got.distance * 1.0001), Some(got));
             assert_eq!(posed.closest_point(point, got.distance * 0.9999), None);
@@ -279,7 +282,7 @@ fn the_closest_point_is_that_of_the_closest_shape() {
         if want > 1e-6 || got.distance < -1e-6 {
             assert_eq!(posed.containing(point).is_some(), want < 1e-6, "{case}");
         }
-        // The place is on the surface of that one, and as far away as is said.
+        // The point is on the surface of that hitbox, at the reported distance.
         let on = got.position.map(f64::from);
         assert!(outside(&shapes[got.hitbox], on) < 1e-6, "{case}");
         let off = sub(on, at);
@@ -290,7 +293,7 @@ fn the_closest_point_is_that_of_the_closest_shape() {
     assert_eq!(PosedHitboxes::default().closest_point([0.0; 3], f32::INFINITY), None);
 }
 
-/// The distance of two convex bodies by projecting on one and the other, again and again.
+/// Distance between two convex bodies by alternating projections.
 fn apart(a: &Shape, b: &Shape) -> f64 {
     let mut p = nearest(a, [0.3; 3]);
     let mut off = f64::INFINITY;
@@ -327,7 +330,7 @@ fn shapes_overlap_where_they_are_not_apart() {
             for (at, shape) in shapes.iter().enumerate() {
                 let apart = apart(shape, &other);
                 found[usize::from(apart > 1e-3)] += 1;
-                // Bodies that hardly touch take projections for ever.
+                // Bodies that barely touch make the projections converge too slowly.
                 if !(1e-6..1e-3).contains(&apart) {
                     assert_eq!(met.contains(&at), apart < 1e-6, "{shape:?} {other:?} {apart}");
                 }
@@ -342,7 +345,8 @@ fn off(p: [f64; 3], from: [f32; 3]) -> f64 {
     sqrt_f64(dot(d, d))
 }
 
-/// Places in a shape, moved by any matrix, are in the moved shape; by rotations and even scales it is no larger than it has to be.
+/// Points in a shape stay in the moved shape for any matrix. Rotations and uniform scales do not make it
+/// larger than necessary.
 #[test]
 fn moved_shapes_hold_what_they_held() {
     let mut random = Random(204);
@@ -362,7 +366,7 @@ fn moved_shapes_hold_what_they_held() {
         let (sphere, [middle, half]) = (solid.sphere(), solid.extent());
         let mut least = f64::INFINITY;
         for _ in 0..60 {
-            // On the surface.
+            // Point on the surface.
             let far: [f32; 3] = random.unit();
             let p = nearest(&shape, far.map(|v| 9.0 * f64::from(v)));
             let q = rows.map(|row| dot([row[0], row[1], row[2]], p) + row[3]);
@@ -414,7 +418,7 @@ fn any_numbers_have_an_answer() {
     assert!(matches!(refused, Err(Error::TooShort { what: "model", found: 3, needed: 4 })), "{refused:?}");
 }
 
-/// Of triangles and of hitboxes alike.
+/// Triangles and hitboxes accept the same shapes and rays.
 #[test]
 fn one_rule_says_what_may_be_asked() {
     use crate::hits::TriangleTree;
@@ -429,7 +433,7 @@ fn one_rule_says_what_may_be_asked() {
         (false, Shape::Sphere { center, radius: -1.0 }),
         (false, Shape::Capsule { from: center, to: [0.0, beyond, 0.0], radius: 1.0 }),
         (true, Shape::Capsule { from: center, to: [0.0, LIMIT, 0.0], radius: 1.0 }),
-        // Half of a right angle, however long the quaternion is; zero does not turn.
+        // A rotation by 45 degrees with quaternions of any length; a zero quaternion does not rotate.
         (true, turned([0.0, 0.0, 0.382_683, 0.923_880])),
         (true, turned([0.0, 0.0, 0.382_683e-20, 0.923_880e-20])),
         (true, turned([0.0, 0.0, 0.382_683e38, 0.923_880e38])),
@@ -479,7 +483,7 @@ fn what_a_matrix_moves_that_is_not_finite_is_met_by_nothing() {
     }
 }
 
-/// One end of a capsule is at the origin, the other so far away that its radius is nothing beside it.
+/// One end of a capsule is at the origin, the other so far away that its radius is negligible.
 #[test]
 fn the_box_around_what_is_huge_holds_where_it_is_hit() {
     let from = [1.837_07, 3.676_4, -6.624_6];

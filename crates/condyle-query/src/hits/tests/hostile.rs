@@ -1,4 +1,4 @@
-//! What no modeller would make.
+//! Adversarial meshes.
 
 use core::ops::ControlFlow;
 use std::vec::Vec;
@@ -9,7 +9,8 @@ use crate::hits::{LIMIT, Ray, Shape, TriangleTree};
 use condyle_base::error::Error;
 use condyle_testing::{Random, tries};
 
-/// All questions, none of which may panic or go on for ever. Tells how many triangles a great box touches.
+/// Runs all queries, none of which may panic or loop forever. Returns the number of triangles that a huge box
+/// touches.
 fn ask_all(tree: &TriangleTree, random: &mut Random) -> usize {
     let (origin, direction) = (somewhere(random), random.unit());
     let ray = Ray { origin, direction, max: f32::INFINITY };
@@ -31,7 +32,8 @@ fn meshes_of_any_kind_are_asked_in_bounded_time() {
     let mut random = Random(31);
     let count = tries(50_000);
     let strip: Vec<[u32; 3]> = (0..count as u32).map(|t| [t, t + 1, t + 2]).collect();
-    // Each twice as far out as the one before, over and over, so that every split leaves one aside.
+    // Each position is twice as far out as the one before, repeatedly, so that every split separates only
+    // one.
     let mut powers = Vec::new();
     while powers.len() < count + 2 {
         let size = (0..powers.len() % 120).fold(1e-18_f32, |size, _| size * 2.0);
@@ -45,20 +47,21 @@ fn meshes_of_any_kind_are_asked_in_bounded_time() {
         let triangles = if positions.len() == 2 { &[][..] } else { &strip };
         let mut tree = TriangleTree::new(&positions, triangles).expect("a valid mesh");
         assert_eq!(ask_all(&tree, &mut random), triangles.len());
-        // All in one place after all.
+        // Now all vertices are at one point.
         tree.refit(&std::vec![[1.0; 3]; positions.len()]).expect("as many positions");
         assert_eq!(ask_all(&tree, &mut random), triangles.len());
     }
 }
 
-/// Nothing tells them apart: no split is better than another, and all are equally near.
+/// No split is better than another, and all triangles are equally near.
 #[test]
 fn many_triangles_in_one_point_are_a_tree_like_any_other() {
     let count = tries(200_000);
     let at = [0.5, -0.25, 2.0];
     let triangles: Vec<[u32; 3]> = (0..count as u32).map(|t| [t, t + 1, t + 2]).collect();
     let mut tree = TriangleTree::new(&std::vec![at; count + 2], &triangles).expect("a valid mesh");
-    // As deep as one whose triangles lie apart: each level has an eighth of those above it, up to eight in a leaf.
+    // The tree is as deep as for separate triangles: each level has an eighth of the one above, with up to
+    // eight per leaf.
     assert!(tree.nodes.len() < count / 16 && tree.leaves.len() <= count / 4);
     let mut random = Random(33);
     for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! Against every triangle in f64, on closed, open and broken meshes.
+//! Comparison with a brute-force test of every triangle in f64, on closed, open and broken meshes.
 
 mod hostile;
 mod overlaps;
@@ -13,7 +13,7 @@ use condyle_base::math::scalar::sin_cos_f64;
 use condyle_testing::Random;
 use condyle_testing::reference::Triangle;
 
-/// A bind pose, and another one that the tree is put on.
+/// Mesh with a bind pose and another pose to which the tree is refitted.
 struct Mesh {
     name: &'static str,
     bind: Vec<[f32; 3]>,
@@ -27,14 +27,14 @@ impl Mesh {
         Self { name, bind, posed, triangles }
     }
 
-    /// The tree on the pose.
+    /// Returns the tree refitted to the pose.
     fn tree(&self) -> TriangleTree {
         let mut tree = TriangleTree::new(&self.bind, &self.triangles).expect("a valid mesh");
         tree.refit(&self.posed).expect("as many positions");
         tree
     }
 
-    /// The posed triangles in f64.
+    /// Returns the posed triangles in f64.
     fn corners(&self) -> Vec<Triangle> {
         self.triangles.iter().map(|t| t.map(|v| self.posed[v as usize].map(f64::from))).collect()
     }
@@ -47,7 +47,7 @@ fn twist([x, y, z]: [f32; 3]) -> [f32; 3] {
     [x * cos + z * sin, y + 0.2 * x * x, z * cos - x * sin].map(|v| v as f32)
 }
 
-/// A bumpy ball around the origin.
+/// Bumpy ball around the origin.
 fn ball(random: &mut Random, rings: usize, sectors: usize) -> Mesh {
     let mut points = std::vec![[0.0, 1.0, 0.0], [0.0, -1.0, 0.0]];
     for ring in 1..rings {
@@ -74,7 +74,7 @@ fn ball(random: &mut Random, rings: usize, sectors: usize) -> Mesh {
     Mesh::new("ball", points, triangles)
 }
 
-/// Any triangles.
+/// Random, unconnected triangles.
 fn soup(random: &mut Random, count: usize) -> Mesh {
     let mut points = Vec::new();
     for _ in 0..count {
@@ -88,7 +88,7 @@ fn soup(random: &mut Random, count: usize) -> Mesh {
     Mesh::new("soup", points, triangles)
 }
 
-/// Half of a ball, with triangles without area, and some that are there twice or from the other side.
+/// Half of a ball, with triangles that have no area, are duplicated or are reversed.
 fn broken(random: &mut Random) -> Mesh {
     let mut mesh = ball(random, 10, 12);
     mesh.name = "broken";
@@ -105,7 +105,7 @@ fn meshes(random: &mut Random) -> [Mesh; 4] {
     [ball(random, 10, 12), soup(random, 150), broken(random), few]
 }
 
-/// A point in or around a mesh.
+/// Random point in or around a mesh.
 fn somewhere(random: &mut Random) -> [f32; 3] {
     let size = if random.below(4) == 0 { 4.0 } else { 1.3 };
     random.vector(size)
@@ -139,7 +139,7 @@ fn surfaces_are_closed_whatever_their_seams_are() {
     let is_closed =
         |mesh: &Mesh| TriangleTree::new(&mesh.bind, &mesh.triangles).expect("a valid mesh").is_closed();
     assert!(is_closed(&mesh));
-    // Every triangle with vertices of its own.
+    // Every triangle has separate vertices.
     let corners: Vec<_> = mesh.triangles.as_flattened().iter().map(|&v| mesh.bind[v as usize]).collect();
     let apart = (0..mesh.triangles.len() as u32).map(|t| [3 * t, 3 * t + 1, 3 * t + 2]).collect();
     assert!(is_closed(&Mesh::new("apart", corners, apart)));

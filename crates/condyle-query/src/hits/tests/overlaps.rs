@@ -1,4 +1,4 @@
-//! Spheres, capsules and boxes.
+//! Overlap queries with spheres, capsules and boxes.
 
 use core::ops::ControlFlow;
 use std::vec::Vec;
@@ -9,10 +9,10 @@ use condyle_base::simd::Dispatch;
 use condyle_testing::reference::{Triangle, box_touches_triangle, distance_to_triangle, way_to_triangle};
 use condyle_testing::{Random, tries};
 
-/// What rounding may decide either way.
+/// Distance within which rounding may decide either way.
 const NEAR: f64 = 1e-7;
 
-/// Whether a triangle is touched, if it is clear.
+/// Whether a triangle is touched, or `None` if rounding could decide it.
 fn touches(shape: &Shape, triangle: Triangle) -> Option<bool> {
     let within = |distance: f64, radius: f32| {
         let gap = distance - f64::from(radius);
@@ -71,7 +71,7 @@ fn shapes_touch_what_the_formulas_say() {
         let shape = some_shape(&mut random);
         let got = all_touched(tree, &shape);
         assert_eq!(tree.overlaps(&shape), !got.is_empty(), "{name}: {shape:?}");
-        // A capsule takes many steps for each triangle: some of them, and all that are touched.
+        // The capsule reference is slow: check some of the triangles, and all touched ones.
         let some = |at: usize| at % 32 == case / 4 % 32 || got.binary_search(&(at as u32)).is_ok();
         for (at, &triangle) in triangles.iter().enumerate().filter(|(at, _)| some(*at)) {
             let is_touched = got.binary_search(&(at as u32)).is_ok();
@@ -103,7 +103,7 @@ fn shapes_that_are_none_touch_nothing() {
     let tree = meshes(&mut Random(22))[0].tree();
     let (center, rotation) = ([0.0; 3], [0.0, 0.0, 0.0, 1.0]);
     assert!(tree.overlaps(&Shape::Sphere { center, radius: 2.0 }));
-    // Without a rotation it is upright.
+    // Without a rotation the box is axis-aligned.
     assert!(tree.overlaps(&Shape::Box { center, rotation: [0.0; 4], half_extents: [2.0; 3] }));
     for shape in [
         Shape::Sphere { center, radius: -1.0 },
@@ -135,7 +135,8 @@ fn answers_are_the_same_on_every_instruction_set_and_in_either_mode() {
     }
 }
 
-/// What is rounded of a normal that is none is not at right angles to its triangle.
+/// The rounding error that remains of the normal of a triangle without area is not perpendicular to the
+/// triangle.
 #[test]
 fn a_triangle_without_area_is_touched_along_its_edges() {
     let points = [[-1.656_25; 3], [0.0; 3], [1.0; 3]];
@@ -148,7 +149,7 @@ fn a_triangle_without_area_is_touched_along_its_edges() {
         let at = |t: f32| core::array::from_fn(|k| from[k] + t * way[k]);
         let part = random.range(0.1, 0.9);
         let tree = TriangleTree::new(&[at(0.0), at(1.0), at(part)], &[[0, 1, 2]]).expect("a valid mesh");
-        // Around a point of the line.
+        // A box around a point of the line.
         let shape = Shape::Box { center: at(part), rotation: random.unit(), half_extents: [0.01; 3] };
         assert!(tree.overlaps(&shape), "{try_}: {shape:?}");
     }

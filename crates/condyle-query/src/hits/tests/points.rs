@@ -1,4 +1,4 @@
-//! NearestPoint points, and what is inside.
+//! Nearest points, and points inside.
 
 use std::vec::Vec;
 
@@ -17,7 +17,7 @@ fn the_nearest_point_is_as_near_as_any() {
     for case in 0..tries(100_000) {
         let (name, tree, triangles) = &cases[case % cases.len()];
         let point = if random.below(16) == 0 {
-            // A corner, which is the nearest itself.
+            // At a corner, the nearest point is the point itself.
             triangles[random.below(triangles.len())][0].map(|v| v as f32)
         } else {
             somewhere(&mut random)
@@ -62,7 +62,7 @@ fn inside_is_where_the_surface_goes_round() {
 #[test]
 fn inside_of_two_balls_is_inside_and_a_hole_matters_little() {
     let mut random = Random(13);
-    // One in the other, and both beside the origin of a third.
+    // The second ball overlaps the first, shifted by 0.5 along x.
     let mut mesh = ball(&mut random, 8, 10);
     let other = ball(&mut random, 8, 10);
     let first = mesh.posed.len() as u32;
@@ -134,7 +134,8 @@ fn what_is_attached_rides_along() {
     assert!(Attachment { vertices: [0, 1, 500], ..flat }.position(&mesh.bind).is_err());
 }
 
-/// The third corner is on the line through the others but for rounding, so that the normal is rounding as well.
+/// The third corner is on the line through the others except for rounding, so the normal is only rounding
+/// error.
 #[test]
 fn axes_on_a_needle_are_perpendicular() {
     let mut random = Random(16);

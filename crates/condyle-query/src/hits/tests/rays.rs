@@ -1,4 +1,4 @@
-//! Rays.
+//! Ray queries.
 
 use core::ops::ControlFlow;
 use std::vec::Vec;
@@ -10,7 +10,7 @@ use condyle_base::simd::Dispatch;
 use condyle_testing::reference::{Triangle, ray_meets_triangle};
 use condyle_testing::{Random, assert_portable, cases, tries};
 
-/// What is met, by number, how far along the ray, and whether from the front.
+/// Triangle index, distance along the ray, and whether the front is hit.
 type Met = (usize, f64, bool);
 
 fn all_met(ray: &Ray, triangles: &[Triangle]) -> Vec<Met> {
@@ -63,7 +63,7 @@ fn rays_meet_what_the_formula_says() {
         assert_eq!(hit.is_some(), nearest.is_some(), "{name}: {ray:?}, {nearest:?}");
         assert_eq!(tree.any_hit(&ray), nearest.is_some(), "{name}: {ray:?}");
         if let (Some(hit), Some(nearest)) = (hit, nearest) {
-            // Of the same triangle twice, the first one.
+            // The first of two equal triangles is reported.
             assert!(triangles[hit.triangle as usize] == triangles[nearest.0] || hit.front != nearest.2);
             check(&hit, (hit.triangle as usize, nearest.1, hit.front), &ray, triangles);
         }
@@ -98,7 +98,7 @@ fn no_ray_slips_through_an_edge_or_a_vertex() {
         assert!(tree.any_hit(&ray), "{ray:?}");
         assert!(tree.first_hit(&ray).is_some_and(|hit| !hit.front), "{ray:?}");
         assert_eq!(tree.winding(origin, direction), 1, "{ray:?}");
-        // Backwards through the middle and from far away.
+        // Backwards, from outside and far away.
         let far = core::array::from_fn(|k| origin[k] + direction[k] * 3e4);
         let back = direction.map(|v| -v);
         assert_eq!(tree.winding(far, back), 0, "{ray:?}");
@@ -106,7 +106,7 @@ fn no_ray_slips_through_an_edge_or_a_vertex() {
     }
 }
 
-/// The surface of a cube in squares of two triangles, with corners at whole numbers.
+/// Surface of a cube in squares of two triangles, with integer corners.
 fn cube(squares: i32) -> Mesh {
     let mut points = Vec::new();
     let mut triangles = Vec::new();
@@ -146,10 +146,10 @@ fn rays_along_axes_and_diagonals_meet_corners_and_sides_exactly() {
                 assert!(tree.first_hit(&ray).is_some_and(|hit| !hit.front), "{ray:?}");
             }
         }
-        // What is on the surface may be either.
+        // A point on the surface may be either.
         let inside = outmost < 4.0;
         assert!(outmost == 4.0 || tree.contains(target) == inside, "{target:?}");
-        // In the plane of a side, along it and through its corners.
+        // Rays in the plane of a side, along it and through its corners.
         for direction in [[1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]] {
             if target.iter().zip(direction).any(|(p, d)| *p * d < -4.0) && outmost > 4.0 {
                 let within = target.iter().zip(direction).all(|(p, d)| d != 0.0 || p.abs() <= 4.0);
@@ -160,13 +160,14 @@ fn rays_along_axes_and_diagonals_meet_corners_and_sides_exactly() {
     }
 }
 
-/// A step of a stair, whose riser is seen from its edge: the ray comes down in its plane, between the one tread and the other.
+/// Stair step whose riser is seen edge-on: the ray comes down in the plane of the riser, between the two
+/// treads.
 #[test]
 fn rays_in_the_plane_of_a_triangle_do_not_slip_and_meet_it_where_they_are() {
     let mut random = Random(8);
     let (mut risers, mut rays) = (0, 0);
     for _ in 0..cases(20_000) {
-        // Whole numbers, so that the plane is met exactly.
+        // Integer coordinates, so that the ray is exactly in the plane.
         let mut whole =
             |most: usize| -> [f32; 3] { [0; 3].map(|_| (random.below(2 * most + 1)) as f32 - most as f32) };
         let (start, axes) = (whole(100), [whole(50), whole(50), whole(50)]);

@@ -8,7 +8,7 @@ use condyle_base::math::Affine;
 use condyle_base::math::quats::from_rotation_vector;
 use condyle_testing::{Random, tries};
 
-/// A search for a goal that is somewhere, over hinges and other joints.
+/// A search with a random goal, over hinges and other joints.
 fn search<'s, 'n, 'a>(row: &'s mut Row<'n, 'a>, random: &mut Random) -> Search<'s, 'n, 'a, SHORT, 6> {
     row.aim_at(random.vector(1.0).map(f64::from));
     let orientation = product(from_rotation_vector(random.vector(0.1).map(f64::from)), row.turned());
@@ -71,7 +71,7 @@ fn with_rows(seed: u64, run: impl Fn(&mut Row<'_, '_>, &mut Random, usize)) {
     }
 }
 
-/// How the tip moves is what differences of a thousandth of a radian say.
+/// Compares the Jacobian with differences over 0.001 radians.
 #[test]
 fn the_slopes_are_those_of_differences() {
     with_rows(1, |row, random, try_| {
@@ -108,7 +108,7 @@ fn the_slopes_are_those_of_differences() {
     });
 }
 
-/// Within the limits; small steps lead down, and where nothing holds them to what the equations promise.
+/// Steps stay within limits. Small steps lower the cost, by the predicted amount if no limit blocks them.
 #[test]
 fn steps_keep_limits_and_promises() {
     with_rows(2, |row, random, try_| {
@@ -125,7 +125,8 @@ fn steps_keep_limits_and_promises() {
             if damping == 100.0 {
                 assert!(predicted >= 0.0 && cost <= search.cost, "{try_}: {predicted}");
                 let turns = &search.turns[..search.row.nodes.len()];
-                // Rotations are not straight: what is left is of the order of the step's square, and of that of the angle that is missing.
+                // Rotations are not linear: the deviation is of the order of the squared step and the squared
+                // remaining angle.
                 let steps: f64 = turns.iter().map(|turn| length(turn.step()).powi(2)).sum();
                 let most = if turns.iter().all(Turn::is_free) {
                     20.0 * steps * (1.0 + search.cost) + 0.01 * predicted
@@ -148,7 +149,7 @@ fn a_system_is_solved() {
         turns.iter_mut().for_each(Turn::set_free);
         let damping = 0.1;
         let x = solve(turns, search.off, damping).expect("a solution");
-        // The matrix times the solution, by the steps that it leads to.
+        // Multiplies the matrix by the solution, through the steps that it causes.
         let mut left = search.off;
         for turn in turns {
             turn.give_way(&x);
@@ -160,7 +161,8 @@ fn a_system_is_solved() {
     });
 }
 
-/// Those that limits do not hold turn by what is left, as if those that are held were not there: the step is the best of its kind.
+/// Joints that no limit blocks compensate as if the blocked ones did not exist: the step is optimal among
+/// those.
 #[test]
 fn others_make_up_for_what_limits_hold() {
     let (mut all, mut best) = (0, 0);

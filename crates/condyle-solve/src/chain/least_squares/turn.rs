@@ -1,4 +1,4 @@
-//! One joint of a search: a hinge has one direction to turn in, any other joint three.
+//! Degrees of freedom of one joint: one for a hinge, three for any other joint.
 
 use super::Off;
 use crate::chain::nodes::{NO_TURN, Node};
@@ -11,28 +11,30 @@ use condyle_base::math::vectors::{cross, dot};
 #[derive(Clone, Copy)]
 pub(super) struct Turn<const M: usize> {
     hinge: Option<Hinge>,
-    /// Where the last step that was taken led to.
+    /// Rotation after the last accepted step.
     rotation: Quat64,
-    /// How the tip moves by a rotation about the axis of a hinge, or about those of the parent's space.
+    /// Jacobian: movement of the tip per rotation about the axis of a hinge, or about the axes of the
+    /// parent's space.
     moved: [Off<M>; 3],
-    /// About what it is free to turn, as many as there are: in the parent's space, at right angles.
+    /// The first `count` vectors are the free rotation axes, in the parent's space, orthogonal to each other.
     free: [Vec64; 3],
     count: usize,
-    /// What limits leave of the directions that are not free.
+    /// Step along the blocked directions, as far as limits allow.
     fixed: Vec64,
-    /// The whole step: a rotation vector whose half is the tangent of half of its angle, so that none is more than half a turn.
+    /// The whole step as a rotation vector. Half of its length is the tangent of half the angle, so no step
+    /// exceeds half a turn.
     step: Vec64,
 }
 
 #[derive(Clone, Copy)]
 struct Hinge {
     circle: Circle,
-    /// Sine and cosine of half of the angle from the middle of the range; and after the step.
+    /// Sine and cosine of half the angle from the middle of the range; then the same after the step.
     at: [f64; 2],
     next: [f64; 2],
 }
 
-/// What of the range of a hinge, and of half a turn, new attempts start in.
+/// Fraction of the range of a hinge, and of half a turn, that restarts are spread over.
 const SPREAD: f64 = 0.6;
 
 impl<const M: usize> Turn<M> {
@@ -51,7 +53,7 @@ impl<const M: usize> Turn<M> {
         self.hinge = circle.map(|&circle| Hinge { circle, at: [0.0, 1.0], next: [0.0, 1.0] });
     }
 
-    /// From where the node is.
+    /// Starts an attempt at the node's rotation.
     pub(super) fn begin(&mut self, node: &Node<'_>) {
         self.rotation = node.rotation;
         if let Some(hinge) = &mut self.hinge {
@@ -59,7 +61,7 @@ impl<const M: usize> Turn<M> {
         }
     }
 
-    /// The step that led to where the node is was good.
+    /// Accepts the step that led to the node's rotation.
     pub(super) fn take(&mut self, node: &Node<'_>) {
         self.rotation = node.rotation;
         if let Some(hinge) = &mut self.hinge {
@@ -67,7 +69,7 @@ impl<const M: usize> Turn<M> {
         }
     }
 
-    /// Somewhere else, each time and for each joint.
+    /// Moves the node to another start, different each time and for each joint.
     pub(super) fn restart(&self, node: &mut Node<'_>, time: u32) {
         let spread = |which: u32| {
             let mixed = (3 * time + which).wrapping_mul(0x9e37_79b9);
@@ -85,7 +87,7 @@ impl<const M: usize> Turn<M> {
         }
     }
 
-    /// Finds out how the tip moves, which is `arm` away in the space of the node's parent.
+    /// Computes the Jacobian. The tip is `arm` away from the node, in the space of the node's parent.
     pub(super) fn linearize(&mut self, to_model: &Affine64, turned: Quat64, arm: Vec64, radius: f64) {
         let mut moved = |at: usize, axis: Vec64| {
             let (place, turn) = self.moved[at].split_at_mut(3);
@@ -100,18 +102,18 @@ impl<const M: usize> Turn<M> {
         }
     }
 
-    /// All that it could turn about if it had no limits.
+    /// Frees all directions, as if there were no limits.
     pub(super) fn set_free(&mut self) {
         (self.free, self.count, self.fixed) = (AXES, if self.hinge.is_some() { 1 } else { 3 }, [0.0; 3]);
     }
 
-    /// How the tip moves by a rotation about one of these.
+    /// Movement of the tip per rotation about `axis`.
     fn along(&self, axis: Vec64) -> Off<M> {
         let [x, y, z] = &self.moved;
         core::array::from_fn(|r| x[r] * axis[0] + y[r] * axis[1] + z[r] * axis[2])
     }
 
-    /// Adds the squares of what is free, above the diagonal and on it.
+    /// Adds `J Jᵀ` of the free directions, on and above the diagonal.
     pub(super) fn add_squares(&self, matrix: &mut [Off<M>; M]) {
         let mut add = |moved: &Off<M>| {
             for (r, row) in matrix.iter_mut().enumerate() {
@@ -127,7 +129,7 @@ impl<const M: usize> Turn<M> {
         }
     }
 
-    /// Finds the step that a force on the tip leads to.
+    /// Computes the step `Jᵀf` for a force on the tip.
     pub(super) fn give_way(&mut self, force: &Off<M>) {
         let pushed = |moved: &Off<M>| moved.iter().zip(force).map(|(a, b)| a * b).sum::<f64>();
         if self.hinge.is_some() {
@@ -138,7 +140,7 @@ impl<const M: usize> Turn<M> {
         self.step = if self.count == 3 { torque } else { add(self.fixed, self.freely(torque)) };
     }
 
-    /// The square of how fast the cost falls with what it turns about, and of how much the tip moves.
+    /// Squared gradient of the cost with respect to the joint's axes, and the squared norm of the Jacobian.
     pub(super) fn slope2(&self, off: &Off<M>) -> [f64; 2] {
         let count = if self.hinge.is_some() { 1 } else { 3 };
         self.moved[..count].iter().fold([0.0; 2], |[slope2, size2], moved| {
@@ -147,12 +149,13 @@ impl<const M: usize> Turn<M> {
         })
     }
 
-    /// What is free of a vector.
+    /// Projects a vector onto the free directions.
     fn freely(&self, v: Vec64) -> Vec64 {
         self.free[..self.count].iter().fold([0.0; 3], |sum, &axis| add(sum, scaled(axis, dot(axis, v))))
     }
 
-    /// Where the step leads beyond a limit, makes it lead to it, and takes what it moves the tip by from `rest`. Says whether that was so.
+    /// If the step exceeds a limit, shortens it to the limit and subtracts the movement of the tip that it
+    /// causes from `rest`. Returns whether the limit was exceeded.
     pub(super) fn hold(&mut self, node: &Node<'_>, rest: &mut Off<M>) -> bool {
         if self.count == 0 {
             return false;
@@ -168,13 +171,13 @@ impl<const M: usize> Turn<M> {
         let Some(limit) = node.limit else { return false };
         let beyond = product(turn(self.step), self.rotation);
         let Some(nearest) = limit.hold(beyond) else { return false };
-        // Back to what is allowed, which is across the border.
+        // Rotation back to the allowed range, perpendicular to the border.
         let [x, y, z, w] = product(nearest, conjugate(beyond));
         let back = scaled([x, y, z], if w < 0.0 { -2.0 } else { 2.0 });
         let far = length(back);
         let freely = self.freely(back);
         let size = length(freely);
-        // Rounding alone, or something that is held already.
+        // Only a rounding error, or a direction that is already blocked.
         if !(far > 1e-9 && size > 1e-3 * far) {
             return false;
         }
@@ -213,7 +216,7 @@ impl<const M: usize> Turn<M> {
         self.count == if self.hinge.is_some() { 1 } else { 3 }
     }
 
-    /// Takes what the step moves the tip by.
+    /// Subtracts the movement of the tip that the step causes.
     pub(super) fn subtract_moved(&self, off: &mut Off<M>) {
         let moved = if self.hinge.is_some() {
             self.moved[0].map(|moved| moved * self.step[0])
@@ -223,7 +226,7 @@ impl<const M: usize> Turn<M> {
         off.iter_mut().zip(moved).for_each(|(off, moved)| *off -= moved);
     }
 
-    /// Where the step leads to, within limits.
+    /// Rotation after the step, within limits.
     pub(super) fn turned(&mut self, node: &Node<'_>) -> Quat64 {
         if let Some(hinge) = &mut self.hinge {
             hinge.next = hinge.after(self.step[0]);
@@ -236,7 +239,7 @@ impl<const M: usize> Turn<M> {
 
 const AXES: [Vec64; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 
-/// The rotation by a step.
+/// Rotation by a step.
 fn turn(step: Vec64) -> Quat64 {
     let [x, y, z] = scaled(step, 0.5);
     let by = 1.0 / sqrt_f64(1.0 + (x * x + y * y + z * z));
@@ -249,7 +252,8 @@ impl Hinge {
         [0, 1, 2, 3].map(|c| m[c] * cos + a[c] * sin)
     }
 
-    /// From a rotation on the circle, of which `q` is written the way that it stays written.
+    /// Starts at a rotation on the circle. The signs of `middle` and `across` are chosen so that `q` keeps
+    /// its sign.
     fn begin(&mut self, q: Quat64) {
         let Circle { middle, across, .. } = &mut self.circle;
         let along = |p: &Quat64| p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3];
@@ -261,13 +265,13 @@ impl Hinge {
         self.at = if size > 0.0 { [sin / size, cos / size] } else { [0.0, 1.0] };
     }
 
-    /// Where a step leads to that is not cut, times a positive number.
+    /// Sine and cosine after a step that is not cut, times a positive number.
     fn by(&self, step: f64) -> [f64; 2] {
         let ([sin, cos], half) = (self.at, 0.5 * step);
         [sin + cos * half, cos - sin * half]
     }
 
-    /// Where a step leads to.
+    /// Sine and cosine after a step, cut at the limit.
     fn after(&self, step: f64) -> [f64; 2] {
         let [sin, cos] = self.by(step);
         self.end([sin, cos]).unwrap_or_else(|| {
@@ -276,14 +280,15 @@ impl Hinge {
         })
     }
 
-    /// The end of the range, where a step leads beyond it: to sine and cosine times a positive number.
+    /// The end of the range if sine and cosine, times a positive number, are beyond it.
     fn end(&self, [sin, cos]: [f64; 2]) -> Option<[f64; 2]> {
         let [hs, hc] = self.circle.half?;
-        // A cosine below 0 is more than half a turn from the middle, which no range has; with the step it is less than a whole one.
+        // A negative cosine is more than half a turn from the middle, which no range includes. Including the
+        // step, the angle is less than a full turn.
         (sin.abs() * hc >= cos * hs).then_some([if sin < 0.0 { -hs } else { hs }, hc])
     }
 
-    /// What is allowed of a step that leads beyond the range.
+    /// The allowed part of a step that exceeds the range.
     fn cut(&self, step: f64) -> Option<f64> {
         let [es, ec] = self.end(self.by(step))?;
         let [sin, cos] = self.at;

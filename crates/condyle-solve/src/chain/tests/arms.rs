@@ -16,7 +16,7 @@ use condyle_base::math::quats::product;
 use condyle_base::math::scalar::{atan2_f64, sin_cos_f64};
 use condyle_testing::{Random, cases};
 
-/// Seven hinges, as industrial arms have them: about the arm and across it in turn.
+/// Seven hinges like an industrial arm: alternately about the arm's direction and perpendicular to it.
 fn arm7() -> (Skeleton, Limits) {
     let along = |z| Transform { translation: [0.0, 0.0, z], ..Transform::IDENTITY };
     let lengths = [0.0, 0.34, 0.0, 0.4, 0.0, 0.4, 0.0, 0.126];
@@ -31,7 +31,7 @@ fn arm7() -> (Skeleton, Limits) {
     (skeleton, limits)
 }
 
-/// The same with every hinge at half of these sines and cosines; and where that puts the last joint.
+/// The arm in a random pose within its range, and the position and orientation of its last joint.
 fn turned_arm(skeleton: &Skeleton, random: &mut Random) -> (Pose, Vec64, Quat) {
     let mut pose = Pose::rest(skeleton);
     for joint in 0..7_u16 {
@@ -51,7 +51,8 @@ fn an_arm_of_seven_hinges_reaches_places_and_poses() {
     let (skeleton, limits) = arm7();
     let joints: Vec<u16> = (0..7).collect();
     let all = cases(500) as u32;
-    // Of goals reached and of rounds: from the arm stretched straight up, where every second hinge turns nothing, and from any pose.
+    // Reached goals per thousand, and mean number of rounds. Starts from the arm stretched straight up, where
+    // every second hinge moves nothing, or from any pose.
     let solve = |method, iterations, any: bool, poses: bool| {
         let mut random = Random(4);
         let (mut done, mut rounds) = (0, 0);
@@ -94,7 +95,7 @@ fn an_arm_of_seven_hinges_reaches_places_and_poses() {
     }
 }
 
-/// What no joint can see, as all bones are on a line with the goal.
+/// All bones are on a line with the goal, so no joint has a gradient.
 #[test]
 fn a_straight_chain_bends() {
     let along = |z| Transform { translation: [0.0, 0.0, z], ..Transform::IDENTITY };
@@ -115,7 +116,7 @@ fn a_straight_chain_bends() {
     }
 }
 
-/// Against the nearest of all that two hinges in a plane can do.
+/// Compares with the global optimum for two hinges in a plane.
 #[test]
 fn what_limits_forbid_is_approached_as_near_as_can_be() {
     let mut random = Random(9);
@@ -139,7 +140,7 @@ fn what_limits_forbid_is_approached_as_near_as_can_be() {
         let limits = Limits::new(&skeleton, (0..2).map(hinge)).expect("hinges");
         let goal = [random.range(-1.0, 1.0), random.range(-1.0, 1.0), 0.0];
         let mut pose = Pose::rest(&skeleton);
-        // Each of the four corners may be the nearest place around.
+        // Each of the four corners of the ranges may be a local minimum.
         let method = ChainMethod::LeastSquares { restarts: 30 };
         let asked = Chain { method, limits: Some(&limits), iterations: 500, ..Chain::new(&[0, 1], 2, goal) };
         let model = model_of(&skeleton, &pose);
@@ -151,7 +152,8 @@ fn what_limits_forbid_is_approached_as_near_as_can_be() {
     assert!(missed * 100 <= 3 * all, "{missed} of {all}");
 }
 
-/// By the formula. What is nearest is the goal itself, or has an elbow that is straight or folded, or is at an end of a range.
+/// Global optimum in closed form. It is the goal itself, has a straight or folded elbow, or is at the end of
+/// a range.
 fn nearest_in_plane([upper, lower]: [f64; 2], ranges: [[f32; 2]; 2], goal: Vec64) -> f64 {
     let [first, second] = ranges.map(|range| range.map(f64::from));
     let round = core::f64::consts::TAU;

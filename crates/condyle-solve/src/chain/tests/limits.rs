@@ -1,9 +1,9 @@
-//! Limits of all shapes.
+//! Tests with limits of all shapes.
 
 use super::*;
 use crate::limits::tests::{any_limit, slack};
 
-/// Cones, hinges and ellipses, as narrow as numbers can be and up to half a turn wide.
+/// Cones, hinges and ellipses, from the narrowest representable ones to half a turn.
 #[test]
 fn limits_of_any_shape_are_never_broken() {
     let mut random = Random(13);

@@ -1,4 +1,5 @@
-//! Chains under and among uneven scales, beside the nearest of many searches that know nothing of chains.
+//! Chains with non-uniform scales, compared with a random search that does not use the structure of the
+//! chain.
 
 use super::*;
 use crate::maps::{Affine64, add, sub};
@@ -6,7 +7,7 @@ use crate::testing::model_of;
 use condyle::{Joint, Pose, Skeleton};
 use condyle_base::math::quats::rotate;
 
-/// The tip's place in model space for rotations of the joints that turn, from nothing but the transforms.
+/// Error of the tip in model space for given rotations, computed only from the transforms.
 struct Plain<'c> {
     case: &'c Case,
     above: Affine64,
@@ -34,7 +35,7 @@ impl Plain<'_> {
         }
     }
 
-    /// The least distance, by random starts and ever smaller random steps.
+    /// Minimum distance, from random starts with ever smaller random steps.
     fn least(&mut self, random: &mut Random, goal: Vec64, starts: usize) -> f64 {
         let mut best = f64::INFINITY;
         let count = turning(self.case).len();
@@ -64,7 +65,7 @@ impl Plain<'_> {
     }
 }
 
-/// Lengths 1 and 1 along X under a scale of 2, 1 and 0.5.
+/// Two bones of length 1 along X under a scale of 2, 1 and 0.5.
 #[test]
 fn two_bones_under_an_uneven_scale_come_as_near_as_they_can() {
     let plain = |scale, translation| Transform { scale, translation, ..Transform::IDENTITY };
@@ -81,13 +82,14 @@ fn two_bones_under_an_uneven_scale_come_as_near_as_they_can() {
         };
         let reached = nearest([5.0, 0.5, 1.5]);
         assert!((reached.distance - 1.722_714_8).abs() < 1e-6, "{method:?}: {reached:?}");
-        // Straight up: the ellipsoid of what is reached is nearest at its own axis.
+        // Straight up: the nearest point of the reachable ellipsoid is on its axis.
         let reached = nearest([0.0, 0.0, 1.5]);
         assert!((reached.distance - 0.5).abs() < 1e-6, "{method:?}: {reached:?}");
     }
 }
 
-/// Scales that multiply to what f64 hardly holds, or does not: no panic, and never farther than before.
+/// Scales whose product f64 can hardly represent, or cannot: no panic, and the tip is never farther than
+/// before.
 #[test]
 fn long_chains_of_large_scales_are_errors_or_no_worse() {
     let mut random = Random(32);
@@ -120,12 +122,12 @@ fn long_chains_of_large_scales_are_errors_or_no_worse() {
     }
 }
 
-/// From one over this to this, evenly in its logarithm.
+/// A random value from 1/most to most, uniform in its logarithm.
 fn most_power(random: &mut Random, most: f64) -> f32 {
     most.powf(random.range(-1.0, 1.0).into()) as f32
 }
 
-/// By any method.
+/// Checks all methods.
 #[test]
 fn nothing_is_nearer_under_uneven_scales() {
     let mut random = Random(31);

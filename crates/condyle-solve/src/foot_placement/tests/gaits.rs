@@ -1,4 +1,4 @@
-//! Contacts of gaits at 1 to 6 m/s that travel and that are in place, in metres and centimetres.
+//! Contacts of gaits from 1 to 6 m/s, travelling and in place, in metres and in centimetres.
 
 use std::string::ToString;
 
@@ -16,7 +16,7 @@ struct Gait {
     carry: f64,
 }
 
-/// Usual periods and stances of people from a walk to a sprint.
+/// Typical periods and stance fractions of humans, from a walk to a sprint.
 const GAITS: [Gait; 6] = [
     Gait { speed: 1.0, period: 1.15, stance: 0.64, carry: 0.06 },
     Gait { speed: 2.0, period: 0.85, stance: 0.52, carry: 0.1 },
@@ -27,7 +27,8 @@ const GAITS: [Gait; 6] = [
 ];
 
 impl Gait {
-    /// Place of a foot in a treadmill's space, along and above the ground, from 0 to 1. It does not stand quite still, and its ball rises at the end.
+    /// Position of a foot on a treadmill, along and above the ground, for a phase from 0 to 1. The foot is
+    /// not quite still during its stance, and its ball rises at the end.
     fn foot(&self, phase: f64) -> [f64; 2] {
         let long = self.speed * self.period * self.stance;
         if phase < self.stance {
@@ -35,7 +36,7 @@ impl Gait {
             let late = (s - 0.75).max(0.0) / 0.25;
             return [long * (0.5 - s + 0.02 * s * (1.0 - s)), 0.02 + 0.015 * late * late];
         }
-        // Leaves and arrives at the speed of the ground.
+        // Leaves and lands at the speed of the ground.
         let (t, swing) = ((phase - self.stance) / (1.0 - self.stance), 1.0 - self.stance);
         let slope = -self.speed * self.period * swing;
         let along =
@@ -44,7 +45,8 @@ impl Gait {
         [along, 0.02 + 0.015 * (1.0 - t) * (1.0 - t) + self.carry * up * up]
     }
 
-    /// Feet of so many periods at 30 keys per second, `scale` units to the metre, with the ground moving or in place.
+    /// Two feet over `periods` periods at 30 keys per second, with `scale` units per metre, travelling or in
+    /// place.
     fn clip(&self, periods: f64, scale: f64, travels: bool) -> (Skeleton, RawClip) {
         let joints = ["left", "right"].map(|name| Joint::new(name, None, Transform::IDENTITY));
         let keys = (self.period * periods * 30.0 + 0.5) as usize;
@@ -69,7 +71,7 @@ impl Gait {
     }
 }
 
-/// Checks that each foot touches once in a period, for about as long as the gait has it.
+/// Checks that each foot has one contact per period, about as long as in the gait.
 fn check_touches(gait: &Gait, contacts: &Contacts, periods: f64, case: &str) {
     for foot in 0..2 {
         let touches = contacts.of(foot);
@@ -136,7 +138,7 @@ fn a_compressed_clip_in_place_has_the_same_ground() {
     assert!((raw - small).abs() < 0.03, "{raw} and {small} m/s");
 }
 
-/// A foot that goes round in a circle at 12.6 m/s.
+/// A foot that moves in a circle at 12.6 m/s.
 #[test]
 fn a_clip_in_which_nothing_touches_is_refused() {
     let one = Skeleton::new([Joint::new("foot", None, Transform::IDENTITY)]).expect("a foot");
@@ -161,8 +163,8 @@ fn a_clip_in_which_nothing_touches_is_refused() {
     assert_eq!(refused, Err(Error::NoContacts { joints: 1 }));
 }
 
-/// A foot that stands, nearly, or goes back with the ground, and swings: in units of a kilometre, a metre
-/// and a centimetre.
+/// A foot that almost stands, or moves back with the ground, and then swings. In kilometres, metres and
+/// centimetres.
 #[test]
 fn events_tell_a_treadmill_in_any_unit() {
     let one = Skeleton::new([Joint::new("foot", None, Transform::IDENTITY)]).expect("a foot");

@@ -12,7 +12,7 @@ use condyle_base::math::scalar::sin_cos_f64;
 const KEYS: usize = 480;
 const SECONDS: f64 = 4.0;
 
-/// Legs that are straight in the rest pose, as in the files of CMU.
+/// Legs that are straight in the rest pose, as in CMU files.
 fn straight() -> (Skeleton, [Leg; 2]) {
     let (skeleton, legs) = walker();
     let joints = (0..skeleton.joint_count()).map(|joint| {
@@ -30,7 +30,7 @@ fn about_x(angle: f64) -> Quat {
     [sin as f32, 0.0, 0.0, cos as f32]
 }
 
-/// A walk whose knees are at 0 for a third of the time, and a little off to any side for another one.
+/// A walk whose knees are straight much of the time, with noise to all sides in every third key.
 fn recording(skeleton: &Skeleton, legs: &[Leg; 2]) -> RawClip {
     let mut random = Random(5);
     let mut rotations = vec![Vec::new(); skeleton.joint_count()];
@@ -54,7 +54,7 @@ fn recording(skeleton: &Skeleton, legs: &[Leg; 2]) -> RawClip {
         }
         pose.set(0, &Transform { translation: [0.0; 3], ..pose.get(0) });
         local_to_model(skeleton, &pose, &mut placed).expect("sizes agree");
-        // The lower toe stands, and does not move.
+        // The lower toe stands still.
         let toes = legs.map(|leg| placed[usize::from(leg.touching())].transform_point([0.0; 3]));
         let stands = usize::from(toes[1][1] < toes[0][1]);
         if let Some((foot, at)) = before {
@@ -75,14 +75,15 @@ fn recording(skeleton: &Skeleton, legs: &[Leg; 2]) -> RawClip {
     RawClip::new("recording".to_string(), vec![times], tracks).expect("a clip")
 }
 
-/// Where a knee is between hip and foot: along the line and off it.
+/// Position of a knee between hip and foot: along the line, and its distance from the line.
 fn bend(hip: [f64; 3], knee: [f64; 3], foot: [f64; 3]) -> [f64; 2] {
     let (line, bone) = (sub(foot, hip), sub(knee, hip));
     let along = condyle_base::math::vectors::dot(line, bone) / length(line);
     [along, condyle_base::math::scalar::sqrt_f64((length(bone) * length(bone) - along * along).max(0.0))]
 }
 
-/// No knee moves in a frame more than 1.5 times as far as in the recording and what hip and foot explain, nor folds up.
+/// Checks that in one frame no knee moves more than 1.5x its distance in the recording, plus the movement
+/// that hip and foot explain. No knee folds too far.
 #[test]
 fn straight_knees_stay_on_one_side() {
     let (skeleton, legs) = straight();
@@ -148,7 +149,7 @@ fn straight_knees_stay_on_one_side() {
     }
 }
 
-/// Not even a straight leg is bent with no weight.
+/// Even straight legs are unchanged if the weight is 0.
 #[test]
 fn no_weight_leaves_straight_legs_as_they_are() {
     let (skeleton, legs) = straight();
@@ -175,7 +176,8 @@ fn no_weight_leaves_straight_legs_as_they_are() {
     }
 }
 
-/// A bent knee is not turned at all: not even rounded, as a product with no turn would be.
+/// A bent knee is not rotated at all, and not even rounded, as a multiplication by the identity would round
+/// it.
 #[test]
 fn only_straight_knees_are_turned() {
     let (skeleton, legs) = straight();

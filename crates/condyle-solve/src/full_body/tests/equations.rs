@@ -1,4 +1,4 @@
-//! What a step is made of, against differences of poses and against the same equations solved at their full size.
+//! Equations of a step, compared with differences of poses and with the same equations solved at full size.
 
 use super::*;
 use crate::full_body::buffer::Sought;
@@ -8,7 +8,7 @@ use condyle_base::math::vectors::dot;
 use condyle_testing::tries;
 use std::vec;
 
-/// Unlike scales, which distort what hangs below, or none.
+/// A random pose. Scales are non-uniform, which distorts the descendants, or uniform if `even`.
 fn limbs(random: &mut Random, joints: usize, even: bool) -> (Skeleton, Pose) {
     let skeleton = random.skeleton(joints);
     let mut pose = random.pose(joints);
@@ -19,7 +19,7 @@ fn limbs(random: &mut Random, joints: usize, even: bool) -> (Skeleton, Pose) {
     (skeleton, pose)
 }
 
-/// A buffer about to take its first step, on a goal of each kind.
+/// A buffer before its first step, with a goal of each kind.
 fn prepared(random: &mut Random, even: bool) -> (BodyBuffer, f64) {
     let joints = 12;
     let (skeleton, pose) = limbs(random, joints, even);
@@ -47,7 +47,7 @@ fn prepared(random: &mut Random, even: bool) -> (BodyBuffer, f64) {
     let mut buffer = BodyBuffer::default();
     buffer.prepare(&skeleton, &goals, &options, &pose).expect("valid goals");
     buffer.take(&options, 0.0);
-    // Away from the given pose, so that there is a way back.
+    // Away from the input pose, so that `back` is not zero.
     for unknown in &buffer.unknowns {
         let local = &mut buffer.now.locals[unknown.joint as usize];
         local.rotation =
@@ -64,7 +64,7 @@ fn remeasure(buffer: &mut BodyBuffer, pull: f64) {
     measure(joints, unknowns, given, goals, shares, pull, now);
 }
 
-/// The dense matrix: three rows for each goal, three columns for each unknown, without weights.
+/// Dense Jacobian without weights: three rows per goal, three columns per unknown.
 fn dense(buffer: &BodyBuffer) -> Vec<Vec<f64>> {
     let mut rows = vec![vec![0.0; 3 * buffer.unknowns.len()]; 3 * buffer.goals.len()];
     for (goal, row) in buffer.goals.iter().enumerate() {
@@ -106,7 +106,7 @@ fn goals_move_as_the_jacobian_says() {
             });
             let [less, more] = &mut moved;
             for (goal, (less, more)) in less.iter().zip(more).enumerate() {
-                // Of rotations only the way around small errors is straight; there the difference is looked at in the turn itself.
+                // Skips rotations, because their error vectors are linear only for small errors.
                 if matches!(buffer.goals[goal].sought, Sought::Turn { .. }) {
                     continue;
                 }
@@ -125,7 +125,7 @@ fn goals_move_as_the_jacobian_says() {
     }
 }
 
-/// Gauss elimination with pivots.
+/// Gaussian elimination with pivoting.
 fn eliminate(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Vec<f64> {
     let n = b.len();
     for k in 0..n {
@@ -147,8 +147,8 @@ fn eliminate(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Vec<f64> {
     b
 }
 
-/// The unknowns that a step is made of, at full size: `(Jᵀ J + (pull + damping) D⁻¹ + Lᵀ K L) x = Jᵀ e + pull D⁻¹ z`, where `L` adds up
-/// the turns down to each bone.
+/// Solves the full system `(Jᵀ J + (pull + damping) D⁻¹ + Lᵀ K L) x = Jᵀ e + pull D⁻¹ z`, where `L` sums the
+/// rotations down to each bone.
 fn full_step(buffer: &BodyBuffer, pull: f64) -> Vec<f64> {
     let n = 3 * buffer.unknowns.len();
     let mut jacobian = dense(buffer);
@@ -206,7 +206,8 @@ fn the_step_is_that_of_the_full_equations() {
     }
 }
 
-/// What the goals pull is the second derivative of their squares, as far as that is not negative: for one bone and a force along it all of it.
+/// The tension is the second derivative of the squared errors without its negative part. For a force along
+/// the bone nothing is negative.
 #[test]
 fn tension_is_the_curvature() {
     use condyle_base::math::quats::{from_rotation_vector, rotate};
@@ -226,7 +227,8 @@ fn tension_is_the_curvature() {
     assert_eq!(super::super::tree::tension([0.0; 3], [1.0; 3]), [[0.0; 3]; 3]);
 }
 
-/// A plain search: the same squares, from the same pose, by full equations without tension and with a fixed rule, until nothing moves.
+/// Reference search: the same cost from the same pose, by full equations without tension and with a fixed
+/// rule for the damping, until nothing moves.
 pub(super) fn settle(
     skeleton: &Skeleton,
     goals: &[Goal<'_>],

@@ -1,4 +1,4 @@
-//! Whatever comes in, a pose or an error comes out.
+//! Every input gives a pose or an error.
 
 use super::*;
 use crate::full_body::{GoalKind, MAX_GOALS};
@@ -79,14 +79,14 @@ fn a_pose_that_is_no_number_is_refused() {
         let before: Vec<_> = pose.transforms().map(|t| t.rotation).collect();
         let goals = [Goal::position(1, [1.0, 0.0, 0.0])];
         let result = body(&skeleton, &goals, &BodyOptions::default(), &mut BodyBuffer::default(), &mut pose);
-        // What the goal does not hang on may be anything.
+        // Joints that no goal depends on may have any value.
         let refused = Err(Error::NotFinite { what: "pose", at });
         assert!(if at < 2 { result == refused } else { result.is_ok_and(|reached| reached.met) });
         assert!(at == 2 || before.iter().copied().eq(pose.transforms().map(|t| t.rotation)));
     }
 }
 
-/// A number as hostile data has them.
+/// A random number like those in hostile data.
 fn number(random: &mut Random) -> f32 {
     match random.below(8) {
         0 => 0.0,
@@ -170,7 +170,7 @@ fn bones_of_no_length_and_pins_that_contradict_each_other() {
     let goals = [Goal::position(2, [1.0, 0.0, 0.0])];
     let reached = solve(&skeleton, &goals, &BodyOptions::default(), &mut BodyBuffer::default(), &mut pose);
     assert!(!reached.met && reached.distance == 1.0 && pose == *skeleton.rest());
-    // Halfway between two places, and nearer to the one that counts more.
+    // The result is halfway between two positions, or nearer to the one with the larger weight.
     let skeleton = chain(&[0.5, 0.5, 0.5]);
     for (weight, x) in [(1.0, 0.5), (3.0, 0.35)] {
         let mut pose = skeleton.rest().clone();

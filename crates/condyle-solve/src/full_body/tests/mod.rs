@@ -1,4 +1,4 @@
-//! Bodies to try things on, and their places by the formula.
+//! Test bodies, and reference positions of their joints.
 
 mod equations;
 mod hostile;
@@ -21,7 +21,7 @@ fn at(translation: [f32; 3]) -> Transform {
     Transform { translation, ..Transform::IDENTITY }
 }
 
-/// Bones one after another along `y`; the last joint is the tip.
+/// A row of bones along `y`; the last joint is the tip.
 fn chain(lengths: &[f32]) -> Skeleton {
     let joint = |(index, &y): (usize, &f32)| {
         Joint::new("", index.checked_sub(1).map(|parent| parent as u16), at([0.0, y, 0.0]))
@@ -30,10 +30,10 @@ fn chain(lengths: &[f32]) -> Skeleton {
     Skeleton::new(lengths.iter().enumerate().map(joint)).expect("a chain")
 }
 
-/// Of `figure`: hips, chest, head, left hand, right hand, left foot, right foot.
+/// Joints of `figure`: hips, chest, head, left hand, right hand, left foot, right foot.
 const PARTS: [u16; 7] = [0, 2, 4, 8, 12, 15, 18];
 
-/// A trunk, a head, two arms and two legs, in some unit.
+/// A trunk, a head, two arms and two legs, in a given unit of length.
 fn figure(unit: f32) -> Skeleton {
     let parts: [(i32, [f32; 3]); 19] = [
         (-1, [0.0, 0.95, 0.0]),
@@ -62,7 +62,7 @@ fn figure(unit: f32) -> Skeleton {
     Skeleton::new(parts.map(joint)).expect("parents come first")
 }
 
-/// Every joint turned by up to so many radians about each axis, the first one moved as well.
+/// The pose with every joint turned by up to `by` radians about each axis, and the first one moved.
 fn disturbed(random: &mut Random, pose: &Pose, by: f32, shift: f32) -> Pose {
     let mut pose = pose.clone();
     for joint in 0..pose.joint_count() {
@@ -79,7 +79,7 @@ fn disturbed(random: &mut Random, pose: &Pose, by: f32, shift: f32) -> Pose {
     pose
 }
 
-/// Where all joints are, and how they are turned.
+/// Positions and orientations of all joints.
 fn placed(skeleton: &Skeleton, pose: &Pose) -> Vec<(Vec64, Quat64)> {
     let model =
         condyle_testing::reference::local_to_model(skeleton, &condyle_testing::reference::locals(pose));

@@ -1,10 +1,11 @@
-//! Goals of every day: the joints near by turn, and the rest of the body stays.
+//! Everyday goals: near joints turn, and the rest of the body stays in place.
 
 use super::*;
 use crate::{TwoBone, two_bone};
 use condyle_testing::cases;
 
-/// Hands of a figure go up to 30 cm in all directions: where the arm reaches alone, nothing but the arm turns, and the back bends for all else.
+/// The hands of a figure move up to 30 cm in all directions. If the arm reaches the goal alone, only the arm
+/// turns. For other goals the back bends.
 #[test]
 fn what_an_arm_reaches_alone_moves_the_arm() {
     let mut random = Random(41);
@@ -32,7 +33,8 @@ fn what_an_arm_reaches_alone_moves_the_arm() {
     }
 }
 
-/// A T-pose: no joint of a straight arm knows where to turn for a goal on its line, and the back is not to do it instead.
+/// A T-pose. No joint of a straight arm has a gradient towards a goal on its line, but the back must not turn
+/// instead.
 #[test]
 fn straight_arms_bend_for_what_is_nearer() {
     let along = |x| at([x, 0.0, 0.0]);

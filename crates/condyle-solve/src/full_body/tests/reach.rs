@@ -1,4 +1,4 @@
-//! How near goals are come to.
+//! Distances from the goals after solving.
 
 use super::*;
 use crate::full_body::GoalKind;
@@ -6,7 +6,7 @@ use crate::limits::tests::{any_limit, slack};
 use crate::limits::{Limits, clamp};
 use condyle_testing::{Hash, assert_portable, cases, tries};
 
-/// One limb: the nearest that its tip can come to a goal is known, as it reaches all between two spheres.
+/// One limb, whose tip reaches all points between two spheres, so that its minimum distance is known.
 #[test]
 fn one_limb_comes_as_near_as_it_can() {
     let mut random = Random(1);
@@ -38,11 +38,11 @@ fn one_limb_comes_as_near_as_it_can() {
             assert!((unit - 1.0).abs() < 1e-6, "case {case}, {joint}");
         }
     }
-    // Close to the root, in the hole that the longest bone leaves, some are still on their way after a hundred steps.
+    // A few goals near the root, in the hole that the longest bone leaves, are not reached within 100 steps.
     assert!(further * 10_000 <= count, "{further} of {count}");
 }
 
-/// A whole figure that takes on what another pose of it has.
+/// A whole figure gets its goals from another of its poses.
 #[test]
 fn what_can_be_reached_is_reached() {
     let (skeleton, mut random, mut buffer) = (figure(1.0), Random(2), BodyBuffer::default());
@@ -73,12 +73,13 @@ fn what_can_be_reached_is_reached() {
         }
         assert!(reached.iterations <= 100 && (reached.met || by > 0.5), "case {case}: {reached:?}");
     }
-    // A knot that it cannot see a way out of.
+    // Some goals remain because of a local minimum.
     assert!(missed * 200 <= count, "{missed} of {count}");
 }
 
-/// Goals that contradict each other or are too far: going on from the answer by plain equations, until nothing moves, gains nothing; and from the same start such a search
-/// does not find better, but for other valleys now and then.
+/// Goals that contradict each other or are too far away. Continuing from the result with plain equations,
+/// until nothing moves, does not improve it. Such a search from the same start does not find better poses,
+/// except for an occasional other local minimum.
 #[test]
 #[cfg_attr(miri, ignore = "equations of full size take hours")]
 fn what_cannot_be_reached_is_come_near_to() {
@@ -117,14 +118,14 @@ fn a_straight_limb_bends_for_a_goal_on_its_line() {
             solve(&skeleton, &goals, &BodyOptions::default(), &mut BodyBuffer::default(), &mut pose);
         assert!(reached.met, "{way}: {reached:?}");
     }
-    // Out of reach on its own line it stays as it is.
+    // A goal out of reach on the limb's line leaves the pose unchanged.
     let mut pose = skeleton.rest().clone();
     let goals = [Goal::position(3, [0.0, 2.0, 0.0])];
     let reached = solve(&skeleton, &goals, &BodyOptions::default(), &mut BodyBuffer::default(), &mut pose);
     assert!((reached.distance - 0.8).abs() < 1e-6 && pose == *skeleton.rest(), "{reached:?}");
 }
 
-/// What is to get there may be beside the joint, or the middle of several.
+/// The end effector may be next to the joint, or the mean of several joints.
 #[test]
 fn a_straight_limb_bends_for_what_hangs_on_it() {
     let skeleton = chain(&[1.0, 1.0]);
@@ -141,7 +142,7 @@ fn a_straight_limb_bends_for_what_hangs_on_it() {
     }
 }
 
-/// However far away a goal is, what is told is how far the joint is from it.
+/// The residual is the distance between joint and goal, at any distance.
 #[test]
 fn what_is_missing_of_a_far_goal_is_told() {
     let skeleton = chain(&[1.0, 1.0]);
@@ -154,7 +155,7 @@ fn what_is_missing_of_a_far_goal_is_told() {
             assert!((found - (far - 2.0)).abs() <= 1e-3 + 1e-4 * far && !reached.met, "{far}: {reached:?}");
         }
     }
-    // Bones of next to no length, and a goal a metre away.
+    // Bones of almost zero length, and a goal one metre away.
     let tiny = |scale| {
         let joint = |parent| Joint::new("", parent, Transform { scale: [scale; 3], ..at([0.0, 1e-6, 0.0]) });
         Skeleton::new([None, Some(0), Some(1), Some(2), Some(3)].map(joint)).expect("a row")
@@ -166,7 +167,7 @@ fn what_is_missing_of_a_far_goal_is_told() {
     assert!(!reached.met && (reached.distance - 1.0).abs() < 1e-3, "{reached:?}");
 }
 
-/// Not normalised, not rounded: the same bits.
+/// Bit-identical: the rotation is neither normalised nor rounded.
 #[test]
 fn what_is_met_stays_as_it_is() {
     let skeleton = chain(&[1.0, 1.0]);
@@ -180,7 +181,7 @@ fn what_is_met_stays_as_it_is() {
     assert!(reached.met && reached.iterations == 0 && pose == given, "{reached:?}");
 }
 
-/// Lengths a hundred times as large: the same rotations.
+/// Other units of length give the same rotations.
 #[test]
 fn centimetres_are_as_metres() {
     let mut random = Random(4);
@@ -265,7 +266,7 @@ fn a_mass_comes_to_its_place() {
     assert!(reached.met && far(mean(&pose), place) < 1.1e-4, "{reached:?}");
 }
 
-/// Elbows that bend about one axis only, and only one way.
+/// Elbows that bend about one axis only, in one direction.
 #[test]
 fn limits_are_kept() {
     let (skeleton, mut random, mut buffer) = (figure(1.0), Random(6), BodyBuffer::default());
@@ -300,7 +301,7 @@ fn limits_are_kept() {
     assert!(met * 100 >= count * 97, "{met} of {count}");
 }
 
-/// Cones, hinges and ellipses of any ratio at all joints: who begins within them stays there.
+/// Cones, hinges and ellipses of any ratio at all joints: a pose that starts within them stays within them.
 #[test]
 fn limits_of_any_shape_are_never_broken() {
     let (skeleton, mut random, mut buffer) = (figure(1.0), Random(10), BodyBuffer::default());

@@ -1,4 +1,4 @@
-//! Points in the plane of swings, and what is around all of them.
+//! Convex regions in the plane of swings, and the ellipses and polygons around them.
 
 use alloc::vec::Vec;
 
@@ -10,20 +10,20 @@ use condyle_base::math::vectors::cross;
 
 type Point = [f64; 2];
 
-/// A convex polygon, counterclockwise.
+/// A convex polygon with counterclockwise corners.
 pub(super) struct Region {
     corners: Vec<Point>,
 }
 
-/// The most corners of a polygon.
+/// Maximum number of corners of a polygon.
 const CORNERS: usize = 12;
-/// How much larger than the region an ellipse may be.
+/// Maximum area of an ellipse relative to the region.
 const LOOSE: f64 = 1.25;
-/// Half of the least width: what f32 leaves of a swing.
+/// Half of the minimum width: the f32 rounding error of a swing.
 const THIN: f64 = 1e-5;
 
 impl Region {
-    /// The smallest one around some points. Andrew 1979.
+    /// Convex hull of points. Andrew 1979.
     pub(super) fn around(mut points: Vec<Point>) -> Self {
         points.sort_unstable_by(|a, b| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])));
         points.dedup();
@@ -39,7 +39,7 @@ impl Region {
                 }
                 corners.push(p);
             }
-            // The other half begins where this one ends.
+            // The last corner is also the first one of the other half.
             if points.len() > 1 {
                 corners.pop();
             }
@@ -50,7 +50,7 @@ impl Region {
         Self { corners }
     }
 
-    /// How far it is from the origin to the farthest corner.
+    /// Distance from the origin to the farthest corner.
     pub(super) fn reach(&self) -> f64 {
         self.corners.iter().map(|[x, y]| sqrt_f64(x * x + y * y)).fold(0.0, f64::max)
     }
@@ -59,7 +59,7 @@ impl Region {
         area_and_middle(&self.corners).0
     }
 
-    /// The middle of the box around it that has the smallest area, and the direction of its longer side.
+    /// Centre of the bounding rectangle with the smallest area, and direction of its longer side.
     pub(super) fn middle(&self) -> (Point, Point) {
         let mut best = (f64::INFINITY, [0.0; 2], [1.0, 0.0]);
         for (at, from) in self.corners.iter().enumerate() {
@@ -80,7 +80,7 @@ impl Region {
         (best.1, best.2)
     }
 
-    /// The middle and the width of the region along a direction, and across it.
+    /// Centre and width of the region along a direction, and perpendicular to it.
     fn extent(&self, along: Point) -> [[f64; 2]; 2] {
         [along, [-along[1], along[0]]].map(|way| {
             let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
@@ -92,16 +92,18 @@ impl Region {
         })
     }
 
-    /// With a margin all around, in radians of a swing.
+    /// The region with a margin on all sides, in radians of swing.
     pub(super) fn widened(&self, margin: f64) -> Self {
         if margin <= 0.0 {
             return Self { corners: self.corners.clone() };
         }
-        // The corners of an octagon around a circle of the margin: there is no other place where sines are needed.
+        // Corners of an octagon around a circle with the margin as radius. A rotation by 45° needs no sine
+        // function.
         const TURN: Point = [core::f64::consts::FRAC_1_SQRT_2; 2];
         let mut points = Vec::with_capacity(8 * self.corners.len());
         for &[x, y] in &self.corners {
-            // So much is a radian here; an octagon's corners are farther away than its sides.
+            // Length of the margin at this point of the plane. An octagon's corners are 1.082 times as far
+            // away as its sides.
             let by = 1.082_392_200_3 * margin * (1.0 + x * x + y * y) / 4.0;
             let mut way = [by, 0.0];
             for _ in 0..8 {
@@ -112,7 +114,7 @@ impl Region {
         Self::around(points)
     }
 
-    /// An ellipse about the origin, or else a polygon.
+    /// An ellipse about the origin, or a polygon if the ellipse is too large.
     pub(super) fn swing(&self, side: Vec64) -> Swing {
         let side = side.map(|v| v as f32);
         let axes = self.ellipse();
@@ -128,7 +130,8 @@ impl Region {
         Swing::Polygon { side, corners: corners.collect() }
     }
 
-    /// The half axes of an ellipse about the origin that all of it is within: of the smallest one of the same shape for a few shapes.
+    /// Half axes of an ellipse about the origin that contains the region: the smallest one among several
+    /// aspect ratios.
     fn ellipse(&self) -> Point {
         let (mut wide, mut high) = (THIN, THIN);
         for [x, y] in &self.corners {
@@ -138,7 +141,7 @@ impl Region {
         for shape in [0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.4, 1.7, 2.0] {
             let (a, b) = (wide * shape, high);
             let far = |[x, y]: Point| sqrt_f64((x / a) * (x / a) + (y / b) * (y / b));
-            // And what f32 rounds.
+            // Slightly enlarged, to cover f32 rounding.
             let by = self.corners.iter().map(|&p| far(p)).fold(0.0, f64::max).max(1e-3) * (1.0 + 1e-6);
             if a * b * by * by < best.0 {
                 best = (a * b * by * by, [a * by, b * by]);
@@ -147,7 +150,8 @@ impl Region {
         best.1
     }
 
-    /// Around it with fewer corners: the edge goes that adds the least area, and those beside it meet outside.
+    /// A surrounding polygon with fewer corners. Each step removes the edge that adds the smallest area, and
+    /// extends its neighbours until they meet.
     fn simpler(&self, most: usize) -> Vec<Point> {
         let mut corners = self.corners.clone();
         while corners.len() > most {
@@ -169,20 +173,21 @@ impl Region {
     }
 }
 
-/// Twice the area of a triangle, positive where it is counterclockwise.
+/// Twice the signed area of a triangle, positive if counterclockwise.
 fn turned(a: Point, b: Point, c: Point) -> f64 {
     let [u, v] = [[b[0] - a[0], b[1] - a[1], 0.0], [c[0] - a[0], c[1] - a[1], 0.0]];
     cross(u, v)[2]
 }
 
-/// Where the line from `a` through `b` meets the one from `d` through `c`, if that is behind both.
+/// Intersection of the ray from `a` through `b` and the ray from `d` through `c`, if it is beyond `b` and
+/// `c`.
 fn meeting(a: Point, b: Point, c: Point, d: Point) -> Option<Point> {
     let (u, v) = ([b[0] - a[0], b[1] - a[1]], [c[0] - d[0], c[1] - d[1]]);
     let across = u[0] * v[1] - u[1] * v[0];
     let w = [d[0] - a[0], d[1] - a[1]];
     let t = (w[0] * v[1] - w[1] * v[0]) / across;
     let s = (w[0] * u[1] - w[1] * u[0]) / across;
-    // Not so far outside that it is no swing any more.
+    // Rejects points so far outside that they are not valid swings.
     let p = [a[0] + t * u[0], a[1] + t * u[1]];
     (t >= 1.0 && s >= 1.0 && p[0] * p[0] + p[1] * p[1] < 0.99).then_some(p)
 }

@@ -9,7 +9,7 @@ use condyle_base::math::quats::from_rotation_vector;
 use condyle_base::math::vectors::cross;
 use condyle_testing::{Random, tries};
 
-/// A trunk, a limb that hangs on it, and what hangs on that.
+/// A trunk, a limb attached to it, and a third joint attached to the limb.
 fn limb(random: &mut Random) -> Skeleton {
     let joint = |random: &mut Random, parent| {
         let rest =
@@ -20,7 +20,7 @@ fn limb(random: &mut Random) -> Skeleton {
     Skeleton::new(joints).expect("a limb")
 }
 
-/// A clip of one joint, with a key each 60th of a second.
+/// A clip of one joint, with 60 keys per second.
 fn clip(joint: u16, keys: &[Quat64]) -> RawClip {
     let times = (0..keys.len()).map(|at| at as f32 / 60.0).collect();
     let track = Track {
@@ -32,7 +32,7 @@ fn clip(joint: u16, keys: &[Quat64]) -> RawClip {
     RawClip::new("".into(), std::vec![times], std::vec![track]).expect("a clip")
 }
 
-/// A walk that goes to and fro between -1 and 1 in each number, never twice alike.
+/// A motion that oscillates between -1 and 1 in each component, and never repeats exactly.
 fn walk(random: &mut Random, steps: usize) -> Vec<[f64; 3]> {
     let speeds: [f64; 3] = core::array::from_fn(|_| f64::from(random.range(0.05, 0.4)));
     (0..steps)
@@ -42,7 +42,7 @@ fn walk(random: &mut Random, steps: usize) -> Vec<[f64; 3]> {
         .collect()
 }
 
-/// How large a region of swings is that a limit allows, by counting points of a grid in the plane.
+/// Area of the swings that a limit allows, counted on a grid in the plane.
 fn count(limit: &JointLimit) -> usize {
     let own = Limit::new(0, JointLimit { twist: None, ..limit.clone() }).expect("a limit");
     let free = JointLimit { swing: Swing::Free, twist: None, ..limit.clone() };
@@ -71,7 +71,7 @@ fn all_that_was_seen_is_allowed_and_not_much_else() {
         let bone = bone(&skeleton, 1);
         let first = across(bone);
         let second = cross(bone, first);
-        // A lemon, a curve in space, or something that bends along a bow.
+        // A lemon-shaped region, a curve in space, or a motion that bends along an arc.
         let keys: Vec<_> = walk(&mut random, 600)
             .into_iter()
             .map(|[a, b, c]| {
@@ -95,7 +95,7 @@ fn all_that_was_seen_is_allowed_and_not_much_else() {
                 assert!(over < 1e-5, "{try_}, {at}: {over} {limit:?}");
             }
             if margin > 0.0 {
-                // And what is by less than the margin beside it.
+                // Rotations within the margin are allowed too.
                 for at in 0..200 {
                     let by = scaled(random.unit::<3>().map(f64::from), 0.9 * f64::from(margin));
                     let q = product(keys[at * 3], from_rotation_vector(by));
@@ -109,7 +109,8 @@ fn all_that_was_seen_is_allowed_and_not_much_else() {
                 _ => 2,
             }] += 1;
             if let Swing::Ellipse { side, .. } | Swing::Polygon { side, .. } = &limit.swing {
-                // What was seen in the plane of this limit, and nothing else, by points on each side of all lines through two of them.
+                // Compares the allowed area with the convex hull of the observed swings, in the plane of this
+                // limit.
                 let frame = Swing::Ellipse { side: *side, angles: [1.0; 2] };
                 let own = Limit::new(0, JointLimit { swing: frame, twist: None, ..limit.clone() })
                     .expect("a frame");
@@ -129,7 +130,7 @@ fn all_that_was_seen_is_allowed_and_not_much_else() {
     assert!(cfg!(miri) || kinds[0] > 15 && kinds[1] > 15, "{kinds:?}");
 }
 
-/// The area of the convex hull: by the farthest point in each of many directions, which is a support function's.
+/// Area of the convex hull, from the farthest point in each of many directions (its support function).
 fn area(points: &[[f64; 2]]) -> f64 {
     const WAYS: usize = 2000;
     let corner = |at: usize| {
@@ -183,7 +184,7 @@ fn hinges_are_found_by_their_axes() {
         assert!(keys.iter().all(|q| broken(Some(limit), q.map(|v| v as f32)) < 1e-5), "{try_}: {limit:?}");
         let [least, most] = limit.twist.expect("a range");
         assert!(try_ % 3 == 2 || (f64::from(most - least) - 2.0).abs() < 0.02, "{try_}: {limit:?}");
-        // What does not move may move by the margin.
+        // A joint that does not move may move by the margin.
         let still = limits.get(1).expect("a limit");
         assert!(matches!(still.swing, Swing::Cone(angle) if angle < 1e-5), "{still:?}");
     }
@@ -207,12 +208,12 @@ fn what_is_wrong_is_said_and_what_is_odd_is_taken() {
     );
     assert_eq!(fit(&FitOptions { rate: f32::NAN, ..default }), Err(Error::NotFinite { what: "rate", at: 0 }));
     assert_eq!(fit(&default), Ok(()));
-    // All the way round, in every direction: then there is nothing to limit.
+    // If a joint turns in every direction, it is unlimited.
     let keys: Vec<_> = (0..2000).map(|_| random.unit::<4>().map(f64::from)).collect();
     let limits = fit_limits(&skeleton, &[&clip(1, &keys)], &default).expect("limits");
     let limit = limits.get(1).expect("a limit");
     assert_eq!((&limit.swing, limit.twist), (&Swing::Free, None));
-    // A soft border needs a polygon to be convex, which one of a fit is.
+    // A soft polygon must be convex, and a fitted one is.
     for case in 0..tries(300) {
         let size = random.range(0.01, 2.7);
         let keys: Vec<_> =

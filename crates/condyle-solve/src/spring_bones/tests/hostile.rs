@@ -1,4 +1,4 @@
-//! Input that no character should have, and what is refused.
+//! Hostile and invalid inputs.
 
 use std::vec::Vec;
 
@@ -8,7 +8,7 @@ use condyle::skeleton::Joint;
 use condyle_base::math::Transform;
 use condyle_testing::{Random, cases};
 
-/// Any float at all, or one of those that go wrong.
+/// A random bit pattern, or a typical problem value.
 fn any(random: &mut Random) -> f32 {
     match random.below(6) {
         0 => f32::from_bits(random.bits() as u32),
@@ -64,7 +64,7 @@ fn nothing_becomes_nan() {
                 }
             }
         }
-        // It comes back to its senses.
+        // Afterwards the state recovers.
         for frame in 0..3 {
             let (mut pose, model, to_world) = scene.at(f64::from(frame) / 50.0);
             let tick = Tick { to_world, ..Tick::new(0.02) };
@@ -119,7 +119,7 @@ fn what_has_no_length_or_no_size_is_at_rest() {
     }
 }
 
-/// Where the shortest turn is about any axis.
+/// A half turn, where the shortest rotation is about any perpendicular axis.
 #[test]
 fn a_tail_may_be_drawn_to_the_side_opposite_to_rest() {
     let (skeleton, _) = tail([1.0, 0.2, 0.3]);
@@ -132,7 +132,7 @@ fn a_tail_may_be_drawn_to_the_side_opposite_to_rest() {
     assert!((x * x + z * z - 1.0).abs() < 1e-6, "{:?}", pose.get(1).rotation);
 }
 
-/// What hangs on a joint that swings is asked for where it stops another spring.
+/// A joint below a swinging one is checked if its collider stops another spring.
 #[test]
 fn what_carries_obstacles_is_a_number() {
     let at = |name, parent| {
@@ -159,13 +159,13 @@ fn what_carries_obstacles_is_a_number() {
     assert_eq!(refused, Err(Error::NotFinite { what: "pose", at: 3 }));
 }
 
-/// Who is put elsewhere without a word swings; who says so, or is reset, does not.
+/// A jump of the placement makes the springs swing, but not after `teleport` or `reset`.
 #[test]
 fn teleports() {
     let (skeleton, all) = tail([1.0, 0.2, 0.3]);
     let still = swung(&skeleton, &all, skeleton.rest());
     let model = model_of(&skeleton, skeleton.rest());
-    // Gravity stays what it is, so the character is turned about it.
+    // Gravity keeps its direction, so the character is rotated about it.
     let far = Affine { rows: [[1.0, 0.0, 0.0, 1e5], [0.0, 0.0, -1.0, 20.0], [0.0, 1.0, 0.0, -1e5]] };
     for kind in 0..3 {
         let (mut state, mut pose) = (SpringState::new(&all), skeleton.rest().clone());
@@ -287,7 +287,7 @@ fn sizes_that_differ_are_refused() {
         let tick = Tick { weight, ..tick };
         assert!(springs(&skeleton, &model, &all, &tick, &mut state, &mut pose).is_err(), "{weight}");
     }
-    // As many joints swing, but one obstacle more is kept.
+    // The number of swinging joints is the same, but there is one more collider.
     let sphere = ColliderShape::Sphere { offset: [0.0; 3], radius: 0.1, inside: false };
     let stopped = Spring { colliders: std::vec![0], ..Spring::new([1, 2].map(SpringJoint::new)) };
     let stopped = Springs::new(&skeleton, &[stopped], &[Collider { joint: Some(0), shape: sphere }]);

@@ -9,7 +9,7 @@ use condyle_base::simd::Dispatch;
 use condyle_testing::{Random, assert_portable, cases, tries};
 use naive::{Naive, Scene, angle};
 
-/// Runs a scene at a rate and returns the pose of each call.
+/// Runs a scene at a frame rate. Returns the pose of each call.
 fn run(scene: &Scene, rate: f64, calls: usize) -> Vec<Pose> {
     let mut state = SpringState::new(&scene.springs);
     let mut poses = Vec::new();
@@ -23,7 +23,7 @@ fn run(scene: &Scene, rate: f64, calls: usize) -> Vec<Pose> {
     poses
 }
 
-/// What is shown is a step behind.
+/// The output is one step behind the reference.
 #[test]
 fn it_is_the_specification() {
     let (mut all, mut early) = (Vec::new(), Vec::new());
@@ -45,19 +45,19 @@ fn it_is_the_specification() {
         }
         all.push(worst);
     }
-    // How far off so many of a hundred are at most.
+    // The given percentile.
     let of = |all: &mut Vec<f64>, hundredths: usize| {
         all.sort_by(f64::total_cmp);
         all.get(all.len() * hundredths / 100).copied().unwrap_or_default()
     };
     let found = [of(&mut early, 98), of(&mut all, 50), of(&mut all, 90)];
-    // What matrices in f32 are off grows where a tail is pushed to and fro by more than one collider.
+    // The rounding error of f32 matrices grows if several colliders push a tail back and forth.
     assert!(found[0] < 2e-4 && found[1] < 1e-5 && found[2] < 5e-4, "{found:?}");
 }
 
-/// The greatest angle between what two rates show at the same moments, and its root mean square.
+/// Maximum angle between the outputs of two frame rates at the same times, and its root mean square.
 fn apart(scene: &Scene, a: f64, b: f64, seconds: usize) -> (f64, f64) {
-    // Sixths of a second are whole frames of all rates that are compared.
+    // Sixths of a second are whole frames at all compared rates.
     let [first, second] = [a, b].map(|rate| run(scene, rate, (rate * seconds as f64) as usize + 1));
     let (mut worst, mut sum, mut count) = (0.0_f64, 0.0, 0.0);
     for sixth in 0..6 * seconds {
@@ -88,8 +88,8 @@ fn frame_rates_agree() {
     }
 }
 
-/// Random characters with colliders: a tail that passes a collider on the other side stays there. The greatest angle of half and of nine tenths of them.
-/// docs/accuracy.md, "Springs".
+/// Random characters with colliders: a tail that passes a collider on the other side stays there. Checks the
+/// median and the 90th percentile of the maximum angle. docs/accuracy.md, "Springs".
 #[test]
 fn frame_rates_agree_less_between_colliders() {
     for (a, b, median, nine_tenths) in [(60.0, 144.0, 0.002, 0.035), (30.0, 60.0, 0.036, 0.45)] {
@@ -101,10 +101,10 @@ fn frame_rates_agree_less_between_colliders() {
     }
 }
 
-/// Steps where nothing happens at all, and where more are due than are taken.
+/// Intervals with no step, and intervals with more steps than a call runs.
 const SECONDS: [f32; 8] = [0.016_666_668, 0.004, 0.05, 0.0, 0.3, 1e-30, 1e9, 0.0167];
 
-/// Bit for bit, at any rate, with any number of them, and whatever the others do.
+/// Bit-identical at any frame rate, for any number of characters, whatever the others do.
 #[test]
 fn a_crowd_is_as_each_alone() {
     for (seed, count) in [(3, 1), (12, 4), (19, 7), (27, 9), (33, 2), (36, 17)] {
@@ -165,7 +165,8 @@ fn the_bits_are_the_same_everywhere() {
     });
 }
 
-/// The pose in which joints are turned as the last step left them is where the tails are, whatever the scales are.
+/// If the pose has the rotations of the last step, its tails are at the simulated positions, for all kinds of
+/// scale.
 #[test]
 fn tails_are_where_the_pose_has_them() {
     for scales in [Scales::Even, Scales::UnevenAbove, Scales::Uneven] {
@@ -197,7 +198,7 @@ fn tails_are_where_the_pose_has_them() {
                     }
                 };
                 let off = far(place, tails.now);
-                // Rotations are rounded to f32, and hang on four others.
+                // Rotations are rounded to f32, and each joint depends on up to four others.
                 assert!(off < 4e-6, "{scales:?}, case {case}, joint {}: {off}", joint.joint);
             }
         }

@@ -1,4 +1,5 @@
-//! The procedure of VRMC_springBone 1.0 to the letter, in f64, with all matrices made anew after each turn; and characters to try it on.
+//! Reference: the procedure of VRMC_springBone 1.0 followed literally, in f64, with all matrices recomputed
+//! after each rotation. Also contains test characters.
 
 use std::vec::Vec;
 
@@ -94,7 +95,7 @@ fn affine(m: &Affine) -> Matrix {
     m.rows.map(|row| row.map(f64::from))
 }
 
-/// What is to be simulated.
+/// A test character.
 pub(super) struct Scene {
     pub(super) skeleton: Skeleton,
     pub(super) list: Vec<Spring>,
@@ -102,12 +103,12 @@ pub(super) struct Scene {
     pub(super) springs: Springs,
     animated: Vec<u16>,
     walks: f32,
-    /// As its own mirror image in the world.
+    /// Whether the character is mirrored in the world.
     pub(super) mirrored: bool,
 }
 
 impl Scene {
-    /// A character whose joints that swing hang on each other in many ways.
+    /// A random character whose swinging joints depend on each other in many ways.
     pub(super) fn new(seed: u64, joints: usize) -> Self {
         let mut random = Random(seed);
         let all = (0..joints).map(|at| {
@@ -124,7 +125,7 @@ impl Scene {
             let mut row = std::vec![random.below(joints) as u16];
             while let Some(&[first, ..]) = row.first_chunk::<1>() {
                 let Some(mut parent) = skeleton.parent(first).filter(|_| row.len() < 5) else { break };
-                // Others may lie between.
+                // Sometimes skips a joint.
                 if random.below(4) == 0 {
                     parent = skeleton.parent(parent).unwrap_or(parent);
                 }
@@ -135,7 +136,7 @@ impl Scene {
             if turning == 0 || row[0] < 2 {
                 continue;
             }
-            // Those in between are not another one's.
+            // No joint in between is part of another spring.
             let mut all = std::vec![row[turning - 1]];
             let mut last = *row.last().expect("it has one");
             while let Some(parent) = skeleton.parent(last).filter(|_| last != row[0]) {
@@ -177,7 +178,7 @@ impl Scene {
                 1 => ColliderShape::Capsule { offset, tail, radius, inside },
                 _ => ColliderShape::Plane { offset, normal },
             };
-            // Some hang on what swings.
+            // Some colliders are on swinging joints.
             let joint =
                 if at < 6 { animated[random.below(animated.len())] } else { random.below(joints) as u16 };
             colliders.push(Collider { joint: (at != 4).then_some(joint), shape });
@@ -187,7 +188,7 @@ impl Scene {
                 spring.colliders = (0..8).filter(|_| random.below(4) == 0).collect();
                 spring.center = (random.below(3) == 0).then(|| animated[random.below(animated.len())]);
             }
-            // Where a collider hangs on what it stops others are drawn.
+            // Draws again if a collider is moved by a spring that it stops.
             if let Ok(springs) = Springs::new(&skeleton, &list, &colliders) {
                 break springs;
             }
@@ -195,7 +196,8 @@ impl Scene {
         Self { skeleton, list, colliders, springs, animated, walks: 1.0, mirrored: false }
     }
 
-    /// A head with hair: rows of five bones of 8 cm all around, which a shoulder and the head stop. It runs in a circle, and nods.
+    /// A head with hair: rows of five bones of 8 cm all around. Shoulders and head are colliders. The
+    /// character runs in a circle and nods.
     pub(super) fn hair(rows: usize) -> Self {
         let mut joints = std::vec![
             Joint::new("chest", None, Transform { translation: [0.0, 1.4, 0.0], ..Transform::IDENTITY }),
@@ -237,7 +239,7 @@ impl Scene {
         Self { skeleton, list, colliders, springs, animated: std::vec![0, 1], walks: 1.0, mirrored: false }
     }
 
-    /// Where it is and how it stands at a moment.
+    /// Pose, matrices and placement at a time.
     pub(super) fn at(&self, seconds: f64) -> (Pose, Vec<Affine>, Affine) {
         let mut pose = self.skeleton.rest().clone();
         for (at, &joint) in self.animated.iter().enumerate() {
@@ -278,9 +280,9 @@ struct Swung {
 pub(super) struct Naive<'a> {
     scene: &'a Scene,
     swung: Vec<Swung>,
-    /// Of each joint, as the springs have it.
+    /// Rotation of each joint in the simulation.
     pub(super) rotations: Vec<Quat64>,
-    /// Tails where they were at the last step, in the spaces of their centers.
+    /// Whether a step was made. Tails are stored in the spaces of their centers.
     started: bool,
 }
 
@@ -339,7 +341,7 @@ impl<'a> Naive<'a> {
             let local = pose.get(it.joint);
             let resting = unit(rest.get(it.joint).rotation);
             let initial = concat(&parent, &compose(&local, resting));
-            // Of what the joint carries.
+            // The tail in the space that the joint rotates.
             let point_local = match it.tail {
                 None => it.point,
                 Some(tail) => {
@@ -422,9 +424,9 @@ fn from_to(a: Vec3, b: Vec3) -> Quat64 {
     q.map(|v| v / size)
 }
 
-/// The angle between two rotations.
+/// Angle between two rotations.
 pub(super) fn angle(a: [f32; 4], b: Quat64) -> f64 {
-    // By the length of the difference, which is exact where they are close.
+    // Twice the chord between the quaternions, which is accurate for small angles.
     let a = unit(a);
     let far = |sign: f64| a.iter().zip(b).map(|(a, b)| (a - sign * b) * (a - sign * b)).sum::<f64>().sqrt();
     2.0 * far(1.0).min(far(-1.0))

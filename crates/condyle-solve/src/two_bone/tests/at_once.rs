@@ -1,9 +1,9 @@
-//! Limbs that are bent at once.
+//! Tests of the closed form.
 
 use super::*;
 use condyle_base::math::Transform;
 
-/// What is found at once is what takes more thought, too; and it is what most limbs are.
+/// The closed form agrees with the general solver, and it handles at least 99 % of the limbs.
 #[test]
 fn both_ways_come_to_the_same() {
     let mut random = Random(11);
@@ -12,7 +12,7 @@ fn both_ways_come_to_the_same() {
         let scales = [Scales::None, Scales::Even, Scales::UnevenAbove][try_ % 3];
         let mut case = Case::new(&mut random, 2, 0, scales);
         if try_ % 5 == 0 {
-            // Mirrored above.
+            // Mirrored by an ancestor.
             let mut t = case.pose.get(0);
             t.scale[try_ / 5 % 3] *= -1.0;
             case.pose.set(0, &t);
@@ -37,8 +37,8 @@ fn both_ways_come_to_the_same() {
         for (joint, turned) in reach.joints.into_iter().zip(turned) {
             let want = if reach.weight > 0.0 { pose.get(joint.into()).rotation } else { turned };
             let off = angle(unit(wide(turned)), unit(wide(want)));
-            // Near the shoulder a small step is a great turn, and where a limb is nearly straight, before or after, or turns half round, all that is
-            // small decides.
+            // The rotation is sensitive near the shoulder, if the limb is nearly straight before or after,
+            // and near a half turn.
             let given = wide(case.pose.get(joint.into()).rotation);
             let [a, b, far] = lengths(&case, reach.goal);
             let steady = length(bend) > 0.05 * a * b && far > 1.05 * (a - b).abs() && far < 0.95 * (a + b);

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A pose within limits and where it has the tip, which is a goal within reach.
+/// The tip's position in a random pose within limits, which is therefore a reachable goal.
 fn reached_somewhere(random: &mut Random, case: &Case, limits: &Limits) -> [f32; 3] {
     let mut pose = case.pose.clone();
     for &joint in &case.joints[..2] {
@@ -16,7 +16,7 @@ fn reached_somewhere(random: &mut Random, case: &Case, limits: &Limits) -> [f32;
 fn goals_within_limits_are_reached() {
     let mut random = Random(21);
     let all = cases(2_000);
-    // With a hinge in the middle, and with a joint that swings there.
+    // Misses with a hinge as middle joint, and with a swinging middle joint.
     let mut missed = [0; 2];
     for try_ in 0..all {
         let case = Case::new(&mut random, 2, try_ % 3 % 2, [Scales::None, Scales::Even][try_ % 2]);

@@ -62,6 +62,20 @@ fn dual_palette(bound: &Skin, model: &[Affine], rule: NormalRule) -> Palette {
 }
 
 #[test]
+fn a_palette_of_matrices_is_the_same_after_dual_quaternions() {
+    let bound = Skin::new(vec![0], vec![Affine::IDENTITY]).expect("a valid skin");
+    let twice = Affine::from(Transform { scale: [2.0; 3], ..Transform::IDENTITY });
+    let mut made = Palette::default();
+    palette(&bound, &[twice], NormalRule::default(), &mut made).expect("sizes agree");
+    let mut reused = Palette::default();
+    palette_dual(&bound, &[twice], NormalRule::default(), &mut reused).expect("sizes agree");
+    assert_eq!(reused.dual_scale(), [2.0; 3]);
+    palette(&bound, &[twice], NormalRule::default(), &mut reused).expect("sizes agree");
+    assert_eq!(reused.dual_scale(), [1.0; 3]);
+    assert_eq!(reused, made);
+}
+
+#[test]
 fn every_size_and_rule_is_the_formula() {
     let scales = if cfg!(miri) { &SCALES[3..] } else { &SCALES[..] };
     let cases = SIZES.iter().flat_map(|n| RULES.map(|r| (n, r)));
