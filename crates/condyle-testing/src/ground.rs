@@ -79,8 +79,8 @@ pub const fn tries(normally: usize) -> usize {
 }
 
 /// Number of random cases in a test: `normally`, or the value of `CONDYLE_CASES` in the environment. On
-/// platforms other than x86-64, which often run in an emulator, the default is a tenth, between 8 and 1000. See
-/// docs/dev/fuzzing.md, "Random cases in unit tests".
+/// platforms other than x86-64, which often run in an emulator, the default is a tenth, between 8 and
+/// 1000. See docs/dev/fuzzing.md, "Random cases in unit tests".
 pub fn cases(normally: usize) -> usize {
     let emulated = !cfg!(target_arch = "x86_64");
     let normally = if emulated { normally.min((normally / 10).clamp(8, 1000)) } else { normally };
