@@ -17,7 +17,7 @@ fn main() {
         Some(path) => BodyModel::open(path).unwrap_or_else(|refused| panic!("{refused}")),
         None => BodyModel::from_bytes("made by seed", Made::new(1, 6890, 24, 10).bytes()).expect("a model"),
     };
-    let body = model.shaped(&[]).expect("no numbers are wrong");
+    let body = model.shaped(&[]).expect("valid shape coefficients");
     let mut random = Random(7);
     let mut pose = Pose::rest(body.skeleton());
     for joint in 0..model.joint_count() {
