@@ -140,7 +140,7 @@ impl Examples {
 
     /// Number of example poses.
     #[must_use]
-    #[expect(clippy::len_without_is_empty, reason = "there is at least one")]
+    #[expect(clippy::len_without_is_empty, reason = "it is never empty")]
     pub fn len(&self) -> usize {
         self.count
     }
@@ -214,11 +214,14 @@ pub fn example(examples: &Examples, goals: &[ExampleGoal], weights: &mut [f32]) 
             }
         }
         if goal.weight < 0.0 {
-            return Err(Error::OutOfRange { what: "goals", at, needed: "a weight of 0 or more" });
+            return Err(Error::OutOfRange { what: "goals", at, needed: "given a weight of at least 0" });
         }
         let end = examples.ends.iter().position(|(joint, _)| *joint == goal.joint);
-        let end =
-            end.ok_or(Error::OutOfRange { what: "goals", at, needed: "a joint that the examples are for" })?;
+        let end = end.ok_or(Error::OutOfRange {
+            what: "goals",
+            at,
+            needed: "for a joint that the examples were made for",
+        })?;
         *aim = search::Aim {
             end,
             offset: goal.offset.map(f64::from),

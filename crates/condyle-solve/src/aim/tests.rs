@@ -266,10 +266,10 @@ fn what_is_wrong_is_said() {
     };
     let range = |at, needed| Error::OutOfRange { what: "joints", at, needed };
     assert_eq!(chain(&[], 1.0), Error::TooShort { what: "joints", found: 0, needed: 1 });
-    assert_eq!(chain(&[a, b], 1.0), range(1, "the joint that points"));
-    assert_eq!(chain(&[b, a, c], 1.0), range(1, "below the one before it"));
-    assert_eq!(chain(&[a, b, c], -1.0), range(0, "a share of 0 or more"));
-    assert_eq!(chain(&[a, b, c], 0.0), range(2, "a share above 0, or one before it"));
+    assert_eq!(chain(&[a, b], 1.0), range(1, "the joint of the aim"));
+    assert_eq!(chain(&[b, a, c], 1.0), range(1, "a descendant of the joint before it"));
+    assert_eq!(chain(&[a, b, c], -1.0), range(0, "given a share of at least 0"));
+    assert_eq!(chain(&[a, b, c], 0.0), range(2, "given a share above 0, because all before it have none"));
     assert_eq!(chain(&[c; 65], 1.0), Error::TooMany { what: "joints", found: 65, limit: 64 });
 }
 

@@ -225,7 +225,7 @@ impl Feet {
                 return Err(Error::OutOfRange {
                     what: "legs",
                     at,
-                    needed: "joints that hang on the one before",
+                    needed: "a chain of joints, each a descendant of the one before it",
                 });
             }
         }
@@ -289,7 +289,11 @@ impl Feet {
         for (what, value) in named {
             Error::check_number(what, value)?;
             if value < 0.0 || (what == "pelvis" && value == 0.0) {
-                return Err(Error::OutOfRange { what, at: 0, needed: "at least 0, and a rate above" });
+                return Err(Error::OutOfRange {
+                    what,
+                    at: 0,
+                    needed: "at least 0, and above 0 for `pelvis`",
+                });
             }
         }
         Ok(Self { options, ..self })

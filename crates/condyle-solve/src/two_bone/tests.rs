@@ -428,7 +428,7 @@ fn what_is_wrong_is_said() {
     for (wrong, at) in [([b, a, c], 1), ([a, b, a], 2), ([a, a, c], 1), ([a, c, c], 2)] {
         assert_eq!(
             solve(&TwoBone { joints: wrong, ..right }),
-            Error::OutOfRange { what: "joints", at, needed: "below the one before it" }
+            Error::OutOfRange { what: "joints", at, needed: "a descendant of the joint before it" }
         );
     }
     assert_eq!(

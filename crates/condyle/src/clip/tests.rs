@@ -151,7 +151,7 @@ fn a_clip_may_own_its_bytes() {
         let mut damaged = bytes.clone();
         damaged[30] ^= 1;
         let refused = Clip::from_owned(damaged).expect_err("damaged");
-        assert_eq!(refused.to_string(), "a clip is damaged: its bytes are not those that were written");
+        assert_eq!(refused.to_string(), "a clip is damaged: its bytes do not match its checksum");
     }
 }
 

@@ -239,8 +239,11 @@ fn what_is_wrong_is_refused() {
         refused(&[Spring::new([1, 3].map(SpringJoint::new))], &[]),
         Error::Index { what: "springs", at: 0, found: 3, count: 3 }
     );
-    out_of_range(refused(&[Spring::new([2, 1].map(SpringJoint::new))], &[]), "below the one before it");
-    out_of_range(refused(&[good(), good()], &[]), "swing once");
+    out_of_range(
+        refused(&[Spring::new([2, 1].map(SpringJoint::new))], &[]),
+        "a descendant of the one before it",
+    );
+    out_of_range(refused(&[good(), good()], &[]), "occur only once");
     out_of_range(refused(&[Spring { center: Some(1), ..good() }], &[]), "that no spring moves");
     let joint = |change: fn(&mut SpringJoint)| {
         let mut spring = good();
@@ -255,7 +258,7 @@ fn what_is_wrong_is_refused() {
         shape: ColliderShape::Sphere { offset: [0.0; 3], radius, inside: false },
     };
     let stopped = || Spring { colliders: std::vec![0], ..good() };
-    out_of_range(refused(&[stopped()], &[sphere(Some(2), 0.1)]), "hangs on them");
+    out_of_range(refused(&[stopped()], &[sphere(Some(2), 0.1)]), "depend on its joints");
     out_of_range(refused(&[stopped()], &[sphere(None, -0.1)]), "radius");
     assert_eq!(refused(&[stopped()], &[]), Error::Index { what: "springs", at: 0, found: 0, count: 0 });
     let plane = Collider { joint: None, shape: ColliderShape::Plane { offset: [0.0; 3], normal: [0.0; 3] } };
@@ -294,7 +297,7 @@ fn sizes_that_differ_are_refused() {
     let stopped = stopped.expect("it is right");
     out_of_range(
         springs(&skeleton, &model, &stopped, &tick, &mut state, &mut pose).expect_err("not its state"),
-        "that of these springs",
+        "made for these springs",
     );
     let mut buffer = CrowdBuffer::default();
     let few =
