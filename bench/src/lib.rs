@@ -1,7 +1,7 @@
-//! Checks, then times, the stages of condyle beside what a Rust user would write otherwise.
+//! Checks and times the stages of condyle next to what a Rust user would write otherwise.
 //!
-//! `cargo run --release -p condyle-bench` runs everything. All implementations of one work run interleaved on
-//! the same data; the figure is the minimum over the rounds, per element.
+//! `cargo run --release -p condyle-bench` runs all benchmarks. All implementations of one benchmark run
+//! interleaved on the same data. The result is the minimum over the rounds, per element.
 
 mod data;
 mod harness;
@@ -19,38 +19,38 @@ pub use crate::table::aligned;
 
 use crate::harness::{Case, Row};
 
-/// How results are shown.
+/// Output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// Tables for a terminal.
     Text,
-    /// One object per line: work, impl, isa, mode, threads, layout, n, and for each element ns (the minimum), cycles of the core
-    /// and ticks of the time-stamp counter, and max_error; of clips also form, packed or resident.
+    /// One JSON object per line: work, impl, isa, mode, threads, layout, n, max_error, and per element the
+    /// minimum ns, core cycles and time-stamp counter ticks. Clips add form: packed or resident.
     Json,
     /// The text of BENCHMARKS.md.
     Markdown,
 }
 
-/// What to run.
+/// Benchmarks to run.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// Only this work.
+    /// Run only this benchmark.
     pub only: Option<String>,
-    /// Only cases of so many elements.
+    /// Run only cases with this number of elements.
     pub elements: Option<usize>,
-    /// How many interleaved rounds; the minimum counts.
+    /// Number of interleaved rounds. The minimum time counts.
     pub rounds: u32,
-    /// How results are shown.
+    /// Output format.
     pub format: Format,
-    /// What condyle runs with. Peers run once.
+    /// Instruction sets and numeric modes for condyle. Peers run once.
     pub levels: Vec<Dispatch>,
 }
 
 impl Request {
-    /// How often [`run`] reports progress.
+    /// Number of progress reports of [`run`].
     ///
     /// # Errors
-    /// The works that there are, where there is none as asked for.
+    /// Names of all benchmarks, if none matches.
     pub fn steps(&self) -> Result<usize, Vec<&'static str>> {
         match self.cases().len() {
             0 => {
@@ -68,7 +68,8 @@ impl Request {
         cases
     }
 
-    /// Whoever else uses the machine may be there for seconds: everything is measured again later.
+    /// Number of passes. Other programs may use the machine for seconds, so everything is measured again
+    /// later.
     fn passes(&self) -> u32 {
         self.rounds.min(2)
     }
@@ -79,13 +80,14 @@ impl Request {
     }
 }
 
-/// Runs the works, tells `progress` before each case what it is, and hands what is to be shown to `print`.
+/// Runs the benchmarks. Calls `progress` with the name of each case before it runs, and `print` with each
+/// output text.
 ///
 /// # Errors
-/// What `print` returns, at once.
+/// Stops at the first error of `print` and returns it.
 ///
 /// # Panics
-/// If an implementation's answer is wrong.
+/// Panics if the result of an implementation is wrong.
 pub fn run<E>(
     request: &Request,
     mut progress: impl FnMut(&str),
@@ -144,7 +146,7 @@ pub fn run<E>(
 mod tests {
     use super::*;
 
-    /// Without a single timed round: only that every answer is right.
+    /// Runs without timed rounds, only to check every result.
     #[test]
     fn every_answer_is_right() {
         let levels: Vec<_> = Dispatch::all().collect();

@@ -1,4 +1,5 @@
-//! `cargo xtask papers`: what `condyle-bench papers` computes and measures, into the tables and plots of docs/papers.md.
+//! `cargo xtask papers`: fills the tables and plots of docs/papers.md with the results of `condyle-bench
+//! papers`.
 
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ const PAGE: &str = "docs/papers.md";
 const BEGIN: &str = "<!-- condyle-bench papers: ";
 const END: &str = "<!-- end -->\n";
 
-/// Fills every table. On an idle machine, because some of them are clock cycles.
+/// Fills every table. Requires an idle machine, because some tables contain clock cycles.
 pub(crate) fn write(log: &mut Log) -> Outcome {
     let build = ["--release", "-p", "condyle-bench", "--bin", "condyle-bench"];
     log.run(&mut cargo("build", build))?;

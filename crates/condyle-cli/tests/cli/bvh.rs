@@ -50,7 +50,7 @@ fn a_bvh_is_a_skeleton_with_a_clip() {
         shown.contains("3 joints") && shown.contains("Head_End") && shown.contains("0.000 to 0.100 s"),
         "{shown}"
     );
-    // What it is called has no part in it.
+    // The name of the file does not matter.
     folder.write("walk.txt", WALK);
     assert_eq!(json_of(&folder, "info walk.txt --json")["clips"][0]["tracks"], 3);
 }
