@@ -220,7 +220,7 @@ fn what_an_animation_holds_beside_its_keys_stays() {
     let asset = it.asset();
     let exporter = ClipExporter::new(&asset);
     let problems: Vec<_> = exporter.problems().iter().map(|p| (p.place.as_str(), p.what.as_str())).collect();
-    let lost = "the extension \"MAKER_events\" may refer to keys that are written anew";
+    let lost = "the extension \"MAKER_events\" may refer to keys that are rewritten";
     assert_eq!(problems, [("/animations/1/extensions", lost)]);
     for glb in
         [exporter.glb(&asset.clips), exporter.packed_glb(&asset.clips), exporter.compressed_glb(&asset.clips)]
