@@ -85,7 +85,7 @@ impl Examples {
     /// [`Error::TooShort`] if there are no examples or no joints. [`Error::TooMany`] for more than
     /// [`Self::MAX`] examples or [`Self::MAX_GOALS`] joints. [`Error::Length`] if a pose does not hold one
     /// element per joint. [`Error::Index`] if a joint does not exist. [`Error::NotFinite`] if one of these
-    /// transforms has a NaN, or a value of 1e18 or more.
+    /// transforms has a NaN, or an absolute value of 1e18 or more, which counts as infinite.
     pub fn new(skeleton: &Skeleton, poses: &[&Pose], joints: &[u16]) -> Result<Self, Error> {
         let bounded = |what, found, limit| {
             Error::check_room(what, found, 1)?;

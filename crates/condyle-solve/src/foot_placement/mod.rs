@@ -343,7 +343,8 @@ impl Feet {
 /// # Errors
 /// [`Error::Skeleton`] if `feet` was made for other joints. [`Error::Length`] if `model`, `pose`, `steps` or
 /// `state` has the wrong length. [`Error::NotFinite`] if a value of the frame, or a value that is read from
-/// the pose or the matrices, is NaN or infinite. [`Error::OutOfRange`] if `weight` is not from 0 to 1, or
+/// the pose or the matrices, is NaN or infinite. In the placement and in a landing of `steps`, an absolute
+/// value of 1e15 or more counts as infinite. [`Error::OutOfRange`] if `weight` is not from 0 to 1, or
 /// `seconds` is below 0. [`Error::NotInvertible`] if the matrix above the pelvis or a hip is singular. After
 /// an error, pose and state are unchanged. If the ground returns a value that is not finite, it counts as no
 /// ground.
