@@ -43,11 +43,11 @@ fn vertices_are_those_of_the_formula() {
         for (at, pose) in all.iter_mut().enumerate() {
             let seconds = clip.timelines()[0][at];
             sampling::raw(&clip, body.skeleton(), seconds.into(), &mut sampling::RawCursor::default(), pose)
-                .expect("its skeleton");
+                .expect("a clip of this skeleton");
         }
         let mut workspace = Workspace::default();
         let mut out = vec![[0.0; 3]; frames * 61];
-        body.vertices(&all, &mut workspace, &mut out).expect("the sizes agree");
+        body.vertices(&all, &mut workspace, &mut out).expect("sizes agree");
         let mut alone = vec![[0.0; 3]; 61];
         for (at, out) in out.chunks(61).enumerate() {
             let pose: Vec<[f64; 3]> = poses[3 * joints * at..][..3 * joints].as_chunks().0.to_vec();
@@ -55,7 +55,7 @@ fn vertices_are_those_of_the_formula() {
             let want = made.posed(&[1.0, -2.0, 0.5], &pose, place);
             // The joint chains are as long as the body and metres from the origin.
             assert!(worst(out, &want) < 3e-5, "{joints} joints, frame {at}: {}", worst(out, &want));
-            body.vertices(&all[at..=at], &mut workspace, &mut alone).expect("the sizes agree");
+            body.vertices(&all[at..=at], &mut workspace, &mut alone).expect("sizes agree");
             assert!(
                 worst(&alone, &want) < 3e-5,
                 "{joints} joints, frame {at} alone: {}",
@@ -75,8 +75,7 @@ fn a_body_at_rest_is_its_shape() {
         ("pelvis", "head")
     );
     let mut out = vec![[0.0; 3]; 20];
-    body.vertices(&[Pose::rest(body.skeleton())], &mut Workspace::default(), &mut out)
-        .expect("the sizes agree");
+    body.vertices(&[Pose::rest(body.skeleton())], &mut Workspace::default(), &mut out).expect("sizes agree");
     let wide: Vec<[f64; 3]> = body.positions().iter().map(|v| v.map(f64::from)).collect();
     assert!(worst(&out, &wide) < 1e-6);
     assert_eq!(model.triangles(), [[0, 1, 2]]);
@@ -104,8 +103,7 @@ fn what_may_be_missing_or_otherwise() {
     pose.set(1, &condyle::Transform { rotation: [half, 0.0, 0.0, half], ..pose.get(1) });
     let posed = |body: &condyle_body::ShapedBody| {
         let mut out = vec![[0.0; 3]; 20];
-        body.vertices(std::slice::from_ref(&pose), &mut Workspace::default(), &mut out)
-            .expect("the sizes agree");
+        body.vertices(std::slice::from_ref(&pose), &mut Workspace::default(), &mut out).expect("sizes agree");
         out
     };
     assert_eq!(posed(&a), posed(&b));
@@ -159,7 +157,7 @@ fn joints_of_other_models_are_those_of_the_same_name() {
         };
         let values = |clip: &condyle::RawClip, joint| {
             let track = clip.tracks().iter().find(|track| track.target == condyle::Target::Rotation(joint));
-            track.expect("it turns").values.clone()
+            track.expect("a rotation track").values.clone()
         };
         let there = whole.shaped(&[]).expect("a body");
         assert_eq!(values(&clip, wrist(body.skeleton())), values(&own, wrist(there.skeleton())));

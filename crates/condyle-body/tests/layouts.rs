@@ -63,7 +63,8 @@ fn rotations_are_named_by_the_layout() {
     assert_eq!((want.len(), whole.problems.len()), (22, 0));
     for joints in [24, 52, 55] {
         let other = body(joints);
-        let clip = motion(vec![poses(&[FRAMES, 66], &own)]).clip(&other).expect("22 of its joints");
+        let clip =
+            motion(vec![poses(&[FRAMES, 66], &own)]).clip(&other).expect("the body has these 22 joints");
         assert_eq!(turned(&clip, &other), want, "{joints}");
         assert_eq!(clip.problems, []);
     }
@@ -71,8 +72,8 @@ fn rotations_are_named_by_the_layout() {
     let rest = doubles(&[FRAMES, 63], &columns(&own, 22, 1, 21));
     let root = doubles(&[FRAMES, 3], &columns(&own, 22, 0, 1));
     let clip = motion(vec![("poses", rest.clone()), ("root_orient", root.clone())]).clip(&body(52));
-    assert_eq!(turned(&clip.expect("22 of its joints"), &body(52)), want);
-    let clip = motion(vec![("poses", rest.clone())]).clip(&body(52)).expect("21 of its joints");
+    assert_eq!(turned(&clip.expect("the body has these 22 joints"), &body(52)), want);
+    let clip = motion(vec![("poses", rest.clone())]).clip(&body(52)).expect("the body has these 21 joints");
     assert_eq!(turned(&clip, &body(52)).len(), 21);
     assert_eq!(
         clip.problems[0].to_string(),
@@ -80,7 +81,7 @@ fn rotations_are_named_by_the_layout() {
     );
     for [root_name, body_name] in [["root_orient", "pose_body"], ["global_orient", "body_pose"]] {
         let clip = motion(vec![(root_name, root.clone()), (body_name, rest.clone())]).clip(&body(55));
-        assert_eq!(turned(&clip.expect("22 of its joints"), &body(55)), want);
+        assert_eq!(turned(&clip.expect("the body has these 22 joints"), &body(55)), want);
     }
 }
 
@@ -110,7 +111,8 @@ fn parts_are_put_together() {
     assert!(why.contains("array body_pose: it has 6 frames, expected 1"), "{why}");
     // Errors that concern all arrays list the arrays of the file.
     let parts = || [("global_orient", part(0, 1)), ("body_pose", part(1, 21))];
-    let why = motion(parts().to_vec()).clip(&body(5)).expect_err("no joint").to_string();
+    let why =
+        motion(parts().to_vec()).clip(&body(5)).expect_err("the body has none of the joints").to_string();
     assert!(why.contains("array global_orient, body_pose: none of its 22 joints"), "{why}");
     let why = refused(vec![("pose_body", doubles(&[FRAMES, 63], &[f64::NAN; 63 * FRAMES]))]);
     assert!(why.contains("array pose_body: every frame has a number that is not finite"), "{why}");
@@ -127,8 +129,10 @@ fn unknown_layouts_are_refused() {
         assert!(why.contains(&format!("array poses: it rotates {joints} joints, expected 21, 22,")), "{why}");
     }
     // A known layout, but no joint of the body has one of its names.
-    let why =
-        motion(vec![poses(&[FRAMES, 156], &turns(52))]).clip(&body(5)).expect_err("no joint").to_string();
+    let why = motion(vec![poses(&[FRAMES, 156], &turns(52))])
+        .clip(&body(5))
+        .expect_err("the body has none of the joints")
+        .to_string();
     assert!(why.contains("none of its 52 joints"), "{why}");
 }
 
@@ -136,11 +140,13 @@ fn unknown_layouts_are_refused() {
 #[test]
 fn what_is_left_out_is_reported() {
     let mut own = turns(52);
-    let clip = motion(vec![poses(&[FRAMES, 156], &own)]).clip(&body(22)).expect("22 of its joints");
+    let clip =
+        motion(vec![poses(&[FRAMES, 156], &own)]).clip(&body(22)).expect("the body has these 22 joints");
     assert_eq!(clip.problems.len(), 1);
     assert!(clip.problems[0].what.contains("left_index1, left_index2"), "{:?}", clip.problems);
     own.chunks_mut(156).for_each(|row| row[66..].fill(0.0));
-    let clip = motion(vec![poses(&[FRAMES, 156], &own)]).clip(&body(22)).expect("22 of its joints");
+    let clip =
+        motion(vec![poses(&[FRAMES, 156], &own)]).clip(&body(22)).expect("the body has these 22 joints");
     assert_eq!(clip.problems, []);
 }
 

@@ -99,7 +99,8 @@ impl File {
     pub(crate) fn sorted(self) -> Self {
         let mut order = Vec::new();
         self.descend(0, &mut order);
-        let place = |old: usize| order.iter().position(|it| *it == old).expect("each is in it");
+        let place =
+            |old: usize| order.iter().position(|it| *it == old).expect("the order contains every joint");
         let starts: Vec<usize> = self
             .joints
             .iter()

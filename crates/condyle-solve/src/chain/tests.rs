@@ -322,7 +322,7 @@ fn all_methods_turn_the_tip() {
         let goal = other.place(case.tip()).map(|v| v as f32);
         let turned = |case: &Case| {
             unit(product(
-                turned_above(&case.skeleton, &case.pose, case.tip()).expect("a sound pose"),
+                turned_above(&case.skeleton, &case.pose, case.tip()).expect("a valid pose"),
                 wide(case.pose.get(case.tip().into()).rotation),
             ))
         };

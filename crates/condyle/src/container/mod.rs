@@ -98,7 +98,7 @@ impl Entry<'_> {
 ///     fetched = file.get(..ContainerReader::needed(fetched)?).expect("no file is that long");
 /// }
 /// let reader = ContainerReader::from_prefix(fetched)?;
-/// let run = reader.find(EntryKind::Clip, "run").expect("it was added");
+/// let run = reader.find(EntryKind::Clip, "run").expect("an entry that was added");
 /// let entry = reader.entry(run)?;
 /// let range = entry.offset as usize..(entry.offset + entry.length) as usize;
 /// assert_eq!(reader.data(run, &file[range])?, [1, 2, 3]);
@@ -422,7 +422,7 @@ impl<'a> ContainerReader<'a> {
 /// let file = writer.finish();
 ///
 /// let container = Container::from_bytes(&file)?;
-/// let model = container.find(EntryKind::Skeleton, "fox").expect("it was added");
+/// let model = container.find(EntryKind::Skeleton, "fox").expect("an entry that was added");
 /// assert_eq!(container.skeleton(model)?, skeleton);
 /// for entry in container.of_model(EntryKind::Clip, model) {
 ///     assert_eq!((entry.name, container.clip(entry.index)?), ("run", run.clip().clone()));

@@ -47,7 +47,7 @@ fn example(random: &mut Random, joints: usize) -> (ContainerWriter, Skeleton, Ve
     let mut meshes = meshes(random, joints);
     for mesh in &mut meshes {
         if let MeshPlacement::Skin(skin) = &mut mesh.placement {
-            *skin = skin.clone().for_skeleton(&skeleton).expect("its joints");
+            *skin = skin.clone().for_skeleton(&skeleton).expect("joints of this skeleton");
         }
     }
     let add = |writer: &mut ContainerWriter, kind, name: &str, model, data: &[u8]| {
@@ -143,7 +143,7 @@ fn a_shell_is_stored_beside_the_clip() {
     let silent = writer.clone().finish();
     let container = Container::from_bytes(&silent).expect("a container");
     let clip = container.find(EntryKind::Clip, "run").expect("a clip");
-    let model = container.entry(clip).expect("the clip").model.expect("its model");
+    let model = container.entry(clip).expect("the clip").model.expect("a model of the clip");
     assert_eq!(container.shell(clip), None);
     writer.set_shell(clip, 0.05).expect("a clip");
     let stored = writer.clone().finish();
@@ -236,7 +236,7 @@ fn a_reader_goes_by_what_it_has() {
     for length in 0..needed {
         let wanted = if length < HEADER { HEADER } else { needed };
         assert_eq!(ContainerReader::needed(&bytes[..length]), Ok(wanted), "{length} bytes");
-        let refused = ContainerReader::from_prefix(&bytes[..length]).expect_err("too little");
+        let refused = ContainerReader::from_prefix(&bytes[..length]).expect_err("too few bytes");
         assert!(matches!(refused, Error::Truncated { .. }), "{length} bytes: {refused}");
     }
     let reader = ContainerReader::from_prefix(&bytes[..needed]).expect("the table is there");
@@ -572,12 +572,12 @@ fn damage_behind_right_checksums() {
         let mut again = Vec::new();
         if round % 2 == 0 {
             let Ok(mesh) = models::read_mesh(&data, &skeleton) else { continue };
-            models::write_mesh(&mesh, &skeleton, &mut again).expect("it was accepted");
+            models::write_mesh(&mesh, &skeleton, &mut again).expect("a mesh or skeleton that was read");
             // Unsorted rows are sorted.
             assert_eq!(models::read_mesh(&again, &skeleton), Ok(mesh), "round {round}");
         } else {
             let Ok(skeleton) = models::read_skeleton(&data) else { continue };
-            models::write_skeleton(&skeleton, &mut again).expect("it was accepted");
+            models::write_skeleton(&skeleton, &mut again).expect("a mesh or skeleton that was read");
             assert_eq!(models::read_skeleton(&again), Ok(skeleton), "round {round}");
         }
         accepted += 1;

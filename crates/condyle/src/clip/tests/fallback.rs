@@ -41,7 +41,7 @@ fn times_are_shared_with_tracks_that_have_their_own() {
             let mut bytes = good.clone();
             change(&mut bytes);
             repair(&mut bytes);
-            Clip::from_bytes(&bytes).expect_err("no track for that").to_string()
+            Clip::from_bytes(&bytes).expect_err("a missing track").to_string()
         };
         for (at, &code) in codes.iter().enumerate() {
             let own = line(&good, at);
