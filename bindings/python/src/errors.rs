@@ -61,7 +61,7 @@ impl Problem {
 impl Problem {
     /// Problem that rejects the whole file.
     pub(crate) fn of_file(what: String) -> Self {
-        let action = "the file is refused".into();
+        let action = "the file is rejected".into();
         Self { severity: "error".into(), place: String::new(), count: 1, what, action }
     }
 }

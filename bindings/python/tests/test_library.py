@@ -237,7 +237,7 @@ def test_an_entry_of_a_newer_version_is_refused(tmp_path: Path) -> None:
         data[end : end + 8] = h.to_bytes(8, "little")
         path.write_bytes(data)
         for opened in (condyle.Library, condyle.open):
-            with pytest.raises(condyle.FileError, match=rf"entries\[{entry}\] is of version 9, 0 is the one that is known"):
+            with pytest.raises(condyle.FileError, match=rf"entries\[{entry}\] has version 9, but only version 0 is supported"):
                 opened(path)
 
 

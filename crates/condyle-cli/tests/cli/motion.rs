@@ -151,7 +151,7 @@ fn what_is_lost_is_said() {
     let line = "encode tail.gltf --onto ribbon.gltf -o tail.condyle";
     let output = folder.run(line).assert().success();
     let said = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
-    assert!(said.contains("no joint \"tail\"") && said.contains("this movement is lost"), "{said}");
+    assert!(said.contains("no joint \"tail\"") && said.contains("this motion is dropped"), "{said}");
 
     let mut strange = wave("Wave", false);
     strange["nodes"][0]["name"] = "bone".into();

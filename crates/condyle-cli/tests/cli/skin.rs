@@ -366,7 +366,7 @@ fn no_command_takes_an_environment_that_means_nothing() {
             let output = folder.run(line).env(variable, name).assert().code(2);
             let message = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
             assert!(
-                message.contains(&format!("{variable}={name}: unknown name, one of ")),
+                message.contains(&format!("{variable}={name}: unknown name, expected one of ")),
                 "{line}: {message}"
             );
             assert!(output.get_output().stdout.is_empty(), "{line}");
