@@ -204,6 +204,14 @@ fn run(folder: &Folder, line: &str) {
             "condyle {line} wrote no {to}"
         );
     }
+    // The pictures of the documentation are the output of the commands quoted there.
+    if cfg!(target_arch = "x86_64")
+        && let Some(picture) = written.filter(|to| to.starts_with("docs/"))
+    {
+        let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(picture);
+        let committed = fs::read(committed).expect("the picture");
+        assert!(folder.read(picture) == committed, "condyle {line} writes another picture than {picture}");
+    }
     for to in ["--report", "--plot"].into_iter().filter_map(|option| value(&[option])) {
         assert!(folder.path(to).is_file(), "condyle {line} wrote no {to}");
     }
