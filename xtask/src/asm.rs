@@ -17,7 +17,7 @@ use std::process::Command;
 use crate::step::{Log, Outcome, Step, Stop, build_dir, cargo, need_target};
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
-const TABLE: &str = "docs/asm.md";
+const TABLE: &str = "xtask/asm.md";
 
 /// How far the number of instructions may move by one compiler; another one's are not compared.
 const DRIFT: f64 = 0.2;

@@ -34,15 +34,15 @@ usage: cargo xtask COMMAND
   ci [--list]                       every check that CI makes, or their names
   ci --only NAME                    those whose name begins with NAME
   ci --strict                       fails where a check is skipped for want of a tool
-  asm [--update]                    the machine code of the kernels against docs/asm.md
+  asm [--update]                    the machine code of the kernels against xtask/asm.md
   public-api [--update]             the documented items of every library against docs/api
   words [--update]                  the wording of comments and documentation against xtask/words-baseline.txt
   words FILE...                     every finding of files or folders
   words --summary [FILE...]         the number of findings by folder and rule
   tables                            fits the weights of slerp and of Eberly's series in crates/condyle/src/interpolation
-  playback                          packed models in three.js as in ci, but at three errors and more moments: into docs/packing.md
-  pack-peers                        what gltfpack and glTF-Transform make of them, into docs/packing.md
-  papers                            the tables and plots of the papers and clock cycles, into docs/papers.md
+  playback                          packed models in three.js as in ci, but at three errors and more moments: into docs/reports/packing.md
+  pack-peers                        what gltfpack and glTF-Transform make of them, into docs/reports/packing.md
+  papers                            the tables and plots of the papers and clock cycles, into docs/reports/papers.md
   times                             how long builds and tests take from nothing, into CONTRIBUTING.md
   fuzz TARGET [--seconds N]         one fuzz target, a minute unless told otherwise
 ";

@@ -21,7 +21,7 @@ pub(crate) fn steps() -> Vec<Step> {
     vec![Step::new("playback", |log: &mut Log| Ok(said(&playback(log, &[ERROR], "300000")?)))]
 }
 
-const PAGE: &str = "docs/packing.md";
+const PAGE: &str = "docs/reports/packing.md";
 const PLAYED: [&str; 2] = ["<!-- from `cargo xtask playback` -->\n\n", "\n<!-- until here -->"];
 const PEERS: [&str; 2] = ["<!-- from `cargo xtask pack-peers` -->\n\n", "\n<!-- until here, too -->"];
 

@@ -1,4 +1,4 @@
-//! Tables for docs/papers.md, between lines by which `cargo xtask papers` finds their places.
+//! Tables for docs/reports/papers.md, between lines by which `cargo xtask papers` finds their places.
 
 /// A table or a line of the page, between the two lines of its name.
 pub(super) fn block(name: &str, body: &str) -> String {
