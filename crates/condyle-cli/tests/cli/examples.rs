@@ -159,7 +159,7 @@ fn examples() -> Vec<String> {
         }
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    for page in ["README.md", "docs/command-line.md"] {
+    for page in ["README.md", "docs/command-line.md", "docs/conventions.md"] {
         let text = fs::read_to_string(root.join(page)).expect("a page");
         let fenced: Vec<&str> = text.split("```").skip(1).step_by(2).collect();
         let shell = fenced.iter().filter_map(|block| block.strip_prefix("sh\n"));
