@@ -245,7 +245,7 @@ The rates of 1,000 cores are the bandwidth that storage must deliver while shard
 - **The last step.** One process reads the receipts of {shards:,.0f} shards (256 clips in each) and writes the manifest. `Measure`, `Encode` and `Pack` also copy all parts into one file. The step was measured with {CLIPS // 16} or {FILES // 16} clips in a shard;
   with more it is shorter. If it takes most of the time, more cores do not help: divide the source into several libraries, with a job for each.
 - **Stragglers.** The last shard ends the job. With {shards:,.0f} shards and 1,000 cores each core makes {shards / 1000:.0f}, so up to {1 / (shards / 1000):.0%} of the time is lost at the end. A smaller `per_shard` loses less and writes more files.
-- **Object stores.** Ray's or Dask's scheduler carries the plan and one number per shard, no arrays, so it does not limit the size of a library.
+- **Object stores.** Ray's or Dask's scheduler carries the plan and one number per shard, but no arrays. It does not limit the size of a library.
   Jobs need files that can be mapped and renamed: a shared file system, or a copy of the library on each machine's disk. An object store that is mounted as a file system without renames does not work.
 - **Different machines.** Set `CONDYLE_NUMERIC=portable` on all machines for the same bytes. In the fast mode only machines of one kind write the same bytes.
 - **Dead workers.** If a worker dies, only its current shard is lost and made again. No output appears twice.
