@@ -3,8 +3,8 @@
 
 mod papers;
 
-use std::convert::Infallible;
 use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -46,9 +46,9 @@ struct Times {
     /// the minimum ns, core cycles and time-stamp counter ticks. Clips add form: packed or resident.
     #[arg(long)]
     json: bool,
-    /// Print the text of BENCHMARKS.md.
-    #[arg(long, conflicts_with = "json")]
-    markdown: bool,
+    /// Write benchmarks.md and targets.md to this folder.
+    #[arg(long, conflicts_with = "json", value_name = "FOLDER")]
+    markdown: Option<PathBuf>,
     /// Number of interleaved rounds. The minimum time counts.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
@@ -108,9 +108,9 @@ fn main() -> ExitCode {
 }
 
 fn times(args: Times) -> ExitCode {
-    let format = match (args.json, args.markdown) {
+    let format = match (args.json, &args.markdown) {
         (true, _) => Format::Json,
-        (_, true) => Format::Markdown,
+        (_, Some(_)) => Format::Markdown,
         _ => Format::Text,
     };
     let wanted = |level: &Dispatch| {
@@ -131,13 +131,21 @@ fn times(args: Times) -> ExitCode {
     };
     let (mut progress, printer) = (Progress::new(), Progress::new());
     let of = format!("/{steps}");
-    let Ok(()) = condyle_bench::run(
+    let mut pages = condyle_bench::PAGES.iter();
+    let done = condyle_bench::run(
         &request,
         |work| progress.next(&of, work),
-        |text| {
-            printer.print(text);
-            Ok::<(), Infallible>(())
+        |text| match (&args.markdown, pages.next()) {
+            (Some(folder), Some(page)) => std::fs::write(folder.join(page), text),
+            _ => {
+                printer.print(text);
+                Ok(())
+            }
         },
     );
+    if let Err(error) = done {
+        eprintln!("condyle-bench: {error}");
+        return ExitCode::FAILURE;
+    }
     ExitCode::SUCCESS
 }

@@ -28,7 +28,11 @@ impl Table {
     /// Markdown with a heading of the second level.
     pub(crate) fn markdown(&self) -> String {
         let row = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-        let mut out = format!("\n## {}\n\n", self.title);
+        // A title such as "Skinning: cycles per vertex" ends with the unit.
+        let mut out = match self.title.split_once(": ") {
+            Some((title, unit)) => format!("\n## {title}\n\nUnit: {unit}.\n\n"),
+            None => format!("\n## {}\n\n", self.title),
+        };
         if !self.note.is_empty() {
             out += &format!("{}\n\n", self.note);
         }
@@ -84,16 +88,19 @@ mod tests {
     fn the_same_cells_either_way() {
         let cells = |row: [&str; 2]| row.map(String::from).to_vec();
         let table = Table {
-            title: "Slerp".into(),
-            note: "Cycles.".into(),
+            title: "Slerp: cycles".into(),
+            note: "One factor.".into(),
             head: cells(["impl", "n"]),
             words: 1,
             rows: vec![cells(["condyle", "4.8"]), cells(["glam", "67.25"])],
         };
-        assert_eq!(table.text(), "Slerp\nCycles.\n  impl         n\n  condyle    4.8\n  glam     67.25\n\n");
+        assert_eq!(
+            table.text(),
+            "Slerp: cycles\nOne factor.\n  impl         n\n  condyle    4.8\n  glam     67.25\n\n"
+        );
         assert_eq!(
             table.markdown(),
-            "\n## Slerp\n\nCycles.\n\n| impl | n |\n|---|--:|\n| condyle | 4.8 |\n| glam | 67.25 |\n"
+            "\n## Slerp\n\nUnit: cycles.\n\nOne factor.\n\n| impl | n |\n|---|--:|\n| condyle | 4.8 |\n| glam | 67.25 |\n"
         );
     }
 }

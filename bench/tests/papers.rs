@@ -53,11 +53,11 @@ fn json_has_every_figure_of_the_tables() {
 /// The page must contain the tables that are the same on every machine.
 #[test]
 fn the_page_has_the_tables() {
-    let page = include_str!("../../docs/papers.md");
+    let page = include_str!("../../docs/reports/papers.md");
     for author in ["eberly", "blow"] {
         let tables = text(&format!("papers --only {author} --markdown"));
         for table in tables.split_inclusive("<!-- end -->\n") {
-            assert!(page.contains(table), "docs/papers.md lacks or differs from:\n{table}");
+            assert!(page.contains(table), "docs/reports/papers.md lacks or differs from:\n{table}");
         }
     }
     for name in ["van-waveren-errors", "van-waveren-cycles"] {

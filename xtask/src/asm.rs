@@ -18,7 +18,7 @@ use std::process::Command;
 use crate::step::{Log, Outcome, Step, Stop, build_dir, cargo, need_target};
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
-const TABLE: &str = "docs/asm.md";
+const TABLE: &str = "xtask/asm.md";
 
 /// Maximum relative change of the number of instructions with the same compiler. Counts of other compilers
 /// are not compared.

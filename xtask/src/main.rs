@@ -34,15 +34,15 @@ usage: cargo xtask COMMAND
   ci [--list]                       run all CI checks, or print their names
   ci --only NAME                    run the checks whose name starts with NAME
   ci --strict                       fail if a check is skipped because a tool is missing
-  asm [--update]                    compare the machine code of the kernels with docs/asm.md
+  asm [--update]                    compare the machine code of the kernels with xtask/asm.md
   public-api [--update]             compare the documented items of every library with docs/api
   words [--update]                  compare the wording of comments and documentation with xtask/words-baseline.txt
   words FILE...                     print every finding in files or folders
   words --summary [FILE...]         print the number of findings by folder and rule
   tables                            fit the weights of slerp and of Eberly's series in crates/condyle/src/interpolation
-  playback                          play packed models in three.js at three errors and more times, write docs/packing.md
-  pack-peers                        compare with gltfpack and glTF-Transform, write docs/packing.md
-  papers                            write the tables, plots and clock cycles of docs/papers.md
+  playback                          play packed models in three.js at three errors and more times, write docs/reports/packing.md
+  pack-peers                        compare with gltfpack and glTF-Transform, write docs/reports/packing.md
+  papers                            write the tables, plots and clock cycles of docs/reports/papers.md
   times                             measure builds and tests from scratch, write docs/dev/ci.md
   fuzz TARGET [--seconds N]         run one fuzz target, 30 s by default
 ";

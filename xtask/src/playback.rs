@@ -21,11 +21,11 @@ pub(crate) fn steps() -> Vec<Step> {
     vec![Step::new("playback", |log: &mut Log| Ok(said(&playback(log, &[ERROR], "300000")?)))]
 }
 
-const PAGE: &str = "docs/packing.md";
+const PAGE: &str = "docs/reports/packing.md";
 const PLAYED: [&str; 2] = ["<!-- from `cargo xtask playback` -->\n\n", "\n<!-- until here -->"];
 const PEERS: [&str; 2] = ["<!-- from `cargo xtask pack-peers` -->\n\n", "\n<!-- until here, too -->"];
 
-/// Plays the models at more errors and times, and writes docs/packing.md.
+/// Plays the models at more errors and times, and writes docs/reports/packing.md.
 pub(crate) fn whole(log: &mut Log) -> Outcome {
     let mut table = String::from(
         "| model | bound, mm | .glb, bytes | max error, mm | `--meshopt`, bytes | max error, mm |\n|---|--:|--:|--:|--:|--:|\n",
@@ -45,7 +45,7 @@ pub(crate) fn whole(log: &mut Log) -> Outcome {
     Ok(said(&rows))
 }
 
-/// Compares with other programs on the same models, and writes docs/packing.md.
+/// Compares with other programs on the same models, and writes docs/reports/packing.md.
 pub(crate) fn peers(log: &mut Log) -> Outcome {
     need("node", &["--version"])?;
     let tools = install(log, &["gltfpack@1.3.0", "@gltf-transform/cli@4.5.1"])?;

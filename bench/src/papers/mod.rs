@@ -29,7 +29,7 @@ Examples:
   condyle-bench papers                             every table, next to the printed figures
   condyle-bench papers --only eberly --json
   condyle-bench papers -o .                        also three plots, as SVG
-  condyle-bench papers --markdown -o docs          the tables and plots of docs/papers.md (cargo xtask papers)
+  condyle-bench papers --markdown -o docs/reports  the tables and plots of docs/reports/papers.md (cargo xtask papers)
 
 Eberly 2018, A Fast and Accurate Estimate for SLERP: his three tables of errors.
 Van Waveren 2005, Slerping Clock Cycles, Fast Skinning, From Quaternion to Matrix and Back: his largest errors
@@ -48,7 +48,7 @@ pub(crate) struct Args {
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
-    /// Print the tables of docs/papers.md.
+    /// Print the tables of docs/reports/papers.md.
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
 }

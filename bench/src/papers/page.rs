@@ -1,4 +1,4 @@
-//! Tables for docs/papers.md, between the markers that `cargo xtask papers` replaces.
+//! Tables for docs/reports/papers.md, between the markers that `cargo xtask papers` replaces.
 
 /// Table or line of the page, between its markers.
 pub(super) fn block(name: &str, body: &str) -> String {

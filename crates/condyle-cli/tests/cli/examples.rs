@@ -160,7 +160,7 @@ fn examples() -> Vec<String> {
         }
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    for page in ["README.md", "docs/command-line.md"] {
+    for page in ["README.md", "docs/command-line.md", "docs/conventions.md"] {
         let text = fs::read_to_string(root.join(page)).expect("a page");
         let fenced: Vec<&str> = text.split("```").skip(1).step_by(2).collect();
         let shell = fenced.iter().filter_map(|block| block.strip_prefix("sh\n"));
@@ -204,6 +204,14 @@ fn run(folder: &Folder, line: &str) {
             path.is_dir() || fs::metadata(&path).is_ok_and(|it| it.len() > 0),
             "condyle {line} wrote no {to}"
         );
+    }
+    // The pictures of the documentation are the output of the commands quoted there.
+    if cfg!(target_arch = "x86_64")
+        && let Some(picture) = written.filter(|to| to.starts_with("docs/"))
+    {
+        let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(picture);
+        let committed = fs::read(committed).expect("the picture");
+        assert!(folder.read(picture) == committed, "condyle {line} writes another picture than {picture}");
     }
     for to in ["--report", "--plot"].into_iter().filter_map(|option| value(&[option])) {
         assert!(folder.path(to).is_file(), "condyle {line} wrote no {to}");
