@@ -103,6 +103,11 @@ pub enum Error {
         /// Index in it; 0 for a single track.
         at: usize,
     },
+    /// An internal check failed, which is a fault of this library. The output is incomplete.
+    Internal {
+        /// Invariant that does not hold.
+        what: &'static str,
+    },
     /// The `joints` queried joints never touch the ground in a clip.
     NoContacts {
         /// Number of queried joints.
@@ -307,6 +312,9 @@ impl fmt::Display for Error {
                     "joint {joint} does not come after its parent, joint {parent}: \
                      store parents before children"
                 )
+            }
+            Self::Internal { what } => {
+                write!(f, "fault of this library, please report it: not true that {what}")
             }
             Self::NotFinite { what, at } => write!(f, "{} is not finite", Place(what, at)),
             Self::OutOfRange { what, at, needed } => write!(f, "{} must be {needed}", Place(what, at)),

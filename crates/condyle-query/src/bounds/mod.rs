@@ -180,9 +180,7 @@ pub fn posed_sphere(bounds: &JointBounds, model: &[Affine]) -> Result<Sphere, Er
 pub fn per_joint(bounds: &JointBounds, model: &[Affine], boxes: &mut [Aabb]) -> Result<(), Error> {
     Error::check_len("boxes", boxes.len(), bounds.joints().len())?;
     Error::check_room("model", model.len(), bounds.joint_bound())?;
-    let done = kernel::boxes(bounds, model, boxes);
-    condyle_base::error::invariant!(done.is_some(), "joint indices were validated");
-    Ok(())
+    kernel::boxes(bounds, model, boxes).ok_or(Error::Internal { what: "the bounds name joints of the model" })
 }
 
 #[cfg(test)]

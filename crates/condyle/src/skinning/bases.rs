@@ -7,7 +7,7 @@ use fearless_simd::{f32x4, prelude::*};
 
 use super::rows::kept_scale;
 use crate::mesh::{AtMost, Influences, Skin};
-use condyle_base::error::{Error, invariant};
+use condyle_base::error::Error;
 use condyle_base::math::Affine;
 use condyle_base::simd::{Mode, dispatch};
 
@@ -160,8 +160,7 @@ fn move_bases(
     Error::check_len("positions", positions.len(), bases.vertex_count())?;
     Error::check_room("model", model.len(), bases.joint_bound)?;
     let done = dispatch!(|s, mode| move_vertices(s, mode, bases, max_influences as usize, model, positions));
-    invariant!(done.is_some(), "lengths and joint indices were validated");
-    Ok(())
+    done.ok_or(Error::Internal { what: "the bases have one length and name joints of the model" })
 }
 
 /// Never returns `None`: all lengths were checked. The checks here cost less than paths to a panic.

@@ -102,7 +102,7 @@ pub(super) fn skin_chunks(
     frames: Frames,
     bind: VertexSource<'_>,
     mut posed: VertexTarget<'_>,
-) {
+) -> Option<()> {
     let count = influences.parts().0.vertex_count();
     // Only an interleaved side needs a buffer to clear.
     let (mut from, mut to) = (None, None);
@@ -134,11 +134,12 @@ pub(super) fn skin_chunks(
             VertexTarget::Interleaved(_) => to.get_or_insert(Planes::ZERO).slices_mut(frames, room),
         };
         let skin = if has_more { skin_whole_groups } else { skin_range };
-        skin(influences, palette, frames, first..end, bind, target);
+        skin(influences, palette, frames, first..end, bind, target)?;
         if let (VertexTarget::Interleaved(InterleavedMut { bytes, layout }), Some(to)) = (&mut posed, &to) {
             to.scatter(bytes.get_mut(layout.stride * first..).unwrap_or_default(), layout, frames, own);
         }
     }
+    Some(())
 }
 
 #[cfg(test)]

@@ -118,13 +118,13 @@ fn skin_at_most(
         _ => Normals::Own,
     };
     let frames = Frames { normals, tangents: bind_has.tangents && posed_has.tangents };
-    match (bind, posed) {
+    let done = match (bind, posed) {
         (VertexSource::Planes(bind), VertexTarget::Planes(posed)) => {
-            runs::skin_range(influences, palette, frames, 0..count, bind, posed);
+            runs::skin_range(influences, palette, frames, 0..count, bind, posed)
         }
         (bind, posed) => chunks::skin_chunks(influences, palette, frames, bind, posed),
-    }
-    Ok(())
+    };
+    done.ok_or(Error::Internal { what: "the influences name matrices of the palette" })
 }
 
 #[cfg(test)]

@@ -12,7 +12,6 @@ use super::packed::copy_front;
 use super::palette::Palette;
 use super::rows::Rows;
 use crate::mesh::{AtMost, GROUP_VERTICES, Influences, VertexSlices, VertexSlicesMut};
-use condyle_base::error::invariant;
 use condyle_base::simd::dispatch;
 
 /// Returns the values that all runs of a call share. `first` is the first vertex.
@@ -43,14 +42,14 @@ pub(super) fn skin_whole_groups(
     vertices: Range<usize>,
     bind: VertexSlices<'_>,
     posed: VertexSlicesMut<'_>,
-) {
+) -> Option<()> {
     let call = &call(influences, palette, frames, vertices.start);
     let all = influences.parts().0;
     let groups = vertices.start / GROUP_VERTICES..vertices.end / GROUP_VERTICES;
     let starts = &all.as_slices().0[vertices.start..=vertices.end];
     let mut turned = [[[[0.0; 8]; 3]; GROUP_VERTICES / 2]; BATCH_VERTICES / GROUP_VERTICES];
     let rows = InfluenceRows { counts: &all.group_counts()[groups], starts };
-    skin_groups(call, rows, vertices.len(), bind, posed, &mut turned);
+    skin_groups(call, rows, vertices.len(), bind, posed, &mut turned)
 }
 
 /// Skins some vertices, from a multiple of [`GROUP_VERTICES`] on. The caller has checked that all arrays are
@@ -62,7 +61,7 @@ pub(super) fn skin_range(
     vertices: Range<usize>,
     bind: VertexSlices<'_>,
     posed: VertexSlicesMut<'_>,
-) {
+) -> Option<()> {
     let call = &call(influences, palette, frames, vertices.start);
     let influences = influences.parts().0;
     let counts = &influences.group_counts()[vertices.start / GROUP_VERTICES..];
@@ -96,7 +95,7 @@ pub(super) fn skin_range(
             &mut []
         };
         let rows = InfluenceRows { counts, starts: &starts[..=last] };
-        skin_groups(call, rows, last, bind, whole, turned);
+        skin_groups(call, rows, last, bind, whole, turned)?;
     }
     let turned: &mut [Turned] = if any {
         group = [[[[1.0; 8]; 3]; GROUP_VERTICES / 2]];
@@ -111,7 +110,7 @@ pub(super) fn skin_range(
         tail.slices(),
         tail_out.slices_mut(),
         turned,
-    );
+    )?;
     copy_front(&mut positions[last..], &tail_out.positions);
     if frames.normals != Normals::None {
         copy_front(&mut normals[last..], &tail_out.normals);
@@ -119,6 +118,7 @@ pub(super) fn skin_range(
     if frames.tangents {
         copy_front(&mut tangents[last..], &tail_out.tangents);
     }
+    Some(())
 }
 
 /// Skins `count` vertices in padded groups. One more vertex must follow the last group.
@@ -129,22 +129,23 @@ fn skin_groups(
     bind: VertexSlices<'_>,
     mut posed: VertexSlicesMut<'_>,
     turned: &mut [Turned],
-) {
+) -> Option<()> {
     let InfluenceRows { counts, starts } = rows;
     for first in (0..counts.len() * GROUP_VERTICES).step_by(BATCH_VERTICES) {
         let last = (counts.len() * GROUP_VERTICES).min(first + BATCH_VERTICES);
         let dual = call.dual.map(|dual| dual.after(first));
         if dual.is_none_or(|dual| !dual.is_whole(last - first)) {
-            skin_batch(call, rows, first..last, count, bind, &mut posed, turned);
+            skin_batch(call, rows, first..last, count, bind, &mut posed, turned)?;
         }
         if let Some(dual) = dual {
             let rows = InfluenceRows {
                 counts: &counts[first / GROUP_VERTICES..last / GROUP_VERTICES],
                 starts: &starts[first..=last],
             };
-            skin_dual_batch(&dual, rows, first..last, bind, &mut posed);
+            skin_dual_batch(&dual, rows, first..last, bind, &mut posed)?;
         }
     }
+    Some(())
 }
 
 /// Skins a batch of groups by dual quaternions, and mixes the result with that of matrices by share.
@@ -154,7 +155,7 @@ fn skin_dual_batch(
     vertices: Range<usize>,
     bind: VertexSlices<'_>,
     posed: &mut VertexSlicesMut<'_>,
-) {
+) -> Option<()> {
     let Range { start: first, end: last } = vertices;
     let part = |is_there: bool, end: usize| if is_there { first..end } else { 0..0 };
     let [normals, tangents] =
@@ -169,11 +170,10 @@ fn skin_dual_batch(
         normals: &mut posed.normals[normals],
         tangents: &mut posed.tangents[tangents],
     };
-    let done = match call.is_stretched() {
+    match call.is_stretched() {
         false => dispatch!(|s, mode| skin_dual::<_, _, false>(s, mode, call, rows, bind, posed)),
         true => dispatch!(|s, mode| skin_dual::<_, _, true>(s, mode, call, rows, bind, posed)),
-    };
-    invariant!(done.is_some(), "influence indices were validated");
+    }
 }
 
 /// Skins a batch of groups by matrices.
@@ -185,7 +185,7 @@ fn skin_batch(
     bind: VertexSlices<'_>,
     posed: &mut VertexSlicesMut<'_>,
     turned: &mut [Turned],
-) {
+) -> Option<()> {
     let Range { start: first, end: last } = vertices;
     let frames = call.frames;
     let (with_normals, with_tangents) = (frames.normals != Normals::None, frames.tangents);
@@ -212,7 +212,7 @@ fn skin_batch(
             posed: &mut posed.positions[begin..=end],
             turned: turned.get_mut((begin - first) / GROUP_VERTICES..).unwrap_or(&mut []),
         };
-        skin_run(call, influences, &starts[begin..=end], count.min(end) - begin, &mut groups);
+        skin_run(call, influences, &starts[begin..=end], count.min(end) - begin, &mut groups)?;
         begin = end;
     }
     if with_normals {
@@ -222,14 +222,14 @@ fn skin_batch(
     if with_tangents {
         let (bind, to) = (&bind.tangents[first..last], &mut posed.tangents[first..last]);
         let starts = &starts[first..=count.min(last)];
-        let done = dispatch!(|s, mode| finish_tangents(s, mode, call, starts, turned, bind, to));
-        invariant!(done.is_some(), "influence indices were validated");
+        dispatch!(|s, mode| finish_tangents(s, mode, call, starts, turned, bind, to))?;
     }
+    Some(())
 }
 
 /// Runs the kernel for vertices with `each` influences, or for 0 the kernel for any `count` vertices.
-fn skin_run(call: &Call<'_>, each: u8, starts: &[u32], count: usize, groups: &mut Groups<'_>) {
-    let done = match (each, call.frames.tangents) {
+fn skin_run(call: &Call<'_>, each: u8, starts: &[u32], count: usize, groups: &mut Groups<'_>) -> Option<()> {
+    match (each, call.frames.tangents) {
         (1, false) => dispatch!(|s, mode| skin_even::<_, _, false, 1>(s, mode, call, starts, groups)),
         (2, false) => dispatch!(|s, mode| skin_even::<_, _, false, 2>(s, mode, call, starts, groups)),
         (3, false) => dispatch!(|s, mode| skin_even::<_, _, false, 3>(s, mode, call, starts, groups)),
@@ -247,8 +247,7 @@ fn skin_run(call: &Call<'_>, each: u8, starts: &[u32], count: usize, groups: &mu
         (_, true) => {
             dispatch!(|s, mode| skin_mixed::<_, _, true, true>(s, mode, call, starts, count, groups))
         }
-    };
-    invariant!(done.is_some(), "influence indices were validated");
+    }
 }
 
 /// The last vertices, padded to a whole group plus one vertex.
