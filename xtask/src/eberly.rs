@@ -16,7 +16,7 @@ pub(crate) fn source() -> String {
          //! Element `n - 1` is for the series with n terms after the first.\n",
     );
     for (suffix, min_cos, angles) in
-        [("", 0.0, "up to π/2"), ("_HALVED", FRAC_1_SQRT_2, "up to π/4, after halving")]
+        [("", 0.0, "up to π/2"), ("_HALVED", FRAC_1_SQRT_2, "up to π/4 after halving")]
     {
         let rows: Vec<_> = (1..=balance::MOST_TERMS).map(|n| balance::balance(n, min_cos)).collect();
         let factors: Vec<f64> = rows.iter().map(|b| b.factor).collect();

@@ -1,5 +1,5 @@
-//! `cargo xtask papers`: fills the tables and plots of docs/reports/papers.md with the results of `condyle-bench
-//! papers`.
+//! `cargo xtask papers`: fills the tables and plots of docs/reports/papers.md with the results of
+//! `condyle-bench papers`.
 
 use std::time::Duration;
 

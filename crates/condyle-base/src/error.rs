@@ -103,7 +103,7 @@ pub enum Error {
         /// Index in it; 0 for a single track.
         at: usize,
     },
-    /// An internal check failed, which is a fault of this library. The output is incomplete.
+    /// An internal check failed because of a bug in this library. The output is incomplete.
     Internal {
         /// Invariant that does not hold.
         what: &'static str,
@@ -314,7 +314,7 @@ impl fmt::Display for Error {
                 )
             }
             Self::Internal { what } => {
-                write!(f, "fault of this library, please report it: not true that {what}")
+                write!(f, "bug in condyle, please report it: not true that {what}")
             }
             Self::NotFinite { what, at } => write!(f, "{} is not finite", Place(what, at)),
             Self::OutOfRange { what, at, needed } => write!(f, "{} must be {needed}", Place(what, at)),

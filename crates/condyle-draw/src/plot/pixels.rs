@@ -40,8 +40,8 @@ fn opaque(color: BackendColor) -> [u8; 3] {
     [r, g, b].map(|v| (255.0 + (f64::from(v) - 255.0) * color.alpha).round() as u8)
 }
 
-/// Returns the size of a text above its baseline. Glyphs advance by six dots, without a gap after the last, and
-/// are seven dots high.
+/// Returns the size of a text above its baseline. Glyphs advance by six dots, without a gap after the last,
+/// and are seven dots high.
 fn extent(text: &str, scale: u32) -> (u32, u32) {
     ((6 * text.chars().count() as u32).saturating_sub(1).max(1) * scale, 7 * scale)
 }
