@@ -1,4 +1,4 @@
-//! Every example of the help texts, of docs/command-line.md and of README.md is run on the files that it names, and has the effect that it is
+//! Every example of the help texts, of docs/command-line.md, of docs/guide and of README.md is run on the files that it names, and has the effect that it is
 //! there for.
 //!
 //! `fox.glb` is the Khronos Fox where `shared/models` has it, else the character of the demo under the Fox's names and in its units.
@@ -159,8 +159,11 @@ fn examples() -> Vec<String> {
         }
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    for page in ["README.md", "docs/command-line.md"] {
-        let text = fs::read_to_string(root.join(page)).expect("a page");
+    let guide =
+        fs::read_dir(root.join("docs/guide")).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let guide = guide.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
+    for page in ["README.md", "docs/command-line.md"].map(|page| root.join(page)).into_iter().chain(guide) {
+        let text = fs::read_to_string(page).expect("a page");
         let fenced: Vec<&str> = text.split("```").skip(1).step_by(2).collect();
         let shell = fenced.iter().filter_map(|block| block.strip_prefix("sh\n"));
         shell.for_each(|block| all.extend(lines(block, "#")));
@@ -231,8 +234,7 @@ fn run(folder: &Folder, line: &str) {
             assert!(clips.count() > 0, "condyle {line}: {packed}");
         }
         "pack" => {
-            let [before, after] =
-                ["fox.glb", written.expect("an output")].map(|file| folder.read(file).len());
+            let [before, after] = [words[1], written.expect("an output")].map(|file| folder.read(file).len());
             assert!(after < before, "condyle {line}: {after} bytes of {before}");
         }
         "decode" | "bake" if written.is_some_and(|to| to.ends_with(".glb")) => {
