@@ -7,6 +7,7 @@ mod eberly;
 mod features;
 mod fuzz;
 mod gpu;
+mod guide;
 mod levels;
 mod lint;
 mod miri;
@@ -36,6 +37,7 @@ usage: cargo xtask COMMAND
   ci --strict                       fails where a check is skipped for want of a tool
   asm [--update]                    the machine code of the kernels against docs/asm.md
   public-api [--update]             the documented items of every library against docs/api
+  guide                             the links of all pages, and the guide as a book in target/xtask/guide
   words [--update]                  the wording of comments and documentation against xtask/words-baseline.txt
   words FILE...                     every finding of files or folders
   words --summary [FILE...]         the number of findings by folder and rule
@@ -65,6 +67,7 @@ fn main() -> ExitCode {
         ["asm", "--update"] => step::alone("asm", asm::update),
         ["public-api"] => step::alone("public-api", public_api::check),
         ["public-api", "--update"] => step::alone("public-api", public_api::update),
+        ["guide"] => step::alone("guide", guide::check),
         ["words"] => step::alone("words", words::check),
         ["words", "--update"] => step::alone("words", words::update),
         ["words", "--summary", paths @ ..] => words::summary(paths),
