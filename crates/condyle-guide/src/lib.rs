@@ -14,10 +14,12 @@ fn enter() {
     use std::sync::LazyLock;
     static FOLDER: LazyLock<()> = LazyLock::new(|| {
         let folder = concat!(env!("OUT_DIR"), "/run");
-        std::fs::remove_dir_all(folder).ok();
         std::fs::create_dir_all(format!("{folder}/condyle-demo")).expect("a folder");
         std::env::set_current_dir(folder).expect("the folder is there");
-        std::fs::write("condyle-demo/character.glb", character::glb()).expect("a file");
+        // Renamed when complete, because another process may run the same tests.
+        let part = format!("condyle-demo/{}.part", std::process::id());
+        std::fs::write(&part, character::glb()).expect("a file");
+        std::fs::rename(part, "condyle-demo/character.glb").expect("a file in the same folder");
     });
     LazyLock::force(&FOLDER);
 }
