@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use crate::step::{Log, Outcome, Step, Stop, out_dir};
 use crate::{
-    asm, bench, features, fuzz, gpu, levels, lint, miri, package, playback, public_api, python, readme,
-    targets, testdata, validator, words,
+    asm, bench, features, fuzz, gpu, guide, levels, lint, miri, package, playback, public_api, python,
+    readme, targets, testdata, validator, words,
 };
 
 /// Optional steps: they need tools or models that a machine may lack, and may be skipped even with
@@ -21,6 +21,7 @@ const OPTIONAL: [&str; 3] = ["references", "msrv", "miri"];
 fn steps() -> Vec<Step> {
     let groups = [
         lint::steps(),
+        guide::steps(),
         words::steps(),
         public_api::steps(),
         package::steps(),

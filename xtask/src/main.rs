@@ -7,6 +7,7 @@ mod eberly;
 mod features;
 mod fuzz;
 mod gpu;
+mod guide;
 mod levels;
 mod lint;
 mod miri;
@@ -36,6 +37,7 @@ usage: cargo xtask COMMAND
   ci --strict                       fail if a check is skipped because a tool is missing
   asm [--update]                    compare the machine code of the kernels with xtask/asm.md
   public-api [--update]             compare the documented items of every library with docs/api
+  guide                             check the links of all pages, build the guide in target/xtask/guide
   words [--update]                  compare the wording of comments and documentation with xtask/words-baseline.txt
   words FILE...                     print every finding in files or folders
   words --summary [FILE...]         print the number of findings by folder and rule
@@ -65,6 +67,7 @@ fn main() -> ExitCode {
         ["asm", "--update"] => step::alone("asm", asm::update),
         ["public-api"] => step::alone("public-api", public_api::check),
         ["public-api", "--update"] => step::alone("public-api", public_api::update),
+        ["guide"] => step::alone("guide", guide::check),
         ["words"] => step::alone("words", words::check),
         ["words", "--update"] => step::alone("words", words::update),
         ["words", "--summary", paths @ ..] => words::summary(paths),

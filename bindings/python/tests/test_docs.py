@@ -74,6 +74,24 @@ def test_the_readme_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
         exec(block, {"__name__": "__main__"})
 
 
+def python_of(page: Path) -> str:
+    """The Python blocks of a page, which form one program."""
+    return "\n".join(block.split("```")[0] for block in page.read_text().split("```python\n")[1:])
+
+
+GUIDE = {page.stem: python_of(page) for page in sorted((REPOSITORY / "docs" / "guide").glob("*.md"))}
+
+
+@pytest.mark.skipif("CONDYLE_CHARACTER" not in os.environ, reason="`cargo build --release --example character` and name it there")
+@pytest.mark.parametrize("name", [name for name, program in GUIDE.items() if program])
+def test_the_guide_runs(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("condyle-demo").mkdir()
+    subprocess.run([os.environ["CONDYLE_CHARACTER"], "condyle-demo/character.glb"], check=True)
+    Path("motion.condyle").write_bytes(condyle.open("condyle-demo/character.glb").pack())
+    exec(GUIDE[name], {"__name__": "__main__"})
+
+
 def test_the_dataset_of_the_readme_has_items_of_one_shape(tmp_path: Path) -> None:
     text = (PACKAGE / "README.md").read_text()
     [block] = [block for block in (part.split("```")[0] for part in text.split("```python\n")[1:]) if "class Poses" in block]

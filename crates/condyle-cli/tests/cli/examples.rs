@@ -1,5 +1,5 @@
-//! Every example of the help texts, of docs/command-line.md and of README.md runs on the files that it names,
-//! and has its intended effect.
+//! Every example of the help texts, of docs/command-line.md, docs/guide and README.md runs on the files that it
+//! names, and has its intended effect.
 //!
 //! `fox.glb` is the Khronos Fox if `shared/models` has it, else the demo's character with the Fox's names and
 //! units.
@@ -160,8 +160,12 @@ fn examples() -> Vec<String> {
         }
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    for page in ["README.md", "docs/command-line.md", "docs/conventions.md"] {
-        let text = fs::read_to_string(root.join(page)).expect("a page");
+    let guide =
+        fs::read_dir(root.join("docs/guide")).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let guide = guide.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
+    let pages = ["README.md", "docs/command-line.md", "docs/conventions.md"].map(|page| root.join(page));
+    for page in pages.into_iter().chain(guide) {
+        let text = fs::read_to_string(page).expect("a page");
         let fenced: Vec<&str> = text.split("```").skip(1).step_by(2).collect();
         let shell = fenced.iter().filter_map(|block| block.strip_prefix("sh\n"));
         shell.for_each(|block| all.extend(lines(block, "#")));
@@ -240,8 +244,7 @@ fn run(folder: &Folder, line: &str) {
             assert!(clips.count() > 0, "condyle {line}: {packed}");
         }
         "pack" => {
-            let [before, after] =
-                ["fox.glb", written.expect("an output")].map(|file| folder.read(file).len());
+            let [before, after] = [words[1], written.expect("an output")].map(|file| folder.read(file).len());
             assert!(after < before, "condyle {line}: {after} bytes of {before}");
         }
         "decode" | "bake" if written.is_some_and(|to| to.ends_with(".glb")) => {
