@@ -3,11 +3,13 @@
 // Public because the examples of this crate and of the crates above it are compiled outside this crate.
 
 use alloc::vec;
+use alloc::vec::Vec;
+use core::f32::consts::{PI, TAU};
 
 use crate::clip::{Interpolation, RawClip, Target, Track};
 use crate::mesh::{Influences, MorphDeltas, MorphTarget, Skin, SkinnedMesh, Vertices};
 use crate::skeleton::{Joint, Skeleton};
-use condyle_base::math::{Affine, Transform};
+use condyle_base::math::{Affine, Transform, sin_cos};
 
 /// Hips, the root of [`skeleton`].
 pub const HIPS: u16 = 0;
@@ -58,16 +60,20 @@ pub fn chain<const N: usize>(names: [&str; N], step: [f32; 3]) -> Skeleton {
 }
 
 /// Returns a walk of one second on [`skeleton`]: the hips move 2 m forward, and the legs swing by 30 degrees
-/// to the front and to the back.
+/// to the front and to the back, with 31 keys each.
 pub fn walk() -> RawClip {
-    let (sin, cos) = (0.258_819_04, 0.965_925_8);
-    let (front, back) = ([-sin, 0.0, 0.0, cos], [sin, 0.0, 0.0, cos]);
+    let times: Vec<f32> = (0..=30_u8).map(|key| f32::from(key) / 30.0).collect();
+    // `most` is half of the angle at the first key.
+    let swing = |most: f32| -> Vec<[f32; 4]> {
+        let halves = times.iter().map(|time| most * sin_cos(TAU * time).1);
+        halves.map(sin_cos).map(|(sin, cos)| [sin, 0.0, 0.0, cos]).collect()
+    };
     let tracks = vec![
         linear(Target::Translation(HIPS), 0, &[[0.0, 1.0, 0.0], [0.0, 1.0, 2.0]]),
-        linear(Target::Rotation(LEG_L[0]), 1, &[front, back, front]),
-        linear(Target::Rotation(LEG_R[0]), 1, &[back, front, back]),
+        linear(Target::Rotation(LEG_L[0]), 1, &swing(-PI / 12.0)),
+        linear(Target::Rotation(LEG_R[0]), 1, &swing(PI / 12.0)),
     ];
-    RawClip::new("walk".into(), vec![vec![0.0, 1.0], vec![0.0, 0.5, 1.0]], tracks).expect("sound tracks")
+    RawClip::new("walk".into(), vec![vec![0.0, 1.0], times], tracks).expect("sound tracks")
 }
 
 /// Returns a wave of two seconds on [`skeleton`]: the right arm is raised by 60 degrees, and the elbow turns
