@@ -77,8 +77,10 @@ impl Bvh {
     /// ```
     /// use condyle_bvh::{Bvh, ImportOptions};
     ///
-    /// # let file = b"HIERARCHY ROOT Hips { OFFSET 0 0 0 JOINT Head { OFFSET 0 60 0 End Site { OFFSET 0 20 0 } } }";
-    /// let bvh = Bvh::from_slice("nod", file).expect("as above");
+    /// // Offsets in centimetres.
+    /// let file = b"HIERARCHY ROOT Hips { OFFSET 0 0 0
+    ///     JOINT Head { OFFSET 0 60 0 End Site { OFFSET 0 20 0 } } }";
+    /// let bvh = Bvh::from_slice("nod", file).expect("a hierarchy without motion");
     /// let mut options = ImportOptions::default();
     /// options.scale = 0.01;
     /// let skeleton = bvh.skeleton(&options)?;
