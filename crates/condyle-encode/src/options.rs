@@ -314,11 +314,11 @@ pub struct Encoded {
 /// rounding of the times explains. Keys of step tracks do not count, because they are stored unchanged.
 ///
 /// ```
-/// use condyle_encode::{EncodeOptions, Shell};
-/// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform};
-/// use condyle_encode::encode;
+/// use condyle::{Interpolation, RawClip, Target, Track, example};
+/// use condyle_encode::{EncodeOptions, Shell, encode};
 ///
-/// let skeleton = Skeleton::new([Joint::new("lift", None, Transform::IDENTITY)])?;
+/// // A track with 25 keys per second.
+/// let skeleton = example::chain(["lift"], [0.0; 3]);
 /// let times: Vec<f32> = (0..=25).map(|key| key as f32 / 25.0).collect();
 /// let values = times.iter().flat_map(|t| [0.0, t * t, 0.0]).collect();
 /// let (target, interpolation) = (Target::Translation(0), Interpolation::Linear);
