@@ -56,7 +56,7 @@ const JSON: &str = r#"{
 
 /// Returns an arm of two joints, 1 m apart, with a sleeve of 6 vertices and one morph target.
 ///
-/// In the animation `bend`, which takes one second, the elbow turns by 90 degrees and the sleeve bulges there.
+/// In the animation `bend`, which takes one second, the elbow turns by 90 degrees and the sleeve bulges.
 pub fn document() -> Document {
     let positions = [0.0, 1.0, 2.0].map(|y| [[-0.125, y, 0.0], [0.125, y, 0.0]]);
     let weights = [[1.0, 0.0, 0.0, 0.0], [0.5, 0.5, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]].map(|row| [row; 2]);
