@@ -1,6 +1,9 @@
-// What the animations of models take when gltfpack, glTF-Transform and `condyle pack` make them small, at one error: for each model and
-// program, how far its file is off at the worst, and the bytes of `condyle pack` at that error: node pack-peers.mjs TOOLS CONDYLE OUT MODEL...
-// TOOLS is the folder that `npm install --prefix` filled. Vertices keep their precision, so that all that is off is motion. Prints a table.
+// Compares the animation sizes of models packed by gltfpack, glTF-Transform and `condyle pack` at the same
+// error. For each model and program it measures the largest error of the program's file, and the size of
+// `condyle pack` at that error:
+// node pack-peers.mjs TOOLS CONDYLE OUT MODEL...
+// TOOLS is a folder filled by `npm install --prefix`. Vertices keep their precision, so all differences come
+// from motion. Prints a table.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { basename, extname, resolve } from "node:path";
@@ -10,13 +13,14 @@ const run = (program, ...args) =>
   execFileSync(program, args, { encoding: "utf8", maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "pipe"] });
 const npm = (name, ...args) => run(resolve(tools, "node_modules/.bin", name), ...args);
 
-/// The bytes of the animations of a .glb: those of the views that nothing else refers to, as stored, and those with the JSON that describes them.
+/// Bytes of the animations of a .glb: the stored size of the views that only animations use, and that size
+/// plus the JSON that describes them.
 function animationBytes(file) {
   const bytes = readFileSync(file);
   const json = JSON.parse(bytes.subarray(20, 20 + bytes.readUInt32LE(12)));
   const accessors = new Set();
   for (const { samplers } of json.animations ?? []) for (const { input, output } of samplers) accessors.add(input).add(output);
-  // An accessor of zeros has no view; one that is sparse has two more.
+  // An accessor of zeros has no view; a sparse one has two more.
   const viewsOf = ({ bufferView, sparse }) =>
     [bufferView, sparse?.indices.bufferView, sparse?.values.bufferView].filter((view) => view !== undefined);
   const views = new Set([...accessors].flatMap((at) => viewsOf(json.accessors[at])));
@@ -28,10 +32,10 @@ function animationBytes(file) {
   return [data, data + sum(described.map((it) => JSON.stringify(it).length))];
 }
 
-/// What is farther off, in millimetres, is no error of motion: the program has broken the model.
+/// A larger error, in millimetres, means that the program broke the model.
 const BROKEN = 1e6;
 
-/// The worst vertex of all clips, in millimetres.
+/// Largest vertex error over all clips, in millimetres.
 function worst(model, file) {
   const rows = run(condyle, "compare", model, file, "--max-work", "100", "--json").trim().split("\n").map((line) => JSON.parse(line));
   const found = rows.map((row) => row.worst?.millimetres);
@@ -65,7 +69,7 @@ const row = (name, program, mm, theirs, ours) => {
   const ratio = (at) => (ours[at] / theirs[at]).toFixed(3);
   console.log(`| ${name} | ${program} | ${mm} | ${theirs[0]} | ${ours[0]} | ${ratio(0)} | ${ratio(1)} |`);
 };
-console.log("| model | program | off by, mm | its bytes | `condyle pack` | ratio | with JSON |\n|---|---|--:|--:|--:|--:|--:|");
+console.log("| model | program | max error, mm | bytes | `condyle pack` | ratio | with JSON |\n|---|---|--:|--:|--:|--:|--:|");
 const sums = {};
 for (const model of models) {
   const stem = basename(model, extname(model));
@@ -80,7 +84,7 @@ for (const model of models) {
       (sums[name] ??= []).push(sizes);
       row(stem, name, mm.toPrecision(3), ...sizes);
     } catch (e) {
-      // What one of the programs refuses is in no sum.
+      // Models that a program refuses are not part of the sums.
       const said = (e.stderr || e.message).trim().split("\n")[0];
       console.log(`| ${stem} | ${name} | ${said.replace(/^Command failed: .*/, "refused")} | | | | |`);
     }

@@ -1,22 +1,22 @@
-// Plays glTF files in three.js beside the file that they were made of, and tells how far their vertices are apart:
+// Plays glTF files in three.js next to the original, and measures the distance between their vertices:
 // node play.mjs TOOLS ORIGINAL FILE...
-// TOOLS is the folder that `npm install --prefix` filled. Prints a line of JSON for each file: the greatest distance of two vertices
-// in world space, in units of the file, with its clip and moment, how far from the origin vertices come, and how many moments and
-// vertices were looked at.
+// TOOLS is a folder filled by `npm install --prefix`. Prints a line of JSON per file: the largest distance of
+// two vertices in world space, in units of the file, with its clip and time, the largest distance of a vertex
+// from the origin, and the number of compared times and vertices.
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
 const [tools, original, ...files] = process.argv.slice(2);
 const three = (path) => import(pathToFileURL(resolve(tools, "node_modules/three", path)));
-// What three.js expects of a browser. Pictures are not looked at.
+// Browser globals that three.js requires. Images are not loaded.
 globalThis.self = globalThis;
 globalThis.ProgressEvent ??= class extends Event {};
 const { AnimationMixer, LoopOnce, Texture, Vector3 } = await three("build/three.module.js");
 const { GLTFLoader } = await three("examples/jsm/loaders/GLTFLoader.js");
 const { MeshoptDecoder } = await three("examples/jsm/libs/meshopt_decoder.module.js");
 
-/// How many times a vertex is posed for a clip, at most; at fewer moments then, evenly spread.
+/// Maximum number of vertex evaluations per clip. Above it, fewer times are used, evenly spread.
 const MOST = Number(process.env.CONDYLE_PLAY_VERTICES ?? 20e6);
 
 async function inlined(path) {
@@ -41,7 +41,7 @@ async function open(path) {
   return { scene: gltf.scene, clips: gltf.animations, meshes };
 }
 
-/// The key times of both clips, and three moments between each two.
+/// Key times of both clips, and three times between successive keys.
 function moments(clips) {
   const keys = new Set(clips.flatMap((clip) => clip.tracks.flatMap((track) => [...track.times])));
   const sorted = [...keys].sort((a, b) => a - b);
@@ -73,7 +73,7 @@ function worst(a, b) {
   const found = { worst: 0, clip: null, seconds: 0, size: 0, moments: 0, vertices: 0 };
   const count = a.meshes.reduce((sum, mesh) => sum + mesh.geometry.attributes.position.count, 0);
   const [p, q] = [new Vector3(), new Vector3()];
-  if (a.clips.length !== b.clips.length || a.meshes.length !== b.meshes.length) throw new Error("other clips or meshes");
+  if (a.clips.length !== b.clips.length || a.meshes.length !== b.meshes.length) throw new Error("different clips or meshes");
   a.clips.forEach((clip, at) => {
     const all = moments([clip, b.clips[at]]);
     const step = Math.max(1, (all.length * count) / MOST);
@@ -85,14 +85,14 @@ function worst(a, b) {
       a.meshes.forEach((mesh, m) => {
         const other = b.meshes[m];
         const { count } = mesh.geometry.attributes.position;
-        if (other.geometry.attributes.position.count !== count) throw new Error(`${mesh.name} has other vertices`);
+        if (other.geometry.attributes.position.count !== count) throw new Error(`${mesh.name} has a different number of vertices`);
         found.vertices += count;
         for (let vertex = 0; vertex < count; vertex++) {
           mesh.getVertexPosition(vertex, p).applyMatrix4(mesh.matrixWorld);
           other.getVertexPosition(vertex, q).applyMatrix4(other.matrixWorld);
           const distance = p.distanceTo(q);
           found.size = Math.max(found.size, p.length());
-          // What is not a number is worse than any number.
+          // NaN is worse than any number.
           if (!(distance <= found.worst)) Object.assign(found, { worst: distance, clip: clip.name, seconds });
         }
       });
@@ -102,7 +102,8 @@ function worst(a, b) {
   return found;
 }
 
-/// glTF asks for rotations of unit length; three.js takes them as they are. What a file means is not what its reader makes of others.
+/// glTF requires unit rotations; three.js does not normalise them. Normalising keeps reader-specific results
+/// out of the comparison.
 function normalize(clips) {
   for (const { times, values, ValueTypeName } of clips.flatMap((clip) => clip.tracks)) {
     if (ValueTypeName !== "quaternion" || values.length !== 4 * times.length) continue;

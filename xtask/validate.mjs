@@ -1,6 +1,6 @@
 // Runs the Khronos glTF validator: node validate.mjs TOOLS [--than ORIGINAL] FILE...
-// TOOLS is the folder that `npm install --prefix` filled. Exit code 1 if any file has an error; with --than, if any has more errors or
-// warnings of a kind than the original.
+// TOOLS is a folder filled by `npm install --prefix`. The exit code is 1 if a file has an error, or with
+// --than, if it has more errors or warnings of a kind than the original.
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { resolve } from "node:path";

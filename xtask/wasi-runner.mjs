@@ -1,12 +1,12 @@
 // Runs a wasm32-wasip1 program: node wasi-runner.mjs PROGRAM [ARGUMENT...]
-// It sees the folder that holds the checkout, under the same path as outside, and nothing else.
+// The program sees only the parent folder of the checkout, under the same path as outside.
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
 import { WASI } from "node:wasi";
 
-// With V8's short cut into native functions, node 20 now and then dies of a segmentation fault inside of WASI.
+// With V8's fast API calls, node 20 sometimes crashes with a segmentation fault inside WASI.
 setFlagsFromString("--no-turbo-fast-api-calls");
 
 const [program, ...rest] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-"""Characters and bodies made by seed, and what a good user of NumPy writes for them."""
+"""Characters and bodies generated from a seed, and idiomatic NumPy code for them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def quaternions(random: np.random.Generator, *shape: int) -> Array:
 
 
 def kinematics_in_numpy(parents: Array, q: Array, t: Array) -> Array:
-    """All frames of a joint at a time, as a good user of NumPy writes it."""
+    """Model matrices in idiomatic NumPy: all frames of one joint at a time."""
     out = np.empty((*q.shape[:2], 3, 4), "f4")
     out[..., :3], out[..., 3] = matrices_of(q), t
     for joint, parent in enumerate(parents):
@@ -50,12 +50,12 @@ class Character(NamedTuple):
 
 
 def character(random: np.random.Generator) -> Character:
-    """Vertices of four influences each, on joints that all turn from one key to the next."""
+    """Character with four influences per vertex. All joints rotate from the first key to the second."""
     positions = random.normal(size=(VERTICES, 3)).astype("f4")
     joints = random.integers(0, JOINTS, (VERTICES, 4)).astype("u2")
     weights = random.uniform(0.1, 1, (VERTICES, 4))
     weights = (weights / weights.sum(-1, keepdims=True)).astype("f4")
-    # So little that no blended matrix is nearly flat, of whose normals few digits are left.
+    # Small rotations, because a nearly singular blended matrix would leave few digits in the normals.
     turns = np.concatenate([random.normal(size=(JOINTS, 2, 3)) / 10, np.ones((JOINTS, 2, 1))], -1)
     turns = (turns / np.linalg.norm(turns, axis=-1, keepdims=True)).astype("f4")
     normals = quaternions(random, VERTICES)[:, :3]
@@ -94,13 +94,13 @@ def character(random: np.random.Generator) -> Character:
     data = b"".join(array.tobytes() for array in arrays)
     head = struct.pack("<4s4I", b"glTF", 2, 28 + len(text) + len(data), len(text), 0x4E4F534A)
     model = condyle.from_bytes(head + text + struct.pack("<II", len(data), 0x004E4942) + data)
-    # The skeleton has its own order.
+    # The skeleton orders joints differently from the document.
     order = np.array([model.skeleton.index(f"joint {joint}") for joint in range(JOINTS)])
     return Character(model, positions, normals, order[joints], weights)
 
 
 def body(random: np.random.Generator) -> dict[str, Array]:
-    """In the layout of SMPL, with weights of four joints to a vertex."""
+    """Body model in the layout of SMPL, with four influences per vertex."""
     parents = [2**32 - 1, *(int(random.integers(0, joint)) for joint in range(1, BODY_JOINTS))]
     weights = np.zeros((BODY_VERTICES, BODY_JOINTS))
     chosen = random.permuted(np.tile(np.arange(BODY_JOINTS), (BODY_VERTICES, 1)), axis=1)[:, :INFLUENCES]
@@ -118,7 +118,7 @@ def body(random: np.random.Generator) -> dict[str, Array]:
 
 
 def body_in_numpy(model: dict[str, Array], shaped: Array, q: Array, trans: Array) -> Array:
-    """The published formula in matrix products, of a person who has their shape already."""
+    """Published formula in matrix products, for a body whose shape is already computed."""
     joints = model["J_regressor"] @ shaped
     parents = np.array([-1, *model["kintree_table"][0, 1:].astype(int)])
     turns = matrices_of(q)

@@ -1,16 +1,19 @@
-"""What the Python package takes beside other packages, after all have given the same answer. From the checkout:
+"""Compares the speed of the Python package with other packages, after a check that all results agree.
+
+Run from the checkout:
 
     pip install ./bindings/python && python bench/python/main.py
 
-NumPy is enough; README.md says how to have all the others, and those that are missing are named. One process and one thread unless it says otherwise;
-the least of several rounds, in which all take turns. Exits with 1 where a target is missed.
+Only NumPy is required. README.md describes how to install the other packages; missing ones are reported as
+absent. One process and one thread unless stated otherwise. Times are the minimum of several interleaved
+rounds. Exits with 1 if a target is missed.
 """
 
 from __future__ import annotations
 
 import os
 
-# Before NumPy is loaded: its matrix products are to take one thread, as all else does.
+# Set before NumPy is loaded, so that its matrix products use one thread, like all other code.
 for library in ("OPENBLAS", "MKL", "OMP"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
@@ -33,29 +36,29 @@ from many import hierarchy, motion
 from peers import Array, Momentum, Peer, as_it_is, matrices_of
 
 FRAMES, PAIRS, POSES, BVH_JOINTS, BVH_FRAMES = 1000, 1_000_000, 1_000_000, 31, 10_000
-# A second thread is to be worth so much.
+# Required speedup with a second thread.
 SECOND = 1.8
 
 
 class Case(NamedTuple):
-    """Ways to the same numbers."""
+    """Implementations of the same computation."""
 
     name: str
-    # Nanoseconds are told for each of so many,
+    # Number of elements that the nanoseconds are divided by.
     per: int
-    # and these are the most that are wanted.
+    # Limit in nanoseconds per element.
     most: float | None
     ours: Callable[[], Any]
     on_two: Callable[[], Any] | None
-    # Each is made ready when its turn comes.
+    # Each peer is prepared just before it runs.
     peers: dict[str, Callable[[], Peer]]
-    # How far the peers' numbers may be from ours.
+    # Maximum difference of the peers' results from Condyle's.
     off: float
     seen: Callable[[Any], Array] = as_it_is
 
 
 class Found(NamedTuple):
-    """Nanoseconds; None for what is not installed."""
+    """Nanoseconds per element. None for a package that is not installed."""
 
     case: str
     most: float | None
@@ -79,13 +82,13 @@ def kinematics(random: np.random.Generator, frames: int) -> Case:
         frames * JOINTS,
         15,
         lambda: condyle.forward_kinematics(skeleton, q, t, out=out),
-        # A thread is started in each call, in which one alone is through most of a thousand frames.
+        # Each call starts threads. Meanwhile one thread finishes most of a thousand frames.
         (lambda: condyle.forward_kinematics(skeleton, q, t, out=out, threads=2)) if frames > FRAMES else None,
         {
             "NumPy": lambda: Peer(lambda: kinematics_in_numpy(parents, q, t)),
             "pymomentum": lambda: Momentum(parents).kinematics(q, t),
         },
-        # pymomentum is given angles, which have few digits where they are singular.
+        # pymomentum receives angles, which lose precision near singularities.
         2e-3,
     )
 
@@ -104,7 +107,7 @@ def slerp(random: np.random.Generator) -> Case:
             "SciPy": lambda: peers.slerp_of_scipy(a, b, 0.3),
             "pymomentum": lambda: peers.slerp_of_momentum(a, b, 0.3),
         },
-        # NumPy loses digits in the arccosine of what is near 1.
+        # NumPy loses precision in the arccosine of values near 1.
         2e-3,
         matrices_of,
     )
@@ -180,7 +183,7 @@ def bodies(random: np.random.Generator, folder: Path, frames: int, most: float) 
         frames,
         most,
         lambda: ours.vertices(q, trans, out=out),
-        # Up to 32 bodies are one product of matrices, on one thread.
+        # Up to 32 bodies are one matrix product, on one thread.
         (lambda: ours.vertices(q, trans, out=out, threads=2)) if frames > 32 else None,
         {
             "NumPy": lambda: Peer(lambda: body_in_numpy(arrays, shaped, q, trans)),
@@ -196,7 +199,7 @@ def bvh(random: np.random.Generator, folder: Path) -> Case:
     path, short = folder / "motion.bvh", BVH_FRAMES // 20
     head, rest = hierarchy(1, BVH_JOINTS), motion(random, BVH_FRAMES, BVH_JOINTS)
     path.write_text(head + rest)
-    # bvhsdk takes long.
+    # bvhsdk is slow, so it reads a short file.
     last = rest.splitlines(keepends=True)[-short:]
     few = folder / "few.bvh"
     few.write_text(head + rest[: rest.index("\n") + 1] + f"Frames: {short}\n" + rest.splitlines(keepends=True)[2] + "".join(last))
@@ -225,7 +228,7 @@ def bvh(random: np.random.Generator, folder: Path) -> Case:
 
 
 def compressed(random: np.random.Generator, count: int, most: float) -> Case:
-    """Of a clip of two seconds; what is compared with is the clip before it was compressed."""
+    """Samples of a clip of two seconds. The peer samples the same clip uncompressed."""
     model = condyle.from_bytes((hierarchy(1, JOINTS) + motion(random, 60, JOINTS)).encode(), "motion.bvh")
     clip, packed = model.clips[0], model.clips[0].encode(shell=0.03)
     times = random.uniform(0, clip.end, count).astype("f4")
@@ -249,7 +252,7 @@ def compressed(random: np.random.Generator, count: int, most: float) -> Case:
 
 
 def timed(call: Callable[[], Any], share: float = 1) -> float:
-    """Nanoseconds of the whole; of what takes little, the mean of many."""
+    """Nanoseconds of the whole work. Short calls are repeated and averaged."""
     start = time.perf_counter_ns()
     call()
     took = time.perf_counter_ns() - start
@@ -267,7 +270,7 @@ def measured(case: Case, rounds: int) -> Found:
     ways: dict[str, Peer] = {"ours": Peer(case.ours)}
     if case.on_two is not None:
         again = np.asarray(case.seen(case.on_two()))
-        assert np.array_equal(again, want, equal_nan=True), f"{case.name}: two threads give another answer"
+        assert np.array_equal(again, want, equal_nan=True), f"{case.name}: two threads give a different result"
         ways["on two"] = Peer(case.on_two)
     most_off = 0.0
     for name, ready in case.peers.items():
@@ -276,9 +279,9 @@ def measured(case: Case, rounds: int) -> Found:
         except ImportError:
             continue
         got = peer.seen(peer.call())
-        # One that takes long does the last part alone.
+        # A slow peer computes only the last part.
         off = float(np.abs(got - want[-len(got) :]).max())
-        assert off <= case.off, f"{case.name}: {name} is {off} off"
+        assert off <= case.off, f"{case.name}: {name} differs by {off}"
         most_off, ways[name] = max(most_off, off), peer
     least = dict.fromkeys(ways, np.inf)
     for _ in range(rounds):
@@ -307,12 +310,12 @@ def line(found: Found) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--once", action="store_true", help="run each a single time, which checks the answers alone")
+    parser.add_argument("--once", action="store_true", help="run each case once, only to check the results")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args()
     random, found = np.random.default_rng(1), []
     if not options.json:
-        print("| | at most wanted | Condyle | on two threads | others | off by at most |\n|---|---|---|---|---|---|")
+        print("| | limit | Condyle | on two threads | others | max difference |\n|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         cases: list[Callable[[], Case]] = [
@@ -326,7 +329,7 @@ def main() -> int:
             lambda: bvh(random, folder),
             lambda: slerp(random),
             lambda: compressed(random, 1, 3e3),
-            # Three gigabytes of poses are too much to ask of whoever checks the answers alone.
+            # A check of the results alone should not need three gigabytes of poses.
             lambda: compressed(random, POSES // 100 if options.once else POSES, 1e3),
         ]
         for case in cases:

@@ -1,10 +1,14 @@
-"""A library of very many clips: how long it takes to make one, and what opening it and reading from it cost. From the checkout:
+"""Measures how long a library of very many clips takes to build, open and read.
 
-    cargo build --release -p condyle-cli && pip install ./bindings/python && python bench/python/many.py --clips 100000 --folder /tmp/many
+Run from the checkout:
 
-The clips are BVH files made by seed, of 67 joints, one to two seconds at 30 Hz, on eight skeletons, in folders of 1,000; `condyle encode FOLDER` makes
-them one file. All is deleted at the end unless --keep is given, with which the next run finds it. 100,000 clips need 10 GB. Memory is told on Linux
-alone. Exits with 1 where a target is missed.
+    cargo build --release -p condyle-cli && pip install ./bindings/python
+    python bench/python/many.py --clips 100000 --folder /tmp/many
+
+The clips are BVH files generated from a seed: 67 joints, one to two seconds at 30 Hz, eight skeletons, in
+folders of 1,000. `condyle encode FOLDER` packs them into one file. All files are deleted at the end; with
+--keep the next run reuses them. 100,000 clips need 10 GB. Memory is measured on Linux only. Exits with 1 if a
+target is missed.
 """
 
 from __future__ import annotations
@@ -26,18 +30,18 @@ import numpy as np
 
 JOINTS, RATE, SKELETONS, FOLDER = 67, 30, 8, 1000
 POSES, SINGLES, ROUNDS = 1_000_000, 1000, 5
-# The most that is wanted.
+# Limits.
 OPEN_MS, POSE_US = 20, 1.0
 
 Figures = dict[str, Any]
 
 
 def hierarchy(seed: int, joints: int) -> str:
-    """The head of a file: joints on joints, each with three rotations, the root with its place too."""
+    """Head of a BVH file: each joint has three rotations, the root also has a position."""
     random = np.random.default_rng(seed)
     children: list[list[int]] = [[] for _ in range(joints)]
     for joint in range(1, joints):
-        # Chains with branches, as bodies are.
+        # Chains with branches, like bodies.
         children[joint - 1 if joint % 5 else int(random.integers(0, joint))].append(joint)
     offsets = random.normal(size=(joints, 3)) / 10
 
@@ -54,8 +58,8 @@ def hierarchy(seed: int, joints: int) -> str:
 
 
 def motion(random: np.random.Generator, frames: int, joints: int) -> str:
-    """Slow waves of their own in every channel."""
-    # Channels come in the order in which the hierarchy names its joints; those of all joints are alike.
+    """Motion of separate slow waves in each channel."""
+    # Channels follow the order of the joints in the hierarchy. All joints have the same channels.
     width = 3 + 3 * joints
     speed, phase = random.uniform(1, 6, (2, width)), random.uniform(0, 6.3, (2, width))
     reach = np.where(np.arange(width) < 3, 0.5, 20) * random.uniform(0.2, 1, (2, width))
@@ -67,7 +71,7 @@ def motion(random: np.random.Generator, frames: int, joints: int) -> str:
 
 
 def write_folder(root: Path, count: int, at: int) -> None:
-    """Up to 1,000 files."""
+    """Writes up to 1,000 files."""
     folder = root / f"{at:05}"
     folder.mkdir(parents=True, exist_ok=True)
     heads = [hierarchy(seed, JOINTS) for seed in range(SKELETONS)]
@@ -84,7 +88,7 @@ def seconds_of(call: Callable[[], Any]) -> float:
 
 
 def make(condyle: str, root: Path, count: int, threads: int) -> Figures:
-    """Files of motion, and the library of them."""
+    """Generates the motion files, and packs them into a library."""
     source, packed = root / "bvh", root / "many.condyle"
     folders = range(-(-count // FOLDER))
 
@@ -101,7 +105,7 @@ def make(condyle: str, root: Path, count: int, threads: int) -> Figures:
 
 
 def memory() -> Figures:
-    """MiB of this process: resident, and of these its own alone, not the file's."""
+    """Memory of this process in MiB: resident, and the private part without pages of the file."""
     try:
         lines = Path("/proc/self/smaps_rollup").read_text().splitlines()[1:]
     except OSError:
@@ -111,7 +115,9 @@ def memory() -> Figures:
 
 
 def forget(path: Path) -> None:
-    """Has the system drop what it holds of a file, where it can: what was just written would be mapped in pages of megabytes."""
+    """Requests that the system drop the file from its cache, if it can. Freshly written files would be mapped
+    in pages of megabytes.
+    """
     if hasattr(os, "posix_fadvise"):
         with path.open("r+b") as file:
             os.fsync(file.fileno())
@@ -119,7 +125,7 @@ def forget(path: Path) -> None:
 
 
 def read(path: Path) -> Figures:
-    """In a process that has done nothing else: each step, and what is resident after it."""
+    """Measures each step and the resident memory after it, in a fresh process."""
     import condyle
 
     forget(path)
@@ -143,7 +149,7 @@ def read(path: Path) -> Figures:
     step("names", lambda: library.names)
     step("columns", lambda: library.columns)
     clips, times = random.integers(0, count, POSES), random.uniform(0, 1, POSES).astype("f4")
-    # Room for all poses that was written to before, as in a loop that uses it again.
+    # The output array is already written once, as in a loop that reuses it.
     shape = (POSES, JOINTS)
     out = condyle.Poses(*(np.ones((*shape, numbers), "f4") for numbers in (4, 3, 3)))
     figures["room"] = memory()
@@ -157,7 +163,7 @@ def read(path: Path) -> Figures:
 
 
 def table(made: Figures, found: Figures) -> list[str]:
-    lines = ["| | time | resident | of these its own |", "|---|---|---|---|"]
+    lines = ["| | time | resident | private |", "|---|---|---|---|"]
     sizes = f"{made['source_bytes'] / 1e6:,.0f} MB of BVH to {made['library_bytes'] / 1e6:,.0f} MB"
     lines.append(f"| {made['clips']:,} clips, {sizes}, packed | {made['pack_s']:.1f} s | | |")
 
@@ -169,24 +175,24 @@ def table(made: Figures, found: Figures) -> list[str]:
 
     line("before", "before", 1, "")
     line("open", "opened", 1e3, "ms")
-    line("singles", "1,000 poses at random, each in a call, from the disk", 1e6 / SINGLES, "µs each")
-    line("singles_again", "the same again", 1e6 / SINGLES, "µs each")
+    line("singles", "1,000 random poses, one per call, from disk", 1e6 / SINGLES, "µs each")
+    line("singles_again", "again", 1e6 / SINGLES, "µs each")
     line("names", "all names", 1e3, "ms")
     line("columns", "all columns", 1e3, "ms")
-    line("room", "room for a million poses", 1, "")
-    line("first", "a million poses at random in a call, from the disk", 1e6 / POSES, "µs each")
-    line("again", "the least of five times again", 1e6 / POSES, "µs each")
-    line("two_threads", "the same on two threads", 1e6 / POSES, "µs each")
+    line("room", "output array for a million poses", 1, "")
+    line("first", "a million random poses in one call, from disk", 1e6 / POSES, "µs each")
+    line("again", "again, minimum of five runs", 1e6 / POSES, "µs each")
+    line("two_threads", "again, on two threads", 1e6 / POSES, "µs each")
     return lines
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--clips", type=int, default=1000)
-    parser.add_argument("--folder", type=Path, default=Path("out/many"), help="where files are made (default: out/many)")
-    parser.add_argument("--condyle", default="target/release/condyle", help="the program (default: target/release/condyle)")
-    parser.add_argument("--threads", type=int, default=2, help="for making it (default: 2)")
-    parser.add_argument("--keep", action="store_true", help="leave the files where they are")
+    parser.add_argument("--folder", type=Path, default=Path("out/many"), help="folder for the generated files (default: out/many)")
+    parser.add_argument("--condyle", default="target/release/condyle", help="path of the condyle program (default: target/release/condyle)")
+    parser.add_argument("--threads", type=int, default=2, help="threads for generating and packing (default: 2)")
+    parser.add_argument("--keep", action="store_true", help="keep the files")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--read", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()

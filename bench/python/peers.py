@@ -1,6 +1,7 @@
-"""Other packages that give what Condyle gives. All may be missing: those that are raise ImportError when they are made ready.
+"""Other packages with the same functions as Condyle. A missing package raises ImportError when its peer is
+prepared.
 
-They are asked as their users ask them, with everything that does not change from call to call made ready before.
+Each package is used idiomatically, with all work prepared that does not change between calls.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ def as_it_is(found: Any) -> Array:
 
 
 class Peer(NamedTuple):
-    """Another way to numbers of ours."""
+    """Another implementation of a computation."""
 
     call: Callable[[], Any]
-    # What it returns, as what is compared with ours. It takes no part in the times.
+    # Converts the result for the comparison. Not part of the measured time.
     seen: Callable[[Any], Array] = as_it_is
-    # It does this part of the work, the end of it, as it takes long.
+    # Fraction of the work that a slow peer does, the last part.
     share: float = 1
 
 
@@ -41,7 +42,7 @@ def matrices_of(q: Array) -> Array:
 
 
 def matrices_of_turns(radians: Array) -> Array:
-    """Of angles (..., 3) about Z, X and Y, the last of which turns first."""
+    """Rotation matrices from angles (..., 3) about Z, X and Y. The last angle rotates first."""
     half = np.zeros((*radians.shape, 4))
     for at, axis in enumerate((2, 0, 1)):
         half[..., at, axis], half[..., at, 3] = np.sin(radians[..., at] / 2), np.cos(radians[..., at] / 2)
@@ -50,7 +51,7 @@ def matrices_of_turns(radians: Array) -> Array:
 
 
 class Momentum:
-    """A character of pymomentum, whose joints are where their parents are at rest. It uses as many threads as it likes."""
+    """Character of pymomentum whose rest translations are 0. pymomentum chooses its number of threads."""
 
     def __init__(self, parents: Array) -> None:
         self.geometry: Any = import_module("pymomentum.geometry")
@@ -72,7 +73,7 @@ class Momentum:
         return Peer(lambda: self.geometry.joint_parameters_to_skeleton_state(self.character, numbers), seen)
 
     def skinning(self, positions: Array, joints: Array, weights: Array, matrices: Array, share: float) -> Peer:
-        """By matrices that are there already."""
+        """Skins with existing matrices."""
         mesh = self.geometry.Mesh(positions, np.array([[0, 1, 2]], "i4"))
         skin = self.geometry.SkinWeights(joints.astype("i4"), weights)
         character = self.character.with_mesh_and_skin_weights(mesh, skin)
@@ -98,7 +99,7 @@ def slerp_of_momentum(a: Array, b: Array, t: float) -> Peer:
 
 
 def body_of_body_models(kind: str, path: Path, poses: Array, betas: Array, trans: Array) -> Peer:
-    """Of the package body-models, on NumPy or on torch."""
+    """Body of the package body-models, with NumPy or torch."""
     module: Any = import_module(f"body_models.smpl.{kind}")
     model = module.SMPL(model_path=path)
     arrays = [betas[None], poses[:, 1:], poses[:, 0], trans]
@@ -122,11 +123,11 @@ def body_of_body_models(kind: str, path: Path, poses: Array, betas: Array, trans
 
 
 def body_of_smplx(arrays: dict[str, Array], poses: Array, betas: Array, trans: Array) -> Peer:
-    """It shapes the body anew in each call: its users cannot do otherwise."""
+    """Body of smplx. It computes the shape in each call, because its interface offers no other way."""
     torch, smplx = import_module("torch"), import_module("smplx")
     torch.set_num_threads(1)
     count, struct = len(poses), import_module("smplx.utils").Struct(**arrays)
-    # What it says of the number of shapes is no result of ours.
+    # Its message about the number of shapes must not mix with the results.
     with redirect_stdout(sys.stderr):
         model = smplx.SMPL("", data_struct=struct, batch_size=count, num_betas=len(betas))
     body, root = poses[:, 1:].reshape(count, -1), np.ascontiguousarray(poses[:, 0])
@@ -141,7 +142,7 @@ def body_of_smplx(arrays: dict[str, Array], poses: Array, betas: Array, trans: A
 
 
 def bvh_of_numpy(path: Path) -> Peer:
-    """Its numbers alone, by the parser of NumPy."""
+    """Reads only the numbers, with NumPy's parser."""
     head = path.read_text().split("Frame Time")[0].count("\n") + 1
 
     def seen(rows: Any) -> Array:

@@ -2,13 +2,16 @@
 
     python bench/python/promise.py CONDYLE FOLDER... [--errors 0.1 0.5 2]
 
-Each model (.glb, .gltf, .bvh) is encoded and decoded, and packed if it is glTF, by the command CONDYLE. Source and result are
-read by the small readers below. At every key of the source, and 240 times a second (at most 20,000 times a clip), the largest
-distance of a vertex from its place is computed, and around joints without vertices that of the ball of 3 cm: the distance of its
-centre, and its radius times the largest singular value of the difference. Nodes that are no joints and that no clip moves hang
-on a joint: nothing bounds them but its vertices. Units are taken as metres, as the command does. `decode` may add a sixteenth
-of the bound, and f32 its rounding: 5e-7 of the greatest distance from the origin. Compressed buffers and morph weights are not
-read: such files are listed.
+The command CONDYLE encodes and decodes each model (.glb, .gltf, .bvh), and packs it if it is glTF. The small
+readers below read source and result. The comparison runs at every key of the source and 240 times per second,
+at most 20,000 times per clip.
+
+It computes the largest displacement of a vertex. Around joints without vertices it computes that of a ball of
+3 cm: the distance of the centre, plus the radius times the largest singular value of the difference. Nodes
+that are not joints and that no clip animates depend on a joint, and only their vertices are bounded.
+
+Units are metres, as in the command. `decode` may add 1/16 of the bound, and f32 rounding 5e-7 of the largest
+distance from the origin. Files with compressed buffers or morph weights are not read, but listed.
 """
 
 from __future__ import annotations
@@ -31,11 +34,11 @@ WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
 
 
 class Skipped(Exception):
-    """A file that these readers do not know."""
+    """The file has features that these readers do not support."""
 
 
 class Failed(Exception):
-    """The command refused a file that these readers know."""
+    """The command refused a file that these readers support."""
 
 
 def quaternion(q: np.ndarray) -> np.ndarray:
@@ -167,12 +170,12 @@ class Gltf:
         return np.stack([place(at) for at in range(len(self.nodes))], 1) if self.nodes else np.zeros((count, 0, 4, 4))
 
     def moved(self) -> set[int]:
-        """The nodes that clips move."""
+        """Nodes that clips animate."""
         targets = (channel["target"] for clip in self.clips() for channel in clip["channels"])
         return {target["node"] for target in targets if "node" in target}
 
     def skins(self) -> list[tuple[list[int], np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-        """The joints, inverse bind matrices, vertices, and influences of each skinned or rigid primitive."""
+        """Joints, inverse bind matrices, vertices and influences of each skinned or rigid primitive."""
         out = []
         for at, node in enumerate(self.nodes):
             for primitive in self.doc["meshes"][node["mesh"]]["primitives"] if "mesh" in node else []:
@@ -258,7 +261,7 @@ class Bvh:
 
 
 def balls(off: np.ndarray) -> float:
-    """The farthest point of all balls, from differences of matrices."""
+    """Largest displacement of any ball, from matrix differences."""
     if off.size == 0:
         return 0.0
     stretch = np.linalg.svd(off[..., :3, :3], compute_uv=False)[..., 0]

@@ -1,9 +1,12 @@
-"""What whole libraries take, on one core and two, and what follows for many: docs/scale.md. From the checkout:
+"""Measures jobs on whole libraries, on one core and two, and extrapolates to many: docs/reports/scale.md.
 
-    pip install ./bindings/python && python bench/python/scale.py --markdown > docs/scale.md
+Run from the checkout:
 
-Clips are made by seed. Each job is done by one process and by two, in turns, into an empty folder; the least of the rounds counts. With --once everything is small and
-done once, which checks that both have written the same bytes.
+    pip install ./bindings/python && python bench/python/scale.py --markdown > docs/reports/scale.md
+
+Clips are generated from a seed. One process and two processes run each job in turn, into an empty folder, and
+the minimum of the rounds counts. With --once everything is small and runs once, only to check that both write
+the same bytes.
 """
 
 from __future__ import annotations
@@ -26,14 +29,16 @@ from condyle import jobs
 
 ONCE = "--once" in sys.argv
 ROUNDS = 1 if ONCE else 3
-# Clips of the library, and files of the folder that is packed.
+# Number of clips of the library, and of files of the packed folder.
 CLIPS, FILES = (16, 4) if ONCE else (8192, 128)
 JOINTS, SECONDS, RATE = 67, 4, 30
 FRAMES = SECONDS * RATE + 1
 
 
 class Done(NamedTuple):
-    """A job, and what it took of one process and of two, and of that the start of two and what one process does after the shards, in seconds."""
+    """Measurements of a job, in seconds. `took` is the total with one process and with two. `start` is the
+    start of two processes, `last` the work of one process after the shards.
+    """
 
     name: str
     what: str
@@ -46,17 +51,19 @@ class Done(NamedTuple):
 
     @property
     def shards(self) -> tuple[float, float]:
-        """Seconds of the shards alone, in one process and in two."""
+        """Seconds of the shards alone, with one process and with two."""
         return self.took[0] - self.last, self.took[1] - self.last - self.start
 
     def seconds(self, clips: float, cores: int) -> float:
-        """Of so many clips on so many cores, each of which does what one of two did; one does what comes after the shards."""
+        """Seconds for a number of clips and cores, if each core works as fast as one of two. One core does
+        the last step.
+        """
         start, work = (0.0, self.shards[0]) if cores == 1 else (self.start, 2 * self.shards[1] / cores)
         return start + clips / self.clips * (work + self.last)
 
 
 def motion(random: np.random.Generator, at: int) -> condyle.Clip:
-    """Turns that swing, as those of limbs."""
+    """Motion with swinging rotations, like those of limbs."""
     times = np.arange(FRAMES) / RATE
     parents = np.maximum(np.arange(JOINTS) - 1 - np.arange(JOINTS) % 3, -1)
     skeleton = condyle.Skeleton(parents.tolist(), translations=np.tile([0, 0.1, 0], (JOINTS, 1)))
@@ -68,7 +75,7 @@ def motion(random: np.random.Generator, at: int) -> condyle.Clip:
 
 
 def bvh(random: np.random.Generator) -> str:
-    """A chain of joints that turn about three axes."""
+    """BVH of a chain of joints that rotate about three axes."""
     lines = ["HIERARCHY"]
     for joint in range(JOINTS):
         lines += ["JOINT j" if joint else "ROOT j", "{", "OFFSET 0 0.1 0", "CHANNELS 3 Zrotation Xrotation Yrotation"]
@@ -80,9 +87,9 @@ def bvh(random: np.random.Generator) -> str:
 
 
 def made(folder: Path) -> tuple[Path, Path]:
-    """The library, and the folder that is packed."""
+    """Paths of the library and of the folder to pack."""
     random = np.random.default_rng(16)
-    # Each is kept under many names: what encoding them takes is measured with others.
+    # Each clip is stored under many names. Other jobs measure the encoding.
     few = [motion(random, at).encode(shell=0.03, effort="fast").to_bytes() for at in range(min(CLIPS, 64))]
     library, files = folder / "motion.condyle", folder / "files"
     condyle.join(library, [few[at % len(few)] for at in range(CLIPS)], names=[f"clip {at}" for at in range(CLIPS)])
@@ -97,7 +104,7 @@ def size(folder: Path) -> int:
 
 
 def took(job: jobs.Job, workers: int) -> float:
-    """Seconds, from the plan to the manifest."""
+    """Seconds from the plan to the manifest."""
     shutil.rmtree(job.out, ignore_errors=True)
     begin = time.perf_counter()
     jobs.run(job, workers)
@@ -105,7 +112,9 @@ def took(job: jobs.Job, workers: int) -> float:
 
 
 def started(library: Path, out: str) -> float:
-    """Seconds until two processes have started: Python, NumPy and the package. A job of two clips in two shards takes little else."""
+    """Seconds to start two processes: Python, NumPy and the package. A job of two clips in two shards does
+    little else.
+    """
     small = Path(out + ".condyle")
     condyle.join(small, [condyle.Library(library)[at].to_bytes() for at in range(2)])
     job = jobs.Measure(str(small), out, rate=RATE, per_shard=1)
@@ -114,13 +123,13 @@ def started(library: Path, out: str) -> float:
 
 def measured(name: str, what: str, job: jobs.Job, clips: int, read: int, start: float) -> Done:
     times = [(took(job, 1), hash_of(job), took(job, 2), hash_of(job)) for _ in range(ROUNDS)]
-    assert len({of for round in times for of in (round[1], round[3])}) == 1, "the bytes depend on the workers"
+    assert len({of for round in times for of in (round[1], round[3])}) == 1, "the bytes depend on the number of workers"
     least = (min(t[0] for t in times), min(t[2] for t in times))
     return Done(name, what, clips, least, start, min(last(job) for _ in range(ROUNDS)), read, size(Path(job.out)))
 
 
 def last(job: jobs.Job) -> float:
-    """Seconds of what is done after the shards, which are there."""
+    """Seconds of the last step, with all shards present."""
     shards, begin = job.plan(), time.perf_counter()
     jobs.finish(job, shards)
     return time.perf_counter() - begin
@@ -141,10 +150,10 @@ def all_jobs(folder: Path) -> list[Done]:
     encode = jobs.Encode(str(fewer), out, budget=2e-3, effort="fast", per_shard=max(1, FILES // 16))
     pack = jobs.Pack(str(files), out, effort="fast", per_shard=max(1, FILES // 16))
     return [
-        measured("`Pose`", "places of all joints at 30 Hz, as arrays", pose, clips, bytes_, start),
+        measured("`Pose`", "joint positions at 30 Hz, as arrays", pose, clips, bytes_, start),
         measured("`Measure`", "boxes and speeds at 30 Hz", measure, clips, bytes_, start),
-        measured("`Encode`", "at another error, with little effort", encode, FILES, fewer.stat().st_size, start),
-        measured("`Pack`", "BVH files to a library, with little effort", pack, FILES, size(files), start),
+        measured("`Encode`", "another error bound, effort `fast`", encode, FILES, fewer.stat().st_size, start),
+        measured("`Pack`", "BVH files to a library, effort `fast`", pack, FILES, size(files), start),
     ]
 
 
@@ -157,7 +166,7 @@ def counted(_: int) -> float:
 
 
 def free() -> float:
-    """How many times as much two processes can do as one, here and now."""
+    """Current speedup of two processes over one on this machine."""
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         rounds = [(counted(0), max(pool.map(counted, range(2)))) for _ in range(1 if ONCE else 9)]
     return 2 * min(one for one, _ in rounds) / min(two for _, two in rounds)
@@ -212,42 +221,42 @@ def page(done: list[Done], free: float) -> str:
         texts = [*map(seconds_text, [*cores, alone]), *(f"{bytes_text(count)}/s" for count in demand)]
         many.append([it.name, *texts, bytes_text(million / it.clips * it.written)])
     shards = million / 256
-    head = ["job", "clips a second", "seconds of motion a second", "two processes, times as fast as one", "the same without their start", "read for a clip", "written for a clip"]
-    return f"""# Whole libraries, on one core and on many
+    head = ["job", "clips per second", "seconds of motion per second", "speedup of two processes", "speedup without start", "read per clip", "written per clip"]
+    return f"""# Scaling of batch jobs
 
-Generated by `python bench/python/scale.py --markdown > docs/scale.md`; do not edit. {machine()}, {datetime.date.today()}; other work may have run beside it.
+Generated by `python bench/python/scale.py --markdown > docs/reports/scale.md`; do not edit. {machine()}, {datetime.date.today()}; other programs may have run at the same time.
 
-`condyle.jobs` cuts a library into shards, which any number of processes make, on one machine or by `condyle.ray` and `condyle.dask` on many. Workers share no memory and say nothing to each other: each
-maps the library, makes its shards and writes them once. The bytes are the same for any number of them, which this program checks too.
+`condyle.jobs` splits a library into shards that any number of processes compute, on one machine or with `condyle.ray` and `condyle.dask` on many. Workers share no memory and do not communicate: each
+maps the library, computes its shards and writes them once. The bytes do not depend on the number of workers, which this program checks.
 
-## Measured: one core and two
+## Measurements on one and two cores
 
-Clips of {JOINTS} joints and {SECONDS} s at {RATE} Hz ({FRAMES} frames), {CLIPS:,} of them for `Pose` and `Measure` and {FILES} for the others; from the plan to the manifest, the start of processes included, the least of {ROUNDS} rounds.
-One process does one thing at a time, as each of many on a machine should: threads are for calls without processes. Two processes that only count were {free:.2f} times as fast as one here and now;
-what is much below 2 was taken by other work, and two processes of a job cannot gain more. Two processes took {done[0].start:.2f} s to start (Python, NumPy, this package), in which one process makes
-{done[0].start * done[0].clips / done[0].took[0]:,.0f} clips of `Pose`: a job that is shorter than that is faster in one process.
+The clips have {JOINTS} joints and {SECONDS} s at {RATE} Hz ({FRAMES} frames). `Pose` and `Measure` process {CLIPS:,} of them, the other jobs {FILES}. Times are from the plan to the manifest, including the start of processes; the minimum of {ROUNDS} rounds.
+Each process uses one thread, as is best for many processes on a machine. Two processes that only count had a speedup of {free:.2f} during this run;
+a value far below 2 means that other programs used the cores, and limits the speedup of the jobs too. Two processes took {done[0].start:.2f} s to start (Python, NumPy, this package). In that time one process finishes
+{done[0].start * done[0].clips / done[0].took[0]:,.0f} clips of `Pose`, so shorter jobs are faster in one process.
 
 {table(head, one)}
 
-## Computed: a million such clips
+## Extrapolation to a million clips
 
-From the figures of two processes, as if each core of a cluster did what one of the two did, with what they lose to each other, and storage kept up: the shards take as many times less as there are cores, and the start of the
-processes and the last step, which one process does alone, take what they take. The column of one core is that of one process.
-What 1,000 cores read and write together while they make shards is what storage has to keep up with. To start a cluster, and to send a shard's number to a worker, is not counted.
+The extrapolation assumes that each core of a cluster works as fast as one of two processes, and that storage keeps up. The time of the shards is divided by the number of cores. The start of the
+processes and the last step, which runs in one process, do not change. The column for one core uses the measurement of one process.
+The columns for reading and writing show the load on storage while 1,000 cores compute shards. The start of a cluster and the messages to workers are not included.
 
-{table(["job", "1 core", "64 cores", "1,000 cores", "of that the last step", "1,000 cores read", "1,000 cores write", "all files"], many)}
+{table(["job", "1 core", "64 cores", "1,000 cores", "last step, included", "1,000 cores read", "1,000 cores write", "all files"], many)}
 
-## What the limits are
+## Limits
 
-- **Storage.** What 1,000 cores read and write is the demand. Where a file system or an object store gives less, it is the limit, and the time is the bytes by its bandwidth: `Pose` writes {bytes_text(done[0].written / done[0].clips)} for each clip, {done[0].written / done[0].read:.0f}
-  times what it reads, so it pays to pose where the numbers are used (`Library.sample` reads any pose straight from the file), and to keep the compressed library instead. `Measure` and `Encode` read and write next to nothing for what they compute.
-- **What only one process does.** The last step reads the receipts of {shards:,.0f} shards (256 clips in each) and writes the manifest; `Measure`, `Encode` and `Pack` also copy all parts into one file, at the bandwidth of the disk. Its time was measured with {CLIPS // 16} clips in a shard or {FILES // 16},
-  so that it is less with more. Where it is most of the time, more cores do not help: cut the source into several libraries, which are jobs of their own.
-- **Stragglers.** The last shard ends the job. With {shards:,.0f} shards and 1,000 cores each core makes {shards / 1000:.0f}, so up to {1 / (shards / 1000):.0%} of the time is lost at the end; a smaller `per_shard` loses less, and costs more files.
-- **Object stores.** What goes through Ray's or Dask's scheduler is the plan, and a number for each shard that is made: no array does, so neither limits how large a library is.
-  Jobs need files that can be mapped and renamed: a shared file system, or a copy of the library on each machine's disk and the results copied off. An object store that is mounted as a file system without renames is not enough.
-- **Machines that differ.** Set `CONDYLE_NUMERIC=portable` on all for the same bytes; in the fast mode they are the same on machines of one kind.
-- **Dead workers.** A worker that dies costs the shard that it was at. Nothing else is made again, and nothing is there twice.
+- **Storage.** If the file system or object store is slower than the demand of 1,000 cores, storage is the limit: the time is the number of bytes divided by its bandwidth. `Pose` writes {bytes_text(done[0].written / done[0].clips)} per clip, {done[0].written / done[0].read:.0f}
+  times the bytes that it reads. It is often better to keep the compressed library and to sample poses where they are used: `Library.sample` reads any pose directly from the file. `Measure` and `Encode` read and write little compared with their computation.
+- **Serial last step.** The last step reads the receipts of {shards:,.0f} shards (256 clips in each) and writes the manifest. `Measure`, `Encode` and `Pack` also copy all parts into one file, at the bandwidth of the disk. The measurement used shards of {CLIPS // 16} or {FILES // 16} clips;
+  larger shards need less time. If the last step dominates, more cores do not help: split the source into several libraries with separate jobs.
+- **Stragglers.** The job ends with its last shard. With {shards:,.0f} shards and 1,000 cores, each core computes {shards / 1000:.0f} shards, so up to {1 / (shards / 1000):.0%} of the time is lost at the end. A smaller `per_shard` loses less, and writes more files.
+- **Object stores.** Only the plan and the shard numbers pass through the scheduler of Ray or Dask, no arrays. The schedulers therefore do not limit the size of a library.
+  Jobs need files that can be mapped and renamed: a shared file system, or a copy of the library on each machine's disk, with the results copied back. An object store mounted as a file system without renames does not suffice.
+- **Different machines.** Set `CONDYLE_NUMERIC=portable` on all machines to get the same bytes. In the fast mode, bytes are the same on machines of one kind.
+- **Dead workers.** If a worker dies, only its current shard is computed again. Nothing is written twice.
 """
 
 
@@ -263,7 +272,7 @@ def main() -> None:
         return
     for it in done:
         one, two = it.took
-        print(f"{it.name:10} {it.clips / one:9,.0f} clips/s  two processes {one / two:.2f}  {bytes_text(it.written)} written")
+        print(f"{it.name:10} {it.clips / one:9,.0f} clips/s  speedup of two processes {one / two:.2f}  {bytes_text(it.written)} written")
 
 
 if __name__ == "__main__":

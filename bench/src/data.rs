@@ -1,4 +1,4 @@
-//! Seeded characters to work on.
+//! Characters generated from a seed.
 
 use condyle::math::JointQuat;
 use condyle::mesh::MorphDeltas;
@@ -7,7 +7,7 @@ use condyle::{
     Target, Track, Transform, Vertices,
 };
 
-/// Joints one after another; their scale is that of the first axis.
+/// Joints as consecutive structures. The first axis determines their uniform scale.
 pub(crate) fn structs(joints: &[Transform]) -> Vec<JointQuat> {
     let joint = |&Transform { rotation, translation, scale }: &Transform| JointQuat {
         rotation,
@@ -48,7 +48,7 @@ impl Random {
         v.map(|v| v / length)
     }
 
-    /// Any rotation.
+    /// Uniformly distributed rotation.
     fn rotation(&mut self) -> [f32; 4] {
         loop {
             let v: [f32; 4] = std::array::from_fn(|_| self.range(-1.0, 1.0));
@@ -59,15 +59,15 @@ impl Random {
         }
     }
 
-    /// Joints with any rotation, and as many others whose rotations lie on the nearer side and apart: some peers cannot do
-    /// without either.
+    /// Two lists of joints with arbitrary rotations. Paired rotations are in the same hemisphere and differ,
+    /// because some peers require it.
     pub(crate) fn pairs(&mut self, count: usize) -> (Vec<Transform>, Vec<Transform>) {
         let from: Vec<_> = (0..count).map(|_| self.any_transform()).collect();
         let to = self.beside(&from);
         (from, to)
     }
 
-    /// Joints whose rotations lie on the nearer side of these and apart.
+    /// Joints whose rotations are in the hemisphere of these and differ from them.
     pub(crate) fn beside(&mut self, from: &[Transform]) -> Vec<Transform> {
         let to = from.iter().map(|from| {
             loop {
@@ -85,7 +85,7 @@ impl Random {
         (0..count).map(|_| self.any_transform()).collect()
     }
 
-    /// Any rotation.
+    /// Transform with an arbitrary rotation.
     fn any_transform(&mut self) -> Transform {
         Transform { rotation: self.rotation(), ..self.transform() }
     }
@@ -94,7 +94,7 @@ impl Random {
         Transform { rotation: self.unit(), translation: self.vector(0.3), scale: [1.0; 3] }
     }
 
-    /// Limbs of ten joints that branch from the first ones.
+    /// Skeleton with limbs of ten joints that branch from the first joints.
     pub(crate) fn skeleton(&mut self, joints: usize) -> Skeleton {
         let joint = |j: usize| {
             let parent = if j % 10 == 1 { j / 10 } else { j.max(1) - 1 };
@@ -116,7 +116,7 @@ impl Random {
         Pose::from_transforms(&self.transforms(joints))
     }
 
-    /// Rotations and translations of every joint, 31 keys on one timeline.
+    /// Rotations and translations of every joint, with 31 keys on one timeline.
     pub(crate) fn clip(&mut self, joints: usize) -> RawClip {
         let times: Vec<f32> = (0..31).map(|k| k as f32 / 30.0).collect();
         let mut tracks = Vec::new();
@@ -132,8 +132,8 @@ impl Random {
         RawClip::new("clip".into(), vec![times], tracks).expect("a valid clip")
     }
 
-    /// A movement as people make them: every joint swings about all of its axes, some times a second, away from where it rests, and
-    /// the first one walks. Four seconds of 30 keys.
+    /// Human-like motion: every joint swings about all of its axes around its rest pose, up to about once per
+    /// second, and the first one walks. Four seconds with 30 keys per second.
     pub(crate) fn motion(&mut self, skeleton: &Skeleton) -> RawClip {
         let times: Vec<f32> = (0..121).map(|k| k as f32 / 30.0).collect();
         let mut tracks = Vec::new();
@@ -178,7 +178,7 @@ impl Random {
         Skin::new((0..joints as u16).collect(), inverse_bind).expect("equal lengths")
     }
 
-    /// Rigid, with as many morph targets of positions and normals.
+    /// Rigid mesh with morph targets of positions and normals.
     pub(crate) fn morphing_mesh(&mut self, vertices: u32, targets: usize) -> SkinnedMesh {
         let rigid = self.mesh(vertices as usize, 1, 1);
         let mut deltas = || (0..vertices).map(|_| self.vector(0.1)).collect::<Vec<_>>();
@@ -192,7 +192,7 @@ impl Random {
             .expect("a valid mesh")
     }
 
-    /// A mesh whose vertices are stored row by row, and morph targets of positions and normals that move one round spot of it each.
+    /// Mesh with vertices stored row by row. Each morph target moves positions and normals of one round spot.
     pub(crate) fn face(&mut self, [wide, high]: [usize; 2], targets: usize, moved: usize) -> SkinnedMesh {
         let vertices = wide * high;
         let mesh = self.mesh(vertices, 60, 4);
@@ -216,7 +216,7 @@ impl Random {
         SkinnedMesh::new(vertices, mesh.influences().clone(), vec![], targets).expect("a valid mesh")
     }
 
-    /// `per_vertex` influences each, of joints that lie close together, as on a real character.
+    /// Mesh with `per_vertex` influences per vertex, of neighbouring joints, as on a real character.
     pub(crate) fn mesh(&mut self, vertices: usize, joints: usize, per_vertex: usize) -> SkinnedMesh {
         let row = |v: usize| {
             let first = v * joints / vertices;

@@ -1,4 +1,4 @@
-//! Interleaved timing: minima, never averages, of implementations that were checked first.
+//! Interleaved timing of checked implementations. The result is the minimum, never the mean.
 
 use std::cell::RefCell;
 use std::hint::black_box;
@@ -10,38 +10,40 @@ use rayon::ThreadPoolBuilder;
 
 use crate::machine::ticks_per_ns;
 
-/// Long enough for the clock's resolution, short enough to fall between interruptions.
+/// Duration of a timed slice: long compared with the clock's resolution, short enough to fall between
+/// interruptions.
 const SLICE_SECONDS: f64 = 100e-6;
-/// What one case may take in a pass, unless that leaves fewer than [`LEAST_ROUNDS`].
+/// Time limit of a case in a pass, after at least [`LEAST_ROUNDS`] rounds.
 const CASE_SECONDS: f64 = 0.5;
 const LEAST_ROUNDS: u32 = 3;
-/// A peer's error is reported, not judged; but beyond this it did something else.
+/// Error limit of peers. Errors below it are only reported; a larger one means that the peer computed
+/// something else.
 const PEER_BOUND: f64 = 1e-3;
 
-/// Who does the work.
+/// Implementation of a benchmark.
 pub(crate) struct Subject {
     pub(crate) work: &'static str,
-    /// `condyle`, a method of its own, or the peer's name.
+    /// `condyle`, the name of another method of condyle, or the peer's name.
     pub(crate) implementation: &'static str,
-    /// The instruction set; of a peer the one that it was compiled for.
+    /// Instruction set. For a peer, the one it was compiled for.
     pub(crate) isa: &'static str,
     /// `fast` or `portable`.
     pub(crate) mode: &'static str,
-    /// Those that it runs on.
+    /// Number of threads.
     pub(crate) threads: usize,
-    /// Not of condyle: compiled for one instruction set.
+    /// Whether this is not condyle. Peers are compiled for one instruction set.
     peer: bool,
-    /// The largest error that passes.
+    /// Maximum error that passes.
     bound: f64,
-    /// Does the work so many times.
+    /// Runs the work the given number of times.
     call: Box<dyn FnMut(u32)>,
-    /// Makes the outcome what it was before the first call.
+    /// Resets the output to its initial value.
     restore: Box<dyn FnMut()>,
-    /// The largest difference between what `call` left behind and the f64 reference.
+    /// Returns the maximum difference between the output of `call` and the f64 reference.
     error: Box<dyn FnMut() -> f64>,
 }
 
-/// What several subjects write to, one after another, what it was before, and on how many threads they run.
+/// Output shared by several subjects, its initial value, and the number of threads.
 pub(crate) struct Room<T> {
     fresh: Rc<T>,
     out: Rc<RefCell<T>>,
@@ -53,13 +55,13 @@ impl<T: Clone> Room<T> {
         Self { fresh: Rc::new(out.clone()), out: Rc::new(RefCell::new(out)), threads: 1 }
     }
 
-    /// The same room for those on so many threads.
+    /// The same output for subjects on this number of threads.
     pub(crate) fn on(&self, threads: usize) -> Self {
         Self { fresh: self.fresh.clone(), out: self.out.clone(), threads }
     }
 }
 
-/// All who do one thing on the same data.
+/// All implementations that do the same work on the same data.
 pub(crate) struct Subjects {
     work: &'static str,
     levels: Vec<Dispatch>,
@@ -71,7 +73,7 @@ impl Subjects {
         Self { work, levels: levels.to_vec(), list: Vec::new() }
     }
 
-    /// Each instruction set once, for what the numeric mode makes no difference to.
+    /// Keeps each instruction set once, for work that does not depend on the numeric mode.
     pub(crate) fn only_fast(&mut self) {
         self.levels.dedup_by_key(|level| level.isa());
         for level in &mut self.levels {
@@ -79,7 +81,8 @@ impl Subjects {
         }
     }
 
-    /// A kernel of condyle on every instruction set and in both modes, all into the same `out`, which is no answer yet.
+    /// Adds a kernel of condyle for every instruction set and both modes. All write to the same `out`, which
+    /// must start with a wrong result.
     pub(crate) fn kernel<I: 'static, T: Clone + 'static>(
         &mut self,
         implementation: &'static str,
@@ -92,7 +95,7 @@ impl Subjects {
         self.kernel_in(&Room::new(out), implementation, bound, input, call, error);
     }
 
-    /// [`kernel_in`](Self::kernel_in) on a pool of exactly as many threads as the room is for.
+    /// Like [`kernel_in`](Self::kernel_in), on a pool with the room's number of threads.
     pub(crate) fn kernel_on<I: Sync + 'static, T: Clone + Send + 'static>(
         &mut self,
         room: &Room<T>,
@@ -105,14 +108,14 @@ impl Subjects {
         let pool = ThreadPoolBuilder::new().num_threads(room.threads).build().expect("a few threads");
         let pool = Rc::new(pool);
         let call = move |input: &I, out: &mut T| {
-            // The choice of this thread is not that of those in the pool.
+            // Pool threads do not inherit the dispatch of this thread.
             let dispatch = Dispatch::current();
             pool.install(|| dispatch.scope(|| call(input, out)));
         };
         self.kernel_in(room, implementation, bound, input, call, error);
     }
 
-    /// [`kernel`](Self::kernel) into a room that others use too.
+    /// Like [`kernel`](Self::kernel), with an output that other subjects share.
     pub(crate) fn kernel_in<I: 'static, T: Clone + 'static>(
         &mut self,
         room: &Room<T>,
@@ -140,7 +143,8 @@ impl Subjects {
         }
     }
 
-    /// What one writes otherwise, compiled for what the compiler was told of. `out` is no answer yet.
+    /// Adds an alternative to condyle, for the instruction set enabled at compile time. `out` must start with
+    /// a wrong result.
     pub(crate) fn peer<I: 'static, T: 'static>(
         &mut self,
         implementation: &'static str,
@@ -152,7 +156,7 @@ impl Subjects {
         self.peer_of(self.work, implementation, input, out, call, error);
     }
 
-    /// [`peer`](Self::peer) under another name of work: what a figure is to be held against.
+    /// Like [`peer`](Self::peer) under another benchmark name, for comparisons.
     pub(crate) fn peer_of<I: 'static, T: 'static>(
         &mut self,
         work: &'static str,
@@ -178,7 +182,7 @@ impl Subjects {
     }
 }
 
-/// The instruction set that the compiler was told of: what peers run with.
+/// Instruction set enabled at compile time, which peers use.
 const COMPILED_FOR: &str = if cfg!(target_feature = "avx512f") {
     "avx512"
 } else if cfg!(target_feature = "avx2") {
@@ -193,8 +197,8 @@ const COMPILED_FOR: &str = if cfg!(target_feature = "avx512f") {
     "scalar"
 };
 
-/// What times the work and what looks at the outcome. Nothing is taken out of the loop: the compiler has to assume
-/// that input and outcome change between two calls.
+/// Returns a function that repeats the work, and a function that computes the error. `black_box` prevents the
+/// compiler from moving work out of the loop.
 fn runner<I, T>(
     input: Rc<I>,
     out: Rc<RefCell<T>>,
@@ -211,52 +215,53 @@ fn runner<I, T>(
     (run, move || error(&looked_at.borrow()))
 }
 
-/// One thing to do, on so many elements in a layout.
+/// One benchmark with a number of elements and a layout.
 pub(crate) struct Case {
     pub(crate) work: &'static str,
-    /// How large the data is: joints, vertices, bytes.
+    /// Size of the data: joints, vertices or bytes.
     pub(crate) n: usize,
-    /// Elements for each of `n`: the layers of a blend, else 1.
+    /// Elements per unit of `n`: the layers of a blend, otherwise 1.
     pub(crate) times: usize,
-    /// `blocks`, `structs` or nothing.
+    /// `blocks`, `structs` or empty.
     pub(crate) layout: &'static str,
-    /// Read and written for each element, once.
+    /// Bytes read and written per element, each once.
     pub(crate) bytes: usize,
-    /// Additions and multiplications for each element as the formula has them; 0 where roots, divisions or latencies decide.
+    /// Additions and multiplications of the formula per element. 0 if roots, divisions or latencies dominate.
     pub(crate) flops: usize,
     /// Builds the data and all subjects.
     pub(crate) build: Box<dyn Fn(&mut Subjects)>,
 }
 
-/// A result line.
+/// One result.
 #[derive(Clone)]
 pub(crate) struct Row {
     pub(crate) work: &'static str,
     pub(crate) n: usize,
     pub(crate) layout: &'static str,
-    /// Of the case.
+    /// See [`Case::bytes`].
     pub(crate) bytes: usize,
-    /// The bytes of all elements.
+    /// Bytes of all elements.
     pub(crate) data: usize,
-    /// Of the case.
+    /// See [`Case::flops`].
     pub(crate) flops: usize,
     pub(crate) implementation: &'static str,
     pub(crate) isa: &'static str,
     pub(crate) mode: &'static str,
     pub(crate) threads: usize,
-    /// Not of condyle.
+    /// Whether this is not condyle.
     pub(crate) peer: bool,
     /// Minimum nanoseconds per element.
     pub(crate) ns: f64,
-    /// The same in cycles of the clock that ran meanwhile.
+    /// `ns` in cycles of the core's clock during the measurement.
     pub(crate) cycles: f64,
-    /// The same in ticks of the time-stamp counter; in cycles where there is none.
+    /// `ns` in ticks of the time-stamp counter, or in cycles if there is no counter.
     pub(crate) ticks: f64,
     pub(crate) max_error: f64,
 }
 
 impl Row {
-    /// The times of another measurement of the same where it took less. All three: their ratio is a clock.
+    /// Takes the times of another measurement if they are shorter. All three change together, because their
+    /// ratio is a clock rate.
     pub(crate) fn keep_less(&mut self, other: &Self) {
         if other.ns < self.ns {
             (self.ns, self.cycles, self.ticks) = (other.ns, other.cycles, other.ticks);
@@ -264,11 +269,11 @@ impl Row {
     }
 }
 
-/// Checks every answer, then times all subjects in turn, `rounds` times or as often as there is time for; not at all
-/// where `rounds` is 0.
+/// Checks every result, then times all subjects interleaved, `rounds` times or until the time limit. With
+/// `rounds` = 0 nothing is timed.
 ///
 /// # Panics
-/// If an answer is wrong, or was there before: a time for it would mean nothing.
+/// Panics if a result is wrong, or if the output is right before the call.
 pub(crate) fn run(case: &Case, levels: &[Dispatch], rounds: u32) -> Vec<Row> {
     let mut subjects = Subjects::new(case.work, levels);
     (case.build)(&mut subjects);
@@ -301,13 +306,13 @@ fn checked(case: &Case, subject: &mut Subject) -> Row {
     let Case { n, times, layout, bytes, flops, .. } = *case;
     let data = n * times * bytes;
     let who = format!("{work}, {n} {layout}, {implementation} {isa} {mode} on {threads}");
-    // Whoever does nothing must not pass.
+    // An implementation that does nothing must not pass.
     (subject.restore)();
     let before = (subject.error)();
-    assert!(before > bound || before.is_nan(), "{who}: off by no more than {before:e} without a call");
+    assert!(before > bound || before.is_nan(), "{who}: error {before:e} without a call");
     (subject.call)(1);
     let max_error = (subject.error)();
-    assert!(max_error <= bound, "{who}: off by {max_error:e}, more than {bound:e}");
+    assert!(max_error <= bound, "{who}: error {max_error:e}, limit {bound:e}");
     let [ns, cycles, ticks] = [f64::NAN; 3];
     Row {
         work,
@@ -328,8 +333,8 @@ fn checked(case: &Case, subject: &mut Subject) -> Row {
     }
 }
 
-/// The clock that the core runs at, from a chain of dependent multiplications of three cycles each: no
-/// instruction that reads a counter, whose rate is another one, is needed.
+/// Clock rate of the core in GHz, from a chain of dependent multiplications of three cycles each. The
+/// time-stamp counter would not help, because it runs at another rate.
 fn clock_ghz() -> f64 {
     const STEPS: u32 = 50_000;
     let start = Instant::now();
@@ -347,7 +352,7 @@ mod tests {
 
     use super::*;
 
-    /// A kernel that makes `out` 1, which it has to be, only when called for the first time.
+    /// Builds a kernel that writes the correct result 1 only in its first call.
     fn writing_once(out: f64) {
         let build = move |subjects: &mut Subjects| {
             let write = |first: &Cell<bool>, out: &mut f64| {
@@ -363,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic = "off by 1e0, more than 0e0"]
+    #[should_panic = "error 1e0, limit 0e0"]
     fn no_level_passes_by_what_another_one_wrote() {
         writing_once(0.0);
     }

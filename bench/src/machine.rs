@@ -1,8 +1,8 @@
-//! The machine that this runs on, as far as the system tells.
+//! Properties of the machine, as far as the system reports them.
 
 use std::fs;
 
-/// Where data lies that is used again and again.
+/// Memory level that holds data in repeated use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Memory {
     L1,
@@ -11,14 +11,14 @@ pub(crate) enum Memory {
     Main,
 }
 
-/// The nearest first.
+/// Fastest first.
 pub(crate) const MEMORIES: [Memory; 4] = [Memory::L1, Memory::L2, Memory::L3, Memory::Main];
 
-/// More than any cache holds.
+/// Larger than any cache.
 const MUCH: usize = 128 << 20;
 
 impl Memory {
-    /// The nearest one that holds so many bytes.
+    /// Fastest level that holds this number of bytes.
     pub(crate) fn of(bytes: usize) -> Self {
         let fits = |memory: &Self| memory.capacity().is_some_and(|capacity| bytes <= capacity);
         MEMORIES.into_iter().find(fits).unwrap_or(Self::Main)
@@ -33,7 +33,7 @@ impl Memory {
         }
     }
 
-    /// Bytes, or what is common where the system does not tell; `None` for what is as good as endless.
+    /// Capacity in bytes. A common value if the system does not report it; `None` for main memory.
     fn capacity(self) -> Option<usize> {
         let (level, common) = match self {
             Self::L1 => ("1", 32 << 10),
@@ -54,8 +54,8 @@ impl Memory {
         Some(told.unwrap_or(common))
     }
 
-    /// Bytes that lie there and no nearer: a few times what the nearer one holds, as the last cache is often shared, and
-    /// much greater than one core's part.
+    /// Number of bytes that fit this level and no faster one. It is a few times the capacity of the faster
+    /// level, because the last cache is often shared and much larger than one core's part.
     pub(crate) fn working_set(self) -> usize {
         let nearer = MEMORIES.into_iter().rev().skip_while(|memory| *memory != self).nth(1);
         let nearer = nearer.and_then(Self::capacity).unwrap_or(0);
@@ -67,13 +67,13 @@ impl Memory {
     }
 }
 
-/// How often the processor's time-stamp counter ticks in a nanosecond, whatever the clock of its cores; `None` where there
-/// is no such counter.
+/// Ticks of the processor's time-stamp counter per nanosecond, independent of the core clock. `None` if there
+/// is no counter.
 pub(crate) fn ticks_per_ns() -> Option<f64> {
     #[cfg(target_arch = "x86_64")]
     {
-        // About a minute. The clock compared itself with that of the system when it was made, and counts nanoseconds
-        // where it found no counter.
+        // About a minute of ticks. The clock was calibrated against the system clock when it was created, and
+        // counts nanoseconds if it found no counter.
         const TICKS: u64 = 1 << 37;
         let ns = quanta::Clock::new().delta_as_nanos(0, TICKS);
         (ns != TICKS).then_some(TICKS as f64 / ns as f64)
@@ -82,7 +82,7 @@ pub(crate) fn ticks_per_ns() -> Option<f64> {
     None
 }
 
-/// Name of the processor where the system has it, else its architecture.
+/// Name of the processor, or its architecture if the system does not report one.
 #[must_use]
 pub fn processor() -> String {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -99,7 +99,8 @@ pub fn processor() -> String {
     }
 }
 
-/// Mean number of running programs in the last minute, and the number of processors: `load 0.31 on 2 CPUs`. `None` where the system does not tell.
+/// Mean number of running programs in the last minute, and the number of processors: `load 0.31 on 2 CPUs`.
+/// `None` if the system does not report the load.
 #[must_use]
 pub fn load() -> Option<String> {
     let load = fs::read_to_string("/proc/loadavg").ok()?;
@@ -108,7 +109,7 @@ pub fn load() -> Option<String> {
     Some(format!("load {minute} on {cpus} CPUs"))
 }
 
-/// Today as year, month and day, in UTC.
+/// Current date in UTC, as year, month and day.
 #[must_use]
 pub fn date() -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);

@@ -1,18 +1,19 @@
-//! `condyle-bench`: everything, with all peers; `condyle-bench papers`: the figures of the papers.
+//! `condyle-bench` runs all benchmarks with all peers. `condyle-bench papers` reproduces the figures of the
+//! papers.
 
 mod papers;
 
-use std::convert::Infallible;
 use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
 use condyle::{Dispatch, Isa, Numeric};
 use condyle_bench::{Format, Request};
 
-/// Times every stage of condyle, on every instruction set and in both numeric modes, beside its peers.
+/// Times every stage of condyle on every instruction set, in both numeric modes, next to its peers.
 ///
-/// Every implementation's answer is checked against the f64 reference before it is timed.
+/// Every implementation's result is checked against the f64 reference before it is timed.
 #[derive(Parser)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -20,7 +21,7 @@ use condyle_bench::{Format, Request};
 Examples:
   condyle-bench
   condyle-bench --only skin_pnt4 --json
-  condyle-bench --rounds 5                a quick look
+  condyle-bench --rounds 5                a quick run
   condyle-bench --isa avx2 --numeric fast
   condyle-bench papers --only eberly"
 )]
@@ -38,29 +39,28 @@ enum Command {
 
 #[derive(clap::Args)]
 struct Times {
-    /// Only this work.
+    /// Run only this benchmark.
     #[arg(long, value_name = "WORK")]
     only: Option<String>,
-    /// One JSON object per line: work, impl, isa, mode, threads, layout, n, and for each element ns (the minimum), cycles (of
-    /// the core) and ticks (of the time-stamp counter), and max_error;
-    /// of clips also form, packed or resident.
+    /// Print one JSON object per line: work, impl, isa, mode, threads, layout, n, max_error, and per element
+    /// the minimum ns, core cycles and time-stamp counter ticks. Clips add form: packed or resident.
     #[arg(long)]
     json: bool,
-    /// The text of BENCHMARKS.md.
-    #[arg(long, conflicts_with = "json")]
-    markdown: bool,
-    /// How many interleaved rounds; the minimum counts.
+    /// Write benchmarks.md and targets.md to this folder.
+    #[arg(long, conflicts_with = "json", value_name = "FOLDER")]
+    markdown: Option<PathBuf>,
+    /// Number of interleaved rounds. The minimum time counts.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Only this instruction set.
+    /// Use only this instruction set.
     #[arg(long, value_name = "NAME")]
     isa: Option<Isa>,
-    /// Only this rounding: `fast`, or `portable` for the same bits on every machine.
+    /// Use only this numeric mode: `fast`, or `portable` for bit-identical results on every machine.
     #[arg(long, value_name = "fast|portable")]
     numeric: Option<Numeric>,
 }
 
-/// Progress on standard error, if that is a terminal.
+/// Progress on standard error, if it is a terminal.
 struct Progress {
     shown: bool,
     step: usize,
@@ -78,7 +78,7 @@ impl Progress {
         }
     }
 
-    /// Clears the progress and prints a result. A closed pipe is no error.
+    /// Clears the progress and prints a result. A closed pipe is not an error.
     fn print(&self, text: &str) {
         if self.shown {
             eprint!("\r\x1b[K");
@@ -108,9 +108,9 @@ fn main() -> ExitCode {
 }
 
 fn times(args: Times) -> ExitCode {
-    let format = match (args.json, args.markdown) {
+    let format = match (args.json, &args.markdown) {
         (true, _) => Format::Json,
-        (_, true) => Format::Markdown,
+        (_, Some(_)) => Format::Markdown,
         _ => Format::Text,
     };
     let wanted = |level: &Dispatch| {
@@ -118,26 +118,34 @@ fn times(args: Times) -> ExitCode {
     };
     let levels: Vec<Dispatch> = Dispatch::all().filter(wanted).collect();
     if levels.is_empty() {
-        eprintln!("condyle-bench: this machine has no such instruction set");
+        eprintln!("condyle-bench: this machine lacks the instruction set");
         return ExitCode::from(2);
     }
     let request = Request { only: args.only, elements: None, rounds: args.rounds, format, levels };
     let steps = match request.steps() {
         Ok(steps) => steps,
         Err(known) => {
-            eprintln!("condyle-bench: there is no such work; choose one of {}", known.join(", "));
+            eprintln!("condyle-bench: unknown benchmark; choose one of {}", known.join(", "));
             return ExitCode::from(2);
         }
     };
     let (mut progress, printer) = (Progress::new(), Progress::new());
     let of = format!("/{steps}");
-    let Ok(()) = condyle_bench::run(
+    let mut pages = condyle_bench::PAGES.iter();
+    let done = condyle_bench::run(
         &request,
         |work| progress.next(&of, work),
-        |text| {
-            printer.print(text);
-            Ok::<(), Infallible>(())
+        |text| match (&args.markdown, pages.next()) {
+            (Some(folder), Some(page)) => std::fs::write(folder.join(page), text),
+            _ => {
+                printer.print(text);
+                Ok(())
+            }
         },
     );
+    if let Err(error) = done {
+        eprintln!("condyle-bench: {error}");
+        return ExitCode::FAILURE;
+    }
     ExitCode::SUCCESS
 }

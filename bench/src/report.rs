@@ -1,4 +1,4 @@
-//! The results as tables and as JSON.
+//! Results as tables and as JSON.
 
 use std::iter::once;
 
@@ -9,119 +9,119 @@ use crate::machine::{MEMORIES, Memory, date, processor, ticks_per_ns};
 use crate::table::Table;
 use crate::works::{RESIDENT, call, roofline};
 
-/// What stands over the table of a group of works, and what has to be said of them.
+/// Heading and description of the table for a group of benchmarks.
 pub(crate) fn section(work: &str) -> (&'static str, &'static str) {
-    // A copy that a work is held against is among its rows.
+    // A reference copy is listed with its benchmark.
     let work = work.strip_prefix("copy_of_").unwrap_or(work);
     match work.split('_').next().unwrap_or_default() {
         "roofline" => (
-            "What the machine can do: bytes or operations per cycle",
-            "Operations are additions and multiplications, fused or one after the other. Bytes are read, written, or read \
-             and written; `plain` is the system's own copy.",
+            "Machine limits: bytes or operations per cycle",
+            "Operations are additions and multiplications, fused or separate. Bytes are read, written, or read \
+             and written; `plain` is the system's copy.",
         ),
         "sample" => (
             "Sampling: cycles per joint",
-            "A clip of 67 joints, of 121 frames, at another moment each call; `resident` is condyle with the keys unpacked, else \
-             they are packed. `sample_raw` is a clip as authored, with 31 keys per track.",
+            "A clip of 67 joints and 121 frames, sampled at another time in each call. `resident` is condyle with unpacked keys; otherwise \
+             keys are packed. `sample_raw` is an uncompressed clip with 31 keys per track.",
         ),
         "hit" => (
-            "Questions about posed triangles: cycles per triangle, ray or point",
-            "A body of 10,000 triangles that bends. `refit` puts the tree on the pose, by the triangle; `ray` is the first hit of one \
-             of 256 rays, `closest` the nearest point. `glam` asks every triangle; `parry3d` has its tree over the same.",
+            "Queries on posed triangles: cycles per triangle, ray or point",
+            "A bending body of 10,000 triangles. `refit` fits the BVH to the pose, per triangle; `ray` is the first hit of one \
+             of 256 rays, `closest` the nearest point. `glam` tests every triangle; `parry3d` uses its BVH.",
         ),
         "character" => (
             "Whole characters: cycles per character",
-            "67 joints: two of 32 clips at moments of its own, half of each, placed in model space, and the palette as columns; one \
-             alone, or many in a row. Of two threads each takes parts of them, from a pool of exactly as many. `resident` is \
-             condyle with the keys unpacked, else they are packed. `glam_keys` has keys per joint, a binary search and slerp, `glam_frames` whole frames and nlerp.",
+            "Each character has 67 joints and blends two of 32 clips, half of each, at its own times. It then computes model space and a \
+             palette of columns. One character, or many in a row. Two threads share the characters, in a pool of two. `resident` is \
+             condyle with unpacked keys; otherwise keys are packed. `glam_keys` has keys per joint, a binary search and slerp; `glam_frames` has whole frames and nlerp.",
         ),
         "stage" => (
-            "The stages of a character: cycles per character",
-            "Of 67 joints, each on what the one before wrote: two clips sampled, blended, placed in model space, and the palette as \
-             columns and as rows. `resident` is condyle with the keys unpacked, else they are packed.",
+            "Stages of a character: cycles per character",
+            "67 joints. Each stage reads the output of the previous one: sampling of two clips, blending, model space, and the palette as \
+             columns and as rows. `resident` is condyle with unpacked keys; otherwise keys are packed.",
         ),
         "call" => (
-            "What a call costs: nanoseconds",
-            "A call on one joint or vertex; each of 67 in one call; and the difference, which is what a call costs beside its \
-             arithmetic. Poses go by sixteen joints, so for them that is some joints' arithmetic too. `sample_joint`, `rotation` \
-             and `motion` have one result for each call: 67 are as many calls, and of the first two the difference is to \
-             `sample` and `interpolate`, which have all in one call. `held` are the coefficients of interpolation that \
-             `Prepared` keeps. Skinning is of 4 influences. Of two modes it is the fast one.",
+            "Call overhead: nanoseconds",
+            "The columns are a call on one joint or vertex, the time per element of a call on 67, and their difference, the overhead. \
+             Poses are processed in blocks of sixteen joints, so their overhead includes the arithmetic of some joints. `sample_joint`, `rotation` \
+             and `motion` return one result per call, so 67 are 67 calls. The overhead of the first two is relative to \
+             `sample` and `interpolate`, which return all results in one call. `held` uses the interpolation coefficients that \
+             `Prepared` stores. Skinning has 4 influences. All figures are in the fast mode.",
         ),
         "slerp" => ("Spherical interpolation: cycles per joint", "One factor for all joints."),
         "nlerp" => ("Normalised linear interpolation: cycles per joint", "One factor for all joints."),
         "other" => (
-            "Other ways to interpolate: cycles per joint",
-            "The polynomial of lower degree, a factor per joint, Eberly's series of 16 terms, of 5 on half of the angle, \
-             and with the middle known beforehand, nlerp with a corrected factor, the exponential map, slerp of every \
-             other joint by a list of indices, and in place of its first argument.",
+            "Other interpolation methods: cycles per joint",
+            "The polynomial of lower degree; a factor per joint; Eberly's series with 16 terms, with 5 terms on half of the angle, \
+             and with a precomputed midpoint; nlerp with a corrected factor; the exponential map; slerp of every \
+             other joint by a list of indices; and slerp that overwrites its first argument.",
         ),
-        "quats" => ("Joints to matrices: cycles per joint", "Of three rows; `columns` are of four columns."),
+        "quats" => ("Joints to matrices: cycles per joint", "Three rows, or four columns (`columns`)."),
         "mats" => ("Matrices to joints: cycles per joint", ""),
         "local" | "model" => (
             "Local to model and back: cycles per joint",
-            "A character of 67 joints, half of it anew, sixteen characters, and from model matrices to local ones.",
+            "A character of 67 joints, an update of half of it, sixteen characters, and model matrices to local transforms.",
         ),
         "blend" => ("Blending: cycles per joint and layer", "Four layers."),
-        "palette" => (
-            "Palette: cycles per joint",
-            "Condyle also finds out whether normals need matrices of their own.",
-        ),
+        "palette" => {
+            ("Palette: cycles per joint", "Condyle also determines whether normals need separate matrices.")
+        }
         "ik" => (
             "Inverse kinematics: cycles per pose",
-            "`two_bone`: an arm of two bones of 30 cm on a character of 67 joints, with a pole or without; `aim`: a joint that points. `arm7`: 7 hinges, each with a range, from stretched straight up to 500 places that an allowed pose has (`position`), turned as \
-             there (`pose`): to a millimetre and a thousandth of a radian. `body55`: 55 joints whose hips may move, on 4 or 8 places to a millimetre: of 16 poses \
-             from rest (`cold`), or frame by frame at 30 Hz (`warm`). The error is the largest residual, in metres or radians. What other \
-             solvers take for `arm7` and `body55` is in docs/peers.md.",
+            "`two_bone`: an arm with two bones of 30 cm on a character of 67 joints, with or without a pole. `aim`: a joint that points at a target. `arm7`: 7 hinges with limits, from stretched straight up to 500 goals of allowed poses, for the position alone (`position`) or \
+             with the orientation (`pose`), to 1 mm and 0.001 rad. `body55`: 55 joints with movable hips and 4 or 8 goals, to 1 mm, for 16 poses \
+             from rest (`cold`) or frame by frame at 30 Hz (`warm`). The error is the largest residual, in metres or radians. docs/peers.md has the times of \
+             other solvers for `arm7` and `body55`.",
         ),
         "morph" => (
             "Morph targets: cycles per vertex",
             "Positions and normals. `morph_1024`: three targets that move all vertices. `morph_100x10_20k`: a face of 20,000 vertices and 100 targets that \
-             move a tenth of it each, ten of them at work.",
+             each move 10 % of it; ten targets are active.",
         ),
         "springs" => (
             "Spring bones: cycles per joint and frame",
-            "A hundred joints of hair in twenty rows, alone or of each of a hundred characters (`crowd100`).",
+            "Hair of 100 joints in 20 chains, of one character or of 100 (`crowd100`).",
         ),
         "silhouette" | "normals" => (
             "Posed triangles: cycles per triangle",
-            "A closed surface of ten thousand: its outline towards a lamp, and the normals of its triangles, weighted by angles.",
+            "A closed surface of 10,000 triangles: its silhouette towards a light, and vertex normals, weighted by triangle angles.",
         ),
         "bounds" | "hitbox" | "baked" => (
-            "The posed mesh: cycles per character, vertex, ray or joint",
-            "`bounds_67`: the box around a character of 67 joints, from its matrices; `glam` has a box for each joint. `bounds_vertices`: that of \
-             4,020 vertices. `hitbox_ray_67`: the first hit of one of 512 rays on 67 capsules; `hitbox_place_67`: these put on a pose. \
+            "Bounds, hitboxes and baked meshes: cycles per character, vertex, ray or joint",
+            "`bounds_67`: the box around a character of 67 joints, from its matrices; `glam` uses a box per joint. `bounds_vertices`: the box of \
+             4,020 vertices. `hitbox_ray_67`: the first hit of one of 512 rays on 67 capsules. `hitbox_place_67`: placing the capsules on a pose. \
              `baked_10k`: positions and normals of 10,000 vertices between two baked frames.",
         ),
         _ => (
             "Skinning: cycles per vertex",
-            "`p`: positions, `pn`: normals too, `pnt`: and tangents, `bases`: positions from weighted base vectors; of 2 or 4 \
-             influences per vertex; 1024 vertices, 67 (`67`) or a million (`1m`). `pn4_interleaved` is written as a vertex buffer has \
-             it, with texture coordinates between, beside the same in `planes`.",
+            "`p`: positions; `pn`: positions and normals; `pnt`: tangents too; `bases`: positions from weighted base vectors. With 2 or 4 \
+             influences per vertex, and 1024, 67 (`67`) or a million (`1m`) vertices. `pn4_interleaved` writes an interleaved vertex buffer \
+             with texture coordinates in it; `planes` writes the same in separate arrays.",
         ),
     }
 }
 
-/// A column: one case.
+/// Table column: one case.
 type Column = (&'static str, usize, &'static str);
 
 fn column(row: &Row) -> Column {
     (row.work, row.n, row.layout)
 }
 
-/// Who did it: the implementation, its threads, the instruction set, the mode, and whether it is a peer.
+/// Table row: implementation, threads, instruction set, mode, and whether it is a peer.
 type Line = (&'static str, usize, &'static str, &'static str, bool);
 
 fn line(row: &Row) -> Line {
     (row.implementation, row.threads, row.isa, row.mode, row.peer)
 }
 
-/// The implementation, and its threads where there are several.
+/// Implementation, with its number of threads if there are several.
 fn who(&(implementation, threads, ..): &Line) -> String {
     if threads > 1 { format!("{implementation}, {threads} threads") } else { implementation.into() }
 }
 
-/// What tells a line from the others where condyle and its levels are meant unless something else is said.
+/// Label that distinguishes a row. Condyle on one thread is implied unless the label names another
+/// implementation.
 fn short(line: &Line) -> String {
     let (implementation, threads, isa, mode, peer) = *line;
     match implementation {
@@ -131,7 +131,7 @@ fn short(line: &Line) -> String {
     }
 }
 
-/// In the order of their first appearance.
+/// Distinct values in order of first appearance.
 fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
     let mut out = Vec::new();
     for item in all {
@@ -142,8 +142,8 @@ fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
     out
 }
 
-/// What a row is held against: condyle on the same instruction set for one of our methods; on AVX2, or the best there is,
-/// for a peer.
+/// Row that a result is compared with. For another method of condyle: condyle on the same instruction set.
+/// For a peer: condyle on AVX2, or on the best available one.
 fn rival<'a>(rows: &'a [Row], row: &Row) -> Option<&'a Row> {
     let ours = || rows.iter().filter(|r| column(r) == column(row)).filter(|r| is_condyle(r));
     if !row.peer {
@@ -153,12 +153,12 @@ fn rival<'a>(rows: &'a [Row], row: &Row) -> Option<&'a Row> {
     fast().find(|r| r.isa == "avx2").or_else(|| fast().next_back()).or_else(|| ours().next_back())
 }
 
-/// What others are held against: condyle as it is called for one, on one thread.
+/// Condyle on one thread, the reference for other rows.
 fn is_condyle(row: &Row) -> bool {
     (row.implementation, row.threads) == ("condyle", 1)
 }
 
-/// Each column's name: what tells it from the others.
+/// Name of each column, with only the parts in which columns differ.
 fn names(columns: &[Column]) -> Vec<String> {
     let differs = |a: &dyn Fn(&Column) -> String| distinct(columns.iter().map(a)).len() > 1;
     let (works, layouts) = (differs(&|c| c.0.into()), differs(&|c| c.2.into()));
@@ -182,13 +182,13 @@ fn names(columns: &[Column]) -> Vec<String> {
     columns.iter().map(name).collect()
 }
 
-/// The works of one section: a line for each who did them and a column for each case, or the other way round where there are
-/// many cases.
+/// Table of a section: one row per implementation and one column per case, or transposed if there are more
+/// cases than implementations.
 pub(crate) fn results(rows: &[Row]) -> Table {
     if rows[0].work.starts_with("call_") {
         return calls(rows);
     }
-    // What others are held against is no result.
+    // Reference copies are not results.
     let rows: Vec<Row> = rows.iter().filter(|row| !row.work.starts_with("copy_of_")).cloned().collect();
     let columns = distinct(rows.iter().map(column));
     let lines = distinct(rows.iter().map(line));
@@ -230,7 +230,8 @@ pub(crate) fn results(rows: &[Row]) -> Table {
     Table { title, note, head, words: 3, rows: lines.iter().map(line).collect() }
 }
 
-/// A line for each call, and for each instruction set what it takes on one element, for each of many, and what lies between.
+/// One row per call, with the time on one element, per element of many, and the overhead, for each
+/// instruction set.
 fn calls(rows: &[Row]) -> Table {
     let sets = distinct(rows.iter().map(|row| row.isa));
     let find = |work: &str, n: usize, of: &Row, isa: &str| {
@@ -262,7 +263,7 @@ fn calls(rows: &[Row]) -> Table {
     let mut head = ["call", "layout", "impl"].map(String::from).to_vec();
     for isa in &sets {
         head.extend(
-            ["1".into(), call::MANY.to_string(), "beside".into()].map(|n: String| format!("{isa} {n}")),
+            ["1".into(), call::MANY.to_string(), "overhead".into()].map(|n: String| format!("{isa} {n}")),
         );
     }
     head.push("max error".into());
@@ -270,16 +271,16 @@ fn calls(rows: &[Row]) -> Table {
     Table { title: title.into(), note: note.into(), head, words: 3, rows }
 }
 
-/// The most that the machine did of this work in a cycle, on an instruction set or any.
+/// Maximum work per cycle that any implementation reached, for one instruction set or for all.
 fn most(rows: &[Row], work: &str, isa: Option<&str>) -> Option<f64> {
     let of_work = rows.iter().filter(|r| r.work == work && isa.is_none_or(|isa| r.isa == isa));
     of_work.map(|r| 1.0 / r.cycles).reduce(f64::max)
 }
 
-/// How close condyle comes to the machine's roofline.
+/// Distance of condyle from the machine's roofline.
 pub(crate) fn closeness(rows: &[Row]) -> Table {
     let ours = || rows.iter().filter(|r| is_condyle(r) && r.mode == "fast" && r.bytes > 0 && !is_roofline(r));
-    // AVX2 is what the targets are about; the best one is beside it.
+    // The targets refer to AVX2. The best instruction set is shown next to it.
     let mut sets = distinct(ours().map(|r| r.isa));
     let best = sets.last().copied();
     sets.retain(|&isa| isa == "avx2" || Some(isa) == best);
@@ -312,15 +313,15 @@ pub(crate) fn closeness(rows: &[Row]) -> Table {
         head.extend(["B/cycle", "op/cycle"].map(|what| format!("{isa} {what}")));
     }
     Table {
-        title: "How close each kernel comes to the roofline".into(),
-        note: "Bytes that each kernel moves and operations that it makes per cycle, and in brackets the share \
-               of what the machine can do: of a copy in the memory that holds all of the data (`in`; for a \
-               million vertices, of a copy of as many bytes), and of fused multiply-adds on the same \
-               instruction set. The greater share is how close it comes; it may pass 100 %, as half of what a \
-               copy moves is written, and less of this. `bytes` are what has to be read and written for an \
-               element, once; operations are the additions and multiplications of its formula, and left out \
-               where roots, divisions or latencies decide. What is far from both waits for something else: a \
-               character's joints for their parents, samples for their keys, structures for the shuffles into \
+        title: "Distance from the roofline".into(),
+        note: "Bytes and operations of each kernel per cycle, and in parentheses the share of the machine's limit. \
+               The limit for bytes is a copy in the memory level that holds all of the data (`in`; for a \
+               million vertices, a copy of the same number of bytes). The limit for operations is fused multiply-adds on the same \
+               instruction set. The larger share is the distance from the roofline. It may exceed 100 %, because a \
+               copy writes half of its bytes and most kernels write less. `bytes` are read and written once per \
+               element. Operations are the additions and multiplications of the formula, and are omitted \
+               if roots, divisions or latencies dominate. Kernels far from both limits wait for something else: \
+               joints for their parents, samples for their keys, structures for the shuffles into \
                lanes and back."
             .into(),
         head,
@@ -333,10 +334,10 @@ fn is_roofline(row: &Row) -> bool {
     row.work.starts_with("roofline")
 }
 
-/// How the works begin that play a clip, which has two forms.
+/// Prefixes of the benchmarks that play a clip, which has a packed and a resident form.
 const PLAYING: [&str; 5] = ["sample_67", "character", "stage_67_sample", "call_sample", "call_motion"];
 
-/// One object per line.
+/// One JSON object per line.
 pub(crate) fn json(rows: &[Row]) -> String {
     let line = |row: &Row| {
         // Both forms of a clip are condyle.
@@ -358,28 +359,28 @@ pub(crate) fn json(rows: &[Row]) -> String {
     rows.iter().map(line).collect()
 }
 
-/// The clock that ran, from what all rows took in nanoseconds and cycles, and that of the time-stamp counter.
+/// Core clock from the nanoseconds and cycles of all rows, and rate of the time-stamp counter.
 fn clock(rows: &[Row]) -> String {
     let clocks = || rows.iter().map(|r| r.cycles / r.ns);
     let (least, most) = (clocks().fold(f64::INFINITY, f64::min), clocks().fold(0.0, f64::max));
     let core = format!("{least:.2} to {most:.2} GHz while this ran");
     match ticks_per_ns() {
         Some(ticks) => format!("{core}, time-stamp counter at {ticks:.2} GHz"),
-        None => format!("{core}, no time-stamp counter, so that ticks are cycles"),
+        None => format!("{core}, no time-stamp counter, so ticks are cycles"),
     }
 }
 
-/// What has to be known to read the tables in a terminal.
+/// Notes for the tables in a terminal.
 pub(crate) fn summary(rows: &[Row]) -> String {
     format!(
-        "Minima on {}, {}.\nIn brackets: how many times as long as condyle takes, on avx2 or on the same \
+        "Minima on {}, {}.\nIn parentheses: time relative to condyle, on avx2 or on the same \
          instruction set.\n",
         processor(),
         clock(rows)
     )
 }
 
-/// Which crates, in which versions.
+/// Peer crates with their versions.
 fn peers() -> String {
     let manifest = include_str!("../Cargo.toml");
     let peer = |line: &str| {
@@ -390,7 +391,7 @@ fn peers() -> String {
     manifest.lines().filter_map(peer).collect::<Vec<_>>().join(", ")
 }
 
-/// What has to be known to read the tables, a paragraph each.
+/// Notes for the tables, one paragraph each.
 pub(crate) fn conditions(rows: &[Row], rounds: u32) -> Vec<String> {
     let sets = MEMORIES.map(|memory| {
         let bytes = memory.working_set();
@@ -399,37 +400,37 @@ pub(crate) fn conditions(rows: &[Row], rounds: u32) -> Vec<String> {
         format!("{} {size}", memory.name())
     });
     vec![
-        format!("{}, {}, one thread unless more are named, {}.", processor(), clock(rows), date()),
-        "Every answer is checked against the f64 reference before it is timed; `max error` is the largest difference \
+        format!("{}, {}, one thread unless stated otherwise, {}.", processor(), clock(rows), date()),
+        "Every result is checked against the f64 reference before it is timed. `max error` is the largest difference \
          in any component."
             .into(),
         format!(
-            "Minimum of {rounds} rounds, fewer where an input is large, in two passes over all works; all who do one work take turns \
-             on the same data. The clock \
-             is measured in every round, so cycles are those of the core."
+            "Minimum of {rounds} rounds, fewer for large inputs, in two passes over all benchmarks. All implementations of one benchmark run interleaved \
+             on the same data. The core clock \
+             is measured in every round, so cycles are core cycles."
         ),
-        "In brackets: how many times as long as condyle takes on AVX2 in the fast mode, and for `van_waveren` and `eberly8`, \
-         which are kernels of condyle too, on the same instruction set in the same mode."
+        "In parentheses: time relative to condyle on AVX2 in the fast mode. For `van_waveren` and `eberly8`, \
+         which are kernels of condyle too, relative to condyle on the same instruction set in the same mode."
             .into(),
         format!(
-            "Peers are what one writes without condyle: with a crate ({}), as its good user would, or in `plain` Rust, arrays \
-             and loops for the compiler to vectorise. They are compiled as a registry user gets them, without \
-             `target-cpu`; `isa` says for what. The crate `ozz_rs` needs a nightly compiler, so it is not one of them.",
+            "Peers are alternatives to condyle: idiomatic code with a crate ({}), or `plain` Rust with arrays \
+             and loops that the compiler vectorises. They are compiled with default settings, without \
+             `target-cpu`; `isa` is the resulting instruction set. The crate `ozz_rs` is missing because it needs a nightly compiler.",
             peers()
         ),
-        "`blocks` are poses: sixteen joints with an array per component; `structs` are joints or vertices one after another. \
-         A number beside them is how many. Peers that hold several joints per value: in blocks `plain` sixteen and `wide` \
-         eight, in both layouts `ultraviolet` eight; `wide` turns structures into lanes and back."
+        "`blocks` are poses: sixteen joints with an array per component. `structs` are consecutive joints or vertices. \
+         A number next to the layout is the number of elements. Some peers hold several joints per value: in blocks `plain` sixteen and `wide` \
+         eight, in both layouts `ultraviolet` eight. `wide` shuffles structures into lanes and back."
             .into(),
-        "Where the work differs: peers interpolate, blend and find rotation and translation, condyle scale as well. \
-         `ultraviolet` leaves its matrices in lanes instead of one after another, goes the long way round where signs \
-         differ and has no answer for equal ends, so all pairs of rotations here lie on the nearer side and apart. \
+        "Differences in the work: peers interpolate, blend and extract rotation and translation; condyle also handles scale. \
+         `ultraviolet` leaves its matrices in lanes instead of consecutive structures, takes the longer arc if signs \
+         differ, and returns NaN for equal inputs. All pairs of rotations here are therefore distinct and in the same hemisphere. \
          `plain` in blocks uses Eberly's series; the other peers call an arccosine and sines."
             .into(),
-        "Every call sees the same data, so up to about a thousand elements the processor learns by heart which way \
-         branches go: kind to peers that have them. Beyond that they pay, as in `mats_to_quats`."
+        "Every call reads the same data, so branch predictors memorise the branch pattern for up to about 1,000 elements. \
+         This favours peers with branches. With more elements, mispredictions slow them down, as in `mats_to_quats`."
             .into(),
-        format!("What the machine can do is measured on {}, read, written, or half read and half written.", sets.join(", ")),
+        format!("The machine limits are measured on {}, read, written, or half read and half written.", sets.join(", ")),
     ]
 }
 
@@ -438,7 +439,7 @@ mod tests {
     use super::*;
     use crate::works;
 
-    /// A table of copies alone would have no line.
+    /// A table with only reference copies would have no rows.
     #[test]
     fn copies_stand_beside_what_is_held_against_them() {
         for case in works::all() {

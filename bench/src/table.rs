@@ -1,23 +1,23 @@
-//! One table, shown as text or as Markdown.
+//! Tables as text and as Markdown.
 
 use std::fmt::Write as _;
 
-/// Columns of a line of text.
+/// Width of a line of text in characters.
 const TERMINAL: usize = 120;
 
-/// Cells as they are shown, whatever they are shown as.
+/// Table contents, independent of the output format.
 pub(crate) struct Table {
     pub(crate) title: String,
-    /// A paragraph beneath the title, or nothing.
+    /// Paragraph below the title, or empty.
     pub(crate) note: String,
     pub(crate) head: Vec<String>,
-    /// How many columns, from the first one, stand to the left; the others hold numbers.
+    /// Number of leading left-aligned columns. The others hold numbers.
     pub(crate) words: usize,
     pub(crate) rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// With a heading, columns two spaces apart.
+    /// Text with a heading, with columns two spaces apart.
     pub(crate) fn text(&self) -> String {
         let side = |column| if column < self.words { '<' } else { '>' };
         let align: String = (0..self.head.len()).map(side).collect();
@@ -25,10 +25,14 @@ impl Table {
         format!("{}\n{}{}\n", self.title, wrapped(&self.note), aligned(&align, rows))
     }
 
-    /// With a heading of the second level.
+    /// Markdown with a heading of the second level.
     pub(crate) fn markdown(&self) -> String {
         let row = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-        let mut out = format!("\n## {}\n\n", self.title);
+        // A title such as "Skinning: cycles per vertex" ends with the unit.
+        let mut out = match self.title.split_once(": ") {
+            Some((title, unit)) => format!("\n## {title}\n\nUnit: {unit}.\n\n"),
+            None => format!("\n## {}\n\n", self.title),
+        };
         if !self.note.is_empty() {
             out += &format!("{}\n\n", self.note);
         }
@@ -40,7 +44,7 @@ impl Table {
     }
 }
 
-/// Columns two spaces apart, indented by two; `>` in `align` puts a column to the right.
+/// Columns two spaces apart, indented by two. `>` in `align` aligns a column to the right.
 pub fn aligned(align: &str, rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let rows: Vec<Vec<String>> = rows.into_iter().collect();
     let width = |column: usize| {
@@ -62,7 +66,7 @@ pub fn aligned(align: &str, rows: impl IntoIterator<Item = Vec<String>>) -> Stri
     out
 }
 
-/// In lines that a terminal can show, each with its end.
+/// Wraps text to the terminal width, with a newline after each line.
 fn wrapped(text: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ').filter(|word| !word.is_empty()) {
@@ -84,16 +88,19 @@ mod tests {
     fn the_same_cells_either_way() {
         let cells = |row: [&str; 2]| row.map(String::from).to_vec();
         let table = Table {
-            title: "Slerp".into(),
-            note: "Cycles.".into(),
+            title: "Slerp: cycles".into(),
+            note: "One factor.".into(),
             head: cells(["impl", "n"]),
             words: 1,
             rows: vec![cells(["condyle", "4.8"]), cells(["glam", "67.25"])],
         };
-        assert_eq!(table.text(), "Slerp\nCycles.\n  impl         n\n  condyle    4.8\n  glam     67.25\n\n");
+        assert_eq!(
+            table.text(),
+            "Slerp: cycles\nOne factor.\n  impl         n\n  condyle    4.8\n  glam     67.25\n\n"
+        );
         assert_eq!(
             table.markdown(),
-            "\n## Slerp\n\nCycles.\n\n| impl | n |\n|---|--:|\n| condyle | 4.8 |\n| glam | 67.25 |\n"
+            "\n## Slerp\n\nUnit: cycles.\n\nOne factor.\n\n| impl | n |\n|---|--:|\n| condyle | 4.8 |\n| glam | 67.25 |\n"
         );
     }
 }

@@ -1,4 +1,5 @@
-//! What the kernels are held to, on the level of AVX2 in the fast mode unless another one is named, and whether they keep it.
+//! Performance targets of the kernels, and whether they are met. Targets are for AVX2 in the fast mode unless
+//! they name another level.
 
 use condyle::{Isa, Numeric};
 
@@ -7,33 +8,34 @@ use crate::harness::Row;
 use crate::table::Table;
 use crate::works::{RESIDENT, call};
 
-/// What is demanded of one case.
+/// Target for one case.
 enum Demand {
-    /// Ticks of the time-stamp counter per element, at most.
+    /// Maximum ticks of the time-stamp counter per element.
     Ticks(f64),
-    /// At least so many times as fast as this implementation, or as the same instruction set where it is one of ours.
+    /// Minimum speedup over this implementation. A peer uses its one instruction set, another method of
+    /// condyle the same one.
     Times(&'static str, f64),
-    /// At most so many times as long as copying the same bytes.
+    /// Maximum time relative to a copy of the same bytes.
     Copy(f64),
-    /// Nanoseconds per element, at most.
+    /// Maximum nanoseconds per element.
     Nanoseconds(f64),
-    /// Nanoseconds for all elements together, at most.
+    /// Maximum nanoseconds for all elements together.
     Call(f64),
-    /// At most so many times as long per element as another of our cases: this work with so many elements.
+    /// Maximum time per element relative to another case of condyle: benchmark, number of elements, factor.
     Of(&'static str, usize, f64),
-    /// So many nanoseconds at most that one element takes by itself beyond its share in a call on many.
+    /// Maximum nanoseconds of a call on one element beyond its share of a call on many.
     Over(f64),
-    /// Two threads at least so many times as fast as one.
+    /// Minimum speedup with two threads.
     TwoThreads(f64),
-    /// Of this implementation of ours.
+    /// Target for this implementation of condyle.
     By(&'static str, &'static Self),
-    /// On the level of this instruction set.
+    /// Target for this instruction set.
     On(Isa, &'static Self),
 }
 
 use Demand::{By, Call, Copy, Nanoseconds, Of, On, Over, Ticks, Times, TwoThreads};
 
-/// A clip at any moment, by the joint.
+/// Sampling of a clip, per joint.
 const SAMPLE: &[Demand] = &[
     Nanoseconds(4.8),
     Times("glam", 6.0),
@@ -54,7 +56,7 @@ const CROWDED: &[Demand] = &[
     By(RESIDENT, &TwoThreads(1.8)),
 ];
 
-/// What any call may cost beside its arithmetic.
+/// Maximum overhead of a call.
 const CALL: &[Demand] = &[Over(30.0)];
 const PLAYED: &[Demand] = &[Over(30.0), By(RESIDENT, &Over(30.0))];
 const HELD: &[Demand] = &[Over(5.0)];
@@ -154,7 +156,7 @@ const TARGETS: &[(&str, &str, usize, &[Demand])] = &[
     ("silhouette_10k", "", 10_000, &[Call(15_000.0)]),
 ];
 
-/// Whom a demand is about, in a case.
+/// Implementation and level that a target is about.
 #[derive(Clone, Copy)]
 struct Subject<'a> {
     rows: &'a [Row],
@@ -173,7 +175,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// A demand with what was found.
+/// Target with its measured value.
 struct Finding {
     what: String,
     at_most: bool,
@@ -181,7 +183,7 @@ struct Finding {
     found: Option<f64>,
     cycles: Option<f64>,
     isa: Isa,
-    /// Threads that the figure is about.
+    /// Number of threads of the measured value.
     threads: usize,
 }
 
@@ -194,7 +196,7 @@ impl Demand {
             let (what, isa) = (what.to_owned(), subject.isa);
             Finding { what, at_most, limit, found, cycles: None, isa, threads: 1 }
         };
-        // In cycles too.
+        // Also in cycles.
         let time = |what, limit, found: fn(&Row) -> f64, factor: f64| {
             let cycles = ours.map(|row| factor * row.cycles);
             Finding { cycles, ..finding(what, true, limit, ours.map(|row| factor * found(row))) }
@@ -202,29 +204,29 @@ impl Demand {
         match *self {
             Ticks(limit) => time("ticks", limit, |row| row.ticks, 1.0),
             Nanoseconds(limit) => time("ns", limit, |row| row.ns, 1.0),
-            Call(limit) => time("ns a call", limit, |row| row.ns, n as f64),
+            Call(limit) => time("ns per call", limit, |row| row.ns, n as f64),
             Times(peer, limit) => {
-                finding(&format!("times as fast as {peer}"), false, limit, time_of(work, peer))
+                finding(&format!("speedup compared with {peer}"), false, limit, time_of(work, peer))
             }
             Copy(limit) => {
                 let copy = time_of(&format!("copy_of_{work}"), "plain");
-                finding("times as long as a copy", true, limit, copy.map(|time| 1.0 / time))
+                finding("time relative to a copy", true, limit, copy.map(|time| 1.0 / time))
             }
             Of(other, count, limit) => {
                 let one = subject.find(other, count, implementation, 1);
                 let times = one.zip(ours).map(|(one, all)| all.ns / one.ns);
-                finding(&format!("times as long as {other}"), true, limit, times)
+                finding(&format!("time relative to {other}"), true, limit, times)
             }
             Over(limit) => {
                 let share = call::arithmetic(work);
                 let share = share.and_then(|work| subject.find(work, call::MANY, implementation, 1));
                 let over = share.zip(ours).map(|(share, one)| one.ns - share.ns);
-                finding("ns over the arithmetic", true, limit, over)
+                finding("ns of call overhead", true, limit, over)
             }
             TwoThreads(limit) => {
                 let two = subject.find(work, n, implementation, 2);
                 let times = two.zip(ours).map(|(two, one)| one.ns / two.ns);
-                let finding = finding("two threads, times as fast as one", false, limit, times);
+                let finding = finding("speedup with two threads", false, limit, times);
                 Finding { threads: 2, ..finding }
             }
             By(implementation, demand) => {
@@ -244,10 +246,10 @@ pub(crate) fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// One line for each demand on a case that was asked for; none where the level that it is about was not. A demand on more threads than there are
-/// `cpus` has no verdict.
+/// One row per target on a requested case, if its level was requested. A target with more threads than `cpus`
+/// has no verdict.
 pub(crate) fn table(rows: &[Row], request: &Request, cpus: usize) -> Table {
-    // Where nothing is fused there is one mode, whatever it is called.
+    // Instruction sets without fused multiply-add have one mode, under either name.
     let fast = |isa: Isa, numeric| numeric == Numeric::Fast || !isa.fuses();
     let asked = |isa| request.levels.iter().any(|level| level.isa() == isa && fast(isa, level.numeric()));
     let targets = TARGETS.iter().filter(|(work, _, n, _)| request.wants(work, *n));
@@ -282,12 +284,12 @@ pub(crate) fn table(rows: &[Row], request: &Request, cpus: usize) -> Table {
     let head = ["work", "layout", "what", "n", "limit", "found", "core cycles", "verdict"];
     Table {
         title: "Targets".into(),
-        note: "On the level of AVX2 unless another one is named, in the fast mode. Limits in nanoseconds are those of a core of \
-               Zen 3 at 3.24 GHz: on another one it is the ratios that decide. Limits in ticks were set with a time-stamp \
-               counter of 2.5 GHz, beside a core at 3.1 GHz. The same time in cycles of the core stands beside both. \
-               `ns over the arithmetic` is what a call costs: the time of a call on one joint or vertex, less a 67th of the \
-               time of a call on 67. What has one result for each call is held against the call that has all of them: \
-               `sample_joint` against `sample`, `rotation` against `interpolate`."
+        note: "Targets are for AVX2 in the fast mode unless they name another level. Limits in nanoseconds are for a Zen 3 core at \
+               3.24 GHz; on other cores only the ratios count. Limits in ticks were set with a time-stamp \
+               counter of 2.5 GHz and a core at 3.1 GHz. `core cycles` is the same time in cycles of the core. \
+               `ns of call overhead` is the time of a call on one joint or vertex, minus 1/67 of the \
+               time of a call on 67. Calls that return one result are compared with the call that returns all of them: \
+               `sample_joint` with `sample`, `rotation` with `interpolate`."
             .into(),
         head: head.map(String::from).to_vec(),
         words: 3,
@@ -302,7 +304,7 @@ mod tests {
     use super::*;
     use crate::Format;
 
-    /// Nothing where the machine has no such level.
+    /// `None` if the machine lacks this level.
     fn verdicts(numeric: Numeric, only: Option<&str>, rows: &[Row]) -> Option<Vec<String>> {
         let levels = vec![Dispatch::new(Isa::Avx2, numeric)?];
         let only = only.map(String::from);
@@ -336,7 +338,7 @@ mod tests {
         assert_eq!(verdicts(Numeric::Portable, None, &[]), Some(vec![]));
     }
 
-    /// Of condyle on AVX2.
+    /// Result of condyle on AVX2.
     fn row(work: &'static str, layout: &'static str, n: usize, ns: f64) -> Row {
         Row {
             work,
@@ -382,7 +384,7 @@ mod tests {
             let Some(found) = verdicts(Numeric::Fast, Some("call_blend"), &rows) else { return };
             assert_eq!(found, [verdict]);
         }
-        // The share of a joint that is sampled by itself is that of one among others.
+        // A joint sampled alone is compared with its share of a full sample.
         let rows = [row("call_sample_joint", "blocks", 1, 34.0), row("call_sample", "blocks", 67, 4.0)];
         let Some(found) = verdicts(Numeric::Fast, Some("call_sample_joint"), &rows) else { return };
         assert_eq!(found, ["met", "not measured"]);
@@ -394,7 +396,7 @@ mod tests {
             let of = |threads, ns| Row { threads, ..row("character_67_crowd1000", "blocks", 1000, ns) };
             let rows = [of(1, 1000.0), of(2, two)];
             let Some(found) = verdicts(Numeric::Fast, Some(rows[0].work), &rows) else { return };
-            // The first one is about the time of a character.
+            // The first verdict is about the time per character.
             let measured: Vec<_> = found.iter().filter(|verdict| *verdict != "not measured").collect();
             assert_eq!(measured[1..], [verdict]);
         }

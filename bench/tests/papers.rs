@@ -1,4 +1,4 @@
-//! `condyle-bench papers`.
+//! Tests of `condyle-bench papers`.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -12,7 +12,7 @@ fn run(folder: &Path, line: &str) -> Output {
     program.current_dir(folder).args(line.split(' ')).output().expect("it runs")
 }
 
-/// What it prints.
+/// Returns the standard output of a successful run.
 fn text(line: &str) -> String {
     let output = run(Path::new("."), line);
     assert!(output.status.success(), "{line}: {output:?}");
@@ -38,7 +38,7 @@ fn json_has_every_figure_of_the_tables() {
         for row in rows {
             let (found, printed) = (&row["max_error"], &row["printed"]["max_error"]);
             let ratio = found.as_f64().expect("a number") / printed.as_f64().expect("a number");
-            // What was rounded away when table 3 was made.
+            // The printed values of table 3 contain rounding errors in other rows.
             let trusted = table != "table_3" || row["n"].as_u64().is_some_and(|n| n != 9 && n < 13);
             assert!(!trusted || (ratio - 1.0).abs() < 1e-3, "{table}: {row}");
         }
@@ -50,14 +50,14 @@ fn json_has_every_figure_of_the_tables() {
     assert!(blow.get("eberly").is_none() && blow.get("van_waveren").is_none());
 }
 
-/// Tables that are the same on every machine are those of the page.
+/// The page must contain the tables that are the same on every machine.
 #[test]
 fn the_page_has_the_tables() {
-    let page = include_str!("../../docs/papers.md");
+    let page = include_str!("../../docs/reports/papers.md");
     for author in ["eberly", "blow"] {
         let tables = text(&format!("papers --only {author} --markdown"));
         for table in tables.split_inclusive("<!-- end -->\n") {
-            assert!(page.contains(table), "docs/papers.md lacks, or has otherwise:\n{table}");
+            assert!(page.contains(table), "docs/reports/papers.md lacks or differs from:\n{table}");
         }
     }
     for name in ["van-waveren-errors", "van-waveren-cycles"] {
@@ -107,7 +107,7 @@ fn plots_go_to_a_folder() {
         let svg = std::fs::read_to_string(folder.path().join("new/plots").join(&name)).expect("UTF-8");
         assert!(svg.starts_with("<svg") && svg.contains("nlerp") && svg.ends_with("</svg>\n"), "{name}");
     }
-    // A file is where the folder should be.
+    // A file blocks the name of the folder.
     std::fs::write(folder.path().join("file"), "").expect("a file");
     let refused = run(folder.path(), "papers --only blow -o file");
     assert_eq!(refused.status.code(), Some(1), "{refused:?}");

@@ -1,6 +1,7 @@
-"""Writes the documentation of the built package into its stub, which editors show: `python stubs.py` from here.
+"""Copies the docstrings of the built package into its stub, for editors. Run `python stubs.py` in this
+folder.
 
-`python stubs.py --check` fails if that would change it.
+`python stubs.py --check` fails if the stub would change.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ Documented = ast.ClassDef | ast.FunctionDef
 
 
 def documented(nodes: list[ast.stmt], of: object) -> list[tuple[Documented, str]]:
-    """Classes and functions with what the package says of them; of an overloaded one the first."""
+    """Classes and functions with their docstrings. Overloads are documented once, at the first one."""
     found: list[tuple[Documented, str]] = []
     seen = set()
     for node in nodes:
@@ -41,9 +42,9 @@ def quoted(text: str, indent: str) -> str:
 
 
 def with_documentation(stub: str) -> str:
-    """The stub with what the package says in place of what it said before."""
+    """The stub with the current docstrings of the package."""
     lines = stub.splitlines()
-    # From the end, so that lines before keep their numbers.
+    # Reverse order keeps the line numbers of earlier lines valid.
     for node, text in sorted(documented(ast.parse(stub).body, condyle._condyle), key=lambda it: -it[0].lineno):
         first = node.body[0]
         is_old = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
@@ -53,7 +54,7 @@ def with_documentation(stub: str) -> str:
             head = lines[begin][: first.col_offset].rstrip()
             lines[begin : end + 1] = [*([head] if head else []), doc]
         else:
-            # Above decorators too.
+            # Above the decorators, if there are any.
             at = min([first.lineno, *(it.lineno for it in getattr(first, "decorator_list", []))]) - 1
             lines.insert(at, doc + "\n")
     return "\n".join(lines) + "\n"
@@ -63,7 +64,7 @@ def main() -> None:
     old = STUB.read_text(encoding="utf-8")
     new = with_documentation(old)
     if "--check" in sys.argv:
-        sys.exit(0 if old == new else "the stub is not as `python stubs.py` writes it")
+        sys.exit(0 if old == new else "the stub is out of date; run `python stubs.py`")
     STUB.write_text(new, encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-//! Any bytes, as a BVH file.
+//! Arbitrary bytes as a BVH file.
 #![no_main]
 
 #[path = "../../crates/condyle-bvh/tests/common/exercise.rs"]

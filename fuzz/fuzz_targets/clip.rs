@@ -1,4 +1,4 @@
-//! Any bytes as a clip, and clips made by the encoder with a few bytes replaced, behind right lengths and
+//! Arbitrary bytes as a clip, and encoded clips with a few bytes replaced and with valid lengths and
 //! checksums.
 #![no_main]
 
@@ -19,11 +19,11 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     repair(&mut repaired);
     open(&repaired);
     static SEEDS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
-    // An input that runs out in the middle of an edit has made its others.
+    // If the input ends during an edit, the earlier edits still count.
     build(SEEDS.get_or_init(seeds), &mut Unstructured::new(bytes)).ok();
 });
 
-/// The length and the checksum that the bytes should have.
+/// Writes the correct length and checksum.
 fn repair(bytes: &mut [u8]) {
     if bytes.len() < 20 {
         return;
@@ -45,7 +45,7 @@ fn skeleton(joints: usize) -> Skeleton {
     Skeleton::new((0..joints).map(joint)).expect("parents first")
 }
 
-/// Of all kinds of curves, with all that a clip may hold.
+/// Encoded clips with all kinds of curves and all optional parts.
 fn seeds() -> Vec<Vec<u8>> {
     let times: Vec<f32> = (0..=20).map(|frame| frame as f32 / 30.0).collect();
     let wave = |rate: f32| times.iter().map(|t| (rate * t).sin()).collect::<Vec<_>>();
@@ -78,14 +78,14 @@ fn seeds() -> Vec<Vec<u8>> {
     seeds
 }
 
-/// A seed with some numbers replaced.
+/// A seed with some values replaced.
 fn build(seeds: &[Vec<u8>], input: &mut Unstructured<'_>) -> Result<()> {
     let mut bytes = input.choose(seeds)?.clone();
     for _ in 0..4 {
         if input.is_empty() || bytes.is_empty() {
             break;
         }
-        // The header and the tables count as much as all the rest.
+        // Half of the edits affect the header and the tables.
         let limit = if input.arbitrary()? { bytes.len().min(120) } else { bytes.len() };
         let at = input.choose_index(limit)?;
         match input.int_in_range(0..=9)? {
@@ -104,27 +104,27 @@ fn build(seeds: &[Vec<u8>], input: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What was authored may not be a number, which is equal to none.
+/// Bit patterns of a pose. Authored values may be NaN, which compares unequal.
 fn bits(pose: &Pose) -> impl Iterator<Item = u32> {
     let numbers = |t: Transform| t.rotation.into_iter().chain(t.translation).chain(t.scale);
     pose.transforms().flat_map(numbers).map(f32::to_bits)
 }
 
-/// Asks for everything that a clip can be asked for.
+/// Calls every function of a clip.
 fn open(bytes: &[u8]) {
     let clip = match Clip::from_bytes(bytes) {
         Ok(clip) => clip,
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
     let joints = clip.joint_count();
-    // The cost is that of the pose, which any number of joints may have.
+    // Limits the joints, because the cost depends on the pose, which may have any number of joints.
     let skeleton = skeleton(joints.min(600));
     let own = joints == skeleton.joint_count()
         && clip.fingerprint().is_none_or(|needed| needed == skeleton.fingerprint())
         && clip.rest_fingerprint().is_none_or(|needed| needed == skeleton.rest_fingerprint());
     let mut poses = [Pose::rest(&skeleton), Pose::rest(&skeleton)];
     let wanted: Vec<bool> = (0..skeleton.joint_count()).map(|joint| joint % 3 != 0).collect();
-    // Out of all proportion it is not: what is written takes time.
+    // Memory is bounded by the input size, because writing it takes time.
     assert!(clip.resident_size() <= 64 * bytes.len());
     let mut memory = vec![0; clip.resident_size()];
     let resident = clip.resident(&mut memory).expect("as much as it asks for");
@@ -138,7 +138,7 @@ fn open(bytes: &[u8]) {
         if joints > 0 && sampled.is_ok() {
             let one = sampling::joint(&clip, &skeleton, seconds, joints as u16 - 1).expect("the last one");
             let all = poses[0].get(joints - 1);
-            // What was authored may not be a number.
+            // Compared as text, because authored values may be NaN.
             assert_eq!(format!("{one:?}"), format!("{all:?}"));
         }
         sampling::partial(&clip, &skeleton, seconds, &wanted, &mut poses[0]).ok();
@@ -149,7 +149,7 @@ fn open(bytes: &[u8]) {
             let mut one = vec![0.0; width];
             let found = sampling::track(&clip, target, seconds, &mut one);
             let own = all.split_off(..width).expect("the numbers of all free tracks");
-            // A target may stand twice; what is authored may not be a number.
+            // Only the first track of a target, because targets may repeat. Compared as text because of NaN.
             if clip.free_tracks().position(|(other, _)| other == target) == Some(at) {
                 assert_eq!(found, Ok(true));
                 assert_eq!(format!("{one:?}"), format!("{own:?}"));

@@ -1,4 +1,4 @@
-//! Any bytes as a container, and containers made by the writer with a few bytes replaced behind right checksums.
+//! Arbitrary bytes as a container, and written containers with a few bytes replaced and with valid checksums.
 #![no_main]
 
 use std::hint::black_box;
@@ -21,7 +21,7 @@ struct Seed {
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     open(bytes);
     static SEED: OnceLock<Seed> = OnceLock::new();
-    // An input that runs out in the middle of an edit has made its others.
+    // If the input ends during an edit, the earlier edits still count.
     build(SEED.get_or_init(seed), &mut Unstructured::new(bytes)).ok();
 });
 
@@ -52,7 +52,7 @@ fn seed() -> Seed {
     Seed { skeleton: data(model), mesh: data(part), file: file.clone() }
 }
 
-/// The seed's file with another table or other entries, all checksums right.
+/// The seed's file with another table or other entries, and with valid checksums.
 fn build(seed: &Seed, input: &mut Unstructured<'_>) -> Result<()> {
     if input.arbitrary()? {
         let mut file = seed.file.clone();
@@ -74,7 +74,7 @@ fn build(seed: &Seed, input: &mut Unstructured<'_>) -> Result<()> {
     done
 }
 
-/// Replaces a few numbers, cuts, or lengthens.
+/// Replaces a few values, truncates or extends.
 fn edit(bytes: &mut Vec<u8>, input: &mut Unstructured<'_>) -> Result<()> {
     for _ in 0..4 {
         if input.is_empty() || bytes.is_empty() {
@@ -86,7 +86,8 @@ fn edit(bytes: &mut Vec<u8>, input: &mut Unstructured<'_>) -> Result<()> {
             1 => bytes.extend_from_slice(input.arbitrary::<[u8; 4]>()?.as_slice()),
             2 | 3 => bytes[at] = input.arbitrary()?,
             _ => {
-                // Counts, offsets and indices stand at multiples of four, and small ones get further.
+                // Counts, offsets and indices are at multiples of four, and small values get past more
+                // checks.
                 let number = if input.arbitrary()? {
                     input.arbitrary::<u8>()?.into()
                 } else {
@@ -100,7 +101,7 @@ fn edit(bytes: &mut Vec<u8>, input: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Reads all there is; what is accepted can be written, and is the same when it is read again.
+/// Reads every entry. Accepted content must survive a round trip through the writer.
 fn open(bytes: &[u8]) {
     let container = match Container::from_bytes(bytes) {
         Ok(container) => container,

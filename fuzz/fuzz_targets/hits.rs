@@ -1,5 +1,5 @@
-//! Any triangles in any pose, to the tree over them: answers are those of every triangle asked on its own, the same on each instruction set, and a
-//! pose that is refused leaves the tree as it was.
+//! Arbitrary triangles in arbitrary poses against their BVH. Results must match a test of every triangle and
+//! be the same on each instruction set. A refused pose must leave the BVH unchanged.
 #![no_main]
 
 use std::ops::ControlFlow;
@@ -13,11 +13,11 @@ use condyle_testing::reference::{
 };
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    // An input that runs out has made all of its calls.
+    // If the input ends, the earlier calls still count.
     exercise(&mut Unstructured::new(bytes)).ok();
 });
 
-/// How far off an answer may be, as a part of the greatest coordinate: what it is rounded to, and what differs between two ways to compute it.
+/// Tolerance of results relative to the largest coordinate: rounding, and the difference between two methods.
 const SLACK: f64 = 1e-5;
 
 fn exercise(input: &mut Unstructured<'_>) -> Result<()> {
@@ -55,7 +55,7 @@ fn triangles(input: &mut Unstructured<'_>, vertices: usize) -> Result<Vec<[u32; 
     let last = vertices as u32 - 1;
     for _ in 0..count {
         triangles.push(match input.int_in_range(0..=7)? {
-            // One that is there already, from its other side or not.
+            // An existing triangle, with the same or the opposite winding.
             0 if !triangles.is_empty() => *input.choose(&triangles)?,
             1 if !triangles.is_empty() => {
                 let [a, b, c] = *input.choose(&triangles)?;
@@ -70,7 +70,7 @@ fn triangles(input: &mut Unstructured<'_>, vertices: usize) -> Result<Vec<[u32; 
     Ok(triangles)
 }
 
-/// Why a mesh is none, if it is none.
+/// Expected error of an invalid mesh.
 fn refusal(positions: &[[f32; 3]], triangles: &[[u32; 3]]) -> Option<&'static str> {
     let used = triangles.as_flattened();
     if used.iter().any(|&v| v as usize >= positions.len()) {
@@ -90,12 +90,12 @@ impl Mesh {
         self.triangles.iter().map(|t| t.map(|v| self.positions[v as usize].map(f64::from)))
     }
 
-    /// The greatest coordinate of a triangle.
+    /// Largest coordinate of a triangle.
     fn size(&self) -> f64 {
         self.corners().flatten().flatten().fold(0.0, |size, v| f64::max(size, v.abs()))
     }
 
-    /// A vertex, or any point.
+    /// A vertex or an arbitrary point.
     fn point(&self, input: &mut Unstructured<'_>) -> Result<[f32; 3]> {
         if self.positions.is_empty() || input.arbitrary()? {
             return vector(input);
@@ -125,7 +125,7 @@ fn refit(tree: &mut TriangleTree, mesh: &mut Mesh, input: &mut Unstructured<'_>)
     Ok(())
 }
 
-/// Another instruction set, or the same.
+/// An arbitrary instruction set.
 fn dispatch(input: &mut Unstructured<'_>) -> Result<Dispatch> {
     let all: Vec<_> = Dispatch::all().collect();
     Ok(*input.choose(&all)?)
@@ -176,7 +176,7 @@ fn ray(tree: &TriangleTree, mesh: &Mesh, input: &mut Unstructured<'_>) -> Result
     Ok(())
 }
 
-/// Every triangle alone, where its numbers leave no doubt.
+/// Tests every triangle separately. Skips values for which rounding may decide.
 fn brute_hits(mesh: &Mesh, ray: &Ray, all: &[Hit]) {
     let numbers = [ray.origin, ray.direction];
     if !is_moderate(numbers.as_flattened()) || !is_moderate(mesh.positions.as_flattened()) {
@@ -198,7 +198,8 @@ fn brute_hits(mesh: &Mesh, ray: &Ray, all: &[Hit]) {
     }
 }
 
-/// Where a ray goes through the plane of a triangle, and the weights there. `None` where that is not well told.
+/// Distance to the plane of a triangle along a ray, and the barycentric weights there. `None` if
+/// ill-conditioned.
 fn meets(origin: [f64; 3], direction: [f64; 3], [a, b, c]: Triangle) -> Option<(f64, [f64; 3])> {
     let (ab, ac, from) = (minus(b, a), minus(c, a), minus(origin, a));
     let across = cross(direction, ac);
@@ -207,7 +208,7 @@ fn meets(origin: [f64; 3], direction: [f64; 3], [a, b, c]: Triangle) -> Option<(
     if sizes == 0.0 || determinant * determinant < 1e-8 * sizes {
         return None;
     }
-    // What is seen from afar has few digits.
+    // Triangles seen from far away lose precision.
     if dot(from, from) > 1e10 * dot(ab, ab).min(dot(ac, ac)) {
         return None;
     }
@@ -245,7 +246,8 @@ fn nearest(tree: &TriangleTree, mesh: &Mesh, input: &mut Unstructured<'_>) -> Re
     Ok(())
 }
 
-/// How far a point is from a triangle. Of one so thin that its normal says little, from its edges.
+/// Distance of a point from a triangle. For very thin triangles the distance from the edges, because the
+/// normal is imprecise.
 fn distance(p: [f64; 3], [a, b, c]: Triangle) -> f64 {
     let normal = cross(minus(b, a), minus(c, a));
     let longest = [minus(b, a), minus(c, b), minus(a, c)].map(|e| dot(e, e)).into_iter().fold(0.0, f64::max);
@@ -282,7 +284,7 @@ fn touched(tree: &TriangleTree, mesh: &Mesh, input: &mut Unstructured<'_>) -> Re
     assert!(all.windows(2).all(|pair| pair[0] < pair[1]), "one is told twice: {all:?}");
     assert_eq!(tree.overlaps(&shape), !all.is_empty());
     assert_eq!(dispatch(input)?.scope(|| told(tree)), all);
-    // The brute force searches along capsules: a few of the triangles will do.
+    // The brute-force test searches along capsules, so it covers only a few triangles.
     for (at, corners) in mesh.corners().enumerate().take(16) {
         if let Some(touches) = touches(&shape, corners, mesh.size()) {
             assert_eq!(all.contains(&(at as u32)), touches, "triangle {at}, {corners:?}, {shape:?}");
@@ -291,7 +293,7 @@ fn touched(tree: &TriangleTree, mesh: &Mesh, input: &mut Unstructured<'_>) -> Re
     Ok(())
 }
 
-/// Whether a shape touches a triangle, or nothing where it nearly does.
+/// Whether a shape touches a triangle. `None` if it almost touches.
 fn touches(shape: &Shape, corners: Triangle, around: f64) -> Option<bool> {
     let by = |distance: f64, radius: f32, around: f64| {
         let slack = SLACK * (around + f64::from(radius)) + 1e-18;
@@ -334,7 +336,7 @@ fn touches(shape: &Shape, corners: Triangle, around: f64) -> Option<bool> {
     }
 }
 
-/// The axes of a rotation of any length.
+/// Axes of a rotation, which need not have unit length.
 fn axes(q: [f64; 4]) -> [[f64; 3]; 3] {
     let length = q.iter().map(|v| v * v).sum::<f64>().sqrt();
     let unit = if length > 0.0 { q.map(|v| v / length) } else { [0.0, 0.0, 0.0, 1.0] };
@@ -353,8 +355,8 @@ fn inside(tree: &TriangleTree, mesh: &Mesh, input: &mut Unstructured<'_>) -> Res
     let moderate = is_moderate(mesh.positions.as_flattened()) && is_moderate(&point);
     if tree.is_closed() && moderate && apart > 1e-4 * f64::max(mesh.size(), size(&[point])) {
         let winding = winding_number(at, &mesh.corners().collect::<Vec<_>>());
-        // A posed surface is as closed as the bound one was, where vertices in one place have stayed together: a gap as wide as a ray
-        // may pass is told by a part of a turn.
+        // A posed surface is closed if vertices at one position stay together. A gap that a ray may pass
+        // changes the winding number by a fraction.
         let whole = (winding - winding.round()).abs() < 1e-6;
         assert!(!whole || contains == (winding.round() != 0.0), "{winding}, {contains}");
     }

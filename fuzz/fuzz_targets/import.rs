@@ -1,4 +1,4 @@
-//! Any bytes, as a .glb or a .gltf file.
+//! Arbitrary bytes as a .glb or .gltf file.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| condyle_fuzz::exercise(bytes));

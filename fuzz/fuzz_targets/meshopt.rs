@@ -1,4 +1,4 @@
-//! Any bytes, as a stream of `EXT_meshopt_compression`.
+//! Arbitrary bytes as a stream of `EXT_meshopt_compression`.
 #![no_main]
 
 #[path = "../../crates/condyle-gltf/tests/tiny/mod.rs"]

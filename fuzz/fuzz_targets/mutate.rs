@@ -1,4 +1,4 @@
-//! A valid character with a few numbers, strings and bytes replaced: gets past the JSON parser.
+//! A valid character with a few values, strings and bytes replaced, which gets past the JSON parser.
 #![no_main]
 
 use arbitrary::{Result, Unstructured};
@@ -10,13 +10,13 @@ mod tiny;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let mut tiny = tiny::character();
-    // An input that runs out in the middle of an edit has made its others.
+    // If the input ends during an edit, the earlier edits still count.
     edit(&mut tiny, &mut Unstructured::new(bytes)).ok();
     condyle_fuzz::exercise(&tiny.glb());
 });
 
 fn edit(tiny: &mut tiny::Tiny, input: &mut Unstructured<'_>) -> Result<()> {
-    // Few, or the first fault would always be found first.
+    // Few edits, because the importer may stop at the first error.
     for _ in 0..4 {
         if input.is_empty() {
             break;
@@ -31,7 +31,7 @@ fn edit(tiny: &mut tiny::Tiny, input: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A random place in the document.
+/// Random place in the document.
 fn pick<'a>(mut here: &'a mut Value, input: &mut Unstructured<'_>) -> Result<&'a mut Value> {
     loop {
         let stop = input.ratio(1, 8)?;

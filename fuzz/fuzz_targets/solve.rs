@@ -1,5 +1,5 @@
-//! Any skeleton, pose, limits and goals, to every solver: what they write is finite and within limits, bones keep their lengths, and on an
-//! error the pose is what it was.
+//! Arbitrary skeletons, poses, limits and goals for every solver. Results must be finite and within limits,
+//! and bones must keep their lengths. On an error the pose must not change.
 #![no_main]
 
 use arbitrary::{Result, Unstructured};
@@ -12,12 +12,12 @@ use condyle_solve::{
 };
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    // An input that runs out has made all of its calls.
+    // If the input ends, the earlier calls still count.
     exercise(&mut Unstructured::new(bytes)).ok();
 });
 
-/// How far beyond its limit a joint may be, in radians. Where its axis has swung by about half a turn its twist is any, and rounding changes it by
-/// more.
+/// Tolerance beyond a limit in radians. If the axis has swung by about half a turn, the twist is undefined
+/// and rounding changes it more.
 fn slack(limit: &JointLimit, rotation: Quat) -> f64 {
     let [rx, ry, rz, rw] = limit.reference.map(f64::from);
     let [x, y, z, w] = rotation.map(f64::from);
@@ -51,7 +51,7 @@ fn limit(input: &mut Unstructured<'_>) -> Result<JointLimit> {
     Ok(JointLimit { reference: quat(input)?, axis: vector(input)?, swing, twist, soft })
 }
 
-/// What the solvers work on.
+/// Input of the solvers.
 struct Case {
     skeleton: Skeleton,
     pose: Pose,
@@ -65,7 +65,7 @@ impl Case {
         let mut joints = Vec::new();
         let mut pose = Vec::new();
         for at in 0..count {
-            // Mostly chains, as solvers want them.
+            // Mostly chains, as solvers require.
             let parent = match at {
                 0 => None,
                 _ if input.ratio(1, 5)? => Some(input.int_in_range(0..=at - 1)?),
@@ -93,11 +93,12 @@ impl Case {
     }
 
     fn joint(&self, input: &mut Unstructured<'_>) -> Result<u16> {
-        // One too many at times.
+        // The index may be one too large.
         input.int_in_range(0..=self.skeleton.joint_count() as u16)
     }
 
-    /// Looks at what a solver made of the pose. `shifted` is the joint whose translation it may change; `kept` those that are within limits.
+    /// Checks the pose written by a solver. `shifted` is the joint whose translation may change. `kept` are
+    /// the joints that must be within limits.
     fn check(&self, done: &std::result::Result<(), Error>, pose: &Pose, shifted: Option<u16>, kept: &[u16]) {
         for joint in 0..self.skeleton.joint_count() {
             let [before, after] = [&self.pose, pose].map(|pose| pose.get(joint));
@@ -134,7 +135,7 @@ impl Case {
         }
     }
 
-    /// Runs a solver of one goal.
+    /// Runs a solver with one goal.
     fn run(
         &self,
         kept: &[u16],
@@ -170,7 +171,7 @@ fn exercise(input: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A weight, and which of the joints are within limits by it.
+/// A weight, and the joints that it requires to be within limits.
 fn weight<'a>(input: &mut Unstructured<'_>, joints: &'a [u16]) -> Result<(f32, &'a [u16])> {
     let weight = if input.arbitrary()? { 1.0 } else { number(input)? };
     Ok((weight, if weight > 0.0 { joints } else { &[] }))
@@ -219,7 +220,7 @@ fn point(case: &Case, input: &mut Unstructured<'_>) -> Result<()> {
 
 fn follow(case: &Case, input: &mut Unstructured<'_>) -> Result<()> {
     let from = input.int_in_range(0..=case.skeleton.joint_count() as u16 - 1)?;
-    // A row down from there, or any joints.
+    // A chain from this joint, or arbitrary joints.
     let mut joints: Vec<u16> = (from..case.skeleton.joint_count() as u16).collect();
     joints.truncate(input.int_in_range(1..=joints.len())?);
     if input.ratio(1, 8)? {
@@ -295,7 +296,7 @@ fn whole(case: &Case, input: &mut Unstructured<'_>) -> Result<()> {
         assert!(buffer.residuals().len() == goals.len() && !buffer.residuals().iter().any(|r| r.is_nan()));
         assert!(reached.iterations <= options.iterations);
     }
-    // Joints that it does not turn stay as they are, beyond their limits or not.
+    // Joints that the solver does not rotate stay unchanged, even beyond their limits.
     let rotation = |pose: &Pose, joint: u16| pose.get(joint.into()).rotation.map(f32::to_bits);
     let changed = |&joint: &u16| rotation(&pose, joint) != rotation(&case.pose, joint);
     let kept: Vec<u16> = (0..case.skeleton.joint_count() as u16).filter(changed).collect();

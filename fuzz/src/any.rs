@@ -1,9 +1,10 @@
-//! Numbers, vectors and places for the targets that make their own input: mostly of the size of a body, at times any bits.
+//! Random numbers, vectors and positions for targets that build their own input. Most numbers
+//! are between -2 and 2, some have arbitrary bits.
 
 use arbitrary::{Result, Unstructured};
 use condyle::{Affine, Quat, Transform};
 
-/// A number: any bits at times, mostly one of the size of a body.
+/// Number, mostly between -2 and 2, sometimes with arbitrary bits.
 pub fn number(input: &mut Unstructured<'_>) -> Result<f32> {
     Ok(match input.int_in_range(0..=15)? {
         0 => f32::from_bits(input.arbitrary()?),
@@ -18,7 +19,7 @@ pub fn vector(input: &mut Unstructured<'_>) -> Result<[f32; 3]> {
     Ok([number(input)?, number(input)?, number(input)?])
 }
 
-/// A quaternion, of unit length but for a few.
+/// Quaternion, mostly of unit length.
 pub fn quat(input: &mut Unstructured<'_>) -> Result<Quat> {
     let q = [number(input)?, number(input)?, number(input)?, number(input)?];
     if input.ratio(1, 16)? {
@@ -38,7 +39,7 @@ pub fn transform(input: &mut Unstructured<'_>) -> Result<Transform> {
     Ok(Transform { translation: vector(input)?, rotation: quat(input)?, scale })
 }
 
-/// A matrix: one that turns and moves, or any numbers.
+/// Rotation with translation, or sometimes an arbitrary matrix.
 pub fn matrix(input: &mut Unstructured<'_>) -> Result<Affine> {
     if !input.ratio(1, 8)? {
         return Ok(Affine::from(transform(input)?));
@@ -50,7 +51,7 @@ pub fn matrix(input: &mut Unstructured<'_>) -> Result<Affine> {
     Ok(Affine { rows })
 }
 
-/// Points: on a coarse grid, where many are one; of the size of a body; or any.
+/// Points from [`number`], on a coarse grid with many duplicates, or between -4 and 4.
 pub fn points(input: &mut Unstructured<'_>, count: usize) -> Result<Vec<[f32; 3]>> {
     let kind = input.int_in_range(0..=3)?;
     let coordinate = |input: &mut Unstructured<'_>| match kind {
@@ -61,12 +62,12 @@ pub fn points(input: &mut Unstructured<'_>, count: usize) -> Result<Vec<[f32; 3]
     (0..count).map(|_| Ok([coordinate(input)?, coordinate(input)?, coordinate(input)?])).collect()
 }
 
-/// The greatest size of a coordinate.
+/// Largest magnitude of a coordinate.
 pub fn size(points: &[[f32; 3]]) -> f64 {
     points.as_flattened().iter().fold(0.0, |size: f64, v| size.max(f64::from(v.abs())))
 }
 
-/// Whether all are numbers of the size of a body, or nothing: neither so large nor so small that their products are not numbers.
+/// Whether all values are 0 or moderate, so that their products neither overflow nor underflow.
 pub fn is_moderate(values: &[f32]) -> bool {
     values.iter().all(|v| *v == 0.0 || (1e-6..=1e6).contains(&v.abs()))
 }
@@ -75,7 +76,7 @@ pub fn is_finite(values: &[f32]) -> bool {
     values.iter().all(|v| v.is_finite())
 }
 
-/// Bits, which are the same where numbers are, NaN or not.
+/// Bit patterns, for comparisons that treat equal NaNs as equal.
 pub fn bits(values: &[f32]) -> Vec<u32> {
     values.iter().map(|v| v.to_bits()).collect()
 }

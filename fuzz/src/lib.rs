@@ -1,4 +1,4 @@
-//! What several fuzz targets do: to a document, or to get numbers from what they are given.
+//! Code shared by fuzz targets: calls on a document, and numbers from fuzz input.
 
 use condyle_gltf::{Asset, Document};
 
@@ -6,7 +6,8 @@ pub mod any;
 #[path = "../../crates/condyle-gltf/tests/exercise/mod.rs"]
 mod exercise;
 
-/// Imports the document; what is accepted must pose without a panic, what is refused must say where and why.
+/// Imports a document. An accepted document must pose without a panic, and a refusal must state the location
+/// and the reason.
 pub fn exercise(bytes: &[u8]) {
     match Document::from_slice("fuzz", bytes, None).and_then(Asset::from_document) {
         Ok(asset) => exercise::play(&asset),

@@ -297,28 +297,37 @@ export const MODELS = {
   forearm: {
     exercises: "a hand that twists by 170° against its forearm, with stripes that show it: what linear blending and dual quaternions differ in",
     build(b) {
-      // Metres: where along the arm, half the height and half the depth.
-      const shape = [[-0.04, 0.037, 0.034], [0.05, 0.047, 0.043], [0.15, 0.040, 0.035], [0.24, 0.0285, 0.021], [0.30, 0.040, 0.0175], [0.34, 0.0435, 0.017], [0.40, 0.037, 0.0135], [0.45, 0.031, 0.011]];
+      // Metres: position along the arm, half the height, half the depth.
+      const shape = [[-0.06, 0.050, 0.046], [0.05, 0.047, 0.043], [0.15, 0.040, 0.035], [0.24, 0.0285, 0.021], [0.29, 0.040, 0.0175], [0.33, 0.0425, 0.015], [0.36, 0.039, 0.012]];
       const rounded = (u, from, to) => Math.sqrt(Math.max(1 - Math.max((from - u) / from, (u - to) / (1 - to), 0) ** 2, 1e-5));
       // Closer rings at both ends, which are round.
       const eased = (u) => 0.2 * u + 0.8 * smooth(u);
       const arm = limb(38, 24, (v) => {
-        const u = eased(v), [x, high, deep] = profile(shape, -0.04 + 0.49 * u), end = rounded(u, 0.07, 0.92);
+        const u = eased(v), [x, high, deep] = profile(shape, -0.06 + 0.42 * u), end = rounded(u, 0.05, 0.95);
         return { x, high: high * end, deep: deep * end };
       });
       const thumb = limb(9, 10, (v) => {
         const u = eased(v), radius = 0.0135 * rounded(u, 0.05, 0.7) * (1 - 0.3 * u);
-        return { x: 0.265 + 0.10 * u, y: 0.022 + 0.045 * Math.sqrt(u), z: 0.003 + 0.006 * u, high: radius, deep: radius };
+        return { x: 0.265 + 0.09 * u, y: 0.022 + 0.052 * Math.sqrt(u), z: 0.003 + 0.006 * u, high: radius, deep: radius };
       });
-      const skin = [0.72, 0.42, 0.29], stripe = [0.02, 0.10, 0.30];
-      const colors = [...arm.positions.map((_, v) => (v % 24) % 4 === 0 ? stripe : skin), ...thumb.positions.map(() => skin)];
+      // From the little finger to the index finger: height at the knuckle, spread, length, radius.
+      const fingers = [[-0.0305, -0.012, 0.075, 0.0098], [-0.0105, -0.004, 0.098, 0.0108], [0.0105, 0.003, 0.103, 0.0110], [0.0305, 0.010, 0.092, 0.0106]].map(([y, spread, length, thick]) =>
+        limb(9, 8, (v) => {
+          const u = eased(v), radius = thick * rounded(u, 0.05, 0.82) * (1 - 0.2 * u);
+          return { x: 0.335 + length * u, y: y + spread * u, z: 0.004 * u * u, high: radius, deep: radius };
+        }));
+      const digits = [thumb, ...fingers];
+      const skin = [0.72, 0.42, 0.29], stripe = [0.02, 0.10, 0.30], sleeve = [0.10, 0.30, 0.16];
+      const color = ([x], v) => (x < 0 ? sleeve : (v % 24) % 4 === 0 && x < 0.3 ? stripe : skin);
+      const colors = [...arm.positions.map(color), ...digits.flatMap((digit) => digit.positions.map(() => skin))];
       const hand = ([x]) => smooth((x - 0.05) / 0.21);
-      const rows = [...arm.positions.map((p) => [[0, 1 - hand(p)], [1, hand(p)]].filter(([, w]) => w > 0)), ...thumb.positions.map(() => [[1, 1]])];
-      const indices = [...arm.indices, ...thumb.indices.map((i) => i + arm.positions.length)];
+      const rows = [...arm.positions.map((p) => [[0, 1 - hand(p)], [1, hand(p)]].filter(([, w]) => w > 0)), ...digits.flatMap((digit) => digit.positions.map(() => [[1, 1]]))];
+      const parts = [arm, ...digits], first = parts.map((_, at) => parts.slice(0, at).reduce((sum, { positions }) => sum + positions.length, 0));
+      const indices = parts.flatMap((part, at) => part.indices.map((i) => i + first[at]));
       const primitive = {
         attributes: {
-          POSITION: b.accessor([...arm.positions, ...thumb.positions], { bounds: true }),
-          NORMAL: b.accessor([...arm.normals, ...thumb.normals]), COLOR_0: b.accessor(colors),
+          POSITION: b.accessor(parts.flatMap((part) => part.positions), { bounds: true }),
+          NORMAL: b.accessor(parts.flatMap((part) => part.normals)), COLOR_0: b.accessor(colors),
         },
         indices: b.accessor(indices, { component: 5123 }),
       };

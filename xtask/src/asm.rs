@@ -1,13 +1,14 @@
-//! `cargo xtask asm`: looks at the machine code of every kernel.
+//! `cargo xtask asm`: checks the machine code of every kernel.
 //!
-//! `dispatch!` compiles a kernel as a closure inside `vectorize_avx2` and the like: one function per instruction set
-//! and numeric mode, with everything inlined. A helper that is not inlined is compiled without the instruction
-//! set: all tests still pass, and the kernel runs many times slower. So: no call, no panic in a loop, registers as wide as
-//! they were, fused multiply-adds in the fast mode's kernels only, and by the same compiler as many instructions as before,
-//! within a fifth.
+//! `dispatch!` compiles a kernel as a closure inside `vectorize_avx2` and similar functions: one function per
+//! instruction set and numeric mode, with everything inlined. A helper that is not inlined is compiled
+//! without the instruction set. All tests still pass, but the kernel runs many times slower. The check
+//! therefore requires: no calls, no panics in loops, registers as wide as before, and fused multiply-add only
+//! in kernels of the fast mode. With the same compiler, the number of instructions may change by 20 % at
+//! most.
 //!
-//! SSE2 is missing here: every function of x86-64 may use it, so the compiler merges these kernels with their callers, and
-//! a function that is not inlined there costs a call and no more.
+//! SSE2 is not checked. Every x86-64 function may use it, so the compiler merges these kernels with their
+//! callers, and a function that is not inlined costs only a call.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,9 +18,10 @@ use std::process::Command;
 use crate::step::{Log, Outcome, Step, Stop, build_dir, cargo, need_target};
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
-const TABLE: &str = "docs/asm.md";
+const TABLE: &str = "xtask/asm.md";
 
-/// How far the number of instructions may move by one compiler; another one's are not compared.
+/// Maximum relative change of the number of instructions with the same compiler. Counts of other compilers
+/// are not compared.
 const DRIFT: f64 = 0.2;
 
 pub(crate) fn steps() -> Vec<Step> {
@@ -60,27 +62,30 @@ pub(crate) fn check(log: &mut Log) -> Outcome {
     }
     match faults.len() {
         0 if same_compiler => Ok(format!("{} kernels", kernels.len())),
-        0 => Ok(format!("{} kernels; their sizes are another compiler's, this is {compiler}", kernels.len())),
-        count => Err(Stop::Failed(format!("{count} faults in the machine code of the kernels"))),
+        0 => Ok(format!(
+            "{} kernels; instruction counts are not compared, because this is {compiler}",
+            kernels.len()
+        )),
+        count => Err(Stop::Failed(format!("{count} problems in the machine code of the kernels"))),
     }
 }
 
-/// Writes the table anew. Calls, panics and misplaced fused multiply-adds are faults all the same.
+/// Rewrites the table. Calls, panics and misplaced fused multiply-adds are still errors.
 pub(crate) fn update(log: &mut Log) -> Outcome {
     let kernels = measure(log)?;
     std::fs::write(crate::root().join(TABLE), write_table(&kernels, &compiler()?))?;
     check(log)
 }
 
-/// What is looked at in the machine code of one kernel.
+/// Properties of the machine code of one kernel.
 #[derive(Default)]
 struct Kernel {
     instructions: usize,
-    /// Of the widest vector register that an arithmetic instruction works on.
+    /// Width in bits of the widest vector register in an arithmetic instruction.
     width: usize,
     fused: bool,
     fast: bool,
-    /// Functions called anywhere but on the way to a panic.
+    /// Functions called anywhere except on a path to a panic.
     calls: Vec<String>,
     /// Panics that a loop branches to.
     panics: Vec<String>,
@@ -101,17 +106,17 @@ impl Kernel {
     }
 }
 
-/// The libraries that have kernels, and the prefix of their kernel names.
+/// Libraries with kernels, and the prefix of their kernel names.
 const KRATES: [(&str, &str); 3] = [("condyle", ""), ("condyle_query", ""), ("condyle_solve", "solve::")];
 
-/// Compiles the libraries as a release does and reads the assembly text.
+/// Compiles the libraries in release mode and reads the assembly text.
 fn measure(log: &mut Log) -> Result<BTreeMap<String, Kernel>, Stop> {
     need_target(TARGET)?;
     let folder = build_dir("asm");
     let packages = KRATES.iter().flat_map(|(krate, _)| ["-p".to_owned(), krate.replace('_', "-")]);
     let mut command = cargo("build", packages);
     command.args(["--lib", "--release", "--target", TARGET]);
-    // In one unit, so that one file holds all kernels of a library.
+    // One codegen unit, so that one file holds all kernels of a library.
     command.args(["--config", "profile.release.codegen-units=1"]);
     command.env("RUSTFLAGS", "--emit=asm -Csymbol-mangling-version=v0");
     log.run(command.env("CARGO_TARGET_DIR", &folder))?;
@@ -123,7 +128,7 @@ fn measure(log: &mut Log) -> Result<BTreeMap<String, Kernel>, Stop> {
     Ok(all)
 }
 
-/// The newest assembly file of a library. Other compilers and features leave files of their own.
+/// Newest assembly file of a library. Other compilers and features leave separate files.
 fn assembly(deps: &Path, krate: &str) -> Result<PathBuf, Stop> {
     let mut found = None;
     for entry in std::fs::read_dir(deps)? {
@@ -135,13 +140,15 @@ fn assembly(deps: &Path, krate: &str) -> Result<PathBuf, Stop> {
             found = Some((written, entry.path()));
         }
     }
-    found.map(|(_, path)| path).ok_or(Stop::Failed(format!("the compiler wrote no assembly text of {krate}")))
+    found
+        .map(|(_, path)| path)
+        .ok_or(Stop::Failed(format!("the compiler wrote no assembly text for {krate}")))
 }
 
-/// Every kernel of an assembly text, by name: `skinning::skin 2 avx2 fast` is the third kernel that the function `skin` of
-/// the module `skin` dispatches to.
+/// All kernels of an assembly text, by name. `skinning::skin 2 avx2 fast` is the third kernel that the
+/// function `skin` of the module `skinning` dispatches to.
 fn kernels(text: &str) -> BTreeMap<String, Kernel> {
-    // (function, instruction set) -> the number of the closure -> its code.
+    // (function, instruction set) -> closure number -> code.
     let mut found: BTreeMap<(String, String), BTreeMap<usize, Vec<&str>>> = BTreeMap::new();
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
@@ -153,7 +160,8 @@ fn kernels(text: &str) -> BTreeMap<String, Kernel> {
     }
     let mut kernels = BTreeMap::new();
     for ((function, isa), closures) in found {
-        // `dispatch!` names the fast mode first, then the portable one; without fused multiply-add they are one.
+        // `dispatch!` names the fast mode first, then the portable one. Without fused multiply-add they are
+        // the same.
         let modes: &[&str] = if isa == "sse42" { &["both"] } else { &["fast", "portable"] };
         for (index, body) in closures.into_values().enumerate() {
             let mode = modes[index % modes.len()];
@@ -164,9 +172,10 @@ fn kernels(text: &str) -> BTreeMap<String, Kernel> {
     kernels
 }
 
-/// The instruction set, the function and the closure's number in
-/// `<…>::vectorize::vectorize_avx2::<condyle::skinning::skinning::{closure#7}, ()>`, where a method's function begins with
-/// `<condyle::interpolation::Uniform>::`. SSE2 is none: its kernels are merged with their callers.
+/// Instruction set, function and closure number of
+/// `<…>::vectorize::vectorize_avx2::<condyle::skinning::skinning::{closure#7}, ()>`. The function of a method
+/// starts with `<condyle::interpolation::Uniform>::`. Returns `None` for SSE2, whose kernels are merged with
+/// their callers.
 fn dispatched(symbol: &str) -> Option<(String, String, usize)> {
     let (_, rest) = symbol.split_once("::vectorize_")?;
     let (isa, rest) = rest.split_once("::<").filter(|(isa, _)| *isa != "sse2")?;
@@ -182,16 +191,16 @@ fn dispatched(symbol: &str) -> Option<(String, String, usize)> {
     Some((isa.replace('_', ""), of.next()?, closure.parse().ok()?))
 }
 
-/// A straight line of code: only its last instruction may jump.
+/// Basic block: only its last instruction may jump.
 #[derive(Default)]
 struct Block<'a> {
-    /// Mnemonic and operands.
+    /// Mnemonics and operands.
     code: Vec<(&'a str, &'a str)>,
     next: Vec<usize>,
 }
 
 impl<'a> Block<'a> {
-    /// Functions called, by path; a jump out of the function is a call at its end.
+    /// Paths of called functions. A jump out of the function counts as a call.
     fn callees(&self) -> impl Iterator<Item = String> + '_ {
         let calls = self.code.iter().filter(|(name, operands)| {
             name.starts_with("call") || name.starts_with('j') && !operands.starts_with(['.', '*'])
@@ -199,7 +208,7 @@ impl<'a> Block<'a> {
         calls.map(|(_, operands)| demangle(operands))
     }
 
-    /// The blocks of a function's assembly text.
+    /// Splits the assembly text of a function into blocks.
     fn split(body: &[&'a str]) -> Vec<Self> {
         let mut labels = BTreeMap::new();
         let mut blocks = vec![Self::default()];
@@ -230,7 +239,7 @@ impl<'a> Block<'a> {
     }
 }
 
-/// For each block, whether control can come back to it.
+/// Whether each block is part of a loop.
 fn loops(blocks: &[Block<'_>]) -> Vec<bool> {
     let comes_back = |block: usize| {
         let mut seen = vec![false; blocks.len()];
@@ -245,7 +254,8 @@ fn loops(blocks: &[Block<'_>]) -> Vec<bool> {
     (0..blocks.len()).map(comes_back).collect()
 }
 
-/// The functions whose addresses a kernel keeps in registers, by register; not those of registers that hold several.
+/// Functions whose addresses a kernel keeps in registers, by register. A register that holds several
+/// functions lists all of them.
 fn held_functions(blocks: &[Block<'_>]) -> BTreeMap<String, String> {
     let mut held = BTreeMap::new();
     for (name, operands) in blocks.iter().flat_map(|block| &block.code) {
@@ -262,7 +272,7 @@ fn held_functions(blocks: &[Block<'_>]) -> BTreeMap<String, String> {
     held
 }
 
-/// One kernel's assembly text; `function` is the one that dispatches to it.
+/// Examines the assembly text of one kernel. `function` dispatches to it.
 fn examine(function: &str, body: &[&str]) -> Kernel {
     let blocks = Block::split(body);
     let held = held_functions(&blocks);
@@ -301,12 +311,12 @@ fn examine(function: &str, body: &[&str]) -> Kernel {
     kernel
 }
 
-/// What the compiler calls to copy and clear: harmless outside of loops.
+/// Compiler calls for copying and clearing, harmless outside loops.
 const BYTES: [&str; 3] = ["memcpy", "memmove", "memset"];
 
-/// Calls that are meant to be, by the function that dispatches: sampling gathers the keys of sixteen joints one track
-/// after another, which is no work for vectors, before it interpolates them; eight baked vertices are
-/// copied once; the sums of dual quaternions of eight vertices are too many for registers.
+/// Intended calls, by the function that dispatches. Sampling gathers the keys of sixteen joints one track
+/// after another before it interpolates them, which does not vectorise. Eight baked vertices are copied once.
+/// The sums of dual quaternions of eight vertices exceed the registers.
 const WANTED: [(&str, &str); 6] = [
     ("sampling::raw::run", "<condyle::sampling::raw::BlockKeys<"),
     ("sampling::raw::run", "memcpy"),
@@ -320,7 +330,7 @@ fn is_panic(callee: &str) -> bool {
     callee.contains("panic") || callee.contains("_fail") || callee.contains("unwrap_failed")
 }
 
-/// `*_RNv…@GOTPCREL(%rip)` or `_RNv…@PLT` as a path.
+/// Path of `*_RNv…@GOTPCREL(%rip)` or `_RNv…@PLT`.
 fn demangle(operand: &str) -> String {
     let symbol = operand.trim_start_matches('*').split(['@', '(']).next().unwrap_or(operand);
     format!("{:#}", rustc_demangle::demangle(symbol))
@@ -329,7 +339,7 @@ fn demangle(operand: &str) -> String {
 const HEAD: &str = "\
 # The machine code of the kernels
 
-Written by `cargo xtask asm --update` and compared by `cargo xtask asm`, see CONTRIBUTING.md: instructions of each kernel's
+Written by `cargo xtask asm --update` and compared by `cargo xtask asm`, see docs/dev/kernels.md: instructions of each kernel's
 whole function, the widest vector register of its arithmetic, and whether multiply-adds are fused. x86-64, release profile.
 ";
 
@@ -338,11 +348,11 @@ const COLUMNS: &str = "
 |---|---|---|---|
 ";
 
-/// The version of the compiler: the instructions are its choice.
+/// Version of the compiler, which determines the instruction counts.
 fn compiler() -> Result<String, Stop> {
     let output = Command::new("rustc").arg("--version").env_remove("RUSTUP_TOOLCHAIN").output()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let version = text.split(' ').nth(1).ok_or(Stop::Failed("rustc does not tell its version".into()))?;
+    let version = text.split(' ').nth(1).ok_or(Stop::Failed("rustc does not print its version".into()))?;
     Ok(format!("rustc {version}"))
 }
 

@@ -1,4 +1,4 @@
-//! The benchmark, one round: every implementation's answer is checked before it is timed.
+//! One round of the benchmark. Every implementation's result is checked before it is timed.
 
 use crate::step::{Log, Outcome, Step, Stop, cargo};
 

@@ -1,4 +1,4 @@
-//! `cargo xtask ci`: every check, a line for each, a table at the end.
+//! `cargo xtask ci`: runs every check with one line each, and prints a table at the end.
 
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,8 +13,9 @@ use crate::{
     targets, testdata, validator, words,
 };
 
-/// Steps that need what a machine may well not have, beside instruction sets: skipped without blame even by `--strict`. All others
-/// get from `.ci/run` what they need, so with `CI=true` they must run.
+/// Optional steps: they need tools or models that a machine may lack, and may be skipped even with
+/// `--strict`. Steps for an instruction set are optional too. `.ci/run` installs the tools for all other
+/// steps, so with `CI=true` they must run.
 const OPTIONAL: [&str; 3] = ["references", "msrv", "miri"];
 
 fn steps() -> Vec<Step> {
@@ -24,7 +25,7 @@ fn steps() -> Vec<Step> {
         public_api::steps(),
         package::steps(),
         readme::steps(),
-        // Long, and on one core: beside the tests.
+        // Long and single-threaded, so it runs next to the tests.
         miri::steps(),
         targets::steps(),
         levels::steps(),
@@ -49,16 +50,16 @@ pub(crate) fn list() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Runs the steps whose name begins with `prefix`, two at a time. A failure does not stop the others.
+/// Runs the steps whose name starts with `prefix`, two at a time. A failure does not stop the others.
 ///
-/// `strict`: a step that is skipped fails, unless it is optional.
+/// With `strict`, a skipped step fails unless it is optional.
 pub(crate) fn run(prefix: &str, strict: bool) -> ExitCode {
     let ci = std::env::var_os("CI").is_some_and(|v| v == "true");
     let optional = |name: &str| OPTIONAL.contains(&name) || name.starts_with(levels::PREFIX);
     let must_run = |name: &str| (strict || ci) && !optional(name);
     let steps: Vec<Step> = steps().into_iter().filter(|s| s.name.starts_with(prefix)).collect();
     if steps.is_empty() {
-        eprintln!("no step begins with `{prefix}`; `cargo xtask ci --list` names them");
+        eprintln!("no step name starts with `{prefix}`; `cargo xtask ci --list` prints them");
         return ExitCode::from(2);
     }
     let start = Instant::now();
@@ -81,33 +82,33 @@ pub(crate) fn run(prefix: &str, strict: bool) -> ExitCode {
     println!("{passed} passed, {failed} failed, {} skipped", rows.len() - passed - failed);
     for row in &rows {
         if let Err(Stop::Skipped(why)) = &row.outcome {
-            println!("NOT CHECKED: {}, as {why}", row.name);
+            println!("NOT CHECKED: {}: {why}", row.name);
         }
     }
     if failed == 0 && passed > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Where the time of a run of all steps is kept.
+/// File with the duration of the last complete run.
 fn whole_run() -> PathBuf {
     out_dir().join("ci.seconds")
 }
 
-/// How long the last run of all steps took, in seconds.
+/// Duration of the last complete run in seconds.
 pub(crate) fn last_whole_run() -> Option<u64> {
     std::fs::read_to_string(whole_run()).ok()?.parse().ok()
 }
 
-/// A step that has ended.
+/// Finished step.
 struct Row {
-    /// In the list of steps.
+    /// Position in the list of steps.
     place: usize,
     name: String,
     outcome: Outcome,
     line: String,
 }
 
-/// Runs steps in their order on two threads, so that what keeps one core busy (an emulator, an interpreter, a fuzz target) does
-/// not leave the other one idle. No two that build in the same folder run at once.
+/// Runs steps in order on two threads, so that single-threaded steps (an emulator, an interpreter, a fuzz
+/// target) do not leave a core idle. Steps that build in the same folder never run simultaneously.
 fn two_at_a_time(steps: Vec<Step>, must_run: &(impl Fn(&str) -> bool + Sync)) -> Vec<Row> {
     let waiting: Mutex<Vec<(usize, Step)>> = Mutex::new(steps.into_iter().enumerate().collect());
     let busy: Mutex<Vec<&'static str>> = Mutex::default();
@@ -145,7 +146,7 @@ fn one(place: usize, step: &Step, must_run: &impl Fn(&str) -> bool) -> Row {
     let start = Instant::now();
     let (outcome, log) = match Log::create(&step.name) {
         Ok(mut log) => {
-            // A step that panics would leave its folder busy for ever.
+            // Panics are caught, because a step that panics would otherwise leave its folder busy forever.
             let run = AssertUnwindSafe(|| (step.run)(&mut log));
             let panicked = |_| Err(Stop::Failed("the step itself panicked, see above".into()));
             (catch_unwind(run).unwrap_or_else(panicked), log.text())
@@ -154,7 +155,7 @@ fn one(place: usize, step: &Step, must_run: &impl Fn(&str) -> bool) -> Row {
     };
     let outcome = match outcome {
         Err(Stop::Skipped(why)) if must_run(&step.name) => {
-            Err(Stop::Failed(format!("may not be skipped: {why}")))
+            Err(Stop::Failed(format!("must not be skipped: {why}")))
         }
         other => other,
     };
@@ -164,7 +165,7 @@ fn one(place: usize, step: &Step, must_run: &impl Fn(&str) -> bool) -> Row {
     } else {
         String::new()
     };
-    // In one piece: the other thread prints too.
+    // One call, because the other thread prints too.
     println!("== {name} … {line}{log}");
     std::io::stdout().flush().ok();
     Row { place, name, outcome, line }

@@ -1,15 +1,16 @@
-//! The libraries without their features, with each one alone, and on machines without an operating system.
+//! Checks the libraries without features, with each feature alone, and for targets without an operating
+//! system.
 
 use crate::step::{Log, Outcome, Step, Stop, cargo, need_target};
 
-/// No standard library: what needs one does not compile.
+/// Targets without a standard library. Code that needs one does not compile there.
 const BARE: [&str; 2] = ["wasm32-unknown-unknown", "thumbv7em-none-eabi"];
 
-/// The crates that compile without a standard library.
+/// Crates that compile without a standard library.
 pub(crate) const RUNTIME: [&str; 5] =
     ["condyle", "condyle-base", "condyle-encode", "condyle-query", "condyle-solve"];
 
-/// The crates that read files with optional features.
+/// Crates that read files with optional features.
 const READERS: [&str; 2] = ["condyle-gltf", "condyle-io"];
 
 pub(crate) fn steps() -> Vec<Step> {
@@ -18,7 +19,7 @@ pub(crate) fn steps() -> Vec<Step> {
 }
 
 fn features(log: &mut Log) -> Outcome {
-    // The tests force instruction sets for their thread, which takes the feature `std`.
+    // Only the libraries, because tests force instruction sets per thread, which requires the feature `std`.
     let deny = ["--", "-D", "warnings"];
     let mut told = Vec::new();
     for krate in RUNTIME.into_iter().chain(READERS) {
@@ -33,7 +34,7 @@ fn features(log: &mut Log) -> Outcome {
     Ok(told.join("; "))
 }
 
-/// The features that the manifest of a library lists.
+/// Features in the manifest of a library.
 fn names(krate: &str) -> Result<Vec<String>, Stop> {
     let manifest = std::fs::read_to_string(crate::root().join(format!("crates/{krate}/Cargo.toml")))?;
     let lines = manifest.lines().skip_while(|l| *l != "[features]").skip(1);
@@ -45,7 +46,7 @@ fn names(krate: &str) -> Result<Vec<String>, Stop> {
 
 fn bare(log: &mut Log, target: &str) -> Outcome {
     need_target(target)?;
-    // Without warnings too: what is compiled differs between platforms.
+    // Warnings are errors here too, because the compiled code differs between platforms.
     let packages = RUNTIME.iter().flat_map(|krate| ["-p", krate]);
     let args = ["--lib", "--no-default-features", "--target", target, "--", "-D", "warnings"];
     log.run(cargo("clippy", packages).args(args))?;

@@ -1,7 +1,8 @@
-//! Half a minute of each fuzz target, starting from what is valid.
+//! Runs each fuzz target for half a minute, starting from valid inputs.
 //!
-//! The targets are built as cargo-fuzz builds them, but for AddressSanitizer: the workspace has no unsafe code for it
-//! to watch, and without it a stable compiler serves and the limit on memory measures the importer alone.
+//! The targets are built like by cargo-fuzz, but without AddressSanitizer, because the workspace has no
+//! unsafe code for it to check. A stable compiler therefore suffices, and the memory limit measures only the
+//! importer.
 
 use std::process::{Command, ExitCode};
 
@@ -10,22 +11,24 @@ use crate::step::{Log, Outcome, Step, Stop, alone as run_alone, cargo, need};
 #[path = "../../crates/condyle-gltf/tests/tiny/mod.rs"]
 mod tiny;
 
-/// Not `posed`, which asks so much of each input that half a minute tells little: `cargo xtask fuzz posed --seconds 900`.
+/// Targets that run in CI. `posed` is left out: it makes many calls per input, and half a minute covers
+/// little. Run it with `cargo xtask fuzz posed --seconds 900`.
 const TARGETS: [&str; 8] = ["import", "mutate", "meshopt", "bvh", "container", "clip", "solve", "hits"];
 
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 
-/// How long a target runs in CI.
+/// Duration of a target in CI.
 pub(crate) const SECONDS: u32 = 30;
 
-/// CI draws the same inputs each time, so that what fails there comes of the change; new ones are looked for by `cargo xtask fuzz`.
+/// CI uses the same inputs each time, so that a failure is caused by the change. `cargo xtask fuzz` searches
+/// for new inputs.
 const SEED: &str = "-seed=1";
 
 const FLAGS: &str = "--cfg fuzzing -Cdebug-assertions -Coverflow-checks -Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
     -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares";
 
-/// The fuzz targets are a workspace of their own.
+/// Fuzz targets are a separate workspace.
 pub(crate) const MANIFEST: &str = "fuzz/Cargo.toml";
 
 pub(crate) fn steps() -> Vec<Step> {
@@ -37,7 +40,7 @@ pub(crate) fn steps() -> Vec<Step> {
     before.map(|step| step.apart("fuzz")).into_iter().chain(targets).collect()
 }
 
-/// libFuzzer itself is compiled from C++, by the lints too.
+/// libFuzzer is compiled from C++, also for the lints.
 fn need_compiler() -> Result<(), Stop> {
     need(&std::env::var("CXX").unwrap_or("c++".into()), &["--version"])
 }
@@ -53,23 +56,24 @@ pub(crate) fn alone(target: &str, seconds: u32) -> ExitCode {
     run_alone(&format!("fuzz-{target}"), |log| fuzz(log, target, seconds, &[]))
 }
 
-/// All targets, with the instruments that tell libFuzzer where an input went.
+/// Builds all targets with coverage instrumentation for libFuzzer.
 fn build(log: &mut Log) -> Outcome {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Err(Stop::Skipped("libFuzzer is built for x86-64 Linux only here".into()));
     }
     need_compiler()?;
-    // With `--target` the flags spare build scripts and macros.
+    // With `--target`, the flags do not apply to build scripts and macros.
     let args = ["--release", "--manifest-path", MANIFEST, "--target", TRIPLE];
     log.run(cargo("build", args).env("RUSTFLAGS", FLAGS))?;
     Ok(String::new())
 }
 
-/// First inputs for a target that makes numbers of bytes, whatever these are: long enough for a whole case, as libFuzzer starts from few bytes.
+/// Random first inputs for targets that build numbers from arbitrary bytes. They are long enough for a whole
+/// case, because libFuzzer starts with few bytes.
 fn any_bytes(target: &str) -> impl Iterator<Item = (String, Vec<u8>)> {
     let count = if ["solve", "hits"].contains(&target) { 16 } else { 0 };
     (0..count).map(|seed: u64| {
-        // Knuth's linear congruential generator, of which the upper bits are any.
+        // Knuth's linear congruential generator, whose upper bits are random.
         let mut state = seed;
         let mut next = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -98,11 +102,11 @@ fn fuzz(log: &mut Log, target: &str, seconds: u32, options: &[&str]) -> Outcome 
         "-max_len=65536",
     ]);
     run.args(options);
-    // A folder with a slash at its end, or libFuzzer takes it for a prefix.
+    // With a trailing slash, because libFuzzer would otherwise use the path as a file name prefix.
     run.arg(format!("-artifact_prefix={}/", artifacts.display())).arg(corpus);
     log.run(&mut run)?;
     let text = log.text();
     let done = text.lines().rev().find_map(|l| l.strip_prefix("Done "));
-    let done = done.ok_or(Stop::Failed("the target did not say that it was done".into()))?;
+    let done = done.ok_or(Stop::Failed("the target did not report that it was done".into()))?;
     Ok(format!("{} inputs", done.split(' ').next().unwrap_or_default()))
 }

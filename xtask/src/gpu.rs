@@ -1,10 +1,10 @@
-//! Skinning on the GPU, by an adapter in software.
+//! Skinning on the GPU with a software adapter.
 
 use std::path::Path;
 
 use crate::step::{Log, Outcome, Step, Stop, cargo};
 
-/// Needs wgpu, so it is a workspace of its own.
+/// A separate workspace, because it needs wgpu.
 pub(crate) const MANIFEST: &str = "examples/gpu/Cargo.toml";
 
 pub(crate) fn steps() -> Vec<Step> {
@@ -23,7 +23,7 @@ fn gpu(log: &mut Log) -> Outcome {
     Ok(adapter.unwrap_or_default().into())
 }
 
-/// What the loader of Vulkan would find, where drivers are described on Linux.
+/// Whether the Vulkan loader would find a software adapter in the usual driver folders on Linux.
 fn has_software_adapter() -> bool {
     let folders = ["/usr/share/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/etc/vulkan/icd.d"];
     let mut files = folders.iter().filter_map(|folder| Path::new(folder).read_dir().ok()).flatten().flatten();

@@ -1,24 +1,24 @@
-//! The tests again in portable mode on every instruction set of this machine, and on older machines than this one.
+//! Runs the tests in portable mode on every instruction set of this machine, and on emulated older machines.
 //!
-//! The fast mode on the best instruction set is what the tests run with anyway.
+//! The normal tests cover the fast mode on the best instruction set.
 
 use crate::features::RUNTIME;
 use crate::step::{Log, Outcome, Step, Stop, need};
 use crate::tests;
 
-/// Scalar kernels are what WebAssembly runs without vectors: there they are tested.
+/// Scalar kernels are tested by WebAssembly without vector instructions.
 const LEVELS: [&str; 4] = ["sse2", "sse42", "avx2", "avx512"];
 
-/// What the names of the steps begin with that need a processor of their own.
+/// Prefix of steps that need a specific processor.
 pub(crate) const PREFIX: &str = "isa-";
 
-/// Tests of the command line that run at a forced level too.
+/// Command line tests that also run at a forced level.
 const COMMANDS: [&str; 3] = ["skin::", "encode::", "render::"];
 
-/// `qemu-user` models without AVX, and with AVX2 and FMA; the best that each has.
+/// `qemu-user` models without AVX, and with AVX2 and FMA, with the best level of each.
 const CPUS: [(&str, &str); 2] = [("Nehalem", "sse42"), ("Haswell", "avx2")];
 
-/// What could be different on another machine of a known kind: what is chosen there, and the bits of every kernel.
+/// Tests that may differ on another machine: the selected level, and the bits of every kernel.
 const WORDS: [&str; 3] = ["bits", "simd::", "environment"];
 
 pub(crate) fn steps() -> Vec<Step> {
@@ -37,10 +37,11 @@ fn build(log: &mut Log) -> Result<Vec<tests::TestProgram>, Stop> {
 
 fn forced(log: &mut Log, level: &str) -> Outcome {
     if !available(level) {
-        return Err(Stop::Skipped("this machine does not have it".into()));
+        return Err(Stop::Skipped("this machine lacks it".into()));
     }
     let programs = build(log)?;
-    // The command line passes its environment on to the library: one level, and what poses, encodes and draws, is enough.
+    // The command line passes its environment to the library, so one level and the commands that pose, encode
+    // and draw suffice.
     let (program, library): (Vec<_>, Vec<_>) =
         programs.into_iter().partition(|program| program.krate == "condyle-cli");
     let settings = [("CONDYLE_ISA", level), ("CONDYLE_NUMERIC", "portable")];
@@ -67,7 +68,7 @@ fn available(level: &str) -> bool {
     match level {
         "sse42" => std::arch::is_x86_feature_detected!("sse4.2"),
         "avx2" => std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma"),
-        // Ice Lake and later: the level of `fearless_simd`.
+        // Ice Lake and later, the level of `fearless_simd`.
         "avx512" => {
             std::arch::is_x86_feature_detected!("avx512vbmi2")
                 && std::arch::is_x86_feature_detected!("avx512bitalg")

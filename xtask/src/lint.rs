@@ -1,4 +1,4 @@
-//! Format, lints, documentation, and the oldest compiler that will do.
+//! Format, lints, documentation, and the minimum supported Rust version.
 
 use crate::step::{Log, Outcome, Step, Stop, build_dir, cargo, works};
 use crate::{fuzz, gpu, python};
@@ -32,7 +32,7 @@ pub(crate) fn doc(log: &mut Log) -> Outcome {
     Ok(String::new())
 }
 
-/// The compiler that the manifest promises to be enough.
+/// Checks the workspace with the compiler version that the manifest requires.
 fn msrv(log: &mut Log) -> Outcome {
     let manifest = std::fs::read_to_string(crate::root().join("Cargo.toml"))?;
     let version = manifest.lines().find_map(|l| l.strip_prefix("rust-version = \"")?.strip_suffix('"'));

@@ -1,4 +1,4 @@
-//! What CI runs, and the checks that need more than a test.
+//! CI steps, and checks that need more than a test.
 
 mod asm;
 mod bench;
@@ -31,23 +31,23 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  ci [--list]                       every check that CI makes, or their names
-  ci --only NAME                    those whose name begins with NAME
-  ci --strict                       fails where a check is skipped for want of a tool
-  asm [--update]                    the machine code of the kernels against docs/asm.md
-  public-api [--update]             the documented items of every library against docs/api
-  words [--update]                  the wording of comments and documentation against xtask/words-baseline.txt
-  words FILE...                     every finding of files or folders
-  words --summary [FILE...]         the number of findings by folder and rule
-  tables                            fits the weights of slerp and of Eberly's series in crates/condyle/src/interpolation
-  playback                          packed models in three.js as in ci, but at three errors and more moments: into docs/packing.md
-  pack-peers                        what gltfpack and glTF-Transform make of them, into docs/packing.md
-  papers                            the tables and plots of the papers and clock cycles, into docs/papers.md
-  times                             how long builds and tests take from nothing, into CONTRIBUTING.md
-  fuzz TARGET [--seconds N]         one fuzz target, a minute unless told otherwise
+  ci [--list]                       run all CI checks, or print their names
+  ci --only NAME                    run the checks whose name starts with NAME
+  ci --strict                       fail if a check is skipped because a tool is missing
+  asm [--update]                    compare the machine code of the kernels with xtask/asm.md
+  public-api [--update]             compare the documented items of every library with docs/api
+  words [--update]                  compare the wording of comments and documentation with xtask/words-baseline.txt
+  words FILE...                     print every finding in files or folders
+  words --summary [FILE...]         print the number of findings by folder and rule
+  tables                            fit the weights of slerp and of Eberly's series in crates/condyle/src/interpolation
+  playback                          play packed models in three.js at three errors and more times, write docs/reports/packing.md
+  pack-peers                        compare with gltfpack and glTF-Transform, write docs/reports/packing.md
+  papers                            write the tables, plots and clock cycles of docs/reports/papers.md
+  times                             measure builds and tests from scratch, write docs/dev/ci.md
+  fuzz TARGET [--seconds N]         run one fuzz target, 30 s by default
 ";
 
-/// The folder that holds the workspace.
+/// Root folder of the workspace.
 fn root() -> PathBuf {
     let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
     xtask.parent().unwrap_or(xtask).to_path_buf()

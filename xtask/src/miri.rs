@@ -1,12 +1,14 @@
-//! The library's own tests in an interpreter that sees undefined behaviour, in our code and below it.
+//! Runs the library's unit tests in an interpreter that detects undefined behaviour, in the library and in
+//! its dependencies.
 
 use std::time::Duration;
 
 use crate::step::{Log, Outcome, Step, Stop, build_dir, cargo, works};
 use crate::tests;
 
-/// What the interpreter needs minutes for: arithmetic over many cases and on every instruction set. No unsafe code is ours; of what is
-/// below it the tests that remain walk through loads, stores, arithmetic, gathering and transposing, not through the shuffles of bytes.
+/// Tests that take minutes in the interpreter: arithmetic over many cases and on every instruction set. The
+/// library has no unsafe code. The remaining tests cover loads, stores, arithmetic, gathers and transposes of
+/// the SIMD dependency, but not byte shuffles.
 const SLOW: [&str; 34] = [
     "portable_bits",
     "bits_are_the_same",
@@ -44,7 +46,7 @@ const SLOW: [&str; 34] = [
     "surface::",
 ];
 
-/// How often property tests try here.
+/// Number of cases of property tests.
 const CASES: (&str, &str) = ("PROPTEST_CASES", "4");
 
 pub(crate) fn steps() -> Vec<Step> {
@@ -56,13 +58,13 @@ fn miri(log: &mut Log) -> Outcome {
         return Err(Stop::Skipped("no nightly toolchain with miri".into()));
     }
     log.limit = Duration::from_secs(15 * 60);
-    // Inverse kinematics and compression are arithmetic in f64 throughout.
+    // Inverse kinematics and compression are left out, because they compute only in f64.
     let packages = ["-p", "condyle", "-p", "condyle-base", "-p", "condyle-query"];
     let mut command = cargo("+nightly miri test", packages);
     command.args(["--lib", "--all-features", "--"]);
-    // One at a time, so that the log names the test that runs too long.
+    // One test at a time, so that the log names a test that runs too long.
     command.arg("--test-threads=1").args(SLOW.map(|name| format!("--skip={name}")));
-    // For the settings below to be seen.
+    // Makes the environment below visible to the tests.
     command.env("MIRIFLAGS", "-Zmiri-disable-isolation");
     log.run(command.envs([CASES, ("CARGO_TARGET_DIR", &build_dir("miri").display().to_string())]))?;
     tests::counted(log)

@@ -1,4 +1,4 @@
-//! Packaging of the published crates; the licences and the versions of their dependencies.
+//! Packages of the published crates, and licences and versions of their dependencies.
 
 use std::collections::BTreeSet;
 
@@ -13,15 +13,15 @@ pub(crate) fn steps() -> Vec<Step> {
 fn package(log: &mut Log) -> Outcome {
     let packages = PUBLISHED.iter().flat_map(|krate| ["-p", krate]);
     let mut command = cargo("package", packages);
-    // Not compiled again: other steps compile the crates. The unit tests of `condyle` and `condyle-base` do not compile
-    // from a package, because they include files of `condyle-testing`.
+    // Without compilation, because other steps compile the crates. The unit tests of `condyle` and
+    // `condyle-base` do not compile from a package, because they include files of `condyle-testing`.
     command.args(["--no-verify", "--allow-dirty"]);
     command.env("CARGO_TARGET_DIR", crate::step::build_dir("package"));
     log.run(&mut command)?;
     Ok(format!("{} crates", PUBLISHED.len()))
 }
 
-/// Licences that dependencies may have.
+/// Allowed licences of dependencies.
 const ALLOWED: [&str; 11] = [
     "MIT",
     "Apache-2.0",
@@ -36,8 +36,8 @@ const ALLOWED: [&str; 11] = [
     "Zlib",
 ];
 
-/// Checks the licence of every dependency of the crates, the benchmark and the Python package, and that the command line
-/// links one version of each. Nobody receives binaries of the fuzz targets and the GPU example.
+/// Checks the licence of every dependency of the crates, the benchmark and the Python package. Checks that
+/// the command line links one version of each. The fuzz targets and the GPU example are not distributed.
 fn dependencies(log: &mut Log) -> Outcome {
     let (mut faults, mut count) = (0, 0);
     for manifest in ["Cargo.toml", crate::python::MANIFEST] {
@@ -56,9 +56,7 @@ fn dependencies(log: &mut Log) -> Outcome {
         }
     }
     if faults > 0 {
-        return Err(Stop::Failed(format!(
-            "{faults} packages have another licence than those that are allowed"
-        )));
+        return Err(Stop::Failed(format!("{faults} packages have a licence that is not allowed")));
     }
     let duplicates = duplicates(log)?;
     let unknown: Vec<_> = duplicates.iter().filter(|name| !DUPLICATES.contains(&name.as_str())).collect();
@@ -72,10 +70,10 @@ fn dependencies(log: &mut Log) -> Outcome {
     Ok(format!("{count} packages, {} in two versions", DUPLICATES.len()))
 }
 
-/// Packages that the command line links in two versions, because crates that it uses ask for both.
+/// Packages that the command line links in two versions, because its dependencies require both.
 const DUPLICATES: [&str; 1] = ["miniz_oxide"];
 
-/// The packages that the command line links in several versions. Macros are not linked.
+/// Packages that the command line links in several versions. Macros are not linked.
 fn duplicates(log: &mut Log) -> Result<BTreeSet<String>, Stop> {
     let args = ["-d", "-e", "normal,no-proc-macro", "-p", "condyle-cli", "--depth", "0"];
     let told = log.capture(&mut cargo("tree", args))?;
@@ -90,7 +88,8 @@ fn duplicates(log: &mut Log) -> Result<BTreeSet<String>, Stop> {
 /// Whether the allowed licences satisfy an SPDX expression. `/` is the old form of `OR`.
 fn is_allowed(expression: &str) -> bool {
     let expression = expression.replace('/', " OR ").replace(['(', ')'], " ( ");
-    // Requires every part inside and between parentheses, which refuses some expressions that could be satisfied.
+    // Requires every part inside and between parentheses. This refuses some expressions that could be
+    // satisfied.
     expression.split(" ( ").map(str::trim).filter(|part| !part.is_empty()).all(|part| {
         let part = part.trim_start_matches("AND ").trim_end_matches(" AND").trim();
         matches!(part, "AND")

@@ -1,19 +1,20 @@
-//! `cargo xtask papers`: what `condyle-bench papers` computes and measures, into the tables and plots of docs/papers.md.
+//! `cargo xtask papers`: fills the tables and plots of docs/reports/papers.md with the results of `condyle-bench
+//! papers`.
 
 use std::time::Duration;
 
 use crate::step::{Log, Outcome, Stop, cargo, fill};
 
-const PAGE: &str = "docs/papers.md";
+const PAGE: &str = "docs/reports/papers.md";
 const BEGIN: &str = "<!-- condyle-bench papers: ";
 const END: &str = "<!-- end -->\n";
 
-/// Fills every table. On an idle machine, because some of them are clock cycles.
+/// Fills every table. Requires an idle machine, because some tables contain clock cycles.
 pub(crate) fn write(log: &mut Log) -> Outcome {
     let build = ["--release", "-p", "condyle-bench", "--bin", "condyle-bench"];
     log.run(&mut cargo("build", build))?;
     log.limit = Duration::from_secs(600);
-    let papers = ["--", "papers", "--markdown", "--output", "docs"];
+    let papers = ["--", "papers", "--markdown", "--output", "docs/reports"];
     let tables = log.capture(&mut cargo("run", build.into_iter().chain(papers)))?;
     let mut count = 0;
     for table in tables.split_inclusive(END) {

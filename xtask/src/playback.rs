@@ -1,6 +1,6 @@
-//! Packs every shared model and plays the files in three.js, a reader that shares no code with this one: its vertices must be
-//! where those of the original are, within the error that was asked for. The Khronos validator must find nothing in them that it
-//! does not find in the original.
+//! Packs every shared model and plays the files in three.js, which shares no code with the library. Its
+//! vertices must match those of the original within the requested error. The Khronos validator must report
+//! nothing that it does not report for the original.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -14,21 +14,21 @@ use crate::validator::{VALIDATOR, condyle, install, references};
 
 const THREE: &str = "three@0.187.0";
 
-/// Millimetres.
+/// Error in millimetres.
 const ERROR: &str = "0.5";
 
 pub(crate) fn steps() -> Vec<Step> {
     vec![Step::new("playback", |log: &mut Log| Ok(said(&playback(log, &[ERROR], "300000")?)))]
 }
 
-const PAGE: &str = "docs/packing.md";
+const PAGE: &str = "docs/reports/packing.md";
 const PLAYED: [&str; 2] = ["<!-- from `cargo xtask playback` -->\n\n", "\n<!-- until here -->"];
 const PEERS: [&str; 2] = ["<!-- from `cargo xtask pack-peers` -->\n\n", "\n<!-- until here, too -->"];
 
-/// At more errors and moments, into the page about packing.
+/// Plays the models at more errors and times, and writes docs/reports/packing.md.
 pub(crate) fn whole(log: &mut Log) -> Outcome {
     let mut table = String::from(
-        "| model | asked, mm | .glb, bytes | off by, mm | `--meshopt`, bytes | off by, mm |\n|---|--:|--:|--:|--:|--:|\n",
+        "| model | bound, mm | .glb, bytes | max error, mm | `--meshopt`, bytes | max error, mm |\n|---|--:|--:|--:|--:|--:|\n",
     );
     let errors = ["0.1", "0.5", "2"];
     let rows = playback(log, &errors, "1e8")?;
@@ -45,7 +45,7 @@ pub(crate) fn whole(log: &mut Log) -> Outcome {
     Ok(said(&rows))
 }
 
-/// What other programs make of the same models, into the page about packing.
+/// Compares with other programs on the same models, and writes docs/reports/packing.md.
 pub(crate) fn peers(log: &mut Log) -> Outcome {
     need("node", &["--version"])?;
     let tools = install(log, &["gltfpack@1.3.0", "@gltf-transform/cli@4.5.1"])?;
@@ -61,7 +61,7 @@ pub(crate) fn peers(log: &mut Log) -> Outcome {
     Ok(format!("written to {PAGE}"))
 }
 
-/// A file that was played: its model, the bytes of its animations' numbers, and how far it is off, in millimetres.
+/// Played file: model, bytes of the animation data, and largest error in millimetres.
 struct Played {
     model: String,
     bytes: u64,
@@ -103,7 +103,7 @@ fn playback(log: &mut Log, errors: &[&str], vertices: &str) -> Result<Vec<Played
         for (line, Packed { path, allowed, bytes }) in played.lines().zip(&packed) {
             let line: Value = serde_json::from_str(line).map_err(|e| Stop::Failed(format!("{line}: {e}")))?;
             let (worst, size) = (line["worst"].as_f64(), line["size"].as_f64());
-            // Three.js keeps the matrices of bones in f32.
+            // three.js stores bone matrices in f32.
             match worst.zip(size) {
                 Some((worst, size)) if worst <= allowed + 1e-6 * size => {
                     let model = model.file_stem().unwrap_or_default().to_string_lossy().into();
@@ -111,7 +111,7 @@ fn playback(log: &mut Log, errors: &[&str], vertices: &str) -> Result<Vec<Played
                 }
                 _ => {
                     let path = path.display();
-                    return Err(Stop::Failed(format!("{path}: {line} where {allowed} m are allowed")));
+                    return Err(Stop::Failed(format!("{path}: {line}, but {allowed} m are allowed")));
                 }
             }
         }
@@ -122,7 +122,8 @@ fn playback(log: &mut Log, errors: &[&str], vertices: &str) -> Result<Vec<Played
     Ok(files)
 }
 
-/// A packed model, and by how many metres its vertices may be off: what was asked for, or what a warning said.
+/// Packed model, and the allowed error of its vertices in metres: the requested one, or the one stated by a
+/// warning.
 struct Packed {
     path: PathBuf,
     allowed: f64,

@@ -1,6 +1,6 @@
-//! `cargo xtask public-api`: the documented items of every library, with their fields and methods, as text files, so that
-//! a review shows changes of the interface. The files leave out trait implementations, re-exports without a page, and
-//! hidden items.
+//! `cargo xtask public-api`: lists the documented items of every library, with fields and methods, as text
+//! files, so that a review shows interface changes. The files leave out trait implementations, re-exports
+//! without a page, and hidden items.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::lint;
 use crate::step::{Log, Outcome, Step, Stop};
 
-/// The published crates, in publishing order.
+/// Published crates, in publishing order.
 pub(crate) const PUBLISHED: [&str; 12] = [
     "condyle-base",
     "condyle",
@@ -24,7 +24,7 @@ pub(crate) const PUBLISHED: [&str; 12] = [
     "condyle-cli",
 ];
 
-/// Folder of the text files, one for each library.
+/// Folder of the text files, one per library.
 const FOLDER: &str = "docs/api";
 
 pub(crate) fn steps() -> Vec<Step> {
@@ -40,7 +40,7 @@ pub(crate) fn check(log: &mut Log) -> Outcome {
         let known = std::fs::read_to_string(crate::root().join(&path)).unwrap_or_default();
         items += text.lines().filter(|line| is_item(line)).count();
         if known.lines().next() != text.lines().next() && !known.is_empty() {
-            return Err(Stop::Skipped(format!("the files in {FOLDER} are another compiler's")));
+            return Err(Stop::Skipped(format!("the files in {FOLDER} were written by another compiler")));
         }
         if known == text {
             continue;
@@ -56,12 +56,12 @@ pub(crate) fn check(log: &mut Log) -> Outcome {
     match faults {
         0 => Ok(format!("{items} items")),
         count => Err(Stop::Failed(format!(
-            "{count} interfaces differ from {FOLDER}; if that is meant, `cargo xtask public-api --update`"
+            "{count} interfaces differ from {FOLDER}; if this is intended, run `cargo xtask public-api --update`"
         ))),
     }
 }
 
-/// Writes the files anew.
+/// Rewrites the files.
 pub(crate) fn update(log: &mut Log) -> Outcome {
     let folder = crate::root().join(FOLDER);
     std::fs::create_dir_all(&folder)?;
@@ -76,7 +76,7 @@ fn is_item(line: &str) -> bool {
     !line.starts_with([' ', '#']) && !line.is_empty()
 }
 
-/// The text of each library, made from the pages that rustdoc writes.
+/// Text of each library, from the pages that rustdoc writes.
 fn interfaces(log: &mut Log) -> Result<Vec<(&'static str, String)>, Stop> {
     lint::doc(log)?;
     let pages = crate::root().join("target/doc");
@@ -102,7 +102,7 @@ fn interface(pages: &Path, krate: &str, version: &str) -> Result<String, Stop> {
         let kind = page.rsplit('/').next().and_then(|file| file.split('.').next()).unwrap_or_default();
         writeln!(text, "\n{kind} {name}").ok();
         let html = std::fs::read_to_string(pages.join(page))?;
-        // Without the methods that come from traits.
+        // Without methods from traits.
         let ends = ["trait", "synthetic", "blanket"].map(|kind| format!("id=\"{kind}-implementations\""));
         let ends = ends.iter().map(String::as_str).chain(["id=\"implementors\""]);
         let own = &html[..ends.filter_map(|end| html.find(end)).min().unwrap_or(html.len())];
@@ -118,12 +118,12 @@ fn interface(pages: &Path, krate: &str, version: &str) -> Result<String, Stop> {
     Ok(text)
 }
 
-/// The parts of a text between two marks.
+/// Parts of a text between two marks.
 fn between<'a>(text: &'a str, begin: &'a str, end: &'a str) -> impl Iterator<Item = &'a str> {
     text.split(begin).skip(1).filter_map(move |rest| rest.split(end).next())
 }
 
-/// HTML without its tags.
+/// HTML text without tags.
 fn plain(html: &str) -> String {
     let mut text = String::new();
     let mut rest = html.replace("<br>", "\n");

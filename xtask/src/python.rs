@@ -1,17 +1,17 @@
-//! The Python package, built and installed in a fresh environment: its lints, its tests, its examples and its types, and its jobs on clusters
-//! of two workers.
+//! Builds and installs the Python package in a fresh environment. Checks lints, tests, examples, types, and
+//! jobs on clusters of two workers.
 
 use std::process::Command;
 
 use crate::step::{Log, Outcome, Step, Stop, build_dir, cargo, need, out_dir, works};
 
-/// Needs PyO3, so it is a workspace of its own.
+/// A separate workspace, because it needs PyO3.
 pub(crate) const MANIFEST: &str = "bindings/python/Cargo.toml";
 
-/// What builds and checks it, of these versions, and what it needs.
+/// Build and test tools with their versions, and the dependencies of the package.
 const TOOLS: [&str; 4] = ["maturin==1.16.0", "mypy==2.4.1", "pytest==9.2.0", "numpy"];
 
-/// What jobs run on; the tests that need it are skipped where it cannot be had.
+/// Cluster packages for jobs. Tests that need them are skipped if they cannot be installed.
 const CLUSTERS: [&str; 3] = ["ray[data]==2.60.0", "dask==2026.8.0", "distributed==2026.8.0"];
 
 pub(crate) fn steps() -> Vec<Step> {
@@ -42,7 +42,7 @@ fn python(log: &mut Log) -> Outcome {
         return Err(Stop::Skipped(format!("pip could not install {}", TOOLS.join(" "))));
     }
     let has_clusters = log.run(&mut python(&[&pip[..], &CLUSTERS].concat())).is_ok();
-    // With the interpreter that is here instead of one for the build alone.
+    // Uses the existing interpreter instead of an isolated build environment.
     log.run(&mut python(&[&pip[..], &["--no-build-isolation", "--no-deps", "."]].concat()))?;
     let cargo = |subcommand: &str, arguments: &[&str]| {
         let mut command = cargo(subcommand, ["--manifest-path", MANIFEST, "--release"]);

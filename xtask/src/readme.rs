@@ -1,5 +1,5 @@
-//! The two commands that the README begins with, read from it so that they cannot diverge, and whether the
-//! tests had the reference models.
+//! The first two commands of the README, read from it so that they cannot diverge, and a check that the tests
+//! had the reference models.
 
 use std::path::Path;
 use std::process::Command;
@@ -21,16 +21,16 @@ pub(crate) fn steps() -> Vec<Step> {
     ]
 }
 
-/// The README's line number `index` of those that begin with `cargo `.
+/// The command in line number `index` of the README's lines that start with `cargo `.
 pub(crate) fn command(index: usize) -> Result<Command, Stop> {
     let readme = std::fs::read_to_string(crate::root().join("README.md"))?;
     let line = readme.lines().filter_map(|l| l.strip_prefix("cargo ")).nth(index);
-    let line = line.ok_or(Stop::Failed("README.md has lost its two commands".into()))?;
+    let line = line.ok_or(Stop::Failed("README.md lacks its two commands".into()))?;
     let (subcommand, args) = line.split_once(' ').unwrap_or((line, ""));
     Ok(cargo(subcommand, args.split_whitespace()))
 }
 
-/// Whether the tests had reference models to compare with: without them they are ignored.
+/// Checks that the tests had reference models. Without them these tests are ignored.
 fn references(_: &mut Log) -> Outcome {
     let folder = crate::root().join("../shared/models");
     let count = std::fs::read_dir(folder).map_or(0, |files| {
@@ -38,7 +38,7 @@ fn references(_: &mut Log) -> Outcome {
         files.flatten().filter(|entry| is_model(&entry.path())).count()
     });
     match count {
-        0 => Err(Stop::Skipped("the reference models are not in shared/models beside the checkout".into())),
+        0 => Err(Stop::Skipped("there are no reference models in shared/models next to the checkout".into())),
         count => Ok(format!("{count} models, compared with in `tests`")),
     }
 }

@@ -1,4 +1,4 @@
-//! One check: its name, what it runs, and how it ended.
+//! One check: its name, its commands and its outcome.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -6,60 +6,61 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-/// Why a step did not pass.
+/// Reason that a step did not pass.
 pub(crate) enum Stop {
-    /// Something it needs is not on this machine and could not be installed.
+    /// A requirement is missing on this machine and could not be installed.
     Skipped(String),
-    /// What went wrong, in a line; the log has the rest.
+    /// Error message in one line. The log has the details.
     Failed(String),
 }
 
-/// A fault of the machine and not of the code.
+/// An error of the machine, not of the code.
 impl From<std::io::Error> for Stop {
     fn from(e: std::io::Error) -> Self {
         Self::Failed(e.to_string())
     }
 }
 
-/// A few words on what was done ("312 tests"), or why not.
+/// Short summary of the result ("312 tests"), or the reason for stopping.
 pub(crate) type Outcome = Result<String, Stop>;
 
-/// A named check.
+/// Named check.
 pub(crate) struct Step {
     pub(crate) name: String,
-    /// Where it builds, below `target`: steps of one folder run one after another, as cargo would make them wait anyway.
+    /// Build folder below `target`. Steps with the same folder run one after another, because cargo would
+    /// make them wait anyway.
     pub(crate) folder: &'static str,
     pub(crate) run: Box<dyn Fn(&mut Log) -> Outcome + Send>,
 }
 
 impl Step {
-    /// A step that builds where `cargo build` does.
+    /// Creates a step that builds in cargo's default folder.
     pub(crate) fn new(name: impl Into<String>, run: impl Fn(&mut Log) -> Outcome + Send + 'static) -> Self {
         Self { name: name.into(), folder: "", run: Box::new(run) }
     }
 
-    /// The same, but it builds in a folder of its own, beside the others.
+    /// Sets a separate build folder, so that the step runs in parallel with others.
     pub(crate) fn apart(self, folder: &'static str) -> Self {
         Self { folder, ..self }
     }
 }
 
-/// The folder of the steps that build [`apart`](Step::apart).
+/// Build folder of a step with [`apart`](Step::apart).
 pub(crate) fn build_dir(folder: &str) -> PathBuf {
     crate::root().join("target").join(folder)
 }
 
-/// Where the output of a step's commands goes: shown only if the step fails.
+/// Output of a step's commands, shown only if the step fails.
 pub(crate) struct Log {
     file: File,
-    /// What a command writes that is read afterwards.
+    /// File for captured standard output.
     captured: PathBuf,
-    /// A command that runs longer than this hangs.
+    /// Time limit of a command. A command that exceeds it has hung.
     pub(crate) limit: Duration,
 }
 
 impl Log {
-    /// `target/xtask/NAME.log`, empty.
+    /// Creates an empty `target/xtask/NAME.log`.
     pub(crate) fn create(name: &str) -> std::io::Result<Self> {
         std::fs::create_dir_all(out_dir())?;
         let path = out_dir().join(format!("{name}.log"));
@@ -69,14 +70,14 @@ impl Log {
         Ok(Self { file, captured, limit: Duration::from_secs(40 * 60) })
     }
 
-    /// Runs a command; anything but exit code 0 fails the step.
+    /// Runs a command. A non-zero exit code fails the step.
     pub(crate) fn run(&mut self, command: &mut Command) -> Result<(), Stop> {
         let output = self.file.try_clone()?;
         command.stdout(output);
         self.finish(command)
     }
 
-    /// Runs a command and returns what it wrote to its standard output.
+    /// Runs a command and returns its standard output.
     pub(crate) fn capture(&mut self, command: &mut Command) -> Result<String, Stop> {
         command.stdout(File::create(&self.captured)?);
         self.finish(command)?;
@@ -99,7 +100,7 @@ impl Log {
                     let text = self.text();
                     let test =
                         text.lines().last().and_then(|l| l.strip_prefix("test ")?.strip_suffix(" ... "));
-                    let during = test.map_or(String::new(), |t| format!(", the last of them in {t}"));
+                    let during = test.map_or(String::new(), |t| format!(", last in {t}"));
                     return Err(Stop::Failed(format!("`{line}` ran for more than {seconds} s{during}")));
                 }
                 None => std::thread::sleep(Duration::from_millis(20)),
@@ -109,13 +110,13 @@ impl Log {
         if status.success() { Ok(()) } else { Err(Stop::Failed(format!("`{line}`: {status}"))) }
     }
 
-    /// Adds a line of our own.
+    /// Adds a line to the log.
     pub(crate) fn note(&mut self, line: &str) {
-        // A log that cannot be written is no reason to fail a check.
+        // A log that cannot be written does not fail the check.
         writeln!(self.file, "{line}").ok();
     }
 
-    /// All that was written so far.
+    /// Contents of the log so far.
     pub(crate) fn text(&mut self) -> String {
         let mut bytes = Vec::new();
         let read = self.file.seek(SeekFrom::Start(0)).and_then(|_| self.file.read_to_end(&mut bytes));
@@ -126,12 +127,12 @@ impl Log {
     }
 }
 
-/// The folder for logs and for whatever a step installs or writes.
+/// Folder for logs and for files that steps install or write.
 pub(crate) fn out_dir() -> PathBuf {
     crate::root().join("target/xtask")
 }
 
-/// Starts a command in a group of its own, so that what it starts ends with it.
+/// Starts a command in a new process group, so that its child processes end with it.
 #[cfg(unix)]
 fn start(command: &mut Command) -> std::io::Result<Child> {
     std::os::unix::process::CommandExt::process_group(command, 0).spawn()
@@ -152,7 +153,7 @@ fn kill(child: &mut Child) -> std::io::Result<()> {
     child.kill()
 }
 
-/// `cargo SUBCOMMAND` in the root of the workspace, with the dependencies of the lock file, without colours.
+/// `cargo SUBCOMMAND` in the workspace root, with the locked dependencies and without colours.
 pub(crate) fn cargo<S: AsRef<std::ffi::OsStr>>(
     subcommand: &str,
     args: impl IntoIterator<Item = S>,
@@ -163,8 +164,8 @@ pub(crate) fn cargo<S: AsRef<std::ffi::OsStr>>(
         command.arg("--locked");
     }
     command.args(args).current_dir(crate::root()).env("CARGO_TERM_COLOR", "never");
-    // The nested cargo is its own master: nothing of the one that started this program may leak into it, and no flags
-    // for the compiler, which could switch on the instruction sets that a step is to do without.
+    // Removes the environment of the outer cargo, and compiler flags, which could enable instruction sets
+    // that a step must not use.
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
         let leaks = text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_");
@@ -183,18 +184,18 @@ pub(crate) fn works(program: &str, args: &[&str]) -> bool {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .env_remove("RUSTUP_TOOLCHAIN")
-        // To ask for a toolchain must not install it.
+        // Querying a toolchain must not install it.
         .env("RUSTUP_AUTO_INSTALL", "0")
         .status();
     quiet.is_ok_and(|status| status.success())
 }
 
-/// Skips the step unless a program is here.
+/// Skips the step unless a program is installed.
 pub(crate) fn need(program: &str, args: &[&str]) -> Result<(), Stop> {
     if works(program, args) { Ok(()) } else { Err(Stop::Skipped(format!("{program} is not installed"))) }
 }
 
-/// Skips the step unless the compiler has the target's standard library.
+/// Skips the step unless the target's standard library is installed.
 pub(crate) fn need_target(target: &str) -> Result<(), Stop> {
     let shown = Command::new("rustc").args(["--print", "target-libdir", "--target", target]).output();
     let folder = shown.map(|o| PathBuf::from(String::from_utf8_lossy(&o.stdout).trim())).unwrap_or_default();
@@ -203,7 +204,7 @@ pub(crate) fn need_target(target: &str) -> Result<(), Stop> {
     if found { Ok(()) } else { Err(missing()) }
 }
 
-/// Runs one step by itself and prints its log.
+/// Runs one step alone and prints its log.
 pub(crate) fn alone(name: &str, run: impl FnOnce(&mut Log) -> Outcome) -> ExitCode {
     let outcome = match Log::create(name) {
         Ok(mut log) => {
@@ -237,9 +238,9 @@ fn describe(command: &Command) -> String {
     settings.chain(words.map(|w| w.to_string_lossy().into_owned())).collect::<Vec<_>>().join(" ")
 }
 
-/// Puts a generated table into a page of the repository, between two lines that stay.
+/// Replaces the text between two marker lines of a page in the repository with a generated table.
 pub(crate) fn fill(page: &str, [begin, end]: [&str; 2], table: &str) -> Result<(), Stop> {
-    let lost = |marker: &str| Stop::Failed(format!("{page} has lost its line {}", marker.trim()));
+    let lost = |marker: &str| Stop::Failed(format!("{page} lacks its line {}", marker.trim()));
     let path = crate::root().join(page);
     let text = std::fs::read_to_string(&path)?;
     let (head, rest) = text.split_once(begin).ok_or_else(|| lost(begin))?;

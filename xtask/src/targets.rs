@@ -1,4 +1,5 @@
-//! The tests on other processors: aarch64 in an emulator, WebAssembly in node. What cannot be run here is checked.
+//! Runs the tests on other processors: aarch64 in an emulator, WebAssembly in node. Other targets are only
+//! compiled.
 
 use crate::step::{Log, Outcome, Step, build_dir, cargo, need, need_target};
 use crate::tests;
@@ -9,7 +10,7 @@ const WASM: &str = "wasm32-wasip1";
 pub(crate) fn steps() -> Vec<Step> {
     vec![
         Step::new("aarch64", aarch64).apart("aarch64"),
-        // Where lanes are emulated, long tests take a hundred times as long as in lanes.
+        // Without long tests, because emulated lanes are 100x slower.
         Step::new("wasm-scalar", |log: &mut Log| wasm(log, &KERNELS, "", "scalar", &without_long_tests()))
             .apart("wasm"),
         Step::new("wasm-simd128", |log: &mut Log| {
@@ -21,7 +22,8 @@ pub(crate) fn steps() -> Vec<Step> {
     ]
 }
 
-/// All features but `scalar`: that has compilers emulate vector instructions for minutes, where `wasm-scalar` runs the same code.
+/// All features except `scalar`, for which compilers emulate vector instructions for minutes. `wasm-scalar`
+/// runs the same code.
 const PACKAGES: [&str; 16] = [
     "-p",
     "condyle",
@@ -41,7 +43,8 @@ const PACKAGES: [&str; 16] = [
     "condyle/bytemuck,condyle/mint,condyle-query/bytemuck",
 ];
 
-/// The crates that have vector kernels. The others are f64 and integers, the same code with `simd128` and without.
+/// Crates with vector kernels. The others use f64 and integers, and have the same code with and without
+/// `simd128`.
 const KERNELS: [&str; 8] = [
     "-p",
     "condyle",
@@ -79,7 +82,7 @@ fn wasm(log: &mut Log, packages: &[&str], flags: &str, isa: &str, filter: &[Stri
     tests::run(log, &programs, &runner, filter, &[("CONDYLE_ISA", isa), tests::FEW_CASES])
 }
 
-/// What users build elsewhere must compile there; nothing is run, and nothing linked.
+/// Checks that the command line compiles for another system. Nothing is linked or run.
 fn check(log: &mut Log, target: &str) -> Outcome {
     need_target(target)?;
     let mut command = cargo("check", ["-p", "condyle-cli", "--target", target]);

@@ -1,5 +1,5 @@
-//! The models in `testdata` and their answers, made again: every file must come out as it is. Files of our
-//! own format, by another reader.
+//! Regenerates the models in `testdata` and their results; every file must stay unchanged. Reads the
+//! `.condyle` files with another reader.
 
 use std::process::Command;
 
@@ -9,8 +9,8 @@ pub(crate) fn steps() -> Vec<Step> {
     vec![Step::new("testdata", testdata), Step::new("corpus", corpus)]
 }
 
-/// The files `.condyle` in `testdata/format`, which a test compares with what the library writes, by a
-/// reader that shares no code with it.
+/// Reads the `.condyle` files in `testdata/format` with a reader that shares no code with the library. A test
+/// compares the files with the library's output.
 fn corpus(log: &mut Log) -> Outcome {
     need("python3", &["--version"])?;
     let text = log.capture(Command::new("python3").arg(crate::root().join("testdata/format/read.py")))?;
@@ -27,5 +27,5 @@ fn testdata(log: &mut Log) -> Outcome {
         return Err(Stop::Skipped("npm could not install three.js".into()));
     }
     log.run(Command::new("node").arg(folder.join("make/main.mjs")).arg("--check"))?;
-    Ok("every model and every answer comes out as it is".into())
+    Ok("all models and results are unchanged".into())
 }

@@ -1,4 +1,5 @@
-//! `cargo xtask times`: how long what people wait for takes, with nothing built before, into the table of CONTRIBUTING.md.
+//! `cargo xtask times`: measures common builds and tests from scratch, and writes the table of
+//! docs/dev/ci.md.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -9,11 +10,11 @@ use crate::features::RUNTIME;
 use crate::step::{Log, Outcome, Stop, build_dir, cargo, fill};
 use crate::{ci, readme};
 
-const PAGE: &str = "CONTRIBUTING.md";
+const PAGE: &str = "docs/dev/ci.md";
 const BEGIN: &str = "<!-- cargo xtask times -->\n";
 const END: &str = "<!-- end -->";
 
-/// A program with nothing of its own, in the profiles that cargo makes for a new one.
+/// Minimal program with cargo's default profiles.
 const MANIFEST: &str = "[package]\nname = \"user\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n";
 const PROGRAM: &str = "fn main() {\n    println!(\"{}\", condyle::Dispatch::current());\n}\n";
 
@@ -50,11 +51,11 @@ pub(crate) fn write(log: &mut Log) -> Outcome {
         ("the README's first command", readme::command(0)?, "120 s"),
         ("the README's test command", readme::command(1)?, "360 s"),
     ];
-    let mut table = String::from("| | seconds | of CPU | goal |\n|---|--:|--:|---|\n");
+    let mut table = String::from("| | seconds | CPU seconds | goal |\n|---|--:|--:|---|\n");
     for (name, mut command, goal) in rows {
         let folder = build_dir("times/built");
         remove(&folder)?;
-        // Nothing is compiled twice, as in CI.
+        // No incremental build, as in CI.
         command.env("CARGO_TARGET_DIR", &folder).env("CARGO_INCREMENTAL", "0");
         let (start, before) = (Instant::now(), children_seconds()?);
         log.run(&mut command)?;
@@ -63,7 +64,7 @@ pub(crate) fn write(log: &mut Log) -> Outcome {
         writeln!(table, "| {name} | {wall:.0} | {cpu:.0} | {goal} |").ok();
     }
     if let Some(seconds) = ci::last_whole_run() {
-        writeln!(table, "| `cargo xtask ci`, the last whole run here | {seconds} | | 2100 s |").ok();
+        writeln!(table, "| `cargo xtask ci`, last complete run here | {seconds} | | 2100 s |").ok();
     }
     fill(PAGE, [BEGIN, END], &table)?;
     log.note(&table);
@@ -74,10 +75,11 @@ fn remove(folder: &Path) -> Result<(), Stop> {
     if folder.exists() { Ok(std::fs::remove_dir_all(folder)?) } else { Ok(()) }
 }
 
-/// The processor time of all children that have ended, and of theirs: fields 16 and 17 of `/proc/self/stat`, in hundredths.
+/// Processor time of all finished child processes and their children: fields 16 and 17 of `/proc/self/stat`,
+/// in 1/100 s.
 fn children_seconds() -> Result<f64, Stop> {
     let stat = std::fs::read_to_string("/proc/self/stat");
-    let stat = stat.map_err(|_| Stop::Skipped("there is no /proc to read processor times from".into()))?;
+    let stat = stat.map_err(|_| Stop::Skipped("no /proc to read processor times from".into()))?;
     let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
     let ticks: u32 = fields.skip(13).take(2).filter_map(|field| field.parse::<u32>().ok()).sum();
     Ok(f64::from(ticks) / 100.0)

@@ -1,5 +1,5 @@
-//! Poses every shared model at every time that its reference names, and the built-in character, which gets meshes for its hitboxes too, with the
-//! command line tool; the Khronos validator must find no error in the files.
+//! Poses every shared model at all times of its reference with the command line tool, and the built-in
+//! character, also with meshes for its hitboxes. The Khronos validator must find no errors in the files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ fn validator(log: &mut Log) -> Outcome {
     })
 }
 
-/// The folder with packages of npm, of these versions.
+/// Folder with npm packages of these versions.
 pub(crate) fn install(log: &mut Log, packages: &[&str]) -> Result<PathBuf, Stop> {
     let tools = out_dir().join("npm");
     std::fs::create_dir_all(&tools)?;
@@ -60,7 +60,7 @@ pub(crate) fn condyle() -> Command {
     command
 }
 
-/// Each model in the folder `shared/models` beside the checkout, with its manifest.
+/// Models in the folder `shared/models` next to the checkout, with their manifests.
 pub(crate) fn references() -> Result<Vec<(PathBuf, Value)>, Stop> {
     let Ok(entries) = std::fs::read_dir(crate::root().join("../shared/models")) else {
         return Ok(Vec::new());
@@ -81,7 +81,7 @@ pub(crate) fn references() -> Result<Vec<(PathBuf, Value)>, Stop> {
     Ok(models)
 }
 
-/// One call of `condyle skin` per clip, with all its times, and one of `condyle bake` for its morph targets.
+/// Calls `condyle skin` once per clip with all its times, and `condyle bake` for its morph targets.
 fn pose(log: &mut Log, model: &Path, manifest: &Value, posed: &Path) -> Result<(), Stop> {
     let mut times: BTreeMap<i64, Vec<String>> = BTreeMap::new();
     for case in manifest["cases"].as_array().into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! `clip_sizes`: how many bytes clips take beside what two published systems need, and whether every promise is kept.
+//! `clip_sizes`: sizes of compressed clips next to two published systems, and a check of every error bound.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -16,33 +16,34 @@ use serde_json::json;
 
 /// Encodes the clips of the reference characters at 0.1, 1 and 10 mm.
 ///
-/// The first table stands on the footing of the published figures: the joints of the first skin and those above them, frames at
-/// 30 or 120 Hz, characters 1.8 m high, errors measured at the frames on three points 3 cm from each joint. The second one has
-/// every clip of every model in the folder by the defaults: the fallback rate, between the frames too, on vertices of the mesh.
-/// The exit code is 1 if an error is above what was asked for.
+/// The first table uses the conditions of the published figures: the joints of the first skin and their
+/// ancestors, frames at 30 or 120 Hz, and characters 1.8 m tall. Errors are measured at the frames, on three
+/// points 3 cm from each joint. The second table has every clip of every model in the folder with default
+/// settings: the fallback rate, errors also between the frames, on vertices of the mesh. The exit code is 1
+/// if an error exceeds its budget.
 #[derive(Parser)]
 struct Args {
-    /// Where the models are
+    /// Folder of the models
     folder: PathBuf,
-    /// One JSON object per line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
-    /// The first table only
+    /// Print only the first table
     #[arg(long)]
     targets: bool,
 }
 
-/// A row of `CLIP-TARGETS.md` beside the models: what C++ builds of ACL 2.1 and ozz-animation 0.16 (native flags) need for all clips of a
-/// model. "With rest": values equal to the rest pose cost nothing.
+/// Row of `CLIP-TARGETS.md` next to the models: sizes of all clips of a model in C++ builds of ACL 2.1 and
+/// ozz-animation 0.16 (native flags). With the rest pose, values equal to it take no space.
 struct Published {
     model: &'static str,
-    /// What its rest pose is scaled by, so that it is 1.8 m high.
+    /// Scale of the rest pose that makes it 1.8 m tall.
     scale: f32,
     rate: f32,
-    /// At 0.1, 1 and 10 mm.
+    /// Sizes at 0.1, 1 and 10 mm.
     acl: [usize; 3],
     acl_with_rest: [usize; 3],
-    /// At 1 mm.
+    /// Size at 1 mm.
     ozz: usize,
 }
 
@@ -57,23 +58,23 @@ const PUBLISHED: [Published; 7] = [
     Published { model: "mocap_cmu_01_01.glb", scale: 1.2018, rate: 120.0, acl: [271_311, 183_227, 81_648], acl_with_rest: [270_987, 182_903, 81_324], ozz: 428_162 },
 ];
 
-/// Metres.
+/// Budgets in metres.
 const BUDGETS: [f64; 3] = [1e-4, 1e-3, 1e-2];
-/// How high every character is taken to be, in metres.
+/// Assumed height of every character in metres.
 const HEIGHT: f64 = 1.8;
-/// All clips of a model.
+/// Sums over all clips of a model.
 #[derive(Default)]
 struct Total {
     clips: usize,
     raw: usize,
     bytes: usize,
-    /// Metres.
+    /// Largest error in metres.
     worst: f64,
-    /// Seconds of one core.
+    /// Encoding time in seconds of one core.
     took: f64,
-    /// Clips whose error is above the budget.
+    /// Clips whose error exceeds the budget.
     broken: Vec<String>,
-    /// Tracks that no curve could bring under the budget.
+    /// Number of tracks for which no curve meets the budget.
     fallback: usize,
 }
 
@@ -89,7 +90,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether all promises are kept.
+/// Returns whether all bounds hold.
 fn tables(args: &Args) -> Result<bool, Box<dyn Error>> {
     let mut kept = published(args)?;
     if !args.targets {
@@ -206,7 +207,7 @@ fn defaults(args: &Args) -> Result<bool, Box<dyn Error>> {
     Ok(kept)
 }
 
-/// The points at which ACL measures: three for each joint, at [`Shell::RADIUS`] along its axes at rest.
+/// Points at which ACL measures: three per joint, at [`Shell::RADIUS`] along its axes in the rest pose.
 fn axis_points(skeleton: &Skeleton) -> Result<Shell, condyle::Error> {
     let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
     condyle::local_to_model(skeleton, skeleton.rest(), &mut model)?;
@@ -222,7 +223,7 @@ fn axis_points(skeleton: &Skeleton) -> Result<Shell, condyle::Error> {
     Ok(Shell::Joints(model.iter().map(of_joint).collect()))
 }
 
-/// Whether a promise was kept; says where not.
+/// Returns whether the bound holds for all clips, and prints the clips where it does not.
 fn report_broken(model: &str, total: &Total) -> bool {
     total.broken.iter().for_each(|clip| eprintln!("clip_sizes: {model}: {clip} is above its budget"));
     total.broken.is_empty()
@@ -233,13 +234,13 @@ fn open(paths: impl Iterator<Item = PathBuf>) -> Result<BTreeMap<PathBuf, Asset>
     opened.collect()
 }
 
-/// The greatest f32 that is not above a number.
+/// Largest f32 that does not exceed a number.
 fn at_most(number: f64) -> f32 {
     let near = number as f32;
     if f64::from(near) > number { near.next_down() } else { near }
 }
 
-/// Encodes all clips, each on a core.
+/// Encodes all clips, each on one core.
 fn all(
     clips: &[RawClip],
     skeleton: &Skeleton,
@@ -268,7 +269,7 @@ fn all(
     Ok(total)
 }
 
-/// Some joints of a skeleton and all above them, scaled; and the new number of each old joint.
+/// Some joints of a skeleton and all their ancestors, scaled, and the new index of each old joint.
 fn part(
     skeleton: &Skeleton,
     joints: &[u16],
@@ -298,7 +299,7 @@ fn part(
     Ok((Skeleton::new(joints.collect::<Vec<_>>())?, map))
 }
 
-/// What a clip does with these joints, scaled.
+/// Tracks of a clip for these joints, scaled.
 fn part_of_clip(clip: &RawClip, map: &[Option<u16>], scale: f32) -> Result<RawClip, condyle::Error> {
     let joint = |joint: u16| map[usize::from(joint)];
     let tracks = clip.tracks().iter().filter_map(|track| {

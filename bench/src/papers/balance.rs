@@ -1,48 +1,49 @@
-//! Eberly's error balancing: the factor on the last term of his series that makes its largest error smallest.
+//! Eberly's error balancing: the factor on the last term of the series that minimises its largest error.
 //!
-//! Eberly 2018, "A Fast and Accurate Estimate for SLERP", sections 4, 5 and 7, with `z = 1 - x = 1 - cos θ`. All terms of
-//! the series are positive then, and what is cut off is summed as such: no digit is lost to a difference, so that errors
-//! of 1e-17 come out of f64 arithmetic with a dozen digits.
+//! Source: Eberly 2018, "A Fast and Accurate Estimate for SLERP", sections 4, 5 and 7, with `z = 1 - x = 1 -
+//! cos θ`. All terms of the series are then positive, and the truncated terms are summed directly. No digits
+//! are lost in a difference, so f64 arithmetic yields errors of 1e-17 with twelve digits.
 
-/// The most terms after the first one that Eberly considers.
+/// Maximum number of terms after the first that Eberly considers.
 pub(crate) const MOST_TERMS: usize = 16;
 
-/// Where an error is largest.
+/// Location of the largest error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Extreme {
-    /// The error's magnitude.
+    /// Magnitude of the error.
     pub(crate) error: f64,
-    /// The cosine of the angle.
+    /// Cosine of the angle.
     pub(crate) x: f64,
-    /// The interpolation factor.
+    /// Interpolation factor.
     pub(crate) t: f64,
 }
 
-/// A series whose last term is scaled so that its largest errors above and below are equal.
+/// Series whose last term is scaled so that its largest errors above and below are equal.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Balance {
-    /// The factor on the last term, from 1 to 2.
+    /// Factor on the last term, from 1 to 2.
     pub(crate) factor: f64,
-    /// Where the exact weight lies above the estimate by most.
+    /// Largest excess of the exact weight over the estimate.
     pub(crate) above: Extreme,
-    /// Where the exact weight lies below the estimate by most.
+    /// Largest excess of the estimate over the exact weight.
     pub(crate) below: Extreme,
 }
 
-/// The largest error of the series cut off after `terms`, for cosines from `min_cos` to 1.
+/// Largest error of the series truncated after `terms`, for cosines from `min_cos` to 1.
 #[must_use]
 pub(crate) fn truncation(terms: usize, min_cos: f64) -> Extreme {
     highest(terms, 1.0, min_cos)
 }
 
-/// The factor that levels the errors of the series of `terms` for cosines from `min_cos` to 1.
+/// Factor that balances the errors of a series of `terms`, for cosines from `min_cos` to 1.
 #[must_use]
 pub(crate) fn balance(terms: usize, min_cos: f64) -> Balance {
-    // The errors above fall and those below grow with the factor. At 1 nothing lies below, at 2 nothing above.
+    // With a larger factor, errors above decrease and errors below increase. At 1 no error is below, at 2 no
+    // error is above.
     let (mut low, mut high) = (1.0, 2.0);
     let level = |factor| highest(terms, factor, min_cos).error - lowest(terms, factor, min_cos).error;
     let (mut at_low, mut at_high) = (level(low), level(high));
-    // Illinois: the false position, with the value of an end that stays too long halved.
+    // Illinois method: false position, with the value at an end halved when that end stays too long.
     let mut kept = 0;
     for _ in 0..60 {
         let factor = (low * at_high - high * at_low) / (at_high - at_low);
@@ -67,7 +68,7 @@ pub(crate) fn balance(terms: usize, min_cos: f64) -> Balance {
     Balance { factor, above: highest(terms, factor, min_cos), below: lowest(terms, factor, min_cos) }
 }
 
-/// The exact weight minus its estimate.
+/// Exact weight minus its estimate.
 fn error(terms: usize, factor: f64, z: f64, t: f64) -> f64 {
     let ratio = |i: usize| {
         let i = i as f64;
@@ -83,7 +84,7 @@ fn error(terms: usize, factor: f64, z: f64, t: f64) -> f64 {
     rest - (factor - 1.0) * last
 }
 
-/// Above the estimate the error grows with the angle: it is largest at `min_cos`.
+/// Errors above the estimate increase with the angle, so the largest is at `min_cos`.
 fn highest(terms: usize, factor: f64, min_cos: f64) -> Extreme {
     let (t, error) = peak(|t| error(terms, factor, 1.0 - min_cos, t));
     Extreme { error, x: min_cos, t }
@@ -96,13 +97,13 @@ fn lowest(terms: usize, factor: f64, min_cos: f64) -> Extreme {
     Extreme { error, x: 1.0 - span * part, t: over_t(part).0 }
 }
 
-/// The place in [0, 1] where `f` is greatest, to half of the digits, and its value there.
+/// Position and value of the maximum of `f` in [0, 1]. The position has half of the digits.
 fn peak(f: impl Fn(f64) -> f64) -> (f64, f64) {
     const STEPS: u32 = 16;
     let node = |k: u32| f64::from(k) / f64::from(STEPS);
     let best = (0..=STEPS).max_by(|&a, &b| f(node(a)).total_cmp(&f(node(b)))).unwrap_or(0);
     let (mut low, mut high) = (node(best.saturating_sub(1)), node((best + 1).min(STEPS)));
-    // The golden section: each step keeps 0.618 of the interval and one of the two values.
+    // Golden-section search: each step keeps 0.618 of the interval and one of the two values.
     let golden = (5.0_f64.sqrt() - 1.0) / 2.0;
     let inner = |low: f64, high: f64| (high - golden * (high - low), low + golden * (high - low));
     let (mut left, mut right) = inner(low, high);
@@ -156,7 +157,7 @@ mod tests {
 
     #[test]
     fn the_third_table_is_right_where_the_printed_one_is_rounded_away() {
-        // The first as printed; the others hold in arithmetic of 50 digits.
+        // The first row is as printed. The others were verified in 50-digit arithmetic.
         let exact = [
             (5, 1.146_802, 7.179_2e-8),
             (9, 1.156_426_6, 1.533_55e-11),

@@ -10,27 +10,28 @@ use super::page;
 use condyle_bench::aligned;
 
 pub(super) type Rotation = [f64; 4];
-/// From the first rotation to the second.
+/// Interpolates from the first rotation to the second.
 pub(super) type Between = fn(Rotation, Rotation, f64) -> Rotation;
 type Blend = fn(&[(Rotation, f64)]) -> Rotation;
 
 const IDENTITY: Rotation = [0.0, 0.0, 0.0, 1.0];
 const WEIGHTS: [f64; 3] = [0.5, 0.3, 0.2];
 const SAMPLES: usize = 400;
-/// Of the factor, for the velocity at a moment: the mean of a 64th of the path would be 1 % less at its ends.
+/// Step of the factor for the velocity at a point. A step of 1/64 would give a mean that is 1 % smaller at
+/// the ends of the path.
 const INSTANT: f64 = 1e-4;
 /// Steps of the search for the worst case of a measurement.
 const CLIMBS: usize = 600;
 /// Steps of the factor along a path.
 const STEPS: u32 = 64;
 
-/// A method to interpolate between two rotations, and to blend several.
+/// Method that interpolates between two rotations, and blends several.
 pub(crate) struct Method {
     pub(crate) name: &'static str,
     pub(crate) between: Between,
-    /// How it blends several in one step; `None` if it does so one after another.
+    /// Blends several rotations in one step. `None` if the method blends them one after another.
     blend: Option<Blend>,
-    /// What Blow's table 1 says: commutative, constant velocity, torque-minimal.
+    /// Claims in Blow's table 1: commutative, constant velocity, torque-minimal.
     says: Option<[bool; 3]>,
 }
 
@@ -53,7 +54,8 @@ fn logarithms(a: Rotation, b: Rotation, t: f64) -> Rotation {
     log_lerp(IDENTITY, a, b, t)
 }
 
-/// Nlerp of many: each is taken in the hemisphere of the identity, so that their order does not matter.
+/// Nlerp of several rotations, each taken in the hemisphere of the identity, so that their order does not
+/// matter.
 fn normalised_sum(parts: &[(Rotation, f64)]) -> Rotation {
     let sum = |c: usize| parts.iter().map(|(q, w)| nearer(IDENTITY, *q)[c] * w).sum::<f64>();
     unit([sum(0), sum(1), sum(2), sum(3)])
@@ -81,14 +83,14 @@ fn unit(a: Rotation) -> Rotation {
     a.map(|v| v / dot(a, a).sqrt())
 }
 
-/// The angle of the rotation from `a` to `b`, degrees.
+/// Angle of the rotation from `a` to `b` in degrees.
 pub(crate) fn turn(a: Rotation, b: Rotation) -> f64 {
     let b = nearer(a, b);
     let length = |sign: f64| a.iter().zip(b).map(|(a, b)| (a + sign * b).powi(2)).sum::<f64>().sqrt();
     4.0 * length(-1.0).atan2(length(1.0)).to_degrees()
 }
 
-/// The angle between `q` and the great circle through `a` and `b`, as a rotation, in degrees.
+/// Angle between `q` and the great circle through `a` and `b`, as a rotation, in degrees.
 fn off_path(a: Rotation, b: Rotation, q: Rotation) -> f64 {
     let along = dot(a, b);
     let upright: Rotation = std::array::from_fn(|i| b[i] - along * a[i]);
@@ -98,26 +100,26 @@ fn off_path(a: Rotation, b: Rotation, q: Rotation) -> f64 {
     2.0 * dot(rest, rest).sqrt().min(1.0).asin().to_degrees()
 }
 
-/// The velocity in each of `steps` parts of the path, as a ratio to that of slerp.
+/// Velocity in each of `steps` parts of the path, relative to slerp.
 pub(crate) fn velocity(between: Between, a: Rotation, b: Rotation, steps: u32) -> Vec<f64> {
     let place = |k: u32| between(a, b, f64::from(k) / f64::from(steps));
     (0..steps).map(|k| turn(place(k), place(k + 1)) * f64::from(steps) / turn(a, b)).collect()
 }
 
-/// The measurements of one method: the worst case of each.
+/// Worst case of each measurement for one method.
 struct Row {
     method: &'static Method,
-    /// Between `a` to `b` and `b` to `a`, degrees.
+    /// Largest difference between the path from `a` to `b` and the path from `b` to `a`, in degrees.
     swapped: f64,
-    /// Between two orders of three rotations, degrees.
+    /// Largest difference between two orders of three rotations, in degrees.
     order: f64,
-    /// The greatest velocity of a path less its smallest one, as a ratio to slerp's.
+    /// Maximum minus minimum velocity along a path, relative to slerp.
     velocity: f64,
-    /// The distance from the shortest path, degrees.
+    /// Largest distance from the shortest path, in degrees.
     torque: f64,
 }
 
-/// The table, and how it was made.
+/// Measured table.
 pub(crate) struct Properties(Vec<Row>);
 
 impl Properties {
@@ -149,17 +151,17 @@ impl Properties {
         });
         let mut out = format!(
             "Blow 2004, table 1, as measurements\n\
-             The worst case of three rotations, each within 90° of none: a search from {SAMPLES} random triples\n"
+             Worst case of three rotations, each within 90° of the identity, by a search from {SAMPLES} random triples\n"
         );
         out += &aligned("<>><><><", std::iter::once(head.map(String::from).to_vec()).chain(rows));
         out += "\n  \
-            swapped   from a to b with t, against from b to a with 1 - t\n  \
-            order     three rotations weighted 0.5, 0.3 and 0.2, in all six orders: nlerp and logarithms mix them in one\n            \
-                      go, the others one after another, as nlerp does in the second row, and commutes no longer\n  \
-            velocity  where a path is fastest less where it is slowest, as a share of slerp's\n  \
-            off path  how far from the shortest one\n  \
-            ?         what Blow says. The velocity of logarithms varies with the fourth power of the angles only, but it\n            \
-                      varies, except on lines through the frame, where it is slerp\n";
+            swapped   difference between a to b at t and b to a at 1 - t\n  \
+            order     difference between the six orders of three rotations weighted 0.5, 0.3 and 0.2. Nlerp and logarithms\n            \
+                      blend them in one step, the others one after another. Nlerp one after another is not commutative\n  \
+            velocity  maximum minus minimum velocity along a path, relative to slerp\n  \
+            off path  distance from the shortest path\n  \
+            ?         the property according to Blow. The velocity of logarithms varies with the fourth power of the angles.\n            \
+                      It is constant only on lines through the frame, where logarithms equal slerp\n";
         out
     }
 
@@ -168,8 +170,8 @@ impl Properties {
             "",
             "swapped",
             "order of three rotations",
-            "velocity, fastest less slowest",
-            "off the shortest path",
+            "velocity, maximum minus minimum",
+            "distance from the shortest path",
         ];
         let says = |row: &Row, which: usize, is: &str| match row.method.says {
             Some(says) if says[which] => format!(" ({is})"),
@@ -205,7 +207,7 @@ impl Properties {
     }
 }
 
-/// Zero where nothing but the rounding of f64 is left.
+/// Formats a value. Values at the level of f64 rounding are 0.
 fn shown(value: f64, unit: &str) -> String {
     match value {
         ..1e-7 => "0".into(),
@@ -214,7 +216,7 @@ fn shown(value: f64, unit: &str) -> String {
     }
 }
 
-/// The largest of each measurement: of random triples, and of a search that climbs from the worst of them.
+/// Largest value of each measurement, over random triples and a hill climb from the worst of them.
 fn row(method: &'static Method, triples: &[Triple], random: &mut Random) -> Row {
     let mut worst = [0.0; 4];
     for (measurement, worst) in worst.iter_mut().enumerate() {
@@ -237,7 +239,7 @@ fn row(method: &'static Method, triples: &[Triple], random: &mut Random) -> Row 
     Row { method, swapped, order, velocity, torque }
 }
 
-/// Swapped, order, velocity and torque of a triple.
+/// The four measurements of [`Row`] for one triple: swapped, order, velocity and torque.
 fn measured(method: &Method, triple: &Triple) -> [f64; 4] {
     let [a, b, c] = triple.map(quat_exp);
     let (mut fastest, mut slowest) = (0.0_f64, f64::INFINITY);
@@ -247,7 +249,7 @@ fn measured(method: &Method, triple: &Triple) -> [f64; 4] {
         let speed = turn(here, there) / (INSTANT * turn(a, b));
         (fastest, slowest) = (fastest.max(speed), slowest.min(speed));
     }
-    // Of rotations that are close the rounding of f64 would be measured.
+    // For close rotations this would measure the rounding of f64.
     let velocity = if turn(a, b) > 1.0 { fastest - slowest } else { 0.0 };
     let [mut swapped, mut order, mut torque] = [0.0_f64; 3];
     for k in 0..=STEPS {
@@ -268,17 +270,17 @@ fn measured(method: &Method, triple: &Triple) -> [f64; 4] {
     [swapped, order, velocity, torque]
 }
 
-/// Axes times half angles of three rotations.
+/// Axis times half angle of three rotations.
 type Triple = [[f64; 3]; 3];
 
-/// Not farther than 90° from no rotation: a pair 180° apart would have two arcs.
+/// Limits a rotation to 90° from the identity, because a pair 180° apart has two shortest arcs.
 fn within(log: [f64; 3]) -> [f64; 3] {
     const MOST: f64 = 0.9999 * std::f64::consts::FRAC_PI_4;
     let length = log.iter().map(|v| v * v).sum::<f64>().sqrt();
     if length > MOST { log.map(|v| v * (MOST / length)) } else { log }
 }
 
-/// Rotations about any axis by up to 90°.
+/// Random rotations about arbitrary axes by up to 90°.
 fn triples(random: &mut Random) -> Vec<Triple> {
     let mut rotation = || {
         let (z, around) = (2.0 * random.fraction() - 1.0, std::f64::consts::TAU * random.fraction());
@@ -289,11 +291,11 @@ fn triples(random: &mut Random) -> Vec<Triple> {
     (0..SAMPLES).map(|_| [rotation(), rotation(), rotation()]).collect()
 }
 
-/// Two rotations 150° apart, each 150° from the identity, where the methods differ much.
+/// Two rotations 150° apart, each 150° from the identity, for which the methods differ strongly.
 pub(crate) fn far_pair() -> (Rotation, Rotation) {
     let (sin, cos) = 75.0_f64.to_radians().sin_cos();
-    // Of the axes; from the product of the quaternions, which is the cosine of half of the angle between the
-    // rotations.
+    // Angle between the axes. It follows from the product of the quaternions, whose scalar part is the cosine
+    // of half the angle between the rotations.
     let apart = ((cos - cos * cos) / (sin * sin)).acos();
     ([sin, 0.0, 0.0, cos], [sin * apart.cos(), sin * apart.sin(), 0.0, cos])
 }
@@ -310,7 +312,7 @@ mod tests {
             assert_eq!(torque < 1e-7, minimal, "{}: {torque}", method.name);
             let constant = constant && method.name != "log-quaternion lerp";
             assert_eq!(velocity < 1e-9, constant, "{}: {velocity}", method.name);
-            // Of nlerp by the formula, half a turn apart: `(2 tan(θ/2) - sin θ) / θ` is 2/π.
+            // Nlerp has a closed form for rotations half a turn apart: `(2 tan(θ/2) - sin θ) / θ` is 2/π.
             assert!(method.name != "nlerp" || (0.635..0.637).contains(&velocity), "{velocity}");
         }
     }

@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 use super::page;
 use condyle_bench::aligned;
 
-/// A row of his tables, and the benchmark that does the same.
+/// Row of van Waveren's tables, and the benchmark that does the same work.
 struct Routine {
     name: &'static str,
     work: &'static str,
-    /// Cycles per element on a Pentium 4 of 130 nm and on one of 90 nm.
+    /// Cycles per element on a 130 nm Pentium 4 and on a 90 nm one.
     c: [u32; 2],
     sse: [u32; 2],
-    /// On the 90 nm one only.
+    /// Only measured on the 90 nm Pentium 4.
     sse3: Option<u32>,
 }
 
@@ -90,10 +90,10 @@ struct Row {
     max_error: f64,
 }
 
-/// The measurements of this machine.
+/// Measurements of this machine.
 pub(crate) struct Cycles {
     rows: Vec<Row>,
-    /// Other work on this machine.
+    /// Load of this machine when the measurement began.
     load: Option<String>,
 }
 
@@ -122,17 +122,18 @@ impl Cycles {
         Self { rows, load }
     }
 
-    /// Who is measured here, and on what: a name, the implementation and the instruction set, empty for the compiler's choice.
+    /// Implementations measured here: name, implementation and instruction set, which is empty for the
+    /// compiler's choice.
     fn measured() -> Vec<(String, &'static str, &'static str)> {
         let on_each = |who: &'static str, implementation| {
             Isa::all().map(move |isa| (format!("{who}, {}", isa.name()), implementation, isa.name()))
         };
         let plain = ("here, plain Rust".to_owned(), "plain", "");
-        let his = on_each("here, his method", "van_waveren");
+        let his = on_each("here, van Waveren's method", "van_waveren");
         std::iter::once(plain).chain(his).chain(on_each("here, condyle", "condyle")).collect()
     }
 
-    /// Cycles per element of one work, if it was measured.
+    /// Cycles per element of one benchmark, if it was measured.
     fn cycles(&self, work: &str, (implementation, isa): (&str, &str), portable: bool) -> Option<f64> {
         let mut found = self.rows.iter().filter(|row| {
             row.work == work
@@ -143,7 +144,7 @@ impl Cycles {
         found.next().map(|row| row.cycles)
     }
 
-    /// One table of all six routines: the fast mode, or the portable one where there is no other.
+    /// One table of all six routines: the fast mode, or the portable mode if there is no other.
     pub(crate) fn markdown(&self) -> String {
         let routines: Vec<&Routine> = PAPERS.iter().flat_map(|paper| &paper.routines).collect();
         let head = routines.iter().map(|routine| format!("`{}`", routine.name));
@@ -169,7 +170,7 @@ impl Cycles {
             }
         }
         let (processor, date) = (condyle_bench::processor(), condyle_bench::date());
-        let load = self.load.as_ref().map_or(String::new(), |load| format!(", {load} when it began"));
+        let load = self.load.as_ref().map_or(String::new(), |load| format!(", {load} at the start"));
         let body = format!("{processor}, {date}{load}.\n\n{}", page::table("<>>>>>>", rows));
         page::block("van-waveren-cycles", &body)
     }
@@ -228,16 +229,16 @@ impl Cycles {
 }
 
 const NOTE: &str = "
-  Minima of interleaved rounds, in core clock cycles; other load on the machine makes them meaningless.
-  Plain Rust is the formula for one element at a time, compiled as this program was; condyle's kernels choose their
-  instruction set at run time. Condyle also brings normals and tangents to unit length, which the paper does not.
+  Minima of interleaved rounds, in core clock cycles. Other load on the machine makes them meaningless.
+  Plain Rust is the formula for one element at a time, compiled like this program. Condyle selects the
+  instruction set at run time. Condyle also normalises normals and tangents, which the paper does not.
 ";
 
 const UNOPTIMISED: &str =
-    "  This program was built without optimisation, for tests: its cycles mean nothing.\n";
+    "  This program was built without optimisation, for tests: its cycle counts are meaningless.\n";
 
 impl Row {
-    /// Parses a line of the benchmark; `None` for a layout that the papers do not have.
+    /// Parses a line of the benchmark. `None` for a layout that the papers do not have.
     fn read(line: &str) -> Option<Self> {
         let row: Value = serde_json::from_str(line).ok()?;
         let text = |key: &str| row[key].as_str().map(String::from);

@@ -1,4 +1,4 @@
-//! Nlerp beside slerp as the step of an iterative solver: rounds of cyclic coordinate descent.
+//! Nlerp and slerp as the step of an iterative solver: rounds of cyclic coordinate descent.
 
 use condyle_testing::reference::{cyclic_descent, nlerp, quat_product, rotate, slerp};
 use serde_json::{Value, json};
@@ -9,26 +9,26 @@ use condyle_bench::aligned;
 
 const BONES: usize = 6;
 const GOALS: usize = 200;
-/// After so many it is given up, which counts as so many.
+/// Maximum number of rounds. A search that does not converge counts as this many.
 const ROUNDS: u32 = 1000;
 const IDENTITY: Rotation = [0.0, 0.0, 0.0, 1.0];
-/// In lengths of the chain.
+/// Residuals in lengths of the chain.
 pub(super) const RESIDUALS: [(&str, f64); 3] = [("1e-2", 1e-2), ("1e-4", 1e-4), ("1e-6", 1e-6)];
 pub(super) const METHODS: [(&str, Between); 2] = [("nlerp", nlerp), ("slerp", slerp)];
 
-/// Bones in a row, and a goal that another pose of them reaches.
+/// Chain of bones, and a goal that some pose of it reaches.
 struct Case {
     rotations: [Rotation; BONES],
     goal: [f64; 3],
 }
 
-/// The mean rounds of one step, by residual and method.
+/// Mean rounds for one step size, by residual and method.
 pub(super) struct Row {
     pub(super) step: f64,
     pub(super) rounds: [[f64; 2]; 3],
 }
 
-/// For each part of its best turn that a joint does each time, how many rounds it takes.
+/// Mean rounds for each step size, the fraction of its best rotation that a joint makes per round.
 pub(super) struct Descent(pub(super) Vec<Row>);
 
 impl Descent {
@@ -65,8 +65,8 @@ impl Descent {
 
     pub(super) fn text(&self) -> String {
         format!(
-            "Nlerp beside slerp as the step of cyclic descent\n\
-             Rounds until the end of {BONES} bones is as near to the goal as that, in lengths of all bones: the mean of {GOALS} goals\n{}",
+            "Nlerp and slerp as the step of cyclic descent\n\
+             Rounds until the end of {BONES} bones is within a distance of the goal, in chain lengths: mean of {GOALS} goals\n{}",
             aligned(">>>>>>>", self.rows())
         )
     }
@@ -96,7 +96,7 @@ fn mean_rounds(cases: &[Case], between: Between, step: f64) -> [f64; 3] {
     sums.map(|sum| f64::from(sum) / cases.len() as f64)
 }
 
-/// How many it takes to each residual.
+/// Rounds until each residual.
 fn rounds(case: &Case, between: Between, step: f64) -> [u32; 3] {
     let (bones, mut rotations) = (bones(), case.rotations);
     let mut found = [ROUNDS; 3];
@@ -114,7 +114,7 @@ fn rounds(case: &Case, between: Between, step: f64) -> [u32; 3] {
     found
 }
 
-/// Each pose is any, the same in every run.
+/// Random poses and goals, the same in every run.
 fn cases() -> Vec<Case> {
     let mut state = 14_u64;
     // SplitMix64.
@@ -161,7 +161,7 @@ mod tests {
         }
     }
 
-    /// The plot is about what the library does, too.
+    /// The plot describes the library too.
     #[test]
     fn the_librarys_rounds_are_these() {
         let along = |z: f64| Transform { translation: [0.0, 0.0, z as f32], ..Transform::IDENTITY };
@@ -169,7 +169,7 @@ mod tests {
         let joints = (0..).zip(lengths).map(|(at, z)| Joint::new("bone", u16::checked_sub(at, 1), along(z)));
         let skeleton = Skeleton::new(joints).expect("a chain");
         let turning: Vec<u16> = (0..BONES as u16).collect();
-        // That there are limits is enough: without any a chain is laid straight where that is all that it takes.
+        // Limits are set because without them the solver may straighten the chain in one step.
         let limits =
             Limits::new(&skeleton, [(0, condyle_solve::JointLimit::free([0.0, 0.0, 1.0]))]).expect("none");
         let cases = cases();

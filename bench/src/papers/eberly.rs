@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::page;
 use condyle_bench::aligned;
 
-/// Table 1: the largest error and its place.
+/// Table 1: the largest error and its factor t.
 const TRUNCATED: [(f64, f64); MOST_TERMS] = [
     (8.260470e-2, 0.536171),
     (3.534481e-2, 0.526101),
@@ -28,7 +28,7 @@ const TRUNCATED: [(f64, f64); MOST_TERMS] = [
     (1.009723e-6, 0.505580),
 ];
 
-/// Table 2: the factor and the largest error.
+/// Table 2: the factor u and the largest error.
 const BALANCED: [(f64, f64); MOST_TERMS] = [
     (1.51497046463192, 1.824927e-2),
     (1.64101846329868, 5.276024e-3),
@@ -98,7 +98,7 @@ impl Tables {
         });
         let head = ["n", "largest error", "printed", "", "at t", "printed"].map(String::from).to_vec();
         let mut out = String::from(
-            "Eberly 2018, table 1: the series cut off after n terms\n\
+            "Eberly 2018, table 1: the series truncated after n terms\n\
              Errors of a weight, angles between the quaternions up to 90°\n",
         );
         out += &aligned(">>><>>", std::iter::once(head).chain(rows));
@@ -106,13 +106,13 @@ impl Tables {
         out += &balanced_text(&self.balanced, &BALANCED);
         out += "\nTable 3: with the angle halved, up to 45°\n";
         out += &balanced_text(&self.halved, &HALVED);
-        out += "\n* differs from the printed value by more than a thousandth, or by more than 0.00001 in u. For n = 9 in\n  \
-                table 3 the exponent is misprinted; from n = 13 on the printed values are rounding of 64-bit arithmetic.\n  \
-                Here the terms that are cut off are summed themselves, so that no digit is lost to a difference.\n";
+        out += "\n* differs from the printed value by more than 0.1 %, or by more than 0.00001 in u. In table 3 the exponent\n  \
+                for n = 9 is misprinted, and the printed values from n = 13 are rounding errors of 64-bit arithmetic.\n  \
+                Here the truncated terms are summed directly, so no digits are lost in a difference.\n";
         out
     }
 
-    /// How far tables 1 and 2 are from the printed ones, and table 3 beside it.
+    /// Differences of tables 1 and 2 from the printed ones, and table 3 next to the printed one.
     pub(crate) fn markdown(&self) -> String {
         let relative = |found: f64, printed: f64| (found / printed - 1.0).abs();
         let most = |all: &mut dyn Iterator<Item = f64>| all.fold(0.0, f64::max);
@@ -130,9 +130,9 @@ impl Tables {
                 ("u", most(&mut second().map(|(found, printed)| (found.factor - printed.0).abs()))),
             ),
         ];
-        let head = ["table", "largest errors differ by at most", "their places t or factors u by at most"];
+        let head = ["table", "maximum difference of the largest errors", "maximum difference of t or u"];
         let rows = differences.map(|(table, error, (what, off))| {
-            vec![table.to_owned(), format!("{error:.1e} of them"), format!("{off:.1e} in {what}")]
+            vec![table.to_owned(), format!("{error:.1e}, relative"), format!("{off:.1e} in {what}")]
         });
         let differences = page::table("<>>", [head.map(String::from).to_vec()].into_iter().chain(rows));
         let head = ["n", "u", "printed", "largest error", "printed", "differs"].map(String::from).to_vec();
@@ -173,7 +173,7 @@ impl Tables {
     }
 }
 
-/// A star next to an error that differs from the printed one.
+/// Star next to an error that differs from the printed one.
 fn mark(found: f64, printed: f64) -> String {
     if is_other_error(found, printed) { "*".into() } else { String::new() }
 }

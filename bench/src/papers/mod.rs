@@ -1,4 +1,4 @@
-//! `condyle-bench papers`: the figures of the papers that the library is built on, recomputed.
+//! `condyle-bench papers`: recomputed figures of the papers that the library is based on.
 
 mod balance;
 mod blow;
@@ -22,33 +22,33 @@ use self::descent::Descent;
 use self::eberly::Tables;
 use self::van_waveren::Errors;
 
-/// Recomputes the tables of the papers that the library is built on.
+/// Recomputes the tables of the papers that the library is based on.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   condyle-bench papers                             every table, next to the printed figures
   condyle-bench papers --only eberly --json
   condyle-bench papers -o .                        also three plots, as SVG
-  condyle-bench papers --markdown -o docs          the tables and plots of docs/papers.md (cargo xtask papers)
+  condyle-bench papers --markdown -o docs/reports  the tables and plots of docs/reports/papers.md (cargo xtask papers)
 
 Eberly 2018, A Fast and Accurate Estimate for SLERP: his three tables of errors.
-Van Waveren 2005, Slerping Clock Cycles, Fast Skinning, From Quaternion to Matrix and Back: his largest errors,
-and his clock cycles next to those of this machine, which take a few seconds of an idle processor.
-Blow 2004, Understanding Slerp, Then Not Using It: his table of properties, measured, and nlerp as the step
-of a solver.
+Van Waveren 2005, Slerping Clock Cycles, Fast Skinning, From Quaternion to Matrix and Back: his largest errors
+and his clock cycles next to those of this machine. The measurement takes a few seconds on an idle processor.
+Blow 2004, Understanding Slerp, Then Not Using It: his table of properties with measured values, and nlerp
+as the step of a solver.
 
 The plot error-over-angle belongs to Eberly and van Waveren, velocity-over-t and rounds-over-step to Blow.")]
 pub(crate) struct Args {
-    /// Only the papers of one author.
+    /// Process only the papers of one author.
     #[arg(long, value_enum, value_name = "AUTHOR")]
     only: Option<Author>,
-    /// Draws plots into this folder, which is made if it is missing. Files of their names are replaced.
+    /// Draw plots into this folder, which is created if it is missing. Existing plots are replaced.
     #[arg(short, long, value_name = "FOLDER")]
     output: Option<PathBuf>,
-    /// One JSON object.
+    /// Print one JSON object.
     #[arg(long)]
     json: bool,
-    /// The tables of docs/papers.md.
+    /// Print the tables of docs/reports/papers.md.
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
 }
@@ -60,10 +60,10 @@ enum Author {
     Blow,
 }
 
-/// The text to print. `progress` is called before each step with its name.
+/// Returns the text to print. Calls `progress` with the name of each step before it starts.
 ///
 /// # Errors
-/// The file that cannot be written, and why.
+/// The file that cannot be written, with the reason.
 pub(crate) fn run(args: &Args, mut progress: impl FnMut(&str)) -> Result<String, String> {
     let wanted = |author| args.only.is_none_or(|only| only == author);
     let mut json = Map::new();
@@ -116,7 +116,7 @@ pub(crate) fn run(args: &Args, mut progress: impl FnMut(&str)) -> Result<String,
     })
 }
 
-/// Where each plot goes, and what draws it.
+/// File of each plot, and the function that draws it.
 fn plots(args: &Args) -> Vec<(PathBuf, fn() -> Plot)> {
     let Some(folder) = &args.output else { return Vec::new() };
     let mut plots: Vec<(PathBuf, fn() -> Plot)> = Vec::new();

@@ -1,11 +1,11 @@
-//! Tables for docs/papers.md, between lines by which `cargo xtask papers` finds their places.
+//! Tables for docs/reports/papers.md, between the markers that `cargo xtask papers` replaces.
 
-/// A table or a line of the page, between the two lines of its name.
+/// Table or line of the page, between its markers.
 pub(super) fn block(name: &str, body: &str) -> String {
     format!("<!-- condyle-bench papers: {name} -->\n{body}<!-- end -->\n")
 }
 
-/// A Markdown table whose first row is its head; `>` in `align` puts a column to the right.
+/// Markdown table whose first row is its head. `>` in `align` aligns a column to the right.
 pub(super) fn table(align: &str, rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let sides: Vec<String> =
         align.chars().map(|side| if side == '>' { "--:" } else { "---" }.to_owned()).collect();

@@ -1,4 +1,4 @@
-//! The plots of `condyle-bench papers`: error over angle, velocity over the factor, and rounds over the step.
+//! Plots of `condyle-bench papers`: error over angle, velocity over the factor, and rounds over the step.
 
 use condyle::interpolation::{Degree, Method, Terms};
 use condyle_draw::plot::{
@@ -10,7 +10,7 @@ use super::blow::{self, Between, far_pair};
 use super::descent::{Descent, METHODS, RESIDUALS};
 use super::van_waveren::{WIDEST, error_in_f32};
 
-/// The largest error of each method, in f32 as the library computes it, over the angle.
+/// Largest error of each method over the angle, in f32 as the library computes it.
 pub(crate) fn error() -> Plot {
     const STEPS: u32 = 120;
     let terms = |n| Terms::new(n).unwrap_or(Terms::MAX);
@@ -39,7 +39,7 @@ pub(crate) fn error() -> Plot {
             .collect(),
     });
     Plot {
-        title: "How far each method is from slerp, computed in f32".into(),
+        title: "Error of each method relative to slerp, computed in f32".into(),
         x_label: "angle between the two rotations, degrees".into(),
         y_label: "largest error of a component".into(),
         x: 0.0..180.0,
@@ -50,7 +50,7 @@ pub(crate) fn error() -> Plot {
     }
 }
 
-/// The velocity along one path, as a ratio to slerp's.
+/// Velocity along one path, relative to slerp.
 pub(crate) fn velocity() -> Plot {
     const STEPS: u32 = 200;
     let (a, b) = far_pair();
@@ -72,7 +72,7 @@ pub(crate) fn velocity() -> Plot {
             .collect(),
     });
     Plot {
-        title: "Velocity between two rotations that are 150° apart, and 150° each from none".into(),
+        title: "Velocity between two rotations 150° apart, each 150° from the identity".into(),
         x_label: "interpolation factor t".into(),
         y_label: "angular velocity, 1 = slerp".into(),
         x: 0.0..1.0,
@@ -86,14 +86,14 @@ pub(crate) fn velocity() -> Plot {
     }
 }
 
-/// The rounds that cyclic descent takes, over how much of its best turn a joint does each time.
+/// Rounds of cyclic descent over the step, the fraction of its best rotation that a joint makes per round.
 pub(crate) fn rounds() -> Plot {
     let Descent(rows) = Descent::measure();
     let mut lines = Vec::new();
     for (at, ((residual, _), colours)) in
         RESIDUALS.iter().zip([[SKY, BLUE], [ORANGE, RED], [GREY, BLACK]]).enumerate()
     {
-        // The dashes of the second one let the first one through.
+        // The second line is dashed, so that the first one stays visible.
         for (which, ((name, _), colour)) in METHODS.iter().zip(colours).enumerate() {
             lines.push(Line {
                 name: format!("{name} to {residual}"),
@@ -104,9 +104,8 @@ pub(crate) fn rounds() -> Plot {
         }
     }
     Plot {
-        title: "Rounds of cyclic descent of 6 bones until the end is near the goal, in lengths of all bones"
-            .into(),
-        x_label: "step: the part of its best turn that a joint does each time".into(),
+        title: "Rounds of cyclic descent until the end of 6 bones is near the goal, in chain lengths".into(),
+        x_label: "step: fraction of the best rotation that a joint makes per round".into(),
         y_label: "rounds, mean of 200 goals".into(),
         x: 0.2..1.0,
         x_labels: 9,

@@ -1,4 +1,4 @@
-//! Van Waveren's maximum errors and his tables of clock cycles.
+//! Van Waveren's maximum errors and tables of clock cycles.
 
 use std::f64::consts::FRAC_PI_2;
 
@@ -12,20 +12,20 @@ use super::page;
 use condyle_bench::aligned;
 use condyle_testing::Random;
 
-/// A maximum error as printed, and as found here.
+/// Maximum error as printed, and as found here.
 struct Bound {
     what: &'static str,
     printed: Option<f64>,
     found: f64,
-    /// The angle at which it was found, in radians.
+    /// Angle of the maximum error, in radians.
     at: f64,
 }
 
-/// Just short of 90° between quaternions, where both arcs are equally long and rounding decides which is
-/// taken.
+/// Slightly less than 90° between quaternions. At 90° both arcs have the same length, and rounding decides
+/// which is taken.
 pub(super) const WIDEST: f64 = 0.9999 * FRAC_PI_2;
 
-/// The maximum errors.
+/// Maximum errors.
 pub(crate) struct Errors(Vec<Bound>);
 
 impl Errors {
@@ -45,7 +45,12 @@ impl Errors {
         Self(vec![
             Bound { what: "sine from 0 to 90°", printed: Some(2.308e-9), found: sine.0, at: sine.1 },
             Bound { what: "arctangent", printed: Some(1.359e-8), found: arctangent.0, at: arctangent.1 },
-            Bound { what: "slerp of these, in f64", printed: None, found: exact.0, at: exact.1 },
+            Bound {
+                what: "slerp with these approximations, in f64",
+                printed: None,
+                found: exact.0,
+                at: exact.1,
+            },
             Bound { what: "slerp, in f32", printed: Some(4.768e-7), found: kernel.0, at: kernel.1 },
         ])
     }
@@ -71,10 +76,10 @@ impl Errors {
         let mut out = String::from("Van Waveren 2005, Slerping Clock Cycles: largest errors\n");
         out += &aligned("<>>>", self.rows());
         out += "\n  \
-            The angle is between the quaternions. The sine errs most at 90° itself; the printed value is that at 89.93°.\n  \
-            The printed error of slerp was found against a slerp in f32, with estimates of roots and quotients refined\n  \
-            once. Here it is that of a component against f64, with exact roots and quotients: the worst case of a\n  \
-            search that climbs, in f32 that of the program bounds.\n";
+            The angle is between the quaternions. The error of the sine is largest at 90°; the printed value is the\n  \
+            error at 89.93°. The printed error of slerp is relative to a slerp in f32, with estimated roots and\n  \
+            quotients refined once. Here it is the error of a component relative to f64, with exact roots and\n  \
+            quotients. A hill climb found the worst case in f64, the program bounds the one in f32.\n";
         out
     }
 
@@ -84,8 +89,8 @@ impl Errors {
     }
 }
 
-/// The worst cases that `cargo run --release -p condyle-bench --bin bounds` has found, without and with fused multiply-adds: from, to and
-/// the factor.
+/// Worst cases found by `cargo run --release -p condyle-bench --bin bounds`, without and with fused
+/// multiply-add: start, end and factor.
 const WORST: [[f32; 9]; 2] = [
     [
         -0.999_985_5,
@@ -99,19 +104,19 @@ const WORST: [[f32; 9]; 2] = [
         0.269_622_1,
     ],
     [
-        0.999_985_5,
-        -0.005_249_672_6,
-        6.174_864e-5,
-        -0.001_210_079,
-        -0.702_882_5,
-        0.057_025_336,
-        -0.516_145_47,
-        0.486_105_17,
-        0.269_622_1,
+        -0.000_145_605_77,
+        1.0,
+        3.016_181_1e-5,
+        -0.000_193_632_21,
+        0.018_691_156,
+        0.997_740_1,
+        0.057_359_885,
+        -0.029_584_741,
+        0.005_036_264_7,
     ],
 ];
 
-/// The error of the library in such a case, and the angle between the quaternions.
+/// Error of the library in such a case, and the angle between the quaternions.
 fn of_case([ax, ay, az, aw, bx, by, bz, bw, t]: [f32; 9]) -> (f64, f64) {
     let (a, b) = ([ax, ay, az, aw], [bx, by, bz, bw]);
     let exact = slerp(a.map(f64::from), b.map(f64::from), t.into());
@@ -128,7 +133,7 @@ fn of_case([ax, ay, az, aw, bx, by, bz, bw, t]: [f32; 9]) -> (f64, f64) {
         );
         done.map_or([f32::NAN; 4], |()| out[0].rotation)
     };
-    // One factor for all joints and one for each have kernels of their own, on each instruction set.
+    // Every instruction set has separate kernels for one factor and for a factor per joint.
     let found =
         Dispatch::all().flat_map(|it| it.scope(|| [joints(t.into()), joints(Factor::PerJoint(&[t]))]));
     let off = |found: [f32; 4]| {
@@ -139,7 +144,7 @@ fn of_case([ax, ay, az, aw, bx, by, bz, bw, t]: [f32; 9]) -> (f64, f64) {
     (off, dot.abs().min(1.0).acos())
 }
 
-/// The largest error in f64, and the angle where it is: a search that climbs from the worst angle of a grid.
+/// Largest error in f64 and its angle, by a hill climb from the worst angle of a grid.
 fn climb() -> (f64, f64) {
     let error = |theta: f64, start: f64, t: f64, axis: [f64; 3]| {
         let length = axis.iter().map(|v| v * v).sum::<f64>().sqrt();
@@ -149,7 +154,7 @@ fn climb() -> (f64, f64) {
     };
     let (mut most, mut theta) = over_grid(|theta| error_at(theta, |q| q, van_waveren));
     let mut random = Random(3);
-    // Several starts: the error has many peaks.
+    // Several starts, because the error has many peaks.
     for _ in 0..40 {
         let mut at = [theta, 0.0, 0.0, 0.0, 0.0, 0.0];
         at[1..].iter_mut().for_each(|v| *v = 2.0 * random.fraction() - 1.0);
@@ -173,7 +178,7 @@ fn climb() -> (f64, f64) {
     (most, theta)
 }
 
-/// [`error_at`] of the library, in f32.
+/// [`error_at`] for the library, in f32.
 pub(super) fn error_in_f32(theta: f64, method: Method) -> f64 {
     // Inputs are rounded first, so that only the error of the method is measured.
     let rounded = |q: [f64; 4]| q.map(|v| f64::from(v as f32));
@@ -183,15 +188,15 @@ pub(super) fn error_in_f32(theta: f64, method: Method) -> f64 {
     })
 }
 
-/// The largest error, and the angle where it is.
+/// Largest error over a grid of angles, and its angle.
 fn over_grid(error_at: impl Fn(f64) -> f64) -> (f64, f64) {
     const STEPS: u32 = 180;
     let angles = (0..=STEPS).map(|k| WIDEST * f64::from(k) / f64::from(STEPS));
     angles.map(|theta| (error_at(theta), theta)).fold((0.0, 0.0), |a, b| if b.0 > a.0 { b } else { a })
 }
 
-/// The largest difference of a component from slerp's between rotations `theta` apart as quaternions, for
-/// many factors and some axes; `input` is done to the rotations first.
+/// Largest difference from slerp in any component, between quaternions `theta` apart, for many factors and
+/// some axes. `input` transforms the quaternions first.
 fn error_at(
     theta: f64,
     input: impl Fn([f64; 4]) -> [f64; 4],
@@ -219,8 +224,8 @@ mod tests {
         let errors = Errors::compute().0;
         let found =
             |what: &str| errors.iter().find(|bound| bound.what == what).map_or(0.0, |bound| bound.found);
-        let (in_f32, in_f64) = (found("slerp, in f32"), found("slerp of these, in f64"));
-        // A grid of 180 angles, 16 turns and 61 factors finds 2.4e-7.
+        let (in_f32, in_f64) = (found("slerp, in f32"), found("slerp with these approximations, in f64"));
+        // A grid of 180 angles, 16 rotations and 61 factors finds 2.4e-7.
         assert!((3e-7..Method::VanWaveren.error_bound(2.0)).contains(&in_f32), "{in_f32}");
         assert!((1.75e-8..1.9e-8).contains(&in_f64), "{in_f64}");
     }

@@ -1,4 +1,4 @@
-//! cgmath: generic over the number, left to the compiler.
+//! cgmath: generic over the number type. The compiler vectorises it, if at all.
 
 use cgmath::{
     EuclideanSpace, InnerSpace, Matrix3, Matrix4, Point3, Quaternion, Transform as _, Vector3, VectorSpace,

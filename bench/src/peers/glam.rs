@@ -1,4 +1,4 @@
-//! glam: one joint after another, four lanes for the components of one quaternion.
+//! glam: one joint at a time, with the components of a quaternion in four lanes.
 
 use condyle::{Affine, Transform};
 use glam::{Affine3A, Mat4, Quat, Vec3, Vec3A};
@@ -108,7 +108,7 @@ impl Deform for Mat4 {
     }
 }
 
-/// The first of all triangles that a ray meets.
+/// Distance to the first triangle that a ray hits, by a test of all triangles.
 pub(crate) fn first_hit(
     positions: &[[f32; 3]],
     triangles: &[[u32; 3]],
@@ -133,7 +133,7 @@ pub(crate) fn first_hit(
     met.then_some(best)
 }
 
-/// How far the nearest of all triangles is from a point.
+/// Distance from a point to the nearest triangle, by a test of all triangles.
 pub(crate) fn distance(positions: &[[f32; 3]], triangles: &[[u32; 3]], point: [f32; 3]) -> f32 {
     let point = Vec3A::from(point);
     let mut best = f32::INFINITY;
@@ -156,7 +156,7 @@ pub(crate) fn distance(positions: &[[f32; 3]], triangles: &[[u32; 3]], point: [f
     best.sqrt()
 }
 
-/// A rotation and then a translation, for skinning.
+/// Rotation followed by a translation, for skinning.
 #[derive(Clone, Copy)]
 pub(crate) struct DualQuat {
     real: Quat,
@@ -172,7 +172,7 @@ impl DualQuat {
         Self { real: self.real * weight, dual: self.dual * weight }
     }
 
-    /// With a multiple of another one, on the side of `first`.
+    /// Adds a multiple of another dual quaternion, in the hemisphere of `first`.
     pub(crate) fn plus(&self, other: &Self, weight: f32, first: &Self) -> Self {
         let weight = if first.real.dot(other.real) < 0.0 { -weight } else { weight };
         Self { real: self.real + other.real * weight, dual: self.dual + other.dual * weight }

@@ -1,9 +1,9 @@
-//! The same works, done as a good user of each crate would do them.
+//! The same benchmarks, implemented idiomatically with each crate.
 //!
-//! Peers interpolate rotation and translation; condyle scales as well. What a crate has no function for it does
-//! not take part in. Maintained and free to use as of the versions in Cargo.toml, but for cgmath, which has had no release
-//! since 2021 and is still what many projects hold. `ozz_rs` needs a nightly compiler, which this project does not, so it is
-//! not one of them.
+//! Peers interpolate rotation and translation; condyle also scale. A peer is left out of a benchmark if its
+//! crate lacks the function. All crates are maintained and free in the versions of Cargo.toml, except cgmath,
+//! which has had no release since 2021 but is still used by many projects. `ozz_rs` is missing because it
+//! needs a nightly compiler and this project does not.
 
 #[cfg(feature = "peers")]
 pub(crate) mod cgmath;
@@ -21,7 +21,7 @@ pub(crate) mod wide;
 
 use condyle::{Affine, Transform};
 
-/// Calls a generic function with the joints of each peer, in the form that suits a layout.
+/// Calls a generic function with the joint type of each peer that suits a layout.
 macro_rules! each_of_layout {
     ("blocks", $($function:ident).+ ($($argument:tt)*)) => {
         $($function).+::<$crate::peers::plain::Block>($($argument)*);
@@ -51,7 +51,7 @@ macro_rules! each_of_layout {
     };
 }
 
-/// Calls a generic function with the joints of each peer that holds one in a value.
+/// Calls a generic function with the joint type of each peer that holds one joint per value.
 macro_rules! each_single {
     ($($function:ident).+ ($($argument:tt)*)) => {
         $($function).+::<$crate::peers::plain::Joint>($($argument)*);
@@ -66,71 +66,71 @@ macro_rules! each_single {
 
 pub(crate) use {each_of_layout, each_single};
 
-/// Joints of a peer, so many at once.
+/// Joint type of a peer, with one or several joints per value.
 pub(crate) trait Joints: Copy + 'static {
-    /// What the column `impl` shows.
+    /// Name in the column `impl`.
     const NAME: &'static str;
-    /// How many joints one value holds.
+    /// Number of joints per value.
     const LANES: usize = 1;
 
-    /// From [`Self::LANES`] joints.
+    /// Packs [`Self::LANES`] joints.
     fn pack(joints: &[Transform]) -> Self;
 
-    /// Back again.
+    /// Unpacks the joints.
     fn unpack(&self) -> Vec<Transform>;
 }
 
 /// Interpolation of rotation and translation.
 pub(crate) trait Interpolate: Joints {
-    /// At constant speed.
+    /// Interpolates at constant speed.
     fn slerp(&self, to: &Self, t: f32) -> Self;
 
-    /// Straight, then normalised.
+    /// Interpolates linearly, then normalises.
     fn nlerp(&self, to: &Self, t: f32) -> Self;
 }
 
 /// Layers of a blend.
 pub(crate) const LAYERS: usize = 4;
 
-/// A weighted mean of joints.
+/// Weighted mean of joints.
 pub(crate) trait Blend: Joints {
-    /// Rotations are brought to the side of the first one, summed and normalised; weights add up to 1.
+    /// Sums rotations in the hemisphere of the first one and normalises the sum. Weights add up to 1.
     fn blend(joints: [&Self; LAYERS], weights: &[f32; LAYERS]) -> Self;
 }
 
-/// Joints as matrices.
+/// Conversion of joints to matrices.
 pub(crate) trait Matrices: Joints {
     type Matrix: Copy + 'static;
 
     fn to_matrix(&self) -> Self::Matrix;
 
-    /// As [`Joints::LANES`] matrices of condyle.
+    /// Converts to [`Joints::LANES`] matrices of condyle.
     fn rows(m: &Self::Matrix) -> Vec<Affine>;
 }
 
-/// Matrices multiplied.
+/// Product of matrices.
 pub(crate) trait Chain: Matrices {
     /// `parent * local`.
     fn concat(parent: &Self::Matrix, local: &Self::Matrix) -> Self::Matrix;
 }
 
-/// Matrices inverted.
+/// Inverse of matrices.
 pub(crate) trait Invert: Chain {
-    /// Of any affine matrix, not only of a rigid one.
+    /// Inverts any affine matrix, not only a rigid one.
     fn inverse(m: &Self::Matrix) -> Self::Matrix;
 }
 
-/// Matrices as joints.
+/// Conversion of matrices to joints.
 pub(crate) trait FromMatrices: Matrices {
-    /// From [`Joints::LANES`] matrices of condyle.
+    /// Packs [`Joints::LANES`] matrices of condyle.
     fn pack_matrix(rows: &[Affine]) -> Self::Matrix;
 
     fn from_matrix(m: &Self::Matrix) -> Self;
 }
 
-/// What skinning needs of a matrix.
+/// Matrix operations for skinning.
 pub(crate) trait Deform: Copy + 'static {
-    /// What the column `impl` shows.
+    /// Name in the column `impl`.
     const NAME: &'static str;
 
     fn from_columns(columns: &[f32; 16]) -> Self;
@@ -143,7 +143,7 @@ pub(crate) trait Deform: Copy + 'static {
 
     fn point(&self, p: [f32; 3]) -> [f32; 3];
 
-    /// Without translation, of unit length.
+    /// Transforms a direction without translation, and normalises it.
     fn direction(&self, v: [f32; 3]) -> [f32; 3];
 
     /// `self * other`.
@@ -152,17 +152,17 @@ pub(crate) trait Deform: Copy + 'static {
     fn to_columns(self) -> [f32; 16];
 }
 
-/// Lists of joints as a peer holds them; the last value is filled up with copies of the last joint.
+/// Packs joints for a peer. The last value is padded with copies of the last joint.
 pub(crate) fn pack<J: Joints>(joints: &[Transform]) -> Vec<J> {
     joints.chunks(J::LANES).map(|chunk| J::pack(&filled(chunk, J::LANES))).collect()
 }
 
-/// The first `count` joints of such a list.
+/// Unpacks all joints.
 pub(crate) fn unpack<J: Joints>(joints: &[J]) -> impl Iterator<Item = Transform> + '_ {
     joints.iter().flat_map(J::unpack)
 }
 
-/// So many elements: these, and then the last of them again.
+/// Pads a chunk to `lanes` elements with copies of its last element.
 pub(crate) fn filled<T: Copy>(chunk: &[T], lanes: usize) -> Vec<T> {
     (0..lanes).map(|lane| chunk[lane.min(chunk.len() - 1)]).collect()
 }

@@ -1,4 +1,4 @@
-//! nalgebra: generic over the number, one joint after another.
+//! nalgebra: generic over the number type, one joint at a time.
 
 use condyle::{Affine, Transform};
 use nalgebra::{Isometry3, Matrix4, Point3, Quaternion, Rotation3, Translation3, UnitQuaternion, Vector3};

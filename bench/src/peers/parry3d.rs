@@ -1,4 +1,4 @@
-//! parry3d: its tree over the boxes of triangles, built anew or put on other positions, and its own queries on triangles.
+//! parry3d: its BVH over the boxes of triangles, rebuilt or refitted, and its queries on triangles.
 
 use condyle_query::hits::Ray;
 use parry3d::bounding_volume::Aabb;
@@ -7,7 +7,7 @@ use parry3d::partitioning::{Bvh, BvhBuildStrategy, BvhWorkspace};
 use parry3d::query::{PointQuery, Ray as ParryRay, RayCast};
 use parry3d::shape::Triangle;
 
-/// What `TriMesh` is made of, which can but be built.
+/// The parts of `TriMesh`, which itself can only be rebuilt, not refitted.
 pub(crate) struct Tree {
     bvh: Bvh,
     workspace: BvhWorkspace,

@@ -1,4 +1,4 @@
-//! Plain Rust: arrays and loops, for the compiler to vectorise as it can.
+//! Plain Rust: arrays and loops that the compiler vectorises if it can.
 
 use condyle::{Affine, Transform};
 
@@ -7,7 +7,7 @@ use super::{Blend, Chain, Deform, FromMatrices, Interpolate, Invert, Joints, LAY
 const LANES: usize = 16;
 type Lanes = [f32; LANES];
 
-/// One joint, slerp as in the textbooks.
+/// One joint, with textbook slerp.
 #[derive(Clone, Copy)]
 pub(crate) struct Joint {
     rotation: [f32; 4],
@@ -66,7 +66,7 @@ impl Interpolate for Joint {
     }
 }
 
-/// The rows of a rotation and a translation.
+/// Rows of a matrix from a rotation and a translation.
 fn rows([x, y, z, w]: [f32; 4], t: [f32; 3]) -> [[f32; 4]; 3] {
     let (x2, y2, z2) = (x + x, y + y, z + z);
     [
@@ -123,7 +123,7 @@ impl FromMatrices for Joint {
         rows[0]
     }
 
-    /// By the greatest of the four components.
+    /// Selects the formula by the largest of the four components.
     fn from_matrix(m: &Affine) -> Self {
         let [[m00, m01, m02, x], [m10, m11, m12, y], [m20, m21, m22, z]] = m.rows;
         let (square, rotation) = if m22 < 0.0 {
@@ -146,7 +146,8 @@ impl FromMatrices for Joint {
     }
 }
 
-/// Sixteen joints, one array per component. Slerp by Eberly's series, as nothing vectorises calls of an arccosine.
+/// Sixteen joints with one array per component. Slerp uses Eberly's series, because compilers do not
+/// vectorise calls of an arccosine.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 pub(crate) struct Block {
@@ -176,7 +177,7 @@ impl Joints for Block {
 }
 
 impl Block {
-    /// The cosine between the rotations of two blocks, lane by lane.
+    /// Cosine between the rotations of two blocks, per lane.
     fn cosines(&self, to: &Self) -> Lanes {
         let mut cos = [0.0; LANES];
         for (a, b) in self.rotation.iter().zip(&to.rotation) {
@@ -187,7 +188,7 @@ impl Block {
         cos
     }
 
-    /// With rotations of unit length.
+    /// Normalises the rotations.
     fn normalised(mut self) -> Self {
         let squares = self.cosines(&self);
         for out in &mut self.rotation {
@@ -198,7 +199,7 @@ impl Block {
         self
     }
 
-    /// The weighted sums of rotations, and of translations by `t`.
+    /// Weighted sums of rotations with `a` and `b`, and of translations with `t`.
     fn mixed(&self, to: &Self, a: &Lanes, b: &Lanes, t: f32) -> Self {
         let mut out = *self;
         for (out, to) in out.rotation.iter_mut().zip(&to.rotation) {
@@ -218,7 +219,7 @@ impl Block {
 /// Eberly 2018, equation (15) with eight terms, the last one balanced: `sin(tθ) / sin θ` for `x = cos θ - 1`.
 fn eberly(x: &Lanes, t: f32) -> Lanes {
     const TERMS: u8 = 8;
-    /// Balances the error of the last term.
+    /// Factor of the last term, which balances the error.
     const BALANCE: f32 = 1.852_981;
     let mut sum = [1.0; LANES];
     for i in (1..=TERMS).rev() {
@@ -286,7 +287,7 @@ impl Matrices for Block {
     }
 }
 
-/// A matrix of four columns.
+/// Matrix of four columns.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 pub(crate) struct Columns([f32; 16]);

@@ -1,5 +1,5 @@
-//! ultraviolet: its wide types, eight joints at once. Interpolation does not look for the shorter arc and has no answer
-//! where both ends are equal. Matrices stay in lanes.
+//! ultraviolet: its wide types, with eight joints per value. Interpolation does not choose the shorter arc,
+//! and returns NaN for equal inputs. Matrices stay in lanes.
 
 use condyle::{Affine, Transform};
 use ultraviolet::{Lerp, Mat4, Mat4x8, Rotor3x8, Slerp, Vec3, Vec3x8, Vec4x8, f32x8};

@@ -1,11 +1,11 @@
-//! `wide` by hand: eight joints at once where lanes hold joints, four components at once where a matrix is a few columns.
+//! Hand-written code with `wide`: eight joints in lanes, or four components of a matrix column.
 
 use condyle::{Affine, Skeleton, Transform};
 use wide::{f32x4, f32x8};
 
 use super::{Blend, Deform, FromMatrices, Interpolate, Joints, LAYERS, Matrices};
 
-/// One component per vector.
+/// Eight joints with one component per vector.
 #[derive(Clone, Copy)]
 pub(crate) struct Block {
     rotation: [f32x8; 4],
@@ -97,10 +97,10 @@ impl Blend for Block {
     }
 }
 
-/// Row `r`, column `c` of eight matrices is element `4 * r + c`.
+/// Rows of eight matrices: row `r`, column `c` is element `4 * r + c`.
 type Rows = [f32x8; 12];
 
-/// Eight vectors as two halves each, the first four lanes and the others.
+/// First four lanes and last four lanes of a vector.
 fn halves(v: f32x8) -> [f32x4; 2] {
     let [a, b, c, d, e, f, g, h] = v.to_array();
     [f32x4::new([a, b, c, d]), f32x4::new([e, f, g, h])]
@@ -111,8 +111,8 @@ fn whole([front, back]: [f32x4; 2]) -> f32x8 {
     f32x8::new([a, b, c, d, e, f, g, h])
 }
 
-/// Four components of eight joints, one component per vector, to four components per joint, and back. By quarters of four:
-/// `f32x8::transpose` goes one number at a time where the compiler was not told of AVX.
+/// Transposes four components of eight joints to four components per joint. It works on four lanes, because
+/// `f32x8::transpose` moves one number at a time unless AVX is enabled at compile time.
 fn turn([a, b, c, d]: [f32x8; 4]) -> [f32x4; 8] {
     let ([a0, a1], [b0, b1], [c0, c1], [d0, d1]) = (halves(a), halves(b), halves(c), halves(d));
     let [p, q, r, s] = f32x4::transpose([a0, b0, c0, d0]);
@@ -126,7 +126,7 @@ fn turn_back([p, q, r, s, t, u, v, w]: [f32x4; 8]) -> [f32x8; 4] {
     [whole([a0, a1]), whole([b0, b1]), whole([c0, c1]), whole([d0, d1])]
 }
 
-/// Eight matrices, one after another.
+/// Eight consecutive matrices.
 fn interleaved(m: &Rows) -> [Affine; 8] {
     let [a, b, c, d, e, f, g, h, i, j, k, l] = *m;
     let rows = [turn([a, b, c, d]), turn([e, f, g, h]), turn([i, j, k, l])];
@@ -160,7 +160,7 @@ impl Block {
         ]
     }
 
-    /// By the greatest of the four components, chosen without a branch.
+    /// Selects the formula by the largest of the four components, without branches.
     fn from_rows(m: &Rows) -> Self {
         let [m00, m01, m02, tx, m10, m11, m12, ty, m20, m21, m22, tz] = *m;
         let one = splat(1.0);
@@ -202,7 +202,7 @@ impl FromMatrices for Block {
     }
 }
 
-/// Eight joints, one after another: rotation, then translation and scale.
+/// Eight consecutive joints: rotation, then translation and scale.
 #[derive(Clone, Copy)]
 pub(crate) struct Structs([[f32x4; 2]; 8]);
 
@@ -266,8 +266,8 @@ impl FromMatrices for Structs {
     }
 }
 
-/// Eight characters of one skeleton at once, one per lane: `locals[j]` holds joint `j` of each, `lanes` what is in
-/// between, `model[j]` the outcome.
+/// Model matrices of eight characters of one skeleton, one per lane. `locals[j]` holds joint `j` of each,
+/// `lanes` is scratch memory, and `model[j]` receives the result.
 pub(crate) fn crowd(skeleton: &Skeleton, locals: &[Structs], lanes: &mut [Rows8], model: &mut [[Affine; 8]]) {
     for (joint, (local, model)) in (0_u16..).zip(locals.iter().zip(model)) {
         let local = local.to_block().to_rows();
@@ -299,7 +299,7 @@ fn concat(a: &Rows, b: &Rows) -> Rows {
     out
 }
 
-/// A matrix of four columns.
+/// Matrix of four columns.
 #[derive(Clone, Copy)]
 pub(crate) struct Columns([f32x4; 4]);
 

@@ -1,5 +1,5 @@
-//! A robot's arm of seven hinges that reaches for places, and for places turned as they are to be: goals that some allowed pose of it has, each from the
-//! arm stretched straight up.
+//! A robot arm with seven hinges that reaches goals for the position, or for position and orientation. Every
+//! goal belongs to an allowed pose. Each solve starts from the arm stretched straight up.
 
 use std::rc::Rc;
 
@@ -11,11 +11,11 @@ use super::{case, largest};
 use crate::data::Random;
 use crate::harness::{Case, Subjects};
 
-/// Goals, all of which are to be reached.
+/// Number of goals. All of them must be reached.
 const GOALS: usize = 500;
-/// Metres, and radians.
+/// Error limit in metres and radians.
 const BOUND: f64 = 1e-3;
-/// The joints that turn, and the tip.
+/// Joints that rotate, and the tip.
 const TURNING: [u16; 7] = [0, 1, 2, 3, 4, 5, 6];
 const TIP: u16 = 7;
 
@@ -26,7 +26,7 @@ pub(super) fn cases() -> Vec<Case> {
     ]
 }
 
-/// How far a hinge turns to either side: those about the arm, and those across it.
+/// Limit of a hinge to either side: hinges along the arm and hinges across it.
 fn most(joint: u16) -> f32 {
     if joint.is_multiple_of(2) { 2.9 } else { 2.0 }
 }
@@ -35,7 +35,7 @@ fn axis(joint: u16) -> [f32; 3] {
     if joint.is_multiple_of(2) { [0.0, 0.0, 1.0] } else { [0.0, 1.0, 0.0] }
 }
 
-/// Where the tip is, and how it is turned.
+/// Position and rotation of the tip.
 type Place = ([f32; 3], [f32; 4]);
 
 fn place(skeleton: &Skeleton, pose: &Pose) -> Place {
@@ -48,7 +48,7 @@ fn place(skeleton: &Skeleton, pose: &Pose) -> Place {
 
 struct Input {
     skeleton: Skeleton,
-    /// Of the rest pose.
+    /// Model matrices of the rest pose.
     model: Vec<Affine>,
     limits: Limits,
     goals: Vec<Place>,
@@ -83,7 +83,7 @@ impl Input {
     }
 
     fn solve(&self, (goal, turned): &Place, pose: &mut Pose) {
-        // A hair less than what is asked, for the rounding of what is written.
+        // Slightly below the limit, because the result is rounded.
         let orientation = Orientation { tolerance: 0.99e-3, ..Orientation::new(*turned) };
         let asked = Chain {
             orientation: self.poses.then_some(orientation),
@@ -94,7 +94,7 @@ impl Input {
         chain(&self.skeleton, &self.model, &asked, pose).expect("valid goals");
     }
 
-    /// The larger of metres and radians.
+    /// Larger of the position error in metres and the angle error in radians.
     fn error(&self, (goal, wanted): &Place, pose: &Pose) -> f64 {
         let (got, turned) = place(&self.skeleton, pose);
         let square = |(a, b): (&f32, &f32)| (f64::from(*a) - f64::from(*b)).powi(2);
@@ -102,7 +102,7 @@ impl Input {
         if !self.poses {
             return distance;
         }
-        // Twice the sine of a quarter of the angle is how far two quaternions are apart.
+        // The distance between two quaternions is twice the sine of a quarter of the angle.
         let back = turned.map(|v| -v);
         let apart = [turned, back].map(|q| q.iter().zip(wanted).map(square).sum::<f64>().sqrt());
         distance.max(4.0 * (apart[0].min(apart[1]) / 2.0).asin())

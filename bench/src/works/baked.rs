@@ -14,19 +14,19 @@ use crate::harness::{Case, Subjects};
 const VERTICES: usize = 10_000;
 const FRAMES: usize = 4;
 const FPS: f32 = 30.0;
-/// Seconds, three tenths of the way from the second frame to the third.
+/// Time in seconds: 0.3 of the interval from the second frame to the third.
 const MOMENT: f64 = 1.3 / 30.0;
-/// Of a component: half a step of the grid, or what a normal is rounded to.
+/// Error limit of a component: half a grid step, or the rounding of a normal.
 const BOUND: f64 = 1e-4;
 
-/// Two frames of positions and normals are read, both are written.
+/// Positions and normals of two frames are read, those of one are written.
 pub(super) fn cases() -> Vec<Case> {
     vec![case("baked_10k", "structs", VERTICES, 2 * 12 + 24, build)]
 }
 
 struct Input {
     clip: BakedClip,
-    /// The numbers of the two frames: positions, then normals.
+    /// Values of the two frames: positions, then normals.
     #[cfg(feature = "peers")]
     numbers: [Vec<[[u16; 3]; 2]>; 2],
 }
@@ -41,7 +41,7 @@ fn build(subjects: &mut Subjects) {
     let (mut positions, mut normals) = (vec![], vec![]);
     for _ in 0..FRAMES {
         positions.push(of_unit(1.0));
-        // No more than a right angle from one frame to the next.
+        // Normals turn by at most a right angle between frames.
         let turned = base.iter().zip(of_unit(0.2)).map(|(base, by)| {
             let [base, by] = [unit(*base), by];
             unit(std::array::from_fn(|c| base[c] + by[c]))
@@ -104,7 +104,7 @@ fn build(subjects: &mut Subjects) {
     );
 }
 
-/// Vertex by vertex, as a shader does it.
+/// Computes one vertex after another, like a shader.
 #[cfg(feature = "peers")]
 fn by_glam(
     grid: &Grid,

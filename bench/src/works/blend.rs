@@ -13,10 +13,10 @@ use crate::peers::{self, Blend, LAYERS};
 
 const WEIGHTS: [f32; LAYERS] = [0.4, 0.1, 0.2, 0.3];
 
-/// A dot product, and ten sums of products.
+/// A dot product, and ten multiply-adds.
 const FLOPS: usize = 7 + 20;
 
-/// Ten numbers of each layer read; what is written is shared by all layers.
+/// Reads ten values per layer. The output is shared by all layers.
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for (work, mean, flops) in
@@ -38,7 +38,7 @@ fn build(subjects: &mut Subjects, n: usize, mean: Mean) {
     let (first, second) = random.pairs(n);
     let layers = [first.clone(), second, random.beside(&first), random.beside(&first)];
     let poses = layers.each_ref().map(|layer| Pose::from_transforms(layer));
-    // The first layer stands for the rest pose, to whose side rotations are brought.
+    // The first layer serves as the rest pose, whose hemisphere the rotations are moved to.
     let weighted: Vec<_> =
         poses.iter().zip(WEIGHTS).map(|(pose, weight)| (pose, vec![weight.into(); n])).collect();
     let want: Rc<Want> = Rc::new(reference::blend(&poses[0], &weighted, mean == Mean::Linear));
@@ -57,7 +57,7 @@ fn build(subjects: &mut Subjects, n: usize, mean: Mean) {
     peers::each_of_layout!("blocks", peer(subjects, &layers, &want));
 }
 
-/// What one writes.
+/// Loop for a peer crate.
 fn peer<J: Blend>(subjects: &mut Subjects, layers: &[Vec<Transform>; LAYERS], want: &Rc<Want>) {
     let layers: [Vec<J>; LAYERS] = layers.each_ref().map(|layer| peers::pack(layer));
     let (out, want) = (layers[0].clone(), want.clone());

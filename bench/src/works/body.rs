@@ -1,4 +1,4 @@
-//! A whole body of 55 joints that takes on what another pose of it has, to a millimetre: from rest, and frame by frame.
+//! A body of 55 joints that matches goals of another pose to a millimetre, from rest or frame by frame.
 
 use std::rc::Rc;
 
@@ -10,11 +10,11 @@ use super::{case, largest};
 use crate::data::Random;
 use crate::harness::{Case, Subjects};
 
-/// Different goals from rest in each call.
+/// Number of goal sets, solved from rest in turn.
 const COLD: usize = 16;
-/// Two seconds at 30 Hz, after which the movement begins again.
+/// Two seconds at 30 Hz, after which the motion repeats.
 const FRAMES: usize = 60;
-/// Metres.
+/// Error limit in metres.
 const BOUND: f64 = 1e-3;
 
 /// Hands, feet, head, chest and elbows.
@@ -28,7 +28,7 @@ pub(super) fn cases() -> Vec<Case> {
     ]
 }
 
-/// A body with fingers, jaw and eyes.
+/// Body with fingers, jaw and eyes.
 fn figure() -> Skeleton {
     let mut joints: Vec<Joint> = Vec::new();
     let mut add = |name: String, parent: Option<u16>, translation: [f32; 3]| {
@@ -64,7 +64,7 @@ fn figure() -> Skeleton {
     Skeleton::new(joints).expect("parents come first")
 }
 
-/// Every joint turned from rest, about each axis by what `turn` gives, and the hips moved.
+/// Pose with every joint rotated about each axis by `turn`, and with the hips moved.
 fn posed(skeleton: &Skeleton, mut turn: impl FnMut() -> f32) -> Pose {
     let mut pose = Pose::rest(skeleton);
     for joint in 0..pose.joint_count() {
@@ -80,7 +80,7 @@ fn posed(skeleton: &Skeleton, mut turn: impl FnMut() -> f32) -> Pose {
     pose
 }
 
-/// Where these parts are.
+/// Positions of these parts.
 fn places(skeleton: &Skeleton, pose: &Pose, parts: &[u16]) -> Vec<[f64; 3]> {
     let model = reference::local_to_model(skeleton, &reference::locals(pose));
     parts.iter().map(|&part| model[usize::from(part)].map(|row| row[3])).collect()
@@ -89,7 +89,7 @@ fn places(skeleton: &Skeleton, pose: &Pose, parts: &[u16]) -> Vec<[f64; 3]> {
 struct Input {
     skeleton: Skeleton,
     parts: Vec<u16>,
-    /// Of each pose that is taken on, or of each frame.
+    /// Goals of each target pose or frame.
     goals: Vec<Vec<Goal<'static>>>,
 }
 
@@ -111,13 +111,13 @@ impl Input {
     }
 
     fn solve(&self, at: usize, buffer: &mut BodyBuffer, pose: &mut Pose) {
-        // A hair less than what is asked, for the rounding of what is written.
+        // Slightly below the limit, because the result is rounded.
         let options =
             BodyOptions { shift: Some((0, 1.0)), tolerance: Some(0.99e-3), ..BodyOptions::default() };
         body(&self.skeleton, &self.goals[at], &options, buffer, pose).expect("valid goals");
     }
 
-    /// The largest residual.
+    /// Largest residual.
     fn error(&self, at: usize, pose: &Pose) -> f64 {
         let got = places(&self.skeleton, pose, &self.parts);
         largest(got.iter().zip(&self.goals[at]).map(|(got, goal)| {

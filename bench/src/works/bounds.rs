@@ -1,4 +1,4 @@
-//! The box around a posed character, from its matrices.
+//! Bounding box of a posed character, from its matrices.
 
 use std::rc::Rc;
 
@@ -12,9 +12,9 @@ use super::{JOINTS, case, largest};
 use crate::data::Random;
 use crate::harness::{Case, Subjects};
 
-/// Characters that take turns.
+/// Number of characters, used in turn.
 const FEW: usize = 16;
-/// Around each bone.
+/// Vertices around each bone.
 const VERTICES: usize = 60;
 /// Metres that a vertex may be outside.
 const BOUND: f64 = 0.0;
@@ -23,7 +23,8 @@ pub(super) fn cases() -> Vec<Case> {
     vec![case("bounds_67", "", FEW, 0, build), case("bounds_vertices", "", JOINTS * VERTICES, 12, vertices)]
 }
 
-/// A character of bones with vertices around them, near the joints with a weight for the parent too; and some of its poses.
+/// Character of bones with vertices around them, and some of its poses. Vertices near a joint are also
+/// weighted to its parent.
 struct Input {
     shape: JointBounds,
     models: Vec<Vec<Affine>>,
@@ -90,7 +91,7 @@ impl Input {
         })
     }
 
-    /// How far a vertex is outside, at most.
+    /// Maximum distance of a vertex outside its box.
     fn outside(&self, boxes: &[Aabb]) -> f64 {
         largest(boxes.iter().zip(&self.posed).map(|(found, posed)| {
             let exact = bounds::of(posed);
@@ -156,7 +157,7 @@ fn build(subjects: &mut Subjects) {
     }
 }
 
-/// The exact box of vertices.
+/// Exact box of the vertices.
 fn vertices(subjects: &mut Subjects) {
     let input = Input::new();
     let want = input.posed[0].iter().fold(Aabb::EMPTY, |it, &p| it.union(Aabb { min: p, max: p }));

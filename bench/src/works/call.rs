@@ -1,5 +1,5 @@
-//! Every call of a frame on one element and on a character's 67, which tells what a call costs beside its arithmetic; and those
-//! that a whole character is made by, one after another on what the one before wrote.
+//! Every call of a frame on one element and on 67, to measure call overhead, and the stages of a whole
+//! character, each on the output of the previous one.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -26,11 +26,11 @@ use super::{JOINTS, RESIDENT, case, largest, worst_joints, worst_matrices};
 use crate::data::{Random, structs};
 use crate::harness::{Case, Subjects};
 
-/// What a call at one element is held against: sixty-seven in one call.
+/// Number of elements in the call that a call on one element is compared with.
 pub(crate) const MANY: usize = JOINTS;
 
-/// Whose sixty-seven elements say what the arithmetic of one is: of what has one result for each call, the call that has all.
-/// No call has several motions.
+/// Benchmark whose call on many elements measures the arithmetic per element. For calls with one result, it
+/// is the call that returns all results. No call returns several motions.
 pub(crate) fn arithmetic(work: &str) -> Option<&str> {
     match work {
         "call_sample_joint" => Some("call_sample"),
@@ -42,14 +42,14 @@ pub(crate) fn arithmetic(work: &str) -> Option<&str> {
 }
 
 const SIZES: &str = "sizes agree";
-/// Of poses and matrices.
+/// Error limit of poses and matrices.
 const ROUNDED: f64 = 1e-5;
-/// Of motion: the budget of the clip is a millimetre.
+/// Error limit of motion. The budget of the clip is a millimetre.
 const MOVED: f64 = 1e-2;
 /// Seconds of a motion.
 const STEP: f64 = 1.0 / 60.0;
 
-/// Who does it: a call with no clip has no form.
+/// Implementations of a call without a clip, which has no forms.
 const CONDYLE: [&str; 1] = ["condyle"];
 
 pub(super) fn cases() -> Vec<Case> {
@@ -120,7 +120,7 @@ pub(super) fn cases() -> Vec<Case> {
     calls.stages.into_iter().chain(calls.each).collect()
 }
 
-/// With the coefficients computed in each call, and once.
+/// Computes the coefficients in each call, or once.
 fn interpolations(calls: &mut Calls) {
     let wrong = |data: &Data, room: &Room| worst_joints(room.pose.transforms(), &data.between());
     let poses = |data: &Data, _: &str, room: &mut Room| {
@@ -168,7 +168,7 @@ fn interpolations(calls: &mut Calls) {
     calls.each("call_rotation_held", "structs", &CONDYLE, ROUNDED, rotations, wrong);
 }
 
-/// From joints to matrices, and from those of joints to those of a skin.
+/// Joints to matrices, and matrices of joints to those of a skin.
 fn matrices(calls: &mut Calls) {
     calls.each(
         "call_joints_to_matrices",
@@ -230,7 +230,7 @@ fn matrices(calls: &mut Calls) {
     );
 }
 
-/// What is asked for is what there is room for: positions, normals, tangents.
+/// The outputs select the work: positions, normals, tangents.
 fn vertices(calls: &mut Calls) {
     let mut skinned = |work, part: fn(&Room) -> &Vertices, part_mut: fn(&mut Room) -> &mut Vertices| {
         let call = move |data: &Data, _: &str, room: &mut Room| {
@@ -245,7 +245,7 @@ fn vertices(calls: &mut Calls) {
     skinned("call_skin_pnt", |room| &room.vertices[2], |room| &mut room.vertices[2]);
 }
 
-/// Another moment for each element.
+/// Uses another time for each element.
 fn motions(calls: &mut Calls) {
     calls.each(
         "call_motion_at",
@@ -298,19 +298,19 @@ fn sample_two(data: &Data, form: &str, room: &mut Room) {
     sample(&data.input.clips(form)[1], &data.input.skeleton, seconds.into(), &mut room.other).expect(SIZES);
 }
 
-/// Moments at which a clip is sampled, one after another; a power of two, so that to find the next one takes no division.
+/// Number of times at which a clip is sampled in turn. A power of two, so that the index takes no division.
 const MOMENTS: usize = 128;
 
-/// What all calls read, for so many joints or vertices: what a character has while it is posed.
+/// Inputs of all calls for `n` joints or vertices: the data of a character during posing.
 struct Data {
     n: usize,
-    /// Two clips, in either form, and the skeleton.
+    /// Two clips in both forms, and the skeleton.
     input: Input,
     moments: [f32; MOMENTS],
-    /// The first clip with its motion taken out, packed and resident, and that motion.
+    /// First clip with its root motion extracted, packed and resident, and that motion.
     moving: [Clip<'static>; 2],
     motion: RootMotion,
-    /// What the two clips show, and what they differ by.
+    /// Poses of the two clips, and their difference.
     from: Pose,
     to: Pose,
     difference: Pose,
@@ -366,18 +366,18 @@ impl Data {
         }
     }
 
-    /// The moment of call number `call`.
+    /// Time of call number `call`.
     fn moment(&self, call: usize) -> f32 {
         self.moments[call % MOMENTS]
     }
 
-    /// What a clip shows after so many calls. The second one is half of the moments ahead.
+    /// Pose of a clip after `calls` calls. The second clip is half of the times ahead.
     fn posed(&self, clip: usize, calls: usize) -> Vec<reference::Local> {
         let seconds = self.moment(calls + clip * MOMENTS / 2);
         reference::sample_raw(&self.input.raw[clip], &self.input.skeleton, seconds.into())
     }
 
-    /// What lies between the poses.
+    /// Interpolated poses.
     fn between(&self) -> Vec<reference::Local> {
         let [from, to] = [&self.from, &self.to].map(|pose| pose.transforms().collect::<Vec<_>>());
         slerps(&from, &to)
@@ -392,7 +392,7 @@ impl Data {
     }
 }
 
-/// What all calls write: nothing that would do, before they did.
+/// Outputs of all calls. They start with wrong values.
 #[derive(Clone)]
 struct Room {
     pose: Pose,
@@ -402,7 +402,7 @@ struct Room {
     matrices: Vec<JointMat>,
     columns: Vec<[f32; 16]>,
     palette: Palette,
-    /// With positions only, with normals, with tangents too.
+    /// Outputs with positions only, with normals, and with tangents too.
     vertices: [Vertices; 3],
     rigid: Vec<Rigid>,
     calls: usize,
@@ -430,7 +430,7 @@ impl Room {
         }
     }
 
-    /// The next moment.
+    /// Time of the next call.
     fn next(&mut self, data: &Data) -> f32 {
         self.calls += 1;
         data.moment(self.calls)
@@ -442,17 +442,17 @@ fn apart(got: &Rigid, want: &Rigid) -> f64 {
     largest(pairs.map(|(got, want)| (got - want).abs()))
 }
 
-/// A list of cases that grows by a call at a time.
+/// List of cases, filled one call at a time.
 #[derive(Default)]
 struct Calls {
     each: Vec<Case>,
     stages: Vec<Case>,
-    /// Of one element and of many; made where they are needed first.
+    /// Data for one element and for many, created on first use.
     data: [Rc<OnceCell<Rc<Data>>>; 2],
 }
 
 impl Calls {
-    /// A call with one element, and with many.
+    /// Adds a call on one element and on many.
     fn each(
         &mut self,
         work: &'static str,
@@ -468,7 +468,7 @@ impl Calls {
         }
     }
 
-    /// A call that poses a whole character, or more than one, counted as one element.
+    /// Adds a call that poses one or more whole characters. It counts as one element.
     fn stage(
         &mut self,
         work: &'static str,
@@ -481,7 +481,7 @@ impl Calls {
         self.stages.push(case(work, "", 1, 0, build));
     }
 
-    /// One of the stages of a character, which is a call like others.
+    /// Adds a stage of a character that is also a separate call.
     fn both(
         &mut self,
         [stage, work]: [&'static str; 2],
@@ -494,7 +494,7 @@ impl Calls {
     }
 }
 
-/// Builds all who do one call.
+/// Builds all implementations of one call.
 fn build(
     data: &Rc<OnceCell<Rc<Data>>>,
     n: usize,

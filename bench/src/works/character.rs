@@ -1,5 +1,5 @@
-//! The whole character: two clips sampled, blended, placed in model space and made a palette. One alone, or many, each with
-//! clips and moments of its own, on one thread and on two.
+//! Whole characters: two clips are sampled and blended, then model space and a palette are computed. One
+//! character alone or many, each with separate clips and times, on one thread and on two.
 
 use std::rc::Rc;
 
@@ -16,14 +16,14 @@ use crate::harness::{Case, Room, Subjects};
 #[cfg(feature = "peers")]
 use crate::peers::{self, Chain, FromMatrices, Interpolate};
 
-/// Clips that are played.
+/// Number of clips.
 const CLIPS: usize = 32;
-/// For each thread so many parts of a crowd, as some take longer than others.
+/// Parts of a crowd per thread, because some parts take longer than others.
 const PARTS: usize = 4;
-/// Moments of one character alone, one after another.
+/// Times of a single character, used in turn.
 const MOMENTS: usize = 121;
 
-/// Of each joint two clips are read, and a palette written.
+/// Each joint reads two clips and writes a palette entry.
 pub(super) fn cases() -> Vec<Case> {
     let bytes = JOINTS * (2 * 4 * 2 + 64);
     let mut cases = Vec::new();
@@ -36,19 +36,19 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
-/// The clips, two moments for each character, and the skin.
+/// Clips, two times per character, and the skin.
 struct Cast {
     input: Input,
     skin: Skin,
 }
 
 impl Cast {
-    /// What a character plays in a call.
+    /// The two clips of a character, each with its time.
     fn plays(&self, character: usize) -> [(usize, f32); 2] {
         [2 * character, 2 * character + 1].map(|at| self.input.moment(at))
     }
 
-    /// How far the palette of a character is from the reference.
+    /// Difference between the palette of a character and the reference.
     fn error(&self, character: usize, palette: impl Iterator<Item = Affine>) -> f64 {
         let Input { skeleton, raw, .. } = &self.input;
         let [a, b] = self.plays(character).map(|(clip, seconds)| {
@@ -71,8 +71,8 @@ fn rounded(local: &reference::Local) -> Transform {
     }
 }
 
-/// Buffers of condyle, for each character: a pose for each clip and their mean, and matrices; those of each part; and the
-/// palettes of all characters.
+/// Buffers of condyle: per character a pose for each clip, their mean and matrices, and the palettes of all
+/// characters.
 #[derive(Clone)]
 struct Buffers {
     poses: [Vec<Pose>; 3],
@@ -81,7 +81,7 @@ struct Buffers {
     calls: usize,
 }
 
-/// What some of the characters are written to, of which `first` counts on from call to call.
+/// Output of consecutive characters. `first` is the number of the first one, counted over all calls.
 struct Part<'a> {
     first: usize,
     poses: [&'a mut [Pose]; 3],
@@ -90,20 +90,20 @@ struct Part<'a> {
 }
 
 impl Buffers {
-    /// The first character of the next call.
+    /// First character of the next call.
     fn next(&mut self) -> usize {
         self.calls += 1;
         (self.calls - 1) * self.palettes.len() / JOINTS
     }
 
-    /// For all characters.
+    /// All characters in one part.
     fn whole(&mut self) -> Part<'_> {
         let first = self.next();
         let Self { poses, models, palettes, .. } = self;
         Part { first, poses: poses.each_mut().map(|poses| &mut poses[..]), models, palettes }
     }
 
-    /// In parts that the threads of the pool take.
+    /// Splits the characters into parts for the threads of the pool.
     fn parts(&mut self, work: impl Fn(Part<'_>) + Sync) {
         let first = self.next();
         let Self { poses: [a, b, mean], models, palettes, .. } = self;
@@ -163,7 +163,7 @@ fn characters(subjects: &mut Subjects, count: usize) {
     }
 }
 
-/// Each character in the same memory.
+/// Poses each character in the same buffers.
 fn one_by_one(cast: &Cast, form: &str, Part { first, poses, models, palettes, .. }: Part<'_>) {
     let Cast { input, skin } = cast;
     let ([a, b, mean], clips) = (poses.map(|poses| &mut poses[0]), input.clips(form));
@@ -179,18 +179,18 @@ fn one_by_one(cast: &Cast, form: &str, Part { first, poses, models, palettes, ..
     }
 }
 
-/// The joints of a clip at a moment, as one writes it.
+/// Function that samples all joints of a clip at a time, for a peer.
 #[cfg(feature = "peers")]
 type Sample<J> = fn(&Keys<J>, f32, &mut [J]);
 
-/// The keys of a clip, joint after joint or frame after frame.
+/// Keys of a clip, per joint or per frame.
 #[cfg(feature = "peers")]
 struct Keys<J> {
     times: Vec<f32>,
     keys: Vec<J>,
 }
 
-/// Keys of each joint, a binary search for each, and a slerp.
+/// Samples keys per joint, with a binary search and a slerp for each.
 #[cfg(feature = "peers")]
 fn keys<J: Interpolate>(clip: &Keys<J>, seconds: f32, out: &mut [J]) {
     let count = clip.times.len();
@@ -201,7 +201,7 @@ fn keys<J: Interpolate>(clip: &Keys<J>, seconds: f32, out: &mut [J]) {
     }
 }
 
-/// Whole frames, one search for all joints, and an nlerp.
+/// Samples whole frames, with one search for all joints and an nlerp.
 #[cfg(feature = "peers")]
 fn frames<J: Interpolate>(clip: &Keys<J>, seconds: f32, out: &mut [J]) {
     let (key, t) = between(&clip.times, seconds);
@@ -217,7 +217,7 @@ fn between(times: &[f32], seconds: f32) -> (usize, f32) {
     (key, ((seconds - times[key]) / (times[key + 1] - times[key])).clamp(0.0, 1.0))
 }
 
-/// What one writes for the rest: a mean of two by nlerp, a product for each joint, and one for the palette.
+/// Loop for a peer crate: mean of two poses by nlerp, a product per joint, and one for the palette.
 #[cfg(feature = "peers")]
 fn peer<J: Interpolate + Chain + FromMatrices>(
     subjects: &mut Subjects,

@@ -1,4 +1,4 @@
-//! One moment of a compressed clip: the next one, the one before, or any; and many characters at once.
+//! Sampling of a compressed clip at the next, the previous or a random time, and of many characters.
 
 use std::rc::Rc;
 
@@ -13,12 +13,12 @@ use crate::data::Random;
 use crate::harness::{Case, Room, Subjects};
 use crate::peers::{self, Interpolate};
 
-/// What a clip may be off by here, in a number of a joint: the budget is a millimetre on points 3 cm from it.
+/// Error limit in a component of a joint. The budget is a millimetre on points 3 cm from the joint.
 pub(super) const BOUND: f64 = 0.1;
 const CLIPS: usize = 64;
 const CHARACTERS: usize = if cfg!(test) { 50 } else { 1000 };
 
-/// The forms of a clip: `condyle` is the packed one.
+/// Forms of a clip. `condyle` is the packed one.
 pub(super) const FORMS: [&str; 2] = ["condyle", RESIDENT];
 
 #[derive(Clone, Copy)]
@@ -28,7 +28,7 @@ enum Order {
     Random,
 }
 
-/// Four rows of about two bytes a joint read, ten numbers written.
+/// Reads four rows of about two bytes per joint, and writes ten values.
 pub(super) fn cases() -> Vec<Case> {
     let bytes = 4 * 2 + 40;
     let mut cases = Vec::new();
@@ -47,9 +47,9 @@ pub(super) struct Input {
     pub(super) skeleton: Skeleton,
     pub(super) raw: Vec<RawClip>,
     clips: Vec<Clip<'static>>,
-    /// The same in the resident form.
+    /// Same clips in the resident form.
     resident: Vec<Clip<'static>>,
-    /// Clip and moment of each call, or of each character.
+    /// Clip and time of each call or character.
     moments: Vec<(usize, f32)>,
 }
 
@@ -75,7 +75,7 @@ impl Input {
         if form == RESIDENT { &self.resident } else { &self.clips }
     }
 
-    /// Clip and moment of call number `call`.
+    /// Clip and time of call number `call`.
     pub(super) fn moment(&self, call: usize) -> (usize, f32) {
         self.moments[call % self.moments.len()]
     }
@@ -85,7 +85,7 @@ impl Input {
     }
 }
 
-/// A moment on one of the keys, where the encoder was asked to hold its budget.
+/// Time of a key, where the encoder holds its budget.
 pub(super) fn key(k: usize) -> f32 {
     k as f32 / 30.0
 }
@@ -121,7 +121,7 @@ pub(super) fn random_key(random: &mut Random) -> usize {
     (random.range(0.0, 121.0) as usize).min(120)
 }
 
-/// What one writes: keys of each joint, a binary search and a slerp.
+/// Loop for a peer crate: keys per joint, a binary search and a slerp.
 fn peer<J: Interpolate>(subjects: &mut Subjects, input: &Rc<Input>) {
     let (clip, rest) = (&input.raw[0], input.skeleton.rest());
     let times = clip.timelines()[0].clone();
@@ -156,7 +156,7 @@ fn peer<J: Interpolate>(subjects: &mut Subjects, input: &Rc<Input>) {
     );
 }
 
-/// Each of many characters at a moment of its own, in one of many clips.
+/// Samples many characters, each at a separate time of one of many clips.
 fn crowd(subjects: &mut Subjects) {
     let input = Rc::new(Input::new(JOINTS, CLIPS, |random| {
         let clip = |random: &mut Random| (random.range(0.0, CLIPS as f32) as usize).min(CLIPS - 1);

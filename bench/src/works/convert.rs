@@ -1,4 +1,4 @@
-//! Joints to matrices and back.
+//! Conversion of joints to matrices and back.
 
 use std::rc::Rc;
 
@@ -16,9 +16,9 @@ use crate::harness::{Case, Subjects};
 use crate::peers::{self, FromMatrices, Matrices};
 
 const BOUND: f64 = 5e-7;
-/// Matrices were rounded, and a scale is found from three elements of them.
+/// Matrices are rounded, and a scale is computed from three of their elements.
 const BACK: f64 = 7e-7;
-/// Nine products and as many sums of them, and the scale.
+/// Nine products, nine sums of them, and the scale.
 const FLOPS: usize = 36;
 
 pub(super) fn cases() -> Vec<Case> {
@@ -42,7 +42,7 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
-/// 4x4 matrices, which no peer does another way than 3x4 ones.
+/// 4x4 matrices. No peer has a separate method for them.
 fn to_columns(subjects: &mut Subjects, layout: &str) {
     let joints = Random(7).any_transforms(1024);
     let want: Vec<_> =
@@ -91,7 +91,7 @@ fn to_matrices(subjects: &mut Subjects, n: usize, layout: &str) {
     peers::each_of_layout!(layout, data.peer(subjects));
 }
 
-/// What all peers turn into matrices.
+/// Joints that all peers convert to matrices.
 struct Joints {
     joints: Vec<Transform>,
     want: Rc<Vec<reference::Matrix>>,
@@ -148,7 +148,7 @@ fn from_matrices(subjects: &mut Subjects, n: usize, layout: &str) {
     peers::each_single!(data.peer(subjects));
 }
 
-/// Matrices, and what they were made of.
+/// Matrices, and the joints they were computed from.
 struct Placed {
     matrices: Rc<Vec<Affine>>,
     want: Rc<Vec<Transform>>,
@@ -172,7 +172,7 @@ impl Placed {
     }
 }
 
-/// A rotation and its opposite are the same.
+/// A rotation and its negative are the same.
 fn error(got: impl Iterator<Item = Transform>, want: &[Transform]) -> f64 {
     worst_of(got, want, |got, want| {
         let of = |sign: f32| {

@@ -10,9 +10,9 @@ use super::{JOINTS, case, largest};
 use crate::data::Random;
 use crate::harness::{Case, Subjects};
 
-/// Rays, of which most pass close and some hit.
+/// Number of rays. Most pass close to a hitbox, some hit.
 const RAYS: usize = 512;
-/// In lengths of the ray.
+/// Error limit in lengths of the ray.
 const BOUND: f64 = 1e-5;
 
 pub(super) fn cases() -> Vec<Case> {
@@ -24,11 +24,11 @@ struct Input {
     model: Vec<Affine>,
     posed: PosedHitboxes,
     rays: Vec<Ray>,
-    /// The distances in f64; infinite where nothing is hit.
+    /// Distances in f64, infinite for a miss.
     want: Vec<f64>,
 }
 
-/// A limb on each joint.
+/// Capsule of a limb at a joint.
 fn capsule(end: [f32; 3]) -> Shape {
     Shape::Capsule { from: [0.0; 3], to: end, radius: 0.06 }
 }
@@ -72,7 +72,7 @@ impl Input {
         Rc::new(Self { hitboxes, model, posed, rays, want })
     }
 
-    /// Rays that only just hit or miss are both.
+    /// Largest difference of distances. A hit instead of a miss, or the reverse, counts as 1.
     fn error(&self, got: &[f32]) -> f64 {
         let off = |(got, want): (&f32, &f64)| {
             let both = got.is_finite() && want.is_finite();
@@ -88,7 +88,7 @@ impl Input {
     }
 }
 
-/// By steps as long as the capsule is far.
+/// Distance by sphere tracing: each step is as long as the distance to the capsule.
 fn marched(ray: &Ray, [from, to]: &[[f64; 3]; 2], radius: f64) -> f64 {
     let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
     let sub = |a: [f64; 3], b: [f64; 3]| [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
@@ -152,7 +152,7 @@ fn rays(subjects: &mut Subjects) {
     }
 }
 
-/// Infinite where the ray misses the capsule.
+/// Distance to the capsule along the ray, infinite for a miss.
 #[cfg(feature = "peers")]
 fn by_glam(ray: &Ray, ([from, to], radius): &([glam::Vec3A; 2], f32)) -> f32 {
     let (origin, d) = (glam::Vec3A::from(ray.origin), glam::Vec3A::from(ray.direction));
@@ -180,7 +180,7 @@ fn by_glam(ray: &Ray, ([from, to], radius): &([glam::Vec3A; 2], f32)) -> f32 {
     if t >= 0.0 && t <= ray.max { t } else { f32::INFINITY }
 }
 
-/// Each hitbox moved by its joint, after which rays may come.
+/// Places each hitbox with its joint, as required before ray queries.
 fn placing(subjects: &mut Subjects) {
     let input = Input::new();
     let looked_at = input.clone();

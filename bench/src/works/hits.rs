@@ -1,4 +1,4 @@
-//! Rays and nearest points on the triangles of a posed body, and the tree put on its pose.
+//! Rays and nearest points on the triangles of a posed body, and refitting of the BVH.
 
 use std::rc::Rc;
 
@@ -9,14 +9,14 @@ use super::case;
 use crate::data::Random;
 use crate::harness::{Case, Subjects};
 
-/// Ten limbs of a thousand.
+/// Ten limbs of a thousand triangles.
 const TRIANGLES: usize = 10_000;
-/// Rays, or points.
+/// Number of rays or points.
 const ASKED: usize = if cfg!(test) { 16 } else { 256 };
-/// Where nothing is met.
+/// Result of a miss.
 const NONE: f32 = -1.0;
 
-/// The tree reads the positions and the list of triangles, and writes eight boxes a node.
+/// Refitting reads the positions and the triangles, and writes eight boxes per node.
 pub(super) fn cases() -> Vec<Case> {
     vec![
         case("hit_refit_10k", "", TRIANGLES, 24, refit),
@@ -25,7 +25,7 @@ pub(super) fn cases() -> Vec<Case> {
     ]
 }
 
-/// A body before and after it bends, and what is asked.
+/// A body before and after bending, with the queries.
 pub(crate) struct Scene {
     bind: Vec<[f32; 3]>,
     pub(crate) posed: Vec<[f32; 3]>,
@@ -34,7 +34,7 @@ pub(crate) struct Scene {
     pub(crate) points: Vec<[f32; 3]>,
 }
 
-/// The middle of each limb and half of its size.
+/// Centre of each limb and half of its size.
 const LIMBS: [([f32; 3], [f32; 3]); 10] = [
     ([0.0, 1.25, 0.0], [0.2, 0.35, 0.15]),
     ([0.0, 1.7, 0.0], [0.1, 0.13, 0.12]),
@@ -78,7 +78,7 @@ impl Scene {
             }
         }
         assert_eq!(triangles.len(), TRIANGLES);
-        // The body leans, and turns as it does.
+        // The body leans and twists.
         let bent = |&[x, y, z]: &[f32; 3]| {
             let (sin, cos) = (0.7 * y).sin_cos();
             [x * cos + z * sin, y, z * cos - x * sin + 0.2 * y * y]
@@ -97,7 +97,7 @@ impl Scene {
         Rc::new(Self { bind, posed, triangles, rays, points })
     }
 
-    /// On the bind pose.
+    /// BVH of the bind pose.
     fn tree(&self) -> TriangleTree {
         TriangleTree::new(&self.bind, &self.triangles).expect("a valid mesh")
     }
@@ -113,7 +113,7 @@ impl Scene {
     }
 }
 
-/// The largest difference between two boxes.
+/// Largest difference between two boxes.
 fn box_error(got: [[f32; 3]; 2], scene: &Scene) -> f64 {
     let mut worst = 0.0_f64;
     for k in 0..3 {
@@ -155,7 +155,7 @@ fn refit(subjects: &mut Subjects) {
     }
 }
 
-/// How condyle, parry3d and glam answer all that is asked.
+/// Queries of condyle, parry3d and glam.
 struct Ways {
     condyle: fn(&(Rc<Scene>, TriangleTree), &mut Vec<f32>),
     #[cfg(feature = "peers")]
@@ -164,7 +164,7 @@ struct Ways {
     glam: fn(&Rc<Scene>, &mut Vec<f32>),
 }
 
-/// Distances, each beside what it should be.
+/// Adds implementations of a query, with the expected distances.
 fn distances(subjects: &mut Subjects, scene: Rc<Scene>, want: Vec<f64>, ways: Ways) {
     let want = Rc::new(want);
     let wrong = move |out: &Vec<f32>| super::worst(out.iter().zip(want.iter().copied()));

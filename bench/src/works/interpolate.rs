@@ -17,7 +17,7 @@ use crate::peers::{self, Interpolate};
 
 pub(super) const FACTOR: f32 = 0.3;
 
-/// A dot product, a chord, two polynomials of degree 9, ten weighted sums.
+/// A dot product, a chord, two polynomials of degree 9 and ten weighted sums.
 const SLERP_FLOPS: usize = 95;
 
 pub(super) fn cases() -> Vec<Case> {
@@ -75,7 +75,7 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
-/// In place of the first list, which call after call comes to rest at the second one.
+/// Interpolates into the first list, which converges to the second one over repeated calls.
 fn in_place(subjects: &mut Subjects, layout: &str) {
     let Data { from, to, want, .. } = Data::new(MANY, true);
     let method = Method::default();
@@ -100,7 +100,7 @@ fn in_place(subjects: &mut Subjects, layout: &str) {
     }
 }
 
-/// Eberly's series on half of the angle, with the middle known beforehand.
+/// Eberly's series on half of the angle, with a precomputed midpoint.
 fn through_middle(subjects: &mut Subjects, layout: &str) {
     let Data { from, to, want, .. } = Data::new(1024, true);
     let [from, to] = [from, to].map(|joints| Pose::from_transforms(&joints));
@@ -108,7 +108,7 @@ fn through_middle(subjects: &mut Subjects, layout: &str) {
     interpolation::poses(&from, &to, 0.5, Selection::All, Method::Exact, &mut middle).expect("sizes agree");
     let keys = [from, middle, to];
     let method = Method::Eberly(Terms::new(5).expect("from 1 to 16"));
-    // The middle is rounded, and seen from twice as far.
+    // The midpoint is rounded, and interpolation from it doubles the effect.
     let bound = method.error_bound(FRAC_PI_4) + 2e-7;
     match layout {
         "blocks" => {
@@ -131,7 +131,7 @@ fn through_middle(subjects: &mut Subjects, layout: &str) {
     }
 }
 
-/// Two joints read, one written.
+/// Two joints are read, one is written.
 const LAYOUTS: [(&str, usize); 2] = [("blocks", 3 * 40), ("structs", 3 * 32)];
 
 fn build(subjects: &mut Subjects, n: usize, layout: &str, slerp: bool) {
@@ -147,7 +147,7 @@ fn build(subjects: &mut Subjects, n: usize, layout: &str, slerp: bool) {
     peers::each_of_layout!(layout, data.peer(subjects));
 }
 
-/// What lies between two lists by the factor of these works.
+/// Slerp between two lists with the factor of these benchmarks.
 pub(super) fn slerps(from: &[Transform], to: &[Transform]) -> Vec<Local> {
     want(from, to, true)
 }
@@ -174,12 +174,13 @@ fn mix<const N: usize>(from: [f64; N], to: [f64; N], t: f64) -> [f64; N] {
     std::array::from_fn(|c| from[c] + (to[c] - from[c]) * t)
 }
 
-/// How far a kernel may be off: by what its method documents, and by its products in the portable mode.
+/// Error limit of a kernel: the documented bound of its method, plus the rounding of products in the portable
+/// mode.
 fn bound(method: Method) -> f64 {
     method.error_bound(FRAC_PI_2) + 5e-8
 }
 
-/// Of nlerp against nlerp.
+/// Error limit of nlerp compared with nlerp.
 const NLERP_BOUND: f64 = 3e-7;
 
 struct Data {
@@ -190,12 +191,12 @@ struct Data {
     which: Which,
 }
 
-/// Whom to interpolate, and by what.
+/// Factors and selection of joints.
 #[derive(Clone, Default)]
 struct Which {
-    /// Of each joint; empty where one serves all.
+    /// Factor per joint. Empty for one factor for all.
     factors: Vec<f32>,
-    /// The joints that take part; empty where all do.
+    /// Indices of the selected joints. Empty for all.
     list: Vec<u16>,
 }
 
@@ -216,7 +217,7 @@ impl Data {
         Self { from, to, want, slerp, which: Which::default() }
     }
 
-    /// So many joints, and between them as many others that stay as they are.
+    /// `n` selected joints, with an unselected joint after each.
     fn every_other(n: usize) -> Self {
         let mut data = Self::new(2 * n, true);
         data.which.list = (0..2 * n as u16).step_by(2).collect();
@@ -226,7 +227,7 @@ impl Data {
         data
     }
 
-    /// A kernel of condyle.
+    /// Adds a kernel of condyle.
     fn kernel(&self, subjects: &mut Subjects, layout: &str, implementation: &'static str, method: Method) {
         let bound = if self.slerp { bound(method) } else { NLERP_BOUND };
         let want = self.want.clone();
@@ -268,7 +269,7 @@ impl Data {
     }
 }
 
-/// What one writes.
+/// Loop for a peer crate.
 fn each<J: Interpolate>((from, to): &(Vec<J>, Vec<J>), out: &mut [J], between: impl Fn(&J, &J, f32) -> J) {
     for ((out, from), to) in out.iter_mut().zip(from).zip(to) {
         *out = between(from, to, FACTOR);

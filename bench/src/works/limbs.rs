@@ -1,4 +1,4 @@
-//! Arms and legs that reach, and heads that look: a limb of each of many characters.
+//! Arms and legs that reach, and heads that look: one limb of each of many characters.
 
 use std::rc::Rc;
 
@@ -10,9 +10,9 @@ use super::{JOINTS, case, largest};
 use crate::data::Random;
 use crate::harness::{Case, Subjects};
 
-/// Characters that take turns: together as much as the first cache holds.
+/// Number of characters, used in turn. Together they fill the L1 cache.
 const FEW: usize = 64;
-/// Metres.
+/// Error limit in metres.
 const BOUND: f64 = 1e-6;
 /// Shoulder, elbow and hand.
 const LIMB: [u16; 3] = [44, 45, 46];
@@ -28,7 +28,7 @@ pub(super) fn cases() -> Vec<Case> {
 struct Input {
     skeleton: Skeleton,
     poses: Vec<Pose>,
-    /// Of each pose, one after the other.
+    /// Model matrices of all poses, concatenated.
     models: Vec<Affine>,
     goals: Vec<[f32; 3]>,
     poles: Vec<[f32; 3]>,
@@ -74,7 +74,7 @@ impl Input {
         &self.models[at * JOINTS..][..JOINTS]
     }
 
-    /// From the hand to the goal, of the character for which that is the most.
+    /// Maximum distance from the hand to the goal over all characters.
     fn residual(&self, poses: &[Pose]) -> f64 {
         largest(poses.iter().zip(&self.goals).map(|(pose, goal)| {
             let model = reference::local_to_model(&self.skeleton, &reference::locals(pose));
@@ -83,7 +83,7 @@ impl Input {
         }))
     }
 
-    /// From the ray along +Z of the shoulder to the goal.
+    /// Maximum distance from the goal to the ray along +Z of the shoulder.
     fn missed(&self, poses: &[Pose]) -> f64 {
         largest(poses.iter().zip(&self.goals).map(|(pose, goal)| {
             let model = reference::local_to_model(&self.skeleton, &reference::locals(pose));

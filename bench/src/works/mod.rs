@@ -1,4 +1,4 @@
-//! The works: condyle on every instruction set in both modes, and the same done by its peers on the same data.
+//! Benchmarks: condyle on every instruction set in both modes, and its peers on the same data.
 
 mod arm;
 mod baked;
@@ -30,12 +30,12 @@ use crate::harness::{Case, Subjects};
 /// Condyle with clips in the resident form.
 pub(crate) const RESIDENT: &str = "resident";
 
-/// Joints of a character.
+/// Number of joints of a character.
 const JOINTS: usize = 67;
-/// Joints beyond the second cache, in whole blocks; tests check the answers of fewer.
+/// Number of joints that exceed the L2 cache, in whole blocks. Tests use fewer.
 const MANY: usize = if cfg!(test) { 2000 } else { 65_520 };
 
-/// All cases, in the order of the stages; those of one work follow each other.
+/// All cases in the order of the stages. Cases of one benchmark are consecutive.
 pub(crate) fn all() -> Vec<Case> {
     let groups = [
         roofline::cases(),
@@ -73,8 +73,7 @@ fn case(
     Case { work, n, times: 1, layout, bytes, flops: 0, build: Box::new(build) }
 }
 
-/// As many bytes copied as a work moves, half of them read, half written: the bandwidth that the figures are held
-/// against, measured among them.
+/// Adds a copy of as many bytes as a benchmark moves, half read and half written, as the bandwidth reference.
 fn copying(subjects: &mut Subjects, work: &'static str, vertices: usize, bytes: usize) {
     let from: Vec<u8> = (0..vertices * bytes / 2).map(|i| i as u8).collect();
     let want = from.clone();
@@ -84,17 +83,17 @@ fn copying(subjects: &mut Subjects, work: &'static str, vertices: usize, bytes: 
 }
 
 fn worst<'a>(pairs: impl IntoIterator<Item = (&'a f32, f64)>) -> f64 {
-    // A NaN is the largest error of all, where `f64::max` would pass it over.
+    // NaN counts as the largest error. `f64::max` would ignore it.
     let difference = |(got, want): (&f32, f64)| (f64::from(*got) - want).abs();
     pairs.into_iter().map(difference).fold(0.0, |worst, d| if d > worst || d.is_nan() { d } else { worst })
 }
 
-/// The largest of several errors.
+/// Largest of several errors.
 fn largest(errors: impl IntoIterator<Item = f64>) -> f64 {
     errors.into_iter().fold(0.0, |worst, e| if e > worst || e.is_nan() { e } else { worst })
 }
 
-/// The largest error of all that are wanted; infinite where one is missing.
+/// Largest error over all expected values. Infinite if a value is missing.
 fn worst_of<'a, G, W: 'a>(
     got: impl IntoIterator<Item = G>,
     want: impl IntoIterator<Item = &'a W>,
@@ -104,7 +103,7 @@ fn worst_of<'a, G, W: 'a>(
     largest(want.into_iter().map(|want| got.next().map_or(f64::INFINITY, |got| error(got, want))))
 }
 
-/// Matrices against the reference.
+/// Largest difference between matrices and the reference.
 fn worst_matrices<'a>(
     got: impl IntoIterator<Item = Affine>,
     want: impl IntoIterator<Item = &'a reference::Matrix>,
@@ -114,7 +113,7 @@ fn worst_matrices<'a>(
     })
 }
 
-/// Joints against the reference.
+/// Largest difference between joints and the reference.
 fn worst_joints(got: impl IntoIterator<Item = Transform>, want: &[reference::Local]) -> f64 {
     worst_of(got, want, worst_joint)
 }

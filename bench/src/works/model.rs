@@ -1,4 +1,4 @@
-//! From local transforms to matrices in model space, and back to local ones.
+//! Local transforms to model-space matrices, and back.
 
 use std::rc::Rc;
 
@@ -11,14 +11,14 @@ use crate::data::Random;
 use crate::harness::{Case, Subjects};
 use crate::peers::{self, Chain, FromMatrices, Invert};
 
-/// Ten numbers read, twelve written.
+/// Ten values are read, twelve written.
 const BYTES: usize = 40 + 48;
 
-/// A matrix made of ten numbers, and multiplied by another one.
+/// A matrix from ten values, and a product of two matrices.
 const FLOPS: usize = 36 + 63;
 /// Characters of one skeleton.
 const CROWD: usize = 16;
-/// What half of the character hangs on.
+/// Root of the half of the character that is updated.
 const LIMB: u16 = 4;
 
 pub(super) fn cases() -> Vec<Case> {
@@ -31,7 +31,7 @@ pub(super) fn cases() -> Vec<Case> {
     ]
 }
 
-/// One character: its skeleton, its joints, the same as a pose, and where they are.
+/// One character: skeleton, joints, the same joints as a pose, and reference matrices.
 fn character() -> (Skeleton, Vec<Transform>, Pose, Rc<Vec<reference::Matrix>>) {
     let mut random = Random(2);
     let skeleton = random.skeleton(JOINTS);
@@ -56,7 +56,7 @@ fn single(subjects: &mut Subjects) {
     peers::each_single!(peer(subjects, &skeleton, &characters, &want));
 }
 
-/// A part of what [`single`] does, on matrices that are right outside of that part.
+/// Part of the work of [`single`], on matrices that are already correct elsewhere.
 fn subtree(subjects: &mut Subjects) {
     let (skeleton, joints, pose, want) = character();
     let looked_at = want.clone();
@@ -76,7 +76,7 @@ fn subtree(subjects: &mut Subjects) {
     peers::each_single!(subtree_peer(subjects, &skeleton, &joints, &want));
 }
 
-/// What one writes: the same as for all joints, for those of a list.
+/// Loop for a peer crate over a list of joints.
 fn subtree_peer<J: Chain>(
     subjects: &mut Subjects,
     skeleton: &Skeleton,
@@ -122,7 +122,7 @@ fn back(subjects: &mut Subjects) {
     peers::each_single!(back_peer(subjects, &input.0, &input.1, &want));
 }
 
-/// What one writes: the inverse of the parent's matrix times the joint's.
+/// Loop for a peer crate: the inverse of the parent's matrix times the joint's matrix.
 fn back_peer<J: Invert + FromMatrices>(
     subjects: &mut Subjects,
     skeleton: &Skeleton,
@@ -175,7 +175,7 @@ fn crowd(subjects: &mut Subjects) {
     }
 }
 
-/// `wide` by hand: eight characters in lanes, transposed on the way in and out.
+/// Hand-written code with `wide`: eight characters in lanes, transposed on input and output.
 #[cfg(feature = "peers")]
 fn wide(
     subjects: &mut Subjects,
@@ -205,7 +205,7 @@ fn wide(
     );
 }
 
-/// Characters in the lanes of a peer: joint by joint, for each group of as many as there are lanes.
+/// Characters in the lanes of a peer: joint by joint, in groups of as many characters as lanes.
 fn grouped<J: peers::Joints>(characters: &[Vec<Transform>]) -> Vec<Vec<J>> {
     let group = |group: &[Vec<Transform>]| {
         let of = |joint: usize| group.iter().map(|character| character[joint]).collect::<Vec<_>>();
@@ -214,8 +214,8 @@ fn grouped<J: peers::Joints>(characters: &[Vec<Transform>]) -> Vec<Vec<J>> {
     characters.chunks(J::LANES).map(group).collect()
 }
 
-/// What one writes, for whole characters. They lie in the lanes of a peer that has them,
-/// else one after another.
+/// Loop for a peer crate over whole characters, in the lanes of a peer that has lanes, otherwise one after
+/// another.
 fn peer<J: Chain>(
     subjects: &mut Subjects,
     skeleton: &Skeleton,
@@ -239,7 +239,7 @@ fn peer<J: Chain>(
     );
 }
 
-/// Each of these joints as a matrix, times that of its parent.
+/// Computes the matrix of each of these joints, times that of its parent.
 fn place<'a, J: Chain>(
     skeleton: &Skeleton,
     locals: impl Iterator<Item = (u16, &'a J)>,
@@ -254,7 +254,7 @@ fn place<'a, J: Chain>(
     }
 }
 
-/// All joints of the first character, then all of the second one, …
+/// Matrices in the order of characters: all joints of the first, then all of the second.
 fn by_character<J: Chain>(models: &[Vec<J::Matrix>]) -> impl Iterator<Item = Affine> + '_ {
     models.iter().flat_map(|model| {
         let rows: Vec<Vec<Affine>> = model.iter().map(J::rows).collect();

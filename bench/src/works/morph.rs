@@ -1,4 +1,5 @@
-//! Morph targets of positions and normals: three that move all of a small mesh, and ten of a hundred that move a tenth of a face each.
+//! Morph targets of positions and normals: three that move all of a small mesh, and ten of a hundred that
+//! each move 10 % of a face.
 
 use std::rc::Rc;
 
@@ -16,12 +17,13 @@ const FACE: [usize; 2] = [200, 100];
 const VERTICES: usize = FACE[0] * FACE[1];
 const TARGETS: usize = 100;
 const ACTIVE: usize = 10;
-/// Vertices that one target of the face moves.
+/// Number of vertices that one target of the face moves.
 const MOVED: usize = VERTICES / 10;
 
-/// A position and a normal.
+/// Bytes of a position and a normal.
 const VERTEX: usize = 24;
-/// What moves of the face: read once and written once, and what the targets at work move, read once.
+/// Bytes per vertex of the face: the mesh is read and written once, and the deltas of the active targets are
+/// read once.
 const FACE_BYTES: usize = 2 * VERTEX + ACTIVE * MOVED * VERTEX / VERTICES;
 
 pub(super) fn cases() -> Vec<Case> {
@@ -32,13 +34,13 @@ pub(super) fn cases() -> Vec<Case> {
         copying(subjects, "copy_of_morph_100x10_20k", VERTICES, FACE_BYTES);
     };
     vec![
-        // The mesh and three targets read, one mesh written.
+        // The mesh and three targets are read, one mesh is written.
         case("morph_1024", "structs", SMALL as usize, 5 * VERTEX, small),
         case("morph_100x10_20k", "structs", VERTICES, FACE_BYTES, face),
     ]
 }
 
-/// A few at work, far apart in the list.
+/// Weights with a few active targets, far apart in the list.
 fn face_weights() -> Vec<f32> {
     let weight = |k: usize| if k.is_multiple_of(TARGETS / ACTIVE) { 0.25 + k as f32 / 128.0 } else { 0.0 };
     (0..TARGETS).map(weight).collect()
@@ -79,7 +81,7 @@ fn build(subjects: &mut Subjects, mesh: SkinnedMesh, weights: Vec<f32>) {
     }
 }
 
-/// The same targets as arrays: of all vertices, and of those that move.
+/// Same targets as arrays: of all vertices, and of moved vertices only.
 struct Peers {
     base: Vertices,
     weights: Vec<f32>,
@@ -103,7 +105,7 @@ impl Peers {
         Self { base: mesh.vertices().clone(), weights: weights.to_vec(), dense: dense.collect(), sparse }
     }
 
-    /// Those with a weight.
+    /// Targets with a non-zero weight.
     fn active<'a, T>(&'a self, targets: &'a [T]) -> impl Iterator<Item = (&'a T, f32)> + Clone {
         targets.iter().zip(self.weights.iter().copied()).filter(|(_, weight)| *weight != 0.0)
     }
@@ -114,7 +116,7 @@ impl Peers {
     }
 }
 
-/// One target after another over all vertices, for the compiler to vectorise.
+/// Adds one target after another to all vertices. The compiler can vectorise this.
 fn plain(peers: &Rc<Peers>, out: &mut Vertices) {
     peers.start(out);
     for ([positions, normals], weight) in peers.active(&peers.dense) {
@@ -126,7 +128,7 @@ fn plain(peers: &Rc<Peers>, out: &mut Vertices) {
     }
 }
 
-/// One target after another, where it moves something.
+/// Adds one target after another to its moved vertices.
 fn plain_sparse(peers: &Rc<Peers>, out: &mut Vertices) {
     peers.start(out);
     for (deltas, weight) in peers.active(&peers.sparse) {
@@ -140,7 +142,7 @@ fn plain_sparse(peers: &Rc<Peers>, out: &mut Vertices) {
     }
 }
 
-/// Vertex by vertex.
+/// Computes one vertex after another.
 #[cfg(feature = "peers")]
 fn glam(peers: &Rc<Peers>, out: &mut Vertices) {
     use glam::Vec3A;
@@ -156,7 +158,7 @@ fn glam(peers: &Rc<Peers>, out: &mut Vertices) {
     }
 }
 
-/// One target after another, where it moves something.
+/// Adds one target after another to its moved vertices.
 #[cfg(feature = "peers")]
 fn glam_sparse(peers: &Rc<Peers>, out: &mut Vertices) {
     use glam::Vec3A;

@@ -10,12 +10,12 @@ use crate::data::Random;
 use crate::harness::{Case, Subjects};
 use crate::peers::{self, Deform};
 
-/// Two matrices read, four columns written.
+/// Two matrices are read, four columns written.
 pub(super) fn cases() -> Vec<Case> {
     vec![case("palette_67", "structs", JOINTS, 2 * 48 + 64, build)]
 }
 
-/// A skin, model matrices, and what comes of them.
+/// Skin, model matrices and the expected palette.
 fn data() -> (Skin, Vec<Affine>, Rc<Vec<reference::Matrix>>) {
     let mut random = Random(4);
     let bound = random.skin(JOINTS);
@@ -55,8 +55,8 @@ fn build(subjects: &mut Subjects) {
     }
 }
 
-/// What one writes: the products, and nothing for normals, while condyle finds out whether any joint needs a matrix of its
-/// own for them.
+/// Loop for a peer crate: only the products. Condyle also determines whether any joint needs a separate
+/// matrix for normals.
 fn peer<M: Deform>(subjects: &mut Subjects, columns: &[[[f32; 16]; 2]], want: &Rc<Vec<reference::Matrix>>) {
     let pairs: Vec<[M; 2]> = columns.iter().map(|pair| pair.each_ref().map(M::from_columns)).collect();
     let room: Vec<M> = pairs.iter().map(|pair| pair[0]).collect();

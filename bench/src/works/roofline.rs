@@ -1,4 +1,4 @@
-//! What the machine can do at most: bytes per cycle to and from each of its memories, and arithmetic per cycle.
+//! Machine limits: bytes per cycle to and from each memory level, and arithmetic per cycle.
 
 use std::rc::Rc;
 
@@ -9,12 +9,12 @@ use super::case;
 use crate::harness::{Case, Subjects};
 use crate::machine::{MEMORIES, Memory};
 
-/// Vectors that are on their way at once: enough to hide the latency of an addition.
+/// Independent vectors in flight, enough to hide the latency of an addition.
 const CHAINS: usize = 8;
 /// Additions and multiplications of one call.
 const FLOPS: usize = 2 * 16 * CHAINS * 256;
 
-/// The works of one memory: reading, writing, copying.
+/// Benchmarks of one memory level: load, store, copy.
 pub(crate) const fn works(memory: Memory) -> [&'static str; 3] {
     match memory {
         Memory::L1 => ["roofline_load_l1", "roofline_store_l1", "roofline_copy_l1"],
@@ -24,17 +24,17 @@ pub(crate) const fn works(memory: Memory) -> [&'static str; 3] {
     }
 }
 
-/// The works of arithmetic: fused, and a multiplication before an addition.
+/// Arithmetic benchmarks: fused multiply-add, and separate multiplication and addition.
 pub(crate) const FMA: &str = "roofline_fma";
 const MUL_ADD: &str = "roofline_mul_add";
 
-/// Elements are bytes moved, and operations.
+/// Elements are bytes moved, or operations.
 pub(super) fn cases() -> Vec<Case> {
     let arithmetic = |work, numeric| case(work, "", FLOPS, 0, move |subjects| arithmetic(subjects, numeric));
     let mut cases = vec![arithmetic(FMA, Numeric::Fast), arithmetic(MUL_ADD, Numeric::Portable)];
     for memory in MEMORIES {
         let [load, store, copy] = works(memory);
-        // In whole steps of every kernel.
+        // A multiple of the step of every kernel.
         let bytes = if cfg!(test) { 4096 } else { memory.working_set() };
         let bytes = bytes.next_multiple_of(2 * 4 * 16 * CHAINS);
         let floats = bytes / 4;
@@ -51,7 +51,7 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
-/// The token of the instruction set that [`Dispatch::scope`] asks for.
+/// Token of the instruction set that [`Dispatch::scope`] selects.
 fn level() -> Level {
     let machine = Level::new();
     let found = match Dispatch::current().isa() {
@@ -70,7 +70,7 @@ fn level() -> Level {
     found.unwrap_or_else(Level::baseline)
 }
 
-/// Numbers that begin where a cache line does, as vectors that lie across two are read at half the speed.
+/// Values aligned to a cache line, because vectors across two lines load at half the speed.
 struct Aligned {
     room: Vec<f32>,
     start: usize,
@@ -94,7 +94,7 @@ impl Aligned {
     }
 }
 
-/// A copy lies elsewhere, and begins where a cache line does there.
+/// Aligns the values again, because the clone's memory may start at any address.
 impl Clone for Aligned {
     fn clone(&self) -> Self {
         Self::new(self.len, |i| self.get()[i])
@@ -105,7 +105,7 @@ fn loading(subjects: &mut Subjects, floats: usize) {
     subjects.only_fast();
     let data = Rc::new(Aligned::new(floats, |_| 1.0));
     let call = |data: &Aligned, sum: &mut f32| *sum = dispatch!(level(), s => load(s, data.get()));
-    // Each lane counts to 2^24 without an error; the sum of the lanes is rounded.
+    // Each lane counts to 2^24 without error. The sum of the lanes is rounded.
     let wrong = move |sum: &f32| (f64::from(*sum) / floats as f64 - 1.0).abs();
     subjects.kernel("condyle", 1e-5, &data, 0.0, call, wrong);
 }
@@ -163,7 +163,7 @@ fn copying(subjects: &mut Subjects, floats: usize) {
     subjects.peer("plain", from.clone(), to(), call, wrong(1.0, from.clone()));
 }
 
-/// With the sign changed on the way, as the compiler would see the system's own copy in a plain one.
+/// Copies with the sign flipped, because the compiler would replace a plain copy with the system's copy.
 #[inline(always)]
 fn copy<S: Simd>(s: S, from: &[f32], to: &mut [f32]) {
     let lanes = S::f32s::LEN;
@@ -180,7 +180,7 @@ fn arithmetic(subjects: &mut Subjects, numeric: Numeric) {
             Numeric::Portable => dispatch!(level(), s => chains(s, *start, |a, b, c| a * b + c)),
         };
     };
-    // Each step halves and adds a half: what starts at 1 stays there.
+    // Each step halves and adds 0.5, so the start value 1 does not change.
     let wrong = |out: &f32| (f64::from(*out) - 1.0).abs();
     subjects.kernel("condyle", 0.0, &Rc::new(1.0), 0.0, call, wrong);
 }

@@ -1,4 +1,4 @@
-//! One moment of an authored clip, another one each call.
+//! Sampling of an uncompressed clip at another time in each call.
 
 use std::rc::Rc;
 
@@ -12,7 +12,7 @@ use crate::data::Random;
 use crate::harness::{Case, Subjects};
 use crate::peers::{self, Interpolate};
 
-/// Two keys of seven numbers read, ten numbers written.
+/// Two keys of seven values are read, ten values written.
 pub(super) fn cases() -> Vec<Case> {
     vec![case("sample_raw_67", "blocks", JOINTS, 2 * 28 + 40, build)]
 }
@@ -24,12 +24,12 @@ struct Input {
 }
 
 impl Input {
-    /// The moment of call number `call`.
+    /// Time of call number `call`.
     fn time(&self, call: usize) -> f32 {
         self.times[call % self.times.len()]
     }
 
-    /// How far the outcome of the call before number `next` is off.
+    /// Error of the result of the call before number `next`.
     fn error(&self, got: impl Iterator<Item = Transform>, next: usize) -> f64 {
         let want = reference::sample_raw(&self.clip, &self.skeleton, self.time(next - 1).into());
         worst_joints(got, &want)
@@ -57,7 +57,7 @@ fn build(subjects: &mut Subjects) {
     peers::each_single!(peer(subjects, &input));
 }
 
-/// What one writes: keys of whole joints, a binary search and a slerp for each.
+/// Loop for a peer crate: keys of whole joints, with a binary search and a slerp for each.
 fn peer<J: Interpolate>(subjects: &mut Subjects, input: &Rc<Input>) {
     let clip = &input.clip;
     let times = clip.timelines()[0].clone();

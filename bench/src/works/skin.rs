@@ -1,4 +1,4 @@
-//! Skinning, by linear blending and by dual quaternions.
+//! Skinning by linear blending and by dual quaternions.
 
 use std::rc::Rc;
 
@@ -16,15 +16,15 @@ use crate::peers::{self, Deform};
 
 /// Joints of the palette.
 pub(super) const PALETTE: usize = 128;
-/// A million; tests check the answers of fewer.
+/// A million vertices. Tests use fewer.
 const MILLION: usize = if cfg!(test) { 10_000 } else { 1_000_000 };
 
-/// How condyle goes about it.
+/// Method and outputs of condyle.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum How {
-    /// Positions, by the accumulated matrix.
+    /// Positions by the blended matrix.
     Positions,
-    /// Positions, from base vectors weighted beforehand.
+    /// Positions from pre-weighted base vectors.
     Bases,
     /// Positions and normals.
     Normals,
@@ -67,7 +67,8 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
-/// Positions and normals, written as a vertex buffer has them, with texture coordinates between; beside planes.
+/// Positions and normals written to an interleaved vertex buffer with texture coordinates, and to separate
+/// arrays.
 fn interleaving(subjects: &mut Subjects) {
     const LAYOUT: VertexLayout = VertexLayout { stride: 32, position: 0, normal: Some(12), tangent: None };
     let mut random = Random(3);
@@ -110,7 +111,7 @@ fn interleaving(subjects: &mut Subjects) {
     );
 }
 
-/// Positions and normals by dual quaternions of joints that do not scale, beside linear blending.
+/// Positions and normals by dual quaternions of joints without scale, and by linear blending.
 fn dual_quaternions(subjects: &mut Subjects) {
     let mut random = Random(3);
     let mesh = random.mesh(1024, PALETTE, 4);
@@ -178,7 +179,7 @@ fn dual_peer(influences: &Influences, quats: &[peers::glam::DualQuat], bind: &Ve
     }
 }
 
-/// The model matrices of a random pose, and the palette.
+/// Model matrices of a random pose, and the palette.
 pub(super) fn random_palette(random: &mut Random) -> ((Skin, Vec<Affine>), Palette) {
     let bound = random.skin(PALETTE);
     let skeleton = random.skeleton(PALETTE);
@@ -189,7 +190,7 @@ pub(super) fn random_palette(random: &mut Random) -> ((Skin, Vec<Affine>), Palet
     ((bound, model), matrices)
 }
 
-/// Normals and tangents to bitangents.
+/// Bitangents from normals and tangents.
 fn crossing(subjects: &mut Subjects) {
     let mesh = Random(3).mesh(1024, PALETTE, 1);
     let bind = mesh.vertices();
@@ -212,7 +213,8 @@ fn crossing(subjects: &mut Subjects) {
     subjects.peer("plain", bind.clone(), vec![[0.0; 3]; 1024], call, wrong);
 }
 
-/// Read and written for each vertex: where its influences end, each a joint and a weight or a base vector, and the vertex.
+/// Bytes read and written per vertex: the end of its influences, a joint and a weight or a base vector per
+/// influence, and the vertex.
 fn bytes(per_vertex: usize, how: How) -> usize {
     match how {
         Positions => 4 + per_vertex * (2 + 4) + 2 * 12,
@@ -222,8 +224,8 @@ fn bytes(per_vertex: usize, how: How) -> usize {
     }
 }
 
-/// The weighted sum of matrices of twelve numbers, and each vector times that; or each base vector times its matrix. Roots and
-/// divisions aside.
+/// Operations per vertex: the weighted sum of matrices of twelve values times each vector, or each base
+/// vector times its matrix. Roots and divisions are not counted.
 fn flops(per_vertex: usize, how: How) -> usize {
     match how {
         Positions => 24 * per_vertex - 12 + 18,
@@ -315,7 +317,7 @@ fn skinning(subjects: &mut Subjects, vertices: usize, per_vertex: usize, how: Ho
     }
 }
 
-/// What all peers work on.
+/// Data of all peers.
 struct Peers {
     mesh: Rc<SkinnedMesh>,
     columns: Vec<[f32; 16]>,
@@ -324,7 +326,7 @@ struct Peers {
 }
 
 impl Peers {
-    /// What one writes: blend the matrices, transform.
+    /// Loop for a peer crate: blends the matrices, then transforms.
     fn add<M: Deform>(&self, subjects: &mut Subjects) {
         let matrices: Vec<M> = self.columns.iter().map(M::from_columns).collect();
         let want = self.want.clone();

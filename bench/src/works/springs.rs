@@ -1,4 +1,4 @@
-//! Hair of a hundred joints that swing, of one character and of a hundred, for a few frames from rest on.
+//! Hair of 100 swinging joints, of one character or of a hundred, for a few frames from rest.
 
 use std::rc::Rc;
 
@@ -12,16 +12,17 @@ use super::{case, largest};
 use crate::harness::{Case, Subjects};
 
 const INSTANCES: usize = 100;
-/// Rows of hair, and the bones of each.
+/// Chains of hair, and bones per chain.
 const ROWS: u16 = 20;
 const BONES: u16 = 5;
-/// Calls, of which the first one places the tails.
+/// Calls. The first one places the tails.
 const FRAMES: usize = 8;
 const RATE: f32 = 60.0;
-/// Of a component of a rotation.
+/// Error limit of a component of a rotation.
 const BOUND: f64 = 1e-6;
 
-/// Where the head is, and the spheres and capsules that stop the hair: on the head, and across the shoulders.
+/// Position of the head, and the spheres and capsules that stop the hair: on the head and across the
+/// shoulders.
 const HEAD: [f32; 3] = [0.0, 1.65, 0.0];
 const BONE: [f32; 3] = [0.0, -0.08, 0.0];
 const SPHERE: ([f32; 3], f32) = ([0.0, 0.08, 0.0], 0.08);
@@ -35,7 +36,7 @@ pub(super) fn cases() -> Vec<Case> {
     ]
 }
 
-/// How the bones of a row swing.
+/// Spring settings of the bones of a chain.
 fn settings(row: u16) -> SpringJoint {
     let part = f32::from(row) / f32::from(ROWS);
     SpringJoint {
@@ -47,13 +48,13 @@ fn settings(row: u16) -> SpringJoint {
     }
 }
 
-/// Where a row begins, from the head.
+/// Root of a chain relative to the head.
 fn root(row: u16) -> [f32; 3] {
     let angle = std::f32::consts::TAU * f32::from(row) / f32::from(ROWS);
     [0.09 * angle.sin(), 0.1, 0.09 * angle.cos()]
 }
 
-/// Where a character is at a frame.
+/// Position of a character in a frame.
 fn place(instance: usize, frame: usize) -> [f32; 3] {
     let t = frame as f32 / RATE + instance as f32;
     [t.sin(), 0.05 * (9.0 * t).sin(), t.cos()]
@@ -97,7 +98,7 @@ impl Input {
         Tick { to_world, ..Tick::new(1.0 / RATE) }
     }
 
-    /// What a pose is off, which shows the step before the last one.
+    /// Error of a pose, which shows the second to last step.
     fn error(&self, instance: usize, pose: &Pose) -> f64 {
         let rows = (0..ROWS).flat_map(|row| {
             let first = 1 + usize::from(row * (BONES + 1));
@@ -164,7 +165,7 @@ fn dot(a: Vec3, b: Vec3) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-/// The rotations of a row after the last step but one, by the specification in f64.
+/// Rotations of a chain after the second to last step, computed in f64 as specified.
 fn swung(instance: usize, row: u16) -> Vec<[f64; 4]> {
     let wide = |v: [f32; 3]| v.map(f64::from);
     let SpringJoint { stiffness, gravity, drag, hit_radius, .. } = settings(row);

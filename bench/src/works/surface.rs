@@ -1,4 +1,4 @@
-//! The outline and the normals of ten thousand posed triangles.
+//! Silhouette and normals of 10,000 posed triangles.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use super::{case, worst};
 use crate::data::Random;
 use crate::harness::{Case, Subjects};
 
-/// A ring of so many squares around and along, two triangles each.
+/// Torus of this many squares around and along, with two triangles each.
 const AROUND: u32 = 50;
 const ALONG: u32 = 100;
 const TRIANGLES: usize = 2 * (AROUND * ALONG) as usize;
@@ -23,7 +23,7 @@ struct Input {
     surface: Surface,
     positions: Vec<[f32; 3]>,
     indices: Vec<[u32; 3]>,
-    /// Two vertices, and the triangles on both sides.
+    /// Edges: two vertices, and the triangles on both sides.
     edges: Vec<([u32; 2], [u32; 2])>,
     lamp: [f32; 3],
 }
@@ -61,7 +61,7 @@ impl Input {
         Rc::new(Self { surface, positions, indices, edges, lamp: [1.5, 2.0, 0.7] })
     }
 
-    /// The edges that are seen as outline, in f64, from the smaller vertices on.
+    /// Silhouette edges in f64, each with its smaller vertex first.
     fn outline(&self) -> Vec<[u32; 2]> {
         let faces = |triangle: u32| {
             let [a, b, c] =
@@ -76,7 +76,7 @@ impl Input {
     }
 }
 
-/// How many edges too few and too many.
+/// Number of missing and extra edges.
 fn difference(edges: &[[u32; 2]], want: &[[u32; 2]]) -> f64 {
     let mut got: Vec<_> = edges.iter().map(|[a, b]| [*a.min(b), *a.max(b)]).collect();
     got.sort_unstable();
@@ -111,7 +111,7 @@ fn outlines(subjects: &mut Subjects) {
     );
 }
 
-/// Triangle by triangle, then edge by edge.
+/// Computes the facing of each triangle, then tests each edge.
 #[cfg(feature = "peers")]
 fn glam_outline(input: &Input, facing: &mut Vec<bool>, edges: &mut Vec<[u32; 2]>) {
     use glam::Vec3;

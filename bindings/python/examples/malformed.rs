@@ -1,12 +1,14 @@
-//! The malformed documents of the library's own tests, for those of the package to open: `malformed FOLDER MOST` writes at most so many of each
-//! family, spread over it evenly, and always the same ones.
+//! Writes the malformed documents of the library's tests for the tests of the Python package.
+//!
+//! Usage: `malformed FOLDER MOST`. Writes at most `MOST` documents of each family, evenly spread over the
+//! family, and the same ones in every run.
 
 use std::error::Error;
 use std::fs;
 use std::path::Path;
 
 #[path = "../../../crates/condyle-gltf/tests/hostile/mod.rs"]
-#[expect(dead_code, reason = "what has to become of a document is for the library's own tests")]
+#[expect(dead_code, reason = "the library's tests check the expected results")]
 mod hostile;
 #[path = "../../../crates/condyle-gltf/tests/tiny/mod.rs"]
 mod tiny;
@@ -14,7 +16,7 @@ mod tiny;
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [folder, most] = arguments.as_slice() else {
-        return Err("FOLDER MOST are wanted".into());
+        return Err("usage: malformed FOLDER MOST".into());
     };
     let most: usize = most.parse()?;
     for (name, family) in hostile::FAMILIES {
@@ -22,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         family(&mut |_| count += 1);
         let (mut at, mut result) = (0, Ok(()));
         family(&mut |document| {
-            // As many of the first `at` are kept as their share of all is.
+            // Keeps a share of the documents, evenly spread.
             let kept = most.min(count);
             if at * kept / count < (at + 1) * kept / count && result.is_ok() {
                 let ending = if document.bytes.starts_with(b"glTF") { "glb" } else { "gltf" };

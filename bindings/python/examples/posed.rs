@@ -1,5 +1,7 @@
-//! What the library itself poses, for the tests of the package to compare with: writes float32 numbers of each moment to standard output, in the order
-//! of bytes of the machine. `posed FILE CLIP SECONDS...`, where a clip is an index or -1 for the pose at rest.
+//! Reference results of the library for the tests of the Python package.
+//!
+//! Usage: `posed FILE CLIP SECONDS...`, where `CLIP` is an index, or -1 for the rest pose. Writes the float32
+//! values of each time to standard output in native byte order.
 
 use std::error::Error;
 use std::io::Write;
@@ -11,7 +13,7 @@ use condyle_gltf::{Asset, Poser};
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [file, clip, times @ ..] = arguments.as_slice() else {
-        return Err("FILE CLIP SECONDS... are wanted".into());
+        return Err("usage: posed FILE CLIP SECONDS...".into());
     };
     let asset = Asset::open(file)?;
     let clip = usize::try_from(clip.parse::<i64>()?).ok().map(|index| &asset.clips[index]);

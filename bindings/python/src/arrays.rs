@@ -1,4 +1,4 @@
-//! NumPy's arrays in and out: taken as they are where they can be, named in the error where they cannot.
+//! NumPy arrays as arguments and results. Suitable arrays are used without a copy; errors name the argument.
 
 use std::ops::Range;
 
@@ -11,17 +11,18 @@ use pyo3::types::PyTuple;
 
 use crate::errors::Error;
 
-/// An argument: numbers in the order of its last axis first.
+/// Array argument in C order.
 pub(crate) struct Input<'py, T: Element = f32> {
     name: String,
     array: PyReadonlyArrayDyn<'py, T>,
 }
 
-/// Moments in seconds. In f32, those of a long clip would be off by a part of a frame.
+/// Times in seconds. With f32 the times of a long clip would be off by a fraction of a frame.
 pub(crate) type Times<'py> = Input<'py, f64>;
 
 impl<'py, T: Element> Input<'py, T> {
-    /// An array of such numbers in C order is taken where it lies, read-only or not; other real numbers are converted.
+    /// Uses a C-contiguous array of this type without a copy, read-only or not, and converts other real
+    /// numbers.
     pub(crate) fn new(name: impl Into<String>, value: &Bound<'py, PyAny>) -> PyResult<Self> {
         let name = name.into();
         if let Ok(array) = value.cast::<PyArrayDyn<T>>()
@@ -30,17 +31,19 @@ impl<'py, T: Element> Input<'py, T> {
             return Ok(Self { name, array });
         }
         let numpy = value.py().import("numpy")?;
-        let unfit = |what: &str| Error::new_err(format!("{name} {what}, real numbers are wanted"));
-        let array = numpy.call_method1("asarray", (value,)).map_err(|_| unfit("is no array of one shape"))?;
+        let unfit = |what: &str| Error::new_err(format!("{name} must be an array of real numbers, {what}"));
+        let array = numpy
+            .call_method1("asarray", (value,))
+            .map_err(|_| unfit("got values that do not form a regular array"))?;
         let dtype = array.getattr("dtype")?;
         if !matches!(dtype.getattr("kind")?.extract::<String>()?.as_str(), "f" | "i" | "u") {
-            return Err(unfit(&format!("holds {}", dtype.str()?)));
+            return Err(unfit(&format!("got dtype {}", dtype.str()?)));
         }
         let kind = numpy::dtype::<T>(value.py());
         let converted = numpy.call_method1("require", (array, &kind, "CA"))?;
         match as_it_is(&name, converted.cast()?)? {
             Some(array) => Ok(Self { name, array }),
-            None => Err(unfit(&format!("cannot be converted to {kind}"))),
+            None => Err(unfit(&format!("got values that cannot be converted to {kind}"))),
         }
     }
 
@@ -48,7 +51,7 @@ impl<'py, T: Element> Input<'py, T> {
         self.array.shape()
     }
 
-    /// The addresses of its numbers.
+    /// Address range of the values.
     fn reach(&self) -> Range<usize> {
         self.values().map_or(0..0, addresses)
     }
@@ -57,7 +60,7 @@ impl<'py, T: Element> Input<'py, T> {
         self.array.as_slice().map_err(|_| Error::new_err(format!("{} is not contiguous", self.name)))
     }
 
-    /// The axes before the last ones, which must be `tail`.
+    /// Axes before the last ones, which must equal `tail`.
     pub(crate) fn leading(&self, tail: &[usize]) -> PyResult<&[usize]> {
         self.shape().strip_suffix(tail).ok_or_else(|| {
             let tail: Vec<String> = tail.iter().map(usize::to_string).collect();
@@ -65,13 +68,9 @@ impl<'py, T: Element> Input<'py, T> {
         })
     }
 
-    /// The exception for a shape that is none of the wanted ones.
+    /// Exception for an unsuitable shape. `wanted` describes the expected shape.
     pub(crate) fn unfit(&self, wanted: &str) -> PyErr {
-        Error::new_err(format!(
-            "{} has the shape {}, {wanted} is wanted",
-            self.name,
-            shape_text(self.shape())
-        ))
+        Error::new_err(format!("{} must have shape {wanted}, got {}", self.name, shape_text(self.shape())))
     }
 }
 
@@ -83,12 +82,12 @@ impl Input<'_> {
             None => Ok(()),
             Some(at) => {
                 let (place, found) = (self.place(at), values[at]);
-                Err(Error::new_err(format!("{place} is {found}, a finite number is wanted")))
+                Err(Error::new_err(format!("{place} must be finite, got {found}")))
             }
         }
     }
 
-    /// Checks that the last axis holds unit quaternions, as nearly as keys must be.
+    /// Checks that the last axis holds unit quaternions, with the tolerance that keys have.
     pub(crate) fn check_unit(&self) -> PyResult<()> {
         let lengths = self.values()?.chunks_exact(4).map(|q| q.iter().map(|v| v * v).sum::<f32>().sqrt());
         match lengths.enumerate().find(|(_, length)| !(0.98..=1.02).contains(length)) {
@@ -97,14 +96,12 @@ impl Input<'_> {
                 let place = self.place(4 * row);
                 let place = place.rsplit_once([',', '[']).map_or(&*place, |(row, _)| row);
                 let close = if place.contains('[') { "]" } else { "" };
-                Err(Error::new_err(format!(
-                    "{place}{close} has the length {length}, a unit quaternion is wanted"
-                )))
+                Err(Error::new_err(format!("{place}{close} must be a unit quaternion, got length {length}")))
             }
         }
     }
 
-    /// As Python writes a number of it, by the number's place in memory.
+    /// Python expression for the element at a flat index, such as `times[3]`.
     fn place(&self, at: usize) -> String {
         let mut indices = Vec::new();
         let mut left = at;
@@ -127,13 +124,13 @@ impl Times<'_> {
             None => Ok(times),
             Some(at) => {
                 let (name, found) = (&self.name, times[at]);
-                Err(Error::new_err(format!("{name}[{at}] is {found}, a finite number is wanted")))
+                Err(Error::new_err(format!("{name}[{at}] must be finite, got {found}")))
             }
         }
     }
 }
 
-/// `None` unless it can be read where it lies.
+/// Returns `None` if the array cannot be read without a copy.
 fn as_it_is<'py, T: Element>(
     name: &str,
     array: &Bound<'py, PyArrayDyn<T>>,
@@ -143,11 +140,11 @@ fn as_it_is<'py, T: Element>(
     }
     let read = array
         .try_readonly()
-        .map_err(|_| Error::new_err(format!("{name} is being written by another call; wait for its end")))?;
+        .map_err(|_| Error::new_err(format!("another call is writing {name}; wait for it")))?;
     Ok(read.as_slice().is_ok().then_some(read))
 }
 
-/// A result: the caller's array, or a new one.
+/// Array for the result: the caller's, or a new one.
 pub(crate) struct Output<'py, T: Element = f32>(PyReadwriteArrayDyn<'py, T>);
 
 impl<'py, T: Element> Output<'py, T> {
@@ -160,7 +157,7 @@ impl<'py, T: Element> Output<'py, T> {
         let array = match out {
             Some(out) => out.clone(),
             None => {
-                // Uninitialised, and an exception where there is no memory for it.
+                // The array is uninitialised. If memory runs out, NumPy raises an exception.
                 static EMPTY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
                 EMPTY
                     .import(py, "numpy", "empty")?
@@ -168,43 +165,44 @@ impl<'py, T: Element> Output<'py, T> {
             }
         };
         let kind = numpy::dtype::<T>(py);
-        let wanted = || format!("a {kind} array of the shape {} in C order is wanted", shape_text(shape));
+        let wanted = || format!("must be a C-contiguous {kind} array of shape {}", shape_text(shape));
         let array = array
             .cast::<PyArrayDyn<T>>()
-            .map_err(|_| Error::new_err(format!("{name} is {}, {}", kind_text(&array), wanted())))?;
+            .map_err(|_| Error::new_err(format!("{name} {1}, got {0}", kind_text(&array), wanted())))?;
         if array.shape() != shape {
             let found = shape_text(array.shape());
-            return Err(Error::new_err(format!("{name} has the shape {found}, {}", wanted())));
+            return Err(Error::new_err(format!("{name} {}, got shape {found}", wanted())));
         }
         if !array.is_c_contiguous() {
-            return Err(Error::new_err(format!("{name} is strided, {}", wanted())));
+            return Err(Error::new_err(format!("{name} {}, got a strided array", wanted())));
         }
         let mut array = array.try_readwrite().map_err(|e| {
             let why = match e {
                 numpy::BorrowError::NotWriteable => "is read-only",
-                _ => "shares its memory with an argument or with another call's",
+                _ => "shares memory with an argument or with an array in use by another call",
             };
-            Error::new_err(format!("{name} {why}; give it an array of its own"))
+            Error::new_err(format!("{name} {why}; pass a separate array"))
         })?;
         if array.as_slice_mut().is_err() {
-            return Err(Error::new_err(format!("{name} is not aligned, {}", wanted())));
+            return Err(Error::new_err(format!("{name} {}, got an unaligned array", wanted())));
         }
         Ok(Self(array))
     }
 
-    /// The same, if it has no memory in common with these: views of one buffer may be arrays that know nothing of each other.
+    /// Returns an error if the array overlaps one of these inputs. NumPy's borrow check does not see
+    /// two views of one buffer.
     pub(crate) fn apart_from<U: Element>(mut self, inputs: &[&Input<'_, U>]) -> PyResult<Self> {
         let own = self.reach()?;
         match inputs.iter().find(|input| overlap(&own, &input.reach())) {
             None => Ok(self),
             Some(input) => {
                 let name = &input.name;
-                Err(Error::new_err(format!("out shares its memory with {name}; give it an array of its own")))
+                Err(Error::new_err(format!("out shares memory with {name}; pass a separate array")))
             }
         }
     }
 
-    /// The addresses of its numbers.
+    /// Address range of the values.
     fn reach(&mut self) -> PyResult<Range<usize>> {
         Ok(addresses(self.values()?))
     }
@@ -223,13 +221,13 @@ fn addresses<T>(values: &[T]) -> Range<usize> {
     range.start as usize..range.end as usize
 }
 
-/// Results that are written together are apart from each other.
+/// Checks that arrays written by one call do not overlap.
 pub(crate) fn apart(outs: &mut [Output<'_>]) -> PyResult<()> {
     let reach = outs.iter_mut().map(Output::reach).collect::<PyResult<Vec<_>>>()?;
     let shared = |(at, own): (usize, &Range<usize>)| reach[..at].iter().any(|other| overlap(own, other));
     match reach.iter().enumerate().any(shared) {
         false => Ok(()),
-        true => Err(Error::new_err("the arrays of out share memory; give each one of its own")),
+        true => Err(Error::new_err("the arrays of out share memory; pass separate arrays")),
     }
 }
 
@@ -237,7 +235,7 @@ fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
     a.start < b.end && b.start < a.end
 }
 
-/// What something is that should be an array.
+/// Description of a value that is not a suitable array.
 fn kind_text(value: &Bound<'_, PyAny>) -> String {
     let dtype = value.getattr("dtype").and_then(|dtype| Ok(format!("an array of {}", dtype.str()?)));
     dtype.unwrap_or_else(|_| {
@@ -245,7 +243,7 @@ fn kind_text(value: &Bound<'_, PyAny>) -> String {
     })
 }
 
-/// As Python writes a tuple.
+/// Shape in the form of a Python tuple.
 pub(crate) fn shape_text(shape: &[usize]) -> String {
     match shape {
         [one] => format!("({one},)"),

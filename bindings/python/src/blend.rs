@@ -1,4 +1,4 @@
-//! Poses of several clips as one: mixed, taken apart and added.
+//! Blending of poses: weighted means, differences and additive layers.
 
 use condyle::Layer;
 use condyle::blending::{Additive, Mean};
@@ -9,24 +9,50 @@ use crate::combine::{PoseInputs, combined};
 use crate::errors::Error;
 use crate::skeleton::Skeleton;
 
-/// The weighted mean of poses, joint by joint, in each frame.
+/// Return the weighted mean of several poses, joint by joint, in each frame.
 ///
-/// `poses` is a list of Poses of one shape, rotations (..., J, 4); `weights` has one number for each of them, or (L, ...) one for each
-/// of them in each frame. They are divided by their sum; where it is 0 a joint is that of the reference.
+/// Parameters
+/// ----------
+/// `skeleton` : Skeleton
+///     Skeleton of the poses. Its rest pose is the default reference.
+/// `poses` : list of Poses
+///     L poses of the same shape, with rotations (..., J, 4).
+/// `weights` : array_like, shape (L,) or (L, ...)
+///     One weight per pose, or one per pose and frame. Weights are normalised to sum 1. Where the sum
+///     is 0, joints take the reference pose.
+/// `about` : "rest" or "first"
+///     Reference pose for the hemisphere of the rotations: the rest pose, or the first of `poses`.
+/// `out` : Poses, optional
+///     Arrays for the result.
+/// `threads` : int or None
+///     Number of threads. None uses all cores.
 ///
-/// `about` is the reference, in whose hemisphere rotations are averaged: "rest", the skeleton at rest, or "first", the first of the poses. About the
-/// rest pose the mean of +100 and -100 degrees from rest is 0, and two neighbouring frames on either side of half a turn from rest have a
-/// mean far from both; "first" is right wherever the other poses are less than half a turn away from the first.
+/// Returns
+/// -------
+/// Poses
+///     Blended poses in the shape of one input.
 ///
+/// Notes
+/// -----
+/// About the rest pose, the mean of +100 and -100 degrees from rest is 0. Two neighbouring frames on
+/// either side of half a turn from rest then have a mean that is far from both. Use "first" if the
+/// other poses are less than half a turn away from the first.
+///
+/// Examples
+/// --------
 /// >>> clip = condyle.open("two_joints.glb").clips[0]
 /// >>> early, late = clip.sample([0.0, 0.1]), clip.sample([1.0, 1.1])
 /// >>> condyle.blend(clip.skeleton, [early, late], [0.75, 0.25]).rotations.shape
 /// (2, 2, 4)
+///
+/// Rotations by +100 and -100 degrees about Y:
+///
 /// >>> wheel = condyle.Skeleton([-1])
-/// >>> turned = lambda degrees: condyle.Poses([[0, np.sin(np.radians(degrees / 2)), 0, np.cos(np.radians(degrees / 2))]], [[0, 0, 0]], [[1, 1, 1]])
-/// >>> both = [turned(100), turned(-100)]
-/// >>> [condyle.blend(wheel, both, [0.5, 0.5], about=about).rotations.round(3).tolist() for about in ("rest", "first")]
-/// [[[0.0, 0.0, 0.0, 1.0]], [[0.0, 1.0, 0.0, 0.0]]]
+/// >>> both = [condyle.Poses([[0, y, 0, 0.643]], [[0] * 3], [[1] * 3]) for y in (0.766, -0.766)]
+/// >>> condyle.blend(wheel, both, [0.5, 0.5]).rotations.round(3).tolist()
+/// [[0.0, 0.0, 0.0, 1.0]]
+/// >>> condyle.blend(wheel, both, [0.5, 0.5], about="first").rotations.round(3).tolist()
+/// [[0.0, 1.0, 0.0, 0.0]]
 #[pyfunction]
 #[pyo3(signature = (skeleton, poses, weights, *, about="rest", out=None, threads=1))]
 pub(crate) fn blend<'py>(
@@ -41,7 +67,7 @@ pub(crate) fn blend<'py>(
     let is_first = match about {
         "rest" => false,
         "first" => true,
-        _ => return Err(Error::new_err(format!("about is {about:?}, \"rest\" or \"first\" is wanted"))),
+        _ => return Err(Error::new_err(format!("about must be \"rest\" or \"first\", got {about:?}"))),
     };
     let inputs = poses.iter().enumerate().map(|(at, pose)| PoseInputs::new(&format!("poses[{at}]"), pose));
     let inputs = inputs.collect::<PyResult<Vec<_>>>()?;
@@ -59,7 +85,7 @@ pub(crate) fn blend<'py>(
     }
     let (values, width) = (weights.values()?, weights.values()?.len() / layers.max(1));
     combined(py, &inputs, out, threads, |frame, poses, mixed| {
-        // One for all frames, or one for each.
+        // One weight for all frames, or one per frame.
         let weight = |layer: usize| values[layer * width + if width == 1 { 0 } else { frame }];
         let layers: Vec<_> =
             poses.iter().enumerate().map(|(at, pose)| Layer::new(pose, weight(at))).collect();
@@ -68,7 +94,7 @@ pub(crate) fn blend<'py>(
     })
 }
 
-/// What poses differ by from others of the same shape: to be added to yet others by `add`.
+/// Return the difference between poses and reference poses of the same shape, for use with `add`.
 ///
 /// >>> clip = condyle.open("two_joints.glb").clips[0]
 /// >>> same = condyle.difference(clip.sample([0.5]), clip.sample([0.5]))
@@ -89,7 +115,7 @@ pub(crate) fn difference<'py>(
     })
 }
 
-/// Poses with a `difference` added to them: `amount` is how much of it, 1 for all.
+/// Return poses with a `difference` added. `amount` scales the difference: 1 adds all of it.
 ///
 /// >>> clip = condyle.open("two_joints.glb").clips[0]
 /// >>> bend = condyle.difference(clip.sample([0.5]), clip.sample([0.0]))
@@ -107,7 +133,7 @@ pub(crate) fn add<'py>(
     threads: Option<i64>,
 ) -> PyResult<Bound<'py, PyAny>> {
     if !amount.is_finite() {
-        return Err(Error::new_err(format!("amount is {amount}, a finite number is wanted")));
+        return Err(Error::new_err(format!("amount must be finite, got {amount}")));
     }
     let inputs = [PoseInputs::new("base", base)?, PoseInputs::new("difference", difference)?];
     combined(py, &inputs, out, threads, |_, both, sum| {

@@ -17,8 +17,10 @@ use crate::poses::set;
 use crate::progress::told_apart;
 use crate::skeleton::Skeleton;
 
-/// A body model in the `.npz` layout of the SMPL family: a mean shape, what a person's numbers and the rotations of a pose add to it, and how it is
-/// skinned. Files come from those who made the models, under their licences.
+/// Body model in the `.npz` layout of the SMPL family.
+///
+/// It holds a mean shape, shape and pose corrections, and skinning weights. Model files are available
+/// from their authors, under their licences.
 #[pyclass(frozen, module = "condyle")]
 pub(crate) struct BodyModel(condyle_body::BodyModel);
 
@@ -29,56 +31,63 @@ impl BodyModel {
         Ok(Self(read(py, path, |path| condyle_body::BodyModel::open(path))?))
     }
 
-    /// How many joints it has.
+    /// Number of joints.
     #[getter]
     fn joint_count(&self) -> usize {
         self.0.joint_count()
     }
 
-    /// How many vertices it has.
+    /// Number of vertices.
     #[getter]
     fn vertex_count(&self) -> usize {
         self.0.vertex_count()
     }
 
-    /// How many numbers a person may have.
+    /// Number of shape coefficients.
     #[getter]
     fn shape_count(&self) -> usize {
         self.0.shape_count()
     }
 
-    /// Three vertices for each triangle: (triangles, 3), uint32.
+    /// Vertex indices of the triangles: (N, 3), uint32.
     #[getter]
     fn triangles<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u32>>> {
         let triangles = self.0.triangles();
         PyArray1::from_slice(py, triangles.as_flattened()).reshape([triangles.len(), 3])
     }
 
-    /// The body of a person: `betas` are the first of their numbers, those that are missing are 0. Of more than the model has the first are used,
-    /// with a UserWarning.
+    /// Return the body of a person.
+    ///
+    /// `betas` (N,) are the first shape coefficients of the person; missing ones are 0. If there are
+    /// more than the model has, the extra ones are ignored with a UserWarning.
     #[pyo3(signature = (betas=None))]
     fn shaped(&self, py: Python<'_>, betas: Option<&Bound<'_, PyAny>>) -> PyResult<Body> {
         let betas = betas.map(|it| Input::new("betas", it)).transpose()?;
         let values = match &betas {
-            Some(betas) if betas.shape().len() != 1 => return Err(betas.unfit("(numbers,)")),
+            Some(betas) if betas.shape().len() != 1 => return Err(betas.unfit("(N,)")),
             Some(betas) => betas.values()?,
             None => &[],
         };
         let body = self.0.shaped(values).map_err(refused)?;
         if values.iter().skip(self.shape_count()).any(|beta| *beta != 0.0) {
             let (found, has) = (values.len(), self.shape_count());
-            warn(py, &format!("betas has {found} numbers and the model {has}; the first {has} are used"))?;
+            warn(
+                py,
+                &format!(
+                    "betas has {found} coefficients, the model has {has}; only the first {has} are used"
+                ),
+            )?;
         }
         Ok(Body { skeleton: Arc::new(body.skeleton().clone()), body: Arc::new(body) })
     }
 
     fn __repr__(&self) -> String {
         let (vertices, joints, numbers) = (self.vertex_count(), self.joint_count(), self.shape_count());
-        format!("<condyle.BodyModel: {vertices} vertices, {joints} joints, {numbers} numbers of shape>")
+        format!("<condyle.BodyModel: {vertices} vertices, {joints} joints, {numbers} shape coefficients>")
     }
 }
 
-/// The body of a person, which `BodyModel.shaped` makes.
+/// Body of a person, created by `BodyModel.shaped`.
 #[pyclass(frozen, module = "condyle")]
 pub(crate) struct Body {
     pub(crate) body: Arc<condyle_body::ShapedBody>,
@@ -87,23 +96,36 @@ pub(crate) struct Body {
 
 #[pymethods]
 impl Body {
-    /// Its joints.
+    /// Skeleton of the body.
     #[getter]
     fn skeleton(&self) -> Skeleton {
         Skeleton(Arc::clone(&self.skeleton))
     }
 
-    /// The vertices at rest, (V, 3), metres.
+    /// Rest positions of the vertices in metres: (V, 3).
     #[getter]
     fn positions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let positions = self.body.positions();
         PyArray1::from_slice(py, positions.as_flattened()).reshape([positions.len(), 3])
     }
 
-    /// Where the vertices are, (T, V, 3): shape, pose correctives and skinning in one call.
+    /// Return the vertex positions in each frame, (T, V, 3). Applies shape, pose corrections and
+    /// skinning.
     ///
-    /// `rotations` are unit quaternions (T, J, 4) as x, y, z, w, of each joint on its parent. `translations` (T, 3) are where the root is, from where
-    /// the model has it; without them it stays there. Batches are faster than one at a time.
+    /// Parameters
+    /// ----------
+    /// `rotations` : array_like, shape (T, J, 4)
+    ///     Unit quaternions x, y, z, w of each joint relative to its parent.
+    /// `translations` : array_like, shape (T, 3), optional
+    ///     Offset of the root from its rest position, in metres. Default 0.
+    /// `out` : ndarray of float32, shape (T, V, 3), optional
+    ///     Array for the result.
+    /// `threads` : int or None
+    ///     Number of threads. None uses all cores.
+    ///
+    /// Notes
+    /// -----
+    /// One call for many frames is faster than one call per frame.
     #[pyo3(signature = (rotations, translations=None, *, out=None, threads=1))]
     fn vertices<'py>(
         &self,
@@ -129,7 +151,8 @@ impl Body {
         let rotations = rotations.values()?;
         let places = places.as_ref().map(Input::values).transpose()?;
         let width = 3 * self.body.vertex_count();
-        // What is one product of matrices depends on the frames alone, and with it the last bits: they are the same for any number of threads.
+        // Batches depend on the frames alone, because the last bits of a matrix product depend on the batch.
+        // This keeps results identical for any number of threads.
         let batches = frames.div_ceil(BATCH);
         let planes = Planes { values: [out.values()?], widths: [BATCH * width] };
         let root = self.skeleton.rest().get(0).translation;
@@ -164,10 +187,10 @@ impl Body {
     }
 }
 
-/// As many as the library takes at once.
+/// Number of frames that the library skins in one matrix product.
 const BATCH: usize = 32;
 
-/// A motion in AMASS's `.npz` layout.
+/// Motion in the `.npz` layout of AMASS.
 #[pyclass(frozen, module = "condyle")]
 pub(crate) struct BodyMotion(condyle_body::BodyMotion);
 
@@ -184,26 +207,29 @@ impl BodyMotion {
         self.0.frame_rate()
     }
 
-    /// The numbers of the person who moved: float32.
+    /// Shape coefficients of the recorded person: float32.
     #[getter]
     fn betas<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f32>> {
         PyArray1::from_slice(py, self.0.betas())
     }
 
-    /// The model that is meant: "female", "male" or "neutral"; empty where the file does not say.
+    /// Gender of the matching body model: "female", "male" or "neutral", or "" if the file does not
+    /// state it.
     #[getter]
     fn gender(&self) -> &str {
         self.0.gender()
     }
 
-    /// What was odd about the file and how it was repaired.
+    /// Problems of the file, and how each was repaired.
     #[getter]
     fn problems<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.0.problems().iter().map(Problem::from))
     }
 
-    /// The motion as a clip of a body's skeleton, which is sampled and compressed like any other. Joints are paired by the names that the layout of the
-    /// motion gives them; a UserWarning reports what was repaired, and joints that turn but that the body lacks.
+    /// Return the motion as a clip for the skeleton of a body.
+    ///
+    /// Joints are matched by the names that the motion's layout defines. A UserWarning reports repaired
+    /// frames, and animated joints that the body lacks.
     fn clip(&self, py: Python<'_>, body: &Body) -> PyResult<Clip> {
         let found = self.0.clip(&body.body);
         let found = found.map_err(|refused| {
@@ -229,7 +255,7 @@ impl BodyMotion {
     }
 }
 
-/// A file; OSError if it is not there or cannot be read.
+/// Reads a file. Raises OSError if the file does not exist or cannot be read.
 fn read<T: Send + 'static>(
     py: Python<'_>,
     path: PathBuf,

@@ -25,7 +25,9 @@ use crate::retime::Retime;
 use crate::save::{self, Kind, Saved};
 use crate::skeleton::Skeleton;
 
-/// Poses of a skeleton over time, as authored or compressed. A model's `clips` are such; `encode` compresses one.
+/// Poses of a skeleton over time, compressed or uncompressed.
+///
+/// `Model.clips` holds the clips of a file, `encode` compresses a clip.
 #[pyclass(frozen, module = "condyle")]
 #[derive(Clone)]
 pub(crate) struct Clip {
@@ -36,52 +38,53 @@ pub(crate) struct Clip {
 
 #[pymethods]
 impl Clip {
-    /// Its name in the file, which may be empty.
+    /// Name in the file, which may be empty.
     #[getter]
     fn name(&self) -> &str {
         &self.name
     }
 
-    /// The time of its first key, in seconds. Before it the first key holds.
+    /// Time of the first key in seconds. Earlier times sample the first key.
     #[getter]
     fn start(&self) -> f64 {
         self.motion.start()
     }
 
-    /// The time of its last key, in seconds. After it the last key holds.
+    /// Time of the last key in seconds. Later times sample the last key.
     #[getter]
     fn end(&self) -> f64 {
         self.motion.end()
     }
 
-    /// Seconds from its first key to its last.
+    /// Seconds between the first and the last key.
     #[getter]
     fn duration(&self) -> f64 {
         self.motion.end() - self.motion.start()
     }
 
-    /// The joints that it moves.
+    /// Skeleton that the clip animates.
     #[getter]
     fn skeleton(&self) -> Skeleton {
         Skeleton(Arc::clone(&self.skeleton))
     }
 
-    /// Whether it is compressed.
+    /// Whether the clip is compressed.
     #[getter]
     pub(crate) fn compressed(&self) -> bool {
         self.motion.clip.as_compressed().is_some()
     }
 
-    /// Frames a second that it was compressed at, None for a clip as authored.
+    /// Frames per second of a compressed clip, or None for an uncompressed one.
     #[getter]
     fn rate(&self) -> Option<f32> {
         self.motion.clip.as_compressed().map(condyle::Clip::rate)
     }
 
-    /// The radius around joints within which its bound holds, in the skeleton's units: the `shell` of
-    /// `encode`.
+    /// Radius around joints within which the error bound of a compressed clip holds, in the skeleton's
+    /// units.
     ///
-    /// None for a clip as authored, where its file does not state it, and where every joint has vertices.
+    /// It is the `shell` argument of `encode`. None for an uncompressed clip, if the file does not
+    /// state it, and if every joint has vertices.
     ///
     /// >>> condyle.open("two_joints.glb").clips[0].encode(shell=0.25).shell
     /// 0.25
@@ -90,7 +93,8 @@ impl Clip {
         self.motion.shell
     }
 
-    /// The times of all its keys, or of its frames if it is compressed, in seconds and rising: those of the frames of motion capture.
+    /// Times of all keys, or of all frames of a compressed clip, in seconds and increasing. (K,),
+    /// float64.
     ///
     /// >>> clip = condyle.open("two_joints.glb").clips[0]
     /// >>> clip.times.tolist(), len(clip.sample(clip.times).rotations)
@@ -100,16 +104,31 @@ impl Clip {
         PyArray1::from_vec(py, self.motion.clip.moments())
     }
 
-    /// What it holds besides poses, which `sample` leaves out: any of "morph weights and tracks", "root motion" and "events".
+    /// Data that `sample` does not return: any of "morph weights and tracks", "root motion" and
+    /// "events".
     #[getter]
     pub(crate) fn extras(&self) -> Vec<&'static str> {
         extras(&self.motion.clip)
     }
 
-    /// The local transforms of all joints at each of `times`, in seconds: Poses of rotations (T, J, 4), translations (T, J, 3) and scales (T, J, 3).
+    /// Sample the local transforms of all joints.
     ///
-    /// `out` is a Poses to write them to, or three such arrays.
+    /// Parameters
+    /// ----------
+    /// `times` : array_like, shape (T,)
+    ///     Times in seconds.
+    /// `out` : Poses or tuple of three ndarrays, optional
+    ///     Arrays for the result.
+    /// `threads` : int or None
+    ///     Number of threads. None uses all cores.
     ///
+    /// Returns
+    /// -------
+    /// Poses
+    ///     Rotations (T, J, 4), translations (T, J, 3) and scales (T, J, 3).
+    ///
+    /// Examples
+    /// --------
     /// >>> clip = condyle.open("two_joints.glb").clips[0]
     /// >>> clip.sample(np.linspace(clip.start, clip.end, 10)).rotations.shape
     /// (10, 2, 4)
@@ -135,12 +154,29 @@ impl Clip {
         out.into_poses(py)
     }
 
-    /// The clip compressed: no point within `shell` of a joint is farther than `budget` from its place, both in the skeleton's units.
+    /// Return a compressed clip with a bounded error.
     ///
-    /// `shell` has no default: a clip knows no mesh and no unit. In metres 0.03 suits a person without a mesh; `Model.encode` bounds every vertex
-    /// instead. `effort` is "fast", "normal" or "best"; `rate` is in frames a second, or None for the authored one. `progress` is a bar whose total
-    /// is 100: tqdm's, or anything else with an `update`.
+    /// Parameters
+    /// ----------
+    /// `budget` : float
+    ///     Maximum error of every point within `shell` of a joint, in the skeleton's units.
+    /// `shell` : float
+    ///     Radius around each joint, in the skeleton's units. 0.03 suits a person in metres. There is
+    ///     no default, because a clip knows neither a mesh nor a unit; `Model.encode` bounds the error
+    ///     at every vertex instead.
+    /// `effort` : "fast", "normal" or "best"
+    ///     Time that the encoder spends on a smaller result.
+    /// `rate` : float, optional
+    ///     Frames per second. Default: the rate of the authored keys.
+    /// `progress` : object with an `update` method, optional
+    ///     Progress bar with a total of 100, such as tqdm's.
     ///
+    /// Returns
+    /// -------
+    /// Clip
+    ///
+    /// Examples
+    /// --------
     /// >>> small = condyle.open("two_joints.glb").clips[0].encode(1e-3, shell=0.03)
     /// >>> small.compressed, len(pickle.dumps(small)) < 2000
     /// (True, True)
@@ -160,17 +196,42 @@ impl Clip {
         self.encoded(py, &options, progress)
     }
 
-    /// A clip as authored of a part of this one, from `start` to `end` in its seconds, that begins at 0: stretched to `duration` seconds or played at
-    /// `speed`, and with keys at `rate` frames a second, if these are given.
+    /// Return a part of the clip, stretched, reversed or resampled, as an uncompressed clip that starts
+    /// at 0.
     ///
-    /// A negative speed plays it backwards: steps then switch at the same moments, so that each value holds for as long as it did. Keys at the cut are
-    /// what `sample` gives there, and the curve between them is the same one; at a `rate`, lines are straight between frames, with one more at the end
-    /// if that is no frame. A compressed clip is sampled at its own rate first, without what `extras` names. `name` is the new clip's, without it that of this one.
+    /// Parameters
+    /// ----------
+    /// `start`, `end` : float, optional
+    ///     Part of this clip in seconds. Default: the whole clip.
+    /// `duration` : float, optional
+    ///     Duration of the result in seconds. Excludes `speed`.
+    /// `speed` : float, optional
+    ///     Playback speed. A negative speed reverses the clip.
+    /// `rate` : float, optional
+    ///     Frames per second of the new keys. By default the authored keys are kept.
+    /// `name` : str, optional
+    ///     Name of the result. Default: the name of this clip.
     ///
+    /// Returns
+    /// -------
+    /// Clip
+    ///
+    /// Notes
+    /// -----
+    /// Keys at the cuts have the sampled values, and the curves between keys do not change. In a
+    /// reversed clip, steps switch at the same moments, so each value holds for the same time. With
+    /// `rate`, values are interpolated linearly between frames. One more key is added at the end if it
+    /// is not on a frame. A compressed clip is first sampled at its own rate; this drops the data
+    /// listed in `extras`.
+    ///
+    /// Examples
+    /// --------
     /// >>> clip = condyle.open("two_joints.glb").clips[0]
     /// >>> back = clip.retime(0.25, 0.75, speed=-2)
-    /// >>> back.start, back.end, bool(np.allclose(back.sample([0.0]).rotations, clip.sample([0.75]).rotations, atol=1e-6))
-    /// (0.0, 0.25, True)
+    /// >>> back.start, back.end
+    /// (0.0, 0.25)
+    /// >>> bool(np.allclose(back.sample([0.0]).rotations, clip.sample([0.75]).rotations, atol=1e-6))
+    /// True
     #[pyo3(signature = (start=None, end=None, *, duration=None, speed=None, rate=None, name=None))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn retime(
@@ -188,7 +249,7 @@ impl Clip {
         let retimed = told_apart(py, None, move |_| match &motion.clip {
             AnyClip::Raw(clip) => asked.applied(clip),
             AnyClip::Compressed { clip, .. } => {
-                // A single frame has no rate.
+                // A clip of one frame has no rate.
                 let rate = if clip.rate() > 0.0 { clip.rate() } else { 1.0 };
                 asked.applied(&RawClip::from_poses(String::new(), clip, &skeleton, rate)?)
             }
@@ -200,9 +261,27 @@ impl Clip {
         Ok(Self { name, skeleton: Arc::clone(&self.skeleton), motion })
     }
 
-    /// A clip of your own arrays: at each of `times`, in seconds and rising, `rotations` (T, J, 4), unit quaternions x, y, z, w, `translations` (T, J, 3)
-    /// and `scales` (T, J, 3), and straight lines between them. What is not given is as the skeleton has it at rest.
+    /// Create a clip from arrays, with linear interpolation between keys.
     ///
+    /// Parameters
+    /// ----------
+    /// `skeleton` : Skeleton
+    ///     Skeleton that the clip animates.
+    /// `times` : array_like, shape (T,)
+    ///     Times of the keys in seconds, increasing.
+    /// `rotations` : array_like, shape (T, J, 4), optional
+    ///     Unit quaternions x, y, z, w relative to the parent joint.
+    /// `translations`, `scales` : array_like, shape (T, J, 3), optional
+    ///     Translations and scales relative to the parent joint. Omitted components keep the rest pose.
+    /// `name` : str
+    ///     Name of the clip.
+    ///
+    /// Returns
+    /// -------
+    /// Clip
+    ///
+    /// Examples
+    /// --------
     /// >>> arm = condyle.Skeleton([-1])
     /// >>> clip = condyle.Clip.from_poses(arm, [0, 1], translations=[[[0, 0, 0]], [[0, 4, 0]]], name="rise")
     /// >>> clip.sample([0.25]).translations.tolist()
@@ -222,8 +301,10 @@ impl Clip {
         Ok(Self { name: name.into(), skeleton, motion: Arc::new(clip.into()) })
     }
 
-    /// A contact sheet of its bones at `count` evenly spaced moments: (H, W, 3) of uint8, which a notebook shows. `Model.sheet` draws a character, and its
-    /// `size`, `yaw`, `pitch` and `progress` are the same; but where the front of a clip's bones is nobody says, so they are seen from +Z.
+    /// Draw a contact sheet of the skeleton at `count` evenly spaced times: (H, W, 3), uint8.
+    ///
+    /// `Model.sheet`, which draws the mesh, documents `size`, `yaw`, `pitch` and `progress`. A clip
+    /// does not know the front of the character, so the camera angles start at +Z.
     ///
     /// >>> condyle.open("two_joints.glb").clips[0].plot(4, size=(100, 120)).shape
     /// (120, 400, 3)
@@ -247,12 +328,24 @@ impl Clip {
         sheet(py, &subject, &self.name, &style, count, progress)
     }
 
-    /// Writes it to a file that other programs read, whole or not at all: .bvh, .glb of the joints alone, or .condyle if it is compressed.
+    /// Write the clip to a file for other programs.
     ///
-    /// A BVH has `rate` frames a second; without it the clip's own, which its keys must then have. Of a compressed clip a .glb has the fewest
-    /// keys within a 16th of the clip's bound. What the file has no place for is left out with a UserWarning: in a BVH scales of joints and
-    /// what `extras` names, in a .glb events. `Model.save` writes meshes too.
+    /// Parameters
+    /// ----------
+    /// `path` : str or PathLike
+    ///     File, which appears only when it is complete. Its extension selects the format: .bvh, .glb
+    ///     (joints only), or .condyle (compressed clips only).
+    /// `rate` : float, optional
+    ///     Frames per second of a BVH. Default: the rate of the clip, whose keys must be evenly spaced.
     ///
+    /// Notes
+    /// -----
+    /// A compressed clip is written to a .glb with as few keys as possible, with an error within 1/16
+    /// of the clip's bound. Data that the format cannot store is left out with a UserWarning: joint
+    /// scales and `extras` in a BVH, events in a .glb. `Model.save` writes meshes too.
+    ///
+    /// Examples
+    /// --------
     /// >>> clip = condyle.open("two_joints.glb").clips[0]
     /// >>> clip.save("bend.bvh", rate=60)
     /// >>> condyle.open("bend.bvh").clips[0]
@@ -261,7 +354,7 @@ impl Clip {
     fn save(&self, py: Python<'_>, path: PathBuf, rate: Option<f64>) -> PyResult<()> {
         let kind = Kind::of(&path)?;
         if kind != Kind::Bvh && rate.is_some() {
-            return Err(Error::new_err("rate is for a BVH; retime(rate=...) is for other files"));
+            return Err(Error::new_err("rate applies only to .bvh; use retime(rate=...) for other formats"));
         }
         let data = match kind {
             Kind::Bvh => save::bvh(py, self.saved(), rate)?,
@@ -271,14 +364,13 @@ impl Clip {
         save::write(&path, &data)
     }
 
-    /// As bytes that `Clip.from_bytes` reads: a file .condyle of the skeleton and this clip. A clip as authored has to be encoded first; pickles,
-    /// which can go to other processes, are made of either.
+    /// Return the skeleton and the clip as the bytes of a .condyle file, for `Clip.from_bytes`.
+    ///
+    /// Raises `Error` for an uncompressed clip; call `encode` first. Both kinds of clip can be pickled.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let Some(clip) = self.motion.clip.as_compressed() else {
             let name = &self.name;
-            return Err(Error::new_err(format!(
-                "the clip {name:?} is as authored; .encode() makes one that fits in bytes"
-            )));
+            return Err(Error::new_err(format!("the clip {name:?} is not compressed; call .encode() first")));
         };
         let mut writer = ContainerWriter::default();
         let model = writer.add_skeleton("", &self.skeleton).map_err(refused)?;
@@ -288,14 +380,14 @@ impl Clip {
         Ok(PyBytes::new(py, &writer.finish()))
     }
 
-    /// From what `to_bytes` has made: the first clip of a file .condyle.
+    /// Return the first clip in the bytes of a .condyle file, such as `to_bytes` writes.
     #[staticmethod]
     fn from_bytes(data: &[u8]) -> PyResult<Self> {
         let container = Container::from_bytes(data).map_err(|e| Error::new_err(format!("data: {e}")))?;
         let first = container.entries().find(|entry| entry.kind == EntryKind::Clip);
         let (entry, model) = first
             .and_then(|entry| Some((entry, entry.model?)))
-            .ok_or_else(|| Error::new_err("data holds no clip of a skeleton"))?;
+            .ok_or_else(|| Error::new_err("data contains no clip with a skeleton"))?;
         let skeleton = Arc::new(container.skeleton(model).map_err(refused)?);
         let clip = container.clip(entry.index).map_err(refused)?.into_owned();
         let clip = AnyClip::compressed(entry.name.to_owned(), clip);
@@ -303,7 +395,7 @@ impl Clip {
         Ok(Self { name: entry.name.into(), skeleton, motion })
     }
 
-    /// What a pickle of a clip as authored is read by.
+    /// Unpickling hook for an uncompressed clip.
     #[staticmethod]
     fn _from_parts(skeleton: &Skeleton, name: &str, parts: Read<'_>) -> PyResult<Self> {
         let skeleton = Arc::clone(&skeleton.0);
@@ -311,7 +403,8 @@ impl Clip {
         Ok(Self { name: name.into(), skeleton, motion: Arc::new(clip.into()) })
     }
 
-    /// The same clip to the bit: as bytes if it is compressed, else as its skeleton and arrays of its keys.
+    /// Pickles the clip bit for bit: the bytes of a compressed clip, or the skeleton and key arrays of
+    /// an uncompressed one.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let (py, it) = (slf.py(), slf.get());
         match &it.motion.clip {
@@ -333,12 +426,12 @@ impl Clip {
 }
 
 impl Clip {
-    /// What writers of files take of it.
+    /// Name, skeleton and motion for the file writers.
     pub(crate) fn saved(&self) -> Saved<'_> {
         Saved { name: &self.name, skeleton: &self.skeleton, motion: &self.motion }
     }
 
-    /// The clip by the encoder's options.
+    /// The clip compressed with these encoder options.
     pub(crate) fn encoded(
         &self,
         py: Python<'_>,
@@ -346,7 +439,7 @@ impl Clip {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         if self.compressed() {
-            return Err(Error::new_err(format!("the clip {:?} is compressed already", self.name)));
+            return Err(Error::new_err(format!("the clip {:?} is already compressed", self.name)));
         }
         let (motion, skeleton, options) =
             (Arc::clone(&self.motion), Arc::clone(&self.skeleton), options.clone());
@@ -355,7 +448,7 @@ impl Clip {
             match &motion.clip {
                 AnyClip::Raw(clip) => condyle_encode::encode(clip, &skeleton, &options, &mut tell),
                 AnyClip::Compressed { .. } => {
-                    Err(Refusal::OutOfRange { what: "clip", at: 0, needed: "as authored" })
+                    Err(Refusal::OutOfRange { what: "clip", at: 0, needed: "uncompressed" })
                 }
             }
         })?;
@@ -368,15 +461,15 @@ impl Clip {
     }
 }
 
-/// The steps of what the encoder does with a clip.
+/// Progress steps of one encode.
 const PERCENT: f32 = 100.0;
 
-/// How much time the encoder takes.
+/// Encoder effort by name.
 pub(crate) fn effort_of(name: &str) -> PyResult<Effort> {
     match name {
         "fast" => Ok(Effort::Fast),
         "normal" => Ok(Effort::Normal),
         "best" => Ok(Effort::Best),
-        _ => Err(Error::new_err(format!("effort is {name:?}, \"fast\", \"normal\" or \"best\" is wanted"))),
+        _ => Err(Error::new_err(format!("effort must be \"fast\", \"normal\" or \"best\", got {name:?}"))),
     }
 }

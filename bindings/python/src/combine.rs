@@ -1,4 +1,4 @@
-//! Poses as arrays that go in, and one pose for each frame that comes out.
+//! Poses as argument arrays, and the loop that computes one pose per frame from them.
 
 use condyle::{Error as Refusal, Pose};
 use pyo3::prelude::*;
@@ -8,13 +8,12 @@ use crate::errors::Error;
 use crate::frames::{for_each_frame, thread_count};
 use crate::poses::{PoseArrays, get, set};
 
-/// Poses that a caller has.
+/// Poses passed by the caller.
 pub(crate) struct PoseInputs<'py>(pub(crate) [Input<'py>; 3]);
 
 impl<'py> PoseInputs<'py> {
     pub(crate) fn new(name: &str, value: &Bound<'py, PyAny>) -> PyResult<Self> {
-        let unfit =
-            |_| Error::new_err(format!("{name} is no Poses: rotations, translations and scales are wanted"));
+        let unfit = |_| Error::new_err(format!("{name} must be Poses: rotations, translations and scales"));
         let [rotations, translations, scales] = value.extract::<[Bound<'py, PyAny>; 3]>().map_err(unfit)?;
         let inputs = Self([
             Input::new(format!("{name}.rotations"), &rotations)?,
@@ -30,7 +29,7 @@ impl<'py> PoseInputs<'py> {
         Ok(inputs)
     }
 
-    /// The axes before the numbers of a joint, of which the last one is the joints.
+    /// Axes before the components of a joint. The last of them is the joint axis.
     pub(crate) fn leading(&self) -> PyResult<&[usize]> {
         match self.0[0].leading(&[4])? {
             [] => Err(self.0[0].unfit("(..., J, 4)")),
@@ -51,7 +50,7 @@ impl<'py> PoseInputs<'py> {
     }
 }
 
-/// The numbers of poses, frame after frame.
+/// Components of poses, one frame after another.
 pub(crate) struct Frames<'a> {
     pub(crate) joints: usize,
     pub(crate) count: usize,
@@ -67,7 +66,7 @@ impl Frames<'_> {
     }
 }
 
-/// Makes one pose of several in each frame: all of one shape, that of the result.
+/// Computes one pose from several in each frame. All inputs have the shape of the result.
 pub(crate) fn combined<'py>(
     py: Python<'py>,
     all: &[PoseInputs<'py>],
@@ -75,7 +74,7 @@ pub(crate) fn combined<'py>(
     threads: Option<i64>,
     work: impl Fn(usize, &[Pose], &mut Pose) -> Result<(), Refusal> + Sync,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let [first, ..] = all else { return Err(Error::new_err("poses is empty, at least one Poses is wanted")) };
+    let [first, ..] = all else { return Err(Error::new_err("poses is empty; pass at least one Poses")) };
     let leading = first.leading()?;
     for other in all {
         if other.leading()? != leading {

@@ -1,4 +1,4 @@
-//! How far two models are apart.
+//! Distance between two models while their clips play.
 
 use condyle_compare::{
     Difference, Error as Refusal, How, Pairing, Place, Subject, common_shell, moments, pair_clips,
@@ -13,16 +13,44 @@ use crate::frames::thread_count;
 use crate::model::Model;
 use crate::progress::{Steps, told_elsewhere};
 
-/// How far the vertices of two models are apart while their clips play: a model and what was made of it, whatever program made it. A Difference
-/// for each clip of `a` that has a counterpart in `b`, or for `clip` alone: an index, a name or one of `a.clips`.
+/// Measure the distance between the vertices of two models while their clips play.
 ///
-/// Vertices are paired by their order where that leads to one place in the rest poses, else by their places there. Where less than half of
-/// those of each model can be paired, joints are compared: all points within `shell` metres of each, which is
-/// `Difference.reach`; None is the smallest `Clip.shell` of either model, or 0.03 if no clip has one. Joints without a counterpart are in `Difference.unknown`. Two models without clips are compared at rest: one Difference without a name. Clips are paired by their names, or by their order if none has a namesake and there are as many in both. Both are posed at all keys of either and three times between each two, or `fps` times a second.
+/// Typically `b` is a compressed or exported version of `a`.
 ///
-/// A unit of the models is `unit` metres; None is what the file of `a`, or else that of `b`, says, and one where neither does. A clip's name that is not the
-/// first of its kind has a number behind it. `progress` is a bar with 100 steps for each pair of clips.
+/// Parameters
+/// ----------
+/// `a`, `b` : Model
+///     Models to compare.
+/// `clip` : int, str, Clip or None
+///     Clip of `a`. None compares every clip of `a` that has a counterpart in `b`.
+/// `fps` : float, optional
+///     Comparisons per second. By default the clips are compared at all keys of both, and at three
+///     times between successive keys.
+/// `unit` : float, optional
+///     Metres per unit of the models. Default: the unit of `a`, else that of `b`, else 1.
+/// `shell` : float, optional
+///     Radius in metres around each joint, used if joints are compared. Default: the smallest
+///     `Clip.shell` of both models, else 0.03.
+/// `threads` : int or None
+///     Number of threads. None uses all cores.
+/// `progress` : object with an `update` method, optional
+///     Progress bar with 100 steps for each pair of clips.
 ///
+/// Returns
+/// -------
+/// list of Difference
+///     One per pair of clips. Models without clips are compared at rest: one Difference without a name.
+///
+/// Notes
+/// -----
+/// Vertices are paired by order if paired vertices have the same rest position, otherwise by rest
+/// position. If less than half of the vertices of each model can be paired, all points within `shell`
+/// of each joint are compared. Joints without a counterpart are listed in `Difference.unknown`. Clips
+/// are paired by name, or by order if no names match and both models have the same number of clips. A
+/// repeated clip name gets a number.
+///
+/// Examples
+/// --------
 /// >>> model = condyle.open("two_joints.glb")
 /// >>> packed = condyle.from_bytes(model.pack(budget=1e-3))
 /// >>> [bend] = condyle.compare(model, packed)
@@ -47,11 +75,11 @@ pub(crate) fn compare<'py>(
     let (a, b) = (a.get(), b.get());
     let unit = unit.or(a.unit().or(b.unit()).map(f64::from)).unwrap_or(1.0);
     if !unit.is_finite() || unit <= 0.0 {
-        return Err(Error::new_err(format!("unit is {unit}, a number above 0 is wanted")));
+        return Err(Error::new_err(format!("unit must be finite and above 0, got {unit}")));
     }
     let radius = shell.map(|metres| metres / unit);
     if radius.is_some_and(|radius| !radius.is_finite() || radius <= 0.0) {
-        return Err(Error::new_err("shell is no number above 0"));
+        return Err(Error::new_err("shell must be finite and above 0"));
     }
     let default = f64::from(Shell::RADIUS) / unit;
     let wanted = clip.map(|clip| a.own_clip(clip)).transpose()?.flatten();
@@ -63,10 +91,11 @@ pub(crate) fn compare<'py>(
     found.differences.iter().map(|(clip, it)| found.told(py, *clip, it, unit)).collect()
 }
 
-/// The steps of a pair of clips.
+/// Progress steps of one pair of clips.
 const PERCENT: usize = 100;
 
-/// What was paired, and the difference for each clip of the first model that has a counterpart; at rest without a clip.
+/// The pairing, and one difference for each clip of the first model that has a counterpart. A
+/// comparison at rest has no clip.
 struct Comparison<'a> {
     pairing: Pairing<'a>,
     differences: Vec<(Option<usize>, Difference)>,
@@ -144,14 +173,14 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// The pairs of clips that are asked for: at least one, or none if neither model has clips.
+/// Requested pairs of clips: at least one, or none if neither model has clips.
 fn clips(a: &Subject<'_>, b: &Subject<'_>, wanted: Option<usize>) -> Result<Vec<(usize, usize)>, String> {
     if let (true, true, None) = (a.clips().is_empty(), b.clips().is_empty(), wanted) {
         return Ok(Vec::new());
     }
     if let Some(empty) = [a, b].into_iter().find(|it| it.clips().is_empty()) {
         return Err(format!(
-            "{} has no clips, so only models without clips can be compared with it",
+            "{} has no clips; it can only be compared with a model without clips",
             empty.name()
         ));
     }
@@ -164,10 +193,10 @@ fn clips(a: &Subject<'_>, b: &Subject<'_>, wanted: Option<usize>) -> Result<Vec<
             format!("{} has {}", it.name(), names.join(", "))
         };
         let these = wanted.map_or(a.clips(), |at| &a.clips()[at..=at]);
-        return Err(format!("no clip corresponds: {}, {}", names(a, these), names(b, b.clips())));
+        return Err(format!("no clips match: {}, {}", names(a, these), names(b, b.clips())));
     }
     Ok(pairs)
 }
 
-/// As many names as a message lists.
+/// Maximum number of names in a message.
 const MOST_NAMES: usize = 20;

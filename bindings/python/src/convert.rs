@@ -1,4 +1,4 @@
-//! Transforms as matrices, and matrices as transforms.
+//! Conversion between transforms and matrices.
 
 use condyle::{Affine, Pose, convert};
 use numpy::PyArrayDyn;
@@ -8,9 +8,10 @@ use crate::arrays::{Input, Output, shape_text};
 use crate::frames::{CHUNK, Planes, for_each_frame, thread_count};
 use crate::poses::{PoseArrays, get, set, write_rows};
 
-/// Matrices (..., 3, 4) of rotations, translations and scales: the rows of a 3 by 4 matrix each.
+/// Return the matrices of rotations, translations and scales: the rows of 3x4 matrices, (..., 3, 4).
 ///
-/// `rotations` are unit quaternions (..., 4) as x, y, z, w; `translations` and `scales` are (..., 3), 0 and 1 where they are left out.
+/// `rotations` are unit quaternions x, y, z, w (..., 4). `translations` and `scales` are (..., 3), by
+/// default 0 and 1.
 ///
 /// >>> condyle.to_matrices([0, 0, 0, 1], [1, 2, 3]).tolist()
 /// [[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 2.0], [0.0, 0.0, 1.0, 3.0]]
@@ -56,9 +57,11 @@ pub(crate) fn to_matrices<'py>(
     Ok(out.into_array())
 }
 
-/// Rotations, translations and scales of matrices (..., 3, 4): Poses of the shapes (..., 4), (..., 3) and (..., 3).
+/// Decompose matrices (..., 3, 4) into Poses: rotations (..., 4), translations (..., 3) and scales
+/// (..., 3).
 ///
-/// The scale along x is negative where a matrix mirrors. Of a matrix that shears, the nearest transform.
+/// The scale along x is negative for a mirroring matrix. A matrix with shear yields the nearest
+/// transform.
 ///
 /// >>> moved = condyle.from_matrices([[1, 0, 0, 1], [0, 1, 0, 2], [0, 0, 1, 3]])
 /// >>> moved.rotations.tolist(), moved.translations.tolist()

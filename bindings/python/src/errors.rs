@@ -1,4 +1,4 @@
-//! Why something is refused, as exceptions.
+//! Exceptions, and the problems of a file.
 
 use std::ffi::CString;
 use std::path::Path;
@@ -11,28 +11,28 @@ create_exception!(
     condyle,
     Error,
     PyValueError,
-    "What was asked for cannot be done: the message says what was found and what was expected."
+    "Invalid argument or operation. The message states the expected value and the value found."
 );
 create_exception!(
     condyle,
     FileError,
     Error,
-    "A file that cannot be used. `problems` holds everything that is wrong with it, errors first."
+    "File that cannot be used. `problems` lists all problems found, errors first."
 );
 
-/// What is wrong with a file, where, and what was done about it.
+/// Problem found in a file: its location, a description, and how it was handled.
 #[pyclass(frozen, get_all, module = "condyle")]
 #[derive(Clone)]
 pub(crate) struct Problem {
-    /// "error", "warning" or "note".
+    /// Severity: "error", "warning" or "note".
     severity: String,
-    /// The first place: a JSON pointer, a line, or an array; empty for the whole file.
+    /// First location: a JSON pointer, a line or an array name. Empty for the whole file.
     place: String,
-    /// At how many places it was found.
+    /// Number of locations.
     count: usize,
-    /// What was found at the first place, and what was expected.
+    /// Value found at the first location, and the expected value.
     what: String,
-    /// What was done about it, or what can be done.
+    /// How the problem was handled, or a possible remedy.
     action: String,
 }
 
@@ -59,9 +59,9 @@ impl Problem {
 }
 
 impl Problem {
-    /// One that a whole file is refused for.
+    /// Problem that rejects the whole file.
     pub(crate) fn of_file(what: String) -> Self {
-        let action = "the file is refused".into();
+        let action = "the file is rejected".into();
         Self { severity: "error".into(), place: String::new(), count: 1, what, action }
     }
 }
@@ -78,14 +78,14 @@ impl From<&condyle_io::Problem> for Problem {
     }
 }
 
-/// Why a path cannot be read.
+/// Reason that a path cannot be read.
 pub(crate) enum Unreadable {
     Missing(std::io::Error),
     NoFile,
 }
 
 impl Unreadable {
-    /// OSError or FileError.
+    /// Converts to OSError or FileError.
     pub(crate) fn raised(self, py: Python<'_>, name: &str) -> PyErr {
         match self {
             Self::Missing(e) => std::io::Error::new(e.kind(), format!("{name}: {e}")).into(),
@@ -94,7 +94,7 @@ impl Unreadable {
     }
 }
 
-/// Checks that a path is a file that can be opened: to open a pipe would wait for a writer.
+/// Checks that the path is a regular file that can be opened. Opening a pipe would wait for a writer.
 pub(crate) fn check_file(path: &Path) -> Result<(), Unreadable> {
     if !std::fs::metadata(path).map_err(Unreadable::Missing)?.is_file() {
         return Err(Unreadable::NoFile);
@@ -102,18 +102,18 @@ pub(crate) fn check_file(path: &Path) -> Result<(), Unreadable> {
     std::fs::File::open(path).map_err(Unreadable::Missing).map(drop)
 }
 
-/// A UserWarning at the caller's line.
+/// Issues a UserWarning at the caller's line.
 pub(crate) fn warn(py: Python<'_>, text: &str) -> PyResult<()> {
     let text = CString::new(text.replace('\0', "\u{fffd}"))?;
     PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)
 }
 
-/// The exception for what the library refuses.
+/// Exception for an error of the library.
 pub(crate) fn refused(error: condyle::Error) -> PyErr {
     Error::new_err(error.to_string())
 }
 
-/// The exception for a file that cannot be used.
+/// Exception for a file that cannot be used.
 pub(crate) fn unusable(py: Python<'_>, name: &str, problems: Vec<Problem>) -> PyErr {
     let lines: String = problems.iter().map(|problem| format!("\n  {}", problem.__str__())).collect();
     let error = FileError::new_err(format!("{name} cannot be used{lines}"));

@@ -1,4 +1,4 @@
-//! Many frames on several threads, each of which writes its own part of the results.
+//! Work on many frames on several threads. Each thread writes a separate part of the results.
 
 use std::mem;
 use std::num::NonZero;
@@ -11,13 +11,14 @@ use pyo3::prelude::*;
 use crate::errors::Error;
 use crate::progress::{Pace, Steps, told};
 
-/// Beyond this many threads each has less to do than starting it costs.
+/// Maximum number of threads. With more, starting a thread takes longer than the work it does.
 const MOST: usize = 1024;
 
-/// What has no frames is gone through in so many elements at a time, which stay in the cache from one step to the next.
+/// Number of elements per step if there are no frames. This many stay in the cache between steps.
 pub(crate) const CHUNK: usize = 256;
 
-/// How many threads a caller has asked for; without a number as many as the machine runs at once.
+/// Number of threads that the caller requested. Without a number, as many as the machine runs in
+/// parallel.
 pub(crate) fn thread_count(asked: Option<i64>) -> PyResult<Threads<'static, 'static>> {
     let Some(threads) = asked else {
         let count = thread::available_parallelism().map_or(1, NonZero::get).min(MOST);
@@ -25,11 +26,11 @@ pub(crate) fn thread_count(asked: Option<i64>) -> PyResult<Threads<'static, 'sta
     };
     match usize::try_from(threads) {
         Ok(count @ 1..=MOST) => Ok(Threads { count, bar: None }),
-        _ => Err(Error::new_err(format!("threads is {threads}, 1 to {MOST} or None is wanted"))),
+        _ => Err(Error::new_err(format!("threads must be 1 to {MOST} or None, got {threads}"))),
     }
 }
 
-/// How many threads there are, and whom they tell how far they are.
+/// Number of threads, and the progress bar they update.
 #[derive(Clone, Copy)]
 pub(crate) struct Threads<'a, 'py> {
     count: usize,
@@ -37,26 +38,28 @@ pub(crate) struct Threads<'a, 'py> {
 }
 
 impl Threads<'_, '_> {
-    /// A step for each frame.
+    /// Sets a bar that gets one step per frame.
     pub(crate) fn telling<'a, 'py>(self, bar: Option<&'a Bound<'py, PyAny>>) -> Threads<'a, 'py> {
         Threads { count: self.count, bar }
     }
 
-    /// Threads of that many for a stage that shares its work out itself.
+    /// Thread pool of this size, for a stage that distributes its work itself.
     pub(crate) fn pool(self) -> PyResult<rayon::ThreadPool> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.count).build();
-        pool.map_err(|e| Error::new_err(format!("no thread can be started, ask for fewer threads: {e}")))
+        pool.map_err(|e| Error::new_err(format!("cannot start a thread, use fewer threads: {e}")))
     }
 
-    /// How many of so many things each of them does.
+    /// Number of items that each thread processes.
     pub(crate) fn share(self, things: usize) -> usize {
         things.div_ceil(self.count).max(1)
     }
 }
 
-/// Does `work` for each part, the first one here and each other one on a thread of its own. The error is that of the first part that has one.
+/// Runs `work` for each part: the first part on this thread, each other part on a new thread. Returns
+/// the error of the first failing part.
 ///
-/// Threads are started anew in each call: those of a pool would be missing in a process that Python has forked.
+/// Threads are started in each call. The threads of a pool would not exist in a process forked by
+/// Python.
 pub(crate) fn on_threads<T: Send>(
     mut parts: impl ExactSizeIterator<Item = T>,
     steps: &Steps,
@@ -80,19 +83,19 @@ pub(crate) fn on_threads<T: Send>(
                 steps.wait(|| it.is_finished());
                 it.join().unwrap_or_else(|panic| resume_unwind(panic))
             }
-            Err(e) => Err(format!("no thread can be started, ask for fewer threads: {e}")),
+            Err(e) => Err(format!("cannot start a thread, use fewer threads: {e}")),
         })
     })
 }
 
-/// Results that are written together: numbers of each, and how many of them a frame has.
+/// Arrays written by one call, and the number of values per frame of each.
 pub(crate) struct Planes<'a, const N: usize> {
     pub(crate) values: [&'a mut [f32]; N],
     pub(crate) widths: [usize; N],
 }
 
 impl<'a, const N: usize> Planes<'a, N> {
-    /// Splits off the first frames, or what there is of them.
+    /// Splits off the next frames, or fewer if not that many remain.
     fn take(&mut self, frames: usize) -> [&'a mut [f32]; N] {
         let mut widths = self.widths.iter();
         self.values.each_mut().map(|values| {
@@ -105,9 +108,11 @@ impl<'a, const N: usize> Planes<'a, N> {
     }
 }
 
-/// Does `work` for each frame on so many threads, each with what `start` makes for it. It gets the frame and its part of each result.
+/// Runs `work` for each frame on several threads, each with a workspace created by `start`. `work`
+/// receives the frame and its part of each result.
 ///
-/// The numbers are the same for any number of threads, and so is the error: that of the first frame that has one.
+/// The results do not depend on the number of threads. The returned error always belongs to the first
+/// failing frame.
 pub(crate) fn for_each_frame<const N: usize, W>(
     py: Python<'_>,
     threads: Threads<'_, '_>,
@@ -116,7 +121,7 @@ pub(crate) fn for_each_frame<const N: usize, W>(
     start: impl Fn() -> Result<W, Refusal> + Sync,
     work: impl Fn(&mut W, usize, [&mut [f32]; N]) -> Result<(), Refusal> + Sync,
 ) -> PyResult<()> {
-    // Frames of no numbers at all are all done.
+    // Frames without any values need no work.
     if frames == 0
         || planes.values.iter().all(|values| values.is_empty())
             && planes.widths.iter().all(|width| *width == 0)

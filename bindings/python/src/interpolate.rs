@@ -1,4 +1,4 @@
-//! What lies between rotations.
+//! Interpolation between rotations.
 
 use condyle::Pose;
 use condyle::interpolation::{
@@ -12,7 +12,7 @@ use crate::errors::Error;
 use crate::frames::{CHUNK, Planes, for_each_frame, thread_count};
 use crate::poses::{gather, scatter};
 
-/// What is the same for all rotations of a call.
+/// Parameters shared by all rotations of a call.
 struct Between<'a> {
     from: &'a [f32],
     to: &'a [f32],
@@ -26,7 +26,7 @@ enum Factors<'a> {
 }
 
 impl Between<'_> {
-    /// Those from `first` on, as many as `out` has room for.
+    /// Writes the rotations from index `first` on, as many as fit into `out`.
     fn write(&self, poses: &mut [Pose; 3], first: usize, out: &mut [f32]) -> Result<(), condyle::Error> {
         let count = out.len() / 4;
         let [from, to, between] = poses;
@@ -50,18 +50,38 @@ impl Between<'_> {
     }
 }
 
-/// The method of a name, or an exception that lists them all.
+/// Method by name, or an exception that lists all names.
 fn method_of(name: &str) -> PyResult<Method> {
     name.parse().map_err(|e| Error::new_err(format!("method {name:?}: {e}")))
 }
 
-/// The rotations between `a` and `b`, unit quaternions (..., 4) as x, y, z, w, both of one shape.
+/// Interpolate between rotations.
 ///
-/// `t` is a number or an array (...), from 0 at `a` to 1 at `b`. `method` is one of "slerp4", "slerp6", "slerp9", "eberly1" to "eberly16",
-/// "eberly1-halved" to "eberly16-halved", "van-waveren", "exact", "nlerp", "corrected-nlerp" and "exponential-map"; `error_bound` says how far
-/// each may be off. The arc is the shorter one, or with `shorter=False` that to `b` as given. Factors are clamped to [0, 1] unless
-/// `extrapolate` is set.
+/// Parameters
+/// ----------
+/// `a`, `b` : array_like, shape (..., 4)
+///     Unit quaternions x, y, z, w.
+/// `t` : float or array_like, shape (...)
+///     Factors from 0 at `a` to 1 at `b`.
+/// `method` : str
+///     "slerp4", "slerp6", "slerp9", "eberly1" to "eberly16", "eberly1-halved" to "eberly16-halved",
+///     "van-waveren", "exact", "nlerp", "corrected-nlerp" or "exponential-map". `error_bound` returns
+///     the maximum error of each.
+/// `shorter` : bool
+///     Take the shorter arc. False takes the arc to `b` with the given sign.
+/// `extrapolate` : bool
+///     Do not clamp factors to [0, 1].
+/// `out` : ndarray of float32, shape (..., 4), optional
+///     Array for the result.
+/// `threads` : int or None
+///     Number of threads. None uses all cores.
 ///
+/// Returns
+/// -------
+/// ndarray of float32, shape (..., 4)
+///
+/// Examples
+/// --------
 /// >>> print(condyle.interpolate([0, 0, 0, 1], [1, 0, 0, 0], 1 / 3).round(4))
 /// [0.5   0.    0.    0.866]
 /// >>> condyle.interpolate([[0, 0, 0, 1]] * 3, [[0, 0, 1, 0]] * 3, [0, 0.5, 1], method="nlerp").shape
@@ -85,18 +105,18 @@ pub(crate) fn interpolate<'py>(
     let (a, b, t) = (Input::new("a", a)?, Input::new("b", b)?, Input::<f32>::new("t", t)?);
     let leading = a.leading(&[4])?;
     if b.leading(&[4])? != leading {
-        return Err(b.unfit(&format!("that of a, {},", shape_text(a.shape()))));
+        return Err(b.unfit(&format!("{} like a", shape_text(a.shape()))));
     }
     let factors = match (t.shape(), t.values()?) {
-        ([], &[t]) if t.is_nan() => return Err(Error::new_err("t is NaN, a number is wanted")),
+        ([], &[t]) if t.is_nan() => return Err(Error::new_err("t must be a number, got NaN")),
         ([], &[t]) => Factors::Same(Prepared::new(t, how)),
         (shape, all) if shape == leading => match all.iter().position(|t| t.is_nan()) {
             None => Factors::Each(all),
             Some(at) => {
-                return Err(Error::new_err(format!("t holds NaN at element {at}, numbers are wanted")));
+                return Err(Error::new_err(format!("t must hold numbers, got NaN at element {at}")));
             }
         },
-        _ => return Err(t.unfit(&format!("{} or a single number", shape_text(leading)))),
+        _ => return Err(t.unfit(&format!("{} or be a single number", shape_text(leading)))),
     };
     let between = Between { from: a.values()?, to: b.values()?, factors, how };
     let chunks = (between.from.len() / 4).div_ceil(CHUNK);
@@ -109,7 +129,8 @@ pub(crate) fn interpolate<'py>(
     Ok(out.into_array())
 }
 
-/// Spherical linear interpolation, exact but for the rounding of float32: `interpolate` with the method "slerp9".
+/// Spherical linear interpolation, exact up to float32 rounding: `interpolate` with the method
+/// "slerp9".
 ///
 /// >>> print(condyle.slerp([0, 0, 0, 1], [1, 0, 0, 0], 0.5).round(4))
 /// [0.7071 0.     0.     0.7071]
@@ -126,7 +147,7 @@ pub(crate) fn slerp<'py>(
     interpolate(py, a, b, t, "slerp9", true, false, out, threads)
 }
 
-/// Linear interpolation brought back to unit length: `interpolate` with the method "nlerp".
+/// Normalised linear interpolation: `interpolate` with the method "nlerp".
 ///
 /// >>> print(condyle.nlerp([0, 0, 0, 1], [1, 0, 0, 0], 0.5).round(4))
 /// [0.7071 0.     0.     0.7071]
@@ -143,9 +164,10 @@ pub(crate) fn nlerp<'py>(
     interpolate(py, a, b, t, "nlerp", true, false, out, threads)
 }
 
-/// The most that a component of what a method of `interpolate` gives can differ from slerp's.
+/// Return the maximum difference from exact slerp in any component, for a method of `interpolate`.
 ///
-/// `max_angle` is how far apart unit quaternions are as vectors, in radians: half of the rotation between them, at most pi / 2.
+/// `max_angle` is the largest angle between the two quaternions as 4D vectors, in radians: half of the
+/// rotation between them, at most pi / 2.
 ///
 /// >>> condyle.error_bound("slerp4", np.pi / 2) < 1.1e-4
 /// True

@@ -1,4 +1,5 @@
-//! Libraries of parts: the table first, then their bytes, of which one part at a time is in memory.
+//! Joined libraries. The table is written first, then the bytes of the parts, with one part in memory at a
+//! time.
 
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Write};
@@ -10,7 +11,7 @@ use pyo3::prelude::*;
 
 use crate::errors::Error;
 
-/// A file .condyle, by its path or its bytes.
+/// A .condyle file, as a path or as bytes.
 #[derive(FromPyObject)]
 pub(crate) enum Part {
     Bytes(Vec<u8>),
@@ -33,13 +34,28 @@ impl Part {
     }
 }
 
-/// Writes the skeletons and clips of several files .condyle as one to `path`; each of `parts` is a path, or bytes as of `Clip.to_bytes`. A skeleton
-/// that several have is there once. The result is the same bytes however the parts were grouped: parts may be joined ones.
+/// Join the skeletons and clips of several .condyle files into one.
 ///
-/// `names` are those of all clips in their order, None for those that they have. `units` say of each part how many metres a unit is where the part does
-/// not say it, None where nobody knows. `told` is the JSON that `Library.columns` and `Library.left_out` are read from. The file is there when
-/// it is whole; `path` may be one of the parts.
+/// Parameters
+/// ----------
+/// `path` : str or PathLike
+///     Output file. It may be one of the parts, and appears only when it is complete.
+/// `parts` : list of bytes, str or PathLike
+///     Contents of .condyle files, for example from `Clip.to_bytes`, or their paths.
+/// `names` : list of str, optional
+///     Names of all clips in order. Default: their current names.
+/// `units` : list of float or None, optional
+///     Metres per unit of each part, used if the part does not state it. None means unknown.
+/// `told` : str, optional
+///     JSON text for `Library.columns` and `Library.left_out`.
 ///
+/// Notes
+/// -----
+/// Equal skeletons are stored once. The output bytes do not depend on the grouping of the parts, so
+/// joined files can be joined again.
+///
+/// Examples
+/// --------
 /// >>> clip = condyle.open("two_joints.glb").clips[0].encode(shell=0.03)
 /// >>> condyle.join("twice.condyle", [clip.to_bytes(), "motion.condyle"], names=["a", "b"])
 /// >>> condyle.Library("twice.condyle")["b"]
@@ -60,7 +76,7 @@ pub(crate) fn join(
         if units.len() != parts.len() {
             let (found, needed) = (units.len(), parts.len());
             return Err(Error::new_err(format!(
-                "units has {found} elements, {needed} are wanted, as parts has"
+                "units must have one element per part ({needed}), got {found}"
             )));
         }
         let all: Vec<_> = parts
@@ -79,7 +95,7 @@ pub(crate) fn join(
     })?
 }
 
-/// OSError or Error.
+/// Converts the error to OSError or Error.
 fn failure(parts: &[Part], error: LibraryError) -> PyErr {
     let part = |at: usize| parts[at].name(at);
     Error::new_err(match error {
@@ -90,16 +106,17 @@ fn failure(parts: &[Part], error: LibraryError) -> PyErr {
             return std::io::Error::new(error.kind(), format!("{}: {error}", part(at))).into();
         }
         LibraryError::Unfit(at, error) => format!("{}: {error}", part(at)),
-        LibraryError::Changed(at) => format!("{} was changed while it was read", part(at)),
+        LibraryError::Changed(at) => format!("{} changed while it was being read", part(at)),
         LibraryError::Names { found, needed } => {
-            format!("names has {found} elements, {needed} are wanted, one for each clip")
+            format!("names must have one element per clip ({needed}), got {found}")
         }
         LibraryError::Output(error) => return error.into(),
         other => other.to_string(),
     })
 }
 
-/// A file that is being written, beside the one that it becomes; it is gone where that fails.
+/// Output file under a temporary name in the same folder. It is renamed when complete, and deleted on
+/// failure.
 pub(crate) struct Draft {
     out: BufWriter<File>,
     path: PathBuf,
@@ -137,5 +154,5 @@ impl Drop for Draft {
     }
 }
 
-/// Threads may write to one path at once.
+/// Counter that keeps temporary names unique among threads that write to the same path.
 static NEXT: AtomicU32 = AtomicU32::new(0);

@@ -1,4 +1,4 @@
-//! Clips of the caller's own arrays: a pose at each of many moments.
+//! Clips from arrays: one pose per key time.
 
 use condyle::{Interpolation, RawClip, Target, Track};
 use pyo3::prelude::*;
@@ -6,10 +6,10 @@ use pyo3::prelude::*;
 use crate::arrays::{Input, Times};
 use crate::errors::{Error, refused};
 
-/// Rotations, translations and scales of all frames, those that there are.
+/// Rotations, translations and scales of all frames, each optional.
 pub(crate) type Keys<'a, 'py> = [Option<&'a Bound<'py, PyAny>>; 3];
 
-/// The clip of these keys, of which each is reached in a straight line.
+/// Clip with these keys and linear interpolation.
 pub(crate) fn keyed(
     skeleton: &condyle::Skeleton,
     times: &Bound<'_, PyAny>,
@@ -19,13 +19,11 @@ pub(crate) fn keyed(
     let (joints, times) = (skeleton.joint_count(), Times::new("times", times)?);
     let times: Vec<f32> = times.times()?.iter().map(|&seconds| seconds as f32).collect();
     if times.is_empty() {
-        return Err(Error::new_err("times is empty, at least one is wanted"));
+        return Err(Error::new_err("times is empty; pass at least one time"));
     }
     if let Some(at) = (1..times.len()).find(|at| times[*at] <= times[at - 1]) {
         let (found, before) = (times[at], times[at - 1]);
-        return Err(Error::new_err(format!(
-            "times[{at}] is {found}, more than {before} before it is wanted"
-        )));
+        return Err(Error::new_err(format!("times must increase: times[{at}] is {found} after {before}")));
     }
     let targets = [Target::Rotation, Target::Translation, Target::Scale];
     let names = [("rotations", 4), ("translations", 3), ("scales", 3)];
@@ -53,7 +51,7 @@ pub(crate) fn keyed(
         }
     }
     if tracks.is_empty() {
-        return Err(Error::new_err("rotations, translations or scales of at least one joint are wanted"));
+        return Err(Error::new_err("pass rotations, translations or scales of at least one joint"));
     }
     let clip = RawClip::new(name.into(), vec![times], tracks).map_err(refused)?;
     clip.for_skeleton(skeleton).map_err(refused)

@@ -1,4 +1,4 @@
-//! Model matrices of local transforms.
+//! Model matrices from local transforms.
 
 use std::sync::Arc;
 
@@ -11,18 +11,18 @@ use crate::frames::{Planes, for_each_frame, thread_count};
 use crate::poses::{set, write_rows};
 use crate::skeleton::Skeleton;
 
-/// One of rotations, translations and scales, of many frames.
+/// Rotations, translations or scales of many frames.
 enum Part<'a> {
-    /// What the pose is anyway.
+    /// The rest pose, which the pose already contains.
     Rest,
-    /// The same in each frame.
+    /// Same values in each frame.
     Same(&'a [f32]),
-    /// So many numbers for each frame.
+    /// All values, and their number per frame.
     Each(&'a [f32], usize),
 }
 
 impl<'a> Part<'a> {
-    /// Of an input with the `leading` axes of the rotations before the joints, or with none.
+    /// Reads an input whose shape is the `leading` axes and `tail`, or `tail` alone.
     fn new(input: Option<&'a Input<'_>>, leading: &[usize], tail: [usize; 2]) -> PyResult<Self> {
         let Some(input) = input else { return Ok(Self::Rest) };
         match input.leading(&tail)? {
@@ -44,11 +44,28 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Model matrices of joints from their local transforms: (..., J, 3, 4), rows of a 3 by 4 matrix each.
+/// Compute model-space matrices of joints from their local transforms.
 ///
-/// `skeleton` is a Skeleton or the parents of its joints, -1 for a root, parents first. `rotations` are unit quaternions (..., J, 4) as x, y, z, w.
-/// `translations` and `scales` are (..., J, 3), or (J, 3) for all frames; without them they are those of the skeleton at rest.
+/// Parameters
+/// ----------
+/// `skeleton` : Skeleton or array_like of int, shape (J,)
+///     Skeleton, or the parent index of each joint: -1 for a root, parents before children.
+/// `rotations` : array_like, shape (..., J, 4)
+///     Unit quaternions x, y, z, w relative to the parent joint.
+/// `translations`, `scales` : array_like, shape (..., J, 3) or (J, 3), optional
+///     Values per frame, or the same for all frames. Default: the rest pose of the skeleton.
+/// `out` : ndarray of float32, shape (..., J, 3, 4), optional
+///     Array for the result.
+/// `threads` : int or None
+///     Number of threads. None uses all cores.
 ///
+/// Returns
+/// -------
+/// ndarray of float32, shape (..., J, 3, 4)
+///     Rows of 3x4 matrices.
+///
+/// Examples
+/// --------
 /// >>> half = np.sqrt(0.5)
 /// >>> turned = np.array([[[0, 0, half, half], [0, 0, 0, 1]]])
 /// >>> matrices = condyle.forward_kinematics([-1, 0], turned, [[0, 0, 0], [0, 1, 0]])

@@ -1,4 +1,4 @@
-//! The Python package `condyle`: what its functions and classes do is the library's, here it is translated.
+//! The Python package `condyle`: a thin wrapper around the library.
 
 mod arrays;
 mod blend;

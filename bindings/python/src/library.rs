@@ -1,4 +1,4 @@
-//! Libraries: many clips of many skeletons in one file, which is mapped and not read.
+//! Libraries: many clips of many skeletons in one memory-mapped file.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -23,10 +23,14 @@ use crate::poses::{PoseArrays, get};
 use crate::progress::{Pace, Steps, told};
 use crate::skeleton::Skeleton;
 
-/// The clips of a file .condyle, as `condyle encode FOLDER` makes of a folder: mapped, so that a file of any size is opened in milliseconds,
-/// and what is not asked for takes no memory. Processes that map the same file share it, and a pickle is its path. The file must stay as it is while
-/// it is open: to write it anew, write another one and rename it, as `condyle encode FOLDER` does. A file that became shorter is refused by the next call;
-/// one that is cut short during a call ends the process (SIGBUS), as with any mapped file.
+/// Memory-mapped clips of a .condyle file, such as `condyle encode FOLDER` writes.
+///
+/// A file of any size opens in milliseconds, and clips that are not used take no memory. Processes that
+/// map the same file share its memory, and a pickle contains only the path.
+///
+/// Do not change the file while it is open. To replace it, write another file and rename it, as
+/// `condyle encode FOLDER` does. If the file became shorter, the next call raises FileError. If it is
+/// cut short during a call, the process ends with SIGBUS, as with any mapped file.
 ///
 /// >>> library = condyle.Library("motion.condyle")
 /// >>> len(library), library.names[0], library.skeleton(0)
@@ -37,10 +41,10 @@ use crate::skeleton::Skeleton;
 pub(crate) struct Library {
     path: String,
     bytes: Py<PyArray1<u8>>,
-    /// The file that is mapped, whose length can change.
+    /// The mapped file, used to check its length.
     file: File,
     clips: Vec<Entry>,
-    /// One after another.
+    /// Names of all clips, concatenated.
     names: String,
     skeletons: Vec<Arc<Joints>>,
     units: Vec<Option<f32>>,
@@ -50,17 +54,18 @@ pub(crate) struct Library {
     kept: [Mutex<Option<Kept>>; KEPT],
 }
 
-/// A clip that was checked, by its index, in memory of its own.
+/// Index and owned copy of a checked clip.
 type Kept = (usize, Packed<'static>);
 
-/// So many clips that were asked for alone are kept, of at most [`LARGEST`] bytes each: 4 MiB of a library.
+/// Number of cached clips from calls with one pair, of at most [`LARGEST`] bytes each: 4 MiB per
+/// library.
 const KEPT: usize = 64;
 const LARGEST: usize = 1 << 16;
 
-/// So many pairs are sorted together: interrupts wait for a sort.
+/// Number of pairs that are sorted together. Interrupts wait until a sort ends.
 const BLOCK: usize = 1 << 17;
 
-/// Where it is told what is known of the clips.
+/// Byte range and checksum of the clip metadata.
 #[derive(Clone, Copy)]
 struct Metadata {
     begin: usize,
@@ -68,7 +73,7 @@ struct Metadata {
     checksum: u64,
 }
 
-/// Where a clip is in the file.
+/// Byte range, name and skeleton of a clip.
 struct Entry {
     begin: usize,
     end: usize,
@@ -76,7 +81,7 @@ struct Entry {
     skeleton: u32,
     shell: Option<f32>,
     checksum: u64,
-    /// Its checksum was compared.
+    /// Whether the checksum was verified.
     is_whole: AtomicBool,
 }
 
@@ -90,7 +95,7 @@ impl Library {
         let name = path.display().to_string();
         let refuse = |what: String| unusable(py, &name, vec![Problem::of_file(what)]);
         check_file(&path).map_err(|why| why.raised(py, &name))?;
-        // What is empty cannot be mapped.
+        // An empty file cannot be mapped.
         if std::fs::metadata(&path)?.len() == 0 {
             return Err(refuse("it is empty".into()));
         }
@@ -105,68 +110,70 @@ impl Library {
         let Index { clips, names, skeletons, units, metadata } = index;
         drop(bytes);
         let (told, places) = (PyOnceLock::new(), OnceLock::new());
-        // A process that has another folder finds it too.
+        // An absolute path, so that a process in another folder finds the file.
         let name = std::path::absolute(&name)?.display().to_string();
         let (bytes, kept) = (mapped.unbind(), [const { Mutex::new(None) }; KEPT]);
         Ok(Self { path: name, bytes, file, clips, names, skeletons, units, metadata, told, places, kept })
     }
 
-    /// The file.
+    /// Absolute path of the file.
     #[getter]
     fn path(&self) -> &str {
         &self.path
     }
 
-    /// The names of all clips, in their order.
+    /// Names of all clips, in file order.
     #[getter]
     fn names(&self) -> Vec<&str> {
         (0..self.clips.len()).map(|at| self.name(at)).collect()
     }
 
-    /// All skeletons. Clips of files with the same one share it.
+    /// All skeletons. Clips with equal skeletons share one.
     #[getter]
     fn skeletons(&self) -> Vec<Skeleton> {
         self.skeletons.iter().map(|it| Skeleton(Arc::clone(it))).collect()
     }
 
-    /// How many metres a unit of each of `skeletons` is, None where the file does not say.
+    /// Metres per unit of each of `skeletons`, or None if the file does not state it.
     #[getter]
     fn units(&self) -> Vec<Option<f32>> {
         self.units.clone()
     }
 
-    /// For each clip, which of `skeletons` it moves: an int64 array.
+    /// Index into `skeletons` for each clip, int64.
     #[getter]
     fn skeleton_indices<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         PyArray1::from_iter(py, self.clips.iter().map(|it| i64::from(it.skeleton)))
     }
 
-    /// What is known of the clips: a dict of lists with a value for each, such as "source", "tags", "seconds", "frames" and "error_max_m". Empty
-    /// where the file says nothing.
+    /// Metadata of the clips: a dict of lists with one value per clip, such as "source", "tags",
+    /// "seconds", "frames" and "error_max_m".
+    ///
+    /// Empty if the file has no metadata.
     #[getter]
     fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.told(py, "columns")
     }
 
-    /// What could not be packed: a list of dicts with "source" and "why".
+    /// Files that could not be packed: a list of dicts with "source" and "why".
     #[getter]
     fn left_out<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.told(py, "left_out")
     }
 
-    /// The index of the clip of a name.
+    /// Return the index of the first clip with this name.
     fn index(&self, name: &str) -> PyResult<usize> {
-        let unknown = || Error::new_err(format!("no clip is called {name:?}; .names lists them"));
+        let unknown = || Error::new_err(format!("no clip is named {name:?}; see .names"));
         self.places().get(name).copied().ok_or_else(unknown)
     }
 
-    /// The skeleton that a clip moves, the clip by index or name.
+    /// Return the skeleton of a clip, given by index or name.
     fn skeleton(&self, clip: &Bound<'_, PyAny>) -> PyResult<Skeleton> {
         let at = self.place(clip)?;
         Ok(Skeleton(Arc::clone(&self.skeletons[self.clips[at].skeleton as usize])))
     }
 
-    /// A clip by index or name, as bytes of its own.
+    /// Returns a clip by index or name, with a copy of its bytes.
     fn __getitem__(&self, py: Python<'_>, clip: &Bound<'_, PyAny>) -> PyResult<Clip> {
         let at = self.place(clip)?;
         let bytes = self.bytes(py)?;
@@ -179,13 +186,34 @@ impl Library {
         })
     }
 
-    /// One pose for each of `indices`, clips of the library, at as many `times`, in seconds: Poses of rotations (N, J, 4), translations (N, J, 3) and
-    /// scales (N, J, 3). J is the most joints that one of these clips has; those that a skeleton lacks are the identity.
+    /// Sample one pose per pair of clip index and time.
     ///
-    /// Pairs may come in any order: they are sorted, so that a clip is read and checked once for each 131,072 of them. Checking takes some microseconds for every ten
-    /// kilobytes of a clip, so many pairs in a call take less time each. Up to 64 clips that were asked for alone are kept as they were
-    /// checked, unless they have more than 64 KiB: at most 4 MiB. The numbers are the same for any number of threads.
+    /// Parameters
+    /// ----------
+    /// `indices` : array_like of int, shape (N,)
+    ///     Clip indices.
+    /// `times` : array_like, shape (N,)
+    ///     Time of each pose in seconds.
+    /// `out` : Poses or tuple of three ndarrays, optional
+    ///     Arrays for the result.
+    /// `threads` : int or None
+    ///     Number of threads. None uses all cores. The results do not depend on it.
     ///
+    /// Returns
+    /// -------
+    /// Poses
+    ///     Rotations (N, J, 4), translations (N, J, 3) and scales (N, J, 3). J is the largest joint
+    ///     count of these clips; rows beyond the joints of a skeleton hold the identity.
+    ///
+    /// Notes
+    /// -----
+    /// Pairs may be in any order. They are sorted, so each clip is read and checked once per 131,072
+    /// pairs. A check takes some microseconds per 10 kB of clip, so a call with many pairs takes less
+    /// time per pair. Up to 64 clips of at most 64 KiB (4 MiB in total) from calls with a single pair
+    /// stay in memory after their check.
+    ///
+    /// Examples
+    /// --------
     /// >>> library = condyle.Library("motion.condyle")
     /// >>> library.sample([0, 0], [1.0, 0.0]).translations.shape
     /// (2, 2, 3)
@@ -207,9 +235,17 @@ impl Library {
         out.into_poses(py)
     }
 
-    /// As `sample`, without what skeletons lack: Poses of all joints one after another, rotations (M, 4), translations (M, 3) and scales (M, 3), and
-    /// offsets (N + 1,), int64: those of pair i are `offsets[i]:offsets[i + 1]`.
+    /// Sample one pose per pair, like `sample`, without padding.
     ///
+    /// Returns
+    /// -------
+    /// `poses` : Poses
+    ///     Joints of all pairs, concatenated: rotations (M, 4), translations (M, 3) and scales (M, 3).
+    /// `offsets` : ndarray of int64, shape (N + 1,)
+    ///     Pair i has the rows `offsets[i]:offsets[i + 1]`.
+    ///
+    /// Examples
+    /// --------
     /// >>> library = condyle.Library("motion.condyle")
     /// >>> poses, offsets = library.sample_ragged([0, 0], [1.0, 0.0])
     /// >>> poses.rotations.shape, offsets.tolist()
@@ -264,20 +300,23 @@ impl Library {
 }
 
 impl Library {
-    /// The first clip of each name.
+    /// Index of the first clip of each name.
     fn places(&self) -> &HashMap<Box<str>, usize> {
         let all = || (0..self.clips.len()).rev().map(|at| (Box::from(self.name(at)), at)).collect();
         self.places.get_or_init(all)
     }
 
-    /// The bytes of the file, if it still has as many as when it was opened: to read what is mapped and no longer there ends the process.
+    /// Returns the bytes of the file after a check of its length. Reading a mapped page beyond the end
+    /// of the file would end the process.
     fn bytes<'py>(&self, py: Python<'py>) -> PyResult<PyReadonlyArray1<'py, u8>> {
         let bytes = self.bytes.bind(py).readonly();
         let (found, opened) = (self.file.metadata()?.len(), bytes.len()? as u64);
         if found < opened {
             let path = &self.path;
-            let what = format!("it has {found} bytes and had {opened} when it was opened");
-            return Err(self.broken(py, format!("{what}; write another file and rename it to {path}")));
+            let what = format!("it has {found} bytes, but had {opened} when it was opened");
+            return Err(
+                self.broken(py, format!("{what}; to replace it, write another file and rename it to {path}"))
+            );
         }
         Ok(bytes)
     }
@@ -298,14 +337,14 @@ impl Library {
         let found: i64 = clip.extract()?;
         let place = if found < 0 { found + self.clips.len() as i64 } else { found };
         let of = self.clips.len();
-        let beyond = || PyIndexError::new_err(format!("clip {found} of {of}"));
+        let beyond = || PyIndexError::new_err(format!("no clip {found} of {of}"));
         usize::try_from(place).ok().filter(|at| *at < of).ok_or_else(beyond)
     }
 
-    /// Which clips are asked for.
+    /// Requested clip indices.
     fn indices(&self, value: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
-        let unfit = |what: String| Error::new_err(format!("indices {what}, whole numbers (N,) are wanted"));
-        // What needs no conversion is asked nothing more.
+        let unfit = |what: String| Error::new_err(format!("indices must be integers of shape (N,), {what}"));
+        // Fast path for arrays that need no conversion.
         if let Ok(array) = value.cast::<PyArray1<i64>>()
             && let Ok(array) = array.try_readonly()
             && let Ok(indices) = array.as_slice()
@@ -313,40 +352,43 @@ impl Library {
             return self.places_of(indices);
         }
         let numpy = value.py().import("numpy")?;
-        let array =
-            numpy.call_method1("asarray", (value,)).map_err(|_| unfit("is no array of one shape".into()))?;
+        let array = numpy
+            .call_method1("asarray", (value,))
+            .map_err(|_| unfit("got values that do not form a regular array".into()))?;
         let dtype = array.getattr("dtype")?;
         let is_empty = array.getattr("size")?.extract::<usize>()? == 0;
         if !is_empty && !matches!(dtype.getattr("kind")?.extract::<String>()?.as_str(), "i" | "u") {
-            return Err(unfit(format!("holds {}", dtype.str()?)));
+            return Err(unfit(format!("got dtype {}", dtype.str()?)));
         }
         let array = array.call_method1("astype", ("i8",))?;
-        let array = array.cast::<PyArray1<i64>>().map_err(|_| unfit("has not one axis".into()))?;
+        let array = array
+            .cast::<PyArray1<i64>>()
+            .map_err(|_| unfit("got an array that is not one-dimensional".into()))?;
         let array = array.readonly();
         self.places_of(array.as_slice().map_err(|e| Error::new_err(e.to_string()))?)
     }
 
-    /// The same of whole numbers: each is the index of a clip.
+    /// Checks that each number is the index of a clip.
     fn places_of(&self, indices: &[i64]) -> PyResult<Vec<usize>> {
         let of = self.clips.len();
         let place = |(at, found): (usize, &i64)| {
             let place = usize::try_from(*found).ok().filter(|place| *place < of);
             place.ok_or_else(|| {
-                Error::new_err(format!("indices[{at}] is {found}, the index of one of {of} clips is wanted"))
+                Error::new_err(format!("indices[{at}] must be a clip index below {of}, got {found}"))
             })
         };
         indices.iter().enumerate().map(place).collect()
     }
 
-    /// As many times as clips.
+    /// Checks that there is one time per clip index.
     fn paired<'a>(&self, indices: &[usize], times: &'a Times<'_>) -> PyResult<&'a [f64]> {
         match times.times()? {
             found if found.len() == indices.len() => Ok(found),
-            _ => Err(times.unfit(&format!("({},), as indices has,", indices.len()))),
+            _ => Err(times.unfit(&format!("({},) like indices", indices.len()))),
         }
     }
 
-    /// Poses into rows of so many joints each.
+    /// Writes poses into rows of `widths` joints each.
     fn write(
         &self,
         py: Python<'_>,
@@ -374,7 +416,7 @@ impl Library {
                     });
                     rows.push(Row { clip: indices[at], seconds: times[at], row });
                 }
-                // Stable, so that pairs that are the same stay in their order.
+                // A stable sort, so that equal pairs keep their order.
                 rows.sort_by(|a, b| a.clip.cmp(&b.clip).then(a.seconds.total_cmp(&b.seconds)));
                 on_threads(rows.chunks_mut(most), steps, |rows| self.write_rows(bytes, rows, steps))?;
                 if !steps.go_on() {
@@ -386,7 +428,7 @@ impl Library {
         done.map_err(|why| self.broken(py, why))
     }
 
-    /// Rows in the order of clips.
+    /// Samples rows that are sorted by clip.
     fn write_rows(&self, bytes: &[u8], rows: &mut [Row<'_>], steps: &Steps) -> Result<(), String> {
         let mut poses: HashMap<u32, Pose> = HashMap::new();
         let is_alone = rows.len() == 1;
@@ -416,20 +458,21 @@ impl Library {
         Ok(())
     }
 
-    /// A clip where it lies. Its checksum is compared when it is first asked for.
+    /// Clip in the mapped file. The first access verifies its checksum.
     fn packed<'a>(&self, bytes: &'a [u8], at: usize) -> Result<Packed<'a>, String> {
         let entry = &self.clips[at];
         let data = bytes.get(entry.begin..entry.end).unwrap_or_default();
         if !entry.is_whole.load(Ordering::Relaxed) {
             if checksum(data) != entry.checksum {
-                return Err(format!("clip {at} is damaged: its checksum is another"));
+                return Err(format!("clip {at} is damaged: its checksum does not match"));
             }
             entry.is_whole.store(true, Ordering::Relaxed);
         }
         Packed::from_bytes(data).map_err(|e| format!("clip {at}: {e}"))
     }
 
-    /// As [`Self::packed`], for a pose alone: a clip is checked once, until another one takes its place, as that takes longer than the pose.
+    /// Like [`Self::packed`], for a call with a single pose. The checked clip stays cached until
+    /// another clip takes its slot, because the check takes longer than the pose.
     fn kept<'a>(&self, bytes: &'a [u8], at: usize) -> Result<Packed<'a>, String> {
         let mut place = self.kept[at % KEPT].lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((clip, packed)) = &*place
@@ -450,7 +493,7 @@ impl Library {
         unusable(py, &self.path, vec![Problem::of_file(why)])
     }
 
-    /// A part of what the file says of its clips.
+    /// Part of the clip metadata.
     fn told<'py>(&self, py: Python<'py>, key: &str) -> PyResult<Bound<'py, PyAny>> {
         let told = self.told.get_or_try_init(py, || {
             let told = PyDict::new(py);
@@ -459,27 +502,29 @@ impl Library {
             if let Some(Metadata { begin, end, checksum: stored }) = self.metadata {
                 let bytes = self.bytes(py)?;
                 let data = slice(&bytes)?.get(begin..end).unwrap_or_default();
-                let unfit = |what: &str| self.broken(py, format!("what it says of its clips {what}"));
+                let unfit = |what: &str| self.broken(py, format!("the clip metadata {what}"));
                 if checksum(data) != stored {
-                    return Err(unfit("is damaged: its checksum is another"));
+                    return Err(unfit("is damaged: its checksum does not match"));
                 }
                 let found = py.import("json")?.call_method1("loads", (PyBytes::new(py, data),));
-                let found = found.map_err(|e| unfit(&format!("is no JSON: {e}")))?;
-                let found = found.cast::<PyDict>().map_err(|_| unfit("is no object"))?;
+                let found = found.map_err(|e| unfit(&format!("is not JSON: {e}")))?;
+                let found = found.cast::<PyDict>().map_err(|_| unfit("is not an object"))?;
                 if let Some(columns) = found.get_item("columns")? {
-                    let columns =
-                        columns.cast_into::<PyDict>().map_err(|_| unfit("has columns that are no object"))?;
+                    let columns = columns
+                        .cast_into::<PyDict>()
+                        .map_err(|_| unfit("has columns that are not an object"))?;
                     let fits = |column: &Bound<'_, PyAny>| {
                         column.cast::<PyList>().is_ok_and(|it| it.len() == self.clips.len())
                     };
                     if !columns.iter().all(|(_, column)| fits(&column)) {
-                        return Err(unfit("has a column that is no list with a value for each"));
+                        return Err(unfit("has a column that is not a list with one value per clip"));
                     }
                     told.set_item("columns", columns)?;
                 }
                 if let Some(left_out) = found.get_item("left_out")? {
-                    let left_out =
-                        left_out.cast_into::<PyList>().map_err(|_| unfit("has left_out that is no list"))?;
+                    let left_out = left_out
+                        .cast_into::<PyList>()
+                        .map_err(|_| unfit("has a left_out that is not a list"))?;
                     told.set_item("left_out", left_out)?;
                 }
             }
@@ -489,7 +534,7 @@ impl Library {
     }
 }
 
-/// A pair that was asked for, and where its pose goes.
+/// Requested pair, and the destination of its pose.
 struct Row<'a> {
     clip: usize,
     seconds: f64,
@@ -500,7 +545,7 @@ fn slice<'a>(bytes: &'a PyReadonlyArray1<'_, u8>) -> PyResult<&'a [u8]> {
     bytes.as_slice().map_err(|e| Error::new_err(e.to_string()))
 }
 
-/// What is where in a file.
+/// Table of contents of a file.
 struct Index {
     clips: Vec<Entry>,
     names: String,
@@ -514,17 +559,17 @@ impl Index {
         let reader = ContainerReader::from_prefix(bytes).map_err(|e| e.to_string())?;
         if reader.file_length() != bytes.len() as u64 {
             return Err(format!(
-                "it has {} bytes, and says that it has {}",
+                "it has {} bytes, but its header states {}",
                 bytes.len(),
                 reader.file_length()
             ));
         }
         let mut it =
             Self { clips: vec![], names: String::new(), skeletons: vec![], units: vec![], metadata: None };
-        // The place of each skeleton's entry.
+        // Skeleton index by entry index.
         let mut models = HashMap::new();
         for entry in reader.entries() {
-            // Within the file, as the table was checked.
+            // Within the file, because the reader checked the table.
             let (begin, end) = (entry.offset as usize, (entry.offset + entry.length) as usize);
             entry.check_version().map_err(|e| e.to_string())?;
             match entry.kind {
@@ -539,7 +584,7 @@ impl Index {
                     let name = entry.name;
                     let skeleton = entry.model.and_then(|model| models.get(&model).copied());
                     let skeleton =
-                        skeleton.ok_or_else(|| format!("no skeleton stands before its clip {name:?}"))?;
+                        skeleton.ok_or_else(|| format!("no skeleton precedes its clip {name:?}"))?;
                     it.names.push_str(name);
                     let (name_end, checksum) = (it.names.len(), entry.checksum);
                     it.clips.push(Entry {

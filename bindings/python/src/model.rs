@@ -1,4 +1,4 @@
-//! Models: a skeleton with clips and meshes, and what is posed of them.
+//! Models: a skeleton with clips and meshes, and their posed joints, vertices and pictures.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use crate::save::{self, Kind};
 use crate::skeleton::Skeleton;
 use crate::vertices::{VertexArrays, write_vertices};
 
-/// A character or a motion as `open` has read it: its skeleton, its clips and its meshes.
+/// Character or motion, loaded by `open`: a skeleton, clips and meshes.
 #[pyclass(frozen, module = "condyle")]
 pub(crate) struct Model {
     name: String,
@@ -43,52 +43,64 @@ pub(crate) struct Model {
 
 #[pymethods]
 impl Model {
-    /// What it was opened as.
+    /// Path or name that the model was opened with.
     #[getter]
     fn name(&self) -> &str {
         &self.name
     }
 
-    /// All joints, parents before their children.
+    /// All joints, parents before children.
     #[getter]
     fn skeleton(&self) -> Skeleton {
         Skeleton(Arc::clone(&self.skeleton))
     }
 
-    /// All clips, in the order of the file.
+    /// All clips, in file order.
     #[getter]
     fn clips<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, &self.clips)
     }
 
-    /// All meshes in pieces of one material, in the order of nodes and primitives: `primitive.slice` is where its vertices are in what `skin` returns.
+    /// All mesh primitives, in the order of nodes and primitives. `primitive.slice` selects the
+    /// vertices of one in the result of `skin`.
     #[getter]
     fn primitives<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, &self.primitives)
     }
 
-    /// How many vertices all primitives have.
+    /// Number of vertices of all primitives.
     #[getter]
     fn vertex_count(&self) -> usize {
         self.vertices
     }
 
-    /// How many metres one of its units is, None where the file does not say.
+    /// Metres per unit of the model, or None if the file does not state it.
     #[getter]
     pub(crate) fn unit(&self) -> Option<f32> {
         self.unit
     }
 
-    /// What was odd about the file and how it was repaired: warnings first, then notes.
+    /// Problems of the file and how each was repaired: warnings first, then notes.
     #[getter]
     fn problems<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.problems.iter().cloned())
     }
 
-    /// Where the joints are at each of `times`, in seconds: (T, J, 3), in model space.
+    /// Return the joint positions in model space at each time, (T, J, 3).
     ///
-    /// `clip` is an index, a name, a Clip of this skeleton, or None for the pose at rest.
+    /// Parameters
+    /// ----------
+    /// `clip` : int, str, Clip or None
+    ///     Index, name, or clip of an equal skeleton. None is the rest pose.
+    /// `times` : array_like, shape (T,)
+    ///     Times in seconds.
+    /// `out` : ndarray of float32, shape (T, J, 3), optional
+    ///     Array for the result.
+    /// `threads` : int or None
+    ///     Number of threads. None uses all cores.
     ///
+    /// Examples
+    /// --------
     /// >>> model = condyle.open("two_joints.glb")
     /// >>> model.joints(None, [0.0]).round(3).tolist()
     /// [[[0.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]
@@ -104,7 +116,9 @@ impl Model {
         self.posed(py, (clip, times, out, threads), &[3], write_origins)
     }
 
-    /// The model matrices of the joints at each of `times`: (T, J, 3, 4), rows of a 3 by 4 matrix each. `clip` is as in `joints`.
+    /// Return the model-space matrices of the joints at each time: rows of 3x4 matrices, (T, J, 3, 4).
+    ///
+    /// See `joints` for the parameters.
     ///
     /// >>> condyle.open("two_joints.glb").matrices("bend", [0.0]).shape
     /// (1, 2, 3, 4)
@@ -120,14 +134,38 @@ impl Model {
         self.posed(py, (clip, times, out, threads), &[3, 4], write_rows)
     }
 
-    /// The vertices at each of `times`, in world space: positions (T, V, 3), all primitives one after another. `clip` is as in `joints`; morph targets
-    /// are applied.
+    /// Return the skinned vertices in world space at each time. Applies morph targets.
     ///
-    /// With `normals` or `tangents` the result is a Vertices of positions, normals (T, V, 3) and tangents (T, V, 4) with the handedness of the
-    /// bitangent, None where they were not asked for. They are 0 for primitives that have none. A normal is
-    /// turned by the blend of its joints' inverse transposes, which without uneven scale is the blended matrix, as the library does by
-    /// default; a tangent by the blended matrix. `out` is an array to write positions to, or then a Vertices. `progress` is a bar with a step for each of `times`: tqdm's, or anything else with an `update`.
+    /// Parameters
+    /// ----------
+    /// `clip` : int, str, Clip or None
+    ///     Index, name, or clip of an equal skeleton. None is the rest pose.
+    /// `times` : array_like, shape (T,)
+    ///     Times in seconds.
+    /// `normals`, `tangents` : bool
+    ///     Return normals or tangents too.
+    /// `out` : ndarray of float32, shape (T, V, 3), or Vertices, optional
+    ///     Array for the positions, or Vertices with `normals` or `tangents`.
+    /// `threads` : int or None
+    ///     Number of threads. None uses all cores.
+    /// `progress` : object with an `update` method, optional
+    ///     Progress bar with one step per time, such as tqdm's.
     ///
+    /// Returns
+    /// -------
+    /// ndarray of float32, shape (T, V, 3), or Vertices
+    ///     Positions of all primitives in order. With `normals` or `tangents`, Vertices with normals
+    ///     (T, V, 3) and tangents (T, V, 4), whose last component is the handedness of the bitangent.
+    ///     Unrequested fields hold None.
+    ///
+    /// Notes
+    /// -----
+    /// Primitives without normals or tangents get zeros. Normals are rotated by the blend of the
+    /// inverse transposes of the joint matrices, which equals the blended matrix unless scales are
+    /// non-uniform. Tangents are rotated by the blended matrix.
+    ///
+    /// Examples
+    /// --------
     /// >>> model = condyle.open("two_joints.glb")
     /// >>> model.skin("bend", np.linspace(0, 1, 5)).shape
     /// (5, 20, 3)
@@ -159,9 +197,26 @@ impl Model {
         arrays.into_object(py)
     }
 
-    /// A clip of this model compressed, within `budget` of the authored one at every vertex, in the units of the model; around joints without vertices it
-    /// holds at the distance `shell`, without one 3 cm by `unit`. `clip`, `effort`, `rate` and `progress` are as in `joints` and `Clip.encode`.
+    /// Return a compressed clip of this model, with the error bounded at every vertex.
     ///
+    /// Parameters
+    /// ----------
+    /// `clip` : int, str or Clip
+    ///     Index, name, or clip of an equal skeleton.
+    /// `budget` : float
+    ///     Maximum error of every vertex, in the units of the model.
+    /// `shell` : float, optional
+    ///     Radius around joints without vertices within which the bound holds, in the units of the
+    ///     model. Default: 3 cm, converted by `unit`.
+    /// `effort`, `rate`, `progress`
+    ///     See `Clip.encode`.
+    ///
+    /// Returns
+    /// -------
+    /// Clip
+    ///
+    /// Examples
+    /// --------
     /// >>> condyle.open("two_joints.glb").encode("bend", 1e-3)
     /// <condyle.Clip "bend": 1.500 s, 2 joints, compressed>
     #[pyo3(signature = (clip, budget=5e-4, *, shell=None, effort="normal", rate=None, progress=None))]
@@ -176,14 +231,27 @@ impl Model {
         rate: Option<f32>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Clip> {
-        let clip = self.clip(clip)?.ok_or_else(|| Error::new_err("clip is None, a clip is wanted"))?;
+        let clip = self
+            .clip(clip)?
+            .ok_or_else(|| Error::new_err("clip must be an index, a name or a Clip, got None"))?;
         clip.get().encoded(py, &self.options(py, clip.get(), budget, shell, effort, rate)?, progress)
     }
 
-    /// The model as the bytes of a file .condyle, which `open` and `from_bytes` read: clips that are not compressed yet are encoded with `budget` and `shell`, as
-    /// `encode` has them. Besides them it holds the meshes, and the document without its animations, of which images and materials are.
-    /// `progress` is a bar with 100 steps for each of these.
+    /// Return the model as the bytes of a .condyle file, for `open` and `from_bytes`.
     ///
+    /// Uncompressed clips are compressed with `budget` and `shell`, as by `encode`. The file also
+    /// contains the meshes, and the source document without its animations, for its images and
+    /// materials.
+    ///
+    /// Parameters
+    /// ----------
+    /// `budget`, `shell`, `effort`
+    ///     See `encode`.
+    /// `progress` : object with an `update` method, optional
+    ///     Progress bar with 100 steps per uncompressed clip.
+    ///
+    /// Examples
+    /// --------
     /// >>> packed = condyle.from_bytes(condyle.open("two_joints.glb").pack())
     /// >>> packed.clips[0].compressed
     /// True
@@ -207,10 +275,15 @@ impl Model {
         self.packed(py, &clips)
     }
 
-    /// Writes it with all its clips to a file that other programs read, whole or not at all: .glb, with its meshes, materials and images; .bvh, if
-    /// it has one clip; or .condyle, which is `pack` with its defaults.
+    /// Write the model with all its clips to a file for other programs.
     ///
-    /// Of compressed clips a .glb has the fewest keys within a 16th of the clip's bound. What the file has no place for is left out with a UserWarning, as `Clip.save` says.
+    /// The extension of `path` selects the format: .glb with meshes, materials and images, .bvh for a
+    /// model with one clip, or .condyle, the result of `pack` with default arguments. The file appears
+    /// only when it is complete.
+    ///
+    /// A compressed clip is written to a .glb with as few keys as possible, with an error within 1/16
+    /// of the clip's bound. Data that the format cannot store is left out with a UserWarning; see
+    /// `Clip.save`.
     ///
     /// >>> model = condyle.open("two_joints.glb")
     /// >>> model.with_clips([model.encode("bend")]).save("small.glb")
@@ -231,7 +304,7 @@ impl Model {
             (Kind::Bvh, clips) => {
                 let count = clips.len();
                 return Err(Error::new_err(format!(
-                    "a BVH holds one clip, and {} has {count}; clips[0].save(...) writes the first",
+                    "a BVH holds one clip, but {} has {count}; use clips[0].save(...) to write the first",
                     it.name
                 )));
             }
@@ -240,7 +313,7 @@ impl Model {
         save::write(&path, &data)
     }
 
-    /// What a pickle of a model with clips as authored is read by: `data` is what the model is beside these.
+    /// Unpickling hook for a model with uncompressed clips. `data` holds the rest of the model.
     #[staticmethod]
     fn _from_parts(py: Python<'_>, data: &[u8], name: &str, clips: Vec<Bound<'_, Clip>>) -> PyResult<Self> {
         let of_bytes = py.import("condyle")?.getattr("from_bytes")?;
@@ -248,7 +321,7 @@ impl Model {
         model.cast::<Self>()?.get().with_clips(py, clips)
     }
 
-    /// The same model with these clips of its skeleton in place of its own, to be packed, compared or handed on.
+    /// Return the same model with other clips of its skeleton, for example for `pack` or `compare`.
     ///
     /// >>> model = condyle.open("two_joints.glb")
     /// >>> coarse = model.with_clips([model.encode("bend", 0.05)])
@@ -273,8 +346,8 @@ impl Model {
         })
     }
 
-    /// The same skeleton, clips and meshes to the bit: the bytes of what `pack` leaves as it is, and the clips if some are as authored. `problems` are
-    /// those of what is written.
+    /// Pickles skeleton, clips and meshes bit for bit: the packed bytes, and the clips separately if
+    /// one is uncompressed. The copy's `problems` describe the packed file.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let (py, it) = (slf.py(), slf.get());
         let clips: Vec<Clip> = it.clips.iter().map(|clip| clip.get().clone()).collect();
@@ -286,14 +359,43 @@ impl Model {
         Ok((py.import("condyle")?.getattr("from_bytes")?, parts.into_pyobject(py)?))
     }
 
-    /// Pictures of it: (H, W, 3) of uint8 at one of `times`, or (T, H, W, 3) at several, all through one camera that keeps the whole clip in view. Without
-    /// `times` the clip's start is drawn, without a clip the pose at rest. A notebook shows what comes out, and its `save` writes a file.
+    /// Draw the model.
     ///
-    /// `size` is width and height in pixels; `yaw` and `pitch` say in degrees how far around the character from its front towards its left the
-    /// camera is, and how far it looks down. `skeleton` draws the joints over the mesh, `bounds` and `hitboxes` what is around it; `skinning` is "linear" or
-    /// "dual". `clip` and `progress` are as in `joints` and `skin`; what has no meshes is drawn as its bones. Images that cannot be drawn are warned of. The
-    /// picture's `fps` is one by the mean step between `times`.
+    /// Parameters
+    /// ----------
+    /// `clip` : int, str, Clip or None
+    ///     Index, name, or clip of an equal skeleton. None is the rest pose.
+    /// `times` : float or array_like, shape (T,), optional
+    ///     Times in seconds. Default: the start of the clip.
+    /// `size` : tuple of int
+    ///     Width and height in pixels.
+    /// `yaw`, `pitch` : float
+    ///     Camera angles in degrees: around the character from its front towards its left, and
+    ///     downwards.
+    /// `skeleton`, `bounds`, `hitboxes` : bool
+    ///     Draw the joints over the mesh, the bounds, or the hitboxes.
+    /// `skinning` : "linear" or "dual"
+    ///     Linear blend or dual-quaternion skinning. `bounds` requires "linear".
+    /// `out` : ndarray of uint8, optional
+    ///     Array for the result.
+    /// `threads` : int or None
+    ///     Number of threads. None uses all cores.
+    /// `progress` : object with an `update` method, optional
+    ///     Progress bar with one step per time, such as tqdm's.
     ///
+    /// Returns
+    /// -------
+    /// Picture
+    ///     Pixels (H, W, 3) for a single time, or (T, H, W, 3) for an array of times. Notebooks display
+    ///     it, and `Picture.save` writes it. Its `fps` is the inverse of the mean step between `times`.
+    ///
+    /// Notes
+    /// -----
+    /// One camera keeps the whole clip in view. A model without meshes is drawn as bones. A UserWarning
+    /// reports images that cannot be drawn.
+    ///
+    /// Examples
+    /// --------
     /// >>> model = condyle.open("two_joints.glb")
     /// >>> picture = model.render("bend", 0.5, size=(320, 240))
     /// >>> picture.shape, picture.dtype
@@ -330,7 +432,10 @@ impl Model {
         render(py, &self.drawn(motion.as_deref()), &style, times, out, threads, progress)
     }
 
-    /// A contact sheet of `count` evenly spaced moments of a clip, each of `size` and labelled with its time: (H, W, 3). The rest is as in `render`; `progress` has a step for each of them.
+    /// Draw a contact sheet of `count` evenly spaced times of a clip, (H, W, 3).
+    ///
+    /// Each picture has the given `size` and is labelled with its time. See `render` for the other
+    /// parameters; `progress` gets one step per picture.
     ///
     /// >>> condyle.open("two_joints.glb").sheet("bend", 3, size=(120, 160)).shape
     /// (160, 360, 3)
@@ -379,7 +484,7 @@ impl Model {
     }
 }
 
-/// A clip, times, where to write and how many threads.
+/// Clip, times, output array and number of threads.
 type Asked<'a, 'py> =
     (&'a Bound<'py, PyAny>, &'a Bound<'py, PyAny>, Option<&'a Bound<'py, PyAny>>, Option<i64>);
 
@@ -399,10 +504,10 @@ impl Model {
         Ok(Self { name, skeleton, asset, clips, primitives, vertices, problems, unit, turned })
     }
 
-    /// The bytes of a file .condyle with these clips, which are compressed.
+    /// Bytes of a .condyle file with these clips. Uncompressed clips are left out.
     fn packed<'py>(&self, py: Python<'py>, clips: &[Clip]) -> PyResult<Bound<'py, PyBytes>> {
         let mut writer = ContainerWriter::default();
-        // In what folder it was is nobody's business.
+        // Only the file name, without the private path of its folder.
         let path = Path::new(&self.name);
         let name = path.file_stem().map_or_else(|| self.name.as_str().into(), |stem| stem.to_string_lossy());
         let model = writer.add_skeleton(&name, &self.skeleton).map_err(refused)?;
@@ -428,7 +533,7 @@ impl Model {
         Ok(PyBytes::new(py, &writer.finish()))
     }
 
-    /// The clip that is meant, of this skeleton.
+    /// Clip of this skeleton, by index, name or object. `None` for None.
     fn clip<'py>(&self, clip: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, Clip>>> {
         let py = clip.py();
         if clip.is_none() {
@@ -444,7 +549,7 @@ impl Model {
             found.ok_or_else(|| {
                 let names: Vec<_> = self.clips.iter().map(|clip| format!("{:?}", clip.get().name)).collect();
                 Error::new_err(format!(
-                    "{} has no clip {name:?}, one of {} is wanted",
+                    "{} has no clip {name:?}; available clips: {}",
                     self.name,
                     names.join(", ")
                 ))
@@ -452,29 +557,29 @@ impl Model {
         } else if let Ok(index) = clip.extract::<i64>() {
             let at = usize::try_from(if index < 0 { index + count as i64 } else { index });
             let found = at.ok().and_then(|at| self.clips.get(at));
-            found.ok_or_else(|| PyIndexError::new_err(format!("clip {index} of {count}")))?
+            found.ok_or_else(|| PyIndexError::new_err(format!("no clip {index} of {count}")))?
         } else {
             let kind = clip.get_type().name()?;
             return Err(PyTypeError::new_err(format!(
-                "clip is a {kind}, an index, a name, a Clip or None is wanted"
+                "clip must be an index, a name, a Clip or None, got {kind}"
             )));
         };
         Ok(Some(found.bind(py).clone()))
     }
 
-    /// To be drawn.
+    /// The model for the renderer.
     fn drawn<'a>(&'a self, motion: Option<&'a ModelClip>) -> render::Drawn<'a> {
         let motion = motion.map(|motion| motion as &(dyn PoseSource + Sync));
         render::Drawn { name: &self.name, skeleton: &self.skeleton, asset: self.asset.as_deref(), motion }
     }
 
-    /// The index of one of its own clips; none for None.
+    /// Index of one of the model's clips. `None` for None.
     pub(crate) fn own_clip(&self, clip: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
         let Some(clip) = self.clip(clip)? else { return Ok(None) };
         let found = self.clips.iter().position(|own| own.is(&clip));
         let other = || {
             Error::new_err(format!(
-                "{:?} is none of the clips of {}; give an index or a name, or compare its with_clips(...)",
+                "{:?} is not one of the clips of {}; pass an index or a name, or use with_clips(...)",
                 clip.get().name,
                 self.name
             ))
@@ -482,7 +587,7 @@ impl Model {
         found.map(Some).ok_or_else(other)
     }
 
-    /// Its meshes, or its joints, and its clips, to be compared with those of another model.
+    /// Meshes or joints, and clips, for a comparison with another model.
     pub(crate) fn subject(&self) -> Result<Subject<'_>, condyle_compare::Error> {
         let clips = self.clips.iter().map(Py::get).map(|clip| {
             condyle_compare::Clip::new(&clip.motion.clip).named(&*clip.name).within(clip.motion.shell)
@@ -493,7 +598,7 @@ impl Model {
         }
     }
 
-    /// An error if the clip is for another skeleton.
+    /// Returns an error if the clip belongs to a different skeleton.
     fn check(&self, clip: &Clip) -> PyResult<()> {
         if Arc::ptr_eq(&clip.skeleton, &self.skeleton)
             || clip.skeleton.fingerprint() == self.skeleton.fingerprint()
@@ -502,18 +607,18 @@ impl Model {
         }
         let name = &clip.name;
         Err(Error::new_err(format!(
-            "the clip {name:?} is for a skeleton of other joints than that of {}: their names or parents differ",
+            "the clip {name:?} belongs to a different skeleton than {}: joint names or parents differ",
             self.name
         )))
     }
 
-    /// What moves the joints; none for the pose at rest.
+    /// Motion of a clip. `None` for the rest pose.
     fn motion(&self, clip: &Bound<'_, PyAny>) -> PyResult<Option<Arc<ModelClip>>> {
         let Some(clip) = self.clip(clip)? else { return Ok(None) };
         Ok(Some(Arc::clone(&clip.get().motion)))
     }
 
-    /// So many numbers of each joint's model matrix at each moment.
+    /// Evaluates the model matrices at each time, and writes values of shape `tail` per joint.
     fn posed<'py>(
         &self,
         py: Python<'py>,
@@ -545,7 +650,8 @@ impl Model {
         Ok(out.into_array())
     }
 
-    /// For a clip within a budget at every vertex, or without meshes around every joint.
+    /// Encoder options that bound the error at every vertex, or around every joint if there are no
+    /// meshes.
     fn options(
         &self,
         py: Python<'_>,

@@ -1,8 +1,9 @@
-//! What a clip holds besides poses.
+//! Data of a clip other than poses.
 
 use condyle::sampling::AnyClip;
 
-/// Any of "morph weights and tracks", "root motion" and "events".
+/// Names of the data that a clip has in addition to poses: any of "morph weights and tracks", "root
+/// motion" and "events".
 pub(crate) fn extras(clip: &AnyClip<'_>) -> Vec<&'static str> {
     let (tracks, motion, events) = match clip {
         AnyClip::Raw(clip) => (clip.tracks().iter().any(|it| it.target.joint().is_none()), false, false),

@@ -1,4 +1,4 @@
-//! Files: whatever holds a character or a motion.
+//! Opening of character and motion files.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -14,16 +14,43 @@ use crate::errors::{Error, Problem, unusable};
 use crate::model::Model;
 use crate::progress::told_apart;
 
-/// The character or the motion in a file: .glb, .gltf, .vrm, .vrma, .condyle, .bvh or .npz.
+/// Open a character or motion file: .glb, .gltf, .vrm, .vrma, .condyle, .bvh or .npz.
 ///
-/// `model` names one of several in a .condyle. A .npz is a motion in AMASS's layout, of which `body` says who moves, or a body model
-/// of the SMPL family, of whose mean shape this is the skeleton alone: `BodyModel` has its vertices. What was odd but could be used is in `Model.problems`; what could not be used raises
-/// FileError, which has all that is wrong in its `problems`. OSError if the file is not there or cannot be read.
+/// Parameters
+/// ----------
+/// `path` : str or PathLike
+///     File to open.
+/// `model` : str, optional
+///     Name of the model, if a .condyle file holds several.
+/// `body` : Body, optional
+///     Body that moves, for a .npz motion in the AMASS layout.
+/// `unit` : float, optional
+///     Metres per unit of the file. It sets `Model.unit`, which `pack` stores and `compare` uses.
+///     Coordinates do not change.
+/// `up` : "y" or "z"
+///     Up axis of the file. "z" rotates the motion to +Y up, for AMASS and some capture systems.
 ///
-/// `unit` is how many metres a unit of the file is: `Model.unit`, which `pack` stores and `compare` measures by; numbers stay as they are. `up` is the up
-/// axis of the file, "y" or "z": with "z" the motion is turned to +Y up, as files of some capture systems and AMASS need it. Of a .npz only the motion is
-/// turned, as body models stand along Y at rest; a .condyle that was turned before stays as it is, and other compressed clips cannot be turned.
+/// Returns
+/// -------
+/// Model
+///     Problems that could be repaired are in `Model.problems`.
 ///
+/// Raises
+/// ------
+/// FileError
+///     The file cannot be used. `FileError.problems` lists all problems.
+/// OSError
+///     The file does not exist or cannot be read.
+///
+/// Notes
+/// -----
+/// A .npz body model of the SMPL family yields the skeleton of its mean shape, without clips or meshes;
+/// `BodyModel` gives access to its vertices. For a .npz, `up` rotates only the motion, because body
+/// models stand along Y at rest. A .condyle file that was rotated before packing stays unchanged; other
+/// compressed clips cannot be rotated.
+///
+/// Examples
+/// --------
 /// >>> model = condyle.open("two_joints.glb")
 /// >>> model.clips[0].name, len(model.skeleton)
 /// ('bend', 2)
@@ -44,7 +71,9 @@ pub(crate) fn open(
     finished(py, &name, opened)
 }
 
-/// The character or the motion in bytes, as `open` has it of a file; what is beside a .gltf is not found.
+/// Open a character or motion from bytes. See `open` for the parameters and exceptions.
+///
+/// Files that a .gltf refers to are not loaded.
 ///
 /// >>> condyle.from_bytes(pathlib.Path("two_joints.glb").read_bytes())
 /// <condyle.Model bytes: 2 joints, 1 clip, 20 vertices>
@@ -64,7 +93,7 @@ pub(crate) fn from_bytes(
     finished(py, name, opened)
 }
 
-/// What a file is opened with, owned.
+/// Arguments of `open`, owned.
 struct Asked {
     model: Option<String>,
     body: Option<Arc<ShapedBody>>,
@@ -80,11 +109,13 @@ impl Asked {
         up: &str,
     ) -> PyResult<Self> {
         if let Some(metres) = unit.filter(|metres| !(*metres > 0.0 && metres.is_finite())) {
-            return Err(Error::new_err(format!("unit is {metres}, a number of metres above 0 is wanted")));
+            return Err(Error::new_err(format!(
+                "unit must be a finite number of metres above 0, got {metres}"
+            )));
         }
         let z_up = match up {
             "y" | "z" => up == "z",
-            _ => return Err(Error::new_err(format!("up is {up:?}, \"y\" or \"z\" is wanted"))),
+            _ => return Err(Error::new_err(format!("up must be \"y\" or \"z\", got {up:?}"))),
         };
         let body = body.map(|it| Arc::clone(&it.get().body));
         Ok(Self { model: model.map(str::to_owned), body, unit, z_up })
@@ -100,7 +131,7 @@ impl Asked {
     }
 }
 
-/// The model, or OSError or FileError.
+/// Returns the model, or raises OSError or FileError.
 fn finished(py: Python<'_>, name: &str, opened: Result<condyle_io::Model, OpenError>) -> PyResult<Model> {
     let error = match opened {
         Ok(model) => return Model::new(py, name, model),
@@ -118,23 +149,23 @@ fn finished(py: Python<'_>, name: &str, opened: Result<condyle_io::Model, OpenEr
     })
 }
 
-/// The option that does not fit the file, by its keyword.
+/// Message for an option that does not fit the file, with its keyword.
 fn in_python(misfit: &Misfit) -> String {
     let list = |names: &[String]| names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
     match misfit {
         Misfit::SeveralModels(names) => {
-            format!("it holds several models, choose one with model=: {}", list(names))
+            format!("it holds several models; choose one with model=: {}", list(names))
         }
         Misfit::NoSuchModel(wanted, names) => {
-            format!("it has no model {wanted:?}, model= takes one of {}", list(names))
+            format!("it has no model {wanted:?}; model= must be one of {}", list(names))
         }
-        Misfit::SingleModel => "it is a single model; model= is for a .condyle with several".into(),
-        Misfit::NoBody => "it is no motion of a body; body= is for a .npz".into(),
+        Misfit::SingleModel => "it is a single model; model= applies only to a .condyle with several".into(),
+        Misfit::NoBody => "it is not a body motion; body= applies only to a .npz motion".into(),
         Misfit::PersonMissing => {
-            "it is the motion of a body; body= is who moves: BodyModel(...).shaped()".into()
+            "it is a body motion; pass the body with body=BodyModel(...).shaped()".into()
         }
         Misfit::Compressed => {
-            "its clips are compressed and cannot be turned; up= is for the files that it is made of".into()
+            "its clips are compressed and cannot be rotated; use up= on the source files".into()
         }
         other => other.to_string(),
     }

@@ -1,4 +1,4 @@
-//! Clips as authored, in the parts that pickles are made of: nothing is rounded, and NumPy keeps the numbers.
+//! Pickling of uncompressed clips as NumPy arrays, without rounding.
 
 use condyle::{Interpolation, RawClip, Skeleton, Target, Track};
 use numpy::PyArray1;
@@ -7,13 +7,13 @@ use pyo3::prelude::*;
 use crate::arrays::Input;
 use crate::errors::{Error, refused};
 
-/// What a track drives, by kind and number; how, along which timeline, and its keys.
+/// Track: target kind and number, interpolation, timeline index and key values.
 type Part<N, K> = (N, u32, N, usize, K);
 
-/// Timelines and tracks.
+/// Timelines and tracks to pickle.
 pub(crate) type Written<'py> =
     (Vec<Bound<'py, PyArray1<f32>>>, Vec<Part<&'static str, Bound<'py, PyArray1<f32>>>>);
-/// The same, as they come back.
+/// Timelines and tracks from a pickle.
 pub(crate) type Read<'py> = (Vec<Bound<'py, PyAny>>, Vec<Part<String, Bound<'py, PyAny>>>);
 
 pub(crate) fn parts_of<'py>(py: Python<'py>, clip: &RawClip) -> PyResult<Written<'py>> {
@@ -36,7 +36,7 @@ pub(crate) fn clip_of(skeleton: &Skeleton, name: &str, (timelines, tracks): Read
     };
     let timelines = timelines.iter().map(|times| numbers("a timeline", times)).collect::<PyResult<_>>()?;
     let track = |(kind, number, way, timeline, values): &Part<String, Bound<'_, PyAny>>| {
-        let unknown = || Error::new_err(format!("no clip has a track of {kind} {number} by {way}"));
+        let unknown = || Error::new_err(format!("unknown track: {kind} {number} with interpolation {way}"));
         Ok(Track {
             target: target(kind, *number).ok_or_else(unknown)?,
             interpolation: interpolation(way).ok_or_else(unknown)?,
@@ -57,7 +57,7 @@ fn named(target: Target) -> PyResult<(&'static str, u32)> {
         Target::Weights(number) => ("weights", number),
         Target::Vector(number) => ("vector", number),
         Target::FreeRotation(number) => ("free rotation", number),
-        other => return Err(Error::new_err(format!("a track of {other:?} cannot be pickled"))),
+        other => return Err(Error::new_err(format!("a track with target {other:?} cannot be pickled"))),
     })
 }
 

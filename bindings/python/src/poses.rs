@@ -1,4 +1,4 @@
-//! Local transforms and matrices as arrays, and back.
+//! Conversion of local transforms and matrices to and from arrays.
 
 use condyle::pose::{Lanes, PoseBlock};
 use condyle::{Affine, Pose};
@@ -11,21 +11,21 @@ use crate::arrays::{Input, Output, apart};
 use crate::errors::Error;
 use crate::frames::Planes;
 
-/// Numbers in a joint's rotation, translation and scale.
+/// Number of components of a joint's rotation, translation and scale.
 const WIDTHS: [usize; 3] = [4, 3, 3];
 const NAMES: [&str; 3] = ["rotations", "translations", "scales"];
 
-/// What the arrays of a pose are.
+/// Output arrays for poses: rotations, translations and scales.
 pub(crate) struct PoseArrays<'py>([Output<'py>; 3]);
 
 impl<'py> PoseArrays<'py> {
-    /// The caller's three arrays or new ones: `leading` axes, the last of them the joints, before the numbers of a joint.
+    /// Takes the caller's three arrays or creates new ones. `leading` are the axes before the
+    /// components; the last one is the joint axis.
     pub(crate) fn new(py: Python<'py>, out: Option<&Bound<'py, PyAny>>, leading: &[usize]) -> PyResult<Self> {
         let given = match out {
             None => None,
             Some(out) => {
-                let unfit =
-                    |_| Error::new_err("out is no Poses: rotations, translations and scales are wanted");
+                let unfit = |_| Error::new_err("out must be Poses: rotations, translations and scales");
                 Some(out.extract::<[Bound<'py, PyAny>; 3]>().map_err(unfit)?)
             }
         };
@@ -39,13 +39,13 @@ impl<'py> PoseArrays<'py> {
         Ok(Self(all))
     }
 
-    /// As [`Output::apart_from`].
+    /// See [`Output::apart_from`].
     pub(crate) fn apart_from<U: Element>(self, inputs: &[&Input<'_, U>]) -> PyResult<Self> {
         let [a, b, c] = self.0;
         Ok(Self([a.apart_from(inputs)?, b.apart_from(inputs)?, c.apart_from(inputs)?]))
     }
 
-    /// For frames of so many joints.
+    /// Arrays split into frames of `joints` joints.
     pub(crate) fn planes(&mut self, joints: usize) -> PyResult<Planes<'_, 3>> {
         let [rotations, translations, scales] = &mut self.0;
         Ok(Planes {
@@ -54,13 +54,13 @@ impl<'py> PoseArrays<'py> {
         })
     }
 
-    /// A single pose.
+    /// Writes a single pose.
     pub(crate) fn write(&mut self, pose: &Pose) -> PyResult<()> {
         get(pose, self.planes(pose.joint_count())?.values);
         Ok(())
     }
 
-    /// As `condyle.Poses`.
+    /// Converts to `condyle.Poses`.
     pub(crate) fn into_poses(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let arrays = self.0.map(Output::into_array);
         static POSES: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -68,7 +68,7 @@ impl<'py> PoseArrays<'py> {
     }
 }
 
-/// Replaces what is given of a pose.
+/// Replaces the given components of a pose.
 pub(crate) fn set(
     pose: &mut Pose,
     rotations: Option<&[f32]>,
@@ -86,7 +86,7 @@ pub(crate) fn set(
     }
 }
 
-/// Rotations, translations and scales of a pose.
+/// Copies the rotations, translations and scales of a pose.
 pub(crate) fn get(pose: &Pose, out: [&mut [f32]; 3]) {
     let [rotations, translations, scales] = out;
     gather(pose.blocks(), |block| &block.rotation, rotations);
@@ -124,14 +124,14 @@ pub(crate) fn gather<const N: usize>(
     }
 }
 
-/// The rows of matrices, twelve numbers each.
+/// Writes the rows of each matrix, twelve values per matrix.
 pub(crate) fn write_rows(matrices: &[Affine], out: &mut [f32]) {
     for (out, matrix) in out.as_chunks_mut::<12>().0.iter_mut().zip(matrices) {
         out.copy_from_slice(matrix.rows.as_flattened());
     }
 }
 
-/// The origins of matrices.
+/// Writes the translation of each matrix.
 pub(crate) fn write_origins(matrices: &[Affine], out: &mut [f32]) {
     for (out, matrix) in out.as_chunks_mut::<3>().0.iter_mut().zip(matrices) {
         *out = matrix.rows.map(|row| row[3]);

@@ -1,4 +1,4 @@
-//! Pieces of meshes, and where their vertices are among all.
+//! Mesh primitives, and their ranges in the vertex array of a model.
 
 use std::sync::Arc;
 
@@ -8,37 +8,37 @@ use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PySlice;
 
-/// A part of a mesh at a node: the vertices of one material.
+/// Part of a mesh with one material, at a node.
 #[pyclass(frozen, module = "condyle")]
 pub(crate) struct Primitive {
-    /// The name of the node, or "node 12".
+    /// Name of the node, or for example "node 12" if it is unnamed.
     #[pyo3(get)]
     name: String,
-    /// The index of the node in the document.
+    /// Node index in the document.
     #[pyo3(get)]
     node: usize,
-    /// The index of the mesh in the document.
+    /// Mesh index in the document.
     #[pyo3(get)]
     mesh: usize,
-    /// Its own index in the mesh.
+    /// Primitive index in the mesh.
     #[pyo3(get)]
     index: usize,
-    /// The index of its first vertex among those of all primitives.
+    /// Index of the first vertex among those of all primitives.
     #[pyo3(get)]
     start: usize,
-    /// One more than the index of its last vertex.
+    /// Index after the last vertex.
     #[pyo3(get)]
     stop: usize,
-    /// Whether a skin moves it, instead of its node.
+    /// Whether a skin animates the primitive. Otherwise its node does.
     #[pyo3(get)]
     skinned: bool,
-    /// Whether the document's default scene shows it.
+    /// Whether the document's default scene includes the primitive.
     #[pyo3(get)]
     in_default_scene: bool,
-    /// Whether it has normals.
+    /// Whether the primitive has normals.
     #[pyo3(get)]
     has_normals: bool,
-    /// Whether it has tangents.
+    /// Whether the primitive has tangents.
     #[pyo3(get)]
     has_tangents: bool,
     drawable: bool,
@@ -47,7 +47,7 @@ pub(crate) struct Primitive {
 
 #[pymethods]
 impl Primitive {
-    /// Where its vertices are among those of all primitives.
+    /// Slice of the vertices among those of all primitives.
     ///
     /// >>> model = condyle.open("two_joints.glb")
     /// >>> model.skin(None, [0.0])[:, model.primitives[0].slice].shape
@@ -57,7 +57,8 @@ impl Primitive {
         PySlice::new(py, self.start as isize, self.stop as isize, 1)
     }
 
-    /// The corners of its triangles, counted from its own first vertex: uint32, (N, 3). Points and lines have none.
+    /// Vertex indices of the triangles, relative to the first vertex of the primitive: (N, 3), uint32.
+    /// Empty for points and lines.
     #[getter]
     fn triangles<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let corners: Vec<u32> = match (self.drawable, self.source.indices()) {
@@ -81,7 +82,7 @@ impl Primitive {
 }
 
 impl Primitive {
-    /// Those of all nodes in turn, and how many vertices they have.
+    /// Returns the primitives of all nodes in order, and their total number of vertices.
     pub(crate) fn all(py: Python<'_>, asset: Option<&Asset>) -> PyResult<(Vec<Py<Self>>, usize)> {
         let (mut all, mut start) = (Vec::new(), 0);
         for instance in asset.into_iter().flat_map(|asset| &asset.instances) {

@@ -1,4 +1,5 @@
-//! Long calls: interrupts end them, and whatever has an `update`, as tqdm's bars have, hears of their steps.
+//! Interrupts and progress bars for long calls. Any object with an `update` method, such as a tqdm bar,
+//! receives the steps.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,13 +12,13 @@ use pyo3::prelude::*;
 
 use crate::errors::Error;
 
-/// How often the calling thread looks for an interrupt and updates the bar.
+/// Interval at which the calling thread checks for interrupts and updates the bar.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// As much as the main thread of a program has.
+/// Stack size of a worker thread, equal to that of a program's main thread.
 const STACK: usize = 8 << 20;
 
-/// Steps that are done, and whether there are to be more.
+/// Number of finished steps, and whether the call was interrupted.
 pub(crate) struct Steps {
     done: AtomicUsize,
     is_ended: AtomicBool,
@@ -25,16 +26,17 @@ pub(crate) struct Steps {
     heard: Mutex<Heard>,
 }
 
-/// What Python has heard of the steps.
+/// Progress that was reported to Python.
 struct Heard {
     bar: Option<Py<PyAny>>,
     steps: usize,
     at: Instant,
-    /// What the bar or an interrupt has raised.
+    /// Exception raised by the bar or an interrupt.
     error: Option<PyErr>,
 }
 
-/// When a thread asks again, in steps: about once in some milliseconds, as to ask takes as long as a short step.
+/// Number of steps until the next check of a thread. It adapts to a check every few milliseconds,
+/// because a check costs as much as a short step.
 pub(crate) struct Pace {
     left: u32,
     steps: u32,
@@ -70,7 +72,7 @@ impl Steps {
             && !bar.getattr("update").is_ok_and(|update| update.is_callable())
         {
             let kind = bar.get_type().name()?;
-            let what = format!("progress is a {kind}, a bar with an update is wanted, such as tqdm's");
+            let what = format!("progress must have an update method, such as a tqdm bar, got {kind}");
             return Err(PyTypeError::new_err(what));
         }
         let bar = bar.map(|bar| bar.clone().unbind());
@@ -82,25 +84,26 @@ impl Steps {
         })
     }
 
-    /// One more. Whether the next one is to be done.
+    /// Adds one step. Returns whether to continue.
     pub(crate) fn add(&self) -> bool {
         self.done.fetch_add(1, Ordering::Relaxed);
         self.go_on()
     }
 
-    /// One more of many short ones: asks only now and then whether the next one is to be done, as `pace` says.
+    /// Adds one short step. Returns whether to continue, and checks this only as often as `pace`
+    /// requires.
     pub(crate) fn add_short(&self, pace: &mut Pace) -> bool {
         self.done.fetch_add(1, Ordering::Relaxed);
         !pace.is_due() || self.go_on()
     }
 
-    /// All of them. Whether there are to be more.
+    /// Sets the number of finished steps. Returns whether to continue.
     pub(crate) fn set(&self, done: usize) -> bool {
         self.done.store(done, Ordering::Relaxed);
         self.go_on()
     }
 
-    /// Whether the next step is to be done. The calling thread looks for an interrupt now and then.
+    /// Returns whether to continue. On the calling thread this also checks for interrupts at intervals.
     pub(crate) fn go_on(&self) -> bool {
         if thread::current().id() == self.caller && self.heard().at.elapsed() >= INTERVAL {
             Python::attach(|py| self.tell(py));
@@ -108,7 +111,7 @@ impl Steps {
         !self.is_ended.load(Ordering::Relaxed)
     }
 
-    /// Waits on the calling thread until `is_done`, which other threads that unpark it bring about.
+    /// Waits on the calling thread until `is_done`. Worker threads unpark it.
     pub(crate) fn wait(&self, is_done: impl Fn() -> bool) {
         while !is_done() {
             thread::park_timeout(INTERVAL);
@@ -120,9 +123,9 @@ impl Steps {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Updates the bar and looks for an interrupt, unless one has ended the call.
+    /// Updates the bar and checks for an interrupt, unless the call was already interrupted.
     fn tell(&self, py: Python<'_>) {
-        // Python may run anything in between: the lock is not held.
+        // The lock is not held, because Python may run arbitrary code here.
         let (bar, told) = {
             let mut heard = self.heard();
             heard.at = Instant::now();
@@ -142,7 +145,7 @@ impl Steps {
         self.is_ended.store(heard.error.is_some(), Ordering::Relaxed);
     }
 
-    /// The last update, and what was raised.
+    /// Makes the last update, and returns the pending exception.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
         let has_bar = self.heard().bar.is_some();
         if has_bar {
@@ -153,8 +156,9 @@ impl Steps {
     }
 }
 
-/// Does `work` on the calling thread while other Python threads run. What the bar raises, or an interrupt, ends the call
-/// at the next step, for which the work has to ask [`Steps::add`], [`Steps::set`] or [`Steps::go_on`].
+/// Runs `work` on the calling thread while other Python threads run. An interrupt or an exception of
+/// the bar ends the call at the next step. `work` must therefore call [`Steps::add`], [`Steps::set`] or
+/// [`Steps::go_on`].
 pub(crate) fn told<T: Send>(
     py: Python<'_>,
     bar: Option<&Bound<'_, PyAny>>,
@@ -165,7 +169,7 @@ pub(crate) fn told<T: Send>(
     steps.finish(py).map(|()| done)
 }
 
-/// Does `work` on a thread of its own that may borrow, for work that no step of the calling thread is a part of.
+/// Runs `work` on a new thread that may borrow. For work without steps on the calling thread.
 pub(crate) fn told_elsewhere<T: Send>(
     py: Python<'_>,
     bar: Option<&Bound<'_, PyAny>>,
@@ -185,8 +189,9 @@ pub(crate) fn told_elsewhere<T: Send>(
     })
 }
 
-/// Does `work` on a thread of its own that borrows nothing. An interrupt, or what the bar raises, ends the call at once;
-/// the thread ends at its next step, or when its work is done, and nobody hears of it.
+/// Runs `work` on a new thread that borrows nothing. An interrupt or an exception of the bar ends the
+/// call immediately. The thread ends at its next step or when its work is done, and its result is
+/// dropped.
 pub(crate) fn told_apart<T: Send + 'static>(
     py: Python<'_>,
     bar: Option<&Bound<'_, PyAny>>,
@@ -199,7 +204,7 @@ pub(crate) fn told_apart<T: Send + 'static>(
         main.unpark();
         done
     });
-    let working = working.map_err(|e| Error::new_err(format!("no thread can be started: {e}")))?;
+    let working = working.map_err(|e| Error::new_err(format!("cannot start a thread: {e}")))?;
     py.detach(|| steps.wait(|| working.is_finished() || steps.is_ended.load(Ordering::Relaxed)));
     if steps.is_ended.load(Ordering::Relaxed) {
         steps.finish(py)?;
@@ -209,9 +214,9 @@ pub(crate) fn told_apart<T: Send + 'static>(
     steps.finish(py).map(|()| done)
 }
 
-/// Ends the work of a thread of [`told_apart`] that has no other way out, if no more steps are to be done.
+/// Unwinds a thread of [`told_apart`] that cannot return early, if the call was interrupted.
 pub(crate) fn end_unless(go_on: bool) {
     if !go_on {
-        resume_unwind(Box::new("the call was ended"));
+        resume_unwind(Box::new("the call was interrupted"));
     }
 }

@@ -20,7 +20,7 @@ use crate::errors::{Error, warn};
 use crate::frames::{Threads, on_threads};
 use crate::progress::{Steps, end_unless, told, told_apart};
 
-/// How a pose is drawn, as it was asked for.
+/// Requested drawing options.
 pub(crate) struct Style<'a> {
     pub(crate) size: [i64; 2],
     pub(crate) yaw: f32,
@@ -31,7 +31,7 @@ pub(crate) struct Style<'a> {
     pub(crate) skinning: &'a str,
 }
 
-/// What is drawn: a model, or a skeleton alone.
+/// Subject of a picture: a model, or a skeleton alone.
 pub(crate) struct Drawn<'a> {
     pub(crate) name: &'a str,
     pub(crate) skeleton: &'a Skeleton,
@@ -39,7 +39,7 @@ pub(crate) struct Drawn<'a> {
     pub(crate) motion: condyle_draw::Motion<'a>,
 }
 
-/// What to draw, and how: all of it checked.
+/// Checked subject and options of a picture.
 struct Drawing<'a> {
     asset: &'a Asset,
     motion: condyle_draw::Motion<'a>,
@@ -50,19 +50,20 @@ struct Drawing<'a> {
 }
 
 impl Style<'_> {
-    /// Before there is room for as many pixels.
+    /// Checked size, before memory for the pixels is allocated.
     fn size(&self) -> PyResult<[u32; 2]> {
         let [width, height] = self.size;
         let side = |n: i64| u32::try_from(n).ok().filter(|n| SIDES.contains(n));
         side(width).zip(side(height)).map(Into::into).ok_or_else(|| {
             let (least, most) = (SIDES.start(), SIDES.end());
-            Error::new_err(format!("size is ({width}, {height}), {least} to {most} pixels each are wanted"))
+            Error::new_err(format!("size must be {least} to {most} pixels per side, got ({width}, {height})"))
         })
     }
 }
 
 impl Drawn<'_> {
-    /// Does `work` with a scene of it. What that returns, and what could not be drawn as it is.
+    /// Runs `work` with a scene of the subject. Returns its result, and notes about images that cannot
+    /// be drawn.
     fn scene<T>(
         &self,
         style: &Style<'_>,
@@ -79,7 +80,7 @@ impl Drawn<'_> {
         let asset = self.asset.or(alone.as_ref()).ok_or("nothing to draw")?;
         let angle = |name: &str, degrees: f32| match degrees.is_finite() {
             true => Ok((degrees % 360.0).to_radians()),
-            false => Err(format!("{name} is {degrees}, a finite number of degrees is wanted")),
+            false => Err(format!("{name} must be a finite number of degrees, got {degrees}")),
         };
         let view = View {
             yaw: asset.document.front() + angle("yaw", style.yaw)?,
@@ -88,10 +89,13 @@ impl Drawn<'_> {
         let skinning = match style.skinning {
             "linear" => Skinning::Linear,
             "dual" => Skinning::DualQuaternion,
-            other => return Err(format!("skinning is {other:?}, \"linear\" or \"dual\" is wanted")),
+            other => return Err(format!("skinning must be \"linear\" or \"dual\", got {other:?}")),
         };
         if style.bounds && style.skinning != "linear" {
-            return Err("bounds are those that linear skinning stays within; leave out skinning".into());
+            return Err(
+                "bounds=True requires skinning=\"linear\", because bounds hold only for linear skinning"
+                    .into(),
+            );
         }
         let hitboxes = style.hitboxes.then(|| asset.hitboxes(1.0)).transpose();
         let drawing = Drawing {
@@ -111,7 +115,8 @@ impl Drawn<'_> {
 }
 
 impl Drawing<'_> {
-    /// What is drawn around the character at a moment. Boxes follow the morph weights, so that a moment is drawn the same beside any others.
+    /// Marks around the character at a time. Bounds follow the morph weights, so a picture does not
+    /// depend on the other times of the call.
     fn around(&self) -> Result<impl Fn(f64, &[Affine]) -> Vec<Mark> + Sync, String> {
         let bounds = |seconds: f64| self.asset.placed_bounds(self.motion, &[seconds]);
         let morphs = self.asset.instances.iter().any(|it| !it.morph_weights.is_empty());
@@ -119,13 +124,13 @@ impl Drawing<'_> {
         let fixed = if self.has_bounds { bounds(start).map_err(|e| e.to_string())? } else { vec![] };
         let fixed = Shapes::new(fixed, self.hitboxes.clone());
         Ok(move |seconds: f64, model: &[Affine]| match self.has_bounds && morphs {
-            // A clip that cannot be sampled then is not drawn at all.
+            // If the clip cannot be sampled at this time, the picture fails anyway.
             true => Shapes::new(bounds(seconds).unwrap_or_default(), self.hitboxes.clone()).marks(model),
             false => fixed.marks(model),
         })
     }
 
-    /// Draws each moment into its part of `pixels`, all through one camera, and so many on a thread.
+    /// Draws each time into its part of `pixels` through one camera, with `each` pictures per thread.
     fn draw(
         &self,
         mut scene: Scene<'_>,
@@ -154,7 +159,7 @@ impl Drawing<'_> {
     }
 }
 
-/// Draws a subject at one moment, or at each of several: as `condyle.Picture`.
+/// Draws a subject at one time or at several, as a `condyle.Picture`.
 pub(crate) fn render<'py>(
     py: Python<'py>,
     subject: &Drawn<'_>,
@@ -184,13 +189,13 @@ pub(crate) fn render<'py>(
     })?;
     let ((), notes) = drawn.map_err(Error::new_err)?;
     warn_of_images(py, subject.name, &notes)?;
-    // As fast as the clip plays, whatever its direction.
+    // Playback rate of the clip, in either direction.
     let steps = moments.windows(2).map(|pair| (pair[1] - pair[0]).abs());
     let seconds = steps.sum::<f64>() / (moments.len().max(2) - 1) as f64;
     shown(py, array.into_array().into_any(), if seconds > 0.0 { 1.0 / seconds } else { FPS })
 }
 
-/// Draws a contact sheet: as `condyle.Picture`.
+/// Draws a contact sheet as a `condyle.Picture`.
 pub(crate) fn sheet<'py>(
     py: Python<'py>,
     subject: &Drawn<'_>,
@@ -200,14 +205,15 @@ pub(crate) fn sheet<'py>(
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let size = style.size()?;
-    let many = || Error::new_err(format!("count is {count}, 1 to 100 moments are wanted"));
+    let many = || Error::new_err(format!("count must be 1 to 100, got {count}"));
     let count = u32::try_from(count).ok().filter(|count| (1..=100).contains(count)).ok_or_else(many)?;
     let columns = condyle_draw::columns(count, 1);
     let sides = [size[0] * columns, size[1] * count.div_ceil(columns)];
     if sides.iter().any(|side| *side > MAX_SHEET) {
         let [width, height] = sides;
-        let what = format!("the sheet would be {width}x{height} pixels, and {MAX_SHEET} a side is the limit");
-        return Err(Error::new_err(format!("{what}; choose fewer moments or a smaller size")));
+        let what =
+            format!("the sheet would be {width}x{height} pixels, but the limit is {MAX_SHEET} per side");
+        return Err(Error::new_err(format!("{what}; use a smaller count or size")));
     }
     let moments = condyle_draw::evenly(subject.motion, count as usize);
     let drawn = told(py, progress, |steps| {
@@ -223,18 +229,18 @@ pub(crate) fn sheet<'py>(
     shown(py, array.reshape([height as usize, width as usize, 3])?.into_any(), FPS)
 }
 
-/// Warns of images that cannot be drawn.
+/// Warns about images that cannot be drawn.
 fn warn_of_images(py: Python<'_>, name: &str, notes: &[String]) -> PyResult<()> {
-    let text = |note| format!("{name}: {note}; surfaces with this image have their plain colour");
+    let text = |note| format!("{name}: {note}; surfaces with this image are drawn in their plain colour");
     notes.iter().try_for_each(|note| warn(py, &text(note)))
 }
 
-/// The array as one that shows itself.
+/// Converts an array to a `condyle.Picture`.
 fn shown<'py>(py: Python<'py>, array: Bound<'py, PyAny>, fps: f64) -> PyResult<Bound<'py, PyAny>> {
     py.import("condyle")?.getattr("Picture")?.call1((array, fps))
 }
 
-/// Pixels (H, W, 3), or of several frames (T, H, W, 3), as a file of the format that the extension of `name` says.
+/// Encode pixels (H, W, 3), or frames (T, H, W, 3), in the format that the extension of `name` selects.
 #[pyfunction]
 pub(crate) fn _picture_file<'py>(
     py: Python<'py>,
@@ -244,7 +250,7 @@ pub(crate) fn _picture_file<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let pixels = pixels
         .try_readonly()
-        .map_err(|_| Error::new_err("the picture is being written by another call; wait for its end"))?;
+        .map_err(|_| Error::new_err("another call is writing the picture; wait for it"))?;
     let shape = pixels.shape().to_vec();
     let format = Format::of(&name).ok_or_else(|| {
         let name = name.display();
@@ -256,7 +262,7 @@ pub(crate) fn _picture_file<'py>(
         _ => {
             let found = shape_text(&shape);
             return Err(Error::new_err(format!(
-                "pixels have the shape {found}, (H, W, 3) or (T, H, W, 3) is wanted"
+                "pixels must have shape (H, W, 3) or (T, H, W, 3), got {found}"
             )));
         }
     };
@@ -264,11 +270,11 @@ pub(crate) fn _picture_file<'py>(
     if sides.contains(&0) || sides.iter().any(|side| *side > MAX_SHEET) || count == Some(0) {
         let found = shape_text(&shape);
         return Err(Error::new_err(format!(
-            "pixels have the shape {found}: there is nothing to show, or more than {MAX_SHEET} pixels on a side"
+            "pixels must have 1 to {MAX_SHEET} pixels per side and at least one frame, got shape {found}"
         )));
     }
     if !(fps.is_finite() && fps > 0.0) {
-        return Err(Error::new_err(format!("fps is {fps}, more than 0 is wanted")));
+        return Err(Error::new_err(format!("fps must be finite and above 0, got {fps}")));
     }
     let pixels = pixels.as_slice().map_err(|_| Error::new_err("pixels are not contiguous"))?;
     let pixels = pixels.to_vec();
@@ -290,13 +296,13 @@ fn file(
         RgbImage::from_raw(width, height, bytes).unwrap_or_default()
     };
     let Some(count) = count else { return picture::still(format, &frame(0)) };
-    // The palette of a GIF comes before its first frame.
+    // A GIF stores its palette before the first frame.
     let examples: Vec<_> = match format {
         Format::Gif => (0..count).step_by(count.div_ceil(6)).map(frame).collect(),
         Format::Png | Format::WebP => vec![],
     };
     let mut movie = Movie::new(format, (width, height), &examples)?;
-    // Programs show frames of a GIF that are to last less than a fiftieth of a second for a tenth, and a WebP counts thousandths.
+    // Programs show GIF frames shorter than 1/50 s for 1/10 s. WebP durations are in milliseconds.
     let most = if format == Format::Gif { 50.0 } else { 1000.0 };
     let skipped = (fps / most).max(1.0);
     let shown = (0..).map(|at| (f64::from(at) * skipped) as usize).take_while(|at| *at < count);

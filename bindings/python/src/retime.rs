@@ -1,4 +1,4 @@
-//! The time that a clip is asked to have.
+//! Checked arguments of `Clip.retime`.
 
 use condyle::RawClip;
 use condyle::sampling::PoseSource;
@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 use crate::errors::Error;
 
-/// What `Clip.retime` does.
+/// Part, speed and rate of `Clip.retime`.
 pub(crate) struct Retime {
     start: f64,
     end: f64,
@@ -15,29 +15,29 @@ pub(crate) struct Retime {
 }
 
 impl Retime {
-    /// Of a clip: the part, then its duration or speed, then frames a second.
+    /// Checks the arguments: start and end of the part, its duration or speed, and frames per second.
     pub(crate) fn new(
         clip: &impl PoseSource,
         [start, end]: [Option<f64>; 2],
         [duration, speed]: [Option<f64>; 2],
         rate: Option<f32>,
     ) -> PyResult<Self> {
-        fits("start", start, "seconds", f64::is_finite)?;
+        fits("start", start, "finite", f64::is_finite)?;
         let (start, end) = (start.unwrap_or(clip.start()), end.or(Some(clip.end())));
-        fits("end", end, &format!("seconds from {start} on"), |end| end.is_finite() && end >= start)?;
+        fits("end", end, &format!("finite and at least {start}"), |end| end.is_finite() && end >= start)?;
         let (end, above) = (end.unwrap_or(start), |it: f64| it.is_finite() && it > 0.0);
-        fits("duration", duration, "seconds above 0", above)?;
-        fits("rate", rate.map(f64::from), "frames a second above 0", above)?;
-        fits("speed", speed, "a number other than 0", |it| it.is_finite() && it != 0.0)?;
+        fits("duration", duration, "finite and above 0", above)?;
+        fits("rate", rate.map(f64::from), "finite and above 0", above)?;
+        fits("speed", speed, "finite and not 0", |it| it.is_finite() && it != 0.0)?;
         let speed = match (duration, speed) {
             (Some(duration), Some(speed)) => {
                 return Err(Error::new_err(format!(
-                    "duration is {duration} and speed is {speed}, one of them is wanted"
+                    "duration and speed exclude each other, got duration={duration} and speed={speed}"
                 )));
             }
             (Some(duration), None) if start == end => {
                 return Err(Error::new_err(format!(
-                    "duration is {duration}, None is wanted for a part from {start} to {end}"
+                    "duration must be None for an empty part from {start} to {end}, got {duration}"
                 )));
             }
             (Some(duration), None) => (end - start) / duration,
@@ -45,7 +45,7 @@ impl Retime {
         };
         if let Some(duration) = duration.filter(|_| !above(f64::from(speed as f32))) {
             return Err(Error::new_err(format!(
-                "duration is {duration}, {} seconds cannot be brought to that",
+                "duration={duration} is out of range: {} seconds cannot be stretched to it",
                 end - start
             )));
         }
@@ -58,11 +58,11 @@ impl Retime {
     }
 }
 
-/// An error in words if an argument that is given is none that would do.
+/// Returns an error if a given argument is out of range.
 fn fits(name: &str, found: Option<f64>, wanted: &str, would_do: impl Fn(f64) -> bool) -> PyResult<()> {
     match found {
         Some(found) if !would_do(found) => {
-            Err(Error::new_err(format!("{name} is {found}, {wanted} is wanted")))
+            Err(Error::new_err(format!("{name} must be {wanted}, got {found}")))
         }
         _ => Ok(()),
     }

@@ -1,4 +1,4 @@
-//! Clips and models as files that other programs read: BVH and glTF.
+//! Export of clips and models to BVH and glTF files.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::join::Draft;
 use crate::motion::extras;
 use crate::progress::told_apart;
 
-/// The kinds of files, by the ends of their names.
+/// File format by extension.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Kind {
     Bvh,
@@ -39,14 +39,14 @@ impl Kind {
     }
 }
 
-/// Writes a file whole or not at all.
+/// Writes a file through a temporary file, so that it appears only when complete.
 pub(crate) fn write(path: &Path, data: &[u8]) -> PyResult<()> {
     let mut file = Draft::new(path)?;
     file.append(data)?;
     file.finish(path)
 }
 
-/// A clip to write.
+/// Clip to write.
 #[derive(Clone, Copy)]
 pub(crate) struct Saved<'a> {
     pub(crate) name: &'a str,
@@ -54,21 +54,22 @@ pub(crate) struct Saved<'a> {
     pub(crate) motion: &'a Arc<ModelClip>,
 }
 
-/// Text of a BVH, and whether joints have scales, which it leaves out.
+/// Text of a BVH, and whether it leaves out joint scales.
 type Written = Result<(String, bool), condyle::Error>;
 
-/// A clip as a BVH with so many frames a second: without a rate those of its keys, if they are even.
+/// Clip as a BVH with `rate` frames per second. Default: the rate of the keys, which must be evenly
+/// spaced.
 pub(crate) fn bvh(py: Python<'_>, clip: Saved<'_>, rate: Option<f64>) -> PyResult<Vec<u8>> {
     if let Some(rate) = rate.filter(|rate| !(rate.is_finite() && *rate > 0.0)) {
-        return Err(Error::new_err(format!("rate is {rate}, a number above 0 is wanted")));
+        return Err(Error::new_err(format!("rate must be finite and above 0, got {rate}")));
     }
     let name = clip.name;
     let uneven =
-        || Error::new_err(format!("the keys of the clip {name:?} are at no even rate; rate= is wanted"));
+        || Error::new_err(format!("the keys of the clip {name:?} are not evenly spaced; pass rate="));
     let rate = rate.or_else(|| own_rate(&clip.motion.clip)).ok_or_else(uneven)?;
     let (motion, skeleton) = (Arc::clone(clip.motion), Arc::clone(clip.skeleton));
     let written = told_apart(py, None, move |_| -> Written {
-        // A rate of too many frames is refused here.
+        // Refuses a rate with too many frames before any work starts.
         let text = condyle_bvh::write(&skeleton, &*motion, &WriteOptions::new(rate))?;
         Ok((text, has_scales(&motion.clip, &skeleton, rate)?))
     })?;
@@ -77,14 +78,14 @@ pub(crate) fn bvh(py: Python<'_>, clip: Saved<'_>, rate: Option<f64>) -> PyResul
     if is_scaled {
         warn(
             py,
-            &format!("the clip {name:?} scales joints, for which a BVH has no place: they are left out"),
+            &format!("the clip {name:?} scales joints, which a BVH cannot store; the scales are left out"),
         )?;
     }
     left_out(py, clip)?;
     Ok(text.into_bytes())
 }
 
-/// Frames a second of a compressed clip, or of keys that are at an even rate; any where there is one moment.
+/// Frames per second of evenly spaced keys. A clip with a single time gets 30.
 fn own_rate(clip: &AnyClip<'_>) -> Option<f64> {
     let keys = clip.moments();
     let (Some(first), Some(last)) = (keys.first(), keys.last()) else { return Some(30.0) };
@@ -95,7 +96,7 @@ fn own_rate(clip: &AnyClip<'_>) -> Option<f64> {
     let rate = (keys.len() - 1) as f64 / seconds;
     let off = |(at, key): (usize, &f64)| ((key - first) * rate - at as f64).abs();
     let is_even = keys.iter().enumerate().map(off).fold(0.0, f64::max) < 0.05;
-    // A whole number where f32 cannot tell.
+    // A whole number, if f32 cannot distinguish the rate from one.
     let whole = rate.round();
     is_even.then_some(if (rate - whole).abs() < 1e-5 * rate { whole } else { rate })
 }
@@ -112,7 +113,7 @@ fn has_scales(motion: &AnyClip<'_>, skeleton: &Skeleton, rate: f64) -> Result<bo
     Ok(false)
 }
 
-/// Clips as animations of a document: that of `asset`, or one of the skeleton's joints alone.
+/// Clips as animations of the document `asset`, or of a document with only the joints.
 pub(crate) fn glb(
     py: Python<'_>,
     name: &str,
@@ -146,7 +147,7 @@ pub(crate) fn glb(
     Ok(bytes)
 }
 
-/// The joints alone, with the unit and the note that they were turned, as what was opened has them.
+/// Document with only the joints, and the unit and rotation of the opened file.
 fn of_motion(name: &str, skeleton: &Skeleton, unit: Option<f64>, is_turned: bool) -> Result<Asset, String> {
     let mut asset = Asset::of_motion(name, skeleton, vec![]).map_err(|e| e.to_string())?;
     unit.map_or(Ok(()), |metres| asset.set_unit(metres)).map_err(|e| e.to_string())?;
@@ -156,10 +157,10 @@ fn of_motion(name: &str, skeleton: &Skeleton, unit: Option<f64>, is_turned: bool
     Ok(asset)
 }
 
-/// The part of a clip's bound that its keys may take: the encoder's own error adds up with theirs.
+/// Fraction of a clip's bound reserved for key reduction, which adds to the encoder's error.
 const PART: f32 = 1.0 / 16.0;
 
-/// The clip as authored; of a compressed one the fewest keys that are within a 16th of its bound.
+/// The uncompressed clip. For a compressed one, as few keys as possible within 1/16 of its bound.
 fn authored(name: &str, motion: &ModelClip, asset: &Asset, metres: f64) -> Result<RawClip, condyle::Error> {
     match &motion.clip {
         AnyClip::Raw(clip) => Ok(RawClip::clone(clip).with_name(name)),
@@ -173,24 +174,21 @@ fn authored(name: &str, motion: &ModelClip, asset: &Asset, metres: f64) -> Resul
     }
 }
 
-/// What a document has no place for.
+/// Warning about data that a document cannot store.
 fn no_place(clip: &RawClip, motion: &AnyClip<'_>) -> Option<String> {
     let is_free = |track: &&Track| matches!(track.target, Target::Vector(_) | Target::FreeRotation(_));
     let tracks = clip.tracks().iter().filter(is_free).count();
     let events = motion.as_compressed().map_or(0, condyle::Clip::event_count);
     let what = match (tracks, events) {
         (0, 0) => return None,
-        (_, 0) => "tracks of its own",
+        (_, 0) => "free tracks",
         (0, _) => "events",
-        _ => "tracks of its own and events",
+        _ => "free tracks and events",
     };
-    Some(format!(
-        "the clip {:?} holds {what}, for which a document has no place: they are left out",
-        clip.name()
-    ))
+    Some(format!("the clip {:?} has {what}, which glTF cannot store; they are left out", clip.name()))
 }
 
-/// Warns of what a clip holds besides poses.
+/// Warns about data other than poses.
 fn left_out(py: Python<'_>, clip: Saved<'_>) -> PyResult<()> {
     let extras = extras(&clip.motion.clip);
     if extras.is_empty() {
@@ -198,6 +196,10 @@ fn left_out(py: Python<'_>, clip: Saved<'_>) -> PyResult<()> {
     }
     warn(
         py,
-        &format!("the clip {:?} holds {} besides poses, which are left out", clip.name, extras.join(" and ")),
+        &format!(
+            "the clip {:?} has {} that a BVH cannot store; they are left out",
+            clip.name,
+            extras.join(" and ")
+        ),
     )
 }

@@ -1,4 +1,4 @@
-//! Skeletons: names, parents and the pose at rest.
+//! Skeletons: joint names, parents and rest pose.
 
 use std::sync::Arc;
 
@@ -12,11 +12,21 @@ use crate::arrays::Input;
 use crate::errors::{Error, refused};
 use crate::poses::{PoseArrays, set};
 
-/// The joints of a character, parents before their children.
+/// Joint hierarchy of a character, parents before children.
 ///
-/// `parents` holds the index of each joint's parent, -1 for a root. The rest pose is what `rotations` (quaternions x, y, z, w),
-/// `translations` and `scales` say, one row for each joint; without them it is the identity.
+/// Parameters
+/// ----------
+/// `parents` : array_like of int, shape (J,)
+///     Parent index of each joint, -1 for a root.
+/// `names` : list of str, optional
+///     Joint names. Default: empty.
+/// `rotations` : array_like, shape (J, 4), optional
+///     Rest rotations as quaternions x, y, z, w. Default: identity.
+/// `translations`, `scales` : array_like, shape (J, 3), optional
+///     Rest translations and scales. Default: 0 and 1.
 ///
+/// Examples
+/// --------
 /// >>> arm = condyle.Skeleton([-1, 0], names=["shoulder", "elbow"], translations=[[0, 0, 0], [0, 1, 0]])
 /// >>> len(arm), arm.names, arm.parents.tolist()
 /// (2, ['shoulder', 'elbow'], [-1, 0])
@@ -42,7 +52,7 @@ impl Skeleton {
         if names.len() != count {
             let found = names.len();
             return Err(Error::new_err(format!(
-                "names has {found} elements, {count} are wanted, as parents has"
+                "names must have one element per joint ({count}), got {found}"
             )));
         }
         let mut rest = Pose::identity(count);
@@ -65,13 +75,13 @@ impl Skeleton {
         condyle::Skeleton::new(joints.map(joint)).map(|it| Self(Arc::new(it))).map_err(refused)
     }
 
-    /// One name for each joint; neither unique nor necessarily there.
+    /// One name per joint. Names may repeat or be empty.
     #[getter]
     fn names(&self) -> Vec<String> {
         self.0.names().to_vec()
     }
 
-    /// The index of each joint's parent, which is smaller than the joint's own; -1 for a root. An int32 array.
+    /// Parent index of each joint, int32: smaller than the joint's index, or -1 for a root.
     #[getter]
     fn parents<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         let parents =
@@ -79,7 +89,7 @@ impl Skeleton {
         PyArray1::from_iter(py, parents)
     }
 
-    /// The local transforms at rest: rotations (J, 4), translations (J, 3) and scales (J, 3).
+    /// Local transforms of the rest pose: rotations (J, 4), translations (J, 3) and scales (J, 3).
     #[getter]
     fn rest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let mut out = PoseArrays::new(py, None, &[self.0.joint_count()])?;
@@ -87,28 +97,29 @@ impl Skeleton {
         out.into_poses(py)
     }
 
-    /// The index of the first joint of a name.
+    /// Return the index of the first joint with this name.
     ///
     /// >>> condyle.Skeleton([-1, 0], names=["hips", "spine"]).index("spine")
     /// 1
     fn index(&self, name: &str) -> PyResult<u16> {
-        let unknown = || Error::new_err(format!("no joint is called {name:?}; .names lists them"));
+        let unknown = || Error::new_err(format!("no joint is named {name:?}; see .names"));
         self.0.joint_by_name(name).ok_or_else(unknown)
     }
 
-    /// As bytes that `Skeleton.from_bytes` reads: a file .condyle. Pickles are made of them.
+    /// Return the skeleton as the bytes of a .condyle file, for `Skeleton.from_bytes`. Pickles use the
+    /// same bytes.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let mut writer = ContainerWriter::default();
         writer.add_skeleton("", &self.0).map_err(refused)?;
         Ok(PyBytes::new(py, &writer.finish()))
     }
 
-    /// From what `to_bytes` has made.
+    /// Return the first skeleton in the bytes of a .condyle file, such as `to_bytes` writes.
     #[staticmethod]
     fn from_bytes(data: &[u8]) -> PyResult<Self> {
         let container = Container::from_bytes(data).map_err(|e| Error::new_err(format!("data: {e}")))?;
         let first = container.entries().find(|entry| entry.kind == EntryKind::Skeleton);
-        let first = first.ok_or_else(|| Error::new_err("data holds no skeleton"))?;
+        let first = first.ok_or_else(|| Error::new_err("data contains no skeleton"))?;
         container.skeleton(first.index).map(|it| Self(Arc::new(it))).map_err(refused)
     }
 
@@ -130,22 +141,21 @@ impl Skeleton {
 }
 
 impl Skeleton {
-    /// Of joints whose parents alone are known, at rest in the identity.
+    /// Skeleton with these parents, no names and identity rest pose.
     pub(crate) fn of_parents(parents: &Bound<'_, PyAny>) -> PyResult<Arc<condyle::Skeleton>> {
         Ok(Self::new(parents, None, None, None, None)?.0)
     }
 }
 
-/// The parents of joints, `None` for a root.
+/// Parent of each joint, or `None` for a root.
 fn parents_of(value: &Bound<'_, PyAny>) -> PyResult<Vec<Option<u16>>> {
-    let parents: Vec<i64> = value
-        .extract()
-        .map_err(|_| Error::new_err("parents is no list of whole numbers, one for each joint is wanted"))?;
+    let parents: Vec<i64> =
+        value.extract().map_err(|_| Error::new_err("parents must be a list of integers, one per joint"))?;
     let parent = |(joint, parent): (usize, i64)| match u16::try_from(parent) {
         Ok(parent) => Ok(Some(parent)),
         Err(_) if parent == -1 => Ok(None),
         Err(_) => Err(Error::new_err(format!(
-            "parents[{joint}] is {parent}, the index of a joint before it or -1 is wanted"
+            "parents[{joint}] must be -1 or the index of an earlier joint, got {parent}"
         ))),
     };
     parents.into_iter().enumerate().map(parent).collect()

@@ -1,4 +1,4 @@
-//! Inverse kinematics on poses as arrays, frame by frame.
+//! Inverse kinematics on arrays of poses, one frame at a time.
 
 use condyle::{Affine, Error as Refusal, Pose, local_to_model};
 use condyle_solve::{Aim, Chain, ChainMethod, Orientation, TwoBone, Up};
@@ -11,7 +11,7 @@ use crate::frames::{for_each_frame, thread_count};
 use crate::poses::{PoseArrays, get};
 use crate::skeleton::Skeleton;
 
-/// A joint, by its index or its name.
+/// Joint index, from an index or a name.
 fn joint_of(asked: &Bound<'_, PyAny>, skeleton: &condyle::Skeleton) -> PyResult<u16> {
     if let Ok(name) = asked.extract::<String>() {
         let found = skeleton.names().iter().position(|own| *own == name);
@@ -23,11 +23,11 @@ fn joint_of(asked: &Bound<'_, PyAny>, skeleton: &condyle::Skeleton) -> PyResult<
     found.ok_or_else(|| {
         let (asked, count) =
             (asked.repr().map_or_else(|_| "?".into(), |it| it.to_string()), skeleton.joint_count());
-        Error::new_err(format!("there is no joint {asked}, a name or an index below {count} is wanted"))
+        Error::new_err(format!("a joint must be a name or an index below {count}, got {asked}"))
     })
 }
 
-/// Numbers for all frames, or for each.
+/// Values for all frames, or one row per frame.
 struct PerFrame<'py> {
     input: Input<'py>,
     is_one: bool,
@@ -61,7 +61,7 @@ impl<const N: usize> Values<'_, N> {
     }
 }
 
-/// Solves each frame: `work` gets its model matrices, and the pose that it changes.
+/// Solves each frame. `work` receives the frame's model matrices, and the pose to change.
 fn solved<'py>(
     py: Python<'py>,
     skeleton: &Skeleton,
@@ -88,7 +88,7 @@ fn solved<'py>(
     out.into_poses(py)
 }
 
-/// The poses of a skeleton, and the axes before their joints.
+/// Poses of a skeleton, and the axes before the joint axis.
 fn of_skeleton<'py>(
     skeleton: &Skeleton,
     poses: &Bound<'py, PyAny>,
@@ -102,13 +102,41 @@ fn of_skeleton<'py>(
     Ok((poses, frames))
 }
 
-/// Limbs that reach: in each frame the first two of three joints turn so that the third comes to a goal, or as near as it can.
+/// Solve two-bone limbs: in each frame, move the end of an arm or leg to a goal, or as close as
+/// possible.
 ///
-/// `joints` are shoulder, elbow and hand, or hip, knee and foot, by names or indices: each hangs on the one before it, with others in between or not.
-/// `goals` are places in model space, (3,) for all frames or (..., 3) for each; `poles` directions that the middle joint is bent towards,
-/// `orientations` how the third joint is to be turned in model space, as quaternions (4,) or (..., 4). `soft` is the part of the limb's length from
-/// which on it stretches ever more slowly, `weight` how much of the way it goes.
+/// Parameters
+/// ----------
+/// `skeleton` : Skeleton
+///     Skeleton of the poses.
+/// `poses` : Poses
+///     Input poses, with rotations (..., J, 4).
+/// `joints` : sequence of three int or str
+///     Shoulder, elbow and hand, or hip, knee and foot. Each is a descendant of the previous one. The
+///     first two rotate.
+/// `goals` : array_like, shape (3,) or (..., 3)
+///     Goal of the third joint in model space, for all frames or per frame.
+/// `poles` : array_like, shape (3,) or (..., 3), optional
+///     Directions in model space towards which the middle joint bends.
+/// `orientations` : array_like, shape (4,) or (..., 4), optional
+///     Rotations of the third joint in model space, as quaternions x, y, z, w.
+/// `soft` : float
+///     Last fraction of the limb's length over which it straightens gradually, for example 0.05. 0 is
+///     off.
+/// `weight` : float
+///     Blend between the input pose (0) and the solution (1).
+/// `out` : Poses, optional
+///     Arrays for the result.
+/// `threads` : int or None
+///     Number of threads. None uses all cores.
 ///
+/// Returns
+/// -------
+/// Poses
+///     Solved poses in the shape of `poses`.
+///
+/// Examples
+/// --------
 /// >>> leg = condyle.Skeleton([-1, 0, 1], translations=[[0, 2, 0], [0, -1, 0], [0, -1, 0]])
 /// >>> poses = condyle.two_bone(leg, leg.rest, [0, 1, 2], [0.5, 0.8, 0.2], poles=[0, 0, 1])
 /// >>> bool(np.allclose(condyle.forward_kinematics(leg, *poses)[2, :, 3], [0.5, 0.8, 0.2], atol=1e-5))
@@ -151,11 +179,39 @@ pub(crate) fn two_bone<'py>(
     })
 }
 
-/// Joints that point: in each frame a joint turns until its `axis`, in its own space, points at a target.
+/// Aim a joint: in each frame, rotate it until one of its axes points at a target.
 ///
-/// `targets` are places in model space, (3,) for all frames or (..., 3) for each. `origin` is from where it points, in the joint's own space: where the eyes
-/// are. `up` is a second axis of the joint and the direction in model space that it is to be nearest to; without it the joint turns by the shortest way.
+/// Parameters
+/// ----------
+/// `skeleton` : Skeleton
+///     Skeleton of the poses.
+/// `poses` : Poses
+///     Input poses, with rotations (..., J, 4).
+/// `joint` : int or str
+///     Joint to rotate.
+/// `axis` : sequence of three float
+///     Axis to aim, in the joint's local space.
+/// `targets` : array_like, shape (3,) or (..., 3)
+///     Targets in model space, for all frames or per frame.
+/// `origin` : sequence of three float
+///     Origin of the axis in the joint's local space, such as the position of the eyes.
+/// `up` : pair of (axis, direction), optional
+///     Second axis in the joint's local space, and the model-space direction that it follows as closely
+///     as possible. By default the joint takes the shortest rotation.
+/// `weight` : float
+///     Blend between the input pose (0) and the solution (1).
+/// `out` : Poses, optional
+///     Arrays for the result.
+/// `threads` : int or None
+///     Number of threads. None uses all cores.
 ///
+/// Returns
+/// -------
+/// Poses
+///     Solved poses in the shape of `poses`.
+///
+/// Examples
+/// --------
 /// >>> head = condyle.Skeleton([-1], names=["head"])
 /// >>> poses = condyle.aim(head, head.rest, "head", [0, 0, 1], [3, 0, 0])
 /// >>> condyle.to_matrices(*poses)[0, :, 2].round(6).tolist()
@@ -188,12 +244,45 @@ pub(crate) fn aim<'py>(
     })
 }
 
-/// Chains that reach: in each frame `joints` turn so that the last of them comes to a goal, or as near as it can.
+/// Solve a chain of joints: in each frame, move the end of the chain to a goal, or as close as
+/// possible.
 ///
-/// `joints` are names or indices, at most 64, each below the one before it. `goals` and `orientations` are as `two_bone` has them; `offset` is the point that
-/// reaches, in the last joint's own space. `method` is "least_squares", "cyclic_descent" or "fabrik"; a goal is reached within `tolerance`, after at most
-/// so many `iterations`. Each frame is solved from its own pose.
+/// Each frame starts from its own input pose.
 ///
+/// Parameters
+/// ----------
+/// `skeleton` : Skeleton
+///     Skeleton of the poses.
+/// `poses` : Poses
+///     Input poses, with rotations (..., J, 4).
+/// `joints` : sequence of int or str
+///     At most 64 joints. Each is a descendant of the previous one.
+/// `goals` : array_like, shape (3,) or (..., 3)
+///     Goals of the last joint in model space, for all frames or per frame.
+/// `orientations` : array_like, shape (4,) or (..., 4), optional
+///     Rotations of the last joint in model space, as quaternions x, y, z, w.
+/// `offset` : sequence of three float
+///     Point that reaches the goal, in the last joint's local space.
+/// `method` : "least_squares", "cyclic_descent" or "fabrik"
+///     Solver.
+/// `tolerance` : float
+///     Distance to the goal at which the solver stops, in the units of the skeleton.
+/// `iterations` : int
+///     Maximum number of iterations.
+/// `weight` : float
+///     Blend between the input pose (0) and the solution (1).
+/// `out` : Poses, optional
+///     Arrays for the result.
+/// `threads` : int or None
+///     Number of threads. None uses all cores.
+///
+/// Returns
+/// -------
+/// Poses
+///     Solved poses in the shape of `poses`.
+///
+/// Examples
+/// --------
 /// >>> tail = condyle.Skeleton([-1, 0, 1, 2], translations=[[0, 0, 0], [0, 1, 0], [0, 1, 0], [0, 1, 0]])
 /// >>> poses = condyle.chain(tail, tail.rest, [0, 1, 2, 3], [1, 1, 1])
 /// >>> bool(np.allclose(condyle.forward_kinematics(tail, *poses)[3, :, 3], 1, atol=2e-4))
@@ -219,11 +308,11 @@ pub(crate) fn chain<'py>(
     let (poses, frames) = of_skeleton(skeleton, poses)?;
     let joints = joints.iter().map(|it| joint_of(it, &skeleton.0)).collect::<PyResult<Vec<_>>>()?;
     let Some(&tip) = joints.last() else {
-        return Err(Error::new_err("joints is empty, one at least is wanted"));
+        return Err(Error::new_err("joints is empty; pass at least one joint"));
     };
     let method = method_of(method)?;
     let iterations = u16::try_from(iterations)
-        .map_err(|_| Error::new_err(format!("iterations is {iterations}, 0 to 65535 is wanted")))?;
+        .map_err(|_| Error::new_err(format!("iterations must be 0 to 65535, got {iterations}")))?;
     let goals = PerFrame::new::<3>("goals", goals, &frames)?;
     let turns = orientations.map(|it| PerFrame::new::<4>("orientations", it, &frames)).transpose()?;
     let others = [Some(&goals), turns.as_ref()];
@@ -250,7 +339,7 @@ fn method_of(name: &str) -> PyResult<ChainMethod> {
         "cyclic_descent" => Ok(ChainMethod::CyclicDescent { step: 1.0 }),
         "fabrik" => Ok(ChainMethod::Fabrik),
         _ => Err(Error::new_err(format!(
-            "method is {name:?}, \"least_squares\", \"cyclic_descent\" or \"fabrik\" is wanted"
+            "method must be \"least_squares\", \"cyclic_descent\" or \"fabrik\", got {name:?}"
         ))),
     }
 }

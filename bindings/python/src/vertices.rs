@@ -1,4 +1,4 @@
-//! Vertices at many moments, written to arrays.
+//! Skinned vertices at many times, written to arrays.
 
 use condyle::NormalRule;
 use condyle::mesh::VertexSlicesMut;
@@ -11,7 +11,7 @@ use crate::arrays::{Output, Times, apart};
 use crate::errors::Error;
 use crate::frames::{Planes, Threads, for_each_frame};
 
-/// Writes the vertices of all primitives at each moment.
+/// Writes the vertices of all primitives at each time.
 pub(crate) fn write_vertices(
     py: Python<'_>,
     asset: &Asset,
@@ -24,7 +24,7 @@ pub(crate) fn write_vertices(
         asset.instances.iter().flat_map(|it| &it.primitives).map(|it| it.mesh.vertex_count()).collect();
     let start = || Poser::new(asset, NormalRule::default().into());
     for_each_frame(py, threads, times.len(), planes, start, |poser, frame, [positions, normals, tangents]| {
-        // Primitives without them are not written.
+        // Primitives without normals or tangents keep these zeros.
         normals.fill(0.0);
         tangents.fill(0.0);
         let mut rest = VertexSlicesMut {
@@ -37,7 +37,7 @@ pub(crate) fn write_vertices(
     })
 }
 
-/// The first vertices, or none of what was not asked for.
+/// Splits off the first vertices. Arrays that were not requested stay empty.
 fn take_first<'a>(rest: &mut VertexSlicesMut<'a>, count: usize) -> VertexSlicesMut<'a> {
     fn first<'a, T>(rest: &mut &'a mut [T], count: usize) -> &'a mut [T] {
         let all = std::mem::take(rest);
@@ -52,7 +52,7 @@ fn take_first<'a>(rest: &mut VertexSlicesMut<'a>, count: usize) -> VertexSlicesM
     }
 }
 
-/// Positions, and normals and tangents if they were asked for.
+/// Output arrays: positions, and normals and tangents if requested.
 pub(crate) struct VertexArrays<'py>([Option<Output<'py>>; 3]);
 
 impl<'py> VertexArrays<'py> {
@@ -68,8 +68,7 @@ impl<'py> VertexArrays<'py> {
             None => None,
             Some(out) if alone => Some([out.clone(), py.None().into_bound(py), py.None().into_bound(py)]),
             Some(out) => {
-                let unfit =
-                    |_| Error::new_err("out is no Vertices: positions, normals and tangents are wanted");
+                let unfit = |_| Error::new_err("out must be Vertices: positions, normals and tangents");
                 Some(out.extract().map_err(unfit)?)
             }
         };
@@ -89,7 +88,7 @@ impl<'py> VertexArrays<'py> {
         Ok(Self(wanted.map(|wanted| if wanted { there.next() } else { None })))
     }
 
-    /// For frames of so many vertices.
+    /// Arrays split into frames of `vertices` vertices.
     pub(crate) fn planes(&mut self, vertices: usize) -> PyResult<Planes<'_, 3>> {
         let mut planes = Planes { values: [&mut [][..], &mut [], &mut []], widths: [0; 3] };
         for (at, array) in self.0.iter_mut().enumerate() {
@@ -101,7 +100,7 @@ impl<'py> VertexArrays<'py> {
         Ok(planes)
     }
 
-    /// The positions alone, or `condyle.Vertices`.
+    /// Converts to the positions array, or to `condyle.Vertices`.
     pub(crate) fn into_object(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match self.0.map(|array| array.map(Output::into_array)) {
             [Some(positions), None, None] => Ok(positions.into_any()),

@@ -1,4 +1,6 @@
-"""Where the models with answers lie: the repository's own, and the reference characters beside the checkout if they are there."""
+"""Paths of the reference models: those of the repository, and the shared characters next to the checkout, if
+present.
+"""
 
 import os
 from pathlib import Path

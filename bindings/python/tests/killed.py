@@ -1,4 +1,4 @@
-"""A library, what is made of it, and jobs whose worker dies in the middle of a shard."""
+"""A library, its job results, and jobs whose worker dies in the middle of a shard."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import numpy as np
 from condyle import jobs
 
 CLIPS, PER_SHARD = 11, 2
-# The shards at which a worker dies, each once.
+# Shards at which a worker dies, once each.
 DEADLY = (1, 4)
 
 
 def library(path: Path) -> Path:
-    """Short clips of two skeletons, one of them in centimetres."""
+    """Writes short clips of two skeletons, one of them in centimetres."""
     random = np.random.default_rng(7)
     parts, units = [], []
     for at in range(CLIPS):
@@ -36,14 +36,14 @@ def library(path: Path) -> Path:
 
 
 def bytes_of(folder: Path) -> dict[str, bytes]:
-    """All that a job has made, but the receipts, which say when files of a folder were written."""
+    """Output files of a job. Receipts are left out, because they depend on file times."""
     files = [path for path in folder.rglob("*") if path.is_file() and (path.suffix != ".json" or path.parent == folder)]
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
 class _Deadly:
     def write(self, shard: jobs.Shard, path: Path) -> dict[str, Any]:
-        """The half of a shard, and the end; the next time the whole."""
+        """Dies after half of a shard. The next call writes the whole shard."""
         facts: dict[str, Any] = super().write(shard, path)  # type: ignore[misc]
         if shard.at in DEADLY:
             mark = Path(self.out + f".killed.{shard.at}")  # type: ignore[attr-defined]
@@ -51,22 +51,22 @@ class _Deadly:
                 mark.touch()
                 os.truncate(path, path.stat().st_size // 2)
                 if shard.at == DEADLY[1]:
-                    # As if a renaming were no single step.
+                    # Simulates a rename that is not atomic.
                     shutil.copy(path, self.path(shard))  # type: ignore[attr-defined]
                 os.kill(os.getpid(), signal.SIGKILL)
         return facts
 
 
 class DeadlyPose(_Deadly, jobs.Pose):
-    """Posed by workers that die."""
+    """Pose job whose workers die."""
 
 
 class DeadlyEncode(_Deadly, jobs.Encode):
-    """Encoded by workers that die."""
+    """Encode job whose workers die."""
 
 
 class DeadlyMeasure(_Deadly, jobs.Measure):
-    """Measured by workers that die."""
+    """Measure job whose workers die."""
 
 
 def deaths(out: Path) -> int:

@@ -1,4 +1,4 @@
-"""Body models made by seed, beside the published formula in NumPy."""
+"""Seeded body models, compared with the published formula in NumPy."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ def formula(model: dict[str, NDArray[np.generic]], betas: Doubles, poses: Double
 @pytest.mark.parametrize("compressed", [False, True])
 def test_bodies_are_those_of_the_formula(tmp_path: Path, frames: int, compressed: bool) -> None:
     arrays = made(frames)
-    (np.savez_compressed if compressed else np.savez)(tmp_path / "model.npz", **arrays)  # type: ignore[arg-type]
+    save = np.savez_compressed if compressed else np.savez
+    save(tmp_path / "model.npz", **arrays)  # type: ignore[arg-type]
     random = np.random.default_rng(7)
     poses, trans = random.normal(size=(frames, JOINTS, 3)), random.normal(size=(frames, 3))
     betas = random.normal(size=4)
@@ -104,19 +105,19 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     arrays = made(0)
     np.savez(tmp_path / "model.npz", **arrays)  # type: ignore[arg-type]
     body = condyle.BodyModel(tmp_path / "model.npz").shaped()
-    with pytest.raises(condyle.Error, match=r"rotations has the shape \(24, 4\), \(T, 24, 4\) is wanted"):
+    with pytest.raises(condyle.Error, match=r"rotations must have shape \(T, 24, 4\), got \(24, 4\)"):
         body.vertices(np.zeros((24, 4)))
-    with pytest.raises(condyle.Error, match=r"translations has the shape \(3,\), \(2, 3\) is wanted"):
+    with pytest.raises(condyle.Error, match=r"translations must have shape \(2, 3\), got \(3,\)"):
         body.vertices(np.zeros((2, 24, 4)), np.zeros(3))
     with pytest.raises(FileNotFoundError):
         condyle.BodyModel(tmp_path / "none.npz")
     del arrays["weights"]
     np.savez(tmp_path / "broken.npz", **arrays)  # type: ignore[arg-type]
-    with pytest.raises(condyle.FileError, match="array weights: there is none of this name") as caught:
+    with pytest.raises(condyle.FileError, match="array weights: the array is missing") as caught:
         condyle.BodyModel(tmp_path / "broken.npz")
     assert caught.value.problems[0].severity == "error"
     (tmp_path / "text.npz").write_text("no archive")
-    with pytest.raises(condyle.FileError, match="it is no archive"):
+    with pytest.raises(condyle.FileError, match="found a file of another format"):
         condyle.BodyMotion(tmp_path / "text.npz")
 
 
@@ -137,13 +138,13 @@ def test_bodies_and_their_motions_are_opened(tmp_path: Path) -> None:
     same = condyle.from_bytes((tmp_path / "walk.npz").read_bytes(), body=body)
     assert np.array_equal(same.joints(0, times), walk.joints(0, times))
 
-    with pytest.raises(condyle.FileError, match=r"body= is who moves"):
+    with pytest.raises(condyle.FileError, match="pass the body with body="):
         condyle.open(tmp_path / "walk.npz")
     with pytest.raises(condyle.FileError, match="array poses"):
         condyle.open(tmp_path / "model.npz", body=body)
-    with pytest.raises(condyle.FileError, match=r"body= is for a .npz"):
+    with pytest.raises(condyle.FileError, match=r"body= applies only to a \.npz"):
         condyle.open(TESTDATA / "two_joints.glb", body=body)
-    with pytest.raises(condyle.FileError, match="model= is for a .condyle"):
+    with pytest.raises(condyle.FileError, match="model= applies only to a .condyle"):
         condyle.open(tmp_path / "model.npz", model="hips")
 
 
@@ -169,7 +170,7 @@ def test_motions_of_bodies_are_packed(tmp_path: Path) -> None:
     assert library.columns["repairs"] == [0, 0]
     assert str(tmp_path) not in (tmp_path / "out" / "manifest.json").read_text()
 
-    # Another body makes other clips, and without one there are none.
+    # Another body yields other clips. Without a body there are no clips.
     np.savez(motions / "model.npz", **made(4))  # type: ignore[arg-type]
     before = (tmp_path / "out" / "library.condyle").read_bytes()
     jobs.run(job)
@@ -181,7 +182,7 @@ def test_motions_of_bodies_are_packed(tmp_path: Path) -> None:
 
 
 def written(path: Path, joints: int, **arrays: object) -> Path:
-    """A motion of so many joints."""
+    """Writes a motion with this number of joints."""
     turns = np.random.default_rng(joints).normal(size=(6, 3 * joints)) / 5
     np.savez(path, **{"poses": turns, "mocap_framerate": 60.0, **arrays})  # type: ignore[arg-type]
     return path
@@ -196,7 +197,7 @@ def test_joints_are_named_by_the_layout(tmp_path: Path) -> None:
     # SMPL's hands follow the 22 joints that all models share.
     assert moved.tolist() == [True] * 22 + [False] * 2
     for joints in (26, 30, 53):
-        with pytest.raises(condyle.FileError, match=f"array poses: it turns {joints} joints, where 21, 22, 23"):
+        with pytest.raises(condyle.FileError, match=f"array poses: it rotates {joints} joints, expected 21, 22, 23"):
             condyle.open(written(tmp_path / "odd.npz", joints), body=body)
     with pytest.warns(UserWarning, match="the body has no joint left_index1, left_index2") as caught:
         condyle.BodyMotion(written(tmp_path / "hands.npz", 52)).clip(body)
@@ -225,7 +226,7 @@ def test_people_are_as_files_have_them(tmp_path: Path) -> None:
     for shape, gender in [((16,), "male"), ((1, 16), np.array(b"male")), ((6, 16), np.array("male", dtype=object))]:
         motion = condyle.BodyMotion(written(tmp_path / "walk.npz", 24, betas=np.broadcast_to(betas, shape), gender=gender))
         assert motion.gender == "male" and np.array_equal(motion.betas, betas.astype("f4"))
-    with pytest.warns(UserWarning, match="betas has 16 numbers and the model 10; the first 10 are used"):
+    with pytest.warns(UserWarning, match="betas has 16 coefficients, the model has 10; only the first 10 are used"):
         body = model.shaped(motion.betas)
     assert np.array_equal(body.positions, model.shaped(betas[:10]).positions)
 
@@ -233,7 +234,7 @@ def test_people_are_as_files_have_them(tmp_path: Path) -> None:
 def test_memory_is_bounded_by_the_file(tmp_path: Path) -> None:
     # 72 MB of zeros in 70 kB.
     np.savez_compressed(tmp_path / "walk.npz", poses=np.zeros((125_000, 72)), mocap_framerate=60.0)
-    with pytest.raises(condyle.FileError, match="out of proportion to the file"):
+    with pytest.raises(condyle.FileError, match="too large for the size of the file"):
         condyle.BodyMotion(tmp_path / "walk.npz")
     np.savez_compressed(tmp_path / "walk.npz", poses=np.zeros((50_000, 72)), mocap_framerate=60.0)
     assert len(condyle.BodyMotion(tmp_path / "walk.npz")) == 50_000
@@ -255,6 +256,6 @@ def test_packs_choose_the_model_by_gender(tmp_path: Path) -> None:
         assert np.array_equal(library.skeleton(name).rest.translations, heights[gender]), name
     done = jobs.run(jobs.Pack(str(motions), str(tmp_path / "out"), body={"male": models["male"]}, effort="fast"))
     assert done["clips"] == 1 and len(done["left_out"]) == 3
-    assert "its gender is 'female', for which body= has no model" in done["left_out"][0]["why"]
-    with pytest.raises(condyle.Error, match="body is 'him', a dict from 'female', 'male' or 'neutral'"):
+    assert "its gender is 'female', but body= has neither this model" in done["left_out"][0]["why"]
+    with pytest.raises(condyle.Error, match="body must map 'female', 'male' or 'neutral' to files, got 'him'"):
         jobs.Pack(str(motions), str(tmp_path / "out"), body={"him": "m.npz"})

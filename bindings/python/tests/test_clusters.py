@@ -1,4 +1,4 @@
-"""Jobs on Ray and on Dask, on a local cluster of two workers each."""
+"""Jobs on local Ray and Dask clusters of two workers each."""
 
 from __future__ import annotations
 
@@ -65,7 +65,9 @@ def test_dask(pair: _Pair, client: Any, path: Path, tmp_path: Path) -> None:
 
 
 def turned(batch: dict[str, Any]) -> dict[str, Any]:
-    """Matrices of a batch, and what NumPy allocated for them: a copy of the rotations would be 320,000 bytes."""
+    """Sum of the matrices of a batch, and the peak NumPy allocation. A copy of the rotations would take
+    320,000 bytes.
+    """
     rotations, translations = batch["rotations"], batch["translations"]
     out = np.empty((*rotations.shape[:2], 3, 4), "f4")
     tracemalloc.start()
@@ -87,7 +89,7 @@ def test_read_only_arrays_of_ray_are_not_copied(ray: Any) -> None:
     found = data.map_batches(turned, batch_size=None, zero_copy_batch=True).take_all()
     assert [it["writeable"] for it in found] == [False] and found[0]["most"] < 50_000
     assert found[0]["sum"] == pytest.approx(float(want.sum()))
-    # What is not in order is copied, and would be noticed.
+    # An array in another memory order is copied, which this measurement detects.
     tracemalloc.start()
     condyle.forward_kinematics(range(-1, 39), np.asfortranarray(rotations), translations)
     assert tracemalloc.get_traced_memory()[1] > 320_000

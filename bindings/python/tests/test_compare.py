@@ -1,4 +1,4 @@
-"""How far models are apart is what their skinned vertices say."""
+"""`compare` returns the distances between skinned vertices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from test_progress import Bar
 
 
 def stepping(path: Path) -> condyle.Model:
-    """A model whose keys hold until the next one."""
+    """A model whose keys use step interpolation."""
     data = path.read_bytes()
     end = 20 + struct.unpack_from("<I", data, 12)[0]
     document = json.loads(data[20:end])
@@ -40,7 +40,7 @@ def test_distances_are_those_of_vertices(path: Path) -> None:
     model, other = condyle.open(path), stepping(path)
     found = condyle.compare(model, other)
     assert [it.name for it in found] == [clip.name for clip in model.clips]
-    # Not cubic ones, which are as they were.
+    # Cubic keys are unchanged, so their distance may be 0.
     assert max(it.worst for it in found) > 0.01
     for clip, it in enumerate(found):
         assert (it.times[0], it.times[-1]) == (model.clips[clip].start, model.clips[clip].end)
@@ -89,9 +89,9 @@ def test_clips_of_ones_own_are_compared() -> None:
     twice = condyle.from_bytes(MODEL.with_clips([MODEL.clips[0].retime(speed=2), MODEL.clips[0]]).pack(), "twice")
     assert [clip.duration for clip in twice.clips] == [0.75, 1.5]
     assert pickle.loads(pickle.dumps(coarse)).clips[0].to_bytes() == coarse.clips[0].to_bytes()
-    with pytest.raises(condyle.Error, match="other joints"):
+    with pytest.raises(condyle.Error, match="belongs to a different skeleton"):
         MODEL.with_clips([condyle.Clip.from_poses(condyle.Skeleton([-1]), [0], translations=[[[0, 1, 0]]])])
-    with pytest.raises(condyle.Error, match="none of the clips"):
+    with pytest.raises(condyle.Error, match="not one of the clips"):
         condyle.compare(MODEL, coarse, MODEL.clips[0].retime(speed=2))
 
 
@@ -117,7 +117,8 @@ def test_joints_are_compared_where_there_are_no_meshes() -> None:
     [it] = condyle.compare(MODEL, joints)
     assert (it.paired, it.pairs, it.unpaired) == ("joints", 2, (0, 0))
     assert it.where.joint in MODEL.skeleton.names and it.where.vertex is None
-    # The whole ball around a joint: how far its centre is off, and the most that the difference does to its radius.
+    # The worst point of the ball: the distance of its centre, plus the largest effect of the matrix
+    # difference on its radius.
     ours, theirs = (side.matrices(0, it.times).astype(float) for side in (MODEL, joints))
     off = ours - theirs
     worst = np.linalg.norm(off[..., 3], axis=2) + 0.03 * np.linalg.svd(off[..., :3], compute_uv=False)[..., 0]
@@ -143,13 +144,13 @@ def test_what_cannot_be_compared_is_refused() -> None:
         (lambda: condyle.compare(MODEL, still), "has no clips"),
         (lambda: condyle.compare(MODEL, other), "do not hold the same model"),
         (lambda: condyle.compare(MODEL, STEPPING, "run"), 'no clip "run"'),
-        (lambda: condyle.compare(MODEL, STEPPING, STEPPING.clips[0]), "none of the clips"),
+        (lambda: condyle.compare(MODEL, STEPPING, STEPPING.clips[0]), "not one of the clips"),
         (lambda: condyle.compare(MODEL, STEPPING, fps=0), "fps is 0"),
         (lambda: condyle.compare(MODEL, STEPPING, fps=float("nan")), "fps is NaN"),
         (lambda: condyle.compare(MODEL, STEPPING, fps=1e9), "more than 1000000 moments"),
-        (lambda: condyle.compare(MODEL, STEPPING, unit=0), "unit is 0"),
-        (lambda: condyle.compare(MODEL, STEPPING, unit=float("inf")), "unit is inf"),
-        (lambda: condyle.compare(MODEL, STEPPING, threads=0), "threads is 0"),
+        (lambda: condyle.compare(MODEL, STEPPING, unit=0), "unit must be finite and above 0, got 0"),
+        (lambda: condyle.compare(MODEL, STEPPING, unit=float("inf")), "unit must be finite and above 0, got inf"),
+        (lambda: condyle.compare(MODEL, STEPPING, threads=0), "threads must be 1 to 1024 or None, got 0"),
     ]
     for call, what in refusals:
         with pytest.raises(condyle.Error, match=what):

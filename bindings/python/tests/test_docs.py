@@ -1,4 +1,4 @@
-"""The examples in the documentation run, and the types are those of the package."""
+"""Documentation examples run, and types and stubs match the package."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PACKAGE = REPOSITORY / "bindings" / "python"
 
 
 def documented() -> Iterator[tuple[str, str]]:
-    """Names and documentation of the package, and of all that it offers."""
+    """Names and docstrings of the package and its public members."""
     for module in (condyle, jobs, condyle.ray, condyle.dask):
         yield module.__name__, module.__doc__ or ""
     for name in jobs.__all__:

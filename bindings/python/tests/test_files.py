@@ -1,4 +1,4 @@
-"""Files of all kinds, broken ones among them, and what becomes of them as bytes."""
+"""Files of all formats, malformed ones included, and bytes and pickles of their contents."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_motion_capture() -> None:
 def test_units_and_axes(tmp_path: Path) -> None:
     was, now = condyle.from_bytes(BVH), condyle.from_bytes(BVH, unit=0.01, up="z")
     assert was.unit is None and now.unit == pytest.approx(0.01)
-    # What was z is y, and what was y is -z: at rest and in motion.
+    # The old z is y, and the old y is -z, at rest and in motion.
     for clip in (None, 0):
         x, y, z = np.moveaxis(was.joints(clip, [0.0, 0.25, 0.5]), -1, 0)
         assert np.allclose(now.joints(clip, [0.0, 0.25, 0.5]), np.stack([x, z, -y], axis=-1), atol=1e-6)
@@ -78,15 +78,15 @@ def test_units_and_axes(tmp_path: Path) -> None:
     assert condyle.from_bytes(packed, unit=0.5).unit == 0.5
     condyle.from_bytes(packed, unit=0.5).save(tmp_path / "half.glb")
     assert condyle.open(tmp_path / "half.glb").unit == 0.5
-    # What was turned before it was packed stays as it is; clips that were not cannot be turned any more.
+    # Clips rotated before packing stay unchanged. Other packed clips cannot be rotated.
     again = condyle.from_bytes(packed, up="z")
     assert np.allclose(again.skin(None, [0.0]), now.skin(None, [0.0]), atol=1e-6)
-    with pytest.raises(condyle.FileError, match="cannot be turned"):
+    with pytest.raises(condyle.FileError, match="cannot be rotated"):
         condyle.from_bytes(was.pack(), up="z")
     for wrong in (0.0, -1.0, float("nan"), float("inf")):
-        with pytest.raises(condyle.Error, match="unit is"):
+        with pytest.raises(condyle.Error, match="unit must be a finite number of metres above 0"):
             condyle.from_bytes(BVH, unit=wrong)
-    with pytest.raises(condyle.Error, match='up is "x"'):
+    with pytest.raises(condyle.Error, match='up must be "y" or "z", got "x"'):
         condyle.from_bytes(BVH, up="x")  # type: ignore[arg-type]
 
 
@@ -126,7 +126,7 @@ def test_packed_models_and_pickles(path: Path, tmp_path: Path) -> None:
     assert pickle.loads(pickle.dumps(model.skeleton)) == model.skeleton
     other = condyle.Skeleton([-1, 0, 1])
     assert other != model.skeleton
-    with pytest.raises(condyle.Error, match="is for a skeleton of other joints"):
+    with pytest.raises(condyle.Error, match="belongs to a different skeleton"):
         condyle.from_bytes(BVH).joints(clip, [0.0])
 
 
@@ -144,7 +144,7 @@ def test_clips_as_authored_are_pickled_to_the_bit(path: Path) -> None:
         for got, want in zip(again.sample(times), clip.sample(times)):
             assert got.tobytes() == want.tobytes()
         assert model.skin(again, times).tobytes() == model.skin(clip, times).tobytes()
-        with pytest.raises(condyle.Error, match="is for a skeleton of other joints"):
+        with pytest.raises(condyle.Error, match="belongs to a different skeleton"):
             condyle.from_bytes(BVH).joints(again, [0.0])
 
 
@@ -170,7 +170,7 @@ def test_motions_are_pickled_to_the_bit() -> None:
     assert again.joints(0, times).tobytes() == model.joints(0, times).tobytes()
     other = condyle.Clip.from_poses(condyle.Skeleton([-1]), [0], translations=[[[0, 0, 0]]])
     make = condyle.Model._from_parts  # type: ignore[attr-defined]
-    with pytest.raises(condyle.Error, match="is for a skeleton of other joints"):
+    with pytest.raises(condyle.Error, match="belongs to a different skeleton"):
         make(model.pack(), "walk", (other,))
 
 
@@ -180,10 +180,10 @@ def test_a_pickle_of_a_clip_is_checked() -> None:
     for track, why in [
         (("translation", 0, "lines", 0, key[:2]), "2 numbers, 3 expected"),
         (("translation", 1, "lines", 0, key), "refers to 1, but there are only 1"),
-        (("translation", 1 << 16, "lines", 0, key), "no clip has a track of translation 65536 by lines"),
-        (("translation", 0, "leaps", 0, key), "no clip has a track of translation 0 by leaps"),
+        (("translation", 1 << 16, "lines", 0, key), "unknown track: translation 65536 with interpolation lines"),
+        (("translation", 0, "leaps", 0, key), "unknown track: translation 0 with interpolation leaps"),
         (("translation", 0, "lines", 1, key), "refers to 1, but there are only 1"),
-        (("translation", 0, "lines", 0, key[None]), r"a track has the shape \(1, 3\), \(N,\) is wanted"),
+        (("translation", 0, "lines", 0, key[None]), r"a track must have shape \(N,\), got \(1, 3\)"),
     ]:
         with pytest.raises(condyle.Error, match=why):
             make(arm, "lift", ([[0.0]], [track]))
@@ -191,7 +191,8 @@ def test_a_pickle_of_a_clip_is_checked() -> None:
 
 
 def use(file: Path, data: bytes) -> bool:
-    """Whether a file of these bytes can be opened; what is opened can be posed, or says why not."""
+    """Whether a file of these bytes can be opened. An opened model can be posed, or raises `condyle.Error`.
+    """
     file.write_bytes(data)
     try:
         model = condyle.open(file)
@@ -217,7 +218,7 @@ def test_files_that_are_cut_short(name: str, tmp_path: Path) -> None:
     assert use(file, whole)
     lengths = [*range(64), *np.linspace(64, len(whole) - 1, 100, dtype=int).tolist()]
     opened = sum(use(file, whole[:length]) for length in lengths)
-    # Motion capture that ends early has fewer frames, and nothing else may be opened.
+    # A truncated BVH has fewer frames. No other truncated file may open.
     assert opened == 0 or name.endswith(".bvh")
 
 

@@ -1,4 +1,4 @@
-"""Ctrl-C ends every call that may take long, whether it has a bar or not."""
+"""Ctrl-C ends every long call, with or without a progress bar."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOMENTS = np.tile(np.linspace(0, 1.5, 1000, dtype="f4"), 4000)
 
 
 def long_clip(joints: int = 40, frames: int = 20_000) -> condyle.Clip:
-    """Noise, for which the encoder finds no good curves."""
+    """Noise, which the encoder cannot fit well with curves."""
     random = np.random.default_rng(3)
     turns = random.normal(size=(frames, joints, 4)).astype("f4")
     turns /= np.linalg.norm(turns, axis=-1, keepdims=True)
@@ -97,6 +97,6 @@ def test_calls_end(name: str, tmp_path: Path) -> None:
         calls[name]()
     took = time.monotonic() - at
     thread.join()
-    # A twentieth of a second, and what a busy machine adds.
+    # 1/20 s, plus delays of a busy machine.
     assert took < 1.0, took
     print(f"{name}: {1000 * took:.0f} ms")

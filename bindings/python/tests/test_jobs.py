@@ -1,4 +1,4 @@
-"""Jobs over whole libraries, in one process and in several: the same bytes, whoever dies."""
+"""Jobs on whole libraries in one or more processes write the same bytes, even if workers die."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Motion in folders, two files that would have one name, and one that is broken."""
+    """Motion in folders, two files with the same stem, and a broken file."""
     folder = tmp_path_factory.mktemp("folder")
     (folder / "walks").mkdir()
     for name in ("two_joints", "ancestors", "eight_influences"):
@@ -110,7 +110,7 @@ def test_a_folder_is_packed_in_the_units_of_its_files(folder: Path, tmp_path: Pa
     want = condyle.open(files / "a.bvh", unit=0.01, up="z")
     found = turned["a"].sample([0.1])
     assert np.allclose(found.rotations, want.clips[0].sample([0.1]).rotations, atol=1e-2)
-    with pytest.raises(condyle.Error, match="up is 'x'"):
+    with pytest.raises(condyle.Error, match="up must be"):
         jobs.Pack(str(files), str(tmp_path / "none"), up="x")  # type: ignore[arg-type]
 
 
@@ -148,13 +148,13 @@ def test_a_job_that_was_ended_goes_on(path: Path, tmp_path: Path) -> None:
         pool.submit(jobs.do, job, shards[1]).result()
     first = job.path(shards[0])
     before = first.stat()
-    with pytest.raises(condyle.Error, match="5 of 6 shards are not made, the first is 1"):
+    with pytest.raises(condyle.Error, match="5 of 6 shards are unfinished, the first is 1"):
         jobs.finish(job, shards)
     assert not (tmp_path / "out" / "manifest.json").exists() and list((tmp_path / "out" / "shards").glob("*.draft"))
     jobs.run(job, 2)
     assert first.stat().st_ino == before.st_ino and not list((tmp_path / "out").rglob("*.draft"))
 
-    # What is damaged is made anew, and nothing else.
+    # Only damaged shards are computed again.
     whole = bytes_of(tmp_path / "out")
     inodes = {shard.at: job.path(shard).stat().st_ino for shard in shards}
     damaged = bytearray(job.path(shards[2]).read_bytes())
@@ -175,13 +175,13 @@ def test_other_settings_make_all_anew(path: Path, tmp_path: Path) -> None:
 
 def test_jobs_that_cannot_be_done(path: Path, tmp_path: Path) -> None:
     out = str(tmp_path / "out")
-    with pytest.raises(condyle.Error, match="rate is 0"):
+    with pytest.raises(condyle.Error, match="rate must be finite and above 0, got 0"):
         jobs.Pose(str(path), out, rate=0)
-    with pytest.raises(condyle.Error, match="per_shard is 0"):
+    with pytest.raises(condyle.Error, match="per_shard must be at least 1, got 0"):
         jobs.Measure(str(path), out, per_shard=0)
     with pytest.raises(condyle.Error, match="'joints' or 'matrices'"):
         jobs.Pose(str(path), out, what="bones")  # type: ignore[arg-type]
-    with pytest.raises(condyle.Error, match="holds no file that ends in"):
+    with pytest.raises(condyle.Error, match="contains no file that ends in"):
         jobs.run(jobs.Pack(str(tmp_path), out))
     with pytest.raises(condyle.Error, match="is not a folder"):
         jobs.run(jobs.Pack(str(path), out))
@@ -216,14 +216,14 @@ def test_what_changes_under_a_job_is_noticed(path: Path, folder: Path, tmp_path:
 def test_what_poses_do_not_hold_is_not_lost(tmp_path: Path) -> None:
     model = condyle.open(TESTDATA / "morph.glb")
     condyle.join(tmp_path / "faces.condyle", [model.encode(0).to_bytes()])
-    with pytest.raises(condyle.Error, match='"?linear"?.* holds morph weights and tracks besides poses'):
+    with pytest.raises(condyle.Error, match='"?linear"?.* has morph weights and tracks, which would be lost'):
         jobs.run(jobs.Encode(str(tmp_path / "faces.condyle"), str(tmp_path / "out")))
     assert model.clips[0].extras == ["morph weights and tracks"]
     assert condyle.open(TESTDATA / "two_joints.glb").clips[0].encode(shell=0.03).extras == []
 
 
 class Dataset:
-    """What a DataLoader takes: poses of random moments, from a library that its worker processes map and do not copy."""
+    """Dataset for a DataLoader: poses from a library that worker processes map without a copy."""
 
     def __init__(self, path: Path) -> None:
         self.library = condyle.Library(path)
@@ -246,7 +246,9 @@ def test_worker_processes_share_the_file(path: Path, method: str) -> None:
 
 
 def grown(dataset: bytes) -> tuple[int, int]:
-    """Bytes of its own that a worker needs to open a library and look into each clip, and those of the file that it maps."""
+    """Growth of anonymous memory and of mapped file memory in a worker that opens a library and reads each
+    clip.
+    """
 
     def resident(name: str) -> int:
         lines = Path("/proc/self/status").read_text().splitlines()
@@ -259,7 +261,7 @@ def grown(dataset: bytes) -> tuple[int, int]:
     return resident("RssAnon") - before[0], resident("RssFile") - before[1]
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is told by Linux alone")
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux reports memory this way")
 @pytest.mark.parametrize("method", ["spawn", "fork"])
 def test_worker_processes_copy_nothing(tmp_path: Path, method: str) -> None:
     turns = np.random.default_rng(2).normal(size=(1000, 60, 4))
@@ -279,19 +281,19 @@ def test_clips_of_arrays() -> None:
     clip = condyle.Clip.from_poses(skeleton, [0, 1, 2], turns, [[[0, 0, 0], [0, at, 0]] for at in range(3)], name="up")
     assert (clip.name, clip.end, clip.rate, clip.compressed) == ("up", 2, None, False)
     assert clip.encode(shell=0.03, rate=10).rate == 10 and clip.sample([0.5]).translations[0, 1].tolist() == [0, 0.5, 0]
-    with pytest.raises(condyle.Error, match=r"rotations has the shape \(3, 2, 4\), \(2, 2, 4\) is wanted"):
+    with pytest.raises(condyle.Error, match=r"rotations must have shape \(2, 2, 4\), got \(3, 2, 4\)"):
         condyle.Clip.from_poses(skeleton, [0, 1], turns)
     with pytest.raises(condyle.Error, match="at least one joint"):
         condyle.Clip.from_poses(skeleton, [0, 1])
-    with pytest.raises(condyle.Error, match=r"times\[1\] is 0, more than 1 before it is wanted"):
+    with pytest.raises(condyle.Error, match=r"times must increase: times\[1\] is 0 after 1"):
         condyle.Clip.from_poses(skeleton, [1, 0, 2], turns)
 
 
 def test_what_cannot_be_joined(path: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.condyle"
-    with pytest.raises(condyle.Error, match="names has 1 elements, 11 are wanted"):
+    with pytest.raises(condyle.Error, match=r"names must have one element per clip \(11\), got 1"):
         condyle.join(out, [path], names=["a"])
-    with pytest.raises(condyle.Error, match="units has 2 elements, 1 are wanted"):
+    with pytest.raises(condyle.Error, match=r"units must have one element per part \(1\), got 2"):
         condyle.join(out, [path], units=[1.0, 1.0])
     with pytest.raises(condyle.Error, match=r"parts\[1\]"):
         condyle.join(out, [path, b"RIFF"])
@@ -305,16 +307,16 @@ def test_what_would_be_destroyed_is_refused(path: Path, folder: Path, tmp_path: 
     packed = tmp_path / "packed"
     jobs.run(jobs.Pack(str(folder), str(packed)))
     before = (packed / "library.condyle").read_bytes()
-    with pytest.raises(condyle.Error, match="would be written over"):
+    with pytest.raises(condyle.Error, match="would be overwritten"):
         jobs.Encode(str(packed / "library.condyle"), str(packed), budget=0.01)
-    with pytest.raises(condyle.Error, match="would be written over"):
+    with pytest.raises(condyle.Error, match="would be overwritten"):
         jobs.Pose(str(packed / "shards" / "part.condyle"), str(packed))
     (packed / "notes.draft").write_text("mine")
     (packed / "shards" / "kept").mkdir()
     jobs.run(jobs.Measure(str(packed / "library.condyle"), str(packed)))
     assert (packed / "notes.draft").exists() and (packed / "shards" / "kept").exists()
     assert (packed / "library.condyle").read_bytes() == before
-    # Nor is what is joined lost where it is a part itself.
+    # A part that is also the output is not lost.
     own = tmp_path / "own.condyle"
     shutil.copy(path, own)
     condyle.join(own, [own, own])
@@ -336,13 +338,13 @@ def test_the_numbers_of_a_document_may_lie_beside_it(tmp_path: Path) -> None:
     job = jobs.Pack(str(source), str(out))
     first = jobs.run(job)["result"]
     shards = job.plan()
-    # Another sign of some numbers.
+    # Flip the sign of some numbers.
     (source / "two joints.bin").write_bytes(bytes(byte ^ (at % 4 == 3 and at > len(binary) // 2) << 7 for at, byte in enumerate(binary)))
     assert job.plan()[0].key != shards[0].key
     try:
         assert jobs.run(job)["result"] != first
     except condyle.Error as why:
-        # What was changed may be no motion any more; it is not the old one.
+        # The changed bytes may not be valid motion, but the old result is not reused.
         assert "none of its files can be used" in str(why)
 
 
@@ -356,7 +358,7 @@ def test_what_an_ended_job_has_left_is_not_read(path: Path, tmp_path: Path) -> N
     jobs.run(other)
     assert len(jobs.Posed(tmp_path)[0]) == 39 and len(list((tmp_path / "shards").iterdir())) == 12
     jobs.run(jobs.Measure(str(path), str(tmp_path)))
-    with pytest.raises(condyle.Error, match="holds no poses"):
+    with pytest.raises(condyle.Error, match="contains no poses"):
         jobs.Posed(tmp_path)
 
 
@@ -364,7 +366,7 @@ def test_rates_are_kept_or_as_asked(path: Path, tmp_path: Path) -> None:
     slow = tmp_path / "slow"
     jobs.run(jobs.Encode(str(path), str(slow), rate=12.5))
     rates = [condyle.Library(slow / "library.condyle")[at].rate for at in range(CLIPS)]
-    # As many frames as fit, whole ones.
+    # The rate is adjusted to a whole number of frames.
     assert rates == [pytest.approx(8 / (19 / 30))] * CLIPS
     jobs.run(jobs.Encode(str(slow / "library.condyle"), str(tmp_path / "same")))
     assert [condyle.Library(tmp_path / "same" / "library.condyle")[at].rate for at in range(CLIPS)] == rates
@@ -374,7 +376,7 @@ def test_workers_are_like_who_planned(path: Path, tmp_path: Path, monkeypatch: p
     job = jobs.Pose(str(path), str(tmp_path))
     shards = job.plan()
     monkeypatch.setenv("CONDYLE_NUMERIC", "portable" if os.environ.get("CONDYLE_NUMERIC") != "portable" else "fast")
-    with pytest.raises(condyle.Error, match="another version or CONDYLE_NUMERIC"):
+    with pytest.raises(condyle.Error, match="version or CONDYLE_NUMERIC of this process differs"):
         jobs.do(job, shards[0])
 
 
@@ -384,9 +386,10 @@ def test_no_clips_at_all_and_what_is_no_library(path: Path, tmp_path: Path) -> N
     assert len(jobs.Posed(tmp_path / "out")) == 0
     for data in (b"", b"x" * 50, (TESTDATA / "two_joints.glb").read_bytes(), path.read_bytes()[:40]):
         (tmp_path / "broken").write_bytes(data)
-        with pytest.raises(condyle.Error, match="is no library"):
+        with pytest.raises(condyle.Error, match="is not a library"):
             jobs.run(jobs.Pose(str(tmp_path / "broken"), str(tmp_path / "out")))
-    numbers = jobs.Pose(str(path), str(tmp_path / "numbers"), per_shard=np.int64(3), rate=np.float32(30))  # type: ignore[arg-type]
+    out = str(tmp_path / "numbers")
+    numbers = jobs.Pose(str(path), out, per_shard=np.int64(3), rate=np.float32(30))  # type: ignore[arg-type]
     assert jobs.run(numbers)["clips"] == CLIPS
     wrong: list[Callable[[], object]] = [
         lambda: jobs.Encode(str(path), "out", effort="x"),  # type: ignore[arg-type]
@@ -395,7 +398,7 @@ def test_no_clips_at_all_and_what_is_no_library(path: Path, tmp_path: Path) -> N
         lambda: jobs.run(numbers, 0),
     ]
     for call in wrong:
-        with pytest.raises(condyle.Error, match="is wanted"):
+        with pytest.raises(condyle.Error, match="must be"):
             call()
 
 
@@ -422,7 +425,7 @@ if __name__ == "__main__":
 
 
 class Slow(jobs.Measure):
-    """Writes the process that makes a shard, and stays at it."""
+    """Creates a file named after the process, and never finishes."""
 
     def write(self, shard: jobs.Shard, path: Path) -> dict[str, object]:
         Path(f"{self.out}.{os.getpid()}").touch()
@@ -445,7 +448,7 @@ def test_workers_of_a_killed_driver_end(tmp_path: Path) -> None:
 
 
 def wait_for(asked: Callable[[], list[int]], is_enough: Callable[[list[int]], bool]) -> list[int]:
-    """The answer when it is enough, or after a minute."""
+    """Polls until the result suffices, or for a minute."""
     end = time.monotonic() + 60
     while not is_enough(found := asked()) and time.monotonic() < end:
         time.sleep(0.05)
@@ -453,7 +456,7 @@ def wait_for(asked: Callable[[], list[int]], is_enough: Callable[[list[int]], bo
 
 
 def is_alive(process: int) -> bool:
-    """Whether a process is there, and not only its exit code, which nobody may ask for."""
+    """Whether a process runs. A zombie, whose exit code was not collected, does not count."""
     if Path("/proc/self/stat").exists():
         try:
             return Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0] != "Z"

@@ -1,4 +1,4 @@
-"""Libraries: what docs/format.md describes, made here by hand, and what is sampled from them."""
+"""Libraries written byte by byte as in docs/format.md, and samples from them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def checksum(data: bytes) -> int:
 
 
 def container(entries: list[tuple[int, int, str, bytes]]) -> bytes:
-    """Kinds, models, names and bytes, as docs/format.md has it."""
+    """Container with entries of kind, model, name and bytes, as in docs/format.md."""
     names = "".join(name for _, _, name, _ in entries).encode()
     padded = -(-len(names) // 8) * 8
     table_end = 32 + 40 * len(entries) + padded + 8
@@ -48,7 +48,7 @@ def container(entries: list[tuple[int, int, str, bytes]]) -> bytes:
 
 
 def parts(data: bytes) -> dict[int, bytes]:
-    """The bytes of the first entry of each kind."""
+    """Bytes of the first entry of each kind."""
     found: dict[int, bytes] = {}
     for at in range(struct.unpack_from("<I", data, 12)[0]):
         kind, _, _, _, offset, length, _ = struct.unpack_from("<IIIfQQQ", data, 32 + 40 * at)
@@ -103,7 +103,7 @@ def test_what_is_said_of_clips_is_checked(path: Path, tmp_path: Path, told: str)
     entries = [(SKELETON, 0xFFFFFFFF, "s", found[SKELETON]), (CLIP, 0, "a", found[CLIP]), (CLIP, 0, "b", found[CLIP])]
     odd = tmp_path / "odd.condyle"
     odd.write_bytes(container([*entries, (METADATA, 0xFFFFFFFF, "library", told.encode())]))
-    with pytest.raises(condyle.FileError, match="what it says of its clips"):
+    with pytest.raises(condyle.FileError, match="the clip metadata"):
         _ = condyle.Library(odd).columns
     flipped = bytearray(whole)
     flipped[whole.index(b'"columns"') + 1] ^= 1
@@ -138,7 +138,7 @@ def test_indices_lie_as_they_like(path: Path) -> None:
 
 
 def test_single_pairs_are_those_of_many(clips: list[condyle.Clip], tmp_path: Path) -> None:
-    # More clips than are kept, so that they take each other's places.
+    # More clips than the cache holds, so that they evict each other.
     entries: list[tuple[int, int, str, bytes]] = []
     for clip in clips:
         found = parts(clip.to_bytes())
@@ -169,15 +169,15 @@ def test_results_in_arrays_of_the_caller(path: Path) -> None:
 
 def test_wrong_arguments_are_named(path: Path) -> None:
     library = condyle.Library(path)
-    with pytest.raises(condyle.Error, match=r"indices\[1\] is 6, the index of one of 6 clips is wanted"):
+    with pytest.raises(condyle.Error, match=r"indices\[1\] must be a clip index below 6, got 6"):
         library.sample([0, 6], [0.0, 0.0])
-    with pytest.raises(condyle.Error, match=r"times has the shape \(1,\), \(2,\), as indices has, is wanted"):
+    with pytest.raises(condyle.Error, match=r"times must have shape \(2,\) like indices, got \(1,\)"):
         library.sample([0, 1], [0.0])
-    with pytest.raises(condyle.Error, match="indices holds float64"):
+    with pytest.raises(condyle.Error, match="indices must be integers of shape .*, got dtype float64"):
         library.sample([0.5], [0.0])
-    with pytest.raises(condyle.Error, match='no clip is called "run"'):
+    with pytest.raises(condyle.Error, match='no clip is named "run"'):
         library.index("run")
-    with pytest.raises(IndexError, match="clip 6 of 6"):
+    with pytest.raises(IndexError, match="no clip 6 of 6"):
         library[6]
 
 
@@ -186,7 +186,7 @@ def test_broken_libraries_are_refused(path: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.condyle"
     with pytest.raises(FileNotFoundError):
         condyle.Library(tmp_path / "none.condyle")
-    for data, words in [(b"", "empty"), (b"RIFF" + whole[4:], "container"), (whole[:-1], "says that it has")]:
+    for data, words in [(b"", "empty"), (b"RIFF" + whole[4:], "container"), (whole[:-1], "its header states")]:
         broken.write_bytes(data)
         with pytest.raises(condyle.FileError, match=words):
             condyle.Library(broken)
@@ -209,7 +209,7 @@ def test_pipes_are_no_files(tmp_path: Path) -> None:
             opened(path)
     with pytest.raises(condyle.Error, match="is no file"):
         condyle.join(tmp_path / "out.condyle", [path])
-    with pytest.raises(condyle.Error, match="is no file"):
+    with pytest.raises(condyle.Error, match="is not a file"):
         jobs.Pose(str(path), str(tmp_path / "out")).plan()
 
 
@@ -237,7 +237,7 @@ def test_an_entry_of_a_newer_version_is_refused(tmp_path: Path) -> None:
         data[end : end + 8] = h.to_bytes(8, "little")
         path.write_bytes(data)
         for opened in (condyle.Library, condyle.open):
-            with pytest.raises(condyle.FileError, match=rf"entries\[{entry}\] is of version 9, 0 is the one that is known"):
+            with pytest.raises(condyle.FileError, match=rf"entries\[{entry}\] has version 9, but only version 0 is supported"):
                 opened(path)
 
 
@@ -250,9 +250,9 @@ def test_a_library_that_is_cut_short_is_refused(tmp_path: Path) -> None:
     library = condyle.Library(path)
     os.truncate(path, 64)
     for asked in (lambda: library[0], lambda: library.sample([0], [0.0]), lambda: library.sample_ragged([0], [0.0])):
-        with pytest.raises(condyle.FileError, match=f"it has 64 bytes and had {len(whole)} when it was opened"):
+        with pytest.raises(condyle.FileError, match=f"it has 64 bytes, but had {len(whole)} when it was opened"):
             asked()
-    # Another file in its place changes nothing.
+    # Replacing the file does not affect the open library.
     path.write_bytes(whole)
     library = condyle.Library(path)
     (tmp_path / "b").write_bytes(b"x")

@@ -1,4 +1,5 @@
-"""Malformed files: each is a model or an exception of the package, and the interpreter outlives them all."""
+"""Each malformed file opens as a model or raises an exception of the package, and the interpreter survives.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ import pytest
 from conftest import TESTDATA
 from test_bodies import made
 
-# A process of its own, so that an abort is seen and is not that of the tests.
+# Runs in a separate process, so that an abort is detected and does not end the tests.
 GOES_THROUGH = """
 import random, sys
 from pathlib import Path
@@ -59,7 +60,7 @@ print(models, refused)
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file of each kind."""
+    """Folder with a file of each format."""
     folder = tmp_path_factory.mktemp("malformed")
     for name in ("two_joints", "ancestors", "eight_influences", "morph"):
         shutil.copy(TESTDATA / f"{name}.glb", folder)
@@ -79,7 +80,7 @@ NAMES = ["two_joints.glb", "ancestors.glb", "eight_influences.glb", "morph.glb",
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("name", NAMES)
 def test_malformed_files_are_refused(name: str, seed: int, folder: Path, tmp_path: Path) -> None:
-    """Each with its own ending, as that tells some kinds apart."""
+    """Broken files keep the original extension, because some formats are detected by it."""
     files = [folder / name, tmp_path / f"broken{Path(name).suffix}", folder / "model.npz"]
     command = [sys.executable, "-c", GOES_THROUGH, str(seed), *map(str, files)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
@@ -89,7 +90,7 @@ def test_malformed_files_are_refused(name: str, seed: int, folder: Path, tmp_pat
     assert refused > 0
 
 
-# What is read is posed too. Each document that lies is a model or an exception of the package.
+# Opened documents are posed too. Each malformed document yields a model or an exception of the package.
 OPENS_ALL = """
 import sys
 from pathlib import Path
@@ -108,7 +109,7 @@ for path in sorted(Path(sys.argv[1]).iterdir()):
 print(models, refused)
 """
 
-# Of each family, spread evenly: of 117,138 documents in 28 families.
+# Maximum number of documents per family. There are 117,138 documents in 28 families.
 MOST = 300
 
 
@@ -116,7 +117,7 @@ MOST = 300
     "CONDYLE_MALFORMED" not in os.environ, reason="`cargo build --release --example malformed` and name it there"
 )
 def test_documents_of_the_library_are_refused(tmp_path: Path) -> None:
-    """Those that its own tests make, in a process that outlives them all."""
+    """Opens the malformed documents of the library's tests in a process that must survive."""
     subprocess.run([os.environ["CONDYLE_MALFORMED"], str(tmp_path), str(MOST)], check=True, timeout=60)
     documents = len(list(tmp_path.iterdir()))
     assert documents > 2500

@@ -1,4 +1,4 @@
-"""Numbers: against the formulas in float64, and against the library bit for bit."""
+"""Results are compared with the formulas in float64, and with the library bit for bit."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_slerp_is_the_formula(count: int) -> None:
         f = np.broadcast_to(factors, count)[:, None].astype("f8")
         want = (np.sin((1 - f) * angle) * a + np.sign(cosine)[:, None] * np.sin(f * angle) * b) / np.sin(angle)
         got = condyle.slerp(a, b, factors)
-        # The shorter arc has either sign.
+        # A quaternion and its negative are the same rotation.
         off = np.minimum(np.abs(got - want), np.abs(got + want)).max()
         assert off < 4e-7
         assert got.tobytes() == condyle.interpolate(a, b, factors, threads=3).tobytes()
@@ -117,15 +117,16 @@ def test_blends_are_weighted_means() -> None:
     assert np.array_equal(got.translations[0], b.translations[0])
     assert np.array_equal(got.translations[5], a.translations[5])
     for frame in range(6):
-        one = condyle.blend(skeleton, [[it[frame] for it in a], [it[frame] for it in b]], weights[:, frame])  # type: ignore[list-item]
+        frames = [[it[frame] for it in a], [it[frame] for it in b]]
+        one = condyle.blend(skeleton, frames, weights[:, frame])  # type: ignore[arg-type]
         assert all(np.array_equal(x, y[frame]) for x, y in zip(one, got))
     with pytest.raises(condyle.Error, match="poses is empty"):
         condyle.blend(skeleton, [], [])
-    with pytest.raises(condyle.Error, match=r"weights has the shape \(3,\), \(2,\) or \(2, 6\) is wanted"):
+    with pytest.raises(condyle.Error, match=r"weights must have shape \(2,\) or \(2, 6\), got \(3,\)"):
         condyle.blend(skeleton, [a, b], [1, 2, 3])
-    with pytest.raises(condyle.Error, match=r"poses\[1\].rotations has the shape \(5, 20, 4\), \(6, 20, 4\) is wanted"):
+    with pytest.raises(condyle.Error, match=r"poses\[1\].rotations must have shape \(6, 20, 4\), got \(5, 20, 4\)"):
         condyle.blend(skeleton, [a, poses(5, 20, seed=1)], [1, 2])
-    with pytest.raises(condyle.Error, match=r"poses\[0\].rotations has the shape \(6, 20, 4\), \(..., 2, 4\) is wanted"):
+    with pytest.raises(condyle.Error, match=r"poses\[0\].rotations must have shape \(..., 2, 4\), got \(6, 20, 4\)"):
         condyle.blend(condyle.Skeleton([-1, 0]), [a], [1])
 
 
@@ -138,9 +139,9 @@ def test_what_differs_is_added_again() -> None:
     assert np.allclose(again.translations, a.translations, atol=1e-5) and np.allclose(again.scales, a.scales, atol=1e-5)
     for none, same in zip(condyle.add(b, apart, 0.0), b):
         assert np.array_equal(none, same)
-    with pytest.raises(condyle.Error, match="amount is NaN"):
+    with pytest.raises(condyle.Error, match="amount must be finite, got NaN"):
         condyle.add(b, apart, np.nan)
-    with pytest.raises(condyle.Error, match="reference is no Poses"):
+    with pytest.raises(condyle.Error, match="reference must be Poses"):
         condyle.difference(a, a.rotations)  # type: ignore[arg-type]
 
 
@@ -157,7 +158,7 @@ def test_all_bits_are_those_of_the_library(path: Path) -> None:
 
 
 def main() -> None:
-    """What `examples/posed.rs` writes, by the package."""
+    """Writes the output of `examples/posed.rs`, computed by the package."""
     _, path, clip_text, *time_texts = sys.argv
     model, clip, times = condyle.open(path), int(clip_text), np.array(time_texts, "f8")
     which = None if clip < 0 else clip

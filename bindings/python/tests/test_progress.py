@@ -1,4 +1,4 @@
-"""Bars are told of each step once, and what they raise ends the call."""
+"""Progress bars receive each step once, and their exceptions end the call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TIMES = np.linspace(0, 1.5, 200_000)
 
 
 class Bar:
-    """As tqdm's are."""
+    """Progress bar with the interface of tqdm."""
 
     def __init__(self, fails_after: int | None = None) -> None:
         self.told: list[int] = []
@@ -51,7 +51,7 @@ def test_what_a_bar_raises_ends_the_call() -> None:
     with pytest.raises(RuntimeError, match="enough"):
         MODEL.skin(0, np.zeros(3_000_000), threads=2, progress=Bar(1))
     for bar in (3, True):
-        with pytest.raises(TypeError, match=f"progress is a {type(bar).__name__}, a bar with an update is wanted"):
+        with pytest.raises(TypeError, match=f"progress must have an update method, such as a tqdm bar, got {type(bar).__name__}"):
             MODEL.skin(0, TIMES, progress=bar)  # type: ignore[call-overload]
     with pytest.raises(condyle.Error, match="frame 0|budget"):
         MODEL.encode(0, -1, progress=Bar())

@@ -1,4 +1,4 @@
-"""What is posed is what independent programs say: testdata/README.md describes their answers."""
+"""Posed meshes match the results of independent programs, described in testdata/README.md."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CASES = [pytest.param(path, id=path.name) for path in MODELS]
 
 
 class Answers:
-    """A model, and what is said of it."""
+    """A model and its reference results."""
 
     def __init__(self, path: Path) -> None:
         self.model = condyle.open(path)
@@ -26,7 +26,7 @@ class Answers:
         return np.frombuffer(self.data, "<f4", int(np.prod(shape)), offset).reshape(shape)
 
     def slices(self) -> list[condyle.Primitive]:
-        """The primitives that the answers are about, in their order."""
+        """Primitives of the reference results, in their order."""
         all_ = {(it.node, it.index): it for it in self.model.primitives}
         return [all_[prim["node"], prim["prim"]] for prim in self.manifest["prims"]]
 
@@ -42,7 +42,7 @@ def test_positions_and_joints(path: Path) -> None:
         clip = None if case["clip"] < 0 else case["clip"]
         posed = model.skin(clip, [case["t"]])[0]
         posed = np.concatenate([posed[it.slice] for it in slices])
-        # Any of the stored readings of the specification will do.
+        # The result must match one of the stored interpretations of the specification.
         errors = [np.abs(posed - answers.floats(at, vertices, 3)).max() for at in case["pos"].values()]
         bound = min(answers.manifest["tol_pos"], 2e-6)
         assert min(errors) <= bound * diagonal, f"case {case['id']}: {min(errors)}"
@@ -56,7 +56,7 @@ def test_normals(path: Path) -> None:
     count = sum(map(len, with_normals))
     for case in answers.manifest["cases"]:
         stored = case.get("nrm") or {}
-        # The rule is the inverse transpose of each joint's matrix: C, left out where it is A.
+        # Normals use the inverse transpose of each joint's matrix: result C, which is omitted if it equals A.
         offset = stored.get("C", stored.get("A"))
         if offset is None or not count:
             continue

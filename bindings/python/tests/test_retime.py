@@ -1,4 +1,4 @@
-"""Clips cut, stretched, played backwards and resampled: the same curves in another time."""
+"""Clips that are cut, stretched, reversed or resampled have the same curves at other times."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NAMES = ["two_joints.glb", "ancestors.glb", "morph.glb"]
 
 
 def poses(clip: condyle.Clip, times: NDArray[np.float64]) -> NDArray[np.float32]:
-    """As matrices, since a rotation has two quaternions."""
+    """Poses as matrices, because a rotation has two quaternions."""
     sampled = clip.sample(times)
     return condyle.to_matrices(sampled.rotations, sampled.translations, sampled.scales)
 
@@ -26,7 +26,7 @@ def test_a_part_at_another_speed_is_the_same_curve(name: str, speed: float) -> N
         part = clip.retime(start, end, speed=speed)
         assert part.start == 0 and part.end == pytest.approx((end - start) / abs(speed), abs=1e-6)
         assert part.name == clip.name and not part.compressed
-        # None of these is a moment of a key, where steps switch.
+        # Away from key times, where steps switch.
         times = np.linspace(0.0137, 0.9871, 31) * (end - start)
         was = start + times if speed > 0 else end - times
         np.testing.assert_allclose(poses(part, times / abs(speed)), poses(clip, was), atol=2e-5)
@@ -50,13 +50,13 @@ def test_durations_and_rates(name: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"start": float("nan")}, "start is NaN, seconds is wanted"),
-        ({"start": 0.5, "end": 0.25}, "end is 0.25, seconds from 0.5 on is wanted"),
-        ({"duration": -1}, "duration is -1, seconds above 0 is wanted"),
-        ({"speed": 0}, "speed is 0, a number other than 0 is wanted"),
-        ({"rate": 0}, "rate is 0, frames a second above 0 is wanted"),
-        ({"duration": 1, "speed": 2}, "duration is 1 and speed is 2, one of them is wanted"),
-        ({"start": 0.5, "end": 0.5, "duration": 1}, "None is wanted for a part from 0.5 to 0.5"),
+        ({"start": float("nan")}, "start must be finite, got NaN"),
+        ({"start": 0.5, "end": 0.25}, "end must be finite and at least 0.5, got 0.25"),
+        ({"duration": -1}, "duration must be finite and above 0, got -1"),
+        ({"speed": 0}, "speed must be finite and not 0, got 0"),
+        ({"rate": 0}, "rate must be finite and above 0, got 0"),
+        ({"duration": 1, "speed": 2}, "exclude each other, got duration=1 and speed=2"),
+        ({"start": 0.5, "end": 0.5, "duration": 1}, "duration must be None for an empty part from 0.5 to 0.5"),
         ({"rate": 1e30}, "frames"),
     ],
 )

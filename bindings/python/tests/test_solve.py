@@ -1,4 +1,4 @@
-"""Inverse kinematics on arrays of poses: the goals are reached, in each frame, as the library alone does it."""
+"""Inverse kinematics on arrays of poses reaches the goals in each frame, like the library."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_limbs_reach_their_goals(poses: condyle.Poses) -> None:
     wanted = goals()
     solved = condyle.two_bone(LEG, poses, ["hip", "knee", "foot"], wanted, poles=[0, 0, 1], threads=2)
     assert np.abs(placed(solved)[:, 2, :, 3] - wanted).max() < 1e-5
-    # What does not turn stays as it is, and the knee is on the side of the line to the goal that its pole is on.
+    # Other joints do not change, and the knee is on the pole's side of the line to the goal.
     assert np.array_equal(solved.rotations[:, 2:], poses.rotations[:, 2:])
     way, knee = wanted - [0, 2, 0], placed(solved)[:, 1, :, 3] - [0, 2, 0]
     off = knee - way * ((knee * way).sum(-1) / (way**2).sum(-1))[:, None]
@@ -82,16 +82,25 @@ def test_chains_reach_their_goals(method: Any, poses: condyle.Poses) -> None:
 
 WRONG: list[tuple[str, Callable[[condyle.Poses], object]]] = [
     ("no joint is named", lambda p: condyle.two_bone(LEG, p, ["hip", "elbow", "foot"], [0, 0, 0])),
-    ("there is no joint 4, a name or an index below 4 is wanted", lambda p: condyle.aim(LEG, p, 4, [0, 0, 1], [0, 0, 0])),
-    ("there is no joint -1", lambda p: condyle.chain(LEG, p, [-1], [0, 0, 0])),
-    (r"goals has the shape \(7, 3\), \(3,\) or \(40, 3\) is wanted", lambda p: condyle.two_bone(LEG, p, [0, 1, 2], np.zeros((7, 3)))),
-    (r"poles has the shape \(4,\)", lambda p: condyle.two_bone(LEG, p, [0, 1, 2], [0, 0, 0], poles=[0, 0, 0, 1])),
-    ("method is 'x'|method is \"x\"", lambda p: condyle.chain(LEG, p, [0], [0, 0, 0], method="x")),  # type: ignore[arg-type]
-    ("there is no joint 1.5", lambda p: condyle.aim(LEG, p, 1.5, [0, 0, 1], [0, 0, 0])),  # type: ignore[arg-type]
-    ("iterations is 100000", lambda p: condyle.chain(LEG, p, [0], [0, 0, 0], iterations=100_000)),
+    ("a joint must be a name or an index below 4, got 4", lambda p: condyle.aim(LEG, p, 4, [0, 0, 1], [0, 0, 0])),
+    ("a joint must be a name or an index below 4, got -1", lambda p: condyle.chain(LEG, p, [-1], [0, 0, 0])),
+    (r"goals must have shape \(3,\) or \(40, 3\), got \(7, 3\)", lambda p: condyle.two_bone(LEG, p, [0, 1, 2], np.zeros((7, 3)))),
+    (r"poles must have shape .*, got \(4,\)", lambda p: condyle.two_bone(LEG, p, [0, 1, 2], [0, 0, 0], poles=[0, 0, 0, 1])),
+    (
+        "method must be .*, got \"x\"",
+        lambda p: condyle.chain(LEG, p, [0], [0, 0, 0], method="x"),  # type: ignore[arg-type]
+    ),
+    (
+        "index below 4, got 1.5",
+        lambda p: condyle.aim(LEG, p, 1.5, [0, 0, 1], [0, 0, 0]),  # type: ignore[arg-type]
+    ),
+    ("iterations must be 0 to 65535, got 100000", lambda p: condyle.chain(LEG, p, [0], [0, 0, 0], iterations=100_000)),
     ("joints is empty", lambda p: condyle.chain(LEG, p, [], [0, 0, 0])),
     ("frame 0", lambda p: condyle.two_bone(LEG, p, [2, 1, 0], [0, 0, 0])),
-    (r"poses.rotations has the shape \(2, 4\), \(..., 4, 4\)", lambda p: condyle.aim(LEG, [it[0, :2] for it in p], 0, [0, 0, 1], [0, 0, 0])),  # type: ignore[arg-type]
+    (
+        r"poses.rotations must have shape \(..., 4, 4\), got \(2, 4\)",
+        lambda p: condyle.aim(LEG, [it[0, :2] for it in p], 0, [0, 0, 1], [0] * 3),  # type: ignore[arg-type]
+    ),
     ("shares memory|out", lambda p: condyle.two_bone(LEG, p, [0, 1, 2], [0, 0, 0], out=p)),
 ]
 

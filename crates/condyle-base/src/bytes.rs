@@ -58,7 +58,7 @@ pub fn u64_at(bytes: &[u8], place: usize) -> u64 {
 /// Returns `width` bits, at most 24, from bit `at`. At least three more bytes must follow the first byte.
 pub fn bits_at(bytes: &[u8], at: usize, width: u32) -> u32 {
     let word = bytes.get(at / 8..).and_then(<[u8]>::first_chunk);
-    invariant!(word.is_some(), "no word at bit {at}");
+    invariant!(word.is_some(), "fewer than 4 bytes follow bit {at}");
     let word = word.map_or(0, |b| u32::from_le_bytes(*b));
     word >> (at % 8) & ((1 << width) - 1)
 }

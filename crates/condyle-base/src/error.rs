@@ -314,23 +314,26 @@ impl fmt::Display for Error {
                 write!(f, "the rotation of {what}[{at}] is more than 2 % from unit length: normalise it")
             }
             Self::NotInvertible { what, at } => {
-                write!(f, "{what}[{at}] has no inverse: a scale is 0, or too close to it")
+                write!(f, "{what}[{at}] has no inverse: a scale is 0 or nearly 0")
             }
             Self::NoDirection { what } => {
-                write!(f, "`{what}` has no direction: its length is 0, or not finite")
+                write!(f, "`{what}` has no direction: its length is 0 or not finite")
             }
             Self::PairedTwice { pair, joint } => {
-                write!(f, "pairs[{pair}] names joint {joint}, which another pair names already: name it once")
+                write!(
+                    f,
+                    "pairs[{pair}] names joint {joint}, which is already in another pair: list each joint once"
+                )
             }
             Self::PairParents { pair } => {
                 write!(
                     f,
-                    "the joints of pairs[{pair}] have parents that are neither a pair nor the same joint in none"
+                    "the parents of the joints of pairs[{pair}] are neither a pair nor the same unpaired joint"
                 )
             }
-            Self::UnknownName { expected } => write!(f, "unknown name, one of {expected} expected"),
+            Self::UnknownName { expected } => write!(f, "unknown name, expected one of {expected}"),
             Self::Environment { variable, expected } => {
-                write!(f, "set {variable} to one of {expected}, and one that this machine has")
+                write!(f, "set {variable} to one of {expected} that this machine supports")
             }
             Self::MarkerOrder { .. }
             | Self::NoContacts { .. }
@@ -355,30 +358,30 @@ impl Error {
             Self::MarkerOrder { what, at } => {
                 write!(
                     f,
-                    "{what}[{at}] passes other sync markers, or in another order, \
-                     than what it keeps step with"
+                    "{what}[{at}] must have the same sync markers, in the same cyclic order, \
+                     as the track to synchronise with"
                 )
             }
             Self::NoContacts { joints } => {
                 write!(
                     f,
-                    "none of the {joints} joints touches the ground in this clip: check that they are the joints of \
-                     its feet, and the thresholds of `ContactOptions`"
+                    "none of the {joints} joints touches the ground in this clip: check that they are foot joints, \
+                     and check the thresholds of `ContactOptions`"
                 )
             }
             Self::NoKeys { timeline } => write!(f, "timelines[{timeline}] has no keys, at least 1 expected"),
             Self::KeyOrder { timeline, key } => {
                 write!(
                     f,
-                    "timelines[{timeline}][{key}] is not after the key before it: \
-                     times must be finite and rise"
+                    "timelines[{timeline}][{key}] is not greater than the key before it: \
+                     key times must be finite and ascending"
                 )
             }
             Self::TrackLength { track, found, needed } => {
                 write!(f, "tracks[{track}]: {found} numbers, {needed} expected for its keys")
             }
             Self::DuplicateTrack { track } => {
-                write!(f, "tracks[{track}] drives what an earlier track drives already: keep one of them")
+                write!(f, "tracks[{track}] drives the same property as an earlier track: keep one of them")
             }
             _ => Ok(()),
         }
@@ -390,21 +393,25 @@ impl Error {
             Self::Truncated { what, found, needed } => {
                 write!(f, "{what} ends too early: {found} bytes left, {needed} expected")
             }
-            Self::Magic { what } => write!(f, "the bytes do not begin as {what} does"),
+            Self::Magic { what } => write!(f, "the bytes do not begin with the signature of {what}"),
             Self::Version { what, at, found, newest } => {
-                let newer = "written by a newer version of condyle, which reads it";
-                let way = if found > newest { newer } else { "make it again" };
+                let newer = "it was written by a newer version of condyle; update condyle to read it";
+                let way = if found > newest {
+                    newer
+                } else {
+                    "it is no longer supported; create it again with this version"
+                };
                 write!(f, "{what}")?;
                 at.map_or(Ok(()), |at| write!(f, "[{at}]"))?;
-                write!(f, " is of version {found}, {newest} is the one that is known: {way}")
+                write!(f, " has version {found}, but only version {newest} is supported: {way}")
             }
             Self::Checksum { what, at } => {
                 write!(f, "{what}")?;
                 at.map_or(Ok(()), |at| write!(f, "[{at}]"))?;
-                f.write_str(" is damaged: its bytes are not those that were written")
+                f.write_str(" is damaged: its bytes do not match its checksum")
             }
             Self::Value { what, at, found, expected } => {
-                write!(f, "{what}[{at}] is {found}, {expected} is expected")
+                write!(f, "{what}[{at}] is {found}, expected {expected}")
             }
             Self::NotText { what, at } => write!(f, "{what}[{at}] is not UTF-8"),
             _ => Ok(()),

@@ -24,10 +24,20 @@ pub mod simd;
 pub use error::Error;
 
 #[cfg(test)]
-#[allow(dead_code, unused_imports, unreachable_pub, reason = "tests of this crate use a part of it")]
+#[allow(
+    dead_code,
+    unused_imports,
+    unreachable_pub,
+    reason = "the tests of this crate use only some of its items"
+)]
 #[path = "../../condyle-testing/src/reference/algebra.rs"]
 mod reference;
 #[cfg(test)]
-#[allow(dead_code, unused_imports, unreachable_pub, reason = "tests of this crate use a part of it")]
+#[allow(
+    dead_code,
+    unused_imports,
+    unreachable_pub,
+    reason = "the tests of this crate use only some of its items"
+)]
 #[path = "../../condyle-testing/src/ground.rs"]
 mod testing;

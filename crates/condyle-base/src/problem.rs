@@ -42,8 +42,8 @@ impl Severity {
 /// ```
 /// use condyle_base::problem::{Problem, Severity};
 ///
-/// let problem = Problem::new(Severity::Warning, "/nodes/3", "its scale is 0", "the node is left out");
-/// assert_eq!(problem.to_string(), "warning at /nodes/3: its scale is 0; the node is left out");
+/// let problem = Problem::new(Severity::Warning, "/nodes/3", "its scale is 0", "the node is ignored");
+/// assert_eq!(problem.to_string(), "warning at /nodes/3: its scale is 0; the node is ignored");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -102,7 +102,7 @@ impl fmt::Display for Problem {
 /// use condyle_base::problem::Refused;
 ///
 /// let refused = Refused::because("walk.bvh", "it is empty");
-/// assert_eq!(refused.to_string(), "walk.bvh cannot be used\n  error: it is empty; the file is refused");
+/// assert_eq!(refused.to_string(), "walk.bvh cannot be used\n  error: it is empty; the file is rejected");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
@@ -120,7 +120,7 @@ impl Refused {
 
     /// Rejects a file for one error at one place.
     pub fn at(name: &str, place: impl Into<String>, what: impl Into<String>) -> Self {
-        let problem = Problem::new(Severity::Error, place, what, "the file is refused");
+        let problem = Problem::new(Severity::Error, place, what, "the file is rejected");
         Self { name: name.to_owned(), problems: vec![problem] }
     }
 }

@@ -15,9 +15,11 @@ use condyle_testing::Random;
 fn main() {
     let model = match std::env::args().nth(1) {
         Some(path) => BodyModel::open(path).unwrap_or_else(|refused| panic!("{refused}")),
-        None => BodyModel::from_bytes("made by seed", Made::new(1, 6890, 24, 10).bytes()).expect("a model"),
+        None => {
+            BodyModel::from_bytes("a generated model", Made::new(1, 6890, 24, 10).bytes()).expect("a model")
+        }
     };
-    let body = model.shaped(&[]).expect("no numbers are wrong");
+    let body = model.shaped(&[]).expect("valid shape coefficients");
     let mut random = Random(7);
     let mut pose = Pose::rest(body.skeleton());
     for joint in 0..model.joint_count() {
@@ -26,7 +28,7 @@ fn main() {
         rotation = rotation.map(|v| v / length);
         pose.set(joint, &Transform { rotation: rotation.map(|v| v as f32), ..pose.get(joint) });
     }
-    println!("{model:?}, milliseconds a pose:");
+    println!("{model:?}, milliseconds per pose:");
     let mut workspace = Workspace::default();
     for batch in [1, 2, 4, 8, 32, 128] {
         let poses = vec![pose.clone(); batch];
@@ -34,9 +36,9 @@ fn main() {
         let mut best = f64::INFINITY;
         for _ in 0..200 / batch + 5 {
             let begin = Instant::now();
-            body.vertices(&poses, &mut workspace, &mut out).expect("the sizes agree");
+            body.vertices(&poses, &mut workspace, &mut out).expect("sizes agree");
             best = best.min(begin.elapsed().as_secs_f64());
         }
-        println!("{batch:4} at once: {:.3}", 1e3 * best / batch as f64);
+        println!("batch of {batch:4}: {:.3}", 1e3 * best / batch as f64);
     }
 }

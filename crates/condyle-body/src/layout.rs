@@ -67,8 +67,8 @@ impl Layout {
             problems.push(Problem::new(
                 Severity::Warning,
                 "",
-                "it has no rotation of the root",
-                "the root is not turned",
+                "the rotation of the root is missing",
+                "the root keeps its rest rotation",
             ));
         }
         let mut rotations: Vec<[f64; 4]> = rows.iter().map(|v| quat(*v)).collect();
@@ -78,7 +78,7 @@ impl Layout {
         if let Some(array) = npz.first(&PLACES) {
             let wanted = format!("({frames}, 3)");
             places = npz.array(array, |shape| shape == [frames, 3], &wanted)?.values.as_chunks().0.to_vec();
-            mend(npz, array, "places", &mut places, 1, lerp, &mut problems)?;
+            mend(npz, array, "root positions", &mut places, 1, lerp, &mut problems)?;
         }
         let rate = rate(npz)?;
         let betas = betas(npz, frames, &mut problems)?;
@@ -95,7 +95,7 @@ fn axes(npz: &mut Npz, array: &str) -> Result<(usize, Array), Refused> {
         [_, joints, 3] => joints > 0,
         _ => false,
     };
-    let found = npz.array(array, fits, "(frames, 3 joints) or (frames, joints, 3)")?;
+    let found = npz.array(array, fits, "(frames, 3 * joints) or (frames, joints, 3)")?;
     if found.shape[0] == 0 {
         return Err(npz.refused(array, "it has no frames"));
     }
@@ -148,14 +148,14 @@ fn part(npz: &mut Npz, part: &Part, array: &str, frames: Option<usize>) -> Resul
     let (joints, found) = axes(npz, array)?;
     if let Some(frames) = frames.filter(|frames| *frames != found.shape[0]) {
         let own = found.shape[0];
-        return Err(npz.refused(array, format!("it has {own} frames, where {frames} are expected")));
+        return Err(npz.refused(array, format!("it has {own} frames, expected {frames}")));
     }
     let names = (part.joints)(joints);
     // A body with this number of joints may be intended.
     let may_be_unknown = part.arrays.contains(&"pose_body");
     if names.is_none() && !may_be_unknown {
-        let advice = "axis-angle rotations of each joint are read, principal components are not";
-        let what = format!("it has {} numbers in each frame, which fit no layout; {advice}", 3 * joints);
+        let advice = "axis-angle rotations of each joint are supported, principal components are not";
+        let what = format!("it has {} numbers per frame, which match no known layout; {advice}", 3 * joints);
         return Err(npz.refused(array, what));
     }
     Ok(Turned { arrays: array.into(), names, joints, rows: found.values.as_chunks().0.to_vec() })
@@ -169,7 +169,7 @@ fn by_parts(npz: &mut Npz) -> Result<Turned, Refused> {
         let found = part(npz, kind, array, frames)?;
         let known = all.as_ref().and_then(|all| all.names.as_ref()).zip(found.names.as_ref());
         if known.is_some_and(|(known, own)| known.contains(&own[0])) {
-            return Err(npz.refused(array, "another array has the rotations of its joints too"));
+            return Err(npz.refused(array, "another array also has the rotations of its joints"));
         }
         all = Some(match all {
             Some(before) => before.before(found),
@@ -179,23 +179,22 @@ fn by_parts(npz: &mut Npz) -> Result<Turned, Refused> {
     all.ok_or_else(|| {
         let words = "poses, or root_orient and pose_body, or global_orient and body_pose";
         let names = npz.names();
-        npz.refused("poses", format!("it has no rotations: {words} are expected among {names}"))
+        npz.refused("poses", format!("the file has no rotations: expected {words}, found {names}"))
     })
 }
 
 fn rate(npz: &mut Npz) -> Result<f64, Refused> {
     let Some(array) = npz.first(&RATES) else {
         let (words, names) = (RATES.join(", "), npz.names());
-        return Err(
-            npz.refused(RATES[0], format!("it has no frame rate: one of {words} is expected among {names}"))
-        );
+        return Err(npz.refused(
+            RATES[0],
+            format!("the file has no frame rate: expected one of {words}, found {names}"),
+        ));
     };
     let rate = npz.one(array)?;
     match (1e-3..=1e6).contains(&rate) {
         true => Ok(rate),
-        false => {
-            Err(npz.refused(array, format!("it is {rate}, where a rate from 0.001 to 1000000 is expected")))
-        }
+        false => Err(npz.refused(array, format!("it is {rate}, expected a rate from 0.001 to 1000000"))),
     }
 }
 
@@ -213,9 +212,7 @@ fn betas(npz: &mut Npz, frames: usize, problems: &mut Vec<Problem>) -> Result<Ve
     let found = npz.array("betas", fits, &words)?;
     if let Some(at) = found.values.iter().position(|v| !v.is_finite()) {
         let value = found.values[at];
-        return Err(
-            npz.refused("betas", format!("its number {at} is {value}, where finite ones are expected"))
-        );
+        return Err(npz.refused("betas", format!("its number {at} is {value}, expected a finite number")));
     }
     let count = found.shape.last().copied().unwrap_or(0);
     if count == 0 {
@@ -229,7 +226,7 @@ fn betas(npz: &mut Npz, frames: usize, problems: &mut Vec<Problem>) -> Result<Ve
         Severity::Warning,
         "",
         "betas differ from frame to frame",
-        "the body has their mean",
+        "their mean is used",
     ));
     let mean = |at: usize| rows.clone().map(|row| row[at]).sum::<f64>() / (found.values.len() / count) as f64;
     Ok((0..count).map(|at| mean(at) as f32).collect())
@@ -255,7 +252,7 @@ fn mend<const N: usize>(
         return Ok(());
     }
     let (Some(&first), Some(&last)) = (whole.first(), whole.last()) else {
-        return Err(npz.refused(array, "no frame of it has finite numbers alone"));
+        return Err(npz.refused(array, "every frame has a number that is not finite"));
     };
     let at = (0..frames).find(|frame| whole.binary_search(frame).is_err()).unwrap_or_default();
     let row = |frame: usize| frame * width..(frame + 1) * width;
@@ -275,9 +272,7 @@ fn mend<const N: usize>(
             }
         }
     }
-    let what = format!(
-        "the {what} of {broken} of {frames} frames hold a number that is not finite, first of frame {at}"
-    );
+    let what = format!("the {what} of {broken} of {frames} frames are not finite, first in frame {at}");
     problems.push(Problem::new(
         Severity::Warning,
         "",

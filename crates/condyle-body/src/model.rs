@@ -112,10 +112,10 @@ impl BodyModel {
         }
         let mut shapes = shape_dirs.iter().flat_map(|dirs| dirs.as_flattened());
         if !shapes.all(|v| v.is_finite()) {
-            return Err(npz.refused("shapedirs", "a number is beyond f32"));
+            return Err(npz.refused("shapedirs", "a number is outside the range of f32"));
         }
         if !pose_dirs.iter().all(|v: &f32| v.is_finite()) {
-            return Err(npz.refused("posedirs", "a number is beyond f32"));
+            return Err(npz.refused("posedirs", "a number is outside the range of f32"));
         }
         let triangles = triangles(npz, vertices)?;
         let data = Data { template, shape_dirs, pose_dirs, regressor, influences, parents, triangles };
@@ -173,9 +173,7 @@ fn shape_count(joints: usize, all: usize) -> usize {
 fn parents(npz: &Npz, tree: &Array) -> Result<Vec<Option<u16>>, Refused> {
     let joints = tree.shape[1];
     if joints == 0 || joints > usize::from(u16::MAX) {
-        return Err(
-            npz.refused("kintree_table", format!("it has {joints} joints, where 1 to 65535 are expected"))
-        );
+        return Err(npz.refused("kintree_table", format!("it has {joints} joints, expected 1 to 65535")));
     }
     let parent = |at: usize| {
         let found = tree.values[at];
@@ -187,7 +185,7 @@ fn parents(npz: &Npz, tree: &Array) -> Result<Vec<Option<u16>>, Refused> {
         let wrong = || {
             npz.refused(
                 "kintree_table",
-                format!("the parent of joint {at} is {found}, where a joint before it is expected"),
+                format!("the parent of joint {at} is {found}, expected a joint before it"),
             )
         };
         if before { Ok(Some(found as u16)) } else { Err(wrong()) }
@@ -203,10 +201,9 @@ fn triangles(npz: &mut Npz, vertices: usize) -> Result<Vec<[u32; 3]>, Refused> {
     let is_vertex = |v: &f64| *v >= 0.0 && *v < vertices as f64 && v.fract() == 0.0;
     if let Some(at) = found.values.iter().position(|v| !is_vertex(v)) {
         let (number, last) = (found.values[at], vertices.saturating_sub(1));
-        return Err(npz.refused(
-            "f",
-            format!("its number {at} is {number}, where a vertex from 0 to {last} is expected"),
-        ));
+        return Err(
+            npz.refused("f", format!("its number {at} is {number}, expected a vertex from 0 to {last}"))
+        );
     }
     Ok(found.values.as_chunks::<3>().0.iter().map(|corners| corners.map(|v| v as u32)).collect())
 }

@@ -145,12 +145,12 @@ impl BodyMotion {
         }
         if tracks.len() == of_places {
             let (own, bodys) = (layout.joints, skeleton.joint_count());
-            let what = format!("none of its {own} joints has the name of one of the body's {bodys}");
+            let what = format!("none of its {own} joints matches one of the body's {bodys} joints by name");
             return Err(refused(&layout.arrays, what));
         }
         if !left_out.is_empty() {
             let what = format!("the body has no joint {}", left_out.join(", "));
-            problems.push(Problem::new(Severity::Warning, "", what, "their rotations are left out"));
+            problems.push(Problem::new(Severity::Warning, "", what, "their rotations are ignored"));
         }
         let times = (0..self.frame_count()).map(|at| (at as f64 / layout.rate) as f32).collect();
         let clip = RawClip::new(self.name.clone(), vec![times], tracks);
@@ -173,7 +173,7 @@ impl BodyMotion {
             }
             _ if own == bodys => Ok((0..own as u16).map(Some).collect()),
             _ => Err(format!(
-                "it turns {own} joints, where {} of a layout or {bodys} of the body are expected",
+                "it rotates {own} joints, expected {} (the known layouts) or {bodys} (the body)",
                 names::KNOWN
             )),
         }
@@ -198,8 +198,8 @@ impl BodyMotion {
 /// Converts an error of the clip to a message about the file.
 fn words(error: &Error) -> String {
     match error {
-        Error::KeyOrder { .. } => "f32 cannot tell the times of its frames apart".into(),
-        Error::NotFinite { .. } => "a place is beyond f32".into(),
+        Error::KeyOrder { .. } => "the times of its frames are not distinct in f32".into(),
+        Error::NotFinite { .. } => "a position is outside the range of f32".into(),
         _ => error.to_string(),
     }
 }

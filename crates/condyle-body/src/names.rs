@@ -96,7 +96,7 @@ mod tests {
             assert_eq!(names.map_or(count, |names| names.len()), count);
             assert_eq!(of_model(count).len(), count);
         }
-        let at = |count: usize, joint: usize| of_motion(count).expect("it is known")[joint].clone();
+        let at = |count: usize, joint: usize| of_motion(count).expect("a known joint count")[joint].clone();
         assert_eq!(
             [at(21, 0), at(22, 0), at(23, 0), at(24, 0)],
             ["left_hip", "pelvis", "left_hip", "pelvis"]
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!([at(22, 21), at(23, 22), at(25, 22)], ["right_wrist", "right_hand", "jaw"]);
         assert_eq!([at(51, 21), at(52, 22), at(54, 21)], ["left_index1", "left_index1", "jaw"]);
         assert_eq!([at(52, 51), at(54, 53), at(55, 54)], ["right_thumb3"; 3]);
-        assert_eq!(of_model(22), of_motion(22).expect("it is known"));
+        assert_eq!(of_model(22), of_motion(22).expect("a known joint count"));
         assert_eq!(of_model(21)[0], "joint_0");
     }
 }

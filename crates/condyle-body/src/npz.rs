@@ -50,7 +50,7 @@ impl Npz {
         let name = path.display().to_string();
         match std::fs::read(path) {
             Ok(bytes) => Self::from_bytes(&name, bytes),
-            Err(error) => Err(Refused::because(&name, format!("it cannot be read: {error}"))),
+            Err(error) => Err(Refused::because(&name, format!("the file cannot be read: {error}"))),
         }
     }
 
@@ -59,12 +59,12 @@ impl Npz {
         let refused = |what: String| Refused::because(name, what);
         if !bytes.starts_with(b"PK") {
             return Err(refused(format!(
-                "it is {}, where a .npz as numpy.savez writes it is expected",
+                "expected a .npz archive written by numpy.savez, found {}",
                 what_else(&bytes)
             )));
         }
         let archive = ZipArchive::new(Cursor::new(bytes))
-            .map_err(|e| refused(format!("it is a broken archive: {e}")))?;
+            .map_err(|e| refused(format!("the archive is damaged: {e}")))?;
         Ok(Self { name: name.into(), archive, left })
     }
 
@@ -104,7 +104,7 @@ impl Npz {
         let header = header(&bytes).map_err(|what| self.refused(array, what))?;
         if !fits(&header.shape) {
             let found = &header.shape;
-            return Err(self.refused(array, format!("its shape is {found:?}, where {words} is expected")));
+            return Err(self.refused(array, format!("its shape is {found:?}, expected {words}")));
         }
         let read = reader(&header.kind).map_err(|what| self.refused(array, what))?;
         let data = self.data(array, &bytes, &header, read.size)?;
@@ -127,9 +127,7 @@ impl Npz {
         let found = self.array(array, fits, words)?;
         if let Some(at) = found.values.iter().position(|v| !v.is_finite()) {
             let value = found.values[at];
-            return Err(
-                self.refused(array, format!("its number {at} is {value}, where finite ones are expected"))
-            );
+            return Err(self.refused(array, format!("its number {at} is {value}, expected a finite number")));
         }
         Ok(found)
     }
@@ -142,8 +140,7 @@ impl Npz {
         match self.data(array, &bytes, &header, read.size)? {
             data if data.len() == read.size => Ok((read.value)(data)),
             _ => {
-                Err(self
-                    .refused(array, format!("its shape is {:?}, where one number is expected", header.shape)))
+                Err(self.refused(array, format!("its shape is {:?}, expected a single number", header.shape)))
             }
         }
     }
@@ -154,7 +151,7 @@ impl Npz {
         let header = header(&bytes).map_err(|what| self.refused(array, what))?;
         if header.shape.iter().any(|length| *length != 1) {
             let shape = &header.shape;
-            return Err(self.refused(array, format!("its shape is {shape:?}, where one text is expected")));
+            return Err(self.refused(array, format!("its shape is {shape:?}, expected a single string")));
         }
         let size = header.kind.get(2..).and_then(|digits| digits.parse::<usize>().ok());
         let text = match (header.kind.get(..2), size.filter(|size| *size < 1 << 20)) {
@@ -169,12 +166,11 @@ impl Npz {
                 String::from_utf8_lossy(self.data(array, &bytes, &header, size)?).into_owned()
             }
             (Some("|O"), _) => pickled_word(bytes.get(header.end..).unwrap_or_default())
-                .ok_or_else(|| self.refused(array, "it is a Python object that is no text"))?,
+                .ok_or_else(|| self.refused(array, "it is a Python object, expected a string"))?,
             _ => {
-                return Err(self.refused(
-                    array,
-                    format!("it is of kind {}, where text is expected", short(&header.kind)),
-                ));
+                return Err(
+                    self.refused(array, format!("its type is {}, expected a string", short(&header.kind)))
+                );
             }
         };
         Ok(text.trim_end_matches('\0').to_owned())
@@ -196,7 +192,10 @@ impl Npz {
         let (shape, found) = (&header.shape, data.len());
         Err(self.refused(
             array,
-            format!("its shape {shape:?} of {} has not its {found} bytes", short(&header.kind)),
+            format!(
+                "its shape {shape:?} of type {} does not match its size of {found} bytes",
+                short(&header.kind)
+            ),
         ))
     }
 
@@ -213,7 +212,7 @@ impl Npz {
     fn unpack(&mut self, array: &str) -> Result<Vec<u8>, Refused> {
         let Some(index) = self.archive.index_for_name(&file_name(array)) else {
             let names = self.names();
-            return Err(self.refused(array, format!("there is none of this name among {names}")));
+            return Err(self.refused(array, format!("the array is missing; the file has {names}")));
         };
         let mut bytes = Vec::new();
         let most = self.left;
@@ -221,7 +220,7 @@ impl Npz {
             Ok(file) => file.take(most + 1).read_to_end(&mut bytes).map_err(|e| e.to_string()),
             Err(error) => Err(error.to_string()),
         };
-        read.map_err(|error| self.refused(array, format!("it cannot be unpacked: {error}")))?;
+        read.map_err(|error| self.refused(array, format!("it cannot be decompressed: {error}")))?;
         self.afford(array, bytes.len())?;
         Ok(bytes)
     }
@@ -231,21 +230,21 @@ impl Npz {
         if bytes as u64 <= self.left {
             return Ok(());
         }
-        Err(self.refused(array, "it takes memory out of proportion to the file"))
+        Err(self.refused(array, "it is too large for the size of the file"))
     }
 }
 
 /// Returns the format of a file that is not an archive, by its first bytes.
 fn what_else(bytes: &[u8]) -> &'static str {
     match bytes {
-        [] => "empty",
+        [] => "an empty file",
         [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => {
-            "a single array of NumPy (.npy), which does not say what its columns are"
+            "a single NumPy array (.npy), which does not name its columns"
         }
         [0x80, 2..=5, ..] => {
-            "a Python pickle (.pkl), which can run any program when it is read; save its arrays by numpy.savez"
+            "a Python pickle (.pkl), which can run any program when it is loaded; save its arrays with numpy.savez"
         }
-        _ => "no archive",
+        _ => "a file of another format",
     }
 }
 
@@ -280,7 +279,7 @@ fn short(text: &str) -> String {
 
 /// Parses a header: `\x93NUMPY`, a version, the length of a Python dictionary, and the dictionary.
 fn header(bytes: &[u8]) -> Result<Header, String> {
-    let wrong = || "it is no array as NumPy writes them".to_owned();
+    let wrong = || "it is not a valid NumPy array".to_owned();
     let version = bytes.strip_prefix(b"\x93NUMPY").and_then(|rest| rest.first()).ok_or_else(wrong)?;
     let (begin, length): (usize, usize) = match (version, &bytes[7..]) {
         (1, [_, a, b, ..]) => (10, usize::from(u16::from_le_bytes([*a, *b]))),
@@ -289,7 +288,7 @@ fn header(bytes: &[u8]) -> Result<Header, String> {
     };
     let end = begin.checked_add(length).filter(|end| *end <= bytes.len()).ok_or_else(wrong)?;
     if length > LONGEST {
-        return Err(format!("its header has {length} bytes, where at most {LONGEST} are expected"));
+        return Err(format!("its header has {length} bytes, expected at most {LONGEST}"));
     }
     let text = String::from_utf8_lossy(&bytes[begin..end]);
     let after = |key: &str| text.split_once(&format!("'{key}':")).map(|(_, rest)| rest.trim_start());
@@ -308,10 +307,9 @@ fn header(bytes: &[u8]) -> Result<Header, String> {
         (Some(kind), Some(is_column_major), Some(shape)) if shape.len() <= MOST_AXES => {
             Ok(Header { kind, is_column_major, shape, end })
         }
-        _ => Err(format!(
-            "its header {} is not one of plain numbers in at most {MOST_AXES} axes",
-            short(&text)
-        )),
+        _ => {
+            Err(format!("its header is {}, expected plain numbers in at most {MOST_AXES} axes", short(&text)))
+        }
     }
 }
 
@@ -351,9 +349,9 @@ fn reader(kind: &str) -> Result<Reader, String> {
         ">u8" => reader!(u64, from_be_bytes),
         ">i8" => reader!(i64, from_be_bytes),
         "|O" => {
-            return Err("it holds Python objects; save it again as an array of numbers, a sparse matrix by .toarray()".into());
+            return Err("it holds Python objects; save it as an array of numbers (convert a sparse matrix with .toarray())".into());
         }
-        other => return Err(format!("it is of kind {}, where numbers are expected", short(other))),
+        other => return Err(format!("its type is {}, expected numbers", short(other))),
     })
 }
 

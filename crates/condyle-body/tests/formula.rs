@@ -37,17 +37,17 @@ fn vertices_are_those_of_the_formula() {
         let model = BodyModel::from_bytes("made", made.bytes()).expect("a model");
         assert_eq!((model.vertex_count(), model.joint_count(), model.shape_count()), (61, joints, 10));
         let (poses, places, motion) = motion(&mut random, joints, frames);
-        let body = model.shaped(motion.betas()).expect("three of ten numbers");
+        let body = model.shaped(motion.betas()).expect("three of ten shape coefficients");
         let clip = motion.clip(&body).expect("a clip").clip;
         let mut all = vec![Pose::rest(body.skeleton()); frames];
         for (at, pose) in all.iter_mut().enumerate() {
             let seconds = clip.timelines()[0][at];
             sampling::raw(&clip, body.skeleton(), seconds.into(), &mut sampling::RawCursor::default(), pose)
-                .expect("its skeleton");
+                .expect("a clip of this skeleton");
         }
         let mut workspace = Workspace::default();
         let mut out = vec![[0.0; 3]; frames * 61];
-        body.vertices(&all, &mut workspace, &mut out).expect("the sizes agree");
+        body.vertices(&all, &mut workspace, &mut out).expect("sizes agree");
         let mut alone = vec![[0.0; 3]; 61];
         for (at, out) in out.chunks(61).enumerate() {
             let pose: Vec<[f64; 3]> = poses[3 * joints * at..][..3 * joints].as_chunks().0.to_vec();
@@ -55,7 +55,7 @@ fn vertices_are_those_of_the_formula() {
             let want = made.posed(&[1.0, -2.0, 0.5], &pose, place);
             // The joint chains are as long as the body and metres from the origin.
             assert!(worst(out, &want) < 3e-5, "{joints} joints, frame {at}: {}", worst(out, &want));
-            body.vertices(&all[at..=at], &mut workspace, &mut alone).expect("the sizes agree");
+            body.vertices(&all[at..=at], &mut workspace, &mut alone).expect("sizes agree");
             assert!(
                 worst(&alone, &want) < 3e-5,
                 "{joints} joints, frame {at} alone: {}",
@@ -69,18 +69,17 @@ fn vertices_are_those_of_the_formula() {
 fn a_body_at_rest_is_its_shape() {
     let made = Made::new(3, 20, 24, 4);
     let model = BodyModel::from_bytes("made", made.bytes()).expect("a model");
-    let body = model.shaped(&[0.5, 1.0]).expect("two of four numbers");
+    let body = model.shaped(&[0.5, 1.0]).expect("two of four shape coefficients");
     assert_eq!(
         (body.skeleton().names()[0].as_str(), body.skeleton().names()[15].as_str()),
         ("pelvis", "head")
     );
     let mut out = vec![[0.0; 3]; 20];
-    body.vertices(&[Pose::rest(body.skeleton())], &mut Workspace::default(), &mut out)
-        .expect("the sizes agree");
+    body.vertices(&[Pose::rest(body.skeleton())], &mut Workspace::default(), &mut out).expect("sizes agree");
     let wide: Vec<[f64; 3]> = body.positions().iter().map(|v| v.map(f64::from)).collect();
     assert!(worst(&out, &wide) < 1e-6);
     assert_eq!(model.triangles(), [[0, 1, 2]]);
-    let mean = model.shaped(&[]).expect("no numbers");
+    let mean = model.shaped(&[]).expect("no shape coefficients");
     assert!(mean.positions() != body.positions());
 }
 
@@ -104,8 +103,7 @@ fn what_may_be_missing_or_otherwise() {
     pose.set(1, &condyle::Transform { rotation: [half, 0.0, 0.0, half], ..pose.get(1) });
     let posed = |body: &condyle_body::ShapedBody| {
         let mut out = vec![[0.0; 3]; 20];
-        body.vertices(std::slice::from_ref(&pose), &mut Workspace::default(), &mut out)
-            .expect("the sizes agree");
+        body.vertices(std::slice::from_ref(&pose), &mut Workspace::default(), &mut out).expect("sizes agree");
         out
     };
     assert_eq!(posed(&a), posed(&b));
@@ -114,8 +112,8 @@ fn what_may_be_missing_or_otherwise() {
 #[test]
 fn wrong_sizes_are_refused() {
     let model = BodyModel::from_bytes("made", Made::new(1, 10, 3, 2).bytes()).expect("a model");
-    let more = model.shaped(&[0.5, 1.0, 9.0]).expect("two of three numbers");
-    assert_eq!(more.positions(), model.shaped(&[0.5, 1.0]).expect("two numbers").positions());
+    let more = model.shaped(&[0.5, 1.0, 9.0]).expect("two of three shape coefficients");
+    assert_eq!(more.positions(), model.shaped(&[0.5, 1.0]).expect("two shape coefficients").positions());
     assert_eq!((more.unused_betas(), model.shaped(&[]).expect("none").unused_betas()), (1, 0));
     assert!(matches!(model.shaped(&[f32::NAN]), Err(Error::NotFinite { what: "betas", at: 0 })));
     let body = model.shaped(&[]).expect("a body");
@@ -154,11 +152,12 @@ fn joints_of_other_models_are_those_of_the_same_name() {
             .collect();
         assert_eq!(turned.len(), if joints == 24 { 22 } else { 52 });
         assert!(!turned.contains(&"jaw") && !turned.contains(&"right_hand"), "{turned:?}");
-        let wrist =
-            |skeleton: &condyle::Skeleton| skeleton.joint_by_name("right_wrist").expect("all have one");
+        let wrist = |skeleton: &condyle::Skeleton| {
+            skeleton.joint_by_name("right_wrist").expect("every joint has a track")
+        };
         let values = |clip: &condyle::RawClip, joint| {
             let track = clip.tracks().iter().find(|track| track.target == condyle::Target::Rotation(joint));
-            track.expect("it turns").values.clone()
+            track.expect("a rotation track").values.clone()
         };
         let there = whole.shaped(&[]).expect("a body");
         assert_eq!(values(&clip, wrist(body.skeleton())), values(&own, wrist(there.skeleton())));

@@ -36,7 +36,7 @@ fn motion(mut arrays: Arrays<'_>) -> BodyMotion {
 }
 
 fn refused(arrays: Arrays<'_>) -> String {
-    BodyMotion::from_bytes("walk", npz(&arrays, Stored)).expect_err("it is refused").to_string()
+    BodyMotion::from_bytes("walk", npz(&arrays, Stored)).expect_err("an invalid file").to_string()
 }
 
 /// Returns the rotations of each animated joint, by name.
@@ -58,12 +58,13 @@ fn poses(shape: &[usize], values: &[f64]) -> (&'static str, Vec<u8>) {
 #[test]
 fn rotations_are_named_by_the_layout() {
     let own = turns(22);
-    let whole = motion(vec![poses(&[FRAMES, 66], &own)]).clip(&body(22)).expect("as many joints");
+    let whole = motion(vec![poses(&[FRAMES, 66], &own)]).clip(&body(22)).expect("at least as many joints");
     let want = turned(&whole, &body(22));
     assert_eq!((want.len(), whole.problems.len()), (22, 0));
     for joints in [24, 52, 55] {
         let other = body(joints);
-        let clip = motion(vec![poses(&[FRAMES, 66], &own)]).clip(&other).expect("22 of its joints");
+        let clip =
+            motion(vec![poses(&[FRAMES, 66], &own)]).clip(&other).expect("the body has these 22 joints");
         assert_eq!(turned(&clip, &other), want, "{joints}");
         assert_eq!(clip.problems, []);
     }
@@ -71,16 +72,16 @@ fn rotations_are_named_by_the_layout() {
     let rest = doubles(&[FRAMES, 63], &columns(&own, 22, 1, 21));
     let root = doubles(&[FRAMES, 3], &columns(&own, 22, 0, 1));
     let clip = motion(vec![("poses", rest.clone()), ("root_orient", root.clone())]).clip(&body(52));
-    assert_eq!(turned(&clip.expect("22 of its joints"), &body(52)), want);
-    let clip = motion(vec![("poses", rest.clone())]).clip(&body(52)).expect("21 of its joints");
+    assert_eq!(turned(&clip.expect("the body has these 22 joints"), &body(52)), want);
+    let clip = motion(vec![("poses", rest.clone())]).clip(&body(52)).expect("the body has these 21 joints");
     assert_eq!(turned(&clip, &body(52)).len(), 21);
     assert_eq!(
         clip.problems[0].to_string(),
-        "warning: it has no rotation of the root; the root is not turned"
+        "warning: the rotation of the root is missing; the root keeps its rest rotation"
     );
     for [root_name, body_name] in [["root_orient", "pose_body"], ["global_orient", "body_pose"]] {
         let clip = motion(vec![(root_name, root.clone()), (body_name, rest.clone())]).clip(&body(55));
-        assert_eq!(turned(&clip.expect("22 of its joints"), &body(55)), want);
+        assert_eq!(turned(&clip.expect("the body has these 22 joints"), &body(55)), want);
     }
 }
 
@@ -107,13 +108,14 @@ fn parts_are_put_together() {
     let why = refused(vec![("body_pose", part(1, 21)), components]);
     assert!(why.contains("array left_hand_pose: it has 12 numbers") && why.contains("principal"), "{why}");
     let why = refused(vec![("body_pose", part(1, 21)), ("global_orient", doubles(&[1, 3], &[0.0; 3]))]);
-    assert!(why.contains("array body_pose: it has 6 frames, where 1 are expected"), "{why}");
+    assert!(why.contains("array body_pose: it has 6 frames, expected 1"), "{why}");
     // Errors that concern all arrays list the arrays of the file.
     let parts = || [("global_orient", part(0, 1)), ("body_pose", part(1, 21))];
-    let why = motion(parts().to_vec()).clip(&body(5)).expect_err("no joint").to_string();
+    let why =
+        motion(parts().to_vec()).clip(&body(5)).expect_err("the body has none of the joints").to_string();
     assert!(why.contains("array global_orient, body_pose: none of its 22 joints"), "{why}");
     let why = refused(vec![("pose_body", doubles(&[FRAMES, 63], &[f64::NAN; 63 * FRAMES]))]);
-    assert!(why.contains("array pose_body: no frame of it has finite numbers alone"), "{why}");
+    assert!(why.contains("array pose_body: every frame has a number that is not finite"), "{why}");
 }
 
 /// Tests joint counts that match no layout: refused, unless the body has the same count.
@@ -121,14 +123,16 @@ fn parts_are_put_together() {
 fn unknown_layouts_are_refused() {
     for joints in [1, 4, 20, 26, 30, 50, 53, 56] {
         let own = || motion(vec![poses(&[FRAMES, 3 * joints], &turns(joints))]);
-        let clip = own().clip(&body(joints)).expect("the body has as many");
+        let clip = own().clip(&body(joints)).expect("the body has the same joint count");
         assert_eq!(turned(&clip, &body(joints)).len(), joints);
-        let why = own().clip(&body(24)).expect_err("nobody knows which joints").to_string();
-        assert!(why.contains(&format!("array poses: it turns {joints} joints, where 21, 22,")), "{why}");
+        let why = own().clip(&body(24)).expect_err("an unknown layout").to_string();
+        assert!(why.contains(&format!("array poses: it rotates {joints} joints, expected 21, 22,")), "{why}");
     }
     // A known layout, but no joint of the body has one of its names.
-    let why =
-        motion(vec![poses(&[FRAMES, 156], &turns(52))]).clip(&body(5)).expect_err("no joint").to_string();
+    let why = motion(vec![poses(&[FRAMES, 156], &turns(52))])
+        .clip(&body(5))
+        .expect_err("the body has none of the joints")
+        .to_string();
     assert!(why.contains("none of its 52 joints"), "{why}");
 }
 
@@ -136,11 +140,13 @@ fn unknown_layouts_are_refused() {
 #[test]
 fn what_is_left_out_is_reported() {
     let mut own = turns(52);
-    let clip = motion(vec![poses(&[FRAMES, 156], &own)]).clip(&body(22)).expect("22 of its joints");
+    let clip =
+        motion(vec![poses(&[FRAMES, 156], &own)]).clip(&body(22)).expect("the body has these 22 joints");
     assert_eq!(clip.problems.len(), 1);
     assert!(clip.problems[0].what.contains("left_index1, left_index2"), "{:?}", clip.problems);
     own.chunks_mut(156).for_each(|row| row[66..].fill(0.0));
-    let clip = motion(vec![poses(&[FRAMES, 156], &own)]).clip(&body(22)).expect("22 of its joints");
+    let clip =
+        motion(vec![poses(&[FRAMES, 156], &own)]).clip(&body(22)).expect("the body has these 22 joints");
     assert_eq!(clip.problems, []);
 }
 
@@ -171,7 +177,10 @@ fn other_shapes_and_kinds_are_the_same_motion() {
     let why = refused(vec![poses(&[FRAMES, 72], &own)]);
     assert!(why.contains("mocap_framerate, mocap_frame_rate, frame_rate, framerate, fps"), "{why}");
     let why = refused(vec![("betas", doubles(&[3], &[0.0; 3]))]);
-    assert!(why.contains("it has no rotations: poses, or root_orient and pose_body, or"), "{why}");
+    assert!(
+        why.contains("the file has no rotations: expected poses, or root_orient and pose_body, or"),
+        "{why}"
+    );
     let why = refused(vec![poses(&[0, 72], &[])]);
     assert!(why.contains("array poses: it has no frames"), "{why}");
 }
@@ -208,7 +217,7 @@ fn the_person_is_read_in_every_shape() {
     assert_eq!(gender(npy("|O", &[], false, b"\x80\x04\x8c\x06femalea.")), "female");
     let other =
         vec![own(), ("fps", doubles(&[], &[1.0])), ("gender", npy("|O", &[], false, b"\x80\x04K\x01."))];
-    assert!(refused(other).contains("array gender: it is a Python object that is no text"));
+    assert!(refused(other).contains("array gender: it is a Python object, expected a string"));
 }
 
 /// Tests that a broken frame is interpolated between its neighbours and reported.
@@ -224,14 +233,8 @@ fn frames_that_are_not_finite_are_interpolated() {
     let arrays = vec![poses(&[FRAMES, 72], &own), ("trans", doubles(&[FRAMES, 3], &places))];
     let clip = motion(arrays).clip(&body(24)).expect("all");
     let repairs: Vec<&str> = clip.problems.iter().map(|problem| &*problem.what).collect();
-    assert!(
-        repairs[0]
-            .starts_with("the rotations of 2 of 6 frames hold a number that is not finite, first of frame 2")
-    );
-    assert!(
-        repairs[1]
-            .starts_with("the places of 1 of 6 frames hold a number that is not finite, first of frame 5")
-    );
+    assert!(repairs[0].starts_with("the rotations of 2 of 6 frames are not finite, first in frame 2"));
+    assert!(repairs[1].starts_with("the root positions of 1 of 6 frames are not finite, first in frame 5"));
     for values in turned(&clip, &body(24)).values() {
         for (frame, q) in values.chunks(4).enumerate() {
             let found = 2.0 * f64::from(q[0]).atan2(f64::from(q[3]));
@@ -242,7 +245,7 @@ fn frames_that_are_not_finite_are_interpolated() {
     let place = &places.expect("the root moves").values;
     assert!((place[3 * 5] - place[3 * 4]).abs() < 1e-6 && place.iter().all(|v| v.is_finite()));
     let nothing = vec![poses(&[2, 72], &[f64::NAN; 144]), ("fps", doubles(&[], &[1.0]))];
-    assert!(refused(nothing).contains("no frame of it has finite numbers"));
+    assert!(refused(nothing).contains("every frame has a number that is not finite"));
 }
 
 /// Tests that the expressions after the shapes in the published files of SMPL-X are not used as shape

@@ -14,7 +14,7 @@ const ROUNDS: usize = 10;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let files: Vec<String> = std::env::args().skip(1).collect();
     if files.is_empty() {
-        tell("made here", made(31, 10_000).as_bytes())?;
+        tell("a generated file", made(31, 10_000).as_bytes())?;
     }
     for file in files {
         tell(&file, &std::fs::read(&file)?)?;

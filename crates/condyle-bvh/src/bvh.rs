@@ -75,7 +75,7 @@ impl Bvh {
         let shown = path.display().to_string();
         let bytes = std::fs::read(path).map_err(|e| Refused {
             name: shown.clone(),
-            problems: vec![error(0, format!("it cannot be read: {e}"))],
+            problems: vec![error(0, format!("the file cannot be read: {e}"))],
         })?;
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         let bvh = Self::from_slice(&stem, &bytes);
@@ -196,7 +196,11 @@ impl Bvh {
     /// If `frame` is not less than [`frame_count`](Self::frame_count).
     #[must_use]
     pub fn frame(&self, frame: usize) -> &[f64] {
-        assert!(frame < self.frame_count, "frame {frame} of {}", self.frame_count);
+        assert!(
+            frame < self.frame_count,
+            "frame {frame} is out of range: there are {} frames",
+            self.frame_count
+        );
         &self.values[frame * self.channel_count..][..self.channel_count]
     }
 

@@ -96,14 +96,15 @@ struct Body {
 pub(crate) fn read(scanner: &mut Scanner<'_>, problems: &mut Problems) -> Result<Vec<Node>, Fault> {
     if !scanner.take(FIRST) {
         let (at, found) = scanner.clone().word();
-        let what = format!("begins with {}, where a BVH file has {FIRST}", shown(found));
+        let what = format!("expected {FIRST}, found {}", shown(found));
         return Err(Fault { at, what });
     }
     let mut reader = Reader { scanner, problems, nodes: Vec::new(), names: HashSet::new(), channels: 0 };
     reader.expect_root()?;
     while reader.scanner.take("ROOT") {
         if !reader.nodes.is_empty() {
-            let say = || ("there is more than one ROOT".into(), "each becomes a root of the skeleton");
+            let say =
+                || ("the file has more than one ROOT".into(), "each one becomes a root of the skeleton");
             reader.problems.note(Kind::Roots, reader.scanner.at, say);
         }
         reader.root()?;
@@ -163,12 +164,12 @@ impl<'a> Reader<'a, '_> {
     fn joint(&mut self, parent: Option<usize>) -> Result<Body, Fault> {
         let (at, name) = self.scanner.name();
         if name.is_empty() {
-            self.problems.note(Kind::NoName, at, || ("a joint has no name".into(), "it stays without"));
+            self.problems.note(Kind::NoName, at, || ("a joint has no name".into(), "its name stays empty"));
         } else if !self.names.insert(name) {
             let say = || {
                 (
-                    format!("another joint is named {} as well", quoted(name)),
-                    "what looks for a name finds the first",
+                    format!("more than one joint is named {}", quoted(name)),
+                    "a search by name returns the first",
                 )
             };
             self.problems.note(Kind::SameName, at, say);
@@ -194,7 +195,7 @@ impl<'a> Reader<'a, '_> {
                 self.check_offset(&body);
                 return Ok(());
             } else {
-                return Err(self.scanner.unexpected("OFFSET or } of an End Site"));
+                return Err(self.scanner.unexpected("OFFSET or } in an End Site"));
             }
         }
     }
@@ -230,7 +231,10 @@ impl<'a> Reader<'a, '_> {
         let text = String::from_utf8_lossy(name);
         if let std::borrow::Cow::Owned(_) = text {
             let say = || {
-                (format!("the name {} is not in UTF-8", quoted(name)), "what is not is replaced by \u{fffd}")
+                (
+                    format!("the name {} is not valid UTF-8", quoted(name)),
+                    "invalid bytes are replaced by \u{fffd}",
+                )
             };
             self.problems.note(Kind::NotUtf8, at, say);
         }
@@ -241,14 +245,14 @@ impl<'a> Reader<'a, '_> {
         let at = self.scanner.at;
         if std::mem::replace(&mut body.has_offset, true) {
             self.problems.warn(Kind::SecondOffset, at, || {
-                ("a second OFFSET of a joint".into(), "it replaces the first")
+                ("a joint has a second OFFSET".into(), "it replaces the first")
             });
         }
         for axis in 0..3 {
-            let value = self.scanner.number("a number of OFFSET")?;
+            let value = self.scanner.number("a number after OFFSET")?;
             let sound = value.is_finite();
             if !sound {
-                let say = || (format!("an OFFSET is {value}"), "it is taken as 0");
+                let say = || (format!("an OFFSET is {value}"), "0 is used instead");
                 self.problems.warn(Kind::Offset, at, say);
             }
             self.nodes[body.node].offset[axis] = if sound { value } else { 0.0 };
@@ -260,7 +264,7 @@ impl<'a> Reader<'a, '_> {
         if !body.has_offset {
             let name = &self.nodes[body.node].name;
             let name = if name.is_empty() { "a joint".into() } else { quoted(name.as_bytes()) };
-            let say = || (format!("{name} has no OFFSET"), "it is taken as 0 0 0");
+            let say = || (format!("{name} has no OFFSET"), "0 0 0 is used instead");
             self.problems.warn(Kind::Offset, body.at, say);
         }
     }
@@ -270,7 +274,7 @@ impl<'a> Reader<'a, '_> {
             let at = self.scanner.at;
             return Err(Fault {
                 at,
-                what: "a second CHANNELS of a joint: which numbers are whose is not clear".into(),
+                what: "a joint has a second CHANNELS: the meaning of its numbers is ambiguous".into(),
             });
         }
         let (at, word) = self.scanner.clone().word();
@@ -283,19 +287,20 @@ impl<'a> Reader<'a, '_> {
             let named = Channel::named(word);
             let ends = ["", "{", "}", "OFFSET", "CHANNELS", "JOINT", "End", "ROOT", "MOTION"];
             if named.is_none() && ends.iter().any(|end| word.eq_ignore_ascii_case(end.as_bytes())) {
-                return Err(Fault { at, what: format!("CHANNELS says {count}, but {found} names follow") });
+                return Err(Fault {
+                    at,
+                    what: format!("CHANNELS declares {count}, but {found} names follow"),
+                });
             }
             if named.is_none() {
-                let say = || {
-                    (format!("there is no channel {}", quoted(word)), "its numbers are left out of the clip")
-                };
+                let say = || (format!("unknown channel {}", quoted(word)), "its numbers are ignored");
                 self.problems.warn(Kind::Channel, place, say);
             }
             self.scanner.word();
             self.nodes[body.node].channels.push(named.unwrap_or(Channel::Other));
         }
         if Channel::named(self.scanner.clone().word().1).is_some() {
-            return Err(Fault { at, what: format!("CHANNELS says {count}, but more names follow") });
+            return Err(Fault { at, what: format!("CHANNELS declares {count}, but more names follow") });
         }
         self.nodes[body.node].first_channel = self.channels;
         self.channels += count;

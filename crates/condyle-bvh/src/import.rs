@@ -80,7 +80,7 @@ impl Bvh {
     /// // Offsets in centimetres.
     /// let file = b"HIERARCHY ROOT Hips { OFFSET 0 0 0
     ///     JOINT Head { OFFSET 0 60 0 End Site { OFFSET 0 20 0 } } }";
-    /// let bvh = Bvh::from_slice("nod", file).expect("a hierarchy without motion");
+    /// let bvh = Bvh::from_slice("nod", file).expect("a valid file");
     /// let mut options = ImportOptions::default();
     /// options.scale = 0.01;
     /// let skeleton = bvh.skeleton(&options)?;
@@ -124,7 +124,7 @@ impl Bvh {
     /// use condyle_bvh::{Bvh, ImportOptions};
     ///
     /// let file = b"HIERARCHY ROOT Arm { OFFSET 0 0 0 CHANNELS 1 Zrotation } MOTION Frames: 2 Frame Time: .5  0  90";
-    /// let bvh = Bvh::from_slice("lift", file).expect("as above");
+    /// let bvh = Bvh::from_slice("lift", file).expect("a valid file");
     /// let options = ImportOptions::default();
     /// let (skeleton, clip) = (bvh.skeleton(&options)?, bvh.clip(&options)?);
     /// assert_eq!((clip.name(), clip.duration()), ("lift", 0.5));

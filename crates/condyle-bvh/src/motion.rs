@@ -27,7 +27,7 @@ pub(crate) fn read(
 ) -> Result<Motion, Fault> {
     let (at, word) = scanner.clone().word();
     if word.is_empty() {
-        problems.warn(Kind::NoMotion, at, || ("there is no MOTION".into(), "only the skeleton is read"));
+        problems.warn(Kind::NoMotion, at, || ("MOTION is missing".into(), "only the skeleton is read"));
         let frame_time = 1.0 / USUAL_RATE;
         return Ok(Motion { frame_time, frame_rate: USUAL_RATE, frame_count: 0, values: Vec::new() });
     }
@@ -39,7 +39,7 @@ pub(crate) fn read(
         asked = frame_count(scanner)?;
     }
     if asked.is_none() {
-        let say = || ("there is no Frames: with their number".into(), "all rows are taken");
+        let say = || ("`Frames:` is missing".into(), "all rows are read");
         problems.warn(Kind::NoCount, before, say);
     }
     let values = match channels {
@@ -50,7 +50,7 @@ pub(crate) fn read(
     // A declared number above the actual one is reported elsewhere.
     if frame_count == 0 && channels > 0 && asked.is_none_or(|asked| asked.frames == 0) {
         let at = asked.map_or(before, |asked| asked.at);
-        let found = if asked.is_some() { "Frames: says 0" } else { "there are no frames" };
+        let found = if asked.is_some() { "`Frames:` declares 0" } else { "there are no frames" };
         problems.warn(Kind::NoFrames, at, || (found.into(), "only the skeleton is read"));
     }
     Ok(Motion { frame_time, frame_rate, frame_count, values })
@@ -71,12 +71,12 @@ fn frame_count(scanner: &mut Scanner<'_>) -> Result<Option<Asked>, Fault> {
         return Ok(None);
     }
     let number = scanner.clone();
-    let count = scanner.number("the number of Frames")?;
+    let count = scanner.number("the number of frames")?;
     if count >= 0.0 && count.fract() == 0.0 {
         // Larger numbers cannot be reached anyway.
         return Ok(Some(Asked { frames: count as usize, at }));
     }
-    Err(number.unexpected("the number of Frames"))
+    Err(number.unexpected("the number of frames"))
 }
 
 /// Reads `Frame Time: 0.0333333`. Returns the seconds and the frame rate.
@@ -85,13 +85,13 @@ fn frame_time(scanner: &mut Scanner<'_>, problems: &mut Problems) -> Result<(f64
     let at = scanner.at;
     let found = if scanner.take_label(&["Frame", "Time"]) {
         let (_, word) = scanner.clone().word();
-        let seconds = scanner.number("the Frame Time in seconds")?;
+        let seconds = scanner.number("the frame time in seconds")?;
         if FRAME_TIMES.contains(&seconds) {
             return Ok((seconds, rate(seconds, last_digit(word))));
         }
-        format!("Frame Time is {}, which is no number of seconds from a millionth to a day", quoted(word))
+        format!("the frame time is {}, expected from 0.000001 to 86400 seconds", quoted(word))
     } else {
-        "there is no Frame Time:".into()
+        "`Frame Time:` is missing".into()
     };
     problems.warn(Kind::FrameTime, at, || (found, "30 frames per second are assumed"));
     Ok((1.0 / USUAL_RATE, USUAL_RATE))
@@ -125,8 +125,8 @@ fn no_values(scanner: &mut Scanner<'_>, asked: Option<Asked>, problems: &mut Pro
 fn tell_more(scanner: &mut Scanner<'_>, found: usize, problems: &mut Problems) {
     scanner.skip_space();
     if scanner.at < scanner.text.len() {
-        let what = format!("there is more behind the {found} frames that Frames: says");
-        problems.warn(Kind::More, scanner.at, || (what, "it is left out"));
+        let what = format!("more text follows the {found} frames");
+        problems.warn(Kind::More, scanner.at, || (what, "it is ignored"));
     }
 }
 
@@ -208,8 +208,12 @@ fn unusual(
     if value.is_finite() {
         return Ok((value, word.len()));
     }
-    let say =
-        || (format!("a number of a frame is {}", quoted(word)), "that of the frame before is taken, or 0");
+    let say = || {
+        (
+            format!("a number of a frame is {}", quoted(word)),
+            "the number of the previous frame, or 0, is used instead",
+        )
+    };
     problems.warn(Kind::NotFinite, at, say);
     Ok((above.unwrap_or(0.0), word.len()))
 }
@@ -223,8 +227,8 @@ fn is_line_end(rest: &[u8]) -> bool {
 
 #[cold]
 fn tell_uneven(channels: usize, at: usize, problems: &mut Problems) {
-    let what = format!("a line does not end with a frame: frames have {channels} numbers");
-    problems.warn(Kind::Uneven, at, || (what, "numbers are taken in their order, whatever line they are in"));
+    let what = format!("a frame of {channels} numbers does not end at the end of a line");
+    problems.warn(Kind::Uneven, at, || (what, "numbers are read in order, regardless of lines"));
 }
 
 /// Drops an incomplete last row, and reports a number of rows that differs from the declared one.
@@ -237,16 +241,16 @@ fn check_count(
 ) {
     let part = values.len() % channels;
     if part > 0 {
-        let what = format!("the last frame has {part} numbers instead of {channels}");
-        problems.warn(Kind::PartOfARow, scanner.at, || (what, "it is left out"));
+        let what = format!("the last frame has {part} numbers, expected {channels}");
+        problems.warn(Kind::PartOfARow, scanner.at, || (what, "it is ignored"));
         values.truncate(values.len() - part);
     }
     let found = values.len() / channels;
     if let Some(asked) = asked
         && found < asked.frames
     {
-        let what = format!("Frames: says {}, but there are {found}", asked.frames);
-        problems.warn(Kind::Rows, asked.at, || (what, "those that are there are taken"));
+        let what = format!("`Frames:` declares {}, but the file has {found}", asked.frames);
+        problems.warn(Kind::Rows, asked.at, || (what, "the frames in the file are used"));
     }
     tell_more(scanner, found, problems);
     if values.capacity() / 2 > values.len() {

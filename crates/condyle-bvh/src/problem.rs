@@ -84,7 +84,7 @@ impl Problems {
 }
 
 pub(crate) fn error(line: usize, what: String) -> Problem {
-    Problem::new(Severity::Error, place(line), what, "the file is refused")
+    Problem::new(Severity::Error, place(line), what, "the file is rejected")
 }
 
 /// Returns the place of a line; empty for line 0, which means the whole file.

@@ -88,7 +88,7 @@ impl<'a> Scanner<'a> {
     /// Returns the error for a next word that differs from `wanted`.
     pub(crate) fn unexpected(&self, wanted: &str) -> Fault {
         let (at, found) = self.clone().word();
-        Fault { at, what: format!("{} is found where {wanted} is expected", shown(found)) }
+        Fault { at, what: format!("expected {wanted}, found {}", shown(found)) }
     }
 
     /// Returns the next word as a number, which can be infinite or NaN.
@@ -122,10 +122,10 @@ mod tests {
         assert!(it.take("{") && it.take("}"));
         assert!(!it.take_label(&["Frames"]) && it.take_label(&["Frame", "Time"]));
         assert_eq!(it.number("a number").unwrap(), 0.5);
-        assert!(it.number("a number").unwrap_err().what.starts_with("\"x\" is found where a number"));
+        assert!(it.number("a number").unwrap_err().what.starts_with("expected a number, found \"x\""));
         assert_eq!(it.word().1, b"x");
         assert_eq!(it.word().1, b"");
-        assert_eq!(it.unexpected("more").what, "the end of the file is found where more is expected");
+        assert_eq!(it.unexpected("more").what, "expected more, found the end of the file");
     }
 
     #[test]

@@ -60,7 +60,7 @@ impl WriteOptions {
         let wrong = |what, needed| Err(Error::OutOfRange { what, at: 0, needed });
         match self {
             _ if !FRAME_TIMES.contains(&(1.0 / self.rate)) => {
-                wrong("rate", "from one frame a day to a million a second")
+                wrong("rate", "from 1/86400 to 1,000,000 frames per second")
             }
             _ if !positive(self.scale) => wrong("scale", "finite and above 0"),
             _ if !(1..=9).contains(&self.decimals) => wrong("decimals", "from 1 to 9"),
@@ -109,7 +109,7 @@ const MOST_FRAMES: f64 = 16_777_216.0;
 /// let clip = RawClip::new("look".into(), vec![vec![0.0, 0.5]], vec![turn])?;
 ///
 /// let text = write(&skeleton, &clip, &WriteOptions::new(4.0))?;
-/// let back = Bvh::from_slice("look", text.as_bytes()).expect("as it was written");
+/// let back = Bvh::from_slice("look", text.as_bytes()).expect("a valid file");
 /// assert_eq!((back.frame_count(), back.channel_count(), back.frame_rate()), (3, 9, 4.0));
 /// assert!((back.frame(1)[8] - 45.0).abs() < 1e-5);
 /// assert_eq!(back.skeleton(&ImportOptions::default())?, skeleton);
@@ -218,7 +218,7 @@ impl<'a> Writer<'a> {
                 .map_or(Space { matrix: rows(IDENTITY), rotation: IDENTITY }, |p| self.space[usize::from(p)]);
             let (local, space) = below(&above, &t, self.options.scale);
             if !local.place.iter().all(|v| v.is_finite()) {
-                return Err(Error::NotFinite { what: "places of joints", at: joint });
+                return Err(Error::NotFinite { what: "joint positions", at: joint });
             }
             self.local.push(local);
             self.space.push(space);

@@ -121,7 +121,7 @@ fn end_sites_are_joints_if_they_are_somewhere_else() {
     assert_eq!(bvh.skeleton(&options).unwrap().parents(), [u16::MAX, 0, 0, 0, 0]);
     options.end_sites = false;
     assert_eq!(bvh.skeleton(&options).unwrap().names(), ["a", "b"]);
-    assert_told(&bvh, 1, "there is no MOTION");
+    assert_told(&bvh, 1, "MOTION is missing");
 }
 
 #[test]
@@ -137,7 +137,8 @@ fn several_roots_and_deep_and_nameless_joints() {
     };
     let bvh = read(deep(65_535));
     assert_eq!(bvh.skeleton(&ImportOptions::default()).unwrap().joint_count(), 65_535);
-    let same = bvh.problems().iter().find(|it| it.what.contains("as well")).expect("a note");
+    let same =
+        bvh.problems().iter().find(|it| it.what.contains("more than one joint is named")).expect("a note");
     assert_eq!((same.severity, same.count), (Severity::Note, 65_533));
     assert!(refused(deep(65_536)).what.contains("more than 65535 joints"));
 }
@@ -151,7 +152,7 @@ fn names_may_hold_anything_but_braces() {
     assert_eq!(bvh.nodes()[1].name, "mixamorig:Hips");
     let bvh = read(b"HIERARCHY ROOT H\xfcfte { OFFSET 0 0 0 } MOTION");
     assert_eq!(bvh.nodes()[0].name, "H\u{fffd}fte");
-    assert_told(&bvh, 1, "not in UTF-8");
+    assert_told(&bvh, 1, "not valid UTF-8");
 }
 
 #[test]
@@ -161,7 +162,7 @@ fn what_the_hierarchy_lacks_is_told() {
     );
     assert_eq!(bvh.nodes()[0].channels[0], Channel::Other);
     assert_eq!(bvh.nodes()[1].offset, [2.0, 3.0, 0.0]);
-    assert_told(&bvh, 4, "no channel \"Xscale\"");
+    assert_told(&bvh, 4, "unknown channel \"Xscale\"");
     assert_told(&bvh, 6, "an OFFSET is NaN");
     assert_told(&bvh, 6, "a second OFFSET");
     let half = std::f32::consts::FRAC_1_SQRT_2;
@@ -175,18 +176,31 @@ fn frames_are_those_that_are_there() {
         assert_told(&bvh, line, words);
         rows(&bvh).concat()
     };
-    assert_eq!(told("MOTION\nFrames: 3\nFrame Time: .1\n1\n2\n", 8, "says 3, but there are 2"), [1.0, 2.0]);
     assert_eq!(
-        told("MOTION\nFrames: 4000000000\nFrame Time: .1\n1", 8, "says 4000000000, but there are 1"),
+        told("MOTION\nFrames: 3\nFrame Time: .1\n1\n2\n", 8, "declares 3, but the file has 2"),
+        [1.0, 2.0]
+    );
+    assert_eq!(
+        told("MOTION\nFrames: 4000000000\nFrame Time: .1\n1", 8, "declares 4000000000, but the file has 1"),
         [1.0]
     );
-    assert_eq!(told("MOTION\nFrames: 1\nFrame Time: .1\n1\n\n 2\n3", 12, "more behind the 1 frames"), [1.0]);
-    assert_eq!(told("MOTION\nFrames: 0\nFrame Time: .1\n1\n", 10, "more behind the 0 frames"), [0.0; 0]);
-    assert_eq!(told("MOTION\nFrames: 0\nFrame Time: .1\n", 8, "Frames: says 0"), [0.0; 0]);
+    assert_eq!(
+        told("MOTION\nFrames: 1\nFrame Time: .1\n1\n\n 2\n3", 12, "more text follows the 1 frames"),
+        [1.0]
+    );
+    assert_eq!(
+        told("MOTION\nFrames: 0\nFrame Time: .1\n1\n", 10, "more text follows the 0 frames"),
+        [0.0; 0]
+    );
+    assert_eq!(told("MOTION\nFrames: 0\nFrame Time: .1\n", 8, "`Frames:` declares 0"), [0.0; 0]);
     assert_eq!(told("MOTION\nFrame Time: .1\n", 8, "there are no frames"), [0.0; 0]);
     assert_eq!(told("MOTION\nFrame Time: .1\n1\n2", 8, "no Frames:"), [1.0, 2.0]);
     assert_eq!(
-        told("MOTION\nFrames: 2\nFrame Time: .1\n1 2\n", 10, "does not end with a frame: frames have 1"),
+        told(
+            "MOTION\nFrames: 2\nFrame Time: .1\n1 2\n",
+            10,
+            "a frame of 1 numbers does not end at the end of a line"
+        ),
         [1.0, 2.0]
     );
     assert_eq!(told("MOTION\nFrames: 3\nFrame Time: .1\n1\nNaN\n-1.#INF", 11, "is \"NaN\""), [1.0, 1.0, 1.0]);
@@ -194,7 +208,7 @@ fn frames_are_those_that_are_there() {
     let two = "HIERARCHY ROOT a { OFFSET 0 0 0 CHANNELS 2 Xrotation Yrotation }\nMOTION\nFrames: 2\nFrame Time: 1\n";
     let bvh = read(format!("{two}1 nan\n3"));
     assert_eq!(rows(&bvh), [[1.0, 0.0]]);
-    assert_told(&bvh, 6, "the last frame has 1 numbers instead of 2");
+    assert_told(&bvh, 6, "the last frame has 1 numbers, expected 2");
     // Numbers in other forms are read among the plain ones.
     let bvh = read(format!("{two}-1.5 +2.50\n2.5e-1 nan       "));
     assert_eq!(rows(&bvh), [[-1.5, 2.5], [0.25, 2.5]]);
@@ -241,7 +255,7 @@ fn rates_are_those_that_the_digits_mean() {
     }
     let bvh = read(hinge("MOTION\nFrames: 1\n5"));
     assert_eq!((bvh.frame_rate(), rows(&bvh)), (30.0, vec![vec![5.0]]));
-    assert_told(&bvh, 9, "no Frame Time:");
+    assert_told(&bvh, 9, "`Frame Time:` is missing");
     let bvh = read(hinge("MOTION Frames : 1 frame  TIME : 0.5 7"));
     assert_eq!((bvh.frame_rate(), rows(&bvh), bvh.problems()), (2.0, vec![vec![7.0]], &[][..]));
     let bvh = read(hinge("MOTION Frame Time: 0.5 Frames: 1 7"));
@@ -252,40 +266,56 @@ fn rates_are_those_that_the_digits_mean() {
 fn joints_without_names_and_what_is_behind_nothing_are_told() {
     let bvh = read("HIERARCHY ROOT { CHANNELS 0 } MOTION Frames: 0 Frame Time: .5 rubbish ]] here");
     assert_told(&bvh, 1, "a joint has no OFFSET");
-    assert_told(&bvh, 1, "there is more behind the 0 frames");
+    assert_told(&bvh, 1, "more text follows the 0 frames");
 }
 
 #[test]
 fn what_cannot_be_read_is_refused_with_its_line() {
     for (text, line, what) in [
-        ("", 1, "begins with the end of the file, where a BVH file has HIERARCHY"),
-        ("glTF", 1, "begins with \"glTF\""),
-        ("HIERARCHY\n\nJOINT a", 3, "\"JOINT\" is found where ROOT"),
-        ("HIERARCHY\nROOT a\nOFFSET", 3, "\"OFFSET\" is found where {"),
-        ("HIERARCHY\nROOT a {\nOFFSET 1 2\n}", 4, "\"}\" is found where a number of OFFSET"),
-        ("HIERARCHY\nROOT a {\nOFFSET 1 2,5 3\n}", 3, "\"2,5\" is found where a number of OFFSET"),
-        ("HIERARCHY\nROOT a {\nOFFSET 1 2 3\n{", 4, "\"{\" is found where OFFSET, CHANNELS"),
-        ("HIERARCHY\nROOT a {\nCHANNELS x", 3, "\"x\" is found where the number of CHANNELS"),
-        ("HIERARCHY\nROOT a {\nCHANNELS 99999999999999999999", 3, "is found where the number of CHANNELS"),
+        ("", 1, "expected HIERARCHY, found the end of the file"),
+        ("glTF", 1, "expected HIERARCHY, found \"glTF\""),
+        ("HIERARCHY\n\nJOINT a", 3, "expected ROOT, found \"JOINT\""),
+        ("HIERARCHY\nROOT a\nOFFSET", 3, "expected {, found \"OFFSET\""),
+        ("HIERARCHY\nROOT a {\nOFFSET 1 2\n}", 4, "expected a number after OFFSET, found \"}\""),
+        ("HIERARCHY\nROOT a {\nOFFSET 1 2,5 3\n}", 3, "expected a number after OFFSET, found \"2,5\""),
+        (
+            "HIERARCHY\nROOT a {\nOFFSET 1 2 3\n{",
+            4,
+            "expected OFFSET, CHANNELS, JOINT, End Site or }, found \"{\"",
+        ),
+        ("HIERARCHY\nROOT a {\nCHANNELS x", 3, "expected the number of CHANNELS, found \"x\""),
+        ("HIERARCHY\nROOT a {\nCHANNELS 99999999999999999999", 3, "expected the number of CHANNELS, found"),
         (
             "HIERARCHY\nROOT a {\nCHANNELS 4000000000 Xrotation\n}",
             3,
-            "CHANNELS says 4000000000, but 1 names follow",
+            "CHANNELS declares 4000000000, but 1 names follow",
         ),
         (
             "HIERARCHY\nROOT a {\nCHANNELS 1 Xrotation Yrotation\n}",
             3,
-            "CHANNELS says 1, but more names follow",
+            "CHANNELS declares 1, but more names follow",
         ),
         ("HIERARCHY\nROOT a {\nCHANNELS 0\nCHANNELS 0\n}", 4, "a second CHANNELS"),
-        ("HIERARCHY\nROOT a {\nEnd Site {\nCHANNELS 0\n}\n}", 4, "\"CHANNELS\" is found where OFFSET or }"),
-        ("HIERARCHY\nROOT a {\n", 3, "the end of the file is found where OFFSET"),
-        ("HIERARCHY\nROOT a {\nOFFSET 0 0 0\n}\n}\n", 5, "\"}\" is found where MOTION"),
-        (&hinge("MOTION\nFrames: -1\nFrame Time: 1"), 8, "\"-1\" is found where the number of Frames"),
-        (&hinge("MOTION\nFrames: 1.5\nFrame Time: 1"), 8, "\"1.5\" is found where the number of Frames"),
-        (&hinge("MOTION\nFrames: 1\nFrame Time: x"), 9, "\"x\" is found where the Frame Time"),
-        (&hinge("MOTION\nFrames: 2\nFrame Time: 1\n1\n2x"), 11, "\"2x\" is found where a number of a frame"),
-        (&hinge("MOTION\nFrames: 2\nFrame Time: 1\n1 0,5"), 10, "\"0,5\" is found where a number of a frame"),
+        (
+            "HIERARCHY\nROOT a {\nEnd Site {\nCHANNELS 0\n}\n}",
+            4,
+            "expected OFFSET or } in an End Site, found \"CHANNELS\"",
+        ),
+        (
+            "HIERARCHY\nROOT a {\n",
+            3,
+            "expected OFFSET, CHANNELS, JOINT, End Site or }, found the end of the file",
+        ),
+        ("HIERARCHY\nROOT a {\nOFFSET 0 0 0\n}\n}\n", 5, "expected MOTION, found \"}\""),
+        (&hinge("MOTION\nFrames: -1\nFrame Time: 1"), 8, "expected the number of frames, found \"-1\""),
+        (&hinge("MOTION\nFrames: 1.5\nFrame Time: 1"), 8, "expected the number of frames, found \"1.5\""),
+        (&hinge("MOTION\nFrames: 1\nFrame Time: x"), 9, "expected the frame time in seconds, found \"x\""),
+        (&hinge("MOTION\nFrames: 2\nFrame Time: 1\n1\n2x"), 11, "expected a number of a frame, found \"2x\""),
+        (
+            &hinge("MOTION\nFrames: 2\nFrame Time: 1\n1 0,5"),
+            10,
+            "expected a number of a frame, found \"0,5\"",
+        ),
     ] {
         let problem = refused(text);
         assert_eq!(

@@ -362,7 +362,7 @@ fn what_cannot_be_written_is_refused() {
 fn slow_frames_come_back_as_slow() {
     let (skeleton, clip) = clip(&mut Random(3), 2, 4, 1.0);
     for rate in [0.5, 1.0 / 0.6, 1.0 / 0.9, 0.1, 1.0 / 86_400.0, 29.97, 1e6] {
-        let text = write(&skeleton, &clip, &WriteOptions::new(rate)).expect("a rate that is read");
+        let text = write(&skeleton, &clip, &WriteOptions::new(rate)).expect("a valid rate");
         assert!((read(&text).frame_rate() / rate - 1.0).abs() < 1e-15, "{rate}");
     }
 }

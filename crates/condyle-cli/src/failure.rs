@@ -1,14 +1,14 @@
-//! Why a command failed, and its exit code.
+//! The reason for a failed command, and its exit code.
 
 use std::fmt;
 use std::process::ExitCode;
 
 use crate::text::printable_lines;
 
-/// Why a command failed. Every message names the file, the place in it, and what to do next.
+/// Reason for a failed command. Every message names the file, the place in it, and the next step.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The command line asks for something that cannot be done: exit code 2.
+    /// The command line requests something impossible: exit code 2.
     Usage(String),
     /// A file cannot be read, used or written: exit code 1.
     Data(String),
@@ -32,12 +32,12 @@ impl From<condyle_draw::Error> for Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Self::Usage(message) | Self::Data(message)) = self;
-        // A message may quote text from a file, and is shown on a terminal.
+        // A message may quote text from a file, and is printed on a terminal.
         f.write_str(&printable_lines(message))
     }
 }
 
-/// The failure for an asset with more joints, vertices or bytes than a stage can take.
+/// Returns the failure for an asset with more joints, vertices or bytes than a stage supports.
 pub(crate) fn too_large(file: &str, error: &dyn fmt::Display) -> Failure {
-    Failure::Data(format!("{file}: {error}; reduce the model to what you need"))
+    Failure::Data(format!("{file}: {error}; remove the parts of the model that you do not need"))
 }

@@ -1,6 +1,6 @@
 //! The program `condyle`: its arguments and exit codes.
 
-// These panic where a stream is closed; `output` does not.
+// These macros panic if a stream is closed; `output` does not.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod commands;
@@ -29,17 +29,17 @@ const EXAMPLES: &str = "\
 Examples:
   condyle demo                                      every stage on a built-in character
   condyle info fox.glb                              what a file contains
-  condyle check *.glb                               what is wrong with files, and how it is repaired
-  condyle compare fox.glb smaller.glb --unit 1cm    how far apart the vertices of two files are
+  condyle check *.glb                               all problems of files, and how they are repaired
+  condyle compare fox.glb smaller.glb --unit 1cm    distances between the vertices of two files
   condyle skin fox.glb --clip Run --time 0.5 -o posed.glb
   condyle bake fox.glb --clip Run -o run.exr        a clip as a texture, or as morph targets
   condyle render fox.glb --clip Run -o fox.gif      images, still or animated
   condyle render fox.glb --clip Walk --clip Run -o fox.gif    a blend of two clips
   condyle encode fox.glb -o fox.condyle --unit 1cm  its clips, compressed
-  condyle encode mocap -o mo.condyle --unit 1cm     all motion of a folder, compressed
-  condyle pack fox.glb -o small.glb --unit 1cm      an ordinary .glb, with fewer bytes of animation
+  condyle encode mocap -o mo.condyle --unit 1cm     all motion in a folder, compressed
+  condyle pack fox.glb -o small.glb --unit 1cm      an ordinary .glb with smaller animations
   condyle reach fox.glb --unit 1cm --clip Walk --goal b_Head_05=5cm,0.46,0.25@0.5 -o sniff.glb
-  condyle reach fox.glb --fit-limits -o fox.json    joint limits, learned from its clips
+  condyle reach fox.glb --fit-limits -o fox.json    joint limits learned from its clips
   condyle query bounds fox.glb --clip Run           boxes and spheres around it
   condyle query ray fox.glb --unit 1cm --rest --from 0,0.5,3 --to 0,0.5,-3
   condyle query hitboxes fox.glb -o fox.json        shapes that follow its joints
@@ -47,7 +47,8 @@ Examples:
 Exit codes: 0 success, 1 a file cannot be used, 2 the command line is wrong.
 For the options of a subcommand: condyle skin --help";
 
-/// Parses the command line. What begins with a minus sign and a digit is a value, so that each option itself reports what it takes.
+/// Parses the command line. An argument that begins with a minus sign and a digit is a value, so that each
+/// option reports its own valid range.
 fn parse() -> Result<Cli, clap::Error> {
     let command = Cli::command().mut_subcommands(with_negative_values);
     let found = command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
@@ -72,7 +73,7 @@ fn with_place(mut answer: clap::Error) -> clap::Error {
     answer
 }
 
-/// The answer without clap's advice to write `-- -x`: no option takes its value from there.
+/// Removes clap's advice to write `-- -x`, because no option takes its value from there.
 fn without_double_dash(mut answer: clap::Error) -> clap::Error {
     if let Some(ContextValue::StyledStrs(mut tips)) = answer.remove(ContextKind::Suggested) {
         tips.retain(|tip| !tip.to_string().contains("as a value, use"));
@@ -87,7 +88,7 @@ fn main() -> ExitCode {
     let done = match parse() {
         Ok(cli) => cli.command.run(Cli::command()).map(|()| ExitCode::SUCCESS),
         Err(answer) => output::print_answer(&answer).map(|()| {
-            // 0 for help that was asked for, or 2.
+            // 0 for requested help, else 2.
             ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(2))
         }),
     };

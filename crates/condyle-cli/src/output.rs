@@ -1,4 +1,4 @@
-//! Standard output, standard error, progress bars and written files.
+//! Standard output, standard error, progress bars and output files.
 
 mod draft;
 pub(crate) mod names;
@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::options::overwrite::Overwrite;
 use crate::text::{self, counted, path_text, printable_lines, size, steers};
 
-/// Writes to standard output. A closed pipe (`| head`) is not a failure.
+/// Writes to standard output. A closed pipe (`| head`) is not an error.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     printed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
@@ -27,26 +27,25 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 fn printed(result: io::Result<()>) -> Result<(), Failure> {
     match result {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::Data(format!("standard output cannot be written: {error}")))
+            Err(Failure::Data(format!("cannot write to standard output: {error}")))
         }
         _ => Ok(()),
     }
 }
 
-/// Shows what clap says instead of running a command: help and the version on standard output, or on standard error what is wrong with
-/// the command line.
+/// Prints clap's answer: help and the version to standard output, command line errors to standard error.
 pub(crate) fn print_answer(answer: &clap::Error) -> Result<(), Failure> {
     let result = answer.print().and_then(|()| io::stdout().flush());
     if answer.use_stderr() { Ok(()) } else { printed(result) }
 }
 
-/// Writes JSON to standard output. Control characters are escaped, so that no terminal obeys them and none is
-/// lost.
+/// Writes JSON to standard output. Control characters are escaped, so that no terminal interprets them and
+/// none is lost.
 pub(crate) fn print_json(json: &str) -> Result<(), Failure> {
     let mut text = String::with_capacity(json.len() + 1);
     for c in json.chars() {
         match c != '\n' && steers(c) {
-            // In JSON these characters occur only within strings.
+            // JSON has these characters only within strings.
             true => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| text += &format!("\\u{unit:04x}")),
             false => text.push(c),
         }
@@ -54,18 +53,18 @@ pub(crate) fn print_json(json: &str) -> Result<(), Failure> {
     print(&(text + "\n"))
 }
 
-/// Writes a line to standard error, where `what` has none of the characters that steer a terminal. That nobody reads it, or that it
-/// cannot be written, is no failure: there is no place left to say so.
+/// Writes a line to standard error; `what` must contain no control characters. A write error is ignored,
+/// because there is nowhere left to report it.
 pub(crate) fn tell(what: &dyn Display) {
     let _ = io::stderr().lock().write_all(format!("condyle: {what}\n").as_bytes());
 }
 
-/// Warns of something in a model on standard error.
+/// Prints a warning about a model to standard error.
 pub(crate) fn warn(model: &Path, what: &str) {
     tell(&format_args!("{}: {}", path_text(model), printable_lines(what)));
 }
 
-/// A progress bar on standard error; hidden if that is not a terminal.
+/// Returns a progress bar on standard error, hidden if that is not a terminal.
 pub(crate) fn progress(steps: usize, what: &'static str) -> ProgressBar {
     let target = if io::stderr().is_terminal() && steps > 1 {
         ProgressDrawTarget::stderr()
@@ -80,7 +79,7 @@ pub(crate) fn progress(steps: usize, what: &'static str) -> ProgressBar {
     bar
 }
 
-/// Draws `moments` pictures with a bar that each of them moves on.
+/// Draws `moments` pictures, and advances a progress bar with each.
 pub(crate) fn drawing<T>(moments: usize, draw: impl FnOnce(&mut dyn FnMut() -> bool) -> T) -> T {
     let bar = progress(moments, "drawing");
     let drawn = draw(&mut || {
@@ -91,8 +90,8 @@ pub(crate) fn drawing<T>(moments: usize, draw: impl FnOnce(&mut dyn FnMut() -> b
     drawn
 }
 
-/// Refuses a destination before any work is done: its folder must be one or be missing, it must not be a folder or a device itself, it
-/// must not be one of the input files, and it must not be read-only unless such a file may be replaced.
+/// Checks a destination before any work is done. Its folder must be a folder or not exist. The destination
+/// must not be a folder, a device or an input file. A read-only file requires `--force`.
 pub(crate) fn check_destination(
     to: &Path,
     sources: &BTreeSet<PathBuf>,
@@ -103,7 +102,7 @@ pub(crate) fn check_destination(
     let there = folder.ancestors().find(|path| fs::symlink_metadata(path).is_ok());
     if let Some(path) = there.filter(|path| !path.is_dir()) {
         let path = path_text(path);
-        return Err(Failure::Usage(format!("{name}: {path} is not a folder; choose another name with -o")));
+        return Err(Failure::Usage(format!("{name}: {path} is not a folder; choose another path with -o")));
     }
     if to.file_name().is_none() {
         return Err(Failure::Usage(format!("{name} is not a file name; name a file with -o")));
@@ -127,14 +126,14 @@ pub(crate) fn check_destination(
     Ok(())
 }
 
-/// Whether a file is not to be written to: by its mode, also where the user may do everything, or by this user.
+/// Whether a file is read-only: by its mode, even for a user who may write to it, or for this user.
 fn is_read_only(path: &Path) -> bool {
     let denied = |error: io::Error| error.kind() == io::ErrorKind::PermissionDenied;
     fs::metadata(path).is_ok_and(|file| file.permissions().readonly())
         || fs::OpenOptions::new().write(true).open(path).is_err_and(denied)
 }
 
-/// Refuses a name without the extension of the format that is written; `kind` names the format.
+/// Checks that a name has the extension of the output format; `kind` names the format in the message.
 pub(crate) fn check_ending(to: &Path, ending: &str, kind: &str) -> Result<(), Failure> {
     if text::ending(to).as_deref() == Some(ending) {
         return Ok(());
@@ -154,7 +153,7 @@ impl Written {
         json!({ "path": self.path.to_string_lossy(), "bytes": self.bytes })
     }
 
-    /// Several files in one line.
+    /// Describes several files in one line.
     pub(crate) fn summary(files: &[Self]) -> String {
         let bytes = size(files.iter().map(|file| file.bytes as usize).sum());
         match files {
@@ -168,8 +167,8 @@ impl Written {
     }
 }
 
-/// Writes a whole file or none: into a draft in the same folder, which is then renamed. A folder that is missing is made, and a file
-/// that is replaced leaves its mode.
+/// Writes a whole file or none: the draft is in the same folder and is then renamed. Missing folders are
+/// created, and a replaced file passes its mode on.
 pub(crate) fn write_file(
     to: PathBuf,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -177,7 +176,7 @@ pub(crate) fn write_file(
     finish_file(to, fill)?.keep()
 }
 
-/// A whole file that gets its place with others, by [`keep_all`].
+/// Writes a whole file under a temporary name; [`keep_all`] renames it together with others.
 pub(crate) fn finish_file(
     to: PathBuf,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,

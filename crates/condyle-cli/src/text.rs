@@ -1,10 +1,10 @@
-//! Text for people: aligned columns, sizes with units, names from files without control characters.
+//! Printed text: aligned columns, sizes with units, names from files without control characters.
 
 use std::path::Path;
 
 pub(crate) use condyle_draw::millimetres;
 
-/// A name from a file without control characters; `(unnamed)` if it is empty.
+/// Returns a name from a file without control characters; `(unnamed)` if it is empty.
 pub(crate) fn printable(name: &str) -> String {
     match name {
         "" => "(unnamed)".into(),
@@ -12,44 +12,44 @@ pub(crate) fn printable(name: &str) -> String {
     }
 }
 
-/// A path without control characters.
+/// Returns a path without control characters.
 pub(crate) fn path_text(path: &Path) -> String {
     printable(&path.to_string_lossy())
 }
 
-/// The extension of a file name, in lower case and without the dot.
+/// Returns the extension of a file name, in lower case and without the dot.
 pub(crate) fn ending(path: &Path) -> Option<String> {
     Some(path.extension()?.to_str()?.to_ascii_lowercase())
 }
 
-/// ` (did you mean `Run`?)` for a name that is not there; nothing if none of those that are is like it.
+/// Returns ` (did you mean `Run`?)` for an unknown name; empty if no name is similar.
 pub(crate) fn did_you_mean<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> String {
-    /// A file may have a name of megabytes, and very many names.
+    /// Limits for long names and long lists: a file may have a name of megabytes.
     const LETTERS: usize = 60;
     const NAMES: usize = 10_000;
-    /// What share of the letters must be right: two of the three of a short name.
+    /// Minimum similarity: two of the three letters of a short name.
     const ALIKE: f64 = 0.6;
     let lower = |name: &str| name.chars().take(LETTERS).collect::<String>().to_lowercase();
     let wanted = lower(wanted);
     let likeness = |name: &str| {
         let name = lower(name);
-        // `Run` is what is wanted of `Armature|Run`, and `Walk` where it is called `Walking`.
+        // `Run` matches `Armature|Run`, and `Walking` matches `Walk`.
         let holds = |all: &str, part: &str| part.len() >= 3 && all.contains(part);
         let is_part = holds(&name, &wanted) || holds(&wanted, &name);
         strsim::normalized_damerau_levenshtein(&wanted, &name).max(if is_part { 0.9 } else { 0.0 })
     };
     let names = names.into_iter().take(NAMES).map(|name| (likeness(name), name));
-    // Of equals the first.
+    // Among equals, the first.
     let best = names.filter(|(likeness, _)| *likeness > ALIKE).reduce(|a, b| if b.0 > a.0 { b } else { a });
     best.map_or(String::new(), |(_, name)| format!(" (did you mean `{}`?)", printable(name)))
 }
 
-/// Text of several lines without control characters.
+/// Returns text of several lines without control characters.
 pub(crate) fn printable_lines(text: &str) -> String {
     text.chars().map(|c| if c != '\n' && steers(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// Whether a character controls the terminal, or the order or place of other characters, instead of being
+/// Whether a character controls the terminal, or the order or position of other characters, instead of being
 /// visible.
 pub(crate) fn steers(c: char) -> bool {
     let formats = matches!(c,
@@ -58,12 +58,12 @@ pub(crate) fn steers(c: char) -> bool {
     formats || c.is_control()
 }
 
-/// `1 joint`, `2 joints`.
+/// Formats a count with its noun: `1 joint`, `2 joints`.
 pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }
 
-/// A number with its digits in groups of three.
+/// Formats a number with its digits in groups of three.
 pub(crate) fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() * 4 / 3);
@@ -76,7 +76,7 @@ pub(crate) fn grouped(number: usize) -> String {
     out
 }
 
-/// A size in bytes with a unit.
+/// Formats a size in bytes with a unit.
 pub(crate) fn size(bytes: usize) -> String {
     match bytes {
         0..1024 => format!("{bytes} B"),
@@ -85,13 +85,13 @@ pub(crate) fn size(bytes: usize) -> String {
     }
 }
 
-/// Frames per second.
+/// Formats frames per second.
 pub(crate) fn hertz(rate: f32) -> String {
     let rate = format!("{rate:.3}");
     format!("{} Hz", rate.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// A number with so many decimals; what rounds to zero has no sign.
+/// Formats a number with this many decimals; a number that rounds to zero has no sign.
 pub(crate) fn fixed(number: impl Into<f64>, decimals: usize) -> String {
     let shown = format!("{:.decimals$}", number.into());
     match shown.strip_prefix('-') {
@@ -100,7 +100,7 @@ pub(crate) fn fixed(number: impl Into<f64>, decimals: usize) -> String {
     }
 }
 
-/// Columns two spaces apart, indented by two; `>` in `align` puts a column to the right.
+/// Formats columns two spaces apart, indented by two; `>` in `align` aligns a column to the right.
 pub(crate) fn table(align: &str, rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let rows: Vec<Vec<String>> = rows.into_iter().collect();
     let width = |column: usize| {

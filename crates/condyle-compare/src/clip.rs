@@ -1,4 +1,4 @@
-//! The clips of a model, which of them correspond to those of another, and when both are looked at.
+//! Clips of a model, the pairing of clips by name, and the moments at which clips are compared.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,12 +8,12 @@ use condyle::{Pose, Skeleton};
 /// A clip of a model. Times are in seconds.
 pub struct Clip<'a> {
     name: String,
-    /// None for the rest pose.
+    /// `None` for the rest pose.
     clip: Option<AnyClip<'a>>,
     shell: Option<f32>,
 }
 
-/// The rest pose, for one moment.
+/// The rest pose, held for one moment.
 struct Rest;
 
 impl PoseSource for Rest {
@@ -36,19 +36,19 @@ impl PoseSource for Rest {
 }
 
 impl<'a> Clip<'a> {
-    /// A clip, which is looked at on all its keys, or on all its frames if it is compressed.
+    /// Wraps a clip. It is compared at all its keys, or at all its frames if it is compressed.
     pub fn new(clip: impl Into<AnyClip<'a>>) -> Self {
         let clip = clip.into();
         Self { name: clip.name().into(), clip: Some(clip), shell: None }
     }
 
-    /// The clip by another name.
+    /// Renames the clip.
     #[must_use]
     pub fn named(self, name: impl Into<String>) -> Self {
         Self { name: name.into(), ..self }
     }
 
-    /// The clip with the radius of the ball around each joint within which its error is bounded, in units of
+    /// Sets the radius of the ball around each joint within which the clip's error is bounded, in units of
     /// its model, if its file states it:
     /// [`ContainerReader::shell`](condyle::container::ContainerReader::shell).
     #[must_use]
@@ -56,7 +56,7 @@ impl<'a> Clip<'a> {
         Self { shell, ..self }
     }
 
-    /// The radius that [`within`](Self::within) was given.
+    /// Returns the radius that was set by [`within`](Self::within).
     pub(crate) fn shell(&self) -> Option<f32> {
         self.shell
     }
@@ -65,19 +65,19 @@ impl<'a> Clip<'a> {
         Self { name: String::new(), clip: None, shell: None }
     }
 
-    /// Its name, which tells it from the other clips of its [`Subject`](crate::Subject).
+    /// Returns the name, which is unique among the clips of its [`Subject`](crate::Subject).
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The time of its first key.
+    /// Returns the time of its first key.
     #[must_use]
     pub fn start(&self) -> f64 {
         self.source().start()
     }
 
-    /// The time of its last key.
+    /// Returns the time of its last key.
     #[must_use]
     pub fn end(&self) -> f64 {
         self.source().end()
@@ -90,14 +90,15 @@ impl<'a> Clip<'a> {
         }
     }
 
-    /// The times of all keys, or of all frames, in seconds and rising.
+    /// Returns the times of all keys, or of all frames, in seconds and ascending.
     #[must_use]
     pub fn keys(&self) -> Vec<f64> {
         self.clip.as_ref().map_or_else(|| vec![0.0], AnyClip::moments)
     }
 }
 
-/// Clips whose names tell them apart, and which of them their file has given a name: the others are called by their number.
+/// Makes the names of clips unique. Also returns which clips were named by their file; the others are named
+/// by their number.
 pub(crate) fn told_apart(mut clips: Vec<Clip<'_>>) -> (Vec<Clip<'_>>, Vec<bool>) {
     let named = (0..).zip(&clips).map(|(at, clip)| clip.name != format!("animation {at}")).collect();
     let mut names: Vec<String> = clips.iter().map(|clip| clip.name.clone()).collect();
@@ -106,7 +107,8 @@ pub(crate) fn told_apart(mut clips: Vec<Clip<'_>>) -> (Vec<Clip<'_>>, Vec<bool>)
     (clips, named)
 }
 
-/// Gives a number to each name that an earlier one has, so that each stands for one: Run, Run 2. Returns which have changed.
+/// Adds a number to each name that occurs earlier, so that names are unique: Run, Run 2. Returns the indices
+/// of the changed names.
 ///
 /// ```
 /// let mut names = ["Run", "Walk", "Run"].map(String::from);

@@ -11,24 +11,24 @@ use crate::error::Error;
 use crate::pairs::Link;
 use crate::subject::Subject;
 
-/// As many as stay in the first cache.
+/// Maximum vertices of a cluster, so that they fit into the L1 cache.
 const VERTICES: usize = 512;
-/// Bytes that all clusters together may take beyond those of the meshes.
+/// Maximum bytes of all clusters together, in addition to twice the bytes of the meshes.
 const MOST_ADDED: usize = 64 << 20;
 
-/// Vertex `i` of one mesh is to be where vertex `i` of the other is.
+/// A group of pairs: vertex `i` of one mesh is compared with vertex `i` of the other.
 pub(crate) struct Cluster {
-    /// A part of each model.
+    /// Part of each model.
     pub(crate) parts: [usize; 2],
     /// Positions, influences and morph targets only.
     pub(crate) meshes: [Arc<SkinnedMesh>; 2],
-    /// The joints that their influences name.
+    /// Joints that the influences refer to.
     pub(crate) joints: [Vec<u16>; 2],
-    /// What the vertices are called in each model.
+    /// Number of each vertex in its model's part.
     pub(crate) numbers: [Vec<u32>; 2],
 }
 
-/// Groups all pairs by their parts, and in these by the heaviest joint, so that in most clusters few joints move.
+/// Groups pairs by their parts, then by the heaviest joint, so that few joints move most clusters.
 pub(crate) fn clusters(a: &Subject<'_>, b: &Subject<'_>, links: &[Link]) -> Result<Vec<Cluster>, Error> {
     let heaviest = |link: &Link| {
         let [part, vertex] = [link.parts[0], link.vertices[0]].map(|n| n as usize);
@@ -58,12 +58,12 @@ pub(crate) fn clusters(a: &Subject<'_>, b: &Subject<'_>, links: &[Link]) -> Resu
     clusters.collect()
 }
 
-/// Parts of meshes. Those that several instances have in common are made once: a document of a few hundred bytes can show one
-/// mesh at a million nodes.
+/// Cache of mesh parts. A part that several instances share is made once, because a document of a few hundred
+/// bytes can place one mesh at a million nodes.
 #[derive(Default)]
 struct Made {
     known: HashMap<(usize, Vec<u32>), Arc<SkinnedMesh>>,
-    /// Bytes of parts, and of the meshes that they were made of.
+    /// Bytes of the parts, and of the meshes that they were made from.
     bytes: usize,
     whole: HashSet<usize>,
     whole_bytes: usize,
@@ -91,7 +91,7 @@ impl Made {
                 .collect::<Result<_, _>>()?,
         )?;
         self.bytes = self.bytes.saturating_add(bytes(&made));
-        // Twice: a vertex of one model may have several counterparts in the other.
+        // Twice the meshes: a vertex of one model may have several counterparts in the other.
         let limit = (2 * self.whole_bytes).saturating_add(MOST_ADDED);
         if self.bytes > limit {
             return Err(Refusal::TooMany {
@@ -104,7 +104,7 @@ impl Made {
     }
 }
 
-/// What a morph target does to the positions of these vertices.
+/// Returns the position offsets of these vertices in a morph target.
 fn subtarget(target: &MorphTarget, vertices: &[u32]) -> Result<MorphTarget, Refusal> {
     let position = |(at, &vertex): (u32, &u32)| (at, target.delta(vertex as usize).position);
     let moved = (0..).zip(vertices).map(position).filter(|(_, by)| *by != [0.0; 3]);
@@ -112,7 +112,7 @@ fn subtarget(target: &MorphTarget, vertices: &[u32]) -> Result<MorphTarget, Refu
     MorphTarget::from_sparse(vertices.len(), MorphDeltas { positions, ..MorphDeltas::default() })
 }
 
-/// Those of positions, influences and morph targets.
+/// Returns the bytes of positions, influences and morph targets.
 fn bytes(mesh: &SkinnedMesh) -> usize {
     let (starts, joints, weights) = mesh.influences().as_slices();
     let targets = mesh.morph_targets().iter().map(MorphTarget::byte_count);

@@ -1,82 +1,83 @@
-//! Why two models cannot be compared.
+//! Reasons why two models cannot be compared.
 
 use std::fmt;
 
-/// Why two models cannot be compared. Models are called by the names that they were given.
+/// Reason why two models cannot be compared. Models are named by the names given to
+/// [`Subject`](crate::Subject).
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
-    /// A model has more joints, vertices or bytes than a stage can take.
+    /// A model has more joints, vertices or bytes than a stage supports.
     TooLarge {
-        /// Which of the two.
+        /// Name of the model.
         model: String,
-        /// What it has too much of.
+        /// The limit that is exceeded.
         error: condyle::Error,
     },
-    /// A model cannot be posed as it is at rest.
+    /// The rest pose of a model cannot be computed.
     Rest {
-        /// Which of the two.
+        /// Name of the model.
         model: String,
-        /// What is wrong with the pose.
+        /// The error of the pose.
         error: condyle::Error,
     },
-    /// A model cannot be posed at some moment of a clip.
+    /// The pose of a model at some moment of a clip cannot be computed.
     Moment {
-        /// Which of the two.
+        /// Name of the model.
         model: String,
-        /// The moment.
+        /// Time in seconds.
         seconds: f64,
-        /// What is wrong with the pose.
+        /// The error of the pose.
         error: condyle::Error,
     },
     /// Neither vertices nor joints correspond.
     Different {
-        /// The names of both.
+        /// Names of both models.
         models: [String; 2],
-        /// Why vertices do not.
+        /// Reason why vertices were not paired.
         why: NoMeshes,
     },
     /// A clip would be compared at more than `limit` moments.
     TooManyMoments {
-        /// The clip of the first model.
+        /// Name of the clip of the first model.
         clip: String,
-        /// As many as there may be.
+        /// Maximum number of moments.
         limit: usize,
     },
-    /// So many moments a second do not exist.
+    /// The number of moments per second is not above 0.
     Fps {
-        /// What was asked for.
+        /// The value given.
         found: f64,
     },
-    /// A model has no clip of this number.
+    /// A model has no clip with this index.
     Clip {
-        /// Which of the two.
+        /// Name of the model.
         model: String,
-        /// The number.
+        /// The index given.
         found: usize,
-        /// How many clips there are.
+        /// Number of clips.
         count: usize,
     },
-    /// The caller did not want to go on.
+    /// The caller stopped the comparison.
     Stopped,
 }
 
-/// Why the vertices of two models were not paired.
+/// Reason why the vertices of two models were not paired.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum NoMeshes {
-    /// A model has none.
+    /// A model has no vertices.
     Empty {
-        /// Which of the two.
+        /// Name of the model.
         model: String,
     },
-    /// Less than half of the vertices of each model are at rest where one of the other is.
+    /// Less than half of the vertices of each model match a vertex of the other one at rest.
     Few {
-        /// Of the first model, those that are.
+        /// Number of vertices of the first model that match one.
         paired: usize,
-        /// All vertices of the first model.
+        /// Number of vertices of the first model.
         vertices: usize,
-        /// The names of both.
+        /// Names of both models.
         models: [String; 2],
     },
 }
@@ -88,15 +89,15 @@ impl fmt::Display for Error {
             Self::Rest { model, error } => write!(f, "{model} at rest: {error}"),
             Self::Moment { model, seconds, error } => write!(f, "{model} at {seconds} s: {error}"),
             Self::Different { models: [a, b], why } => {
-                let none = "no joint of one is one of the other";
+                let none = "they have no joint in common";
                 write!(f, "{a} and {b} do not hold the same model: {why}, and {none}")
             }
             Self::TooManyMoments { clip, limit } => {
                 write!(f, "the clip {clip:?} would be compared at more than {limit} moments")
             }
-            Self::Fps { found } => write!(f, "fps is {found}, a number above 0 is wanted"),
+            Self::Fps { found } => write!(f, "fps is {found}, expected a number above 0"),
             Self::Clip { model, found, count } => {
-                write!(f, "{model} has {count} clips, none is number {found}")
+                write!(f, "{model} has {count} clips, clip {found} does not exist")
             }
             Self::Stopped => f.write_str("the comparison was stopped"),
         }
@@ -108,7 +109,7 @@ impl fmt::Display for NoMeshes {
         match self {
             Self::Empty { model } => write!(f, "{model} has no vertices"),
             Self::Few { paired, vertices, models: [a, b] } => {
-                write!(f, "only {paired} of {vertices} vertices in {a} are at rest where one of {b} is")
+                write!(f, "only {paired} of {vertices} vertices in {a} match one of {b} at rest")
             }
         }
     }

@@ -1,21 +1,21 @@
-//! Which joint of one skeleton is which of the other.
+//! Pairing of the joints of two skeletons.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use condyle::Skeleton;
 
-/// What told the joints apart.
+/// Basis for the pairing of joints.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum By {
     /// Their names, or the names from the root to them.
     Name,
-    /// Their order, as no names correspond.
+    /// Their order, because no names correspond.
     Order,
 }
 
-/// For each joint of the first skeleton, that of the second: by its name, or by their order if no name corresponds and all joints have
-/// the same parents.
+/// Returns for each joint of the first skeleton its counterpart in the second one: by name, or by order if no
+/// name corresponds and all joints have the same parents.
 pub(crate) fn twins(a: &Skeleton, b: &Skeleton) -> (Vec<Option<u16>>, By) {
     let twins = by_names(a, b);
     match twins.iter().all(Option::is_none) && a.parents() == b.parents() {
@@ -24,7 +24,7 @@ pub(crate) fn twins(a: &Skeleton, b: &Skeleton) -> (Vec<Option<u16>>, By) {
     }
 }
 
-/// By its name if no other joint has it, else by the names of all joints from the root to it.
+/// Pairs joints by name if the name is unique, else by the names of all joints from the root.
 fn by_names(a: &Skeleton, b: &Skeleton) -> Vec<Option<u16>> {
     let (names, paths) = ([names(a), names(b)], [paths(a), paths(b)]);
     let mut twins = by_unique_key(&names[0], &names[1]);
@@ -39,8 +39,8 @@ fn by_names(a: &Skeleton, b: &Skeleton) -> Vec<Option<u16>> {
     twins
 }
 
-/// Pairs of nodes of two documents, at least one of which is a joint. `joints` have the joints, `nodes` these and then the other
-/// nodes. A joint that lost its keys is a node of the same name.
+/// Pairs nodes of two documents, at least one of each pair a joint. `joints` are the joints of each document;
+/// `nodes` are these, followed by the other nodes. A joint that lost its keys is a node with the same name.
 pub(crate) fn node_twins(joints: [&Skeleton; 2], nodes: [&Skeleton; 2]) -> (Vec<(u16, u16)>, By) {
     let mut found = by_names(joints[0], joints[1]);
     found.resize(nodes[0].joint_count(), None);
@@ -66,14 +66,14 @@ pub(crate) fn node_twins(joints: [&Skeleton; 2], nodes: [&Skeleton; 2]) -> (Vec<
     }
 }
 
-/// The names of joints, but for those that the document does not name and that are called by their node's number.
+/// Returns the names of joints; `None` if the document has no name and the joint is named after its node.
 fn names(skeleton: &Skeleton) -> Vec<Option<&str>> {
     let given = |name: &str, node: &u32| !name.is_empty() && name != format!("node {node}");
     let all = skeleton.names().iter().zip(skeleton.nodes());
     all.map(|(name, node)| given(name, node).then_some(name.as_str())).collect()
 }
 
-/// One number for all the names from the root to each joint, where all of them have one.
+/// Returns a hash of all names from the root to each joint; `None` if any of them has no name.
 fn paths(skeleton: &Skeleton) -> Vec<Option<u64>> {
     let mut paths: Vec<Option<u64>> = Vec::with_capacity(skeleton.joint_count());
     for (joint, name) in names(skeleton).into_iter().enumerate() {
@@ -87,9 +87,9 @@ fn paths(skeleton: &Skeleton) -> Vec<Option<u64>> {
     paths
 }
 
-/// For each key the place of the equal one, where neither list has it twice.
+/// Returns for each key the index of the equal key, if both lists have it only once.
 fn by_unique_key<K: Hash + Eq>(a: &[Option<K>], b: &[Option<K>]) -> Vec<Option<u16>> {
-    // `None` once a key was seen again.
+    // `None` for a repeated key.
     fn places<K: Hash + Eq>(keys: &[Option<K>]) -> HashMap<&K, Option<u16>> {
         let mut places = HashMap::new();
         for (at, key) in keys.iter().enumerate().filter_map(|(at, key)| Some((at, key.as_ref()?))) {
@@ -133,14 +133,14 @@ mod tests {
         ]);
         let places = [0, 3, 4, 1, 2].map(Some);
         assert_eq!(twins(&a, &b), (places.to_vec(), By::Name));
-        // Of two with one name and one path nobody knows which is which.
+        // Two joints with the same name and path are ambiguous.
         let doubled = skeleton(&[("hip", None), ("toe", Some(0)), ("toe", Some(0))]);
         assert_eq!(twins(&doubled, &doubled), (vec![Some(0), None, None], By::Name));
-        // Numbers of nodes are no names.
+        // Numbers of nodes do not count as names.
         let numbered = skeleton(&[("node 0", None), ("node 1", Some(0)), ("node 2", Some(0))]);
         assert_eq!(twins(&numbered, &doubled), ([0, 1, 2].map(Some).to_vec(), By::Order));
         assert_eq!(twins(&numbered, &a), (vec![None; 3], By::Name));
-        // Nor is their order anything where they hang on others.
+        // With different parents, the order does not count either.
         let chain = skeleton(&[("node 0", None), ("node 1", Some(0)), ("node 2", Some(1))]);
         assert_eq!(twins(&chain, &doubled), (vec![None; 3], By::Name));
     }
@@ -153,10 +153,10 @@ mod tests {
         let by_name = |pairs: &[(u16, u16)]| (pairs.to_vec(), By::Name);
         assert_eq!(node_twins([&one, &other], [&all, &all]), by_name(&[(0, 0), (1, 1)]));
         assert_eq!(node_twins([&other, &one], [&all, &all]), by_name(&[(0, 0), (1, 1)]));
-        // Joints of one name are a pair, whatever other node is called so.
+        // Joints with the same name are a pair, even if another node has that name.
         let twice = skeleton(&[("frame", None), ("hinge", Some(0)), ("hinge", None)]);
         assert_eq!(node_twins([&one, &one], [&twice, &one]), by_name(&[(0, 0), (1, 1)]));
-        // No name is in both, but all have the same parents.
+        // No name is in both skeletons, but all parents are the same.
         let numbered = skeleton(&[("node 0", None), ("node 1", Some(0))]);
         assert_eq!(node_twins([&one, &numbered], [&all, &numbered]), (vec![(0, 0), (1, 1)], By::Order));
     }

@@ -1,12 +1,12 @@
-//! How far the vertices of two models are apart while their clips play, for condyle: a model and what was made of it, whatever
-//! program made it.
+//! Distances between the vertices of two models while their clips play, for condyle. The second model may be
+//! any other version of the first one, made by any program.
 //!
 //! ```text
 //!  condyle-base ── condyle ── condyle-encode, -solve, -query ── condyle-gltf, -bvh, -body ── condyle-io, -compare, -draw
 //!                                                                                                        ^ here
 //! ```
 //!
-//! | goes in | comes out |
+//! | input | output |
 //! |---|---|
 //! | two [`Subject`]s: assets with their clips | a [`Pairing`] of their vertices, or of their joints |
 //! | a pairing and two clips | a [`Difference`]: the largest distance, where and when |
@@ -30,9 +30,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Vertices are paired whatever their order, their names and the number of meshes ([`Pairing::new`]), clips by their names
-//! ([`pair_clips`]). Both are posed at all keys of either clip and between them ([`moments`]), and what is off most, and when, is
-//! a [`Difference`].
+//! Vertices are paired whatever their order, their names and the number of meshes ([`Pairing::new`]). Clips
+//! are paired by name ([`pair_clips`]). Both models are posed at all keys of either clip and between them
+//! ([`moments`]). A [`Difference`] has the largest distance, its place and its time.
 
 mod clip;
 mod cluster;

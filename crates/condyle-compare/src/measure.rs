@@ -1,4 +1,4 @@
-//! How far the vertices of two models are apart while a clip plays.
+//! Distances between the vertices of two models while a clip plays.
 
 use std::ops::Range;
 
@@ -13,24 +13,24 @@ use crate::error::Error;
 use crate::subject::{Moment, POINTS, Subject, Worst};
 use crate::tree;
 
-/// How far two models are apart while a clip of each plays. Distances are in units of the models.
+/// Distances between two models while a clip of each plays, in units of the models.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// The vertex furthest from its counterpart.
+    /// The vertex with the largest distance from its counterpart.
     pub worst: Worst,
-    /// The first moment at which it is as far as that.
+    /// Time in seconds of the first moment with that distance.
     pub seconds: f64,
-    /// Of the distances of all vertices at all moments, 99 in 100 are not greater than this, which is at most 1 in 2048 too large.
+    /// The 99th percentile of the distances of all vertices at all moments; at most 1 in 2048 too large.
     pub percentile_99: f64,
-    /// The mean over the moments of the greatest distance.
+    /// Mean over the moments of the largest distance.
     pub mean_of_max: f64,
-    /// Each moment in seconds, and the greatest distance there.
+    /// Each moment in seconds, with the largest distance there.
     pub over_time: Vec<(f64, f64)>,
 }
 
-/// Plays a clip of each model and compares all vertices at each moment, of which there is at least one, on all threads of the
-/// pool. What comes out does not depend on how many there are. `tick` is told how many moments more are done, and says whether
-/// to go on.
+/// Plays a clip of each model and compares all vertices at each of the moments, on all threads of the pool.
+/// There must be at least one moment. The result does not depend on the number of threads. `tick` receives
+/// the number of moments completed since the last call, and returns whether to continue.
 pub(crate) fn measure(
     sides: [(&Subject<'_>, &Clip<'_>); 2],
     clusters: &[Cluster],
@@ -76,26 +76,26 @@ pub(crate) fn measure(
     let (distance, seconds) = (worst.square.sqrt(), moments[worst.moment]);
     let worst = Worst { part: worst.part, vertex: worst.vertex as usize, distance };
     let mean_of_max = over_time.iter().map(|m| m.1).sum::<f64>() / over_time.len() as f64;
-    // The upper edge of a bin may be a little above the largest distance.
+    // The upper edge of a bin may be slightly above the largest distance.
     let percentile_99 = histogram.percentile(0.99).min(worst.distance);
     Ok(Difference { worst, seconds, percentile_99, mean_of_max, over_time })
 }
 
-/// Moments whose matrices are held at a time: so many, and so many bytes of them.
+/// Maximum moments whose matrices are in memory together, and maximum bytes of these matrices.
 const MOST_IN_BLOCK: usize = 1024;
 const BLOCK_BYTES: usize = 32 << 20;
-/// Vertices that are posed in a block, all moments together, so that the caller is asked several times a second whether to go on.
+/// Maximum vertices posed in a block, over all moments, so that `tick` is called several times per second.
 const POSED_IN_BLOCK: usize = 1 << 24;
-/// Moments that one thread takes at a time.
+/// Moments in the task of one thread.
 const IN_TASK: usize = 64;
 
-/// What some clusters had at some moments of a block, which are counted from 0.
+/// Result for some clusters at some moments of a block. Moments are counted from the start of the block.
 struct Found {
-    /// Squares of the greatest distances.
+    /// Squares of the largest distances.
     greatest: Vec<f64>,
     worst: Option<Far>,
     histogram: Histogram,
-    /// The first moment at which a vertex leaves the range of f32, in which model, and its number.
+    /// The first moment at which a vertex leaves the range of f32, the model, and the vertex.
     broken: Option<(usize, usize, usize)>,
 }
 
@@ -107,7 +107,7 @@ struct Far {
     vertex: u32,
 }
 
-/// The one further off; of equals the first.
+/// Returns the one with the larger distance; the first one if both are equal.
 fn furthest(a: Option<Far>, b: Option<Far>) -> Option<Far> {
     let (Some(this), Some(that)) = (a, b) else { return a.or(b) };
     let place = |far: &Far| (far.moment, far.part, far.vertex);
@@ -133,16 +133,16 @@ impl Found {
 
 /// Vertices of a cluster while it plays.
 struct Playing {
-    /// Positions on both sides.
+    /// Positions in both models.
     posed: [Vec<[f32; 3]>; 2],
     morphed: Vec<[f32; 3]>,
-    /// Squares of the distances between both sides.
+    /// Squares of the distances between both models.
     squares: Vec<f64>,
 }
 
 impl Cluster {
-    /// Poses its vertices at these moments, and adds the distances between both sides. If no joint of the
-    /// cluster has moved since the moment before, neither have the vertices.
+    /// Poses the vertices at these moments, and adds the distances. If no joint of the cluster has moved
+    /// since the previous moment, the vertices are not posed again.
     fn play(
         &self,
         sides: [&Subject<'_>; 2],
@@ -164,7 +164,7 @@ impl Cluster {
                 found.histogram.add(&playing.squares, times);
                 times = 0;
                 greatest = playing.measure(sides[0].parts[self.parts[0]].instance.is_none());
-                // Squares of f32 do not leave the range of f64.
+                // The square of an f32 is in the range of f64.
                 if !greatest.is_finite() {
                     let broken = |side: usize| {
                         let at = playing.posed[side].iter().position(|p| !p.iter().all(|x| x.is_finite()))?;
@@ -183,8 +183,8 @@ impl Cluster {
         Ok(())
     }
 
-    /// Poses the vertices of one side, unless they are where they were at the moment before. Returns
-    /// whether it did.
+    /// Poses the vertices of one model, unless they have not moved since the previous moment. Returns whether
+    /// they were posed.
     fn pose(
         &self,
         side: usize,
@@ -215,7 +215,7 @@ impl Cluster {
         Ok(true)
     }
 
-    /// Keeps the farthest vertex at a moment, if none before it was farther.
+    /// Keeps the vertex with the largest distance at a moment, if it is larger than any before.
     fn keep_worst(&self, at: usize, greatest: f64, squares: &[f64], found: &mut Found) {
         let place = (at, self.parts[0]);
         let may_be_worst = |worst: Far| {
@@ -230,8 +230,7 @@ impl Cluster {
 }
 
 impl Playing {
-    /// Measures the distances between both sides, and returns the greatest square. `has_balls` is for
-    /// points that stand for balls.
+    /// Measures the distances and returns the largest square. `has_balls` is for points that represent balls.
     fn measure(&mut self, has_balls: bool) -> f64 {
         let Self { posed, squares, .. } = self;
         for ((square, p), q) in squares.iter_mut().zip(&posed[0]).zip(&posed[1]) {
@@ -240,13 +239,13 @@ impl Playing {
         if has_balls {
             whole_balls(posed, squares);
         }
-        // As whole numbers, squares rise as they do, infinity and NaN above all.
+        // The bits of squares, read as integers, have the same order, with infinity and NaN at the top.
         let bits = squares.iter().fold(0, |bits, square| bits.max(square.to_bits() & (u64::MAX >> 1)));
         f64::from_bits(bits)
     }
 }
 
-/// Makes the squares of the four points of each joint that of the farthest point of the ball that they stand for.
+/// Replaces the squares of the four points of each joint by that of the farthest point of its ball.
 fn whole_balls(posed: &[Vec<[f32; 3]>; 2], squares: &mut [f64]) {
     let [these, those] = posed.each_ref().map(|side| side.as_chunks::<POINTS>().0);
     let of_joints = these.iter().zip(those).zip(squares.as_chunks_mut::<POINTS>().0);
@@ -257,10 +256,12 @@ fn whole_balls(posed: &[Vec<[f32; 3]>; 2], squares: &mut [f64]) {
     }
 }
 
-/// Counts of distances by the leading bits of their squares, so that there is no need to keep hundreds of millions.
+/// A histogram of distances by the leading bits of their squares, because there may be hundreds of millions
+/// of them.
 #[derive(Default)]
 struct Histogram {
-    /// By exponent, then by the top 10 bits of the mantissa: a distance may be 1 in 2048 off. Empty where there are none.
+    /// Counts by exponent, then by the top 10 bits of the mantissa: the error of a distance is at most 1 in
+    /// 2048. Empty for an unused exponent.
     octaves: Vec<Vec<u64>>,
     zeros: u64,
 }
@@ -268,7 +269,7 @@ struct Histogram {
 impl Histogram {
     const BITS: u32 = 10;
 
-    /// Counts these squares, each so many times.
+    /// Counts each of these squares `times` times.
     fn add(&mut self, squares: &[f64], times: u64) {
         if times == 0 {
             return;
@@ -291,7 +292,7 @@ impl Histogram {
         }
     }
 
-    /// With room made for it.
+    /// Returns the counts of an exponent, and allocates them if necessary.
     fn octave(&mut self, octave: usize) -> &mut Vec<u64> {
         let length = self.octaves.len().max(octave + 1);
         self.octaves.resize_with(length, Vec::new);
@@ -308,7 +309,7 @@ impl Histogram {
         }
     }
 
-    /// The distance that this fraction of all distances does not exceed, at most 1 in 2048 too large.
+    /// Returns the distance that this fraction of all distances does not exceed, at most 1 in 2048 too large.
     fn percentile(&self, share: f64) -> f64 {
         let total = self.zeros + self.octaves.iter().flatten().sum::<u64>();
         let wanted = ((total as f64 * share).ceil() as u64).max(1);

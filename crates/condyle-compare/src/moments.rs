@@ -3,16 +3,16 @@
 use crate::clip::Clip;
 use crate::error::Error;
 
-/// Into how many parts the time between two keys is divided.
+/// Number of parts into which the time between two keys is divided.
 const BETWEEN: u32 = 4;
-/// Keys closer than this, in seconds, are taken for one key rounded in two ways: nothing is sampled between
-/// them.
+/// Keys closer than this, in seconds, are assumed to be the same key with different rounding. No moment is
+/// added between them.
 const SAME_KEY: f64 = 1e-4;
-/// More moments than this are taken for a mistake.
+/// Maximum number of moments; more are assumed to be a mistake.
 const MAX_MOMENTS: usize = 1_000_000;
 
-/// The moments at which two clips are compared, in seconds: all keys of both and three moments between each two, or, with `fps`,
-/// that many a second, rounded to f32.
+/// Returns the moments at which two clips are compared, in seconds, rounded to f32: all keys of both, and
+/// three moments between adjacent keys. With `fps`, returns that number of moments per second.
 ///
 /// # Errors
 /// [`Error::Fps`] if `fps` is not above 0, [`Error::TooManyMoments`] above a million moments.
@@ -32,7 +32,7 @@ pub fn moments(a: &Clip<'_>, b: &Clip<'_>, fps: Option<f64>) -> Result<Vec<f64>,
     }
     if let Some(fps) = fps {
         let mut times: Vec<f64> = (0..=count as u32).map(|i| start + f64::from(i) / fps).collect();
-        // Rounding may leave the end out, or pass it.
+        // Rounding may drop the end, or pass it.
         times.retain(|&t| t < end);
         times.push(end);
         return Ok(as_key_times(times));
@@ -51,8 +51,8 @@ pub fn moments(a: &Clip<'_>, b: &Clip<'_>, fps: Option<f64>) -> Result<Vec<f64>,
     Ok(as_key_times(times))
 }
 
-/// Rounds the moments to f32, the precision of key times. A jump, or the step between two segments of a compressed
-/// clip, lies between two neighbouring f32 times, where no key can be.
+/// Rounds the moments to f32, the precision of key times. A jump, or the step between two segments of a
+/// compressed clip, is between two adjacent f32 times, where no key can be.
 fn as_key_times(mut times: Vec<f64>) -> Vec<f64> {
     times.iter_mut().for_each(|seconds| *seconds = f64::from(*seconds as f32));
     times.dedup();
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
     use condyle::{Interpolation, RawClip, Target, Track};
 
-    /// A clip with these keys.
+    /// Returns a clip with these keys.
     fn clip(keys: &[f32]) -> RawClip {
         let track = Track {
             target: Target::Translation(0),

@@ -1,4 +1,4 @@
-//! Two models whose vertices or joints are paired, and what can be asked about them.
+//! Two models with paired vertices or joints, and queries on them.
 
 use condyle_encode::Shell;
 
@@ -10,15 +10,15 @@ use crate::moments::moments;
 use crate::pairs::{How, Pairs, pairs};
 use crate::subject::{Place, Subject, Worst};
 
-/// Two models, and which vertex or joint of the first is which of the second. Distances are in units of the models.
+/// Two models, with the pairing of their vertices or joints. Distances are in units of the models.
 pub struct Pairing<'a> {
     subjects: [Subject<'a>; 2],
     pairs: Pairs,
     clusters: Vec<Cluster>,
 }
 
-/// The smallest radius that the clips of two models have ([`Clip::within`]), in units of the models, and
-/// which model has it: 0 or 1. All of their bounds hold within it.
+/// Returns the smallest radius of the clips of two models ([`Clip::within`]), in units of the models, and the
+/// index of the model that has it: 0 or 1. The bounds of all clips hold within it.
 #[must_use]
 pub fn common_shell(models: [&Subject<'_>; 2]) -> Option<(f32, usize)> {
     let shells = models
@@ -28,33 +28,37 @@ pub fn common_shell(models: [&Subject<'_>; 2]) -> Option<(f32, usize)> {
     shells.filter_map(|(shell, at)| Some((shell?, at))).reduce(|a, b| if b.0 < a.0 { b } else { a })
 }
 
-/// A primitive of a mesh of the first model, and how close its vertices are to their counterparts at rest.
+/// A primitive of a mesh of the first model, and its distance from the second model at rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Part<'a> {
-    /// The name of the node that shows the mesh, which may be empty.
+    /// Name of the node with the mesh; may be empty.
     pub mesh: &'a str,
-    /// The place among the primitives of the mesh.
+    /// Index among the primitives of the mesh.
     pub primitive: usize,
-    /// How many vertices it has.
+    /// Number of vertices.
     pub vertices: usize,
-    /// How many of these have no counterpart.
+    /// Number of vertices without a counterpart.
     pub unpaired: usize,
-    /// The greatest distance of a vertex from its counterpart at rest.
+    /// Largest distance of a vertex from its counterpart at rest.
     pub distance: f64,
 }
 
 impl<'a> Pairing<'a> {
-    /// Pairs vertices by their order where that leads to one place in the rest poses, else by their places there: of several
-    /// in one place those that the same joints and morph targets move. Where less than half of the vertices of each model can
-    /// be paired, joints are: by their names, or by their order if none is in both and all have the same parents. A joint of one model
-    /// is paired with a node of the other that has its name and no keys.
+    /// Pairs the vertices of two models by order, if that pairs equal positions in the rest poses, else by
+    /// their positions there. Of several vertices at one position, those with the same joints and morph
+    /// targets are paired.
     ///
-    /// Of a joint the whole ball around it is compared, as the encoder bounds it. Its radius is
-    /// [`common_shell`]; where no clip has one, [`Shell::radius`]: 3 cm in the units that one of the models,
-    /// the first if both, is known to have, else in metres.
+    /// If less than half of the vertices of each model can be paired, joints are paired instead: by name, or
+    /// by order if the models share no name and all parents are the same. A joint of one model may also be
+    /// paired with a node of the other that has its name and no keys.
+    ///
+    /// Joints are compared by the whole ball around them, as the encoder bounds it. The radius is
+    /// [`common_shell`], or [`Shell::radius`] if no clip has one: 3 cm in the known unit of the first model,
+    /// else in that of the second, else in metres.
     ///
     /// # Errors
-    /// [`Error::Different`] if no joints can be paired either, [`Error::TooLarge`] if the pairs would take too much memory.
+    /// [`Error::Different`] if no joints can be paired either, [`Error::TooLarge`] if the pairs would take
+    /// too much memory.
     pub fn new(a: Subject<'a>, b: Subject<'a>) -> Result<Self, Error> {
         let metres = a.unit().or(b.unit()).unwrap_or(1.0);
         let radius =
@@ -62,66 +66,66 @@ impl<'a> Pairing<'a> {
         Self::within(a, b, radius)
     }
 
-    /// [`new`](Self::new) with balls of another radius around joints, in units of the models.
+    /// Pairs like [`new`](Self::new), with balls of another radius around joints, in units of the models.
     ///
     /// # Errors
-    /// Those of [`new`](Self::new).
+    /// The errors of [`new`](Self::new).
     pub fn within(mut a: Subject<'a>, mut b: Subject<'a>, radius: f64) -> Result<Self, Error> {
         let mut pairs = pairs(&mut a, &mut b, radius)?;
         let clusters = clusters(&a, &b, &std::mem::take(&mut pairs.links))?;
         Ok(Self { subjects: [a, b], pairs, clusters })
     }
 
-    /// The first model and the second.
+    /// Returns the first and the second model.
     #[must_use]
     pub fn subjects(&self) -> &[Subject<'a>; 2] {
         &self.subjects
     }
 
-    /// What was paired, and how.
+    /// Returns the kind of pairing.
     #[must_use]
     pub fn how(&self) -> How {
         self.pairs.how
     }
 
-    /// Why joints were paired and not vertices; `None` if vertices were.
+    /// Returns the reason why joints were paired instead of vertices; `None` if vertices were paired.
     #[must_use]
     pub fn why(&self) -> Option<&NoMeshes> {
         self.pairs.why.as_ref()
     }
 
-    /// The radius of the balls around joints that are compared; 0 where vertices were paired.
+    /// Returns the radius of the balls around compared joints; 0 if vertices were paired.
     #[must_use]
     pub fn reach(&self) -> f64 {
         self.pairs.reach
     }
 
-    /// The vertices, or joints, of each model.
+    /// Returns the number of vertices, or joints, of each model.
     #[must_use]
     pub fn counts(&self) -> [usize; 2] {
         self.pairs.counts
     }
 
-    /// Those of each model without a counterpart.
+    /// Returns the number of vertices, or joints, of each model without a counterpart.
     #[must_use]
     pub fn unpaired(&self) -> [usize; 2] {
         self.pairs.unpaired
     }
 
-    /// The names of joints without a counterpart, of each model: nothing is known of their distance. Empty where vertices were
-    /// paired.
+    /// Returns the names of joints without a counterpart in each model, whose distance is unknown. Empty if
+    /// vertices were paired.
     #[must_use]
     pub fn unknown_joints(&self) -> &[Vec<String>; 2] {
         &self.pairs.unknown
     }
 
-    /// Those of the first model that have one.
+    /// Returns the number of vertices, or joints, of the first model with a counterpart.
     #[must_use]
     pub fn paired(&self) -> usize {
         self.pairs.counts[0] - self.pairs.unpaired[0]
     }
 
-    /// The primitives of the first model, in the order of its nodes. Empty where joints were paired.
+    /// Returns the primitives of the first model, in the order of its nodes. Empty if joints were paired.
     pub fn parts(&self) -> impl Iterator<Item = Part<'_>> {
         let parts = if self.pairs.why.is_none() { &self.subjects[0].parts[..] } else { &[] };
         parts.iter().zip(&self.pairs.rest).map(|(part, rest)| Part {
@@ -133,28 +137,31 @@ impl<'a> Pairing<'a> {
         })
     }
 
-    /// The vertex, or joint, that is furthest from its counterpart at rest.
+    /// Returns the vertex, or joint, with the largest distance from its counterpart at rest.
     #[must_use]
     pub fn worst_at_rest(&self) -> Worst {
         self.pairs.worst_at_rest()
     }
 
-    /// What the vertex of a distance is called.
+    /// Returns the place of a distance: a vertex or a joint.
     ///
     /// # Panics
-    /// If the distance is not one of this pairing.
+    /// Panics if the distance is not one of this pairing.
     #[must_use]
     pub fn place(&self, of: &Worst) -> Place<'_> {
         self.subjects[0].place(of.part, of.vertex)
     }
 
-    /// Plays a clip of each model, by their numbers, as [`pair_clips`](crate::pair_clips) has them, and measures the distance of
-    /// each vertex from its counterpart at each of the [`moments`], on all threads of the current pool of rayon. The numbers do
-    /// not depend on how many there are. `tick` is told how many moments more are done, and says whether to go on.
+    /// Plays a clip of each model, and measures the distance of each vertex from its counterpart at each of
+    /// the [`moments`], on all threads of the current rayon pool.
+    ///
+    /// `clips` has the indices of the clips, as returned by [`pair_clips`](crate::pair_clips). The result
+    /// does not depend on the number of threads. `tick` receives the number of moments completed since the
+    /// last call, and returns whether to continue.
     ///
     /// # Errors
-    /// Those of [`moments`], [`Error::Clip`] if there is no such clip, [`Error::Moment`] if a model leaves the range of f32, and
-    /// [`Error::Stopped`] if `tick` said so.
+    /// The errors of [`moments`], [`Error::Clip`] if there is no such clip, [`Error::Moment`] if a model
+    /// leaves the range of f32, and [`Error::Stopped`] if `tick` returned false.
     pub fn measure(
         &self,
         clips: (usize, usize),
@@ -165,7 +172,8 @@ impl<'a> Pairing<'a> {
         let (this, that) = (a.clip(clips.0)?, b.clip(clips.1)?);
         measure([(a, this), (b, that)], &self.clusters, &moments(this, that, fps)?, tick)
     }
-    /// The distance of each vertex from its counterpart in the rest poses, as if a clip held both there for one moment.
+    /// Measures the distance of each vertex from its counterpart in the rest poses, like a clip that holds
+    /// both there for one moment.
     ///
     /// # Errors
     /// [`Error::Moment`] if a model leaves the range of f32.

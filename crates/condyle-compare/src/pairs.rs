@@ -1,4 +1,4 @@
-//! Which vertex or joint of one model is which of the other, and how far they are apart at rest.
+//! Pairing of the vertices or joints of two models, and their distances at rest.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -11,27 +11,29 @@ use crate::joints::{By, node_twins, twins};
 use crate::subject::{POINTS, Part, Subject, Worst};
 use crate::tree::{Tree, square};
 
-/// Of the size of the models: vertices so close at rest are in one place, whatever rounded them.
+/// Distance at rest, relative to the size of the models, below which two vertices are at the same position
+/// after any rounding.
 const SAME: f64 = 1e-4;
-/// As large as the distance at rest may be at all for two vertices to be one: coarse positions, as of 8 bits.
+/// Maximum distance at rest, relative to the size of the models, between a vertex and its counterpart. It
+/// allows for coarse positions, such as 8 bits.
 const MOST: f64 = 4e-3;
-/// Of half of all vertices the distance to the nearest one at rest is not greater than some distance. So many times that,
-/// a vertex is another one.
+/// Factor on the median distance from a vertex to the nearest vertex of the other model at rest. Farther
+/// vertices are not counterparts.
 const SPREAD: f64 = 8.0;
 
-/// What was paired, and how.
+/// Kind of pairing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum How {
-    /// Vertices, the first with the first.
+    /// Vertices, by their order.
     Order,
-    /// Vertices that are in one place at rest.
+    /// Vertices, by their position at rest.
     Place,
-    /// Joints, as no meshes could be paired.
+    /// Joints, because no meshes could be paired.
     Joints(By),
 }
 
 impl How {
-    /// `order`, `place` or `joints`.
+    /// Returns `order`, `place` or `joints`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -42,41 +44,42 @@ impl How {
     }
 }
 
-/// A vertex of each model: its part, and its number there.
+/// A vertex of each model: its part, and its index in the part.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Link {
     pub(crate) parts: [u32; 2],
     pub(crate) vertices: [u32; 2],
 }
 
-/// All pairs, and what the rest poses say of them.
+/// All pairs, and their figures in the rest poses.
 pub(crate) struct Pairs {
     pub(crate) how: How,
     pub(crate) links: Vec<Link>,
-    /// For each part of the first model.
+    /// Figures of each part of the first model.
     pub(crate) rest: Vec<AtRest>,
-    /// Vertices or joints in each model, and those of them without a counterpart.
+    /// Number of vertices or joints in each model, and of those without a counterpart.
     pub(crate) counts: [usize; 2],
     pub(crate) unpaired: [usize; 2],
-    /// The names of joints without a counterpart; none of vertices.
+    /// Names of joints without a counterpart; empty for vertices.
     pub(crate) unknown: [Vec<String>; 2],
-    /// Why meshes could not be paired, if they were not.
+    /// Reason why meshes were not paired, if they were not.
     pub(crate) why: Option<NoMeshes>,
-    /// How far from their joints the points are that stand for them, in units of the models; 0 for vertices.
+    /// Distance from a joint to the points that represent it, in units of the models; 0 for vertices.
     pub(crate) reach: f64,
 }
 
-/// What the rest pose says of a part.
+/// Figures of a part in the rest pose.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(crate) struct AtRest {
     pub(crate) unpaired: usize,
-    /// The greatest distance of a vertex from its counterpart, in units of the models, and that vertex.
+    /// Largest distance of a vertex from its counterpart, in units of the models, and that vertex.
     pub(crate) worst: f64,
     pub(crate) vertex: usize,
 }
 
 impl Pairs {
-    /// The vertex that is furthest from its counterpart at rest; the first one if all are in their places.
+    /// Returns the vertex with the largest distance from its counterpart at rest; the first one if all
+    /// distances are 0.
     pub(crate) fn worst_at_rest(&self) -> Worst {
         let worst = |(part, it): (usize, &AtRest)| Worst { part, vertex: it.vertex, distance: it.worst };
         let further = |most: Worst, it: Worst| if it.distance > most.distance { it } else { most };
@@ -105,7 +108,8 @@ impl Pairs {
     }
 }
 
-/// Pairs the vertices of two models: by their order where that leads to one place, else by place; or their joints.
+/// Pairs the vertices of two models by order if that pairs equal positions, else by position; or pairs their
+/// joints.
 pub(crate) fn pairs(a: &mut Subject<'_>, b: &mut Subject<'_>, radius: f64) -> Result<Pairs, Error> {
     match meshes(a, b) {
         Ok(found) => Ok(found),
@@ -113,7 +117,7 @@ pub(crate) fn pairs(a: &mut Subject<'_>, b: &mut Subject<'_>, radius: f64) -> Re
     }
 }
 
-/// Pairs vertices, or says why that cannot be done.
+/// Pairs vertices, or returns the reason why that is impossible.
 fn meshes(a: &Subject<'_>, b: &Subject<'_>) -> Result<Pairs, NoMeshes> {
     let counts = [a, b].map(Subject::vertex_count);
     if let Some(side) = counts.iter().position(|count| *count == 0) {
@@ -137,12 +141,12 @@ fn meshes(a: &Subject<'_>, b: &Subject<'_>) -> Result<Pairs, NoMeshes> {
     }
     let found = Pairs::new(a, b, How::Place, places.links(a, b, &kept));
     let paired = [0, 1].map(|side| found.counts[side] - found.unpaired[side]);
-    // One model may rest in another pose.
+    // Few positions match: one model may have another rest pose.
     let mostly = (0..2).all(|side| 10 * paired[side] >= 9 * counts[side]);
     if !mostly && all && have_equal_joints(a, b, &twins) {
         return Ok(ordered(&twins));
     }
-    // What was simplified is a part of the whole.
+    // A simplified model may be a part of the whole.
     match (0..2).any(|side| 2 * paired[side] >= counts[side]) {
         true => Ok(found),
         false => Err(NoMeshes::Few { paired: paired[0], vertices: counts[0], models: names(a, b) }),
@@ -153,7 +157,7 @@ fn names(a: &Subject<'_>, b: &Subject<'_>) -> [String; 2] {
     [a, b].map(|it| it.name().into())
 }
 
-/// The longest side of the box around all vertices at rest, or around all joints.
+/// Returns the longest side of the box around all vertices at rest, or around all joints.
 fn size(it: &Subject<'_>) -> f64 {
     let vertices = it.parts.iter().flat_map(|part| &part.rest).copied();
     let joints = it.rest_model().unwrap_or_default().into_iter().map(|m| m.rows.map(|row| row[3]));
@@ -168,7 +172,8 @@ fn size(it: &Subject<'_>) -> f64 {
     bounds.iter().map(|(low, high)| high - low).fold(0.0, f64::max)
 }
 
-/// Parts with one name, or all parts by their order if some have no namesake; and with equally many vertices.
+/// Pairs parts by name, or all parts by order if names do not match. Both parts must have the same number of
+/// vertices.
 fn twin_parts(a: &Subject<'_>, b: &Subject<'_>) -> Vec<(usize, usize)> {
     let key = |part: &Part| (part.name.clone(), part.primitive);
     let (these, those) = (&a.parts, &b.parts);
@@ -180,7 +185,8 @@ fn twin_parts(a: &Subject<'_>, b: &Subject<'_>) -> Vec<(usize, usize)> {
     twins.into_iter().filter(|&(p, q)| these[p].rest.len() == those[q].rest.len()).collect()
 }
 
-/// Whether each vertex of a part is at rest where the same one of the other is.
+/// Whether each vertex of a part is within a distance of the vertex with the same index in the other part, at
+/// rest.
 fn is_near(a: &Part, b: &Part, within: f64) -> bool {
     a.rest.iter().zip(&b.rest).all(|(p, q)| square(p, q) <= within * within)
 }
@@ -192,7 +198,7 @@ fn links_in_order(a: &Subject<'_>, twins: &[(usize, usize)]) -> Vec<Link> {
     twins.iter().flat_map(of).collect()
 }
 
-/// Whether the same joints move these parts: by their names, or by their numbers in skeletons of the same structure.
+/// Whether the same joints move these parts: by name, or by index in skeletons with the same structure.
 fn have_equal_joints(a: &Subject<'_>, b: &Subject<'_>, twins: &[(usize, usize)]) -> bool {
     let [these, those] = [a, b].map(|it| it.skeleton);
     let alike = these.parents() == those.parents();
@@ -210,9 +216,9 @@ fn have_equal_joints(a: &Subject<'_>, b: &Subject<'_>, twins: &[(usize, usize)])
 /// All vertices of a model, part after part.
 struct Flat {
     places: Vec<[f32; 3]>,
-    /// Part and vertex.
+    /// Part and vertex index.
     names: Vec<[u32; 2]>,
-    /// Those whose counterpart is not known yet.
+    /// Vertices whose counterpart is not known yet.
     open: Vec<u32>,
 }
 
@@ -224,7 +230,7 @@ impl Flat {
         Self { places, names, open: Vec::new() }
     }
 
-    /// Leaves open what is not in these parts.
+    /// Marks all vertices outside of these parts as not known yet.
     fn leave_open(&mut self, parts: usize, known: impl Iterator<Item = usize>) {
         let mut open = vec![true; parts];
         known.for_each(|part| open[part] = false);
@@ -234,22 +240,22 @@ impl Flat {
     }
 }
 
-/// Where vertices are at rest, and how close is close.
+/// Vertices at rest, and the tolerance of their positions.
 struct Places {
     flat: [Flat; 2],
     trees: [Tree<3>; 2],
-    /// Vertices that are further apart at rest are two.
+    /// Vertices farther apart than this at rest are different.
     reach: f64,
 }
 
 impl Places {
-    /// Of vertices that are not in parts whose order is known.
+    /// Computes the tolerance from the vertices outside of the parts whose order is known.
     fn new(a: &Subject<'_>, b: &Subject<'_>, known: &[(usize, usize)], size: f64) -> Self {
         let flat = [a, b].map(Flat::new);
         let trees = [0, 1].map(|side| Tree::new(&flat[side].places));
         let mut it = Self { flat, trees, reach: 0.0 };
         it.leave_open(a, b, known);
-        // One model may be a part of the other, so the closer side tells how much rounding there is.
+        // The smaller median measures the rounding, because one model may be a part of the other.
         let middle = [0, 1].map(|side| {
             let Flat { places, open, .. } = &it.flat[side];
             let nearest = |&vertex: &u32| it.trees[1 - side].nearest(&places[vertex as usize]);
@@ -270,8 +276,9 @@ impl Places {
         self.flat[1].leave_open(b.parts.len(), known.iter().map(|twins| twins.1));
     }
 
-    /// Parts in their order, and of all others each vertex with the one that is in its place: of several in one place the one
-    /// that the same joints and morph targets move. A vertex may have several counterparts, as meshes are split along seams.
+    /// Pairs the known parts by order, and all other vertices by position. Of several vertices at one
+    /// position, the one with the same joints and morph targets is chosen. A vertex may have several
+    /// counterparts, because meshes are split along seams.
     fn links(mut self, a: &Subject<'_>, b: &Subject<'_>, known: &[(usize, usize)]) -> Vec<Link> {
         self.leave_open(a, b, known);
         let marks = marks(a, b, &self.flat, self.reach);
@@ -287,7 +294,7 @@ impl Places {
             };
             let twin = |&vertex: &u32| {
                 let marked = near(vertex, tree.nearest(&marks[side][vertex as usize]));
-                // Joints that only seem to be others must not hide what is here.
+                // A joint that only seems to differ must not hide a vertex at this position.
                 let plain = || near(vertex, self.trees[other].nearest(&own.places[vertex as usize]));
                 Some((vertex, marked.or_else(plain)?))
             };
@@ -310,13 +317,14 @@ impl Places {
     }
 }
 
-/// What tells vertices apart, in units of the models: their place at rest; a place for each mix of joints, a few times
-/// `reach` from those of others; and where morph targets take them.
+/// Returns coordinates that distinguish vertices, in units of the models. They are the position at rest, a
+/// position for each mix of joints, and the offset by morph targets. Positions of different mixes are a few
+/// times `reach` apart.
 fn marks(a: &Subject<'_>, b: &Subject<'_>, flat: &[Flat; 2], reach: f64) -> [Vec<[f32; 9]>; 2] {
     let (twins, _) = twins(a.skeleton, b.skeleton);
     let far = 2.0 * reach as f32;
     let own = |joint: usize| {
-        // Numbers from -1 to 1 that have nothing to do with each other: the finisher of splitmix64.
+        // Independent numbers from -1 to 1, by the finisher of splitmix64.
         [1, 2, 3].map(|axis| {
             let mut x = (4 * joint as u64 + axis).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -330,7 +338,7 @@ fn marks(a: &Subject<'_>, b: &Subject<'_>, flat: &[Flat; 2], reach: f64) -> [Vec
         known[1][usize::from(twin)] = Some(own(joint));
     }
     [(a, 0), (b, 1)].map(|(it, side)| {
-        // A joint without a counterpart counts as the next one above it that has one.
+        // A joint without a counterpart counts as its nearest ancestor with one.
         let mut of_joint: Vec<[f32; 3]> = Vec::with_capacity(known[side].len());
         for (joint, own) in known[side].iter().enumerate() {
             let parent = it.skeleton.parent(joint as u16);
@@ -357,7 +365,8 @@ fn marks(a: &Subject<'_>, b: &Subject<'_>, flat: &[Flat; 2], reach: f64) -> [Vec
     })
 }
 
-/// Pairs joints, which take the place of the meshes in both models. A joint of one may be a node of the other that is none.
+/// Pairs joints, which replace the meshes in both models. A joint of one model may be a node of the other
+/// that is not a joint.
 fn by_joints(a: &mut Subject<'_>, b: &mut Subject<'_>, why: NoMeshes, reach: f64) -> Result<Pairs, Error> {
     let ((still_a, all_a), (still_b, all_b)) = (a.nodes(), b.nodes());
     let (pairs, by) = node_twins([a.skeleton, b.skeleton], [&all_a, &all_b]);
@@ -381,11 +390,11 @@ fn by_joints(a: &mut Subject<'_>, b: &mut Subject<'_>, why: NoMeshes, reach: f64
     Ok(Pairs { why: Some(why), reach, unknown: [unknown_a, unknown_b], ..found })
 }
 
-/// The part of each node, and its place there.
+/// Part of each node, and its index in the part.
 type NodePlaces = HashMap<u16, (u32, usize)>;
 
-/// Puts points for the joints of a model and for the paired nodes that are none in place of its meshes. Returns the part of each
-/// node and its place there, and the names of joints that are not paired.
+/// Replaces the meshes of a model by points for its joints and for the paired nodes that are not joints.
+/// Returns the part of each node with its index there, and the names of joints that are not paired.
 fn take_nodes(
     it: &mut Subject<'_>,
     still: &[StillNode],
@@ -402,8 +411,10 @@ fn take_nodes(
     Ok((places, alone.map(|joint| it.skeleton.names()[usize::from(joint)].clone()).collect()))
 }
 
-/// For each clip of the first model that has one, the clip of the second, both by their numbers: the one of its name; clips
-/// without names go by their order if there are equally many of them, and so do all clips if none has a namesake.
+/// Pairs the clips of two models; returns pairs of indices.
+///
+/// Clips are paired by name. Clips without names are paired by order if both models have the same number of
+/// them. If no name is in both models, all clips are paired by order, if their numbers are equal.
 #[must_use]
 pub fn pair_clips(a: &Subject<'_>, b: &Subject<'_>) -> Vec<(usize, usize)> {
     let names = |it: &Subject<'_>| -> Vec<Option<String>> {
@@ -412,11 +423,11 @@ pub fn pair_clips(a: &Subject<'_>, b: &Subject<'_>) -> Vec<(usize, usize)> {
     let (these, those) = (names(a), names(b));
     let nameless = |names: &[Option<String>]| names.iter().filter(|name| name.is_none()).count();
     let mut pairs = by_key(these.iter(), those.iter());
-    // Those without a name go by their order, which says something only if none of them is missing.
+    // The order of clips without a name is meaningless if one of them is missing.
     if nameless(&these) != nameless(&those) {
         pairs.retain(|&(clip, _)| these[clip].is_some());
     }
-    // If no name matches, names were lost in an export.
+    // If no name matches, an export may have lost the names.
     match pairs.is_empty() && these.len() == those.len() {
         true => (0..these.len()).map(|clip| (clip, clip)).collect(),
         false => pairs,

@@ -1,4 +1,5 @@
-//! One of the two models that are compared: its meshes and joints at rest, its clips, and what moves them at a moment.
+//! A model for comparison: its meshes and joints at rest, its clips, and the matrices that move it at a
+//! moment.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,83 +15,83 @@ use condyle_gltf::{Asset, Instance, Placement, Poser, StillNode};
 use crate::clip::{Clip, told_apart};
 use crate::error::Error;
 
-/// A model with what of it moves. Parts, movers and clips are counted from 0.
+/// A model with its moving parts and its clips. Parts, movers and clips are counted from 0.
 pub struct Subject<'a> {
     name: String,
     pub(crate) skeleton: &'a Skeleton,
-    /// None of joints without meshes.
+    /// `None` for joints without meshes.
     asset: Option<&'a Asset>,
     /// Its meshes; or its joints as one part, after [`Self::take_joints`].
     pub(crate) parts: Vec<Part>,
     clips: Vec<Clip<'a>>,
-    /// Whether the file gave each its name.
+    /// Whether the file named each clip.
     named: Vec<bool>,
     movers: Vec<Mover<'a>>,
 }
 
 /// A primitive of an instance.
 pub(crate) struct Part {
-    /// That of the instance.
+    /// Name of the instance.
     pub(crate) name: String,
-    /// Its place among the parts of its instance.
+    /// Index among the primitives of the instance.
     pub(crate) primitive: usize,
     pub(crate) mesh: Arc<SkinnedMesh>,
     pub(crate) mover: usize,
-    /// What knows its morph weights.
+    /// Instance that has the morph weights.
     pub(crate) instance: Option<usize>,
-    /// Where its vertices are in the rest pose, in world space.
+    /// Positions of its vertices in the rest pose, in world space.
     pub(crate) rest: Vec<[f32; 3]>,
-    /// The names of the joints that its vertices stand for, [`POINTS`] each. Empty for meshes.
+    /// Names of the joints that its vertices represent, [`POINTS`] vertices each. Empty for meshes.
     joints: Vec<String>,
 }
 
-/// What a distance is measured at, in the first model.
+/// Place of a distance in the first model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place<'a> {
     /// A vertex of a mesh.
     Vertex {
-        /// The name of the node that shows the mesh, which may be empty.
+        /// Name of the node with the mesh; may be empty.
         mesh: &'a str,
-        /// The place among the primitives of the mesh.
+        /// Index among the primitives of the mesh.
         primitive: usize,
-        /// The place among the vertices of the primitive.
+        /// Index among the vertices of the primitive.
         vertex: usize,
     },
     /// A joint, or a point on one of its axes.
     Joint {
-        /// Its name.
+        /// Name of the joint.
         name: &'a str,
     },
 }
 
-/// A vertex, or a point that stands for a joint, of the first model, and how far it is from its counterpart.
+/// A vertex of the first model, or a point that represents a joint, and its distance from the counterpart.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Worst {
-    /// A part, as [`Pairing::parts`](crate::Pairing::parts) has them.
+    /// Index of the part among [`Pairing::parts`](crate::Pairing::parts).
     pub part: usize,
-    /// Its number in the part.
+    /// Index in the part.
     pub vertex: usize,
-    /// In units of the models.
+    /// Distance in units of the models.
     pub distance: f64,
 }
 
-/// What moves a part.
+/// Matrices that move a part.
 enum Mover<'a> {
     Skin(Cow<'a, Skin>),
-    /// Nothing; the matrix never changes.
+    /// A constant matrix.
     Fixed(Palette),
 }
 
-/// All that moves vertices at a moment.
+/// Everything that moves vertices at a moment.
 pub(crate) struct Moment {
-    /// Empty where nothing moves.
+    /// Empty for movers that never change.
     palettes: Vec<Palette>,
     /// Morph weights of each instance.
     weights: Vec<Vec<f32>>,
 }
 
-/// The rest pose with all morph targets at work, each by its own weight: it tells vertices apart that lie in one place but
-/// morph to different ones, as those of closed lips.
+/// The rest pose with all morph targets active, each with a different weight. It distinguishes vertices at
+/// the same position that morph to different ones, such as those of closed lips.
 struct Stirred;
 
 impl PoseSource for Stirred {
@@ -115,11 +116,12 @@ impl PoseSource for Stirred {
 }
 
 impl<'a> Subject<'a> {
-    /// A model with meshes, and its clips: those that are called `animation` and their place are taken for clips without a name.
-    /// `name` is what errors call it.
+    /// Builds a subject from a model with meshes and its clips. A clip named `animation` and its index counts
+    /// as a clip without a name. Errors refer to the model as `name`.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] if a stage cannot take it, [`Error::Rest`] if it leaves the range of f32 at rest.
+    /// [`Error::TooLarge`] if the model exceeds a limit of a stage, [`Error::Rest`] if it leaves the range of
+    /// f32 at rest.
     pub fn new(name: impl Into<String>, asset: &'a Asset, clips: Vec<Clip<'a>>) -> Result<Self, Error> {
         let mut it = Self::of_joints(name, &asset.skeleton, clips);
         it.asset = Some(asset);
@@ -157,30 +159,31 @@ impl<'a> Subject<'a> {
         Ok(Self { parts, movers, ..it })
     }
 
-    /// Joints without meshes, and their clips, as [`Self::new`] has them.
+    /// Builds a subject from joints without meshes and their clips, as in [`Self::new`].
     pub fn of_joints(name: impl Into<String>, skeleton: &'a Skeleton, clips: Vec<Clip<'a>>) -> Self {
         let (clips, named) = told_apart(clips);
         Self { name: name.into(), skeleton, asset: None, parts: Vec::new(), clips, named, movers: Vec::new() }
     }
 
-    /// What errors call it.
+    /// Returns the name of the model in errors.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Number of metres in a unit, if its document says: see [`Asset::unit`].
+    /// Returns the metres per unit, if the document states it: see [`Asset::unit`].
     pub(crate) fn unit(&self) -> Option<f64> {
         self.asset?.unit()
     }
 
-    /// Its clips, in the order that they were given in. What has a name that an earlier one has has a number behind it.
+    /// Returns its clips, in the order given. A repeated name has a number added.
     #[must_use]
     pub fn clips(&self) -> &[Clip<'a>] {
         &self.clips
     }
 
-    /// Whether the file gave a clip its name; else it is called by its number. No clip beyond the last has one.
+    /// Returns whether the file named a clip; otherwise the clip is named by its number. Returns false for an
+    /// index beyond the last clip.
     #[must_use]
     pub fn is_named(&self, clip: usize) -> bool {
         self.named.get(clip).copied().unwrap_or_default()
@@ -207,7 +210,8 @@ impl<'a> Subject<'a> {
         self.parts.iter().map(|part| part.rest.len()).sum()
     }
 
-    /// How far morph targets move each vertex of each part when all of them are at work: nothing in parts without any.
+    /// Returns the offsets of the vertices of each part with all morph targets active; empty for parts
+    /// without morph targets.
     pub(crate) fn stirred(&self) -> Vec<Vec<[f32; 3]>> {
         let still = || vec![Vec::new(); self.parts.len()];
         let Some(asset) = self.asset else { return still() };
@@ -222,12 +226,12 @@ impl<'a> Subject<'a> {
             };
             Ok(self.parts.iter().map(|part| moved(part).unwrap_or_default()).collect())
         };
-        // Weights that no clip has may lead out of the range of f32: then they tell nothing.
+        // Weights that no clip has may leave the range of f32; then the offsets are left empty.
         stirred().unwrap_or_else(|_| still())
     }
 
-    /// The joints of the skeleton that move a part, by the number that its influences name them with. Empty where nothing
-    /// moves.
+    /// Returns the joints of the skeleton that move a part, indexed by the joints of its influences. Empty if
+    /// nothing moves it.
     pub(crate) fn joints_of(&self, part: &Part) -> &[u16] {
         match &self.movers[part.mover] {
             Mover::Skin(skin) => skin.joints(),
@@ -235,7 +239,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The model matrices of the rest pose.
+    /// Returns the model matrices of the rest pose.
     pub(crate) fn rest_model(&self) -> Result<Vec<Affine>, Error> {
         let skeleton = self.skeleton;
         let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
@@ -243,7 +247,8 @@ impl<'a> Subject<'a> {
         Ok(model)
     }
 
-    /// The nodes of the document that are no joints, and all nodes as a skeleton, joints first. Without them where there are too many.
+    /// Returns the nodes of the document that are not joints, and all nodes as a skeleton, joints first. If
+    /// there are too many nodes, returns the joints only.
     pub(crate) fn nodes(&self) -> (Vec<StillNode>, Skeleton) {
         let still = self.asset.map(Asset::still_nodes).unwrap_or_default();
         let count = self.skeleton.joint_count();
@@ -272,8 +277,9 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Puts four points for each joint and each of these nodes in place of the meshes: its origin, and one on each of its axes that
-    /// is `length` away at rest, so that turns and scales count. Returns the part of each, and its place there.
+    /// Replaces the meshes by four points for each joint and each of these nodes: its origin, and one on each
+    /// axis at distance `length` at rest, so that rotations and scales count. Returns the part of each, and
+    /// its index there.
     pub(crate) fn take_joints(
         &mut self,
         length: f64,
@@ -302,7 +308,7 @@ impl<'a> Subject<'a> {
         Ok(places)
     }
 
-    /// What a vertex of a part is called: a vertex, or a joint.
+    /// Returns the place of a vertex: a vertex or a joint.
     pub(crate) fn place(&self, part: usize, vertex: usize) -> Place<'_> {
         let it = &self.parts[part];
         match it.instance {
@@ -311,7 +317,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// What moves all parts at a moment of a clip.
+    /// Returns the matrices and weights of all parts at a moment of a clip.
     pub(crate) fn moment(&self, clip: &Clip<'_>, seconds: f64) -> Result<Moment, Error> {
         let (clip, skeleton) = (clip.source(), self.skeleton);
         let at = || -> Result<Moment, Refusal> {
@@ -348,7 +354,7 @@ impl<'a> Subject<'a> {
         Error::Moment { model: self.name.clone(), seconds, error }
     }
 
-    /// About how many bytes a [`Moment`] takes.
+    /// Returns the approximate bytes of a [`Moment`].
     pub(crate) fn moment_bytes(&self) -> usize {
         let palettes = self.movers.iter().map(|mover| match mover {
             Mover::Skin(skin) => size_of::<Palette>() + 64 * skin.joints().len(),
@@ -371,22 +377,22 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Points that stand for a joint.
+/// Number of points that represent a joint.
 pub(crate) const POINTS: usize = 4;
 
-/// Points that stand for joints, and for nodes that follow them.
+/// Points that represent joints, and nodes that follow them.
 #[derive(Default)]
 struct Points {
     names: Vec<String>,
     joints: Vec<u16>,
-    /// In the space of the joint, and at rest.
+    /// Positions in the space of the joint, and at rest.
     positions: Vec<[f32; 3]>,
     rest: Vec<[f32; 3]>,
 }
 
 impl Points {
-    /// Adds the points of a node with a matrix in the space of its joint, whose model matrix is `model`.
-    /// Returns the number of the node.
+    /// Adds the points of a node: `matrix` is in the space of its joint, whose model matrix is `model`.
+    /// Returns the index of the node.
     fn add(&mut self, name: &str, joint: u16, model: &Affine, matrix: &Affine, length: f64) -> usize {
         let at = |matrix: &Affine, [px, py, pz]: [f32; 3]| {
             matrix.rows.map(|[x, y, z, w]| px * x + py * y + pz * z + w)
@@ -402,7 +408,7 @@ impl Points {
             let column = [0, 1, 2].map(|row| f64::from(whole.rows[row][axis]));
             let scale = column.iter().map(|x| x * x).sum::<f64>().sqrt();
             let mut local = [0.0; 3];
-            // An axis that is flat at rest has no length to go by.
+            // An axis with scale 0 at rest has no direction.
             local[axis] = Some((length / scale) as f32).filter(|l| l.is_finite()).unwrap_or_default();
             point(local);
         }
@@ -411,7 +417,7 @@ impl Points {
         self.names.len() - 1
     }
 
-    /// The part that they are, moved by the mover of its number.
+    /// Returns the points as a part with this mover.
     fn part(self, mover: usize, of: &Subject<'_>) -> Result<Part, Error> {
         let failed = |e: Refusal| of.too_large(e);
         if let Some(at) = self.rest.iter().position(|p: &[f32; 3]| !p.iter().all(|x| x.is_finite())) {
@@ -426,14 +432,14 @@ impl Points {
     }
 }
 
-/// What moves nothing, and puts it where this matrix does.
+/// Returns a mover with a constant matrix.
 fn fixed(world: &Affine) -> Result<Mover<'static>, Refusal> {
     let mut fixed = Palette::default();
     palette(&rigid(vec![0])?, std::slice::from_ref(world), NormalRule::Plain, &mut fixed)?;
     Ok(Mover::Fixed(fixed))
 }
 
-/// A skin whose vertices are in the space of their joint.
+/// Returns a skin whose vertices are in the space of their joint.
 fn rigid(joints: Vec<u16>) -> Result<Skin, Refusal> {
     let inverse_bind = vec![Affine::IDENTITY; joints.len()];
     Skin::new(joints, inverse_bind)

@@ -1,20 +1,21 @@
-//! Which vertex is where another one is: nearest neighbours in a k-d tree.
+//! Nearest neighbours of vertices, in a k-d tree.
 //!
 //! J.L. Bentley, *Multidimensional Binary Search Trees Used for Associative Searching*, 1975.
 
 use rayon::prelude::*;
 
-/// Points that are looked at one by one.
+/// Maximum points that are searched one by one.
 const LEAF: usize = 8;
-/// Leaves that one search looks into at the most. Points of a surface need about ten; only points that lie just so need
-/// more, and then the best found so far is taken.
+/// Maximum leaves that one search visits. Points of a surface need about ten. Only degenerate sets of points
+/// need more, and then the best point found so far is returned.
 const MOST_LEAVES: usize = 128;
-/// From so many points on, both halves are built at the same time.
+/// Minimum points for which both halves are built in parallel.
 const ALONE: usize = 1 << 13;
 
-/// Points, of which the nearest to any place can be found.
+/// A set of points that finds the nearest one to any position.
 pub(crate) struct Tree<const D: usize> {
-    /// The middle one parts those before it from those after it along its axis, and so on in each half.
+    /// The middle point separates the points below it from those above it along its axis, and so on in each
+    /// half.
     points: Vec<([f32; D], u32)>,
     axes: Vec<u8>,
 }
@@ -27,9 +28,9 @@ struct Search {
 }
 
 impl<const D: usize> Tree<D> {
-    /// Of equal points only the first is kept. O(n log n).
+    /// Builds the tree in O(n log n). Of equal points only the first is kept.
     pub(crate) fn new(points: &[[f32; D]]) -> Self {
-        // Zeros of both signs are one place.
+        // Zeros of both signs are equal.
         let clean = |p: &[f32; D]| p.map(|x| x + 0.0);
         let mut points: Vec<_> = points.iter().zip(0..).map(|(p, at)| (clean(p), at)).collect();
         let order = |a: &[f32; D], b: &[f32; D]| {
@@ -43,7 +44,8 @@ impl<const D: usize> Tree<D> {
         Self { points, axes }
     }
 
-    /// The nearest point, by its place in the list that the tree was made of, and the square of its distance.
+    /// Returns the nearest point, as its index in the list that the tree was built from, and the square of
+    /// its distance.
     pub(crate) fn nearest(&self, to: &[f32; D]) -> Option<(u32, f64)> {
         let mut search = Search { square: f64::INFINITY, point: None, leaves: 0 };
         self.search(0..self.points.len(), to, &mut search);
@@ -72,7 +74,7 @@ impl<const D: usize> Tree<D> {
 impl Search {
     fn look<const D: usize>(&mut self, (place, point): &([f32; D], u32), to: &[f32; D]) {
         let square = square(place, to);
-        // The first of several that are equally near.
+        // The first of several points at equal distance.
         let closer = (square, Some(*point)) < (self.square, self.point);
         if closer || self.point.is_none() {
             (self.square, self.point) = (square, Some(*point));
@@ -80,12 +82,12 @@ impl Search {
     }
 }
 
-/// The square of a distance.
+/// Returns the square of a distance.
 pub(crate) fn square<const D: usize>(a: &[f32; D], b: &[f32; D]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2)).sum()
 }
 
-/// Puts the point in the middle along the widest axis in the middle, and so on in each half.
+/// Moves the median along the widest axis to the middle, and so on in each half.
 fn part<const D: usize>(points: &mut [([f32; D], u32)], axes: &mut [u8]) {
     if points.len() <= LEAF {
         return;
@@ -116,7 +118,7 @@ fn part<const D: usize>(points: &mut [([f32; D], u32)], axes: &mut [u8]) {
 mod tests {
     use super::*;
 
-    /// Numbers from 0 to 1 that look random.
+    /// Returns pseudorandom numbers from 0 to 1.
     fn noise(seed: u64) -> impl FnMut() -> f32 {
         let mut state = seed;
         move || {
@@ -152,7 +154,8 @@ mod tests {
         );
     }
 
-    /// All points are equally far from where one asks: a search that looks at all of them for each would take minutes.
+    /// All points are equally far from the query. A search that visits all of them for each query would take
+    /// minutes.
     #[test]
     fn a_search_ends_where_all_are_equally_near() {
         let ring: Vec<[f32; 3]> =

@@ -1,4 +1,4 @@
-//! A model beside itself, beside its joints alone, and what is refused.
+//! A model compared with itself and with its joints, and rejected input.
 
 use condyle::sampling::AnyClip;
 use condyle::{Joint, Skeleton, Transform};

@@ -22,39 +22,39 @@ use crate::solid::Solid;
 use crate::stage::{Bounds, Camera, FINE_SHADOW, Ground, SHADOW};
 use crate::vector::{Vec3, cross, dot, length, normalize, scale, sub};
 
-/// An asset with what is needed to draw it.
+/// An asset and the data for drawing it.
 pub(crate) struct Artist<'a> {
     asset: &'a Asset,
-    /// One, or two to compare: the difference of the second one from the first is then drawn too.
+    /// One, or two for a comparison. With two, the difference of the second one from the first is drawn too.
     posers: Vec<Poser<'a>>,
     skinnings: Vec<Skinning>,
-    /// The greatest difference at the moments that are drawn, which colours are relative to.
+    /// Largest difference at the drawn moments, which scales the colours.
     greatest: Greatest,
     materials: Arc<Materials>,
     surfaces: Arc<[Surface]>,
-    /// Drawn beside it.
+    /// Boxes drawn next to the character.
     solids: Vec<Solid>,
     shown: Arc<ShownJoints>,
-    /// Of joints, drawn with them.
+    /// Limits drawn with the joints.
     limits: Option<Limits>,
-    /// From where the outline is seen that is drawn, and what each surface is.
+    /// Viewpoint of the drawn outline, and the topology of each surface.
     outline: Option<(Seen, Arc<[surface::Surface]>)>,
-    /// A table from linear light, in 4095ths, to sRGB.
+    /// Table from linear light, in 4095ths, to sRGB.
     encoded: Arc<[u8]>,
 }
 
-/// One of the pictures of a pose.
+/// One picture of a pose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Panel {
-    /// By the first way of skinning.
+    /// The first skinning method.
     First,
     Second,
-    /// The second one, in colours that tell how far it is from the first.
+    /// The second one, in colours that show its distance from the first.
     Difference,
 }
 
 impl Panel {
-    /// Linear blending and dual quaternions, in this order.
+    /// Linear blending, dual quaternions and their difference, in this order.
     const COMPARED: [Self; 3] = [Self::First, Self::Second, Self::Difference];
 
     fn caption(self) -> &'static str {
@@ -71,9 +71,9 @@ struct Surface {
     instance: usize,
     primitive: usize,
     triangles: Vec<[u32; 3]>,
-    /// One per vertex, or none.
+    /// One per vertex, or empty.
     uvs: Vec<[f32; 2]>,
-    /// Linear, one per vertex, or none.
+    /// Linear, one per vertex, or empty.
     colors: Vec<[f32; 4]>,
 }
 
@@ -83,11 +83,11 @@ struct ShownJoints {
     links: Vec<[u16; 2]>,
 }
 
-/// Values interpolated over a triangle: world position, normal, texture coordinate, colour.
+/// Number of values interpolated over a triangle: world position, normal, texture coordinate, colour.
 const VALUES: usize = 12;
 
 impl<'a> Artist<'a> {
-    /// `skinnings` are the ways to pose it: one, or two to compare.
+    /// Builds an artist. `skinnings` are the methods: one, or two for a comparison.
     pub(crate) fn new(asset: &'a Asset, skinnings: &[Skinning]) -> Result<Self, condyle::Error> {
         let shown = asset.shown().flat_map(|(_, i)| &i.primitives).filter(|p| p.drawable);
         let materials = Materials::load(&asset.document, &shown.filter_map(|p| p.material).collect());
@@ -112,7 +112,7 @@ impl<'a> Artist<'a> {
         })
     }
 
-    /// Another one, as it is now, for another thread: what never changes is there once.
+    /// Returns a copy in its current state, for another thread. Constant data is shared.
     pub(crate) fn twin(&self) -> Result<Self, condyle::Error> {
         Ok(Self {
             asset: self.asset,
@@ -129,17 +129,18 @@ impl<'a> Artist<'a> {
         })
     }
 
-    /// Draws these with the joints from now on.
+    /// Sets limits to draw with the joints.
     pub(crate) fn set_limits(&mut self, limits: Option<Limits>) {
         self.limits = limits;
     }
 
-    /// Draws these too from now on.
+    /// Sets boxes to draw next to the asset.
     pub(crate) fn set_solids(&mut self, solids: Vec<Solid>) {
         self.solids = solids;
     }
 
-    /// Draws the outline as well from now on. Returns how many edges of the meshes are open, so that it is not closed there.
+    /// Enables the outline. Returns the number of open edges of the meshes, at which the outline is not
+    /// closed.
     pub(crate) fn set_outline(&mut self, seen: Seen) -> usize {
         let mesh = |it: &Surface| &self.asset.instances[it.instance].primitives[it.primitive].mesh;
         let known: Vec<_> = self.surfaces.iter().map(|it| surface::Surface::new(mesh(it))).collect();
@@ -148,27 +149,27 @@ impl<'a> Artist<'a> {
         open
     }
 
-    /// Images that cannot be drawn, and why.
+    /// Returns the images that cannot be drawn, and the reasons.
     pub(crate) fn problems(&self) -> &[String] {
         &self.materials.problems
     }
 
-    /// Poses everything, for the next calls of `measure` and `draw`.
+    /// Poses everything for the next calls of `measure` and `draw`.
     pub(crate) fn pose(&mut self, clip: Motion<'_>, seconds: f64) -> Result<(), condyle::Error> {
         self.posers.iter_mut().try_for_each(|poser| poser.pose(clip, seconds))
     }
 
-    /// The pictures of one pose.
+    /// Returns the pictures of one pose.
     pub(crate) fn panels(&self) -> &'static [Panel] {
         if self.posers.len() > 1 { &Panel::COMPARED } else { &[Panel::First] }
     }
 
-    /// Metres in a unit of the asset.
+    /// Returns the metres per unit of the asset.
     fn metres(&self) -> f64 {
         self.asset.unit().unwrap_or(1.0)
     }
 
-    /// How far the two ways are apart in the pose: the greatest distance of a vertex, in units of the asset.
+    /// Returns the largest distance between a vertex posed with both methods, in units of the asset.
     fn difference(&self) -> f64 {
         let [first, second] = &self.posers[..] else { return 0.0 };
         let of = |it: &Surface| {
@@ -178,7 +179,7 @@ impl<'a> Artist<'a> {
         self.surfaces.iter().map(|it| f64::from(of(it))).fold(0.0, f64::max)
     }
 
-    /// Compares the two ways at these moments, from now on the scale of colours; at rest without a clip.
+    /// Compares both methods at these moments, or at rest without a clip, and sets the scale of the colours.
     pub(crate) fn compare(&mut self, clip: Motion<'_>, moments: &[f64]) -> Result<Greatest, condyle::Error> {
         self.posers[0].rest()?;
         let boxes = self.surfaces.iter().map(|it| bounds::of(&self.posed(0, it).positions));
@@ -213,7 +214,7 @@ impl<'a> Artist<'a> {
         }
     }
 
-    /// The matrices of the joints in the pose.
+    /// Returns the matrices of the joints in the pose.
     pub(crate) fn model(&self) -> &[Affine] {
         self.posers[0].model()
     }
@@ -222,7 +223,8 @@ impl<'a> Artist<'a> {
         self.posers[0].model()[usize::from(joint)].rows.map(|row| row[3])
     }
 
-    /// Draws a panel of the pose, with the joints over it if `skeleton` is set. `None` if that would take far too long.
+    /// Draws a panel of the pose, with the joints over it if `skeleton` is set. `None` if that would take too
+    /// much work.
     pub(crate) fn draw(
         &self,
         panel: Panel,
@@ -259,7 +261,7 @@ impl<'a> Artist<'a> {
                 outline::draw(&mut picture, &canvas, camera, *seen, surface, self.posed(way, it));
             }
         }
-        // Of a motion there is nothing else to see.
+        // A motion has nothing else to draw.
         if skeleton || self.asset.is_motion() {
             self.draw_joints(&mut picture, camera);
         }
@@ -296,7 +298,7 @@ impl<'a> Artist<'a> {
         };
         let texture =
             material.texture.map(|t| &self.materials.textures[t]).filter(|_| !surface.uvs.is_empty());
-        // Front to back, so that hidden pixels are not shaded; back to front where surfaces are translucent.
+        // Front to back, so that hidden pixels are not shaded; back to front for translucent surfaces.
         let mut order: Vec<(f32, [u32; 3])> = surface.triangles.iter().map(|t| (distance(t), *t)).collect();
         order.sort_by(|a, b| a.0.total_cmp(&b.0));
         if material.alpha == Alpha::Blend {
@@ -304,7 +306,7 @@ impl<'a> Artist<'a> {
         }
         for (_, triangle) in order {
             let at = triangle.map(|i| vertices.positions[i as usize]);
-            // Where a mesh has no normals its triangles are flat: glTF 2.0, "Meshes".
+            // Triangles of a mesh without normals are flat: glTF 2.0, "Meshes".
             let flat = normalize(cross(sub(at[1], at[0]), sub(at[2], at[0])));
             let corners = core::array::from_fn(|c| {
                 let i = triangle[c] as usize;
@@ -384,7 +386,7 @@ fn posers<'a>(asset: &'a Asset, skinnings: &[Skinning]) -> Result<Vec<Poser<'a>>
     skinnings.iter().map(|&way| Poser::new(asset, way.into())).collect()
 }
 
-/// How many texels of the full image one pixel of a triangle covers.
+/// Returns the number of texels of the full image that one pixel of a triangle covers.
 fn texels_per_pixel(texture: &Texture, camera: &Camera, corners: &[Corner<VALUES>; 3]) -> f32 {
     let [a, b, c] = corners;
     let area = length(cross(sub(b.at, a.at), sub(c.at, a.at)));
@@ -412,8 +414,9 @@ fn surfaces(asset: &Asset, materials: &Materials) -> Vec<Surface> {
     out
 }
 
-/// The joints that move a vertex, and those between them; not the ones above, which only place the character, nor the
-/// controls of a rig that a skin lists without weights. Of a motion, and of skins without meshes, all.
+/// Returns the joints that move a vertex, and those between them. Joints above them only place the character,
+/// and controls that a skin lists without weights move nothing, so both are left out. For a motion, and for
+/// skins without meshes, returns all joints.
 fn shown_joints(asset: &Asset) -> ShownJoints {
     let parents = asset.skeleton.parents();
     let mut deforming = HashSet::new();
@@ -436,8 +439,8 @@ fn shown_joints(asset: &Asset) -> ShownJoints {
     if asset.is_motion() {
         deforming.extend(0..parents.len() as u16);
     }
-    // A joint is included if it deforms, or lies between two that do. Parents come first, so one pass finds
-    // what is below a deforming joint, and one pass backwards what is above.
+    // A joint is included if it deforms, or is between two that do. Parents come first, so one forward pass
+    // finds joints below a deforming joint, and one backward pass finds joints above.
     let mut below = vec![false; parents.len()];
     for joint in 0..parents.len() {
         let parent = parents[joint];

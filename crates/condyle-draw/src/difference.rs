@@ -1,34 +1,34 @@
-//! How far two ways of skinning are apart: colours for the surface, and the legend that says what they mean.
+//! The difference between two skinning methods: surface colours, and their legend.
 
 use image::{Rgb, RgbImage};
 
 use super::overlay;
 
-/// The greatest distance between a vertex by one way and by the other.
+/// The largest distance between a vertex posed with one skinning method and with the other.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Greatest {
-    /// Metres.
+    /// Distance in metres.
     pub distance: f64,
-    /// Of the box around the rest pose, in metres.
+    /// Diagonal of the box around the rest pose, in metres.
     pub diagonal: f64,
-    /// Where in the clip.
+    /// Time in the clip, in seconds.
     pub seconds: f64,
 }
 
 impl Greatest {
-    /// As a part of the diagonal of the box around the rest pose.
+    /// Returns the distance as a fraction of the diagonal of the box around the rest pose.
     #[must_use]
     pub fn of_diagonal(&self) -> f64 {
         if self.diagonal > 0.0 { self.distance / self.diagonal } else { 0.0 }
     }
 
-    /// `17.3 mm, 1.24 % of the diagonal`.
+    /// Formats the distance: `17.3 mm, 1.24 % of the diagonal`.
     #[must_use]
     pub fn text(&self) -> String {
         format!("{} mm, {:.2} % of the diagonal", millimetres(self.distance), 100.0 * self.of_diagonal())
     }
 
-    /// Where the colours end, in metres: a round number that is not less.
+    /// Returns the end of the colour scale in metres: the distance, rounded up to a round number.
     pub(crate) fn end(&self) -> f64 {
         if self.distance <= 0.0 {
             return 0.0;
@@ -45,7 +45,7 @@ impl Greatest {
     }
 }
 
-/// Metres as millimetres: the larger the number, the fewer its decimals.
+/// Formats metres as millimetres: the larger the number, the fewer its decimals.
 #[must_use]
 pub fn millimetres(metres: f64) -> String {
     match 1000.0 * metres {
@@ -56,7 +56,7 @@ pub fn millimetres(metres: f64) -> String {
     }
 }
 
-/// From none to the end of the scale, sRGB.
+/// Colours from zero to the end of the scale, sRGB.
 const COLORS: [[f32; 3]; 6] = [
     [0.86, 0.87, 0.89],
     [0.99, 0.90, 0.55],
@@ -66,7 +66,7 @@ const COLORS: [[f32; 3]; 6] = [
     [0.32, 0.05, 0.38],
 ];
 
-/// The colour of a part of the scale, sRGB.
+/// Returns the colour at a fraction of the scale, sRGB.
 fn encoded(part: f32) -> [f32; 3] {
     let at = part.clamp(0.0, 1.0) * (COLORS.len() - 1) as f32;
     let first = (at as usize).min(COLORS.len() - 2);
@@ -74,12 +74,12 @@ fn encoded(part: f32) -> [f32; 3] {
     core::array::from_fn(|c| COLORS[first][c] + left * (COLORS[first + 1][c] - COLORS[first][c]))
 }
 
-/// The same in linear light, by a polynomial close to the sRGB curve.
+/// Returns the colour in linear light, by a polynomial close to the sRGB curve.
 pub(crate) fn color(part: f32) -> [f32; 3] {
     encoded(part).map(|v| v * v * (0.7 * v + 0.3))
 }
 
-/// The scale, at the bottom of a picture.
+/// Draws the scale at the bottom of a picture.
 pub(crate) fn legend(picture: &mut RgbImage, greatest: &Greatest) {
     let (width, height) = picture.dimensions();
     let scale = text_scale(picture);
@@ -103,7 +103,7 @@ pub(crate) fn legend(picture: &mut RgbImage, greatest: &Greatest) {
     overlay::label(picture, [left, below], scale, text, INK);
 }
 
-/// Millimetres without decimals that say nothing.
+/// Formats millimetres without trailing zeros.
 fn short(metres: f64) -> String {
     let text = millimetres(metres);
     match text.contains('e') || !text.contains('.') {
@@ -112,12 +112,12 @@ fn short(metres: f64) -> String {
     }
 }
 
-/// Larger than the labels of a sheet, as three panels are often shown smaller than they are.
+/// Returns a scale above that of the labels of a sheet, because three panels are often shown reduced.
 fn text_scale(picture: &RgbImage) -> u32 {
     (picture.width().min(picture.height()) / 120).clamp(1, 3)
 }
 
-/// What a panel shows, in its upper left corner.
+/// Writes the caption of a panel into its upper left corner.
 pub(crate) fn caption(picture: &mut RgbImage, text: &str) {
     let scale = text_scale(picture);
     let margin = 4 * scale;
@@ -163,7 +163,7 @@ mod tests {
             let [r, g, b] = color(part);
             0.2126 * r + 0.7152 * g + 0.0722 * b
         };
-        // The first fifth goes from grey to yellow, which is no darker, but no grey either.
+        // The first fifth goes from grey to yellow, which is not darker, but is saturated.
         assert!((10..50).all(|i| light(i as f32 / 50.0) > light((i + 1) as f32 / 50.0)));
     }
 }

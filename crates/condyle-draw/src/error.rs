@@ -1,19 +1,19 @@
-//! Why something cannot be drawn.
+//! Reasons why something cannot be drawn.
 
 use std::fmt;
 
-/// Why something cannot be drawn: what was found, and what to do about it.
+/// Reason why something cannot be drawn, and the next step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
     /// A model, by its name, cannot be drawn.
     Model {
-        /// What its document was opened as.
+        /// Name of its document.
         name: String,
-        /// What is wrong with it, at which moment.
+        /// The error, and its time.
         what: String,
     },
-    /// A picture or a plot cannot be made a file.
+    /// A picture or a plot cannot be encoded.
     Picture(String),
 }
 

@@ -5,14 +5,16 @@
 //!                                                                                                                  ^ here
 //! ```
 //!
-//! | goes in | comes out |
+//! | input | output |
 //! |---|---|
 //! | an asset, a clip and moments | pixels, or a file: PNG, GIF, WebP |
 //! | lines of numbers | a plot as SVG or PNG |
 //!
-//! A [`Scene`] is an asset to draw. [`Scene::frame`] places the camera so that a whole clip stays in view, and [`Scene::draw`] draws one
-//! moment of it as pixels; [`Scene::row`] draws a contact sheet, and [`Scene::movie`] an animation as a file. [`picture`] makes files
-//! of pixels. Where the front of a character is, from which [`View`] counts, is told by `asset.document.front()`. [`plot`] draws lines, [`marks`], [`shapes`] and [`solid`] are what can be drawn beside a character.
+//! A [`Scene`] is an asset to draw. [`Scene::frame`] places the camera so that a whole clip stays in view.
+//! [`Scene::draw`] draws one moment as pixels, [`Scene::row`] a contact sheet, and [`Scene::movie`] an
+//! animation as a file. [`picture`] encodes pixels as files. A [`View`] counts from the front of a character,
+//! which `asset.document.front()` returns. [`plot`] draws lines; [`marks`], [`shapes`] and [`solid`] draw
+//! over or next to a character.
 //!
 //! ```
 //! use condyle::{Joint, Skeleton, Transform};

@@ -1,4 +1,4 @@
-//! Limits of joints, drawn over a character: what a bone may sweep, and where it is.
+//! Joint limits drawn over a character: the range of a bone, and its direction.
 
 use condyle::math::{atan2, sin_cos, sqrt};
 use condyle::{Affine, Pose, Quat, Skeleton};
@@ -12,17 +12,17 @@ use super::vector::{
     scale, sub,
 };
 
-/// What is allowed.
+/// Colour of the allowed range.
 const REGION: [u8; 3] = [64, 132, 255];
-/// A bone within its limit, and one that is not.
+/// Colours of a bone within its limit, and of one outside.
 const WITHIN: [u8; 3] = [24, 160, 72];
 const BEYOND: [u8; 3] = [226, 32, 36];
-/// Radians that a rotation may be beyond its limit by rounding.
+/// Radians by which rounding may move a rotation outside its limit.
 const ROUNDED: f32 = 1e-4;
-/// Points on a round border.
+/// Points of a round border.
 const POINTS: u16 = 48;
 
-/// What is drawn, posed.
+/// The posed skeleton with its matrices.
 pub(crate) struct Posed<'a> {
     pub skeleton: &'a Skeleton,
     pub pose: &'a Pose,
@@ -32,10 +32,10 @@ pub(crate) struct Posed<'a> {
 /// The limit of one joint, in world space.
 struct Sketch {
     at: Vec3,
-    /// The border, a closed line that is seen from `at`, or the arc of a hinge.
+    /// Border as seen from `at`: a closed line, or the arc of a hinge.
     border: Vec<Vec3>,
     closed: bool,
-    /// Where the bone ends, drawn as long as the border is far.
+    /// End of the bone, drawn at the distance of the border.
     bone: Vec3,
     within: bool,
 }
@@ -56,7 +56,7 @@ pub(crate) fn draw(
     };
     let sketches = joints.iter().filter_map(|&joint| posed.sketch(limits, joint));
     let mut sketches: Vec<Sketch> = sketches.collect();
-    // Those that are far away first.
+    // Far limits first.
     sketches.sort_by(|a, b| camera.place(b.at)[2].total_cmp(&camera.place(a.at)[2]));
     for sketch in &sketches {
         let color = if sketch.within { REGION } else { BEYOND };
@@ -102,14 +102,14 @@ impl Posed<'_> {
         self.model[usize::from(joint)].rows.map(|row| row[3])
     }
 
-    /// The limit of a joint, if it has one, that can be drawn.
+    /// Returns the sketch of a joint's limit, if the joint has one that can be drawn.
     fn sketch(&self, limits: &Limits, joint: u16) -> Option<Sketch> {
         let limit = limits.get(joint)?;
         let rotation = self.pose.get(joint.into()).rotation;
         let at = self.place(joint);
         let (own, long) = self.bone(joint)?;
         let axis = normalize(limit.axis);
-        // What a hinge shows is its bone, which goes round its axis; what swings shows its axis.
+        // A hinge shows its bone, which turns about its axis; a joint that swings shows its axis.
         let leaning = dot(axis, own);
         let directions = if leaning.abs() > 0.7 {
             let axis = if leaning < 0.0 { scale(axis, -1.0) } else { axis };
@@ -119,7 +119,7 @@ impl Posed<'_> {
         };
         let (border, shown, closed) = directions?;
         let above = self.skeleton.parent(joint).map(|parent| self.model[usize::from(parent)]);
-        // As long in every direction, whatever the scales are.
+        // The same length in every direction, whatever the scales are.
         let world = |d: Vec3| {
             let d = above.map_or(d, |above| above.transform_vector(d));
             add_scaled(at, normalize(d), 0.62 * long)
@@ -133,7 +133,8 @@ impl Posed<'_> {
         })
     }
 
-    /// The direction of a joint's bone in its own space and its length in the world: to its farthest child, or on from its parent.
+    /// Returns the direction of a joint's bone in the joint's space, and its length in the world. The bone
+    /// ends at the farthest child, or continues the one from the parent.
     fn bone(&self, joint: u16) -> Option<(Vec3, f32)> {
         let children = (joint..self.skeleton.joint_count() as u16)
             .filter(|&child| self.skeleton.parent(child) == Some(joint));
@@ -149,7 +150,8 @@ impl Posed<'_> {
     }
 }
 
-/// Where the border of swings brings an axis, in the space of the joint's parent; the axis, and that the line is closed.
+/// Returns the border of the axis under swings, in the space of the joint's parent, the axis, and true for a
+/// closed line.
 fn swings(limit: &JointLimit, shown: Vec3) -> Option<(Vec<Vec3>, Vec3, bool)> {
     let axis = normalize(limit.axis);
     let around = (0..POINTS).map(|i| {
@@ -160,7 +162,7 @@ fn swings(limit: &JointLimit, shown: Vec3) -> Option<(Vec<Vec3>, Vec3, bool)> {
         let (sin, cos) = sin_cos(angle / 4.0);
         sin / cos
     };
-    // In the plane of swings, where borders are circles, ellipses and straight lines.
+    // Borders in the plane of swings are circles, ellipses and straight lines.
     let (side, points): (Option<Vec3>, Vec<[f32; 2]>) = match &limit.swing {
         Swing::Cone(angle) => (None, around.map(|p| p.map(|v| v * plane(*angle))).collect()),
         Swing::Ellipse { side, angles: [a, b] } => {
@@ -200,7 +202,7 @@ fn swings(limit: &JointLimit, shown: Vec3) -> Option<(Vec<Vec3>, Vec3, bool)> {
     Some((border.collect(), shown, true))
 }
 
-/// Points from one corner on to before the next one.
+/// Returns points from one corner up to the next one, which is excluded.
 fn edge(from: [f32; 2], to: [f32; 2]) -> impl Iterator<Item = [f32; 2]> {
     const PARTS: u16 = 6;
     (0..PARTS).map(move |part| {
@@ -209,7 +211,7 @@ fn edge(from: [f32; 2], to: [f32; 2]) -> impl Iterator<Item = [f32; 2]> {
     })
 }
 
-/// Where the range of twist brings a bone, in the space of the joint's parent.
+/// Returns the arc of a bone under the range of twist, in the space of the joint's parent.
 fn arc(limit: &JointLimit, axis: Vec3, bone: Vec3) -> Option<Vec<Vec3>> {
     let [least, most] = limit.twist?;
     let turned = |part: u16| -> Quat {

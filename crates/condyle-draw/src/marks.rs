@@ -1,4 +1,4 @@
-//! Marks over a picture, at places in the world: what is asked of joints, and how far they are from it.
+//! Marks over a picture at positions in the world, such as goals of joints and the distances from them.
 
 use condyle::Affine;
 use image::RgbImage;
@@ -7,60 +7,60 @@ use super::overlay::{LINE, LineEnd, dot, fitting, label, tapered_line};
 use super::stage::Camera;
 use super::vector::Vec3;
 
-/// Something to draw over the character. Sizes are pixels of an image of 640.
+/// A mark over the character. Sizes are in pixels of an image of 640 by 640.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Mark {
     /// A line with a dark edge.
     Line {
-        /// Where it begins and ends, in world space.
+        /// Ends, in world space.
         ends: [Vec3; 2],
-        /// Half of its width.
+        /// Half of the width.
         radius: f32,
-        /// sRGB.
+        /// Colour, sRGB.
         color: [u8; 3],
     },
-    /// Lines that belong together: none has its dark edge over another one.
+    /// Lines that belong together: the dark edge of one does not cover another one.
     Lines {
-        /// Where each begins and ends, in world space.
+        /// Ends of each line, in world space.
         lines: Vec<[Vec3; 2]>,
-        /// Half of their width.
+        /// Half of the width.
         radius: f32,
-        /// sRGB.
+        /// Colour, sRGB.
         color: [u8; 3],
     },
     /// Two lines that cross.
     Cross {
-        /// Where they do, in world space.
+        /// Centre, in world space.
         at: Vec3,
-        /// How far each reaches to either side.
+        /// Length of each arm from the centre.
         arm: f32,
-        /// sRGB.
+        /// Colour, sRGB.
         color: [u8; 3],
     },
     /// A disc with a dark edge.
     Dot {
-        /// Its middle, in world space.
+        /// Centre, in world space.
         at: Vec3,
-        /// Without the edge.
+        /// Radius without the edge.
         radius: f32,
-        /// sRGB.
+        /// Colour, sRGB.
         color: [u8; 3],
     },
     /// A line of text in the lower left corner.
     Note {
-        /// Cut short where there is no room for all of it.
+        /// The text, cut short if it does not fit.
         text: String,
     },
 }
 
-/// What is marked at a moment, by the matrices that the joints have there.
+/// Returns the marks at a moment, for the matrices of the joints at that moment.
 pub type Marks<'a> = dyn Fn(f64, &[Affine]) -> Vec<Mark> + Sync + 'a;
 
-/// As of all overlays.
+/// Edge colour of all overlays.
 const EDGE: [u8; 3] = [30, 32, 40];
 
 impl Mark {
-    /// What of it must be in the picture.
+    /// Returns the positions that must be in the picture.
     pub(crate) fn places(&self) -> Vec<Vec3> {
         match self {
             Self::Line { ends, .. } => ends.to_vec(),
@@ -98,7 +98,7 @@ impl Mark {
             Self::Lines { ref lines, radius, color } => {
                 let ends = |[from, to]: &[Vec3; 2]| Some([on_picture(*from)?, on_picture(*to)?]);
                 let lines: Vec<_> = lines.iter().filter_map(ends).collect();
-                // Not so thin in a small picture that nothing of the colour is left.
+                // A minimum width keeps the colour visible in a small picture.
                 let radius = (radius * unit).max(0.7);
                 for (radius, color) in [(radius + 0.8, EDGE), (radius, color)] {
                     for [from, to] in &lines {

@@ -1,4 +1,5 @@
-//! Materials: base or diffuse colour, its texture and the alpha mode, and no other part of glTF's materials.
+//! Materials: base or diffuse colour, its texture and the alpha mode. Other properties of glTF materials are
+//! not read.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::Cursor;
@@ -12,16 +13,16 @@ use serde_json::Value;
 pub(crate) struct Material {
     /// Linear RGB and opacity.
     pub factor: [f32; 4],
-    /// The image, an index of [`Materials::textures`], and the set of texture coordinates that places it.
+    /// Index of the image in [`Materials::textures`], and the set of texture coordinates.
     pub texture: Option<usize>,
     pub texture_set: usize,
-    /// The affine transform of texture coordinates, by `KHR_texture_transform`.
+    /// Affine transform of texture coordinates, from `KHR_texture_transform`.
     pub transform: [[f32; 3]; 2],
     pub alpha: Alpha,
 }
 
 impl Material {
-    /// Whose colour is that of the vertices.
+    /// White, so that the colour comes from the vertices.
     pub(crate) const PLAIN: Self = Self {
         factor: [1.0; 4],
         texture: None,
@@ -34,21 +35,21 @@ impl Material {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Alpha {
     Opaque,
-    /// Pixels whose opacity is below this are holes.
+    /// Pixels with an opacity below this are holes.
     Mask(f32),
     Blend,
 }
 
-/// All materials of a document, then the default one.
+/// All materials of a document, followed by the default one.
 pub(crate) struct Materials {
     list: Vec<Material>,
     pub textures: Vec<Texture>,
-    /// Images that cannot be drawn, and why.
+    /// Images that cannot be drawn, and the reasons.
     pub problems: Vec<String>,
 }
 
 impl Materials {
-    /// `shown` are the materials whose images are needed.
+    /// Loads the materials; `shown` are those whose images are needed.
     pub(crate) fn load(document: &Document, shown: &BTreeSet<usize>) -> Self {
         let json = &appearance(document);
         let texture_of = |material: &Value| entry(json, "textures", &Paint::of(material).texture["index"]);
@@ -103,14 +104,15 @@ impl Material {
     }
 }
 
-/// What gives a material its colour, and what says where its image is.
+/// Members of a material that give its colour and its texture.
 struct Paint<'a> {
     factor: &'a Value,
     texture: &'a Value,
 }
 
 impl<'a> Paint<'a> {
-    /// The diffuse colour of `KHR_materials_pbrSpecularGlossiness` takes the place of the base colour where a material has both.
+    /// Selects the members. The diffuse colour of `KHR_materials_pbrSpecularGlossiness` replaces the base
+    /// colour if a material has both.
     fn of(material: &'a Value) -> Self {
         let glossy = &material["extensions"]["KHR_materials_pbrSpecularGlossiness"];
         let (surface, factor, texture) = match glossy.is_object() {
@@ -121,7 +123,7 @@ impl<'a> Paint<'a> {
     }
 }
 
-/// The parts of the document that say how surfaces look.
+/// Returns the parts of the document that describe the look of surfaces.
 fn appearance(document: &Document) -> Value {
     let part = |key| {
         let text = document.json_at(&format!("/{key}"));
@@ -134,7 +136,7 @@ fn list<'a>(json: &'a Value, key: &str) -> &'a [Value] {
     json[key].as_array().map_or(&[], Vec::as_slice)
 }
 
-/// The element of a list that `index` names; null if there is none.
+/// Returns the element of a list with this index; null if it does not exist.
 fn entry<'a>(json: &'a Value, key: &str, index: &Value) -> &'a Value {
     let index = index.as_u64().and_then(|i| usize::try_from(i).ok());
     index.and_then(|i| json[key].get(i)).unwrap_or(&Value::Null)
@@ -158,7 +160,7 @@ enum Wrap {
 }
 
 impl Wrap {
-    /// From the constants of OpenGL, which glTF uses.
+    /// Converts the constants of OpenGL, which glTF uses.
     fn load(json: &Value) -> Self {
         match json.as_u64() {
             Some(33071) => Self::Clamp,
@@ -179,26 +181,26 @@ impl Wrap {
     }
 }
 
-/// Where the bytes of an image are. Images with the same bytes are decoded once.
+/// Location of the bytes of an image. Images with the same bytes are decoded once.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Data<'a> {
     View(usize),
     Uri(&'a str),
-    /// Nowhere: the image of this index has none, or does not exist.
+    /// No location: the image with this index lacks data, or does not exist.
     Missing(u64),
 }
 
-/// An image that a texture names.
+/// An image of a texture.
 struct Source<'a> {
     index: u64,
-    /// What the document calls it; may be empty.
+    /// Name in the document; may be empty.
     name: &'a str,
     data: Data<'a>,
 }
 
 impl<'a> Source<'a> {
     fn of(json: &'a Value, texture: &Value) -> Option<Self> {
-        // Those that can be drawn come first.
+        // Extensions whose images can be drawn come first.
         let extended = |name| &texture["extensions"][name]["source"];
         let named = [
             extended("EXT_texture_webp"),
@@ -221,33 +223,33 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The images of a document, each decoded once.
+/// Images of a document, each decoded once.
 struct Images<'a> {
     document: &'a Document,
     json: &'a Value,
     known: HashMap<Data<'a>, Option<Arc<[Level]>>>,
-    /// Texels along a side of an image that is kept.
+    /// Maximum texels along a side of a kept image.
     longest_side: usize,
-    /// How many texels may still be decoded.
+    /// Number of texels that may still be decoded.
     left: u64,
     problems: Vec<String>,
 }
 
-/// The most texels decoded for all images together, and the longest side of one: a file of a few hundred
-/// bytes can state any size.
+/// Maximum texels decoded for all images together, and longest side of one. A file of a few hundred bytes can
+/// state any size.
 const MAX_DECODED: u64 = 1 << 28;
 const MAX_SIDE: u32 = 4096;
-/// The most bytes of one decoded image.
+/// Maximum bytes of one decoded image.
 const MAX_BYTES: u64 = 4 * (MAX_SIDE as u64).pow(2);
-/// The most bytes that what describes an image may take, beyond twice those of its file.
+/// Maximum bytes of an image's metadata, in addition to twice the bytes of its file.
 const MAX_DESCRIBED: u64 = 1 << 20;
-/// The longest side of an image that is kept: no rendered image shows more detail.
+/// Longest side of a kept image; no rendered image shows more detail.
 const MAX_KEPT_SIDE: usize = 1024;
-/// The most texels kept for all images: 32 MB, and a third more for their mipmaps.
+/// Maximum texels kept for all images: 32 MB, and 33 % more for their mipmaps.
 const MAX_KEPT: usize = 1 << 23;
 
 impl<'a> Images<'a> {
-    /// The more images there are, the smaller each is kept.
+    /// Sets the size limit: the more images there are, the smaller each is kept.
     fn new(document: &'a Document, json: &'a Value, count: usize) -> Self {
         let share = (MAX_KEPT / count.max(1)).isqrt().max(1);
         let longest_side = (1 << share.ilog2()).min(MAX_KEPT_SIDE);
@@ -275,7 +277,7 @@ impl<'a> Images<'a> {
         match data {
             Data::View(view) => {
                 let bytes = self.document.buffer_view(view);
-                self.decode(bytes.ok_or_else(|| format!("there is no buffer view {view}"))?)
+                self.decode(bytes.ok_or_else(|| format!("buffer view {view} does not exist"))?)
             }
             Data::Uri(uri) => self.decode(&self.document.resource(uri)?),
             Data::Missing(_) => Err("it has neither a buffer view nor a URI".into()),
@@ -284,13 +286,13 @@ impl<'a> Images<'a> {
 
     fn decode(&mut self, bytes: &[u8]) -> Result<Level, String> {
         if let Some(format) = foreign(bytes) {
-            return Err(format!("the image is {format}; PNG, JPEG, WebP and GIF can be drawn"));
+            return Err(format!("the image is {format}; PNG, JPEG, WebP and GIF are supported"));
         }
         let unreadable = |e: &dyn std::fmt::Display| format!("the image cannot be decoded: {e}");
         let mut reader =
             ImageReader::new(Cursor::new(bytes)).with_guessed_format().map_err(|e| unreadable(&e))?;
-        // What a PNG says about itself before its pixels: a colour profile that inflates to more is left out. Nothing here
-        // looks at one.
+        // Limits the metadata of a PNG: a colour profile that inflates to more is left out. The profile is
+        // not used here.
         let mut limits = Limits::default();
         limits.max_alloc = Some(2 * bytes.len() as u64 + MAX_DESCRIBED);
         reader.limits(limits);
@@ -298,12 +300,12 @@ impl<'a> Images<'a> {
         let (width, height) = decoder.dimensions();
         if width == 0 || height == 0 || width.max(height) > MAX_SIDE {
             return Err(format!(
-                "the image has {width}x{height} pixels, 1 to {MAX_SIDE} a side can be drawn"
+                "the image has {width}x{height} pixels; 1 to {MAX_SIDE} a side are supported"
             ));
         }
         if decoder.total_bytes() > MAX_BYTES {
             return Err(format!(
-                "the image takes {} bytes, at most {MAX_BYTES} can be drawn",
+                "the image takes {} bytes; the limit is {MAX_BYTES} bytes",
                 decoder.total_bytes()
             ));
         }
@@ -313,7 +315,7 @@ impl<'a> Images<'a> {
         limits.max_alloc = Some(2 * decoder.total_bytes() + (1 << 20));
         decoder.set_limits(limits).map_err(|e| unreadable(&e))?;
         let image = DynamicImage::from_decoder(decoder).map_err(|e| unreadable(&e))?;
-        // Halved while it is converted, so that there is no copy at full size.
+        // Halved during the conversion, so that there is no copy at full size.
         let half = u32::from(width.max(height) as usize > self.longest_side);
         let at = |x: u32, y: u32| image.get_pixel(x.min(width - 1), y.min(height - 1)).0;
         Ok(Level::new(
@@ -327,7 +329,7 @@ impl<'a> Images<'a> {
     }
 }
 
-/// The name of a format that textures have and that is not drawn, by its first bytes.
+/// Returns the name of a texture format that is not drawn, by its first bytes.
 fn foreign(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0xab, b'K', b'T', b'X', b' ', b'2', b'0', ..] => Some("KTX2"),
@@ -338,7 +340,7 @@ fn foreign(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// The mipmaps of an image down to one texel, from the largest that is kept.
+/// Returns the mipmaps of an image down to one texel, from the largest one that is kept.
 fn mipmaps(image: Level, longest_side: usize) -> Vec<Level> {
     let mut levels = vec![image];
     while let Some(level) = levels.last().filter(|l| l.width > 1 || l.height > 1) {
@@ -366,7 +368,7 @@ pub(crate) struct Texture {
 struct Level {
     width: usize,
     height: usize,
-    /// sRGB and opacity.
+    /// Texels as sRGB and opacity.
     texels: Vec<[u8; 4]>,
 }
 
@@ -395,12 +397,12 @@ impl Texture {
         })
     }
 
-    /// The number of texels of the largest level.
+    /// Returns the number of texels of the largest level.
     pub(crate) fn size(&self) -> f32 {
         (self.levels[0].width * self.levels[0].height) as f32
     }
 
-    /// sRGB and opacity, 0 to 1, where a pixel covers this many texels of the largest level.
+    /// Returns sRGB and opacity, 0 to 1, for a pixel that covers this many texels of the largest level.
     pub(crate) fn sample(&self, [u, v]: [f32; 2], texels_per_pixel: f32) -> [f32; 4] {
         if !(u.is_finite() && v.is_finite()) {
             return [1.0; 4];

@@ -1,4 +1,4 @@
-//! The outline of what is drawn, towards a light or the camera.
+//! The outline of the drawn surfaces, towards a light or the camera.
 
 use condyle::Vertices;
 use condyle_query::surface::{Silhouette, Surface, Viewpoint, silhouette};
@@ -9,21 +9,21 @@ use super::raster::Canvas;
 use super::stage::Camera;
 use super::vector::Vec3;
 
-/// From where the outline is seen.
+/// Viewpoint of an outline.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Seen {
-    /// By the camera.
+    /// The camera.
     Eye,
-    /// From so far away in this direction that all rays are parallel.
+    /// A light in this direction, so far away that all rays are parallel.
     Direction(Vec3),
 }
 
 const NEAR: [u8; 3] = [226, 44, 110];
 const EDGE: [u8; 3] = [255, 255, 255];
-/// Behind something else.
+/// Colour of an edge that a surface hides.
 const HIDDEN: [u8; 3] = [236, 150, 180];
 
-/// Draws the edges of a posed surface that are its outline, and its open ones: those that are hidden thin and pale.
+/// Draws the outline edges and the open edges of a posed surface. Hidden edges are thin and pale.
 pub(crate) fn draw(
     picture: &mut RgbImage,
     canvas: &Canvas,
@@ -37,7 +37,7 @@ pub(crate) fn draw(
         Seen::Direction(direction) => Viewpoint::Direction(direction),
     };
     let mut outline = Silhouette::default();
-    // It is of this mesh, and the direction was checked when it was asked for.
+    // The outline belongs to this mesh, and the direction was checked earlier.
     if silhouette(surface, &vertices.positions, viewpoint, &mut outline).is_err() {
         return;
     }
@@ -48,7 +48,7 @@ pub(crate) fn draw(
         let [x, y] = camera.project(at)?;
         Some((at, [width / 2.0 + x, height / 2.0 - y]))
     };
-    // A border is an outline whichever side of its triangle is seen.
+    // An open edge is an outline whichever side of its triangle is visible.
     let edges = outline.edges().iter().copied().chain(surface.open_edges());
     let ends = edges.filter_map(|[a, b]| Some([place(a)?, place(b)?]));
     let lines: Vec<_> = ends

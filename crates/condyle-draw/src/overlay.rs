@@ -54,7 +54,7 @@ pub(crate) fn tapered_line(picture: &mut RgbImage, from: LineEnd, to: LineEnd, c
     }
 }
 
-/// A triangle, in pixels whose middle is within it, so that triangles with a common edge share none.
+/// Fills a triangle: all pixels whose centre is inside, so that triangles with a common edge share no pixel.
 pub(crate) fn fill(picture: &mut RgbImage, corners: [[f32; 2]; 3], color: [u8; 3], opacity: f32) {
     let range = |k: usize, size: u32| {
         let (least, most) =
@@ -64,7 +64,7 @@ pub(crate) fn fill(picture: &mut RgbImage, corners: [[f32; 2]; 3], color: [u8; 3
     let columns = range(0, picture.width());
     for y in range(1, picture.height()) {
         let at = y as f32 + 0.5;
-        // Where the line through the middles of pixels enters and leaves.
+        // Positions where the line through the pixel centres enters and leaves.
         let crossings: Vec<f32> = (0..3)
             .filter_map(|i| {
                 let ([ax, ay], [bx, by]) = (corners[i], corners[(i + 1) % 3]);
@@ -91,8 +91,8 @@ pub(crate) const LINE: u32 = 9;
 /// Width of a character at scale one, with its gap.
 const ADVANCE: u32 = 6;
 
-/// What is left of a name where it and the text behind it have this many pixels at scale one: it is cut short with an
-/// ellipsis, and goes, then the text too, where there is no room for more.
+/// Fits a name and a text into this many pixels at scale one. The name is cut short with an ellipsis; if
+/// there is no room for it, it is left out, and then the text too.
 pub(crate) fn fitting(name: &str, text: &str, width: u32) -> String {
     let room = (width / ADVANCE) as usize;
     let (long, needed) = (name.chars().count(), text.chars().count());
@@ -108,7 +108,7 @@ pub(crate) fn fitting(name: &str, text: &str, width: u32) -> String {
     }
 }
 
-/// Writes small text: what ASCII can print, and the ellipsis; a filled block for any other character.
+/// Writes small text: printable ASCII and the ellipsis; a filled block for any other character.
 pub(crate) fn label(picture: &mut RgbImage, [left, top]: [u32; 2], scale: u32, text: &str, color: [u8; 3]) {
     for (i, c) in text.chars().enumerate() {
         for (row, bits) in rows_of(c).into_iter().enumerate() {
@@ -123,17 +123,26 @@ pub(crate) fn label(picture: &mut RgbImage, [left, top]: [u32; 2], scale: u32, t
     }
 }
 
-/// A character: seven rows of five pixels, the leftmost pixel in bit 4.
+/// Rows of a character: seven above the baseline, two below it.
+pub(crate) const ROWS: usize = 9;
+
+/// A character: rows of five pixels, the leftmost pixel in bit 4.
 struct Glyph {
     of: char,
-    rows: [u8; 7],
+    rows: [u8; ROWS],
 }
 
-const fn glyph(of: char, rows: [u8; 7]) -> Glyph {
-    Glyph { of, rows }
+/// A character that stands on the baseline.
+const fn glyph(of: char, [a, b, c, d, e, f, g]: [u8; 7]) -> Glyph {
+    Glyph { of, rows: [a, b, c, d, e, f, g, 0, 0] }
 }
 
-/// All characters that labels have.
+/// A lower-case letter with a descender. Its top is as high as that of an `a`.
+const fn descending(of: char, [c, d, e, f, g, h, i]: [u8; 7]) -> Glyph {
+    Glyph { of, rows: [0, 0, c, d, e, f, g, h, i] }
+}
+
+/// All characters of labels.
 const GLYPHS: [Glyph; 96] = [
     glyph(' ', [0; 7]),
     glyph('.', [0, 0, 0, 0, 0, 0b01100, 0b01100]),
@@ -211,17 +220,17 @@ const GLYPHS: [Glyph; 96] = [
     glyph('d', [0b00001, 0b00001, 0b01111, 0b10001, 0b10001, 0b10001, 0b01111]),
     glyph('e', [0, 0, 0b01110, 0b10001, 0b11111, 0b10000, 0b01110]),
     glyph('f', [0b00110, 0b01000, 0b11100, 0b01000, 0b01000, 0b01000, 0b01000]),
-    glyph('g', [0, 0, 0b01111, 0b10001, 0b01111, 0b00001, 0b01110]),
+    descending('g', [0b01111, 0b10001, 0b10001, 0b10001, 0b01111, 0b00001, 0b01110]),
     glyph('h', [0b10000, 0b10000, 0b11110, 0b10001, 0b10001, 0b10001, 0b10001]),
     glyph('i', [0b00100, 0, 0b01100, 0b00100, 0b00100, 0b00100, 0b01110]),
-    glyph('j', [0b00010, 0, 0b00110, 0b00010, 0b00010, 0b10010, 0b01100]),
+    Glyph { of: 'j', rows: [0b00010, 0, 0b00110, 0b00010, 0b00010, 0b00010, 0b00010, 0b10010, 0b01100] },
     glyph('k', [0b10000, 0b10000, 0b10010, 0b10100, 0b11000, 0b10100, 0b10010]),
     glyph('l', [0b01100, 0b00100, 0b00100, 0b00100, 0b00100, 0b00100, 0b01110]),
     glyph('m', [0, 0, 0b11010, 0b10101, 0b10101, 0b10101, 0b10101]),
     glyph('n', [0, 0, 0b11110, 0b10001, 0b10001, 0b10001, 0b10001]),
     glyph('o', [0, 0, 0b01110, 0b10001, 0b10001, 0b10001, 0b01110]),
-    glyph('p', [0, 0, 0b11110, 0b10001, 0b11110, 0b10000, 0b10000]),
-    glyph('q', [0, 0, 0b01111, 0b10001, 0b01111, 0b00001, 0b00001]),
+    descending('p', [0b11110, 0b10001, 0b10001, 0b10001, 0b11110, 0b10000, 0b10000]),
+    descending('q', [0b01111, 0b10001, 0b10001, 0b10001, 0b01111, 0b00001, 0b00001]),
     glyph('r', [0, 0, 0b10110, 0b11000, 0b10000, 0b10000, 0b10000]),
     glyph('s', [0, 0, 0b01111, 0b10000, 0b01110, 0b00001, 0b11110]),
     glyph('t', [0b01000, 0b01000, 0b11100, 0b01000, 0b01000, 0b01000, 0b00110]),
@@ -229,13 +238,14 @@ const GLYPHS: [Glyph; 96] = [
     glyph('v', [0, 0, 0b10001, 0b10001, 0b10001, 0b01010, 0b00100]),
     glyph('w', [0, 0, 0b10001, 0b10101, 0b10101, 0b10101, 0b01010]),
     glyph('x', [0, 0, 0b10001, 0b01010, 0b00100, 0b01010, 0b10001]),
-    glyph('y', [0, 0, 0b10001, 0b10001, 0b01111, 0b00001, 0b01110]),
+    descending('y', [0b10001, 0b10001, 0b10001, 0b10001, 0b01111, 0b00001, 0b01110]),
     glyph('z', [0, 0, 0b11111, 0b00010, 0b00100, 0b01000, 0b11111]),
 ];
 
-/// Returns the rows of a character, or a filled block for one that labels lack.
-fn rows_of(c: char) -> [u8; 7] {
-    GLYPHS.iter().find(|glyph| glyph.of == c).map_or([0b11111; 7], |glyph| glyph.rows)
+/// Returns the rows of a character, or a filled block for an unknown one.
+fn rows_of(c: char) -> [u8; ROWS] {
+    let unknown = glyph(c, [0b11111; 7]);
+    GLYPHS.iter().find(|glyph| glyph.of == c).unwrap_or(&unknown).rows
 }
 
 #[cfg(test)]
@@ -276,7 +286,7 @@ mod tests {
         let fitted = |room: u32| fitting("Walk Left", "0.25 s", room * ADVANCE + ADVANCE - 1);
         assert_eq!(fitted(16), "Walk Left 0.25 s");
         assert_eq!(fitted(15), "Walk Le\u{2026} 0.25 s");
-        // No space before the ellipsis.
+        // There is no space before the ellipsis.
         assert_eq!(fitted(13), "Walk\u{2026} 0.25 s");
         assert_eq!(fitted(9), "W\u{2026} 0.25 s");
         assert_eq!([fitted(8), fitted(6), fitted(5)], ["0.25 s", "0.25 s", ""]);

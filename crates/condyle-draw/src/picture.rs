@@ -1,4 +1,4 @@
-//! Image files: PNG, GIF and WebP, and animations as GIF and WebP.
+//! Image files (PNG, GIF and WebP), and animations as GIF and WebP.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,16 +12,17 @@ use crate::Error;
 /// The format of an image.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
-    /// A still image, without loss.
+    /// Still image, lossless.
     Png,
-    /// Still or moving, in 255 colours.
+    /// Still image or animation, in 255 colours.
     Gif,
-    /// Still or moving, without loss.
+    /// Still image or animation, lossless.
     WebP,
 }
 
 impl Format {
-    /// By the extension of the name of a file, in any case; `None` if it is none of `png`, `gif` and `webp`.
+    /// Returns the format for the extension of a file name, in any case; `None` if it is not `png`, `gif` or
+    /// `webp`.
     #[must_use]
     pub fn of(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
@@ -33,10 +34,10 @@ impl Format {
     }
 }
 
-/// One image as a file.
+/// Encodes one image as a file.
 ///
 /// # Errors
-/// [`Error::Picture`] if the format has no room for as many pixels.
+/// [`Error::Picture`] if the image has no pixels, or too many for the format.
 pub fn still(format: Format, picture: &RgbImage) -> Result<Vec<u8>, Error> {
     if picture.is_empty() {
         return Err(unwritable(&"it has no pixels"));
@@ -65,12 +66,12 @@ fn unwritable(error: &dyn std::fmt::Display) -> Error {
     Error::Picture(format!("the image cannot be encoded: {error}"))
 }
 
-/// An animation that loops. Only the rectangle that changes from one frame to the next is stored.
+/// An animation that loops. Only the rectangle that changes between frames is stored.
 pub struct Movie {
     coder: Coder,
     size: (u32, u32),
     last: Option<RgbImage>,
-    /// The duration so far, in seconds.
+    /// Duration so far, in seconds.
     time: f64,
 }
 
@@ -80,14 +81,15 @@ enum Coder {
 }
 
 impl Movie {
-    /// Of frames of one size in pixels; `examples` are frames from which the palette of a GIF is chosen.
+    /// Starts an animation with frames of one size in pixels; `examples` are frames from which the palette of
+    /// a GIF is chosen.
     ///
     /// # Errors
-    /// [`Error::Picture`] if the format does not move, or has no room for as many pixels.
+    /// [`Error::Picture`] if the format has no animations, or the frames have too many pixels for it.
     pub fn new(format: Format, size: (u32, u32), examples: &[RgbImage]) -> Result<Self, Error> {
         let most = if format == Format::WebP { 16_383 } else { u16::MAX };
         let side = |n: u32| {
-            let unfit = || unwritable(&format!("{n} pixels on a side, where there can be 1 to {most}"));
+            let unfit = || unwritable(&format!("{n} pixels on a side, and the format supports 1 to {most}"));
             u16::try_from(n).ok().filter(|n| (1..=most).contains(n)).ok_or_else(unfit)
         };
         let (width, height) = (side(size.0)?, side(size.1)?);
@@ -105,10 +107,10 @@ impl Movie {
         Ok(Self { coder, size, last: None, time: 0.0 })
     }
 
-    /// Shows `frame` for so many seconds.
+    /// Adds a frame that is shown for `seconds`.
     ///
     /// # Errors
-    /// As [`Movie::new`].
+    /// The errors of [`Movie::new`].
     pub fn push(&mut self, frame: &RgbImage, seconds: f64) -> Result<(), Error> {
         if frame.dimensions() != self.size {
             let ((wide, high), (own_wide, own_high)) = (frame.dimensions(), self.size);
@@ -168,10 +170,10 @@ impl Movie {
         Ok(())
     }
 
-    /// The file.
+    /// Returns the bytes of the file.
     ///
     /// # Errors
-    /// [`Error::Picture`] with what the encoder refuses.
+    /// [`Error::Picture`] if the encoder fails.
     pub fn finish(self) -> Result<Vec<u8>, Error> {
         match self.coder {
             Coder::Gif { encoder, .. } => encoder.into_inner().map_err(|e| unwritable(&e)),
@@ -195,7 +197,7 @@ impl Movie {
     }
 }
 
-/// A lossless WebP file of one picture.
+/// Encodes a lossless WebP file of one picture.
 fn webp(picture: &RgbImage) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     let (width, height) = picture.dimensions();
@@ -215,7 +217,8 @@ fn push_chunk(out: &mut Vec<u8>, name: &[u8; 4], bytes: &[u8]) {
     }
 }
 
-/// The smallest box `[x, y, width, height]` around the pixels that differ, at even offsets, as WebP requires.
+/// Returns the smallest box `[x, y, width, height]` around the pixels that differ, at even offsets, as WebP
+/// requires.
 fn changed(a: &RgbImage, b: &RgbImage) -> [u32; 4] {
     let differs = a.enumerate_pixels().zip(b.pixels()).filter(|((_, _, a), b)| a != b);
     let found = differs.fold(None, |area: Option<[u32; 4]>, ((x, y, _), _)| {
@@ -227,8 +230,7 @@ fn changed(a: &RgbImage, b: &RgbImage) -> [u32; 4] {
     [left, top, right - left + 1, low - top + 1]
 }
 
-/// The palette of a GIF: 255 colours, the same for all frames so that nothing flickers, and a transparent
-/// one.
+/// Palette of a GIF: 255 colours, the same for all frames so that nothing flickers, and a transparent one.
 struct Palette {
     colors: Vec<u8>,
     known: HashMap<[u8; 3], u8>,
@@ -299,7 +301,7 @@ impl Palette {
         usable.enumerate().min_by_key(|c| distance(c.1)).map_or(0, |c| c.0 as u8)
     }
 
-    /// The palette indices of a part of a frame; transparent where it equals the frame before.
+    /// Returns the palette indices of a part of a frame; transparent where it equals the previous frame.
     fn indices(
         &mut self,
         frame: &RgbImage,
@@ -334,7 +336,7 @@ mod tests {
 
     use super::*;
 
-    /// A dark square that moves over a shaded ground.
+    /// Returns a frame with a dark square that moves over a shaded ground.
     fn frame(i: u32) -> RgbImage {
         RgbImage::from_fn(61, 47, |x, y| {
             let inside = (5 + 7 * i..15 + 7 * i).contains(&x) && (11 + i..20).contains(&y);

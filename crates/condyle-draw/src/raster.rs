@@ -1,19 +1,19 @@
 //! A rasterizer: a depth buffer with four samples per pixel, and perspective-correct interpolation.
 //!
-//! It knows no lights and materials: the caller shades each pixel.
+//! It has no lights and materials: the caller shades each pixel.
 
 use std::ops::Range;
 
 use crate::vector::Vec3;
 
-/// The samples of a pixel. No two share a row or a column, so that steep and flat edges look alike.
+/// Samples of a pixel. No two share a row or a column, so that steep and flat edges look the same.
 const SAMPLES: [[f64; 2]; 4] = [[0.375, 0.125], [0.875, 0.375], [0.125, 0.625], [0.625, 0.875]];
 
 /// One sample of a pixel: linear colour and inverse depth.
 #[derive(Clone, Copy)]
 struct Sample {
     color: Vec3,
-    /// The inverse of the distance; 0 is infinitely far.
+    /// Inverse of the distance; 0 is infinitely far.
     nearness: f32,
 }
 
@@ -22,24 +22,23 @@ pub(crate) struct Canvas {
     width: usize,
     height: usize,
     samples: Vec<[Sample; SAMPLES.len()]>,
-    /// For each square of [`TILE`] pixels a side, row by row: the least nearness in it.
+    /// Minimum nearness of each square of [`TILE`] by [`TILE`] pixels, row by row.
     tiles: Vec<f32>,
-    /// The budget of work that is left; `None` once it is used up, and nothing more is drawn.
+    /// Remaining work; `None` once it is used up, after which nothing is drawn.
     left: Option<u64>,
 }
 
-/// Pixels along a side of a tile. A tile is skipped as a whole if a triangle is hidden there or does not
-/// reach it.
+/// Pixels along a side of a tile. A whole tile is skipped if a triangle is hidden in it or does not reach it.
 const TILE: usize = 8;
-/// The budget of work for one canvas, some ten seconds: a small file can hold a million triangles as large as
-/// the canvas. Testing a pixel or skipping a tile costs one, shading a pixel this much more.
+/// Work limit of one canvas, about ten seconds, and the additional work of shading a pixel. A small file can
+/// hold a million triangles as large as the canvas. Testing a pixel or skipping a tile counts as 1.
 const MOST_WORK: u64 = 1 << 29;
 const COLORING: u64 = 4;
 
 /// A corner of a triangle.
 #[derive(Clone, Copy)]
 pub(crate) struct Corner<const N: usize> {
-    /// Right, up and forward of the eye.
+    /// Position relative to the eye: right, up and forward.
     pub at: Vec3,
     /// Values to interpolate over the triangle.
     pub values: [f32; N],
@@ -50,7 +49,7 @@ pub(crate) struct Corner<const N: usize> {
 pub(crate) struct Lens {
     /// Pixels per unit at distance one.
     pub focal: f32,
-    /// The distance of the near plane, at which triangles are clipped.
+    /// Distance of the near plane, at which triangles are clipped.
     pub near: f32,
 }
 
@@ -60,7 +59,7 @@ struct Face<const N: usize> {
     edges: [[f64; 3]; 3],
     /// Whether samples on the edge belong to the triangle.
     owns: [bool; 3],
-    /// At the corners.
+    /// Nearness at the corners.
     nearness: [f64; 3],
     /// The inverse of twice the area.
     per_area: f64,
@@ -68,7 +67,7 @@ struct Face<const N: usize> {
     front: bool,
 }
 
-/// The greatest value of a linear function on a rectangle of pixels.
+/// Returns the maximum of a linear function on a rectangle of pixels.
 fn greatest([a, b, c]: &[f64; 3], columns: &Range<usize>, rows: &Range<usize>) -> f64 {
     let end =
         |slope: f64, range: &Range<usize>| slope * if slope > 0.0 { range.end } else { range.start } as f64;
@@ -83,24 +82,25 @@ impl Canvas {
         Self { width, height, samples, tiles, left: Some(MOST_WORK) }
     }
 
-    /// Whether what was drawn is before a place, given as [`Corner::at`]; by more than the two per cent by which an edge and the triangles beside it may differ.
+    /// Whether the drawn surfaces hide a position, given like [`Corner::at`]. They must be more than 2 %
+    /// nearer, because an edge may differ from its adjacent triangles by that amount.
     pub(crate) fn hides(&self, lens: Lens, [right, up, forward]: Vec3) -> bool {
         let (x, y) = (right / forward * lens.focal, up / forward * lens.focal);
         let column = (self.width as f32 / 2.0 + x).floor();
         let row = (self.height as f32 / 2.0 - y).floor();
         let inside = (0.0..self.width as f32).contains(&column) && (0.0..self.height as f32).contains(&row);
         let pixel = inside.then(|| self.samples[row as usize * self.width + column as usize]);
-        // Where a pixel is only partly covered the place is at an edge of what is before it.
+        // A partly covered pixel means that the position is at an edge of the surface in front of it.
         pixel.is_some_and(|samples| samples.iter().all(|it| it.nearness * forward > 1.02))
     }
 
-    /// Whether the budget of work is used up, so that triangles were left out.
+    /// Whether the work limit was reached, so that triangles are missing.
     pub(crate) fn is_worn_out(&self) -> bool {
         self.left.is_none()
     }
 
-    /// Fills the canvas, infinitely far away. `color` takes the centre of a pixel, relative to the centre of
-    /// the canvas, to the right and up.
+    /// Fills the canvas, infinitely far away. `color` receives the centre of a pixel, to the right and up
+    /// from the centre of the canvas.
     pub(crate) fn clear(&mut self, color: impl Fn(f32, f32) -> Vec3) {
         let (right, up) = (self.width as f32 / 2.0, self.height as f32 / 2.0);
         for (i, pixel) in self.samples.iter_mut().enumerate() {
@@ -110,9 +110,9 @@ impl Canvas {
         self.tiles.fill(0.0);
     }
 
-    /// Draws a triangle, seen from either side.
+    /// Draws a triangle, visible from both sides.
     ///
-    /// `shade` takes the interpolated values and whether the front is seen, on which the corners run
+    /// `shade` receives the interpolated values, and whether the front is visible, where the corners are
     /// counter-clockwise. It returns linear colour and opacity, or `None` for a hole. A translucent pixel
     /// does not write depth. A triangle with a corner that is not finite is not drawn.
     pub(crate) fn triangle<const N: usize>(
@@ -157,8 +157,8 @@ impl Canvas {
         shade: &impl Fn(&[f32; N], bool) -> Option<[f32; 4]>,
     ) {
         let mut nearness = corners.map(|c| 1.0 / f64::from(c.at[2]));
-        // Corners are snapped to 256ths of a pixel: then all sums below are exact, and triangles with a
-        // common edge share no sample.
+        // Corners are snapped to 1/256 of a pixel. All sums below are then exact, and triangles with a common
+        // edge share no sample.
         let snap = |x: f64| (x * 256.0).round() / 256.0;
         let mut at: [[f64; 2]; 3] = core::array::from_fn(|i| {
             let scale = f64::from(lens.focal) * nearness[i];
@@ -218,7 +218,7 @@ impl Canvas {
                 for at in rows.clone().flat_map(|row| columns.clone().map(move |column| [column, row])) {
                     self.fill_pixel(at, &face, shade);
                 }
-                // A triangle that covers only part of a tile does not raise its least nearness.
+                // Only a triangle that covers a whole tile raises its minimum nearness.
                 if pixels == TILE * TILE {
                     let pixels = rows.flat_map(|row| &self.samples[row * self.width..][columns.clone()]);
                     let samples = pixels.flatten().map(|sample| sample.nearness);
@@ -274,7 +274,7 @@ impl Canvas {
         }
     }
 
-    /// The mean colour of each pixel, row by row from the top.
+    /// Returns the mean colour of each pixel, row by row from the top.
     pub(crate) fn pixels(&self) -> impl ExactSizeIterator<Item = Vec3> + '_ {
         let share = 1.0 / SAMPLES.len() as f32;
         self.samples
@@ -289,7 +289,7 @@ mod tests {
 
     const LENS: Lens = Lens { focal: 1.0, near: 0.1 };
 
-    /// A triangle given in pixels from the middle, at one distance.
+    /// Returns a triangle given in pixels from the centre, at one distance.
     fn flat(points: [[f32; 2]; 3], distance: f32) -> [Corner<1>; 3] {
         points.map(|[x, y]| Corner { at: [x * distance, y * distance, distance], values: [0.0] })
     }
@@ -308,7 +308,7 @@ mod tests {
         canvas.triangle(LENS, &flat([[-2.0, -2.0], [2.0, -2.0], [-2.0, 2.0]], 1.0), paint(1.0));
         let want = [[0.5, 0.0, 0.0, 0.0], [1.0, 0.5, 0.0, 0.0], [1.0, 1.0, 0.5, 0.0], [1.0, 1.0, 1.0, 0.5]];
         for (i, (found, want)) in red(&canvas).iter().zip(want.as_flattened()).enumerate() {
-            // Which of the samples on the diagonal are inside is the pattern's business.
+            // The sample pattern determines which samples on the diagonal are inside.
             assert!((found - want).abs() <= if *want == 0.5 { 0.25 } else { 0.0 }, "pixel {i}: {found}");
         }
     }
@@ -355,7 +355,7 @@ mod tests {
     fn what_is_behind_the_eye_is_cut_off() {
         let lens = Lens { focal: 4.0, near: 0.1 };
         let corner = |x: f32, z: f32| Corner { at: [x, -0.5, z], values: [z] };
-        // A floor that reaches from behind the eye to the distance fills the lower half and nothing else.
+        // A floor that reaches from behind the eye far away fills only the lower half.
         let mut canvas = Canvas::new(8, 8);
         canvas.triangle(lens, &[corner(-99.0, -5.0), corner(99.0, -5.0), corner(0.0, 1e4)], paint(1.0));
         let rows: Vec<f32> = red(&canvas).chunks(8).map(|row| row.iter().sum()).collect();
@@ -376,7 +376,7 @@ mod tests {
         }
     }
 
-    /// However often a triangle of any size is drawn, what is hidden costs next to nothing.
+    /// Hidden triangles cost almost nothing, for any size and number.
     #[test]
     fn a_canvas_wears_out_by_what_is_seen() {
         let whole = [[-999.0, -999.0], [999.0, -999.0], [0.0, 999.0]];
@@ -393,7 +393,7 @@ mod tests {
         assert!(canvas.is_worn_out());
     }
 
-    /// Tiles that are passed over must not hold a sample that the triangle shows in.
+    /// Skipped tiles must not hold a sample in which the triangle is visible.
     #[test]
     fn tiles_change_nothing() {
         let mut seed = 7_u32;

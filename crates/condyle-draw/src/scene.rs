@@ -20,66 +20,67 @@ use crate::stage::{Bounds, Camera, Ground, View};
 /// Width and height in pixels.
 pub type Size = [u32; 2];
 
-/// What is drawn: a clip, or the rest pose.
+/// Motion to draw: a clip, or `None` for the rest pose.
 pub type Motion<'a> = Option<&'a (dyn PoseSource + Sync)>;
 
-/// The least and the greatest width and height of a picture in pixels that the command line and the Python package take.
+/// Minimum and maximum width and height of a picture in pixels, in the command line and the Python package.
 pub const SIDES: RangeInclusive<u32> = 16..=2048;
 
-/// Pixels of a whole contact sheet along one side: a WebP has 16383 at most.
+/// Maximum pixels of a contact sheet along one side; the limit of WebP is 16383.
 pub const MAX_SHEET: u32 = 16_000;
 
-/// The default number of frames per second: each lasts a whole number of hundredths, the unit of GIF.
+/// Default frames per second. Each frame lasts a whole number of hundredths of a second, the unit of GIF.
 pub const FPS: f64 = 25.0;
-/// How many moments of a clip are posed to find its bounds.
+/// Number of moments of a clip that are posed to find its bounds.
 const BOUNDS_SAMPLES: u16 = 24;
 
-/// `count` evenly spaced moments of a clip. The end is left out: in a clip that loops it equals the start.
+/// Returns `count` evenly spaced moments of a clip. The end is left out, because it equals the start in a
+/// clip that loops.
 #[must_use]
 pub fn evenly(clip: Motion<'_>, count: usize) -> Vec<f64> {
     let (start, end) = clip.map_or((0.0, 0.0), |c| (c.start(), c.end()));
     (0..count).map(|i| start + (end - start) * (i as f64 / count as f64)).collect()
 }
 
-/// The columns of a contact sheet of `count` moments with so many panels each: up to eight panels side by side, with rows as equal as
-/// possible.
+/// Returns the number of columns of a contact sheet of `count` moments with this many panels each: up to
+/// eight panels side by side, in rows of nearly equal length.
 #[must_use]
 pub fn columns(count: u32, panels: u32) -> u32 {
     count.div_ceil(count.div_ceil((8 / panels.max(1)).max(1)).max(1))
 }
 
-/// How a pose is drawn.
+/// Options for drawing a pose.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Look {
-    /// From where.
+    /// Direction of the camera.
     pub view: View,
-    /// Of one picture of a pose; there are three where two ways of skinning are compared.
+    /// Size of one picture of a pose. With two skinning methods, there are three pictures.
     pub size: Size,
-    /// Whether the joints are drawn over the mesh.
+    /// Whether joints are drawn over the mesh.
     pub skeleton: bool,
 }
 
 impl Default for Look {
-    /// From the front, a little from the left and above, 640 by 640 pixels.
+    /// Views from the front, slightly from the left and above, at 640 by 640 pixels.
     fn default() -> Self {
         let view = View { yaw: 35_f32.to_radians(), pitch: 12_f32.to_radians() };
         Self { view, size: [640; 2], skeleton: false }
     }
 }
 
-/// What an animation shows.
+/// Contents of an animation.
 #[derive(Debug, Clone, Copy)]
 pub struct Film<'a> {
-    /// Seconds into the clip, one for each frame.
+    /// Times in the clip in seconds, one for each frame.
     pub moments: &'a [f64],
     /// Frames per second.
     pub fps: f64,
-    /// The steps of a turntable: one if the camera stands still.
+    /// Steps of a turntable; 1 for a fixed camera.
     pub turns: usize,
 }
 
 impl<'a> Film<'a> {
-    /// With a camera that stands still.
+    /// Builds a film with a fixed camera.
     #[must_use]
     pub fn new(moments: &'a [f64], fps: f64) -> Self {
         Self { moments, fps, turns: 1 }
@@ -101,96 +102,96 @@ pub struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
-    /// Posed by linear skinning.
+    /// Builds a scene with linear skinning.
     ///
     /// # Errors
-    /// [`Error::Model`] if it has more joints, vertices or bytes than a stage can take.
+    /// [`Error::Model`] if the asset has more joints, vertices or bytes than a stage supports.
     pub fn new(asset: &'a Asset) -> Result<Self, Error> {
         Self::skinned(asset, &[Skinning::Linear])
     }
 
-    /// Posed in this way, or in two that are compared.
+    /// Builds a scene with one skinning method, or with two for a comparison.
     ///
     /// # Errors
-    /// As [`Scene::new`].
+    /// The errors of [`Scene::new`].
     pub fn skinned(asset: &'a Asset, skinnings: &[Skinning]) -> Result<Self, Error> {
         let name = asset.document.name();
         if !(1..=2).contains(&skinnings.len()) {
-            let what =
-                format!("{} ways of skinning; one is drawn, or two that are compared", skinnings.len());
+            let what = format!("{} skinning methods; give one, or two for a comparison", skinnings.len());
             return Err(unfit(name, what));
         }
         let artist = Artist::new(asset, skinnings)
-            .map_err(|e| unfit(name, format!("{e}; reduce the model to what you need")))?;
+            .map_err(|e| unfit(name, format!("{e}; remove unneeded parts of the model")))?;
         Ok(Self { name, artist, marks: None })
     }
 
-    /// Another one, as it is now, for another thread: images are decoded once for all of them.
+    /// Returns a copy in its current state, for another thread. Decoded images are shared.
     ///
     /// # Errors
-    /// As [`Scene::new`].
+    /// The errors of [`Scene::new`].
     pub fn twin(&self) -> Result<Self, Error> {
         let artist = self.artist.twin();
         let artist =
-            artist.map_err(|e| unfit(self.name, format!("{e}; reduce the model to what you need")))?;
+            artist.map_err(|e| unfit(self.name, format!("{e}; remove unneeded parts of the model")))?;
         Ok(Self { name: self.name, artist, marks: self.marks })
     }
 
-    /// Draws these marks over each picture from now on.
+    /// Sets marks to draw over each picture.
     pub fn mark(&mut self, marks: &'a Marks<'a>) {
         self.marks = Some(marks);
     }
 
-    /// Draws these beside the asset from now on.
+    /// Sets boxes to draw next to the asset.
     pub fn set_solids(&mut self, solids: Vec<Solid>) {
         self.artist.set_solids(solids);
     }
 
-    /// Limits of joints, which are drawn where the skeleton is.
+    /// Sets joint limits, which are drawn with the skeleton.
     pub fn set_limits(&mut self, limits: Option<Limits>) {
         self.artist.set_limits(limits);
     }
 
-    /// Draws the outline too from now on. Returns how many edges of the meshes are open.
+    /// Enables the outline. Returns the number of open edges of the meshes.
     pub fn set_outline(&mut self, seen: Seen) -> usize {
         self.artist.set_outline(seen)
     }
 
-    /// The images of the asset that cannot be drawn, and why.
+    /// Returns the images of the asset that cannot be drawn, and the reasons.
     #[must_use]
     pub fn problems(&self) -> &[String] {
         self.artist.problems()
     }
 
-    /// How far the two ways of skinning are apart at the moments that will be drawn.
+    /// Returns the largest difference between both skinning methods at the moments that will be drawn.
     ///
     /// # Errors
     /// [`Error::Model`] if the clip leaves the range of f32.
     pub fn compare(&mut self, clip: Motion<'_>, moments: &[f64]) -> Result<Greatest, Error> {
         let name = self.name;
-        let failed = |e| unfit(name, format!("{e}; look at the keys of the clip"));
+        let failed = |e| unfit(name, format!("{e}; check the keys of the clip"));
         self.artist.compare(clip, moments).map_err(failed)
     }
 
-    /// The size of a picture: as many panels as there are, side by side.
+    /// Returns the size of a picture with all panels side by side.
     fn whole(&self, [width, height]: Size) -> Size {
         [width * self.artist.panels().len() as u32, height]
     }
 
-    /// Places the camera so that it sees the whole clip: once, or for each of the `turns` of a turntable.
+    /// Places the camera so that the whole clip is in view: once, or for each of the `turns` of a turntable.
     ///
     /// # Errors
-    /// [`Error::Model`] if there is nothing to draw, or the clip leaves the range of f32; [`Error::Picture`] if a side has no pixels, or more than [`MAX_SHEET`].
+    /// [`Error::Model`] if there is nothing to draw, or the clip leaves the range of f32. [`Error::Picture`]
+    /// if a side has no pixels, or more than [`MAX_SHEET`].
     pub fn frame(&mut self, clip: Motion<'_>, look: &Look, turns: usize) -> Result<Shot, Error> {
         if !look.size.iter().all(|side| (1..=MAX_SHEET).contains(side)) {
             let [width, height] = look.size;
             return Err(Error::Picture(format!(
-                "{width}x{height} pixels; 1 to {MAX_SHEET} a side can be drawn"
+                "{width}x{height} pixels; 1 to {MAX_SHEET} a side are supported"
             )));
         }
         let [width, height] = look.size.map(|n| n as usize);
         let turns = turns.max(1);
-        // Bounds from every side that the camera looks from; more than 32 would change nothing visible.
+        // Bounds from each direction of the camera; more than 32 would change nothing visible.
         let sides = turns.min(32);
         let around = |i: usize, of: usize| View {
             yaw: look.view.yaw + core::f32::consts::TAU * i as f32 / of as f32,
@@ -211,7 +212,7 @@ impl<'a> Scene<'a> {
         }
         if !bounds[0].is_usable() {
             let what = "nothing can be drawn: it has no triangles and no joints, or they are too far away; \
-                        `condyle info` shows what it holds";
+                        `condyle info` prints its contents";
             return Err(unfit(self.name, what.into()));
         }
         let ground = Ground::new(&bounds[0]);
@@ -227,13 +228,13 @@ impl<'a> Scene<'a> {
     fn pose(&mut self, clip: Motion<'_>, seconds: f64) -> Result<(), Error> {
         self.artist
             .pose(clip, seconds)
-            .map_err(|e| unfit(self.name, format!("at {seconds} s {e}; look at its keys there")))
+            .map_err(|e| unfit(self.name, format!("at {seconds} s: {e}; check keys and scales at that time")))
     }
 
     /// Draws one moment. `turn` is the index of the camera on a turntable.
     ///
     /// # Errors
-    /// [`Error::Model`] if that would take far too long, or the clip leaves the range of f32.
+    /// [`Error::Model`] if that would take too much work, or the clip leaves the range of f32.
     pub fn draw(
         &mut self,
         clip: Motion<'_>,
@@ -258,11 +259,11 @@ impl<'a> Scene<'a> {
         Ok(whole)
     }
 
-    /// Draws a contact sheet: each moment is labelled with its time, the first with the name too. `tick` is called for
-    /// each that is drawn, and says whether to go on: the rest stays black if not.
+    /// Draws a contact sheet. Each moment is labelled with its time, the first one also with the name. `tick`
+    /// is called for each drawn moment and returns whether to continue; if not, the rest stays black.
     ///
     /// # Errors
-    /// As [`Scene::frame`] and [`Scene::draw`].
+    /// The errors of [`Scene::frame`] and [`Scene::draw`].
     pub fn row(
         &mut self,
         clip: Motion<'_>,
@@ -292,11 +293,11 @@ impl<'a> Scene<'a> {
         Ok(sheet)
     }
 
-    /// Draws an animation and encodes it. `tick` is called for each frame that is drawn, and says whether to go
-    /// on: the animation ends there if not.
+    /// Draws an animation and encodes it. `tick` is called for each drawn frame and returns whether to
+    /// continue; if not, the animation ends there.
     ///
     /// # Errors
-    /// As [`Scene::frame`], [`Scene::draw`] and [`Movie`].
+    /// The errors of [`Scene::frame`], [`Scene::draw`] and [`Movie`].
     pub fn movie(
         &mut self,
         format: Format,
@@ -343,19 +344,19 @@ mod tests {
         let asset = Asset::of_motion("stick", &Skeleton::new(joints).unwrap(), vec![]).unwrap();
         for skinnings in [&[][..], &[Skinning::Linear; 3]] {
             let error = Scene::skinned(&asset, skinnings).map(|_| ()).unwrap_err().to_string();
-            assert!(error.starts_with("stick: ") && error.contains("ways of skinning"), "{error}");
+            assert!(error.starts_with("stick: ") && error.contains("skinning methods"), "{error}");
         }
         let mut scene = Scene::new(&asset).unwrap();
         for size in [[0, 64], [64, 0], [u32::MAX, 64], [64, MAX_SHEET + 1]] {
             let look = Look { size, ..Look::default() };
             assert!(matches!(scene.frame(None, &look, 1), Err(Error::Picture(_))), "{size:?}");
         }
-        // A turntable without steps stands still, and a sheet without moments is none.
+        // A turntable without steps does not turn, and a sheet without moments is empty.
         let look = Look { size: [1, 1], ..Look::default() };
         let shot = scene.frame(None, &look, 0).unwrap();
         assert_eq!(scene.draw(None, 0.0, &shot, 7).unwrap().dimensions(), (1, 1));
         assert!(scene.row(None, "", &[], &look, &mut || true).unwrap().is_empty());
-        // Joints that are all in one place have no bounds to look at.
+        // Joints at a single position have no extent.
         let point = Asset::of_motion("point", &Skeleton::new([Joint::new("a", None, up)]).unwrap(), vec![]);
         let point = point.unwrap();
         let drawn = Scene::new(&point).unwrap().frame(None, &look, 1).map(|_| ());

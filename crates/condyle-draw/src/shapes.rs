@@ -1,4 +1,4 @@
-//! What is around a character, as lines over it: the box from its joints, and hitboxes.
+//! Shapes around a character, as lines over it: the box from its joints, and hitboxes.
 
 use condyle::Affine;
 use condyle::math::sin_cos;
@@ -12,10 +12,10 @@ use super::vector::{Vec3, add, add_scaled, frame, quat_rotate, scale, sub};
 
 const BOX: [u8; 3] = [255, 255, 255];
 const HITBOX: [u8; 3] = [72, 220, 255];
-/// Lines of a whole circle.
+/// Line segments of a full circle.
 const STEPS: u16 = 32;
 
-/// Boxes of primitives and hitboxes, to be drawn in any pose.
+/// Boxes of primitives, and hitboxes, for any pose.
 #[derive(Debug, Clone)]
 pub struct Shapes {
     parts: Vec<PlacedBounds>,
@@ -23,12 +23,12 @@ pub struct Shapes {
 }
 
 impl Shapes {
-    /// No parts, or no hitboxes, are not drawn.
+    /// Builds shapes. Empty parts or empty hitboxes are not drawn.
     pub fn new(parts: Vec<PlacedBounds>, hitboxes: Hitboxes) -> Self {
         Self { parts, hitboxes }
     }
 
-    /// The lines, by the matrices of the joints.
+    /// Returns the lines for these matrices of the joints.
     pub fn marks(&self, model: &[Affine]) -> Vec<Mark> {
         let mut marks = Vec::new();
         for hitbox in self.hitboxes.as_slice() {
@@ -37,7 +37,7 @@ impl Shapes {
             let lines = outline(&hitbox.shape).into_iter().map(place).collect();
             marks.push(Mark::Lines { lines, radius: 0.7, color: HITBOX });
         }
-        // Where vertices are finite, so is the box; where they are not, nothing is drawn at all.
+        // The box is finite if the vertices are; otherwise the character is not drawn at all.
         let boxes = self.parts.iter().filter_map(|part| part.posed(model).ok());
         let whole = boxes.fold(Aabb::EMPTY, Aabb::union);
         if !whole.is_empty() {
@@ -49,7 +49,7 @@ impl Shapes {
     }
 }
 
-/// The twelve edges of a box whose corners are told by the signs of their coordinates.
+/// Returns the twelve edges of a box; `corner` receives the signs of a corner's coordinates.
 fn edges(corner: impl Fn(Vec3) -> Vec3) -> Vec<[Vec3; 2]> {
     let ends = [[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]];
     let along = |axis: usize| {
@@ -64,7 +64,8 @@ fn edges(corner: impl Fn(Vec3) -> Vec3) -> Vec<[Vec3; 2]> {
     (0..3).flat_map(along).collect()
 }
 
-/// The lines of a shape: three circles of a sphere, two and four halves of a capsule, the edges of a box.
+/// Returns the lines of a shape: three circles of a sphere, two circles and four half circles of a capsule,
+/// the edges of a box.
 fn outline(shape: &Shape) -> Vec<[Vec3; 2]> {
     match *shape {
         Shape::Sphere { center, radius } => {
@@ -92,7 +93,7 @@ fn outline(shape: &Shape) -> Vec<[Vec3; 2]> {
     }
 }
 
-/// So many of the lines of a circle, from `a` on by way of `b`.
+/// Returns this many segments of a circle, from `a` in the direction of `b`.
 fn arc(center: Vec3, a: Vec3, b: Vec3, steps: u16) -> impl Iterator<Item = [Vec3; 2]> {
     let at = move |step: u16| {
         let (sin, cos) = sin_cos(f32::from(step) * core::f32::consts::TAU / f32::from(STEPS));

@@ -1,4 +1,4 @@
-//! What stands in a picture beside the character: boxes, with the character's shadow on them.
+//! Boxes next to the character, with the character's shadow on them.
 
 use crate::raster::{Canvas, Corner};
 use crate::stage::{Camera, Ground, Shadow};
@@ -7,16 +7,16 @@ use crate::vector::{Vec3, dot, sub};
 /// A box along the axes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Solid {
-    /// The corner with the least coordinates, in world space.
+    /// Corner with the minimum coordinates, in world space.
     pub low: Vec3,
-    /// The one with the greatest.
+    /// Corner with the maximum coordinates.
     pub high: Vec3,
-    /// Linear.
+    /// Linear colour.
     pub color: Vec3,
 }
 
 impl Solid {
-    /// Its corners, of which bit `k` of the number says whether they are at the high end of axis `k`.
+    /// Returns its corners. Bit `k` of the index is set if the corner is at the high end of axis `k`.
     #[must_use]
     pub fn corners(&self) -> [Vec3; 8] {
         core::array::from_fn(|i| {
@@ -24,7 +24,7 @@ impl Solid {
         })
     }
 
-    /// The faces with their normals; corners run counter-clockwise as seen from outside.
+    /// Returns the faces with their normals; corners are counter-clockwise as seen from outside.
     pub fn faces(&self) -> impl Iterator<Item = (Vec3, [Vec3; 4])> {
         let corners = self.corners();
         (0..6).map(move |face| {
@@ -43,14 +43,14 @@ impl Solid {
         self.faces().flat_map(|(_, [a, b, c, d])| [[a, b, c], [a, c, d]])
     }
 
-    /// `shadow` is that of what stands on the box, nothing of which is beneath its surface.
+    /// Draws the box. `shadow` belongs to objects on the box, none of which is below its surface.
     pub(crate) fn draw(&self, canvas: &mut Canvas, camera: &Camera, ground: &Ground, shadow: &Shadow) {
         for (normal, [a, b, c, d]) in self.faces() {
-            // A face that is turned away is behind others, or on one of the next box.
+            // A face that is turned away is hidden by other faces or by the next box.
             if dot(normal, sub(camera.eye, a)) <= 0.0 {
                 continue;
             }
-            // Light does not reach what is turned away from it, so nothing takes it away there.
+            // A face turned away from the light gets no light, so it has no shadow.
             let lit = (dot(normal, camera.light) * 6.0).clamp(0.0, 1.0);
             for triangle in [[a, b, c], [a, c, d]] {
                 let corners = triangle.map(|p| Corner { at: camera.place(p), values: p });

@@ -1,15 +1,15 @@
-//! The camera and how it is placed, the light, the ground and the shadow on it.
+//! The camera and its placement, the light, the ground and the shadow on it.
 
 use condyle::math::sin_cos;
 
 use crate::raster::{Canvas, Corner, Lens};
 use crate::vector::{Vec3, add, add_scaled, cross, dot, lerp, normalize, scale, sub};
 
-/// The tangent of half the field of view along the shorter side of the image.
+/// Tangent of half the field of view along the shorter side of the image.
 const HALF_VIEW: f32 = 0.26;
-/// The fraction of the image left free around its content.
+/// Fraction of the image left free around its content.
 const MARGIN: f32 = 0.10;
-/// The direction towards the light, relative to the camera.
+/// Direction towards the light, relative to the camera.
 const LIGHT: Vec3 = [-0.45, 0.78, 0.55];
 
 /// A perspective camera.
@@ -19,14 +19,14 @@ pub(crate) struct Camera {
     /// Right, up and forward, in world space.
     axes: [Vec3; 3],
     pub lens: Lens,
-    /// The direction towards the light, which turns with the camera.
+    /// Direction towards the light, which turns with the camera.
     pub light: Vec3,
 }
 
-/// The direction of the camera, in radians: yaw around the vertical axis, pitch downwards.
+/// Direction of the camera, in radians: yaw around the vertical axis, pitch downwards.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct View {
-    /// 0 looks at the front of what faces +Z; from there towards its left.
+    /// 0 looks at the front of a character that faces +Z; positive values look at its left side.
     pub yaw: f32,
     /// 0 is level.
     pub pitch: f32,
@@ -41,12 +41,12 @@ impl View {
     }
 }
 
-/// The extent of a set of points as the camera sees it, and in world space.
+/// Extent of a set of points from the camera, and in world space.
 #[derive(Clone)]
 pub(crate) struct Bounds {
     view: View,
-    /// The extent of all points to the right, left, up and down, each along a side of the view frustum: they
-    /// decide how far away the camera must be.
+    /// Extent of all points to the right, left, up and down, each along a side of the view frustum. It
+    /// determines the distance of the camera.
     reach: [f32; 4],
     slopes: [f32; 2],
     pub low: Vec3,
@@ -79,16 +79,16 @@ impl Bounds {
         }
     }
 
-    /// Whether there are points, and none too far away to compute with.
+    /// Whether there are points, all in the range of the computation.
     pub(crate) fn is_usable(&self) -> bool {
         (0..3).all(|k| self.high[k] - self.low[k] < 1e12 && self.low[k] <= self.high[k])
     }
 
-    /// Bounds that are enough for all these views, with one distance and one centre.
+    /// Returns bounds that contain those of all views, with one distance and one centre.
     pub(crate) fn around(views: &[Self]) -> Self {
         let mut it = views[0].clone();
         for (k, reach) in it.reach.iter_mut().enumerate() {
-            // Extents relative to the centre of the points, which the camera circles.
+            // Extents relative to the centre of the points, around which the camera circles.
             let from_middle = |v: &Self| {
                 let [right, up, ahead] = v.view.axes();
                 let middle = lerp(v.low, v.high, 0.5);
@@ -103,7 +103,7 @@ impl Bounds {
         it
     }
 
-    /// The bounds of [`Self::around`], from the direction of one of its views.
+    /// Returns the bounds of [`Self::around`], from the direction of one of its views.
     pub(crate) fn facing(&self, view: View) -> Self {
         let [right, up, ahead] = view.axes();
         let middle = lerp(self.low, self.high, 0.5);
@@ -115,14 +115,13 @@ impl Bounds {
         it
     }
 
-    /// The nearest camera that sees all points, for an image of this size.
+    /// Returns the nearest camera that sees all points, for an image of this size.
     pub(crate) fn camera(&self, width: usize, height: usize) -> Camera {
         let axes = self.view.axes();
         let [right, left, up, down] = self.reach;
         let [slope_x, slope_y] = self.slopes;
         let size = (0..3).map(|k| self.high[k] - self.low[k]).fold(1e-6, f32::max);
-        // At the distance `d` behind the origin, the rightmost point is on the edge if `right = d * slope +
-        // x`.
+        // At distance `d` behind the origin, the rightmost point is on the edge if `right = d * slope + x`.
         let behind = ((right + left) / (2.0 * slope_x)).max((up + down) / (2.0 * slope_y));
         let eye = [(right - left) / 2.0, (up - down) / 2.0, -behind];
         let eye = (0..3).fold([0.0; 3], |at, k| add_scaled(at, axes[k], eye[k]));
@@ -137,14 +136,14 @@ impl Bounds {
 }
 
 impl Camera {
-    /// From world space to the camera: right, up and forward of the eye.
+    /// Converts a point from world space to camera space: right, up and forward of the eye.
     pub(crate) fn place(&self, p: Vec3) -> Vec3 {
         let from = sub(p, self.eye);
         self.axes.map(|axis| dot(axis, from))
     }
 
-    /// Pixels from the centre of the image, to the right and up; `None` for a point nearer than the near
-    /// plane.
+    /// Projects a point to pixels from the centre of the image, to the right and up; `None` for a point
+    /// nearer than the near plane.
     pub(crate) fn project(&self, p: Vec3) -> Option<[f32; 2]> {
         let [x, y, ahead] = self.place(p);
         let scale = self.lens.focal / ahead;
@@ -156,10 +155,11 @@ impl Camera {
         normalize(add(scale(ahead, self.lens.focal), add(scale(right, x), scale(up, y))))
     }
 
-    /// The light that a surface reflects to the eye. `base` is linear colour, `normal` has unit length.
+    /// Returns the light that a surface reflects to the eye. `base` is linear colour, `normal` has unit
+    /// length.
     pub(crate) fn shade(&self, base: Vec3, normal: Vec3, at: Vec3) -> Vec3 {
         let to_eye = normalize(sub(self.eye, at));
-        // Wrapped diffuse light, as on skin and cloth.
+        // Wrapped diffuse light, as used for skin and cloth.
         let lit = ((dot(normal, self.light) + 0.15) / 1.15).max(0.0);
         let sky = lerp([0.20, 0.19, 0.20], [0.42, 0.47, 0.56], normal[1] * 0.5 + 0.5);
         let half = normalize(add(self.light, to_eye));
@@ -181,9 +181,9 @@ fn soften(light: f32) -> f32 {
 pub(crate) struct Ground {
     height: f32,
     middle: Vec3,
-    /// The distance at which it has faded out.
+    /// Distance at which the ground has faded out.
     radius: f32,
-    /// The distance between two lines of the grid.
+    /// Distance between two lines of the grid.
     spacing: f32,
 }
 
@@ -191,7 +191,7 @@ pub(crate) struct Ground {
 pub(crate) const SHADOW: usize = 192;
 pub(crate) const FINE_SHADOW: usize = 512;
 
-/// How much light is blocked on a square of ground around the character, 0 to 1.
+/// Fraction of light that is blocked on a square of ground around the character, 0 to 1.
 pub(crate) struct Shadow {
     texels: Vec<f32>,
     /// Texels along a side.
@@ -203,35 +203,36 @@ impl Ground {
         let (low, high) = (bounds.low, bounds.high);
         let middle = lerp(low, high, 0.5);
         let extent = (0..3).map(|k| high[k] - low[k]).fold(1e-6, f32::max);
-        // One, two or five times a power of ten, so that about eight lines pass under the character.
+        // The spacing is one, two or five times a power of ten, so that about eight lines pass under the
+        // character.
         let rough = extent / 6.0;
         let power = 10f32.powf(rough.log10().floor());
         let spacing = [5.0, 2.0, 1.0].into_iter().find(|m| m * power <= rough).unwrap_or(1.0) * power;
         Self { height: low[1], middle, radius: extent * 1.9, spacing }
     }
 
-    /// Where a ray from the eye meets the ground, and how far away.
+    /// Returns the point at which a ray from the eye meets the ground, and its distance.
     fn hit(&self, camera: &Camera, ray: Vec3) -> Option<(Vec3, f32)> {
         let far = (self.height - camera.eye[1]) / ray[1];
         (far > 0.0 && far.is_finite()).then(|| (add_scaled(camera.eye, ray, far), far))
     }
 
-    /// From world space to the square of the shadow, -1 to 1.
+    /// Converts a point from world space to the square of the shadow, -1 to 1.
     fn on_square(&self, p: Vec3) -> [f32; 2] {
         [(p[0] - self.middle[0]) / self.radius, (p[2] - self.middle[2]) / self.radius]
     }
 
-    /// How much of the light that goes to a point is blocked, 0 to 1.
+    /// Returns the fraction of light to a point that is blocked, 0 to 1.
     pub(crate) fn shade(&self, shadow: &Shadow, light: Vec3, at: Vec3) -> f32 {
         shadow.at(self.on_square(self.fallen(at, light)))
     }
 
-    /// Where the shadow of a point is on the ground.
+    /// Returns the position of a point's shadow on the ground.
     fn fallen(&self, p: Vec3, light: Vec3) -> Vec3 {
         add_scaled(p, light, -(p[1] - self.height) / light[1])
     }
 
-    /// The shadow of triangles in world space, of so many texels along a side.
+    /// Computes the shadow of triangles in world space, with `side` texels along a side.
     pub(crate) fn shadow(
         &self,
         light: Vec3,
@@ -266,7 +267,7 @@ impl Ground {
             if fade <= 0.0 {
                 return wall;
             }
-            // A line is at least a pixel wide; where that is too wide it gets fainter.
+            // A line is at least a pixel wide; where that is too wide, it is fainter.
             let pixel = far / camera.lens.focal;
             let line = |x: f32| {
                 let off = (x / self.spacing - (x / self.spacing).round()).abs() * self.spacing;
@@ -295,7 +296,7 @@ impl Shadow {
     }
 }
 
-/// The mean over a square of `2 * radius + 1` texels.
+/// Returns the mean over a square of `2 * radius + 1` texels.
 fn blur(texels: &mut [f32], side: usize, radius: usize) {
     let mut line = vec![0.0; side];
     for (stride, step) in [(side, 1), (1, side)] {

@@ -10,26 +10,27 @@ pub use condyle_base::math::vectors::{add, cross, dot, lerp, scaled as scale, su
 /// x, y and z.
 pub type Vec3 = [f32; 3];
 
-/// `a + b * s`.
+/// Returns `a + b * s`.
 #[must_use]
 pub fn add_scaled(a: Vec3, b: Vec3, s: f32) -> Vec3 {
     add(a, scale(b, s))
 }
 
-/// The Euclidean length.
+/// Returns the Euclidean length.
 #[must_use]
 pub fn length(a: Vec3) -> f32 {
     sqrt(dot(a, a))
 }
 
-/// Unit length; a vector too short to have a direction, or one with NaN, becomes +Y.
+/// Returns a vector of unit length. A vector that is too short for a direction, or contains NaN, becomes +Y.
 #[must_use]
 pub fn normalize(a: Vec3) -> Vec3 {
     let len = length(a);
     if len > 1e-20 && len.is_finite() { scale(a, 1.0 / len) } else { [0.0, 1.0, 0.0] }
 }
 
-/// Unit vectors at right angles: along a direction, and two across it, which turn about it from the first to the second.
+/// Returns three perpendicular unit vectors: one along a direction, and two across it. A right-handed
+/// rotation about the first turns the second into the third.
 #[must_use]
 pub fn frame(direction: Vec3) -> [Vec3; 3] {
     let along = normalize(direction);
@@ -46,14 +47,14 @@ pub fn quat_rotate(q: Quat, v: Vec3) -> Vec3 {
     add(add_scaled(v, t, q[3]), cross(axis, t))
 }
 
-/// The right-handed rotation about a unit axis.
+/// Returns the right-handed rotation about a unit axis.
 #[must_use]
 pub fn quat_about(axis: Vec3, radians: f32) -> Quat {
     let (sin, cos) = sin_cos(radians * 0.5);
     [axis[0] * sin, axis[1] * sin, axis[2] * sin, cos]
 }
 
-/// The rotation from the orthonormal axes `from` to the orthonormal axes `to`.
+/// Returns the rotation from the orthonormal axes `from` to the orthonormal axes `to`.
 #[must_use]
 pub fn quat_between(from: [Vec3; 3], to: [Vec3; 3]) -> Quat {
     // Row r, column c of the rotation matrix: the sum over the axes of to[r] * from[c].

@@ -365,7 +365,7 @@ mod tests {
                 })
                 .collect();
             let row = |_| [(0_u16, 0.5_f32), (1, 0.5)];
-            let influences = Influences::from_rows((0..count).map(row)).expect("sound rows");
+            let influences = Influences::from_rows((0..count).map(row)).expect("valid rows");
             let vertices = Vertices { positions: positions.clone(), normals: vec![], tangents: vec![] };
             let mesh = SkinnedMesh::new(vertices, influences, vec![], vec![]).expect("a mesh");
             let bind: Vec<Affine> = (0..2).map(|_| Affine::from(random.transform())).collect();

@@ -39,7 +39,7 @@ fn a_clip_of_another_skeleton_is_refused() {
         assert_eq!(sample(&clip, &other, 0.1, &mut pose), Err(refused.clone()));
         assert_eq!(sample(&clip, &skeleton, 0.1, &mut pose), Ok(()));
     }
-    let bound = raw.for_skeleton(&skeleton).expect("its own");
+    let bound = raw.for_skeleton(&skeleton).expect("a clip of this skeleton");
     let mut cursor = sampling::RawCursor::default();
     assert_eq!(sampling::raw(&bound, &other, 0.1, &mut cursor, &mut pose), Err(refused.clone()));
     assert_eq!(encode(&bound, &other, &options, &mut |_| ()).err(), Some(refused.clone()));
@@ -58,7 +58,7 @@ fn a_clip_of_another_rest_pose_is_refused() {
     let packed = encode(&raw, &skeleton, &options, &mut |_| ()).expect("a clip").into_clip();
     let longer = |t: Transform| Transform { translation: t.translation.map(|v| 1.5 * v), ..t };
     let taller: Vec<_> = skeleton.rest().transforms().map(longer).collect();
-    let other = skeleton.with_rest(&Pose::from_transforms(&taller)).expect("it fits");
+    let other = skeleton.with_rest(&Pose::from_transforms(&taller)).expect("one transform per joint");
     assert_eq!(other.fingerprint(), skeleton.fingerprint());
     assert_eq!(packed.rest_fingerprint(), Some(skeleton.rest_fingerprint()));
     let [found, needed] = [&skeleton, &other].map(Skeleton::rest_fingerprint);

@@ -249,7 +249,7 @@ fn print_all(walk: &Walk<'_>) -> Result<(), Box<dyn Error>> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
-    let path = args.next().ok_or("a file, and the name of a clip")?;
+    let path = args.next().ok_or("usage: feet FILE [CLIP] [JOINTS]")?;
     let (skeleton, clips) = if path.ends_with(".bvh") {
         let (bvh, options) = (Bvh::open(&path)?, ImportOptions::default());
         (bvh.skeleton(&options)?, vec![bvh.clip(&options)?])
@@ -259,8 +259,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let wanted = args.next().unwrap_or_default();
     let names = args.next();
-    let (pelvis, legs) = legs(&skeleton, names.as_deref()).ok_or("no legs of a known name")?;
-    println!("lengths in thousandths of a leg, accelerations in legs per second squared");
+    let (pelvis, legs) = legs(&skeleton, names.as_deref()).ok_or("no legs with known joint names")?;
+    println!("lengths in thousandths of the leg length, accelerations in leg lengths per second squared");
     for clip in &clips {
         if !clip.name().contains(&wanted) || clip.duration() <= 0.0 {
             continue;

@@ -82,8 +82,9 @@ fn run(path: &str) -> Result<(), Box<dyn Error>> {
         let positions = Positions::of(&encoded, skeleton)?;
         let paths = (0..positions.joints).map(|joint| (positions.path_length(joint), joint));
         let farthest = paths.max_by(|a, b| a.0.total_cmp(&b.0));
-        let farthest = farthest
-            .map_or(String::new(), |(length, joint)| format!("{} goes {length:.3}", skeleton.names()[joint]));
+        let farthest = farthest.map_or(String::new(), |(length, joint)| {
+            format!("{} moves {length:.3}", skeleton.names()[joint])
+        });
         let name = if raw.name().is_empty() { format!("clip {index}") } else { raw.name().to_owned() };
         let (before, after) = (raw.byte_count(), encoded.bytes().len());
         println!(
@@ -95,7 +96,9 @@ fn run(path: &str) -> Result<(), Box<dyn Error>> {
         (authored, compressed) = (authored + before, compressed + after);
         numbers += positions.values.len();
     }
-    println!("in all: {authored} bytes authored, {compressed} encoded, {numbers} floats of positions");
+    println!(
+        "total: {authored} bytes uncompressed, {compressed} bytes encoded, {numbers} floats of positions"
+    );
     Ok(())
 }
 

@@ -113,12 +113,8 @@ impl<'a> Accessors<'a> {
         let describe = |format: Format| format!("accessor {index} is {} of {format}", accessor.shape.name());
         if accessor.shape != usage.shape || !(allowed(found) || allowed(other)) {
             let formats: Vec<_> = usage.formats.iter().map(Format::to_string).collect();
-            let what = format!(
-                "{}, {} of {} is expected",
-                describe(found),
-                usage.shape.name(),
-                formats.join(" or ")
-            );
+            let what =
+                format!("{}, expected {} of {}", describe(found), usage.shape.name(), formats.join(" or "));
             problems.error(&place.path, what);
             return None;
         }
@@ -127,8 +123,11 @@ impl<'a> Accessors<'a> {
             accessor.format = other;
         }
         if !usage.formats.contains(&accessor.format) && !self.quantization {
-            let what = format!("accessor {index} is of {} without KHR_mesh_quantization", accessor.format);
-            problems.warning(&place.path, what, "read as with it");
+            let what = format!(
+                "accessor {index} has components of {} without KHR_mesh_quantization",
+                accessor.format
+            );
+            problems.warning(&place.path, what, "read as if the extension were listed");
         }
         Some(accessor)
     }
@@ -160,7 +159,7 @@ impl<'a> Views<'a> {
             let what = format!(
                 "begins at byte {offset} of a buffer view at byte {view_offset}, not at a multiple of {align}"
             );
-            problems.warning(&owner.path, what, "read as it is");
+            problems.warning(&owner.path, what, "read anyway");
         }
         match bytes.get(offset..) {
             Some(bytes) => Some((index, bytes)),
@@ -186,8 +185,8 @@ impl<'a> Views<'a> {
         {
             problems.warning(
                 path,
-                format!("is {stride}, a multiple of {align} from 4 to 252 is expected"),
-                "read as it is",
+                format!("is {stride}, expected a multiple of {align} from 4 to 252"),
+                "read anyway",
             );
         }
         Some(stride)
@@ -203,7 +202,7 @@ impl<'a> Accessor<'a> {
             if shape.is_none() {
                 problems.error(
                     &v.path,
-                    format!("is {}, SCALAR, VEC2 to VEC4 or MAT2 to MAT4 is expected", quoted(name)),
+                    format!("is {}, expected SCALAR, VEC2 to VEC4 or MAT2 to MAT4", quoted(name)),
                 );
             }
             shape
@@ -217,7 +216,7 @@ impl<'a> Accessor<'a> {
             problems.warning(&json.path, what, "read as if `normalized` were false");
         }
         if count == 0 {
-            problems.warning(&json.path, "`count` is 0, at least 1 is expected", "taken as empty");
+            problems.warning(&json.path, "`count` is 0, expected at least 1", "treated as empty");
         }
         let mut accessor = Self {
             count,
@@ -256,11 +255,14 @@ impl<'a> Accessor<'a> {
         let (indices, values) = (indices?, values?);
         let index = Component::of(&indices, problems)?;
         if !matches!(index, Component::U8 | Component::U16 | Component::U32) {
-            problems.error(&indices.path, format!("indices of {index:?}, U8, U16 or U32 is expected"));
+            problems.error(&indices.path, format!("indices are {index:?}, expected U8, U16 or U32"));
             return None;
         }
         if count > self.count {
-            problems.error(&json.path, format!("replaces {count} of {} elements", self.count));
+            problems.error(
+                &json.path,
+                format!("replaces {count} elements of an accessor with only {}", self.count),
+            );
             return None;
         }
         let mut packed = |owner: &Json<'a>, size: usize, align| {
@@ -296,7 +298,7 @@ impl<'a> Accessor<'a> {
             "applied in the order given",
         );
         if outside > 0 {
-            let what = format!("an index is not below {}, the accessor's count", self.count);
+            let what = format!("an index is not less than {}, the accessor's count", self.count);
             problems.counted(Severity::Error, &indices.path, outside, what, REFUSED);
             return None;
         }

@@ -10,8 +10,8 @@ use crate::problem::{Problem, Severity};
 
 /// Maximum number of names in a warning.
 const MOST_NAMES: usize = 5;
-const MESH: &str = "mesh with as many morph targets on a node";
-const MESHES: &str = "meshes with as many morph targets on nodes";
+const MESH: &str = "mesh with the same number of morph targets on a node";
+const MESHES: &str = "meshes with the same number of morph targets on nodes";
 
 impl Asset {
     /// Returns the clips of another document, converted to this document's skeleton and meshes.
@@ -40,7 +40,7 @@ impl Asset {
     /// let mut character = Asset::open("character.glb")?;
     /// let walk = Asset::open("walk-without-skin.glb")?;
     /// let (clips, problems) = character.clips_of(&walk)?;
-    /// assert!(problems.is_empty(), "every joint that the walk moves is there");
+    /// assert!(problems.is_empty(), "the character has every joint that the walk moves");
     /// character.clips = clips;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -71,13 +71,14 @@ impl Asset {
             let (names, more) = listed(motion, &lost);
             let (moves, kind) = if lost.len() == 1 { ("moves", one) } else { ("move", many) };
             let what = format!("{moves}, and {} has no {kind} {names}{more}", self.document.name());
-            warning(&lost, what, "this movement is lost")
+            warning(&lost, what, "this motion is dropped")
         });
         let mut problems: Vec<Problem> = lost.collect();
         let (names, more) = listed(motion, &places);
-        let kind = if places.len() == 1 { "the place of joint" } else { "the places of joints" };
-        let what = format!("moves {kind} {names}{more}, which begin elsewhere in {}", self.document.name());
-        problems.extend(warning(&places, what, "these translations are lost, rotations are kept"));
+        let kind = if places.len() == 1 { "the position of joint" } else { "the positions of joints" };
+        let what =
+            format!("moves {kind} {names}{more}, with a different rest position in {}", self.document.name());
+        problems.extend(warning(&places, what, "these translations are dropped, rotations are kept"));
         Ok((clips, problems))
     }
 
@@ -189,7 +190,7 @@ mod tests {
         assert_eq!(problems.len(), 2, "{problems:?}");
         assert!(problems[0].contains("test has no joint \"tail\""), "{problems:?}");
         assert!(
-            problems[1].contains("no mesh with as many morph targets on a node \"body\""),
+            problems[1].contains("no mesh with the same number of morph targets on a node \"body\""),
             "{problems:?}"
         );
 

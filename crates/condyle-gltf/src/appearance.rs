@@ -7,9 +7,9 @@ use crate::json::Json;
 use crate::problem::Problems;
 use crate::uri::{self, Resource};
 
-const ABSENT: &str = "taken as absent";
+const ABSENT: &str = "treated as absent";
 /// The action for an image without data.
-pub(crate) const IMAGE_REPLACED: &str = "left out; a white pixel takes its place in written files";
+pub(crate) const IMAGE_REPLACED: &str = "ignored; written files contain a white pixel instead";
 
 const LIGHTS: &str = "KHR_lights_punctual";
 

@@ -394,8 +394,8 @@ fn faulty_meshes(
     let mut faulty = Vec::new();
     for mesh in (0..meshes.len()).filter(|mesh| !used.contains(mesh)) {
         let json = &meshes[mesh];
-        problems.note(&json.path, "no node shows this mesh", "kept in written files");
-        let sound = problems.as_warnings("the mesh is left out of written files", |problems| {
+        problems.note(&json.path, "no node uses this mesh", "kept in written files");
+        let sound = problems.as_warnings("the mesh is omitted from written files", |problems| {
             let skinned = json.value.pointer("/primitives/0/attributes/JOINTS_0").is_some();
             let skinning = Skinning { skinned, joint_count: None };
             let primitives = meshes::load(json, skinning, materials, accessors, problems);
@@ -422,7 +422,7 @@ fn check_joints(
             let greatest = influences.joint_bound() - 1;
             let count = influences.as_slices().1.iter().filter(|&&j| usize::from(j) >= joint_count).count();
             let path = format!("{}/primitives/{}/attributes/JOINTS_0", mesh.path, primitive.index);
-            let what = format!("a vertex follows joint {greatest}, but skin {skin} has only {joint_count}");
+            let what = format!("a vertex refers to joint {greatest}, but skin {skin} has only {joint_count}");
             problems.counted(Severity::Error, path, count, what, REFUSED);
         }
     }
@@ -434,7 +434,11 @@ fn morph_weights(owner: &Json<'_>, count: usize, problems: &mut Problems) -> Vec
     let mut weights: Vec<f32> = stated.into_iter().map(|w| w as f32).collect();
     if owner.get("weights").is_some() && weights.len() != count {
         let what = format!("has {} weights, {count} expected, one per morph target", weights.len());
-        problems.warning(format!("{}/weights", owner.path), what, "those missing are 0, the others ignored");
+        problems.warning(
+            format!("{}/weights", owner.path),
+            what,
+            "missing weights are 0, extra weights are ignored",
+        );
     }
     weights.resize(count, 0.0);
     weights

@@ -41,7 +41,7 @@ pub(crate) fn check(root: &Json<'_>, accessors: &Accessors<'_>, problems: &mut P
     for (mesh, json) in root.list("meshes", &mut Problems::unheard()).iter().enumerate() {
         for (primitive, json) in json.list("primitives", &mut Problems::unheard()).iter().enumerate() {
             for (name, place) in json.entries("attributes", &mut Problems::unheard()) {
-                let sound = problems.as_warnings("the attribute is left out", |problems| {
+                let sound = problems.as_warnings("the attribute is ignored", |problems| {
                     checker.check(name, &place, json, problems)
                 });
                 if sound.is_none() {

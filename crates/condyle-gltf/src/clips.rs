@@ -95,7 +95,7 @@ pub(crate) fn load(
         };
         let tracks = loader.tracks(json, problems);
         if tracks.is_empty() && loader.has_lost {
-            problems.warning(&json.path, "has no channel that can be kept", "all of its movement is lost");
+            problems.warning(&json.path, "has no usable channel", "all of its motion is dropped");
         }
         RawClip::new(name, loader.timelines, tracks)
             .and_then(|clip| clip.for_skeleton(skeleton))
@@ -147,7 +147,7 @@ impl Loader<'_> {
             let sampler = sampler.and_then(|s| s.index("samplers", self.samplers.len(), problems));
             let Some(target) = self.target(&channel, problems) else { continue };
             if !driven.insert(target) {
-                let what = "drives what an earlier channel of this animation drives already";
+                let what = "drives the same property as an earlier channel of this animation";
                 problems.warning(&channel.path, what, "the channel is ignored");
                 continue;
             }
@@ -159,7 +159,7 @@ impl Loader<'_> {
         }
         for sampler in (0..self.samplers.len()).filter(|sampler| !used.contains(sampler)) {
             let sampler = &self.samplers[sampler];
-            problems.as_warnings("the sampler is not used", |problems| {
+            problems.as_warnings("the sampler is ignored", |problems| {
                 if let Some(input) = sampler.require("input", problems) {
                     self.accessors.get(&input, &TIMES, problems);
                 }
@@ -175,7 +175,7 @@ impl Loader<'_> {
     /// Returns the target of a channel. Reports a problem and returns `None` if the channel cannot be used.
     fn target(&mut self, channel: &Json<'_>, problems: &mut Problems) -> Option<Target> {
         const IGNORED: &str = "the channel is ignored";
-        const LOST: &str = "this movement is lost";
+        const LOST: &str = "this motion is dropped";
         let json = channel.require("target", problems)?;
         let path = json.require("path", problems)?.text(problems)?;
         let nodes = self.targets.scene.nodes.len();
@@ -225,7 +225,7 @@ impl Loader<'_> {
         };
         if it.matrix.is_some() {
             let what = "is animated, but has a matrix instead of translation, rotation and scale";
-            problems.warning(format!("/nodes/{node}"), what, "the matrix is taken apart");
+            problems.warning(format!("/nodes/{node}"), what, "the matrix is decomposed");
         }
         // Every animated node is a joint.
         self.targets.joint_of_node[node].map(target)
@@ -313,7 +313,7 @@ fn interpolation(sampler: &Json<'_>, problems: &mut Problems) -> Option<Interpol
         "STEP" => Some(Interpolation::Step),
         "CUBICSPLINE" => Some(Interpolation::CubicSpline),
         other => {
-            let what = format!("is {}, LINEAR, STEP or CUBICSPLINE is expected", quoted(other));
+            let what = format!("is {}, expected LINEAR, STEP or CUBICSPLINE", quoted(other));
             problems.error(format!("{}/interpolation", sampler.path), what);
             None
         }
@@ -338,13 +338,13 @@ fn key_times(
         return None;
     }
     let negative = times.iter().filter(|&&t| t < 0.0).count();
-    problems.counted(Severity::Warning, &place.path, negative, "a key time is negative", "used as it is");
+    problems.counted(Severity::Warning, &place.path, negative, "a key time is negative", "used unchanged");
     let disorder = times.windows(2).filter(|w| w[0] >= w[1]).count();
     if disorder == 0 {
         return Some((times, None));
     }
     let what = "a key time is not greater than the one before it";
-    let action = "the keys are sorted; of those at one time, the first and the last are kept as a jump";
+    let action = "the keys are sorted; of keys at the same time, the first and the last are kept as a jump";
     problems.counted(Severity::Warning, &place.path, disorder, what, action);
     let mut chosen: Vec<usize> = (0..times.len()).collect();
     // Adding zero makes -0 and 0 equal. The sort is stable, so the last of equal times stays last.
@@ -393,7 +393,7 @@ fn repair_rotations(values: &mut [f32], path: &str, problems: &mut Problems) {
         }
     }
     let length = |worst: f64| format!("a rotation has length {worst:.6}, not 1");
-    problems.counted(Severity::Warning, path, zero, "a rotation has length 0", "taken as no rotation");
+    problems.counted(Severity::Warning, path, zero, "a rotation has length 0", "treated as no rotation");
     problems.counted(Severity::Warning, path, far, length(worst_far), "normalised");
     problems.counted(Severity::Note, path, near, length(worst_near), "normalised when sampled");
 }

@@ -33,7 +33,7 @@ pub(crate) fn read<'a>(bytes: &'a [u8], problems: &mut Problems) -> Option<Conta
     let name = match (is_glb, text.trim_ascii_start().first()) {
         (true, _) => format!("the JSON chunk (at byte {})", text.as_ptr() as usize - bytes.as_ptr() as usize),
         (false, Some(b'{' | b'[' | 0xef)) => "the JSON".into(),
-        (false, _) => "the file is no .glb, and as JSON it".into(),
+        (false, _) => "the file is not a .glb, and as JSON it".into(),
     };
     Some(Container { json: parse(text, &name, problems)?, binary })
 }
@@ -50,14 +50,14 @@ fn chunks<'a>(bytes: &'a [u8], problems: &mut Problems) -> Option<(&'a [u8], Opt
             return None;
         }
         version => {
-            problems.error("", format!("the .glb header names version {version}, only 2 is known"));
+            problems.error("", format!("the .glb header has version {version}, only 2 is supported"));
             return None;
         }
     }
     let declared = word(header, 8) as usize;
     if declared != bytes.len() {
         let what = format!("the .glb header declares {declared} bytes, but the file has {}", bytes.len());
-        problems.warning("", what, "the chunks' own lengths are followed");
+        problems.warning("", what, "the lengths of the chunks are used");
         rest = &rest[..rest.len().min(declared.saturating_sub(12))];
     }
     let end = 12 + rest.len();
@@ -75,7 +75,7 @@ fn chunks<'a>(bytes: &'a [u8], problems: &mut Problems) -> Option<(&'a [u8], Opt
             problems.warning(
                 "",
                 format!("the chunk at byte {at} has a length of {length}, not a multiple of 4"),
-                "read as it is",
+                "read anyway",
             );
         }
         match kind {
@@ -84,13 +84,13 @@ fn chunks<'a>(bytes: &'a [u8], problems: &mut Problems) -> Option<(&'a [u8], Opt
             JSON_CHUNK | BINARY_CHUNK => {
                 problems.warning(
                     "",
-                    format!("the chunk at byte {at} repeats a kind, or precedes the JSON"),
+                    format!("the chunk at byte {at} repeats a type, or precedes the JSON"),
                     "ignored",
                 );
             }
             _ => problems.note(
                 "",
-                format!("the chunk at byte {at} is of the unknown kind {kind:#010x}"),
+                format!("the chunk at byte {at} has the unknown type {kind:#010x}"),
                 "ignored",
             ),
         }
@@ -202,7 +202,7 @@ mod tests {
         assert!(chunk.starts_with("the JSON chunk (at byte 20) cannot be read"), "{chunk}");
         let number = error(b" {\"a\": 1e999}");
         assert!(number.starts_with("the JSON cannot be read: number out of range"), "{number}");
-        assert!(error(b"\x89PGN").starts_with("the file is no .glb, and as JSON it cannot be read"));
+        assert!(error(b"\x89PGN").starts_with("the file is not a .glb, and as JSON it cannot be read"));
     }
 
     #[test]

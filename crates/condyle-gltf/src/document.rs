@@ -220,7 +220,7 @@ impl Document {
         let bytes = uri::read_file(path).map_err(|error| {
             let mut problems = Problems::new(0);
             let what = format!("the file cannot be read: {error}");
-            problems.refuse("", what, "check the path; it must lead to a regular file that you may read");
+            problems.refuse("", what, "check that the path is a regular file that you can read");
             problems.into_refused(&name)
         })?;
         // The parent of a bare file name is the empty path.
@@ -380,7 +380,7 @@ fn range(view: &Json<'_>, buffers: &[Buffer], problems: &mut Problems) -> Option
         Some(end) => {
             if let Some(declared) = buffers[index].declared.filter(|&declared| end > declared) {
                 let what = format!("ends at byte {end}, but buffer {index} declares {declared} bytes");
-                problems.warning(&view.path, what, "read from the data after the buffer's end");
+                problems.warning(&view.path, what, "read from the data after the end of the buffer");
             }
             Some((index, start, end))
         }
@@ -565,7 +565,7 @@ mod tests {
         assert!(refused.to_string().contains("not a regular file"), "{refused}");
         std::fs::remove_dir_all(&folder).unwrap();
         let missing = Document::open(&path).unwrap_err().to_string();
-        assert!(missing.contains("cannot be read") && missing.contains("check the path"), "{missing}");
+        assert!(missing.contains("cannot be read") && missing.contains("check that the path"), "{missing}");
     }
 
     #[test]

@@ -41,7 +41,7 @@ struct Edit {
 }
 
 /// An attribute of a compressed primitive.
-#[cfg_attr(not(feature = "draco"), expect(dead_code, reason = "what the decoder goes by"))]
+#[cfg_attr(not(feature = "draco"), expect(dead_code, reason = "read only by the decoder"))]
 struct Attribute<'a> {
     name: &'a str,
     /// Attribute number in the stream.
@@ -134,7 +134,7 @@ fn decode<'a>(
     _: &impl Fn(usize) -> Option<&'a [u8]>,
     problems: &mut Problems,
 ) -> Option<Decoded> {
-    problems.error(&compressed.path, "is compressed by Draco, which this program was built without");
+    problems.error(&compressed.path, "is compressed with Draco, which this build does not support");
     None
 }
 
@@ -429,7 +429,7 @@ pub(crate) mod tests {
         one(&it, "/bufferViews/0", "ends 1000000 bytes");
         let mut it = compressed(case, |_| ());
         primitive(&mut it)["extensions"][EXTENSION]["attributes"] = json!({});
-        one(&it, PLACE, "names no attribute");
+        one(&it, PLACE, "refers to no attribute");
     }
 
     #[test]

@@ -83,5 +83,5 @@ pub fn document() -> Document {
     bytes.extend(joints.as_flattened());
     bytes.extend(triangles.as_flattened());
     let json = JSON.replace("BYTES", &BASE64_STANDARD.encode(bytes));
-    Document::from_slice("arm.gltf", json.as_bytes(), None).expect("a sound document")
+    Document::from_slice("arm.gltf", json.as_bytes(), None).expect("a valid document")
 }

@@ -151,23 +151,20 @@ impl fmt::Display for ExportError {
                 )
             }
             Self::Time { frame, seconds } => {
-                write!(
-                    f,
-                    "frame {frame} is at {seconds} s: moments are finite, from 0 on, and each after the one before"
-                )
+                write!(f, "frame {frame} is at {seconds} s: times must be finite, at least 0, and ascending")
             }
             Self::TooFar { node, vertex: (primitive, vertex), frame } => {
                 write!(
                     f,
-                    "/nodes/{node}: vertex {vertex} of primitive {primitive} is farther in frame {frame} from where it is in the \
-                     first one than f32 holds"
+                    "/nodes/{node}: in frame {frame}, vertex {vertex} of primitive {primitive} is too far from its position in the \
+                     first frame for f32"
                 )
             }
             Self::Clip { clip, node, what, found, count } => {
                 write!(
                     f,
                     "clip {clip} was not made for this asset: \
-                     for node {node} it has {found} {what}, the asset {count}"
+                     for node {node} it has {found} {what}, the asset has {count}"
                 )
             }
             Self::TooLarge { what, bytes, limit } => {

@@ -85,8 +85,7 @@ pub(crate) fn check_version(root: &Json<'_>, problems: &mut Problems) {
         let text = version.text(problems)?;
         let parts = text.split_once('.').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
         if parts.is_none() {
-            problems
-                .error(&version.path, format!("is {}, a version such as \"2.0\" is expected", quoted(text)));
+            problems.error(&version.path, format!("is {}, expected a version such as \"2.0\"", quoted(text)));
         }
         parts
     };
@@ -121,7 +120,7 @@ pub(crate) fn check(root: &Json<'_>, problems: &mut Problems) {
             let supported = supported.join(", ");
             let what = format!(
                 "the extension {} is required, but not supported{}; supported are {supported} \
-                 (a last underscore stands for all that begin so)",
+                 (a trailing underscore stands for all names with that prefix)",
                 quoted(name),
                 advice(name),
             );
@@ -130,7 +129,7 @@ pub(crate) fn check(root: &Json<'_>, problems: &mut Problems) {
             problems.warning(
                 item.path,
                 format!("{} is not listed in `extensionsUsed`", quoted(name)),
-                "taken as listed",
+                "treated as listed",
             );
         }
     }
@@ -141,7 +140,7 @@ pub(crate) fn check(root: &Json<'_>, problems: &mut Problems) {
         if !is_supported(name) && !refused.contains(name) {
             problems.note(
                 &item.path,
-                format!("the extension {} is not known", quoted(name)),
+                format!("the extension {} is unknown", quoted(name)),
                 "its data is ignored",
             );
         }
@@ -155,7 +154,7 @@ fn report_undeclared<'a>(json: &Json<'a>, listed: &mut HashSet<&'a str>, problem
             if let Some(Value::Object(extensions)) = map.get("extensions") {
                 for name in extensions.keys().filter(|name| listed.insert(name)) {
                     let what = format!("{} is not listed in `extensionsUsed`", quoted(name));
-                    problems.warning(format!("{}/extensions", json.path), what, "taken as listed");
+                    problems.warning(format!("{}/extensions", json.path), what, "treated as listed");
                 }
             }
             let inner = map.iter().filter(|(key, value)| *key != "extras" && is_nested(value));

@@ -12,12 +12,12 @@ const HEAD: usize = 4096;
 const EXPORT: &str = "export it as glTF 2.0 (.glb) from the program that made it, or import it into Blender and use \
                       File > Export > glTF 2.0";
 const BLENDER: &str = "open it in Blender, and use File > Export > glTF 2.0";
-const UNPACK: &str = "unpack it, and give the .glb or .gltf that is in it; a model of another format must be exported \
+const UNPACK: &str = "unpack it and use the .glb or .gltf in it; a model in another format must be exported \
                       as glTF 2.0 first";
 const BODY: &str =
-    "give its folder to `condyle encode FOLDER --body MODEL.npz`, with the .npz of the body that moves";
-const PICKLE: &str = "a pickle can run any program when it is read; save its arrays again by numpy.savez";
-const PICTURE: &str = "give the .glb or .gltf that it belongs to";
+    "run `condyle encode FOLDER --body MODEL.npz` on its folder, with the .npz of the body model";
+const PICKLE: &str = "a pickle can run any program when it is loaded; save its arrays with numpy.savez";
+const PICTURE: &str = "use the .glb or .gltf that it belongs to";
 
 const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/";
 const LFS_PULL: &str = "run `git lfs pull` in its repository";
@@ -26,17 +26,17 @@ const LFS_PULL: &str = "run `git lfs pull` in its repository";
 const MAGIC: [(&[u8], &str, &str); 27] = [
     (LFS_POINTER, "a Git LFS pointer, which stands for a file that was not fetched", LFS_PULL),
     (b"Kaydara FBX Binary", "a binary FBX", EXPORT),
-    (b"BLENDER", "a .blend of Blender", BLENDER),
+    (b"BLENDER", "a Blender file (.blend)", BLENDER),
     (b"PK\x03\x04", "a ZIP archive", UNPACK),
     (b"PK\x05\x06", "an empty ZIP archive", UNPACK),
     (
         b"\x1f\x8b",
-        "compressed by gzip",
+        "compressed with gzip",
         "unpack it with `gunzip`, and export it as glTF 2.0 if it is a .blend",
     ),
     (
         b"\x28\xb5\x2f\xfd",
-        "compressed by Zstandard, as Blender compresses a .blend",
+        "compressed with Zstandard, like a .blend",
         "open it in Blender, and use File > Export > glTF 2.0; or unpack it with `zstd -d`",
     ),
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", UNPACK),
@@ -47,27 +47,23 @@ const MAGIC: [(&[u8], &str, &str); 27] = [
     (b"Ogawa", "an Alembic", EXPORT),
     (b"ply\n", "a PLY", EXPORT),
     (b"ply\r\n", "a PLY", EXPORT),
-    (b"PMX ", "a PMX of MikuMikuDance", EXPORT),
-    (b"Vocaloid Motion Data", "a VMD of MikuMikuDance", EXPORT),
-    (
-        b"CONDYLE\0",
-        "a container of clips that `condyle encode` wrote",
-        "write it as .glb with `condyle decode`",
-    ),
+    (b"PMX ", "a MikuMikuDance model (.pmx)", EXPORT),
+    (b"Vocaloid Motion Data", "a MikuMikuDance motion (.vmd)", EXPORT),
+    (b"CONDYLE\0", "a container of clips from `condyle encode`", "write it as .glb with `condyle decode`"),
     (b"\x89PNG", "a PNG image", PICTURE),
     (b"\xff\xd8\xff", "a JPEG image", PICTURE),
     (b"GIF8", "a GIF image", PICTURE),
     (b"DDS ", "a DDS image", PICTURE),
     (
         b"\x93NUMPY",
-        "a single array of NumPy (.npy)",
-        "save it by numpy.savez, under the name that the array has in AMASS",
+        "a single NumPy array (.npy)",
+        "save it with numpy.savez, under the name that the array has in AMASS",
     ),
-    (b"animVersion", "an animation of Maya (.anim)", EXPORT),
-    (b"MD5Version", "an animation or a mesh of Doom 3 (.md5anim, .md5mesh)", EXPORT),
+    (b"animVersion", "a Maya animation (.anim)", EXPORT),
+    (b"MD5Version", "a Doom 3 animation or mesh (.md5anim, .md5mesh)", EXPORT),
     (
         b"%YAML",
-        "a YAML file, as .anim and .prefab of Unity are",
+        "a YAML file, like Unity's .anim and .prefab",
         "export the character from Unity as glTF 2.0 or FBX",
     ),
     (b"\xabKTX ", "a KTX image", PICTURE),
@@ -77,13 +73,13 @@ const MAGIC: [(&[u8], &str, &str); 27] = [
 pub(crate) fn recognise(bytes: &[u8]) -> Option<Foreign> {
     let found = |what, advice| Some(Foreign { what, advice });
     if bytes.is_empty() {
-        return found("empty", "export it again, or fetch it again");
+        return found("empty", "export or download it again");
     }
     if is_usdz(bytes) {
         return found("a USDZ", EXPORT);
     }
     if is_npz(bytes) {
-        return found("an archive of NumPy (.npz), as motions in AMASS's layout and body models are", BODY);
+        return found("a NumPy archive (.npz), like body models and motion in AMASS's layout", BODY);
     }
     if is_pickle(bytes) {
         return found("a Python pickle (.pkl)", PICKLE);
@@ -104,8 +100,8 @@ pub(crate) fn recognise(bytes: &[u8]) -> Option<Foreign> {
     let head = String::from_utf8_lossy(&text[..text.len().min(HEAD)]).to_ascii_lowercase();
     if head.starts_with("<!doctype html") || head.starts_with("<html") {
         return found(
-            "a web page, perhaps in place of a download",
-            "fetch the file itself; on GitHub that is its raw link",
+            "a web page, perhaps instead of a download",
+            "download the file itself; on GitHub, use its raw link",
         );
     }
     if head.starts_with('<') && head.contains("<collada") {
@@ -197,7 +193,7 @@ mod tests {
         let mut c3d = vec![0; 1024];
         [c3d[0], c3d[1], c3d[515]] = [2, 0x50, 84];
         let cases: [(&[u8], &str, &str); 39] = [
-            (b"", "empty", "export it again"),
+            (b"", "empty", "export or download it again"),
             (lfs, "Git LFS pointer", "git lfs pull"),
             (b"Kaydara FBX Binary  \0\x1a\0\xe8\x1c\0\0", "binary FBX", "Blender"),
             (b"; FBX 7.4.0 project file\n; ----\n\nFBXHeaderExtension:  {", "an FBX as text", "glTF 2.0"),

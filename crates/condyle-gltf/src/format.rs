@@ -23,7 +23,7 @@ impl Component {
         let code = json.whole(problems)?;
         let component = Self::from_code(code);
         if component.is_none() {
-            problems.error(&json.path, format!("is {code}, one of 5120 to 5123, 5125 and 5126 is expected"));
+            problems.error(&json.path, format!("is {code}, expected one of 5120 to 5123, 5125 and 5126"));
         }
         component
     }

@@ -53,17 +53,17 @@ pub(crate) fn load(
         let (joints, weights) = match halves {
             [Some(joints), Some(weights)] => (joints, weights),
             [Some(json), None] => {
-                problems.warning(&json.path, format!("there is no WEIGHTS_{n}"), "ignored");
+                problems.warning(&json.path, format!("WEIGHTS_{n} is missing"), "ignored");
                 continue;
             }
             [None, Some(json)] => {
-                problems.warning(&json.path, format!("there is no JOINTS_{n}"), "ignored");
+                problems.warning(&json.path, format!("JOINTS_{n} is missing"), "ignored");
                 continue;
             }
             [None, None] => continue,
         };
         if n != place {
-            problems.warning(&joints.path, format!("there is no JOINTS_{place}"), "used all the same");
+            problems.warning(&joints.path, format!("JOINTS_{place} is missing"), "used anyway");
         }
         let load = |json, usage, problems: &mut _| {
             let accessor = accessors.get(json, usage, problems)?;
@@ -138,9 +138,9 @@ fn repair(sets: &mut [Set], vertex_count: usize, path: &str, problems: &mut Prob
         }
     }
     let mut warn = |count, what: &str, action| problems.counted(Severity::Warning, path, count, what, action);
-    warn(broken, "a weight is NaN or infinite", "taken as 0");
-    warn(negative, "a weight is negative", "taken as 0");
-    warn(empty, "all weights of a vertex are 0", "it follows the first joint that it names");
+    warn(broken, "a weight is NaN or infinite", "treated as 0");
+    warn(negative, "a weight is negative", "treated as 0");
+    warn(empty, "all weights of a vertex are 0", "the vertex follows its first joint");
     warn(off, &format!("the weights of a vertex add up to {worst:.4}, not 1"), "rescaled");
 }
 

@@ -60,7 +60,7 @@ impl<'a> Json<'a> {
             Value::Array(a) => format!("a list of {}", a.len()),
             Value::Object(_) => "an object".into(),
         };
-        problems.error(&self.path, format!("is {found}, {expected} is expected"));
+        problems.error(&self.path, format!("is {found}, expected {expected}"));
         None
     }
 
@@ -157,7 +157,7 @@ impl<'a> Json<'a> {
         list.iter()
             .map(|item| match item.value.as_f64() {
                 Some(x) if (x as f32).is_finite() => Some(x),
-                _ => item.wrong("a number that 32 bits can hold", problems),
+                _ => item.wrong("a number in the range of f32", problems),
             })
             .collect()
     }
@@ -167,7 +167,7 @@ impl<'a> Json<'a> {
         let Some(number) = self.get(key) else { return default };
         match number.value.as_f64().map(|x| x as f32) {
             Some(x) if x.is_finite() => x,
-            _ => number.wrong("a number that 32 bits can hold", problems).unwrap_or(default),
+            _ => number.wrong("a number in the range of f32", problems).unwrap_or(default),
         }
     }
 
@@ -231,8 +231,8 @@ pub(crate) fn report_duplicate_names(what: &str, list: &[Json<'_>], problems: &m
         Severity::Note,
         format!("{}/name", first.path),
         repeated.len(),
-        format!("the name {} is that of earlier {what} too", quoted(name)),
-        "kept; by name, the first is found",
+        format!("the name {} is already used by other {what}", quoted(name)),
+        "kept; a search by name returns the first",
     );
 }
 
@@ -298,29 +298,29 @@ mod tests {
         expect(
             &|p| root.whole_or("neg", 0, p).is_none(),
             "/neg",
-            "is -1, a whole number that is not negative is expected",
+            "is -1, expected a whole number that is not negative",
         );
         expect(
             &|p| root.whole_or("s", 0, p).is_none(),
             "/s",
-            "is a string, a whole number that is not negative is expected",
+            "is a string, expected a whole number that is not negative",
         );
         expect(
             &|p| root.vector::<3>("v", p).is_none(),
             "/v/1",
-            "is 1e+300, a number that 32 bits can hold is expected",
+            "is 1e+300, expected a number in the range of f32",
         );
         expect(
             &|p| root.vector::<3>("short", p).is_none(),
             "/short",
-            "is a list of 1, a list of 3 numbers is expected",
+            "is a list of 1, expected a list of 3 numbers",
         );
-        expect(&|p| root.objects("l", p).len() == 2, "/l/1", "is 5, an object is expected");
+        expect(&|p| root.objects("l", p).len() == 2, "/l/1", "is 5, expected an object");
         expect(&|p| root.require("gone", p).is_none(), "", "`gone` is missing");
         let text = root.get("s").unwrap();
-        expect(&|p| text.require("x", p).is_none(), "/s", "is a string, an object is expected");
-        expect(&|p| root.text_of("a", p).is_none(), "/a", "is 3, a string is expected");
-        expect(&|p| !root.flag("a", p), "/a", "is 3, true or false is expected");
-        expect(&|p| root.list("s", p).is_empty(), "/s", "is a string, a list is expected");
+        expect(&|p| text.require("x", p).is_none(), "/s", "is a string, expected an object");
+        expect(&|p| root.text_of("a", p).is_none(), "/a", "is 3, expected a string");
+        expect(&|p| !root.flag("a", p), "/a", "is 3, expected true or false");
+        expect(&|p| root.list("s", p).is_empty(), "/s", "is a string, expected a list");
     }
 }

@@ -114,7 +114,7 @@ pub(crate) fn load(
 ) -> Vec<Primitive> {
     let primitives = mesh.objects("primitives", problems);
     if primitives.is_empty() {
-        problems.error(&mesh.path, "there are no primitives, at least one is expected");
+        problems.error(&mesh.path, "has no primitives, expected at least one");
     }
     let target_count = primitives.first().map_or(0, |p| p.count("targets"));
     let mut out = Vec::new();
@@ -123,7 +123,7 @@ pub(crate) fn load(
         if found != target_count {
             problems.error(
                 &json.path,
-                format!("has {found} morph targets, the mesh's first primitive {target_count}"),
+                format!("has {found} morph targets, but the mesh's first primitive has {target_count}"),
             );
         }
         let material = json.reference("material", "materials", material_count, problems);
@@ -147,7 +147,7 @@ fn load_primitive(
     let attributes = json.entries("attributes", problems);
     let attribute = |name: &str| attributes.iter().find(|a| a.0 == name).map(|a| &a.1);
     let Some(place) = attribute("POSITION") else {
-        problems.warning(&json.path, "there is no POSITION", "the primitive is left out");
+        problems.warning(&json.path, "POSITION is missing", "the primitive is ignored");
         return None;
     };
     let positions = accessors.get(place, &POSITIONS, problems)?.vectors::<3>(problems)?;
@@ -175,11 +175,11 @@ fn load_primitive(
         repair_tangents(&mut vertices.tangents, place, problems);
     }
     if skinned && matches!(influences, Some(None)) {
-        let what = "the node has a skin, but there are no JOINTS_0 and WEIGHTS_0";
+        let what = "the node has a skin, but JOINTS_0 and WEIGHTS_0 are missing";
         problems.warning(&json.path, what, "all vertices follow the skin's first joint");
     }
     if !skinned && attribute("JOINTS_0").is_some() {
-        problems.note(&json.path, "has joints, but a node without a skin", "the joints are ignored");
+        problems.note(&json.path, "has joints, but its node has no skin", "the joints are ignored");
     }
     let influences = influences?.unwrap_or_else(|| Influences::rigid(count as u32));
     // Influences with too large a joint index are reported by the caller, with the skin.
@@ -228,9 +228,9 @@ fn check_bounds(
         let stated: Option<Vec<f64>> =
             json.get(key).and_then(|list| list.as_array()?.iter().map(|v| v.as_f64()).collect());
         match (stated, found) {
-            (None, _) => problems.note(&place.path, format!("the accessor has no good `{key}`"), "computed"),
+            (None, _) => problems.note(&place.path, format!("the accessor has no valid `{key}`"), "computed"),
             (Some(stated), Some(found)) if !stated.iter().map(|&v| v as f32).eq(found) => {
-                let what = format!("`{key}` of the accessor is not that of its positions");
+                let what = format!("`{key}` of the accessor does not match its positions");
                 problems.warning(&place.path, what, "computed");
             }
             _ => {}
@@ -247,7 +247,7 @@ fn repair_tangents(tangents: &mut [[f32; 4]], place: &Json<'_>, problems: &mut P
         }
     }
     let what = "the fourth number of a tangent is neither 1 nor -1";
-    problems.counted(Severity::Warning, &place.path, odd, what, "taken as 1 with its sign");
+    problems.counted(Severity::Warning, &place.path, odd, what, "treated as 1 or -1, by its sign");
 }
 
 /// Reads a morph target. A sparse accessor is decoded and kept sparsely.
@@ -310,7 +310,7 @@ fn triangles(
 ) -> Option<(Vec<u32>, bool)> {
     let mode = json.whole_or("mode", 4, problems)?;
     if mode > 6 {
-        problems.error(format!("{}/mode", json.path), format!("is {mode}, 0 to 6 is expected"));
+        problems.error(format!("{}/mode", json.path), format!("is {mode}, expected 0 to 6"));
         return None;
     }
     let indices = match json.get("indices") {
@@ -335,7 +335,7 @@ fn triangles(
     };
     if count == 0 || (mode == 4 && corners % 3 != 0) {
         let what = format!("{corners} corners do not make whole triangles");
-        problems.warning(&json.path, what, "those left over are not drawn");
+        problems.warning(&json.path, what, "the remaining corners are not drawn");
     }
     if mode == 4 {
         let mut indices = indices.unwrap_or_default();

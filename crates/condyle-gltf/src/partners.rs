@@ -284,7 +284,7 @@ mod tests {
             let character = body(["a", "b"], [half, quarter], 2.0, extension);
             let (clips, problems) = character.clips_of(motion).unwrap();
             let [problem] = &problems[..] else { panic!("{problems:?}") };
-            assert!(problem.to_string().contains(r#"the place of joint "J_Spine""#), "{problem}");
+            assert!(problem.to_string().contains(r#"the position of joint "J_Spine""#), "{problem}");
             let found = turns(&character, &clips[0]);
             for (found, &[x, y, z, w]) in found.0.iter().zip(&want.0) {
                 // Half a turn about Y negates X and Z.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 pub use condyle_base::problem::{Problem, Refused, Severity};
 
 /// The action of an error that only a new export can fix.
-pub(crate) const REFUSED: &str = "the document is refused";
+pub(crate) const REFUSED: &str = "the document is rejected";
 
 /// Maximum number of distinct problems kept, because a hostile document could cause millions.
 const MAX_ENTRIES: usize = 1000;
@@ -59,9 +59,10 @@ impl Problems {
             return Some(());
         }
         let limit = self.limit;
-        let what =
-            format!("{bytes} bytes more to decode exceed the {limit} that a document of this size may take");
-        self.refuse(path, what, "split the document, or remove what it does not need");
+        let what = format!(
+            "decoding another {bytes} bytes would exceed the limit of {limit} for a document of this size"
+        );
+        self.refuse(path, what, "split the document, or remove unused data");
         None
     }
 
@@ -109,7 +110,8 @@ impl Problems {
         let mut key = (severity, without_numbers(&path), without_numbers(&what));
         let mut problem = Problem { count, ..Problem::new(severity, path, what, action) };
         if !self.known.contains_key(&key) && self.known.len() >= MAX_ENTRIES {
-            let (what, action) = ("further problems, too many to list", "as the others of this severity");
+            let (what, action) =
+                ("further problems, too many to list", "handled like the others of this severity");
             problem = Problem { count, ..Problem::new(severity, "", what, action) };
             key = (severity, String::new(), String::new());
         }
@@ -213,7 +215,7 @@ mod tests {
         assert_eq!(
             list[0].to_string(),
             "error at /nodes/4/mesh: refers to 4, but there are only 2 meshes (3 places); \
-             the document is refused"
+             the document is rejected"
         );
     }
 

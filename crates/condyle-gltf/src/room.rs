@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn a_blink_in_a_long_clip_has_a_budget() {
         let asset = Asset::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/morph.glb"))
-            .expect("a model of ours");
+            .expect("a model of this repository");
         let instance = asset.instances.iter().find(|it| !it.morph_weights.is_empty()).expect("a face");
         let rest = &instance.morph_weights;
         let closed: Vec<f32> = rest.iter().map(|weight| weight + 1.0).collect();

@@ -78,7 +78,7 @@ impl Scene {
         if order.len() < nodes.len() {
             let stuck = subtree.iter().position(|s| s.1 == 0).unwrap_or(0);
             let count = nodes.len() - order.len();
-            let what = "is part of a cycle of children, or hangs on one";
+            let what = "is part of a cycle of children, or a descendant of one";
             problems.counted(Severity::Error, format!("/nodes/{stuck}"), count, what, REFUSED);
         }
         let count = nodes.len();
@@ -92,13 +92,13 @@ impl Scene {
         let scenes = root.objects("scenes", problems);
         let named = root.reference("scene", "scenes", scenes.len(), problems);
         if scenes.is_empty() {
-            problems.note("", "there are no scenes", "all nodes are taken as shown");
+            problems.note("", "the document has no scenes", "all nodes are treated as visible");
             self.in_default.fill(true);
             self.in_any.fill(true);
             return;
         }
         if named.is_none() && root.get("scene").is_none() {
-            problems.note("", "no scene is the default one", "the first is taken");
+            problems.note("", "the document has no default scene", "the first scene is used");
         }
         let default = named.unwrap_or(0);
         // Marks the listed roots; the loop over `order` below passes the marks down, parents first.
@@ -111,7 +111,7 @@ impl Scene {
                     continue;
                 }
                 if self.nodes[node].parent.is_some() {
-                    let action = "shown where its ancestors place it";
+                    let action = "placed by its ancestors";
                     problems.warning(item.path, format!("node {node} is not a root"), action);
                 }
                 self.in_any[node] = true;
@@ -172,16 +172,16 @@ fn local(json: &Json<'_>, problems: &mut Problems) -> (Transform64, Option<Rows>
             problems.warning(&json.path, "has both a matrix and its parts", "the matrix is used");
         }
         if [m[3], m[7], m[11], m[15]] != [0.0, 0.0, 0.0, 1.0] {
-            problems.warning(&path, "the last row is not 0 0 0 1", "taken as if it were");
+            problems.warning(&path, "the last row is not 0 0 0 1", "treated as 0 0 0 1");
         }
         let rows = core::array::from_fn(|r| [m[r], m[4 + r], m[8 + r], m[12 + r]]);
         let (trs, apart) = Transform64::from_rows(&rows);
         if apart > SHEAR_TOLERANCE {
             let what = format!(
-                "is sheared: translation, rotation and scale alone miss it by {:.3} %",
+                "is sheared: translation, rotation and scale alone differ from it by {:.3} %",
                 apart * 100.0
             );
-            problems.warning(&path, what, "where it moves, the nearest transform without shear is used");
+            problems.warning(&path, what, "if it is animated, the nearest transform without shear is used");
         }
         return (trs, Some(rows));
     }
@@ -196,7 +196,7 @@ fn local(json: &Json<'_>, problems: &mut Problems) -> (Transform64, Option<Rows>
         let length = rotation.iter().map(|c| c * c).sum::<f64>().sqrt();
         let path = format!("{}/rotation", json.path);
         if length == 0.0 {
-            problems.warning(path, "has length 0", "taken as no rotation");
+            problems.warning(path, "has length 0", "treated as no rotation");
         } else {
             trs.rotation = rotation.map(|c| c / length);
             if (length - 1.0).abs() > UNIT_TOLERANCE {
@@ -221,7 +221,7 @@ fn link(nodes: &mut [Node], list: &[Json<'_>], problems: &mut Problems) {
                     problems.warning(item.path, format!("lists node {child} a second time"), "ignored");
                 }
                 Some(other) => {
-                    problems.error(item.path, format!("node {child} is a child of node {other} already"));
+                    problems.error(item.path, format!("node {child} is already a child of node {other}"));
                 }
             }
         }

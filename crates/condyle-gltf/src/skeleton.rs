@@ -37,7 +37,7 @@ pub(crate) fn build(
     let chosen: Vec<usize> = scene.order.iter().copied().filter(|&n| member[n]).collect();
     if chosen.len() > Skeleton::MAX_JOINTS {
         let what = format!(
-            "{} nodes are joints, are animated, carry moving meshes or are above these; at most {} are possible",
+            "{} nodes are joints, are animated, carry moving meshes, or are ancestors of such nodes; at most {} are supported",
             chosen.len(),
             Skeleton::MAX_JOINTS
         );

@@ -57,10 +57,10 @@ fn joints(json: &Json<'_>, scene: &Scene, roots: &[usize], problems: &mut Proble
         return (nodes, list.len());
     }
     if nodes.is_empty() {
-        problems.error(&place.path, "is empty, at least one joint is expected");
+        problems.error(&place.path, "is empty, expected at least one joint");
     }
     if nodes.len() > Skeleton::MAX_JOINTS {
-        let what = format!("lists {} joints, at most {} are possible", nodes.len(), Skeleton::MAX_JOINTS);
+        let what = format!("lists {} joints, at most {} are supported", nodes.len(), Skeleton::MAX_JOINTS);
         problems.error(&place.path, what);
     }
     let mut seen = HashSet::new();
@@ -74,18 +74,18 @@ fn joints(json: &Json<'_>, scene: &Scene, roots: &[usize], problems: &mut Proble
         }
     }
     if let Some(apart) = nodes.iter().position(|&n| roots[n] != roots[nodes[0]]) {
-        let what = format!("node {} has no ancestor in common with node {}", nodes[apart], nodes[0]);
-        problems.warning(&list[apart].path, what, "each follows its own ancestors");
+        let what = format!("node {} has no common ancestor with node {}", nodes[apart], nodes[0]);
+        problems.warning(&list[apart].path, what, "each joint follows its own ancestors");
     }
     let unseen = nodes.iter().filter(|&&n| !scene.in_any[n]).count();
     if let Some(first) = nodes.iter().position(|&n| !scene.in_any[n]) {
         let what = format!("node {} belongs to no scene", nodes[first]);
-        problems.counted(Severity::Note, &list[first].path, unseen, what, "it moves all the same");
+        problems.counted(Severity::Note, &list[first].path, unseen, what, "it is used anyway");
     }
     if let Some(top) = json.reference("skeleton", "nodes", scene.nodes.len(), problems)
         && let Some(outside) = nodes.iter().position(|&n| !scene.is_above(top, n))
     {
-        let what = format!("node {top} is not above joint {outside}, node {}", nodes[outside]);
+        let what = format!("node {top} is not an ancestor of joint {outside}, node {}", nodes[outside]);
         problems.warning(format!("{}/skeleton", json.path), what, "the property has no effect");
     }
     let count = nodes.len();
@@ -119,7 +119,7 @@ fn inverse_bind(
         &place.path,
         odd,
         "the last row of a matrix is not 0 0 0 1",
-        "taken as if it were",
+        "treated as 0 0 0 1",
     );
     let broken = matrices.iter().filter(|m| m.iter().any(|v| !v.is_finite())).count();
     if broken > 0 {
@@ -129,7 +129,7 @@ fn inverse_bind(
     }
     let matrices: Vec<Affine> = matrices.iter().map(Affine::from_columns).collect();
     let flat = matrices.iter().filter(|m| is_singular(m)).count();
-    problems.counted(Severity::Note, &place.path, flat, "a matrix flattens the mesh", "used as it is");
+    problems.counted(Severity::Note, &place.path, flat, "a matrix flattens the mesh", "used unchanged");
     Some(matrices)
 }
 

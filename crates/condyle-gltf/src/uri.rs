@@ -39,21 +39,21 @@ pub(crate) fn locate(uri: &str, folder: Option<&Path>) -> Result<Resource, Strin
     }
     let file = relative_path(uri)?;
     let folder =
-        folder.ok_or("the document was not read from a folder, so it cannot have files beside it")?;
+        folder.ok_or("the document was not read from a folder, so external files cannot be found")?;
     let path = folder.join(&file);
     let canonical = |path: &Path| path.canonicalize().map_err(|e| cannot_be_read(uri, &e));
     let Ok(folder) = canonical(folder) else {
         // A canonical path requires access to every parent folder, which a sandbox such as WASI may hide.
         path.metadata().map_err(|e| cannot_be_read(uri, &e))?;
         if has_link(folder, &file) {
-            return Err(format!("{} is a link, and where it leads cannot be found out", quoted(uri)));
+            return Err(format!("{} is a link whose target cannot be resolved", quoted(uri)));
         }
         return Ok(Resource::File(path));
     };
     // Symbolic links are resolved before the comparison, so that none leads outside.
     let path = canonical(&path)?;
     if !path.starts_with(&folder) {
-        return Err(format!("{} leaves the document's folder", quoted(uri)));
+        return Err(format!("{} is outside the document's folder", quoted(uri)));
     }
     Ok(Resource::File(path))
 }
@@ -93,7 +93,7 @@ fn embedded(data: &str) -> Result<Vec<u8>, String> {
         return Ok(percent_decode_str(body).collect());
     }
     let body: Cow<'_, [u8]> = percent_decode_str(body).into();
-    BASE64.decode(body).map_err(|e| format!("the base64 data is broken: {e}"))
+    BASE64.decode(body).map_err(|e| format!("the base64 data is invalid: {e}"))
 }
 
 /// Resolves `.` and `..` (RFC 3986, 5.2.4). Apart from links, the resulting path cannot leave its starting
@@ -104,7 +104,7 @@ fn relative_path(uri: &str) -> Result<PathBuf, String> {
     let is_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
     if !scheme.is_empty() && scheme.chars().all(is_scheme) {
         return Err(format!(
-            "{shown} has the scheme {}: only files beside the document are read",
+            "{shown} has the scheme {}: only files in the document's folder are read",
             quoted(scheme)
         ));
     }
@@ -119,7 +119,7 @@ fn relative_path(uri: &str) -> Result<PathBuf, String> {
             Component::Normal(name) => path.push(name),
             Component::CurDir => {}
             Component::ParentDir if path.pop() => {}
-            Component::ParentDir => return Err(format!("{shown} leaves the document's folder")),
+            Component::ParentDir => return Err(format!("{shown} is outside the document's folder")),
             Component::RootDir | Component::Prefix(_) => return Err(format!("{shown} is an absolute path")),
         }
     }
@@ -216,7 +216,7 @@ mod tests {
         symlink("..", model.join("up")).unwrap();
         symlink("own", model.join("in")).unwrap();
         for uri in ["out", "up/secret"] {
-            assert!(load(uri, Some(&model)).unwrap_err().contains("leaves"), "{uri}");
+            assert!(load(uri, Some(&model)).unwrap_err().contains("outside"), "{uri}");
         }
         assert_eq!(load("in", Some(&model)).unwrap(), b"o");
         let socket = model.join("socket");

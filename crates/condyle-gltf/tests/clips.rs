@@ -61,7 +61,8 @@ fn every_kind_of_track_comes_back_bit_for_bit() {
     let asset = still().asset();
     let steps = track(Target::Weights(2), Interpolation::Step, 0, &[1.0, 0.5]);
     let morph = RawClip::new("morph".into(), vec![vec![0.0, 2.0]], vec![steps]).expect("a valid clip");
-    let clips = [everything(), morph].map(|clip| clip.for_skeleton(&asset.skeleton).expect("its joints"));
+    let clips = [everything(), morph]
+        .map(|clip| clip.for_skeleton(&asset.skeleton).expect("joints of this skeleton"));
     let packed = ClipExporter::new(&asset).packed_glb(&clips).expect("clips of this asset");
     assert_eq!(import(&packed, "packed").clips, clips);
     let glb = ClipExporter::new(&asset).glb(&clips).expect("clips of this asset");
@@ -101,8 +102,8 @@ fn compressed_clips_come_back() {
     let times = (0..2 * PAIRS).map(|key| key as f32 / 32.0).collect();
     let plain = RawClip::new("plain".into(), vec![times], tracks).expect("a valid clip");
     let empty = RawClip::new("empty".into(), vec![], vec![]).expect("a valid clip");
-    let clips =
-        [everything(), plain, empty].map(|clip| clip.for_skeleton(&asset.skeleton).expect("its joints"));
+    let clips = [everything(), plain, empty]
+        .map(|clip| clip.for_skeleton(&asset.skeleton).expect("joints of this skeleton"));
     let exporter = ClipExporter::new(&asset);
     let glb = exporter.compressed_glb(&clips).expect("clips of this asset");
     let read = import(&glb, "compressed");
@@ -220,12 +221,12 @@ fn what_an_animation_holds_beside_its_keys_stays() {
     let asset = it.asset();
     let exporter = ClipExporter::new(&asset);
     let problems: Vec<_> = exporter.problems().iter().map(|p| (p.place.as_str(), p.what.as_str())).collect();
-    let lost = "the extension \"MAKER_events\" may refer to keys that are written anew";
+    let lost = "the extension \"MAKER_events\" may refer to keys that are rewritten";
     assert_eq!(problems, [("/animations/1/extensions", lost)]);
     for glb in
         [exporter.glb(&asset.clips), exporter.packed_glb(&asset.clips), exporter.compressed_glb(&asset.clips)]
     {
-        let json = json_of(&glb.expect("its own clips"));
+        let json = json_of(&glb.expect("clips of this asset"));
         for animation in [0, 1] {
             let extras = &json["animations"][animation]["extras"];
             assert_eq!(*extras, json!({ "loop": true, "speed": [1, 2.5] }));
@@ -234,7 +235,7 @@ fn what_an_animation_holds_beside_its_keys_stays() {
         assert_eq!(json["animations"][1]["extensions"], json!({ "KHR_xmp_json_ld": { "packet": 0 } }));
     }
     // Another clip at this index does not get the extras.
-    let json = json_of(&exporter.glb(&asset.clips[1..]).expect("its own clip"));
+    let json = json_of(&exporter.glb(&asset.clips[1..]).expect("a clip of this asset"));
     assert_eq!((&json["animations"][0]["name"], json["animations"][0].get("extras")), (&json!("run"), None));
 }
 
@@ -242,7 +243,8 @@ fn what_an_animation_holds_beside_its_keys_stays() {
 fn an_empty_clip_keeps_its_place() {
     let asset = still().asset();
     let empty = RawClip::new("nothing".into(), vec![], vec![]).expect("a valid clip");
-    let clips = [empty, everything()].map(|clip| clip.for_skeleton(&asset.skeleton).expect("its joints"));
+    let clips = [empty, everything()]
+        .map(|clip| clip.for_skeleton(&asset.skeleton).expect("joints of this skeleton"));
     let written = import(&ClipExporter::new(&asset).glb(&clips).expect("clips of this asset"), "written");
     assert_eq!(written.clips, clips);
 }
@@ -252,7 +254,7 @@ fn clips_of_another_asset_are_refused() {
     let asset = still().asset();
     let refused = |track: Track| {
         let strange = RawClip::new("strange".into(), vec![vec![0.0]], vec![track]).expect("a valid clip");
-        ClipExporter::new(&asset).glb(&[everything(), strange]).expect_err("another asset's")
+        ClipExporter::new(&asset).glb(&[everything(), strange]).expect_err("a clip of another asset")
     };
     let error = refused(track(Target::Scale(2), Interpolation::Linear, 0, &[1.0; 3]));
     assert_eq!(error, ExportError::Clip { clip: 1, node: 2, what: "joints", found: 3, count: 2 });

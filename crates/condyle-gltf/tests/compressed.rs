@@ -36,8 +36,8 @@ fn worst_vertex(asset: &Asset, raw: &RawClip, clip: &Clip<'_>, worst: f64, metre
     let part = |i: u32| raw.start() + raw.duration() * f64::from(i) / f64::from(MOMENTS);
     let mut greatest = 0.0_f64;
     for seconds in (0..=MOMENTS).map(part).chain([worst]) {
-        a.pose(Some(raw), seconds).expect("its own clip");
-        b.pose(Some(clip), seconds).expect("made from it");
+        a.pose(Some(raw), seconds).expect("a clip of this asset");
+        b.pose(Some(clip), seconds).expect("a skeleton of this document");
         for instance in 0..asset.instances.len() {
             for (p, q) in a.posed(instance).iter().zip(b.posed(instance)) {
                 for (p, q) in p.positions.iter().zip(&q.positions) {
@@ -84,8 +84,8 @@ fn a_document_without_animations_moves_on_the_skeleton_of_the_whole(folder: &Pat
     for name in ["robot.glb", "Knight.glb", "greenman.glb", "syn_morph.glb"] {
         let whole = Asset::open(folder.join(name)).expect("a reference character");
         let still = ClipExporter::new(&whole).glb(&[]).expect("a document");
-        let still = Document::from_slice(name, &still, None).and_then(Asset::from_document).expect("sound");
-        let back = still.on_skeleton(whole.skeleton.clone()).expect("its own skeleton");
+        let still = Document::from_slice(name, &still, None).and_then(Asset::from_document).expect("valid");
+        let back = still.on_skeleton(whole.skeleton.clone()).expect("the skeleton of this document");
         assert!(back.clips.is_empty() && back.skeleton == whole.skeleton, "{name}");
         let joints = |asset: &Asset| asset.skins.iter().map(|s| s.joints().to_vec()).collect::<Vec<_>>();
         assert_eq!(joints(&back), joints(&whole), "{name}");
@@ -123,7 +123,7 @@ fn a_character_has_a_height_and_a_shell(folder: &Path) {
     assert!((height * 0.02278 - HEIGHT).abs() < 1e-3, "{height}");
     // The shell reaches every vertex, and not much farther. In joint space, each vertex is its bind position
     // times the inverse bind matrix.
-    let condyle_encode::Shell::Joints(shell) = fox.shell(3.0).expect("its own meshes") else {
+    let condyle_encode::Shell::Joints(shell) = fox.shell(3.0).expect("meshes of this asset") else {
         panic!("a shell for each joint")
     };
     let points = shell.iter().map(|joint| match joint {

@@ -123,7 +123,7 @@ fn clips_that_the_caller_has_added_may_name_any_joint() {
     let far = Track { target, interpolation, timeline: 0, values: vec![0.0, 0.0, 0.0, 1.0] };
     asset.clips.push(RawClip::new("far".into(), vec![vec![0.0]], vec![far]).expect("a clip"));
     let (glb, posed) = export(&asset, 1.0);
-    assert_shows(&glb, &asset, &posed, "a clip of its own");
+    assert_shows(&glb, &asset, &posed, "a separate clip");
     let refused = ClipExporter::new(&asset).glb(&asset.clips);
     assert!(matches!(refused, Err(ExportError::Clip { clip: 1, .. })));
 }
@@ -190,7 +190,7 @@ fn nothing_is_left_that_could_move_and_everything_else_is() {
 #[test]
 fn images_move_into_the_file_and_missing_ones_are_reported() {
     let asset = character().asset();
-    let exporter = Exporter::new(&asset).expect("few copies");
+    let exporter = Exporter::new(&asset).expect("copies within the size limit");
     let [problem] = exporter.problems() else { panic!("{:?}", exporter.problems()) };
     assert_eq!((problem.severity, problem.place.as_str()), (Severity::Warning, "/images/2/uri"));
     let glb = export(&asset, 0.0).0;
@@ -226,7 +226,7 @@ fn broken_references_of_what_is_only_carried_are_left_out() {
     it.json["extensionsUsed"] = json!(["ACME_numbers"]);
     it.json["extensions"] = json!({ "ACME_numbers": { "bufferView": 88 } });
     let asset = it.asset();
-    let exporter = Exporter::new(&asset).expect("few copies");
+    let exporter = Exporter::new(&asset).expect("copies within the size limit");
     let paths: Vec<_> = exporter.problems().iter().map(|p| p.place.as_str()).collect();
     assert_eq!(paths, ["/bufferViews", "/images/2/uri"]);
     let place = "/meshes/0/primitives/0/attributes/TEXCOORD_7";
@@ -298,7 +298,7 @@ fn normals_without_a_direction_point_somewhere() {
 #[test]
 fn a_scene_of_another_asset_or_out_of_range_is_refused() {
     let asset = character().asset();
-    let exporter = Exporter::new(&asset).expect("few copies");
+    let exporter = Exporter::new(&asset).expect("copies within the size limit");
     let (_, mut poser) = export(&asset, 0.0);
     let mut scene = poser.scene();
     scene.instances.pop();
@@ -315,10 +315,13 @@ fn a_scene_of_another_asset_or_out_of_range_is_refused() {
     huge.json["nodes"][0]["scale"] = json!([1e30, 1e30, 1e30]);
     huge.json["nodes"][1]["scale"] = json!([1e30, 1e30, 1e30]);
     let huge = huge.asset();
-    poser = Poser::new(&huge, PoserOptions::default()).expect("few copies");
+    poser = Poser::new(&huge, PoserOptions::default()).expect("copies within the size limit");
     let error = poser.rest().expect_err("infinite vertices");
     assert!(error.to_string().starts_with("posed positions["), "{error}");
-    let error = Exporter::new(&huge).expect("few copies").glb(&poser.scene()).expect_err("infinite vertices");
+    let error = Exporter::new(&huge)
+        .expect("copies within the size limit")
+        .glb(&poser.scene())
+        .expect_err("infinite vertices");
     assert!(error.to_string().starts_with("/nodes/3: vertex 0 of primitive 0"), "{error}");
 }
 
@@ -367,11 +370,11 @@ fn a_clip_becomes_morph_targets() {
     let times = [0.0, 0.3, 1.0];
     let posed = moments(&asset, &times);
     let frames: Vec<_> = posed.iter().map(Moment::frame).collect();
-    let exporter = MorphExporter::new(&asset).expect("few copies");
-    let written = import(&exporter.glb("dance", &frames).expect("its own frames"));
+    let exporter = MorphExporter::new(&asset).expect("copies within the size limit");
+    let written = import(&exporter.glb("dance", &frames).expect("frames of this asset"));
     assert!(written.skins.is_empty() && written.clips[0].name() == "dance");
     assert_eq!(written.instances.len(), asset.instances.len());
-    let mut again = Poser::new(&written, PoserOptions::default()).expect("few copies");
+    let mut again = Poser::new(&written, PoserOptions::default()).expect("copies within the size limit");
     for Moment { seconds, instances, .. } in &posed {
         again.pose(written.clips.first(), f64::from(*seconds)).expect("finite");
         for (at, want) in instances.iter().enumerate() {
@@ -406,7 +409,7 @@ impl Moment {
 }
 
 fn moments(asset: &Asset, times: &[f32]) -> Vec<Moment> {
-    let mut poser = Poser::new(asset, PoserOptions::default()).expect("few copies");
+    let mut poser = Poser::new(asset, PoserOptions::default()).expect("copies within the size limit");
     let mut moment = |&seconds: &f32| {
         poser.pose(asset.clips.first(), seconds.into()).expect("finite");
         let instances = (0..asset.instances.len()).map(|at| poser.posed(at).to_vec()).collect();
@@ -418,7 +421,7 @@ fn moments(asset: &Asset, times: &[f32]) -> Vec<Moment> {
 
 fn morphs(asset: &Asset, moments: &[Moment]) -> Result<Vec<u8>, ExportError> {
     let frames: Vec<_> = moments.iter().map(Moment::frame).collect();
-    MorphExporter::new(asset).expect("few copies").glb("", &frames)
+    MorphExporter::new(asset).expect("copies within the size limit").glb("", &frames)
 }
 
 /// Tests that the prop on a mirrored joint and the mirrored face with a morph target are reversed. The
@@ -436,7 +439,7 @@ fn mirrored_nodes_are_baked_the_right_way_out() {
         let mut all = moments(&asset, &[0.0, 0.5, 1.0]);
         let [body, prop, face] = [0, 1, 2];
         let corners = |all: &[Moment]| {
-            let written = import(&morphs(&asset, all).expect("its own frames"));
+            let written = import(&morphs(&asset, all).expect("frames of this asset"));
             [body, prop, face].map(|at| {
                 let primitive = &written.instances[at].primitives[0];
                 let Vertices { positions: p, normals, .. } = primitive.mesh.vertices();
@@ -506,7 +509,7 @@ fn primitives_that_nothing_shows_are_not_baked() {
     primitives.push(json!({ "attributes": { "TEXCOORD_0": 2 } }));
     let asset = it.asset();
     assert_eq!(asset.instances[0].primitives.len(), 1);
-    let glb = morphs(&asset, &moments(&asset, &[0.0, 1.0])).expect("its own frames");
+    let glb = morphs(&asset, &moments(&asset, &[0.0, 1.0])).expect("frames of this asset");
     let written = import(&glb);
     for instance in &written.instances {
         let [primitive] = &instance.primitives[..] else { panic!("{}", instance.name) };
@@ -545,11 +548,11 @@ fn meshes_that_are_attached_follow_their_joints() {
     let before = ClipExporter::new(&asset).glb(&asset.clips);
     assert_eq!(exporter.glb(&asset.clips), before);
     exporter.attach(std::slice::from_ref(&mesh), [1.0, 0.0, 0.0, 0.5]).expect("a mesh on a joint");
-    let written = import(&exporter.glb(&asset.clips).expect("its own clips"));
+    let written = import(&exporter.glb(&asset.clips).expect("clips of this asset"));
     let [.., cap] = &written.instances[..] else { panic!("no instances") };
     assert_eq!((cap.name.as_str(), cap.in_default_scene), ("cap", true));
-    let mut poser = Poser::new(&written, PoserOptions::default()).expect("few copies");
-    let mut own = Poser::new(&asset, PoserOptions::default()).expect("few copies");
+    let mut poser = Poser::new(&written, PoserOptions::default()).expect("copies within the size limit");
+    let mut own = Poser::new(&asset, PoserOptions::default()).expect("copies within the size limit");
     for seconds in [0.0, 0.4, 1.0] {
         poser.pose(written.clips.first(), seconds).expect("finite");
         own.pose(asset.clips.first(), seconds).expect("finite");

@@ -42,7 +42,7 @@ fn swings_as_three_vrm(name: &str, count: usize) {
         manifest["swinging"].as_array().expect("a list").iter().flat_map(Value::as_u64).collect();
     let joint_of = |node: u64| asset.skeleton.joint_by_node(node as u32).expect("a joint").into();
 
-    let all = asset.springs.as_ref().expect("it has springs");
+    let all = asset.springs.as_ref().expect("an asset with springs");
     assert_eq!((all.joint_count(), nodes.len()), (count, count));
     let (mut state, mut pose) = (SpringState::new(all), asset.skeleton.rest().clone());
     let mut model = vec![Affine::IDENTITY; asset.skeleton.joint_count()];
@@ -59,7 +59,7 @@ fn swings_as_three_vrm(name: &str, count: usize) {
         pose.set(head, &turned);
         local_to_model(&asset.skeleton, &pose, &mut model).expect("sizes agree");
         springs(&asset.skeleton, &model, all, &Tick::new(1.0 / 60.0), &mut state, &mut pose)
-            .expect("all is finite");
+            .expect("finite values");
         for (joint, rotation) in expected.drain(..) {
             worst = worst.max(angle(pose.get(joint).rotation, rotation));
         }

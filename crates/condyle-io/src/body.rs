@@ -37,7 +37,7 @@ pub(crate) fn read(input: Input<'_>, options: &Options<'_>) -> Result<Model, Ope
         return Ok(model);
     };
     if BodyModel::recognise(&bytes) {
-        let what = "it is a body model, where the motion of one is expected: array poses is missing";
+        let what = "it is a body model, expected the motion of a body: array poses is missing";
         return Err(input.refused(what));
     }
     let motion = BodyMotion::from_bytes(input.name, bytes)?;
@@ -47,8 +47,8 @@ pub(crate) fn read(input: Input<'_>, options: &Options<'_>) -> Result<Model, Ope
             let body = of.shaped(motion.betas()).map_err(unfit)?;
             if body.unused_betas() > 0 {
                 let (all, has) = (motion.betas().len(), of.shape_count());
-                let what = format!("the person has {all} numbers, the model {has}");
-                let action = format!("the first {has} are used");
+                let what = format!("the motion has {all} shape coefficients, the body model has {has}");
+                let action = format!("only the first {has} are used");
                 model.problems.push(Problem::new(Severity::Note, "", what, action));
             }
             Cow::Owned(body)

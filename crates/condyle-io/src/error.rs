@@ -50,15 +50,17 @@ impl fmt::Display for Misfit {
         match self {
             Self::SeveralModels(names) => write!(f, "it holds several models: {}", names.join(", ")),
             Self::NoSuchModel(wanted, names) => {
-                write!(f, "it has no model {wanted:?}, but {}", names.join(", "))
+                write!(f, "it has no model {wanted:?}, only {}", names.join(", "))
             }
             Self::SingleModel => {
-                write!(f, "it is a single model; a model's name is for a .condyle with several")
+                write!(f, "it is a single model; a model name applies only to a .condyle with several")
             }
-            Self::NoBody => write!(f, "it is not the motion of a body; a person is for a .npz of one"),
-            Self::PersonMissing => write!(f, "it is the motion of a body, but who moves is missing"),
+            Self::NoBody => {
+                write!(f, "it is not the motion of a body; a person applies only to a .npz of body motion")
+            }
+            Self::PersonMissing => write!(f, "it is the motion of a body, but the person is missing"),
             Self::Compressed => {
-                write!(f, "its clips are compressed and cannot be turned; the files that it is made of can")
+                write!(f, "its clips are compressed and cannot be rotated; rotate its source files instead")
             }
         }
     }
@@ -72,7 +74,7 @@ impl OpenError {
         match self {
             Self::Unreadable { error, .. } => one(
                 format!("the file cannot be read: {error}"),
-                "check the path; it must lead to a regular file that you may read",
+                "check that the path is a regular file that you can read",
             ),
             Self::Refused(refused) => refused.problems.clone(),
             Self::Misfit { misfit, .. } => one(misfit.to_string(), "the file is not opened"),

@@ -35,7 +35,7 @@ impl<'a> Part<'a> {
             PartData::Bytes(bytes) => Ok(bytes.into()),
             // Opening a pipe would wait for a writer.
             PartData::File(path) if !std::fs::metadata(path)?.is_file() => {
-                Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"))
+                Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
             }
             PartData::File(path) => std::fs::read(path).map(Into::into),
         }
@@ -93,13 +93,13 @@ impl fmt::Display for LibraryError {
         match self {
             Self::Unreadable(at, error) => write!(f, "part {at} cannot be read: {error}"),
             Self::Unfit(at, error) => write!(f, "part {at}: {error}"),
-            Self::Changed(at) => write!(f, "part {at} has changed while it was read"),
+            Self::Changed(at) => write!(f, "part {at} changed while it was read"),
             Self::Names { found, needed } => {
-                write!(f, "there are {found} names for {needed} clips, where one for each is expected")
+                write!(f, "{found} names for {needed} clips, expected one for each")
             }
-            Self::Metadata(error) => write!(f, "the metadata: {error}"),
+            Self::Metadata(error) => write!(f, "the metadata cannot be added: {error}"),
             Self::Output(error) => write!(f, "the library cannot be written: {error}"),
-            Self::Ended => write!(f, "the call was ended"),
+            Self::Ended => write!(f, "the caller stopped the call"),
         }
     }
 }

@@ -36,9 +36,7 @@ pub fn from_bytes(name: &str, bytes: &[u8], options: &Options<'_>) -> Result<Mod
 
 fn read(input: Input<'_>, options: &Options<'_>) -> Result<Model, OpenError> {
     if let Some(metres) = options.unit.filter(|metres| !(*metres > 0.0 && metres.is_finite())) {
-        return Err(
-            input.refused(format!("a unit of {metres} m is asked for, where more than 0 is expected"))
-        );
+        return Err(input.refused(format!("the unit is {metres} m, expected a finite number above 0")));
     }
     let format = Format::of(&input.first()?, input.name);
     if format != Format::Container && options.model.is_some() {
@@ -49,7 +47,7 @@ fn read(input: Input<'_>, options: &Options<'_>) -> Result<Model, OpenError> {
         return Err(input.misfit(Misfit::NoBody));
     }
     let mut model = reader(format).map_or_else(
-        || Err(input.refused(format!("it is {}, which this program cannot read", format.name()))),
+        || Err(input.refused(format!("the format is {}, which this build cannot read", format.name()))),
         |read| read(input, options),
     )?;
     let name = &model.name;
@@ -58,16 +56,16 @@ fn read(input: Input<'_>, options: &Options<'_>) -> Result<Model, OpenError> {
         for it in &mut model.clips {
             let AnyClip::Raw(clip) = &it.clip else { return Err(input.misfit(Misfit::Compressed)) };
             let turned = clip.turned(&model.skeleton, Y_UP_FROM_Z_UP);
-            it.clip = turned.map_err(|error| unfit("the turned clip", error))?.into();
+            it.clip = turned.map_err(|error| unfit("the rotated clip", error))?.into();
         }
         // Body models are Y up in the rest pose; only their motion is Z up.
         if format != Format::Body {
             let turned = model.skeleton.turned(Y_UP_FROM_Z_UP);
-            model.skeleton = turned.map_err(|error| unfit("the turned skeleton", error))?;
+            model.skeleton = turned.map_err(|error| unfit("the rotated skeleton", error))?;
             #[cfg(feature = "gltf")]
             if let Some(asset) = model.asset.take() {
                 let turned = asset.turned(Y_UP_FROM_Z_UP);
-                model.asset = Some(turned.map_err(|error| unfit("the turned model", error))?);
+                model.asset = Some(turned.map_err(|error| unfit("the rotated model", error))?);
             }
         }
         model.is_turned = true;

@@ -71,12 +71,12 @@ fn a_path_and_its_bytes_are_the_same_model() {
         assert_eq!(from_path.clips[0].clip.name(), clip, "{name}");
         let [a, b] = [&from_path, &from_bytes].map(|model| {
             let mut pose = Pose::rest(&model.skeleton);
-            model.clips[0].clip.pose(&model.skeleton, 0.4, &mut pose).expect("its own skeleton");
+            model.clips[0].clip.pose(&model.skeleton, 0.4, &mut pose).expect("the clip is of this skeleton");
             pose
         });
         assert_eq!(a, b, "{name}");
         assert!(a != *from_path.skeleton.rest(), "{name} moves");
-        assert!(from_path.files.contains(&path.canonicalize().expect("it is there")), "{name}");
+        assert!(from_path.files.contains(&path.canonicalize().expect("the file exists")), "{name}");
         assert!(from_bytes.files.is_empty(), "{name}");
     }
 }
@@ -88,7 +88,7 @@ fn unit_and_up_axis_are_those_that_are_asked_for() {
     assert_eq!((model.unit, model.is_turned), (Some(0.01), true));
     let at = |model: &Model, seconds| {
         let mut pose = Pose::rest(&model.skeleton);
-        model.clips[0].clip.pose(&model.skeleton, seconds, &mut pose).expect("its own skeleton");
+        model.clips[0].clip.pose(&model.skeleton, seconds, &mut pose).expect("the clip is of this skeleton");
         pose.get(0).translation.map(|v| (v * 1e4).round() / 1e4 + 0.0)
     };
     // (0, 2, 3) with Z up is (0, 3, -2) with Y up.
@@ -114,7 +114,7 @@ fn options_that_do_not_fit_are_named() {
     let names = || vec!["a".to_owned(), "b".to_owned()];
     assert_eq!(misfit(open(&two, Options::default())), Misfit::SeveralModels(names()));
     assert_eq!(misfit(open(&two, model("c"))), Misfit::NoSuchModel("c".into(), names()));
-    assert_eq!(open(&two, model("b")).expect("it is there").clips.len(), 1);
+    assert_eq!(open(&two, model("b")).expect("the model exists").clips.len(), 1);
     assert_eq!(misfit(open(BVH.as_bytes(), model("a"))), Misfit::SingleModel);
     let z_up = Options { z_up: true, ..Options::default() };
     assert_eq!(misfit(open(&container(&["a"]), z_up)), Misfit::Compressed);
@@ -126,7 +126,7 @@ fn options_that_do_not_fit_are_named() {
 
 #[test]
 fn files_that_cannot_be_used_say_why() {
-    let missing = open(testdata("no such file.glb"), &Options::default()).expect_err("it is missing");
+    let missing = open(testdata("no such file.glb"), &Options::default()).expect_err("a missing file");
     assert!(matches!(missing, OpenError::Unreadable { .. }), "{missing}");
     let folder = open(testdata(""), &Options::default()).expect_err("a folder");
     assert!(folder.to_string().contains("not a regular file"), "{folder}");
@@ -135,7 +135,7 @@ fn files_that_cannot_be_used_say_why() {
         ("broken.bvh", b"HIERARCHY\nROOT Hips\n[", "line 3"),
         ("cut.condyle", &container(&["a"])[..100], "encode it again, or use a newer condyle"),
         ("none.condyle", &ContainerWriter::default().finish(), "it holds no models"),
-        ("zip.npz", b"PK\x03\x04 and nothing else", "broken archive"),
+        ("zip.npz", b"PK\x03\x04 and nothing else", "the archive is damaged"),
     ] {
         let why = from_bytes(name, bytes, &Options::default()).expect_err(name);
         assert!(why.to_string().contains(words) && why.to_string().starts_with(name), "{why}");

@@ -22,9 +22,9 @@ fn nothing_is_allocated_but_by_building() {
         ControlFlow::Continue(())
     };
     let allocated = allocation_counter::measure(|| {
-        tree.refit(&posed).expect("as many positions");
+        tree.refit(&posed).expect("one position per vertex");
         let ray = Ray { origin: [3.0, 9.0, 7.3], direction: [0.1, -1.0, 0.2], max: f32::INFINITY };
-        let hit = tree.first_hit(&ray).expect("it is below");
+        let hit = tree.first_hit(&ray).expect("the triangle is below");
         let arrow = Attachment { vertices: triangles[hit.triangle as usize], weights: hit.weights };
         assert!(arrow.place(&posed).is_ok() && tree.any_hit(&ray));
         tree.all_hits(&ray, |_| count());

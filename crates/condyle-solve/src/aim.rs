@@ -191,7 +191,7 @@ pub fn aim_chain(
             return Err(Error::NotFinite { what: "joints", at });
         }
         if share.share < 0.0 {
-            return Err(Error::OutOfRange { what: "joints", at, needed: "a share of 0 or more" });
+            return Err(Error::OutOfRange { what: "joints", at, needed: "given a share of at least 0" });
         }
         sum += f64::from(share.share);
     }
@@ -200,11 +200,11 @@ pub fn aim_chain(
         return Err(Error::OutOfRange {
             what: "joints",
             at: last,
-            needed: "a share above 0, or one before it",
+            needed: "given a share above 0, because all before it have none",
         });
     }
     if chain.joints[last].joint != chain.aim.joint {
-        return Err(Error::OutOfRange { what: "joints", at: last, needed: "the joint that points" });
+        return Err(Error::OutOfRange { what: "joints", at: last, needed: "the joint of the aim" });
     }
     let mut nodes = [Node::NEW; Chain::MAX_JOINTS];
     solve(skeleton, model, chain, &mut nodes[..found], pose)

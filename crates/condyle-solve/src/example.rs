@@ -85,7 +85,7 @@ impl Examples {
     /// [`Error::TooShort`] if there are no examples or no joints. [`Error::TooMany`] for more than
     /// [`Self::MAX`] examples or [`Self::MAX_GOALS`] joints. [`Error::Length`] if a pose does not hold one
     /// element per joint. [`Error::Index`] if a joint does not exist. [`Error::NotFinite`] if one of these
-    /// transforms has a NaN, or a value of 1e18 or more.
+    /// transforms has a NaN, or an absolute value of 1e18 or more, which counts as infinite.
     pub fn new(skeleton: &Skeleton, poses: &[&Pose], joints: &[u16]) -> Result<Self, Error> {
         let bounded = |what, found, limit| {
             Error::check_room(what, found, 1)?;
@@ -140,7 +140,7 @@ impl Examples {
 
     /// Number of example poses.
     #[must_use]
-    #[expect(clippy::len_without_is_empty, reason = "there is at least one")]
+    #[expect(clippy::len_without_is_empty, reason = "it is never empty")]
     pub fn len(&self) -> usize {
         self.count
     }
@@ -214,11 +214,14 @@ pub fn example(examples: &Examples, goals: &[ExampleGoal], weights: &mut [f32]) 
             }
         }
         if goal.weight < 0.0 {
-            return Err(Error::OutOfRange { what: "goals", at, needed: "a weight of 0 or more" });
+            return Err(Error::OutOfRange { what: "goals", at, needed: "given a weight of at least 0" });
         }
         let end = examples.ends.iter().position(|(joint, _)| *joint == goal.joint);
-        let end =
-            end.ok_or(Error::OutOfRange { what: "goals", at, needed: "a joint that the examples are for" })?;
+        let end = end.ok_or(Error::OutOfRange {
+            what: "goals",
+            at,
+            needed: "for a joint that the examples were made for",
+        })?;
         *aim = search::Aim {
             end,
             offset: goal.offset.map(f64::from),

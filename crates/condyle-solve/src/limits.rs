@@ -464,13 +464,13 @@ fn swung([x, y]: [f64; 2]) -> Quat64 {
 
 /// π rounded up to f32.
 const LARGEST: f64 = core::f32::consts::PI as f64;
-const CONE: &str = "a cone from 0 to π";
-const ELLIPSE: &str = "an ellipse of angles above 0, at most π";
-const POLYGON: &str = "a polygon of at least three swings of at most π";
-const CONVEX: &str = "a convex polygon of at most 1000 corners where its border is soft";
-const SOFT: &str = "a part from 0 to 1 that is soft";
+const CONE: &str = "a cone with an angle from 0 to π";
+const ELLIPSE: &str = "an ellipse with angles above 0 and at most π";
+const POLYGON: &str = "a polygon of at least three swings, each at most π";
+const CONVEX: &str = "a convex polygon of at most 1000 corners, because its border is soft";
+const SOFT: &str = "given a soft fraction from 0 to 1";
 const TWIST: &str =
-    "a twist from the lesser to the greater angle, at most a full turn apart, within 100 of 0";
+    "given a twist from the minimum to the maximum angle, at most a full turn apart, within 100 of 0";
 
 fn check_angle(angle: f32, least: f64) -> Option<f64> {
     let angle = f64::from(angle);

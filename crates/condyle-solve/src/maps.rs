@@ -221,9 +221,7 @@ pub(super) fn check_pose<const N: usize>(rotations: &[[f64; N]]) -> Result<(), E
 pub(super) fn check_distance(what: &'static str, at: usize, distance: f64) -> Result<(), Error> {
     match distance {
         d if d < 1e38 => Ok(()),
-        d if d.is_finite() => {
-            Err(Error::OutOfRange { what, at, needed: "within 1e38 of what is to reach it" })
-        }
+        d if d.is_finite() => Err(Error::OutOfRange { what, at, needed: "less than 1e38 away" }),
         _ => Err(Error::NotFinite { what: "pose", at: 0 }),
     }
 }

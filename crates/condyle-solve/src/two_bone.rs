@@ -223,7 +223,8 @@ impl Limb {
     #[inline]
     fn new(skeleton: &Skeleton, model: &[Affine], reach: &TwoBone<'_>, pose: &Pose) -> Result<Self, Error> {
         let [upper, lower, tip] = reach.joints;
-        let below = |at| Error::OutOfRange { what: "joints", at, needed: "below the one before it" };
+        let below =
+            |at| Error::OutOfRange { what: "joints", at, needed: "a descendant of the joint before it" };
         let (between, turned_between, even) =
             carried(skeleton, pose, upper, lower).ok_or_else(|| below(1))?;
         let (carry, _, _) = carried(skeleton, pose, lower, tip).ok_or_else(|| below(2))?;

@@ -9,7 +9,7 @@ fn nothing_is_allocated_after_the_first_call() {
         let rest = Transform { translation: [0.1, 0.3, 0.05 * at as f32], ..Transform::IDENTITY };
         Joint::new(format!("joint {at}"), (at > 0).then(|| (at as u16 - 1) / 2), rest)
     };
-    let skeleton = Skeleton::new((0..40).map(joint)).expect("parents come first");
+    let skeleton = Skeleton::new((0..40).map(joint)).expect("parents before children");
     let masses: Vec<(u16, f32)> = (0..40).map(|joint| (joint, 1.0)).collect();
     let mut buffer = BodyBuffer::default();
     let mut frame = |by: f32| {
@@ -25,7 +25,7 @@ fn nothing_is_allocated_after_the_first_call() {
             body(&skeleton, &goals, &options, &mut buffer, &mut pose).expect("valid goals");
         })
     };
-    assert!(frame(0.0).count_total > 0, "the counter counts");
+    assert!(frame(0.0).count_total > 0, "the allocation counter is active");
     for by in [0.1, 0.2, 50.0] {
         assert_eq!(frame(by).count_total, 0, "{by}");
     }

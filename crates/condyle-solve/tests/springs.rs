@@ -19,7 +19,7 @@ impl Character {
             joints.push(Joint::new("braid", Some(0), at(x, 0.0)));
             joints.extend((0..3).map(|bone| Joint::new("braid", Some(first + bone), at(0.0, -0.1))));
         }
-        let skeleton = Skeleton::new(joints).expect("parents come first");
+        let skeleton = Skeleton::new(joints).expect("parents before children");
         let list = [1, 5].map(|first| Spring::new((first..first + 4).map(SpringJoint::new)));
         let springs = Springs::new(&skeleton, &list, &[]).expect("valid springs");
         let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
@@ -90,7 +90,7 @@ fn nothing_is_allocated_after_the_first_frame() {
             crowd.swing_one_by_one(frame);
         }
     });
-    assert!(first.count_total > 0, "the counter counts");
+    assert!(first.count_total > 0, "the allocation counter is active");
     assert_eq!(later.count_total, 0, "{later:?}");
 }
 

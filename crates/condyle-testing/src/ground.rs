@@ -78,13 +78,14 @@ pub const fn tries(normally: usize) -> usize {
     if cfg!(miri) && normally > 8 { 8 } else { normally }
 }
 
-/// Number of random cases in a test: `normally`, or the value of `CONDYLE_CASES` in the environment. The
-/// default is at most 1000 on platforms other than x86-64, which often run in an emulator. See
-/// CONTRIBUTING.md, "Many cases".
+/// Number of random cases in a test: `normally`, or the value of `CONDYLE_CASES` in the environment. On
+/// platforms other than x86-64, which often run in an emulator, the default is a tenth, between 8 and
+/// 1000. See docs/dev/fuzzing.md, "Random cases in unit tests".
 pub fn cases(normally: usize) -> usize {
-    let most = if cfg!(target_arch = "x86_64") { usize::MAX } else { 1000 };
-    let asked = std::env::var("CONDYLE_CASES").ok();
-    tries(asked.map_or(normally.min(most), |asked| asked.parse().expect("CONDYLE_CASES is a number")))
+    let emulated = !cfg!(target_arch = "x86_64");
+    let normally = if emulated { normally.min((normally / 10).clamp(8, 1000)) } else { normally };
+    let wanted = std::env::var("CONDYLE_CASES").ok();
+    tries(wanted.map_or(normally, |wanted| wanted.parse().expect("CONDYLE_CASES is a number")))
 }
 
 /// Joint and vertex counts around the boundaries of lanes and blocks; only one for Miri, which is slow.

@@ -86,7 +86,7 @@ fn main() -> Result<(), Error> {
             let running: Vec<_> = parts
                 .map(|((crowd, upload), room)| scope.spawn(|| room.run(&cast, crowd, clock, upload)))
                 .collect();
-            running.into_iter().try_for_each(|thread| thread.join().expect("no spectator panics"))
+            running.into_iter().try_for_each(|thread| thread.join().expect("a thread panicked"))
         })?;
     }
 

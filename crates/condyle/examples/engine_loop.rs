@@ -122,10 +122,10 @@ fn main() -> Result<(), Error> {
         run.as_bytes().len(),
         wave.as_bytes().len()
     );
-    println!("{steps} steps heard");
+    println!("{steps} step events");
     for character in [&characters[0], &characters[CHARACTERS / 2], &characters[CHARACTERS - 1]] {
         let way = character.place.translation[2];
-        println!("a character that runs by {:.2} went {way:.2} m", character.run_weight);
+        println!("run weight {:.2}: moved {way:.2} m", character.run_weight);
     }
     let highest = posed.iter().flat_map(|v| &v.positions).map(|p| p[1]).fold(f32::MIN, f32::max);
     println!("the highest of {} vertices is at {highest:.2} m", CHARACTERS * mesh.vertex_count());

@@ -48,7 +48,7 @@ pub fn skeleton() -> Skeleton {
     let joints = joints.map(|(name, parent, translation)| {
         Joint::new(name, parent, Transform { translation, ..Transform::IDENTITY })
     });
-    Skeleton::new(joints).expect("parents first")
+    Skeleton::new(joints).expect("parents before children")
 }
 
 /// Returns a chain of joints, each of which is `step` away from its parent; the root is `step` away from the
@@ -56,7 +56,7 @@ pub fn skeleton() -> Skeleton {
 pub fn chain<const N: usize>(names: [&str; N], step: [f32; 3]) -> Skeleton {
     let rest = Transform { translation: step, ..Transform::IDENTITY };
     let joints = names.iter().zip(0_u16..).map(|(name, at)| Joint::new(*name, at.checked_sub(1), rest));
-    Skeleton::new(joints).expect("parents first")
+    Skeleton::new(joints).expect("parents before children")
 }
 
 /// Returns a walk of one second on [`skeleton`]: the hips move 2 m forward, and the legs swing by 30 degrees
@@ -73,7 +73,7 @@ pub fn walk() -> RawClip {
         linear(Target::Rotation(LEG_L[0]), 1, &swing(-PI / 12.0)),
         linear(Target::Rotation(LEG_R[0]), 1, &swing(PI / 12.0)),
     ];
-    RawClip::new("walk".into(), vec![vec![0.0, 1.0], times], tracks).expect("sound tracks")
+    RawClip::new("walk".into(), vec![vec![0.0, 1.0], times], tracks).expect("valid tracks")
 }
 
 /// Returns a wave of two seconds on [`skeleton`]: the right arm is raised by 60 degrees, and the elbow turns
@@ -84,7 +84,7 @@ pub fn wave() -> RawClip {
         linear(Target::Rotation(ARM_R[0]), 0, &[up]),
         linear(Target::Rotation(ARM_R[1]), 1, &[straight, up, straight]),
     ];
-    RawClip::new("wave".into(), vec![vec![0.0], vec![0.0, 1.0, 2.0]], tracks).expect("sound tracks")
+    RawClip::new("wave".into(), vec![vec![0.0], vec![0.0, 1.0, 2.0]], tracks).expect("valid tracks")
 }
 
 fn linear<const N: usize>(target: Target, timeline: usize, keys: &[[f32; N]]) -> Track {
@@ -114,8 +114,8 @@ pub fn mesh() -> SkinnedMesh {
     let lifted = [4, 5, 6, 7].map(|vertex| (vertex, [0.0, 0.25, 0.0]));
     let lifted = MorphTarget::from_sparse(12, MorphDeltas { positions: &lifted, ..MorphDeltas::default() });
 
-    let (influences, lifted) = (influences.expect("sound weights"), lifted.expect("sound deltas"));
-    SkinnedMesh::new(vertices, influences, indices, vec![lifted]).expect("sound lists")
+    let (influences, lifted) = (influences.expect("valid weights"), lifted.expect("valid deltas"));
+    SkinnedMesh::new(vertices, influences, indices, vec![lifted]).expect("valid lists")
 }
 
 /// Returns the skin of [`mesh`]: influence 0 is the upper arm and influence 1 the lower arm of the left side.

@@ -232,7 +232,7 @@ mod tests {
 
     fn skeleton(joints: &[(&str, Option<u16>)]) -> Skeleton {
         Skeleton::new(joints.iter().map(|&(name, parent)| Joint::new(name, parent, Transform::IDENTITY)))
-            .expect("parents first")
+            .expect("parents before children")
     }
 
     fn pairs(from: &Skeleton, to: &Skeleton) -> Vec<Option<u16>> {
@@ -347,25 +347,25 @@ mod tests {
         let to = Skeleton::new(core::iter::once(root).chain(moved)).expect("a chain");
         let map = JointMap::by_name(&from, &to);
 
-        let clip = random.clip(20, 4).for_skeleton(&from).expect("its own");
-        let there = map.clip(&clip).expect("it fits");
+        let clip = random.clip(20, 4).for_skeleton(&from).expect("a clip of this skeleton");
+        let there = map.clip(&clip).expect("a clip of this skeleton");
         assert_eq!(there.fingerprint(), Some(to.fingerprint()));
         let kept = clip.tracks().iter().filter(|track| track.target.joint().is_none_or(|joint| joint < 15));
         assert_eq!(there.tracks().len(), kept.count());
         let (mut pose, mut other) = (Pose::rest(&from), Pose::rest(&to));
         let mut cursor = crate::sampling::RawCursor::default();
-        crate::sampling::raw(&clip, &from, 0.3, &mut cursor, &mut pose).expect("its own");
+        crate::sampling::raw(&clip, &from, 0.3, &mut cursor, &mut pose).expect("a clip of this skeleton");
         crate::sampling::raw(&there, &to, 0.3, &mut crate::sampling::RawCursor::default(), &mut other)
-            .expect("its own");
+            .expect("a clip of this skeleton");
         let mut taken = Pose::rest(&to);
-        map.pose(&pose, &mut taken).expect("both fit");
+        map.pose(&pose, &mut taken).expect("poses of both skeletons");
         assert_eq!(taken, other);
         assert_eq!(taken.get(0), to.rest().get(0));
         assert_eq!(taken.get(8), pose.get(7));
 
         let skin =
             Skin::new(vec![3, 14], vec![Affine::IDENTITY; 2]).and_then(|skin| skin.for_skeleton(&from));
-        let worn = map.skin(&skin.expect("its joints")).expect("both have partners");
+        let worn = map.skin(&skin.expect("joints of this skeleton")).expect("both joints have partners");
         assert_eq!((worn.joints(), worn.fingerprint()), (&[4, 15][..], Some(to.fingerprint())));
         let tail = Skin::new(vec![3, 16], vec![Affine::IDENTITY; 2]).expect("equal lengths");
         let refused = Error::Index { what: "joints of the skin", at: 1, found: 16, count: 16 };

@@ -232,7 +232,12 @@ pub mod sampling;
 pub mod skeleton;
 pub mod skinning;
 #[cfg(test)]
-#[allow(dead_code, unused_imports, unreachable_pub, reason = "tests of this crate use a part of it")]
+#[allow(
+    dead_code,
+    unused_imports,
+    unreachable_pub,
+    reason = "the tests of this crate use only some of its items"
+)]
 #[path = "../../condyle-testing/src/lib.rs"]
 mod testing;
 

@@ -214,7 +214,11 @@ impl Pose {
     #[must_use]
     #[inline]
     pub fn get(&self, joint: usize) -> Transform {
-        assert!(joint < self.joint_count, "joint {joint} of a pose of {}", self.joint_count);
+        assert!(
+            joint < self.joint_count,
+            "joint {joint} is out of range: the pose has {} joints",
+            self.joint_count
+        );
         self.blocks[joint / BLOCK].get(joint % BLOCK)
     }
 
@@ -224,7 +228,11 @@ impl Pose {
     /// If `joint` is out of range.
     #[inline]
     pub fn set(&mut self, joint: usize, t: &Transform) {
-        assert!(joint < self.joint_count, "joint {joint} of a pose of {}", self.joint_count);
+        assert!(
+            joint < self.joint_count,
+            "joint {joint} is out of range: the pose has {} joints",
+            self.joint_count
+        );
         self.blocks[joint / BLOCK].set(joint % BLOCK, t);
     }
 
@@ -336,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "joint 3 of a pose of 3")]
+    #[should_panic(expected = "joint 3 is out of range: the pose has 3 joints")]
     fn there_is_no_joint_in_the_padding() {
         let _ = Pose::identity(3).get(3);
     }

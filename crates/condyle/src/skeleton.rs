@@ -428,7 +428,8 @@ mod tests {
             let refused = Skeleton::new([joint(None), joint(Some(parent))]);
             assert_eq!(refused, Err(Error::ParentOrder { joint: 1, parent: parent.into() }));
         }
-        let skeleton = Skeleton::new([joint(None), joint(Some(0)), joint(None)]).expect("in order");
+        let skeleton =
+            Skeleton::new([joint(None), joint(Some(0)), joint(None)]).expect("parents before children");
         assert_eq!(skeleton.parents(), [NO_PARENT, 0, NO_PARENT]);
         assert_eq!((skeleton.parent(0), skeleton.parent(1)), (None, Some(0)));
     }
@@ -473,7 +474,7 @@ mod tests {
     fn another_rest_pose_leaves_the_joints() {
         let mut random = crate::testing::Random(5);
         let (skeleton, pose) = (random.skeleton(20), random.pose(20));
-        let other = skeleton.with_rest(&pose).expect("it fits");
+        let other = skeleton.with_rest(&pose).expect("one transform per joint");
         assert_eq!(
             (other.rest(), other.parents(), other.names()),
             (&pose, skeleton.parents(), skeleton.names())
@@ -499,12 +500,12 @@ mod tests {
     #[test]
     fn a_subtree_is_all_that_has_the_joint_above_it() {
         let parents = [None, Some(0), None, Some(0), Some(2), Some(1), Some(3), Some(5), Some(1), Some(2)];
-        let skeleton = Skeleton::new(parents.map(joint)).expect("in order");
+        let skeleton = Skeleton::new(parents.map(joint)).expect("parents before children");
         for top in 0..10 {
             let above = |joint: u16| {
                 let mut up = Some(joint);
                 while up.is_some_and(|j| j != top) {
-                    up = skeleton.parent(up.expect("not yet the root"));
+                    up = skeleton.parent(up.expect("a joint with a parent"));
                 }
                 up.is_some()
             };
@@ -523,7 +524,7 @@ mod tests {
     #[test]
     fn a_fingerprint_is_of_names_and_parents() {
         let named = |name: &str, parent| Joint::new(name, parent, Transform::IDENTITY);
-        let of = |joints: [Joint; 3]| Skeleton::new(joints).expect("in order").fingerprint();
+        let of = |joints: [Joint; 3]| Skeleton::new(joints).expect("parents before children").fingerprint();
         let chain = of([named("a", None), named("b", Some(0)), named("c", Some(1))]);
         assert_eq!(chain, of([named("a", None), named("b", Some(0)), named("c", Some(1))]));
         let others = [
@@ -545,7 +546,7 @@ mod tests {
     fn joints_are_found_by_name_and_by_node() {
         let mut joints = [joint(None), joint(Some(0)), joint(Some(0))];
         joints[2].node = Some(3);
-        let skeleton = Skeleton::new(joints).expect("in order");
+        let skeleton = Skeleton::new(joints).expect("parents before children");
         assert_eq!(skeleton.joint_by_name("child of Some(0)"), Some(1));
         assert_eq!(skeleton.joint_by_name("tail"), None);
         assert_eq!((skeleton.joint_by_node(3), skeleton.joint_by_node(4)), (Some(2), None));

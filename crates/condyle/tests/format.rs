@@ -35,7 +35,7 @@ fn skeleton() -> Skeleton {
         Joint::new("arm", Some(1), at(0.25, 0.25, 0.0)),
         Joint::new("hånd", Some(2), Transform { scale: [1.0, 2.0, 1.0], ..at(0.5, 0.0, 0.0) }),
     ];
-    Skeleton::new(joints).expect("parents first")
+    Skeleton::new(joints).expect("parents before children")
 }
 
 /// A rotation about an axis by an angle with the half-angle tangent `x`; the same bits on every platform.
@@ -143,19 +143,19 @@ fn encoded(raw: &RawClip, rate: f32, change: impl FnOnce(&mut EncodeOptions)) ->
     options.rate = Some(rate);
     options.effort = Effort::Fast;
     change(&mut options);
-    encode(raw, &skeleton(), &options, &mut |_| ()).expect("the skeleton's").bytes().to_vec()
+    encode(raw, &skeleton(), &options, &mut |_| ()).expect("a clip of the skeleton").bytes().to_vec()
 }
 
 /// Clips with their shells, after an entry of an unknown kind whose layout has another version.
 fn container(clips: &[(&str, &[u8])], shell: Option<f32>) -> Vec<u8> {
     let mut writer = ContainerWriter::default();
-    let model = writer.add_skeleton("figure", &skeleton()).expect("few names");
+    let model = writer.add_skeleton("figure", &skeleton()).expect("names within the limit");
     let unknown = writer.add(EntryKind::Unknown(77), "of another version", Some(model), b"?");
     for (name, clip) in clips {
-        let clip = writer.add(EntryKind::Clip, name, Some(model), clip).expect("few entries");
+        let clip = writer.add(EntryKind::Clip, name, Some(model), clip).expect("entries within the limit");
         shell.map_or(Ok(()), |radius| writer.set_shell(clip, radius)).expect("a clip");
     }
-    with_version(&writer.finish(), unknown.expect("few entries"), 5)
+    with_version(&writer.finish(), unknown.expect("entries within the limit"), 5)
 }
 
 /// Changes the layout version of an entry.
@@ -190,7 +190,7 @@ fn valid() -> BTreeMap<&'static str, Vec<u8>> {
 fn with_clip(file: &[u8], change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let container = Container::from_bytes(file).expect("a container");
     let entry = container.entries().last().expect("a clip");
-    let mut clip = container.data(entry.index).expect("its bytes").to_vec();
+    let mut clip = container.data(entry.index).expect("the bytes of an entry").to_vec();
     change(&mut clip);
     let length = (clip.len() as u32).to_le_bytes();
     clip[8..12].copy_from_slice(&length);
@@ -198,9 +198,9 @@ fn with_clip(file: &[u8], change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     clip[12..20].copy_from_slice(&sum.to_le_bytes());
     let mut writer = ContainerWriter::default();
     for entry in container.entries() {
-        let data = container.data(entry.index).expect("its bytes");
+        let data = container.data(entry.index).expect("the bytes of an entry");
         let own = if entry.index + 1 == container.entry_count() { &clip[..] } else { data };
-        let index = writer.add(entry.kind, entry.name, entry.model, own).expect("few entries");
+        let index = writer.add(entry.kind, entry.name, entry.model, own).expect("entries within the limit");
         container.shell(index).map_or(Ok(()), |radius| writer.set_shell(index, radius)).expect("a clip");
     }
     writer.finish()
@@ -289,14 +289,14 @@ fn answers(clip: &Clip<'_>) -> String {
     let moments = [-1.0, 0.0, 0.1, 1.0 / 3.0, 0.5, 0.77, 1.0, 9.0].map(|part| {
         let seconds = clip.start() + part * clip.duration();
         let mut pose = Pose::rest(&skeleton);
-        sample(clip, &skeleton, seconds, &mut pose).expect("its skeleton");
+        sample(clip, &skeleton, seconds, &mut pose).expect("the skeleton of the clip");
         let local: Vec<String> = pose
             .transforms()
             .map(|t| json(&[&t.rotation[..], &t.translation, &t.scale].concat()))
             .collect();
         let free = clip.free_tracks().map(|(target, width)| {
             let mut values = vec![0.0; width];
-            sampling::track(clip, target, seconds, &mut values).expect("its width");
+            sampling::track(clip, target, seconds, &mut values).expect("the width of the track");
             json(&values)
         });
         let free: Vec<String> = free.collect();
@@ -345,7 +345,7 @@ fn the_corpus_is_what_the_library_writes() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/format");
     // Portable mode, which gives the same bits on every platform.
     let isa = Dispatch::current().isa();
-    let corpus = Dispatch::new(isa, Numeric::Portable).expect("the current one").scope(corpus);
+    let corpus = Dispatch::new(isa, Numeric::Portable).expect("the current instruction set").scope(corpus);
     for (name, want) in corpus {
         let path = folder.join(&name);
         if std::env::var_os("CONDYLE_WRITE").is_some() {

@@ -45,7 +45,7 @@ impl Model {
             };
             Joint::new(format!("joint {at}"), (at > 0).then(|| (at as u16 - 1) / 2), rest)
         };
-        let skeleton = Skeleton::new((0..JOINTS).map(joint)).expect("parents come first");
+        let skeleton = Skeleton::new((0..JOINTS).map(joint)).expect("parents before children");
         let clip = |seed: usize| {
             let times: Vec<f32> = (0..=20).map(|key| key as f32 / 10.0).collect();
             let track = |joint: usize| Track {
@@ -59,7 +59,7 @@ impl Model {
             let encoded = encode(&raw, &skeleton, &EncodeOptions::new(1e-2, Shell::Balls(0.03)), &mut |_| ())
                 .expect("a clip");
             let clip = encoded.into_clip();
-            if seed.is_multiple_of(2) { clip } else { clip.into_resident().expect("it fits") }
+            if seed.is_multiple_of(2) { clip } else { clip.into_resident().expect("a clip of moderate size") }
         };
         let bind = (0..JOINTS - 2)
             .map(|at| Transform { translation: [number(at), 1.0, 0.0], ..Transform::IDENTITY }.into());
@@ -123,7 +123,7 @@ fn nothing_is_allocated_in_a_frame() {
     let made = allocation_counter::measure(|| drop(Frame::new(&cast)));
     let frames =
         allocation_counter::measure(|| (0..4).for_each(|at| frame.run(&cast, at).expect("sizes agree")));
-    assert!(made.count_total > 0, "the counter counts");
+    assert!(made.count_total > 0, "the allocation counter is active");
     assert_eq!(frames.count_total, 0, "{frames:?}");
 }
 
@@ -150,7 +150,7 @@ fn dual_quaternions_allocate_once_too() {
     };
     let first = allocation_counter::measure(|| frame(1.5).expect("sizes agree"));
     let later = allocation_counter::measure(|| (0..3).for_each(|_| frame(1.1).expect("sizes agree")));
-    assert!(first.count_total > 0, "the counter counts");
+    assert!(first.count_total > 0, "the allocation counter is active");
     assert_eq!(later.count_total, 0, "{later:?}");
 }
 
@@ -196,7 +196,7 @@ fn parts_of_other_models_are_refused() {
     for joints in [JOINTS + 1, last + 1].into_iter().filter(|&joints| joints != JOINTS) {
         let model = vec![Affine::IDENTITY; joints];
         let mut rows = vec![Affine::IDENTITY; cast.skin.joints().len()];
-        let bound = cast.skin.clone().for_skeleton(&cast.skeleton).expect("its own");
+        let bound = cast.skin.clone().for_skeleton(&cast.skeleton).expect("joints of this skeleton");
         let refused = [
             condyle::palette(&bound, &model, NormalRule::default(), &mut matrices),
             skinning::palette_dual(&bound, &model, NormalRule::default(), &mut matrices),
@@ -216,10 +216,10 @@ fn parts_of_other_models_are_refused() {
     let own = cast.skin.joints().len();
     let mut pose =
         |influences: &Influences| skin(influences, &matrices, bind.as_slices(), posed.as_slices_mut());
-    pose(&Influences::rigid(4)).expect("nobody said whose they are");
-    pose(&Influences::rigid(4).for_skin_of(own).expect("enough")).expect("its own");
+    pose(&Influences::rigid(4)).expect("influences that are not bound to a skin");
+    pose(&Influences::rigid(4).for_skin_of(own).expect("enough joints")).expect("joints of this skeleton");
     for other in [own + 1, 1].into_iter().filter(|&other| other != own) {
-        let refused = pose(&Influences::rigid(4).for_skin_of(other).expect("enough"));
+        let refused = pose(&Influences::rigid(4).for_skin_of(other).expect("enough joints"));
         assert!(
             matches!(refused, Err(Error::Length { found, needed, .. }) if (found, needed) == (own, other)),
             "{refused:?}"

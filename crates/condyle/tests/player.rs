@@ -25,7 +25,7 @@ fn walk() -> (Skeleton, RawClip) {
         track(Target::Translation(0), vec![0.0, 1.0, 0.0, 0.2, 1.1, 0.75, 0.0, 1.0, 1.5]),
         track(Target::Rotation(0), vec![0.0, 0.0, 0.0, 1.0, 0.0, 0.0, half, half, 0.0, half, 0.0, half]),
     ];
-    (skeleton, RawClip::new("walk".into(), vec![vec![3.0, 3.5, 4.0]], tracks).expect("keys fit"))
+    (skeleton, RawClip::new("walk".into(), vec![vec![3.0, 3.5, 4.0]], tracks).expect("one value per key"))
 }
 
 fn walk_clip() -> (Skeleton, Clip<'static>) {
@@ -46,7 +46,7 @@ fn with_events(ticks: u32, at: &[u32]) -> Clip<'static> {
         values: vec![1.0; if ticks > 0 { 2 } else { 1 }],
     };
     let times = if ticks > 0 { vec![0.0, end] } else { vec![0.0] };
-    let raw = RawClip::new(String::new(), vec![times], vec![dim]).expect("keys fit");
+    let raw = RawClip::new(String::new(), vec![times], vec![dim]).expect("one value per key");
     let event = |(name, &at): (usize, &u32)| Event { seconds: f64::from(at) * TICK, name: name.to_string() };
     let events = at.iter().enumerate().map(event).collect();
     let mut options = EncodeOptions::new(5e-4, Shell::Balls(0.03));

@@ -1,63 +1,66 @@
-//! How far the vertices of the GPU may be from those of `skin`: derived, not measured.
+//! Derived bounds for the difference between vertices from the GPU and from `skin`.
 //!
-//! WGSL lets a product or a sum be off by a unit in the last place, as it leaves open which way they round, and a weight of
-//! `unpack4x8unorm` by three. On its way to a position a number goes through a weight, two products and two sums of four: 11 units,
-//! of the magnitudes that are summed up. To a normal it is one less, as three are summed, and 4.5 to make it of unit length: half of
-//! three for the dot product, two for `inverseSqrt`, one for the product. What `skin` may be off by is in docs/accuracy.md.
+//! WGSL does not specify how products and sums round, so each may be off by one unit in the last place (ULP).
+//! A weight of `unpack4x8unorm` may be off by three. A term of a position passes through a weight, two
+//! products and two sums of four: 11 units, relative to the sum of the magnitudes. A term of a normal has one
+//! unit less, because three terms are summed. Normalisation adds 4.5 units: half of three for the dot
+//! product, two for `inverseSqrt`, one for the product. docs/accuracy.md has the bounds of `skin`.
 //!
-//! Packed weights are other weights: `Influences::pack` states what rounding moves a vertex by, and what leaving out all but four
-//! influences does follows from their sum. Of normals both hold before they are made of unit length: directions of `a` and `b` are
-//! no more than `2 |a - b| / (|a| + |b|)` apart.
+//! Packed weights differ from authored ones. `Influences::pack` states how far rounding moves a vertex, and
+//! the effect of dropping all but four influences follows from their sum. For normals both hold before
+//! normalisation: directions of `a` and `b` differ by at most `2 |a - b| / (|a| + |b|)`.
 
 use condyle::skinning::PaletteMatrix;
 
 use crate::character::Vertex;
 
-/// A unit in the last place, of the smallest number that has it.
+/// Unit in the last place, relative to the smallest number of a binade.
 const ULP: f64 = f32::EPSILON as f64;
-/// The shader, of the magnitudes of the terms.
+/// Bound of the shader, relative to the magnitudes of the terms.
 const SHADER_POSITION: f64 = 11.0 * ULP;
 const SHADER_NORMAL: f64 = 10.0 * ULP + 4.5 * ULP;
-/// A weight divided by 255 in f32.
+/// Error of a weight divided by 255 in f32.
 const UNPACKED: f64 = 0.5 * ULP;
-/// Influences that are packed, and the greatest part of the way between two places that rounding their weights moves a vertex by.
+/// Number of packed influences, and the largest displacement by weight rounding, as a fraction of the
+/// distance between two positions.
 const PACKED: usize = 4;
 const PACK_STEP: f64 = 1.0 / 255.0;
 
-/// `skin`, of the magnitudes of the terms: docs/accuracy.md.
+/// Bound of `skin` for positions, relative to the magnitudes of the terms. See docs/accuracy.md.
 fn skin_position(with: With, influences: usize) -> f64 {
     let least = if with == With::Four { 3e-7 } else { 2.4e-7 };
     least + 6e-8 * influences as f64
 }
 
-/// The page has no row for normals with `at_most`, which multiplies the weights: as much as for positions comes on top.
+/// Bound of `skin` for normals. docs/accuracy.md has no row for normals with `at_most`, which scales the
+/// weights, so the same term is added as for positions.
 fn skin_normal(with: With, influences: usize) -> f64 {
     let least = if with == With::Four { 3e-7 } else { 2.3e-7 };
     least + if with == With::Four { 6e-8 } else { 5e-8 } * influences as f64
 }
 
-/// What a component of a vertex may be off by.
+/// Bounds for the components of a vertex.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Allowed {
-    /// Metres.
+    /// Bound of a position in metres.
     pub(crate) position: f64,
-    /// Of a normal of unit length.
+    /// Bound of a unit normal.
     pub(crate) normal: f64,
 }
 
 impl Allowed {
-    /// The same bits.
+    /// Requires equal bits.
     pub(crate) const NOTHING: Self = Self { position: 0.0, normal: 0.0 };
 }
 
-/// What is compared with: `skin` with other influences.
+/// Influences that `skin` uses for the comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum With {
-    /// Those that the GPU has.
+    /// The same packed influences as the GPU.
     Packed,
-    /// The four heaviest as they were authored, by `at_most`: what `Influences::pack` rounds.
+    /// The four heaviest authored influences, by `at_most`: the input of the rounding in `Influences::pack`.
     Four,
-    /// All as they were authored.
+    /// All authored influences.
     All,
 }
 
@@ -65,11 +68,12 @@ impl With {
     pub(crate) const EACH: [Self; 3] = [Self::Packed, Self::Four, Self::All];
 }
 
-/// In the order of [`With::EACH`].
+/// Bounds in the order of [`With::EACH`].
 pub(crate) struct Bounds(pub(crate) [Allowed; 3]);
 
 impl Bounds {
-    /// Of a vertex in the bind pose, by the influences that were packed and those that were authored, the heaviest first.
+    /// Computes the bounds of a vertex in the bind pose from its packed and authored influences, the heaviest
+    /// first.
     pub(crate) fn new(
         matrices: &[PaletteMatrix],
         bound: &Vertex,
@@ -87,7 +91,7 @@ impl Bounds {
         let positions = rows.map(|(row, scale)| position(row, scale));
         let normals = rows.map(|(row, scale)| normal(row, scale));
 
-        // The way that other weights move a vertex. Packed weights sum to 1, those that were authored nearly.
+        // Displacement by the different weights. Packed weights sum to 1, authored ones approximately.
         let moved = |sums: &[Sum; 3], with| {
             let nearly = (1.0 - total).abs() * sums[2].magnitude();
             let rounding = PACK_STEP * farthest(&sums[1].places) + nearly;
@@ -103,7 +107,7 @@ impl Bounds {
             let with = With::EACH[at];
             let (position, normal) = (&positions[at], &normals[at]);
             let rounded = if with == With::Packed { UNPACKED } else { 0.0 };
-            // `at_most` is stated by how many influences there were.
+            // The bound of `at_most` depends on the number of authored influences.
             let count = if with == With::Packed { PACKED } else { authored.len() };
             let lengths = length(normals[0].sum) + length(normal.sum);
             let turned = match moved(&normals, with) {
@@ -120,17 +124,17 @@ impl Bounds {
     }
 }
 
-/// A weighted sum of places, or of directions.
+/// Weighted sum of positions or directions.
 struct Sum {
-    /// Where each joint alone would take the vertex to.
+    /// Position of the vertex by each joint alone.
     places: Vec<[f64; 3]>,
     sum: [f64; 3],
-    /// The sum of the magnitudes of the terms, for each component.
+    /// Sum of the magnitudes of the terms, per component.
     magnitudes: [f64; 3],
 }
 
 impl Sum {
-    /// `scale`: what weights are multiplied by. `w`: 1 for a point, 0 for a direction.
+    /// Computes the sum. Weights are multiplied by `scale`. `w` is 1 for a point and 0 for a direction.
     fn new(matrices: &[PaletteMatrix], row: &[(u16, f32)], scale: f64, [x, y, z]: [f32; 3], w: f64) -> Self {
         let vector = [f64::from(x), f64::from(y), f64::from(z), w];
         let mut it = Self { places: Vec::with_capacity(row.len()), sum: [0.0; 3], magnitudes: [0.0; 3] };
@@ -153,7 +157,7 @@ impl Sum {
         self.magnitudes.into_iter().fold(0.0, f64::max)
     }
 
-    /// How many times longer the magnitudes are than the sum.
+    /// Ratio of the length of the magnitudes to the length of the sum.
     fn spread(&self) -> f64 {
         length(self.magnitudes) / length(self.sum)
     }
@@ -163,7 +167,7 @@ fn length(v: [f64; 3]) -> f64 {
     v.iter().map(|v| v * v).sum::<f64>().sqrt()
 }
 
-/// The greatest distance between any two.
+/// Largest distance between any two positions.
 fn farthest(places: &[[f64; 3]]) -> f64 {
     let to_all = |(at, a): (usize, &[f64; 3])| {
         let distance = |b: &[f64; 3]| length([0, 1, 2].map(|axis| a[axis] - b[axis]));
@@ -176,7 +180,7 @@ fn farthest(places: &[[f64; 3]]) -> f64 {
 mod tests {
     use super::*;
 
-    /// A quarter turn for each joint more, and a way along x.
+    /// Matrices with one more quarter turn for each joint, and a translation along x.
     fn matrices() -> Vec<PaletteMatrix> {
         let turn = |sin: f32, cos: f32, x: f32| PaletteMatrix {
             columns: [cos, sin, 0.0, 0.0, -sin, cos, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, x, 0.0, 0.0, 1.0],
@@ -187,22 +191,24 @@ mod tests {
     #[test]
     fn bounds_are_what_they_say() {
         let vertex = Vertex { position: [1.0, 0.0, 0.0], normal: [1.0, 0.0, 0.0] };
-        // One joint: nothing to round but numbers.
+        // With one joint only arithmetic rounds.
         let one = Bounds::new(&matrices(), &vertex, &[(0, 1.0)], &[(0, 1.0)]);
         let [packed, _, all] = one.0;
         assert!((packed.position - 1.9e-6).abs() < 5e-8, "{packed:?}");
         assert!((packed.normal - 2.23e-6).abs() < 5e-8, "{packed:?}");
         assert!(all.position < packed.position && all.normal < packed.normal);
-        // Two that take it to (1, 0) and to (4, 1): a 255th of the distance, and of the magnitudes 3 * 0.5.
+        // Two joints move the vertex to (1, 0) and (4, 1): the bound is 1/255 of the distance, and rounding
+        // of the magnitudes 3 * 0.5.
         let half = [(0, 0.5), (1, 0.5)];
         let two = Bounds::new(&matrices(), &vertex, &half, &half);
         assert!((two.0[0].position - 2.5 * packed.position).abs() < 1e-9);
         for allowed in &two.0[1..] {
             assert!((allowed.position - 10.0_f64.sqrt() / 255.0).abs() < 1e-5, "{allowed:?}");
-            // Normals at a right angle: their mean is shorter by the root of 2, which their distance is longer by.
+            // Normals at a right angle: their mean is shorter by the root of 2, and their distance is longer
+            // by it.
             assert!((allowed.normal - 2.0 / 255.0).abs() < 1e-5, "{allowed:?}");
         }
-        // What cancels has no direction.
+        // A sum that cancels has no direction.
         let back = [(0, 0.5), (2, 0.5)];
         assert!(Bounds::new(&matrices(), &vertex, &back, &back).0[0].normal.is_infinite());
     }

@@ -1,4 +1,4 @@
-//! A character made by code: forty-two joints, a tube along each bone, and a clip in which it does exercises.
+//! Procedural character: 42 joints, a tube along each bone, and a clip of exercises.
 
 use std::f32::consts::TAU;
 use std::mem::offset_of;
@@ -13,18 +13,18 @@ use condyle_encode::{EncodeOptions, Shell};
 
 use crate::packed::{JointFormat, Packed};
 
-/// A vertex as the vertex buffer has it. What skinning leaves as it is, such as texture coordinates, is best kept in a buffer of its
-/// own, which all objects of a mesh share.
+/// Vertex in the vertex buffer. Attributes that skinning does not change, such as texture coordinates, belong
+/// in a separate buffer shared by all objects of a mesh.
 #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Vertex {
-    /// Metres.
+    /// Position in metres.
     pub(crate) position: [f32; 3],
-    /// Of unit length.
+    /// Unit normal.
     pub(crate) normal: [f32; 3],
 }
 
-/// The same for `skin`, and for a `VertexBufferLayout` of wgpu.
+/// Vertex layout for `skin`, which matches a `VertexBufferLayout` of wgpu.
 pub(crate) const LAYOUT: VertexLayout = VertexLayout {
     stride: size_of::<Vertex>(),
     position: offset_of!(Vertex, position),
@@ -32,26 +32,28 @@ pub(crate) const LAYOUT: VertexLayout = VertexLayout {
     tangent: None,
 };
 
-/// What all objects that are this character share; nothing of it changes.
+/// Immutable data shared by all objects with this character.
 pub(crate) struct Character {
     pub(crate) skeleton: Skeleton,
     pub(crate) skin: Skin,
     pub(crate) clip: Clip<'static>,
 }
 
-/// Vertices that a skin moves, for the CPU and for the GPU.
+/// Skinned mesh for the CPU and the GPU.
 pub(crate) struct Mesh {
-    /// In the bind pose.
+    /// Vertices in the bind pose.
     pub(crate) vertices: Vec<Vertex>,
-    /// As authored: any number of each vertex.
+    /// Authored influences, any number per vertex.
     pub(crate) influences: Influences,
-    /// As the GPU has them.
+    /// Influences in GPU format.
     pub(crate) packed: Packed,
 }
 
 impl Mesh {
+    /// Creates a mesh.
+    ///
     /// # Errors
-    /// What [`Influences::pack`] refuses, and another number of influences than of vertices.
+    /// The errors of [`Influences::pack`], or different numbers of influences and vertices.
     pub(crate) fn new(
         vertices: Vec<Vertex>,
         influences: Influences,
@@ -65,18 +67,18 @@ impl Mesh {
         Ok(Self { vertices, influences, packed })
     }
 
-    /// The vertices as `skin` reads them.
+    /// Vertices in the form that `skin` reads.
     pub(crate) fn bind(&self) -> Interleaved<'_> {
         Interleaved { bytes: bytemuck::cast_slice(&self.vertices), layout: LAYOUT }
     }
 }
 
-/// Rings of a tube, and vertices of a ring.
+/// Rings of a tube, and vertices per ring.
 const RINGS: u16 = 8;
 const SIDES: u16 = 12;
-/// A vertex follows so many joints at most: two more than the GPU has room for.
+/// Maximum number of influences per vertex, two more than the GPU format holds.
 const INFLUENCES: usize = 6;
-/// Keys of the clip, and how many seconds it takes.
+/// Number of keys of the clip, and its duration in seconds.
 const KEYS: u16 = 40;
 pub(crate) const SECONDS: f32 = 2.0;
 
@@ -91,7 +93,7 @@ impl Character {
         Ok(Self { skeleton, skin, clip })
     }
 
-    /// A tube along each bone.
+    /// Mesh with a tube along each bone.
     pub(crate) fn body(&self, format: JointFormat) -> Result<Mesh, Error> {
         let places: Vec<[f32; 3]> =
             rest(&self.skeleton)?.iter().map(|joint| joint.transform_point([0.0; 3])).collect();
@@ -104,7 +106,7 @@ impl Character {
         Mesh::new(vertices, influences, format)
     }
 
-    /// A stick in the left hand, which alone moves it.
+    /// Stick that is rigidly attached to the left hand.
     pub(crate) fn stick(&self, format: JointFormat) -> Result<Mesh, Error> {
         let hand = self.skeleton.joint_by_name("left hand").unwrap_or(0);
         let at = rest(&self.skeleton)?[usize::from(hand)].transform_point([0.06, 0.0, 0.0]);
@@ -115,14 +117,15 @@ impl Character {
     }
 }
 
-/// Where joints are at rest.
+/// Model matrices of the rest pose.
 fn rest(skeleton: &Skeleton) -> Result<Vec<Affine>, Error> {
     let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
     local_to_model(skeleton, skeleton.rest(), &mut model)?;
     Ok(model)
 }
 
-/// A joint for each of these names and places, each on the one before it, the first one on `parent`. The index of the last one.
+/// Adds a chain of joints with these names and translations below `parent`. Returns the index of the last
+/// joint.
 fn chain(joints: &mut Vec<Joint>, mut parent: Option<u16>, links: &[(&str, [f32; 3])]) -> u16 {
     for &(name, translation) in links {
         joints.push(Joint::new(name, parent, Transform { translation, ..Transform::IDENTITY }));
@@ -131,7 +134,7 @@ fn chain(joints: &mut Vec<Joint>, mut parent: Option<u16>, links: &[(&str, [f32;
     parent.unwrap_or(0)
 }
 
-/// Arms straight out to the sides; the hips stand a metre above the origin.
+/// Skeleton with arms straight out to the sides, and hips one metre above the origin.
 fn skeleton() -> Result<Skeleton, Error> {
     let mut joints = Vec::new();
     let trunk = [
@@ -173,13 +176,13 @@ fn skeleton() -> Result<Skeleton, Error> {
     Skeleton::new(joints)
 }
 
-/// All joints swing about one axis or another, and the hips go up and down.
+/// Clip in which all joints swing about some axis and the hips move up and down.
 fn exercises(skeleton: &Skeleton) -> Result<RawClip, Error> {
     let parts: Vec<f32> = (0..=KEYS).map(|key| f32::from(key) / f32::from(KEYS)).collect();
     let times: Vec<f32> = parts.iter().map(|part| part * SECONDS).collect();
     let track = |target, values| Track { target, interpolation: Interpolation::Linear, timeline: 0, values };
     let swing = |joint: u16| {
-        // Legs and arms far, fingers and back less; what stands side by side not in step.
+        // Legs and arms swing far, fingers and back less, and neighbours are out of phase.
         let reach = if skeleton.parent(joint).is_some_and(|parent| parent < 4) { 0.35 } else { 0.5 };
         let axis = usize::from(joint) % 3;
         let rotation = |part: &f32| {
@@ -200,17 +203,17 @@ fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// `a` times `by`, of the length 1 if the product has one.
+/// Normalised cross product of `a` and `by`.
 fn across(a: [f32; 3], by: [f32; 3]) -> [f32; 3] {
     let product = [a[1] * by[2] - a[2] * by[1], a[2] * by[0] - a[0] * by[2], a[0] * by[1] - a[1] * by[0]];
     let length = dot(product, product).sqrt();
     product.map(|component| component / length)
 }
 
-/// Rings of vertices from one end of a bone to the other, which look away from it.
+/// Rings of vertices from one end of a bone to the other, with normals that point away from it.
 fn tube([from, to]: [[f32; 3]; 2]) -> impl Iterator<Item = Vertex> {
     let along = [0, 1, 2].map(|axis| to[axis] - from[axis]);
-    // The bone is not parallel to the axis of which it has the least.
+    // The axis with the smallest component is not parallel to the bone.
     let least = (0..3).min_by(|&a: &usize, &b| along[a].abs().total_cmp(&along[b].abs())).unwrap_or(0);
     let mut aside = [0.0; 3];
     aside[least] = 1.0;
@@ -228,7 +231,8 @@ fn tube([from, to]: [[f32; 3]; 2]) -> impl Iterator<Item = Vertex> {
     })
 }
 
-/// The nearest joints, the nearer the more, with a sum of 1. What is less than a hundredth is left out.
+/// Influences of the nearest joints with a sum of 1. Closer joints have larger weights, and weights below
+/// 0.01 are dropped.
 fn influences_at(position: [f32; 3], joints: &[[f32; 3]]) -> Vec<(u16, f32)> {
     let nearness = |joint: &[f32; 3]| {
         let way = [0, 1, 2].map(|axis| position[axis] - joint[axis]);

@@ -1,4 +1,4 @@
-//! What was drawn beside what `skin` makes of the same model matrices.
+//! Comparison of drawn vertices with the result of `skin` for the same model matrices.
 
 use condyle::mesh::AtMost;
 use condyle::skinning::InterleavedMut;
@@ -7,14 +7,14 @@ use condyle::{Affine, Error, Influences, NormalRule, Palette, Skin, palette, ski
 use crate::bounds::{Allowed, Bounds, With};
 use crate::character::{LAYOUT, Mesh, Vertex};
 
-/// The largest difference so far.
+/// Largest differences so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Worst {
-    /// Of a component.
+    /// Largest difference of a component.
     pub(crate) difference: f64,
-    /// What that vertex may be off by.
+    /// Bound of that component.
     pub(crate) bound: f64,
-    /// The largest part of its own bound that any vertex is off by: more than 1, or no number, is a failure.
+    /// Largest difference relative to its bound. More than 1 or NaN is a failure.
     pub(crate) part: f64,
 }
 
@@ -22,7 +22,7 @@ impl Worst {
     fn take(&mut self, a: [f32; 3], b: [f32; 3], bound: f64) {
         for (a, b) in a.into_iter().zip(b) {
             let difference = (f64::from(a) - f64::from(b)).abs();
-            // What is no number is worse than all that are, and stays so.
+            // NaN counts as the largest difference, and stays.
             if difference > self.difference || difference.is_nan() {
                 (self.difference, self.bound) = (difference, bound);
             }
@@ -38,7 +38,7 @@ impl Worst {
     }
 }
 
-/// Of an object, in all frames.
+/// Differences of an object over all frames.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Differences {
     pub(crate) position: Worst,
@@ -56,7 +56,7 @@ impl Differences {
     }
 }
 
-/// In the order of [`With::EACH`].
+/// Differences in the order of [`With::EACH`].
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Compared(pub(crate) [Differences; 3]);
 
@@ -65,10 +65,11 @@ impl Compared {
         self.0.iter().all(Differences::holds)
     }
 
-    /// Takes one instance into account. `same_bits`: `skin` itself wrote it with packed weights, from which it may not differ.
+    /// Compares one instance. With `same_bits` the vertices come from `skin` with packed weights, and must
+    /// have the same bits.
     ///
     /// # Errors
-    /// What the library refuses.
+    /// The errors of the library.
     pub(crate) fn take(
         &mut self,
         drawn: &[Vertex],

@@ -1,4 +1,4 @@
-//! The part that knows wgpu: an adapter, the buffers that all objects share, and the compute shader that skins them.
+//! All wgpu code: the adapter, the buffers that all objects share, and the compute shader that skins them.
 
 use std::ops::Range;
 
@@ -16,42 +16,42 @@ use crate::character::{Mesh, Vertex};
 use crate::packed::JointFormat;
 use crate::palettes::{MatrixFormat, Palettes};
 
-/// Why something failed, for people.
+/// Error for the user.
 pub(crate) type Failure = Box<dyn std::error::Error>;
 
-/// Which adapter does it.
+/// Requested adapter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Wanted {
-    /// A GPU, and nothing else will do
+    /// A GPU only
     Real,
-    /// A processor that does what a GPU would
+    /// A software adapter
     Software,
-    /// A GPU if there is one, else software
+    /// A GPU if available, otherwise software
     Any,
 }
 
-/// The same in `skin.wgsl`.
+/// Must match `skin.wgsl`.
 const WORKGROUP_SIZE: u32 = 64;
 
-/// A device.
+/// Device with its queue and adapter name.
 pub(crate) struct Gpu {
     device: Device,
     queue: Queue,
-    /// Of the adapter.
+    /// Name of the adapter.
     pub(crate) name: String,
-    /// Whether the adapter is a processor.
+    /// Whether the adapter runs on the CPU.
     pub(crate) software: bool,
 }
 
-/// What an object is on the GPU: some instances of one mesh.
+/// Object on the GPU: some instances of one mesh.
 #[derive(Clone, Copy)]
 pub(crate) struct Part {
-    /// Of the list of meshes.
+    /// Index in the list of meshes.
     pub(crate) mesh: usize,
     pub(crate) instances: u32,
 }
 
-/// The same as the shader has it.
+/// Uniform data of a part, in the layout of the shader.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct PartNumbers {
@@ -62,19 +62,19 @@ struct PartNumbers {
     matrix_count: u32,
 }
 
-/// The buffers of all objects.
+/// Buffers of all objects.
 pub(crate) struct Buffers {
     pipeline: ComputePipeline,
     palettes: Buffer,
-    /// What is drawn, whoever wrote it.
+    /// Vertices to draw, written by the CPU or the GPU.
     posed: Buffer,
-    /// How many vertices there are, which is not how many have room: no buffer is empty.
+    /// Number of vertices. The buffer may be larger, because wgpu has no empty buffers.
     posed_count: usize,
     parts: Vec<(BindGroup, Part, PartNumbers)>,
 }
 
 impl Buffers {
-    /// Where the posed vertices of a part are: those of its first instance, then those of the next one.
+    /// Range of the posed vertices of a part, one instance after another.
     pub(crate) fn posed_of(&self, part: usize) -> Range<usize> {
         let (_, Part { instances, .. }, numbers) = &self.parts[part];
         let first = numbers.first_posed as usize;
@@ -83,8 +83,10 @@ impl Buffers {
 }
 
 impl Gpu {
+    /// Opens a device.
+    ///
     /// # Errors
-    /// A sentence that says what to install, if there is no such adapter.
+    /// A message with the package to install, if there is no such adapter.
     pub(crate) fn new(wanted: Wanted) -> Result<Self, Failure> {
         pollster::block_on(Self::open(wanted))
     }
@@ -98,8 +100,8 @@ impl Gpu {
         Ok(Self { device, queue, name: info.name, software: info.device_type == DeviceType::Cpu })
     }
 
-    /// Loads what does not change, and makes room for what does: all in the same few buffers, so that nothing is bound anew for
-    /// another object but the numbers that say where it is in them.
+    /// Uploads constant data and allocates the buffers for changing data. All objects share a few buffers, so
+    /// only the uniform with their offsets is bound again for each object.
     pub(crate) fn load(
         &self,
         meshes: &[&Mesh],
@@ -117,7 +119,7 @@ impl Gpu {
         let posed_count =
             last.map_or(0, |(n, part)| (n.first_posed + part.instances * n.vertex_count) as usize);
         let storage = BufferUsages::STORAGE;
-        // In an engine `VERTEX` too.
+        // An engine adds `VERTEX`.
         let posed = self.room("posed", posed_count * size_of::<Vertex>(), storage | BufferUsages::COPY_SRC);
         let palette_buffer = self.room("palettes", palettes.as_bytes().len(), storage);
         let in_order = [
@@ -166,7 +168,7 @@ impl Gpu {
     }
 
     fn filled(&self, label: &str, bytes: &[u8], usage: BufferUsages) -> Buffer {
-        // None may be empty, even if no object has a vertex.
+        // No buffer may be empty, even if no object has a vertex.
         let contents = if bytes.is_empty() { &[0; 64] } else { bytes };
         self.device.create_buffer_init(&BufferInitDescriptor { label: Some(label), contents, usage })
     }
@@ -180,16 +182,17 @@ impl Gpu {
         })
     }
 
-    /// Uploads the vertices of a part that are skinned already.
+    /// Uploads the skinned vertices of a part.
     ///
-    /// wgpu lends no mapped memory as a slice, as to read it may be slow, so these come from memory that `skin` wrote to and that is
-    /// kept for the next frame. Where an API does lend it, `skin` writes to it without a copy, as it never reads what it writes.
+    /// wgpu does not expose mapped memory as a slice, because reading it may be slow. `skin` therefore writes
+    /// to memory that is kept for the next frame. With an API that exposes mapped memory, `skin` can write to
+    /// it without a copy, because it never reads its output.
     pub(crate) fn write_vertices(&self, buffers: &Buffers, part: usize, vertices: &[Vertex]) {
         let offset = (buffers.posed_of(part).start * size_of::<Vertex>()) as u64;
         self.queue.write_buffer(&buffers.posed, offset, bytemuck::cast_slice(vertices));
     }
 
-    /// Uploads all palettes, and has the shader write the vertices of these parts.
+    /// Uploads all palettes, and runs the shader for these parts.
     pub(crate) fn skin(
         &self,
         buffers: &Buffers,
@@ -209,7 +212,7 @@ impl Gpu {
         self.queue.submit([encoder.finish()]);
     }
 
-    /// What would be drawn: only to compare it, as this waits for the GPU.
+    /// Reads back the vertices to draw. This waits for the GPU, and serves only for the comparison.
     pub(crate) fn read(&self, buffers: &Buffers) -> Result<Vec<Vertex>, Failure> {
         let size = buffers.posed.size();
         let copy = self.device.create_buffer(&BufferDescriptor {
@@ -221,7 +224,7 @@ impl Gpu {
         let mut encoder = self.device.create_command_encoder(&CommandEncoderDescriptor::default());
         encoder.copy_buffer_to_buffer(&buffers.posed, 0, &copy, 0, size);
         self.queue.submit([encoder.finish()]);
-        // Should it fail, there is no range to get.
+        // On failure, `get_mapped_range` below returns the error.
         copy.map_async(MapMode::Read, .., |_| ());
         self.device.poll(PollType::wait_indefinitely())?;
         let bytes = copy.get_mapped_range(..)?;
@@ -248,7 +251,7 @@ fn part_numbers(meshes: &[&Mesh], parts: &[Part], matrix_count: u32) -> Vec<Part
     parts.iter().map(number).collect()
 }
 
-/// The fastest kind first.
+/// Adapter of the fastest kind.
 fn choose(found: Vec<Adapter>, wanted: Wanted) -> Option<Adapter> {
     let place = |adapter: &Adapter| match adapter.get_info().device_type {
         DeviceType::DiscreteGpu => 0,
@@ -268,13 +271,14 @@ fn choose(found: Vec<Adapter>, wanted: Wanted) -> Option<Adapter> {
 fn missing(wanted: Wanted) -> String {
     match wanted {
         Wanted::Real => {
-            "no GPU with a Vulkan driver: install that of its maker, or take `--adapter software`".into()
+            "no GPU with a Vulkan driver: install the driver of the manufacturer, or use `--adapter software`"
+                .into()
         }
         Wanted::Software | Wanted::Any => {
-            let what = if wanted == Wanted::Any { "no adapter for Vulkan" } else { "no adapter in software" };
+            let what = if wanted == Wanted::Any { "no Vulkan adapter" } else { "no software adapter" };
             format!(
-                "{what}: install Mesa's, which on Debian and Ubuntu is the package `mesa-vulkan-drivers`, for \
-                 example by `apt-get install mesa-vulkan-drivers`"
+                "{what}: install the Mesa driver, on Debian and Ubuntu for example with \
+                 `apt-get install mesa-vulkan-drivers`"
             )
         }
     }

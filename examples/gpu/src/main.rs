@@ -1,30 +1,34 @@
-//! Objects that are skinned on the CPU or on the GPU, as each says, and that nobody who draws them can tell apart.
+//! Objects skinned on the CPU or on the GPU, with the same result for the renderer.
 //!
 //! ```text
 //! cargo run                # in this folder
 //! cargo run -- --adapter software --matrices rows --crowd 100
 //! ```
 //!
-//! A clip is sampled, joints are placed, and then an object either is skinned by `condyle::skin`, whose vertices are uploaded, or
-//! its palette is, and a compute shader does the rest; `Scene::frame` has that choice in one place. All palettes are in one
-//! buffer, a crowd's side by side, and all posed vertices in another one, in the same layout whoever wrote them. An engine would draw
-//! them; this program reads them back and compares them with `skin`.
+//! In each frame a clip is sampled and model matrices are computed. Then either `condyle::skin` skins the
+//! object and its vertices are uploaded, or its palette is uploaded and a compute shader skins it.
+//! `Scene::frame` contains this choice. One buffer holds all palettes, those of a crowd side by side. Another
+//! one holds all posed vertices in one layout, written by the CPU or the GPU. An engine would draw them; this
+//! program reads them back and compares them with `skin`.
 //!
-//! # How far apart they are
+//! # Error bounds
 //!
-//! A component of a vertex that the GPU has skinned is, by what WGSL lets a shader round,
+//! WGSL rounding limits the difference of a component of a vertex skinned on the GPU:
 //!
-//! - of a position within 1.9e-6 of the sum of the magnitudes of its terms from `skin` with the same weights. Of rigid joints that
-//!   sum is not more than three times how far from the origin a vertex or a joint gets: 57e-7 of the size of the model;
-//! - of a normal within 2.3e-6 of it, times the length of the magnitudes of the sum before it becomes 1, over its own length:
-//!   39e-7, if the joints of the vertex have not turned apart;
-//! - from `skin` with the four heaviest influences as they were authored it is farther by what `Influences::pack` states: a 255th of
-//!   the greatest distance between two places that these joints alone would take the vertex to;
-//! - from `skin` with all influences by the weight of those that were left out, of that distance among all of them, as well.
-//!   Of a normal the last two hold before its length becomes 1.
+//! - A position is within 1.9e-6 of `skin` with the same weights, relative to the sum of the magnitudes of
+//!   its terms. For rigid joints that sum is at most three times the largest distance of a vertex or joint
+//!   from the origin, so the bound is 57e-7 of the size of the model.
+//! - A normal is within 2.3e-6, times the ratio of the magnitudes of its sum to the length of the sum before
+//!   normalisation. The bound is 39e-7 if the joints of the vertex have not rotated apart.
+//! - Compared with `skin` with the four heaviest authored influences, the bound of `Influences::pack` is
+//!   added: 1/255 of the largest distance between two positions that these joints alone would give the
+//!   vertex.
+//! - Compared with `skin` with all influences, the weight of the dropped influences times that distance among
+//!   all of them is added too. For a normal the last two terms hold before normalisation.
 //!
-//! `bounds.rs` derives these and works them out for each vertex. Found in software (Mesa's llvmpipe 22.3), for a model 1.8 m
-//! high: positions 4.8e-7 m, normals 2.4e-7. What `skin` wrote has the same bits when it is read back.
+//! `bounds.rs` derives the bounds and computes them for each vertex. Differences found with a software
+//! adapter (Mesa's llvmpipe 22.3) on a model 1.8 m tall are 4.8e-7 m for positions and 2.4e-7 for normals.
+//! Vertices written by `skin` have the same bits when they are read back.
 
 mod bounds;
 mod character;
@@ -50,53 +54,53 @@ use self::palettes::MatrixFormat;
 use self::report::Report;
 use self::scene::{BODY, EMPTY, STICK, Scene, Skinner};
 
-/// Skins objects on the CPU or on the GPU, as each says, and compares them with the library
+/// Skins each object on the CPU or on the GPU, and compares the vertices with the library
 #[derive(Parser)]
 #[command(name = "condyle-gpu", version, after_help = EXAMPLES)]
 struct Options {
-    /// Which adapter: `any` is a GPU if there is one, else software
+    /// Adapter. `any` is a GPU if available, otherwise software
     #[arg(long, value_enum, default_value = "any")]
     adapter: Wanted,
-    /// Who skins all objects; as each says unless given
+    /// Where to skin all objects. By default each object decides
     #[arg(long, value_enum)]
     skinner: Option<Skinner>,
-    /// How the matrices of a palette lie in memory
+    /// Memory layout of the palette matrices
     #[arg(long, value_enum, default_value = "columns")]
     matrices: MatrixFormat,
-    /// How wide the joints of a vertex are
+    /// Width of the joint indices of a vertex
     #[arg(long, value_enum, default_value = "u8")]
     joints: JointFormat,
-    /// Instances in the crowd
+    /// Number of instances in the crowd
     #[arg(long, value_name = "COUNT", default_value_t = 16, value_parser = clap::value_parser!(u16).range(..=1000))]
     crowd: u16,
-    /// Moments of the clip that are compared
+    /// Number of times of the clip to compare
     #[arg(long, value_name = "COUNT", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1000))]
     frames: u32,
-    /// Prints JSON instead of a table
+    /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  condyle-gpu                                       the GPU, or software where there is none
-  condyle-gpu --adapter software --json             what CI runs, for programs
-  condyle-gpu --matrices rows --joints u16          3x4 matrices, and skins of any number of joints
-  condyle-gpu --skinner cpu --crowd 100             everything by `skin`
+  condyle-gpu                                       the GPU if available, otherwise software
+  condyle-gpu --adapter software --json             JSON output, as in CI
+  condyle-gpu --matrices rows --joints u16          3x4 matrices, and skins with any number of joints
+  condyle-gpu --skinner cpu --crowd 100             skin everything on the CPU
 
-Exit codes: 0 all vertices are within their bounds, 1 some are not or there is no adapter, 2 the command line is wrong.";
+Exit codes: 0 all vertices are within their bounds, 1 a vertex is not or there is no adapter, 2 invalid command line.";
 
 fn main() -> ExitCode {
     let options = Options::parse();
     match run(&options) {
         Ok(report) => {
             let text = if options.json { format!("{:#}\n", report.json()) } else { report.text() };
-            // Whoever does not read on is told by the exit code alone.
+            // If the output is closed, the exit code still reports the result.
             std::io::stdout().write_all(text.as_bytes()).ok();
             if report.holds() {
                 return ExitCode::SUCCESS;
             }
-            eprintln!("condyle-gpu: a vertex is beyond its bound");
+            eprintln!("condyle-gpu: a vertex exceeds its bound");
         }
         Err(why) => eprintln!("condyle-gpu: {why}"),
     }
@@ -120,7 +124,7 @@ fn run(options: &Options) -> Result<Report, Failure> {
     Ok(Report::new(&gpu, options.frames, &scene, &compared))
 }
 
-/// Plays the clip in so many steps, and compares in each what would be drawn.
+/// Plays the clip in `frames` steps, and compares the drawn vertices in each.
 fn play(gpu: &Gpu, scene: &mut Scene, frames: u32) -> Result<Vec<Compared>, Failure> {
     let buffers = scene.load(gpu);
     let mut compared = vec![Compared::default(); scene.objects.len()];

@@ -1,19 +1,19 @@
-//! Influences as a vertex buffer has them, and what they mean.
+//! Influences in vertex buffer format, and their values.
 
 use clap::ValueEnum;
 use condyle::{Error, Influences};
 
-/// How wide the joints of a vertex are.
+/// Width of the joint indices of a vertex.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum JointFormat {
-    /// `Uint8x4`: skins of up to 256 joints
+    /// `Uint8x4`: skins with up to 256 joints
     U8,
-    /// `Uint16x4`: all skins
+    /// `Uint16x4`: skins with any number of joints
     U16,
 }
 
 impl JointFormat {
-    /// Words of 32 bits that the four joints of a vertex take.
+    /// Number of 32-bit words of the four joint indices of a vertex.
     pub(crate) fn words(self) -> u32 {
         match self {
             Self::U8 => 1,
@@ -22,19 +22,22 @@ impl JointFormat {
     }
 }
 
-/// Four influences of each vertex.
+/// Four influences per vertex.
 pub(crate) struct Packed {
     /// `Uint8x4` or `Uint16x4`.
     pub(crate) joints: Vec<u8>,
     /// `Unorm8x4`.
     pub(crate) weights: Vec<[u8; 4]>,
-    /// The same for the CPU: with others an object would jump where it changes from one to the other.
+    /// The same weights for the CPU. With other weights an object would jump when it switches between CPU and
+    /// GPU.
     pub(crate) rounded: Influences,
 }
 
 impl Packed {
+    /// Packs influences.
+    ///
     /// # Errors
-    /// What [`Influences::pack`] refuses.
+    /// The errors of [`Influences::pack`].
     pub(crate) fn new(influences: &Influences, format: JointFormat) -> Result<Self, Error> {
         let count = influences.vertex_count();
         let (mut wide, mut weights) = (vec![[0_u16; 4]; count], vec![[0; 4]; count]);

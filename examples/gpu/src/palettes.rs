@@ -1,10 +1,10 @@
-//! The palettes of all instances of all objects, side by side in the memory that is uploaded.
+//! Palettes of all instances of all objects, side by side in the uploaded memory.
 
 use clap::ValueEnum;
 use condyle::skinning::{palette_columns, palette_rows};
 use condyle::{Affine, Error, Skeleton, Skin};
 
-/// How a matrix of the palette lies in memory.
+/// Memory layout of a palette matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum MatrixFormat {
     /// 4x4, column by column, 64 bytes: `mat4x4<f32>`
@@ -18,15 +18,15 @@ enum Matrices {
     Rows(Vec<Affine>),
 }
 
-/// What is uploaded in each frame, in the memory of the frame before.
+/// Palettes uploaded in each frame. The memory is reused.
 pub(crate) struct Palettes {
     matrices: Matrices,
-    /// Joints of the skin.
+    /// Number of joints of the skin.
     width: usize,
 }
 
 impl Palettes {
-    /// Room for so many instances of a character.
+    /// Allocates palettes for `instances` instances of a character.
     pub(crate) fn new(format: MatrixFormat, instances: usize, skin: &Skin) -> Self {
         let width = skin.joints().len();
         let count = instances * width;
@@ -37,10 +37,10 @@ impl Palettes {
         Self { matrices, width }
     }
 
-    /// Writes the palettes of the instances that begin at `first`. `models` holds the model matrices of each.
+    /// Writes the palettes of the instances from `first` on. `models` holds the model matrices of each.
     ///
     /// # Errors
-    /// What the library refuses.
+    /// The errors of the library.
     pub(crate) fn write(
         &mut self,
         first: usize,
@@ -74,7 +74,7 @@ impl Palettes {
         }
     }
 
-    /// Matrices of one instance.
+    /// Number of matrices of one instance.
     pub(crate) fn matrices_of_one(&self) -> u32 {
         self.width as u32
     }
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
     use crate::character::Character;
 
-    /// Both forms, of one and of many, hold the same bits.
+    /// Both layouts hold the same bits, for one instance and for many.
     #[test]
     fn rows_and_columns_are_the_same_matrices() {
         let character = Character::new().expect("valid");

@@ -1,4 +1,4 @@
-//! What was found, as a table and as JSON.
+//! Results as a table and as JSON.
 
 use std::fmt::Write;
 
@@ -9,27 +9,27 @@ use crate::compare::{Compared, Differences, Worst};
 use crate::gpu::Gpu;
 use crate::scene::{Object, Scene, Skinner};
 
-/// All that is printed.
+/// Printed results.
 pub(crate) struct Report {
-    /// In a line each.
+    /// Name of the adapter.
     adapter: String,
     software: bool,
     frames: u32,
     rows: Vec<Row>,
 }
 
-/// An object.
+/// Results of an object.
 struct Row {
     name: &'static str,
     skinner: Skinner,
     instances: usize,
     vertices: usize,
-    /// Vertices of which not all influences have room.
+    /// Number of vertices with more influences than fit.
     capped: usize,
     compared: Compared,
 }
 
-/// Which influences `skin` was given: in the table, and in JSON.
+/// Names of the influences that `skin` used, in the table and in JSON.
 fn names(with: With) -> [&'static str; 2] {
     match with {
         With::Packed => ["packed", "packed"],
@@ -63,19 +63,19 @@ impl Report {
 
     pub(crate) fn text(&self) -> String {
         let heading = [
-            ["", "skinned", "", "", "from skin", "positions", "", "most of", "normals", "", "most of"],
+            ["", "skinned", "", "", "skin with", "positions", "", "share of", "normals", "", "share of"],
             [
                 "object",
                 "by",
                 "instances",
                 "vertices",
-                "with",
-                "largest, m",
+                "weights",
+                "error, m",
                 "bound",
-                "a bound",
-                "largest",
                 "bound",
-                "a bound",
+                "error",
+                "bound",
+                "bound",
             ],
         ];
         let mut cells: Vec<[String; 11]> = heading.map(|row| row.map(String::from)).into();
@@ -94,13 +94,13 @@ impl Report {
         let mut text = format!(
             "adapter: {}{}, {} frames\n\n",
             self.adapter,
-            if self.software { ", in software" } else { "" },
+            if self.software { ", software" } else { "" },
             self.frames
         );
         for row in &cells {
             let mut line = String::new();
             for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
-                // Words begin, numbers end in one column.
+                // Text is aligned to the left, numbers to the right.
                 let pad = " ".repeat(width - cell.len());
                 let padded = if [0, 1, 4].contains(&column) { [cell, &pad[..]] } else { [&pad[..], cell] };
                 write!(line, "{}{}  ", padded[0], padded[1]).ok();
@@ -111,7 +111,7 @@ impl Report {
         if capped > 0 {
             writeln!(
                 text,
-                "\n{capped} vertices have more than four influences: packed are the four heaviest."
+                "\n{capped} vertices have more than four influences; the four heaviest are packed."
             )
             .ok();
         }
@@ -153,12 +153,12 @@ fn skinner(skinner: Skinner) -> &'static str {
 
 fn worst(worst: &Worst) -> [String; 3] {
     let number = |number: f64| if number == 0.0 { "0".into() } else { format!("{number:.1e}") };
-    // Rounded up: what is beyond a bound must not look as if it kept it.
+    // Rounded up, so that a violated bound never looks like a met one.
     let part = format!("{} %", (worst.part * 100.0).ceil());
     [number(worst.difference), number(worst.bound), part]
 }
 
-/// A number that JSON does not have becomes `null`.
+/// NaN and infinity become `null`, because JSON has no such numbers.
 fn worst_json(worst: &Worst) -> Value {
     json!({ "largest": worst.difference, "bound": worst.bound, "largest_part_of_a_bound": worst.part })
 }

@@ -1,4 +1,4 @@
-//! Objects, who skins each of them, and what happens in a frame.
+//! Objects, where each of them is skinned, and the work of a frame.
 
 use clap::ValueEnum;
 use condyle::skinning::InterleavedMut;
@@ -12,25 +12,25 @@ use crate::gpu::{Buffers, Failure, Gpu, Part};
 use crate::packed::JointFormat;
 use crate::palettes::{MatrixFormat, Palettes};
 
-/// Who skins an object.
+/// Where an object is skinned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Skinner {
-    /// Where vertices are needed on the CPU too, say to be hit, or where the GPU has enough to do
+    /// CPU, if it needs the vertices too, for example for hit tests, or if the GPU is busy
     Cpu,
-    /// Where they are only drawn
+    /// GPU, if the vertices are only drawn
     Gpu,
 }
 
-/// Some instances of one mesh, each at its own moment of the clip.
+/// Instances of one mesh, each at a separate time of the clip.
 pub(crate) struct Object {
     pub(crate) name: &'static str,
-    /// It may be another one in the next frame: there is room for both, and the vertices end up in the same place.
+    /// May change between frames: there is memory for both, and the vertices end up in the same place.
     pub(crate) skinner: Skinner,
-    /// Of the scene's.
+    /// Index in the meshes of the scene.
     mesh: usize,
-    /// How many seconds each instance is ahead.
+    /// Time offset of each instance in seconds.
     ahead: Vec<f32>,
-    /// Its place among all instances.
+    /// Index of the first instance among all instances.
     first_instance: usize,
 }
 
@@ -40,20 +40,20 @@ impl Object {
     }
 }
 
-/// The places of the meshes in the scene's.
+/// Indices of the meshes in the scene.
 pub(crate) const STICK: usize = 0;
 pub(crate) const BODY: usize = 1;
-/// Without a vertex.
+/// Mesh without vertices.
 pub(crate) const EMPTY: usize = 2;
 
-/// The objects, and the memory of a frame.
+/// Objects, and the memory of a frame.
 pub(crate) struct Scene {
     character: Character,
     meshes: Vec<Mesh>,
     pub(crate) objects: Vec<Object>,
     joints: JointFormat,
     poses: Vec<Pose>,
-    /// Of all instances of all objects.
+    /// Model matrices of all instances of all objects.
     models: Vec<Affine>,
     matrices: Palette,
     palettes: Palettes,
@@ -61,10 +61,10 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    /// Objects by name, skinner, mesh and instances.
+    /// Creates objects from name, skinner, mesh and number of instances.
     ///
     /// # Errors
-    /// What the library refuses.
+    /// The errors of the library.
     pub(crate) fn new(
         objects: &[(&'static str, Skinner, usize, usize)],
         joints: JointFormat,
@@ -95,7 +95,7 @@ impl Scene {
         })
     }
 
-    /// Takes the place of the body.
+    /// Replaces the influences of the body.
     #[cfg(test)]
     pub(crate) fn set_body(&mut self, influences: Influences) -> Result<(), Error> {
         let vertices = self.meshes[BODY].vertices.clone();
@@ -114,10 +114,10 @@ impl Scene {
         gpu.load(&meshes, &parts, self.joints, &self.palettes)
     }
 
-    /// Poses all objects, and has each skinned by whom it says.
+    /// Poses all objects, and skins each on the CPU or the GPU.
     ///
     /// # Errors
-    /// What the library refuses.
+    /// The errors of the library.
     pub(crate) fn frame(&mut self, gpu: &Gpu, buffers: &Buffers, seconds: f64) -> Result<(), Error> {
         let Self { character: Character { skeleton, skin: bound, clip }, palettes, .. } = self;
         let joints = skeleton.joint_count();
@@ -131,7 +131,7 @@ impl Scene {
                 local_to_model(skeleton, pose, model)?;
             }
 
-            // The choice: here, and nowhere else.
+            // The only place that distinguishes CPU and GPU.
             match object.skinner {
                 Skinner::Cpu => {
                     let mesh = &self.meshes[object.mesh];
@@ -139,7 +139,8 @@ impl Scene {
                     self.posed.resize(count * size, Vertex { position: [0.0; 3], normal: [0.0; 3] });
                     let posed = self.posed.chunks_mut(size.max(1));
                     for (model, posed) in models.chunks(joints).zip(posed) {
-                        // What the shader does with normals; `NormalRule::default()` is better where scales are uneven.
+                        // The same rule as in the shader. `NormalRule::default()` is better for non-uniform
+                        // scales.
                         palette(bound, model, NormalRule::Plain, &mut self.matrices)?;
                         let to = InterleavedMut { bytes: bytemuck::cast_slice_mut(posed), layout: LAYOUT };
                         skin(&mesh.packed.rounded, &self.matrices, mesh.bind(), to)?;
@@ -154,10 +155,10 @@ impl Scene {
         Ok(())
     }
 
-    /// Compares what was drawn of each object in the last frame with what `skin` makes of it.
+    /// Compares the drawn vertices of each object in the last frame with `skin`.
     ///
     /// # Errors
-    /// What the library refuses, and vertices that cannot be read.
+    /// The errors of the library, or vertices that cannot be read back.
     pub(crate) fn compare(
         &self,
         gpu: &Gpu,

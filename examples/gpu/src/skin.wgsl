@@ -1,29 +1,31 @@
-// What `condyle::skin` does: the weighted sum of the matrices of four joints, and a vertex times that.
+// Linear blend skinning with four influences, as in `condyle::skin`: a vertex times the weighted sum of four
+// joint matrices.
 //
-// A compute shader, so that what it writes can be read back, and skinned once for all passes that draw it (depth, shadows). In a
-// vertex shader it is the same but for the ends: `bound` and `influences` are attributes that the vertex buffers' formats unpack,
+// This is a compute shader, so the result can be read back, and is computed once for all passes (depth,
+// shadows). In a vertex shader only the inputs and outputs differ: `bound` and `influences` are attributes
+// that the vertex buffer formats unpack,
 //
 //   @location(0) position: vec3<f32>,   Float32x3
 //   @location(1) normal: vec3<f32>,     Float32x3
 //   @location(2) joints: vec4<u32>,     Uint8x4 or Uint16x4
 //   @location(3) weights: vec4<f32>,    Unorm8x4
 //
-// the instance is `@builtin(instance_index)`, and what is stored here goes to the clip space and to the fragment shader.
+// the instance is `@builtin(instance_index)`, and the results go to clip space and to the fragment shader.
 
 /// One object: some instances of a mesh.
 struct Part {
-    /// Where the vertices of the mesh begin in `bound`, `joints` and `weights`, and how many they are.
+    /// Offset of the mesh's vertices in `bound`, `joints` and `weights`, and their number.
     first_bound: u32,
     vertex_count: u32,
-    /// Where those of the first instance begin in `posed`; those of the next one come behind them.
+    /// Offset of the first instance in `posed`. The other instances follow.
     first_posed: u32,
-    /// The same of the palette.
+    /// Offset of the first palette.
     first_matrix: u32,
     /// Joints of the skin.
     matrix_count: u32,
 }
 
-// Three numbers side by side: a `vec3<f32>` would begin at multiples of 16 bytes.
+// Arrays, because a `vec3<f32>` would be aligned to 16 bytes.
 struct Vertex {
     position: array<f32, 3>,
     normal: array<f32, 3>,
@@ -34,17 +36,18 @@ struct Vertex {
 @group(0) @binding(2) var<storage, read> joints: array<u32>;
 @group(0) @binding(3) var<storage, read> weights: array<u32>;
 @group(0) @binding(4) var<storage, read_write> posed: array<Vertex>;
-// The palettes of all instances of all objects, as `palette_columns` or as `palette_rows` writes them. Each entry point uses one.
+// Palettes of all instances of all objects, written by `palette_columns` or `palette_rows`. Each entry point
+// uses one.
 @group(0) @binding(5) var<storage, read> columns: array<mat4x4<f32>>;
 @group(0) @binding(5) var<storage, read> rows: array<mat3x4<f32>>;
 
-/// Words that the four joints of a vertex take: 1 where they have eight bits, 2 where they have sixteen.
+/// Words of the four joint indices of a vertex: 1 with eight bits, 2 with sixteen.
 override JOINT_WORDS: u32 = 1;
 
-/// The same in `gpu.rs`.
+/// Must match `gpu.rs`.
 const WORKGROUP_SIZE = 64;
 
-/// Where in the palettes the matrices of a vertex are.
+/// Indices of a vertex's matrices in the palettes.
 fn matrices_of(vertex: u32, instance: u32) -> vec4<u32> {
     let first = part.first_matrix + instance * part.matrix_count;
     if JOINT_WORDS == 1 {
@@ -65,7 +68,7 @@ fn normal_of(vertex: u32) -> vec4<f32> {
     return vec4<f32>(n[0], n[1], n[2], 0.0);
 }
 
-/// Normals of unit length, or zero where they have no direction.
+/// Normalises a normal. Returns zero if it has no direction.
 fn store(vertex: u32, instance: u32, position: vec3<f32>, normal: vec3<f32>) {
     let unit = normal * inverseSqrt(max(dot(normal, normal), 1.2e-38));
     let at = part.first_posed + instance * part.vertex_count + vertex;
@@ -84,8 +87,8 @@ fn skin_columns(@builtin(global_invocation_id) id: vec3<u32>) {
     let blended = columns[joint.x] * weight.x + columns[joint.y] * weight.y
         + columns[joint.z] * weight.z + columns[joint.w] * weight.w;
     let position = blended * position_of(vertex);
-    // Right while no joint has different scales along its axes, as `NormalRule::Plain` says. Else the matrices of
-    // `Palette::normal_matrices` would be a second palette, blended in the same way.
+    // Correct unless a joint has different scales along its axes, as documented for `NormalRule::Plain`.
+    // Otherwise the matrices of `Palette::normal_matrices` form a second palette, blended in the same way.
     let normal = blended * normal_of(vertex);
     store(id.x, id.y, position.xyz, normal.xyz);
 }
@@ -100,6 +103,6 @@ fn skin_rows(@builtin(global_invocation_id) id: vec3<u32>) {
     let weight = unpack4x8unorm(weights[vertex]);
     let blended = rows[joint.x] * weight.x + rows[joint.y] * weight.y
         + rows[joint.z] * weight.z + rows[joint.w] * weight.w;
-    // The columns of this type are the rows of the matrix: vectors stand on its left.
+    // The columns of this type are the rows of the matrix, so vectors stand on its left.
     store(id.x, id.y, position_of(vertex) * blended, normal_of(vertex) * blended);
 }

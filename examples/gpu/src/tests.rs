@@ -1,4 +1,4 @@
-//! What spans modules, on the adapter in software.
+//! Tests across modules, on the software adapter.
 
 use condyle::Influences;
 
@@ -17,14 +17,14 @@ fn software() -> Gpu {
     gpu
 }
 
-/// What would be drawn of a scene at a moment.
+/// Vertices of a scene at a time.
 fn drawn(gpu: &Gpu, scene: &mut Scene, seconds: f64) -> Vec<Vertex> {
     let buffers = scene.load(gpu);
     scene.frame(gpu, &buffers, seconds).expect("sizes agree");
     gpu.read(&buffers).expect("readable")
 }
 
-/// The largest difference of a component.
+/// Largest difference of a component.
 fn apart(a: &[Vertex], b: &[Vertex]) -> f32 {
     assert_eq!(a.len(), b.len());
     let numbers = |vertices: &[Vertex]| bytemuck::cast_slice(vertices).to_vec();
@@ -33,7 +33,7 @@ fn apart(a: &[Vertex], b: &[Vertex]) -> f32 {
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
 }
 
-/// Twice the bound of a model two metres high: both may be off by it.
+/// Twice the bound for a model two metres tall, because both sides may differ by it.
 const TWICE: f32 = 2.0 * 57e-7 * 2.0;
 
 #[test]
@@ -51,7 +51,7 @@ fn who_skins_and_in_what_form_does_not_show() {
             assert!(off > 0.0 && off <= TWICE, "{joints:?}, {matrices:?}: {off}");
         }
     }
-    // The first of a crowd is at the moment of the one that stands alone.
+    // The first of the crowd is at the same time as the single object.
     let body = Scene::new(&[("one", Skinner::Cpu, BODY, 1)], JointFormat::U8, COLUMNS).expect("valid");
     let size = body.mesh_of(&body.objects[0]).vertices.len();
     assert_eq!(want[..size], want[size..2 * size]);
@@ -88,12 +88,12 @@ fn all_is_within_its_bounds_and_what_is_not_shows() {
         assert!(compared.iter().all(|one| one.holds()), "{compared:?}");
         let [hero, twin] = [&compared[0], &compared[1]];
         assert_eq!((hero.0[0].position.difference, hero.0[0].normal.difference), (0.0, 0.0));
-        // Bounds that are a hundred times too large would hide what they are to show.
+        // Bounds that are 100x too large would hide errors.
         for differences in twin.0 {
             assert!(differences.position.part > 0.05 && differences.normal.part > 0.05, "{differences:?}");
         }
     }
-    // Vertices of another moment.
+    // Vertices of another time.
     let mut scene = Scene::new(&objects, JointFormat::U8, COLUMNS).expect("valid");
     let buffers = scene.load(&gpu);
     scene.frame(&gpu, &buffers, 0.5).expect("sizes agree");
@@ -152,7 +152,7 @@ fn of_more_than_four_influences_the_heaviest_are_used() {
     scene.set_body(four).expect("they sum to 1");
     assert_eq!(want, drawn(&gpu, &mut scene, 0.4));
 
-    // What cannot be packed is refused, not skinned wrongly.
+    // Influences that cannot be packed are refused, not skinned incorrectly.
     let count = scene.mesh_of(&scene.objects[0]).vertices.len();
     let too_wide = Influences::from_rows(vec![[(256, 1.0)]; count]).expect("finite");
     let why = scene.set_body(too_wide).expect_err("eight bits hold 255").to_string();

@@ -1,4 +1,4 @@
-//! Frames come back as they were baked, to half a step.
+//! Baked frames decode to the input within half a step.
 
 use arbitrary::{Result, Unstructured};
 use condyle::mesh::{VertexSlices, VertexSlicesMut};
@@ -65,12 +65,12 @@ fn play(clip: &BakedClip, frames: &[&Vec<[f32; 3]>], looping: Looping, moments: 
     }
 }
 
-/// Each component is near the line between two frames.
+/// Checks that each component is near the line between two frames.
 fn between(clip: &BakedClip, frames: &[&Vec<[f32; 3]>], looping: Looping, seconds: f64, found: &[[f32; 3]]) {
     let moment = looping.moment(seconds, clip.duration()).expect("finite seconds").seconds;
     let last = frames.len() - 1;
     let at = (moment * f64::from(clip.fps())).min(last as f64);
-    // What the moment is rounded to tells two frames apart no better than this.
+    // The rounding of the time limits the precision of the frame position.
     let first = at as usize;
     let part = at - first as f64;
     let (from, to) = (frames[first], frames[(first + 1).min(last)]);

@@ -1,4 +1,4 @@
-//! Boxes and spheres hold what they say.
+//! Boxes and spheres contain their points.
 
 use arbitrary::{Result, Unstructured};
 use condyle::{Affine, Error, Vertices};
@@ -47,18 +47,18 @@ fn holds(case: &Case, shape: &JointBounds, bind: &Vertices, model: &[Affine]) {
     assert_eq!(found.is_empty(), case.mesh.vertex_count() == 0);
     assert!(found.is_empty() || is_finite([found.min, found.max].as_flattened()), "{found:?}");
     each_joint(shape, model);
-    // Products of others may be below what f32 holds with all digits, or above what it holds at all.
+    // Skips values whose products lose precision in f32 or overflow.
     let (_, _, weights) = case.mesh.influences().as_slices();
     let matrices = model.iter().chain(case.skin.inverse_bind());
     let numbers = matrices.flat_map(|m| m.rows.as_flattened()).chain(bind.positions.as_flattened());
     if !is_moderate(&numbers.chain(weights).copied().collect::<Vec<_>>()) {
         return;
     }
-    // With weights below 0 a box is for all influences.
+    // With negative weights, a box holds only for all influences.
     let any_negative = weights.iter().any(|weight| *weight < 0.0);
     let counts = if any_negative { &[u32::MAX][..] } else { &[u32::MAX, 3, 1] };
     for &most in counts {
-        // Where a sum is more than f32 holds on its way, skinning has no place for the vertex.
+        // If a sum overflows f32, the vertex has no position.
         let mut posed = case.posed(bind, model, most).positions;
         posed.retain(|point| is_finite(point));
         let exact = bounds::of(&posed);
@@ -119,7 +119,7 @@ fn of_points(input: &mut Unstructured<'_>) -> Result<()> {
                 at >= low - slack && at <= high + slack
             };
             assert!(within(&box_there, slack), "{at} in {box_there:?}");
-            // What f32 rounds here, between the middle and what is added to it.
+            // Rounding of f32 between the centre and the added radius.
             let radius = 1e-6 * (f64::from(sphere_there.max[c]) - f64::from(sphere_there.min[c]));
             let far = 1e-6 * at.abs();
             assert!(

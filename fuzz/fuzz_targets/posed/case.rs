@@ -1,4 +1,4 @@
-//! A mesh, what moves it, and its poses.
+//! Mesh, skin and poses of a case.
 
 use arbitrary::{Result, Unstructured};
 use condyle::mesh::MorphDeltas;
@@ -10,12 +10,12 @@ use condyle_fuzz::any::{bits, is_finite, matrix, number, points, vector};
 pub(crate) struct Case {
     pub(crate) mesh: SkinnedMesh,
     pub(crate) skin: Skin,
-    /// Joints of the skeleton.
+    /// Number of joints of the skeleton.
     pub(crate) joints: usize,
 }
 
 impl Case {
-    /// `None` where the parts are refused, each with a reason.
+    /// Returns `None` if a part is refused; each refusal must have a reason.
     pub(crate) fn new(input: &mut Unstructured<'_>) -> Result<Option<Self>> {
         let joints = input.int_in_range(1..=6)?;
         let names = input.int_in_range(1..=10)?;
@@ -48,19 +48,19 @@ impl Case {
         Ok(mesh.ok().map(|mesh| Self { mesh, skin, joints }))
     }
 
-    /// A matrix for each joint.
+    /// One matrix per joint.
     pub(crate) fn model(&self, input: &mut Unstructured<'_>) -> Result<Vec<Affine>> {
         (0..self.joints).map(|_| matrix(input)).collect()
     }
 
-    /// Weights of the morph targets, each within one of these ranges.
+    /// Vertices with the morph targets applied.
     pub(crate) fn morphed(&self, weights: &[f32]) -> Vertices {
         let mut out = Vertices::zeroed_like(self.mesh.vertices());
         morph(&self.mesh, weights, out.as_slices_mut()).expect("finite weights, as many as targets");
         out
     }
 
-    /// The vertices as linear blending poses them.
+    /// Vertices posed by linear blending.
     pub(crate) fn posed(&self, bind: &Vertices, model: &[Affine], most: u32) -> Vertices {
         let mut matrices = Palette::default();
         palette(&self.skin, model, NormalRule::default(), &mut matrices).expect("all joints are there");
@@ -79,7 +79,7 @@ fn vertices(input: &mut Unstructured<'_>, count: usize) -> Result<Vertices> {
     Ok(vertices)
 }
 
-/// Mostly means, at times any weights.
+/// Weighted means, or sometimes arbitrary weights.
 fn influences(input: &mut Unstructured<'_>, count: usize, names: u16) -> Result<Option<Influences>> {
     let any = input.ratio(1, 4)?;
     let mut rows = Vec::new();
@@ -117,7 +117,7 @@ fn influences(input: &mut Unstructured<'_>, count: usize, names: u16) -> Result<
     Ok(shared.ok())
 }
 
-/// A morph target from some deltas, which is the same as from those of all vertices.
+/// Morph target from sparse deltas. It must equal the target from dense deltas.
 fn target(input: &mut Unstructured<'_>, count: usize) -> Result<Option<MorphTarget>> {
     let mut sparse = [const { Vec::new() }; 3];
     for deltas in &mut sparse {

@@ -1,4 +1,4 @@
-//! Hitboxes answer together what each of them answers alone.
+//! Queries on all hitboxes match the queries on each one separately.
 
 use std::ops::ControlFlow;
 
@@ -60,7 +60,7 @@ fn shape(input: &mut Unstructured<'_>) -> Result<Shape> {
     })
 }
 
-/// Each vertex is in the shape of the joint of its heaviest influence.
+/// Checks that each vertex is in the shape of the joint of its heaviest influence.
 fn around_vertices(case: &Case, fitted: &Hitboxes) {
     if !is_moderate(case.mesh.vertices().positions.as_flattened()) {
         return;
@@ -110,7 +110,7 @@ fn alone(hitboxes: &Hitboxes, model: &[Affine]) -> Vec<PosedHitboxes> {
         let matrix = &model[usize::from(hitbox.joint)];
         (posed, is_finite(matrix.rows.as_flattened()))
     });
-    // What a matrix that is not finite moves is met by nothing.
+    // A hitbox moved by a non-finite matrix is never hit.
     let ray = Ray { origin: [0.0; 3], direction: [1.0, 0.0, 0.0], max: f32::INFINITY };
     each.map(|(posed, sound)| {
         assert!(sound || !posed.any_hit(&ray) && posed.closest_point([0.0; 3], f32::INFINITY).is_none());
@@ -145,7 +145,7 @@ fn ray(posed: &PosedHitboxes, alone: &[PosedHitboxes], input: &mut Unstructured<
     for hit in first.iter().chain(&all) {
         assert!(hit.distance >= 0.0 && hit.distance <= max, "{hit:?}, {ray:?}");
         let square: f32 = hit.normal.iter().map(|v| v * v).sum();
-        // A ray without direction has nowhere to come from.
+        // A zero-length ray has no incoming direction.
         assert!((square - 1.0).abs() < 1e-5 || ray.direction == [0.0; 3], "{hit:?}, {ray:?}");
         assert!(!hit.position.iter().any(|v| v.is_nan()), "{hit:?}, {ray:?}");
     }
@@ -158,7 +158,7 @@ fn point(posed: &PosedHitboxes, alone: &[PosedHitboxes], input: &mut Unstructure
     let found = posed.closest_point(point, max);
     let each = alone.iter().filter_map(|posed| posed.closest_point(point, max));
     let nearest = each.map(|it| it.distance).reduce(f32::min);
-    // Of two that are almost beyond f32 either may be the nearest.
+    // If two distances are near the f32 limit, either may be the nearest.
     let far = |distance: Option<f32>| distance.is_some_and(|distance| distance > 1e30);
     let distance = found.map(|it| it.distance);
     assert!(

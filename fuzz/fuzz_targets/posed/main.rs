@@ -1,5 +1,8 @@
-//! Any mesh on any joints in any pose, to all that asks where it is: bounds hold every vertex, hitboxes answer as each of them alone, silhouettes and
-//! shadow volumes are closed, sparse morph targets are what dense ones are, baked frames come back, and what is refused changes nothing.
+//! Arbitrary meshes in arbitrary poses, with all queries on them.
+//!
+//! Bounds contain every vertex. Queries on all hitboxes match those on each one. Silhouettes and shadow
+//! volumes are closed. Sparse morph targets equal dense ones. Baked frames decode to the input. Refused calls
+//! change nothing.
 #![no_main]
 
 mod baked;
@@ -14,7 +17,7 @@ use arbitrary::{Result, Unstructured};
 use case::Case;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    // An input that runs out has made all of its calls.
+    // If the input ends, the earlier calls still count.
     exercise(&mut Unstructured::new(bytes)).ok();
 });
 

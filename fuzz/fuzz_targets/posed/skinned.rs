@@ -1,4 +1,4 @@
-//! Morph targets and skinning by dual quaternions.
+//! Morph targets and dual-quaternion skinning.
 
 use arbitrary::{Result, Unstructured};
 use condyle::mesh::VertexSlicesMut;
@@ -24,7 +24,7 @@ pub(crate) fn exercise(case: &Case, input: &mut Unstructured<'_>) -> Result<()> 
     dual(case, &bind, input)
 }
 
-/// What comes of morph targets is the sum in f64, rounded.
+/// Checks that morphed vertices equal the rounded sum in f64.
 fn morphed(case: &Case, weights: &[f32]) {
     let found = case.morphed(weights);
     let [positions, normals, _] = reference::morph(&case.mesh, weights);
@@ -42,7 +42,8 @@ fn morphed(case: &Case, weights: &[f32]) {
         for (vertex, (found, want)) in found.iter().zip(want).enumerate() {
             for c in 0..3 {
                 let terms = terms(vertex, c, of_normal);
-                // Normals are of unit length where there is anything that turns them.
+                // The tolerance is relative to the terms for normals too, because `morph` does not normalise
+                // them.
                 let same = (f64::from(found[c]) - want[c]).abs() <= 1e-6 * terms + 1e-37;
                 assert!(same || terms > 1e38, "vertex {vertex}: {found:?}, {want:?} is right");
             }
@@ -81,7 +82,7 @@ fn dual(case: &Case, bind: &Vertices, input: &mut Unstructured<'_>) -> Result<()
         if share == 0.0 {
             assert_eq!(bits(&found), bits(&plain), "vertex {vertex} has no share");
         }
-        // Joints that are not finite take no part; the others are as large as a body, as are their weights.
+        // Non-finite joints have no effect. The other joints and their weights must have moderate magnitudes.
         let own = || influences.row(vertex);
         let whole = |name: u16| is_moderate(&matrices.matrices()[usize::from(name)].columns);
         let moderate =
@@ -100,7 +101,7 @@ fn dual(case: &Case, bind: &Vertices, input: &mut Unstructured<'_>) -> Result<()
         }
     }
 
-    // What is refused changes nothing.
+    // Refused calls change nothing.
     let before = (matrices.clone(), posed.positions.clone());
     if influences.vertex_count() > 0 {
         let short = VertexSlicesMut { positions: &mut posed.positions[1..], ..VertexSlicesMut::default() };

@@ -1,4 +1,4 @@
-//! Outlines are closed, as are shadow volumes, and normals have a length.
+//! Silhouettes and shadow volumes are closed, and normals have unit length.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ pub(crate) fn exercise(case: &Case, input: &mut Unstructured<'_>) -> Result<()> 
         points(input, case.mesh.vertex_count())?
     };
     let light = outline(&surface, &posed, input)?;
-    // What is at one place when it is bound stays there where it is skinned.
+    // Vertices at one position in the bind pose stay together when skinned.
     if let Some((light, lit)) = light.filter(|_| skinned || case.mesh.vertices().normals.is_empty()) {
         facing(&surface, &posed, light, &lit);
     }
@@ -43,7 +43,7 @@ pub(crate) fn exercise(case: &Case, input: &mut Unstructured<'_>) -> Result<()> 
     Ok(())
 }
 
-/// How often each directed edge is there, less the other way round.
+/// Count of each directed edge minus its reverse.
 #[derive(Default)]
 struct Balance(HashMap<(u32, u32), i32>);
 
@@ -58,7 +58,7 @@ impl Balance {
     }
 }
 
-/// Looks at an outline and the shadow of it. Returns both, if there is a light.
+/// Checks a silhouette and its shadow volume. Returns the light and the silhouette, if there is a light.
 fn outline(
     surface: &Surface,
     posed: &[[f32; 3]],
@@ -79,7 +79,8 @@ fn outline(
         );
         return Ok(None);
     }
-    // Not those with a NaN: which vertex a triangle has of those that lie together is not told, and these may be posed apart here.
+    // Triangles with a NaN are not counted. A triangle may use any of several coincident vertices, and these
+    // may be posed apart here.
     assert!(lit.facing_count() <= surface.triangles().count());
     if surface.is_closed() {
         let mut ends = HashMap::<u32, i32>::new();
@@ -108,7 +109,7 @@ fn outline(
     Ok(Some((light, lit)))
 }
 
-/// As many triangles face the light as do so in f64, but for those that nearly do.
+/// Checks the number of triangles that face the light against f64, except for triangles seen edge-on.
 fn facing(surface: &Surface, posed: &[[f32; 3]], light: Viewpoint, lit: &Silhouette) {
     let (Viewpoint::Place(view) | Viewpoint::Direction(view)) = light;
     if !is_moderate(posed.as_flattened()) || !is_moderate(&view) {
@@ -125,7 +126,7 @@ fn facing(surface: &Surface, posed: &[[f32; 3]], light: Viewpoint, lit: &Silhoue
         let size = |v: [f64; 3]| v.iter().map(|v| v.abs()).sum::<f64>();
         let along: f64 = normal.iter().zip(to).map(|(n, t)| n * t).sum();
         let farthest = size(a) + size(b) + size(c);
-        // Differences of coordinates are rounded, and so are their products.
+        // Differences of coordinates and their products are rounded.
         let slack = 1e-6 * (size(u) * size(v) * (size(to) + farthest))
             + 1e-6 * farthest * size(to) * (size(u) + size(v));
         surely += usize::from(along > slack);

@@ -1,4 +1,4 @@
-//! `cargo xtask words`: the wording of comments and documentation. CONTRIBUTING.md lists the rules.
+//! `cargo xtask words`: the wording of comments and documentation. docs/dev/words.md lists the rules.
 //!
 //! A baseline file has the number of known findings by file and rule. The counts can only shrink. Strings,
 //! code blocks, code spans and URLs are not read.

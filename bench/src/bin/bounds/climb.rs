@@ -1,13 +1,13 @@
-//! A search that climbs: from many starts, small and large changes of a case, of which those are kept that come closer to what is
-//! looked for.
+//! Hill climb: starts from many cases, changes them by small and large steps, and keeps changes that increase
+//! the error.
 
 use condyle::Dispatch;
 
-/// Numbers that look random and are the same in every run: xorshift64*.
+/// Pseudorandom numbers that are the same in every run: xorshift64*.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    /// Another sequence for each seed, and none that stands still, as from 0.
+    /// Starts a different sequence for each seed. The state is never 0, because xorshift would stay there.
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15).max(1))
     }
@@ -19,22 +19,22 @@ impl Random {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// From 0 to 1, without 1.
+    /// Number from 0 to 1, exclusive.
     pub(crate) fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// From -1 to 1.
+    /// Number from -1 to 1.
     pub(crate) fn signed(&mut self) -> f64 {
         2.0 * self.unit() - 1.0
     }
 
-    /// From 0 to `count`, without `count`.
+    /// Index below `count`.
     pub(crate) fn below(&mut self, count: usize) -> usize {
         (self.unit() * count as f64) as usize
     }
 
-    /// Of either sign, every order of magnitude from `10^least` to 1 as likely as any other.
+    /// Number of either sign with a uniformly distributed order of magnitude from `10^least` to 1.
     pub(crate) fn magnitude(&mut self, least: f64) -> f64 {
         10.0_f64.powf(least * self.unit()) * self.signed().signum()
     }
@@ -42,28 +42,28 @@ impl Random {
 
 type Measure = Box<dyn Fn(&[f32]) -> f64 + Sync>;
 
-/// What is attacked: a promise about a case of some numbers, on an instruction set and in a mode.
+/// Error bound under attack: a statement about a case of some numbers, on an instruction set in a mode.
 pub(crate) struct Claim {
-    /// What of, the same on all instruction sets.
+    /// Name of the bound, the same on all instruction sets.
     pub(crate) what: String,
-    /// Which of several ways to the same result, or nothing.
+    /// Variant of the computation, or empty.
     pub(crate) way: &'static str,
-    /// `None` if it is the same everywhere.
+    /// `None` if the result is the same on all instruction sets.
     pub(crate) dispatch: Option<Dispatch>,
-    /// What is stated; the largest, where it depends on the case.
+    /// Stated bound, or the largest one if it depends on the case.
     pub(crate) bound: f64,
-    /// How many numbers a case has.
+    /// Number of values of a case.
     pub(crate) width: usize,
-    /// A case to start from.
+    /// Fills in a start case.
     pub(crate) start: fn(&mut Random, &mut [f32]),
-    /// Brings a changed case back to where the promise is made; false if it can't be.
+    /// Moves a changed case back into the domain of the bound. Returns false if it cannot.
     pub(crate) repair: fn(&mut [f32]) -> bool,
-    /// The error of a case as a part of the bound that is stated for it: more than 1 breaks the promise.
+    /// Error of a case relative to its stated bound. More than 1 breaks the bound.
     pub(crate) error: Measure,
 }
 
 impl Claim {
-    /// What of, how and where.
+    /// Name, variant and instruction set.
     pub(crate) fn name(&self) -> String {
         let place = self.dispatch.map_or_else(String::new, |dispatch| dispatch.to_string());
         let parts = [&*self.what, self.way, &*place];
@@ -71,21 +71,21 @@ impl Claim {
     }
 }
 
-/// The worst case that was found.
+/// Worst case found.
 pub(crate) struct Witness {
     pub(crate) case: Vec<f32>,
     pub(crate) error: f64,
 }
 
-/// Whether an error is worse than another. One that is no number keeps no promise, so nothing is worse.
+/// Whether an error is worse than another. NaN is worse than any number.
 pub(crate) fn is_worse(error: f64, than: f64) -> bool {
     error > than || (error.is_nan() && !than.is_nan())
 }
 
-/// Changes without success after which a climb ends.
+/// Number of unsuccessful changes after which a climb ends.
 const PATIENCE: usize = 3000;
 
-/// Attacks a claim with so many evaluations, from cases that are known and from others.
+/// Attacks a claim with this many evaluations, from known cases and from random ones.
 pub(crate) fn climb(claim: &Claim, known: &[Vec<f32>], seed: u64, evaluations: usize) -> Witness {
     let mut random = Random::new(seed);
     let mut best = Witness { case: vec![0.0; claim.width], error: 0.0 };
@@ -100,7 +100,7 @@ pub(crate) fn climb(claim: &Claim, known: &[Vec<f32>], seed: u64, evaluations: u
     }
     for _ in 0..evaluations {
         if failures == PATIENCE {
-            // Half of the climbs begin at the best case so far, a step of every size away.
+            // Half of the climbs start near the best case so far, at a distance of a random magnitude.
             if best.error > 0.0 && random.below(2) == 0 {
                 case.clone_from(&best.case);
                 change(claim, &mut random, &mut case);
@@ -130,7 +130,8 @@ pub(crate) fn climb(claim: &Claim, known: &[Vec<f32>], seed: u64, evaluations: u
     best
 }
 
-/// Changes one number or a few: to a neighbour, by a part of itself, by an amount, to that of another start.
+/// Changes one or more values: to a neighbouring float, by a fraction, by an amount, or to the value of
+/// another start case.
 fn change(claim: &Claim, random: &mut Random, case: &mut [f32]) {
     let count = if random.below(3) == 0 { 1 + random.below(case.len()) } else { 1 };
     for _ in 0..count {

@@ -1,4 +1,4 @@
-//! `bounds`: looks for cases that break what the documentation states about errors.
+//! `bounds`: searches for cases that break the documented error bounds.
 
 mod claims;
 mod climb;
@@ -16,39 +16,40 @@ use serde_json::{Value, json};
 use claims::{fuses, worst};
 use climb::{Claim, Witness, climb, is_worse};
 
-/// Attacks the bounds that docs/accuracy.md states, by a search that climbs, on every instruction set and in both modes.
+/// Attacks the bounds in docs/accuracy.md with a hill climb, on every instruction set and in both modes.
 ///
-/// A row for each bound: the worst error that was found, as a part of what is stated. The exit code is 1 if one is above 1, or if a
-/// result is no number. The search begins at the worst cases of earlier ones, which are kept beside its source, and are a test.
+/// Prints one row per bound with the worst error found, relative to the bound. The exit code is 1 if an error
+/// exceeds its bound or is NaN. The search starts at the worst cases of earlier searches, which are stored
+/// next to the source and also run as a test.
 #[derive(Parser)]
 #[command(
     after_help = "Examples:\n  bounds --seconds 3600\n  bounds --only slerp9 --seed 7 --seconds 30\n  \
     bounds --seconds 3600 --markdown --keep bench/src/bin/bounds/witnesses.jsonl"
 )]
 struct Args {
-    /// How long all of it takes, about, on all cores
+    /// Approximate total time on all cores
     #[arg(long, default_value_t = 60.0, value_parser = seconds)]
     seconds: f64,
-    /// Only bounds whose name contains this
+    /// Attack only bounds whose name contains this text
     #[arg(long, default_value = "")]
     only: String,
-    /// Another seed finds other cases
+    /// Seed of the search. Another seed finds other cases
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// One JSON object per line
+    /// Print one JSON object per line
     #[arg(long, conflicts_with = "markdown")]
     json: bool,
-    /// The table of docs/accuracy.md
+    /// Print the table of docs/accuracy.md
     #[arg(long)]
     markdown: bool,
-    /// Writes the worst case of each bound there
+    /// Write the worst case of each bound to this file
     #[arg(long, value_name = "FILE")]
     keep: Option<PathBuf>,
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
     let seconds: Option<f64> = text.parse().ok().filter(|s| (0.001..1e6).contains(s));
-    seconds.ok_or_else(|| "expected seconds, from a thousandth to a million".into())
+    seconds.ok_or_else(|| "expected seconds, from 0.001 to 1000000".into())
 }
 
 fn main() -> ExitCode {
@@ -56,7 +57,7 @@ fn main() -> ExitCode {
     let (claims, others): (Vec<Claim>, Vec<Claim>) =
         claims::all().into_iter().partition(|claim| claim.name().contains(&args.only));
     if claims.is_empty() {
-        eprintln!("no bound's name contains `{}`", args.only);
+        eprintln!("no bound has a name that contains `{}`", args.only);
         return ExitCode::from(2);
     }
     let known = known();
@@ -92,7 +93,7 @@ fn main() -> ExitCode {
     if broken == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// The worst cases of earlier searches, by what they are of.
+/// Worst cases of earlier searches, by bound.
 fn known() -> BTreeMap<String, Vec<Vec<f32>>> {
     let case = |line: &str| -> Option<(String, Vec<f32>)> {
         let row: Value = serde_json::from_str(line).ok()?;
@@ -106,13 +107,13 @@ fn known() -> BTreeMap<String, Vec<Vec<f32>>> {
     known
 }
 
-/// The worst case of each bound: of those that were attacked what was found, of the others what is known.
+/// Worst case of each bound: the case found for attacked bounds, the known case for the others.
 fn kept(
     (claims, found): (&[Claim], &[Witness]),
     others: &[Claim],
     known: &BTreeMap<String, Vec<Vec<f32>>>,
 ) -> String {
-    // As they are written there: what a claim makes of a case may differ from it by roundings.
+    // Known cases are written unchanged, because the rounding of a claim's repair may alter them.
     let of = |claim: &Claim, case: &Vec<f32>| Witness {
         case: case.clone(),
         error: climb(claim, std::slice::from_ref(case), 0, 0).error,
@@ -126,7 +127,7 @@ fn kept(
     lines(claims.iter().zip(found).chain(old.iter().map(|(claim, witness)| (*claim, witness))))
 }
 
-/// The worst case of each bound where multiply-adds are fused, and where they are not, as a line of JSON.
+/// Worst case of each bound with and without fused multiply-add, as lines of JSON.
 fn lines<'a>(found: impl Iterator<Item = (&'a Claim, &'a Witness)>) -> String {
     let mut worst: BTreeMap<(&str, bool), &Witness> = BTreeMap::new();
     for (claim, found) in found {
@@ -141,14 +142,14 @@ fn lines<'a>(found: impl Iterator<Item = (&'a Claim, &'a Witness)>) -> String {
     worst.into_iter().map(line).collect()
 }
 
-/// A bound where multiply-adds are fused, and where they are not; and what was found there.
+/// A bound with and without fused multiply-add, and the errors found.
 struct Row<'a> {
     what: &'a str,
     bounds: [Option<f64>; 2],
     found: [f64; 2],
 }
 
-/// What is stated, and how much of it was found: where multiply-adds are fused, and where they are not.
+/// Stated bounds, and the fraction found with and without fused multiply-add.
 fn table(claims: &[Claim], found: &[Witness]) -> String {
     let mut out = String::from("| | bound | found, fused | found, not fused |\n|---|---|--:|--:|\n");
     let mut rows: Vec<Row<'_>> = Vec::new();
@@ -177,19 +178,19 @@ fn table(claims: &[Claim], found: &[Witness]) -> String {
 mod tests {
     use super::*;
 
-    /// What earlier searches found, and a short one from there.
+    /// Checks the cases of earlier searches, and runs a short search from them.
     #[test]
     fn no_case_that_is_known_breaks_a_bound() {
         let (claims, known) = (claims::all(), known());
         for claim in &claims {
             let cases = known.get(&claim.what).unwrap_or_else(|| panic!("no case of {}", claim.what));
-            // The search leaves out what does not fit.
+            // The search ignores cases of another width.
             let fit = cases.iter().all(|case| case.len() == claim.width);
-            assert!(fit, "{}: a case of another width than {}", claim.name(), claim.width);
+            assert!(fit, "{}: a case does not have width {}", claim.name(), claim.width);
             let found = climb(claim, cases, 1, 100);
             assert!(
                 found.error <= 1.0,
-                "{}: {} of what is stated, by {:?}",
+                "{}: {} of the bound, for {:?}",
                 claim.name(),
                 found.error,
                 found.case
@@ -200,7 +201,7 @@ mod tests {
         assert!(known.keys().all(|what| whats.contains(what.as_str())), "of claims that are gone");
     }
 
-    /// A claim about three numbers up to 1.
+    /// Claim about three numbers up to 1.
     fn claim(what: &str, error: impl Fn(&[f32]) -> f64 + Sync + 'static) -> Claim {
         Claim {
             what: what.into(),
@@ -214,7 +215,7 @@ mod tests {
         }
     }
 
-    /// The search finds the top of a hill that it is not told of.
+    /// The search finds the top of a hill without a hint.
     #[test]
     fn it_climbs() {
         let hill = claim("hill", |case| {
@@ -224,7 +225,8 @@ mod tests {
         assert!(climb(&hill, &[], 1, 20_000).error > 2.0 - 1e-9);
     }
 
-    /// Where no climb begins, so that it has to come there by a change, and to stay; and none ends before.
+    /// No climb starts in the corner where the error is NaN, so a change must reach it and the climb must
+    /// stay there.
     #[test]
     fn what_is_no_number_is_found_and_reported() {
         let corner = || {
@@ -241,7 +243,7 @@ mod tests {
         assert!(table(&claims, &found).contains("NaN"), "{}", table(&claims, &found));
         let lines = lines(claims.iter().zip(&found));
         assert!(lines.contains(&first), "{lines}");
-        // And from where it is known to be.
+        // Also when starting from the known case.
         let known = [vec![0.95; 3], vec![0.5; 3]];
         assert!(climb(&corner(), &known, 1, 100).error.is_nan());
     }

@@ -1,6 +1,7 @@
 """Skeletal animation on NumPy arrays.
 
-Files go in; joints, matrices and skinned vertices come out, as float32 arrays of whole clips at once.
+Load glTF characters and motion capture; get joints, matrices and skinned vertices of whole clips as float32
+arrays.
 
 >>> model = condyle.open("two_joints.glb")
 >>> times = np.linspace(0.0, model.clips[0].end, 100)
@@ -9,13 +10,18 @@ Files go in; joints, matrices and skinned vertices come out, as float32 arrays o
 >>> model.skin("bend", times).shape
 (100, 20, 3)
 
-Arrays of float32 in C order are taken where they lie, read-only ones too; other real numbers and other orders are
-converted to that first. ``out=`` is written in place, and has to be such an array of the right shape, of uint8 for pictures. What is wrong raises `Error`
-with what was found and what was wanted. While a call computes, other Python threads run; they must not write the arrays that it
-was given. ``threads=`` is on how many threads it computes itself, None for as many as the machine runs at once: the numbers are the same for any.
+Arrays
+    Float32 arrays in C order are used without a copy, read-only or not. Other real numbers, memory orders and
+    lists are converted. ``out=`` is written in place and must be a float32 array (uint8 for pictures) in C
+    order with the right shape. Invalid arguments raise `Error` with the expected and the actual value.
 
-The instruction set is the best of the machine. With ``CONDYLE_NUMERIC=portable`` in the environment the numbers have the same bits on every
-machine.
+Threads
+    Other Python threads run during a call, and must not write to its arrays. ``threads=`` sets the number of
+    threads that a call uses; None uses all cores. The results do not depend on it.
+
+Numerics
+    The fastest instruction set of the CPU is used. With ``CONDYLE_NUMERIC=portable`` in the environment,
+    results are bit-identical on all machines.
 """
 
 from __future__ import annotations
@@ -65,7 +71,7 @@ if TYPE_CHECKING:
     from . import jobs as jobs
     from . import ray as ray
 
-# Imported when they are first used: they need more modules than most programs do.
+# Imported on first use, because most programs do not need their dependencies.
 _LATER = ("dask", "jobs", "ray")
 
 __all__ = [
@@ -117,7 +123,10 @@ def __dir__() -> list[str]:
 
 
 class Poses(NamedTuple):
-    """Local transforms: rotations (..., 4) as quaternions x, y, z, w, translations (..., 3) and scales (..., 3)."""
+    """Local transforms.
+
+    `rotations` (..., 4) are quaternions x, y, z, w. `translations` and `scales` are (..., 3).
+    """
 
     rotations: NDArray[np.float32]
     translations: NDArray[np.float32]
@@ -125,7 +134,11 @@ class Poses(NamedTuple):
 
 
 class Vertices(NamedTuple):
-    """Vertices: positions (T, V, 3), normals (T, V, 3) and tangents (T, V, 4), None for what was not asked for."""
+    """Skinned vertices.
+
+    `positions` and `normals` are (T, V, 3), `tangents` are (T, V, 4). Fields that were not requested hold
+    None.
+    """
 
     positions: NDArray[np.float32]
     normals: NDArray[np.float32] | None = None
@@ -133,7 +146,7 @@ class Vertices(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where and when two models are furthest apart: a vertex of a primitive of the first one, or the joint."""
+    """Time and location of the largest distance: a vertex of a primitive of the first model, or a joint."""
 
     seconds: float
     mesh: str | None = None
@@ -144,14 +157,34 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Difference:
-    """How far two models are apart while a clip plays, in metres: what `compare` finds.
+    """Distance between two models while a clip plays, in metres. Returned by `compare`.
 
-    `worst` is the largest distance between a vertex and its counterpart, and `where` is its Place. `percentile_99` is the 99th percentile
-    over all vertices and moments, at most 1 in 2048 too large, and `mean_of_max` the mean of `distances` (T,): the largest one at each of
-    `times` (T,), in seconds. `pairs` is how many vertices of the first model have a counterpart, by their "order" or their "place" at
-    rest, or how many joints where `paired` is "joints"; `unpaired` is how many of each model have none. `unknown` are the names of
-    joints without a counterpart, of each model: nothing is known of their distance. Of models without clips `name` is "".
-    `reach` is the radius in metres of the ball around each joint that is compared, None for vertices.
+    Attributes
+    ----------
+    `name` : str
+        Name of the clip. Empty for models without clips.
+    `worst` : float
+        Largest distance between a vertex and its counterpart.
+    `where` : Place
+        Time and location of `worst`.
+    percentile_99 : float
+        99th percentile of the distances of all vertices at all times, at most 1/2048 too large.
+    `mean_of_max` : float
+        Mean of `distances`.
+    `times` : ndarray of float64, shape (T,)
+        Compared times in seconds.
+    `distances` : ndarray of float64, shape (T,)
+        Largest distance at each time.
+    `paired` : "order", "place" or "joints"
+        Vertices are paired by order or by rest position. Otherwise joints are compared.
+    `pairs` : int
+        Number of paired vertices of the first model, or of paired joints.
+    `unpaired` : tuple of int
+        Number of vertices or joints of each model without a counterpart.
+    `reach` : float or None
+        Radius in metres of the compared ball around each joint. None for vertices.
+    `unknown` : tuple of tuples of str
+        Names of the joints of each model that have no counterpart and were not compared.
     """
 
     name: str

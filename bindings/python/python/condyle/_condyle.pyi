@@ -52,42 +52,52 @@ _ClipLike = int | str | Clip | None
 __version__: str
 
 class Error(ValueError):
-    """What was asked for cannot be done: the message says what was found and what was expected."""
+    """Invalid argument or operation. The message states the expected value and the value found."""
 
 class FileError(Error):
-    """A file that cannot be used. `problems` holds everything that is wrong with it, errors first."""
+    """File that cannot be used. `problems` lists all problems found, errors first."""
 
     problems: list[Problem]
 
 @final
 class Problem:
-    """What is wrong with a file, where, and what was done about it."""
+    """Problem found in a file: its location, a description, and how it was handled."""
 
     def __new__(cls, severity: str, place: str, count: int, what: str, action: str) -> Problem: ...
     @property
     def severity(self) -> str:
-        """"error", "warning" or "note"."""
+        """Severity: "error", "warning" or "note"."""
     @property
     def place(self) -> str:
-        """The first place: a JSON pointer, a line, or an array; empty for the whole file."""
+        """First location: a JSON pointer, a line or an array name. Empty for the whole file."""
     @property
     def count(self) -> int:
-        """At how many places it was found."""
+        """Number of locations."""
     @property
     def what(self) -> str:
-        """What was found at the first place, and what was expected."""
+        """Value found at the first location, and the expected value."""
     @property
     def action(self) -> str:
-        """What was done about it, or what can be done."""
+        """How the problem was handled, or a possible remedy."""
     def __getnewargs__(self) -> tuple[str, str, int, str, str]: ...
 
 @final
 class Skeleton:
-    """The joints of a character, parents before their children.
+    """Joint hierarchy of a character, parents before children.
 
-    `parents` holds the index of each joint's parent, -1 for a root. The rest pose is what `rotations` (quaternions x, y, z, w),
-    `translations` and `scales` say, one row for each joint; without them it is the identity.
+    Parameters
+    ----------
+    `parents` : array_like of int, shape (J,)
+        Parent index of each joint, -1 for a root.
+    `names` : list of str, optional
+        Joint names. Default: empty.
+    `rotations` : array_like, shape (J, 4), optional
+        Rest rotations as quaternions x, y, z, w. Default: identity.
+    `translations`, `scales` : array_like, shape (J, 3), optional
+        Rest translations and scales. Default: 0 and 1.
 
+    Examples
+    --------
     >>> arm = condyle.Skeleton([-1, 0], names=["shoulder", "elbow"], translations=[[0, 0, 0], [0, 1, 0]])
     >>> len(arm), arm.names, arm.parents.tolist()
     (2, ['shoulder', 'elbow'], [-1, 0])
@@ -106,65 +116,72 @@ class Skeleton:
     ) -> Skeleton: ...
     @property
     def names(self) -> list[str]:
-        """One name for each joint; neither unique nor necessarily there."""
+        """One name per joint. Names may repeat or be empty."""
     @property
     def parents(self) -> NDArray[np.int32]:
-        """The index of each joint's parent, which is smaller than the joint's own; -1 for a root. An int32 array."""
+        """Parent index of each joint, int32: smaller than the joint's index, or -1 for a root."""
     @property
     def rest(self) -> Poses:
-        """The local transforms at rest: rotations (J, 4), translations (J, 3) and scales (J, 3)."""
+        """Local transforms of the rest pose: rotations (J, 4), translations (J, 3) and scales (J, 3)."""
     def index(self, name: str) -> int:
-        """The index of the first joint of a name.
+        """Return the index of the first joint with this name.
 
         >>> condyle.Skeleton([-1, 0], names=["hips", "spine"]).index("spine")
         1
         """
     def to_bytes(self) -> bytes:
-        """As bytes that `Skeleton.from_bytes` reads: a file .condyle. Pickles are made of them."""
+        """Return the skeleton as the bytes of a .condyle file, for `Skeleton.from_bytes`. Pickles use the
+        same bytes.
+        """
     @staticmethod
     def from_bytes(data: bytes) -> Skeleton:
-        """From what `to_bytes` has made."""
+        """Return the first skeleton in the bytes of a .condyle file, such as `to_bytes` writes."""
     def __len__(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
 
 @final
 class Clip:
-    """Poses of a skeleton over time, as authored or compressed. A model's `clips` are such; `encode` compresses one."""
+    """Poses of a skeleton over time, compressed or uncompressed.
+
+    `Model.clips` holds the clips of a file, `encode` compresses a clip.
+    """
 
     @property
     def name(self) -> str:
-        """Its name in the file, which may be empty."""
+        """Name in the file, which may be empty."""
     @property
     def start(self) -> float:
-        """The time of its first key, in seconds. Before it the first key holds."""
+        """Time of the first key in seconds. Earlier times sample the first key."""
     @property
     def end(self) -> float:
-        """The time of its last key, in seconds. After it the last key holds."""
+        """Time of the last key in seconds. Later times sample the last key."""
     @property
     def duration(self) -> float:
-        """Seconds from its first key to its last."""
+        """Seconds between the first and the last key."""
     @property
     def skeleton(self) -> Skeleton:
-        """The joints that it moves."""
+        """Skeleton that the clip animates."""
     @property
     def compressed(self) -> bool:
-        """Whether it is compressed."""
+        """Whether the clip is compressed."""
     @property
     def rate(self) -> float | None:
-        """Frames a second that it was compressed at, None for a clip as authored."""
+        """Frames per second of a compressed clip, or None for an uncompressed one."""
     @property
     def shell(self) -> float | None:
-        """The radius around joints within which its bound holds, in the skeleton's units: the `shell` of
-        `encode`.
+        """Radius around joints within which the error bound of a compressed clip holds, in the skeleton's
+        units.
 
-        None for a clip as authored, where its file does not state it, and where every joint has vertices.
+        It is the `shell` argument of `encode`. None for an uncompressed clip, if the file does not
+        state it, and if every joint has vertices.
 
         >>> condyle.open("two_joints.glb").clips[0].encode(shell=0.25).shell
         0.25
         """
     @property
     def times(self) -> NDArray[np.float64]:
-        """The times of all its keys, or of its frames if it is compressed, in seconds and rising: those of the frames of motion capture.
+        """Times of all keys, or of all frames of a compressed clip, in seconds and increasing. (K,),
+        float64.
 
         >>> clip = condyle.open("two_joints.glb").clips[0]
         >>> clip.times.tolist(), len(clip.sample(clip.times).rotations)
@@ -172,14 +189,30 @@ class Clip:
         """
     @property
     def extras(self) -> list[str]:
-        """What it holds besides poses, which `sample` leaves out: any of "morph weights and tracks", "root motion" and "events"."""
+        """Data that `sample` does not return: any of "morph weights and tracks", "root motion" and
+        "events".
+        """
     def sample(
         self, times: ArrayLike, *, out: Poses | _Arrays | None = None, threads: int | None = 1
     ) -> Poses:
-        """The local transforms of all joints at each of `times`, in seconds: Poses of rotations (T, J, 4), translations (T, J, 3) and scales (T, J, 3).
+        """Sample the local transforms of all joints.
 
-        `out` is a Poses to write them to, or three such arrays.
+        Parameters
+        ----------
+        `times` : array_like, shape (T,)
+            Times in seconds.
+        `out` : Poses or tuple of three ndarrays, optional
+            Arrays for the result.
+        `threads` : int or None
+            Number of threads. None uses all cores.
 
+        Returns
+        -------
+        Poses
+            Rotations (T, J, 4), translations (T, J, 3) and scales (T, J, 3).
+
+        Examples
+        --------
         >>> clip = condyle.open("two_joints.glb").clips[0]
         >>> clip.sample(np.linspace(clip.start, clip.end, 10)).rotations.shape
         (10, 2, 4)
@@ -193,12 +226,29 @@ class Clip:
         rate: float | None = None,
         progress: _Bar | None = None,
     ) -> Clip:
-        """The clip compressed: no point within `shell` of a joint is farther than `budget` from its place, both in the skeleton's units.
+        """Return a compressed clip with a bounded error.
 
-        `shell` has no default: a clip knows no mesh and no unit. In metres 0.03 suits a person without a mesh; `Model.encode` bounds every vertex
-        instead. `effort` is "fast", "normal" or "best"; `rate` is in frames a second, or None for the authored one. `progress` is a bar whose total
-        is 100: tqdm's, or anything else with an `update`.
+        Parameters
+        ----------
+        `budget` : float
+            Maximum error of every point within `shell` of a joint, in the skeleton's units.
+        `shell` : float
+            Radius around each joint, in the skeleton's units. 0.03 suits a person in metres. There is
+            no default, because a clip knows neither a mesh nor a unit; `Model.encode` bounds the error
+            at every vertex instead.
+        `effort` : "fast", "normal" or "best"
+            Time that the encoder spends on a smaller result.
+        `rate` : float, optional
+            Frames per second. Default: the rate of the authored keys.
+        `progress` : object with an `update` method, optional
+            Progress bar with a total of 100, such as tqdm's.
 
+        Returns
+        -------
+        Clip
+
+        Examples
+        --------
         >>> small = condyle.open("two_joints.glb").clips[0].encode(1e-3, shell=0.03)
         >>> small.compressed, len(pickle.dumps(small)) < 2000
         (True, True)
@@ -213,17 +263,42 @@ class Clip:
         rate: float | None = None,
         name: str | None = None,
     ) -> Clip:
-        """A clip as authored of a part of this one, from `start` to `end` in its seconds, that begins at 0: stretched to `duration` seconds or played at
-        `speed`, and with keys at `rate` frames a second, if these are given.
+        """Return a part of the clip, stretched, reversed or resampled, as an uncompressed clip that starts
+        at 0.
 
-        A negative speed plays it backwards: steps then switch at the same moments, so that each value holds for as long as it did. Keys at the cut are
-        what `sample` gives there, and the curve between them is the same one; at a `rate`, lines are straight between frames, with one more at the end
-        if that is no frame. A compressed clip is sampled at its own rate first, without what `extras` names. `name` is the new clip's, without it that of this one.
+        Parameters
+        ----------
+        `start`, `end` : float, optional
+            Part of this clip in seconds. Default: the whole clip.
+        `duration` : float, optional
+            Duration of the result in seconds. Excludes `speed`.
+        `speed` : float, optional
+            Playback speed. A negative speed reverses the clip.
+        `rate` : float, optional
+            Frames per second of the new keys. By default the authored keys are kept.
+        `name` : str, optional
+            Name of the result. Default: the name of this clip.
 
+        Returns
+        -------
+        Clip
+
+        Notes
+        -----
+        Keys at the cuts have the sampled values, and the curves between keys do not change. In a
+        reversed clip, steps switch at the same moments, so each value holds for the same time. With
+        `rate`, values are interpolated linearly between frames. One more key is added at the end if it
+        is not on a frame. A compressed clip is first sampled at its own rate; this drops the data
+        listed in `extras`.
+
+        Examples
+        --------
         >>> clip = condyle.open("two_joints.glb").clips[0]
         >>> back = clip.retime(0.25, 0.75, speed=-2)
-        >>> back.start, back.end, bool(np.allclose(back.sample([0.0]).rotations, clip.sample([0.75]).rotations, atol=1e-6))
-        (0.0, 0.25, True)
+        >>> back.start, back.end
+        (0.0, 0.25)
+        >>> bool(np.allclose(back.sample([0.0]).rotations, clip.sample([0.75]).rotations, atol=1e-6))
+        True
         """
     @staticmethod
     def from_poses(
@@ -235,9 +310,27 @@ class Clip:
         *,
         name: str = "",
     ) -> Clip:
-        """A clip of your own arrays: at each of `times`, in seconds and rising, `rotations` (T, J, 4), unit quaternions x, y, z, w, `translations` (T, J, 3)
-        and `scales` (T, J, 3), and straight lines between them. What is not given is as the skeleton has it at rest.
+        """Create a clip from arrays, with linear interpolation between keys.
 
+        Parameters
+        ----------
+        `skeleton` : Skeleton
+            Skeleton that the clip animates.
+        `times` : array_like, shape (T,)
+            Times of the keys in seconds, increasing.
+        `rotations` : array_like, shape (T, J, 4), optional
+            Unit quaternions x, y, z, w relative to the parent joint.
+        `translations`, `scales` : array_like, shape (T, J, 3), optional
+            Translations and scales relative to the parent joint. Omitted components keep the rest pose.
+        `name` : str
+            Name of the clip.
+
+        Returns
+        -------
+        Clip
+
+        Examples
+        --------
         >>> arm = condyle.Skeleton([-1])
         >>> clip = condyle.Clip.from_poses(arm, [0, 1], translations=[[[0, 0, 0]], [[0, 4, 0]]], name="rise")
         >>> clip.sample([0.25]).translations.tolist()
@@ -252,57 +345,72 @@ class Clip:
         pitch: float = 12.0,
         progress: _Bar | None = None,
     ) -> Picture:
-        """A contact sheet of its bones at `count` evenly spaced moments: (H, W, 3) of uint8, which a notebook shows. `Model.sheet` draws a character, and its
-        `size`, `yaw`, `pitch` and `progress` are the same; but where the front of a clip's bones is nobody says, so they are seen from +Z.
+        """Draw a contact sheet of the skeleton at `count` evenly spaced times: (H, W, 3), uint8.
+
+        `Model.sheet`, which draws the mesh, documents `size`, `yaw`, `pitch` and `progress`. A clip
+        does not know the front of the character, so the camera angles start at +Z.
 
         >>> condyle.open("two_joints.glb").clips[0].plot(4, size=(100, 120)).shape
         (120, 400, 3)
         """
     def save(self, path: str | os.PathLike[str], *, rate: float | None = None) -> None:
-        """Writes it to a file that other programs read, whole or not at all: .bvh, .glb of the joints alone, or .condyle if it is compressed.
+        """Write the clip to a file for other programs.
 
-        A BVH has `rate` frames a second; without it the clip's own, which its keys must then have. Of a compressed clip a .glb has the fewest
-        keys within a 16th of the clip's bound. What the file has no place for is left out with a UserWarning: in a BVH scales of joints and
-        what `extras` names, in a .glb events. `Model.save` writes meshes too.
+        Parameters
+        ----------
+        `path` : str or PathLike
+            File, which appears only when it is complete. Its extension selects the format: .bvh, .glb
+            (joints only), or .condyle (compressed clips only).
+        `rate` : float, optional
+            Frames per second of a BVH. Default: the rate of the clip, whose keys must be evenly spaced.
 
+        Notes
+        -----
+        A compressed clip is written to a .glb with as few keys as possible, with an error within 1/16
+        of the clip's bound. Data that the format cannot store is left out with a UserWarning: joint
+        scales and `extras` in a BVH, events in a .glb. `Model.save` writes meshes too.
+
+        Examples
+        --------
         >>> clip = condyle.open("two_joints.glb").clips[0]
         >>> clip.save("bend.bvh", rate=60)
         >>> condyle.open("bend.bvh").clips[0]
         <condyle.Clip "bend": 1.500 s, 2 joints>
         """
     def to_bytes(self) -> bytes:
-        """As bytes that `Clip.from_bytes` reads: a file .condyle of the skeleton and this clip. A clip as authored has to be encoded first; pickles,
-        which can go to other processes, are made of either.
+        """Return the skeleton and the clip as the bytes of a .condyle file, for `Clip.from_bytes`.
+
+        Raises `Error` for an uncompressed clip; call `encode` first. Both kinds of clip can be pickled.
         """
     @staticmethod
     def from_bytes(data: bytes) -> Clip:
-        """From what `to_bytes` has made: the first clip of a file .condyle."""
+        """Return the first clip in the bytes of a .condyle file, such as `to_bytes` writes."""
 
 @final
 class Primitive:
-    """A part of a mesh at a node: the vertices of one material."""
+    """Part of a mesh with one material, at a node."""
 
     @property
     def name(self) -> str:
-        """The name of the node, or "node 12"."""
+        """Name of the node, or for example "node 12" if it is unnamed."""
     @property
     def node(self) -> int:
-        """The index of the node in the document."""
+        """Node index in the document."""
     @property
     def mesh(self) -> int:
-        """The index of the mesh in the document."""
+        """Mesh index in the document."""
     @property
     def index(self) -> int:
-        """Its own index in the mesh."""
+        """Primitive index in the mesh."""
     @property
     def start(self) -> int:
-        """The index of its first vertex among those of all primitives."""
+        """Index of the first vertex among those of all primitives."""
     @property
     def stop(self) -> int:
-        """One more than the index of its last vertex."""
+        """Index after the last vertex."""
     @property
     def slice(self) -> slice:
-        """Where its vertices are among those of all primitives.
+        """Slice of the vertices among those of all primitives.
 
         >>> model = condyle.open("two_joints.glb")
         >>> model.skin(None, [0.0])[:, model.primitives[0].slice].shape
@@ -310,53 +418,68 @@ class Primitive:
         """
     @property
     def skinned(self) -> bool:
-        """Whether a skin moves it, instead of its node."""
+        """Whether a skin animates the primitive. Otherwise its node does."""
     @property
     def in_default_scene(self) -> bool:
-        """Whether the document's default scene shows it."""
+        """Whether the document's default scene includes the primitive."""
     @property
     def has_normals(self) -> bool:
-        """Whether it has normals."""
+        """Whether the primitive has normals."""
     @property
     def has_tangents(self) -> bool:
-        """Whether it has tangents."""
+        """Whether the primitive has tangents."""
     @property
     def triangles(self) -> NDArray[np.uint32]:
-        """The corners of its triangles, counted from its own first vertex: uint32, (N, 3). Points and lines have none."""
+        """Vertex indices of the triangles, relative to the first vertex of the primitive: (N, 3), uint32.
+        Empty for points and lines.
+        """
     def __len__(self) -> int: ...
 
 @final
 class Model:
-    """A character or a motion as `open` has read it: its skeleton, its clips and its meshes."""
+    """Character or motion, loaded by `open`: a skeleton, clips and meshes."""
 
     @property
     def name(self) -> str:
-        """What it was opened as."""
+        """Path or name that the model was opened with."""
     @property
     def skeleton(self) -> Skeleton:
-        """All joints, parents before their children."""
+        """All joints, parents before children."""
     @property
     def clips(self) -> tuple[Clip, ...]:
-        """All clips, in the order of the file."""
+        """All clips, in file order."""
     @property
     def primitives(self) -> tuple[Primitive, ...]:
-        """All meshes in pieces of one material, in the order of nodes and primitives: `primitive.slice` is where its vertices are in what `skin` returns."""
+        """All mesh primitives, in the order of nodes and primitives. `primitive.slice` selects the
+        vertices of one in the result of `skin`.
+        """
     @property
     def vertex_count(self) -> int:
-        """How many vertices all primitives have."""
+        """Number of vertices of all primitives."""
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What was odd about the file and how it was repaired: warnings first, then notes."""
+        """Problems of the file and how each was repaired: warnings first, then notes."""
     @property
     def unit(self) -> float | None:
-        """How many metres one of its units is, None where the file does not say."""
+        """Metres per unit of the model, or None if the file does not state it."""
     def joints(
         self, clip: _ClipLike, times: ArrayLike, *, out: _Array | None = None, threads: int | None = 1
     ) -> _Array:
-        """Where the joints are at each of `times`, in seconds: (T, J, 3), in model space.
+        """Return the joint positions in model space at each time, (T, J, 3).
 
-        `clip` is an index, a name, a Clip of this skeleton, or None for the pose at rest.
+        Parameters
+        ----------
+        `clip` : int, str, Clip or None
+            Index, name, or clip of an equal skeleton. None is the rest pose.
+        `times` : array_like, shape (T,)
+            Times in seconds.
+        `out` : ndarray of float32, shape (T, J, 3), optional
+            Array for the result.
+        `threads` : int or None
+            Number of threads. None uses all cores.
 
+        Examples
+        --------
         >>> model = condyle.open("two_joints.glb")
         >>> model.joints(None, [0.0]).round(3).tolist()
         [[[0.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]
@@ -364,7 +487,9 @@ class Model:
     def matrices(
         self, clip: _ClipLike, times: ArrayLike, *, out: _Array | None = None, threads: int | None = 1
     ) -> _Array:
-        """The model matrices of the joints at each of `times`: (T, J, 3, 4), rows of a 3 by 4 matrix each. `clip` is as in `joints`.
+        """Return the model-space matrices of the joints at each time: rows of 3x4 matrices, (T, J, 3, 4).
+
+        See `joints` for the parameters.
 
         >>> condyle.open("two_joints.glb").matrices("bend", [0.0]).shape
         (1, 2, 3, 4)
@@ -381,14 +506,38 @@ class Model:
         threads: int | None = 1,
         progress: _Bar | None = None,
     ) -> _Array:
-        """The vertices at each of `times`, in world space: positions (T, V, 3), all primitives one after another. `clip` is as in `joints`; morph targets
-        are applied.
+        """Return the skinned vertices in world space at each time. Applies morph targets.
 
-        With `normals` or `tangents` the result is a Vertices of positions, normals (T, V, 3) and tangents (T, V, 4) with the handedness of the
-        bitangent, None where they were not asked for. They are 0 for primitives that have none. A normal is
-        turned by the blend of its joints' inverse transposes, which without uneven scale is the blended matrix, as the library does by
-        default; a tangent by the blended matrix. `out` is an array to write positions to, or then a Vertices. `progress` is a bar with a step for each of `times`: tqdm's, or anything else with an `update`.
+        Parameters
+        ----------
+        `clip` : int, str, Clip or None
+            Index, name, or clip of an equal skeleton. None is the rest pose.
+        `times` : array_like, shape (T,)
+            Times in seconds.
+        `normals`, `tangents` : bool
+            Return normals or tangents too.
+        `out` : ndarray of float32, shape (T, V, 3), or Vertices, optional
+            Array for the positions, or Vertices with `normals` or `tangents`.
+        `threads` : int or None
+            Number of threads. None uses all cores.
+        `progress` : object with an `update` method, optional
+            Progress bar with one step per time, such as tqdm's.
 
+        Returns
+        -------
+        ndarray of float32, shape (T, V, 3), or Vertices
+            Positions of all primitives in order. With `normals` or `tangents`, Vertices with normals
+            (T, V, 3) and tangents (T, V, 4), whose last component is the handedness of the bitangent.
+            Unrequested fields hold None.
+
+        Notes
+        -----
+        Primitives without normals or tangents get zeros. Normals are rotated by the blend of the
+        inverse transposes of the joint matrices, which equals the blended matrix unless scales are
+        non-uniform. Tangents are rotated by the blended matrix.
+
+        Examples
+        --------
         >>> model = condyle.open("two_joints.glb")
         >>> model.skin("bend", np.linspace(0, 1, 5)).shape
         (5, 20, 3)
@@ -441,9 +590,26 @@ class Model:
         rate: float | None = None,
         progress: _Bar | None = None,
     ) -> Clip:
-        """A clip of this model compressed, within `budget` of the authored one at every vertex, in the units of the model; around joints without vertices it
-        holds at the distance `shell`, without one 3 cm by `unit`. `clip`, `effort`, `rate` and `progress` are as in `joints` and `Clip.encode`.
+        """Return a compressed clip of this model, with the error bounded at every vertex.
 
+        Parameters
+        ----------
+        `clip` : int, str or Clip
+            Index, name, or clip of an equal skeleton.
+        `budget` : float
+            Maximum error of every vertex, in the units of the model.
+        `shell` : float, optional
+            Radius around joints without vertices within which the bound holds, in the units of the
+            model. Default: 3 cm, converted by `unit`.
+        `effort`, `rate`, `progress`
+            See `Clip.encode`.
+
+        Returns
+        -------
+        Clip
+
+        Examples
+        --------
         >>> condyle.open("two_joints.glb").encode("bend", 1e-3)
         <condyle.Clip "bend": 1.500 s, 2 joints, compressed>
         """
@@ -455,19 +621,35 @@ class Model:
         effort: _Effort = "normal",
         progress: _Bar | None = None,
     ) -> bytes:
-        """The model as the bytes of a file .condyle, which `open` and `from_bytes` read: clips that are not compressed yet are encoded with `budget` and `shell`, as
-        `encode` has them. Besides them it holds the meshes, and the document without its animations, of which images and materials are.
-        `progress` is a bar with 100 steps for each of these.
+        """Return the model as the bytes of a .condyle file, for `open` and `from_bytes`.
 
+        Uncompressed clips are compressed with `budget` and `shell`, as by `encode`. The file also
+        contains the meshes, and the source document without its animations, for its images and
+        materials.
+
+        Parameters
+        ----------
+        `budget`, `shell`, `effort`
+            See `encode`.
+        `progress` : object with an `update` method, optional
+            Progress bar with 100 steps per uncompressed clip.
+
+        Examples
+        --------
         >>> packed = condyle.from_bytes(condyle.open("two_joints.glb").pack())
         >>> packed.clips[0].compressed
         True
         """
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes it with all its clips to a file that other programs read, whole or not at all: .glb, with its meshes, materials and images; .bvh, if
-        it has one clip; or .condyle, which is `pack` with its defaults.
+        """Write the model with all its clips to a file for other programs.
 
-        Of compressed clips a .glb has the fewest keys within a 16th of the clip's bound. What the file has no place for is left out with a UserWarning, as `Clip.save` says.
+        The extension of `path` selects the format: .glb with meshes, materials and images, .bvh for a
+        model with one clip, or .condyle, the result of `pack` with default arguments. The file appears
+        only when it is complete.
+
+        A compressed clip is written to a .glb with as few keys as possible, with an error within 1/16
+        of the clip's bound. Data that the format cannot store is left out with a UserWarning; see
+        `Clip.save`.
 
         >>> model = condyle.open("two_joints.glb")
         >>> model.with_clips([model.encode("bend")]).save("small.glb")
@@ -475,7 +657,7 @@ class Model:
         <condyle.Model small.glb: 2 joints, 1 clip, 20 vertices>
         """
     def with_clips(self, clips: Sequence[Clip]) -> Model:
-        """The same model with these clips of its skeleton in place of its own, to be packed, compared or handed on.
+        """Return the same model with other clips of its skeleton, for example for `pack` or `compare`.
 
         >>> model = condyle.open("two_joints.glb")
         >>> coarse = model.with_clips([model.encode("bend", 0.05)])
@@ -498,14 +680,43 @@ class Model:
         threads: int | None = 1,
         progress: _Bar | None = None,
     ) -> Picture:
-        """Pictures of it: (H, W, 3) of uint8 at one of `times`, or (T, H, W, 3) at several, all through one camera that keeps the whole clip in view. Without
-        `times` the clip's start is drawn, without a clip the pose at rest. A notebook shows what comes out, and its `save` writes a file.
+        """Draw the model.
 
-        `size` is width and height in pixels; `yaw` and `pitch` say in degrees how far around the character from its front towards its left the
-        camera is, and how far it looks down. `skeleton` draws the joints over the mesh, `bounds` and `hitboxes` what is around it; `skinning` is "linear" or
-        "dual". `clip` and `progress` are as in `joints` and `skin`; what has no meshes is drawn as its bones. Images that cannot be drawn are warned of. The
-        picture's `fps` is one by the mean step between `times`.
+        Parameters
+        ----------
+        `clip` : int, str, Clip or None
+            Index, name, or clip of an equal skeleton. None is the rest pose.
+        `times` : float or array_like, shape (T,), optional
+            Times in seconds. Default: the start of the clip.
+        `size` : tuple of int
+            Width and height in pixels.
+        `yaw`, `pitch` : float
+            Camera angles in degrees: around the character from its front towards its left, and
+            downwards.
+        `skeleton`, `bounds`, `hitboxes` : bool
+            Draw the joints over the mesh, the bounds, or the hitboxes.
+        `skinning` : "linear" or "dual"
+            Linear blend or dual-quaternion skinning. `bounds` requires "linear".
+        `out` : ndarray of uint8, optional
+            Array for the result.
+        `threads` : int or None
+            Number of threads. None uses all cores.
+        `progress` : object with an `update` method, optional
+            Progress bar with one step per time, such as tqdm's.
 
+        Returns
+        -------
+        Picture
+            Pixels (H, W, 3) for a single time, or (T, H, W, 3) for an array of times. Notebooks display
+            it, and `Picture.save` writes it. Its `fps` is the inverse of the mean step between `times`.
+
+        Notes
+        -----
+        One camera keeps the whole clip in view. A model without meshes is drawn as bones. A UserWarning
+        reports images that cannot be drawn.
+
+        Examples
+        --------
         >>> model = condyle.open("two_joints.glb")
         >>> picture = model.render("bend", 0.5, size=(320, 240))
         >>> picture.shape, picture.dtype
@@ -526,7 +737,10 @@ class Model:
         skinning: _Skinning = "linear",
         progress: _Bar | None = None,
     ) -> Picture:
-        """A contact sheet of `count` evenly spaced moments of a clip, each of `size` and labelled with its time: (H, W, 3). The rest is as in `render`; `progress` has a step for each of them.
+        """Draw a contact sheet of `count` evenly spaced times of a clip, (H, W, 3).
+
+        Each picture has the given `size` and is labelled with its time. See `render` for the other
+        parameters; `progress` gets one step per picture.
 
         >>> condyle.open("two_joints.glb").sheet("bend", 3, size=(120, 160)).shape
         (160, 360, 3)
@@ -534,10 +748,14 @@ class Model:
 
 @final
 class Library:
-    """The clips of a file .condyle, as `condyle encode FOLDER` makes of a folder: mapped, so that a file of any size is opened in milliseconds,
-    and what is not asked for takes no memory. Processes that map the same file share it, and a pickle is its path. The file must stay as it is while
-    it is open: to write it anew, write another one and rename it, as `condyle encode FOLDER` does. A file that became shorter is refused by the next call;
-    one that is cut short during a call ends the process (SIGBUS), as with any mapped file.
+    """Memory-mapped clips of a .condyle file, such as `condyle encode FOLDER` writes.
+
+    A file of any size opens in milliseconds, and clips that are not used take no memory. Processes that
+    map the same file share its memory, and a pickle contains only the path.
+
+    Do not change the file while it is open. To replace it, write another file and rename it, as
+    `condyle encode FOLDER` does. If the file became shorter, the next call raises FileError. If it is
+    cut short during a call, the process ends with SIGBUS, as with any mapped file.
 
     >>> library = condyle.Library("motion.condyle")
     >>> len(library), library.names[0], library.skeleton(0)
@@ -549,31 +767,33 @@ class Library:
     def __new__(cls, path: str | os.PathLike[str]) -> Library: ...
     @property
     def path(self) -> str:
-        """The file."""
+        """Absolute path of the file."""
     @property
     def names(self) -> list[str]:
-        """The names of all clips, in their order."""
+        """Names of all clips, in file order."""
     @property
     def skeletons(self) -> list[Skeleton]:
-        """All skeletons. Clips of files with the same one share it."""
+        """All skeletons. Clips with equal skeletons share one."""
     @property
     def units(self) -> list[float | None]:
-        """How many metres a unit of each of `skeletons` is, None where the file does not say."""
+        """Metres per unit of each of `skeletons`, or None if the file does not state it."""
     @property
     def skeleton_indices(self) -> NDArray[np.int64]:
-        """For each clip, which of `skeletons` it moves: an int64 array."""
+        """Index into `skeletons` for each clip, int64."""
     @property
     def columns(self) -> dict[str, list[Any]]:
-        """What is known of the clips: a dict of lists with a value for each, such as "source", "tags", "seconds", "frames" and "error_max_m". Empty
-        where the file says nothing.
+        """Metadata of the clips: a dict of lists with one value per clip, such as "source", "tags",
+        "seconds", "frames" and "error_max_m".
+
+        Empty if the file has no metadata.
         """
     @property
     def left_out(self) -> list[dict[str, str]]:
-        """What could not be packed: a list of dicts with "source" and "why"."""
+        """Files that could not be packed: a list of dicts with "source" and "why"."""
     def index(self, name: str) -> int:
-        """The index of the clip of a name."""
+        """Return the index of the first clip with this name."""
     def skeleton(self, clip: int | str) -> Skeleton:
-        """The skeleton that a clip moves, the clip by index or name."""
+        """Return the skeleton of a clip, given by index or name."""
     def sample(
         self,
         indices: ArrayLike,
@@ -582,13 +802,34 @@ class Library:
         out: Poses | _Arrays | None = None,
         threads: int | None = 1,
     ) -> Poses:
-        """One pose for each of `indices`, clips of the library, at as many `times`, in seconds: Poses of rotations (N, J, 4), translations (N, J, 3) and
-        scales (N, J, 3). J is the most joints that one of these clips has; those that a skeleton lacks are the identity.
+        """Sample one pose per pair of clip index and time.
 
-        Pairs may come in any order: they are sorted, so that a clip is read and checked once for each 131,072 of them. Checking takes some microseconds for every ten
-        kilobytes of a clip, so many pairs in a call take less time each. Up to 64 clips that were asked for alone are kept as they were
-        checked, unless they have more than 64 KiB: at most 4 MiB. The numbers are the same for any number of threads.
+        Parameters
+        ----------
+        `indices` : array_like of int, shape (N,)
+            Clip indices.
+        `times` : array_like, shape (N,)
+            Time of each pose in seconds.
+        `out` : Poses or tuple of three ndarrays, optional
+            Arrays for the result.
+        `threads` : int or None
+            Number of threads. None uses all cores. The results do not depend on it.
 
+        Returns
+        -------
+        Poses
+            Rotations (N, J, 4), translations (N, J, 3) and scales (N, J, 3). J is the largest joint
+            count of these clips; rows beyond the joints of a skeleton hold the identity.
+
+        Notes
+        -----
+        Pairs may be in any order. They are sorted, so each clip is read and checked once per 131,072
+        pairs. A check takes some microseconds per 10 kB of clip, so a call with many pairs takes less
+        time per pair. Up to 64 clips of at most 64 KiB (4 MiB in total) from calls with a single pair
+        stay in memory after their check.
+
+        Examples
+        --------
         >>> library = condyle.Library("motion.condyle")
         >>> library.sample([0, 0], [1.0, 0.0]).translations.shape
         (2, 2, 3)
@@ -596,9 +837,17 @@ class Library:
     def sample_ragged(
         self, indices: ArrayLike, times: ArrayLike, *, threads: int | None = 1
     ) -> tuple[Poses, NDArray[np.int64]]:
-        """As `sample`, without what skeletons lack: Poses of all joints one after another, rotations (M, 4), translations (M, 3) and scales (M, 3), and
-        offsets (N + 1,), int64: those of pair i are `offsets[i]:offsets[i + 1]`.
+        """Sample one pose per pair, like `sample`, without padding.
 
+        Returns
+        -------
+        `poses` : Poses
+            Joints of all pairs, concatenated: rotations (M, 4), translations (M, 3) and scales (M, 3).
+        `offsets` : ndarray of int64, shape (N + 1,)
+            Pair i has the rows `offsets[i]:offsets[i + 1]`.
+
+        Examples
+        --------
         >>> library = condyle.Library("motion.condyle")
         >>> poses, offsets = library.sample_ragged([0, 0], [1.0, 0.0])
         >>> poses.rotations.shape, offsets.tolist()
@@ -612,38 +861,42 @@ class Library:
 
 @final
 class BodyModel:
-    """A body model in the `.npz` layout of the SMPL family: a mean shape, what a person's numbers and the rotations of a pose add to it, and how it is
-    skinned. Files come from those who made the models, under their licences.
+    """Body model in the `.npz` layout of the SMPL family.
+
+    It holds a mean shape, shape and pose corrections, and skinning weights. Model files are available
+    from their authors, under their licences.
     """
 
     def __new__(cls, path: str | os.PathLike[str]) -> BodyModel: ...
     @property
     def joint_count(self) -> int:
-        """How many joints it has."""
+        """Number of joints."""
     @property
     def vertex_count(self) -> int:
-        """How many vertices it has."""
+        """Number of vertices."""
     @property
     def shape_count(self) -> int:
-        """How many numbers a person may have."""
+        """Number of shape coefficients."""
     @property
     def triangles(self) -> NDArray[np.uint32]:
-        """Three vertices for each triangle: (triangles, 3), uint32."""
+        """Vertex indices of the triangles: (N, 3), uint32."""
     def shaped(self, betas: ArrayLike | None = None) -> Body:
-        """The body of a person: `betas` are the first of their numbers, those that are missing are 0. Of more than the model has the first are used,
-        with a UserWarning.
+        """Return the body of a person.
+
+        `betas` (N,) are the first shape coefficients of the person; missing ones are 0. If there are
+        more than the model has, the extra ones are ignored with a UserWarning.
         """
 
 @final
 class Body:
-    """The body of a person, which `BodyModel.shaped` makes."""
+    """Body of a person, created by `BodyModel.shaped`."""
 
     @property
     def skeleton(self) -> Skeleton:
-        """Its joints."""
+        """Skeleton of the body."""
     @property
     def positions(self) -> _Array:
-        """The vertices at rest, (V, 3), metres."""
+        """Rest positions of the vertices in metres: (V, 3)."""
     def vertices(
         self,
         rotations: ArrayLike,
@@ -652,15 +905,28 @@ class Body:
         out: _Array | None = None,
         threads: int | None = 1,
     ) -> _Array:
-        """Where the vertices are, (T, V, 3): shape, pose correctives and skinning in one call.
+        """Return the vertex positions in each frame, (T, V, 3). Applies shape, pose corrections and
+        skinning.
 
-        `rotations` are unit quaternions (T, J, 4) as x, y, z, w, of each joint on its parent. `translations` (T, 3) are where the root is, from where
-        the model has it; without them it stays there. Batches are faster than one at a time.
+        Parameters
+        ----------
+        `rotations` : array_like, shape (T, J, 4)
+            Unit quaternions x, y, z, w of each joint relative to its parent.
+        `translations` : array_like, shape (T, 3), optional
+            Offset of the root from its rest position, in metres. Default 0.
+        `out` : ndarray of float32, shape (T, V, 3), optional
+            Array for the result.
+        `threads` : int or None
+            Number of threads. None uses all cores.
+
+        Notes
+        -----
+        One call for many frames is faster than one call per frame.
         """
 
 @final
 class BodyMotion:
-    """A motion in AMASS's `.npz` layout."""
+    """Motion in the `.npz` layout of AMASS."""
 
     def __new__(cls, path: str | os.PathLike[str]) -> BodyMotion: ...
     @property
@@ -668,21 +934,25 @@ class BodyMotion:
         """Frames per second."""
     @property
     def betas(self) -> _Array:
-        """The numbers of the person who moved: float32."""
+        """Shape coefficients of the recorded person: float32."""
     @property
     def gender(self) -> str:
-        """The model that is meant: "female", "male" or "neutral"; empty where the file does not say."""
+        """Gender of the matching body model: "female", "male" or "neutral", or "" if the file does not
+        state it.
+        """
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What was odd about the file and how it was repaired."""
+        """Problems of the file, and how each was repaired."""
     def clip(self, body: Body) -> Clip:
-        """The motion as a clip of a body's skeleton, which is sampled and compressed like any other. Joints are paired by the names that the layout of the
-        motion gives them; a UserWarning reports what was repaired, and joints that turn but that the body lacks.
+        """Return the motion as a clip for the skeleton of a body.
+
+        Joints are matched by the names that the motion's layout defines. A UserWarning reports repaired
+        frames, and animated joints that the body lacks.
         """
     def __len__(self) -> int: ...
 
 def _picture_file(pixels: NDArray[np.uint8], fps: float, name: str | os.PathLike[str]) -> bytes:
-    """Pixels (H, W, 3), or of several frames (T, H, W, 3), as a file of the format that the extension of `name` says."""
+    """Encode pixels (H, W, 3), or frames (T, H, W, 3), in the format that the extension of `name` selects."""
 def open(
     path: str | os.PathLike[str],
     *,
@@ -691,16 +961,43 @@ def open(
     unit: float | None = None,
     up: Literal["y", "z"] = "y",
 ) -> Model:
-    """The character or the motion in a file: .glb, .gltf, .vrm, .vrma, .condyle, .bvh or .npz.
+    """Open a character or motion file: .glb, .gltf, .vrm, .vrma, .condyle, .bvh or .npz.
 
-    `model` names one of several in a .condyle. A .npz is a motion in AMASS's layout, of which `body` says who moves, or a body model
-    of the SMPL family, of whose mean shape this is the skeleton alone: `BodyModel` has its vertices. What was odd but could be used is in `Model.problems`; what could not be used raises
-    FileError, which has all that is wrong in its `problems`. OSError if the file is not there or cannot be read.
+    Parameters
+    ----------
+    `path` : str or PathLike
+        File to open.
+    `model` : str, optional
+        Name of the model, if a .condyle file holds several.
+    `body` : Body, optional
+        Body that moves, for a .npz motion in the AMASS layout.
+    `unit` : float, optional
+        Metres per unit of the file. It sets `Model.unit`, which `pack` stores and `compare` uses.
+        Coordinates do not change.
+    `up` : "y" or "z"
+        Up axis of the file. "z" rotates the motion to +Y up, for AMASS and some capture systems.
 
-    `unit` is how many metres a unit of the file is: `Model.unit`, which `pack` stores and `compare` measures by; numbers stay as they are. `up` is the up
-    axis of the file, "y" or "z": with "z" the motion is turned to +Y up, as files of some capture systems and AMASS need it. Of a .npz only the motion is
-    turned, as body models stand along Y at rest; a .condyle that was turned before stays as it is, and other compressed clips cannot be turned.
+    Returns
+    -------
+    Model
+        Problems that could be repaired are in `Model.problems`.
 
+    Raises
+    ------
+    FileError
+        The file cannot be used. `FileError.problems` lists all problems.
+    OSError
+        The file does not exist or cannot be read.
+
+    Notes
+    -----
+    A .npz body model of the SMPL family yields the skeleton of its mean shape, without clips or meshes;
+    `BodyModel` gives access to its vertices. For a .npz, `up` rotates only the motion, because body
+    models stand along Y at rest. A .condyle file that was rotated before packing stays unchanged; other
+    compressed clips cannot be rotated.
+
+    Examples
+    --------
     >>> model = condyle.open("two_joints.glb")
     >>> model.clips[0].name, len(model.skeleton)
     ('bend', 2)
@@ -716,7 +1013,9 @@ def from_bytes(
     unit: float | None = None,
     up: Literal["y", "z"] = "y",
 ) -> Model:
-    """The character or the motion in bytes, as `open` has it of a file; what is beside a .gltf is not found.
+    """Open a character or motion from bytes. See `open` for the parameters and exceptions.
+
+    Files that a .gltf refers to are not loaded.
 
     >>> condyle.from_bytes(pathlib.Path("two_joints.glb").read_bytes())
     <condyle.Model bytes: 2 joints, 1 clip, 20 vertices>
@@ -732,16 +1031,44 @@ def compare(
     threads: int | None = 1,
     progress: _Bar | None = None,
 ) -> list[Difference]:
-    """How far the vertices of two models are apart while their clips play: a model and what was made of it, whatever program made it. A Difference
-    for each clip of `a` that has a counterpart in `b`, or for `clip` alone: an index, a name or one of `a.clips`.
+    """Measure the distance between the vertices of two models while their clips play.
 
-    Vertices are paired by their order where that leads to one place in the rest poses, else by their places there. Where less than half of
-    those of each model can be paired, joints are compared: all points within `shell` metres of each, which is
-    `Difference.reach`; None is the smallest `Clip.shell` of either model, or 0.03 if no clip has one. Joints without a counterpart are in `Difference.unknown`. Two models without clips are compared at rest: one Difference without a name. Clips are paired by their names, or by their order if none has a namesake and there are as many in both. Both are posed at all keys of either and three times between each two, or `fps` times a second.
+    Typically `b` is a compressed or exported version of `a`.
 
-    A unit of the models is `unit` metres; None is what the file of `a`, or else that of `b`, says, and one where neither does. A clip's name that is not the
-    first of its kind has a number behind it. `progress` is a bar with 100 steps for each pair of clips.
+    Parameters
+    ----------
+    `a`, `b` : Model
+        Models to compare.
+    `clip` : int, str, Clip or None
+        Clip of `a`. None compares every clip of `a` that has a counterpart in `b`.
+    `fps` : float, optional
+        Comparisons per second. By default the clips are compared at all keys of both, and at three
+        times between successive keys.
+    `unit` : float, optional
+        Metres per unit of the models. Default: the unit of `a`, else that of `b`, else 1.
+    `shell` : float, optional
+        Radius in metres around each joint, used if joints are compared. Default: the smallest
+        `Clip.shell` of both models, else 0.03.
+    `threads` : int or None
+        Number of threads. None uses all cores.
+    `progress` : object with an `update` method, optional
+        Progress bar with 100 steps for each pair of clips.
 
+    Returns
+    -------
+    list of Difference
+        One per pair of clips. Models without clips are compared at rest: one Difference without a name.
+
+    Notes
+    -----
+    Vertices are paired by order if paired vertices have the same rest position, otherwise by rest
+    position. If less than half of the vertices of each model can be paired, all points within `shell`
+    of each joint are compared. Joints without a counterpart are listed in `Difference.unknown`. Clips
+    are paired by name, or by order if no names match and both models have the same number of clips. A
+    repeated clip name gets a number.
+
+    Examples
+    --------
     >>> model = condyle.open("two_joints.glb")
     >>> packed = condyle.from_bytes(model.pack(budget=1e-3))
     >>> [bend] = condyle.compare(model, packed)
@@ -759,11 +1086,28 @@ def forward_kinematics(
     out: _Array | None = None,
     threads: int | None = 1,
 ) -> _Array:
-    """Model matrices of joints from their local transforms: (..., J, 3, 4), rows of a 3 by 4 matrix each.
+    """Compute model-space matrices of joints from their local transforms.
 
-    `skeleton` is a Skeleton or the parents of its joints, -1 for a root, parents first. `rotations` are unit quaternions (..., J, 4) as x, y, z, w.
-    `translations` and `scales` are (..., J, 3), or (J, 3) for all frames; without them they are those of the skeleton at rest.
+    Parameters
+    ----------
+    `skeleton` : Skeleton or array_like of int, shape (J,)
+        Skeleton, or the parent index of each joint: -1 for a root, parents before children.
+    `rotations` : array_like, shape (..., J, 4)
+        Unit quaternions x, y, z, w relative to the parent joint.
+    `translations`, `scales` : array_like, shape (..., J, 3) or (J, 3), optional
+        Values per frame, or the same for all frames. Default: the rest pose of the skeleton.
+    `out` : ndarray of float32, shape (..., J, 3, 4), optional
+        Array for the result.
+    `threads` : int or None
+        Number of threads. None uses all cores.
 
+    Returns
+    -------
+    ndarray of float32, shape (..., J, 3, 4)
+        Rows of 3x4 matrices.
+
+    Examples
+    --------
     >>> half = np.sqrt(0.5)
     >>> turned = np.array([[[0, 0, half, half], [0, 0, 0, 1]]])
     >>> matrices = condyle.forward_kinematics([-1, 0], turned, [[0, 0, 0], [0, 1, 0]])
@@ -780,9 +1124,10 @@ def to_matrices(
     out: _Array | None = None,
     threads: int | None = 1,
 ) -> _Array:
-    """Matrices (..., 3, 4) of rotations, translations and scales: the rows of a 3 by 4 matrix each.
+    """Return the matrices of rotations, translations and scales: the rows of 3x4 matrices, (..., 3, 4).
 
-    `rotations` are unit quaternions (..., 4) as x, y, z, w; `translations` and `scales` are (..., 3), 0 and 1 where they are left out.
+    `rotations` are unit quaternions x, y, z, w (..., 4). `translations` and `scales` are (..., 3), by
+    default 0 and 1.
 
     >>> condyle.to_matrices([0, 0, 0, 1], [1, 2, 3]).tolist()
     [[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 2.0], [0.0, 0.0, 1.0, 3.0]]
@@ -790,9 +1135,11 @@ def to_matrices(
 def from_matrices(
     matrices: ArrayLike, *, out: Poses | _Arrays | None = None, threads: int | None = 1
 ) -> Poses:
-    """Rotations, translations and scales of matrices (..., 3, 4): Poses of the shapes (..., 4), (..., 3) and (..., 3).
+    """Decompose matrices (..., 3, 4) into Poses: rotations (..., 4), translations (..., 3) and scales
+    (..., 3).
 
-    The scale along x is negative where a matrix mirrors. Of a matrix that shears, the nearest transform.
+    The scale along x is negative for a mirroring matrix. A matrix with shear yields the nearest
+    transform.
 
     >>> moved = condyle.from_matrices([[1, 0, 0, 1], [0, 1, 0, 2], [0, 0, 1, 3]])
     >>> moved.rotations.tolist(), moved.translations.tolist()
@@ -807,24 +1154,50 @@ def blend(
     out: Poses | _Arrays | None = None,
     threads: int | None = 1,
 ) -> Poses:
-    """The weighted mean of poses, joint by joint, in each frame.
+    """Return the weighted mean of several poses, joint by joint, in each frame.
 
-    `poses` is a list of Poses of one shape, rotations (..., J, 4); `weights` has one number for each of them, or (L, ...) one for each
-    of them in each frame. They are divided by their sum; where it is 0 a joint is that of the reference.
+    Parameters
+    ----------
+    `skeleton` : Skeleton
+        Skeleton of the poses. Its rest pose is the default reference.
+    `poses` : list of Poses
+        L poses of the same shape, with rotations (..., J, 4).
+    `weights` : array_like, shape (L,) or (L, ...)
+        One weight per pose, or one per pose and frame. Weights are normalised to sum 1. Where the sum
+        is 0, joints take the reference pose.
+    `about` : "rest" or "first"
+        Reference pose for the hemisphere of the rotations: the rest pose, or the first of `poses`.
+    `out` : Poses, optional
+        Arrays for the result.
+    `threads` : int or None
+        Number of threads. None uses all cores.
 
-    `about` is the reference, in whose hemisphere rotations are averaged: "rest", the skeleton at rest, or "first", the first of the poses. About the
-    rest pose the mean of +100 and -100 degrees from rest is 0, and two neighbouring frames on either side of half a turn from rest have a
-    mean far from both; "first" is right wherever the other poses are less than half a turn away from the first.
+    Returns
+    -------
+    Poses
+        Blended poses in the shape of one input.
 
+    Notes
+    -----
+    About the rest pose, the mean of +100 and -100 degrees from rest is 0. Two neighbouring frames on
+    either side of half a turn from rest then have a mean that is far from both. Use "first" if the
+    other poses are less than half a turn away from the first.
+
+    Examples
+    --------
     >>> clip = condyle.open("two_joints.glb").clips[0]
     >>> early, late = clip.sample([0.0, 0.1]), clip.sample([1.0, 1.1])
     >>> condyle.blend(clip.skeleton, [early, late], [0.75, 0.25]).rotations.shape
     (2, 2, 4)
+
+    Rotations by +100 and -100 degrees about Y:
+
     >>> wheel = condyle.Skeleton([-1])
-    >>> turned = lambda degrees: condyle.Poses([[0, np.sin(np.radians(degrees / 2)), 0, np.cos(np.radians(degrees / 2))]], [[0, 0, 0]], [[1, 1, 1]])
-    >>> both = [turned(100), turned(-100)]
-    >>> [condyle.blend(wheel, both, [0.5, 0.5], about=about).rotations.round(3).tolist() for about in ("rest", "first")]
-    [[[0.0, 0.0, 0.0, 1.0]], [[0.0, 1.0, 0.0, 0.0]]]
+    >>> both = [condyle.Poses([[0, y, 0, 0.643]], [[0] * 3], [[1] * 3]) for y in (0.766, -0.766)]
+    >>> condyle.blend(wheel, both, [0.5, 0.5]).rotations.round(3).tolist()
+    [[0.0, 0.0, 0.0, 1.0]]
+    >>> condyle.blend(wheel, both, [0.5, 0.5], about="first").rotations.round(3).tolist()
+    [[0.0, 1.0, 0.0, 0.0]]
     """
 def difference(
     poses: Poses | _Arrays,
@@ -833,7 +1206,7 @@ def difference(
     out: Poses | _Arrays | None = None,
     threads: int | None = 1,
 ) -> Poses:
-    """What poses differ by from others of the same shape: to be added to yet others by `add`.
+    """Return the difference between poses and reference poses of the same shape, for use with `add`.
 
     >>> clip = condyle.open("two_joints.glb").clips[0]
     >>> same = condyle.difference(clip.sample([0.5]), clip.sample([0.5]))
@@ -848,7 +1221,7 @@ def add(
     out: Poses | _Arrays | None = None,
     threads: int | None = 1,
 ) -> Poses:
-    """Poses with a `difference` added to them: `amount` is how much of it, 1 for all.
+    """Return poses with a `difference` added. `amount` scales the difference: 1 adds all of it.
 
     >>> clip = condyle.open("two_joints.glb").clips[0]
     >>> bend = condyle.difference(clip.sample([0.5]), clip.sample([0.0]))
@@ -867,13 +1240,33 @@ def interpolate(
     out: _Array | None = None,
     threads: int | None = 1,
 ) -> _Array:
-    """The rotations between `a` and `b`, unit quaternions (..., 4) as x, y, z, w, both of one shape.
+    """Interpolate between rotations.
 
-    `t` is a number or an array (...), from 0 at `a` to 1 at `b`. `method` is one of "slerp4", "slerp6", "slerp9", "eberly1" to "eberly16",
-    "eberly1-halved" to "eberly16-halved", "van-waveren", "exact", "nlerp", "corrected-nlerp" and "exponential-map"; `error_bound` says how far
-    each may be off. The arc is the shorter one, or with `shorter=False` that to `b` as given. Factors are clamped to [0, 1] unless
-    `extrapolate` is set.
+    Parameters
+    ----------
+    `a`, `b` : array_like, shape (..., 4)
+        Unit quaternions x, y, z, w.
+    `t` : float or array_like, shape (...)
+        Factors from 0 at `a` to 1 at `b`.
+    `method` : str
+        "slerp4", "slerp6", "slerp9", "eberly1" to "eberly16", "eberly1-halved" to "eberly16-halved",
+        "van-waveren", "exact", "nlerp", "corrected-nlerp" or "exponential-map". `error_bound` returns
+        the maximum error of each.
+    `shorter` : bool
+        Take the shorter arc. False takes the arc to `b` with the given sign.
+    `extrapolate` : bool
+        Do not clamp factors to [0, 1].
+    `out` : ndarray of float32, shape (..., 4), optional
+        Array for the result.
+    `threads` : int or None
+        Number of threads. None uses all cores.
 
+    Returns
+    -------
+    ndarray of float32, shape (..., 4)
+
+    Examples
+    --------
     >>> print(condyle.interpolate([0, 0, 0, 1], [1, 0, 0, 0], 1 / 3).round(4))
     [0.5   0.    0.    0.866]
     >>> condyle.interpolate([[0, 0, 0, 1]] * 3, [[0, 0, 1, 0]] * 3, [0, 0.5, 1], method="nlerp").shape
@@ -887,13 +1280,28 @@ def join(
     units: Sequence[float | None] | None = None,
     told: str | None = None,
 ) -> None:
-    """Writes the skeletons and clips of several files .condyle as one to `path`; each of `parts` is a path, or bytes as of `Clip.to_bytes`. A skeleton
-    that several have is there once. The result is the same bytes however the parts were grouped: parts may be joined ones.
+    """Join the skeletons and clips of several .condyle files into one.
 
-    `names` are those of all clips in their order, None for those that they have. `units` say of each part how many metres a unit is where the part does
-    not say it, None where nobody knows. `told` is the JSON that `Library.columns` and `Library.left_out` are read from. The file is there when
-    it is whole; `path` may be one of the parts.
+    Parameters
+    ----------
+    `path` : str or PathLike
+        Output file. It may be one of the parts, and appears only when it is complete.
+    `parts` : list of bytes, str or PathLike
+        Contents of .condyle files, for example from `Clip.to_bytes`, or their paths.
+    `names` : list of str, optional
+        Names of all clips in order. Default: their current names.
+    `units` : list of float or None, optional
+        Metres per unit of each part, used if the part does not state it. None means unknown.
+    `told` : str, optional
+        JSON text for `Library.columns` and `Library.left_out`.
 
+    Notes
+    -----
+    Equal skeletons are stored once. The output bytes do not depend on the grouping of the parts, so
+    joined files can be joined again.
+
+    Examples
+    --------
     >>> clip = condyle.open("two_joints.glb").clips[0].encode(shell=0.03)
     >>> condyle.join("twice.condyle", [clip.to_bytes(), "motion.condyle"], names=["a", "b"])
     >>> condyle.Library("twice.condyle")["b"]
@@ -902,7 +1310,8 @@ def join(
 def slerp(
     a: ArrayLike, b: ArrayLike, t: ArrayLike, *, out: _Array | None = None, threads: int | None = 1
 ) -> _Array:
-    """Spherical linear interpolation, exact but for the rounding of float32: `interpolate` with the method "slerp9".
+    """Spherical linear interpolation, exact up to float32 rounding: `interpolate` with the method
+    "slerp9".
 
     >>> print(condyle.slerp([0, 0, 0, 1], [1, 0, 0, 0], 0.5).round(4))
     [0.7071 0.     0.     0.7071]
@@ -910,15 +1319,16 @@ def slerp(
 def nlerp(
     a: ArrayLike, b: ArrayLike, t: ArrayLike, *, out: _Array | None = None, threads: int | None = 1
 ) -> _Array:
-    """Linear interpolation brought back to unit length: `interpolate` with the method "nlerp".
+    """Normalised linear interpolation: `interpolate` with the method "nlerp".
 
     >>> print(condyle.nlerp([0, 0, 0, 1], [1, 0, 0, 0], 0.5).round(4))
     [0.7071 0.     0.     0.7071]
     """
 def error_bound(method: str, max_angle: float) -> float:
-    """The most that a component of what a method of `interpolate` gives can differ from slerp's.
+    """Return the maximum difference from exact slerp in any component, for a method of `interpolate`.
 
-    `max_angle` is how far apart unit quaternions are as vectors, in radians: half of the rotation between them, at most pi / 2.
+    `max_angle` is the largest angle between the two quaternions as 4D vectors, in radians: half of the
+    rotation between them, at most pi / 2.
 
     >>> condyle.error_bound("slerp4", np.pi / 2) < 1.1e-4
     True
@@ -936,13 +1346,41 @@ def two_bone(
     out: Poses | _Arrays | None = None,
     threads: int | None = 1,
 ) -> Poses:
-    """Limbs that reach: in each frame the first two of three joints turn so that the third comes to a goal, or as near as it can.
+    """Solve two-bone limbs: in each frame, move the end of an arm or leg to a goal, or as close as
+    possible.
 
-    `joints` are shoulder, elbow and hand, or hip, knee and foot, by names or indices: each hangs on the one before it, with others in between or not.
-    `goals` are places in model space, (3,) for all frames or (..., 3) for each; `poles` directions that the middle joint is bent towards,
-    `orientations` how the third joint is to be turned in model space, as quaternions (4,) or (..., 4). `soft` is the part of the limb's length from
-    which on it stretches ever more slowly, `weight` how much of the way it goes.
+    Parameters
+    ----------
+    `skeleton` : Skeleton
+        Skeleton of the poses.
+    `poses` : Poses
+        Input poses, with rotations (..., J, 4).
+    `joints` : sequence of three int or str
+        Shoulder, elbow and hand, or hip, knee and foot. Each is a descendant of the previous one. The
+        first two rotate.
+    `goals` : array_like, shape (3,) or (..., 3)
+        Goal of the third joint in model space, for all frames or per frame.
+    `poles` : array_like, shape (3,) or (..., 3), optional
+        Directions in model space towards which the middle joint bends.
+    `orientations` : array_like, shape (4,) or (..., 4), optional
+        Rotations of the third joint in model space, as quaternions x, y, z, w.
+    `soft` : float
+        Last fraction of the limb's length over which it straightens gradually, for example 0.05. 0 is
+        off.
+    `weight` : float
+        Blend between the input pose (0) and the solution (1).
+    `out` : Poses, optional
+        Arrays for the result.
+    `threads` : int or None
+        Number of threads. None uses all cores.
 
+    Returns
+    -------
+    Poses
+        Solved poses in the shape of `poses`.
+
+    Examples
+    --------
     >>> leg = condyle.Skeleton([-1, 0, 1], translations=[[0, 2, 0], [0, -1, 0], [0, -1, 0]])
     >>> poses = condyle.two_bone(leg, leg.rest, [0, 1, 2], [0.5, 0.8, 0.2], poles=[0, 0, 1])
     >>> bool(np.allclose(condyle.forward_kinematics(leg, *poses)[2, :, 3], [0.5, 0.8, 0.2], atol=1e-5))
@@ -961,11 +1399,39 @@ def aim(
     out: Poses | _Arrays | None = None,
     threads: int | None = 1,
 ) -> Poses:
-    """Joints that point: in each frame a joint turns until its `axis`, in its own space, points at a target.
+    """Aim a joint: in each frame, rotate it until one of its axes points at a target.
 
-    `targets` are places in model space, (3,) for all frames or (..., 3) for each. `origin` is from where it points, in the joint's own space: where the eyes
-    are. `up` is a second axis of the joint and the direction in model space that it is to be nearest to; without it the joint turns by the shortest way.
+    Parameters
+    ----------
+    `skeleton` : Skeleton
+        Skeleton of the poses.
+    `poses` : Poses
+        Input poses, with rotations (..., J, 4).
+    `joint` : int or str
+        Joint to rotate.
+    `axis` : sequence of three float
+        Axis to aim, in the joint's local space.
+    `targets` : array_like, shape (3,) or (..., 3)
+        Targets in model space, for all frames or per frame.
+    `origin` : sequence of three float
+        Origin of the axis in the joint's local space, such as the position of the eyes.
+    `up` : pair of (axis, direction), optional
+        Second axis in the joint's local space, and the model-space direction that it follows as closely
+        as possible. By default the joint takes the shortest rotation.
+    `weight` : float
+        Blend between the input pose (0) and the solution (1).
+    `out` : Poses, optional
+        Arrays for the result.
+    `threads` : int or None
+        Number of threads. None uses all cores.
 
+    Returns
+    -------
+    Poses
+        Solved poses in the shape of `poses`.
+
+    Examples
+    --------
     >>> head = condyle.Skeleton([-1], names=["head"])
     >>> poses = condyle.aim(head, head.rest, "head", [0, 0, 1], [3, 0, 0])
     >>> condyle.to_matrices(*poses)[0, :, 2].round(6).tolist()
@@ -986,12 +1452,45 @@ def chain(
     out: Poses | _Arrays | None = None,
     threads: int | None = 1,
 ) -> Poses:
-    """Chains that reach: in each frame `joints` turn so that the last of them comes to a goal, or as near as it can.
+    """Solve a chain of joints: in each frame, move the end of the chain to a goal, or as close as
+    possible.
 
-    `joints` are names or indices, at most 64, each below the one before it. `goals` and `orientations` are as `two_bone` has them; `offset` is the point that
-    reaches, in the last joint's own space. `method` is "least_squares", "cyclic_descent" or "fabrik"; a goal is reached within `tolerance`, after at most
-    so many `iterations`. Each frame is solved from its own pose.
+    Each frame starts from its own input pose.
 
+    Parameters
+    ----------
+    `skeleton` : Skeleton
+        Skeleton of the poses.
+    `poses` : Poses
+        Input poses, with rotations (..., J, 4).
+    `joints` : sequence of int or str
+        At most 64 joints. Each is a descendant of the previous one.
+    `goals` : array_like, shape (3,) or (..., 3)
+        Goals of the last joint in model space, for all frames or per frame.
+    `orientations` : array_like, shape (4,) or (..., 4), optional
+        Rotations of the last joint in model space, as quaternions x, y, z, w.
+    `offset` : sequence of three float
+        Point that reaches the goal, in the last joint's local space.
+    `method` : "least_squares", "cyclic_descent" or "fabrik"
+        Solver.
+    `tolerance` : float
+        Distance to the goal at which the solver stops, in the units of the skeleton.
+    `iterations` : int
+        Maximum number of iterations.
+    `weight` : float
+        Blend between the input pose (0) and the solution (1).
+    `out` : Poses, optional
+        Arrays for the result.
+    `threads` : int or None
+        Number of threads. None uses all cores.
+
+    Returns
+    -------
+    Poses
+        Solved poses in the shape of `poses`.
+
+    Examples
+    --------
     >>> tail = condyle.Skeleton([-1, 0, 1, 2], translations=[[0, 0, 0], [0, 1, 0], [0, 1, 0], [0, 1, 0]])
     >>> poses = condyle.chain(tail, tail.rest, [0, 1, 2, 3], [1, 1, 1])
     >>> bool(np.allclose(condyle.forward_kinematics(tail, *poses)[3, :, 3], 1, atol=2e-4))

@@ -1,4 +1,4 @@
-"""Pictures as arrays that show themselves in a notebook."""
+"""Pictures as arrays that notebooks display."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._condyle import Error, _picture_file
 
-# Pixels on a side of what can be encoded: MAX_SHEET of condyle-draw.
+# Maximum side of an encoded picture in pixels: `MAX_SHEET` of condyle-draw.
 _MOST = 16_000
 
 
 class Picture(np.ndarray[tuple[int, ...], np.dtype[np.uint8]]):
-    """Pixels of uint8, red, green and blue: (H, W, 3), or (T, H, W, 3) of an animation with `fps` frames a second.
+    """RGB picture of uint8, (H, W, 3), or animation, (T, H, W, 3), with `fps` frames per second.
 
-    A notebook shows it: one picture as a PNG, several as a GIF that plays. It is an array all the same: frames and views of it are pictures, what is
-    computed of it are plain arrays.
+    Notebooks display a picture as PNG and an animation as GIF. Frames and views of a picture are pictures;
+    results of arithmetic are plain arrays.
 
     >>> film = condyle.open("two_joints.glb").render("bend", np.linspace(0, 1, 5), size=(64, 48))
     >>> film.shape, film[0].shape, film.fps
@@ -31,10 +31,10 @@ class Picture(np.ndarray[tuple[int, ...], np.dtype[np.uint8]]):
     fps: float
 
     def __new__(cls, pixels: ArrayLike, fps: float | None = None) -> Picture:
-        """Of an array of uint8, which is not copied; `fps` is that of the array if it is a picture, else 25."""
+        """Wrap an array of uint8 without a copy. `fps` defaults to that of a picture, else to 25."""
         array = np.asarray(pixels)
         if array.dtype != np.uint8:
-            raise Error(f"pixels are {array.dtype}, uint8 from 0 to 255 is wanted")
+            raise Error(f"pixels must be uint8 (0 to 255), got {array.dtype}")
         it = array.view(cls)
         it.fps = float(getattr(pixels, "fps", 25.0) if fps is None else fps)
         return it
@@ -49,7 +49,10 @@ class Picture(np.ndarray[tuple[int, ...], np.dtype[np.uint8]]):
         return Picture, (np.asarray(self), self.fps)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file: .png, .gif or .webp for one picture, .gif or .webp for an animation. It is written whole or not at all."""
+        """Write a .png, .gif or .webp file; .gif and .webp can hold animations.
+
+        The file appears only when it is complete.
+        """
         data, path = self.encode(path), Path(path)
         draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
         try:
@@ -59,14 +62,14 @@ class Picture(np.ndarray[tuple[int, ...], np.dtype[np.uint8]]):
             draft.unlink(missing_ok=True)
 
     def encode(self, name: str | os.PathLike[str]) -> bytes:
-        """The bytes of a file of this name, whose extension says which format it has.
+        """Return the bytes of a file. The extension of `name` selects the format: .png, .gif or .webp.
 
         >>> condyle.open("two_joints.glb").render(size=(32, 32)).encode(".png")[:4]
         b'\\x89PNG'
         """
         if self.dtype != np.uint8:
-            raise Error(f"pixels are {self.dtype}, uint8 from 0 to 255 is wanted")
-        # A name that is nothing but an extension has none.
+            raise Error(f"pixels must be uint8 (0 to 255), got {self.dtype}")
+        # A name such as ".png" has no extension.
         path = f"picture{name}" if str(name).startswith(".") else name
         return _picture_file(np.ascontiguousarray(self), self.fps, path)
 

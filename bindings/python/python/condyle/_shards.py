@@ -1,4 +1,4 @@
-"""What a job is, and how it is done: shards that any process can make, each written once, and a manifest last of all."""
+"""Jobs and their execution: shards that any process can compute, and a manifest that is written last."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ __all__ = ["Bar", "Facts", "Job", "Shard", "digest_of", "do", "finish", "hash_js
 
 Facts = dict[str, Any]
 
-# How often workers may die in a row without any shard being made.
+# Maximum consecutive worker deaths without progress.
 _DEATHS = 3
 
 
 @dataclass(frozen=True)
 class Shard:
-    """A part of a job."""
+    """Part of a job."""
 
-    # Its number.
+    # Index of the shard.
     at: int
-    # The clips or files in it.
+    # Clips or files of the shard.
     items: Sequence[int] | tuple[str, ...]
-    # A hash of what these clips or files were when the job was planned.
+    # Hash of these clips or files at the time of planning.
     source: str
-    # A hash of all that makes the bytes of the shard what they are: of `source` and of the settings.
+    # Hash of everything that determines the bytes of the shard: `source` and the settings.
     key: str
 
 
 @dataclass(frozen=True)
 class Job(ABC):
-    """What is made of `source`, in the folder `out`."""
+    """Computation that reads `source` and writes to the folder `out`."""
 
     source: str
     out: str
@@ -56,58 +56,58 @@ class Job(ABC):
 
     kind: ClassVar[str]
     ending: ClassVar[str]
-    # The file in `out` that `join` writes.
+    # File name in `out` that `join` writes.
     result: ClassVar[str]
 
     def __post_init__(self) -> None:
-        # Workers may be in another folder.
+        # Absolute paths, because workers may run in another folder.
         self._set("source", os.path.abspath(self.source))
         self._set("out", os.path.abspath(self.out))
         result, shards = Path(self.out, self.result), Path(self.out, "shards")
         source = Path(os.path.realpath(self.source))
         if source == Path(os.path.realpath(result)) or Path(os.path.realpath(shards)) in source.parents:
-            raise condyle.Error(f"{self.source} would be written over; choose another folder than {self.out}")
+            raise condyle.Error(f"{self.source} would be overwritten; choose an output folder other than {self.out}")
         self._set("per_shard", operator.index(self.per_shard))
         if self.per_shard < 1:
-            raise condyle.Error(f"per_shard is {self.per_shard}, at least 1 is wanted")
+            raise condyle.Error(f"per_shard must be at least 1, got {self.per_shard}")
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
 
     def _above_zero(self, *names: str) -> None:
-        """Checks settings, and makes plain numbers of those of NumPy."""
+        """Checks settings, and converts NumPy scalars to float."""
         for name in names:
             value = float(getattr(self, name))
             if not 0 < value < float("inf"):
-                raise condyle.Error(f"{name} is {value:g}, a number above 0 is wanted")
+                raise condyle.Error(f"{name} must be finite and above 0, got {value:g}")
             self._set(name, value)
 
     @abstractmethod
     def plan(self) -> list[Shard]:
-        """The shards, in their order."""
+        """List the shards in order."""
 
     @abstractmethod
     def state(self, items: Sequence[Any]) -> str:
-        """What tells whether these items of the source have changed."""
+        """Return a hash that changes when these items of the source change."""
 
     @abstractmethod
     def write(self, shard: Shard, path: Path) -> Facts:
-        """Makes a shard, and tells what `join` has to know of it."""
+        """Write a shard, and return the facts that `join` needs."""
 
     @abstractmethod
     def join(self, shards: list[Path], facts: list[Facts], path: Path) -> Facts:
-        """Makes the result of all shards, and tells what goes into the manifest."""
+        """Join all shards, and return facts for the manifest."""
 
     def path(self, shard: Shard) -> Path:
-        """The file of a shard."""
+        """Return the path of a shard."""
         return Path(self.out, "shards", f"{shard.at:05}.{shard.key[:16]}{self.ending}")
 
     def key(self, at: int, source: str) -> str:
-        """`Shard.key`, as this process would make it."""
+        """Return `Shard.key` as computed by this process."""
         return hash_json([self.settings(), at, source])
 
     def settings(self) -> Facts:
-        """All that makes the bytes what they are, besides the source."""
+        """Return everything except the source that determines the output bytes."""
         own = {name: value for name, value in asdict(self).items() if name not in ("source", "out")}
         versions = {name: version(name) for name in ("condyle", "numpy")}
         numeric = os.environ.get("CONDYLE_NUMERIC", "fast")
@@ -123,24 +123,39 @@ class Job(ABC):
 
 
 class Bar(Protocol):
-    """What tells of progress, as tqdm's bars do."""
+    """Progress bar, such as a tqdm bar."""
 
     def update(self, n: int, /) -> object:
-        """So many steps more are done."""
+        """Add `n` finished steps."""
 
 
 def run(job: Job, workers: int = 1, *, progress: Bar | None = None) -> Facts:
-    """Does a job in so many processes of this machine, and returns what its manifest says.
+    """Run a job in processes of this machine.
 
-    With one worker it is done here, without another process. With more, a script has to keep what it does under
-    ``if __name__ == "__main__":``, as the processes read it too. A worker that dies is replaced; after three deaths
-    without a shard made in between the job fails, and can be run again. Workers end when this process does. `progress` is a bar with a step for each shard,
-    of which there are ``len(job.plan())``.
+    Parameters
+    ----------
+    `job` : Job
+        Job to run.
+    `workers` : int
+        Number of processes. With 1, the job runs in this process.
+    `progress` : Bar, optional
+        Progress bar with one step per shard: ``len(job.plan())`` steps.
+
+    Returns
+    -------
+    dict
+        Contents of the manifest.
+
+    Notes
+    -----
+    With more than one worker, keep the top-level code of a script under ``if __name__ == "__main__":``,
+    because each process imports the script. A worker that dies is replaced. After three deaths without a
+    finished shard the job raises `Error`; run it again to continue. Workers end when this process ends.
     """
     if workers < 1:
-        raise condyle.Error(f"workers is {workers}, at least 1 is wanted")
+        raise condyle.Error(f"workers must be at least 1, got {workers}")
     if progress is not None and not callable(getattr(progress, "update", None)):
-        raise TypeError(f"progress is a {type(progress).__name__}, a bar with an update is wanted, such as tqdm's")
+        raise TypeError(f"progress must have an update method, such as a tqdm bar, got {type(progress).__name__}")
     shards = job.plan()
     if workers == 1:
         for shard in shards:
@@ -164,26 +179,27 @@ def _in_processes(job: Job, shards: list[Shard], workers: int, progress: Bar | N
                     _tell(progress, 1)
                     told += 1
             finally:
-                # Also where a bar raises something.
+                # Also if the bar raises an exception.
                 pool.shutdown(cancel_futures=True)
         for future in futures:
-            # Those that were cancelled are made in the next round, if there is one.
+            # Cancelled shards are computed in the next round.
             error = None if future.cancelled() else future.exception()
             if error is not None and not isinstance(error, BrokenProcessPool):
                 raise error
         left = [shard for shard, it in zip(shards, futures) if it.cancelled() or it.exception() is not None]
-        # Others may have been made beside the one whose worker died.
+        # Other workers may have finished shards when one died.
         _tell(progress, len(shards) - len(left) - told)
         deaths = deaths + 1 if len(left) == len(shards) else 0
         if deaths == _DEATHS:
             first = left[0].at
-            guard = 'a script has to keep what it does under if __name__ == "__main__":'
-            raise condyle.Error(f"workers died {deaths} times in a row; the first shard that is not made is {first}; {guard}")
+            guard = 'keep the top-level code of a script under if __name__ == "__main__":'
+            raise condyle.Error(f"workers died {deaths} times in a row; the first unfinished shard is {first}; {guard}")
         shards = left
 
 
 def _end_with_parent() -> None:
-    """Ends this process when the one that started it has ended, in whatever way: a worker waits for work otherwise."""
+    """End this process when its parent ends for any reason. A worker would otherwise wait for work forever.
+    """
     parent = parent_process()
 
     def wait() -> None:
@@ -200,9 +216,9 @@ def _tell(bar: Bar | None, steps: int) -> None:
 
 
 def do(job: Job, shard: Shard) -> int:
-    """Makes a shard, unless it is there already, and returns its number."""
+    """Compute a shard unless it exists, and return its index."""
     if job.key(shard.at, shard.source) != shard.key:
-        raise condyle.Error("this process has another version or CONDYLE_NUMERIC than the one that planned the job")
+        raise condyle.Error("the version or CONDYLE_NUMERIC of this process differs from the process that planned the job")
     path = job.path(shard)
     path.parent.mkdir(parents=True, exist_ok=True)
     receipt = _receipt(job, shard)
@@ -217,14 +233,14 @@ def do(job: Job, shard: Shard) -> int:
 
 
 def finish(job: Job, shards: list[Shard]) -> Facts:
-    """Joins the shards, all of which have to be made, and writes the manifest, which it returns.
+    """Join the shards, write the manifest, and return its contents.
 
-    A folder holds what one job has made: another one with other settings makes all of it anew.
+    Raises `Error` unless all shards exist. Afterwards, shards of other jobs are deleted from the folder.
     """
     receipts = [_receipt(job, shard) for shard in shards]
     missing = [shard.at for shard, receipt in zip(shards, receipts) if receipt is None]
     if missing:
-        raise condyle.Error(f"{len(missing)} of {len(shards)} shards are not made, the first is {missing[0]}")
+        raise condyle.Error(f"{len(missing)} of {len(shards)} shards are unfinished, the first is {missing[0]}")
     whole = [receipt for receipt in receipts if receipt is not None]
     paths = [job.path(shard) for shard in shards]
     result = Path(job.out, job.result)
@@ -243,7 +259,7 @@ def finish(job: Job, shards: list[Shard]) -> Facts:
 
 
 def _clear(out: Path, known: set[str]) -> None:
-    """Takes away what workers that died have left, and the shards of other jobs."""
+    """Deletes the drafts of dead workers, and the shards of other jobs."""
     for path in out.glob("*.draft*"):
         if _is_left(path.name):
             path.unlink(missing_ok=True)
@@ -254,7 +270,7 @@ def _clear(out: Path, known: set[str]) -> None:
 
 
 def _is_left(name: str) -> bool:
-    """Whether it is a draft of a process of this machine that is no more."""
+    """Whether the name is a draft of a process of this machine that no longer runs."""
     found = re.fullmatch(r".*\.([0-9a-f]{8})\.(\d+)\.[0-9a-f]{32}\.draft(\..*\.joining)?", name)
     if found is None or found[1] != _machine():
         return False
@@ -272,7 +288,7 @@ def _machine() -> str:
 
 
 def _receipt(job: Job, shard: Shard) -> Facts | None:
-    """Of a shard that was made as it would be now."""
+    """Returns the receipt of a shard that matches the current settings, or None."""
     path = job.path(shard)
     try:
         told = json.loads(path.with_suffix(".json").read_bytes())
@@ -285,7 +301,7 @@ def _receipt(job: Job, shard: Shard) -> Facts | None:
 
 @contextmanager
 def _draft(path: Path) -> Iterator[Path]:
-    """A file that nobody else writes, which becomes `path` when it is whole."""
+    """Yields a unique temporary path, and renames the file to `path` when it is complete."""
     draft = path.with_name(f"{path.name}.{_machine()}.{os.getpid()}.{uuid.uuid4().hex}.draft")
     try:
         yield draft

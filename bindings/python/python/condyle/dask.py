@@ -1,8 +1,9 @@
-"""Jobs of `condyle.jobs` on Dask: a task for each shard, and one that joins them.
+"""Run the jobs of `condyle.jobs` on Dask: one task per shard, and one that joins the results.
 
     condyle.dask.delayed(condyle.jobs.Pose("/shared/motion.condyle", "/shared/posed")).compute()
 
-Needs ``pip install dask distributed``. All machines see the library and the folder of the results at the same paths.
+Requires ``pip install dask distributed``. All machines must see the library and the output folder at the same
+paths.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ __all__ = ["delayed"]
 
 
 def delayed(job: Job) -> Any:
-    """A `dask.delayed.Delayed` of what the manifest says: `compute()` does the job by whatever scheduler there is.
+    """Return a `dask.delayed.Delayed` of the manifest. Its `compute()` runs the job on the active scheduler.
 
-    A task whose worker dies is done again by another one.
+    If a worker dies, another one repeats its task.
     """
     try:
         lazy = importlib.import_module("dask.delayed").delayed
@@ -30,5 +31,5 @@ def delayed(job: Job) -> Any:
 
 
 def _finish(job: Job, shards: list[Shard], made: list[int]) -> dict[str, Any]:
-    """After all shards were made."""
+    """Finishes the job. `made` makes this task depend on all shards."""
     return finish(job, shards)

@@ -1,4 +1,4 @@
-"""Whole libraries at once: posed, encoded, packed or measured, in as many processes as there are.
+"""Batch jobs on whole libraries: pose, measure, encode or pack clips in any number of processes.
 
 >>> from condyle import jobs
 >>> done = jobs.run(jobs.Pose("motion.condyle", "posed", rate=30), workers=1)
@@ -7,17 +7,19 @@
 >>> jobs.Posed("posed")[0].shape
 (46, 2, 3)
 
-A job is cut into shards by the order of the library (or of the files of a folder), `per_shard` in each. `plan` says
-which there are, `do` makes one in whatever process, `finish` joins what has to be joined and writes ``manifest.json``
-last of all. `run` does this in one process or several of this machine; `condyle.ray` and `condyle.dask` hand the same
-three to a cluster, whose machines see the same files at the same paths.
+A job is split into shards of `per_shard` clips of a library, or files of a folder. `plan` lists the shards,
+`do` computes one in any process, and `finish` joins the results and writes ``manifest.json``. `run` performs
+these steps on this machine. `condyle.ray` and `condyle.dask` run them on a cluster, whose machines must see
+the files at the same paths.
 
-Each file is written under a name of its own and renamed when it is whole, and beside each shard a receipt with its
-SHA-256 is written after it. A shard that has its receipt is not made again, whoever made it; one without is made anew.
-So a process can be killed at any moment, and a job that was ended goes on where it was when it is run again. A source
-that changes in between is an error. A folder is for one job at a time: what another one has left there is replaced when
-the new one is whole. The result has the same bytes for any number of workers. Where machines differ,
-set ``CONDYLE_NUMERIC=portable`` on all.
+Each file is written under a temporary name and renamed when it is complete. A receipt with the SHA-256 of the
+shard is written after it. A shard with a receipt is not computed again; a shard without one is. A process may
+therefore be killed at any moment, and running the job again continues it. A source that changes during a job
+raises an error. A folder holds the results of one job at a time; the results of another job are replaced when
+the new job is complete.
+
+The output bytes do not depend on the number of workers. If machines differ, set ``CONDYLE_NUMERIC=portable``
+on all of them.
 """
 
 from __future__ import annotations
@@ -39,13 +41,13 @@ from condyle._shards import Bar, Facts, Job, Shard, digest_of, do, finish, hash_
 
 __all__ = ["Bar", "Encode", "Job", "Measure", "Pack", "Pose", "Posed", "Shard", "do", "finish", "run"]
 
-# What holds motion.
+# Extensions of motion files.
 _ENDINGS = (".bvh", ".glb", ".gltf", ".vrm", ".vrma", ".npz")
 
 
 @dataclass(frozen=True)
 class _OfLibrary(Job):
-    """A job whose source is a file .condyle."""
+    """Job whose source is a .condyle file."""
 
     def plan(self) -> list[Shard]:
         digest = _digest(self.source)
@@ -55,16 +57,31 @@ class _OfLibrary(Job):
         return _digest(self.source)
 
     def library(self) -> condyle.Library:
-        """Opened once for all shards that a process makes of it."""
+        """Library, opened once for all shards of this process."""
         return _library(self.source, _digest(self.source))
 
 
 @dataclass(frozen=True)
 class Pose(_OfLibrary):
-    """All clips at `rate` frames a second: the places of joints in model space, or their 3 by 4 matrices. `Posed` reads the result.
+    """Sample all clips at a fixed rate. `Posed` reads the result.
 
-    A shard is an array of one row for each joint of each frame, one clip after another. ``index.npy`` has a line of int64
-    for each clip: its shard, its first row, its frames and its joints. Everything is in the units of the library.
+    Parameters
+    ----------
+    `source` : str
+        Path of the library, a .condyle file.
+    `out` : str
+        Output folder.
+    `per_shard` : int
+        Number of clips per shard.
+    `rate` : float
+        Frames per second.
+    `what` : "joints" or "matrices"
+        Joint positions in model space, or 3x4 model matrices, in the units of the library.
+
+    Notes
+    -----
+    A shard is an array with one row per joint and frame, all clips concatenated. ``index.npy`` has one int64
+    row per clip: shard, first row, number of frames and number of joints.
     """
 
     _: KW_ONLY
@@ -79,7 +96,7 @@ class Pose(_OfLibrary):
         super().__post_init__()
         self._above_zero("rate")
         if self.what not in ("joints", "matrices"):
-            raise condyle.Error(f"what is {self.what!r}, 'joints' or 'matrices' is wanted")
+            raise condyle.Error(f"what must be 'joints' or 'matrices', got {self.what!r}")
 
     def write(self, shard: Shard, path: Path) -> Facts:
         library = self.library()
@@ -89,7 +106,7 @@ class Pose(_OfLibrary):
         rows = sum(len(t) * j for t, j in zip(times, joints))
         shape = (rows, 3) if self.what == "joints" else (rows, 3, 4)
         with path.open("wb") as file:
-            # One clip after another: all of them may be more than memory holds.
+            # Clips are written one at a time, because a whole shard may exceed the memory.
             header = {"descr": "<f4", "fortran_order": False, "shape": shape}
             np.lib.format.write_array_header_1_0(file, header)
             for clip, t in zip(clips, times):
@@ -111,9 +128,9 @@ class Pose(_OfLibrary):
 
 
 class Posed:
-    """What a `Pose` has made: `posed[i]` is clip i, joints (T, J, 3) or matrices (T, J, 3, 4), where it lies in the file.
+    """Result of a `Pose` job: ``posed[i]`` holds clip i as joints (T, J, 3) or matrices (T, J, 3, 4).
 
-    Read-only; a pickle of it is the folder's name.
+    The arrays are read-only and memory-mapped. A pickle contains only the path of the folder.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -121,7 +138,7 @@ class Posed:
         manifest = json.loads((self._folder / "manifest.json").read_bytes())
         index = self._folder / Pose.result
         if manifest["kind"] != Pose.kind or hash_of(index) != manifest["result"]["sha256"]:
-            raise condyle.Error(f"{folder} holds no poses, or those of a job that was ended: run it again")
+            raise condyle.Error(f"{folder} contains no poses, or the job is incomplete; run it again")
         self._files = [shard["file"] for shard in manifest["shards"]]
         self._index: NDArray[np.int64] = np.load(index)
         self._opened: dict[int, NDArray[np.float32]] = {}
@@ -142,10 +159,11 @@ class Posed:
 
 @dataclass(frozen=True)
 class Measure(_OfLibrary):
-    """Figures of all clips, a line of JSON for each in ``figures.jsonl``.
+    """Compute figures of all clips, one JSON object per line of ``figures.jsonl``.
 
-    They are its name, skeleton, joints and seconds, the box around all joints at `rate` frames a second, and the greatest
-    speed of a joint from one frame to the next; in the units of the library.
+    Each line has the name, skeleton index, number of joints and duration of a clip. It also has the bounding
+    box of all joints at `rate` frames per second, and the maximum speed of a joint between frames. Lengths
+    are in the units of the library.
     """
 
     _: KW_ONLY
@@ -171,7 +189,7 @@ class Measure(_OfLibrary):
         matrices = condyle.forward_kinematics(clip.skeleton, *clip.sample(_moments(clip, self.rate)))
         places = matrices[..., 3].astype("f8")
         steps = np.diff(places, axis=0)
-        # Written out, so that the order of the sum is the same everywhere.
+        # Explicit, so that the order of summation is the same on all platforms.
         squares = steps[..., 0] ** 2 + steps[..., 1] ** 2 + steps[..., 2] ** 2
         return {
             "name": clip.name,
@@ -195,10 +213,11 @@ class Measure(_OfLibrary):
 
 @dataclass(frozen=True)
 class Encode(_OfLibrary):
-    """The library at another error bound, as ``library.condyle``.
+    """Re-encode a library with another error bound, as ``library.condyle``.
 
-    Each clip is sampled at the rate it has, or at `rate`, and encoded within `budget` metres of that, so that what it was
-    off before is added. A clip that holds more than poses (`Clip.extras`) is an error, as that would be lost.
+    Each clip is sampled at its own rate, or at `rate`, and encoded within `budget` metres of the samples. The
+    existing error of the clip adds to this. A clip with data other than poses (`Clip.extras`) raises `Error`,
+    because that data would be lost.
     """
 
     _: KW_ONLY
@@ -223,8 +242,8 @@ class Encode(_OfLibrary):
         for at in map(int, shard.items):
             clip, unit = library[at], units[skeletons[at]]
             if clip.extras:
-                raise condyle.Error(f"the clip {clip.name!r} holds {' and '.join(clip.extras)} besides poses")
-            # A clip of a single frame has no rate.
+                raise condyle.Error(f"the clip {clip.name!r} has {' and '.join(clip.extras)}, which would be lost")
+            # A clip with a single frame has no rate.
             rate = self.rate or clip.rate or None
             frames = round(clip.duration * (rate or 30.0))
             times = np.unique(np.linspace(clip.start, clip.end, frames + 1, dtype="f4"))
@@ -238,7 +257,7 @@ class Encode(_OfLibrary):
 
     def join(self, shards: list[Path], facts: list[Facts], path: Path) -> Facts:
         library = self.library()
-        # What was said of errors and sizes is no longer so.
+        # Stored errors and sizes are no longer valid.
         kept = ("name", "source", "tags", "seconds", "joints")
         columns = {name: column for name, column in library.columns.items() if name in kept}
         condyle.join(path, shards, told=json.dumps({"columns": columns, "left_out": library.left_out}))
@@ -247,16 +266,37 @@ class Encode(_OfLibrary):
 
 @dataclass(frozen=True)
 class Pack(Job):
-    """All motion of a folder (.bvh, .glb, .gltf, .vrm, .vrma, .npz) as ``library.condyle``.
+    """Encode all motion files of a folder (.bvh, .glb, .gltf, .vrm, .vrma, .npz) as ``library.condyle``.
 
-    Clips are within `budget` metres at each vertex, or at the distance `shell` from joints where there is no mesh. A unit of
-    the files is `unit` metres; without it what each file says, or one metre. `up` is their up axis, as `open` has it. A file that cannot be used is left out, and the library says why. It has the clips, names,
-    order and tags of what ``condyle encode FOLDER`` writes of these files on one machine, but of the columns only name,
-    source, tags, seconds, rate_hz, joints and repairs, as errors are not measured; so the two are not the same bytes.
+    Parameters
+    ----------
+    `source` : str
+        Folder of motion files.
+    `out` : str
+        Output folder.
+    `per_shard` : int
+        Number of files per shard.
+    `budget` : float
+        Maximum error in metres at each vertex, or within `shell` of joints without a mesh.
+    `shell` : float
+        Radius around joints in metres.
+    `effort` : "fast", "normal" or "best"
+        Time that the encoder spends on a smaller result.
+    `unit` : float, optional
+        Metres per unit of the files. Default: the unit stated by each file, else 1.
+    `up` : "y" or "z"
+        Up axis of the files; see `open`.
+    `body` : str or dict, optional
+        Body model for .npz motions, shaped by the coefficients of each motion, in metres. A dict maps genders
+        to files: ``{"female": "F.npz", "male": "M.npz", "neutral": "N.npz"}``. A motion whose gender is
+        missing from the dict, or not stated, uses the neutral model.
 
-    `body` is the file of the body model that moves in .npz, with the shape that each of these has, and in metres whatever
-    `unit` is. A dict has a file for each gender that the .npz name: ``{"female": "F.npz", "male": "M.npz", "neutral":
-    "N.npz"}``. A motion of a gender that it lacks, or of none, takes the neutral one; without that it is left out.
+    Notes
+    -----
+    Files that cannot be used are left out, and `Library.left_out` lists the reasons. Without a suitable body
+    model, a .npz motion is left out too. Clips, names, order and tags match those of ``condyle encode
+    FOLDER`` on one machine. The columns are only name, source, tags, seconds, rate_hz, joints and repairs,
+    because errors are not measured. The bytes therefore differ from those of ``condyle encode FOLDER``.
     """
 
     _: KW_ONLY
@@ -277,12 +317,12 @@ class Pack(Job):
         self._above_zero("budget", "shell", *(["unit"] if self.unit is not None else []))
         _check_effort(self.effort)
         if self.up not in ("y", "z"):
-            raise condyle.Error(f'up is {self.up!r}, "y" or "z" is wanted')
+            raise condyle.Error(f'up must be "y" or "z", got {self.up!r}')
         if isinstance(self.body, Mapping):
             unknown = [gender for gender in self.body if gender not in _GENDERS]
             if unknown or not self.body:
                 found = ", ".join(map(repr, unknown)) or "empty"
-                raise condyle.Error(f"body is {found}, a dict from 'female', 'male' or 'neutral' to files is wanted")
+                raise condyle.Error(f"body must map 'female', 'male' or 'neutral' to files, got {found}")
             self._set("body", {gender: os.path.abspath(path) for gender, path in sorted(self.body.items())})
         elif self.body is not None:
             self._set("body", os.path.abspath(self.body))
@@ -291,17 +331,17 @@ class Pack(Job):
         if not os.path.isdir(self.source):
             raise condyle.Error(f"{self.source} is not a folder")
         bodies = self._bodies()
-        # What is wrong with them is told at once, and not for each motion.
+        # Reports an unusable body model once instead of once per motion.
         for path in bodies:
             _body_model(path, _stamp(Path(path)))
         found = []
         for folder, _, names in os.walk(self.source):
             own = Path(folder).relative_to(self.source)
             found += [(own / name).as_posix() for name in names if name.lower().endswith(_ENDINGS)]
-        # The model of a body has no motion.
+        # A body model contains no motion.
         found = [name for name in found if not any(_is_same(Path(self.source, name), Path(path)) for path in bodies)]
         if not found:
-            raise condyle.Error(f"{self.source} holds no file that ends in {', '.join(_ENDINGS)}")
+            raise condyle.Error(f"{self.source} contains no file that ends in {', '.join(_ENDINGS)}")
         return self._shards(tuple(sorted(found)), self.state)
 
     def state(self, items: Sequence[Any]) -> str:
@@ -310,7 +350,7 @@ class Pack(Job):
         return hash_json([[name, *map(_stamp, _files_of(folder / name)), *(body if _is_of_body(name) else [])] for name in items])
 
     def settings(self) -> Facts:
-        """Without the path of the body: what is in its file counts."""
+        """Settings without the path of the body, because only the contents of its file matter."""
         told = super().settings()
         del told["settings"]["body"]
         return told
@@ -324,10 +364,10 @@ class Pack(Job):
             try:
                 clips, unit, repairs = self._clips(source)
             except (condyle.Error, OSError, UnicodeError) as why:
-                # Where the folder lies is nobody's business.
+                # Do not leak the absolute path of the folder.
                 left_out.append({"source": source.encode(errors="replace").decode(), "why": str(why).replace(self.source + os.sep, "")})
                 continue
-            # What is no UTF-8 in a name has a mark of its own.
+            # Invalid UTF-8 in file names is replaced.
             source = source.encode(errors="replace").decode()
             stem = source.rsplit(".", 1)[0]
             for clip in clips:
@@ -339,7 +379,7 @@ class Pack(Job):
         return {"clips": lines, "left_out": left_out}
 
     def _bodies(self) -> list[str]:
-        """The files of body models, by the names of genders."""
+        """Paths of the body models, in order of gender."""
         if isinstance(self.body, str) or self.body is None:
             return [] if self.body is None else [self.body]
         return list(self.body.values())
@@ -349,12 +389,12 @@ class Pack(Job):
         if isinstance(path, Mapping):
             path = path.get(motion.gender) or path.get("neutral")
         if path is None:
-            raise condyle.Error(f"its gender is {motion.gender!r}, for which body= has no model, nor has it a neutral one")
+            raise condyle.Error(f"its gender is {motion.gender!r}, but body= has neither this model nor a neutral one")
         who = _body_model(path, _stamp(Path(path)))
         return who.shaped(motion.betas[: who.shape_count])
 
     def _clips(self, source: str) -> tuple[list[condyle.Clip], float, int]:
-        """The clips of a file, how many metres its unit is, and how many faults of it were repaired."""
+        """Clips of a file, metres per unit, and number of repaired problems."""
         path = os.path.join(self.source, source)
         body = None
         if self.body is not None and _is_of_body(source):
@@ -362,7 +402,7 @@ class Pack(Job):
         given = None if _is_of_body(source) else self.unit
         model = condyle.open(path, body=body, unit=given, up=self.up)
         if not model.clips:
-            raise condyle.Error("it holds no motion")
+            raise condyle.Error("it contains no motion")
         unit = given or model.unit or 1.0
         budget, shell = self.budget / unit, self.shell / unit
         repairs = sum(problem.severity == "warning" for problem in model.problems)
@@ -373,7 +413,7 @@ class Pack(Job):
         left_out = [file for of in facts for file in of["left_out"]]
         if not clips:
             first = left_out[0]
-            raise condyle.Error(f"{self.source}: none of its files can be used, as {first['source']}: {first['why']}")
+            raise condyle.Error(f"{self.source}: none of its files can be used; {first['source']}: {first['why']}")
         names = _distinct([clip["name"] for clip in clips])
         columns = {name: [clip[name] for clip in clips] for name in clips[0]} | {"name": names}
         told = json.dumps({"columns": columns, "left_out": left_out})
@@ -381,14 +421,15 @@ class Pack(Job):
         return {"clips": len(clips), "left_out": left_out}
 
 
-# Digests of libraries, by their paths, sizes and times: a table of a million clips takes a while.
+# Digests of libraries by path, size and modification time, because hashing the table of a million clips is
+# slow.
 _digests: dict[tuple[str, int, int], str] = {}
 
 
 def _digest(path: str) -> str:
-    """A hash of the table of a library, in which the checksums of all clips are: docs/format.md."""
+    """Hash of the table of a library, which contains the checksums of all clips. See docs/format.md."""
     if os.path.exists(path) and not os.path.isfile(path):
-        raise condyle.Error(f"{path} is no file, a .condyle is wanted")
+        raise condyle.Error(f"{path} is not a file; pass a .condyle file")
     with open(path, "rb") as file:
         status = os.fstat(file.fileno())
         stamp = (path, status.st_size, status.st_mtime_ns)
@@ -397,13 +438,13 @@ def _digest(path: str) -> str:
             entries, names = struct.unpack_from("<II", head.ljust(32), 12)
             length = 40 * entries + -(-names // 8) * 8 + 8
             if not head.startswith(b"CONDYLE\0") or length > status.st_size:
-                raise condyle.Error(f"{path} is no library, a .condyle is wanted")
+                raise condyle.Error(f"{path} is not a library; pass a .condyle file")
             _digests.clear()
             _digests[stamp] = digest_of(head + file.read(length))
         return _digests[stamp]
 
 
-# The library that this process made shards of last, by its path and digest.
+# Last library used by this process, by path and digest.
 _opened: dict[tuple[str, str], condyle.Library] = {}
 
 
@@ -412,14 +453,14 @@ def _library(path: str, digest: str) -> condyle.Library:
     library = _opened.get(key)
     if library is None:
         library = condyle.Library(path)
-        # Threads of a worker may do this at once.
+        # Threads of a worker may run this simultaneously.
         _opened.clear()
         _opened[key] = library
     return library
 
 
 def _files_of(path: Path) -> list[Path]:
-    """A file and those that its numbers lie in."""
+    """Path of a file and of its external buffers."""
     files = [path]
     if path.suffix.lower() == ".gltf" and path.is_file():
         try:
@@ -427,7 +468,7 @@ def _files_of(path: Path) -> list[Path]:
             uris = [str(buffer["uri"]) for buffer in buffers if "uri" in buffer]
             files += [path.parent / unquote(uri) for uri in uris if not uri.startswith("data:")]
         except (OSError, ValueError, KeyError, TypeError):
-            # What is wrong with it is said where it is opened.
+            # The problem is reported when the file is opened.
             pass
     return files
 
@@ -443,10 +484,10 @@ def _is_same(one: Path, other: Path) -> bool:
         return False
 
 
-# The genders that motions name.
+# Genders in motion files.
 _GENDERS = ("female", "male", "neutral")
 
-# The body models that this process read last, by their paths and stamps.
+# Body models cached by this process, by path and stamp.
 _bodies: dict[tuple[str, tuple[int, int]], condyle.BodyModel] = {}
 
 
@@ -470,13 +511,13 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 def _moments(clip: condyle.Clip, rate: float) -> NDArray[np.float64]:
-    """From the first key on, the last one too if it falls on a frame within a thousandth."""
+    """Frame times from the first key. Includes the last key if it is within a thousandth of a frame."""
     return clip.start + np.arange(int(clip.duration * rate + 1e-3) + 1) / rate
 
 
 def _check_effort(effort: str) -> None:
     if effort not in ("fast", "normal", "best"):
-        raise condyle.Error(f"effort is {effort!r}, 'fast', 'normal' or 'best' is wanted")
+        raise condyle.Error(f"effort must be 'fast', 'normal' or 'best', got {effort!r}")
 
 
 def _told(name: str, source: str, clip: condyle.Clip, repairs: int) -> Facts:
@@ -486,7 +527,7 @@ def _told(name: str, source: str, clip: condyle.Clip, repairs: int) -> Facts:
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """Those that stand for one clip alone; the later ones of several get a number."""
+    """Names made unique: later duplicates get a number."""
     taken, counts, own = set(names), dict[str, int](), []
     for name in names:
         count = counts.get(name, 0) + 1

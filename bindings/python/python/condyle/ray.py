@@ -1,8 +1,9 @@
-"""Jobs of `condyle.jobs` on Ray: a Ray Data pipeline of actors that each make shards.
+"""Run the jobs of `condyle.jobs` on Ray: a Ray Data pipeline of actors that compute shards.
 
     condyle.ray.run(condyle.jobs.Pose("/shared/motion.condyle", "/shared/posed"), workers=64)
 
-Needs ``pip install "ray[data]"``. All machines see the library and the folder of the results at the same paths.
+Requires ``pip install "ray[data]"``. All machines must see the library and the output folder at the same
+paths.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ __all__ = ["Maker", "run"]
 
 
 class Maker:
-    """What `map_batches` makes an actor of: batches of numbers of shards go in, and come out when these are made."""
+    """Actor for `map_batches`. It receives batches of shard indices, and returns them when the shards are
+    finished.
+    """
 
     def __init__(self, job: Job, shards: list[Shard]) -> None:
         self.job, self.shards = job, shards
@@ -28,16 +31,18 @@ class Maker:
 
 
 def run(job: Job, workers: int, **options: Any) -> dict[str, Any]:
-    """Does a job with so many actors, and returns what its manifest says. `options` are those of `map_batches`, such as ``num_cpus``.
+    """Run a job with `workers` actors, and return the contents of the manifest.
 
-    An actor that dies is started again, and makes the shard again that it was at.
+    `options` are passed to `map_batches`, for example ``num_cpus``. An actor that dies is restarted and
+    repeats its shard.
     """
     try:
         data = importlib.import_module("ray.data")
     except ImportError as error:
         raise ImportError('condyle.ray needs Ray Data: pip install "ray[data]"') from error
     shards = job.plan()
-    # They lie in memory before there are actors: a task that has yet to make them would wait for a CPU that actors hold.
+    # The input is materialised before actors start. A task that creates it later would wait for a CPU held by
+    # actors.
     numbers = data.from_items([shard.at for shard in shards], override_num_blocks=len(shards))
     pool = data.ActorPoolStrategy(size=min(workers, len(shards)))
     made = numbers.map_batches(Maker, fn_constructor_args=(job, shards), batch_size=1, compute=pool, **options)

@@ -410,7 +410,7 @@ mod tests {
                 assert!(found.scale.iter().all(|&v| v >= 0.0), "{columns:?}: {:?}", found.scale);
                 assert!((length(found.rotation) - 1.0).abs() < 1e-12, "{columns:?}");
                 // The first non-zero column is reproduced.
-                let first = columns.iter().position(|&c| c != zero).expect("one is not zero");
+                let first = columns.iter().position(|&c| c != zero).expect("a column that is not zero");
                 for (got, want) in found.to_rows().iter().zip(columns[first]) {
                     assert!((got[first] - want).abs() < 1e-12, "{columns:?}: {found:?}");
                 }

@@ -181,7 +181,7 @@ mod tests {
         let p = [0.25, -4.0, 1.5];
         let back = m.after(&Affine64::IDENTITY).back(m.point(p));
         assert!(length(sub(back, p)) < 1e-12, "{back:?}");
-        let back = m.inverse().expect("the axes span a volume").point(m.point(p));
+        let back = m.inverse().expect("the matrix is invertible").point(m.point(p));
         assert!(length(sub(back, p)) < 1e-12, "{back:?}");
         let flat = Affine64::scale([1.0, 0.0, 1.0]);
         assert_eq!((flat.back(p), flat.inverse()), ([0.0; 3], None));

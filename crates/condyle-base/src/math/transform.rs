@@ -207,7 +207,7 @@ mod tests {
         }
         for _ in 0..tries(100) {
             let m = Affine::from(random.transform());
-            let back = (m.inverse().expect("scales are far from zero") * m).rows;
+            let back = (m.inverse().expect("no scale is near 0") * m).rows;
             let identity = Affine::IDENTITY
                 .rows
                 .as_flattened()

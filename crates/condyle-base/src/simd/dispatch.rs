@@ -169,7 +169,7 @@ macro_rules! each {
         })*
     }};
     ($k:ident in [$($at:literal),*] below $n:ident => $op:expr) => {{
-        const { assert!($n <= [$($at),*].len(), "there are more") };
+        const { assert!($n <= [$($at),*].len(), "the list has fewer than N indices") };
         $(if $at < $n {
             let $k = $at;
             $op;

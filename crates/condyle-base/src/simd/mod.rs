@@ -227,7 +227,7 @@ impl FromStr for Numeric {
 /// ```
 /// use condyle_base::simd::{Dispatch, Isa, Numeric};
 ///
-/// let same_everywhere = Dispatch::new(Isa::best(), Numeric::Portable).expect("it is this machine's");
+/// let same_everywhere = Dispatch::new(Isa::best(), Numeric::Portable).expect("this machine supports it");
 /// same_everywhere.scope(|| assert_eq!(Dispatch::current(), same_everywhere));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -495,7 +495,7 @@ mod tests {
             assert_eq!(fused, dispatch.numeric() == Numeric::Fast, "{dispatch}");
         }
         for isa in Isa::all().filter(|isa| !isa.fuses()) {
-            let fast = Dispatch::new(isa, Numeric::Fast).expect("it is this machine's");
+            let fast = Dispatch::new(isa, Numeric::Fast).expect("this machine supports it");
             assert_eq!(fast.scope(|| dispatch!(|s, mode| remainder(s, mode))), 0.0, "{fast}");
         }
     }

@@ -1,6 +1,6 @@
 //! Generates models and motions by seed, in archives like those of NumPy.
 
-#![allow(dead_code, reason = "each test file uses its own part")]
+#![allow(dead_code, reason = "each test file uses only some of its items")]
 
 use std::io::{Cursor, Write};
 

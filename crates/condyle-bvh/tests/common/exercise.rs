@@ -33,7 +33,7 @@ pub(crate) fn exercise(bytes: &[u8]) {
         if skeleton.joint_count() * bvh.frame_count() > 10_000 {
             continue;
         }
-        let text = write(&skeleton, &clip, &WriteOptions::new(bvh.frame_rate())).expect("its own poses");
+        let text = write(&skeleton, &clip, &WriteOptions::new(bvh.frame_rate())).expect("finite poses");
         let back = Bvh::from_slice("again", text.as_bytes()).unwrap_or_else(|refused| panic!("{refused}"));
         // A clip without known channels does not move and has zero length.
         let frames = if clip.tracks().is_empty() { 1 } else { bvh.frame_count() };

@@ -99,7 +99,8 @@ impl File {
     pub(crate) fn sorted(self) -> Self {
         let mut order = Vec::new();
         self.descend(0, &mut order);
-        let place = |old: usize| order.iter().position(|it| *it == old).expect("each is in it");
+        let place =
+            |old: usize| order.iter().position(|it| *it == old).expect("the order contains every joint");
         let starts: Vec<usize> = self
             .joints
             .iter()
@@ -209,7 +210,7 @@ fn turn(axis: usize, degrees: f64) -> [[f64; 4]; 4] {
 pub(crate) fn posed(skeleton: &Skeleton, clip: &RawClip, seconds: f32) -> Vec<Affine> {
     let mut pose = Pose::rest(skeleton);
     sampling::raw(clip, skeleton, seconds.into(), &mut RawCursor::default(), &mut pose)
-        .expect("its own skeleton");
+        .expect("the clip is of this skeleton");
     let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
     local_to_model(skeleton, &pose, &mut model).expect("room for all");
     model

@@ -1,4 +1,4 @@
-//! `condyle query bounds`: boxes and spheres around what a clip poses.
+//! `condyle query bounds`: boxes and spheres around a posed clip.
 
 use condyle_gltf::{Asset, PlacedBounds, Poser, PoserOptions};
 use condyle_query::bounds::{self, Aabb, Sphere};
@@ -16,23 +16,27 @@ use crate::options::work::{Limit, Work};
 use crate::output::{print, print_json, progress, warn};
 use crate::text::{counted, fixed, grouped, path_text, printable, table};
 
-/// Print boxes and spheres around a posed character, of its vertices and from its joints alone
+/// Print boxes and spheres around a posed character
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  condyle query bounds fox.glb --clip Run --unit 1cm      around all that the clip does, looked at 30 times a second
+  condyle query bounds fox.glb --clip Run --unit 1cm      around the whole clip, sampled 30 times per second
   condyle query bounds fox.glb --clip Run --time 0.5      at one moment
   condyle query bounds fox.glb --rest --json              the rest pose, with all corners
 
-Boxes from joints need no vertices: an engine finds them in a fraction of a microsecond for each joint, and they are
-never too small. How much longer their diagonals are is in the table. Over several moments a box is the union of theirs,
-and a sphere is around theirs, so it may be larger than one around all vertices. What is between two moments is not in
-them. World space, in metres; with --json in the units of the model, as `condyle skin` writes vertices.")]
+The first box and sphere enclose the vertices. The second ones follow from the joints alone, so they
+need no vertices: an engine computes them in a fraction of a microsecond per joint, and they are
+never too small. The table prints the ratio of the two box diagonals.
+
+Over several moments, a box is the union of the boxes, and a sphere encloses the spheres, so it may
+be larger than one around all vertices. Motion between the moments is not included. Figures are in
+world space, in metres; with --json, in the units of the model, like the vertices that `condyle
+skin` writes.")]
 pub(crate) struct Args {
     #[command(flatten)]
     character: Character,
-    /// Seconds on the clock of the clip's keys, which need not start at 0; several separated by commas
-    /// [default: the whole clip]
+    /// Pose the clip at these times in seconds, separated by commas. Times are on the clock of the keys,
+    /// which need not start at 0 [default: the whole clip]
     #[arg(long, value_name = "SECONDS", value_delimiter = ',', value_parser = parse_seconds)]
     #[arg(allow_hyphen_values = true, conflicts_with_all = ["rest", "fps"])]
     time: Vec<f64>,
@@ -65,9 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     let Found { rows, all } = measure(&name, asset, clip, &moments)?;
     if all.vertices == 0 {
-        return Err(Failure::Data(format!(
-            "{name} has no vertices, so there is nothing to put a box around"
-        )));
+        return Err(Failure::Data(format!("{name} has no vertices, so there is nothing to bound")));
     }
     if args.json {
         let [from, to] = span(&moments);
@@ -88,7 +90,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     print(&shown(&rows, &all, clip, &moments, model.metres()))
 }
 
-/// The moments to look at, in seconds: at least one.
+/// Returns the moments to evaluate, in seconds: at least one.
 fn moments(args: &Args, clip: Option<&Playable<'_>>) -> Result<Vec<f64>, Failure> {
     let Some(clip) = clip else { return Ok(vec![0.0]) };
     if !args.time.is_empty() {
@@ -101,7 +103,7 @@ fn moments(args: &Args, clip: Option<&Playable<'_>>) -> Result<Vec<f64>, Failure
     Ok(moments)
 }
 
-/// The first and the last one in time; they may have been asked for in any order.
+/// Returns the first and the last moment; the list may be in any order.
 fn span(moments: &[f64]) -> [f64; 2] {
     moments.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[a, b], &v| [a.min(v), b.max(v)])
 }
@@ -135,7 +137,7 @@ impl Around {
     }
 }
 
-/// The smallest sphere around two, a little larger for what is rounded.
+/// Returns a sphere around two spheres, slightly enlarged against rounding.
 fn around_both(a: Sphere, b: Sphere) -> Sphere {
     let [small, large] = if a.radius < b.radius { [a, b] } else { [b, a] };
     let offset = [0, 1, 2].map(|k| f64::from(small.center[k]) - f64::from(large.center[k]));
@@ -151,10 +153,10 @@ fn around_both(a: Sphere, b: Sphere) -> Sphere {
     Sphere { center, radius: (radius + 2e-7 * size) as f32 }
 }
 
-/// What is around a primitive, or around all.
+/// Bounds of a primitive, or of all primitives.
 struct Row {
     name: String,
-    /// The node and the primitive; `None` for all.
+    /// The node and the primitive; `None` for all primitives.
     place: Option<[usize; 2]>,
     vertices: usize,
     exact: Around,
@@ -166,7 +168,8 @@ impl Row {
         Self { name, place, vertices, exact: Around::NOTHING, joints: Around::NOTHING }
     }
 
-    /// How many times as long the diagonal of the box from joints is; `None` where that of the vertices has no length.
+    /// Returns the diagonal of the box from joints, divided by that of the exact box; `None` if the exact one
+    /// has length 0.
     fn ratio(&self) -> Option<f64> {
         let [exact, joints] = [self.exact.aabb, self.joints.aabb].map(diagonal);
         (exact > 0.0).then(|| joints / exact)
@@ -215,7 +218,7 @@ fn diagonal(it: Aabb) -> f64 {
     (0..3).map(|k| (f64::from(it.max[k]) - f64::from(it.min[k])).powi(2)).sum::<f64>().sqrt()
 }
 
-/// What is around each primitive, and around all.
+/// Bounds of each primitive, and of all primitives.
 struct Found {
     rows: Vec<Row>,
     all: Row,
@@ -241,7 +244,7 @@ fn measure(
     let bar = progress(moments.len(), "posing");
     for &seconds in moments {
         let failed = |e: condyle::Error| {
-            Failure::Data(format!("{name} at {seconds} s: {e}; look at the keys and scales there"))
+            Failure::Data(format!("{name} at {seconds} s: {e}; check keys and scales at that time"))
         };
         poser.pose(clip, seconds).map_err(failed)?;
         positions.clear();
@@ -280,7 +283,7 @@ fn shown(rows: &[Row], all: &Row, clip: Option<&Playable<'_>>, moments: &[f64], 
         "vertices",
         "box, m",
         "from joints, m",
-        "times as long",
+        "diagonal ratio",
         "radius, m",
         "from joints, m",
     ];

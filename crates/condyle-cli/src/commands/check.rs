@@ -12,20 +12,21 @@ use crate::options::heading::REPORT;
 use crate::output::{print, print_json, progress};
 use crate::text::{counted, path_text, printable};
 
-/// List every problem of models, where it is, and how it is handled
+/// List all problems of models, and how they are handled
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   condyle check fox.glb
   condyle check models/*.glb --json | jq 'select(.usable | not).file'
 
-A file with an error cannot be used; what a warning names is repaired; a note is information only. All files are
-checked, and the exit code is 1 if any of them cannot be used. With --json each file is one line.")]
+A file with an error cannot be used, a warning reports a repair, and a note is information only. All
+files are checked, and the exit code is 1 if any of them cannot be used. With --json, each file is
+one line.")]
 pub(crate) struct Args {
-    /// The files: .glb, .gltf, .vrm, .vrma, .bvh, .npz or .condyle
+    /// Files to check: .glb, .gltf, .vrm, .vrma, .bvh, .npz or .condyle
     #[arg(required = true, value_name = "MODEL")]
     models: Vec<PathBuf>,
-    /// Print one JSON object per file and line
+    /// Print one JSON object per line, one for each file
     #[arg(long, help_heading = REPORT)]
     json: bool,
 }
@@ -53,7 +54,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// Whether a file can be used, and its problems.
+/// Returns whether a file can be used, and its problems.
 fn problems_of(path: &Path) -> (bool, Vec<Problem>) {
     if is_container(path) {
         let faults = entries::faults(path);
@@ -61,7 +62,7 @@ fn problems_of(path: &Path) -> (bool, Vec<Problem>) {
     }
     match condyle_io::open(path, &Options::default()) {
         Ok(model) => (true, model.problems),
-        // The motion of a body is sound, whoever moves.
+        // The motion of a body is valid without a body model.
         Err(OpenError::Misfit { misfit, .. }) => {
             let action = "encode the folder that it is in with --body MODEL.npz";
             (true, vec![Problem::new(Severity::Note, "", misfit.to_string(), action)])
@@ -87,7 +88,7 @@ fn to_text(file: &str, usable: bool, problems: &[Problem]) -> String {
     out
 }
 
-/// The places of a problem other than the first, as many as fit into a line.
+/// Lists the places of a problem other than the first, as many as fit into a line.
 fn others(problem: &Problem) -> String {
     const SHOWN: usize = 3;
     let shown: Vec<_> = problem.places.iter().skip(1).take(SHOWN).map(|place| printable(place)).collect();

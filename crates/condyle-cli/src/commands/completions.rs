@@ -12,7 +12,7 @@ Examples:
   condyle completions bash > ~/.local/share/bash-completion/completions/condyle
   condyle completions fish > ~/.config/fish/completions/condyle.fish")]
 pub(crate) struct Args {
-    /// The shell that the script is for
+    /// Shell to complete for
     shell: Shell,
 }
 

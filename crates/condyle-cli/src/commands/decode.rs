@@ -1,4 +1,4 @@
-//! `condyle decode`: compressed clips back into a document, or one of them into a BVH.
+//! `condyle decode`: turns compressed clips into a document, or one of them into a BVH.
 
 mod bvh;
 
@@ -22,7 +22,7 @@ use crate::options::work::{Limit, Work};
 use crate::output::{check_ending, print, print_json, progress, warn, write_file};
 use crate::text::{counted, ending, hertz, millimetres, path_text, printable, size, table};
 
-/// Write the compressed clips of a file as animations of a document, or one of them as a BVH
+/// Decompress clips into a glTF document, or one clip into a BVH
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -30,21 +30,23 @@ Examples:
   condyle decode fox.condyle --clip Run -o run.glb
   condyle decode fox.condyle --clip Run -o run.bvh
 
-The document is the one that was encoded. Each track has the fewest keys, with straight lines or splines, that keep every
-vertex within a 16th of the bound of the compressed clip, also between keys. decode reads the written file back,
-prints its error, and warns if that is more than a 16th. A constant track has one key, and a joint in its rest pose
-has no track. Fallback tracks, step tracks among them, get their own keys back. Root motion that was extracted is put back.
+The document is the one that was encoded. Each track has the fewest keys, with linear or spline
+interpolation, that keep every vertex within 1/16 of the bound of the compressed clip, also between
+keys. decode reads the written file back, prints its error, and warns if that is more than 1/16 of
+the bound. A constant track has one key, and a joint in its rest pose has no track. Fallback tracks,
+including step tracks, get their original keys back. Extracted root motion is restored.
 
-A BVH has a frame at each frame of the clip, rotations in the order Z, X, Y, lengths in the units of the model, and positions for roots
-and joints that move along their bones. Joints that do not move and are called Head_End below Head become End Sites.")]
+A BVH has a frame for each frame of the clip, rotations in the order Z, X, Y, lengths in the units
+of the model, and positions for roots and for joints that move along their bones. A joint that does
+not move and is named Head_End below Head becomes an End Site.")]
 pub(crate) struct Args {
-    /// A file written by condyle encode
+    /// File written by `condyle encode`
     #[arg(value_name = "FILE.condyle")]
     file: PathBuf,
-    /// Where to write; a missing folder is made
+    /// Output file; missing folders are created
     #[arg(short, long, value_name = "OUT.glb|.bvh")]
     output: PathBuf,
-    /// Clip, by name or index [default: all]
+    /// Decode one clip, by name or index [default: all]
     #[arg(long, value_name = "NAME|INDEX")]
     clip: Option<String>,
     #[command(flatten)]
@@ -55,7 +57,7 @@ pub(crate) struct Args {
     height: Height,
     #[command(flatten)]
     overwrite: Overwrite,
-    /// Print one JSON object
+    /// Print the figures as one JSON object
     #[arg(long, help_heading = REPORT)]
     json: bool,
     #[command(flatten)]
@@ -65,7 +67,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let as_bvh = ending(&args.output).as_deref() == Some("bvh");
     if !as_bvh {
-        check_ending(&args.output, "glb", "binary glTF, or a BVH where it ends in .bvh")?;
+        check_ending(&args.output, "glb", "binary glTF, or BVH if the name ends in .bvh")?;
     }
     let job = Job::writing(&args.file, &args.output, args.overwrite);
     let name = path_text(&args.file);
@@ -73,7 +75,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if !is_container(&args.file) {
         return Err(Failure::Usage(format!("{name} is not compressed, so there is nothing to decode")));
     }
-    // Only compressed clips: a container has no others.
+    // A container has compressed clips only.
     let mut clips = model.packed();
     if let Some(wanted) = &args.clip {
         let index = find_clip(&name, &model.clips(), wanted)?;
@@ -111,7 +113,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             let (clip, tracks) = (printable(clip.name()), counted(count, "track", "tracks"));
             warn(
                 &args.file,
-                &format!("{clip}: {tracks} of the game's own left out: a document has no place for them"),
+                &format!("{clip}: {tracks} of game data left out, because a document cannot store them"),
             );
         }
     }
@@ -133,7 +135,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         warn(
             &args.file,
             &format!(
-                "{clip}: the error of the keys is {found} mm, more than a 16th of the bound of {bound} mm"
+                "{clip}: the error of the keys is {found} mm, more than 1/16 of the bound of {bound} mm"
             ),
         );
     }
@@ -142,7 +144,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         let clips: Vec<Value> = rows.iter().map(Row::to_json).collect();
         return print_json(&json!({ "file": file.to_json(), "clips": clips }).to_string());
     }
-    let headings = ["clip", "rate", "tracks", "keys", "bytes", "bound, mm", "written within, mm"];
+    let headings = ["clip", "rate", "tracks", "keys", "bytes", "bound, mm", "error, mm"];
     let mut lines = vec![headings.map(String::from).to_vec()];
     lines.extend(rows.iter().map(Row::to_cells));
     print(&format!(
@@ -154,14 +156,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     ))
 }
 
-/// A clip that was written.
+/// A decoded clip.
 struct Row {
     keys: Keys,
     /// Frames per second of the compressed clip.
     rate: f32,
-    /// The greatest error of a vertex beside the compressed clip, its morph targets included, in metres.
+    /// Maximum error of a vertex relative to the compressed clip, morph targets included, in metres.
     error: f64,
-    /// What the encoder kept errors under, in metres.
+    /// Error bound of the encoder, in metres.
     bound: f64,
 }
 
@@ -195,14 +197,14 @@ impl Row {
     }
 }
 
-/// The part of the bound that writing keys may take. The rest is the encoder's: what both do at the same vertex and moment adds up,
-/// and the encoder's worst case is at few of them.
+/// Fraction of the bound that the keys may add to the error. Both errors add up only at the same vertex and
+/// moment, and the encoder's worst case is at few of them.
 const PART: f32 = 1.0 / 16.0;
 
-/// Tolerance of the warning.
+/// Relative tolerance of the warning.
 const TOLERANCE: f64 = 1.05;
 
-/// What the keys of a clip must keep.
+/// Returns the options for the keys of a clip.
 fn options(it: &PackedClip, asset: &Asset, metres: f64) -> Result<EncodeOptions, Error> {
     let radius = it.shell.unwrap_or_else(|| Shell::radius(metres));
     let mut options = asset.encode_options(&it.clip, it.clip.budget() * PART, radius)?;

@@ -1,4 +1,4 @@
-//! `condyle query hitboxes`: shapes on joints, fitted to the vertices that these move.
+//! `condyle query hitboxes`: shapes on joints, fitted to the vertices that these joints move.
 
 mod solid;
 
@@ -23,28 +23,31 @@ use crate::options::work::{Limit, Work};
 use crate::output::{check_ending, print, print_json, warn, write_file};
 use crate::text::{counted, ending, fixed, path_text, table};
 
-/// Fit spheres, capsules and boxes to what each joint moves
+/// Fit spheres, capsules and boxes to the vertices of each joint
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   condyle query hitboxes fox.glb --unit 1cm                   a table of all joints
   condyle query hitboxes fox.glb -o fox.hitboxes.json         as a file for an engine
-  condyle query hitboxes fox.glb -o fox.hitboxes.glb          the model with the shapes as meshes on its joints
-  condyle query hitboxes fox.glb --coverage 0.95              tighter: a twentieth of the vertices of each joint stands out
+  condyle query hitboxes fox.glb -o fox.hitboxes.glb          the model, with the shapes as meshes on its joints
+  condyle query hitboxes fox.glb --coverage 0.95              tighter: 5 % of the vertices of each joint are outside
   condyle render fox.glb --clip Run --hitboxes -o fox.gif
 
-Each joint has the smallest of the three, by volume, around the vertices that it moves most, of the meshes of the default scene.
-Sizes are in the space of the joint: in metres in the table, with -o and --json in the units of the model, unless its matrix scales. docs/command-line.md has the keys of the .json.
+Each joint has the shape with the smallest volume around the vertices that it moves most, taken from
+the meshes of the default scene. Shapes are in the space of the joint: the table is in metres, -o
+and --json are in the units of the model, unless the matrix of the joint scales.
+docs/command-line.md lists the keys of the .json.
 
-A .glb is the model with its clips, and below each joint that has a hitbox a node with its shape, half transparent, called
-NAME.hitbox, which moves with the joint. Spheres and capsules are made of triangles, whose corners are on them.")]
+A .glb is the model with its clips. Below each joint with a hitbox it has a node named NAME.hitbox
+with the shape, half transparent, which moves with the joint. Spheres and capsules are triangle
+meshes, with corners on the exact surface.")]
 pub(crate) struct Args {
-    /// The character: .glb, .gltf or .condyle
+    /// Character: .glb, .gltf or .condyle
     model: PathBuf,
-    /// Where to write; a missing folder is made [default: print a table]
+    /// Output file; missing folders are created [default: print a table]
     #[arg(short, long, value_name = "OUT.json|.glb")]
     output: Option<PathBuf>,
-    /// Part of the vertices of a joint that its shape contains, from 0 to 1
+    /// Fraction of a joint's vertices inside its shape, from 0 to 1
     #[arg(long, value_name = "PART", default_value = "1", value_parser = parse_coverage)]
     coverage: f32,
     #[command(flatten)]
@@ -66,11 +69,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let path = &args.model;
     let is_glb = args.output.as_ref().is_some_and(|output| ending(output).as_deref() == Some("glb"));
     if let Some(output) = args.output.as_ref().filter(|_| !is_glb) {
-        check_ending(output, "json", "JSON, or a model where it ends in .glb")?;
+        check_ending(output, "json", "JSON, or a model if the name ends in .glb")?;
     }
     if is_glb && is_container(path) {
         return Err(Failure::Usage(format!(
-            "{}: its clips are compressed, and a .glb has keys; make one with `condyle decode`, and give that",
+            "{}: its clips are compressed, and a .glb needs keys; run `condyle decode` and use its output",
             path_text(path)
         )));
     }
@@ -112,19 +115,19 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     print(&text)
 }
 
-/// As blue as `render` draws them, linear, and half transparent.
+/// Blue like in `render`, linear, half transparent.
 const COLOR: [f32; 4] = [0.065, 0.716, 1.0, 0.4];
 
-/// Each takes some 15 KB of a .glb; no character has as many.
+/// Maximum number of shapes in a .glb. Each takes about 15 KB, and no real character has as many.
 const MOST_SHAPES: usize = 4096;
 
-/// The model with its clips, and the shapes on its joints.
+/// Returns the model with its clips, and the shapes on its joints.
 fn glb(path: &Path, asset: &Asset, hitboxes: &Hitboxes) -> Result<Vec<u8>, Failure> {
     let name = path_text(path);
     let count = hitboxes.as_slice().len();
     if count > MOST_SHAPES {
         return Err(Failure::Data(format!(
-            "{name} has {count} hitboxes, and a .glb takes {MOST_SHAPES} of them; write a .json"
+            "{name} has {count} hitboxes, and a .glb holds at most {MOST_SHAPES}; write a .json"
         )));
     }
     let mut exporter = ClipExporter::new(asset);
@@ -169,9 +172,9 @@ fn to_json(hitboxes: &Hitboxes, skeleton: &Skeleton) -> Value {
     json!({ "hitboxes": hitboxes.as_slice().iter().map(one).collect::<Vec<_>>() })
 }
 
-/// A line for each hitbox.
+/// Formats a line for each hitbox.
 fn rows(hitboxes: &Hitboxes, skeleton: &Skeleton, metres: f64) -> String {
-    let head = ["joint", "shape", "size", "middle"].map(String::from).to_vec();
+    let head = ["joint", "shape", "size", "centre"].map(String::from).to_vec();
     let number = |v: f32| fixed(f64::from(v) * metres, 3);
     let vector = |v: [f32; 3]| v.map(number).join(" ");
     let rows = hitboxes.as_slice().iter().map(|it| {

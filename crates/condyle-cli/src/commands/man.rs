@@ -8,13 +8,13 @@ use crate::options::overwrite::Overwrite;
 use crate::output::{check_destination, finish_file, keep_all, print};
 use crate::text::{counted, path_text};
 
-/// Write the manual pages of all commands into a folder
+/// Write manual pages for all commands into a folder
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   condyle man -o ~/.local/share/man/man1      then `man condyle-render`")]
 pub(crate) struct Args {
-    /// Folder to write; made if it is missing
+    /// Output folder, created if missing
     #[arg(short, long, value_name = "FOLDER")]
     output: PathBuf,
     #[command(flatten)]
@@ -36,11 +36,11 @@ pub(crate) fn run(args: &Args, mut cli: clap::Command) -> Result<(), Failure> {
     print(&format!("{}: {}\n", path_text(&args.output), counted(count, "page", "pages")))
 }
 
-/// Adds the page of a command and of its subcommands, except hidden ones.
+/// Adds the page of a command and those of its subcommands, except hidden ones.
 fn add_pages(command: &clap::Command, pages: &mut Vec<(String, Vec<u8>)>) -> Result<(), Failure> {
     let mut page = Vec::new();
     let man = clap_mangen::Man::new(command.clone());
-    man.render(&mut page).map_err(|e| Failure::Data(format!("a manual page: {e}")))?;
+    man.render(&mut page).map_err(|e| Failure::Data(format!("cannot render a manual page: {e}")))?;
     pages.push((man.get_filename(), page));
     let below = command.get_subcommands().filter(|it| !it.is_hide_set() && it.get_name() != "help");
     below.into_iter().try_for_each(|it| add_pages(it, pages))

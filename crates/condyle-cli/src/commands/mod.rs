@@ -21,7 +21,7 @@ mod skin;
 use crate::failure::Failure;
 use crate::options::numerics::Numerics;
 
-/// What the program is asked to do.
+/// Subcommand to run.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     Demo(demo::Args),
@@ -77,18 +77,21 @@ pub(crate) enum Query {
     Hitboxes(hitboxes::Args),
 }
 
-/// Words that are no command, and the answer to each.
+/// Words that are not commands, and a hint for each.
 pub(crate) const ELSEWHERE: [(&str, &str); 4] = [
-    ("convert", "`condyle encode` makes a .condyle of any file, `condyle decode` a .glb or .bvh of that"),
+    (
+        "convert",
+        "`condyle encode` turns any file into a .condyle, and `condyle decode` turns that into a .glb or .bvh",
+    ),
     ("play", "`condyle render MODEL --clip NAME -o clip.gif` draws a clip"),
-    ("bench", "the benchmark is `cargo run --release -p condyle-bench`"),
-    ("papers", "the tables of the papers are `cargo run --release -p condyle-bench -- papers`"),
+    ("bench", "to run the benchmark: `cargo run --release -p condyle-bench`"),
+    ("papers", "to print the tables of the papers: `cargo run --release -p condyle-bench -- papers`"),
 ];
 
 impl Command {
-    /// `cli` describes the whole program, for the completions of a shell.
+    /// Runs the command. `cli` describes the whole program, for shell completions.
     pub(crate) fn run(&self, cli: clap::Command) -> Result<(), Failure> {
-        // Where there are no options for it, the environment alone says how to compute.
+        // Commands without these options take them from the environment.
         if matches!(
             self,
             Self::Info(_)

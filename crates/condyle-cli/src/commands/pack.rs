@@ -1,4 +1,4 @@
-//! `condyle pack`: an ordinary .glb with fewer bytes of animation, and a bound on the error of every vertex.
+//! `condyle pack`: an ordinary .glb with smaller animations, and a bound on the error of every vertex.
 
 mod drop;
 mod form;
@@ -28,35 +28,37 @@ use crate::options::work::{Limit, Work};
 use crate::output::{check_destination, check_ending, print, print_json, progress, warn, write_file};
 use crate::text::{counted, hertz, millimetres, path_text, printable, size, table};
 
-/// Write the model again with fewer bytes of animation: an ordinary .glb, with a bound on the error of every vertex
+/// Write an ordinary .glb with smaller animations and a bounded error
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   condyle pack fox.glb -o small.glb --unit 1cm               to half a millimetre where a unit is a centimetre
   condyle pack fox.glb -o small.glb --height 0.6m            if the fox is 60 cm high
   condyle pack fox.glb -o small.glb --error 2mm --drop --keep b_Tail03_014
-  condyle pack fox.glb -o small.glb --meshopt                for readers that know EXT_meshopt_compression
+  condyle pack fox.glb -o small.glb --meshopt                for readers that support EXT_meshopt_compression
 
-Every track has the fewest keys that keep all vertices within --error of their places, morph targets included: straight
-lines or splines, at times that tracks share, rotations and weights as 16-bit integers, as core glTF allows. What never
-moves has no track; steps stay as they are. Meshes, materials, textures and all else keep their bytes, compressed meshes too.
-If the file is larger than before, the reason is printed.
+Every track has the fewest keys that keep all vertices within --error, morph targets included: with
+linear or spline interpolation, at times that tracks share, with rotations and weights as 16-bit
+integers, as core glTF allows. A property that never changes has no track; steps stay unchanged.
+Meshes, materials, textures and all else keep their bytes, compressed meshes too. If the file is
+larger than before, the reason is printed.
 
---drop keeps the joints that cameras, lights and whatever else extensions put on nodes hang on, and those that --keep names.
-Empty nodes, such as sockets, are not bounded: their error grows with the distance from the joint.
-If no joint moves a vertex, as in motion capture, it keeps all that have a name. How far the joints without tracks are from
-where the clips have them is printed.
+--drop keeps the joints that cameras, lights and other extension data on nodes depend on, and those
+that --keep names. Empty nodes, such as sockets, are not bounded: their error grows with the
+distance from the joint. If no joint moves a vertex, as in motion capture, --drop keeps all joints
+that have a name. The error of the joints that lose their tracks is printed.
 
-With --meshopt numbers are as coarse as --error allows, and compressed by EXT_meshopt_compression where that is smaller.
-three.js, Babylon.js and many engines read that; others must refuse the file. Files that require it already get it without
-being asked.
+With --meshopt, numbers are as coarse as --error allows, and compressed with EXT_meshopt_compression
+where that is smaller. three.js, Babylon.js and many engines read that; other readers must refuse
+the file. A file that already requires the extension gets it without --meshopt.
 
-What is printed was measured on the file that was written: at every key, at every frame and at three times between
-each two, at points that enclose all vertices, and within --shell around joints without any.")]
+The printed errors are measured on the written file: at every key, at every frame and at three times
+between frames, at points that enclose all vertices, and within --shell around joints without
+vertices.")]
 pub(crate) struct Args {
-    /// The model: .glb, .gltf or .bvh
+    /// Model: .glb, .gltf or .bvh
     model: PathBuf,
-    /// Where to write; a missing folder is made
+    /// Output file; missing folders are created
     #[arg(short, long, value_name = "OUT.glb")]
     output: PathBuf,
     /// Maximum error of a vertex
@@ -68,18 +70,18 @@ pub(crate) struct Args {
     height: Height,
     #[command(flatten)]
     bounded: Bounded,
-    /// Leave out the tracks of joints that move no vertex, camera or light: controls and helpers
+    /// Drop the tracks of joints that move no vertex, camera or light. Such joints are controls and helpers
     #[arg(long, help_heading = OUTPUT)]
     drop: bool,
-    /// Keep the tracks of joints of this name although they move no vertex, such as a socket
+    /// Keep the tracks of joints with this name, such as a socket
     #[arg(long, value_name = "NAME", requires = "drop", help_heading = OUTPUT)]
     keep: Vec<String>,
-    /// Compress the animations by EXT_meshopt_compression, which readers must then support
+    /// Compress the animations with EXT_meshopt_compression; readers must support it
     #[arg(long, help_heading = OUTPUT)]
     meshopt: bool,
     #[command(flatten)]
     overwrite: Overwrite,
-    /// Print one JSON object per clip and line, then one for the file
+    /// Print one JSON object per line: one for each clip, then one for the file
     #[arg(long, help_heading = REPORT)]
     json: bool,
     #[command(flatten)]
@@ -99,7 +101,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut asset = document::open(path, args.space, false)?;
     check_destination(&args.output, &document::sources(path, Some(&asset.document)), args.overwrite)?;
     warn_of_repairs(path, &asset);
-    // All animations are written anew, without what was not understood.
+    // All animations are rewritten, without the parts that were not understood.
     let of_animations = |p: &&Problem| p.severity == Severity::Warning && p.place.starts_with("/animations");
     asset.problems.iter().filter(of_animations).for_each(|problem| warn(path, &problem.to_string()));
     let metres = metres_per_unit(path, &mut asset, args.space, args.height.length)?;
@@ -108,7 +110,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let budget = at_most(args.error.metres / metres);
     if budget == 0.0 {
         return Err(Failure::Usage(format!(
-            "{name}: at this --height f32 cannot tell the error from 0; raise --error, or correct --height"
+            "{name}: at this --height the error rounds to 0 in f32; raise --error, or correct --height"
         )));
     }
     let failed = |e: &dyn std::fmt::Display| Failure::Data(format!("{name}: {e}"));
@@ -169,10 +171,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// What came of a file.
+/// Result for a file.
 struct Outcome {
     rows: Vec<Row>,
-    /// The names of joints that lost their tracks.
+    /// Names of the joints whose tracks were dropped.
     dropped: Vec<String>,
     /// Whether keys may be compressed.
     compressed: bool,
@@ -191,13 +193,13 @@ impl Outcome {
         if !self.dropped.is_empty() {
             let off = self.rows.iter().fold(0.0_f64, |most, row| most.max(row.left_out));
             out += &format!(
-                "\n{} that move no vertex left out: up to {} mm from where the clips have them\n",
+                "\nDropped the tracks of {}, which no vertex follows: error up to {} mm\n",
                 counted(self.dropped.len(), "joint", "joints"),
                 millimetres(off)
             );
         }
         if self.compressed && !args.meshopt {
-            out += "\nreaders of this file must know compressed buffer views already: its keys are compressed too\n";
+            out += "\nthe file already requires compressed buffer views, so its keys are compressed too\n";
         }
         out += &format!("\n{to}: {} to {}\n", size(self.before), size(self.after));
         if let Some(growth) = &self.growth {
@@ -220,7 +222,7 @@ impl Outcome {
     }
 }
 
-/// The bytes of all files that the model lies in.
+/// Returns the bytes of all files of the model.
 fn source_bytes(asset: &Asset, path: &Path) -> usize {
     let sources = document::sources(path, Some(&asset.document));
     let bytes =
@@ -228,30 +230,28 @@ fn source_bytes(asset: &Asset, path: &Path) -> usize {
     bytes.sum()
 }
 
-/// Where f32 or 16 bits are too coarse for the error.
+/// Warns if f32 or 16 bits are too coarse for the error.
 fn warn_of_errors(path: &Path, rows: &[Row], asked: f64) {
     for row in rows.iter().filter(|row| row.error > asked * (1.0 + 1e-6)) {
         let (clip, found, asked) =
             (printable(row.keys.clip.name()), millimetres(row.error), millimetres(asked));
         warn(
             path,
-            &format!(
-                "{clip}: {found} mm off at the worst, not {asked}: f32 and the rounding of 16 bits allow no less"
-            ),
+            &format!("{clip}: the error is {found} mm, not {asked}: f32 and 16-bit rounding allow no less"),
         );
     }
 }
 
-/// A clip in the file that was written.
+/// A clip in the written file.
 struct Row {
     keys: Keys,
-    /// Frames per second at which errors were looked at.
+    /// Frames per second at which errors were measured.
     rate: f32,
     before: usize,
     after: usize,
-    /// The greatest error of a vertex, in metres.
+    /// Maximum error of a vertex, in metres.
     error: f64,
-    /// How far joints that were left out are from where the clip has them, in metres.
+    /// Maximum displacement of the joints that lost their tracks, in metres.
     left_out: f64,
 }
 

@@ -1,4 +1,4 @@
-//! `condyle query ray`: what a ray meets of a posed character.
+//! `condyle query ray`: the hits of a ray on a posed character.
 
 use std::ops::ControlFlow;
 
@@ -19,22 +19,24 @@ use crate::options::work::{Limit, Work};
 use crate::output::{print, print_json, warn};
 use crate::text::{fixed, path_text, printable, table};
 
-/// Find what a ray hits of a posed character: distance, triangle, joint
+/// Cast a ray at a posed character: distance, triangle, joint
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   condyle query ray fox.glb --unit 1cm --clip Run --time 0.5 --from 0,0.5,3 --to 0,0.5,-3
-  condyle query ray fox.glb --unit 1cm --rest --from 0,2m,0 --to 0,0,0 --all     all that is met, the nearest first
+  condyle query ray fox.glb --unit 1cm --rest --from 0,2m,0 --to 0,0,0 --all     all hits, nearest first
   condyle query ray fox.glb --unit 1cm --clip Run --from 0,0.5,3 --to 0,0.5,-3 --hitboxes
 
-World space, in metres; the meshes are those of the default scene. A triangle is hit from
-either side; its number is its place in the primitive. The joint is the one that moves a corner most: the corner that counts
-most in the point (its greatest barycentric coordinate), which need not be the nearest. Hitboxes are those that
-`condyle query hitboxes` fits. That nothing is met is no failure.")]
+Figures are in world space, in metres, for the meshes of the default scene. A triangle is hit from
+either side; its number is its index in the primitive. The joint is the one with the largest weight
+at the corner that has the largest barycentric coordinate at the hit; this corner need not be the
+nearest. --hitboxes uses the shapes that `condyle query hitboxes` fits. A ray without hits is not an
+error.")]
 pub(crate) struct Args {
     #[command(flatten)]
     character: Character,
-    /// Seconds on the clock of the clip's keys, which need not start at 0 [default: 0]
+    /// Pose the clip at this time in seconds. Times are on the clock of the keys, which need not start at 0
+    /// [default: 0]
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     #[arg(allow_hyphen_values = true, conflicts_with = "rest")]
     time: Option<f64>,
@@ -44,10 +46,10 @@ pub(crate) struct Args {
     /// End of the ray
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_point, allow_hyphen_values = true)]
     to: [f64; 3],
-    /// Print all hits, the nearest first
+    /// Print all hits, nearest first
     #[arg(long)]
     all: bool,
-    /// Hit the hitboxes of the joints instead of the triangles
+    /// Test the hitboxes of the joints instead of the triangles
     #[arg(long)]
     hitboxes: bool,
     /// Print the hits as JSON
@@ -63,7 +65,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let dispatch = args.numerics.apply()?;
     if args.from.map(|v| v as f32) == args.to.map(|v| v as f32) {
         return Err(Failure::Usage(
-            "--from and --to are the same place: a ray goes from one to another".into(),
+            "--from and --to are the same place; a ray needs two different places".into(),
         ));
     }
     let job = Job::reading(&args.character.model);
@@ -83,7 +85,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let seconds = args.time.unwrap_or(0.0);
     let mut poser = Poser::new(asset, PoserOptions::default()).map_err(|e| too_large(&name, &e))?;
     poser.pose(clip, seconds).map_err(|e| {
-        Failure::Data(format!("{name} at {seconds} s: {e}; look at the keys and scales there"))
+        Failure::Data(format!("{name} at {seconds} s: {e}; check keys and scales at that time"))
     })?;
     let met = if args.hitboxes { of_hitboxes } else { of_triangles };
     let mut hits = met(asset, &poser, &ray).map_err(|e| too_large(&name, &e))?;
@@ -111,7 +113,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         return print_json(&format!("{report:#}"));
     }
     if hits.is_empty() {
-        return print("nothing\n");
+        return print("no hits\n");
     }
     let head = ["distance, m", "point", "normal", "joint"].into_iter();
     let own = if args.hitboxes { &["shape"][..] } else { &["side", "mesh", "node", "primitive", "triangle"] };
@@ -120,9 +122,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     print(&table("><<<<<>>>", std::iter::once(head).chain(rows)))
 }
 
-/// A place where the ray enters something.
+/// A hit of the ray.
 struct Hit {
-    /// In lengths of the ray.
+    /// Distance as a fraction of the length of the ray.
     along: f32,
     point: [f32; 3],
     normal: [f32; 3],
@@ -133,7 +135,7 @@ struct Hit {
 enum What {
     Triangle {
         instance: usize,
-        /// Its place in the instance.
+        /// Index in the instance.
         primitive: usize,
         triangle: u32,
         front: bool,
@@ -141,7 +143,7 @@ enum What {
     Hitbox(&'static str),
 }
 
-/// All triangles that the ray meets, one primitive after another.
+/// Returns all hits on triangles, one primitive after another.
 fn of_triangles(asset: &Asset, poser: &Poser<'_>, ray: &Ray) -> Result<Vec<Hit>, condyle::Error> {
     let mut hits = Vec::new();
     for (at, instance) in asset.shown() {
@@ -167,7 +169,7 @@ fn of_triangles(asset: &Asset, poser: &Poser<'_>, ray: &Ray) -> Result<Vec<Hit>,
                 });
                 ControlFlow::Continue(())
             });
-            // Of several at one distance the first in the file.
+            // Hits at the same distance are in file order.
             own.sort_by_key(Hit::triangle);
             hits.append(&mut own);
         }
@@ -175,7 +177,7 @@ fn of_triangles(asset: &Asset, poser: &Poser<'_>, ray: &Ray) -> Result<Vec<Hit>,
     Ok(hits)
 }
 
-/// All hitboxes that the ray meets, in the order of joints.
+/// Returns all hits on hitboxes, in the order of joints.
 fn of_hitboxes(asset: &Asset, poser: &Poser<'_>, ray: &Ray) -> Result<Vec<Hit>, condyle::Error> {
     let hitboxes = asset.hitboxes(1.0)?;
     let mut posed = PosedHitboxes::default();

@@ -26,7 +26,7 @@ use crate::options::work::{Limit, Work};
 use crate::output::{drawing, print, print_json, warn, write_file};
 use crate::text::{counted, path_text, size};
 
-/// Draw a clip, or a blend of clips: an image, a contact sheet, or an animation
+/// Draw a clip or a blend of clips: an image, sheet or animation
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -38,20 +38,22 @@ Examples:
   condyle render fox.glb --clip Run --skeleton --limits fit -o fox.png
   condyle render fox.glb --clip Run --silhouette 0.3,1,0.2 -o fox.png
   condyle render fox.glb --clip Run --bounds --hitboxes -o fox.png
-  condyle render fox.glb --clip Run --skinning both -o fox.gif  by matrices, by dual quaternions, and the difference
-  condyle render walk.bvh -o walk.gif                           motion capture: its bones
+  condyle render fox.glb --clip Run --skinning both -o fox.gif  matrices, dual quaternions, and the difference
+  condyle render walk.bvh -o walk.gif                           motion capture, drawn as bones
   condyle render fox.glb --clip Walk --clip Run -o fox.gif      a blend: half of each clip
   condyle render fox.glb --clip Walk --clip Run --weight 0.2 --weight 0.8 -o fox.gif
   condyle render fox.condyle --clip Walk --clip Run --weight 0.5 --time 0.3 -o fox.png
 
-The camera is placed so that the whole clip stays in view. The extension of the output decides the format.
+The camera is placed so that the whole clip stays in view. The extension of the output sets the
+format.
 
-Several --clip are blended. Clips of different lengths stay in step: each is sampled at the same fraction of its own
-duration. The blend starts at 0 and lasts as long as the weighted mean of the durations.")]
+Several --clip are blended. Clips of different lengths stay in step: each is sampled at the same
+fraction of its duration. The blend starts at 0, and its duration is the weighted mean of the
+durations.")]
 pub(crate) struct Args {
-    /// The character: .glb, .gltf, .vrm, .bvh or .condyle
+    /// Character: .glb, .gltf, .vrm, .bvh or .condyle
     model: PathBuf,
-    /// Where to write; a missing folder is made
+    /// Output file; missing folders are created
     #[arg(short, long, value_name = "OUT.png|.gif|.webp")]
     output: PathBuf,
     #[command(flatten)]
@@ -62,61 +64,60 @@ pub(crate) struct Args {
     picture: Picture,
 }
 
-/// The clips, and the weight of each.
+/// Clips to draw, and the weight of each.
 #[derive(clap::Args)]
 #[command(mut_arg("clips", |arg| arg.help(
-    "Clip, by name or index; several are blended [default: the only one]"
+    "Select a clip by name or index; several are blended [default: the only one]"
 )))]
 struct Motion {
     #[command(flatten)]
     clips: Clips,
-    /// Weight of each --clip, in their order, or of the second of two; weights need not sum to 1 [default:
-    /// equal]
+    /// Weight of each --clip in order, or of the second of two. Weights need not sum to 1 [default: equal]
     #[arg(long = "weight", value_name = "N", value_delimiter = ',', value_parser = parse_weight)]
     weights: Vec<f32>,
 }
 
-/// Options of a picture. `condyle reach` takes the same.
+/// Options of a picture, shared with `condyle reach`.
 #[derive(clap::Args)]
 pub(crate) struct Picture {
-    /// Draw one image, at this time in seconds. The clock is that of the clip's keys, which need not start at
-    /// 0; that of a blend starts at 0 [default: 0; a .gif or .webp of a clip shows all of it]
+    /// Draw one image at this time in seconds. Times are on the clock of the keys, which need not start at 0;
+    /// a blend starts at 0 [default: 0; a .gif or .webp shows the whole clip]
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["sheet", "turntable", "fps"])]
     pub(crate) time: Option<f64>,
     /// Frames per second of an animation [default: 25]
     #[arg(long, value_name = "N", value_parser = fps_up_to(50.0))]
     pub(crate) fps: Option<f64>,
-    /// Draw a contact sheet of N evenly spaced moments, in rows of up to eight
+    /// Draw a contact sheet of N evenly spaced moments. A row has up to eight
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     #[arg(conflicts_with_all = ["turntable", "fps"], help_heading = PICTURE)]
     pub(crate) sheet: Option<u32>,
     /// Move the camera once around the character
     #[arg(long, help_heading = PICTURE)]
     pub(crate) turntable: bool,
-    /// Pixels: N, or WIDTHxHEIGHT; on a sheet, of each image [default: 640x640]
+    /// Image size in pixels: N or WIDTHxHEIGHT. On a sheet, it is the size of each image [default: 640x640]
     #[arg(long, value_name = "WxH", value_parser = parse_size, help_heading = PICTURE)]
     size: Option<Size>,
     /// Draw the joints over the mesh
     #[arg(long, help_heading = PICTURE)]
     pub(crate) skeleton: bool,
-    /// Joint limits to draw with --skeleton, in red where a joint exceeds them: a file, or `fit` to learn them
-    /// from all clips
+    /// Draw joint limits with --skeleton, red where a joint exceeds them. Takes a file, or `fit` to learn the
+    /// limits from all clips
     #[arg(long, value_name = "FILE|fit", value_parser = parse_choice, help_heading = PICTURE)]
     pub(crate) limits: Option<Choice>,
-    /// Draw the outline seen from a distant light in this direction, as for shadow volumes; or `eye`, from the
-    /// camera
+    /// Draw the outline seen from a distant light, as for shadow volumes. Takes the direction to the light,
+    /// or `eye` for the outline seen from the camera
     #[arg(long, value_name = "X,Y,Z|eye", value_parser = parse_silhouette, allow_hyphen_values = true)]
     #[arg(help_heading = PICTURE)]
     silhouette: Option<Seen>,
-    /// Draw the box around the character that follows from its joints alone
+    /// Draw the bounding box that is computed from the joints alone
     #[arg(long, help_heading = PICTURE)]
     bounds: bool,
-    /// Draw the hitboxes of the joints, as `condyle query hitboxes` fits them
+    /// Draw the hitboxes of the joints, as fitted by `condyle query hitboxes`
     #[arg(long, help_heading = PICTURE)]
     hitboxes: bool,
-    /// How vertices follow several joints: by matrices, by dual quaternions, or both side by side with their
-    /// difference in colours
+    /// Set the skinning method: matrices, dual quaternions, or both side by side with their difference in
+    /// colours
     #[arg(
         long,
         value_enum,
@@ -126,11 +127,11 @@ pub(crate) struct Picture {
         help_heading = PICTURE
     )]
     pub(crate) skinning: Shown,
-    /// Position of the camera: degrees around the character, from its front towards its left [default: 35]
+    /// Camera angle around the character in degrees. 0 is its front, 90 its left side [default: 35]
     #[arg(long, value_name = "DEGREES", value_parser = parse_degrees, allow_hyphen_values = true)]
     #[arg(help_heading = PICTURE)]
     yaw: Option<f32>,
-    /// Degrees by which the camera looks down [default: 12]
+    /// Camera angle downwards in degrees [default: 12]
     #[arg(long, value_name = "DEGREES", value_parser = parse_degrees, allow_hyphen_values = true)]
     #[arg(help_heading = PICTURE)]
     pitch: Option<f32>,
@@ -145,14 +146,14 @@ pub(crate) struct Picture {
     pub(crate) numerics: Numerics,
 }
 
-/// Pixels of a picture where --size is not given.
+/// Default of --size, in pixels.
 const SIZE: Size = [640, 640];
-/// Degrees of the camera where --yaw and --pitch are not given.
+/// Defaults of --yaw and --pitch, in degrees.
 const YAW: f32 = 35.0;
 const PITCH: f32 = 12.0;
-/// Frames of one animation.
+/// Maximum number of frames in an animation.
 const MAX_FRAMES: f64 = 1500.0;
-/// The shortest time, in seconds, that a turntable takes for a turn.
+/// Minimum duration of a turn of the turntable, in seconds.
 const MIN_TURN: f64 = 4.0;
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
@@ -203,7 +204,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut text = format!("{}: {frames}, {}\n", path_text(&file.path), size(drawn.bytes.len()));
     if let Some(greatest) = drawn.difference {
         let at = clip.map_or(String::new(), |_| format!(", at {:.2} s", greatest.seconds));
-        text += &format!("linear and dual quaternions are at most {} apart{at}\n", greatest.text());
+        text += &format!("linear and dual quaternion skinning differ by at most {}{at}\n", greatest.text());
     }
     print(&text)
 }
@@ -216,7 +217,7 @@ pub(crate) fn blend(args: &Args) -> Result<(), Failure> {
     run(args)
 }
 
-/// The weight of each clip, not normalised.
+/// Returns the weight of each clip, not normalised.
 fn weights(asked: &[f32], clips: usize) -> Result<Vec<f32>, String> {
     let weights = match asked {
         [] => return Ok(vec![1.0; clips]),
@@ -235,18 +236,18 @@ fn weights(asked: &[f32], clips: usize) -> Result<Vec<f32>, String> {
     }
 }
 
-/// A picture, or a moving one, as a file.
+/// A picture or an animation, as the bytes of a file.
 pub(crate) struct Drawn {
     pub bytes: Vec<u8>,
     pub frames: usize,
-    /// Between two ways of skinning.
+    /// Largest difference between two skinning methods.
     pub difference: Option<Greatest>,
-    /// What could not be drawn as it is.
+    /// Remarks on parts of the model that cannot be drawn exactly.
     pub notes: Vec<String>,
 }
 
 impl Picture {
-    /// The first option given that has an effect on pictures only.
+    /// Returns the first given option that affects pictures only.
     pub(crate) fn given(&self) -> Option<&'static str> {
         let options = [
             (self.sheet.is_some(), "--sheet"),
@@ -263,7 +264,7 @@ impl Picture {
         options.iter().find(|(given, _)| *given).map(|(_, option)| *option)
     }
 
-    /// The format of a file of this name, if the options fit it.
+    /// Returns the format for this file name, if the options fit it.
     pub(crate) fn format(&self, to: &Path) -> Result<Format, Failure> {
         let format = Format::of(to).ok_or_else(|| {
             let name = path_text(to);
@@ -277,13 +278,13 @@ impl Picture {
             )));
         }
         if self.bounds && self.skinning != Shown::Linear {
-            let what = "--bounds is the box that linear skinning stays within: leave out --skinning";
+            let what = "--bounds holds for linear skinning only: leave out --skinning";
             return Err(Failure::Usage(what.into()));
         }
         Ok(format)
     }
 
-    /// What is drawn around the character.
+    /// Returns the shapes to draw around the character.
     fn around(&self, asset: &Asset, clip: Option<&Playable<'_>>, moments: &[f64]) -> Result<Shapes, Failure> {
         let wrong = |e: condyle::Error| too_large(asset.document.name(), &e);
         let parts = self.bounds.then(|| asset.placed_bounds(clip, moments)).transpose().map_err(wrong)?;
@@ -291,7 +292,8 @@ impl Picture {
         Ok(Shapes::new(parts.unwrap_or_default(), hitboxes.unwrap_or_default()))
     }
 
-    /// Draws a clip of a model, or its rest pose, with marks over it. `still` is the moment of a single image where none is asked for.
+    /// Draws a clip of a model, or its rest pose, with marks over it. `still` is the moment of a single image
+    /// without --time.
     pub(crate) fn draw(
         &self,
         path: &Path,
@@ -323,7 +325,7 @@ impl Picture {
             Shown::Both if !is_blended(asset) => {
                 let name = path_text(path);
                 return Err(Failure::Data(format!(
-                    "{name}: no vertex follows several joints, so both ways are the same; leave out --skinning both"
+                    "{name}: no vertex follows several joints, so both methods are equal; leave out --skinning both"
                 )));
             }
             Shown::Both => Some(scene.compare(motion, plan.moments())?),
@@ -332,13 +334,12 @@ impl Picture {
         scene.set_limits(limits);
         scene.mark(&with_around);
         let open = self.silhouette.map_or(0, |seen| scene.set_outline(seen));
-        let note = |problem: &String| format!("{problem}; surfaces with this image have their plain colour");
+        let note =
+            |problem: &String| format!("{problem}; surfaces with this image are drawn in their plain colour");
         let mut notes: Vec<String> = scene.problems().iter().map(note).collect();
         if open > 0 {
             let edges = counted(open, "edge has", "edges have");
-            notes.push(format!(
-                "{edges} a triangle on one side only: they are drawn whether that is seen or not"
-            ));
+            notes.push(format!("{edges} a triangle on one side only, and are drawn from every direction"));
         }
         notes.iter().for_each(|what| warn(path, &format!("note: {what}")));
         let [yaw, pitch] = [self.yaw.unwrap_or(YAW), self.pitch.unwrap_or(PITCH)].map(f32::to_radians);
@@ -371,7 +372,7 @@ fn is_blended(asset: &Asset) -> bool {
     skinned.flat_map(|it| &it.primitives).any(|it| it.mesh.influences().longest_row() > 1)
 }
 
-/// The moments to draw, in seconds.
+/// Moments to draw, in seconds.
 enum Plan {
     Still(f64),
     Sheet(Vec<f64>),
@@ -395,7 +396,7 @@ fn plan(args: &Picture, format: Format, clip: Option<&Playable<'_>>, still: f64)
         let (wide, high) = (width * panels * columns, height * count.div_ceil(columns));
         if wide.max(high) > MAX_SHEET {
             return Err(Failure::Usage(format!(
-                "--sheet {count}: the sheet would be {wide}x{high} pixels, and {MAX_SHEET} a side is the limit; \
+                "--sheet {count}: the sheet would be {wide}x{high} pixels, and the limit is {MAX_SHEET} a side; \
                  choose fewer moments or a smaller --size"
             )));
         }
@@ -410,13 +411,13 @@ fn plan(args: &Picture, format: Format, clip: Option<&Playable<'_>>, still: f64)
     }
     let length = clip.map_or(0.0, |c| c.end() - c.start());
     let fps = args.fps.unwrap_or(FPS);
-    // On a turntable the clip repeats until a turn has taken long enough, and always plays to its end.
+    // On a turntable the clip repeats until a turn has lasted long enough, and always plays to its end.
     let loops = if args.turntable && length > 0.0 { (MIN_TURN / length).ceil() } else { 1.0 };
     let whole = if args.turntable { (length * loops).max(MIN_TURN) } else { length };
     let frames = (whole * fps).round().max(1.0);
     if frames > MAX_FRAMES {
         return Err(Failure::Usage(format!(
-            "{whole:.1} s at {fps} frames per second is {frames} frames, and {MAX_FRAMES} is the limit; \
+            "{whole:.1} s at {fps} frames per second is {frames} frames, and the limit is {MAX_FRAMES}; \
              choose a lower --fps"
         )));
     }
@@ -450,7 +451,7 @@ fn parse_silhouette(text: &str) -> Result<Seen, String> {
             Ok(Seen::Direction([x, y, z]))
         }
         _ => {
-            Err("the way to a light is three numbers that are not all 0, such as 0.3,1,0.2; or say eye"
+            Err("the direction to the light is three numbers, not all zero, such as 0.3,1,0.2, or `eye`"
                 .into())
         }
     }

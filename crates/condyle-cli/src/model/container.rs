@@ -15,25 +15,24 @@ use crate::text::path_text;
 pub(crate) struct PackedClip {
     pub(crate) name: String,
     pub(crate) clip: Clip<'static>,
-    /// The radius around joints within which its error is bounded, in the model's units, if the file states
-    /// it.
+    /// Radius around joints within which the error is bounded, in the model's units, if the file states it.
     pub(crate) shell: Option<f32>,
 }
 
 impl PackedClip {
-    /// None of a raw clip.
+    /// Returns `None` for a raw clip.
     pub(super) fn of(it: ModelClip) -> Option<Self> {
         let AnyClip::Compressed { name, clip } = it.clip else { return None };
         Some(Self { name: name.into_owned(), clip, shell: it.shell })
     }
 
-    /// The same, borrowed.
+    /// Returns the clip, borrowed.
     pub(crate) fn any(&self) -> AnyClip<'_> {
         AnyClip::compressed(&*self.name, self.clip.clone())
     }
 }
 
-/// Whether `condyle encode` wrote the file: its first bytes tell, whatever its name is.
+/// Whether `condyle encode` wrote the file, by its first bytes, whatever its name.
 pub(crate) fn is_container(path: &Path) -> bool {
     has_format(path, Format::Container)
 }
@@ -46,12 +45,12 @@ pub(crate) fn has_format(path: &Path, format: Format) -> bool {
     is_file && read().is_ok() && Format::of(&first, &path.to_string_lossy()) == format
 }
 
-/// All bytes of a file.
+/// Reads all bytes of a file.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     std::fs::read(path).map_err(|e| Failure::Data(format!("{} cannot be read: {e}", path_text(path))))
 }
 
-/// The failure for a container that this version cannot use.
+/// Returns the failure for a container that this version cannot use.
 pub(crate) fn unfit(path: &Path, error: &dyn Display) -> Failure {
     Failure::Data(format!("{}: {error}; encode it again, or use a newer condyle", path_text(path)))
 }

@@ -1,4 +1,4 @@
-//! Opening files as assets, and what is reported about them.
+//! Opening files as assets, and reporting their problems.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,14 +13,14 @@ use crate::options::space::Space;
 use crate::output::{print_json, warn};
 use crate::text::{counted, did_you_mean, path_text, printable};
 
-/// A file of a motion or a character whose clips are raw, as an asset. With `json`, a file that cannot be used is also described
-/// on standard output, as `check` does.
+/// Opens a motion or a character with raw clips as an asset. With `json`, an unusable file is also described
+/// on standard output, as by `check`.
 pub(crate) fn open(path: &Path, space: Space, json: bool) -> Result<Asset, Failure> {
     let options = Options { unit: space.metres(), z_up: space.is_z_up(), ..Options::default() };
     raw_asset(path, read(path, &options, json)?)
 }
 
-/// As [`open`], with all options.
+/// Like [`open`], with all options.
 pub(crate) fn open_with(path: &Path, options: &Options<'_>) -> Result<Asset, Failure> {
     raw_asset(path, read(path, options, false)?)
 }
@@ -29,18 +29,18 @@ fn raw_asset(path: &Path, model: condyle_io::Model) -> Result<Asset, Failure> {
     match into_asset(path, model)? {
         (asset, compressed) if compressed.is_empty() => Ok(asset),
         _ => Err(Failure::Usage(format!(
-            "{} is compressed; give the file that it was made of",
+            "{} is compressed; give the file that it was encoded from",
             path_text(path)
         ))),
     }
 }
 
-/// Any file, as the options say.
+/// Reads any file with these options.
 pub(crate) fn read(path: &Path, options: &Options<'_>, json: bool) -> Result<condyle_io::Model, Failure> {
     let name = path_text(path);
     if path.is_dir() {
         return Err(Failure::Usage(format!(
-            "{name} is a folder; name a file in it, or encode all of it with `condyle encode {name} -o all.condyle`"
+            "{name} is a folder; name a file in it, or encode the whole folder with `condyle encode {name} -o all.condyle`"
         )));
     }
     condyle_io::open(path, options).map_err(|error| {
@@ -56,7 +56,7 @@ pub(crate) fn read(path: &Path, options: &Options<'_>, json: bool) -> Result<con
     })
 }
 
-/// The failure for an option that does not fit the file, in terms of the command line.
+/// Returns the failure for an option that does not fit the file, in terms of the command line.
 fn misfit_failure(path: &Path, misfit: &Misfit) -> Failure {
     let name = path_text(path);
     let list = |names: &[String]| names.iter().map(|name| printable(name)).collect::<Vec<_>>().join(", ");
@@ -73,20 +73,18 @@ fn misfit_failure(path: &Path, misfit: &Misfit) -> Failure {
         }
         Misfit::PersonMissing => {
             return Failure::Data(format!(
-                "{name} is the motion of a body, but who moves is missing: \
+                "{name} is the motion of a body and needs a body model: \
                  `condyle encode FOLDER --body MODEL.npz` encodes all motion of the folder"
             ));
         }
         Misfit::Compressed => {
-            format!(
-                "{name} is compressed, so that its clips cannot be turned: give --up z to `condyle encode`"
-            )
+            format!("{name} is compressed, so its clips cannot be turned: give --up z to `condyle encode`")
         }
         other => format!("{name}: {other}"),
     })
 }
 
-/// The model as an asset with its raw clips, and its compressed clips.
+/// Converts a model to an asset with its raw clips, and its compressed clips.
 pub(super) fn into_asset(
     path: &Path,
     model: condyle_io::Model,
@@ -94,24 +92,24 @@ pub(super) fn into_asset(
     let found = model.into_asset().map_err(|refused| refusal(path, &refused))?;
     found.ok_or_else(|| {
         Failure::Data(format!(
-            "{}: the model is kept without its document, which meshes and nodes are read from; \
-             for this command encode the model itself, without --no-document",
+            "{}: the file has no document, and this command needs its meshes and nodes; \
+             encode the model again, without --no-document",
             path_text(path)
         ))
     })
 }
 
-/// The failure for a document that cannot be used.
+/// Returns the failure for an unusable document.
 pub(crate) fn refusal(path: &Path, refused: &Refused) -> Failure {
     let problems = refused.problems.iter().map(|p| format!("\n  {}", printable(&p.to_string())));
     Failure::Data(format!("{} cannot be used{}", path_text(path), problems.collect::<String>()))
 }
 
-/// Warns that something in the document was repaired.
+/// Warns about repairs in the document, and about clips without usable tracks.
 pub(crate) fn warn_of_repairs(path: &Path, asset: &Asset) {
     let repairs = asset.problems.iter().filter(|p| p.severity == Severity::Warning).count();
     if repairs > 0 {
-        let faults = counted(repairs, "fault was", "faults were");
+        let faults = counted(repairs, "problem was", "problems were");
         warn(path, &format!("{faults} repaired; `condyle check {}` lists them", path_text(path)));
     }
     for clip in asset.clips.iter().filter(|clip| clip.tracks().is_empty()) {
@@ -119,14 +117,15 @@ pub(crate) fn warn_of_repairs(path: &Path, asset: &Asset) {
         warn(
             path,
             &format!(
-                "the clip {name} moves nothing that is kept; `condyle check {}` says why",
+                "the clip {name} has no usable tracks; `condyle check {}` explains why",
                 path_text(path)
             ),
         );
     }
 }
 
-/// Metres in a unit of a document, as [`metres_of`]; those that --height makes are stored in it.
+/// Returns the metres per unit of a document, like [`metres_of`]; a unit that follows from --height is stored
+/// in it.
 pub(crate) fn metres_per_unit(
     path: &Path,
     asset: &mut Asset,
@@ -140,7 +139,8 @@ pub(crate) fn metres_per_unit(
     Ok(metres)
 }
 
-/// Metres in a unit of a model: what makes its height the given one, else those that are known, else one. Warns of heights that are no character's.
+/// Returns the metres per unit of a model: from `height` if given, else the known unit, else 1. Warns about a
+/// height that is implausible for a character.
 pub(super) fn metres_of(
     path: &Path,
     extent: Result<Extent, condyle::Error>,
@@ -155,18 +155,19 @@ pub(super) fn metres_of(
     if let Ok(high @ (0.0..0.1 | TALL..)) = extent.map(|extent| extent.height() * metres)
         && high > 0.0
     {
-        warn(path, &format!("taken to be {high:.2} m high; give its real height with --height"));
+        warn(path, &format!("the model is {high:.2} m high in its unit; give its real height with --height"));
     }
     Ok(metres)
 }
 
-/// Metres in a unit of what has this extent, where its height is the given one. Reports where that height may not be the one that is meant.
+/// Returns the metres per unit that scale this extent to the given height. Warns if the height may be along
+/// another axis.
 pub(crate) fn scale_to(path: &Path, extent: &Extent, space: Space, height: Length) -> Result<f64, Failure> {
     height.warn_above(TALL, "--height");
     if space.unit.is_some() {
-        return Err(Failure::Usage("--height and --unit say the same: give one of them".into()));
+        return Err(Failure::Usage("--height and --unit both set the unit: give one of them".into()));
     }
-    // Whoever names the up axis has no other in mind.
+    // An explicit up axis is not questioned.
     let (up, longest) = (if space.up.is_some() { 1 } else { extent.up() }, extent.longest());
     let units = extent.sizes[up];
     if units <= 0.0 {
@@ -199,16 +200,16 @@ pub(crate) fn scale_to(path: &Path, extent: &Extent, space: Space, height: Lengt
         warn(
             path,
             &format!(
-                "a unit is taken as {unit} m, which makes its joints {joints:.2} m high, without the top of the head and the soles; \
-                 --unit says another"
+                "a unit is taken as {unit} m, which makes its joints {joints:.2} m high, not counting the top of the head and the soles; \
+                 set another unit with --unit"
             ),
         );
     }
     Ok(unit)
 }
 
-/// The files that a model is read from, as canonical paths: none of them may be overwritten. Until the model
-/// is open, only its own path is known.
+/// Returns the canonical paths of the files that a model is read from, which must not be overwritten. Until
+/// the model is open, only its own path is known.
 pub(crate) fn sources(model: &Path, document: Option<&Document>) -> BTreeSet<PathBuf> {
     let mut files: BTreeSet<PathBuf> = document.map(Document::files).into_iter().flatten().collect();
     files.extend(model.canonicalize());

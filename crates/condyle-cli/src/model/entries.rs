@@ -1,4 +1,4 @@
-//! The entries of a container: each is read, and described or reported.
+//! Entries of a container: each is read, and described or reported.
 
 use std::collections::{HashMap, hash_map};
 use std::path::Path;
@@ -7,7 +7,7 @@ use condyle::container::{Container, Entry, EntryKind};
 use condyle::{Clip, Pose, Skeleton, sample};
 use condyle_gltf::{Problem, Severity};
 
-/// An entry, with what its content says.
+/// An entry and its content.
 pub(crate) struct Described<'a> {
     pub(crate) entry: Entry<'a>,
     pub(crate) content: Content<'a>,
@@ -20,7 +20,7 @@ pub(crate) enum Content<'a> {
     Other,
 }
 
-/// The skeletons read so far, by entry: any number of meshes may refer to one.
+/// Skeletons read so far, by entry, because several meshes may refer to one.
 #[derive(Default)]
 pub(crate) struct Skeletons(HashMap<usize, Skeleton>);
 
@@ -58,7 +58,7 @@ impl<'a> Described<'a> {
         Ok(Self { entry, content })
     }
 
-    /// `Ok` if it can be used with its model: a clip is made for one skeleton and its rest pose.
+    /// Checks whether the entry fits its model: a clip requires its skeleton and its rest pose.
     fn fits(&self, container: &Container<'a>, skeletons: &mut Skeletons) -> Result<(), condyle::Error> {
         let (Content::Clip(clip), Some(model)) = (&self.content, self.entry.model) else { return Ok(()) };
         let skeleton = skeletons.get(container, model)?;
@@ -77,7 +77,7 @@ impl<'a> Described<'a> {
     }
 }
 
-/// The problems of a container: of the file as a whole, or of its entries.
+/// Returns the problems of a container: of the file as a whole, or of its entries.
 pub(crate) fn faults(path: &Path) -> Vec<Problem> {
     let fault = |place: String, what: String| {
         Problem::new(Severity::Error, place, what, "the file cannot be used; encode it again")

@@ -1,4 +1,4 @@
-//! Limits of joints: read from a file, learned from clips, and written.
+//! Joint limits: read from a file, learned from clips, and written.
 
 mod json;
 mod repeated;
@@ -15,21 +15,21 @@ use crate::model::playable::Playable;
 use crate::options::work::{Budget, Work};
 use crate::text::path_text;
 
-/// `--limits`: where limits come from.
+/// `--limits`: the source of joint limits.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Choice {
-    /// From all clips of the model.
+    /// All clips of the model.
     Fit,
     File(PathBuf),
 }
 
-/// `fit`, or the path of a file; `./fit` for one that is called so.
+/// Parses `fit`, or the path of a file; `./fit` is a file of that name.
 pub(crate) fn parse_choice(text: &str) -> Result<Choice, String> {
     Ok(if text == "fit" { Choice::Fit } else { Choice::File(text.into()) })
 }
 
 impl Choice {
-    /// The limits for the skeleton of a model that was opened from `path`.
+    /// Returns the limits for the skeleton of a model that was opened from `path`.
     pub(crate) fn limits(&self, path: &Path, model: &Model, budget: &mut Budget) -> Result<Limits, Failure> {
         match self {
             Self::Fit => fit(path, model, &model.clips(), &FitOptions::default(), budget),
@@ -53,7 +53,7 @@ pub(crate) fn fit(
         )));
     }
     for clip in clips {
-        // As an integer what is too long is the greatest one.
+        // The conversion to an integer saturates if the clip is too long.
         let moments = ((clip.end() - clip.start()) * f64::from(options.rate)) as usize;
         let moments = moments.saturating_add(2);
         budget.afford(&file, clip.name(), &Work::play(&[&model.asset], moments))?;

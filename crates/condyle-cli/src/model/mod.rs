@@ -25,12 +25,12 @@ use crate::text::{path_text, printable};
 
 /// A model with its clips.
 pub(crate) struct Model {
-    /// Has no clips of its own if they are compressed.
+    /// Has no clips if they are compressed.
     pub(crate) asset: Asset,
-    /// The files that it was read from, as canonical paths: none of them may be overwritten.
+    /// Canonical paths of the files it was read from, none of which may be overwritten.
     pub(crate) sources: BTreeSet<PathBuf>,
     packed: Vec<PackedClip>,
-    /// Whether the repairs of its files were reported: each file of --onto has its own.
+    /// Whether the repairs of its files were reported already, as with --onto.
     pub(crate) is_reported: bool,
 }
 
@@ -40,7 +40,7 @@ impl AsRef<Self> for Model {
     }
 }
 
-/// With the metres in a unit.
+/// A model with its metres per unit.
 impl AsRef<Model> for (Model, f64) {
     fn as_ref(&self) -> &Model {
         &self.0
@@ -48,23 +48,24 @@ impl AsRef<Model> for (Model, f64) {
 }
 
 impl Model {
-    /// All clips, in the order of the file.
+    /// Returns all clips, in file order.
     pub(crate) fn clips(&self) -> Vec<Playable<'_>> {
         let raw = self.asset.clips.iter().map(Playable::new);
         raw.chain(self.packed.iter().map(|it| Playable::new(it.any()))).collect()
     }
 
-    /// The clips of a container, in the order of the file.
+    /// Returns the compressed clips of a container, in file order.
     pub(crate) fn packed(&self) -> &[PackedClip] {
         &self.packed
     }
 
-    /// Metres in a unit: one where neither the file nor the command says.
+    /// Returns the metres per unit; 1 if neither the file nor the command states them.
     pub(crate) fn metres(&self) -> f64 {
         self.asset.unit().unwrap_or(1.0)
     }
 
-    /// Size along the axes, without vertices in the first frame of the first clip.
+    /// Returns the size along the axes; without vertices, that of the joints in the first frame of the first
+    /// clip.
     pub(crate) fn extent(&self) -> Result<Extent, condyle::Error> {
         match self.packed.first() {
             Some(first) => self.asset.extent_in(Some(&first.clip)),
@@ -72,7 +73,7 @@ impl Model {
         }
     }
 
-    /// Scales it to a height, where one is given, and returns the metres in a unit.
+    /// Scales the model to a height, if one is given, and returns the metres per unit.
     pub(crate) fn scaled(
         &mut self,
         path: &Path,
@@ -86,7 +87,7 @@ impl Model {
         Ok(metres)
     }
 
-    /// The same, to be compared with those of another model.
+    /// Returns all clips, for a comparison with those of another model.
     pub(crate) fn compared(&self) -> Vec<condyle_compare::Clip<'_>> {
         use condyle_compare::Clip;
         let raw = self.asset.clips.iter().map(Clip::new);
@@ -95,10 +96,10 @@ impl Model {
     }
 }
 
-/// Opens a document or a container; of several models in a container, the one named `which`.
+/// Opens a document or a container; `which` names one of several models in a container.
 ///
-/// With `onto`, the clips are played on that model, and `space` is that of the motion. With `json`, a document that cannot be used is also described on standard
-/// output, as `check` does.
+/// With `onto`, the clips are played on that model, and `space` describes the motion. With `json`, an
+/// unusable document is also described on standard output, as by `check`.
 pub(crate) fn open(
     path: &Path,
     which: Option<&str>,
@@ -124,8 +125,8 @@ pub(crate) fn open(
     Ok(Model { asset, sources, packed, is_reported: false })
 }
 
-/// As [`open`], scaled to a height, where one is given; and the metres in a unit. With `onto`, the height is
-/// that of this model.
+/// Like [`open`], scaled to a height if one is given; also returns the metres per unit. With `onto`,
+/// `height` describes this model.
 pub(crate) fn open_scaled(
     path: &Path,
     which: Option<&str>,
@@ -135,7 +136,7 @@ pub(crate) fn open_scaled(
     json: bool,
 ) -> Result<(Model, f64), Failure> {
     let (mut model, space, height) = match onto {
-        // Scaled before the clips are brought to its unit.
+        // The model is scaled before the clips are converted to its unit.
         Some(onto) => {
             let (asset, sources) = open_onto(&[path.to_path_buf()], onto, space, height, json)?;
             (Model { asset, sources, packed: Vec::new(), is_reported: true }, Space::AS_IN_FILE, None)
@@ -146,10 +147,13 @@ pub(crate) fn open_scaled(
     Ok((model, metres))
 }
 
-/// The model `onto` with the clips of the motions in the place of its own, joints and morph targets matched by their names; and
-/// the files that were read. Lengths of the motions are brought to the unit of that model, which `height`
-/// makes, where `space` has theirs. Where clips of several files have one name, or none, they get that of
-/// their file; and a number where that is not enough to tell them apart.
+/// Opens the model `onto` with the clips of the motions in place of the clips it has, and returns it with the
+/// files that were read.
+///
+/// Joints and morph targets are matched by name. If `space` gives the unit of the motions, their lengths are
+/// converted to the unit of the model, which `height` may determine. Clips without a name, or with a name
+/// that occurs in several files, are named after their file. A number is added where a name is still not
+/// unique.
 pub(crate) fn open_onto(
     motions: &[PathBuf],
     onto: &Path,
@@ -159,12 +163,12 @@ pub(crate) fn open_onto(
 ) -> Result<(Asset, BTreeSet<PathBuf>), Failure> {
     if let Some(path) = motions.iter().map(PathBuf::as_path).chain([onto]).find(|path| is_container(path)) {
         return Err(Failure::Usage(format!(
-            "{} is compressed already, for the skeleton that it holds; give the files that it was made of",
+            "{} is compressed already, for the skeleton that it holds; give the files that it was encoded from",
             path_text(path)
         )));
     }
     let mut asset = document::open(onto, Space::AS_IN_FILE, json)?;
-    // Its own clips are not played.
+    // The clips of the model itself are not played.
     asset.clips.clear();
     document::warn_of_repairs(onto, &asset);
     if height.is_some() {
@@ -175,7 +179,7 @@ pub(crate) fn open_onto(
         warn(
             onto,
             &format!(
-                "its unit is unknown and taken for 1 m: lengths of the motion are multiplied by {metres}"
+                "its unit is unknown and assumed to be 1 m: lengths of the motion are multiplied by {metres}"
             ),
         );
     }
@@ -193,7 +197,7 @@ pub(crate) fn open_onto(
         let tracks = |clips: &[RawClip]| clips.iter().map(|clip| clip.tracks().len()).sum::<usize>();
         if tracks(&clips) == 0 && tracks(&motion.clips) > 0 {
             return Err(Failure::Data(format!(
-                "{}: no joint that it moves has a namesake in {}; compare the names with `condyle info`",
+                "{}: it moves no joint of {}; compare the joint names with `condyle info`",
                 path_text(path),
                 path_text(onto)
             )));
@@ -219,7 +223,7 @@ pub(crate) fn open_onto(
         let ((file, clip), name) = (&named[at], printable(&names[at]));
         warn(
             &motions[*file],
-            &format!("its clip {} is called {name}, to tell it from others", printable(clip.name())),
+            &format!("its clip {} is renamed to {name}, to make the name unique", printable(clip.name())),
         );
     }
     asset.clips = named.into_iter().zip(names).map(|((_, clip), name)| clip.with_name(name)).collect();

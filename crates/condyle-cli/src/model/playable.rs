@@ -14,7 +14,7 @@ pub(crate) struct Playable<'a> {
 
 enum Kind<'a> {
     One(AnyClip<'a>),
-    /// Each with its normalised weight, at the same fraction of its own duration.
+    /// Clips with their normalised weights, each at the same fraction of its duration.
     Mix(Vec<(Playable<'a>, f32)>),
 }
 
@@ -24,8 +24,8 @@ impl<'a> Playable<'a> {
         Self { name: clip.name().into(), kind: Kind::One(clip) }
     }
 
-    /// A blend of clips, each at the same fraction of its own duration, by weights whose sum is above 0. It
-    /// starts at 0, and its duration is the weighted mean of theirs.
+    /// Blends clips, each at the same fraction of its duration, by weights whose sum is above 0. The blend
+    /// starts at 0, and its duration is the weighted mean.
     pub(crate) fn mix(parts: Vec<(Self, f32)>) -> Self {
         let total: f32 = parts.iter().map(|(_, weight)| weight).sum();
         let parts: Vec<_> = parts.into_iter().map(|(clip, weight)| (clip, weight / total)).collect();
@@ -54,7 +54,7 @@ impl<'a> Playable<'a> {
         }
     }
 
-    /// The clip, if it is no blend.
+    /// Returns the clip, unless this is a blend.
     pub(crate) fn single(&self) -> Option<&AnyClip<'a>> {
         match &self.kind {
             Kind::One(clip) => Some(clip),
@@ -62,12 +62,13 @@ impl<'a> Playable<'a> {
         }
     }
 
-    /// The clip, if it is a raw one.
+    /// Returns the clip, if it is a raw one.
     pub(crate) fn as_raw(&self) -> Option<&RawClip> {
         self.single().and_then(AnyClip::as_raw)
     }
 
-    /// What to say of times that are not in the clip, where its ends hold; `None` if all are, to the three digits that are shown.
+    /// Returns a warning about times outside the clip, which are clamped to its ends; `None` if none is
+    /// outside, to three decimals.
     pub(crate) fn clamped(&self, times: &[f64]) -> Option<String> {
         const SHOWN: usize = 5;
         let (start, end) = (self.start(), self.end());
@@ -80,7 +81,7 @@ impl<'a> Playable<'a> {
         (!outside.is_empty()).then_some(what)
     }
 
-    /// The time in one clip of a blend for a time in the blend.
+    /// Converts a time of the blend to the time in one of its clips.
     fn moment(&self, part: &Self, seconds: f64) -> f64 {
         let length = self.end() - self.start();
         let phase = if length > 0.0 { (seconds - self.start()) / length } else { 0.0 };

@@ -1,4 +1,4 @@
-//! The problems of a file, counted in words and as JSON.
+//! Problems of a file, as text and as JSON.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::text::counted;
 
-/// `1 error, 2 warnings`; empty if there are no problems.
+/// Counts the problems: `1 error, 2 warnings`; empty without problems.
 pub(crate) fn summary(problems: &[Problem]) -> String {
     let kinds = [
         (Severity::Error, "error", "errors"),

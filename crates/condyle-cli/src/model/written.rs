@@ -1,4 +1,4 @@
-//! Clips in a document that a command made, read back before it is written: what is said of them is what any reader finds.
+//! Clips in a new document, read back before it is written, so that the report matches the file.
 
 use std::path::Path;
 
@@ -11,27 +11,27 @@ use super::document::refusal;
 use crate::failure::Failure;
 use crate::text::path_text;
 
-/// The clips in the bytes of a document that was made of the asset, for its skeleton.
+/// Reads the clips from the bytes of a document that was made from the asset, for its skeleton.
 pub(crate) fn clips(to: &Path, glb: &[u8], asset: &Asset) -> Result<Vec<RawClip>, Failure> {
     let name = path_text(to);
     let written = Document::from_slice(&name, glb, None).and_then(Asset::from_document);
     let written = written.map_err(|refused| refusal(to, &refused))?;
-    // Fewer tracks may make fewer joints.
+    // A document with fewer tracks may have fewer joints.
     let map = JointMap::by_node(&written.skeleton, &asset.skeleton);
     let clips = written.clips.iter().map(|clip| map.clip(clip)).collect::<Result<_, Error>>();
     clips.map_err(|e| Failure::Data(format!("{name}: {e}")))
 }
 
-/// A clip of a document, and what its keys are off by.
+/// A clip of a document, and the error of its keys.
 pub(crate) struct Keys {
     pub(crate) clip: RawClip,
     pub(crate) measured: Measured,
-    /// The greatest error of a vertex, its morph targets included, in units of the asset.
+    /// Maximum error of a vertex, morph targets included, in units of the asset.
     pub(crate) error: f32,
 }
 
 impl Keys {
-    /// `original` is what they should be.
+    /// Measures the clip against `original`.
     pub(crate) fn measure(
         clip: RawClip,
         original: &AnyClip<'_>,

@@ -1,18 +1,18 @@
-//! Headings of the groups of options in `--help`. The options of a command that matter most have none.
+//! Headings of the groups of options in `--help`. The most important options of a command have no heading.
 
-/// Files that are read, and what their numbers mean.
+/// Input files, and the meaning of their numbers.
 pub(crate) const INPUT: &str = "Input";
-/// Places and rotations that joints are brought to.
+/// Positions and rotations that joints reach.
 pub(crate) const GOALS: &str = "Goals";
 /// Limits of joints.
 pub(crate) const LIMITS: &str = "Joint limits";
 /// Look of a picture.
 pub(crate) const PICTURE: &str = "Picture";
-/// Bounds on errors, and the formulas and numbers that decide them.
+/// Error bounds, and the methods and number formats that affect accuracy.
 pub(crate) const PRECISION: &str = "Precision";
-/// Contents and names of the files that are written.
+/// Contents and names of the output files.
 pub(crate) const OUTPUT: &str = "Output";
-/// Figures that are printed, plotted or written as a page.
+/// Printed, plotted or written figures.
 pub(crate) const REPORT: &str = "Report";
 /// Work, threads and kernels.
 pub(crate) const COMPUTATION: &str = "Computation";

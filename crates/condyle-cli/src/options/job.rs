@@ -1,6 +1,5 @@
-//! The steps around the work of a command that reads one model: check the destination, open the model, check
-//! the destination against every file that was read, warn of repairs, and refuse work out of proportion to
-//! the files.
+//! Steps common to commands that read one model: check the destination, open the model, check the destination
+//! against every file that was read, warn about repairs, and check the work limit.
 
 use std::path::Path;
 
@@ -15,9 +14,9 @@ use crate::text::path_text;
 
 /// A command that reads one model.
 pub(crate) struct Job<'a> {
-    /// The file that it reads.
+    /// Input file.
     pub(crate) path: &'a Path,
-    /// The file that it writes, if any.
+    /// Output file, if any.
     pub(crate) output: Option<&'a Path>,
     pub(crate) overwrite: Overwrite,
 }
@@ -33,7 +32,7 @@ impl<'a> Job<'a> {
         Self { path, output: Some(output), overwrite }
     }
 
-    /// Opens the model. Neither the file nor any other that it names may be the destination.
+    /// Opens the model. The destination must not be the file or any other file that the model refers to.
     pub(crate) fn open<T: AsRef<Model>>(
         &self,
         open: impl FnOnce() -> Result<T, Failure>,
@@ -49,7 +48,7 @@ impl<'a> Job<'a> {
         Ok(opened)
     }
 
-    /// A failure if the work on the clip, or on the rest pose, is out of proportion to the files.
+    /// Checks the work on the clip, or on the rest pose, against the limit for these files.
     pub(crate) fn afford(
         &self,
         limit: Limit,

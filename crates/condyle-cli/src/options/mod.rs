@@ -1,4 +1,4 @@
-//! Options that several subcommands take.
+//! Options shared by several subcommands.
 
 pub(crate) mod heading;
 pub(crate) mod job;

@@ -8,10 +8,10 @@ use condyle::{Dispatch, Isa, Numeric};
 use crate::failure::Failure;
 use crate::options::heading::COMPUTATION;
 
-/// How the kernels compute. The environment variables CONDYLE_ISA and CONDYLE_NUMERIC set the same.
+/// Options of the kernels. The environment variables CONDYLE_ISA and CONDYLE_NUMERIC set the defaults.
 #[derive(Default, clap::Args)]
 pub(crate) struct Numerics {
-    /// Rounding: `fast`, or `portable` for the same bits on every machine
+    /// Set the rounding: `fast`, or `portable` for the same bits on every machine
     #[arg(long, value_name = "fast|portable", help_heading = COMPUTATION)]
     numeric: Option<Numeric>,
     #[arg(long, value_name = "NAME", help = isa_help(), help_heading = COMPUTATION)]
@@ -19,7 +19,7 @@ pub(crate) struct Numerics {
 }
 
 impl Numerics {
-    /// Makes this the default of the whole process.
+    /// Applies the options to the whole process and returns the dispatch.
     pub(crate) fn apply(&self) -> Result<Dispatch, Failure> {
         let isa = match self.isa {
             Some(isa) => isa,
@@ -32,7 +32,7 @@ impl Numerics {
         let dispatch = Dispatch::new(isa, numeric).ok_or_else(|| {
             let have: Vec<_> = Isa::all().map(Isa::name).collect();
             Failure::Usage(format!(
-                "this machine does not have {isa}; choose with --isa from {}",
+                "this machine does not support {isa}; choose with --isa from {}",
                 have.join(", ")
             ))
         })?;
@@ -43,7 +43,7 @@ impl Numerics {
 
 fn isa_help() -> String {
     let names: Vec<_> = Isa::KNOWN.iter().map(|isa| isa.name()).collect();
-    format!("Instruction set: {} [default: the best this machine has]", names.join(", "))
+    format!("Set the instruction set: {} [default: the best that this machine supports]", names.join(", "))
 }
 
 fn from_env<T: FromStr<Err: Display>>(variable: &str) -> Result<Option<T>, Failure> {

@@ -1,8 +1,8 @@
-//! `--force`: which files are replaced.
+//! `--force`: replacement of existing files.
 
 use crate::options::heading::OUTPUT;
 
-/// Any file may be replaced, but a read-only one only on demand.
+/// Option to replace read-only files. Other files are always replaced.
 #[derive(Clone, Copy, Default, clap::Args)]
 pub(crate) struct Overwrite {
     /// Replace read-only files too

@@ -9,7 +9,7 @@ pub(crate) enum Rate {
     Hertz(f32),
 }
 
-/// A character that is higher, in metres, is more likely one in other units.
+/// Height in metres above which a character is probably stored in another unit.
 pub(crate) const TALL: f64 = 10.0;
 
 /// A length above 0.
@@ -20,19 +20,19 @@ pub(crate) struct Length {
 }
 
 impl Length {
-    /// Says that a number without a unit was taken for metres if that is more than `usual`, as 5 may be meant to be 5 mm.
+    /// Warns if a number without a unit is above `usual` metres, because 5 may have been meant as 5 mm.
     pub(crate) fn warn_above(self, usual: f64, option: &str) {
         let Self { metres, has_unit } = self;
         if !has_unit && metres > usual {
             tell(&format_args!(
-                "{option} {metres} has no unit, so it means {metres} metres; write {metres}mm or {metres}cm if that is \
-                 meant, else {metres}m"
+                "{option} {metres} has no unit and is read as metres; write {metres}mm or {metres}cm if you meant \
+                 that, else {metres}m"
             ));
         }
     }
 }
 
-/// A length: `0.5mm`, `3 cm`, `1.8m`; metres without a unit.
+/// Parses a length: `0.5mm`, `3 cm`, `1.8m`. Without a unit it is in metres.
 pub(crate) fn parse_length(text: &str) -> Result<Length, String> {
     let text = text.trim();
     let (number, parts) = without_unit(text);
@@ -44,7 +44,7 @@ pub(crate) fn parse_length(text: &str) -> Result<Length, String> {
     }
 }
 
-/// A coordinate in metres: as a length, but of any sign, or 0.
+/// Parses a coordinate in metres: like a length, but it may be negative or 0.
 pub(crate) fn parse_coordinate(text: &str) -> Result<f64, String> {
     let text = text.trim();
     let (number, parts) = without_unit(text);
@@ -56,7 +56,7 @@ pub(crate) fn parse_coordinate(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A point: three coordinates.
+/// Parses a point: three coordinates.
 pub(crate) fn parse_point(text: &str) -> Result<[f64; 3], String> {
     let parts: Vec<_> = text.split(',').map(parse_coordinate).collect();
     match &parts[..] {
@@ -66,7 +66,7 @@ pub(crate) fn parse_point(text: &str) -> Result<[f64; 3], String> {
     }
 }
 
-/// A number as text, and how many of its unit make a metre; 1 where it has none.
+/// Splits a length into its number and the number of its units per metre; 1 without a unit.
 fn without_unit(text: &str) -> (&str, f64) {
     let units = [("mm", 1e3), ("cm", 1e2), ("m", 1.0)];
     let unit = units.iter().find_map(|&(unit, parts)| Some((text.strip_suffix(unit)?, parts)));
@@ -74,21 +74,21 @@ fn without_unit(text: &str) -> (&str, f64) {
     (number.trim_end(), parts)
 }
 
-/// How far a vertex may be off.
+/// Parses the maximum error of a vertex.
 pub(crate) fn parse_error(text: &str) -> Result<Length, String> {
     let number = text.trim().trim_end_matches(['c', 'm']).trim_end();
     match number.parse::<f64>() {
-        Ok(0.0) => Err("not even f32 keeps an error of 0; give a small one, such as 0.001mm".into()),
+        Ok(0.0) => Err("an error of 0 is beyond f32; give a small one, such as 0.001mm".into()),
         _ => parse_length(text),
     }
 }
 
-/// The decimal number that was rounded to this f32: 0.03, not 0.029999999329447746.
+/// Returns the shortest decimal that rounds to this f32: 0.03, not 0.029999999329447746.
 pub(crate) fn decimal(number: f32) -> f64 {
     number.to_string().parse().unwrap_or(number.into())
 }
 
-/// The largest f32 that is not above a number.
+/// Returns the largest f32 that is at most `number`.
 pub(crate) fn at_most(number: f64) -> f32 {
     let near = number as f32;
     if f64::from(near) > number { near.next_down() } else { near }
@@ -102,8 +102,8 @@ pub(crate) fn parse_rate(text: &str) -> Result<Rate, String> {
     }
 }
 
-/// A time in seconds. Any finite number will do: before its first and after its last key a clip holds their
-/// values.
+/// Parses a time in seconds. Any finite number is valid, because a clip holds its first value before its
+/// first key and its last value after its last key.
 pub(crate) fn parse_seconds(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(seconds) if seconds.is_finite() => Ok(seconds),
@@ -111,7 +111,7 @@ pub(crate) fn parse_seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A parser for frames per second, from 0.1 to `max`.
+/// Returns a parser for frames per second from 0.1 to `max`.
 pub(crate) fn fps_up_to(max: f64) -> impl Fn(&str) -> Result<f64, String> + Clone + Send + Sync + 'static {
     move |text| match text.parse::<f64>() {
         Ok(fps) if (0.1..=max).contains(&fps) => Ok(fps),

@@ -1,4 +1,4 @@
-//! `--shell`: where the errors of keys and curves are bounded.
+//! `--shell`: the region around joints in which the errors of keys and curves are bounded.
 
 use condyle::{Error, RawClip};
 use condyle_encode::{EncodeOptions, Shell};
@@ -7,10 +7,11 @@ use condyle_gltf::Asset;
 use crate::options::heading::PRECISION;
 use crate::options::quantity::{Length, parse_length};
 
-/// Where errors are bounded.
+/// Region in which errors are bounded.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct Bounded {
-    /// Bound all points within this distance of each joint; auto: all vertices, and 3 cm around joints without any
+    /// Bound the error within this distance of each joint. auto: at all vertices, and within 3 cm of joints
+    /// without vertices
     #[arg(long, value_name = "auto|LENGTH", default_value = "auto", allow_hyphen_values = true, value_parser = parse_shell)]
     #[arg(help_heading = PRECISION)]
     shell: ShellSize,
@@ -18,21 +19,21 @@ pub(crate) struct Bounded {
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum ShellSize {
-    /// All vertices, and balls around joints without any.
+    /// All vertices, and balls around joints without vertices.
     Mesh,
     /// Balls of this radius around all joints.
     Distance(Length),
 }
 
 impl Bounded {
-    /// A warning for a length that is most likely meant in another unit.
+    /// Warns about a length that was probably meant in another unit.
     pub(crate) fn warn_of_size(self) {
         if let ShellSize::Distance(distance) = self.shell {
             distance.warn_above(0.5, "--shell");
         }
     }
 
-    /// The radius of the balls, in units of so many metres.
+    /// Returns the radius of the balls, in units of `metres` metres.
     pub(crate) fn radius(self, metres: f64) -> f32 {
         match self.shell {
             ShellSize::Mesh => Shell::radius(metres),
@@ -40,7 +41,7 @@ impl Bounded {
         }
     }
 
-    /// The options for a clip of an asset whose units are so many metres.
+    /// Returns the options for a clip of an asset whose units are `metres` metres.
     pub(crate) fn options(
         self,
         asset: &Asset,
@@ -60,7 +61,9 @@ impl Bounded {
 fn parse_shell(text: &str) -> Result<ShellSize, String> {
     match text {
         "auto" => Ok(ShellSize::Mesh),
-        _ => parse_length(text).map(ShellSize::Distance).map_err(|e| format!("`auto`, or a length: {e}")),
+        _ => parse_length(text)
+            .map(ShellSize::Distance)
+            .map_err(|e| format!("expected `auto` or a length: {e}")),
     }
 }
 

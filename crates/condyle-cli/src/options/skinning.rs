@@ -1,4 +1,4 @@
-//! `--skinning` and `--normals`: how vertices and normals follow the joints.
+//! `--skinning` and `--normals`: the methods for vertices and normals.
 
 use clap::ValueEnum;
 use condyle::NormalRule;
@@ -6,13 +6,13 @@ use condyle_gltf::{PoserOptions, Skinning};
 
 use crate::options::heading::PRECISION;
 
-/// How vertices are posed.
+/// Options for posing vertices and normals.
 #[derive(clap::Args)]
 pub(crate) struct Posing {
-    /// How normals are transformed [default: inverse-transpose]
+    /// Set how normals are transformed [default: inverse-transpose]
     #[arg(long, value_enum, value_name = "RULE", help_heading = PRECISION)]
     pub(crate) normals: Option<Normals>,
-    /// How vertices follow several joints
+    /// Set how the joints of a vertex are blended
     #[arg(long, value_enum, value_name = "METHOD", default_value = "linear", help_heading = PRECISION)]
     pub(crate) skinning: Blending,
 }
@@ -27,7 +27,7 @@ impl Posing {
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum Normals {
-    /// Blend each joint's inverse transpose: right under non-uniform scale
+    /// Blend the inverse transpose of each joint's matrix: correct under non-uniform scale
     InverseTranspose,
     /// Use the blended matrix itself, as most engines do
     Plain,
@@ -45,10 +45,10 @@ impl From<Normals> for NormalRule {
     }
 }
 
-/// One way of two.
+/// A skinning method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Blending {
-    /// Blend the matrices of joints, as glTF says
+    /// Blend the matrices of joints, as glTF specifies
     Linear,
     /// Blend dual quaternions, which keep the volume of twisted limbs
     Dual,
@@ -63,14 +63,14 @@ impl From<Blending> for Skinning {
     }
 }
 
-/// One way, or both to compare them.
+/// A skinning method, or both for a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Shown {
-    /// Blend the matrices of joints, as glTF says
+    /// Blend the matrices of joints, as glTF specifies
     Linear,
-    /// Blend dual quaternions, so that what twists keeps its volume
+    /// Blend dual quaternions, which keep the volume of twisted limbs
     Dual,
-    /// Side by side, and how far apart they are in colours
+    /// Draw both side by side, with their difference in colours
     Both,
 }
 

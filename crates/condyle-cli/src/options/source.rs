@@ -1,4 +1,5 @@
-//! The character that is posed, `--model`, `--clip` and `--rest`: which model of a file, and which of its clips.
+//! The posed character, and `--model`, `--clip` and `--rest`, which select a model of a file and a clip of
+//! the model.
 
 use std::path::{Path, PathBuf};
 
@@ -9,12 +10,12 @@ use crate::options::heading::INPUT;
 use crate::options::space::{Height, Space};
 use crate::text::{did_you_mean, printable, table};
 
-/// A character, its clip or rest pose, and the meaning of its numbers.
+/// A character, its clip or rest pose, and how its file is read.
 #[derive(clap::Args)]
-// The old name of the option.
+// `--skeleton` is the old name of `--onto`.
 #[command(mut_arg("onto", |arg| arg.alias("skeleton")))]
 pub(crate) struct Character {
-    /// The character: .glb, .gltf, .vrm, .bvh or .condyle
+    /// Character: .glb, .gltf, .vrm, .bvh or .condyle
     pub(crate) model: PathBuf,
     #[command(flatten)]
     pub(crate) source: Source,
@@ -23,7 +24,7 @@ pub(crate) struct Character {
 }
 
 impl Character {
-    /// With `json`, a document that cannot be used is also described on standard output.
+    /// Opens the model. With `json`, an unusable document is also described on standard output.
     pub(crate) fn open(&self, json: bool) -> Result<Model, Failure> {
         self.input.open(&self.model, json)
     }
@@ -33,13 +34,13 @@ impl Character {
         self.input.height.length.is_some()
     }
 
-    /// As [`open`](Self::open), with the metres in a unit.
+    /// Like [`open`](Self::open); also returns the metres per unit.
     pub(crate) fn open_scaled(&self, json: bool) -> Result<(Model, f64), Failure> {
         self.input.open_scaled(&self.model, json)
     }
 }
 
-/// Which model of a file is read, in which units and axes, and what it is played on.
+/// Options that select the model in a file, its unit and axes, and the model that its clips are played on.
 #[derive(clap::Args)]
 pub(crate) struct Input {
     #[command(flatten)]
@@ -48,19 +49,19 @@ pub(crate) struct Input {
     pub(crate) space: Space,
     #[command(flatten)]
     height: Height,
-    /// Play the clips on this model, joints matched by names: for a file that holds only motion. --unit and --up
-    /// are those of the motion, and --height is that of this model
+    /// Play the clips on this model, matching joints by name. For files that hold only motion: --unit and
+    /// --up then describe the motion, and --height describes this model
     #[arg(long, value_name = "MODEL", help_heading = INPUT)]
     pub(crate) onto: Option<PathBuf>,
 }
 
 impl Input {
-    /// Opens a file. With `json`, a document that cannot be used is also described on standard output.
+    /// Opens a file. With `json`, an unusable document is also described on standard output.
     pub(crate) fn open(&self, path: &Path, json: bool) -> Result<Model, Failure> {
         open(path, &self.which, self.onto.as_deref(), (self.space, self.height), json)
     }
 
-    /// The same, and the metres in a unit.
+    /// Like [`open`](Self::open); also returns the metres per unit.
     pub(crate) fn open_scaled(&self, path: &Path, json: bool) -> Result<(Model, f64), Failure> {
         let onto = self.onto.as_deref();
         let which = self.which.without(onto)?;
@@ -68,7 +69,7 @@ impl Input {
     }
 }
 
-/// Opens a model, scaled to --height where that is given.
+/// Opens a model, and scales it to --height if that is given.
 pub(crate) fn open(
     path: &Path,
     which: &Which,
@@ -83,10 +84,10 @@ pub(crate) fn open(
     }
 }
 
-/// `--model`: one of the models of a container.
+/// `--model`: the name of a model in a container.
 #[derive(clap::Args)]
 pub(crate) struct Which {
-    /// Model to use, if the .condyle has several
+    /// Use this model, if the .condyle has several
     #[arg(id = "which", long = "model", value_name = "NAME", help_heading = INPUT)]
     name: Option<String>,
 }
@@ -96,11 +97,11 @@ impl Which {
         self.name.as_deref()
     }
 
-    /// The same, which is refused with --onto: neither of its two files is a .condyle.
+    /// Returns the name. An error with --onto, because neither of its two files is a .condyle.
     fn without(&self, onto: Option<&Path>) -> Result<Option<&str>, Failure> {
         match (&self.name, onto) {
             (Some(_), Some(_)) => Err(Failure::Usage(
-                "--model is for a .condyle with several models, and --onto for other files: leave --model out".into(),
+                "--model is for a .condyle with several models, and --onto takes other files: leave --model out".into(),
             )),
             (name, _) => Ok(name.as_deref()),
         }
@@ -111,10 +112,10 @@ impl Which {
 #[derive(clap::Args)]
 #[group(multiple = false)]
 pub(crate) struct Source {
-    /// Clip, by name or index [default: the only one]
+    /// Select the clip by name or index [default: the only one]
     #[arg(long, value_name = "NAME|INDEX")]
     clip: Option<String>,
-    /// Rest pose
+    /// Use the rest pose instead of a clip
     #[arg(long)]
     rest: bool,
 }
@@ -124,7 +125,7 @@ impl Source {
         self.rest
     }
 
-    /// The clip, or `None` for the rest pose.
+    /// Returns the clip, or `None` for the rest pose.
     pub(crate) fn find<'a>(&self, model: &'a Model) -> Result<Option<Playable<'a>>, Failure> {
         if self.rest { Ok(None) } else { find_or_only(model, self.clip.as_deref()).map(Some) }
     }
@@ -133,10 +134,10 @@ impl Source {
 /// `--clip`, once or several times, or `--rest`: the motion of a command that can use several clips.
 #[derive(clap::Args)]
 pub(crate) struct Clips {
-    /// Clip, by name or index; may be given several times [default: the only one]
+    /// Select a clip by name or index; may be given several times [default: the only one]
     #[arg(long = "clip", value_name = "NAME|INDEX", conflicts_with = "rest")]
     clips: Vec<String>,
-    /// Rest pose
+    /// Use the rest pose instead of a clip
     #[arg(long)]
     rest: bool,
 }
@@ -146,12 +147,12 @@ impl Clips {
         self.rest
     }
 
-    /// The values of `--clip`.
+    /// Returns the values of `--clip`.
     pub(crate) fn names(&self) -> &[String] {
         &self.clips
     }
 
-    /// The clips of `--clip`, or the only clip; none for the rest pose.
+    /// Returns the clips of `--clip`, or the only clip; no clip for the rest pose.
     pub(crate) fn find<'a>(&self, model: &'a Model) -> Result<Vec<Playable<'a>>, Failure> {
         match &self.clips[..] {
             [] if self.rest => Ok(Vec::new()),
@@ -161,7 +162,7 @@ impl Clips {
     }
 }
 
-/// The clip with this name or index; without one, the only clip of the model.
+/// Returns the clip with this name or index; without one, the only clip of the model.
 fn find_or_only<'a>(model: &'a Model, wanted: Option<&str>) -> Result<Playable<'a>, Failure> {
     let (file, mut clips) = (model.asset.document.name(), model.clips());
     let index = match (wanted, clips.len()) {
@@ -184,8 +185,8 @@ fn find_or_only<'a>(model: &'a Model, wanted: Option<&str>) -> Result<Playable<'
     Ok(clips.swap_remove(index))
 }
 
-/// The index of a clip: by its exact name, else by its index, else by its name in any case; by a name only if no other clip
-/// has it too.
+/// Finds a clip by its exact name, else by its index, else by its name in any case. A name that several clips
+/// share is an error.
 pub(crate) fn find_clip(file: &str, clips: &[Playable<'_>], wanted: &str) -> Result<usize, Failure> {
     let exact: Vec<usize> = (0..clips.len()).filter(|&index| clips[index].name() == wanted).collect();
     match *exact {
@@ -218,7 +219,7 @@ pub(crate) fn find_clip(file: &str, clips: &[Playable<'_>], wanted: &str) -> Res
     )))
 }
 
-/// Clips with their indices, names and durations, a line for each.
+/// Lists clips with index, name and duration, one per line.
 fn listed(clips: &[Playable<'_>], which: impl IntoIterator<Item = usize>) -> String {
     let rows = which.into_iter().map(|index| {
         let clip = &clips[index];

@@ -1,7 +1,7 @@
-//! `--max-work`: the work that a command may do, in proportion to the files that it reads.
+//! `--max-work`: a limit on the work of a command, relative to the size of its input files.
 //!
-//! A file of six kilobytes can ask for four million frames of sixteen joints. Each command asks here, once for all of its clips,
-//! before it begins.
+//! A file of six kilobytes can request four million frames of sixteen joints. Each command checks all of its
+//! clips here before it begins.
 
 use std::path::PathBuf;
 
@@ -13,33 +13,34 @@ use crate::failure::Failure;
 use crate::options::heading::COMPUTATION;
 use crate::text::{counted, printable, size};
 
-/// Work is counted in vertices that are posed. A joint that is posed takes as long as so many.
+/// Cost of posing a joint. Costs are counted in posed vertices.
 const JOINT: u64 = 16;
-/// A joint at a frame that keys are fitted to, with the moments up to the next one.
+/// Cost of fitting keys to a joint at one frame, including the moments up to the next frame.
 const FIT: u64 = 256;
-/// A triangle that is drawn.
+/// Cost of drawing a triangle.
 const TRIANGLE: u64 = 4;
-/// A vertex that two spheres are put around: of its primitive and of all.
+/// Cost of the two spheres around a vertex: that of its primitive and that of all primitives.
 const SPHERES: u64 = 256;
-/// A moment at which nothing moves.
+/// Cost of a moment at which nothing moves.
 const MOMENT: u64 = 64;
-/// What any file may take: keys for four million joints times frames, in ten seconds or twenty.
+/// Work that any file may request: keys for four million joints times frames, which takes ten to twenty
+/// seconds.
 const BASE: u64 = 1 << 30;
-/// What larger files may take for each byte: keys for 64 joints times frames. A compressed clip of a character that moves all over
-/// has one or two for each byte.
+/// Work that larger files may request per byte: keys for 64 joints times frames. A compressed clip in which
+/// every joint moves has one or two joints times frames per byte.
 const PER_BYTE: u64 = 1 << 14;
 
-/// How much work is too much.
+/// Option that sets the work limit.
 #[derive(Clone, Copy, clap::Args)]
 pub(crate) struct Limit {
-    /// Allow FACTOR times the work that files of this size usually take: frames times joints and vertices
+    /// Allow FACTOR times the usual work for files of this size. Work is frames times joints and vertices
     #[arg(id = "max_work", long = "max-work", alias = "limit", value_name = "FACTOR", default_value = "1", value_parser = parse_factor)]
     #[arg(allow_hyphen_values = true, help_heading = COMPUTATION)]
     factor: f64,
 }
 
 impl Limit {
-    /// What the files that a command reads allow it to do.
+    /// Returns the work that these input files allow.
     pub(crate) fn budget<'a>(self, files: impl IntoIterator<Item = &'a PathBuf>) -> Budget {
         let length = |file: &PathBuf| std::fs::metadata(file).map_or(0, |it| it.len());
         self.of_bytes(files.into_iter().map(length).sum())
@@ -50,7 +51,7 @@ impl Limit {
     }
 }
 
-/// What may still be done.
+/// Remaining work.
 pub(crate) struct Budget {
     factor: f64,
     bytes: u64,
@@ -58,7 +59,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// Must be asked before a clip of a file is worked on. A failure if that, with what was asked for before, is out of proportion.
+    /// Adds the work on a clip, before that begins. An error if the total is now above the limit.
     pub(crate) fn afford(&mut self, file: &str, clip: &str, work: &Work) -> Result<(), Failure> {
         let alone = self.asked == 0;
         self.asked = self.asked.saturating_add(work.total);
@@ -70,8 +71,8 @@ impl Budget {
             if clip.is_empty() { "the rest pose".into() } else { format!("the clip {}", printable(clip)) };
         let before = if alone { "" } else { ", with the clips before it," };
         Err(Failure::Data(format!(
-            "{}: {clip}, {},{before} would take {times:.1} times the work that {} may take, and --max-work is {}; \
-             ask for less, or, if you trust the file, allow it with --max-work {}",
+            "{}: {clip}, {},{before} would take {times:.1} times the work allowed for {}, and --max-work is {}; \
+             reduce the request or, if you trust the file, allow it with --max-work {}",
             printable(file),
             work.what,
             size(usize::try_from(self.bytes).unwrap_or(usize::MAX)),
@@ -81,19 +82,19 @@ impl Budget {
     }
 }
 
-/// Something to do, before it is done.
+/// Estimated work of a request.
 pub(crate) struct Work {
     total: u64,
-    /// In words: so many frames of so many joints.
+    /// Description for messages, such as `300 frames of 20 joints`.
     what: String,
 }
 
 impl Work {
-    /// Keys or curves for so many frames of an asset, each tried so many times.
+    /// Returns the work of fitting keys or curves to frames of an asset, `tries` times each.
     pub(crate) fn fit(asset: &Asset, frames: usize, tries: u64) -> Self {
         let joints = asset.skeleton.joint_count();
         let fit = (frames as u64).saturating_mul(tries).saturating_mul(FIT * joints as u64 + MOMENT);
-        // What morph weights do is looked at twice, at 120 moments a second or so, and at 513 at least.
+        // Morph weights are evaluated twice, at about 120 moments per second and at least 513.
         let morphed = asset.instances.iter().any(|it| !it.morph_weights.is_empty());
         let looks = if morphed { 2 * (5 * frames as u64).max(513) } else { 2 };
         let looks = posed_joints(asset).saturating_mul(looks).saturating_add(2 * posed_vertices(asset));
@@ -103,14 +104,14 @@ impl Work {
         }
     }
 
-    /// As [`fit`](Self::fit), for a clip as authored: at its frames, and at keys that are none.
+    /// Like [`fit`](Self::fit), for a raw clip: at its frames, and at its keys between the frames.
     pub(crate) fn keys(asset: &Asset, clip: &RawClip, options: &EncodeOptions) -> Result<Self, Error> {
         let used = clip.tracks().iter().map(|track| clip.timelines()[track.timeline].len());
         let frames = frame_count(clip, asset.skeleton.joint_count(), options)?;
         Ok(Self::fit(asset, frames.saturating_add(used.sum::<usize>() / 4), 1))
     }
 
-    /// Poses of all that these assets hold, at so many moments.
+    /// Returns the work of posing these assets at a number of moments.
     pub(crate) fn play(assets: &[&Asset], moments: usize) -> Self {
         let pose = |asset: &&Asset| posed_joints(asset).saturating_add(posed_vertices(asset));
         let all = assets.iter().map(pose).fold(MOMENT, u64::saturating_add);
@@ -124,7 +125,7 @@ impl Work {
         }
     }
 
-    /// As [`play`](Self::play), with boxes and spheres around the vertices.
+    /// Like [`play`](Self::play), plus boxes and spheres around the vertices.
     pub(crate) fn bounds(asset: &Asset, moments: usize) -> Self {
         let spheres = SPHERES.saturating_mul(vertices(asset).sum::<usize>() as u64);
         let mut it = Self::play(&[asset], moments);
@@ -132,7 +133,7 @@ impl Work {
         it
     }
 
-    /// As [`play`](Self::play), drawn.
+    /// Like [`play`](Self::play), plus drawing.
     pub(crate) fn draw(asset: &Asset, moments: usize) -> Self {
         let primitives = asset.instances.iter().flat_map(|it| &it.primitives);
         let triangles: usize = primitives.map(|primitive| primitive.triangles().len()).sum();
@@ -151,7 +152,8 @@ fn joints_of(asset: &Asset) -> String {
     counted(asset.skeleton.joint_count(), "joint", "joints")
 }
 
-/// The joints of the skeleton, and those of each skin, of which each instance has its own matrices.
+/// Returns the cost of posing the joints of the skeleton, and the joints of each instance's skin, which have
+/// separate matrices.
 fn posed_joints(asset: &Asset) -> u64 {
     let own = asset.instances.iter().map(|it| match it.placement {
         Placement::Skin(skin) => asset.skins[skin].joints().len(),
@@ -160,7 +162,7 @@ fn posed_joints(asset: &Asset) -> u64 {
     JOINT.saturating_mul((asset.skeleton.joint_count() + own.sum::<usize>()) as u64)
 }
 
-/// All vertices, once more for each morph target.
+/// Returns the number of vertices, counted again for each morph target.
 fn posed_vertices(asset: &Asset) -> u64 {
     let primitives = asset.instances.iter().flat_map(|it| &it.primitives);
     let of = |mesh: &condyle::SkinnedMesh| mesh.vertex_count() * (1 + mesh.morph_targets().len());
@@ -171,7 +173,7 @@ fn vertices(asset: &Asset) -> impl Iterator<Item = usize> + '_ {
     asset.instances.iter().flat_map(|it| &it.primitives).map(|primitive| primitive.mesh.vertex_count())
 }
 
-/// A number with two digits that is not less.
+/// Rounds up to a whole number with at most two significant digits.
 fn round_up(times: f64) -> f64 {
     let unit = 10_f64.powf(times.log10().floor() - 1.0).max(1.0);
     (times / unit).ceil() * unit
@@ -181,7 +183,7 @@ fn parse_factor(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(factor) if factor >= 0.0 && factor.is_finite() => Ok(factor),
         _ => {
-            Err("a factor is a number that is not negative, such as 10, or 0.1 for files that nobody trusts"
+            Err("a factor is a number that is at least 0, such as 10, or 0.1 for untrusted input files"
                 .into())
         }
     }
@@ -191,7 +193,7 @@ fn parse_factor(text: &str) -> Result<f64, String> {
 mod tests {
     use super::*;
 
-    /// Keys for so many frames of so many joints.
+    /// Keys for `frames` frames of `joints` joints.
     fn fit(frames: u64, joints: u64) -> Work {
         Work { total: frames * FIT * joints, what: format!("{frames} frames of {joints} joints") }
     }
@@ -203,9 +205,9 @@ mod tests {
 
     #[test]
     fn what_real_files_ask_for_passes() {
-        // An hour of 100 joints at 120 Hz, at a fortieth of a byte for each.
+        // An hour of 100 joints at 120 Hz, with a fortieth of a byte per joint and frame.
         assert_eq!(afford(1.0, 1_080_000, &[fit(432_000, 100)]), Ok(()));
-        // A minute at 60 Hz of 300 joints, most of which stand still.
+        // A minute of 300 joints at 60 Hz, most of which do not move.
         assert_eq!(afford(1.0, 3_000, &[fit(3600, 300)]), Ok(()));
         // A file of 200 clips.
         let clips: Vec<Work> = (0..200).map(|_| fit(300, 100)).collect();
@@ -224,7 +226,7 @@ mod tests {
             assert!(why.contains(word), "{word}: {why}");
         }
         assert_eq!(afford(16.0, 6_000, &[all()]), Ok(()));
-        // One after another they are as much as at once.
+        // The work adds up over several requests.
         let parts: Vec<Work> = (0..64).map(|_| fit(1 << 16, 16)).collect();
         let why = afford(1.0, 6_000, &parts).expect_err("as many");
         assert!(why.contains("with the clips before it"), "{why}");

@@ -1,5 +1,6 @@
-//! A file under a temporary name beside its place, which it gets once it is whole, and with it all others that a command writes. Of one
-//! that never is nothing stays, whatever ended it: an error, SIGHUP, SIGINT or SIGTERM.
+//! A file under a temporary name next to its destination. It is renamed when it is complete, together with
+//! all other files of the command. If it is never completed, it is removed, whether the command ended by an
+//! error, SIGHUP, SIGINT or SIGTERM.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -20,26 +21,27 @@ use super::{Written, folder_of};
 use crate::failure::Failure;
 use crate::text::path_text;
 
-/// A file that is being written: it vanishes unless it is finished and kept.
+/// A file that is being written. It is removed unless it is finished and kept.
 pub(crate) struct Draft {
     to: PathBuf,
     file: BufWriter<File>,
     made: Made,
 }
 
-/// A whole file that still has its temporary name: it vanishes unless it is kept.
+/// A complete file under its temporary name. It is removed unless it is kept.
 pub(crate) struct Finished {
     to: PathBuf,
     bytes: u64,
     made: Made,
 }
 
-/// What was made for a file, by its numbers in [`Unfinished`]: the folders that were missing, each in the one before it, then the draft.
+/// Paths created for a file, by their numbers in [`Unfinished`]: the missing folders, outermost first, then
+/// the draft.
 #[derive(Default)]
 struct Made(Vec<u64>);
 
 impl Draft {
-    /// An empty draft of the file `to`. A folder that is missing is made.
+    /// Creates an empty draft of the file `to`, and its missing folders.
     pub(crate) fn new(to: PathBuf) -> Result<Self, Failure> {
         match Self::of(&target(&to)) {
             Ok((file, made)) => Ok(Self { to, file: BufWriter::new(file), made }),
@@ -49,7 +51,7 @@ impl Draft {
 
     fn of(target: &Path) -> io::Result<(File, Made)> {
         let mut made = Made::default();
-        // A signal waits until what is made is on the list.
+        // A signal waits until every created path is on the list.
         let mut unfinished = unfinished();
         unfinished.watch()?;
         let folder = folder_of(target);
@@ -58,15 +60,15 @@ impl Draft {
                 Ok(()) => made.0.push(unfinished.add(path.clone())),
                 Err(_) if path.is_dir() => {}
                 Err(error) => {
-                    let what = format!("the folder {} cannot be made: {error}", path_text(path));
+                    let what = format!("cannot create the folder {}: {error}", path_text(path));
                     return Err(io::Error::new(error.kind(), what));
                 }
             }
         }
         let mut builder = tempfile::Builder::new();
         builder.prefix(".condyle-");
-        // A temporary file is private by default. This one may be read by whoever may read any other new file, or the one that it
-        // replaces.
+        // Temporary files are private by default. This one gets the permissions of any other new file, or of
+        // the file that it replaces.
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
@@ -85,7 +87,7 @@ impl Draft {
         fill(&mut self.file).map_err(|error| unwritable(&self.to, &error))
     }
 
-    /// Writes what is left and closes the file.
+    /// Writes the buffered bytes and closes the file.
     pub(crate) fn finish(self) -> Result<Finished, Failure> {
         let Self { to, file, made } = self;
         let closed = file.into_inner().map_err(io::IntoInnerError::into_error);
@@ -97,7 +99,7 @@ impl Draft {
 }
 
 impl Finished {
-    /// Puts it in its place. A file that was there is replaced, and leaves its mode.
+    /// Moves the file to its destination. A replaced file passes its mode on.
     pub(crate) fn keep(mut self) -> Result<Written, Failure> {
         put(std::slice::from_mut(&mut self))?;
         Ok(self.written())
@@ -108,22 +110,22 @@ impl Finished {
     }
 }
 
-/// Puts the files of a command in their places: all of them, or none. But one that replaced a file before another cannot be put in its
-/// place stays there.
+/// Moves the files of a command to their destinations: all of them, or none. Exception: a file that was
+/// replaced before a later move failed stays replaced.
 pub(crate) fn keep_all(mut files: Vec<Finished>) -> Result<Vec<Written>, Failure> {
     put(&mut files)?;
     Ok(files.into_iter().map(Finished::written).collect())
 }
 
 fn put(files: &mut [Finished]) -> Result<(), Failure> {
-    // A name that no file can have is found before a file is replaced.
+    // Invalid names are found before any file is replaced.
     for file in &*files {
         let there = fs::symlink_metadata(target(&file.to));
         if let Some(error) = there.err().filter(|error| error.kind() != io::ErrorKind::NotFound) {
             return Err(unwritable(&file.to, &error));
         }
     }
-    // A signal comes before the first or after the last.
+    // A signal acts before the first move or after the last.
     let mut unfinished = unfinished();
     for file in &*files {
         file.made.put(&target(&file.to), &mut unfinished).map_err(|error| unwritable(&file.to, &error))?;
@@ -134,13 +136,13 @@ fn put(files: &mut [Finished]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The file that a name stands for: a symbolic link stays, and what it leads to is replaced.
+/// Returns the file that a name refers to. A symbolic link stays, and its target is replaced.
 fn target(to: &Path) -> PathBuf {
     fs::canonicalize(to).unwrap_or_else(|_| to.to_path_buf())
 }
 
 pub(crate) fn unwritable(to: &Path, error: &io::Error) -> Failure {
-    Failure::Data(format!("{}: cannot be written: {error}", path_text(to)))
+    Failure::Data(format!("{} cannot be written: {error}", path_text(to)))
 }
 
 /// Gives the draft the mode of the file that it replaces.
@@ -149,25 +151,28 @@ fn replaceable(_: &Path, draft: &Path, old: fs::Permissions) -> io::Result<()> {
     fs::set_permissions(draft, old)
 }
 
-/// Windows has no modes, but does not replace what is read-only.
+/// Makes a read-only file writable: Windows has no modes and does not replace read-only files.
 #[cfg(not(unix))]
 fn replaceable(target: &Path, _: &Path, mut old: fs::Permissions) -> io::Result<()> {
     if !old.readonly() {
         return Ok(());
     }
-    #[allow(clippy::permissions_set_readonly_false, reason = "not on Unix, where everyone could write then")]
+    #[allow(
+        clippy::permissions_set_readonly_false,
+        reason = "not on Unix, where it would let everyone write"
+    )]
     old.set_readonly(false);
     fs::set_permissions(target, old)
 }
 
-/// The folders that do not exist, the innermost first.
+/// Returns the folders that do not exist, innermost first.
 fn missing(folder: &Path) -> Vec<PathBuf> {
     let named = folder.ancestors().filter(|path| !path.as_os_str().is_empty());
     named.take_while(|path| !path.exists()).map(Path::to_path_buf).collect()
 }
 
 impl Made {
-    /// Puts the draft in the place of `target`. A file that was none before is removed with the rest until it is kept.
+    /// Moves the draft to `target`. If `target` is a new file, it is removed with the rest until it is kept.
     fn put(&self, target: &Path, unfinished: &mut Unfinished) -> io::Result<()> {
         let Some(path) = self.0.last().and_then(|draft| unfinished.paths.get_mut(draft)) else {
             return Ok(());
@@ -192,24 +197,25 @@ impl Drop for Made {
     }
 }
 
-/// Removes a file or an empty folder, and says whether it is gone. A folder that holds something stays.
+/// Removes a file or an empty folder, and returns whether it is gone. A folder with contents stays.
 fn remove(path: &Path) -> bool {
     fs::remove_file(path).or_else(|_| fs::remove_dir(path)).is_ok() || !path.exists()
 }
 
-/// What a signal has to remove.
+/// Paths that a signal removes.
 struct Unfinished {
-    /// By numbers in the order in which it was made: a folder, then what is in it. What need not be removed has no name.
+    /// Paths by number, in the order of creation: a folder before its contents. A path that must stay is
+    /// empty.
     paths: BTreeMap<u64, PathBuf>,
     next: u64,
-    /// What was given up: folders in which another file of the command still stands.
+    /// Numbers of discarded paths that still exist: folders that contain another file of the command.
     left: Vec<u64>,
     is_watched: bool,
 }
 
 static UNFINISHED: Mutex<Unfinished> =
     Mutex::new(Unfinished { paths: BTreeMap::new(), next: 0, left: Vec::new(), is_watched: false });
-/// The signal that was caught; 0 for none.
+/// Number of the caught signal; 0 for none.
 static CAUGHT: AtomicUsize = AtomicUsize::new(0);
 
 fn unfinished() -> MutexGuard<'static, Unfinished> {
@@ -223,7 +229,7 @@ impl Unfinished {
         self.next
     }
 
-    /// Removes what was given up, as far as it can be, the last first.
+    /// Removes the discarded paths where possible, last first.
     fn remove_left(&mut self) {
         let Self { paths, left, .. } = self;
         left.sort_unstable_by(|a, b| b.cmp(a));
@@ -236,7 +242,7 @@ impl Unfinished {
         });
     }
 
-    /// Has the signals caught from the first draft on. Until then they end the program at once.
+    /// Catches the signals from the first draft on. Before that they end the program immediately.
     fn watch(&mut self) -> io::Result<()> {
         if self.is_watched {
             return Ok(());
@@ -250,10 +256,11 @@ impl Unfinished {
     }
 }
 
-/// The signals that end the program. One that whoever started it has it ignore, as `nohup` does, stays ignored.
+/// Returns the signals that end the program. A signal that the parent process ignores, as `nohup` does, stays
+/// ignored.
 #[cfg(unix)]
 fn caught() -> Vec<i32> {
-    // A bit for each signal, the first for signal 1. Only Linux tells without `unsafe`.
+    // One bit for each signal, starting with signal 1. Without `unsafe`, only Linux reports them.
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored =
         status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
@@ -271,7 +278,8 @@ fn caught() -> Vec<i32> {
     vec![SIGINT, SIGTERM]
 }
 
-/// A handler can do no more than set a flag; on Windows it could not even wake a thread that waits.
+/// Waits for a signal, then removes all unfinished files and ends the program. The handler can only set a
+/// flag; on Windows it could not even wake a waiting thread.
 fn wait_for_signals() {
     while CAUGHT.load(Ordering::SeqCst) == 0 {
         thread::sleep(Duration::from_millis(10));
@@ -282,7 +290,7 @@ fn wait_for_signals() {
     for path in unfinished.paths.values().rev() {
         remove(path);
     }
-    // Whoever waits for the program sees the signal, as without a handler; a shell says 129, 130 or 143.
+    // The parent process sees the signal, as without a handler; a shell reports 129, 130 or 143.
     let _ = low_level::emulate_default_handler(signal);
     process::exit(128 + signal);
 }
@@ -301,7 +309,7 @@ mod tests {
         assert!(keep_all(files).is_err_and(|error| error.to_string().contains("cannot be written")));
         let left: Vec<_> = fs::read_dir(&new).expect("a folder").flatten().map(|it| it.file_name()).collect();
         assert_eq!(left, ["b"]);
-        // Whoever made a file in a new folder is not the last to leave it.
+        // The last draft in a new folder removes it, even if another draft created it.
         fs::remove_dir(new.join("b")).expect("a folder");
         drop(finished("c").expect("a draft"));
         assert!(!new.exists());

@@ -1,14 +1,14 @@
-//! The names of several files that one command writes.
+//! Names of several files that one command writes.
 
 use std::path::{Path, PathBuf};
 
-/// One file of a series whose names sort in its order.
+/// Returns the name of one file of a series; the names sort in the order of frames.
 pub(crate) fn numbered(path: &Path, frame: usize, count: usize) -> PathBuf {
     let digits = (count - 1).to_string().len().max(4);
     with_middle(path, &format!("{frame:0digits$}"))
 }
 
-/// `posed.glb` with `0003` is `posed.0003.glb`.
+/// Inserts a part before the extension: `posed.glb` with `0003` is `posed.0003.glb`.
 pub(crate) fn with_middle(path: &Path, middle: &str) -> PathBuf {
     let mut name = path.file_stem().unwrap_or_default().to_os_string();
     name.push(format!(".{middle}"));

@@ -1,5 +1,5 @@
-//! `condyle query bounds`, `condyle query ray`, `condyle query hitboxes` and what `render` draws of them: answers beside those of every vertex
-//! that `condyle skin` writes.
+//! `condyle query bounds`, `condyle query ray`, `condyle query hitboxes`, and their shapes in `render`,
+//! compared with every vertex that `condyle skin` writes.
 
 use crate::common::{Folder, models, transcript};
 use condyle::Affine;
@@ -36,14 +36,14 @@ fn length(a: [f64; 3]) -> f64 {
     dot(a, a).sqrt()
 }
 
-/// A primitive as `condyle skin` writes it.
+/// A primitive that `condyle skin` wrote.
 struct Written {
     node: usize,
     positions: Vec<[f64; 3]>,
     triangles: Vec<[usize; 3]>,
 }
 
-/// Poses a model by `condyle skin` and reads what that wrote.
+/// Poses a model with `condyle skin` and reads the output.
 fn written(folder: &Folder, line: &str) -> Vec<Written> {
     folder.run(&format!("skin {line} -o posed.glb")).assert().success();
     let asset = Asset::open(folder.path("posed.glb")).unwrap_or_else(|e| panic!("{e}"));
@@ -63,7 +63,7 @@ fn written(folder: &Folder, line: &str) -> Vec<Written> {
     all
 }
 
-/// The corners of the box around all vertices.
+/// Returns the corners of the box around all vertices.
 fn corners(all: &[Written]) -> [[f64; 3]; 2] {
     let points = || all.iter().flat_map(|it| &it.positions);
     let least = [0, 1, 2].map(|k| points().map(|p| p[k]).fold(f64::INFINITY, f64::min));
@@ -85,7 +85,7 @@ fn bounds_are_those_of_every_vertex() {
         let (all, found) = (written(&folder, &line), report(&folder, &format!("bounds {line}")));
         let [least, most] = corners(&all);
         let [exact, joints] = ["exact", "joints"].map(|kind| &found["all"][kind]);
-        // What a joint carries is written with the matrix of its node, which rounds otherwise.
+        // A mesh on a joint is written with the matrix of its node, which rounds differently.
         assert_near(exact, [least, most]);
         for k in 0..3 {
             assert!(vector(&joints["min"])[k] <= least[k] + 1e-6);
@@ -113,7 +113,7 @@ fn bounds_are_those_of_every_vertex() {
 #[test]
 fn bounds_of_a_clip_reach_to_its_end() {
     let folder = Folder::with_ribbon();
-    // A step of 3 m at the last moment, which no seventh of a second is.
+    // The step of 3 m is at the last moment, which is not on a frame of --fps 0.7.
     let found = report(&folder, "bounds ribbon.gltf --clip Step --fps 0.7");
     let exact = &found["all"]["exact"];
     assert_eq!((number(&found["moments"]), number(&found["to_s"])), (2.0, 1.0));
@@ -124,7 +124,8 @@ fn bounds_of_a_clip_reach_to_its_end() {
     );
 }
 
-/// All distances at which a ray meets triangles, ascending, by the rule of Möller and Trumbore in f64.
+/// Returns all distances at which a ray hits triangles, ascending, by the method of Möller and Trumbore in
+/// f64.
 fn distances(all: &[Written], from: [f64; 3], to: [f64; 3]) -> Vec<f64> {
     let way = sub(to, from);
     let meets = |it: &Written, t: &[usize; 3]| {
@@ -209,7 +210,7 @@ fn a_hit_tells_side_and_joint() {
     );
 }
 
-/// Whether a point of a joint's space is within a shape that is so much larger.
+/// Whether a point in a joint's space is within a shape enlarged by `larger`.
 fn holds(shape: &Value, p: [f64; 3], larger: f64) -> bool {
     match shape["shape"].as_str() {
         Some("sphere") => length(sub(p, vector(&shape["center"]))) <= number(&shape["radius"]) + larger,
@@ -244,7 +245,7 @@ fn hitboxes_hold_vertices_and_stop_rays() {
     let list = file["hitboxes"].as_array().expect("a list");
     let asset = Asset::open(folder.path("a.glb")).unwrap_or_else(|e| panic!("{e}"));
     let mut poser = Poser::new(&asset, PoserOptions::default()).expect("few copies");
-    // The joints of the character do not scale, so the way back is by the transposed rows.
+    // The joints of the character do not scale, so the transposed rows invert the rotation.
     let local = |model: &[Affine], joint: usize, p: [f64; 3]| {
         let rows = model[joint].rows.map(|row| row.map(f64::from));
         let from = [0, 1, 2].map(|k| p[k] - rows[k][3]);
@@ -257,7 +258,7 @@ fn hitboxes_hold_vertices_and_stop_rays() {
     let is_within = |model: &[Affine], p: [f64; 3], larger: f64| {
         list.iter().any(|it| holds(it, local(model, index(it), p), larger))
     };
-    // It rests as it was bound.
+    // The rest pose of the character is its bind pose.
     poser.rest().expect("the rest pose");
     for p in (0..asset.instances.len()).flat_map(|at| poser.posed(at)).flat_map(|it| &it.positions) {
         assert!(is_within(poser.model(), p.map(f64::from), 1e-5), "{p:?}");
@@ -288,7 +289,7 @@ fn hitboxes_hold_vertices_and_stop_rays() {
         assert_eq!(hit["shape"], own["shape"]);
     }
     assert!(met >= 3, "{met} rays meet it");
-    // Less is within.
+    // With less coverage, fewer vertices are within.
     let tight = report(&folder, "hitboxes a.glb --coverage 0.8");
     let pairs = || list.iter().zip(tight["hitboxes"].as_array().expect("a list"));
     assert!(pairs().any(|(all, part)| all != part) && pairs().all(|(a, b)| a["joint"] == b["joint"]));
@@ -296,7 +297,8 @@ fn hitboxes_hold_vertices_and_stop_rays() {
     assert!(table.contains("capsule") && table.lines().count() == list.len() + 2, "{table}");
 }
 
-/// Each on its joint, as large as the file says, while a clip plays; beside the model as it was.
+/// The meshes are on their joints and as large as the file states while a clip plays, and the model is
+/// unchanged.
 #[test]
 fn hitboxes_are_meshes_on_joints() {
     let folder = Folder::with_character();
@@ -331,7 +333,7 @@ fn hitboxes_are_meshes_on_joints() {
             assert!(holds(shape, local, 1e-5) && !holds(shape, local, -1e-5), "{local:?}: {shape}");
         }
     }
-    // As many as no character has, of a small file.
+    // A small file can have more hitboxes than any real character.
     let mut many = crate::common::ribbon();
     many["nodes"][2]["children"] = (4..4101).collect();
     many["nodes"].as_array_mut().expect("a list").extend((4..4101).map(|_| serde_json::json!({ "mesh": 0 })));
@@ -364,7 +366,7 @@ fn what_the_default_scene_does_not_show_is_not_asked() {
     assert!(same("raycast FILE --rest --from 9.2,0.5,1 --to 9.2,0.5,-1", "hit").is_null());
 }
 
-/// Which side of a triangle is its front is turned where the node mirrors.
+/// A node that mirrors swaps the front and the back of its triangles.
 #[test]
 fn mirrored_triangles_have_their_fronts_outside() {
     let folder = Folder::with_ribbon();
@@ -417,7 +419,7 @@ fn what_is_wrong_is_said() {
         folder.refuses(line, code, words);
     }
     assert!(folder.written().is_empty(), "{:?}", folder.written());
-    // Nothing but joints.
+    // A model with joints only.
     let mut bare = crate::common::ribbon();
     bare["nodes"][3] = serde_json::json!({});
     bare.as_object_mut().expect("an object").remove("meshes");
@@ -437,14 +439,14 @@ fn help() {
     }
 }
 
-/// Morph targets, meshes on joints and beside them, scales that are uneven; and real characters.
+/// Morph targets, meshes on joints and without joints, non-uniform scales, and real characters.
 #[test]
 fn boxes_from_joints_are_around_the_exact_ones() {
     let folder = Folder::new();
     let own = ["morph.glb", "rigid.glb", "uneven_scale.glb", "shared_joints.glb"];
     for path in models(&own, &["Knight.glb", "Fox.glb"]) {
         let path = path.display().to_string();
-        // Morph weights go up and down between these.
+        // Morph weights rise and fall between these times.
         let moments = if path.ends_with("morph.glb") { "--time 2,1,0" } else { "--fps 5" };
         let found = report(&folder, &format!("bounds {path} --clip 0 {moments}"));
         for row in found["primitives"].as_array().expect("a list").iter().chain([&found["all"]]) {

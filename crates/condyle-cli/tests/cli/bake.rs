@@ -1,4 +1,4 @@
-//! `condyle bake`: textures, palettes, morph targets and `.obj`, read back by what their descriptions say.
+//! `condyle bake`: textures, palettes, morph targets and `.obj`, read back as their descriptions document.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use condyle_gltf::{Asset, Poser, PoserOptions};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-/// The vertices of the ribbon's only primitive at these seconds of its first clip: positions and normals.
+/// Returns the vertices of the ribbon's only primitive at a time of its first clip: positions and normals.
 fn posed(folder: &Folder, file: &str, seconds: f32) -> [Vec<[f32; 3]>; 2] {
     let asset = Asset::open(folder.path(file)).unwrap_or_else(|e| panic!("{e}"));
     let mut poser = Poser::new(&asset, PoserOptions::default()).expect("few copies");
@@ -28,7 +28,7 @@ fn assert_near(got: &[[f32; 3]], want: &[[f32; 3]], bound: f32, case: &str) {
     }
 }
 
-/// What a shader would read of a PNG by its description.
+/// Returns the values that a shader would read from a PNG with its description.
 fn texels(folder: &Folder, about: &Value, what: &str, frame: usize) -> Vec<[f32; 3]> {
     let image = image::load_from_memory(&folder.read(about[what]["file"].as_str().expect("a name")));
     let image = image.expect("a picture").into_rgb16();
@@ -46,10 +46,11 @@ fn texels(folder: &Folder, about: &Value, what: &str, frame: usize) -> Vec<[f32;
     (0..vertices).map(at).collect()
 }
 
-/// A shader computes in f32, which is coarse far from the origin: what it gets is never farther off than is stated.
+/// A shader computes in f32, which is coarse far from the origin. Its error is never larger than the stated
+/// error.
 #[test]
 fn errors_far_from_the_origin_are_those_of_a_shader() {
-    // Of the first, errors in f64 are 2 % less than those in f32.
+    // At the first place, errors computed in f64 are 2 % smaller than those in f32.
     for place in [[-9.633, 11.936, -9.472], [54321.7, 98765.4, -77777.3]] {
         let folder = Folder::with_ribbon();
         let mut far = ribbon();
@@ -77,8 +78,8 @@ fn errors_far_from_the_origin_are_those_of_a_shader() {
     }
 }
 
-/// The ribbon's normals lie on an axis, and 0 and 1 are among the numbers of the grid: they come back to the last bit. Those of a ribbon that
-/// leans do not.
+/// The ribbon's normals lie on an axis. The numbers of the grid include 0 and 1, so these normals are exact
+/// to the last bit. Those of a ribbon that leans are not.
 #[test]
 fn errors_of_normals_are_those_of_a_shader() {
     let folder = Folder::with_ribbon();
@@ -109,9 +110,9 @@ fn errors_of_normals_are_those_of_a_shader() {
         // Half a step along each axis is 1.5e-3 degrees.
         assert_eq!((1e-4..1.6e-3).contains(&stated), leans, "{file}: {stated}");
         let line = if leans {
-            format!("normals: off by {stated:.1e} degrees")
+            format!("normals: error up to {stated:.1e} degrees")
         } else {
-            "normals: off by nothing".into()
+            "normals: no error".into()
         };
         assert!(run.contains(&line), "{run}");
     }
@@ -133,7 +134,7 @@ fn a_texture_has_a_row_for_each_frame() {
     assert_eq!((&about["frames"], &about["fps"], &about["width"]), (&json!(5), &json!(4.0), &json!(4)));
     for frame in 0..5 {
         let [positions, normals] = posed(&folder, "ribbon.gltf", frame as f32 / 4.0);
-        // Half a step of a box that is three metres wide.
+        // Half a step of a box three metres wide.
         assert_near(&texels(&folder, &about, "positions", frame), &positions, 3e-5, "positions");
         assert_near(&texels(&folder, &about, "normals", frame), &normals, 2e-5, "normals");
     }
@@ -164,7 +165,8 @@ fn palettes_are_the_rows_of_matrices() {
     );
     let about = parsed(&folder, "run.json");
     assert_eq!(about["instances"][0]["joints"], json!(["lower", "upper"]));
-    // The last line: alpha first, each channel's numbers together. Three rows of two joints.
+    // The last line: alpha comes first, and the numbers of each channel are together. Two joints have three
+    // rows each.
     let bytes = folder.read("run.exr");
     let floats: Vec<f32> =
         bytes[bytes.len() - 96..].as_chunks().0.iter().map(|four| f32::from_le_bytes(*four)).collect();
@@ -203,7 +205,7 @@ fn morph_targets_play_in_any_reader() {
         asset.instances[0].primitives[0].mesh.morph_targets().len()
     };
     assert!((1..8).contains(&targets("few.glb")), "{}", targets("few.glb"));
-    // It stands until the last frame but one, and jumps.
+    // The ribbon stands still until the second to last frame, and then jumps.
     assert_eq!((targets("step.glb"), targets("still.glb")), (2, 0));
 }
 
@@ -237,7 +239,7 @@ fn frames_end_where_the_clip_ends() {
     assert_near(&texels(&folder, &about, "positions", 3), &last, 3e-5, "the end");
 }
 
-/// A mesh without a skin, on a node that mirrors.
+/// Returns a mesh without a skin, on a node that mirrors.
 fn mirrored() -> Value {
     let mut it = ribbon();
     it["nodes"][3] = json!({ "name": "ribbon", "mesh": 0, "scale": [-1.0, 1.0, 1.0] });
@@ -279,7 +281,7 @@ fn only_the_default_scene_is_baked() {
     folder.run("bake ribbon.more.gltf --rest -o a.obj").assert().success();
     let text = String::from_utf8(folder.read("a.obj")).expect("UTF-8");
     assert!(text.lines().filter(|line| line.starts_with('g')).eq(["g ribbon.primitive0"]), "{text}");
-    // A document has all scenes.
+    // A document keeps all scenes.
     folder.run("bake ribbon.more.gltf --clip Wave --fps 4 -o a.glb").assert().success();
     let asset = Asset::open(folder.path("a.glb")).expect("a document");
     let targets = asset.instances.iter().map(|it| it.primitives[0].mesh.morph_targets().len());
@@ -370,7 +372,7 @@ fn wrong_command_lines_and_models_write_nothing() {
     folder.write("ribbon.empty.gltf", r#"{"asset":{"version":"2.0"}}"#);
     folder.refuses("bake ribbon.empty.gltf --rest -o a.png", 1, &["no meshes"]);
     assert_eq!(folder.written(), [""; 0]);
-    // None of the files may be one that was read.
+    // The outputs must not overwrite an input.
     let folder = Folder::with_ribbon();
     fs::create_dir(folder.path("a.normals.png")).expect("a folder");
     folder.run("bake ribbon.gltf --clip Wave -o a.png").assert().code(2);

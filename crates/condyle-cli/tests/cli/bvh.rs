@@ -50,7 +50,7 @@ fn a_bvh_is_a_skeleton_with_a_clip() {
         shown.contains("3 joints") && shown.contains("Head_End") && shown.contains("0.000 to 0.100 s"),
         "{shown}"
     );
-    // What it is called has no part in it.
+    // The name of the file does not matter.
     folder.write("walk.txt", WALK);
     assert_eq!(json_of(&folder, "info walk.txt --json")["clips"][0]["tracks"], 3);
 }
@@ -68,20 +68,20 @@ fn problems_have_their_lines() {
 walk.bvh: no problems
 still.bvh: usable, 1 warning
   warning  line 17
-           Frames: says 0
+           `Frames:` declares 0
            -> only the skeleton is read
 short.bvh: usable, 1 warning
   warning  line 17
-           Frames: says 9, but there are 4
-           -> those that are there are taken
+           `Frames:` declares 9, but the file has 4
+           -> the frames in the file are used
 broken.bvh: cannot be used, 1 error
   error    line 8
-           \"0,75\" is found where a number of OFFSET is expected
-           -> the file is refused
+           expected a number after OFFSET, found \"0,75\"
+           -> the file is rejected
 empty.bvh: cannot be used, 1 error
   error    line 1
-           begins with the end of the file, where a BVH file has HIERARCHY
-           -> the file is refused
+           expected HIERARCHY, found the end of the file
+           -> the file is rejected
 condyle: 2 of 5 files cannot be used; correct the errors listed above
 [exit code 1]
 

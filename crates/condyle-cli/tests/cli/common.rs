@@ -1,4 +1,4 @@
-//! A folder with a small model in it, and the program run there.
+//! A folder with a small model, and the program run in it.
 
 #[path = "../../../condyle-gltf/tests/common/shared.rs"]
 mod shared;
@@ -11,7 +11,7 @@ use assert_cmd::Command;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// An instruction set that every machine of this platform has; `baseline` in snapshots.
+/// Instruction set that every machine of this platform supports; `baseline` in snapshots.
 pub(crate) const BASELINE: &str = if cfg!(target_arch = "x86_64") {
     "sse2"
 } else if cfg!(target_arch = "aarch64") {
@@ -20,7 +20,7 @@ pub(crate) const BASELINE: &str = if cfg!(target_arch = "x86_64") {
     "scalar"
 };
 
-/// A folder of its own for each test.
+/// A separate folder for each test.
 pub(crate) struct Folder(TempDir);
 
 impl Folder {
@@ -28,7 +28,7 @@ impl Folder {
         Self(tempfile::tempdir().expect("a temporary folder"))
     }
 
-    /// A folder with `ribbon.gltf`: a strip of four vertices on two joints, with a wave and a step.
+    /// Returns a folder with `ribbon.gltf`: a strip of four vertices on two joints, with a wave and a step.
     pub(crate) fn with_ribbon() -> Self {
         let it = Self::new();
         it.write("ribbon.gltf", ribbon().to_string());
@@ -36,7 +36,7 @@ impl Folder {
         it
     }
 
-    /// A folder with the built-in character as `a.glb`.
+    /// Returns a folder with the built-in character as `a.glb`.
     pub(crate) fn with_character() -> Self {
         static CHARACTER: OnceLock<Vec<u8>> = OnceLock::new();
         let it = Self::new();
@@ -60,7 +60,7 @@ impl Folder {
         fs::read(self.path(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
     }
 
-    /// All files but the model's, sorted by name.
+    /// Returns all files except those of the model, sorted by name.
     pub(crate) fn written(&self) -> Vec<String> {
         let entries = fs::read_dir(self.0.path()).expect("the folder");
         let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -69,19 +69,19 @@ impl Folder {
         names
     }
 
-    /// The program in this folder, without the environment variables that it reads.
+    /// Returns the program in this folder, without the environment variables that it reads.
     pub(crate) fn condyle(&self, arguments: &[&str]) -> Command {
         let mut command = condyle();
         command.current_dir(self.0.path()).args(arguments);
         command
     }
 
-    /// As [`Self::condyle`], with a whole command line.
+    /// Like [`Self::condyle`], with a whole command line.
     pub(crate) fn run(&self, line: &str) -> Command {
         self.condyle(&line.split_whitespace().collect::<Vec<_>>())
     }
 
-    /// Runs a command line that must fail with this exit code and a message with all of these words.
+    /// Runs a command line that must fail with this exit code and a message that contains all of these words.
     pub(crate) fn refuses(&self, line: &str, code: i32, words: &[&str]) {
         let output = self.run(line).output().expect("it runs");
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -91,7 +91,7 @@ impl Folder {
         }
     }
 
-    /// What a terminal shows of these commands, one after another.
+    /// Returns the terminal output of these commands, one after another.
     pub(crate) fn session(&self, commands: &[&str]) -> String {
         let run = |line: &&str| {
             let shown = transcript(&mut self.run(line));
@@ -107,7 +107,7 @@ pub(crate) fn condyle() -> Command {
     command
 }
 
-/// Standard output, standard error and the exit code as one text, for snapshots.
+/// Returns standard output, standard error and the exit code as one text, for snapshots.
 pub(crate) fn transcript(command: &mut Command) -> String {
     let output = command.output().expect("the program runs");
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("UTF-8");
@@ -115,7 +115,7 @@ pub(crate) fn transcript(command: &mut Command) -> String {
     format!("{}{}[exit code {code}]\n", text(&output.stdout), text(&output.stderr))
 }
 
-/// Models of the folder `testdata`, and those of `shared/models` where that is beside the checkout.
+/// Returns models of the folder `testdata`, and those of `shared/models` if it is next to the checkout.
 pub(crate) fn models(own: &[&str], shared: &[&str]) -> Vec<PathBuf> {
     let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata");
     let own = own.iter().map(|name| testdata.join(name));
@@ -124,12 +124,12 @@ pub(crate) fn models(own: &[&str], shared: &[&str]) -> Vec<PathBuf> {
     own.chain(shared).collect()
 }
 
-/// The path of one of `testdata`.
+/// Returns the path of a file in `testdata`.
 pub(crate) fn testdata(name: &str) -> String {
     models(&[name], &[])[0].display().to_string()
 }
 
-/// The model's JSON, to break on purpose.
+/// Returns the model's JSON, so that tests can break it.
 pub(crate) fn ribbon() -> Value {
     let floats = |view: usize, kind: &str, count: usize| json!({ "bufferView": view, "componentType": 5126, "type": kind, "count": count });
     let mut accessors = [

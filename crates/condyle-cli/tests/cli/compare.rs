@@ -1,16 +1,17 @@
-//! `condyle compare`: distances that are known beforehand, and what is refused.
+//! `condyle compare`: distances known beforehand, and rejected input.
 
 use crate::common::{BASELINE, Folder, condyle, models, ribbon, transcript};
 use condyle_gltf::{Asset, ClipExporter};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-/// `ribbon.gltf`, and `moved.gltf` whose step goes 1 cm further and whose wave ends a little earlier.
+/// Returns a folder with `ribbon.gltf`, and with `moved.gltf`, whose step goes 1 cm farther and whose wave
+/// ends slightly earlier.
 fn twins() -> Folder {
     let folder = Folder::with_ribbon();
     let mut data = folder.read("ribbon.bin");
     let end = data.len();
-    // The last three numbers are where the step leads.
+    // The last three numbers are the target of the step.
     data[end - 12..end - 8].copy_from_slice(&3.01_f32.to_le_bytes());
     let turn: [f32; 4] = [0.0, 0.0, 0.6, 0.8];
     for (place, number) in (end - 40..end - 24).step_by(4).zip(turn) {
@@ -48,7 +49,7 @@ fn distances_are_those_of_the_keys() {
     assert_eq!((step["clip"].as_str(), step["moments"].as_u64()), (Some("Step"), Some(5)));
     assert!((worst(step) - 10.0).abs() < 1e-3 && step["worst"]["seconds"] == 1.0, "{step}");
     assert!((step["mean_of_max_millimetres"].as_f64().expect("a number") - 2.0).abs() < 1e-3, "{step}");
-    // Without inverse bind matrices the last vertex is bound 1 m beside and 2 m above its joint.
+    // Without inverse bind matrices, the last vertex is bound 1 m to the side of its joint and 2 m above it.
     let angle = std::f64::consts::FRAC_PI_2 - 2.0 * 0.6_f64.asin();
     let chord = 2000.0 * 5.0_f64.sqrt() * (angle / 2.0).sin();
     assert_eq!(found[0]["worst"]["vertex"], 3);
@@ -68,7 +69,7 @@ fn a_file_is_no_distance_from_itself() {
 #[test]
 fn a_height_scales_and_a_rate_spaces() {
     let folder = twins();
-    // The ribbon is 3 m high, for want of inverse bind matrices.
+    // The ribbon is 3 m high, because it has no inverse bind matrices.
     let [scaled] = &lines(&folder, "compare ribbon.gltf moved.gltf --clip 1 --height 0.75 --json")[..] else {
         panic!("one clip")
     };
@@ -91,7 +92,7 @@ fn clips_without_names_go_by_their_order() {
     let names: Vec<_> = found.iter().map(|f| (f["clip"].as_str(), f["clips"][1]["name"].as_str())).collect();
     assert_eq!(names, [(Some("Wave"), Some("animation 0")), (Some("Step"), Some("animation 1"))]);
     assert!((worst(&found[1]) - 10.0).abs() < 1e-3);
-    // One that is missing is named, and the others are compared.
+    // A missing clip is named, and the others are compared.
     moved["animations"] = json!([moved["animations"][1]]);
     moved["animations"][0]["name"] = json!("Step");
     folder.write("fewer.gltf", moved.to_string());
@@ -129,7 +130,7 @@ fn models_that_differ_are_refused() {
         m["accessors"][0]["max"] = json!([1, 2, 0]);
         m["meshes"][0]["primitives"][0].as_object_mut().expect("an object").remove("indices");
     });
-    // Neither its vertices nor its joints are those of the ribbon.
+    // It shares neither vertices nor joints with the ribbon.
     changed("foreign.gltf", |m| {
         m["accessors"][0]["count"] = json!(3);
         for accessor in 1..4 {
@@ -198,7 +199,7 @@ fn what_is_written_with_its_clips_moves_the_same() {
             assert_eq!(worst(&found), 0.0, "{name}: {line}");
         }
     }
-    // A fox whose triangles share vertices, in another order, rounded.
+    // A fox whose triangles share vertices, in another order, with rounded positions.
     for pair in models(&[], &["Fox.glb", "fox_gltfpack_meshopt.glb"]).chunks_exact(2) {
         let output = folder.condyle(&["compare", "--json"]).args(pair).assert().success();
         let text = String::from_utf8(output.get_output().stdout.clone()).expect("UTF-8");
@@ -214,7 +215,7 @@ fn help() {
     assert_snapshot!("compare_help", transcript(condyle().args(["compare", "--help"])));
 }
 
-/// A frame, a hinge and a bell that turn by 60 degrees, without a mesh. The keys are in `door.bin`.
+/// Returns a frame, a hinge and a bell that turn by 60 degrees, without a mesh. The keys are in `door.bin`.
 fn door(folder: &Folder) -> Value {
     let turn = |half: f64| [0.0, half.sin(), 0.0, half.cos()].map(|v| v as f32);
     let keys =
@@ -247,7 +248,7 @@ fn door(folder: &Folder) -> Value {
 fn a_joint_that_lost_its_keys_is_compared_with_the_node_of_its_name() {
     let folder = Folder::new();
     folder.write("door.gltf", door(&folder).to_string());
-    // The hinge hangs on a joint, the bell on nothing.
+    // The hinge has a parent joint; the bell is a root.
     for (channel, joint) in [(1, "hinge"), (2, "bell")] {
         let mut lost = door(&folder);
         lost["animations"][0]["channels"].as_array_mut().expect("a list").remove(channel);
@@ -257,7 +258,7 @@ fn a_joint_that_lost_its_keys_is_compared_with_the_node_of_its_name() {
             "compare lost.gltf door.gltf --shell 5cm --json",
         ] {
             let found = &lines(&folder, line)[0];
-            // 60 degrees at a twentieth of a metre.
+            // 60 degrees at a distance of 5 cm.
             assert!((worst(found) - 50.0).abs() < 1e-2, "{found}");
             assert_eq!((&found["worst"]["joint"], &found["unpaired"]), (&json!(joint), &json!([0, 0])));
             assert_eq!((&found["pairs"], &found["unknown"]), (&json!(3), &json!([[], []])));

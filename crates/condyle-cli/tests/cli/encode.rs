@@ -1,4 +1,4 @@
-//! `condyle encode` and what reads its files: info, check, compare, skin, decode, render.
+//! `condyle encode`, and the commands that read its files: info, check, compare, skin, decode, render.
 
 use crate::common::{Folder, condyle, models, ribbon, testdata, transcript};
 use condyle::container::{Container, ContainerWriter, EntryKind};
@@ -18,7 +18,7 @@ fn number(value: &Value, key: &str) -> f64 {
     value[key].as_f64().unwrap_or_else(|| panic!("{key} of {value}"))
 }
 
-/// The greatest distances that `compare` finds, in millimetres.
+/// Returns the largest distances that `compare` finds, in millimetres.
 fn worst(folder: &Folder, line: &str) -> Vec<f64> {
     let found = lines(folder, &format!("compare {line} --json"));
     found.iter().map(|line| number(&line["worst"], "millimetres")).collect()
@@ -78,7 +78,7 @@ fn every_clip_is_reported_and_within_its_budget() {
     }
     assert_eq!(file["file"]["bytes"], folder.read("a.condyle").len());
     assert_eq!(number(file, "bytes"), clips.iter().map(|line| number(line, "bytes")).sum::<f64>());
-    // The promise, as another command measures it on all vertices at the same moments.
+    // Another command measures the bound on all vertices at the same moments.
     for (clip, found) in worst(&folder, "a.glb a.condyle --fps 120").into_iter().enumerate() {
         assert!(found > 0.1 && found < 1.5, "clip {clip}: {found} mm");
     }
@@ -96,7 +96,7 @@ fn bytes_do_not_depend_on_threads() {
 #[test]
 fn options_do_what_they_say() {
     let folder = Folder::with_character();
-    // A low rate, for the sake of time.
+    // A low rate keeps the test fast.
     let encode =
         |options: &str| lines(&folder, &format!("encode a.glb -o a.condyle --json --rate 10 {options}"));
     let bytes = |options: &str| {
@@ -105,7 +105,7 @@ fn options_do_what_they_say() {
     let usual = bytes("--at-samples --error 1mm");
     assert_eq!(bytes("--at-samples --error 0.001"), usual);
     assert!(bytes("--at-samples --error 0.1mm") > usual && bytes("--at-samples --error 1cm") < usual);
-    // A giant with the same error in metres may be off by less of itself.
+    // With the same error in metres, a giant may have a smaller relative error.
     assert!(bytes("--at-samples --error 1mm --height 10m") > usual);
     assert!(bytes("--at-samples --error 1mm --height 20cm") < usual);
     assert!(bytes("--at-samples --error 1mm --shell 2m") > usual);
@@ -137,8 +137,8 @@ fn a_length_without_a_unit_is_in_metres_and_said_to_be_where_that_is_odd() {
         ("compare ribbon.gltf ribbon.gltf --height 180".into(), "--height", "180"),
     ] {
         let want = format!(
-            "condyle: {option} {number} has no unit, so it means {number} metres; write {number}mm or {number}cm if \
-             that is meant, else {number}m\n"
+            "condyle: {option} {number} has no unit and is read as metres; write {number}mm or {number}cm if you meant \
+             that, else {number}m\n"
         );
         assert_eq!(said(&line), want, "{line}");
     }
@@ -149,7 +149,7 @@ fn a_length_without_a_unit_is_in_metres_and_said_to_be_where_that_is_odd() {
     ] {
         assert_eq!(said(&line), "", "{line}");
     }
-    // And it is metres.
+    // The number is read as metres.
     for [bare, full] in
         [["--error 0.2", "--error 20cm"], ["--height 25", "--height 25m"], ["--shell 2", "--shell 200cm"]]
     {
@@ -185,7 +185,7 @@ fn a_decoded_document_moves_as_the_original() {
     for (clip, found) in frames.into_iter().enumerate() {
         assert!(found > 0.1 && found < 1.5, "clip {clip}: {found} mm");
     }
-    // What is promised holds for what comes back, between its keys too.
+    // The bound also holds for the decoded file, between its keys too.
     folder.run("encode a.glb -o b.condyle --error 0.5mm").assert().success();
     let output = folder.run("decode b.condyle -o b.glb --json").assert().success();
     let said: Value = serde_json::from_slice(&output.get_output().stdout).expect("JSON");
@@ -199,7 +199,7 @@ fn a_decoded_document_moves_as_the_original() {
     folder.run("decode a.condyle --clip run -o run.glb").assert().success();
     let run = lines(&folder, "compare a.glb run.glb --json");
     assert_eq!((run.len(), run[0]["clip"].as_str()), (1, Some("run")));
-    // What the built-in character never scales has no keys.
+    // Properties that the built-in character never scales have no keys.
     let info: Value =
         serde_json::from_slice(&folder.run("info back.glb --json").assert().success().get_output().stdout)
             .expect("JSON");
@@ -209,7 +209,7 @@ fn a_decoded_document_moves_as_the_original() {
     assert!(3 < tracks && tracks < 2 * joints, "{tracks} tracks of {joints} joints");
 }
 
-/// What is said is said of the file: it has no place for a track of the game's own.
+/// The report describes the file, which cannot store tracks of game data.
 #[test]
 fn figures_of_a_decoded_clip_are_those_of_the_file() {
     let folder = Folder::with_ribbon();
@@ -239,7 +239,7 @@ fn figures_of_a_decoded_clip_are_those_of_the_file() {
     let output = folder.run("decode lamp.condyle -o lamp.glb --json").assert().success();
     let said: Value = serde_json::from_slice(&output.get_output().stdout).expect("JSON");
     let warned = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
-    assert!(warned.contains("lamp: 1 track of the game's own left out"), "{warned}");
+    assert!(warned.contains("lamp: 1 track of game data left out"), "{warned}");
     let output = folder.run("info lamp.glb --json").assert().success();
     let info: Value = serde_json::from_slice(&output.get_output().stdout).expect("JSON");
     for key in ["tracks", "keys", "bytes"] {
@@ -267,8 +267,8 @@ fn morph_weights_and_meshes_on_joints_come_back() {
     }
 }
 
-/// The bound is on the vertices, so it holds for what morph weights make of them: here a target of two metres, which an error of a
-/// thousandth would move by two millimetres, on a joint that hangs on a larger one.
+/// The bound is on the vertices, so it includes morph weights. The target moves a vertex by two metres, so an
+/// error of a thousandth in its weight is two millimetres. The parent of its joint has a scale of 3.
 #[test]
 fn the_bound_holds_for_morph_targets() {
     let folder = Folder::with_ribbon();
@@ -338,7 +338,7 @@ fn a_file_shows_what_is_in_it() {
             "info both.condyle --json",
         ])
         .lines()
-        // Measured errors and times are those of the machine.
+        // Measured errors and times depend on the machine.
         .map(|line| [",\"error_max_m\"", ",\"encode_s\""].iter().fold(line, |line, end| line.split(end).next().unwrap_or_default()))
         .collect::<Vec<_>>()
         .join("\n")
@@ -359,14 +359,14 @@ fn other_commands_read_it() {
     let picture = |name: &str| image::open(folder.path(name)).expect("a picture").into_rgb8();
     assert!(difference(&picture("a.glb.png"), &picture("a.condyle.png")) < 1.0);
     let sizes = ["a.glb.posed.glb", "a.condyle.posed.glb"].map(|name| folder.read(name).len());
-    // The same vertices; some numbers of the JSON have fewer digits.
+    // The vertices are the same; some numbers in the JSON have fewer digits.
     assert!(sizes[0].abs_diff(sizes[1]) < 1000, "{sizes:?}");
     folder.refuses("encode a.condyle -o b.condyle", 2, &["compressed already"]);
     folder.refuses("decode a.glb -o b.glb", 2, &["not compressed"]);
     folder.refuses("skin a.condyle --clip fly -o b.glb", 2, &["fly", "walk", "run", "idle"]);
 }
 
-/// How far apart the channels of two pictures are on average.
+/// Returns the mean difference between the channels of two pictures.
 fn difference(a: &image::RgbImage, b: &image::RgbImage) -> f64 {
     assert_eq!(a.dimensions(), b.dimensions());
     let sum: f64 = a.as_raw().iter().zip(b.as_raw()).map(|(a, b)| f64::from(a.abs_diff(*b))).sum();
@@ -460,7 +460,7 @@ fn wrong_command_lines_and_files_are_explained() {
     folder.refuses("skin both.condyle --model a --rest -o c.glb", 1, &["--no-document"]);
     let whole = folder.read("a.condyle");
     let mut broken = whole.clone();
-    // The document comes last.
+    // The document is last in the file.
     broken[whole.len() - 1000] ^= 1;
     folder.write("broken.condyle", &broken);
     folder.write("short.condyle", &whole[..whole.len() - 1]);
@@ -481,7 +481,7 @@ fn help() {
     }
 }
 
-/// Steps come back as steps, and what lasts though nothing moves lasts as long.
+/// Steps come back as steps, and a clip in which nothing moves keeps its duration.
 #[test]
 fn steps_and_rests_come_back() {
     let folder = Folder::new();
@@ -517,7 +517,7 @@ fn steps_and_rests_come_back() {
         "accessors": [
             accessor(0, 3, "SCALAR"),
             accessor(1, 3, "VEC3"),
-            // Without a buffer view it is zeros.
+            // An accessor without a buffer view is zeros.
             json!({ "componentType": 5126, "count": 3, "type": "VEC3" }),
             json!({ "bufferView": 1, "componentType": 5126, "count": 3, "type": "VEC3", "min": [0, -1, 0], "max": [0, 1, 0] }),
         ],
@@ -532,7 +532,7 @@ fn steps_and_rests_come_back() {
         let ends = (number(clip, "start_seconds"), number(clip, "end_seconds"));
         assert_eq!((clip["name"].as_str(), ends), (Some(name), (1.0, 3.0)), "{clip}");
     }
-    // At moments that are no frames as well.
+    // Equal at moments between frames, too.
     assert_eq!(worst(&folder, "a.gltf back.glb --fps 97"), [0.0, 0.0]);
 }
 
@@ -550,7 +550,7 @@ fn decode_warns_of_more_than_a_16th_of_the_bound() {
         let output = folder.run("decode a.condyle -o back.glb").output().expect("it runs");
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(
-            (told.contains("more than a 16th"), output.status.code()),
+            (told.contains("more than 1/16"), output.status.code()),
             (warns, Some(0)),
             "{error}: {told}"
         );

@@ -1,7 +1,8 @@
-//! Every example of the help texts, of docs/command-line.md and of README.md is run on the files that it names, and has the effect that it is
-//! there for.
+//! Every example of the help texts, of docs/command-line.md and of README.md runs on the files that it names,
+//! and has its intended effect.
 //!
-//! `fox.glb` is the Khronos Fox where `shared/models` has it, else the character of the demo under the Fox's names and in its units.
+//! `fox.glb` is the Khronos Fox if `shared/models` has it, else the demo's character with the Fox's names and
+//! units.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 use crate::bodies::{Made, doubles, npz};
 use crate::common::{Folder, condyle, models};
 
-/// What a .glb holds: its JSON, and what is behind it.
+/// Returns the JSON of a .glb, and the bytes after it.
 fn glb(bytes: &[u8]) -> (Value, &[u8]) {
     let length = u32::from_le_bytes(bytes[12..16].try_into().expect("four bytes")) as usize;
     (serde_json::from_slice(&bytes[20..20 + length]).expect("JSON"), &bytes[20 + length..])
@@ -25,7 +26,7 @@ fn to_glb(json: &Value, rest: &[u8]) -> Vec<u8> {
     [&head, (text.len() as u32).to_le_bytes().as_slice(), b"JSON", &text, rest].concat()
 }
 
-/// The character of the demo as a Fox.
+/// Returns the character of the demo as a Fox.
 fn stand_in(character: &[u8]) -> Vec<u8> {
     let (mut json, rest) = glb(character);
     for (kind, from, to) in [
@@ -47,7 +48,7 @@ fn stand_in(character: &[u8]) -> Vec<u8> {
     to_glb(&json, rest)
 }
 
-/// One animation of a model, without its meshes.
+/// Returns one animation of a model, without its meshes.
 fn motion(model: &[u8], clip: usize) -> Vec<u8> {
     let (mut json, rest) = glb(model);
     for node in json["nodes"].as_array_mut().expect("a list") {
@@ -69,7 +70,7 @@ MOTION Frames: 3 Frame Time: .0333333
 0 -6 90 0 0 0 9 0 0 0 0 0
 ";
 
-/// All files that examples name.
+/// Returns a folder with all files that examples name.
 fn folder() -> Folder {
     let folder = Folder::new();
     folder.run("demo").assert().success();
@@ -122,7 +123,7 @@ fn folder() -> Folder {
     folder
 }
 
-/// The command lines of a text, without what is printed beside them or done with their output.
+/// Returns the command lines of a text, without comments, pipes and redirections.
 fn lines(text: &str, comment: &str) -> Vec<String> {
     let joined = text.replace("\\\n", " ");
     let found = joined.lines().map(str::trim).filter_map(|line| line.strip_prefix("condyle "));
@@ -134,7 +135,7 @@ fn lines(text: &str, comment: &str) -> Vec<String> {
     found.map(command).collect()
 }
 
-/// All examples, of the program itself and its commands, and of the pages.
+/// Returns all examples: of the program, of its commands, and of the pages.
 fn examples() -> Vec<String> {
     let help = |arguments: &[&str]| {
         let output = condyle().args(arguments).output().expect("it runs");
@@ -159,12 +160,12 @@ fn examples() -> Vec<String> {
         }
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    for page in ["README.md", "docs/command-line.md"] {
+    for page in ["README.md", "docs/command-line.md", "docs/conventions.md"] {
         let text = fs::read_to_string(root.join(page)).expect("a page");
         let fenced: Vec<&str> = text.split("```").skip(1).step_by(2).collect();
         let shell = fenced.iter().filter_map(|block| block.strip_prefix("sh\n"));
         shell.for_each(|block| all.extend(lines(block, "#")));
-        // Those in a sentence that say how a picture was made.
+        // Commands in a sentence that document how a picture was made.
         let quoted = text.split('`').filter(|it| it.starts_with("condyle ") && it.contains(" -o "));
         all.extend(
             quoted.filter(|it| !it.contains("FOLDER") && !it.contains('\n')).flat_map(|it| lines(it, "#")),
@@ -183,9 +184,9 @@ fn every_example_does_what_it_is_there_for() {
     all.iter().for_each(|line| run(&folder, line));
 }
 
-/// Runs an example and looks at what it is there for.
+/// Runs an example and checks its intended effect.
 fn run(folder: &Folder, line: &str) {
-    // The shell's part.
+    // Wildcards and paths that a shell would expand.
     let typed = line.replace("models/*.glb", "models/fox.glb").replace("*.glb", "fox.glb man.glb");
     let typed = typed.replace("/tmp/look", "look");
     let words: Vec<&str> = typed.split_whitespace().collect();
@@ -204,6 +205,14 @@ fn run(folder: &Folder, line: &str) {
             "condyle {line} wrote no {to}"
         );
     }
+    // The pictures of the documentation are the output of the commands quoted there.
+    if cfg!(target_arch = "x86_64")
+        && let Some(picture) = written.filter(|to| to.starts_with("docs/"))
+    {
+        let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(picture);
+        let committed = fs::read(committed).expect("the picture");
+        assert!(folder.read(picture) == committed, "condyle {line} writes another picture than {picture}");
+    }
     for to in ["--report", "--plot"].into_iter().filter_map(|option| value(&[option])) {
         assert!(folder.path(to).is_file(), "condyle {line} wrote no {to}");
     }
@@ -213,8 +222,8 @@ fn run(folder: &Folder, line: &str) {
             .unwrap_or_else(|e| panic!("condyle {line}: {file}: {e}"))
     };
     match command {
-        "ray" => assert!(!told.starts_with("nothing"), "condyle {line}: {told}"),
-        // Within limits learned from three clips most goals are missed by some millimetres.
+        "ray" => assert!(!told.starts_with("no hits"), "condyle {line}: {told}"),
+        // Within limits learned from three clips, most goals are missed by some millimetres.
         "reach" if words.contains(&"--limits") => {
             assert!(
                 !warned.contains("missed by") || warned.contains("missed by 0."),
@@ -251,7 +260,8 @@ fn run(folder: &Folder, line: &str) {
         }
         _ => {}
     }
-    // Whatever is odd would be odd for a reader too. Units that are no metres are: the example is of something else then.
+    // An example must not print such a warning. Warnings about units are allowed: such an example shows
+    // something else.
     let odd = warned.lines().filter(|warning| warning.contains("cannot") || warning.contains("left out: "));
     assert_eq!(odd.collect::<Vec<_>>(), Vec::<&str>::new(), "condyle {line}");
 }

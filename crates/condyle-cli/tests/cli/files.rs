@@ -1,4 +1,4 @@
-//! Where files are written, what they replace, and what is left when a command does not get to its end.
+//! Destinations of files, replaced files, and leftovers of a command that does not finish.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::common::{Folder, ribbon};
 
-/// A command that writes, without its destination, and the ending of what it writes.
+/// Commands that write, without the destination, and the extension of the output.
 const WRITERS: [(&str, &str); 7] = [
     ("skin ribbon.gltf --rest -o", "glb"),
     ("skin ribbon.gltf --rest --format npy -o", "npy"),
@@ -44,10 +44,10 @@ fn no_folder_is_made_in_vain() {
         ("encode broken.gltf -o new/a.condyle".into(), 1),
         ("encode ribbon.gltf -o new/a.glb".into(), 2),
         ("compare ribbon.gltf broken.gltf --plot new/a.svg".into(), 1),
-        // Only when it gets its name is this one found out.
+        // This one fails only when the file is renamed.
         (format!("skin ribbon.gltf --rest -o new/deep/{long}.glb"), 1),
         (format!("skin ribbon.gltf --rest -o {long}/a.glb"), 1),
-        // Of several files the last, or all.
+        // The last of several files, or all of them.
         (format!("encode ribbon.gltf -o new/a.condyle --report new/deep/{long}.html"), 1),
         (format!("skin ribbon.gltf --rest -o new/deep/{long}.npy"), 1),
     ] {
@@ -66,7 +66,7 @@ fn no_folder_is_made_in_vain() {
 #[test]
 fn all_files_of_a_command_are_written_or_none() {
     let folder = Folder::with_ribbon();
-    // At its second key vertices are beyond what 32 bits can hold.
+    // At the second key, vertices are outside the range of f32.
     let mut far = ribbon();
     far["nodes"][0]["scale"] = json!([1e38, 1, 1]);
     folder.write("far.gltf", far.to_string());
@@ -129,7 +129,7 @@ mod unix {
             folder.run(&format!("{line} {name} --force")).assert().success();
             assert_ne!(folder.read(&name), b"before", "{line}");
             assert_eq!(mode(&folder, &name), 0o444, "{line}");
-            // For the next command.
+            // Restores the folder for the next command.
             fs::remove_file(folder.path(&name)).expect("the folder is not read-only");
         }
         for (line, name) in
@@ -147,7 +147,7 @@ mod unix {
 
     const VERTICES: u64 = 2_000_000;
 
-    /// A model whose arrays take a while to write.
+    /// Returns a model whose arrays take a while to write.
     fn with_cloud() -> Folder {
         let folder = Folder::new();
         let cloud = json!({
@@ -155,14 +155,14 @@ mod unix {
             "scenes": [{ "nodes": [0] }],
             "nodes": [{ "mesh": 0 }],
             "meshes": [{ "primitives": [{ "attributes": { "POSITION": 0 }, "mode": 0 }] }],
-            // Without a buffer view it is zeros.
+            // An accessor without a buffer view is zeros.
             "accessors": [{ "componentType": 5126, "type": "VEC3", "count": VERTICES, "min": [0, 0, 0], "max": [0, 0, 0] }],
         });
         folder.write("cloud.gltf", cloud.to_string());
         folder
     }
 
-    /// Whether a signal would not end this test: then it would not end what it starts either.
+    /// Whether this test ignores a signal: then the program that it starts does, too.
     fn is_ignored(signal: i32) -> bool {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let bits = status
@@ -179,11 +179,12 @@ mod unix {
         command
     }
 
-    /// Starts to write the array, and sends a signal as soon as its folder is there: the draft is there then, or comes a moment later.
+    /// Starts to write the array, and sends a signal as soon as its folder exists. The draft exists then, or
+    /// is created a moment later.
     fn interrupted(folder: &Folder, mut command: Command, signal: &str) -> ExitStatus {
         let streams = command.current_dir(folder.path(".")).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = streams.spawn().expect("the program");
-        // A shell is there before it is needed. It gives up where the program has ended.
+        // The shell is started before it is needed. It ends if the program has ended.
         let id = child.id();
         let watch = format!("while [ ! -d new/deep ] && kill -0 {id}; do :; done; kill -s {signal} {id}");
         let mut shell = Command::new("sh");
@@ -197,13 +198,13 @@ mod unix {
     #[test]
     fn a_signal_leaves_no_unfinished_file() {
         let folder = with_cloud();
-        // Where it is not known which signals are ignored, a hangup is not caught.
+        // Where ignored signals cannot be detected, a hangup is not caught.
         let hangup = cfg!(target_os = "linux").then_some(("HUP", 1));
         for (name, number) in [("INT", 2), ("TERM", 15)].into_iter().chain(hangup) {
             if is_ignored(number) {
                 continue;
             }
-            // A file that was faster than the signal is whole.
+            // If the file was finished before the signal, it is complete.
             let is_caught = (0..20).any(|_| {
                 let status = interrupted(&folder, program(), name);
                 let in_time = status.signal() == Some(number) && !folder.path("new").exists();
@@ -223,7 +224,7 @@ mod unix {
         }
     }
 
-    /// As under `nohup`, or in the background of a script.
+    /// Signals are ignored under `nohup`, and in the background of a script.
     #[cfg(target_os = "linux")]
     #[test]
     fn a_signal_that_was_ignored_before_stays_ignored() {

@@ -1,4 +1,4 @@
-//! `condyle reach --fit-limits` and `render --limits` as a person calls them.
+//! `condyle reach --fit-limits` and `render --limits` on the command line.
 
 use crate::common::{Folder, models, transcript};
 
@@ -8,7 +8,7 @@ fn limits_are_learned_written_and_drawn() {
     folder.run("reach a.glb --fit-limits -o a.json").assert().success();
     let limits: serde_json::Value = serde_json::from_slice(&folder.read("a.json")).expect("JSON");
     assert!(limits["joints"].as_object().is_some_and(|joints| joints.len() > 5), "{limits:#}");
-    // A file is the same as what is learned on the spot.
+    // Limits from a file equal those learned by `fit`.
     let draw = |limits: &str, name: &str| {
         folder
             .run(&format!("render a.glb --clip run --time 0.2 --size 320 --skeleton {limits} -o {name}"))
@@ -20,7 +20,7 @@ fn limits_are_learned_written_and_drawn() {
         (draw("", "a.png"), draw("--limits a.json", "b.png"), draw("--limits fit", "c.png"));
     assert_ne!(without, file);
     assert_eq!(file, fit);
-    // What one clip does is beyond what another one taught.
+    // Limits learned from one clip are exceeded by another clip.
     folder.run("reach a.glb --fit-limits --clip idle --margin 0 -o idle.json").assert().success();
     let red = |png: &str| {
         let picture = image::open(folder.path(png)).expect("a picture").to_rgb8();
@@ -62,7 +62,7 @@ fn what_is_wrong_with_limits_is_said() {
     }
 }
 
-/// `--fit-limits` refuses every option that it would ignore.
+/// `--fit-limits` rejects every option that it would ignore.
 #[test]
 fn options_of_goals_and_pictures_are_refused() {
     let folder = Folder::with_character();
@@ -103,7 +103,7 @@ fn options_of_goals_and_pictures_are_refused() {
     folder.run("reach a.condyle --model a --fit-limits").assert().success();
 }
 
-/// The knees and elbows of people and animals go about one axis, whoever animated them.
+/// Knees and elbows of people and animals turn about one axis, in clips of different authors.
 #[test]
 fn knees_and_elbows_are_hinges() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! `condyle info`, `check`, `completions` and the help of the program itself.
+//! `condyle info`, `check`, `completions` and the help of the program.
 
 use std::process::{Command, Stdio};
 
@@ -74,7 +74,8 @@ fn a_long_chain_of_joints_does_not_fill_the_screen_with_branches() {
     assert!(text.contains("node 3000 *") && text.len() < 3000 * 400, "{} bytes", text.len());
 }
 
-/// `sound.gltf`, `odd.gltf` with repairs, `broken.gltf` with two errors, and no `gone.gltf`.
+/// Returns a folder with `sound.gltf`, `odd.gltf` with repairs, `broken.gltf` with two errors, and no
+/// `gone.gltf`.
 fn patients() -> Folder {
     let folder = Folder::with_ribbon();
     let mut odd = ribbon();
@@ -96,7 +97,7 @@ fn check_tells_every_fault_and_goes_on_after_an_unusable_file() {
     assert_snapshot!("check", folder.session(&lines));
 }
 
-/// What people hand over in place of a model, and a buffer that was not fetched.
+/// Files that users pass by mistake, and a buffer that was not fetched.
 #[test]
 fn files_that_are_no_gltf_are_named() {
     let folder = Folder::with_ribbon();
@@ -136,7 +137,8 @@ fn check_writes_one_line_of_json_for_each_file() {
     assert_eq!(verdicts, want.map(|(file, usable)| (Some(file), Some(usable))));
 }
 
-/// Each file of `testdata/format/refused`, clips for another skeleton or rest pose than their model's too.
+/// Each file of `testdata/format/refused`, including clips for a different skeleton or rest pose than that of
+/// their model.
 #[test]
 fn check_finds_what_is_wrong_with_containers() {
     let files = |folder: &str| {
@@ -177,7 +179,7 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     assert_eq!(child.wait().expect("it ends").code(), Some(0));
 }
 
-/// Advice that leads nowhere is not given: a negative number is a value, and options report what they take.
+/// clap's useless advice is removed: a negative number is a value, and options report their valid range.
 #[test]
 fn nobody_is_sent_behind_two_dashes() {
     let folder = Folder::with_ribbon();
@@ -222,7 +224,7 @@ fn help() {
     condyle().arg("--version").assert().success();
 }
 
-/// The headings of the groups of options, in their order.
+/// Headings of the groups of options, in their order.
 const HEADINGS: [&str; 11] = [
     "Commands:",
     "Arguments:",
@@ -267,7 +269,7 @@ fn options_have_the_same_headings_in_every_command() {
                     HEADINGS.iter().position(|it| *it == line).unwrap_or_else(|| panic!("{command}: {line}")),
                 );
             }
-            // An option has one heading in all commands.
+            // An option has the same heading in all commands.
             let option = line.trim_start().split(' ').find(|word| word.starts_with("--"));
             let option = option.filter(|_| line.trim_start().starts_with('-') && line.starts_with(' '));
             if let Some((option, place)) = option.zip(found.last()) {
@@ -284,7 +286,7 @@ fn options_have_the_same_headings_in_every_command() {
     }
 }
 
-/// A height is another way to give a unit.
+/// A height determines the unit, like --unit.
 #[test]
 fn heights_are_units() {
     let folder = Folder::with_ribbon();
@@ -316,7 +318,7 @@ fn a_folder_is_no_model() {
     assert_snapshot!("folder", folder.session(&["info .", "skin . --rest -o a.glb", "check ."]));
 }
 
-/// What people type, and what commands were called before, is understood or answered with where it is.
+/// Common words and old names of commands are accepted, or answered with a hint.
 #[test]
 fn words_that_people_type_lead_somewhere() {
     let folder = Folder::with_ribbon();

@@ -1,4 +1,4 @@
-//! The program as its users meet it: what it prints, what it writes, how it fails.
+//! The program as users run it: its output, its files and its failures.
 
 mod ask;
 mod bake;

@@ -1,10 +1,10 @@
-//! Files that hold a motion and no mesh: read, encoded, and played on the model of another file.
+//! Files that hold motion without a mesh: read, encoded, and played on the model of another file.
 
 use crate::common::{Folder, ribbon};
 use serde_json::{Value, json};
 
-/// The wave of the ribbon without the ribbon, its joints below another root and in another order, and a tail that the ribbon does
-/// not have.
+/// Returns the wave of the ribbon without its mesh: the joints are below another root and in another order,
+/// with a tail that the ribbon lacks.
 fn wave(name: &str, has_tail: bool) -> Value {
     let mut it = ribbon();
     for key in ["skins", "meshes"] {
@@ -35,7 +35,7 @@ fn json_of(folder: &Folder, line: &str) -> Value {
     serde_json::from_slice(&output.get_output().stdout).expect("JSON")
 }
 
-/// The only clip of a file needs no name; of several one must be chosen.
+/// The only clip of a file needs no name; one of several must be selected.
 #[test]
 fn a_single_clip_needs_no_name() {
     let folder = Folder::with_ribbon();
@@ -105,7 +105,7 @@ fn clips_of_several_files_with_one_name_get_those_of_their_files() {
     assert_eq!(names, ["wave", "run", "Jump"]);
 }
 
-/// Files of one name in two folders, and one file with a name twice.
+/// Files with the same name in two folders, and one file with a repeated name.
 #[test]
 fn each_clip_has_a_name_of_its_own() {
     let folder = folder();
@@ -124,18 +124,15 @@ fn each_clip_has_a_name_of_its_own() {
     };
     let (found, said) = names("a/wave.gltf b/wave.gltf --onto ribbon.gltf");
     assert_eq!(found, json!(["wave", "wave 2"]));
-    assert!(said.contains("b/wave.gltf: its clip Wave is called wave 2"), "{said}");
+    assert!(said.contains("b/wave.gltf: its clip Wave is renamed to wave 2"), "{said}");
 
     let mut twice = ribbon();
     twice["animations"][1]["name"] = json!("Wave");
     folder.write("twice.gltf", twice.to_string());
     let (found, said) = names("twice.gltf");
     assert_eq!(found, json!(["Wave", "Wave 2"]));
-    assert!(
-        said.contains("twice.gltf: several clips are named Wave; that with the index 1 is Wave 2"),
-        "{said}"
-    );
-    // Both sides of a comparison call them so.
+    assert!(said.contains("twice.gltf: several clips are named Wave; clip 1 is renamed to Wave 2"), "{said}");
+    // Both sides of a comparison use these names.
     let compared = folder.run("compare twice.gltf all.condyle --height 1.8").assert().success();
     assert_eq!(String::from_utf8_lossy(&compared.get_output().stderr), "");
 
@@ -154,15 +151,15 @@ fn what_is_lost_is_said() {
     let line = "encode tail.gltf --onto ribbon.gltf -o tail.condyle";
     let output = folder.run(line).assert().success();
     let said = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
-    assert!(said.contains("no joint \"tail\"") && said.contains("this movement is lost"), "{said}");
+    assert!(said.contains("no joint \"tail\"") && said.contains("this motion is dropped"), "{said}");
 
     let mut strange = wave("Wave", false);
     strange["nodes"][0]["name"] = "bone".into();
     folder.write("strange.gltf", strange.to_string());
     let line = "encode strange.gltf --onto ribbon.gltf -o strange.condyle";
-    folder.refuses(line, 1, &["no joint that it moves has a namesake", "ribbon.gltf"]);
+    folder.refuses(line, 1, &["it moves no joint of", "ribbon.gltf"]);
     assert!(!folder.path("strange.condyle").exists());
-    folder.refuses("skin strange.gltf --onto ribbon.gltf --clip 0 -o s.glb", 1, &["namesake"]);
+    folder.refuses("skin strange.gltf --onto ribbon.gltf --clip 0 -o s.glb", 1, &["it moves no joint of"]);
     folder.refuses(
         "skin wave.gltf --onto ribbon.gltf --clip 0 --format glb -o ribbon.gltf",
         2,
@@ -171,7 +168,7 @@ fn what_is_lost_is_said() {
     folder.run("encode ribbon.gltf -o ribbon.condyle").assert().success();
     folder.refuses("skin ribbon.condyle --onto ribbon.gltf --clip 0 -o s.glb", 2, &["compressed already"]);
 
-    // A pointer to a material moves nothing that is kept.
+    // A clip that animates only a material pointer has no usable tracks.
     let mut pointer = wave("Glow", false);
     pointer["extensionsUsed"] = json!(["KHR_animation_pointer"]);
     pointer["animations"][0]["channels"][0]["target"] = json!({
@@ -181,7 +178,7 @@ fn what_is_lost_is_said() {
     folder.write("glow.gltf", pointer.to_string());
     let output = folder.run("encode glow.gltf -o glow.condyle").assert().success();
     let said = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
-    assert!(said.contains("the clip Glow moves nothing that is kept"), "{said}");
+    assert!(said.contains("the clip Glow has no usable tracks"), "{said}");
     let output = folder.run("check glow.gltf").assert().success();
     let said = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
     assert!(said.contains("\"/materials/0/emissiveFactor\"") && said.contains("warning"), "{said}");

@@ -1,4 +1,4 @@
-//! `condyle pack`: an ordinary .glb with fewer bytes of animation.
+//! `condyle pack`: an ordinary .glb with smaller animations.
 
 use crate::common::{Folder, models, ribbon, transcript};
 use insta::assert_snapshot;
@@ -19,7 +19,7 @@ fn help() {
     assert_snapshot!("pack_help", transcript(&mut Folder::new().run("pack --help")));
 }
 
-/// What is said was measured on the file, and another command, which looks at every vertex, finds no more.
+/// The reported errors were measured on the file. `compare`, which checks every vertex, finds no larger ones.
 #[test]
 fn the_file_is_smaller_and_within_the_error() {
     let folder = Folder::with_character();
@@ -75,14 +75,14 @@ fn every_kind_of_track_is_within_the_error() {
     }
 }
 
-/// The JSON of a .glb, and its binary chunk.
+/// Returns the JSON of a .glb, and its binary chunk.
 fn chunks(glb: &[u8]) -> (Value, &[u8]) {
     let length = |at: usize| u32::from_le_bytes(glb[at..at + 4].try_into().expect("four bytes")) as usize;
     let (json, bin) = glb[20..].split_at(length(12));
     (serde_json::from_slice(json).expect("JSON"), &bin[8..])
 }
 
-/// All but the animations is what it was, to the last byte of every view.
+/// Everything except the animations is unchanged, to the last byte of every view.
 #[test]
 fn what_is_no_animation_is_not_touched() {
     let folder = Folder::with_ribbon();
@@ -109,7 +109,7 @@ fn what_is_no_animation_is_not_touched() {
         let data = data[from..from + number(view, "byteLength") as usize].to_vec();
         (["componentType", "type", "count"].map(|key| accessor[key].clone()), data)
     };
-    // Those of the mesh are the first, under the same indices.
+    // Accessors of the mesh come first, with the same indices.
     for accessor in 0..5 {
         assert_eq!(view(&before, &data, accessor), view(&after, bin, accessor), "accessor {accessor}");
     }
@@ -132,7 +132,7 @@ fn movement_that_is_not_kept_is_named() {
     folder.write("glow.gltf", it.to_string());
     let output = folder.run("pack glow.gltf -o small.glb").assert().success();
     let said = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
-    for word in ["/animations/0/channels/1", "\"/materials/0/emissiveFactor\"", "this movement is lost"] {
+    for word in ["/animations/0/channels/1", "\"/materials/0/emissiveFactor\"", "this motion is dropped"] {
         assert!(said.contains(word), "{said}");
     }
 }
@@ -155,13 +155,14 @@ fn joints_that_move_no_vertex_may_be_left_out() {
     };
     assert_eq!(tracks(""), (3, json!([])));
     assert_eq!(tracks(" --drop"), (1, json!(["control", "socket"])));
-    // What it hangs on stays too.
+    // The joint above the socket stays, too.
     assert_eq!(tracks(" --drop --keep socket"), (3, json!([])));
     folder.refuses("pack controls.gltf -o small.glb --drop --keep soket", 2, &["no joint \"soket\"", "info"]);
     folder.refuses("pack controls.gltf -o small.glb --keep socket", 2, &["--drop"]);
 }
 
-/// The ribbon with a control that no vertex follows, whose keys are at 0 and 2 seconds, and with what `more` adds.
+/// Writes the ribbon with a control that no vertex follows and whose keys are at 0 and 2 seconds, after
+/// applying `more`.
 fn with_control(folder: &Folder, more: impl FnOnce(&mut Value)) {
     let mut it = ribbon();
     let push = |it: &mut Value, list: &str, item: Value| {
@@ -189,7 +190,7 @@ fn with_control(folder: &Folder, more: impl FnOnce(&mut Value)) {
 #[test]
 fn clips_stay_as_long_whatever_is_left_out() {
     let folder = Folder::with_ribbon();
-    // The second clip moves nothing else.
+    // The second clip moves only the control.
     with_control(&folder, |it| {
         it["animations"][1]["channels"].as_array_mut().expect("a list").remove(0);
     });
@@ -219,7 +220,7 @@ fn what_carries_a_camera_or_a_light_is_not_left_out() {
     };
     assert_eq!(dropped(&|_| ()), json!(["control"]));
     assert_eq!(dropped(&|it| camera(it, 4)), json!([]));
-    // On a node that nothing moves but what it hangs on.
+    // The camera is on a node that only its parent moves.
     let with_arm = |it: &mut Value| {
         it["nodes"][4]["children"] = json!([5]);
         it["nodes"].as_array_mut().expect("a list").extend([json!({ "children": [6.0] }), json!({})]);
@@ -251,7 +252,7 @@ fn all_joints_of_a_name_are_kept() {
     assert_eq!(file(" --keep control")["dropped"], json!([]));
 }
 
-/// Motion capture: no joint moves a vertex, so that the joints are what the file is for.
+/// Motion capture has no joint that moves a vertex, because the joints are the content of the file.
 #[test]
 fn without_a_mesh_named_joints_are_not_left_out() {
     let folder = Folder::with_ribbon();
@@ -265,16 +266,16 @@ fn without_a_mesh_named_joints_are_not_left_out() {
     folder.write("motion.gltf", it.to_string());
     let said = lines(&folder, "pack motion.gltf -o small.glb --drop --json");
     assert_eq!((number(&said[0], "tracks"), &said[2]["dropped"]), (1.0, &json!(["node 3"])));
-    // A joint without a name that turns by 90 degrees: a chord 3 cm from its origin.
+    // A joint without a name turns by 90 degrees: a chord at 3 cm from its origin.
     assert!((number(&said[0], "dropped_error_max_m") - 0.03 * 2_f64.sqrt()).abs() < 1e-6, "{}", said[0]);
     assert_eq!(number(&said[1], "dropped_error_max_m"), 0.0);
     let text = folder.session(&["pack motion.gltf -o again.glb --drop"]);
-    assert!(text.contains("1 joint that move no vertex left out: up to 42.4 mm"), "{text}");
+    assert!(text.contains("tracks of 1 joint, which no vertex follows: error up to 42.4 mm"), "{text}");
     // Without a name it has no counterpart, and `compare` lists it.
     for found in lines(&folder, "compare motion.gltf small.glb --json") {
         assert_eq!(found["unknown"], json!([["node 3"], []]), "{found}");
     }
-    // Of a joint that a mesh file leaves out, too, the motion is told.
+    // The error of a dropped joint is also reported if the file has a mesh.
     let folder = Folder::with_ribbon();
     with_control(&folder, |_| ());
     let said = lines(&folder, "pack control.gltf -o small.glb --drop --json");
@@ -285,12 +286,12 @@ fn without_a_mesh_named_joints_are_not_left_out() {
 fn a_larger_file_is_explained() {
     let folder = Folder::with_ribbon();
     let mut it = ribbon();
-    // What nobody knows may refer to any view, so that the old keys stay.
+    // An unknown extension may refer to any view, so the old keys stay.
     it["extensionsUsed"] = json!(["ACME_motion"]);
     it["buffers"][0]["uri"] = json!("ribbon.bin");
     folder.write("plain.gltf", ribbon().to_string());
     folder.write("acme.gltf", it.to_string());
-    // The same as one file, which is as small as it can be.
+    // The same model as one file, which is as small as possible.
     folder.run("pack plain.gltf -o plain.glb --error 0.001mm").assert().success();
     let said = lines(&folder, "pack plain.glb -o again.glb --error 0.001mm --json");
     assert_eq!(said[2]["larger"], Value::Null, "{}", said[2]);
@@ -308,7 +309,8 @@ fn a_larger_file_is_explained() {
     );
 }
 
-/// A stream that compression makes larger is not compressed, and keys that take fewer bytes without the filter do so.
+/// Clips are not compressed if that makes them larger, and keys that take fewer bytes without the filter are
+/// stored without it.
 #[test]
 fn no_clip_is_larger_compressed() {
     let folder = Folder::new();
@@ -316,7 +318,7 @@ fn no_clip_is_larger_compressed() {
         models(&["rigid.glb", "two_joints.glb"], &["Fox.glb", "syn_ancestors.glb", "syn_8influences.glb"])
     {
         let model = path.to_str().expect("a path in UTF-8");
-        // Of each clip, and of the file.
+        // Bytes of each clip, and of the file.
         let bytes = |form: &[&str]| -> Vec<f64> {
             let pack = [&["pack", model, "-o", "small.glb", "--json", "--height", "1.8"], form].concat();
             let output = folder.condyle(&pack).assert().success();

@@ -1,4 +1,4 @@
-//! A folder of motion in one file: what is in it, what is left out, and a run that was ended.
+//! A folder of motion in one file: its contents, the files left out, and an interrupted run.
 
 use condyle::container::{Container, EntryKind};
 use condyle::{Pose, sample};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::bodies::{Made, doubles, npz};
 use crate::common::Folder;
 
-/// A motion of `frames` frames at 60 Hz, of a skeleton whose head is so high.
+/// Returns a motion of `frames` frames at 60 Hz; `head` is the height of the head.
 fn bvh(head: &str, frames: usize) -> String {
     let rows: String = (0..frames).map(|at| format!("{at} 1 0 0 {} 0\n", 9 * at)).collect();
     format!(
@@ -77,7 +77,7 @@ fn a_folder_becomes_one_file() {
         columns["error_max_m"].as_array().is_some_and(|all| all.iter().all(|e| e.as_f64() <= Some(0.001)))
     );
     assert_eq!(told["left_out"], report["left_out"]);
-    // Nor does the place of the folder change a byte.
+    // The location of the folder does not change a byte.
     let there = folder.path("motion");
     let there = there.to_str().expect("UTF-8");
     folder
@@ -96,7 +96,7 @@ fn a_run_that_was_ended_goes_on_and_ends_with_the_same_bytes() {
     packed(&folder, line);
     assert_eq!(folder.read("again.condyle"), folder.read("all.condyle"));
 
-    // One part is lost, one is damaged, one is of a file that has changed since.
+    // One part is lost, one is damaged, and the source of one has changed.
     std::fs::remove_file(folder.path("kept/day/walk.bvh.condyle")).expect("a part");
     let mut part = folder.read("kept/night/walk.BVH.condyle");
     *part.last_mut().expect("bytes") ^= 1;
@@ -106,14 +106,14 @@ fn a_run_that_was_ended_goes_on_and_ends_with_the_same_bytes() {
     assert_eq!((&report["files"], &report["files_encoded_before"]), (&json!(4), &json!(1)));
     folder.run("encode motion -o all.condyle").assert().success();
     assert_eq!(folder.read("again.condyle"), folder.read("all.condyle"));
-    // The numbers of a document may lie beside it.
+    // The buffer of a document may be a separate file.
     let numbers = folder.path("motion/ribbon.bin");
     if numbers.exists() {
         let bytes = std::fs::read(&numbers).expect("bytes");
         std::fs::write(&numbers, bytes).expect("the same with another time");
         assert_eq!(packed(&folder, line)["files_encoded_before"], 3);
     }
-    // With other settings nothing is taken from before.
+    // With other settings, no part of an earlier run is used.
     assert_eq!(packed(&folder, &format!("{line} --error 2mm"))["files_encoded_before"], 0);
 }
 
@@ -138,7 +138,7 @@ fn what_is_no_library_is_refused() {
     folder.refuses("encode ribbon.gltf motion -o all.condyle", 2, &["motion is a folder", "one folder"]);
     folder.refuses("encode motion -o all.glb", 2, &["ends in .condyle"]);
     folder.refuses("encode motion -o all.condyle --parts ribbon.gltf/a", 2, &["ribbon.gltf is not a folder"]);
-    // What cannot be written is no fault of a file.
+    // A write error is not reported as an error of a source file.
     std::fs::create_dir_all(folder.path("kept/day/walk.bvh.condyle")).expect("a folder");
     folder.refuses("encode motion -o all.condyle --parts kept", 1, &["walk.bvh.condyle"]);
     assert!(!folder.path("all.condyle").exists());
@@ -149,7 +149,8 @@ fn what_is_no_library_is_refused() {
     assert!(!folder.path("all.condyle").exists());
 }
 
-/// Motions of two persons, and of one whose file is broken: without the model they are left out, with it each has their skeleton.
+/// Motions of two persons, and of one with a broken file. Without the body model they are left out; with it,
+/// each has the skeleton of its person.
 #[test]
 fn motions_of_bodies_are_packed_by_who_moves() {
     let folder = Folder::new();
@@ -186,7 +187,7 @@ fn motions_of_bodies_are_packed_by_who_moves() {
     let named = |name: &str| clips.iter().find(|clip| clip.name == name).and_then(|clip| clip.model);
     assert_eq!(named("tall_walk"), named("tall_run"));
     assert_ne!(named("tall_walk"), named("short_walk"));
-    // Bodies are in metres, whatever the other files are in.
+    // Bodies are in metres, whatever the unit of the other files is.
     let unit = |name| container.unit(named(name).expect("a skeleton")).unwrap_or(1.0);
     assert_eq!((unit("tall_walk"), unit("still")), (1.0, 0.01));
     let refused = folder.run("encode amass -o other.condyle --body amass/broken.npz").assert().code(1);
@@ -202,13 +203,14 @@ fn units_that_make_giants_are_told() {
     };
     let warned = told("encode motion -o all.condyle --parts kept");
     assert!(
-        warned
-            .contains("3 files are taken for very tall or very small, day/old/walk.bvh for 80.00 m: --unit"),
+        warned.contains(
+            "3 files are implausibly tall or small, for example day/old/walk.bvh with 80.00 m; set"
+        ),
         "{warned}"
     );
-    // Also where they were encoded before.
-    assert!(told("encode motion -o all.condyle --parts kept --force").contains("3 files are taken"));
-    // With the right one it is the ribbon, which is in metres, that becomes too small.
+    // The warning is also printed for files that were encoded before.
+    assert!(told("encode motion -o all.condyle --parts kept --force").contains("3 files are implausibly"));
+    // With the right unit, only the ribbon is too small, because it is in metres.
     let warned = told("encode motion -o small.condyle --unit 1cm");
-    assert!(warned.contains("1 file is taken for very tall or very small, ribbon.gltf for"), "{warned}");
+    assert!(warned.contains("1 file is implausibly tall or small, for example ribbon.gltf with"), "{warned}");
 }

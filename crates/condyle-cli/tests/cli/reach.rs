@@ -1,4 +1,4 @@
-//! `condyle reach`: joints of poses and clips brought to where they are asked to be.
+//! `condyle reach`: joints of poses and clips moved to requested places.
 
 use crate::common::{Folder, transcript};
 use condyle::{Affine, Pose, RawClip, local_to_model};
@@ -15,7 +15,7 @@ fn number(value: &Value, key: &str) -> f64 {
     value[key].as_f64().unwrap_or_else(|| panic!("{key} of {value}"))
 }
 
-/// A file, opened by the library alone.
+/// A file opened with the library alone.
 struct Opened(Asset);
 
 impl Opened {
@@ -34,7 +34,7 @@ impl Opened {
         pose
     }
 
-    /// Where a joint is.
+    /// Returns the position of a joint.
     fn place(&self, joint: &str, clip: &str, seconds: f32) -> [f64; 3] {
         let mut model = vec![Affine::IDENTITY; self.0.skeleton.joint_count()];
         local_to_model(&self.0.skeleton, &self.pose(clip, seconds), &mut model).expect("the sizes agree");
@@ -52,7 +52,8 @@ fn help() {
     assert_snapshot!("reach_help", transcript(&mut Folder::new().run("reach --help")));
 }
 
-/// What is said is what another reader of the file finds, and before and behind the goals the clip is what it was.
+/// The reported residuals are those that another reader finds in the file. Before and after the goals, the
+/// clip is unchanged.
 #[test]
 fn a_joint_is_at_its_goals_at_their_times() {
     let folder = Folder::with_character();
@@ -67,7 +68,8 @@ fn a_joint_is_at_its_goals_at_their_times() {
         let from = distance(before.place("left_hand", "walk", time), place);
         assert!((from - number(row, "before_m")).abs() < 1e-6 && from > 0.3, "{time}: {from} {row}");
     }
-    // Between the goals too: the keys are a thirtieth of a second apart, and the hand takes three metres a second.
+    // Between the goals, too: keys are a thirtieth of a second apart, and the hand moves at three metres per
+    // second.
     let way = &said["goals"][3];
     assert_eq!(way["span_s"], json!([0.3_f32, 0.65_f32]));
     assert!(number(way, "residual_m") < 1e-4 && number(way, "between_keys_m") < 0.02, "{way}");
@@ -80,7 +82,7 @@ fn a_joint_is_at_its_goals_at_their_times() {
         });
         assert_eq!(differs.map(name), None, "at {time} s");
     }
-    // Nothing but the arm and the back has other keys, and other clips have their own.
+    // Only the arm and the back have new keys, and other clips keep theirs.
     let turned = said["joints"].as_array().expect("a list");
     assert!(turned.contains(&json!("left_upper_arm")), "{turned:?}");
     assert!(!turned.contains(&json!("hips")) && !turned.contains(&json!("right_upper_arm")), "{turned:?}");
@@ -88,7 +90,7 @@ fn a_joint_is_at_its_goals_at_their_times() {
     assert_eq!(before.clip("walk").duration(), after.clip("walk").duration());
 }
 
-/// The pose of a moment is the one of the whole clip.
+/// The pose of a single moment equals that of the whole clip.
 #[test]
 fn one_moment_is_as_in_the_whole_clip() {
     let folder = Folder::with_character();
@@ -216,7 +218,7 @@ fn pictures_show_goals() {
 #[test]
 fn units_are_those_of_the_real_height() {
     let folder = Folder::with_character();
-    // Twice as high as it is: a metre is half a unit.
+    // At twice its height, a metre is half a unit.
     let said = report(&folder, "a.glb --rest --height 3.6m --goal left_hand=40cm,2.4,0.8 -o b.glb");
     let one = report(&folder, "a.glb --rest --goal left_hand=0.4,2.4,0.8 -o b.glb");
     assert!(number(&said["goals"][0], "residual_m") < 1e-3, "{said}");
@@ -232,15 +234,15 @@ fn wrong_command_lines_are_explained() {
             &["no joint \"left_hnad\"", "did you mean `left_hand`?"][..],
         ),
         ("--clip walk --goal left_hand=1,2 -o b.glb", &["JOINT=x,y,z"]),
-        ("--clip walk -o b.glb", &["nothing is asked for"]),
-        ("--clip walk --pin left_foot -o b.glb", &["nothing is asked for"]),
+        ("--clip walk -o b.glb", &["there are no goals"]),
+        ("--clip walk --pin left_foot -o b.glb", &["there are no goals"]),
         ("--rest --goal left_hand=1,1,1@0.5 -o b.glb", &["left_hand", "needs a clip"]),
         (
             "--clip walk --goal left_hand=1,1,1 --goal left_hand=1,1,0 -o b.glb",
             &["left_hand", "needs a time"],
         ),
         ("--clip walk --goal head=1,1,1@1 --goal head=1,1,0@1 -o b.glb", &["head", "two goals at 1 s"]),
-        ("--clip walk --goal head=1,1,1 --pin head -o b.glb", &["head", "two things", "--pin"]),
+        ("--clip walk --goal head=1,1,1 --pin head -o b.glb", &["head", "two requests", "--pin"]),
         ("--clip walk --goal head=1,1,1 --sheet 4 -o b.glb", &["--sheet is for pictures"]),
         ("--clip walk --goal head=1,1,1 --ease 1 -o b.glb", &["--ease", "@SECONDS"]),
         ("--clip walk --goal head=1,1,1 --size 64 -o b.glb", &["--size is for pictures"]),
@@ -276,7 +278,7 @@ fn wrong_command_lines_are_explained() {
             "--clip walk --goal head=0,1.6,0.1@3 -o b.glb",
             &["a goal at 3 s is outside the clip", "from 0 to 1 s"][..],
         ),
-        ("--clip walk --goal head=1,1,1 --name x -o b.gif", &["--name is of a clip"]),
+        ("--clip walk --goal head=1,1,1 --name x -o b.gif", &["--name is for a clip"]),
         ("--clip walk --goal head=1,1,1 --name= -o b.glb", &["--name"]),
         ("--rest --goal head=1,1,1 --fps 10 -o b.gif", &["--fps is for animations"]),
     ] {
@@ -285,13 +287,10 @@ fn wrong_command_lines_are_explained() {
     let line = "reach a.glb --clip walk --goal left_hand=0.2,1.3,0.4 --shift right_foot -o b.glb";
     let output = folder.run(line).assert().success();
     let message = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
-    assert!(
-        message.contains("--shift right_foot: nothing is asked of a joint that hangs on it"),
-        "{message}"
-    );
+    assert!(message.contains("--shift right_foot: no joint below it has a goal"), "{message}");
 }
 
-/// Away from the times of its goals a clip has its own bits, even within limits that it breaks.
+/// Away from the times of its goals, a clip keeps its bits, even if it exceeds the limits.
 #[test]
 fn where_nothing_is_asked_the_clip_is_as_it_was() {
     let folder = Folder::with_character();
@@ -299,7 +298,7 @@ fn where_nothing_is_asked_the_clip_is_as_it_was() {
     report(&folder, &format!("a.glb --clip walk {goal} --limits fit -o b.glb"));
     let (before, after) = (Opened::new(&folder, "a.glb"), Opened::new(&folder, "b.glb"));
     let clip = after.clip("walk");
-    // The keys of what reaches, which are more than the clip has.
+    // The solved clip has more keys than the original.
     let times = clip.timelines().last().expect("a timeline");
     for &time in times.iter().filter(|time| !(0.2..=0.4).contains(*time)) {
         let [a, b] = [&before, &after].map(|file| file.pose("walk", time));
@@ -312,7 +311,7 @@ fn where_nothing_is_asked_the_clip_is_as_it_was() {
     assert!((number(&said["goals"][0], "at_s") - 0.3).abs() < 1e-6, "{said}");
 }
 
-/// What moves no vertex is no part of the character: its trunk carries what does.
+/// Joints that move no vertex do not belong to the character: its trunk carries the joints that do.
 #[test]
 fn control_bones_do_not_count() {
     let folder = Folder::with_ribbon();
@@ -323,7 +322,7 @@ fn control_bones_do_not_count() {
     folder.write("rig.gltf", rig.to_string());
     let output = folder.run("reach rig.gltf --rest --goal upper=0.5,0.8,0 -o a.glb").assert().success();
     let message = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
-    assert!(message.contains("nothing may move for it; name with --shift what may"), "{message}");
+    assert!(message.contains("no joint may move for it; allow one with --shift"), "{message}");
     let said = report(&folder, "rig.gltf --rest --goal upper=0.5,0.8,0 --shift lower -o b.glb");
     assert!(number(&said["goals"][0], "residual_m") < 1e-4, "{said}");
 }

@@ -1,4 +1,4 @@
-//! `condyle render` and `condyle demo` as a person calls them.
+//! `condyle render` and `condyle demo` on the command line.
 
 use crate::common::{Folder, ribbon};
 use std::fs;
@@ -68,7 +68,7 @@ fn a_moment_is_the_same_wherever_it_is_left_out() {
     assert_eq!(json["files"][0]["bytes"], folder.read("a.png").len());
 }
 
-/// A control that the skin lists and no vertex follows changes no picture.
+/// A control that the skin lists and no vertex follows does not change a picture.
 #[test]
 fn controls_that_move_nothing_are_not_drawn() {
     let folder = Folder::with_ribbon();
@@ -105,7 +105,7 @@ fn the_character_is_in_the_picture_whole() {
             .assert()
             .success();
         let sheet = image::open(folder.path("a.png")).expect("a picture").into_rgb8();
-        // The shirt is the only thing so much greener than red.
+        // Only the shirt has much more green than red.
         let shirt = |x, y| {
             let [r, g, _] = sheet.get_pixel(x, y).0;
             i32::from(g) - i32::from(r) > 40
@@ -147,7 +147,7 @@ fn wrong_command_lines_are_explained() {
     assert!(!folder.path("a.png").exists());
 }
 
-/// A square before the camera with a texture that is green on its right half only, in `a.gltf`.
+/// Returns a document with a square in front of the camera, whose texture is green on its right half only.
 fn painted_square(folder: &Folder) -> serde_json::Value {
     let mut texture = image::RgbaImage::from_pixel(8, 8, image::Rgba([20, 20, 220, 255]));
     (0..8).for_each(|y| (4..8).for_each(|x| texture.put_pixel(x, y, image::Rgba([20, 220, 20, 255]))));
@@ -189,13 +189,13 @@ fn painted_square(folder: &Folder) -> serde_json::Value {
     })
 }
 
-/// Which of the pixels of a picture are green, and which are blue.
+/// Returns whether a pixel of a picture is green, and whether it is blue.
 fn hue(picture: &image::RgbImage, x: u32, y: u32) -> (bool, bool) {
     let [r, g, b] = picture.get_pixel(x, y).0.map(i32::from);
     (g > r + 60 && g > b + 60, b > r + 60 && b > g + 60)
 }
 
-/// What `render` draws of a document from so many degrees around it, and what it says.
+/// Renders a document from `yaw` degrees around it; returns the picture and the printed text.
 fn drawn(folder: &Folder, json: &serde_json::Value, yaw: u32) -> (image::RgbImage, String) {
     folder.write("a.gltf", json.to_string());
     let output = folder
@@ -226,7 +226,7 @@ fn the_diffuse_colour_of_the_older_kind_of_material_is_drawn() {
         serde_json::json!({ "extensions": glossy(serde_json::json!({ "diffuseTexture": { "index": 0 } })) });
     let (picture, _) = drawn(&folder, &json, 0);
     assert_eq!([hue(&picture, 60, 90), hue(&picture, 140, 90)], [(false, true), (true, false)]);
-    // With a factor of green and no blue, what is blue gets dark.
+    // With a green factor without blue, blue pixels become dark.
     let green = serde_json::json!({ "diffuseFactor": [0.1, 1.0, 0.1, 1.0] });
     json["materials"][0]["pbrMetallicRoughness"] =
         serde_json::json!({ "baseColorFactor": [0.0, 0.0, 1.0, 1.0] });
@@ -256,7 +256,7 @@ fn images_that_cannot_be_read_are_a_note_and_leave_the_plain_colour() {
         let (picture, said) = drawn(&folder, &json, 0);
         let note = format!("condyle: a.gltf: note: /images/0 ({image}): ");
         assert_eq!(said.lines().filter(|line| line.starts_with(&note)).count(), 1, "{said}");
-        assert!(said.lines().all(|line| line.starts_with(&note) || line.contains("1 fault was")), "{said}");
+        assert!(said.lines().all(|line| line.starts_with(&note) || line.contains("1 problem was")), "{said}");
         assert!(said.contains(word) && said.contains("plain colour"), "{said}");
         let output = folder.run("render a.gltf --rest --size 16 -o b.png --json").assert().success();
         let report: serde_json::Value = serde_json::from_slice(&output.get_output().stdout).expect("JSON");
@@ -267,7 +267,7 @@ fn images_that_cannot_be_read_are_a_note_and_leave_the_plain_colour() {
     }
 }
 
-/// Models of VRM 0.x look towards -Z, those of VRM 1.0 and all others towards +Z.
+/// Models of VRM 0.x face -Z; those of VRM 1.0 and all others face +Z.
 #[test]
 fn characters_face_the_camera_whatever_their_kind() {
     let folder = Folder::new();
@@ -289,7 +289,7 @@ fn characters_face_the_camera_whatever_their_kind() {
 #[test]
 fn captions_keep_the_case_of_names_and_fit() {
     let folder = Folder::with_ribbon();
-    // The caption is the only dark thing in the lowest rows of the first picture.
+    // Only the caption is dark in the lowest rows of the first picture.
     let caption = |name: &str, size: u32| {
         let mut json = ribbon();
         json["animations"][0]["name"] = name.into();
@@ -334,7 +334,7 @@ fn outlines_are_drawn_from_where_they_are_asked_for() {
         let text = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
         assert!(text.contains("such as 0.3,1,0.2"), "{text}");
     }
-    // A ribbon has a border, which is said.
+    // A ribbon has a border, which is reported.
     let ribbon = Folder::with_ribbon();
     let output =
         ribbon.run("render ribbon.gltf --rest --size 64 --silhouette eye -o a.png --json").assert().success();
@@ -374,7 +374,7 @@ fn both_ways_of_skinning_are_drawn_side_by_side() {
     let movie = gif::DecodeOptions::new().read_info(fs::File::open(folder.path("run.gif")).expect("a file"));
     assert_eq!(movie.expect("GIF").width(), 3 * 32);
 
-    // The difference is none where the clip leaves every joint where it was bound.
+    // The difference is zero if the clip leaves every joint in the bind pose.
     folder.run("render a.glb --rest --size 48 --skinning both -o rest.png").assert().success();
 }
 

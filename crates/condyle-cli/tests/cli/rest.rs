@@ -1,10 +1,11 @@
-//! `condyle compare` of files that hold one model in other words: other orders, seams, meshes, names, roundings, or no mesh.
+//! `condyle compare` of files that hold the same model in another form: with other orders, seams, meshes,
+//! names or rounding, or without a mesh.
 
 use crate::common::{Folder, transcript};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-/// A vertex: its place, how much of it follows the second joint, and where its morph target takes it.
+/// A vertex: its position, the weight of the second joint, and the offset of its morph target.
 #[derive(Clone, Copy)]
 struct Vertex {
     place: [f32; 3],
@@ -12,27 +13,27 @@ struct Vertex {
     morph: [f32; 3],
 }
 
-/// What a file is made of.
+/// Contents of a file.
 #[derive(Clone)]
 struct Made {
     /// Names, and vertices.
     meshes: Vec<(&'static str, Vec<Vertex>)>,
-    /// Names, of which the first is the root; without one a joint has none.
+    /// Names, the first of which is the root; `None` for a joint without a name.
     joints: [Option<&'static str>; 3],
     clip: Option<&'static str>,
-    /// Positions are whole numbers up to this, or floats.
+    /// Maximum of integer positions; `None` for floats.
     steps: Option<u16>,
-    /// Half of the turn of the second joint at the end of the clip.
+    /// Half of the rotation of the second joint at the end of the clip.
     turn: f32,
     morphs: bool,
-    /// Where the first joint is at rest.
+    /// Position of the first joint at rest.
     at: f32,
 }
 
-/// The extent of the model, whose corner is the origin.
+/// Size of the model, whose corner is the origin.
 const SIZE: f32 = 2.0;
 
-/// A tube of two metres that bends in the middle.
+/// Returns a tube of two metres that bends in the middle.
 fn tube() -> Made {
     let ring = |at: usize| {
         let y = SIZE * at as f32 / 40.0;
@@ -55,10 +56,10 @@ fn tube() -> Made {
 }
 
 impl Made {
-    /// The vertices of all meshes in another order, in one mesh of another name.
+    /// Returns the vertices of all meshes in another order, in one mesh with another name.
     fn shuffled(&self) -> Self {
         let all: Vec<Vertex> = self.meshes.iter().flat_map(|mesh| mesh.1.iter().copied()).collect();
-        // A prime that the count is no multiple of reaches each vertex once.
+        // A prime that does not divide the count reaches each vertex once.
         let order = (0..all.len()).map(|at| all[(at * 7919 + 13) % all.len()]);
         Self { meshes: vec![("everything", order.collect())], ..self.clone() }
     }
@@ -139,7 +140,7 @@ impl Made {
             nodes.push(json!({ "name": name, "mesh": meshes.len(), "skin": 0 }));
             meshes.push(json!({ "primitives": [primitive] }));
         }
-        // With whole numbers the inverse bind matrices bring the size back, as gltfpack has it.
+        // With integers, the inverse bind matrices restore the size, as in files of gltfpack.
         let bind =
             |[x, y, z]: [f32; 3]| [scale, 0., 0., 0., 0., scale, 0., 0., 0., 0., scale, 0., -x, -y, -z, 1.];
         let binds = [bind([0.0; 3]), bind([0.3, 1.0, 0.3])].concat();
@@ -193,7 +194,7 @@ impl Made {
     }
 }
 
-/// The one clip of both files.
+/// Compares the only clip of both files.
 fn compared(a: &Made, b: &Made) -> Value {
     let folder = Folder::new();
     a.write(&folder, "a.gltf");
@@ -220,13 +221,14 @@ fn vertices_in_another_order_are_paired_by_place() {
     let found = compared(&tube, &tube.shuffled());
     assert_eq!((found["paired"].as_str(), &found["unpaired"]), (Some("place"), &json!([0, 0])), "{found}");
     assert!(worst(&found) < 1e-3 && number(&found["rest"]["worst"]["millimetres"]) < 1e-3, "{found}");
-    // An error of the animation is told from the order of vertices: the end of the tube turns by 0.02 more.
+    // An error of the animation is distinguished from the order of vertices: the end of the tube turns by
+    // 0.02 more.
     let found = compared(&tube, &Made { turn: 0.41, ..tube.shuffled() });
     let reach = 1000.0 * (1.0_f64.powi(2) + 0.2_f64.powi(2)).sqrt();
     let most = 2.0 * reach * 0.01_f64.sin();
     assert!((0.95 * most..1.05 * most).contains(&worst(&found)), "{most} {found}");
     assert_eq!(found["worst"]["mesh"], "tube");
-    // By order nothing is said of places.
+    // Paired by order, without positions.
     assert_eq!(compared(&tube, &tube)["paired"], "order");
 }
 
@@ -234,7 +236,7 @@ fn vertices_in_another_order_are_paired_by_place() {
 fn seams_and_meshes_may_be_split_and_merged() {
     let whole = tube();
     let vertices = &whole.meshes[0].1;
-    // Three of each, as triangles without indices have them, and two meshes that overlap in a ring.
+    // Three copies of each vertex, as in triangles without indices, and two meshes that overlap in a ring.
     let soup: Vec<Vertex> = vertices.iter().flat_map(|&v| [v; 3]).collect();
     let soup = Made { meshes: vec![("soup", soup)], ..whole.clone() }.shuffled();
     let halves = Made {
@@ -262,7 +264,7 @@ fn rounded_positions_are_in_one_place_all_the_same() {
         let half = 1000.0 * f64::from(SIZE) / f64::from(steps) / 2.0 * 3_f64.sqrt();
         let rest = number(&found["rest"]["worst"]["millimetres"]);
         assert!((0.5 * half..1.01 * half).contains(&rest), "{steps} {order}: {found}");
-        // What is rounded turns with its joint.
+        // Rounded vertices turn with their joint.
         assert!((0.9 * rest..1.1 * half).contains(&worst(&found)), "{steps} {order}: {found}");
         let paired = if order { "order" } else { "place" };
         assert_eq!((found["paired"].as_str(), &found["unpaired"]), (Some(paired), &json!([0, 0])), "{found}");
@@ -271,7 +273,7 @@ fn rounded_positions_are_in_one_place_all_the_same() {
 
 #[test]
 fn of_vertices_in_one_place_those_that_move_alike_are_paired() {
-    // Two tubes in one place at rest, of which one stays.
+    // Two tubes at the same positions at rest, one of which does not move.
     let mut double = tube();
     let still = double.meshes[0].1.iter().map(|&v| Vertex { bend: 0.0, ..v }).collect::<Vec<_>>();
     double.meshes[0].1.extend(still);
@@ -293,7 +295,7 @@ fn of_vertices_in_one_place_those_that_move_alike_are_paired() {
 fn what_has_no_counterpart_is_counted() {
     let folder = Folder::new();
     let whole = tube();
-    // Three quarters of it, and one vertex more.
+    // Three quarters of the model, and one more vertex.
     let mut part = whole.shuffled();
     part.meshes[0].1.retain(|v| v.place[1] < 1.5);
     part.meshes[0].1.push(Vertex { place: [5.0, 0.0, 0.0], bend: 0.0, morph: [0.0; 3] });
@@ -308,12 +310,12 @@ fn what_has_no_counterpart_is_counted() {
 
 #[test]
 fn one_model_may_rest_in_two_poses() {
-    // The clip brings the first joint to the same place.
+    // The clip moves the first joint to the same position.
     let found = compared(&tube(), &Made { at: 0.25, ..tube() });
     assert_eq!(found["paired"], "order");
     assert!((number(&found["rest"]["worst"]["millimetres"]) - 250.0).abs() < 1e-3, "{found}");
     assert!(worst(&found) < 1e-3, "{found}");
-    // Joints of other names are joints of another model, but for those in the same place of the same skeleton.
+    // Joints with other names belong to another model, unless they have the same place in the same skeleton.
     let renamed = Made { at: 0.25, joints: [Some("Armature"), Some("hip"), Some("knee")], ..tube() };
     assert_eq!(compared(&tube(), &renamed)["paired"], "order");
 }
@@ -322,14 +324,14 @@ fn one_model_may_rest_in_two_poses() {
 fn joints_stand_for_meshes_that_cannot_be_paired() {
     let bare = Made { meshes: Vec::new(), ..tube() };
     let turned = Made { turn: 0.45, ..bare.clone() };
-    // At the end the second joint has turned by 0.1 more. All points within 3 cm of it are looked at.
+    // At the end, the second joint has turned by 0.1 more. All points within 3 cm of it are compared.
     let chord = 1000.0 * 0.03 * 2.0 * 0.05_f64.sin();
     let found = compared(&tube(), &turned);
     assert_eq!((found["paired"].as_str(), &found["unpaired"]), (Some("joints"), &json!([0, 0])), "{found}");
     assert_eq!((found["worst"]["joint"].as_str(), &found["pairs"]), (Some("upper"), &json!(3)), "{found}");
     assert!((worst(&found) - chord).abs() < 1e-3 * chord, "{chord} {found}");
     assert!((worst(&compared(&turned, &tube())) - chord).abs() < 1e-3 * chord);
-    // Another mesh on the same joints, and joints without names, by their order.
+    // Another mesh on the same joints, and joints without names, paired by order.
     let mut other = Made { turn: 0.45, joints: [None; 3], ..tube() };
     other.meshes[0].1.iter_mut().for_each(|v| v.place = v.place.map(|x| 0.6 * x + 0.1));
     other.meshes[0].1.pop();
@@ -360,7 +362,7 @@ fn clips_without_names_are_not_told_by_their_numbers() {
     let clip = model["animations"][0].clone();
     model["animations"] = json!([{ "samplers": clip["samplers"], "channels": [clip["channels"][1]] }, clip]);
     folder.write("two.gltf", model.to_string());
-    // The one clip of the first is the second of the other; nothing says so.
+    // The only clip of the first file is the second clip of the other one, but no name shows that.
     assert_snapshot!("nameless", folder.session(&["compare one.gltf two.gltf", "compare two.gltf two.gltf"]));
 }
 
@@ -390,7 +392,7 @@ fn a_container_knows_the_height_that_it_was_made_with() {
     );
     assert_eq!(line(&folder, "compare a.gltf plain.condyle --json")["scale"], 1.0);
     let text = transcript(&mut folder.run("compare a.gltf b.condyle"));
-    assert!(text.contains("a unit is 100.0 mm, as b.condyle says"), "{text}");
+    assert!(text.contains("a unit is 100.0 mm, as stated by b.condyle"), "{text}");
     let text = transcript(&mut folder.run("info b.condyle"));
     assert!(text.contains("1 unit = 0.1 m"), "{text}");
     let info: Value = line(&folder, "info plain.condyle --json");

@@ -1,11 +1,12 @@
-//! `--height`, `--unit` and `--up`: how large a model is, and which way up.
+//! `--height`, `--unit` and `--up`: the size of a model, and its up axis.
 
 use serde_json::{Value, json};
 
 use crate::bodies::{Made, doubles, npz};
 use crate::common::Folder;
 
-/// A person of 170 units, 0.02 units a frame forward: feet, head and hands around the hips. `place` brings +Y up to other axes.
+/// Returns a person of 170 units, moving forward by 1 unit per frame: feet, head and hands around the hips.
+/// `place` converts +Y up to other axes.
 fn person(place: impl Fn([f64; 3]) -> [f64; 3], turn: &str, swing: impl Fn(i32) -> String) -> String {
     let text = |v: [f64; 3]| v.map(|v| v.to_string()).join(" ");
     let joint = |name: &str, offset: [f64; 3]| {
@@ -23,7 +24,7 @@ fn person(place: impl Fn([f64; 3]) -> [f64; 3], turn: &str, swing: impl Fn(i32) 
     let parts: String = parts.map(|(name, offset)| joint(name, place(offset))).concat();
     let rows: String = (0..20)
         .map(|at| {
-            // Where the hips are does not depend on how bones lie at zero rotations.
+            // The position of the hips does not depend on the direction of bones at zero rotation.
             let hips =
                 if turn == "0 0 0" { place([0.0, 92.0, f64::from(at)]) } else { [0.0, 92.0, f64::from(at)] };
             format!("{} {turn}{}\n", text(hips), format!(" {}", swing(at)).repeat(4))
@@ -48,7 +49,7 @@ fn json_of(folder: &Folder, line: &str) -> Value {
     serde_json::from_slice(&output.get_output().stdout).expect("JSON")
 }
 
-/// Metres in a unit of the model in a container, as `info` has them.
+/// Returns the metres per unit of the model in a container, as printed by `info`.
 fn unit(folder: &Folder, file: &str) -> f64 {
     json_of(folder, &format!("info {file} --json"))["entries"][0]["metres_per_unit"].as_f64().expect("a unit")
 }
@@ -67,7 +68,7 @@ fn a_height_is_that_of_the_first_frame_along_the_axis_that_is_up() {
         assert_eq!(axis.is_some(), told.contains("--height is taken"), "{told}");
         assert!(axis.is_none_or(|axis| told.contains(axis) && told.contains("170.0000")), "{told}");
     }
-    // An axis that is named is taken.
+    // An explicit axis is used without a warning.
     let told = warnings(&folder, "encode zup.bvh -o named.condyle --height 1.7m --up z");
     assert!(!told.contains("is taken") && (unit(&folder, "named.condyle") - 0.01).abs() < 1e-6, "{told}");
     let told = warnings(&folder, "encode zup.bvh -o flat.condyle --height 1.7m --up y");
@@ -77,7 +78,7 @@ fn a_height_is_that_of_the_first_frame_along_the_axis_that_is_up() {
     );
 }
 
-/// Joints end below the top of the head: the usual unit that fits is taken, and reported.
+/// Joints end below the top of the head: a common unit that fits is used, and reported.
 #[test]
 fn joints_that_are_lower_than_their_person_have_a_usual_unit() {
     let folder = people();
@@ -89,7 +90,7 @@ fn joints_that_are_lower_than_their_person_have_a_usual_unit() {
     assert!(!told.contains("a unit is taken"), "{told}");
 }
 
-/// Two cubes of side 1 on a moving node and on one below it, from y = -0.5 to 1.5.
+/// Returns two cubes of side 1, on a moving node and on its child, from y = -0.5 to 1.5.
 fn rigid() -> Value {
     let corners: Vec<u8> = (0..8)
         .flat_map(|at| [0, 1, 2].map(|axis| if at >> axis & 1 == 1 { 0.5_f32 } else { -0.5 }))
@@ -134,7 +135,7 @@ fn a_rigid_model_is_as_high_as_its_vertices() {
     assert_eq!(unit(&folder, "one.condyle"), 2.0);
 }
 
-/// The unit is in what is written, and every figure in millimetres has it.
+/// The unit is stored in the output, and every figure in millimetres uses it.
 #[test]
 fn a_unit_goes_with_the_model() {
     let folder = people();
@@ -151,14 +152,14 @@ fn a_unit_goes_with_the_model() {
     assert!(worst > 0.0 && worst < 5.0 && from.as_deref() == Some("b"), "{worst} {from:?}");
     let (same, from) = compared("compare yup.bvh cm.condyle --unit 1cm --json");
     assert!((same - worst).abs() < 1e-6 * worst && from.as_deref() == Some("unit"), "{same} {from:?}");
-    // Through a document and a pack of it.
+    // The unit passes through a decoded document, and through its packed copy.
     folder.run("decode cm.condyle -o back.glb").assert().success();
     assert_eq!(json_of(&folder, "info back.glb --json")["metres_per_unit"], 0.01);
     folder.run("pack back.glb -o packed.glb --error 1mm").assert().success();
     assert_eq!(json_of(&folder, "info packed.glb --json")["metres_per_unit"], 0.01);
     let (packed, from) = compared("compare back.glb packed.glb --json");
     assert!(packed < 5.0 && from.as_deref() == Some("a"), "{packed} {from:?}");
-    // The ribbon is 0.75 units high or so; its bones are drawn and asked in metres.
+    // The ribbon is about 0.75 units high; its bones are drawn and queried in metres.
     let hit = |options: &str| {
         json_of(&folder, &format!("raycast ribbon.gltf --rest {options} --json"))["hit"].clone()
     };
@@ -180,11 +181,12 @@ fn z_up_is_turned_to_y_up() {
     let apart = |line: &str| json_of(&folder, line)["worst"]["millimetres"].as_f64().expect("a number");
     assert!(apart("compare zup.bvh zup.condyle --up z --json") < 1.0);
     assert!(apart("compare zup.bvh zup.condyle --json") > 100.0);
-    // What is decoded stands too, and is not turned again.
+    // A decoded file is upright, and is not turned again.
     folder.run("decode zup.condyle -o back.glb").assert().success();
     assert!(apart("compare zup.bvh back.glb --up z --json") < 2.0);
     folder.run("decode zup.condyle -o back.bvh").assert().success();
-    // All of them have their joints where the same person has them in the file that is Y up, at rest and moving.
+    // All files have their joints at the same positions as the same person in the file with Y up, at rest and
+    // moving.
     let joints = |file: &str, when: &str| -> Vec<f32> {
         folder.run(&format!("skin {file} {when} -o a.npy --joints")).assert().success();
         let rows = folder.read("a.joints.npy")[128..].to_vec();
@@ -198,7 +200,7 @@ fn z_up_is_turned_to_y_up() {
         {
             let found = joints(file, when);
             let near = want.iter().zip(&found).all(|(want, found)| (want - found).abs() < 0.2);
-            // A BVH has a rest pose of its own.
+            // A BVH has a different rest pose.
             assert!(
                 near || (file == "back.bvh" && when == "--rest"),
                 "{file} {when}: {found:?}, not {want:?}"
@@ -212,13 +214,13 @@ fn z_up_is_turned_to_y_up() {
         let found = found["size_m"].as_array().expect("sizes").iter().map(|v| v.as_f64().expect("a size"));
         assert!(found.zip(size).all(|(found, want)| (found - want).abs() < 1e-3), "{line}");
     }
-    // Clips that were encoded without --up z cannot be turned any more.
+    // Clips that were encoded without --up z can no longer be turned.
     folder.refuses("info zup.condyle --up z", 2, &["--up has no effect", "encode"]);
     folder.refuses("render yup.condyle --rest --up z -o a.png", 2, &["compressed", "encode"]);
     folder.refuses("encode zup.bvh -o a.condyle --up x", 2, &["--up"]);
 }
 
-/// A motion in centimetres on a model in metres: the places of the hips are those of the motion.
+/// A motion in centimetres on a model in metres keeps the positions of its hips.
 #[test]
 fn lengths_of_a_motion_are_brought_to_the_model() {
     let folder = people();
@@ -237,7 +239,7 @@ fn lengths_of_a_motion_are_brought_to_the_model() {
     assert_eq!(joints("skin zup.bvh --onto model.gltf --clip 0 --unit 1cm --up z"), [0.0, 0.92, 0.0]);
 }
 
-/// A motion in centimetres on a model whose unit only its height tells: the hips are as high in metres as
+/// A motion in centimetres on a model whose unit follows from its height: the hips are as high in metres as
 /// those of the motion.
 #[test]
 fn lengths_of_a_motion_are_brought_to_the_height_of_the_model() {
@@ -257,7 +259,8 @@ fn lengths_of_a_motion_are_brought_to_the_height_of_the_model() {
     assert!((f64::from(rows[7]) * metres - 0.92).abs() < 1e-3, "{}", rows[7]);
 }
 
-/// In AMASS's layout the hips of a standing person are 0.9 along Z: turned on request, while the body at rest stands along Y.
+/// The hips of a standing person in AMASS's layout are 0.9 along Z. They are turned on request, while the
+/// body at rest stands along Y.
 #[test]
 fn motions_of_bodies_are_turned() {
     let folder = Folder::new();
@@ -291,6 +294,6 @@ fn motions_of_bodies_are_turned() {
     let [x, y, z] = was.translation;
     let near = |a: &[f32], b: &[f32]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 2e-4);
     assert!(near(&is.translation, &[x, z, -y]), "{was:?} {is:?}");
-    // A quarter turn about X stood it up to Z, and the quarter turn back is none at all.
+    // A quarter turn about X made it stand along Z; the quarter turn back gives the identity.
     assert!(near(&is.rotation, &[0.0, 0.0, 0.0, 1.0]), "{is:?}");
 }

@@ -3,7 +3,8 @@
 use crate::common::{Folder, models};
 use serde_json::{Value, json};
 
-/// `arm.gltf`: two joints that turn on and on, without a mesh. The keys are in `arm.bin`.
+/// Returns a folder with `arm.gltf`: two joints that turn continuously, without a mesh. The keys are in
+/// `arm.bin`.
 fn with_arm() -> Folder {
     let folder = Folder::new();
     let keys: u16 = 180;
@@ -53,7 +54,7 @@ fn lines(folder: &Folder, line: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-/// The clips that `info` lists.
+/// Returns the clips that `info` lists.
 fn clips(folder: &Folder, file: &str) -> Vec<Value> {
     let output = folder.run(&format!("info {file} --json")).assert().success();
     let info: Value = serde_json::from_slice(&output.get_output().stdout).expect("JSON");
@@ -84,7 +85,7 @@ fn a_container_states_the_shell_that_it_was_encoded_with() {
         let shown = text(&folder, "info arm.condyle");
         assert!(shown.contains(&format!("shell {millimetres} mm")), "{options}: {shown}");
     }
-    // Every joint has vertices, so that there is no ball.
+    // Every joint has vertices, so there is no ball.
     let covered = models(&["two_joints.glb"], &[]).swap_remove(0);
     let covered = covered.to_str().expect("a path in UTF-8");
     for (options, shell) in [(&[][..], json!(null)), (&["--shell", "25cm"], json!(0.25))] {
@@ -101,7 +102,7 @@ fn a_library_states_its_shells() {
         folder.write(&format!("motion/{name}"), folder.read(name));
     }
     for (options, units) in [("", 0.03), ("--shell 5cm --unit 1cm", 5.0), ("--shell 5cm", 0.05)] {
-        // Parts of another run are of another shell.
+        // Parts of another run have another shell.
         folder.run(&format!("encode motion -o all.condyle --parts kept {options}")).assert().success();
         let [clip] = &clips(&folder, "all.condyle")[..] else { panic!("one clip") };
         assert!((clip["shell"].as_f64().expect("a number") - units).abs() < 1e-6, "{options}: {clip}");
@@ -129,7 +130,7 @@ fn compare_goes_by_the_shell_of_a_container() {
             (&json!(millimetres), &json!(from)),
             "{line}"
         );
-        // The promise, at the radius that it was given for.
+        // The bound, at the radius that it was encoded for.
         let worst = found["worst"]["millimetres"].as_f64().expect("a number");
         let promised = 0.5 * line.matches(".condyle").count() as f64;
         assert!(worst <= promised, "{found}");
@@ -143,12 +144,12 @@ fn decode_goes_by_the_shell_of_the_clip() {
     let folder = with_arm();
     folder.run("encode arm.gltf -o arm.condyle --shell 2m --error 1mm").assert().success();
     folder.run("decode arm.condyle -o back.glb").assert().success();
-    // At the frames, and three times between each two.
+    // Compared at the frames, and three times between frames.
     let line = "compare arm.condyle back.glb --fps 120 --json";
     let [found] = &lines(&folder, line)[..] else { panic!("one clip") };
     assert_eq!(found["shell_millimetres"], 2000.0);
     let worst = found["worst"]["millimetres"].as_f64().expect("a number");
-    // f32 at two metres.
+    // The tolerance is the precision of f32 at two metres.
     assert!(worst <= 1.0 / 16.0 + 1e-3, "{found}");
 }
 
@@ -167,7 +168,7 @@ fn pack_bounds_the_shell_that_it_is_given() {
     assert!(printed <= 0.5 && worst > 1.0, "{printed}, {worst}");
     let (printed, worst) = packed("--shell 2m");
     assert!(printed <= 0.5 && worst <= 0.5 && worst > 0.5 * printed, "{printed}, {worst}");
-    // It is the radius of the joints that are left out, too.
+    // The error of dropped joints uses the same radius.
     let left_out = |options: &str| {
         let said = lines(&folder, &format!("pack hand.gltf -o small.glb --drop --json {options}"));
         said[0]["dropped_error_max_m"].as_f64().expect("a number")

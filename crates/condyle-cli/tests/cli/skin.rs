@@ -1,4 +1,4 @@
-//! `condyle skin`: what it writes, and what it refuses without writing anything.
+//! `condyle skin`: its output, and errors that leave no file behind.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use ::condyle::Isa;
 use condyle_gltf::{Asset, Poser, PoserOptions};
 use insta::assert_snapshot;
 
-/// The positions of the only instance of a file that is left at rest.
+/// Returns the positions of the only instance of a file, at rest.
 fn positions(folder: &Folder, file: &str) -> Vec<[f32; 3]> {
     let asset = Asset::open(folder.path(file)).unwrap_or_else(|e| panic!("{e}"));
     let mut poser = Poser::new(&asset, PoserOptions::default()).expect("few copies");
@@ -20,7 +20,7 @@ fn a_moment_becomes_a_static_model() {
     let folder = Folder::with_ribbon();
     assert_snapshot!("one", folder.session(&["skin ribbon.gltf --clip Wave --time 1 -o posed.glb"]));
     assert_eq!(folder.written(), ["posed.glb"]);
-    // The last vertex follows the upper joint alone: a quarter of a turn, then 1 m up.
+    // The last vertex follows only the upper joint: a quarter of a turn, then 1 m up.
     let [x, y, z] = positions(&folder, "posed.glb")[3];
     assert!((x + 2.0).abs() < 1e-6 && (y - 2.0).abs() < 1e-6 && z == 0.0, "{x} {y} {z}");
 }
@@ -54,7 +54,7 @@ fn several_times_and_whole_clips_are_numbered() {
         |word: &str, count: usize| (0..count).map(|i| format!("{word}.{i:04}.glb")).collect::<Vec<_>>();
     assert_eq!(folder.written(), [names("clip", 5), names("times", 3)].concat());
     let left = |file: &str| positions(&folder, file)[0][0];
-    // The keys are at 0 and 1 s; outside of them the nearest holds.
+    // The keys are at 0 and 1 s; outside of them the nearest key holds.
     assert_eq!(["times.0000.glb", "times.0001.glb", "times.0002.glb"].map(left), [0.0, 0.0, 3.0]);
     assert_eq!(["clip.0003.glb", "clip.0004.glb"].map(left), [0.0, 3.0]);
 }
@@ -79,14 +79,14 @@ fn arrays_are_named_for_what_they_are_and_numbered_in_order() {
     let folder = Folder::with_ribbon();
     folder.run("skin ribbon.gltf --rest --format npy -o a.png").assert().success();
     assert_eq!(folder.written(), ["a.node3.primitive0.normal.npy", "a.node3.primitive0.position.npy"]);
-    // Whatever stands in the way of one of them is found before anything is written.
+    // A destination that cannot be written is found before any file is written.
     let folder = Folder::with_ribbon();
     fs::create_dir(folder.path("a.node3.primitive0.normal.npy")).expect("a folder");
     folder.run("skin ribbon.gltf --clip Wave --fps 1 -o a.npy").assert().code(2);
     assert_eq!(folder.written().len(), 1);
 }
 
-/// The shape that the header of an array states, and its numbers.
+/// Returns the shape that the header of an array states, and its numbers.
 fn array(folder: &Folder, file: &str) -> (String, Vec<f32>) {
     let bytes = folder.read(file);
     let start = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
@@ -119,7 +119,7 @@ fn a_series_of_arrays_is_one_file_for_each_attribute() {
             "two.node3.primitive0.position.npy",
         ]
     );
-    // The frames are those of single moments, one after another.
+    // The frames equal single moments, one after another.
     for (attribute, kind) in
         [("joints", 36), ("node3.primitive0.position", 12), ("node3.primitive0.normal", 12)]
     {
@@ -134,7 +134,7 @@ fn a_series_of_arrays_is_one_file_for_each_attribute() {
             assert_eq!(one, run[frame * kind..][..kind], "{attribute} at {seconds}");
         }
     }
-    // The upper joint: a metre above the lower one, as rows that a point is multiplied by.
+    // The upper joint is one metre above the lower one; its matrix has rows that a point is multiplied by.
     let (_, rest) = array(&folder, "rest.joints.npy");
     assert_eq!(rest[24..], [1., 0., 0., 0., 0., 1., 0., 1., 0., 0., 1., 0.]);
 }
@@ -154,7 +154,7 @@ fn joints_need_no_mesh_and_meshes_no_joints() {
     folder.refuses("skin empty.gltf --rest --joints -o a.npy", 1, &["empty.gltf", "no joints"]);
 }
 
-/// More than may be open at once, and a failure in the middle leaves nothing.
+/// More arrays than may be open together, and a failure in the middle that leaves no file.
 #[test]
 fn any_number_of_arrays_is_written_whole_or_not_at_all() {
     let folder = Folder::with_ribbon();
@@ -171,7 +171,7 @@ fn any_number_of_arrays_is_written_whole_or_not_at_all() {
     for name in written {
         fs::remove_file(folder.path(&name)).expect("a file");
     }
-    // The last moment is beyond all numbers.
+    // The last moment is outside the range of f32.
     let mut huge = many;
     huge["nodes"][0]["scale"] = serde_json::json!([1e38, 1e38, 1e38]);
     folder.write("ribbon.huge.gltf", huge.to_string());
@@ -339,7 +339,7 @@ fn a_forced_instruction_set_that_does_not_exist_is_refused() {
     let folder = Folder::with_ribbon();
     let mut command = folder.condyle(&["skin", "ribbon.gltf", "--rest", "-o", "a.glb"]);
     assert_snapshot!("forced_isa", transcript(command.env("CONDYLE_ISA", "mmx")));
-    // What the command line says stands above it.
+    // The command line overrides the environment.
     let line = format!("skin ribbon.gltf --rest -o a.glb --isa {BASELINE} --numeric portable");
     let mut command = folder.run(&line);
     command.env("CONDYLE_ISA", "mmx").env("CONDYLE_NUMERIC", "exact").assert().success();
@@ -366,7 +366,7 @@ fn no_command_takes_an_environment_that_means_nothing() {
             let output = folder.run(line).env(variable, name).assert().code(2);
             let message = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
             assert!(
-                message.contains(&format!("{variable}={name}: unknown name, one of ")),
+                message.contains(&format!("{variable}={name}: unknown name, expected one of ")),
                 "{line}: {message}"
             );
             assert!(output.get_output().stdout.is_empty(), "{line}");
@@ -475,7 +475,7 @@ fn help_explains_each_argument() {
     assert_snapshot!("skin_help", transcript(condyle().args(["skin", "--help"])));
 }
 
-/// Local transforms, as an array and as JSON, which has events and tracks besides.
+/// Local transforms as an array and as JSON, which also has events and tracks.
 #[test]
 fn local_transforms_are_written_and_printed() {
     let folder = Folder::with_ribbon();

@@ -1,4 +1,4 @@
-//! Standard output and standard error that are closed or full, for every command.
+//! Standard output and standard error, closed or full, for every command.
 
 use std::io;
 use std::process::{Command, Stdio};
@@ -38,7 +38,7 @@ fn folder() -> Folder {
     let folder = Folder::with_ribbon();
     folder.write("broken.gltf", "{}");
     folder.write("file", "");
-    // A clip less, which is a warning.
+    // The missing clip causes a warning.
     let mut fewer = crate::common::ribbon();
     fewer["animations"].as_array_mut().expect("animations").pop();
     folder.write("fewer.gltf", fewer.to_string());
@@ -53,10 +53,10 @@ fn program(folder: &Folder, line: &str) -> Command {
     command
 }
 
-/// What makes a stream for each run.
+/// Creates a stream for each run.
 type Stream = fn() -> Stdio;
 
-/// A pipe that nobody reads any more, as after `| head -1`.
+/// Returns a pipe whose reader is closed, as after `| head -1`.
 fn closed() -> Stdio {
     let (reader, writer) = io::pipe().expect("a pipe");
     drop(reader);
@@ -79,7 +79,7 @@ fn a_closed_pipe_changes_no_exit_code() {
     }
 }
 
-/// What was asked for is not there, so that is a failure; a message that is lost is none of its own.
+/// If the output cannot be printed, the command fails; a lost message alone does not fail it.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_a_failure_of_what_is_printed() {
@@ -94,7 +94,7 @@ fn a_full_disk_is_a_failure_of_what_is_printed() {
         let wanted = if usual.stdout.is_empty() { code } else { 1 };
         assert_eq!(output.status.code(), Some(wanted), "{line}: {message}");
         if !usual.stdout.is_empty() {
-            assert!(message.contains("standard output cannot be written: "), "{line}: {message}");
+            assert!(message.contains("cannot write to standard output: "), "{line}: {message}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Files that ask for more work than their size can be worth.
+//! Files that request more work than their size justifies.
 
 use crate::common::{Folder, ribbon};
 use condyle::container::{Container, ContainerWriter, EntryKind, checksum};
@@ -6,11 +6,12 @@ use serde_json::json;
 
 const JOINTS: usize = 2000;
 
-/// A folder with `chain.gltf`: so many joints one on another, of which the ribbon's wave moves one for so many seconds.
+/// Returns a folder with `chain.gltf`: a chain of [`JOINTS`] joints, one of which the ribbon's wave moves for
+/// `seconds`.
 fn chain(seconds: f32) -> Folder {
     let folder = Folder::with_ribbon();
     let mut data = folder.read("ribbon.bin");
-    // The second of the two key times, behind what belongs to vertices.
+    // The second of the two key times, after the data of the vertices.
     let at = 48 + 48 + 16 + 64 + 12 + 4;
     data[at..at + 4].copy_from_slice(&seconds.to_le_bytes());
     folder.write("chain.bin", data);
@@ -55,7 +56,7 @@ fn long_clips_of_many_joints_in_a_small_file() {
     folder.refuses("encode chain.gltf -o a.condyle --limit 3", 1, &["--max-work is 3", "--max-work 4"]);
 }
 
-/// A clip of thirty frames says that it has a thousand times as many: its curves reach over all of them.
+/// The header of a clip with thirty frames states 33,000 frames, which its curves then cover.
 #[test]
 fn a_compressed_clip_that_says_it_is_long() {
     let folder = chain(1.0);
@@ -70,7 +71,7 @@ fn a_compressed_clip_that_says_it_is_long() {
     writer.add(EntryKind::Document, "chain", Some(model), document).expect("a document");
     let clip = short.clip(of(EntryKind::Clip)).expect("a clip");
     let mut clip = clip.as_bytes().to_vec();
-    // docs/format.md: frames in a segment, frames, checksum.
+    // Fields in docs/format.md: frames in a segment, frames, checksum.
     clip[22..24].copy_from_slice(&u16::MAX.to_le_bytes());
     clip[24..28].copy_from_slice(&33_000_u32.to_le_bytes());
     let sum = checksum(&clip[..12]) ^ checksum(&clip[20..]);

@@ -1,14 +1,14 @@
-//! Colours of materials and of their textures.
+//! Colours of materials and their textures.
 
 use super::*;
 
-/// Two texels, black and white.
+/// Returns two texels, black and white.
 fn texture(wrap: Wrap, nearest: bool) -> Texture {
     let image = Level { width: 2, height: 1, texels: vec![[0, 0, 0, 255], [255; 4]] };
     Texture { levels: mipmaps(image, MAX_KEPT_SIDE).into(), wrap: [wrap; 2], nearest }
 }
 
-/// A document with one material whose texture is this image.
+/// Loads a document with one material whose texture is this image.
 fn with_image(bytes: &[u8]) -> Materials {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a.png"), bytes).unwrap();
@@ -54,7 +54,7 @@ fn images_are_found_and_large_or_broken_ones_refused() {
     }
 }
 
-/// A chunk of a PNG. The sum at its end is that of zlib's `crc32`.
+/// Returns a chunk of a PNG. The sum at its end equals that of zlib's `crc32`.
 fn chunk(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
     let body = [&kind[..], data].concat();
     let crc = body.iter().fold(u32::MAX, |crc, &byte| {
@@ -64,7 +64,8 @@ fn chunk(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
     [&length.to_be_bytes()[..], &body, &(!crc).to_be_bytes()].concat()
 }
 
-/// Zeros as a stream of zlib, by Huffman codes that DEFLATE has fixed: a literal, then copies of 258 bytes in 13 bits each.
+/// Returns zeros as a zlib stream with the fixed Huffman codes of DEFLATE: a literal, then copies of 258
+/// bytes in 13 bits each.
 fn zeros(copies: usize) -> Vec<u8> {
     let (mut out, mut bits, mut count) = (vec![0x78, 0x9c], 0u32, 0);
     let mut put = |code: u32, length: u32| {
@@ -75,7 +76,8 @@ fn zeros(copies: usize) -> Vec<u8> {
             (bits, count) = (bits >> 8, count - 8);
         }
     };
-    // The last block, with fixed codes; the literal 0, whose code of eight bits 00110000 stands from its highest bit on.
+    // The last block, with fixed codes, then the literal 0. Its eight-bit code 00110000 is written from the
+    // highest bit on.
     put(0b011, 3);
     put(0b0000_1100, 8);
     for _ in 0..copies {
@@ -83,10 +85,10 @@ fn zeros(copies: usize) -> Vec<u8> {
         put(0b1010_0011, 8);
         put(0, 5);
     }
-    // The end of the block, and bits up to a whole byte.
+    // The end of the block, and padding to a whole byte.
     put(0, 7);
     put(0, 7);
-    // Adler-32 of zeros: a sum of 1, and as many as there are bytes.
+    // Adler-32 of zeros: the first sum is 1, and the second one is the number of bytes.
     let sum = ((1 + 258 * copies) % 65_521) as u32;
     out.extend((sum << 16 | 1).to_be_bytes());
     out
@@ -98,7 +100,7 @@ fn what_a_picture_says_about_itself_takes_memory_in_proportion() {
     let png = crate::picture::still(crate::picture::Format::Png, &picture).unwrap();
     for (copies, kept) in [(2_000, true), (1_000_000, false)] {
         let profile = chunk(b"iCCP", &[b"x\0\0".to_vec(), zeros(copies)].concat());
-        // Behind the signature and the header.
+        // After the signature and the header.
         let hostile = [&png[..33], &profile, &png[33..]].concat();
         let profile = image::codecs::png::PngDecoder::new(Cursor::new(&hostile[..]));
         let profile = profile.unwrap().icc_profile().unwrap().unwrap_or_default();

@@ -14,7 +14,7 @@ pub use plotters::style::RGBColor;
 use self::pixels::Pixels;
 use crate::Error;
 
-/// Colours that can be told apart with any kind of colour vision (Okabe and Ito 2008): black.
+/// Black. The colours can be distinguished with any kind of colour vision (Okabe and Ito 2008).
 pub const BLACK: RGBColor = RGBColor(0, 0, 0);
 /// Grey.
 pub const GREY: RGBColor = RGBColor(130, 130, 130);
@@ -32,56 +32,56 @@ pub const RED: RGBColor = RGBColor(213, 94, 0);
 pub const PINK: RGBColor = RGBColor(204, 121, 167);
 
 const WIDTH: i32 = 960;
-/// The width of the legend.
+/// Width of the legend.
 const NAMES: i32 = 225;
 const FONT: &str = "Helvetica, Arial, DejaVu Sans, sans-serif";
-/// Units per pixel: the backend takes whole units only, and lines would show steps if these were pixels.
+/// Units per pixel. The backend takes whole units only, and lines with whole pixels would show steps.
 const FINE: i32 = 20;
 
-/// One line and its name.
+/// A line and its name.
 #[derive(Debug, Clone)]
 pub struct Line {
-    /// What the legend calls it.
+    /// Name in the legend.
     pub name: String,
-    /// Its colour, sRGB.
+    /// Colour, sRGB.
     pub colour: RGBColor,
-    /// Whether it is broken.
+    /// Whether the line is dashed.
     pub dashed: bool,
-    /// In units of the axes.
+    /// Points in units of the axes.
     pub points: Vec<(f64, f64)>,
 }
 
 /// A range of the y axis, and its labels.
 #[derive(Debug, Clone)]
 pub struct Panel {
-    /// From its lower to its upper edge.
+    /// Range from the lower to the upper edge.
     pub y: Range<f64>,
-    /// About how many there are along the y axis.
+    /// Approximate number of labels along the y axis.
     pub labels: usize,
-    /// What a label says.
+    /// Formats a label.
     pub format: fn(f64) -> String,
-    /// Pixels.
+    /// Height in pixels.
     pub height: i32,
 }
 
-/// A plot: the same lines in one or more panels with different y ranges, one below the other.
+/// A plot: the same lines in one or more panels with different y ranges, stacked vertically.
 #[derive(Debug, Clone)]
 pub struct Plot {
-    /// Above all.
+    /// Title above all panels.
     pub title: String,
-    /// What is along the x axis, and its unit.
+    /// Quantity along the x axis, and its unit.
     pub x_label: String,
-    /// What is along the y axis, and its unit.
+    /// Quantity along the y axis, and its unit.
     pub y_label: String,
-    /// From the left edge to the right one.
+    /// Range from the left to the right edge.
     pub x: Range<f64>,
-    /// About how many there are along the x axis.
+    /// Approximate number of labels along the x axis.
     pub x_labels: usize,
-    /// What a label says.
+    /// Formats a label.
     pub x_format: fn(f64) -> String,
-    /// From top to bottom.
+    /// Panels from top to bottom.
     pub panels: Vec<Panel>,
-    /// In every panel.
+    /// Lines in every panel.
     pub lines: Vec<Line>,
 }
 
@@ -90,10 +90,10 @@ impl Plot {
         TITLE + self.panels.iter().map(|p| p.height).sum::<i32>()
     }
 
-    /// The plot as an SVG, 960 pixels wide.
+    /// Returns the plot as an SVG, 960 pixels wide.
     ///
     /// # Errors
-    /// [`Error::Picture`] with what the plotting library refuses.
+    /// [`Error::Picture`] if the plotting library fails.
     pub fn svg(&self) -> Result<String, Error> {
         let size = ((WIDTH * FINE) as u32, (self.height() * FINE) as u32);
         let mut text = String::new();
@@ -104,10 +104,10 @@ impl Plot {
         Ok(text.replacen(&fine, &format!("width=\"{}\" height=\"{}\"", shown.0, shown.1), 1))
     }
 
-    /// The plot in pixels, twice as many along each side as in the SVG, for high-density screens.
+    /// Returns the plot in pixels, with twice the resolution of the SVG for high-density screens.
     ///
     /// # Errors
-    /// As [`Plot::svg`].
+    /// The errors of [`Plot::svg`].
     pub fn pixels(&self) -> Result<RgbImage, Error> {
         let [width, height] = [WIDTH, self.height()].map(|side| 2 * side as u32);
         let mut picture = RgbImage::new(width, height);
@@ -180,7 +180,7 @@ impl Plot {
             .axis_desc_style(font(15))
             .draw()?;
         for line in &self.lines {
-            // Lines are cut where they leave the panel: the backend would draw them along its edge.
+            // Lines are cut where they leave the panel, because the backend would draw them along its edge.
             for part in line.points.split(|p| !panel.y.contains(&p.1)).filter(|part| part.len() > 1) {
                 let points = part.iter().copied();
                 if line.dashed {
@@ -210,7 +210,7 @@ fn font(pixels: i32) -> FontDesc<'static> {
     FontDesc::new(FontFamily::Name(FONT), (pixels * FINE).into(), FontStyle::Normal)
 }
 
-/// `10⁻⁷` for -7.
+/// Formats a power of ten: `10⁻⁷` for -7.
 #[must_use]
 pub fn power_of_ten(exponent: f64) -> String {
     let digits = format!("{exponent:.0}");

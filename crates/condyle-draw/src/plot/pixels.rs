@@ -29,7 +29,7 @@ impl<'a> Pixels<'a> {
         [x, y].map(|v| v as f32 / self.fine as f32)
     }
 
-    /// Pixels per dot of a glyph, for a font size in units.
+    /// Returns the pixels per dot of a glyph, for a font size in units.
     fn scale(&self, size: f64) -> u32 {
         ((size / f64::from(self.fine) / 10.0).round() as u32).max(1)
     }
@@ -40,7 +40,8 @@ fn opaque(color: BackendColor) -> [u8; 3] {
     [r, g, b].map(|v| (255.0 + (f64::from(v) - 255.0) * color.alpha).round() as u8)
 }
 
-/// Glyphs advance by six dots, without a gap after the last, and are seven dots high.
+/// Returns the size of a text above its baseline. Glyphs advance by six dots, without a gap after the last, and
+/// are seven dots high.
 fn extent(text: &str, scale: u32) -> (u32, u32) {
     ((6 * text.chars().count() as u32).saturating_sub(1).max(1) * scale, 7 * scale)
 }
@@ -112,7 +113,8 @@ impl DrawingBackend for Pixels<'_> {
 
     fn draw_text<T: BackendTextStyle>(&mut self, text: &str, style: &T, at: BackendCoord) -> Done {
         let scale = self.scale(style.size());
-        let (width, height) = extent(text, scale);
+        let (width, above_baseline) = extent(text, scale);
+        let height = overlay::ROWS as u32 * scale;
         let mut label = RgbImage::from_pixel(width, height, Rgb([255; 3]));
         overlay::label(&mut label, [0, 0], scale, text, opaque(style.color()));
         let (across, down) = match style.anchor().h_pos {
@@ -122,10 +124,10 @@ impl DrawingBackend for Pixels<'_> {
         };
         let down = match down {
             VPos::Top => 0,
-            VPos::Center => height / 2,
-            VPos::Bottom => height,
+            VPos::Center => above_baseline / 2,
+            VPos::Bottom => above_baseline,
         };
-        // Where the top left corner of the label is after the rotation.
+        // Position of the top left corner of the label after the rotation.
         let (across, down) = (i64::from(across), i64::from(down));
         let (width, height) = (i64::from(width), i64::from(height));
         let (label, left, top) = match style.transform() {

@@ -20,7 +20,8 @@ use condyle_base::math::quats::is_loose;
 /// Measures the error of `keys` compared with `clip`: the displacement of the points of the shell.
 ///
 /// Errors are checked at the times that [`reduce`](super::reduce) checks, and at three times between keys
-/// that have fewer of these between them. Use it for keys that were read back from a file.
+/// that have fewer of these between them. Use it for keys that were read back from a file. The result has the
+/// fields of [`Reduced::measured`](super::Reduced::measured).
 ///
 /// # Errors
 /// Returns the errors of [`reduce`](super::reduce), and [`Error::Skeleton`] or [`Error::Index`] if `keys` is

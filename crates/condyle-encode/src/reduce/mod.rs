@@ -69,7 +69,9 @@ pub struct Reduced {
     /// Frames per second at which errors were checked, in addition to the keys.
     pub rate: f32,
     /// Error of the points of the shell. It was checked at every key and frame, at three intermediate times
-    /// between frames, and more densely between keys that are closer than these.
+    /// between frames, and more densely between keys that are closer than these. Each of
+    /// [`frames`](Measured::frames) includes the interval up to the next frame; `error_p99` and
+    /// `error_between_max` stay 0.
     pub measured: Measured,
 }
 

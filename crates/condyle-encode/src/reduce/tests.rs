@@ -52,7 +52,7 @@ fn a_long_clip_is_done_in_parts() {
     let clip = random.smooth_clip(&skeleton, 400);
     let options = EncodeOptions::new(1e-3, Shell::Balls(0.03));
     let clip = AnyClip::from(&clip);
-    let mut source = Source::new(&clip, &skeleton, &options).expect("it fits");
+    let mut source = Source::new(&clip, &skeleton, &options).expect("a clip of this skeleton");
     let whole = reduce(&clip, &skeleton, &options, KeyFormat::Filtered).expect("a clip");
     source.most_moments = 4 * 70;
     let windows = source.windows().expect("keys are on frames");
@@ -67,8 +67,9 @@ fn a_long_clip_is_done_in_parts() {
         .expect("parts");
     assert!(parts.len() > 3);
     let joined = join(parts, &source, &skeleton).expect("one clip");
-    let window = source.window(0..source.frames).expect("all of it");
-    let job = Job::new(&skeleton, &options, &source, window, false, KeyFormat::Floats).expect("it fits");
+    let window = source.window(0..source.frames).expect("a window of all frames");
+    let job = Job::new(&skeleton, &options, &source, window, false, KeyFormat::Floats)
+        .expect("a clip of this skeleton");
     for it in [&whole, &joined] {
         let measured = job.measure(&it.clip);
         assert!(measured.error_max <= 1e-3, "{measured:?}");

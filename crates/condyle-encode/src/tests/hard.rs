@@ -34,7 +34,7 @@ fn any_scale_keeps_the_budget() {
         ("flat", [1.0, 0.0, 1.0], [1.0, 0.0, 1.0]),
         ("nothing", [0.0; 3], [0.0; 3]),
         ("mirrored", [-1.0, 1.0, 1.0], [-1.0, 1.5, 1.0]),
-        ("comes out of nothing", [0.0; 3], [1.0; 3]),
+        ("grows from scale 0", [0.0; 3], [1.0; 3]),
         ("turns inside out", [1.0, 1.0, 1.0], [-1.0, 1.0, 1.0]),
         ("uneven", [0.2, 3.0, 1.0], [2.0, 0.5, 1.0]),
     ] {
@@ -70,7 +70,7 @@ fn loose_rest_rotations_are_kept() {
     let decoded = Clip::from_bytes(encoded.bytes()).expect("a clip");
     let mut pose = Pose::identity(4);
     for seconds in [0.0, 0.41, 1.0] {
-        sample(&decoded, &skeleton, seconds, &mut pose).expect("the sizes agree");
+        sample(&decoded, &skeleton, seconds, &mut pose).expect("sizes agree");
         assert_eq!(pose.get(2).rotation, skeleton.rest().get(2).rotation, "at {seconds}");
     }
 }

@@ -68,7 +68,7 @@ fn check(raw: &RawClip, skeleton: &Skeleton, options: &EncodeOptions, case: &str
         moments.extend(keys.map(|&time| f64::from(time)));
     }
     for seconds in moments {
-        sample(&clip, skeleton, seconds, &mut pose).expect("the sizes agree");
+        sample(&clip, skeleton, seconds, &mut pose).expect("sizes agree");
         let want = points(skeleton, &reference::sample_raw(raw, skeleton, seconds), &shell);
         let got = points(skeleton, &reference::locals(&pose), &shell);
         let motion = clip.motion_at(seconds);
@@ -217,7 +217,7 @@ fn chain(joints: usize, rest: impl Fn(usize) -> Transform) -> Skeleton {
     let joint = |index: usize| {
         Joint::new(format!("joint {index}"), index.checked_sub(1).map(|parent| parent as u16), rest(index))
     };
-    Skeleton::new((0..joints).map(joint)).expect("parents come first")
+    Skeleton::new((0..joints).map(joint)).expect("parents before children")
 }
 
 fn link(_: usize) -> Transform {
@@ -247,9 +247,8 @@ fn steps_come_back_to_the_bit_and_so_do_single_moments() {
     let mut value = [0.0];
     for (key, &time) in times.iter().enumerate() {
         for seconds in [time, times.get(key + 1).map_or(9.0, |next| next.next_down())] {
-            sample(&decoded, &skeleton, seconds.into(), &mut pose).expect("the sizes agree");
-            sampling::track(&decoded, Target::Vector(8), seconds.into(), &mut value)
-                .expect("the sizes agree");
+            sample(&decoded, &skeleton, seconds.into(), &mut pose).expect("sizes agree");
+            sampling::track(&decoded, Target::Vector(8), seconds.into(), &mut value).expect("sizes agree");
             assert_eq!(pose.get(1).rotation, rotations[key], "at {seconds}");
             assert_eq!(pose.get(2).translation[..], vectors[3 * key..][..3], "at {seconds}");
             assert_eq!((&pose.get(0).scale[..], value[0]), (&vectors[3 * key..][..3], vectors[key]));

@@ -52,7 +52,7 @@ fn named_rotations_keep_the_budget_of_values() {
             for (key, &seconds) in times.iter().enumerate() {
                 // Step tracks are unchanged.
                 let target = Target::FreeRotation(2);
-                sampling::track(&decoded, target, seconds.into(), &mut got).expect("the sizes agree");
+                sampling::track(&decoded, target, seconds.into(), &mut got).expect("sizes agree");
                 assert_eq!(got[..], stepped[4 * key..][..4], "{case} at {seconds}");
                 let cursor = &mut RawCursor::default();
                 assert_eq!(sampling::raw_track(&clip, target, seconds.into(), cursor, &mut raw), Ok(true));

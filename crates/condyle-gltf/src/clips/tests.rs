@@ -164,7 +164,7 @@ fn rotations_far_from_unit_length_are_repaired_and_rounded_ones_kept() {
     assert_eq!(
         found,
         [
-            (Severity::Warning, "taken as no rotation".into()),
+            (Severity::Warning, "treated as no rotation".into()),
             (Severity::Warning, "normalised".into()),
             (Severity::Note, "normalised when sampled".into()),
         ]
@@ -209,10 +209,10 @@ fn what_cannot_be_kept_is_a_warning_that_says_what_is_lost() {
             (Severity::Warning, path.to_string(), what.to_string(), action.to_string())
         };
         let found: Vec<_> = problems.iter().filter(|p| p.severity < Severity::Note).map(of).collect();
-        let all = ("has no channel that can be kept", "all of its movement is lost");
+        let all = ("has no usable channel", "all of its motion is dropped");
         assert_eq!(
             found,
-            [warning(path, what, "this movement is lost"), warning("/animations/0", all.0, all.1)]
+            [warning(path, what, "this motion is dropped"), warning("/animations/0", all.0, all.1)]
         );
     };
     let target = "/animations/0/channels/0/target";

@@ -9,7 +9,7 @@ use crate::scene::Scene;
 use crate::springs::{check_version, number};
 
 const EXTENSION: &str = "VRMC_node_constraint";
-const LEFT_OUT: &str = "the constraint is left out";
+const LEFT_OUT: &str = "the constraint is ignored";
 
 /// Maximum number of ancestors of the sources and constrained nodes of all aim constraints together. Each of
 /// them is visited for each pose.
@@ -65,7 +65,7 @@ pub(crate) fn read(root: &Json<'_>, scene: &Scene, problems: &mut Problems) -> F
             if matches!(read.kind, Kind::Aim(_)) {
                 above += depths[node] + depths[read.source];
                 if above > MOST_ABOVE {
-                    let what = format!("aim constraints have more than {MOST_ABOVE} nodes above them");
+                    let what = format!("aim constraints have more than {MOST_ABOVE} ancestors in total");
                     problems.error(&extension.path, what);
                 }
             }
@@ -87,7 +87,7 @@ fn read_one(
     let named = ["roll", "aim", "rotation"].map(|name| (name, constraint.get(name)));
     let mut forms = named.into_iter().filter_map(|(name, form)| Some((name, form?)));
     let (Some((name, form)), None) = (forms.next(), forms.next()) else {
-        problems.error(&constraint.path, "has not exactly one of `roll`, `aim` and `rotation`");
+        problems.error(&constraint.path, "must have exactly one of `roll`, `aim` and `rotation`");
         return None;
     };
     let kind = match name {
@@ -100,7 +100,7 @@ fn read_one(
     if source == node {
         problems.error(format!("{}/source", form.path), "is the constrained node itself");
     } else if matches!(kind, Kind::Aim(_)) && scene.is_above(node, source) {
-        let what = format!("node {source} is below the constrained node, which moves it");
+        let what = format!("node {source} is a descendant of the constrained node");
         problems.error(format!("{}/source", form.path), what);
     }
     Some(FoundConstraint { path: extension.path.clone(), node, source, kind, weight })
@@ -124,7 +124,7 @@ fn axis(form: &Json<'_>, key: &str, axes: &[(&str, [f64; 3])], problems: &mut Pr
     let found = axes.iter().find(|(name, _)| *name == text).map(|(_, axis)| *axis);
     if found.is_none() {
         let names = axes.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-        problems.error(&value.path, format!("is {}, one of {names} is expected", quoted(text)));
+        problems.error(&value.path, format!("is {}, expected one of {names}", quoted(text)));
     }
     found
 }

@@ -271,7 +271,7 @@ fn hostile_documents_end_with_finite_poses() {
         .collect();
     nodes.push(json!({"translation": [1, 2, 3]}));
     let asset = document(json!(nodes), json!([0, count]), &[]).import().unwrap();
-    assert!(asset.problems.iter().any(|p| p.what.contains("65536 nodes above")), "{:?}", asset.problems);
+    assert!(asset.problems.iter().any(|p| p.what.contains("65536 ancestors")), "{:?}", asset.problems);
     assert!(asset.constraints.len() > 300);
     posed(&asset);
     // One large cycle.

@@ -23,7 +23,7 @@ pub(super) fn decode<'a>(
 ) -> Option<Decoded> {
     compressed.require("attributes", problems)?;
     if attributes.is_empty() {
-        problems.error(&compressed.path, "names no attribute that the primitive has");
+        problems.error(&compressed.path, "refers to no attribute of the primitive");
         return None;
     }
     let index = compressed.require("bufferView", problems)?.index("buffer views", view_count, problems)?;
@@ -61,8 +61,8 @@ pub(super) fn decode<'a>(
         [("vertices", vertices, declared), ("corners of triangles", indices.len(), corners)]
     {
         if found != stated {
-            let what = format!("the accessors state {stated} {what}, but the data decodes to {found}");
-            problems.warning(&compressed.path, what, "taken as decoded");
+            let what = format!("the accessors declare {stated} {what}, but the data decodes to {found}");
+            problems.warning(&compressed.path, what, "the decoded count is used");
         }
     }
     if vertices > declared {

@@ -187,7 +187,7 @@ fn renumber(
             places: vec![path.into()],
             count,
             what: "references to an entry that does not exist or has no data".into(),
-            action: "these references are left out of the written file".into(),
+            action: "these references are omitted from the written file".into(),
         });
     }
     kept
@@ -208,7 +208,7 @@ fn embed_images(json: &mut Value, document: &Document, bin: &mut Bin, problems: 
         let declared = image.get("mimeType").and_then(Value::as_str);
         let found = document.resource(uri).and_then(|data| {
             let mime = mime_type(&data).or(declared).map(String::from);
-            mime.map(|mime| (data, mime)).ok_or_else(|| "its format is not known".into())
+            mime.map(|mime| (data, mime)).ok_or_else(|| "its format is unknown".into())
         });
         let (data, mime) = match found {
             Ok(found) => found,

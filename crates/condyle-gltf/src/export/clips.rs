@@ -323,11 +323,11 @@ fn beside(index: usize, animation: Value, lost: &mut Problems) -> Beside {
         extensions.retain(|name, _| {
             let stays = describes(name);
             if !stays {
-                let what = format!("the extension {} may refer to keys that are written anew", quoted(name));
+                let what = format!("the extension {} may refer to keys that are rewritten", quoted(name));
                 lost.warning(
                     format!("/animations/{index}/extensions"),
                     what,
-                    "it is left out of the written file",
+                    "it is omitted from the written file",
                 );
             }
             stays

@@ -263,7 +263,7 @@ pub(super) fn give_each_posed_node_its_mesh(
             if std::mem::replace(&mut taken[mesh], true) {
                 // Each copy repeats the mesh's extras and extensions, whose size is not limited.
                 let more = memory(&meshes[mesh]);
-                copied = within_budget("copies of meshes that several nodes show", copied + more)?;
+                copied = within_budget("copies of meshes that several nodes use", copied + more)?;
                 meshes.push(meshes[mesh].clone());
                 mesh = meshes.len() - 1;
                 json["nodes"][instance.node]["mesh"] = mesh.into();

@@ -16,7 +16,7 @@ pub(super) fn decode(source: &[u8], count: usize, stride: usize) -> Result<Vec<u
         Some(0xa0) => (false, 32),
         Some(0xa1) => (true, 24),
         Some(byte) => {
-            return Err(format!("the compressed stream begins with {byte:#04x}, 0xa0 or 0xa1 is expected"));
+            return Err(format!("the compressed stream begins with {byte:#04x}, expected 0xa0 or 0xa1"));
         }
         None => return Err(super::ENDS_EARLY.into()),
     };

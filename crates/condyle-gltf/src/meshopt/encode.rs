@@ -213,7 +213,7 @@ mod tests {
             let mut back: Vec<u8> = filtered.as_flattened().iter().flat_map(|v| v.to_le_bytes()).collect();
             filters::quaternion(&mut back);
             let words = back.as_chunks::<2>().0.iter().map(|&b| i16::from_le_bytes(b)).collect::<Vec<_>>();
-            let again = quaternions(words.as_chunks::<4>().0).expect("the filter's own");
+            let again = quaternions(words.as_chunks::<4>().0).expect("output of the filter");
             // The search returns the bit count of the input.
             assert_eq!((again[6] | 3, again[7]), ((one | 3) as u8, (one >> 8) as u8), "{bits}");
             let mut twice = again;

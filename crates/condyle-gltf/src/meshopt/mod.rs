@@ -51,7 +51,7 @@ impl Layout {
             "TRIANGLES" => Mode::Triangles,
             "INDICES" => Mode::Indices,
             other => {
-                let what = format!("is {}, ATTRIBUTES, TRIANGLES or INDICES is expected", quoted(other));
+                let what = format!("is {}, expected ATTRIBUTES, TRIANGLES or INDICES", quoted(other));
                 problems.error(format!("{}/mode", extension.path), what);
                 return None;
             }
@@ -64,7 +64,7 @@ impl Layout {
             "COLOR" => Filter::Color,
             other => {
                 let what = format!(
-                    "is {}, NONE, OCTAHEDRAL, QUATERNION, EXPONENTIAL or COLOR is expected",
+                    "is {}, expected NONE, OCTAHEDRAL, QUATERNION, EXPONENTIAL or COLOR",
                     quoted(other)
                 );
                 problems.error(format!("{}/filter", extension.path), what);
@@ -171,9 +171,7 @@ impl<'a> Reader<'a> {
 fn check_header(source: &[u8], expected: u8) -> Result<(), String> {
     match source.first() {
         Some(&byte) if byte == expected => Ok(()),
-        Some(byte) => {
-            Err(format!("the compressed stream begins with {byte:#04x}, {expected:#04x} is expected"))
-        }
+        Some(byte) => Err(format!("the compressed stream begins with {byte:#04x}, expected {expected:#04x}")),
         None => Err(ENDS_EARLY.into()),
     }
 }

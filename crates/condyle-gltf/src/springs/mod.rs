@@ -93,7 +93,7 @@ impl Found {
                     problems.warning(
                         path,
                         what,
-                        "the nearest joint above that no spring moves is the center",
+                        "the nearest ancestor that no spring moves is used as center",
                     );
                     let above = std::iter::successors(skeleton.parent(joints[0]), |&at| skeleton.parent(at));
                     let is_moved = |at: &u16| skeleton.node(*at).is_some_and(|node| turned[node as usize]);
@@ -118,7 +118,7 @@ impl Found {
             let count = spring.colliders.len();
             spring.colliders.retain(|&at| !carried(at));
             if spring.colliders.len() < count {
-                problems.warning(&it.path, error.to_string(), "colliders that springs move are left out");
+                problems.warning(&it.path, error.to_string(), "colliders that springs move are ignored");
             }
         }
         // An invalid spring is dropped alone; the others stay.
@@ -133,12 +133,12 @@ impl Found {
                 | Error::NotFinite { what: "springs", at }
                     if springs.len() > 1 && at < springs.len() =>
                 {
-                    problems.warning(&found.remove(at).path, error.to_string(), "this spring is left out");
+                    problems.warning(&found.remove(at).path, error.to_string(), "this spring is ignored");
                     springs.remove(at);
                 }
                 _ => {
                     let path = found.first().map_or("/springs", |it| &*it.path);
-                    problems.warning(path, error.to_string(), "springs are left out");
+                    problems.warning(path, error.to_string(), "all springs are ignored");
                     return None;
                 }
             }
@@ -163,8 +163,8 @@ impl Found {
         let tails = usize::from(spring.end.is_none());
         let turning = &spring.nodes[..spring.nodes.len() - tails];
         if let Some(node) = turning.iter().find(|node| swings.contains(node)) {
-            let what = format!("node {node} swings already");
-            problems.warning(&spring.path, what, "the spring is left out");
+            let what = format!("node {node} is already in a spring");
+            problems.warning(&spring.path, what, "the spring is ignored");
             return;
         }
         swings.extend(turning);
@@ -186,7 +186,7 @@ impl Limits {
         if colliders.len() > left {
             let what =
                 format!("there are more than {} pairs of joints and colliders", Springs::MAX_PAIRS / 2);
-            problems.warning(path, what, "further colliders are left out");
+            problems.warning(path, what, "further colliders are ignored");
             colliders.truncate(left);
         }
         self.pairs += joints * colliders.len();
@@ -267,9 +267,9 @@ pub(crate) fn number(
     let value = json.number_or(key, default, problems);
     let within = value.clamp(least, most);
     if within != value {
-        let what = format!("is {value}, a number from {least} is expected");
-        let what = if most < f32::MAX { format!("{what}, up to {most}") } else { what };
-        problems.warning(format!("{}/{key}", json.path), what, format!("taken as {within}"));
+        let what = format!("is {value}, expected a number from {least}");
+        let what = if most < f32::MAX { format!("{what} to {most}") } else { what };
+        problems.warning(format!("{}/{key}", json.path), what, format!("treated as {within}"));
     }
     within
 }

@@ -16,11 +16,11 @@ use crate::scene::Scene;
 const END: f64 = 0.07;
 
 pub(super) fn read(extension: &Json<'_>, scene: &Scene, found: &mut Found, problems: &mut Problems) {
-    problems.as_warnings("springs are read as far as they can", |problems| {
+    problems.as_warnings("springs are read as far as possible", |problems| {
         let groups = read_colliders(extension, scene, found, problems);
         let (mut swings, mut seen, mut limits) = (HashSet::new(), HashSet::new(), Limits::default());
         for group in extension.objects("boneGroups", problems) {
-            let read = problems.as_warnings("the springs of the group are left out", |problems| {
+            let read = problems.as_warnings("the springs of the group are ignored", |problems| {
                 let read = read_group(&group, scene, &groups, &mut seen, problems);
                 Some(read).filter(|_| !problems.has_errors())
             });
@@ -50,11 +50,11 @@ fn read_colliders(
     let mut groups = Vec::new();
     for group in extension.objects("colliderGroups", problems) {
         let first = found.colliders.len();
-        let node = problems.as_warnings("the colliders of the group are left out", |problems| {
+        let node = problems.as_warnings("the colliders of the group are ignored", |problems| {
             group.require("node", problems)?.index("nodes", scene.nodes.len(), problems)
         });
         for collider in group.objects("colliders", problems) {
-            let read = problems.as_warnings("the collider is left out", |problems| {
+            let read = problems.as_warnings("the collider is ignored", |problems| {
                 let offset = vector(&collider, "offset", [0.0; 3], problems);
                 let radius = number(&collider, "radius", 0.0, NOT_NEGATIVE, problems);
                 let shape = ColliderShape::Sphere { offset, radius, inside: false };
@@ -62,7 +62,7 @@ fn read_colliders(
             });
             let (Some(node), Some(shape)) = (node, read) else { continue };
             if found.colliders.len() > usize::from(u16::MAX) {
-                problems.warning(&collider.path, "is one of more than 65536 colliders", "left out");
+                problems.warning(&collider.path, "is beyond the maximum of 65536 colliders", "ignored");
                 break;
             }
             found.colliders.push(FoundCollider { node, shape });
@@ -100,7 +100,7 @@ fn read_group(
     for bone in group.list("bones", problems) {
         let Some(root) = bone.index("nodes", scene.nodes.len(), problems) else { continue };
         if seen.contains(&root) {
-            problems.warning(&bone.path, format!("node {root} swings already"), "ignored");
+            problems.warning(&bone.path, format!("node {root} is already in a spring"), "ignored");
         }
         let mut firsts = vec![root];
         while let Some(first) = firsts.pop() {

@@ -10,12 +10,12 @@ use crate::problem::{Problems, quoted};
 use crate::scene::Scene;
 
 pub(super) fn read(extension: &Json<'_>, scene: &Scene, found: &mut Found, problems: &mut Problems) {
-    problems.as_warnings("springs are read as far as they can", |problems| {
+    problems.as_warnings("springs are read as far as possible", |problems| {
         check_version(extension, problems);
         let groups = read_colliders(extension, scene, found, problems);
         let (mut swings, mut limits) = (HashSet::new(), Limits::default());
         for spring in extension.objects("springs", problems) {
-            let read = problems.as_warnings("the spring is left out", |problems| {
+            let read = problems.as_warnings("the spring is ignored", |problems| {
                 let read = read_spring(&spring, scene, &groups, problems);
                 read.filter(|_| !problems.has_errors())
             });
@@ -33,7 +33,7 @@ pub(crate) fn check_version(extension: &Json<'_>, problems: &mut Problems) {
     let version = extension.text_of("specVersion", problems);
     if let Some(version) = version.filter(|&version| version != "1.0" && version != "1.0-beta") {
         let path = format!("{}/specVersion", extension.path);
-        problems.warning(path, format!("is {}, \"1.0\" is expected", quoted(version)), "read as 1.0");
+        problems.warning(path, format!("is {}, expected \"1.0\"", quoted(version)), "read as 1.0");
     }
 }
 
@@ -46,7 +46,7 @@ fn read_colliders(
 ) -> Vec<Vec<u16>> {
     let mut place_of = Vec::new();
     for collider in extension.objects("colliders", problems) {
-        let read = problems.as_warnings("the collider is left out", |problems| {
+        let read = problems.as_warnings("the collider is ignored", |problems| {
             let node = collider.require("node", problems)?.index("nodes", scene.nodes.len(), problems)?;
             let shape = read_shape(&collider, problems)?;
             (!problems.has_errors()).then_some((node, shape))
@@ -54,7 +54,7 @@ fn read_colliders(
         let place = u16::try_from(found.colliders.len()).ok();
         place_of.push(read.and_then(|(node, shape)| {
             if place.is_none() {
-                problems.warning(&collider.path, "is one of more than 65536 colliders", "left out");
+                problems.warning(&collider.path, "is beyond the maximum of 65536 colliders", "ignored");
             }
             found.colliders.push(FoundCollider { node, shape: place.map(|_| shape)? });
             place
@@ -123,7 +123,10 @@ fn read_spring(
         if let Some(&last) = nodes.last()
             && (last == node || !scene.is_above(last, node))
         {
-            problems.error(format!("{}/node", joint.path), format!("node {node} is not below node {last}"));
+            problems.error(
+                format!("{}/node", joint.path),
+                format!("node {node} is not a descendant of node {last}"),
+            );
         }
         nodes.push(node);
         let direction = vector(joint, "gravityDir", [0.0, -1.0, 0.0], problems);
@@ -137,7 +140,7 @@ fn read_spring(
         });
     }
     if nodes.len() < 2 {
-        problems.warning(&spring.path, "has less than two joints, so that nothing swings", "ignored");
+        problems.warning(&spring.path, "has fewer than two joints, so nothing swings", "ignored");
         return None;
     }
     let center = spring.reference("center", "nodes", scene.nodes.len(), problems);

@@ -10,9 +10,9 @@ pub(crate) fn folder() -> Option<PathBuf> {
         return Some(folder);
     }
     let required = std::env::var_os("CONDYLE_REQUIRE_MODELS").is_some();
-    assert!(!required, "the reference models are not in shared/models beside the checkout");
+    assert!(!required, "the reference models are missing: shared/models does not exist next to the checkout");
     eprintln!(
-        "What needs the reference models is left out: they are not in shared/models beside the checkout"
+        "skipping the tests that need the reference models: shared/models does not exist next to the checkout"
     );
     None
 }

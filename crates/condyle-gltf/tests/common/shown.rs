@@ -5,9 +5,12 @@ use condyle_gltf::{Asset, Document, Exporter, Placement, Poser, PoserOptions};
 
 /// Exports `asset` at a time of its first clip. Returns the file, and the poser with the posed vertices.
 pub(crate) fn export<'a>(asset: &'a Asset, seconds: f64) -> (Vec<u8>, Poser<'a>) {
-    let mut poser = Poser::new(asset, PoserOptions::default()).expect("few copies");
+    let mut poser = Poser::new(asset, PoserOptions::default()).expect("copies within the size limit");
     poser.pose(asset.clips.first(), seconds).expect("the clip fits");
-    let glb = Exporter::new(asset).expect("few copies").glb(&poser.scene()).expect("a scene of this asset");
+    let glb = Exporter::new(asset)
+        .expect("copies within the size limit")
+        .glb(&poser.scene())
+        .expect("a scene of this asset");
     (glb, poser)
 }
 
@@ -22,7 +25,7 @@ pub(crate) fn assert_shows(glb: &[u8], asset: &Asset, posed: &Poser<'_>, name: &
     let written = import(glb);
     assert!(written.clips.is_empty() && written.skins.is_empty(), "{name}: it moves");
     assert_eq!(written.instances.len(), asset.instances.len(), "{name}");
-    let mut rest = Poser::new(&written, PoserOptions::default()).expect("few copies");
+    let mut rest = Poser::new(&written, PoserOptions::default()).expect("copies within the size limit");
     rest.rest().expect("the rest pose");
     for (at, (was, is)) in asset.instances.iter().zip(&written.instances).enumerate() {
         assert_eq!((is.node, &is.name), (was.node, &was.name), "{name}");

@@ -34,7 +34,7 @@ const SHARED: [&str; 22] = [
     "syn_tails.glb",
 ];
 
-const ABSENT: &str = "needs shared/models beside the checkout";
+const ABSENT: &str = "needs shared/models next to the checkout";
 
 /// The trials of one test program.
 pub(crate) struct Suite {

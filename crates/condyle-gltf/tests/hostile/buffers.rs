@@ -9,7 +9,8 @@ use condyle_testing::Random;
 
 /// Returns the offset of an accessor's data.
 fn start(tiny: &Tiny, accessor: usize) -> usize {
-    let view = tiny.json["accessors"][accessor]["bufferView"].as_u64().expect("it has data") as usize;
+    let view =
+        tiny.json["accessors"][accessor]["bufferView"].as_u64().expect("an accessor with data") as usize;
     tiny.json["bufferViews"][view]["byteOffset"].as_u64().expect("an offset") as usize
 }
 

@@ -190,7 +190,7 @@ pub(crate) fn one_accessor_used_very_often(take: Take<'_>) {
     tiny.json["animations"] = json!([]);
     tiny.json["meshes"][0]["primitives"][0] =
         json!({"attributes": {"POSITION": 0}, "targets": vec![json!({"POSITION": 0}); 5_000]});
-    give(take, "5,000 large morph targets of nothing", tiny.glb(), Must::BeAccepted);
+    give(take, "5,000 large empty morph targets", tiny.glb(), Must::BeAccepted);
 
     let mut tiny = tiny::character();
     tiny.json["accessors"][0] = zeros.clone();
@@ -250,7 +250,7 @@ pub(crate) fn morph_weights_that_all_move_in_their_own_time(take: Take<'_>) {
     let channel = |node| json!({"sampler": node, "target": {"node": node, "path": "weights"}});
     let channels: Vec<Value> = (0..count).map(channel).collect();
     tiny.json["animations"] = json!([{"samplers": samplers, "channels": channels}]);
-    give(take, "5,000 morphed meshes with times of their own", tiny.glb(), Must::BeAccepted);
+    give(take, "5,000 morphed meshes with separate times", tiny.glb(), Must::BeAccepted);
 }
 
 pub(crate) fn copies_of_zeros(take: Take<'_>) {

@@ -26,11 +26,11 @@ fn extras_take_no_more_memory_than_text() {
             let mut poser = Poser::new(&asset, PoserOptions::default()).expect("a small model");
             poser.rest().expect("a rest pose");
             let exporter = Exporter::new(&asset).expect("a small model");
-            written = exporter.glb(&poser.scene()).expect("a pose of its own");
+            written = exporter.glb(&poser.scene()).expect("a separate pose");
         });
         let limit = 8 * glb.len() as u64;
         assert!(memory.bytes_max < limit, "{place}: {} bytes took {}", glb.len(), memory.bytes_max);
         let said = String::from_utf8_lossy(&written);
-        assert!(said.contains(&zeros), "{place}: not in what was written");
+        assert!(said.contains(&zeros), "{place}: missing in the output");
     }
 }

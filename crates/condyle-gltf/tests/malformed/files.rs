@@ -104,8 +104,9 @@ fn links_out_of_the_folder_and_special_files_are_refused() {
     let folder = Folder::new("special");
     let (tiny, _) = naming("");
     let model = folder.model();
-    let link =
-        |to: &Path, name: &str| std::os::unix::fs::symlink(to, model.join(name)).expect("links exist here");
+    let link = |to: &Path, name: &str| {
+        std::os::unix::fs::symlink(to, model.join(name)).expect("symbolic links are supported")
+    };
     std::fs::write(folder.0.join("outside.bin"), &tiny.buffer).expect("the folder can be written");
     link(&folder.0.join("outside.bin"), "out.bin");
     link(&folder.0, "up");
@@ -122,6 +123,6 @@ fn links_out_of_the_folder_and_special_files_are_refused() {
     }
     assert!(Asset::open("/dev/zero").is_err(), "a device as a model");
     assert!(Asset::open(&model).is_err(), "a folder as a model");
-    let missing = Asset::open(model.join("missing.glb")).expect_err("it is not there");
+    let missing = Asset::open(model.join("missing.glb")).expect_err("a missing file");
     assert!(missing.to_string().contains("missing.glb"), "{missing}");
 }

@@ -60,7 +60,7 @@ fn hostile_documents_end_well() {
 #[test]
 fn morphed_meshes_have_times_of_their_own() {
     hostile::json::morph_weights_that_all_move_in_their_own_time(&mut |Hostile { case, bytes, .. }| {
-        let asset = attempt(case, &bytes).expect("it is valid");
+        let asset = attempt(case, &bytes).expect("a valid document");
         assert_eq!((asset.instances.len(), asset.clips[0].timelines().len()), (5_000, 5_000));
     });
 }
@@ -93,7 +93,7 @@ fn the_documents_that_hostile_ones_are_made_from_are_accepted() {
             assert!(asset.instances.iter().all(|i| !i.primitives.is_empty()), "{name}");
         }
     }
-    let character = attempt("character", &tiny::character().glb()).expect("accepted above");
+    let character = attempt("character", &tiny::character().glb()).expect("accepted before");
     assert_eq!((character.clips.len(), character.skins.len(), character.instances.len()), (1, 1, 3));
     assert_eq!(character.clips[0].tracks().len(), 4);
     assert!(character.problems.is_empty(), "{:?}", character.problems);

@@ -39,7 +39,7 @@ pub(crate) fn as_every_triangle_answers(path: &Path) {
                     let Some(tree) = tree else { continue };
                     let mesh = &asset.instances[instance].primitives[primitive].mesh;
                     let positions = &poser.posed(instance)[primitive].positions;
-                    tree.refit(positions).expect("what is posed is finite");
+                    tree.refit(positions).expect("finite positions");
                     ask(tree, &triangles(mesh.indices(), positions), &mut random);
                 }
             }

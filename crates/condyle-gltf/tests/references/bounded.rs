@@ -45,7 +45,8 @@ pub(crate) fn no_vertex_is_outside(path: &Path) {
         for (k, primitive) in instance.primitives.iter().enumerate() {
             // Wider ranges than those of the clips.
             let ranges = vec![[-1.0, 2.0]; primitive.mesh.morph_targets().len()];
-            let shape = JointBounds::morphed(&primitive.mesh, &asset.skins[skin], &ranges).expect("it fits");
+            let shape = JointBounds::morphed(&primitive.mesh, &asset.skins[skin], &ranges)
+                .expect("a skin for this mesh");
             shapes.push((at, k, shape));
         }
     }
@@ -83,7 +84,7 @@ pub(crate) fn rays_hit_hitboxes(path: &Path) {
         let Placement::Skin(skin) = instance.placement else { continue };
         meshes.extend(instance.primitives.iter().map(|primitive| (&*primitive.mesh, &asset.skins[skin])));
     }
-    let hitboxes = fit(meshes, &Fit::default()).expect("they fit");
+    let hitboxes = fit(meshes, &Fit::default()).expect("skins for these meshes");
     let mut poser = Poser::new(&asset, PoserOptions::default()).expect("room for all instances");
     let middle = asset.clips.first().map_or(0.0, |clip| (clip.start() + clip.end()) / 2.0);
     poser.pose(asset.clips.first(), middle).expect("the clip is the asset's");
@@ -113,7 +114,8 @@ pub(crate) fn rays_hit_hitboxes(path: &Path) {
         // Each step is as long as the distance to the nearest surface.
         let (mut t, mut least) = (0.0, f64::INFINITY);
         let want = loop {
-            let far = f64::from(posed.closest_point(at(t), f32::INFINITY).expect("there are some").distance);
+            let far =
+                f64::from(posed.closest_point(at(t), f32::INFINITY).expect("at least one hitbox").distance);
             if far < 2e-6 * f64::from(size) {
                 break Some(t);
             }
@@ -130,7 +132,7 @@ pub(crate) fn rays_hit_hitboxes(path: &Path) {
                 hits += 1;
                 let off = posed
                     .closest_point(at(hit.distance.into()), f32::INFINITY)
-                    .expect("there are some")
+                    .expect("at least one hitbox")
                     .distance;
                 assert!(off.abs() < 1e-5 * size || hit.distance == 0.0, "{case}: {off}");
                 assert!(f64::from(hit.distance) > t - 1e-5 * f64::from(size) / length, "{case}");
@@ -138,7 +140,7 @@ pub(crate) fn rays_hit_hitboxes(path: &Path) {
             // The ray passes within the distance at which marching stops.
             (None, Some(_)) => {
                 assert!(least > 0.0, "{case}");
-                let near = posed.closest_point(at(t), f32::INFINITY).expect("there are some").distance;
+                let near = posed.closest_point(at(t), f32::INFINITY).expect("at least one hitbox").distance;
                 assert!(near >= 0.0, "{case}");
             }
             (Some(_), None) => panic!("{case}"),

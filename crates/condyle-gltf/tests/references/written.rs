@@ -27,7 +27,7 @@ pub(crate) fn clips_come_back(path: &Path) {
     let asset = Asset::open(path).unwrap_or_else(|e| panic!("{e}"));
     let exporter = ClipExporter::new(&asset);
     assert_eq!(exporter.problems(), [], "{name}");
-    let written = import(&exporter.glb(&asset.clips).expect("its own clips"));
+    let written = import(&exporter.glb(&asset.clips).expect("clips of this asset"));
     assert_eq!(written.clips.len(), asset.clips.len(), "{name}");
     for (was, is) in asset.clips.iter().zip(&written.clips) {
         assert_eq!((was.name(), was.start(), was.end()), (is.name(), is.start(), is.end()), "{name}");
@@ -43,14 +43,15 @@ pub(crate) fn clips_come_back(path: &Path) {
     assert_eq!(written.skeleton, asset.skeleton, "{name}");
     assert_eq!(written.skins, asset.skins, "{name}");
     // After writing again, the document no longer changes.
-    let again = import(&ClipExporter::new(&written).glb(&written.clips).expect("its own clips"));
+    let again = import(&ClipExporter::new(&written).glb(&written.clips).expect("clips of this asset"));
     assert_eq!(again.clips, written.clips, "{name}");
     assert_eq!(parsed(&again.document)["meshes"], parsed(&written.document)["meshes"], "{name}");
 
     let seconds = asset.clips.first().map_or(0.0, |clip| 0.3 * clip.start() + 0.7 * clip.end());
-    let mut posers = [&asset, &written].map(|a| Poser::new(a, PoserOptions::default()).expect("few copies"));
+    let mut posers = [&asset, &written]
+        .map(|a| Poser::new(a, PoserOptions::default()).expect("copies within the size limit"));
     for (poser, of) in posers.iter_mut().zip([&asset, &written]) {
-        poser.pose(of.clips.first(), seconds).expect("its own clip");
+        poser.pose(of.clips.first(), seconds).expect("a clip of this asset");
     }
     for instance in 0..asset.instances.len() {
         assert_eq!(posers[0].posed(instance), posers[1].posed(instance), "{name}, instance {instance}");
@@ -78,7 +79,7 @@ pub(crate) fn comes_back_from_a_container(path: &Path) {
     let model = container.find(EntryKind::Skeleton, &name).expect("the model");
     let skeleton: Skeleton = container.skeleton(model).expect("the skeleton");
     assert_eq!(skeleton, asset.skeleton, "{name}");
-    let mut meshes = asset.placed_meshes().expect("few copies");
+    let mut meshes = asset.placed_meshes().expect("copies within the size limit");
     for entry in container.of_model(EntryKind::Mesh, model) {
         let mesh = container.mesh(entry.index, &skeleton).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert!(meshes.next() == Some((entry.name, mesh)), "{name}, entry {}", entry.index);

@@ -250,7 +250,7 @@ pub(crate) fn all() -> Vec<(&'static str, Tiny)> {
 }
 
 /// Returns seed inputs for a fuzz target.
-#[allow(dead_code, reason = "only the program that starts the fuzz targets writes seeds")]
+#[allow(dead_code, reason = "only the fuzz launcher writes seeds")]
 pub(crate) fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
     match target {
         "import" => all()

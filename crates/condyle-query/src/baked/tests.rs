@@ -55,7 +55,7 @@ impl Frames {
             ..VertexSlices::default()
         };
         let mut clip = BakedClip::new(grid, FPS, frame(0)).expect("within the grid");
-        (1..self.positions.len()).for_each(|at| clip.push(frame(at)).expect("as many"));
+        (1..self.positions.len()).for_each(|at| clip.push(frame(at)).expect("the same number of vertices"));
         clip
     }
 }

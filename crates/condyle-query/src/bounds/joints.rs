@@ -157,7 +157,7 @@ impl JointBounds {
                     it.fill(&mut group, lane, &parts[name], rounding).ok_or(Error::OutOfRange {
                         what: "inverse bind matrices",
                         at: name,
-                        needed: "take vertices to places that f32 holds",
+                        needed: "a matrix that moves vertices to positions within the range of f32",
                     })?;
                 } else {
                     group.repeat(lane, names.len() - 1);

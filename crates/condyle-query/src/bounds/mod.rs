@@ -186,7 +186,7 @@ pub fn per_joint(bounds: &JointBounds, model: &[Affine], boxes: &mut [Aabb]) -> 
     Error::check_len("boxes", boxes.len(), bounds.joints().len())?;
     Error::check_room("model", model.len(), bounds.joint_bound())?;
     let done = kernel::boxes(bounds, model, boxes);
-    condyle_base::error::invariant!(done.is_some(), "all joints are there");
+    condyle_base::error::invariant!(done.is_some(), "joint indices were validated");
     Ok(())
 }
 

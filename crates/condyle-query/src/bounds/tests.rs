@@ -105,7 +105,7 @@ fn no_vertex_is_outside_of_the_box_or_the_sphere() {
         let mesh = mesh(&mut random, count, weighted);
         let bound = random.skin(JOINTS);
         let ranges = [[0.0, 1.0], [-0.5, 0.25]];
-        let shape = JointBounds::morphed(&mesh, &bound, &ranges).expect("sound numbers");
+        let shape = JointBounds::morphed(&mesh, &bound, &ranges).expect("valid numbers");
         let model = model(&mut random, round);
         let weights = [random.range(0.0, 1.0), random.range(-0.5, 0.25), 0.0];
         let caps: &[u32] =
@@ -145,7 +145,7 @@ fn no_vertex_is_outside_however_small_or_large_all_is() {
         };
         let mesh = scaled(&mesh, size);
         let bound = random.skin(JOINTS);
-        let shape = JointBounds::new(&mesh, &bound).expect("sound numbers");
+        let shape = JointBounds::new(&mesh, &bound).expect("valid numbers");
         let far = power(&mut random, -126, 180);
         let least = random.below(200) as i32 - 126;
         let matrix = |_| {
@@ -162,9 +162,10 @@ fn no_vertex_is_outside_however_small_or_large_all_is() {
             let case = format!("{dispatch}, round {round}, {size:e}, 2^{least}, {far:e}");
             let points = dispatch.scope(|| posed_positions(&mesh, &bound, &model, &[], u32::MAX));
             let exact = of(&points);
-            let found = dispatch.scope(|| posed(&shape, &model)).expect("far from where f32 ends");
+            let found = dispatch.scope(|| posed(&shape, &model)).expect("values far below the limit of f32");
             assert!(found.encloses(&exact), "{case}: {found:?} {exact:?}");
-            let sphere = dispatch.scope(|| posed_sphere(&shape, &model)).expect("far from where f32 ends");
+            let sphere =
+                dispatch.scope(|| posed_sphere(&shape, &model)).expect("values far below the limit of f32");
             assert!(points.iter().all(|&p| sphere.contains(p)), "{case}: {sphere:?} {exact:?}");
         }
     }
@@ -176,10 +177,10 @@ fn boxes_from_end_to_end_of_f32_are_answered() {
     let vertices = Vertices { positions: vec![[-2.0, 0.0, 1.0], [2.0, 1.0, 0.0]], ..Vertices::default() };
     let mesh = SkinnedMesh::new(vertices, Influences::rigid(2), vec![], vec![]).expect("a mesh");
     let bound = Skin::new(vec![0], vec![Affine::IDENTITY]).expect("equal lengths");
-    let shape = JointBounds::new(&mesh, &bound).expect("sound numbers");
+    let shape = JointBounds::new(&mesh, &bound).expect("valid numbers");
     let huge = Affine { rows: Affine::IDENTITY.rows.map(|row| row.map(|v| v * 1e38)) };
     for dispatch in Dispatch::all() {
-        let found = dispatch.scope(|| posed(&shape, &[huge])).expect("all of it is within f32");
+        let found = dispatch.scope(|| posed(&shape, &[huge])).expect("values within the range of f32");
         assert!(found.min[0] <= -2e38 && found.max[0] >= 2e38, "{dispatch}: {found:?}");
     }
 }
@@ -192,7 +193,7 @@ fn rigid_parts_have_tight_boxes() {
     for round in 0..tries(30) {
         let mesh = rigid((0..60).map(|_| random.vector(1.0)).collect(), 6);
         let bound = random.skin(6);
-        let shape = JointBounds::new(&mesh, &bound).expect("sound numbers");
+        let shape = JointBounds::new(&mesh, &bound).expect("valid numbers");
         let model: Vec<_> = (0..6).map(|_| Affine::from(random.transform())).collect();
         let exact = of(&posed_positions(&mesh, &bound, &model, &[], u32::MAX));
         let found = posed(&shape, &model).expect("sizes agree");
@@ -209,13 +210,13 @@ fn each_joint_has_a_box_and_a_sphere_around_what_it_moves() {
     let mut random = Random(152);
     let mesh = mesh(&mut random, 200, Weighted::One);
     let bound = random.skin(JOINTS);
-    let shape = JointBounds::new(&mesh, &bound).expect("sound numbers");
+    let shape = JointBounds::new(&mesh, &bound).expect("valid numbers");
     let model = model(&mut random, 0);
     for dispatch in Dispatch::all() {
         let mut boxes = vec![Aabb::EMPTY; shape.joints().len()];
         dispatch.scope(|| per_joint(&shape, &model, &mut boxes)).expect("sizes agree");
         for ((&joint, it), sphere) in shape.joints().iter().zip(&boxes).zip(shape.spheres()) {
-            let name = bound.joints().iter().position(|&j| j == joint).expect("it is in the skin");
+            let name = bound.joints().iter().position(|&j| j == joint).expect("a joint of the skin");
             let mut count = 0;
             for vertex in 0..200 {
                 if mesh.influences().row(vertex).any(|(own, _)| usize::from(own) == name) {
@@ -238,7 +239,7 @@ fn what_is_not_finite_is_refused_by_its_joint() {
     let mut random = Random(154);
     let mesh = mesh(&mut random, 50, Weighted::One);
     let bound = random.skin(JOINTS);
-    let shape = JointBounds::new(&mesh, &bound).expect("sound numbers");
+    let shape = JointBounds::new(&mesh, &bound).expect("valid numbers");
     let good = model(&mut random, 0);
     for dispatch in Dispatch::all() {
         for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX] {
@@ -278,7 +279,7 @@ fn all_vertices_may_be_in_one_place() {
     let vertices = Vertices { positions: vec![[1.0, 2.0, 3.0]; count], ..Vertices::default() };
     let mesh = SkinnedMesh::new(vertices, Influences::rigid(count as u32), vec![], vec![]).expect("a mesh");
     let bound = Skin::new(vec![0], vec![Affine::IDENTITY]).expect("equal lengths");
-    let shape = JointBounds::new(&mesh, &bound).expect("sound numbers");
+    let shape = JointBounds::new(&mesh, &bound).expect("valid numbers");
     let found = posed(&shape, &[Affine::from(Transform::IDENTITY)]).expect("sizes agree");
     assert!(found.contains([1.0, 2.0, 3.0]));
     assert!((0..3).all(|c| found.max[c] - found.min[c] < 1e-4));
@@ -291,7 +292,7 @@ fn the_bits_are_the_same_everywhere() {
         for round in 0..20 {
             let weighted = [Weighted::One, Weighted::Any, Weighted::Negative][round % 3];
             let mesh = mesh(&mut random, 100, weighted);
-            let shape = JointBounds::new(&mesh, &random.skin(JOINTS)).expect("sound numbers");
+            let shape = JointBounds::new(&mesh, &random.skin(JOINTS)).expect("valid numbers");
             let model = model(&mut random, 0);
             let found = posed(&shape, &model).expect("sizes agree");
             let sphere = posed_sphere(&shape, &model).expect("sizes agree");

@@ -76,7 +76,7 @@ pub fn fit<'a>(
     options: &Fit,
 ) -> Result<Hitboxes, Error> {
     if !(0.0..=1.0).contains(&options.coverage) {
-        return Err(Error::OutOfRange { what: "coverage", at: 0, needed: "be from 0 to 1" });
+        return Err(Error::OutOfRange { what: "coverage", at: 0, needed: "from 0 to 1" });
     }
     let mut parts: Vec<Vec<Vector>> = vec![];
     for (mesh, skin) in meshes {
@@ -102,7 +102,7 @@ pub fn fit<'a>(
         shape.check("hitboxes", joint).map_err(|_| Error::OutOfRange {
             what: "inverse bind matrices",
             at: joint,
-            needed: "take vertices to places within 2^60 of 0",
+            needed: "a matrix that moves vertices to positions within 2^60 of 0",
         })?;
         list.push(Hitbox { joint: joint as u16, shape });
     }

@@ -64,7 +64,7 @@ pub struct Hitbox {
 /// let up = Affine::from(Transform { translation: [0.0, 1.5, 0.0], ..Transform::IDENTITY });
 /// place(&hitboxes, &[up], &mut posed)?;
 /// let shot = Ray { origin: [0.0, 1.5, 10.0], direction: [0.0, 0.0, -1.0], max: 100.0 };
-/// let hit = posed.first_hit(&shot).expect("it goes through the middle");
+/// let hit = posed.first_hit(&shot).expect("the ray passes through the middle");
 /// assert_eq!((hit.joint, hit.distance, hit.normal), (0, 9.75, [0.0, 0.0, 1.0]));
 /// # Ok::<(), condyle::Error>(())
 /// ```

@@ -15,7 +15,7 @@ use condyle_base::math::vectors::{cross, dot};
 /// let triangles = [[0, 1, 2]];
 /// let tree = TriangleTree::new(&bind, &triangles)?;
 /// let ray = Ray { origin: [0.5, 0.5, 3.0], direction: [0.0, 0.0, -1.0], max: 9.0 };
-/// let hit = tree.first_hit(&ray).expect("it is in the way");
+/// let hit = tree.first_hit(&ray).expect("the mesh is in the way");
 ///
 /// // An arrow is stuck there. Later the triangle has moved and turned.
 /// let arrow = Attachment { vertices: triangles[hit.triangle as usize], weights: hit.weights };

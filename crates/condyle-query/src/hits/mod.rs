@@ -16,7 +16,7 @@
 //! tree.refit(&posed)?;
 //!
 //! let ray = Ray { origin: [1.5, 0.5, 4.0], direction: [0.0, 0.0, -2.0], max: f32::INFINITY };
-//! let hit = tree.first_hit(&ray).expect("it is in the way");
+//! let hit = tree.first_hit(&ray).expect("the mesh is in the way");
 //! assert_eq!((hit.triangle, hit.distance, hit.front), (0, 2.5, true));
 //! assert_eq!((hit.position, hit.normal), ([1.5, 0.5, -1.0], [0.0, 0.0, 1.0]));
 //! # Ok::<(), condyle::Error>(())

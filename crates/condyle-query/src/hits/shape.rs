@@ -58,7 +58,7 @@ impl Shape {
             return Err(Error::OutOfRange { what, at, needed: "within 2^60 of 0" });
         }
         if sizes.iter().any(|&v| v < 0.0) {
-            return Err(Error::OutOfRange { what, at, needed: "have no size below 0" });
+            return Err(Error::OutOfRange { what, at, needed: "of non-negative size" });
         }
         Ok(())
     }

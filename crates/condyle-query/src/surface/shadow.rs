@@ -65,7 +65,7 @@ pub fn shadow_volume(
     lit.check(surface)?;
     light.check()?;
     if far.is_some_and(|far| !(far > 0.0 && far < f32::INFINITY)) {
-        return Err(Error::OutOfRange { what: "far", at: 0, needed: "a number of metres above 0" });
+        return Err(Error::OutOfRange { what: "far", at: 0, needed: "finite and above 0" });
     }
     out.positions.clear();
     out.positions.reserve(2 * positions.len());

@@ -280,7 +280,7 @@ fn nothing_and_what_is_no_number_are_no_trouble() {
         for triangle in ball.indices().as_chunks::<3>().0.iter().filter(|it| it.iter().all(|at| sound(*at))) {
             let unit =
                 |at: u32| (dot(wide(around[at as usize]), wide(around[at as usize])) - 1.0).abs() < 1e-6;
-            assert!(triangle.iter().all(|at| unit(*at)), "{dispatch}: neighbours keep theirs");
+            assert!(triangle.iter().all(|at| unit(*at)), "{dispatch}: neighbours keep their normals");
         }
     }
 }

@@ -15,7 +15,7 @@ fn off(case: &Case, aim: &Aim<'_>) -> f64 {
     let matrix = case.matrix(aim.joint);
     let from = point(&matrix, aim.origin.map(f64::from));
     let ahead = point(&matrix, core::array::from_fn(|c| f64::from(aim.origin[c]) + f64::from(aim.axis[c])));
-    let along = direction(sub(ahead, from)).expect("not flat");
+    let along = direction(sub(ahead, from)).expect("an invertible matrix");
     let to = sub(aim.target.map(f64::from), from);
     apart(to, scaled(along, dot(to, along).max(0.0)))
 }
@@ -82,7 +82,8 @@ fn up_is_as_near_as_it_comes() {
         assert!(off(&case, &aim) < 1e-5, "{try_}");
         let matrix = case.matrix(joint);
         let linear = |v: [f32; 3]| {
-            direction(sub(point(&matrix, v.map(f64::from)), point(&matrix, [0.0; 3]))).expect("not flat")
+            direction(sub(point(&matrix, v.map(f64::from)), point(&matrix, [0.0; 3])))
+                .expect("an invertible matrix")
         };
         let (line, axis) = (linear(aim.axis), linear(up.axis));
         let wanted = direction(up.direction.map(f64::from)).expect("a direction");
@@ -266,10 +267,10 @@ fn what_is_wrong_is_said() {
     };
     let range = |at, needed| Error::OutOfRange { what: "joints", at, needed };
     assert_eq!(chain(&[], 1.0), Error::TooShort { what: "joints", found: 0, needed: 1 });
-    assert_eq!(chain(&[a, b], 1.0), range(1, "the joint that points"));
-    assert_eq!(chain(&[b, a, c], 1.0), range(1, "below the one before it"));
-    assert_eq!(chain(&[a, b, c], -1.0), range(0, "a share of 0 or more"));
-    assert_eq!(chain(&[a, b, c], 0.0), range(2, "a share above 0, or one before it"));
+    assert_eq!(chain(&[a, b], 1.0), range(1, "the joint of the aim"));
+    assert_eq!(chain(&[b, a, c], 1.0), range(1, "a descendant of the joint before it"));
+    assert_eq!(chain(&[a, b, c], -1.0), range(0, "given a share of at least 0"));
+    assert_eq!(chain(&[a, b, c], 0.0), range(2, "given a share above 0, because all before it have none"));
     assert_eq!(chain(&[c; 65], 1.0), Error::TooMany { what: "joints", found: 65, limit: 64 });
 }
 
@@ -316,7 +317,8 @@ fn both_ways_come_to_the_same() {
             weight: if try_ % 7 == 0 { random.range(0.0, 1.0) } else { 1.0 },
             ..Aim::new(case.joints[0], random.unit(), random.vector(3.0))
         };
-        let joint = Source::new(&case.skeleton, &case.model, &aim, &case.pose).expect("it is direct");
+        let joint =
+            Source::new(&case.skeleton, &case.model, &aim, &case.pose).expect("a case for the direct solver");
         all += 1;
         let Some(direct::Turned { rotation: turned, distance }) = direct::solve(&joint) else { continue };
         direct += 1;
@@ -344,7 +346,8 @@ fn what_is_found_at_once_has_the_same_bits_everywhere() {
             let case = Case::new(&mut random, 1, 0, [Scales::None, Scales::Uneven][try_ % 2]);
             let weight = if try_ % 5 == 0 { 0.7 } else { 1.0 };
             let aim = Aim { weight, limits: None, ..random_aim(&mut random, case.joints[0]) };
-            let joint = Source::new(&case.skeleton, &case.model, &aim, &case.pose).expect("it is direct");
+            let joint = Source::new(&case.skeleton, &case.model, &aim, &case.pose)
+                .expect("a case for the direct solver");
             if let Some(direct::Turned { rotation, distance }) = direct::solve(&joint) {
                 hash.add(rotation.iter().chain([&distance]));
             }

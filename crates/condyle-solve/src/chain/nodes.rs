@@ -130,8 +130,11 @@ impl<'n, 'a> Row<'n, 'a> {
         let mut end = offset;
         for (at, ((joint, next), node)) in joints.zip(next).zip(nodes.iter_mut()).enumerate() {
             let local = pose.get(joint.into());
-            let hangs =
-                || Error::OutOfRange { what: "joints", at: at + 1, needed: "below the one before it" };
+            let hangs = || Error::OutOfRange {
+                what: "joints",
+                at: at + 1,
+                needed: "a descendant of the joint before it",
+            };
             let (carry, between, evenly) = match next {
                 Some(next) => carried(skeleton, pose, joint, next).ok_or_else(hangs)?,
                 None if joint == tip => (Affine64::scale(local.scale.map(f64::from)), NO_TURN, true),
@@ -140,7 +143,7 @@ impl<'n, 'a> Row<'n, 'a> {
                         carried(skeleton, pose, joint, tip).ok_or(Error::OutOfRange {
                             what: "tip",
                             at: 0,
-                            needed: "the last of the joints or below it",
+                            needed: "the last of the joints or a descendant of it",
                         })?;
                     let own = pose.get(tip.into());
                     (map.after(&Affine64::local(&own.into())), product(turned, wide(own.rotation)), even)

@@ -280,8 +280,14 @@ fn what_is_wrong_is_said() {
         solve(&Chain { joints: &[a; 65], ..right }),
         Error::TooMany { what: "joints", found: 65, limit: 64 }
     );
-    assert_eq!(solve(&Chain { joints: &[b, a, c], ..right }), range("joints", 1, "below the one before it"));
-    assert_eq!(solve(&Chain { tip: a, ..right }), range("tip", 0, "the last of the joints or below it"));
+    assert_eq!(
+        solve(&Chain { joints: &[b, a, c], ..right }),
+        range("joints", 1, "a descendant of the joint before it")
+    );
+    assert_eq!(
+        solve(&Chain { tip: a, ..right }),
+        range("tip", 0, "the last of the joints or a descendant of it")
+    );
     assert_eq!(solve(&Chain { weight: -0.1, ..right }), range("weight", 0, "from 0 to 1"));
     assert_eq!(solve(&Chain { tolerance: -1.0, ..right }), range("tolerance", 0, "0 or more"));
     let method = ChainMethod::CyclicDescent { step: 0.0 };
@@ -316,7 +322,7 @@ fn all_methods_turn_the_tip() {
         let goal = other.place(case.tip()).map(|v| v as f32);
         let turned = |case: &Case| {
             unit(product(
-                turned_above(&case.skeleton, &case.pose, case.tip()).expect("a sound pose"),
+                turned_above(&case.skeleton, &case.pose, case.tip()).expect("a valid pose"),
                 wide(case.pose.get(case.tip().into()).rotation),
             ))
         };

@@ -170,11 +170,11 @@ fn what_is_wrong_is_said_and_hostile_numbers_end() {
     let three = &mut [7.0; 3];
     assert_eq!(refused(&[goal], &mut [7.0; 2]), Error::Length { what: "weights", found: 2, needed: 3 });
     let other = ExampleGoal { joint: 3, ..goal };
-    let needed = "a joint that the examples are for";
+    let needed = "for a joint that the examples were made for";
     assert_eq!(refused(&[goal, other], three), Error::OutOfRange { what: "goals", at: 1, needed });
     let nan = ExampleGoal { position: [f32::NAN; 3], ..goal };
     assert_eq!(refused(&[nan], three), Error::NotFinite { what: "goals", at: 0 });
-    let needed = "a weight of 0 or more";
+    let needed = "given a weight of at least 0";
     assert_eq!(
         refused(&[ExampleGoal { weight: -1.0, ..goal }], three),
         Error::OutOfRange { what: "goals", at: 0, needed }

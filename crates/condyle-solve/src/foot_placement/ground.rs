@@ -53,7 +53,7 @@ impl<F: Fn([f64; 3]) -> Option<GroundPoint>> Ground for F {
 ///
 /// // The plane rises by 25 % towards +X.
 /// let slope = Plane { point: [0.0; 3], normal: [-0.25, 1.0, 0.0] };
-/// let surface = slope.below([2.0, 9.0, 1.0]).expect("it is everywhere");
+/// let surface = slope.below([2.0, 9.0, 1.0]).expect("the ground is unbounded");
 /// assert!((surface.height - 0.5).abs() < 1e-12);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -93,7 +93,7 @@ impl Ground for Plane {
 /// use condyle_solve::foot_placement::{Ground, Heights};
 ///
 /// let hills = Heights { height: |x: f64, z: f64| 0.1 * x * x + 0.2 * z, spacing: 0.02 };
-/// let surface = hills.below([1.0, 5.0, 1.0]).expect("it is everywhere");
+/// let surface = hills.below([1.0, 5.0, 1.0]).expect("the ground is unbounded");
 /// assert!((surface.height - 0.3).abs() < 1e-12);
 /// assert!((surface.normal[0] / surface.normal[1] + 0.2).abs() < 2e-3);
 /// ```

@@ -154,7 +154,7 @@ mod tests {
         for noise in [[1e-9, 0.0], [0.01, 0.0], [-0.01, 0.005], [0.0, 0.01]] {
             let shin = direction([noise[0], -1.0, noise[1]]).expect("a direction");
             let leg = Bend { thigh, shin };
-            let turned = rotate(leg.turn(side).expect("it is straight"), shin);
+            let turned = rotate(leg.turn(side).expect("a straight leg"), shin);
             let leans = bend(thigh, turned);
             assert!(leans[0].abs() <= noise[0].abs() + 1e-9 && leans[2] < -0.09, "{noise:?}: {leans:?}");
             assert!(angle(shin, turned) < 0.12);

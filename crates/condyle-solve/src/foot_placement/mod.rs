@@ -221,7 +221,7 @@ impl Feet {
                 return Err(Error::OutOfRange {
                     what: "legs",
                     at,
-                    needed: "joints that hang on the one before",
+                    needed: "a chain of joints, each a descendant of the one before it",
                 });
             }
         }
@@ -285,7 +285,11 @@ impl Feet {
         for (what, value) in named {
             Error::check_number(what, value)?;
             if value < 0.0 || (what == "pelvis" && value == 0.0) {
-                return Err(Error::OutOfRange { what, at: 0, needed: "at least 0, and a rate above" });
+                return Err(Error::OutOfRange {
+                    what,
+                    at: 0,
+                    needed: "at least 0, and above 0 for `pelvis`",
+                });
             }
         }
         Ok(Self { options, ..self })
@@ -335,7 +339,8 @@ impl Feet {
 /// # Errors
 /// [`Error::Skeleton`] if `feet` was made for other joints. [`Error::Length`] if `model`, `pose`, `steps` or
 /// `state` has the wrong length. [`Error::NotFinite`] if a value of the frame, or a value that is read from
-/// the pose or the matrices, is NaN or infinite. [`Error::OutOfRange`] if `weight` is not from 0 to 1, or
+/// the pose or the matrices, is NaN or infinite. In the placement and in a landing of `steps`, an absolute
+/// value of 1e15 or more counts as infinite. [`Error::OutOfRange`] if `weight` is not from 0 to 1, or
 /// `seconds` is below 0. [`Error::NotInvertible`] if the matrix above the pelvis or a hip is singular. After
 /// an error, pose and state are unchanged. If the ground returns a value that is not finite, it counts as no
 /// ground.

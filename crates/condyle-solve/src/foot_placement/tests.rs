@@ -28,7 +28,7 @@ fn walker() -> (Skeleton, [Leg; 2]) {
         add(&format!("{side} toe"), Some(hip + 2), [0.0, -0.06, 0.13]);
     }
     let leg = |hip| Leg { hip, knee: hip + 1, foot: hip + 2, toe: Some(hip + 3) };
-    (Skeleton::new(joints).expect("parents first"), [leg(2), leg(6)])
+    (Skeleton::new(joints).expect("parents before children"), [leg(2), leg(6)])
 }
 
 /// Position of the pelvis in the clip.

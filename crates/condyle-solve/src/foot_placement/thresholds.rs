@@ -50,7 +50,7 @@ impl ContactOptions {
         for (what, pair) in [("height", self.height), ("speed", self.speed), ("pace", self.pace)] {
             Error::check_finite(what, &pair, 1)?;
             if !(pair[0] >= 0.0 && pair[1] >= pair[0]) {
-                return Err(Error::OutOfRange { what, at: 0, needed: "of rising numbers, at least 0" });
+                return Err(Error::OutOfRange { what, at: 0, needed: "two ascending numbers, at least 0" });
             }
         }
         Error::check_number("shortest", self.shortest)?;

@@ -110,7 +110,7 @@ impl<'a> Goal<'a> {
             if v >= 0.0 {
                 Ok(())
             } else {
-                Err(Error::OutOfRange { what, at, needed: "of no negative weight or mass" })
+                Err(Error::OutOfRange { what, at, needed: "given non-negative weights and masses" })
             }
         };
         not_negative(self.weight)?;
@@ -134,7 +134,11 @@ impl<'a> Goal<'a> {
                     not_negative(mass)?;
                     sum += f64::from(mass);
                 }
-                if sum > 0.0 { Ok(()) } else { Err(Error::OutOfRange { what, at, needed: "of some mass" }) }
+                if sum > 0.0 {
+                    Ok(())
+                } else {
+                    Err(Error::OutOfRange { what, at, needed: "given a total mass above 0" })
+                }
             }
         }
     }

@@ -198,7 +198,8 @@ pub struct BodyReached {
 ///
 /// For options: [`Error::NotFinite`], [`Error::OutOfRange`] and [`Error::Index`]. Also [`Error::NotFinite`]
 /// if the transform of a goal's joint or of one of its ancestors is not finite, in local or in model space.
-/// After an error the pose is unchanged.
+/// In model space, an absolute value of 1e60 or more counts as infinite. After an error the pose is
+/// unchanged.
 ///
 /// ```
 /// use condyle::{Pose, example};

@@ -295,7 +295,7 @@ fn check_collider(skeleton: &Skeleton, at: usize, collider: &Collider) -> Result
     let size = |radius: f32| match radius >= 0.0 {
         true => number(&[radius]),
         false if radius.is_nan() => Err(Error::NotFinite { what, at }),
-        false => Err(Error::OutOfRange { what, at, needed: "of a radius of at least 0" }),
+        false => Err(Error::OutOfRange { what, at, needed: "given a radius of at least 0" }),
     };
     match &collider.shape {
         ColliderShape::Sphere { offset, radius, .. } => number(offset).and_then(|()| size(*radius)),
@@ -322,10 +322,10 @@ fn check_settings(at: usize, joint: &SpringJoint) -> Result<(), Error> {
         return Err(Error::NotFinite { what, at });
     }
     if stiffness < 0.0 || hit_radius < 0.0 {
-        return Err(Error::OutOfRange { what, at, needed: "of a stiffness and a radius of at least 0" });
+        return Err(Error::OutOfRange { what, at, needed: "given a stiffness and a radius of at least 0" });
     }
     if !(0.0..=1.0).contains(&drag) {
-        return Err(Error::OutOfRange { what, at, needed: "of a drag from 0 to 1" });
+        return Err(Error::OutOfRange { what, at, needed: "given a drag from 0 to 1" });
     }
     Ok(())
 }
@@ -371,7 +371,7 @@ impl<'a> Builder<'a> {
                     return Err(Error::OutOfRange {
                         what: "springs",
                         at,
-                        needed: "of joints that swing once",
+                        needed: "made of joints that occur only once",
                     });
                 }
                 *own = entries.len() as u32;
@@ -402,7 +402,7 @@ impl<'a> Builder<'a> {
             let Entry { settings: SpringJoint { joint, .. }, tail, spring } = self.entries[at];
             if let Tail::Joint(tail) = tail {
                 check_joint(self.skeleton, "springs", spring, tail)?;
-                let needed = "of joints each below the one before it";
+                let needed = "made of joints, each a descendant of the one before it";
                 let between = below(self.skeleton, joint, tail);
                 self.spend(between.ok_or(Error::OutOfRange { what: "springs", at: spring, needed })?)?;
             }
@@ -477,7 +477,7 @@ impl<'a> Builder<'a> {
                         waiting.push((next, 0));
                     }
                     Some((_, Mark::Begun)) => {
-                        let needed = "stopped by no collider that hangs on them";
+                        let needed = "free of colliders that depend on its joints";
                         return Err(Error::OutOfRange { what: "springs", at: spring, needed });
                     }
                     Some((_, Mark::Done)) | None => {}

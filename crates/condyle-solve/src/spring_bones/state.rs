@@ -96,7 +96,7 @@ impl SpringState {
         if self.work.fits(springs) {
             return Ok(());
         }
-        Err(Error::OutOfRange { what: "state", at: 0, needed: "that of these springs" })
+        Err(Error::OutOfRange { what: "state", at: 0, needed: "made for these springs" })
     }
 
     /// Displacement of the state that makes it relative to the model's current position.

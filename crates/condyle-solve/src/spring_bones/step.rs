@@ -183,7 +183,7 @@ fn mounted<L: Lanes>(
         Mount::Swinging(at, carry) => (frames.get(at), carry.and_then(|carry| carries.get(carry))),
     };
     let Some(from) = from else {
-        invariant!(false, "there is room for every frame");
+        invariant!(false, "every swinging joint has a frame");
         return Frame { axes: identity(l), origin: l.splat3([0.0; 3]) };
     };
     let frame = Frame::load(l, from);

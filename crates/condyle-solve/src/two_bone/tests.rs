@@ -96,7 +96,7 @@ fn uneven_scales_above_change_what_is_nearest_and_not_whether_it_is_reached() {
         let goal = goal(&mut random, &case);
         // Positions in the space where the limb keeps its lengths.
         let above =
-            Affine64::from(&case.model[usize::from(joints[0] - 1)]).inverse().expect("it is not flat");
+            Affine64::from(&case.model[usize::from(joints[0] - 1)]).inverse().expect("an invertible matrix");
         let [root, middle, tip] = joints.map(|joint| above.point(case.place(joint)));
         let far = apart(above.point(goal.map(f64::from)), root);
         let (a, b) = (apart(root, middle), apart(middle, tip));
@@ -199,7 +199,7 @@ fn soft_limbs_stretch_smoothly() {
         apart(point(&matrix(&skeleton, &pose, 2), [0.0; 3]), [0.0, 0.0, 1.0])
     };
     assert!((far(1.5) - 1.5).abs() < 1e-6 && (far(1.8) - 1.8).abs() < 1e-6);
-    assert!((far(2.0) - 1.9).abs() < 1e-6, "half of a tenth of 2 is left: {}", far(2.0));
+    assert!((far(2.0) - 1.9).abs() < 1e-6, "half of the last tenth remains: {}", far(2.0));
     let mut before = [far(1.5), far(1.51)];
     for step in 2..200 {
         let now = far(1.5 + 0.01 * step as f32);
@@ -222,7 +222,7 @@ fn weights_go_a_part_of_the_way_and_the_tip_turns_as_asked() {
             let reached = two_bone(&case.skeleton, &case.model, &reach, &mut pose).expect("a limb");
             let tip = case.tip();
             let turned = product(
-                turned_above(&case.skeleton, &pose, tip).expect("a sound pose"),
+                turned_above(&case.skeleton, &pose, tip).expect("a valid pose"),
                 wide(pose.get(tip.into()).rotation),
             );
             assert!((angle(turned, wide(wanted)) - f64::from(reached.angle)).abs() < 1e-5, "{try_}");
@@ -428,7 +428,7 @@ fn what_is_wrong_is_said() {
     for (wrong, at) in [([b, a, c], 1), ([a, b, a], 2), ([a, a, c], 1), ([a, c, c], 2)] {
         assert_eq!(
             solve(&TwoBone { joints: wrong, ..right }),
-            Error::OutOfRange { what: "joints", at, needed: "below the one before it" }
+            Error::OutOfRange { what: "joints", at, needed: "a descendant of the joint before it" }
         );
     }
     assert_eq!(

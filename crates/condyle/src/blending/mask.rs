@@ -82,7 +82,7 @@ mod tests {
     fn body() -> Skeleton {
         let parents = [None, Some(0), Some(1), Some(2), Some(3), Some(3), Some(5), Some(0), Some(7), None];
         let joint = |parent| Joint::new("", parent, Transform::IDENTITY);
-        Skeleton::new(parents.map(joint)).expect("parents come first")
+        Skeleton::new(parents.map(joint)).expect("parents before children")
     }
 
     #[test]

@@ -57,7 +57,7 @@ impl ClipView<'_> {
             let free = |at| (self.free_target(at), self.free_track(at).2);
             end = track.check(at, end, counts, free, |at| self.fallback_at(at))?;
             if before >= Some(track.target()) {
-                let expected = "one for each target, in the order of kinds and indices";
+                let expected = "one track per target, sorted by kind and index";
                 return Err(value("fallback tracks", at, track.index, expected));
             }
             before = Some(track.target());
@@ -79,15 +79,15 @@ impl ClipView<'_> {
         Error::check_finite("the header of a clip", &floats, 1)?;
         Error::check_finite("the duration of a clip", &[header.end - header.start], 1)?;
         if header.flags & !(MOTION | WIDE | CHUNKS) != 0 {
-            return Err(value("the header of a clip", 6, header.flags.into(), "no flags but the known ones"));
+            return Err(value("the header of a clip", 6, header.flags.into(), "only known flags"));
         }
         if header.end < header.start || (header.end == header.start) != (header.frame_count == 0) {
-            let expected = "an end behind the start, and frames between them";
+            let expected = "frames exactly if the end is after the start";
             return Err(value("the header of a clip", 36, header.frame_count, expected));
         }
         self.check_places(header.joint_count)?;
         if header.segment_frames == 0 {
-            return Err(value("the header of a clip", 22, 0, "at least one frame in a segment"));
+            return Err(value("the header of a clip", 22, 0, "at least one frame per segment"));
         }
         let needed = (header.segment_count.saturating_mul(4))
             .saturating_add(header.fallback_count.saturating_mul(FALLBACK))
@@ -113,7 +113,12 @@ impl ClipView<'_> {
             let (head, rest) = left.split_at_checked(CHUNK).ok_or(truncated(CHUNK))?;
             let (kind, length) = (u32_at(head, 0), u32_at(head, 4) as usize);
             if kind & REQUIRED != 0 {
-                return Err(value("chunks of a clip", at, kind as usize, "a chunk that this version knows"));
+                return Err(value(
+                    "chunks of a clip",
+                    at,
+                    kind as usize,
+                    "a chunk that this version supports",
+                ));
             }
             left = rest.get(length..).ok_or(truncated(length.saturating_add(CHUNK)))?;
             at += 1;
@@ -139,10 +144,10 @@ impl ClipView<'_> {
             let target = self.free_target(at);
             if width == 0 {
                 // Its size would be 0, so the limits would not count it.
-                return Err(value("free tracks", at, width, "one number or more"));
+                return Err(value("free tracks", at, width, "at least one number"));
             }
             if target.rotates() && width != 4 {
-                return Err(value("free tracks", at, width, "4 numbers of a rotation"));
+                return Err(value("free tracks", at, width, "4 numbers for a rotation"));
             }
             tracks += segment_tracks(target, width);
         }
@@ -166,18 +171,14 @@ impl ClipView<'_> {
         for at in 0..count {
             let (next, name_end) = self.event_line(from, at);
             if !(next >= seconds && next <= self.duration() as f32) {
-                return Err(Error::OutOfRange {
-                    what,
-                    at,
-                    needed: "within the clip and in the order of time",
-                });
+                return Err(Error::OutOfRange { what, at, needed: "within the clip and sorted by time" });
             }
             if name_end < end {
-                return Err(value("the ends of events' names", at, name_end, "the end before it or more"));
+                return Err(value("the ends of event names", at, name_end, "at least the previous end"));
             }
             let needed = needed.saturating_add(name_end);
             let name = self.bytes.get(needed - (name_end - end)..needed);
-            let name = name.ok_or(Error::Truncated { what: "the names of events", found, needed })?;
+            let name = name.ok_or(Error::Truncated { what: "event names", found, needed })?;
             core::str::from_utf8(name).map_err(|_| Error::NotText { what, at })?;
             (seconds, end) = (next, name_end);
         }
@@ -209,7 +210,7 @@ impl ClipView<'_> {
             first = end;
             next = class.key_count().saturating_mul(class.row_bytes).saturating_add(next);
             if class.count == 0 || end > segment.track_count {
-                let expected = "one or more of the segment's";
+                let expected = "at least one track, within the segment";
                 return Err(value("the tracks of a class", track, class.count, expected));
             }
             self.check_class(&class, &segment, &mut turns)?;
@@ -220,7 +221,7 @@ impl ClipView<'_> {
                 return Err(Error::TooMany { what: "keys of a clip", found: *keys, limit });
             }
             if class.kind < kind {
-                let expected = "rotations, translations, scales, free tracks";
+                let expected = "the order rotations, translations, scales, free tracks";
                 return Err(value("kinds", track, class.kind as usize, expected));
             }
             if class.kind > kind {
@@ -232,12 +233,12 @@ impl ClipView<'_> {
         }
         (kind_first..first).for_each(|track| seen.remove(segment.index(track)));
         if next != segment.records || first != segment.track_count {
-            return Err(value(what, at, next, "as many rows and tracks as its classes have"));
+            return Err(value(what, at, next, "the rows and tracks that its classes declare"));
         }
         // The root motion uses slerp, so that it can be sampled alone.
         let straight = segment.straight && (!segment.turns || self.has_motion());
         if segment.turns != turns.is_some() || straight {
-            return Err(value(what, at, segment.turns.into(), "to say how its rotations go from key to key"));
+            return Err(value(what, at, segment.turns.into(), "flags that match its rotations"));
         }
         Ok((from + segment.end(), from + window))
     }
@@ -246,7 +247,7 @@ impl ClipView<'_> {
     fn segment_at(&self, at: usize, from: usize) -> Result<(Segment<'_>, usize), Error> {
         let place = self.segment_place(at);
         let bytes = self.bytes.get(place..).filter(|_| place == from);
-        let bytes = bytes.ok_or(value("segments", at, place, "the place behind what stands before it"))?;
+        let bytes = bytes.ok_or(value("segments", at, place, "the offset where the data before it ends"))?;
         if bytes.len() < SEGMENT {
             return Err(Error::Truncated { what: "a segment", found: bytes.len(), needed: SEGMENT });
         }
@@ -286,7 +287,7 @@ impl ClipView<'_> {
                 return Err(Error::Index { what: "tracks", at: track, found: index, count: limit });
             }
             if index < next_index {
-                return Err(value("tracks", track, index, "indices that rise within a class"));
+                return Err(value("tracks", track, index, "ascending indices within a class"));
             }
             next_index = index + 1;
             if !seen.insert(index) {
@@ -294,27 +295,27 @@ impl ClipView<'_> {
                     "tracks",
                     track,
                     index,
-                    "one of a kind for each joint or three components",
+                    "at most one track of a kind for each joint or three components",
                 ));
             }
             let widths = segment.widths(track);
             // The root motion has no joint in a pose. Kernels discard it, and no joint depends on it.
             let is_motion = class.kind != Kind::Free && index == self.header.joint_count;
             let (most, expected) = if is_motion || class.kind == Kind::Free {
-                (MAX_BITS, "24 bits a component at most")
+                (MAX_BITS, "at most 24 bits per component")
             } else {
-                (JOINT_BITS, "20 bits a component of a joint at most")
+                (JOINT_BITS, "at most 20 bits per component of a joint")
             };
             if let Some(&wide) = widths.iter().find(|&&bits| bits > most) {
                 return Err(value("widths", track, wide as usize, expected));
             }
             bits += segment.total_width(track);
             if class.kind == Kind::Rotation && !turns_little(segment, track, widths) {
-                return Err(value("rotations", track, index, "a logarithm that is not out of all measure"));
+                return Err(value("rotations", track, index, "a rotation logarithm below 65536"));
             }
         }
         if bits.div_ceil(8) != class.row_bytes {
-            let expected = "as many bytes as the widths take";
+            let expected = "the number of bytes that the widths require";
             return Err(value("the bytes of rows", tracks.start, class.row_bytes, expected));
         }
         Ok(())
@@ -330,14 +331,19 @@ impl ClipView<'_> {
     ) -> Result<(), Error> {
         let moves = class.degree != Degree::Constant;
         if (moves && self.header.frame_count == 0) || moves != (class.intervals > 0) {
-            return Err(value("intervals", 0, class.intervals, "one or more, and none for constants"));
+            return Err(value("intervals", 0, class.intervals, "at least one, or 0 for constants"));
         }
         if !moves && class.row_bytes > 0 {
-            return Err(value("the bytes of rows", 0, class.row_bytes, "none for constants"));
+            return Err(value("the bytes of rows", 0, class.row_bytes, "0 for constants"));
         }
         let is_turn = class.kind == Kind::Rotation && class.degree == Degree::Linear;
         if is_turn && !segment.turns {
-            return Err(value("linear rotations", 0, class.intervals, "none, as the segment says"));
+            return Err(value(
+                "linear rotations",
+                0,
+                class.intervals,
+                "no linear rotations, as the segment declares",
+            ));
         }
         // Only one class has linear rotations, and it is the last class of rotations.
         if class.kind == Kind::Rotation && turns.is_some() {
@@ -345,7 +351,7 @@ impl ClipView<'_> {
                 "linear rotations",
                 0,
                 class.intervals,
-                "one class, behind all other rotations",
+                "one class, after all other rotations",
             ));
         }
         if is_turn {

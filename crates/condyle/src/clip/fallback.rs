@@ -151,14 +151,14 @@ impl<'a> Fallback<'a> {
             Kind::Free => free(self.index).1,
         };
         if self.width != width {
-            return Err(value(what, at, self.width, "as many numbers as its target has"));
+            return Err(value(what, at, self.width, "the number of components of its target"));
         }
         if self.place != from {
-            return Err(value(what, at, self.place, "the place behind the track before it"));
+            return Err(value(what, at, self.place, "the offset where the track before it ends"));
         }
         let rotates = kind == Kind::Rotation || kind == Kind::Free && free(self.index).0.rotates();
         if self.is_short && !(rotates && self.interpolation != Some(Interpolation::CubicSpline)) {
-            return Err(value(what, at, SHORTS.into(), "floats, but for rotations without tangents"));
+            return Err(value(what, at, SHORTS.into(), "floats, except for rotations without tangents"));
         }
         let end = self.end();
         if self.keys == 0 || end > self.bytes.len() {
@@ -168,15 +168,25 @@ impl<'a> Fallback<'a> {
             // The owner must store its times itself, so that they are found in one step.
             let serves = |owner: Self| owner.owner.is_none() && owner.keys == self.keys;
             if owner >= at || !serves(before(owner)) {
-                return Err(value(what, at, owner, "a track before it with as many times of its own"));
+                return Err(value(
+                    what,
+                    at,
+                    owner,
+                    "an earlier track that stores the same number of times itself",
+                ));
             }
         }
         if let Some(held) = &self.segments {
             if kind == Kind::Free {
-                return Err(value(what, at, self.index, "a joint, for a track that holds in some segments"));
+                return Err(value(
+                    what,
+                    at,
+                    self.index,
+                    "a joint, because the track applies only to some segments",
+                ));
             }
             if held.is_empty() || held.end > segments {
-                return Err(value(what, at, held.end, "segments of the clip where it holds"));
+                return Err(value(what, at, held.end, "a non-empty range of segments of the clip"));
             }
         }
         // Shared times were checked with their owner.

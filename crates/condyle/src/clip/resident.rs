@@ -231,7 +231,7 @@ impl MotionTrack<'_> {
         each!(c in [0, 1, 2] => sums[c] = number(MOTION_OFFSETS + 8 * c));
         for (key, &weight) in (taps.first..).zip(&taps.weights[..taps.count]) {
             let key = self.keys.get(MOTION_KEY * key..).and_then(<[u8]>::first_chunk::<MOTION_KEY>);
-            invariant!(key.is_some(), "the taps of a curve are its keys");
+            invariant!(key.is_some(), "every tap of a curve has a key");
             let key = key.unwrap_or(&[0; MOTION_KEY]);
             each!(c in [0, 1, 2] => sums[c] += f64::from(u32_of(key, 4 * c) as u32) * weight);
         }
@@ -402,7 +402,7 @@ impl<'a> ClipView<'a> {
                 end = after;
             }
         }
-        invariant!(end == to.len(), "as many bytes as were planned");
+        invariant!(end == to.len(), "the written bytes match the planned size");
     }
 
     /// Returns the classes of the rotation and the translation of the root motion. Its track is the last one
@@ -527,7 +527,7 @@ fn write_track(
 
 fn put<const N: usize>(to: &mut [u8], at: usize, bytes: [u8; N]) {
     let place = to.get_mut(at..).and_then(<[u8]>::first_chunk_mut);
-    invariant!(place.is_some(), "as many bytes as were planned");
+    invariant!(place.is_some(), "the written bytes match the planned size");
     if let Some(place) = place {
         *place = bytes;
     }

@@ -39,7 +39,7 @@ impl RawClip {
             }
         }
         if end < start {
-            return Err(Error::OutOfRange { what: "end", at: 0, needed: "no less than the start" });
+            return Err(Error::OutOfRange { what: "end", at: 0, needed: "at least the start" });
         }
         let within = |times: &Vec<f32>| {
             let inside = times.iter().copied().filter(|t| (start..=end).contains(t));
@@ -83,7 +83,7 @@ impl RawClip {
             return Err(Error::NotFinite { what: "speed", at: 0 });
         }
         if speed == 0.0 {
-            return Err(Error::OutOfRange { what: "speed", at: 0, needed: "other than 0" });
+            return Err(Error::OutOfRange { what: "speed", at: 0, needed: "non-zero" });
         }
         if speed < 0.0 {
             // A key of every track at both ends keeps the last value of every track.

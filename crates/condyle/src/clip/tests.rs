@@ -84,7 +84,7 @@ fn play(bytes: &[u8], case: &str) -> bool {
         let mask: Vec<bool> = (0..skeleton.joint_count()).map(|j| j % 2 == 0).collect();
         sampling::partial(&clip, &skeleton, seconds, &mask, &mut pose).ok();
         let mut all = vec![0.0; clip.free_tracks().map(|(_, width)| width).sum()];
-        sampling::tracks(&clip, seconds, &mut all).expect("the sizes agree");
+        sampling::tracks(&clip, seconds, &mut all).expect("sizes agree");
         let mut all = &all[..];
         for (at, (target, width)) in clip.free_tracks().enumerate() {
             let mut values = vec![0.0; width];
@@ -138,8 +138,8 @@ fn a_clip_may_own_its_bytes() {
         let skeleton = Random(1).skeleton(joints);
         let [mut one, mut other] = [Pose::identity(joints), Pose::identity(joints)];
         let seconds = 0.3 * borrowed.start() + 0.7 * borrowed.end();
-        sample(&owned, &skeleton, seconds, &mut one).expect("the sizes agree");
-        sample(&borrowed, &skeleton, seconds, &mut other).expect("the sizes agree");
+        sample(&owned, &skeleton, seconds, &mut one).expect("sizes agree");
+        sample(&borrowed, &skeleton, seconds, &mut other).expect("sizes agree");
         assert_eq!(one, other, "{joints} joints");
         // A clone, and `into_owned` of an owned clip, share the same bytes.
         let place = owned.as_bytes().as_ptr();
@@ -151,7 +151,7 @@ fn a_clip_may_own_its_bytes() {
         let mut damaged = bytes.clone();
         damaged[30] ^= 1;
         let refused = Clip::from_owned(damaged).expect_err("damaged");
-        assert_eq!(refused.to_string(), "a clip is damaged: its bytes are not those that were written");
+        assert_eq!(refused.to_string(), "a clip is damaged: its bytes do not match its checksum");
     }
 }
 
@@ -264,14 +264,18 @@ fn a_resident_clip_is_the_clip() {
     // More memory than necessary, at any alignment. The bytes after the form stay unchanged.
     let mut memory = vec![7; size + 9];
     for at in [0, 1, 6] {
-        let resident = clip.resident(&mut memory[at..]).expect("it fits");
+        let resident = clip.resident(&mut memory[at..]).expect("a buffer of sufficient size");
         assert!(resident.is_resident() && !clip.is_resident());
         assert!(poses(&resident) == want && resident == clip, "at {at}");
         assert_eq!(resident.as_bytes(), clip.as_bytes());
-        let again = resident.clone().into_resident().expect("it fits");
+        let again = resident.clone().into_resident().expect("a buffer of sufficient size");
         let place = |clip: &Clip<'_>| clip.view().resident.as_ptr();
-        assert_ne!(place(&again), place(&resident), "memory of its own");
-        assert_eq!(place(&again.clone().into_resident().expect("it fits")), place(&again), "but once");
+        assert_ne!(place(&again), place(&resident), "the clip has separate memory");
+        assert_eq!(
+            place(&again.clone().into_resident().expect("a buffer of sufficient size")),
+            place(&again),
+            "the memory is made only once"
+        );
         let owned = resident.into_owned();
         assert!(owned.is_resident() && poses(&owned) == want && poses(&again) == want);
         assert_eq!(owned.motion_at(0.1), clip.motion_at(0.1));

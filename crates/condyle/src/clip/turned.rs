@@ -27,7 +27,7 @@ impl Turn {
             return Err(Error::NotFinite { what: "rotation", at: 0 });
         }
         if rotation == [0.0; 4] {
-            return Err(Error::OutOfRange { what: "rotation", at: 0, needed: "other than zero" });
+            return Err(Error::OutOfRange { what: "rotation", at: 0, needed: "non-zero" });
         }
         let mut quat = rotation.map(f64::from);
         normalize(&mut quat);
@@ -197,7 +197,7 @@ mod tests {
             for (was, is) in was.iter().zip(&is) {
                 let [x, y, z] = was.rows;
                 for (found, want) in is.rows.iter().flatten().zip([x, z, y.map(|v| -v)].iter().flatten()) {
-                    assert!((found - want).abs() < 2e-6, "{seconds}: {is:?} beside {was:?}");
+                    assert!((found - want).abs() < 2e-6, "{seconds}: {is:?} instead of {was:?}");
                 }
             }
         }

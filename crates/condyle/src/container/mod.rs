@@ -98,7 +98,7 @@ impl Entry<'_> {
 ///     fetched = file.get(..ContainerReader::needed(fetched)?).expect("no file is that long");
 /// }
 /// let reader = ContainerReader::from_prefix(fetched)?;
-/// let run = reader.find(EntryKind::Clip, "run").expect("it was added");
+/// let run = reader.find(EntryKind::Clip, "run").expect("an entry that was added");
 /// let entry = reader.entry(run)?;
 /// let range = entry.offset as usize..(entry.offset + entry.length) as usize;
 /// assert_eq!(reader.data(run, &file[range])?, [1, 2, 3]);
@@ -177,7 +177,7 @@ impl<'a> ContainerReader<'a> {
             let value = |what, found, expected| Err(Error::Value { what, at, found, expected });
             let name_end = raw.name_end as usize;
             if name_end < name || name_end > self.names.len() {
-                let expected = "a place in the names, not before the name that precedes it";
+                let expected = "an offset in the names, at least the end of the previous name";
                 return value("ends of names", raw.name_end.into(), expected);
             }
             if !self.names.is_char_boundary(name_end) {
@@ -191,23 +191,23 @@ impl<'a> ContainerReader<'a> {
                 let model = self.entries.get(found);
                 let model = model.ok_or(Error::Index { what: "models", at, found, count })?;
                 if EntryKind::from(Raw::of(model).kind) != EntryKind::Skeleton {
-                    return value("models", raw.model.into(), "the place of a skeleton");
+                    return value("models", raw.model.into(), "the index of a skeleton");
                 }
             }
             if !raw.offset.is_multiple_of(ALIGNMENT as u64) {
                 return value("offsets", raw.offset, "a multiple of 16");
             }
             if raw.offset < end {
-                let expected = "a place behind the table and the entry that precedes it";
+                let expected = "an offset after the table and the previous entry";
                 return value("offsets", raw.offset, expected);
             }
             end = match raw.offset.checked_add(raw.length) {
                 Some(end) if end <= self.file_length => end,
-                _ => return value("lengths", raw.length, "no more than the file holds"),
+                _ => return value("lengths", raw.length, "at most the rest of the file"),
             };
         }
         if end > self.file_length {
-            let expected = "room for the table";
+            let expected = "at least the size of the table";
             return Err(Error::Value {
                 what: "length of the file",
                 at: 0,
@@ -359,11 +359,11 @@ impl<'a> ContainerReader<'a> {
         let found = self.entry(index)?.kind;
         if found != kind {
             let expected = match kind {
-                EntryKind::Skeleton => "1, a skeleton,",
-                EntryKind::Mesh => "2, a mesh,",
-                EntryKind::Clip => "3, a clip,",
-                EntryKind::Document => "4, a document,",
-                EntryKind::Metadata => "5, metadata,",
+                EntryKind::Skeleton => "1 (a skeleton)",
+                EntryKind::Mesh => "2 (a mesh)",
+                EntryKind::Clip => "3 (a clip)",
+                EntryKind::Document => "4 (a document)",
+                EntryKind::Metadata => "5 (metadata)",
                 EntryKind::Unknown(_) => "another kind",
             };
             let found = u16::from(found).into();
@@ -418,7 +418,7 @@ impl<'a> ContainerReader<'a> {
 /// let file = writer.finish();
 ///
 /// let container = Container::from_bytes(&file)?;
-/// let model = container.find(EntryKind::Skeleton, "walker").expect("it was added");
+/// let model = container.find(EntryKind::Skeleton, "walker").expect("an entry that was added");
 /// assert_eq!(container.skeleton(model)?, skeleton);
 /// for entry in container.of_model(EntryKind::Clip, model) {
 ///     assert_eq!((entry.name, container.clip(entry.index)?), ("walk", walk.clip().clone()));

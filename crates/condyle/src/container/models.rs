@@ -150,7 +150,7 @@ pub(super) fn read_skeleton(data: &[u8]) -> Result<Skeleton, Error> {
     let ends = source.u32s("ends of names", joints)?;
     let text = core::str::from_utf8(source.bytes("names of joints", text)?)
         .map_err(|_| Error::NotText { what: "names of joints", at: 0 })?;
-    source.end("bytes behind a skeleton")?;
+    source.end("bytes after a skeleton")?;
 
     let mut start = 0;
     let mut found = Vec::with_capacity(joints);
@@ -275,7 +275,7 @@ fn write_target(target: &MorphTarget, out: &mut Vec<u8>) -> Result<(), Error> {
 fn check_flags(what: &'static str, at: usize, found: u32, known: u32) -> Result<(), Error> {
     match found & !known {
         0 => Ok(()),
-        _ => Err(Error::Value { what, at, found: found.into(), expected: "a sum of known bits" }),
+        _ => Err(Error::Value { what, at, found: found.into(), expected: "only known bits" }),
     }
 }
 
@@ -301,7 +301,7 @@ pub(super) fn read_mesh(data: &[u8], skeleton: &Skeleton) -> Result<PlacedMesh, 
     for at in 0..targets {
         morph_targets.push(read_target(&mut source, at, vertices)?);
     }
-    source.end("bytes behind a mesh")?;
+    source.end("bytes after a mesh")?;
     let influences = match &placement {
         MeshPlacement::Skin(skin) => influences.for_skin_of(skin.joints().len())?,
         _ => influences,
@@ -374,7 +374,7 @@ fn read_placement(source: &mut Source<'_>, kind: u32, joints: usize) -> Result<M
             what: "placement of a mesh",
             at: 0,
             found: found.into(),
-            expected: "0, a skin, 1, a joint, or 2, a matrix,",
+            expected: "0 (a skin), 1 (a joint) or 2 (a matrix)",
         }),
     }
 }
@@ -390,7 +390,7 @@ fn read_influences(source: &mut Source<'_>, vertices: usize, influences: usize) 
     let mut start = 0;
     for (at, end) in ends.clone().enumerate() {
         if (end as usize) < start {
-            let expected = "a number not below that of the vertex before";
+            let expected = "at least the number of the previous vertex";
             return Err(Error::Value { what: "ends of influences", at, found: end.into(), expected });
         }
         start = end as usize;

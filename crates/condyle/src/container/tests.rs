@@ -47,7 +47,7 @@ fn example(random: &mut Random, joints: usize) -> (ContainerWriter, Skeleton, Ve
     let mut meshes = meshes(random, joints);
     for mesh in &mut meshes {
         if let MeshPlacement::Skin(skin) = &mut mesh.placement {
-            *skin = skin.clone().for_skeleton(&skeleton).expect("its joints");
+            *skin = skin.clone().for_skeleton(&skeleton).expect("joints of this skeleton");
         }
     }
     let add = |writer: &mut ContainerWriter, kind, name: &str, model, data: &[u8]| {
@@ -143,7 +143,7 @@ fn a_shell_is_stored_beside_the_clip() {
     let silent = writer.clone().finish();
     let container = Container::from_bytes(&silent).expect("a container");
     let clip = container.find(EntryKind::Clip, "run").expect("a clip");
-    let model = container.entry(clip).expect("the clip").model.expect("its model");
+    let model = container.entry(clip).expect("the clip").model.expect("a model of the clip");
     assert_eq!(container.shell(clip), None);
     writer.set_shell(clip, 0.05).expect("a clip");
     let stored = writer.clone().finish();
@@ -163,7 +163,7 @@ fn a_shell_is_stored_beside_the_clip() {
         assert_eq!(Container::from_bytes(&bytes).expect("a container").shell(clip), None, "{radius}");
     }
     let (count, found) = (container.entry_count(), model as u64);
-    let expected = "the place of a clip";
+    let expected = "the index of a clip";
     assert_eq!(writer.set_shell(model, 1.0), Err(Error::Value { what: "clips", at: count, found, expected }));
     assert!(writer.set_shell(999, 1.0).is_err() && writer.set_unit(clip, 1.0).is_err());
 }
@@ -197,7 +197,9 @@ fn an_entry_with_a_newer_layout_is_refused() {
         };
         let newer = Error::Version { what: "entries", at: Some(index), found: 7, newest: 0 };
         assert_eq!((&refused[..], error.as_ref()), (&[index][..], Some(&newer)), "{kind:?}");
-        let want = std::format!("entries[{index}] is of version 7, 0 is the one that is known: written by");
+        let want = std::format!(
+            "entries[{index}] has version 7, but only version 0 is supported: it was written by"
+        );
         assert!(newer.to_string().starts_with(&want), "{newer}");
     }
 }
@@ -234,7 +236,7 @@ fn a_reader_goes_by_what_it_has() {
     for length in 0..needed {
         let wanted = if length < HEADER { HEADER } else { needed };
         assert_eq!(ContainerReader::needed(&bytes[..length]), Ok(wanted), "{length} bytes");
-        let refused = ContainerReader::from_prefix(&bytes[..length]).expect_err("too little");
+        let refused = ContainerReader::from_prefix(&bytes[..length]).expect_err("too few bytes");
         assert!(matches!(refused, Error::Truncated { .. }), "{length} bytes: {refused}");
     }
     let reader = ContainerReader::from_prefix(&bytes[..needed]).expect("the table is there");
@@ -351,18 +353,18 @@ fn tables_that_cannot_be_are_refused_with_the_place() {
     let value = |what, at, found, expected| Err(Error::Value { what, at, found, expected });
     assert_eq!(with32(2, 4, 1), Ok(()));
     assert_eq!(with32(2, 4, 12), Err(Error::Index { what: "models", at: 2, found: 12, count: 12 }));
-    assert_eq!(with32(2, 4, 0), value("models", 2, 0, "the place of a skeleton"));
-    let place = "a place in the names, not before the name that precedes it";
+    assert_eq!(with32(2, 4, 0), value("models", 2, 0, "the index of a skeleton"));
+    let place = "an offset in the names, at least the end of the previous name";
     assert_eq!(with32(3, 8, 0), value("ends of names", 3, 0, place));
     assert_eq!(with32(3, 8, 9999), value("ends of names", 3, 9999, place));
     // Inside the multi-byte character that is the fox's name.
     assert_eq!(with32(0, 8, 8), Err(Error::NotText { what: "the names of a container", at: 0 }));
-    let expected = "a place behind the table and the entry that precedes it";
+    let expected = "an offset after the table and the previous entry";
     assert_eq!(with64(1, 16, stored(1, 16) + 8), value("offsets", 1, stored(1, 16) + 8, "a multiple of 16"));
     assert_eq!(with64(0, 16, 0), value("offsets", 0, 0, expected));
     assert_eq!(with64(3, 16, stored(2, 16)), value("offsets", 3, stored(2, 16), expected));
     let most = u64::MAX - 15;
-    let fits = "no more than the file holds";
+    let fits = "at most the rest of the file";
     assert_eq!(with64(3, 16, most), value("lengths", 3, stored(3, 24), fits));
     assert_eq!(with64(11, 24, 5), value("lengths", 11, 5, fits));
     assert_eq!(with64(11, 24, u64::MAX), value("lengths", 11, u64::MAX, fits));
@@ -375,7 +377,7 @@ fn tables_that_cannot_be_are_refused_with_the_place() {
     seal(&mut empty);
     assert_eq!(
         Container::from_bytes(&empty).map(|_| ()),
-        value("length of the file", 0, 39, "room for the table")
+        value("length of the file", 0, 39, "at least the size of the table")
     );
     // Too many entries: the error reports the size needed, and nothing is allocated.
     let mut many = bytes.clone();
@@ -425,7 +427,7 @@ fn skeletons_that_cannot_be_are_refused() {
     for length in 0..data.len() {
         assert!(read(&|data| data.truncate(length)).is_err(), "{length} bytes");
     }
-    let what = "bytes behind a skeleton";
+    let what = "bytes after a skeleton";
     assert_eq!(read(&|data| data.push(0)), Err(Error::Length { what, found: 1, needed: 0 }));
     assert_eq!(read(&|data| data[10] = 1), Err(Error::ParentOrder { joint: 1, parent: 1 }));
     let nan = |data: &mut Vec<u8>| data[8 + 8 + 12..][..4].copy_from_slice(&f32::NAN.to_le_bytes());
@@ -460,7 +462,7 @@ fn meshes_that_cannot_be_are_refused() {
             assert!(short, "{name}, {length} bytes: {refused}");
         }
         let refused = read_entry(EntryKind::Mesh, &[&data[..], &[0; 4]].concat(), &skeleton);
-        let what = "bytes behind a mesh";
+        let what = "bytes after a mesh";
         assert_eq!(refused, Err(Error::Length { what, found: 4, needed: 0 }), "{name}");
     }
     let with = |mesh, at: usize, value: u32| {
@@ -542,7 +544,7 @@ fn what_would_not_be_read_is_not_written() {
     assert_eq!(refused, Err(Error::NotFinite { what: "color", at: 0 }));
     for (model, refused) in [
         (9, Error::Index { what: "models", at: 2, found: 9, count: 2 }),
-        (clip, Error::Value { what: "models", at: 2, found: 1, expected: "the place of a skeleton" }),
+        (clip, Error::Value { what: "models", at: 2, found: 1, expected: "the index of a skeleton" }),
     ] {
         assert_eq!(writer.add(EntryKind::Clip, "", Some(model), &[]), Err(refused));
     }
@@ -570,12 +572,12 @@ fn damage_behind_right_checksums() {
         let mut again = Vec::new();
         if round % 2 == 0 {
             let Ok(mesh) = models::read_mesh(&data, &skeleton) else { continue };
-            models::write_mesh(&mesh, &skeleton, &mut again).expect("it was accepted");
+            models::write_mesh(&mesh, &skeleton, &mut again).expect("a mesh or skeleton that was read");
             // Unsorted rows are sorted.
             assert_eq!(models::read_mesh(&again, &skeleton), Ok(mesh), "round {round}");
         } else {
             let Ok(skeleton) = models::read_skeleton(&data) else { continue };
-            models::write_skeleton(&skeleton, &mut again).expect("it was accepted");
+            models::write_skeleton(&skeleton, &mut again).expect("a mesh or skeleton that was read");
             assert_eq!(models::read_skeleton(&again), Ok(skeleton), "round {round}");
         }
         accepted += 1;

@@ -197,7 +197,7 @@ impl ContainerTable {
             let entry =
                 self.entries.get(found).ok_or(Error::Index { what: "models", at, found, count: at })?;
             if entry.kind != EntryKind::Skeleton {
-                let expected = "the place of a skeleton";
+                let expected = "the index of a skeleton";
                 return Err(Error::Value { what: "models", at, found: found as u64, expected });
             }
         }
@@ -223,7 +223,7 @@ impl ContainerTable {
     /// [`Error::Index`] if the entry `model` does not exist, [`Error::Value`] if it is not a skeleton.
     /// [`Error::OutOfRange`] if `metres` is not a finite number above 0.
     pub fn set_unit(&mut self, model: usize, metres: f32) -> Result<(), Error> {
-        let named = ["models", "the place of a skeleton", "metres"];
+        let named = ["models", "the index of a skeleton", "metres"];
         self.set_length(EntryKind::Skeleton, model, metres, named)
     }
 
@@ -235,7 +235,7 @@ impl ContainerTable {
     /// [`Error::Index`] if the entry `clip` does not exist, [`Error::Value`] if it is not a clip.
     /// [`Error::OutOfRange`] if `radius` is not a finite number above 0.
     pub fn set_shell(&mut self, clip: usize, radius: f32) -> Result<(), Error> {
-        self.set_length(EntryKind::Clip, clip, radius, ["clips", "the place of a clip", "radius"])
+        self.set_length(EntryKind::Clip, clip, radius, ["clips", "the index of a clip", "radius"])
     }
 
     fn set_length(

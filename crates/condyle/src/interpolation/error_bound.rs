@@ -191,7 +191,7 @@ mod tests {
         let least = if Dispatch::current().fuses() { 1.6e-7 } else { 1.8e-7 };
         for max_error in [1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 3e-7, least] {
             for max_angle in [0.01, 0.1, 0.5, 1.0, core::f32::consts::FRAC_PI_2] {
-                let method = Method::for_error(max_error, max_angle).expect("there is one");
+                let method = Method::for_error(max_error, max_angle).expect("a method within the error");
                 assert!(method.error_bound(max_angle) <= max_error);
             }
         }

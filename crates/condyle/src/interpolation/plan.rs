@@ -162,7 +162,7 @@ impl Plan {
         factors: Factors<'_>,
         out: &mut [PoseBlock],
     ) {
-        invariant!(from.len() == out.len() && to.len() == out.len(), "poses of one size");
+        invariant!(from.len() == out.len() && to.len() == out.len(), "poses of the same size");
         macro_rules! run {
             ($weights:expr) => {{
                 let weights = $weights;
@@ -213,7 +213,7 @@ pub(super) fn slerp_blocks(
     factors: &Factors<'_>,
     out: &mut [PoseBlock],
 ) {
-    invariant!(to.len() == out.len(), "poses of one size");
+    invariant!(to.len() == out.len(), "poses of the same size");
     let weights = Fitted::slerp(degree);
     dispatch!(|s, mode| lanes_blocks(s, mode, &weights, factors, from, to, out));
 }
@@ -337,7 +337,7 @@ impl Uniform {
     fn blocks(&self, joints: usize, from: Option<&[PoseBlock]>, to: &[PoseBlock], out: &mut [PoseBlock]) {
         invariant!(
             from.is_none_or(|from| from.len() == out.len()) && to.len() == out.len(),
-            "poses of one size"
+            "poses of the same size"
         );
         macro_rules! run {
             ($weights:expr) => {{
@@ -372,7 +372,7 @@ impl Uniform {
     fn structs(&self, from: Option<&[JointQuat]>, to: &[JointQuat], out: &mut [JointQuat]) {
         invariant!(
             from.is_none_or(|from| from.len() == out.len()) && to.len() == out.len(),
-            "lists of one length"
+            "lists of the same length"
         );
         macro_rules! run {
             ($weights:expr) => {{

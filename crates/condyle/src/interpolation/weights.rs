@@ -66,7 +66,7 @@ pub(super) struct Series<const N: usize>([[f32; 2]; N]);
 impl<const N: usize> Series<N> {
     /// Rounds coefficients for the factor from the nearer end, and pads them with zeros.
     pub(super) fn new<const K: usize>(coefficients: &Coefficients<K>) -> Self {
-        const { assert!(K <= N, "there are more") };
+        const { assert!(K <= N, "K is greater than N") };
         baseline!(|s| Self::rounded(s, coefficients))
     }
 

@@ -415,10 +415,10 @@ mod tests {
     fn what_is_taken_back_moves_nothing() {
         let (positions, normals) = (&[(2, [1.0; 3]), (2, [0.0; 3])][..], &[(1, [1.0; 3])][..]);
         let deltas = MorphDeltas { positions, normals, ..MorphDeltas::default() };
-        let target = MorphTarget::from_sparse(4, deltas).expect("sound deltas");
+        let target = MorphTarget::from_sparse(4, deltas).expect("valid deltas");
         assert!(!target.has_positions() && target.has_normals());
         let target = MorphTarget::from_sparse(4, MorphDeltas { positions, ..MorphDeltas::default() });
-        let target = target.expect("sound deltas");
+        let target = target.expect("valid deltas");
         assert!(!target.has_positions() && target.deltas().next().is_none());
         assert_eq!(target.delta(2), MorphDelta::default());
     }

@@ -79,7 +79,7 @@ impl Influences {
         }
         let is_one = (sum - 1.0).abs() <= 0.5 / f64::from(ONE) || self.row(vertex).len() == 0;
         if least < 0.0 || !is_one {
-            let needed = "none of them negative, with a sum of 1";
+            let needed = "non-negative, with a sum of 1";
             return Err(Error::OutOfRange { what: "weights", at: vertex, needed });
         }
         let fits = |joint: u16| J::try_from(joint).is_ok();

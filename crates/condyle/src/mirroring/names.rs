@@ -113,7 +113,7 @@ mod tests {
 
     fn skeleton(joints: &[(&str, Option<u16>)]) -> Skeleton {
         let joint = |&(name, parent): &(&str, _)| Joint::new(name, parent, Transform::IDENTITY);
-        Skeleton::new(joints.iter().map(joint)).expect("parents come first")
+        Skeleton::new(joints.iter().map(joint)).expect("parents before children")
     }
 
     #[test]

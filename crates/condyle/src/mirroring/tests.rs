@@ -118,7 +118,7 @@ fn symmetric(
             pairs.push((at as u16, at as u16 + 1));
         }
     }
-    (Skeleton::new(all).expect("parents come first"), pairs)
+    (Skeleton::new(all).expect("parents before children"), pairs)
 }
 
 /// Returns the same hierarchy with a random, asymmetric rest pose.
@@ -127,7 +127,7 @@ fn askew(random: &mut Random, like: &Skeleton) -> Skeleton {
         let rest = Transform { scale: [random.range(0.5, 1.0), 0.3, -2.0], ..random.transform() };
         Joint::new("", like.parent(j as u16), rest)
     };
-    Skeleton::new((0..like.joint_count()).map(joint)).expect("parents come first")
+    Skeleton::new((0..like.joint_count()).map(joint)).expect("parents before children")
 }
 
 /// Returns a random pose with scales close to the rest pose: one factor for all axes or, with `uneven`, one
@@ -257,7 +257,7 @@ fn the_rest_pose_is_its_own_mirror_image() {
 fn what_the_rest_pose_hides_may_be_shown_and_mirrored() {
     let joint = |parent, scale| Joint::new("", parent, Transform { scale, ..Transform::IDENTITY });
     let joints = [joint(None, [1.0; 3]), joint(Some(0), [0.0; 3]), joint(Some(0), [0.0, 2.0, 1.0])];
-    let skeleton = Skeleton::new(joints).expect("parents come first");
+    let skeleton = Skeleton::new(joints).expect("parents before children");
     let sides = Mirror::new(&skeleton, &[(1, 2)], X).expect("valid pairs");
     let mut pose = Pose::rest(&skeleton);
     pose.set(1, &Transform { scale: [1.0, 2.0, 3.0], ..Transform::IDENTITY });
@@ -350,7 +350,7 @@ fn what_hangs_on_one_side_keeps_its_own_transform() {
     let joint =
         |(name, parent): (&&str, Option<u16>)| Joint::new(String::from(*name), parent, random.transform());
     let joints: Vec<Joint> = names.iter().zip(parents).map(joint).collect();
-    let skeleton = Skeleton::new(joints).expect("parents come first");
+    let skeleton = Skeleton::new(joints).expect("parents before children");
     let pairs = pairs(&skeleton);
     assert_eq!(pairs, [(1, 2), (5, 6)]);
     let sides = Mirror::new(&skeleton, &pairs, X).expect("valid pairs");
@@ -387,8 +387,8 @@ fn what_moves_without_a_jump_is_mirrored_without_one() {
 #[test]
 fn wrong_pairs_sizes_and_planes_are_refused() {
     let joint = |parent| Joint::new("", parent, Transform::IDENTITY);
-    let skeleton =
-        Skeleton::new([None, Some(0), Some(0), Some(1), Some(2)].map(joint)).expect("parents come first");
+    let skeleton = Skeleton::new([None, Some(0), Some(0), Some(1), Some(2)].map(joint))
+        .expect("parents before children");
     let refused = |pairs: &[(u16, u16)], normal| Mirror::new(&skeleton, pairs, normal).expect_err("refused");
     let index = |at, found| Error::Index { what: "pairs", at, found, count: 5 };
     assert_eq!(refused(&[(1, 2), (3, 5)], X), index(1, 5));

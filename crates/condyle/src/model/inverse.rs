@@ -189,7 +189,7 @@ mod tests {
                 let mut local = model.clone();
                 dispatch.scope(|| {
                     local_to_model(&skeleton, &pose, &mut model).expect("sizes agree");
-                    model_to_local(&skeleton, &model, &mut local).expect("nothing is flat");
+                    model_to_local(&skeleton, &model, &mut local).expect("invertible matrices");
                 });
                 for (joint, (got, want)) in local.iter().zip(&want).enumerate() {
                     // The inverse magnifies the rounding error of local_to_model.
@@ -208,7 +208,7 @@ mod tests {
         let mut any = || Affine { rows: [random.vector(1.0), random.vector(1.0), random.vector(1.0)] };
         let model: Vec<_> = (0..67).map(|_| any()).collect();
         let mut local = vec![Affine::IDENTITY; 67];
-        model_to_local(&skeleton, &model, &mut local).expect("nothing is flat");
+        model_to_local(&skeleton, &model, &mut local).expect("invertible matrices");
         let wide: Vec<_> = model.iter().map(reference::matrix).collect();
         for (got, want) in local.iter().zip(reference::model_to_local(&skeleton, &wide)) {
             let size = want.as_flattened().iter().fold(1.0_f64, |a, v| a.max(v.abs()));
@@ -225,7 +225,7 @@ mod tests {
             let mut local = model.clone();
             for _ in 0..4 {
                 local_to_model(&skeleton, &random.pose(60), &mut model).expect("sizes agree");
-                model_to_local(&skeleton, &model, &mut local).expect("nothing is flat");
+                model_to_local(&skeleton, &model, &mut local).expect("invertible matrices");
                 local.iter().for_each(|m| hash.add(m.rows.as_flattened()));
             }
         });
@@ -344,7 +344,7 @@ mod tests {
             model[0].rows[1][2] = -0.0;
             model[2].rows = [[f32::MAX; 4], [-f32::MAX; 4], [f32::MAX; 4]];
             let mut local = clean;
-            dispatch.scope(|| model_to_local(&skeleton, &model, &mut local)).expect("all is finite");
+            dispatch.scope(|| model_to_local(&skeleton, &model, &mut local)).expect("finite values");
             assert_eq!(local, model, "{dispatch}");
             assert!(local[0].rows[1][2].is_sign_negative(), "{dispatch}");
         }

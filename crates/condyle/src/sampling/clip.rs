@@ -289,7 +289,7 @@ pub fn track(clip: &Clip<'_>, target: Target, seconds: f64, values: &mut [f32]) 
 /// sampling::tracks(&clip, 2.0, &mut all)?;
 /// let mut rest = &all[..];
 /// for (target, width) in clip.free_tracks() {
-///     let values = rest.split_off(..width).expect("as many as the tracks have");
+///     let values = rest.split_off(..width).expect("values of all tracks");
 ///     let want: &[f32] = if target == Target::Weights(7) { &[0.5, 1.0] } else { &[0.0] };
 ///     assert!(values.iter().zip(want).all(|(value, want)| (value - want).abs() < 1e-2));
 /// }
@@ -391,7 +391,7 @@ pub(crate) fn numbers(
     for (key, &weight) in (taps.first..).zip(&taps.weights[..taps.count]) {
         let row = placed.rows + key * class.row_bytes + bit / 8;
         let word = segment.bytes.get(row..).and_then(<[u8]>::first_chunk);
-        invariant!(word.is_some(), "bit {bit} is in a row, and records and their windows follow the rows");
+        invariant!(word.is_some(), "the window at bit {bit} of a row is within the clip");
         let mut word = word.map_or(0, |bytes| u128::from_le_bytes(*bytes)) >> (bit % 8);
         for (sum, width) in sums.iter_mut().zip(widths) {
             *sum += f64::from(word as u32 & ((1 << width) - 1)) * weight;

@@ -368,7 +368,7 @@ mod tests {
         for seed in 0..tries(20) as u64 {
             let clip = Random(seed).clip(3, 9);
             let track =
-                clip.tracks().iter().position(|t| t.target == Target::Weights(9)).expect("there is one");
+                clip.tracks().iter().position(|t| t.target == Target::Weights(9)).expect("a weights track");
             for step in 0..tries(40) {
                 let seconds = clip.start() - 0.1 + step as f64 * 0.05;
                 let mut weights = [f32::NAN; 5];

@@ -94,11 +94,11 @@ mod tests {
             let [mut pose, mut want] = [Pose::identity(joints), Pose::identity(joints)];
             for step in 0..40 {
                 let seconds = clip.start() - 0.1 + step as f64 * (clip.duration() + 0.2) / 39.0;
-                raw(&clip, &skeleton, seconds, &mut cursor, &mut want).expect("the sizes agree");
-                clip.pose(&skeleton, seconds, &mut pose).expect("the sizes agree");
+                raw(&clip, &skeleton, seconds, &mut cursor, &mut want).expect("sizes agree");
+                clip.pose(&skeleton, seconds, &mut pose).expect("sizes agree");
                 assert_eq!(pose, want, "{joints} joints at {seconds}");
                 let [mut weights, mut wanted] = [[0.0; 5]; 2];
-                clip.weights(9, seconds, &mut weights).expect("the sizes agree");
+                clip.weights(9, seconds, &mut weights).expect("sizes agree");
                 raw_track(&clip, Target::Weights(9), seconds, &mut cursor, &mut wanted).expect("five");
                 assert_eq!(weights, wanted, "{joints} joints at {seconds}");
             }

@@ -55,7 +55,7 @@ fn between_the_largest_keys_is_a_finite_number() {
     let clip = RawClip::new("far".into(), vec![vec![0.0, 1.0]], vec![track]).expect("a valid clip");
     for seconds in [0.0, 0.25, 0.5, 0.75, 1.0] {
         let mut pose = Pose::rest(&skeleton);
-        raw(&clip, &skeleton, seconds, &mut RawCursor::default(), &mut pose).expect("it fits");
+        raw(&clip, &skeleton, seconds, &mut RawCursor::default(), &mut pose).expect("sizes agree");
         let ends = [[-3e38, 3e38], [3e38, -3e38], [-3.4e38, 3.4e38]];
         for (got, [from, to]) in pose.get(0).translation.into_iter().zip(ends) {
             let want = from + (to - from) * seconds;
@@ -134,7 +134,7 @@ fn any_moment_is_what_the_words_of_the_format_say() {
                 let want = reference::sample_clip(&bytes, &skeleton, seconds);
                 for dispatch in Dispatch::all() {
                     let mut pose = Pose::identity(joints);
-                    dispatch.scope(|| sample(&clip, &skeleton, seconds, &mut pose)).expect("the sizes agree");
+                    dispatch.scope(|| sample(&clip, &skeleton, seconds, &mut pose)).expect("sizes agree");
                     check_pose(&pose, &want, &format!("{what:?} at {seconds}, {dispatch}"));
                 }
                 let motion = (clip.motion_at(seconds), reference::clip_motion(&bytes, seconds));
@@ -206,7 +206,7 @@ fn all_ways_to_sample_agree_to_the_bit() {
             let packed = Clip::from_bytes(&bytes).expect("a clip");
             // The previous content of the memory does not matter.
             let mut memory = vec![0xA5; packed.resident_size()];
-            let resident = packed.resident(&mut memory).expect("it fits");
+            let resident = packed.resident(&mut memory).expect("sizes agree");
             let mut random = Random(9);
             let mut times: Vec<f64> =
                 moments(&packed, &mut random).into_iter().skip(random.below(4)).step_by(4).collect();
@@ -215,7 +215,7 @@ fn all_ways_to_sample_agree_to_the_bit() {
                 dispatch.scope(|| {
                     let of = |clip: &Clip<'_>, seconds| {
                         let mut pose = Pose::identity(joints);
-                        sample(clip, &skeleton, seconds, &mut pose).expect("the sizes agree");
+                        sample(clip, &skeleton, seconds, &mut pose).expect("sizes agree");
                         pose
                     };
                     let at = |seconds| of(&packed, seconds);
@@ -234,7 +234,7 @@ fn all_ways_to_sample_agree_to_the_bit() {
                         let mask: Vec<bool> =
                             (0..joints).map(|joint| random.below(4) < share && !is_far(joint)).collect();
                         let mut masked = Pose::identity(joints);
-                        partial(clip, &skeleton, seconds, &mask, &mut masked).expect("the sizes agree");
+                        partial(clip, &skeleton, seconds, &mask, &mut masked).expect("sizes agree");
                         for (joint, &wanted) in mask.iter().enumerate() {
                             let source = if wanted { pose } else { skeleton.rest() };
                             assert_eq!(
@@ -271,13 +271,13 @@ fn the_portable_mode_gives_the_same_bits_on_every_instruction_set_and_platform()
                 let clip = Clip::from_bytes(&bytes).expect("a clip");
                 let mut pose = Pose::identity(joints);
                 for seconds in short_moments(&clip, &mut Random(3)).into_iter().map(f64::from) {
-                    sample(&clip, &skeleton, seconds, &mut pose).expect("the sizes agree");
+                    sample(&clip, &skeleton, seconds, &mut pose).expect("sizes agree");
                     for t in pose.transforms() {
                         hash.add(t.rotation.iter().chain(&t.translation).chain(&t.scale));
                     }
                     for (target, width) in clip.free_tracks() {
                         let mut values = vec![0.0; width];
-                        track(&clip, target, seconds, &mut values).expect("the sizes agree");
+                        track(&clip, target, seconds, &mut values).expect("sizes agree");
                         hash.add(&values);
                     }
                 }

@@ -156,7 +156,7 @@ fn move_bases(
     Error::check_len("positions", positions.len(), bases.vertex_count())?;
     Error::check_room("model", model.len(), bases.joint_bound)?;
     let done = dispatch!(|s, mode| move_vertices(s, mode, bases, max_influences as usize, model, positions));
-    invariant!(done.is_some(), "the constructor made the bases of one length, and all joints are there");
+    invariant!(done.is_some(), "lengths and joint indices were validated");
     Ok(())
 }
 

@@ -73,7 +73,7 @@ fn read<const N: usize>(bytes: &[u8], stride: usize, offset: Option<usize>, to: 
     for (to, vertex) in to.iter_mut().zip(bytes.chunks(stride.max(1))) {
         // Convert the numbers as one array, which compiles to one or two moves.
         let numbers = vertex.as_chunks::<4>().0.first_chunk::<N>();
-        invariant!(numbers.is_some(), "the layout was checked");
+        invariant!(numbers.is_some(), "the layout was validated");
         *to = numbers.map_or([0.0; N], |numbers| numbers.map(f32::from_ne_bytes));
     }
 }
@@ -84,7 +84,7 @@ fn write<const N: usize>(bytes: &mut [u8], stride: usize, offset: Option<usize>,
     let Some(bytes) = offset.and_then(|offset| bytes.get_mut(offset..)) else { return };
     for (from, vertex) in from.iter().zip(bytes.chunks_mut(stride.max(1))) {
         let numbers = vertex.as_chunks_mut::<4>().0.first_chunk_mut::<N>();
-        invariant!(numbers.is_some(), "the layout was checked");
+        invariant!(numbers.is_some(), "the layout was validated");
         if let Some(numbers) = numbers {
             *numbers = from.map(f32::to_ne_bytes);
         }
@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(run(VertexLayout { stride: 39, ..good }, 400), refused(2, "within the stride"));
         assert_eq!(
             run(VertexLayout { normal: Some(11), ..good }, 400),
-            refused(1, "beside the attributes before it")
+            refused(1, "disjoint from the earlier attributes")
         );
         assert_eq!(
             run(VertexLayout { tangent: Some(usize::MAX), ..good }, 400),

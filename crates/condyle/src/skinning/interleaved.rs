@@ -64,7 +64,7 @@ impl VertexLayout {
                 return Err(Error::OutOfRange { what, at, needed: "within the stride" });
             }
             if self.attributes().take(at).any(|other| own.start < other.end && other.start < own.end) {
-                return Err(Error::OutOfRange { what, at, needed: "beside the attributes before it" });
+                return Err(Error::OutOfRange { what, at, needed: "disjoint from the earlier attributes" });
             }
         }
         Ok(())

@@ -173,7 +173,7 @@ fn skin_dual_batch(
         false => dispatch!(|s, mode| skin_dual::<_, _, false>(s, mode, call, rows, bind, posed)),
         true => dispatch!(|s, mode| skin_dual::<_, _, true>(s, mode, call, rows, bind, posed)),
     };
-    invariant!(done.is_some(), "all that the influences name was found to be there");
+    invariant!(done.is_some(), "influence indices were validated");
 }
 
 /// Skins a batch of groups by matrices.
@@ -223,7 +223,7 @@ fn skin_batch(
         let (bind, to) = (&bind.tangents[first..last], &mut posed.tangents[first..last]);
         let starts = &starts[first..=count.min(last)];
         let done = dispatch!(|s, mode| finish_tangents(s, mode, call, starts, turned, bind, to));
-        invariant!(done.is_some(), "all that the influences name was found to be there");
+        invariant!(done.is_some(), "influence indices were validated");
     }
 }
 
@@ -248,7 +248,7 @@ fn skin_run(call: &Call<'_>, each: u8, starts: &[u32], count: usize, groups: &mu
             dispatch!(|s, mode| skin_mixed::<_, _, true, true>(s, mode, call, starts, count, groups))
         }
     };
-    invariant!(done.is_some(), "all that the influences name was found to be there");
+    invariant!(done.is_some(), "influence indices were validated");
 }
 
 /// The last vertices, padded to a whole group plus one vertex.

@@ -6,15 +6,15 @@ use condyle::{Affine, Dispatch, Pose, Transform, convert};
 use super::{apart, quat, start_rotation, unit, worst};
 use crate::climb::{Claim, Random};
 
-/// `joints_to_matrices` and `pose_to_matrices`: of the scale.
+/// `joints_to_matrices` and `pose_to_matrices`: error relative to the scale.
 const TO_MATRICES: [f64; 2] = [3.8e-7, 2.4e-7];
-/// `matrices_to_joints` and `matrices_to_pose`: components of the rotation, its length, the scale.
+/// `matrices_to_joints` and `matrices_to_pose`: errors of rotation components, rotation length and scale.
 const FROM_MATRICES: [f64; 3] = [2.6e-7, 2.3e-7, 3.9e-7];
 
-/// The rotation of matrices whose columns lean by so little that it passes for rounding, next to the exact one.
+/// Rotation from matrices whose shear is small enough to count as rounding, compared with the exact rotation.
 const LEANING: f64 = 1.6e-3;
 
-/// A rotation and three scales of one sign, none more than a thousand times another.
+/// A rotation and three scales of one sign whose ratios are at most 1000.
 fn start_transform(random: &mut Random, case: &mut [f32]) {
     start_rotation(random, &mut case[..4]);
     let size = random.magnitude(-3.0).abs();
@@ -31,7 +31,7 @@ fn repair_transform(case: &mut [f32]) -> bool {
     unit(&mut case[..4]) && case[4..].iter().all(in_range)
 }
 
-/// The exact matrix of a rotation and three scales.
+/// Exact matrix of a rotation and three scales.
 fn exact([x, y, z, w]: [f64; 4], scale: [f64; 3]) -> [[f64; 3]; 3] {
     let rows = [
         [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
@@ -41,7 +41,7 @@ fn exact([x, y, z, w]: [f64; 4], scale: [f64; 3]) -> [[f64; 3]; 3] {
     rows.map(|row| std::array::from_fn(|c| row[c] * scale[c]))
 }
 
-/// Conversions to matrices and back.
+/// Claims about conversions to matrices and back.
 pub(super) fn claims(dispatch: Dispatch) -> Vec<Claim> {
     let claim = |what: &str, bound: f64, width, error: fn(&[f32]) -> f64| Claim {
         what: what.into(),
@@ -102,7 +102,7 @@ pub(super) fn claims(dispatch: Dispatch) -> Vec<Claim> {
             from_matrices(got.get(0).rotation, &got.get(0).scale, case)
         }));
     }
-    // All three pairs of columns lean.
+    // All three pairs of columns are sheared.
     let leaning = |what: &str, error: fn(&[f32]) -> f64| Claim {
         what: what.into(),
         way: "",
@@ -129,14 +129,14 @@ pub(super) fn claims(dispatch: Dispatch) -> Vec<Claim> {
     claims
 }
 
-/// A rotation whose second and third column lean towards those before them.
+/// Rotation whose second and third columns are sheared towards the previous ones.
 fn leant(case: &[f32]) -> Affine {
     let rows = exact(quat(case).map(f64::from), [1.0; 3]);
     let [ab, ac, bc] = [case[4], case[5], case[6]].map(f64::from);
     Affine { rows: rows.map(|[a, b, c]| [a, b + ab * a, c + ac * a + bc * b, 0.0].map(|v| v as f32)) }
 }
 
-/// How far two quaternions are apart, of either sign.
+/// Difference of two quaternions, up to sign.
 fn either(a: [f32; 4], b: [f32; 4]) -> f64 {
     let b = b.map(f64::from);
     apart(a, b).min(apart(a, b.map(|v| -v)))
@@ -146,7 +146,7 @@ fn pose(case: &[f32], scale: [f32; 3]) -> Pose {
     Pose::from_transforms(&[Transform { rotation: quat(case), scale, ..Transform::IDENTITY }])
 }
 
-/// The worst entry, of the scale of its column.
+/// Largest error of an entry, relative to the scale of its column.
 fn to_matrices(got: &Affine, case: &[f32], scale: [f32; 3]) -> f64 {
     let want = exact(quat(case).map(f64::from), scale.map(f64::from));
     let part = |r: usize| {
@@ -157,7 +157,7 @@ fn to_matrices(got: &Affine, case: &[f32], scale: [f32; 3]) -> f64 {
     worst((0..3).map(part))
 }
 
-/// The matrix of a case in f32.
+/// Matrix of a case in f32.
 fn rounded(case: &[f32], scale: [f32; 3]) -> Affine {
     let rows = exact(quat(case).map(f64::from), scale.map(f64::from));
     Affine { rows: rows.map(|[x, y, z]| [x as f32, y as f32, z as f32, 0.0]) }

@@ -1,4 +1,4 @@
-//! Chains of joints, and back from their matrices.
+//! Model matrices of joint chains, and local transforms from them.
 
 use condyle::model;
 use condyle::{Affine, Dispatch, Joint, Skeleton, Transform, local_to_model};
@@ -8,21 +8,22 @@ use reference::Matrix;
 use super::{AFFINE, affine, quat, start_affine, start_rotation, start_vector, unit, vector, worst};
 use crate::climb::{Claim, Random};
 
-/// `local_to_model`: of the product of the largest scales, for one joint; and for each that it hangs on.
+/// `local_to_model`: errors relative to the product of the largest scales, for one joint and per ancestor.
 const PLACED: [f64; 2] = [2.4e-7, 3.5e-7];
-/// `model_to_local`: of the entry; and of the magnitudes that it is the sum of.
+/// `model_to_local`: error relative to the entry, and to the sum of the magnitudes of its terms.
 const LOCAL: [f64; 2] = [6e-8, 1e-9];
-/// `model_to_local` of what `local_to_model` made, without scales.
+/// `model_to_local` of the result of `local_to_model`, without scales.
 const BACK: f64 = 4e-7;
 
-/// The determinant up to which `model_to_local` may refuse a parent, of the product of its columns' lengths.
+/// `model_to_local` may refuse a parent whose determinant is at most this, relative to the product of its
+/// column lengths.
 const FLAT: f64 = 2.4e-7;
 
-/// A joint: rotation, translation, scale.
+/// Values of a joint: rotation, translation, scale.
 const JOINT: usize = 10;
 
 fn start(random: &mut Random, case: &mut [f32]) {
-    // What a long chain scales up is far from its bound: half of them are rigid.
+    // Half of the chains are rigid, because long chains with scales stay far below the bound.
     let is_rigid = random.below(2) == 0;
     for joint in case.chunks_mut(JOINT) {
         start_rotation(random, &mut joint[..4]);
@@ -45,7 +46,7 @@ fn repair_rigid(case: &mut [f32]) -> bool {
     repair(case)
 }
 
-/// A chain, each joint the parent of the next one.
+/// Chain in which each joint is the parent of the next one.
 fn chain(case: &[f32]) -> Skeleton {
     let joints = (0_u16..).zip(case.chunks(JOINT)).map(|(at, joint)| {
         let transform =
@@ -59,7 +60,7 @@ fn length(v: [f64; 3]) -> f64 {
     v.iter().map(|v| v * v).sum::<f64>().sqrt()
 }
 
-/// Of the matrix of the last joint: how large its axes may be, and how far away it may be, whichever way the joints turn.
+/// Maximum axis length and distance of the last joint's matrix over all rotations of the joints.
 fn reach(case: &[f32]) -> [f64; 2] {
     let (mut size, mut far) = (1.0, 0.0);
     for joint in case.chunks(JOINT) {
@@ -69,13 +70,13 @@ fn reach(case: &[f32]) -> [f64; 2] {
     [size, far]
 }
 
-/// The worst entry of the upper part by one measure, of the translation by another one.
+/// Largest error of the upper 3x3 part and of the translation, each relative to its size.
 fn entries(got: &Affine, want: &Matrix, [size, far]: [f64; 2]) -> f64 {
     let off = |r: usize, c: usize| (f64::from(got.rows[r][c]) - want[r][c]).abs();
     worst((0..12).map(|at| off(at / 4, at % 4) / if at % 4 < 3 { size } else { far.max(1e-30) }))
 }
 
-/// One of the ways to place all joints as they are at rest.
+/// A method that computes the model matrices of the rest pose.
 type Place = fn(&Skeleton, &mut [Affine]);
 
 fn placed(case: &[f32], bound: f64, place: Place) -> f64 {
@@ -87,21 +88,21 @@ fn placed(case: &[f32], bound: f64, place: Place) -> f64 {
     entries(&got[last], &want[last], reach(case)) / bound
 }
 
-/// As they come, with shear and mirrored.
+/// Error of `model_to_local` for arbitrary model matrices, which may have shear and mirroring.
 fn local(case: &[f32]) -> f64 {
     let skeleton = chain(&[[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0]; 2].concat());
     let model = [affine(case), affine(&case[AFFINE..])];
     let mut got = [Affine::IDENTITY; 2];
     let [parent, own] = model.map(|m| reference::matrix(&m));
     if model::model_to_local(&skeleton, &model, &mut got).is_err() {
-        // Only what is flat may be refused.
+        // Only singular parents may be refused.
         let lengths: f64 = (0..3).map(|c| length([0, 1, 2].map(|r| parent[r][c]))).product();
         let is_flat = reference::determinant(&parent).abs() <= FLAT * lengths;
         return if is_flat { 0.0 } else { f64::NAN };
     }
     let want = reference::multiply(&reference::inverse(&parent), &own);
     let magnitudes = |m: &Matrix| m.map(|row| row.map(f64::abs));
-    // The cofactors' magnitudes, over the determinant.
+    // Magnitudes of the cofactors, divided by the determinant.
     let products = |r: usize, c: usize| {
         let (r1, r2, c1, c2) = ((r + 1) % 3, (r + 2) % 3, (c + 1) % 3, (c + 2) % 3);
         (parent[r1][c1] * parent[r2][c2]).abs() + (parent[r1][c2] * parent[r2][c1]).abs()
@@ -120,7 +121,7 @@ fn local(case: &[f32]) -> f64 {
     }))
 }
 
-/// There and back again.
+/// Error of a conversion to model space and back.
 fn back(case: &[f32]) -> f64 {
     let skeleton = chain(case);
     let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];

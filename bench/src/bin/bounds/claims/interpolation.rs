@@ -1,4 +1,4 @@
-//! How far every method is from slerp.
+//! Error of every method relative to slerp.
 
 use condyle::interpolation::{self, Arc, Factor, InterpolateOptions, Method, Selection};
 use condyle::math::JointQuat;
@@ -8,13 +8,14 @@ use condyle_testing::reference;
 use super::{apart, quat, start_rotation, unit};
 use crate::climb::{Claim, Random};
 
-/// The arc as given: over the length of the sum of both ends, or 1 if that is less.
+/// Interpolation along the given arc: error times the length of the sum of both inputs, at most 1.
 const GIVEN: f64 = 5e-7;
 const GIVEN_BY_LOGARITHM: f64 = 7e-7;
 /// `interpolate::vectors`.
 const VECTORS: f64 = 1e-7;
 
-/// Two rotations and a factor: any two, or with a difference of every magnitude, on either side.
+/// Two rotations and a factor. The second rotation is arbitrary or differs from the first by a random
+/// magnitude, in either hemisphere.
 fn start_pair(random: &mut Random, case: &mut [f32]) {
     start_rotation(random, &mut case[..4]);
     unit(&mut case[..4]);
@@ -39,16 +40,16 @@ fn repair_pair(case: &mut [f32]) -> bool {
     unit(&mut case[..4]) && unit(&mut case[4..8]) && case[8] <= 1.0
 }
 
-/// Steps of angle for which bounds are computed.
+/// Number of angle steps for which bounds are computed.
 const STEPS: usize = 32;
 
-/// The bounds of a method by angle: what holds for pairs up to an angle apart holds for those less far apart.
+/// Bounds of a method by angle. A bound for pairs up to an angle also holds for smaller angles.
 pub(super) fn bounds(dispatch: Dispatch, method: Method) -> Vec<f64> {
     let angle = |step: usize| std::f32::consts::FRAC_PI_2 * step as f32 / STEPS as f32;
     dispatch.scope(|| (0..=STEPS).map(|step| method.error_bound(angle(step))).collect())
 }
 
-/// Each method, for lists and for poses, with one factor for all and with one for each joint.
+/// Claims for each method, for lists and poses, with one factor or one per joint.
 pub(super) fn claims(dispatch: Dispatch, method: Method, bounds: &[f64]) -> Vec<Claim> {
     let bounds = bounds.to_vec();
     let bound = bounds[STEPS];
@@ -58,7 +59,8 @@ pub(super) fn claims(dispatch: Dispatch, method: Method, bounds: &[f64]) -> Vec<
         let error = if dot.abs() > 1e-6 {
             apart(got, reference::slerp(a, b, t))
         } else {
-            // A right angle apart both arcs are as short: a product in f32 may tell another one than a product in f64.
+            // Two quaternions at a right angle have two shortest arcs. A product in f32 may select another
+            // one than a product in f64.
             let along = |sign: f64| {
                 let theta = (sign * dot).acos();
                 let (from, to) = (((1.0 - t) * theta).sin(), (t * theta).sin() * sign);
@@ -92,7 +94,7 @@ pub(super) fn claims(dispatch: Dispatch, method: Method, bounds: &[f64]) -> Vec<
     ]
 }
 
-/// From a rotation or vector to another one on the arc as given, in f64; and the length of their sum.
+/// Exact interpolation along the given arc in f64, and the length of the sum of both inputs.
 fn as_given<const N: usize>(a: [f64; N], b: [f64; N], t: f64) -> ([f64; N], f64) {
     let length = |sign: f64| (0..N).map(|c| (b[c] + sign * a[c]).powi(2)).sum::<f64>().sqrt();
     let (chord, sum) = (length(-1.0), length(1.0));
@@ -105,7 +107,8 @@ fn as_given<const N: usize>(a: [f64; N], b: [f64; N], t: f64) -> ([f64; N], f64)
     (std::array::from_fn(|c| a[c] * from + b[c] * to), sum)
 }
 
-/// `a` turned towards the part of `b` that is perpendicular to it. Not between opposites, where that is any.
+/// Rotates `a` towards the part of `b` perpendicular to it. Undefined for opposite inputs, where any
+/// direction is valid.
 fn towards(a: [f64; 4], b: [f64; 4], t: f64) -> [f64; 4] {
     let dot = |a: [f64; 4], b: [f64; 4]| (0..4).map(|c| a[c] * b[c]).sum::<f64>();
     let along = dot(a, b) / dot(a, a);
@@ -117,7 +120,7 @@ fn towards(a: [f64; 4], b: [f64; 4], t: f64) -> [f64; 4] {
     })
 }
 
-/// The arc as given; and vectors.
+/// Claims for `Arc::AsGiven`, and for the interpolation of vectors.
 pub(super) fn given(dispatch: Dispatch) -> Vec<Claim> {
     let claim = |what: &str, bound: f64, error: fn(&[f32]) -> f64| Claim {
         what: what.into(),
@@ -134,7 +137,7 @@ pub(super) fn given(dispatch: Dispatch) -> Vec<Claim> {
         let got = interpolation::interpolate(quat(case), quat(&case[4..]), case[8], how);
         let (want, sum) =
             as_given(quat(case).map(f64::from), quat(&case[4..]).map(f64::from), case[8].into());
-        // The arc between opposites is any.
+        // Opposite inputs have no unique arc.
         if sum < 1e-4 { 0.0 } else { apart(got, want) * sum.min(1.0) / bound }
     }
     vec![

@@ -1,4 +1,4 @@
-//! Poses blended, added and laid over each other, one joint at a time.
+//! Blended, added and overlaid poses, one joint at a time.
 
 use condyle::blending::{self, Additive, Layer, Mean};
 use condyle::{Dispatch, Pose, Transform};
@@ -7,24 +7,24 @@ use condyle_testing::reference;
 use super::{apart, quat, start_rotation, unit, worst};
 use crate::climb::{Claim, Random};
 
-/// `blend`: rotations by either mean, translations and scales; and for each layer.
+/// `blend`: errors of rotations by both means, of translations and scales, and the error per layer.
 const LINEAR: f64 = 2.3e-7;
 const EXPONENTIAL: f64 = 9.5e-7;
 const WEIGHTED: f64 = 2.3e-7;
 const MASKED: f64 = 3e-7;
-/// Where some weights are negative.
+/// Error with some negative weights.
 const TAKEN: f64 = 2.6e-7;
 const EACH_LAYER: f64 = 1e-9;
-/// `add`: rotations, and for each radian that is added; the rest.
+/// `add`: error of rotations, error per added radian, and error of translations and scales.
 const ADDED: f64 = 5e-7;
 const EACH_RADIAN: f64 = 2.2e-7;
 const SUMMED: f64 = 2.4e-7;
-/// `difference`: rotations, translations, ratios of scales.
+/// `difference`: errors of rotations, translations and scale ratios.
 const DIFFERENCE: [f64; 3] = [3e-7, 6e-8, 1.2e-7];
-/// `overlay`: rotations; the rest, of the greater of the two.
+/// `overlay`: error of rotations, and of translations and scales relative to the larger input.
 const OVERLAID: [f64; 2] = [2.3e-7, 1.2e-7];
 
-/// A joint and a weight: rotation, translation along x, scale along x, weight.
+/// Values of a joint and a weight: rotation, translation along x, scale along x, weight.
 const JOINT: usize = 7;
 
 fn start(random: &mut Random, case: &mut [f32]) {
@@ -35,7 +35,7 @@ fn start(random: &mut Random, case: &mut [f32]) {
         q
     };
     for joint in case.chunks_mut(JOINT) {
-        // Any, or near the first one.
+        // Arbitrary, or near the first one.
         if random.below(2) == 0 {
             start_rotation(random, &mut joint[..4]);
         } else {
@@ -50,7 +50,8 @@ fn start(random: &mut Random, case: &mut [f32]) {
     }
 }
 
-/// Unit quaternions, weights from 0 to 1, translations and scales that f32 holds with all of its digits.
+/// Requires unit quaternions, weights from 0 to 1, and translations and scales that f32 holds with full
+/// precision.
 fn repair(case: &mut [f32]) -> bool {
     case.chunks_mut(JOINT).all(|joint| {
         joint[6] = joint[6].abs();
@@ -64,10 +65,10 @@ fn pose(joint: &[f32]) -> Pose {
     Pose::from_transforms(&[Transform { rotation: quat(joint), translation, scale }])
 }
 
-/// What is said of each part of a joint.
+/// Parts of a joint with separate bounds.
 const PARTS: [&str; 3] = ["rotation", "translation", "scale"];
 
-/// Claims about poses of a joint each, the first of which has a part of its own: one for each part of the result.
+/// Claims about poses of one joint each, one claim per part of the result. The first joint is the reference.
 fn claims_of(
     name: &str,
     bounds: [f64; 3],
@@ -87,7 +88,7 @@ fn claims_of(
             repair,
             error: Box::new(move |case| {
                 let joints: Vec<&[f32]> = case.chunks(JOINT).collect();
-                // Half a turn from the first one, either hemisphere will do.
+                // Half a turn from the first joint, either hemisphere is valid.
                 let dot = |q: &[f32]| (0..4).map(|c| f64::from(q[c]) * f64::from(joints[0][c])).sum::<f64>();
                 if joints.iter().any(|joint| dot(joint).abs() < 1e-6) {
                     return 0.0;
@@ -153,12 +154,12 @@ pub(super) fn claims(dispatch: Dispatch) -> Vec<Claim> {
     claims
 }
 
-/// The largest magnitude of a number of the joints.
+/// Largest magnitude of a value over the joints.
 fn largest(joints: &[&[f32]], at: usize) -> f64 {
     worst(joints.iter().map(|joint| f64::from(joint[at].abs())))
 }
 
-/// About the first joint, all others as layers.
+/// Blend about the first joint, with all others as layers.
 fn blended(joints: &[&[f32]], mean: Mean) -> [f64; 3] {
     let poses: Vec<Pose> = joints.iter().map(|joint| pose(joint)).collect();
     let layers: Vec<Layer<'_>> =
@@ -194,7 +195,7 @@ fn blended(joints: &[&[f32]], mean: Mean) -> [f64; 3] {
     [rotation, translation, part(got.scale[0], want.scale[0], 5)]
 }
 
-/// To the first joint, all others as differences.
+/// Addition of all other joints, as differences, to the first one.
 fn added(joints: &[&[f32]]) -> [f64; 3] {
     let poses: Vec<Pose> = joints.iter().map(|joint| pose(joint)).collect();
     let layers: Vec<Additive<'_>> =
@@ -230,7 +231,7 @@ fn added(joints: &[&[f32]]) -> [f64; 3] {
     [rotation, translation, scale]
 }
 
-/// Of the second joint from the first one.
+/// Difference of the second joint from the first one.
 fn differing(joints: &[&[f32]]) -> [f64; 3] {
     let (from, to) = (pose(joints[0]), pose(joints[1]));
     let mut got = Pose::identity(1);
@@ -244,7 +245,7 @@ fn differing(joints: &[&[f32]]) -> [f64; 3] {
     ]
 }
 
-/// About the first joint, of which three numbers are masks of the other ones: as what they come to.
+/// Blend about the first joint, three of whose values are masks of the other joints.
 fn masked(joints: &[&[f32]], mean: Mean) -> [f64; 3] {
     let factor = |at: usize| joints[0][4 + at].abs();
     let poses: Vec<Pose> = joints.iter().map(|joint| pose(joint)).collect();
@@ -260,10 +261,10 @@ fn masked(joints: &[&[f32]], mean: Mean) -> [f64; 3] {
     mixed(joints, &poses, &layers, weights, mean, [LINEAR, MASKED])
 }
 
-/// About the first joint, all others as layers, some of which are taken away.
+/// Blend about the first joint, with some negative weights.
 fn taken(joints: &[&[f32]], mean: Mean) -> [f64; 3] {
     let poses: Vec<Pose> = joints.iter().map(|joint| pose(joint)).collect();
-    // The sign is that of a number that has no other use: the scale of the reference, or of the layer before.
+    // The sign comes from an otherwise unused value: the scale of the reference, or of the previous layer.
     let weights: Vec<f32> = joints.windows(2).map(|pair| pair[1][6].copysign(pair[0][5])).collect();
     let layers: Vec<Layer<'_>> =
         poses[1..].iter().zip(&weights).map(|(pose, weight)| Layer::new(pose, *weight)).collect();
@@ -271,7 +272,7 @@ fn taken(joints: &[&[f32]], mean: Mean) -> [f64; 3] {
     mixed(joints, &poses, &layers, exact, mean, [TAKEN, TAKEN])
 }
 
-/// The two bounds are those of a rotation by the linear mean, and of the rest.
+/// Errors of a blend. The two bounds apply to a rotation by the linear mean, and to translations and scales.
 fn mixed(
     joints: &[&[f32]],
     poses: &[Pose],
@@ -282,7 +283,7 @@ fn mixed(
 ) -> [f64; 3] {
     let (total, magnitudes) =
         (weights.iter().sum::<f64>(), weights.iter().map(|weight| weight.abs()).sum::<f64>());
-    // Weights that cancel leave the reference.
+    // If the weights cancel, the result is the reference.
     if magnitudes == 0.0 || total.abs() < 2e-6 * magnitudes {
         return [0.0; 3];
     }
@@ -302,7 +303,7 @@ fn mixed(
             (0..4).for_each(|c| sum[c] += near * weight / total * f64::from(joint[c]));
         }
         let length = sum.iter().map(|v| v * v).sum::<f64>().sqrt();
-        // A sum without length leaves the reference's.
+        // If the sum has no length, the result is the rotation of the reference.
         if length < 2e-6 * more { 0.0 } else { rotation * length / ((linear + each) * more) }
     } else {
         rotation / ((EXPONENTIAL + each) * more)
@@ -319,7 +320,7 @@ fn mixed(
     [rotation, part(got.translation[0], want.translation[0], 4), part(got.scale[0], want.scale[0], 5)]
 }
 
-/// The second joint over the first one, by its weight.
+/// Overlay of the second joint over the first one, with its weight.
 fn overlaid(joints: &[&[f32]]) -> [f64; 3] {
     let (base, over, amount) = (pose(joints[0]), pose(joints[1]), joints[1][6]);
     let mut got = Pose::identity(1);

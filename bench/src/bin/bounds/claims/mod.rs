@@ -1,4 +1,4 @@
-//! What is attacked, by the bounds that docs/accuracy.md states.
+//! Error bounds of docs/accuracy.md that the search attacks.
 
 mod conversion;
 mod hierarchy;
@@ -14,7 +14,7 @@ use condyle::{Affine, Dispatch, Numeric};
 
 use crate::climb::{Claim, Random, is_worse};
 
-/// Every claim, on every instruction set and in both modes.
+/// All claims, on every instruction set in both modes.
 pub(crate) fn all() -> Vec<Claim> {
     let mut claims = scalars::claims();
     for dispatch in Dispatch::all() {
@@ -27,7 +27,7 @@ pub(crate) fn all() -> Vec<Claim> {
         claims.extend(skinning::claims(dispatch));
     }
     for method in Method::all() {
-        // They differ by fusion only, and take a while.
+        // Bounds differ only by fusion, and take some time to compute.
         let mut bounds = [None, None];
         for dispatch in Dispatch::all() {
             let bounds = bounds[usize::from(fuses(dispatch))]
@@ -43,17 +43,17 @@ pub(crate) fn fuses(dispatch: Dispatch) -> bool {
     dispatch.isa().fuses() && dispatch.numeric() == Numeric::Fast
 }
 
-/// The worst of some errors: NaN where there is one, which `f64::max` drops.
+/// Largest of some errors, or NaN if one is NaN. `f64::max` would ignore NaN.
 pub(crate) fn worst(errors: impl IntoIterator<Item = f64>) -> f64 {
     errors.into_iter().fold(0.0, |a, b| if is_worse(b, a) { b } else { a })
 }
 
-/// The largest difference of two vectors in a component.
+/// Largest difference of two vectors in a component.
 fn apart<const N: usize>(got: [f32; N], want: [f64; N]) -> f64 {
     worst(got.iter().zip(want).map(|(got, want)| (f64::from(*got) - want).abs()))
 }
 
-/// Makes four numbers a unit quaternion, rounded.
+/// Normalises four numbers to a unit quaternion, and rounds it.
 fn unit(q: &mut [f32]) -> bool {
     let length = q.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>().sqrt();
     if !(length > 1e-12 && length < 1e12) {
@@ -65,7 +65,7 @@ fn unit(q: &mut [f32]) -> bool {
     true
 }
 
-/// A rotation: any, near an axis, or with components of every magnitude.
+/// Rotation: arbitrary, near an axis, or with components of all magnitudes.
 fn start_rotation(random: &mut Random, q: &mut [f32]) {
     let kind = random.below(3);
     for v in &mut *q {
@@ -88,7 +88,7 @@ fn vector(numbers: &[f32]) -> [f32; 3] {
     [numbers[0], numbers[1], numbers[2]]
 }
 
-/// Numbers of a matrix of three rows of four.
+/// Values of a matrix with three rows of four.
 const AFFINE: usize = 12;
 
 fn affine(numbers: &[f32]) -> Affine {
@@ -96,13 +96,13 @@ fn affine(numbers: &[f32]) -> Affine {
     Affine { rows: [row(0), row(1), row(2)] }
 }
 
-/// Any numbers up to 1, or of every magnitude from a thousandth.
+/// Numbers up to 1, uniform or with magnitudes down to 0.001.
 fn start_vector(random: &mut Random, v: &mut [f32]) {
     let any = random.below(2) == 0;
     v.fill_with(|| if any { random.signed() } else { random.magnitude(-3.0) } as f32);
 }
 
-/// Any matrix, or one near a rotation.
+/// Arbitrary matrix, or one near a rotation.
 fn start_affine(random: &mut Random, m: &mut [f32]) {
     start_vector(random, m);
     if random.below(2) == 0 {

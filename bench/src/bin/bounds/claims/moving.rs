@@ -1,4 +1,4 @@
-//! Poses that follow from others: by inertia, and mirrored.
+//! Inertialised and mirrored poses.
 
 use condyle::blending::{self, Additive, Inertialization};
 use condyle::mirroring::Mirror;
@@ -8,18 +8,20 @@ use condyle_testing::reference;
 use super::{apart, quat, start_rotation, start_vector, unit, vector, worst};
 use crate::climb::{Claim, Random};
 
-/// `Inertialization`: rotations; the rest, of the largest magnitude of the poses and of what the velocity adds.
+/// `Inertialization`: error of rotations, and of translations and scales relative to the largest magnitude of
+/// the poses and the effect of the velocity.
 const INERTIA: [f64; 2] = [1e-6, 1.5e-7];
-/// Its first moment.
+/// Error at the start of an inertialisation.
 const BEGINS: [f64; 2] = [6e-7, 1.2e-7];
 /// `add` of a `difference` to its reference.
 const THERE: [f64; 2] = [7e-7, 3e-7];
-/// `mirror` twice: rotations, translations, scales.
+/// `mirror` applied twice: errors of rotations, translations and scales.
 const TWICE: [f64; 3] = [5e-7, 5e-7, 2e-7];
-/// `mirror`: entries of the model matrix, of the product of scales; translations, of the length of the way to the joint.
+/// `mirror`: error of model matrix entries relative to the product of scales, and of translations relative to
+/// the length of the chain to the joint.
 const IMAGE: f64 = 1e-6;
 
-/// A joint: rotation, translation, scale.
+/// Values of a joint: rotation, translation, scale.
 const JOINT: usize = 10;
 
 fn start(random: &mut Random, case: &mut [f32]) {
@@ -63,7 +65,7 @@ fn dot(a: [f32; 4], b: [f32; 4]) -> f64 {
     (0..4).map(|c| f64::from(a[c]) * f64::from(b[c])).sum()
 }
 
-/// Whether two rotations are half a turn apart: then rounding tells the way.
+/// Whether two rotations are about half a turn apart, where rounding selects the arc.
 fn undecided(a: &[f32], b: &[f32]) -> bool {
     dot(quat(a), quat(b)).abs() < 1e-3
 }
@@ -72,7 +74,8 @@ fn largest(values: [f32; 3]) -> f64 {
     worst(values.map(|v| f64::from(v.abs())))
 }
 
-/// Previous, current, target, next, then what is shown, and how much of half a second has gone by.
+/// Inertialisation with the poses previous, current, target, next and shown, and the elapsed fraction of half
+/// a second.
 fn inertia(case: &[f32]) -> [f64; 2] {
     let parts: Vec<&[f32]> = case.chunks(JOINT).collect();
     if (0..4).any(|at| (0..at).any(|other| undecided(parts[at], parts[other]))) {
@@ -100,7 +103,7 @@ fn inertia(case: &[f32]) -> [f64; 2] {
     [apart(got.rotation, want.rotation) / INERTIA[0], worst(rest) / INERTIA[1]]
 }
 
-/// Where it starts.
+/// Start of an inertialisation.
 fn begins(case: &[f32]) -> [f64; 2] {
     let parts: Vec<&[f32]> = case.chunks(JOINT).collect();
     let [previous, current, target, next] = [0, 1, 2, 3].map(|at| pose(parts[at]));
@@ -120,7 +123,8 @@ fn there(case: &[f32]) -> [f64; 2] {
     same(&got.get(0), &to.get(0), &from.get(0), THERE)
 }
 
-/// As the same pose but for the quaternion's sign; translations and scales by the greater of it and another one.
+/// Error of equal poses up to the quaternion's sign. Translations and scales are relative to the larger of
+/// two values.
 fn same(got: &Transform, want: &Transform, other: &Transform, bounds: [f64; 2]) -> [f64; 2] {
     let sign = dot(got.rotation, want.rotation).signum();
     let part = |got: f32, want: f32, other: f32| {
@@ -140,7 +144,7 @@ fn length(v: [f32; 3]) -> f64 {
     v.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>().sqrt()
 }
 
-/// Hips, then two legs, as they are at rest and then as they stand.
+/// Mirrors a pose twice. The case has hips and two legs, first in the rest pose, then in the pose.
 fn twice(case: &[f32]) -> [f64; 3] {
     let parts: Vec<Transform> = case.chunks(JOINT).map(transform).collect();
     let joints = [None, Some(0), Some(0)].into_iter().zip(&parts[..3]);
@@ -169,8 +173,9 @@ fn twice(case: &[f32]) -> [f64; 3] {
     std::array::from_fn(|part| worst(all.map(|joint| joint[part])))
 }
 
-/// The image of a pose: hips and two legs at rest, then as they stand, one scale each. The other leg is at rest in the first
-/// one's image, turned in any way.
+/// Mirror image of a pose. The case has hips and two legs, first in the rest pose, then in the pose, with one
+/// scale each. The rest position of the second leg is the image of the first leg's, with an arbitrary
+/// rotation.
 fn image(case: &[f32]) -> f64 {
     let mut parts: Vec<Transform> = case.chunks(JOINT).map(transform).collect();
     for part in &mut parts {

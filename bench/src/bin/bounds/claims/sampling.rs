@@ -1,4 +1,4 @@
-//! Clips at a moment: as authored, and compressed.
+//! Uncompressed and compressed clips at a time.
 
 use condyle::sampling::{self, RawCursor};
 use condyle::{Dispatch, Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform};
@@ -9,16 +9,18 @@ use condyle_testing::reference;
 use super::{apart, quat, start_rotation, start_vector, unit, vector, worst};
 use crate::climb::{Claim, Random};
 
-/// `sample::raw`, rotations between keys of unit length; of about that, or any other.
+/// `sample::raw`: errors of rotations between unit keys, and between keys with a squared length of 0.97 to
+/// 1.03.
 const RAW_ROTATION: [f64; 2] = [2.3e-7, 7.5e-7];
-/// `sample::raw`, translations and scales on straight lines: of the greater of two keys.
+/// `sample::raw`: translations and scales with linear interpolation, relative to the larger of two keys.
 const RAW_LINE: f64 = 2e-7;
-/// Splines, and `sample::raw_track`: of the value; and of the magnitudes that it is the sum of.
+/// Splines, and `sample::raw_track`: error relative to the value, and to the sum of the magnitudes of its
+/// terms.
 const ROUNDED: [f64; 2] = [6e-8, 1e-14];
-/// `sample` of what the encoder makes: rotations; translations, of the largest of the keys.
+/// `sample` of encoded clips: error of rotations, and of translations relative to the largest key.
 const CLIP: [f64; 2] = [7e-7, 3.5e-7];
 
-/// Two times and a moment, then keys.
+/// Number of values before the keys: two key times and a sample time.
 const TIMES: usize = 3;
 
 fn start_times(random: &mut Random, case: &mut [f32]) {
@@ -35,7 +37,7 @@ fn repair_times(case: &mut [f32]) -> bool {
         && (case[0]..=case[1]).contains(&case[2])
 }
 
-/// Two rotations, near each other or not.
+/// Two rotations, close or arbitrary.
 fn start_rotations(random: &mut Random, case: &mut [f32]) {
     start_times(random, case);
     start_rotation(random, &mut case[3..7]);
@@ -48,7 +50,7 @@ fn start_rotations(random: &mut Random, case: &mut [f32]) {
             case[7 + c] = (f64::from(case[3 + c]) + size * random.signed()) as f32;
         }
     }
-    // Of about unit length.
+    // Approximately unit length.
     if random.below(2) == 0 {
         unit(&mut case[7..11]);
         let length = 1.0 + random.magnitude(-8.0) / 50.0;
@@ -74,7 +76,7 @@ fn raw(clip: &RawClip, seconds: f32) -> Transform {
 
 fn raw_rotation(case: &[f32], bound: f64) -> f64 {
     let [a, b] = [quat(&case[3..]), quat(&case[7..])].map(|q| q.map(f64::from));
-    // A right angle apart, rounding tells which way is shorter.
+    // At a right angle, rounding selects the shorter arc.
     if (0..4).map(|c| a[c] * b[c]).sum::<f64>().abs() < 1e-6 {
         return 0.0;
     }
@@ -93,7 +95,7 @@ fn raw_line(case: &[f32]) -> f64 {
     }))
 }
 
-/// Six numbers of each of two keys: tangent, value, tangent.
+/// Spline with six values per axis: tangent, value and tangent of two keys.
 fn raw_spline(case: &[f32]) -> f64 {
     let clip = clip_of(case, Target::Translation(0), Interpolation::CubicSpline);
     let got = raw(&clip, case[2]).translation;
@@ -115,9 +117,9 @@ fn raw_weight(case: &[f32]) -> f64 {
     (f64::from(got[0]) - want[0]).abs() / (ROUNDED[0] * want[0].abs() + ROUNDED[1] * whole).max(1e-30)
 }
 
-/// Keys of a joint at sixty frames a second, and a moment of these.
+/// Number of keys of a joint at sixty frames per second. The case also has a sample time.
 const FRAMES: usize = 5;
-/// The numbers of a key: a logarithm, a translation.
+/// Values of a key: a logarithm and a translation.
 const KEY: usize = 6;
 
 fn start_clip(random: &mut Random, case: &mut [f32]) {
@@ -133,10 +135,10 @@ fn repair_clip(case: &mut [f32]) -> bool {
     (0.0..=1.0).contains(&case[0]) && case[1..].iter().all(|v| *v == 0.0 || (1e-4..=12.0).contains(&v.abs()))
 }
 
-/// What is encoded, from what the bytes mean.
+/// Sample of an encoded clip, compared with the exact values of its bytes.
 fn clip(case: &[f32]) -> [f64; 2] {
     let keys = || case[1..].chunks(KEY);
-    // Half a turn apart, rounding tells the way from key to key.
+    // Half a turn apart, rounding selects the arc between keys.
     let wide: Vec<[f64; 4]> = keys().map(|key| reference::quat_exp(vector(key).map(f64::from))).collect();
     let dot = |a: &[f64; 4], b: &[f64; 4]| (0..4).map(|c| a[c] * b[c]).sum::<f64>();
     if (0..FRAMES).any(|at| (0..at).any(|other| dot(&wide[at], &wide[other]).abs() < 0.05)) {
@@ -160,7 +162,7 @@ fn clip(case: &[f32]) -> [f64; 2] {
     condyle::sample(&clip, &skeleton, seconds, &mut pose).expect("one joint");
     let want = &reference::sample_clip(clip.as_bytes(), &skeleton, seconds)[0];
     let size = keys().flat_map(|key| vector(&key[3..])).fold(1e-3, |a: f64, v| a.max(f64::from(v.abs())));
-    // Either of two opposites is the rotation.
+    // A quaternion and its negative are the same rotation.
     let sign = (0..4).map(|c| f64::from(pose.get(0).rotation[c]) * want.rotation[c]).sum::<f64>().signum();
     [
         apart(pose.get(0).rotation, want.rotation.map(|v| v * sign)) / CLIP[0],

@@ -7,11 +7,11 @@ use crate::climb::{Claim, Random};
 
 /// `sin_half_pi` and `atan_positive`.
 const POLYNOMIALS: [f64; 2] = [1.8e-7, 2e-7];
-/// `reciprocal_sqrt`, and `sin_cos` and `atan2`: units in the last place.
+/// `reciprocal_sqrt`, and `sin_cos` and `atan2`, in units in the last place (ULP).
 const RECIPROCAL_SQRT: f64 = 1.5;
 const SCALAR: f64 = 0.51;
 
-/// They are the same everywhere.
+/// Claims that are the same on all instruction sets.
 pub(super) fn claims() -> Vec<Claim> {
     const HALF: f32 = std::f32::consts::FRAC_PI_2;
     fn claim(
@@ -38,7 +38,7 @@ pub(super) fn claims() -> Vec<Claim> {
             error: Box::new(error),
         }
     }
-    /// In units of the last place of what is right, rounded.
+    /// Error in units in the last place of the exact value in f32.
     fn units(got: f32, want: f64) -> f64 {
         let place = f64::from((want.abs() as f32).next_up()) - f64::from(want.abs() as f32);
         (f64::from(got) - want).abs() / place

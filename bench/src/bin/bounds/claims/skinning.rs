@@ -1,4 +1,4 @@
-//! Vertices moved by their joints, and what goes before: morph targets, the palette.
+//! Skinned vertices, morph targets and palettes.
 
 use condyle::mesh::MorphDeltas;
 use condyle::mesh::{VertexSlices, VertexSlicesMut};
@@ -13,32 +13,32 @@ use reference::Matrix;
 use super::{AFFINE, affine, start_affine, start_vector, unit, vector, worst};
 use crate::climb::{Claim, Random};
 
-/// `skin`, positions: of the sum of the magnitudes of what is summed; and for each influence.
+/// `skin`, positions: error relative to the sum of the magnitudes of all terms, and error per influence.
 const POSITION: [f64; 2] = [2.4e-7, 6e-8];
-/// The same of the heaviest, where some are left out: for each influence that there is.
+/// Same with only the heaviest influences: the error per influence counts all of them.
 const AT_MOST: [f64; 2] = [3e-7, 6e-8];
-/// `skin`, tangents and normals that go with the blended matrix or the blend of inverse transposes: over the length that is
-/// left of the terms' magnitudes; and for each influence.
+/// `skin`, tangents, and normals by the blended matrix or blended inverse transposes: error times the ratio
+/// of the remaining length to the magnitudes of the terms, and error per influence.
 const DIRECTION: [f64; 2] = [2.3e-7, 5e-8];
-/// Normals that go with the inverse transpose of the blend.
+/// Normals by the inverse transpose of the blended matrix.
 const COFACTORS: [f64; 2] = [2.8e-7, 5e-8];
-/// Normals where scales that differ by rounding only count as equal.
+/// Normals if scales that differ only by rounding count as equal.
 const EVEN: f64 = 3.5e-5;
 /// `skin::positions`.
 const BASES: [f64; 2] = [2.4e-7, 6e-8];
 /// `skin::bitangents`.
 const BITANGENT: f64 = 1.2e-7;
-/// `morph`, for the vertex and for each target.
+/// `morph`, for the vertex and per target.
 const MORPH: f64 = 6e-8;
 /// `palette`.
 const PALETTE: f64 = 2.4e-7;
 
-/// An influence: weight and matrix.
+/// Values of an influence: weight and matrix.
 const INFLUENCE: usize = 1 + AFFINE;
-/// A vertex: position, normal, tangent.
+/// Values of a vertex: position, normal, tangent.
 const VERTEX: usize = 9;
 
-/// A vertex, then its influences.
+/// Fills in a vertex and its influences.
 fn start(random: &mut Random, case: &mut [f32]) {
     let (vertex, influences) = case.split_at_mut(VERTEX);
     vertex.chunks_mut(3).for_each(|v| start_vector(random, v));
@@ -48,7 +48,7 @@ fn start(random: &mut Random, case: &mut [f32]) {
     }
 }
 
-/// Numbers that f32 holds with all of their digits, also once they are multiplied; heaviest first.
+/// Requires values that f32 holds with full precision, also after multiplication.
 fn repair(case: &mut [f32]) -> bool {
     let (vertex, influences) = case.split_at_mut(VERTEX);
     let plain = |v: &f32| *v == 0.0 || (1e-6..=1e6).contains(&v.abs());
@@ -57,13 +57,13 @@ fn repair(case: &mut [f32]) -> bool {
         && influences.chunks(INFLUENCE).all(|influence| influence[0] != 0.0)
 }
 
-/// As [`repair`], with weights that are not negative.
+/// Like [`repair`], with non-negative weights.
 fn repair_positive(case: &mut [f32]) -> bool {
     case[VERTEX..].chunks_mut(INFLUENCE).for_each(|influence| influence[0] = influence[0].abs());
     repair(case)
 }
 
-/// What a case is: one vertex, its row, and its joints' matrices.
+/// Case in the library's types: one vertex, its influences, and the matrices of its joints.
 struct Bound {
     mesh: SkinnedMesh,
     palette: Palette,
@@ -103,7 +103,7 @@ impl Bound {
         out
     }
 
-    /// The sum of the matrices' magnitudes, times those of the weights.
+    /// Sum of the magnitudes of the matrices, times the magnitudes of the weights.
     fn magnitudes(&self, matrices: &[Matrix]) -> Matrix {
         let magnitudes: Vec<Matrix> = matrices.iter().map(|m| m.map(|row| row.map(f64::abs))).collect();
         reference::blend_matrices(&magnitudes, self.row.iter().map(|&(joint, weight)| (joint, weight.abs())))
@@ -118,7 +118,7 @@ fn length(v: [f64; 3]) -> f64 {
     v.iter().map(|v| v * v).sum::<f64>().sqrt()
 }
 
-/// The worst component, as a part of what belongs to it.
+/// Largest error of a component relative to its magnitude.
 fn part(got: [f32; 3], want: [f64; 3], whole: [f64; 3]) -> f64 {
     worst((0..3).map(|c| if whole[c] == 0.0 { 0.0 } else { (f64::from(got[c]) - want[c]).abs() / whole[c] }))
 }
@@ -127,7 +127,7 @@ fn position(case: &[f32], bound: f64, count: u32) -> f64 {
     let mut it = Bound::new(case, NormalRule::Plain);
     let got = it.skinned(count).positions[0];
     it.row.truncate(count as usize);
-    // In f64: `reference::at_most` rounds the weights that are left to f32.
+    // Computed in f64, because `reference::at_most` rounds the remaining weights to f32.
     let sum = |row: &[(u16, f32)]| row.iter().map(|(_, weight)| f64::from(*weight)).sum::<f64>();
     let all: Vec<_> = it.mesh.influences().row(0).collect();
     let factor = if all.len() > it.row.len() { sum(&all) / sum(&it.row) } else { 1.0 };
@@ -139,14 +139,14 @@ fn position(case: &[f32], bound: f64, count: u32) -> f64 {
     part(got, want, whole)
 }
 
-/// What turns directions, the magnitudes that it is the sum of, a direction and what became of it. How much longer are those
-/// magnitudes than what is left of them?
+/// Error of a transformed direction. The bound grows with the ratio of the terms' magnitudes to the length of
+/// their sum.
 fn direction(m: &Matrix, magnitudes: &Matrix, v: [f32; 3], got: [f32; 3], bound: f64) -> f64 {
     let v = v.map(f64::from);
     let sum = reference::transform_vector(m, v);
     let whole = length(reference::transform_vector(magnitudes, magnitude(v)));
     let left = length(sum) / whole;
-    // What cancels but for rounding has no direction.
+    // A sum that cancels up to rounding has no direction.
     if left < 1e-4 {
         return 0.0;
     }
@@ -189,7 +189,7 @@ fn normal(case: &[f32], rule: NormalRule, bound: f64) -> f64 {
                 std::array::from_fn(|r| std::array::from_fn(|c| if c < 3 { products(r, c) } else { 0.0 }));
             let determinant = reference::determinant(&blended);
             let most = (0..3).map(|c| magnitudes[0][c] * whole[0][c]).sum::<f64>();
-            // Nor has a determinant that cancels a sign.
+            // A determinant that cancels up to rounding has no sign.
             if determinant.abs() < 1e-5 * most {
                 return 0.0;
             }
@@ -203,7 +203,7 @@ fn normal(case: &[f32], rule: NormalRule, bound: f64) -> f64 {
     }
 }
 
-/// Rotations of one scale, all but for a little.
+/// Rotations with almost equal scales.
 fn start_even(random: &mut Random, case: &mut [f32]) {
     start(random, case);
     let q: [f64; 4] = std::array::from_fn(|_| random.signed());
@@ -223,7 +223,8 @@ fn start_even(random: &mut Random, case: &mut [f32]) {
     }
 }
 
-/// Where all scales count as equal the plain matrix serves, and the inverse transpose is what is right.
+/// If all scales count as equal, the kernel uses the plain matrix. The expected result uses the inverse
+/// transpose.
 fn even(case: &[f32]) -> f64 {
     let it = Bound::new(case, NormalRule::InverseTranspose);
     if !it.palette.normal_matrices().is_empty() {
@@ -246,7 +247,7 @@ fn even(case: &[f32]) -> f64 {
     length(std::array::from_fn(|c| f64::from(got[c]) - want[c] / length(want))) * left / EVEN
 }
 
-/// A vertex, then for each influence the inverse bind matrix too.
+/// Fills in a vertex, and for each influence also the inverse bind matrix.
 fn start_bases(random: &mut Random, case: &mut [f32]) {
     start_vector(random, &mut case[..3]);
     for influence in case[3..].chunks_mut(INFLUENCE + AFFINE) {
@@ -305,7 +306,7 @@ fn bitangent(case: &[f32]) -> f64 {
     part(got[0], reference::bitangent(normal.map(f64::from), tangent.map(f64::from)), [BITANGENT; 3])
 }
 
-/// A vertex, then for each target its weight and what it adds.
+/// Error of morph targets. The case has a vertex, and the weight and delta of each target.
 fn morphed(case: &[f32]) -> f64 {
     let (base, targets) = case.split_at(3);
     let vertices = Vertices { positions: vec![vector(base)], ..Vertices::default() };

@@ -1,4 +1,4 @@
-//! How far what was written is from what the clip has.
+//! Errors of the written file compared with the clip.
 
 use serde_json::{Value, json};
 
@@ -7,11 +7,11 @@ use crate::failure::Failure;
 use crate::output::progress;
 use crate::text::{millimetres, printable};
 
-/// The greatest distance of a vertex, in units of the model.
+/// Maximum distance of a vertex, in units of the model.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Worst {
     pub(super) distance: f64,
-    /// A frame, or the middle between two.
+    /// Number of a frame, or the middle between two.
     frame: f64,
     vertex: usize,
 }
@@ -32,17 +32,18 @@ pub(super) fn distance(a: &[f32; 3], b: &[f32; 3]) -> f64 {
     (square(0) + square(1) + square(2)).sqrt()
 }
 
-/// What the written file is off by at its frames, and half-way between each two, where readers go straight.
+/// Errors of the written file at its frames, and half-way between frames, where readers interpolate linearly.
 #[derive(Default)]
 pub(super) struct Off {
     pub(super) frames: Worst,
     pub(super) between: Worst,
-    /// The greatest difference of two normals at a frame, if they are compared.
+    /// Maximum angle between two normals at a frame, in radians, if normals are compared.
     normals: Option<f64>,
 }
 
 impl Off {
-    /// `read` has the vertices of the file at a frame or between two, with or without normals.
+    /// Measures the errors. `read` returns the vertices of the file at a frame or between two, with or
+    /// without normals.
     pub(super) fn measure(
         film: &mut Film<'_>,
         mut read: impl FnMut(f64, &mut Frame) -> Result<(), Failure>,
@@ -88,12 +89,12 @@ impl Off {
 
     pub(super) fn to_text(&self, film: &Film<'_>, metres: f64) -> String {
         let worst = |what: &str, worst: &Worst| match worst.distance {
-            0.0 => format!("{what}: off by nothing\n"),
+            0.0 => format!("{what}: no error\n"),
             distance => {
                 let (part, vertex) = place(film, worst.vertex);
                 let (mm, seconds) = (millimetres(metres * distance), film.timing.since_start(worst.frame));
                 format!(
-                    "{what}: off by {mm} mm at most, at {seconds:.3} s, vertex {vertex} of {}\n",
+                    "{what}: error up to {mm} mm, at {seconds:.3} s, vertex {vertex} of {}\n",
                     printable(&part)
                 )
             }
@@ -103,16 +104,16 @@ impl Off {
             text += &worst("half-way between frames", &self.between);
         }
         text += &match self.normals {
-            // Those along an axis come back to the last bit, because 0 and 1 are among the numbers of a PNG.
-            Some(0.0) => "normals: off by nothing\n".to_owned(),
-            Some(normals) => format!("normals: off by {:.1e} degrees at most\n", normals.to_degrees()),
+            // Normals along an axis are exact to the last bit, because the numbers of a PNG include 0 and 1.
+            Some(0.0) => "normals: no error\n".to_owned(),
+            Some(normals) => format!("normals: error up to {:.1e} degrees\n", normals.to_degrees()),
             None => String::new(),
         };
         text
     }
 }
 
-/// The name of a vertex' primitive, and its index there.
+/// Returns the name of a vertex's primitive, and the index there.
 fn place(film: &Film<'_>, vertex: usize) -> (String, usize) {
     let part = film.parts.iter().find(|part| (part.first..part.first + part.count).contains(&vertex));
     part.map_or((String::new(), vertex), |part| (film.part_name(part), vertex - part.first))

@@ -1,11 +1,12 @@
-//! OpenEXR images of one part, without compression, a line after another: as written here, and read back.
+//! OpenEXR images with one part and uncompressed scan lines: written here, and read back.
 //!
-//! After *OpenEXR File Layout* of the Academy Software Foundation. A header of named attributes, the places of the lines, then each line: its number, its bytes,
-//! and for each channel, in the order of their names, the numbers of all pixels.
+//! Source: *OpenEXR File Layout*, Academy Software Foundation. A file has a header of named attributes, the
+//! offsets of the lines, then the lines. Each line has its number, its size in bytes, and for each channel,
+//! sorted by name, the values of all pixels.
 
 use condyle::Error;
 
-/// How numbers are stored.
+/// Format of the stored numbers.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Depth {
     /// 11 bits of precision, up to 65,504.
@@ -23,12 +24,13 @@ impl Depth {
 }
 
 const MAGIC: [u8; 4] = [0x76, 0x2f, 0x31, 0x01];
-/// Version 2, a single part of lines.
+/// Version 2, a single part of scan lines.
 const VERSION: [u8; 4] = [2, 0, 0, 0];
-/// What a channel's number is where the file is read, by the order of their names.
+/// Channel names in file order, with the index of each in a pixel.
 const CHANNELS: [(&str, usize); 4] = [("A", 3), ("B", 2), ("G", 1), ("R", 0)];
 
-/// An image of `N` channels, red, green, blue and perhaps alpha, its top line first. `pixels` are as many as `width` times the height.
+/// Encodes an image with `N` channels: red, green, blue and optionally alpha, top line first. `pixels` has
+/// `width` times height elements.
 pub(super) fn write<const N: usize>(width: usize, pixels: &[[f32; N]], depth: Depth) -> Vec<u8> {
     let height = pixels.len() / width;
     let channels = || CHANNELS.iter().filter(|(_, channel)| *channel < N);
@@ -38,7 +40,7 @@ pub(super) fn write<const N: usize>(width: usize, pixels: &[[f32; N]], depth: De
         let kind: u32 = if depth == Depth::Half { 1 } else { 2 };
         list.extend_from_slice(name.as_bytes());
         list.push(0);
-        // Numbers are what they are, not perceived brightness; every pixel has one.
+        // The number format, linear values, and one sample per pixel in both directions.
         [kind, 1, 1, 1].iter().for_each(|word| list.extend_from_slice(&word.to_le_bytes()));
     }
     list.push(0);
@@ -82,7 +84,7 @@ fn attribute(out: &mut Vec<u8>, name: &str, kind: &str, value: &[u8]) {
     out.extend_from_slice(value);
 }
 
-/// The pixels of an image that [`write`] has written: by what its bytes say, not by what they should.
+/// Decodes an image that [`write`] has written. It trusts the bytes only, not the expected size.
 pub(super) fn read<const N: usize>(bytes: &[u8]) -> Result<Vec<[f32; N]>, Error> {
     let mut rest = Bytes(bytes);
     if rest.take(8)? != [MAGIC, VERSION].concat() {
@@ -138,7 +140,7 @@ pub(super) fn read<const N: usize>(bytes: &[u8]) -> Result<Vec<[f32; N]>, Error>
     Ok(pixels)
 }
 
-/// What is left to read.
+/// Bytes not yet read.
 struct Bytes<'a>(&'a [u8]);
 
 impl<'a> Bytes<'a> {
@@ -157,7 +159,7 @@ impl<'a> Bytes<'a> {
         Ok(self.take(4)?.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte)))
     }
 
-    /// Up to a zero, which is left out.
+    /// Reads up to a zero byte, which is skipped.
     fn text(&mut self) -> Result<&'a [u8], Error> {
         let end = self.0.iter().position(|byte| *byte == 0).unwrap_or(self.0.len());
         let text = self.take(end)?;
@@ -166,7 +168,7 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// The nearest number of 16 bits, the even one of two: IEEE 754, binary16.
+/// Rounds to the nearest 16-bit float, ties to even (IEEE 754 binary16).
 fn half(value: f32) -> u16 {
     let sign = ((value.to_bits() >> 16) & 0x8000) as u16;
     let size = value.abs();
@@ -175,10 +177,11 @@ fn half(value: f32) -> u16 {
     } else if size >= 65520.0 {
         0x7c00
     } else if size < 2_f32.powi(-14) {
-        // Multiples of 2^-24. Added to 2^-1 they are the last bits of the sum, rounded as f32 rounds.
+        // Subnormals are multiples of 2^-24. Adding 0.5 moves them to the last bits of the sum, rounded as
+        // f32 rounds.
         (size + 0.5).to_bits() - 0.5_f32.to_bits()
     } else {
-        // 13 bits fall off, and the exponent counts from another start.
+        // Drops 13 bits and changes the exponent bias.
         let bits = size.to_bits() - (112 << 23);
         (bits + 0xfff + (bits >> 13 & 1)) >> 13
     };
@@ -218,7 +221,7 @@ mod tests {
             (65520.0, 0x7c00),
             (f32::MAX, 0x7c00),
             (f32::NAN, 0x7e00),
-            // Half-way: to the even one, down and up.
+            // Ties round to even, down and up.
             (1.0 + 1.0 / 2048.0, 0x3c00),
             (1.0 + 3.0 / 2048.0, 0x3c02),
             (2_f32.powi(-25), 0x0000),
@@ -259,7 +262,8 @@ mod tests {
         assert_eq!(read::<3>(&write(1, &rgb, Depth::Float)), Ok(rgb.to_vec()));
     }
 
-    /// As the crate `exr` reads them, whose authors wrote it after the specification too; so a slip in both directions is seen.
+    /// The crate `exr` was written independently from the specification, so it finds an error that this file
+    /// makes in both directions.
     #[test]
     fn others_read_them() {
         fn pixels<const N: usize>(width: usize, count: usize) -> Vec<[f32; N]> {

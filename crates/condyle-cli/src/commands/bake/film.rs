@@ -6,10 +6,10 @@ use crate::failure::{Failure, too_large};
 use crate::model::playable::Playable;
 use crate::options::moments::LONGEST;
 
-/// The vertices of a primitive among those of a frame.
+/// Range of a primitive's vertices in a frame.
 #[derive(Clone)]
 pub(super) struct Part {
-    /// In the asset's instances, and in the primitives of that instance.
+    /// Indices in the asset's instances, and in the primitives of that instance.
     pub(super) instance: usize,
     pub(super) primitive: usize,
     pub(super) first: usize,
@@ -26,15 +26,16 @@ pub(super) struct Timing {
 }
 
 impl Timing {
-    /// At so many frames per second, or at the least rate above that whose last frame is the end of the clip. A pose is one frame.
+    /// Uses `fps` frames per second, or the next higher rate whose last frame is the end of the clip. A pose
+    /// is one frame.
     pub(super) fn new(clip: Option<&Playable<'_>>, fps: f64) -> Result<Self, Failure> {
         let (start, end) = clip.map_or((0.0, 0.0), |clip| (clip.start(), clip.end()));
         let duration = end - start;
-        // A thousandth of a frame of tolerance, so that rounding adds no frame.
+        // A tolerance of a thousandth of a frame, so that rounding adds no frame.
         let steps = (duration * fps - 1e-3).ceil().max(0.0);
         if steps >= LONGEST as f64 {
             return Err(Failure::Usage(format!(
-                "--fps {fps}: the clip lasts {duration} s, that would be more than {LONGEST} frames; ask for fewer"
+                "--fps {fps}: the clip lasts {duration} s, which is more than {LONGEST} frames; choose a lower --fps"
             )));
         }
         let steps = if duration > 0.0 { steps.max(1.0) } else { 0.0 };
@@ -42,7 +43,7 @@ impl Timing {
         Ok(Self { start, duration, frames: steps as usize + 1, fps })
     }
 
-    /// Seconds from the first frame to one, or to a moment between two.
+    /// Returns the seconds from the first frame to a frame, or to a moment between two.
     pub(super) fn since_start(&self, frame: f64) -> f64 {
         let last = self.frames.saturating_sub(1).max(1) as f64;
         self.duration * (frame / last)
@@ -53,7 +54,8 @@ impl Timing {
     }
 }
 
-/// The vertices of one frame. Where any primitive has normals there is one for each vertex: zero for those of primitives without.
+/// Vertices of one frame. If any primitive has normals there is one for each vertex, zero for primitives
+/// without normals.
 #[derive(Default)]
 pub(super) struct Frame {
     pub(super) positions: Vec<[f32; 3]>,
@@ -65,7 +67,7 @@ pub(super) struct Film<'a> {
     clip: Option<&'a Playable<'a>>,
     options: PoserOptions,
     pub(super) poser: Poser<'a>,
-    /// Of the file.
+    /// Name of the file.
     pub(super) name: String,
     pub(super) timing: Timing,
     pub(super) parts: Vec<Part>,
@@ -86,7 +88,7 @@ impl<'a> Film<'a> {
         Ok(Self { asset, clip, options, poser, name, timing, parts, has_normals })
     }
 
-    /// The same, to be posed at other moments.
+    /// Returns a copy with a separate poser, for other moments.
     pub(super) fn again(&self) -> Result<Self, Failure> {
         let (options, name, parts) = (self.options.clone(), self.name.clone(), self.parts.clone());
         Self::new(self.asset, self.clip, options, name, self.timing, parts)
@@ -104,7 +106,7 @@ impl<'a> Film<'a> {
         self.parts.last().map_or(0, |part| part.first + part.count)
     }
 
-    /// The instance's name and the primitive's index.
+    /// Returns the instance's name with the primitive's index.
     pub(super) fn part_name(&self, part: &Part) -> String {
         format!("{}.primitive{}", self.instance(part).name, self.primitive(part).index)
     }
@@ -117,11 +119,11 @@ impl<'a> Film<'a> {
     pub(super) fn pose_at(&mut self, seconds: f64) -> Result<(), Failure> {
         let name = &self.name;
         self.poser.pose(self.clip, seconds).map_err(|error| {
-            Failure::Data(format!("{name} at {seconds} s: {error}; look at the keys and scales there"))
+            Failure::Data(format!("{name} at {seconds} s: {error}; check keys and scales at that time"))
         })
     }
 
-    /// [`pose`](Self::pose), and all vertices in one list.
+    /// Poses like [`pose`](Self::pose), and collects all vertices in one list.
     pub(super) fn vertices(&mut self, frame: f64, to: &mut Frame) -> Result<(), Failure> {
         self.pose(frame)?;
         gather(&self.poser, &self.parts, self.has_normals, to);
@@ -129,7 +131,7 @@ impl<'a> Film<'a> {
     }
 }
 
-/// All vertices of a posed asset in one list.
+/// Collects all vertices of a posed asset in one list.
 pub(super) fn gather(poser: &Poser<'_>, parts: &[Part], has_normals: bool, to: &mut Frame) {
     to.positions.clear();
     to.normals.clear();
@@ -149,7 +151,7 @@ impl Part {
     }
 }
 
-/// The primitives of instances, which come with their places among all.
+/// Returns the primitives of instances, which come with their indices.
 pub(super) fn parts<'a>(instances: impl Iterator<Item = (usize, &'a Instance)>) -> Vec<Part> {
     let mut first = 0;
     let mut parts = Vec::new();

@@ -1,4 +1,4 @@
-//! `condyle bake`: clips as what knows no skeleton.
+//! `condyle bake`: clips for playback without a skeleton.
 
 mod error;
 mod exr;
@@ -33,59 +33,62 @@ use crate::output::names::numbered;
 use crate::output::{Written, check_destination, finish_file, keep_all, print, print_json, progress, warn};
 use crate::text::{counted, ending, millimetres, path_text, size, table};
 
-/// Bake a clip for playback without a skeleton: textures for shaders, morph targets, .obj
+/// Bake a clip for playback without a skeleton: textures, morph targets, .obj
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   condyle bake fox.glb --clip Run -o run.exr                       a vertex animation texture, its normals, and run.json
-  condyle bake fox.glb --clip Run -o run.png --fps 15              the same as 16-bit integers within a box
-  condyle bake fox.glb --clip Run -o run.exr --as palettes         the matrices of joints instead
-  condyle bake fox.glb --unit 1cm --clip Run -o run.glb --error 1mm    morph targets, for what plays these but no skins
+  condyle bake fox.glb --clip Run -o run.png --fps 15              the same, as 16-bit integers within a box
+  condyle bake fox.glb --clip Run -o run.exr --as palettes         joint matrices instead
+  condyle bake fox.glb --unit 1cm --clip Run -o run.glb --error 1mm    morph targets, for players without skinning
   condyle bake fox.glb --clip Run --time 0.5 -o posed.obj          one pose; with --fps numbered files
 
-Frames are evenly spaced, the first one at the start of the clip and the last one at its end, so that loops close: at --fps, or at
-the next rate above that allows it, which is told.
+Frames are evenly spaced from the start of the clip to its end, so that loops close. The rate is
+--fps, or the next higher rate that allows this; it is printed.
 
-A texture has a row of texels for each frame, or several where there are more vertices than --width: vertex v of frame f is in column
-v % width of row f * rows_per_frame + v / width. Its .json says all that a shader needs: the size, the rate, the offset and scale
-of integers, and of each primitive its first vertex, whether it has normals and whether its node mirrors, so that its triangles are
-to be drawn the other way round. Palettes are three texels for each joint, the rows of its matrix times its
-inverse bind matrix, for the vertices of the original mesh. Places are in world space, as `condyle skin` has them, of the meshes
-of the default scene.
+A texture has a row of texels for each frame, or several if there are more vertices than --width:
+vertex v of frame f is in column v % width of row f * rows_per_frame + v / width. Its .json has all
+that a shader needs: the size, the rate, the offset and scale of integers, and for each primitive
+its first vertex, whether it has normals, and whether its node mirrors, so that its triangles must
+be drawn with reversed winding. Palettes have three texels for each joint: the rows of its matrix
+times its inverse bind matrix, for the vertices of the original mesh. Positions are in world space,
+as in `condyle skin`, for the meshes of the default scene.
 
-A .glb keeps materials, textures, nodes and all scenes; its morph targets are the frames but the first, all of them or with
---error as few as are needed. Not every program takes so many: Bevy up to 0.17 takes 64, Filament and later versions of Bevy 256. A
-lower --fps or a greater --error makes fewer; with more than 64 there is a warning.
+A .glb keeps materials, textures, nodes and all scenes. Its morph targets are all frames except the
+first; with --error, only as many as are needed. Programs limit the number of morph targets: Bevy up
+to 0.17 supports 64, Filament and later versions of Bevy 256. Reduce it with a lower --fps or a
+higher --error; more than 64 cause a warning.
 
-How far vertices are off, at frames and half-way between, is measured on what was written, by the f32 arithmetic of a shader. An image has at most 33,554,432 texels,
-and a .glb as many vertices in all frames together before --error leaves some out: these take 1.7 GB and 2.5 GB of memory. Either
-all files are written, or none.")]
+The errors of vertices, at frames and half-way between, are measured on the written files with the
+f32 arithmetic of a shader. An image has at most 33,554,432 texels, and a .glb at most as many
+vertices in all frames together before --error drops frames: these take 1.7 GB and 2.5 GB of memory.
+Either all files are written, or none.")]
 pub(crate) struct Args {
-    /// Where to write; a missing folder is made
+    /// Output file; missing folders are created
     #[arg(short, long, value_name = "OUT.exr|.png|.glb|.obj")]
     output: PathBuf,
     #[command(flatten)]
     character: Character,
-    /// Seconds on the clock of the clip's keys, which need not start at 0, for .obj only; several, separated
-    /// by commas, are a series [default: the whole clip]
+    /// Pose the clip at these times in seconds, separated by commas; .obj only. Times are on the clock of the
+    /// keys, which need not start at 0 [default: the whole clip]
     #[arg(long, value_name = "SECONDS", value_delimiter = ',', value_parser = parse_seconds)]
     #[arg(allow_hyphen_values = true, conflicts_with_all = ["rest", "fps"])]
     time: Vec<f64>,
     /// Sample the clip at least N times per second
     #[arg(long, value_name = "N", value_parser = fps_up_to(1000.0), default_value = "30", conflicts_with = "rest")]
     fps: f64,
-    /// Maximum error of a vertex: morph targets that others replace within it are left out
+    /// Maximum error of a vertex. Morph targets that interpolation replaces within it are left out
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = parse_error)]
     error: Option<Length>,
     #[command(flatten)]
     posing: Posing,
-    /// Kind of bake [default: by the extension of the output]
+    /// Kind of output [default: by its extension]
     #[arg(long = "as", value_enum, value_name = "KIND", help_heading = OUTPUT)]
     kind: Option<Kind>,
-    /// Numbers of an .exr of vertices [default: float]
+    /// Number format of an .exr of vertices [default: float]
     #[arg(long, value_enum, help_heading = OUTPUT)]
     precision: Option<Precision>,
-    /// Maximum texels in a row of a texture or of palettes [default: 4096]
+    /// Maximum width of a texture or of palettes, in texels [default: 4096]
     #[arg(long, value_name = "TEXELS", value_parser = clap::value_parser!(u16).range(16..=16384))]
     #[arg(help_heading = OUTPUT)]
     width: Option<u16>,
@@ -104,7 +107,7 @@ pub(crate) struct Args {
 enum Kind {
     /// Positions and normals of vertices: .exr or .png
     Texture,
-    /// The matrices of joints: .exr
+    /// Joint matrices: .exr
     Palettes,
     /// Morph targets: .glb
     Morphs,
@@ -131,7 +134,7 @@ impl Kind {
     }
 }
 
-/// How often the poses of all frames are worked out, those half-way between included.
+/// Number of times that all poses are computed, including those half-way between frames.
 const PASSES: usize = 5;
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
@@ -148,7 +151,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let work = Work::play(&[asset], PASSES * timing.frames.max(args.time.len()));
     job.afford(args.limit, &model, clip, &work)?;
     let parts = match kind {
-        // It keeps all scenes of the document.
+        // Morph targets keep all scenes of the document.
         Kind::Morphs => film::parts(asset.instances.iter().enumerate()),
         Kind::Texture | Kind::Palettes | Kind::Obj => film::parts(asset.shown()),
     };
@@ -187,13 +190,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// What was written.
+/// Result of a bake.
 struct Baked {
     files: Vec<Written>,
-    /// The poses that are in the files.
+    /// Number of poses in the files.
     frames: usize,
     off: Option<Off>,
-    /// What not every program can do with them.
+    /// Limit of common programs that the files exceed.
     warning: Option<String>,
 }
 
@@ -216,7 +219,7 @@ fn textures(
         if film.parts.iter().any(|part| !film.instance(part).morph_weights.is_empty()) {
             warn(
                 &args.character.model,
-                "its morph targets are not in palettes; the error that is told is that of the vertices with them",
+                "its morph targets are not in palettes; the printed error is that of vertices with morph targets",
             );
         }
         let layout = Layout::new(frames, matrices.count, 3, widest)?;
@@ -241,14 +244,14 @@ fn morph_targets(
         args.error.filter(|asked| morphed.off.frames.distance * metres > asked.metres * 1.001)
     {
         let (found, asked) = (millimetres(morphed.off.frames.distance * metres), millimetres(asked.metres));
-        warn(&args.character.model, &format!("{found} mm off at the worst, not {asked}: f32 allows no less"));
+        warn(&args.character.model, &format!("the error is {found} mm, not {asked}: f32 allows no less"));
     }
     let warning = morphs::warning(morphed.targets);
     let (files, frames) = (keep_all(vec![morphed.file])?, morphed.targets + 1);
     Ok(Baked { files, frames, off: Some(morphed.off), warning })
 }
 
-/// One file for each moment.
+/// Writes one file for each moment.
 fn objects(args: &Args, film: &mut Film<'_>, names: Vec<PathBuf>) -> Result<Baked, Failure> {
     if obj::has_lines(film) {
         warn(&args.character.model, "points and lines are written without faces");
@@ -275,7 +278,7 @@ fn obj_names(args: &Args, film: &Film<'_>) -> Result<Vec<PathBuf>, Failure> {
         count => (count, count > 1),
     };
     if count > LONGEST {
-        return Err(Failure::Usage(format!("more than {LONGEST} files; ask for fewer")));
+        return Err(Failure::Usage(format!("more than {LONGEST} files; choose fewer moments")));
     }
     Ok(match series {
         true => (0..count).map(|frame| numbered(&args.output, frame, count)).collect(),
@@ -283,7 +286,7 @@ fn obj_names(args: &Args, film: &Film<'_>) -> Result<Vec<PathBuf>, Failure> {
     })
 }
 
-/// What is asked for, and whether the options go with it.
+/// Returns the kind and format of the output, if the options fit them.
 fn wanted(args: &Args) -> Result<(Kind, Format), Failure> {
     let extension = ending(&args.output);
     let extension = extension.as_deref().unwrap_or("");
@@ -309,13 +312,13 @@ fn wanted(args: &Args) -> Result<(Kind, Format), Failure> {
     Ok((kind, if extension == "png" { Format::Png } else { Format::Exr(depth) }))
 }
 
-/// An option is refused where it would do nothing.
+/// Rejects options that would have no effect.
 fn check_options(args: &Args, kind: Kind, extension: &str) -> Result<(), Failure> {
     let is_image = matches!(kind, Kind::Texture | Kind::Palettes);
     let rules = [
         (
             !args.time.is_empty() && kind != Kind::Obj,
-            "--time is for .obj: all else is made of evenly spaced frames, --fps of them",
+            "--time is for .obj: all other outputs have evenly spaced frames, set by --fps",
         ),
         (
             args.error.is_some() && kind != Kind::Morphs,
@@ -339,7 +342,7 @@ fn check_options(args: &Args, kind: Kind, extension: &str) -> Result<(), Failure
         ),
         (
             args.posing.skinning == Blending::Dual && kind == Kind::Palettes,
-            "--skinning is of vertices: palettes are the matrices that whoever reads them blends",
+            "--skinning is for vertices: palettes hold matrices, which the reader blends",
         ),
     ];
     match rules.iter().find(|(broken, _)| *broken) {
@@ -369,7 +372,8 @@ fn text(film: &Film<'_>, baked: &Baked, metres: f64) -> String {
         let left_out = film.timing.frames - baked.frames;
         if left_out > 0 {
             let frames = counted(left_out, "frame", "frames");
-            text += &format!("{frames} left out, as straight lines between the others are near enough\n");
+            text +=
+                &format!("{frames} left out, because interpolation between the others is within the error\n");
         }
         text += &off.to_text(film, metres);
     }

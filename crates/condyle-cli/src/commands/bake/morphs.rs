@@ -1,4 +1,4 @@
-//! A clip as morph targets: which frames it takes, and the file.
+//! A clip as morph targets: the choice of frames, and the file.
 
 use std::path::Path;
 
@@ -12,25 +12,27 @@ use crate::model::document::refusal;
 use crate::output::{Finished, finish_file, progress, warn};
 use crate::text::grouped;
 
-/// Vertices of all frames together. Each is 75 bytes of memory, as it was, as it is written and as it is read back: 2.5 GB in all.
+/// Maximum number of vertices in all frames together. Each takes 75 bytes of memory for the original, the
+/// written and the decoded values: 2.5 GB in all.
 const MOST_VERTICES: usize = 1 << 25;
 
-/// The file, and what is told of it.
+/// The written file, and its figures.
 pub(super) struct Morphed {
     pub(super) file: Finished,
     pub(super) off: Off,
     pub(super) targets: usize,
 }
 
-/// A frame.
+/// The poses of a frame.
 struct Posed {
-    /// Of each instance.
+    /// Whether each instance is mirrored.
     mirrored: Vec<bool>,
     /// The primitives of each instance, without tangents.
     instances: Vec<Vec<Vertices>>,
 }
 
-/// With an `error`, in units of the model, no vertex of a frame that is left out is farther from the straight line between those that are kept.
+/// Writes the morph targets. With an `error`, in units of the model, no vertex of an omitted frame is farther
+/// from the straight line between the kept frames.
 pub(super) fn write(
     film: &mut Film<'_>,
     error: Option<f64>,
@@ -40,7 +42,7 @@ pub(super) fn write(
     let count = film.timing.frames.saturating_mul(film.vertex_count());
     if count > MOST_VERTICES {
         return Err(Failure::Usage(format!(
-            "{} frames of {} vertices would be more than {} in all: choose a lower --fps",
+            "{} frames of {} vertices are more than {} in all; choose a lower --fps",
             film.timing.frames,
             film.vertex_count(),
             grouped(MOST_VERTICES)
@@ -71,16 +73,16 @@ pub(super) fn write(
     Ok(Morphed { file, off, targets: keys.len() - 1 })
 }
 
-/// What to say of more targets than widely used engines take: `MAX_MORPH_WEIGHTS` of Bevy was 64 up to 0.17, and is 256 now, as
-/// `CONFIG_MAX_MORPH_TARGET_COUNT` of Filament.
+/// Returns a warning about more targets than common engines support. `MAX_MORPH_WEIGHTS` of Bevy was 64 up to
+/// 0.17 and is 256 now, like `CONFIG_MAX_MORPH_TARGET_COUNT` of Filament.
 pub(super) fn warning(targets: usize) -> Option<String> {
     let who = match targets {
         0..=64 => return None,
-        65..=256 => "Bevy takes 64 up to its version 0.17",
+        65..=256 => "Bevy takes 64 up to version 0.17",
         _ => "Filament and Bevy take 256",
     };
     let targets = grouped(targets);
-    Some(format!("{targets} morph targets, but {who}: a lower --fps or a greater --error makes fewer"))
+    Some(format!("{targets} morph targets, but {who}: reduce them with a lower --fps or a higher --error"))
 }
 
 fn pose_all(film: &mut Film<'_>) -> Result<Vec<Posed>, Failure> {
@@ -103,14 +105,16 @@ fn pose_all(film: &mut Film<'_>) -> Result<Vec<Posed>, Failure> {
     Ok(all)
 }
 
-/// From each kept frame to the last one that a straight line serves, as far as doubling and halving the distance finds it: every line is within the error
-/// at each frame that it passes, and the work is in proportion to n log n of the frames.
+/// Selects frames: after each kept frame, the last one that a straight line reaches within the error.
+///
+/// Doubling and halving the distance finds that frame, so a longer line may be missed. Every line is within
+/// the error at each frame that it passes. The work is proportional to n log n for n frames.
 fn reduced(all: &[Posed], error: f64) -> Vec<usize> {
     let last = all.len() - 1;
     let mut keys = vec![0];
     let bar = progress(all.len(), "reducing");
     while let Some(&from) = keys.last().filter(|&&key| key < last) {
-        // A line to the next frame passes none.
+        // A line to the next frame passes no frame between.
         let (mut good, mut step) = (from + 1, 2);
         let mut bad = last + 1;
         while good < last && bad > last {
@@ -133,7 +137,7 @@ fn reduced(all: &[Posed], error: f64) -> Vec<usize> {
     keys
 }
 
-/// Whether all vertices of the frames between two are near the straight line.
+/// Whether all vertices of the frames between two are within the error of the straight line.
 fn is_straight(all: &[Posed], from: usize, to: usize, error: f64) -> bool {
     let positions =
         |frame: usize| all[frame].instances.iter().flatten().flat_map(|vertices| &vertices.positions);
@@ -147,7 +151,7 @@ fn is_straight(all: &[Posed], from: usize, to: usize, error: f64) -> bool {
     })
 }
 
-/// By the file, read as any document is.
+/// Measures the errors on the file, read like any document.
 fn measure(film: &mut Film<'_>, glb: &[u8], to: &Path) -> Result<Off, Failure> {
     let read = Document::from_slice(&to.to_string_lossy(), glb, None).and_then(Asset::from_document);
     let read = read.map_err(|refused| refusal(to, &refused))?;
@@ -168,7 +172,7 @@ fn measure(film: &mut Film<'_>, glb: &[u8], to: &Path) -> Result<Off, Failure> {
 mod tests {
     use super::*;
 
-    /// One vertex on a way.
+    /// A vertex at these x coordinates, one for each frame.
     fn way(xs: &[f32]) -> Vec<Posed> {
         let frame = |&x: &f32| Posed {
             mirrored: vec![],
@@ -185,7 +189,7 @@ mod tests {
         assert_eq!(reduced(&way(&line), 1e-3), [0, 99]);
         let roof: Vec<f32> = (0..=60).map(|at: i32| (37 - at).abs() as f32).collect();
         assert_eq!(reduced(&way(&roof), 1e-3), [0, 37, 60]);
-        // What is within the error may go, and what is not may not.
+        // A frame within the error may be dropped; one outside must stay.
         let bump = [0.0, 0.0, 0.4, 0.0, 0.0, 0.6, 0.0];
         assert_eq!(reduced(&way(&bump), 1.0), [0, 6]);
         assert!(reduced(&way(&bump), 0.5).contains(&5));

@@ -1,26 +1,26 @@
-//! Posed meshes as Wavefront OBJ, which knows neither joints nor time.
+//! Posed meshes as Wavefront OBJ, which has neither joints nor time.
 
 use std::io::{self, Write};
 
 use super::film::{Film, Part};
 
-/// What no pose changes, as text.
+/// Parts of the file that do not depend on the pose, as text.
 pub(super) struct Obj {
-    /// Of each primitive.
+    /// One for each primitive.
     parts: Vec<Unposed>,
 }
 
 struct Unposed {
-    /// The name of its group.
+    /// Name of the group.
     group: String,
     coordinates: String,
-    /// The numbers of the first position, texture coordinate and normal; `None` where there are none.
+    /// Numbers of the first position, texture coordinate and normal; `None` for an absent attribute.
     first: [Option<usize>; 3],
 }
 
 impl Obj {
     pub(super) fn new(film: &Film<'_>) -> Self {
-        // OBJ counts from 1, over all groups.
+        // OBJ numbers start at 1 and continue over all groups.
         let mut next = [1; 3];
         let part = |part: &Part| {
             let (instance, primitive) = (film.instance(part), film.primitive(part));
@@ -30,7 +30,7 @@ impl Obj {
             next = [0, 1, 2].map(|k| next[k] + counts[k]);
             Unposed {
                 group: group(&film.part_name(part)),
-                // Up in OBJ, down in glTF.
+                // v points up in OBJ, down in glTF.
                 coordinates: uv.iter().map(|[u, v]| format!("vt {u} {}\n", 1.0 - v)).collect(),
                 first,
             }
@@ -51,7 +51,7 @@ impl Obj {
             posed.positions.iter().try_for_each(|[x, y, z]| writeln!(out, "v {x} {y} {z}"))?;
             out.write_all(unposed.coordinates.as_bytes())?;
             posed.normals.iter().try_for_each(|[x, y, z]| writeln!(out, "vn {x} {y} {z}"))?;
-            // OBJ has no nodes that could mirror: its faces are counter-clockwise as seen from outside.
+            // OBJ has no nodes that could mirror, so its faces are counter-clockwise as seen from outside.
             let is_mirrored = film.instance(part).is_mirrored(film.poser.model());
             for [a, b, c] in film.primitive(part).triangles() {
                 let corners = if is_mirrored { [a, c, b] } else { [a, b, c] };
@@ -64,7 +64,7 @@ impl Obj {
 }
 
 impl Unposed {
-    /// A vertex of the primitive as faces name it.
+    /// Formats a vertex of the primitive for a face.
     fn corner(&self, vertex: usize) -> String {
         let [position, uv, normal] = self.first.map(|first| first.map(|first| first + vertex));
         let number = |it: Option<usize>| it.map_or(String::new(), |it| it.to_string());
@@ -76,12 +76,12 @@ impl Unposed {
     }
 }
 
-/// Whether a primitive is not made of triangles, which leaves no faces.
+/// Whether any primitive is not made of triangles, and so has no faces.
 pub(super) fn has_lines(film: &Film<'_>) -> bool {
     film.parts.iter().any(|part| !film.primitive(part).drawable)
 }
 
-/// A name without what ends it in OBJ.
+/// Replaces the characters that end a name in OBJ.
 fn group(name: &str) -> String {
     name.chars().map(|c| if c.is_whitespace() || c.is_control() { '_' } else { c }).collect()
 }

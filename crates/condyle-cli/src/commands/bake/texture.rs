@@ -1,4 +1,5 @@
-//! Textures that a shader reads vertices or joint matrices from: a frame after another, as many rows each as it needs.
+//! Textures from which a shader reads vertices or joint matrices, frame after frame, with as many rows per
+//! frame as necessary.
 
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
@@ -19,29 +20,31 @@ use crate::output::names::with_middle;
 use crate::output::{Finished, finish_file, progress};
 use crate::text::grouped;
 
-/// Positions and normals of a texel, as they were, as they are written and as they are read back, are 51 bytes of memory: 1.7 GB in all.
+/// Maximum number of texels. Positions and normals of a texel take 51 bytes of memory for the original, the
+/// written and the decoded values: 1.7 GB in all.
 const MOST_TEXELS: usize = 1 << 25;
-/// Higher images than this are more than most graphics cards take.
+/// Maximum image height that most graphics cards support.
 const HIGHEST: usize = 16_384;
 
-/// Where the texels of a frame are: element `i` of frame `f` in column `i % width` of row `f * rows + i / width`.
+/// Layout of the texels: element `i` of frame `f` is in column `i % width` of row `f * rows + i / width`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Layout {
     width: usize,
-    /// Of each frame.
+    /// Rows of each frame.
     rows: usize,
     height: usize,
 }
 
 impl Layout {
-    /// For so many frames of so many elements. An element is `texels` beside one another, and no row is wider than `widest`.
+    /// Returns the layout for `frames` frames of `elements` elements. An element is `texels` adjacent texels,
+    /// and no row is wider than `widest`.
     pub(super) fn new(frames: usize, elements: usize, texels: usize, widest: usize) -> Result<Self, Failure> {
         let width = (widest / texels).min(elements).max(1) * texels;
         let rows = (elements * texels).div_ceil(width).max(1);
         let height = frames.saturating_mul(rows);
         if height.saturating_mul(width) > MOST_TEXELS {
             return Err(Failure::Usage(format!(
-                "{frames} frames would be an image of {width} by {} texels; {} are the most: choose a lower --fps",
+                "{frames} frames need an image of {width} by {} texels, and the limit is {}; choose a lower --fps",
                 grouped(height),
                 grouped(MOST_TEXELS)
             )));
@@ -53,7 +56,7 @@ impl Layout {
         self.width * self.height
     }
 
-    /// The texels of a frame, those that are used first.
+    /// Returns the texels of a frame; the used ones are first.
     fn of<'a, T>(&self, frame: usize, texels: &'a [T]) -> &'a [T] {
         &texels[frame * self.width * self.rows..][..self.width * self.rows]
     }
@@ -62,12 +65,12 @@ impl Layout {
         &mut texels[frame * self.width * self.rows..][..self.width * self.rows]
     }
 
-    /// What to say of an image that is too high.
+    /// Returns a warning if the image is too high.
     pub(super) fn warning(&self) -> Option<String> {
         (self.height > HIGHEST).then(|| {
             format!(
-                "the image is {} texels high, and most graphics cards take {} at the most: a lower --fps or a greater --width \
-                 makes it less",
+                "the image is {} texels high, and most graphics cards support at most {}: reduce it with a lower --fps or a higher \
+                 --width",
                 grouped(self.height),
                 grouped(HIGHEST)
             )
@@ -79,10 +82,10 @@ impl Layout {
     }
 }
 
-/// What the numbers of an image are.
+/// Number format of an image.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Format {
-    /// 16 bits each, within the box of all frames.
+    /// 16-bit integers, scaled to the box of all frames.
     Png,
     Exr(Depth),
 }
@@ -97,20 +100,21 @@ impl Format {
     }
 }
 
-/// The files of a texture, and what they are off by.
+/// Files of a texture, and their errors.
 pub(super) struct Textured {
     pub(super) files: Vec<Finished>,
     pub(super) off: Off,
     pub(super) layout: Layout,
 }
 
-/// The files that are written beside one another: positions, normals if there are any, and the description, which is the last.
+/// Returns the names of the files written together: positions, normals if there are any, and the description
+/// last.
 pub(super) fn names(to: &Path, has_normals: bool) -> Vec<PathBuf> {
     let normals = has_normals.then(|| with_middle(to, "normals"));
     [to.to_path_buf()].into_iter().chain(normals).chain([to.with_extension("json")]).collect()
 }
 
-/// Positions and normals of all vertices.
+/// Writes positions and normals of all vertices.
 pub(super) fn vertices(
     film: &mut Film<'_>,
     layout: Layout,
@@ -159,17 +163,17 @@ pub(super) fn vertices(
     Ok(Textured { files: finished, off, layout })
 }
 
-/// The vectors half-way between those of two frames; the same ones where these are one.
+/// Returns the vectors half-way between those of two frames; the same vectors if the frames are equal.
 fn middle(first: &[[f32; 3]], second: &[[f32; 3]], count: usize) -> Vec<[f32; 3]> {
     let mean = |a: f32, b: f32| ((f64::from(a) + f64::from(b)) / 2.0) as f32;
     let pairs = first.iter().zip(second).take(count);
     pairs.map(|(a, b)| std::array::from_fn(|axis| mean(a[axis], b[axis]))).collect()
 }
 
-/// An image as the bytes of its file.
+/// An encoded image.
 struct Image {
     bytes: Vec<u8>,
-    /// What integers mean.
+    /// Range of integer texels; `None` for floats.
     grid: Option<Grid>,
 }
 
@@ -178,13 +182,13 @@ impl Image {
         self.grid.map_or([0.0; 3], |grid| grid.origin().map(f64::from))
     }
 
-    /// A texel of integers is a fraction of the greatest one.
+    /// Returns the scale of texels. A texel of integers is a fraction of the maximum.
     fn scale(&self) -> [f64; 3] {
         self.grid.map_or([1.0; 3], |grid| grid.step().map(|step| f64::from(step) * f64::from(u16::MAX)))
     }
 
-    /// The values of all texels, by the bytes and by what the description says of them, as a shader computes them: in f32, which far from the
-    /// origin rounds more than the integers do.
+    /// Decodes all texels from the bytes and the description, as a shader does: in f32, which far from the
+    /// origin rounds more coarsely than the integers.
     fn read(&self, layout: Layout) -> Result<Vec<[f32; 3]>, Failure> {
         let texels = if self.grid.is_none() {
             exr::read(&self.bytes).map_err(|e| unreadable(&e))?
@@ -206,10 +210,10 @@ impl Image {
 }
 
 fn unreadable(error: &dyn std::fmt::Display) -> Failure {
-    Failure::Data(format!("the image that was made cannot be read back: {error}"))
+    Failure::Data(format!("the new image cannot be read back: {error}"))
 }
 
-/// As integers: once through the clip for the box, once for the numbers in it.
+/// Encodes integers, with one pass over the clip for the box and one for the values.
 fn shorts(film: &mut Film<'_>, layout: Layout) -> Result<Vec<Image>, Failure> {
     let mut frame = Frame::default();
     let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
@@ -253,7 +257,7 @@ fn png(layout: Layout, grid: Grid, numbers: impl Fn(usize) -> Vec<[u16; 3]>) -> 
     let failed = |e: &dyn std::fmt::Display| Failure::Data(format!("the image cannot be encoded: {e}"));
     let (width, height) = (layout.width as u32, layout.height as u32);
     let image = ImageBuffer::<Rgb<u16>, _>::from_raw(width, height, texels.into_flattened());
-    let image = image.ok_or_else(|| failed(&"it has another size"))?;
+    let image = image.ok_or_else(|| failed(&"its size is wrong"))?;
     let mut bytes = Cursor::new(Vec::new());
     let encoder = PngEncoder::new_with_quality(&mut bytes, CompressionType::Default, FilterType::Adaptive);
     image.write_with_encoder(encoder).map_err(|e| failed(&e))?;
@@ -274,7 +278,7 @@ fn floats(film: &mut Film<'_>, layout: Layout, depth: Depth) -> Result<Vec<Image
     bar.finish_and_clear();
     if depth == Depth::Half && images[0].iter().flatten().any(|x| x.abs() >= 65520.0) {
         return Err(Failure::Usage(format!(
-            "{}: a vertex is farther from the origin than the 65504 that 16-bit floats hold; use --precision float",
+            "{}: a vertex is more than 65504 from the origin, the limit of 16-bit floats; use --precision float",
             film.name
         )));
     }
@@ -283,7 +287,7 @@ fn floats(film: &mut Film<'_>, layout: Layout, depth: Depth) -> Result<Vec<Image
     Ok(written.collect())
 }
 
-/// What both kinds of textures say of themselves.
+/// Returns the description that both kinds of textures share.
 fn description(film: &Film<'_>, layout: Layout, holds: &str) -> Value {
     let mut json = json!({
         "generator": concat!("Condyle ", env!("CARGO_PKG_VERSION")),
@@ -298,7 +302,7 @@ fn description(film: &Film<'_>, layout: Layout, holds: &str) -> Value {
     json
 }
 
-/// What is told of each primitive, in the pose of the film's poser.
+/// Describes each primitive, in the pose of the film's poser.
 fn primitives(film: &Film<'_>) -> Value {
     let part = |part: &super::film::Part| {
         let (instance, primitive) = (film.instance(part), film.primitive(part));
@@ -315,7 +319,7 @@ fn primitives(film: &Film<'_>) -> Value {
     film.parts.iter().map(part).collect()
 }
 
-/// The matrices of instances that a texture holds: those of skins, and of joints that a mesh without a skin follows.
+/// Matrices of instances in a texture: those of skins, and of joints that a mesh without a skin follows.
 pub(super) struct Matrices {
     skins: Vec<Option<usize>>,
     joints: Vec<(u16, usize)>,
@@ -341,7 +345,7 @@ impl Matrices {
         Self { skins, joints, count }
     }
 
-    /// Those of the pose of the film's poser.
+    /// Writes the matrices for the pose of the film's poser.
     fn write(&self, film: &Film<'_>, to: &mut [Affine]) -> Result<(), condyle::Error> {
         let model = film.poser.model();
         for (skin, first) in film.asset.skins.iter().zip(&self.skins) {
@@ -372,7 +376,7 @@ impl Matrices {
     }
 }
 
-/// Joint matrices, inverse bind matrices included: three texels each, which are its rows.
+/// Writes joint matrices times inverse bind matrices, with three texels each for the rows.
 pub(super) fn palettes(
     film: &mut Film<'_>,
     matrices: &Matrices,
@@ -396,7 +400,7 @@ pub(super) fn palettes(
     let bytes = exr::write(layout.width, &texels, Depth::Float);
     let read = exr::read::<4>(&bytes).map_err(|e| unreadable(&e))?;
     if read.as_flattened().iter().map(|x| x.to_bits()).ne(texels.as_flattened().iter().map(|x| x.to_bits())) {
-        return Err(unreadable(&"it has other numbers"));
+        return Err(unreadable(&"its numbers differ"));
     }
     drop((texels, read));
     let off = between(film)?;
@@ -419,8 +423,8 @@ pub(super) fn palettes(
     Ok(Textured { files, off, layout })
 }
 
-/// The error of palettes, whose numbers are kept bit for bit: half-way between frames, where vertices follow the mean of two matrices and so are the
-/// mean of two places.
+/// Measures the error of palettes half-way between frames; at frames they are exact. A vertex there follows
+/// the mean of two matrices, so it is at the mean of two positions.
 fn between(film: &mut Film<'_>) -> Result<Off, Failure> {
     let mut film_of_ends = film.again()?;
     let (mut first, mut second) = (Frame::default(), Frame::default());
@@ -445,7 +449,7 @@ mod tests {
         assert_eq!(layout(3, 5, 1, 4096), Some([5, 1, 3]));
         assert_eq!(layout(3, 4097, 1, 4096), Some([4096, 2, 6]));
         assert_eq!(layout(2, 8192, 1, 4096), Some([4096, 2, 4]));
-        // No matrix is cut.
+        // No matrix is split between rows.
         assert_eq!(layout(1, 1366, 3, 4096), Some([4095, 2, 2]));
         assert_eq!(layout(7, 0, 1, 64), Some([1, 1, 7]));
         assert_eq!(layout(usize::MAX, 9, 1, 64), None);

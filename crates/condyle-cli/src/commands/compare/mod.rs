@@ -1,4 +1,4 @@
-//! `condyle compare`: the distances between the vertices of two files, or between their joints.
+//! `condyle compare`: distances between the vertices of two files, or between their joints.
 
 mod picture;
 mod report;
@@ -25,9 +25,9 @@ use crate::options::work::{Limit, Work};
 use crate::output::{check_destination, print, print_json, progress, warn, write_file};
 use crate::text::{counted, path_text, printable};
 
-/// Measure how far the vertices of two files are apart while their clips play
+/// Measure the distances between the vertices of two files while clips play
 #[derive(clap::Args)]
-#[command(mut_arg("height", |arg| arg.help("Real height of A, instead of --unit: scales all distances")))]
+#[command(mut_arg("height", |arg| arg.help("Set the real height of A, instead of --unit; scales all distances")))]
 #[command(after_help = "\
 Examples:
   condyle compare fox.glb smaller.glb --unit 1cm                every clip, in millimetres
@@ -35,33 +35,42 @@ Examples:
   condyle compare fox.glb smaller.glb --clip Run --plot run.svg
   condyle compare fox.glb smaller.glb --json | jq 'select(.worst.millimetres > 1).clip'
 
-Both files must hold the same model. Their rest poses are compared first. Vertices are paired by their order where that
-leads to one place in the rest poses, else by their places there, whatever the order, the names and the number of meshes:
-of several in one place those that the same joints and morph targets move. Vertices without a counterpart are counted.
-Where less than half of the vertices of each file can be paired, joints are compared, by their names, or by their order if
-none is in both and all have the same parents: all points within --shell of each, as `condyle encode` bounds them.
-Without --shell it is the radius that a .condyle was encoded with, the smaller one of two. The report names its source.
-A joint without keys in the other file is compared with the node of its name there; joints that have no such node are
-listed as unknown, and the distances are then lower bounds. Files without clips are compared at rest.
+Both files must hold the same model. Their rest poses are compared first, then their clips. Files
+without clips are compared at rest.
 
-Clips are paired by name, or by their order if they have no names. They are sampled at every key of either file and at
-three times between each two.
+Vertices are paired by their order, if that pairs equal positions in the rest poses. Otherwise they
+are paired by position, whatever the order, the names and the number of meshes. Of several vertices
+at one position, those with the same joints and morph targets are paired. Vertices without a
+counterpart are counted.
 
-worst is the largest distance between a vertex and its counterpart, 99 % the 99th percentile over all vertices and
-moments, and mean of max the largest distance at a moment, averaged over all moments. Units are those of --unit, or those
-that --height makes of A, else those that a file was written with by --unit or --height, else metres. A length has a
-unit, mm, cm or m; without one it is in metres. --up z turns what was not turned when it was written.")]
+If less than half of the vertices of each file can be paired, joints are compared instead: all
+points within --shell of each joint, as in `condyle encode`. Joints are paired by name, or by order
+if the files share no name and all parents are the same. Without --shell, the radius is that of the
+.condyle, the smaller one of two; the report names its source. A joint without keys in the other
+file is compared with the node of its name there. A joint without such a node is listed as unknown,
+and the distances are then lower bounds.
+
+Clips are paired by name, or by order if they have no names. They are sampled at every key of either
+file and at three times between keys.
+
+worst is the largest distance between a vertex and its counterpart. 99 % is the 99th percentile over
+all vertices and moments. mean of max is the largest distance at a moment, averaged over all
+moments.
+
+The unit is set by --unit, or by --height for A, else by the unit stored in a file, else it is a
+metre. A length has a unit, mm, cm or m; without one it is in metres. --up z turns the files that
+were not turned when they were written.")]
 pub(crate) struct Args {
-    /// The reference: .glb, .gltf, .vrm, .bvh or .condyle
+    /// Reference: .glb, .gltf, .vrm, .bvh or .condyle
     #[arg(value_name = "A")]
     a: PathBuf,
-    /// The model to compare with it
+    /// Model to compare with the reference
     #[arg(value_name = "B")]
     b: PathBuf,
-    /// Clip, by name or index in A [default: all]
+    /// Compare one clip, by name or index in A [default: all]
     #[arg(long, value_name = "NAME|INDEX")]
     clip: Option<String>,
-    /// Compare at N evenly spaced times per second, instead of at every key and three times between
+    /// Compare N times per second. The default is every key and three times between keys
     #[arg(long, value_name = "N", value_parser = fps_up_to(1000.0))]
     fps: Option<f64>,
     #[command(flatten)]
@@ -70,7 +79,7 @@ pub(crate) struct Args {
     space: Space,
     #[command(flatten)]
     height: Height,
-    /// Where joints are compared, the radius of the ball around each [default: that of a .condyle, else 3cm]
+    /// Radius around each joint, if joints are compared [default: that of a .condyle, else 3cm]
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = parse_length)]
     #[arg(help_heading = PRECISION)]
     shell: Option<Length>,
@@ -79,7 +88,7 @@ pub(crate) struct Args {
     /// Plot the largest distance over time
     #[arg(long, value_name = "OUT.png|.svg", help_heading = REPORT)]
     plot: Option<PathBuf>,
-    /// Print one JSON object per clip and line
+    /// Print one JSON object per line, one for each clip
     #[arg(long, help_heading = REPORT)]
     json: bool,
     #[command(flatten)]
@@ -103,7 +112,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     let are_containers = [&args.a, &args.b].into_iter().all(|path| is_container(path));
     let open = |path: &Path| {
-        // A container that was encoded with --up z is +Y up.
+        // A container that was encoded with --up z is +Y up already.
         let up = args.space.up.filter(|_| are_containers || !is_container(path));
         let which = which.filter(|_| is_container(path));
         model::open(path, which, None, Space { up, ..args.space }, args.json)
@@ -176,20 +185,20 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A model as it is compared, under its name without control characters.
+/// Prepares a model for the comparison, with its name without control characters.
 fn subject(model: &Model) -> Result<Subject<'_>, Failure> {
     Subject::new(printable(model.asset.document.name()), &model.asset, model.compared()).map_err(failure)
 }
 
-/// What is wrong, and what to do about it.
+/// Converts an error to a failure with the next step.
 fn failure(error: Error) -> Failure {
     let next = match &error {
-        Error::TooLarge { .. } => "reduce the model to what you need",
-        Error::Rest { .. } => "look at its scales",
-        Error::Moment { .. } => "look at the keys and scales there",
+        Error::TooLarge { .. } => "remove the parts of the model that you do not need",
+        Error::Rest { .. } => "check its scales",
+        Error::Moment { .. } => "check keys and scales at that time",
         Error::Different { models: [a, b], why } => {
             return Failure::Data(format!(
-                "{a} and {b} do not hold the same model: {}, and no joint of one is one of the other; compare files that \
+                "{a} and {b} do not hold the same model: {}, and they have no joint in common; compare files that \
                  were made from the same model",
                 why_text(why)
             ));
@@ -203,7 +212,7 @@ fn failure(error: Error) -> Failure {
     Failure::Data(format!("{error}; {next}"))
 }
 
-/// What `--height` or `--unit` makes of it, else what A or B says, else a metre.
+/// Returns the unit that `--height` or `--unit` sets, else that of A or B, else a metre.
 fn unit(args: &Args, a: &Model, b: &Model) -> Result<Unit, Failure> {
     if let Some(height) = args.height.length {
         let extent = a.extent().map_err(|e| too_large(&path_text(&args.a), &e))?;
@@ -216,8 +225,8 @@ fn unit(args: &Args, a: &Model, b: &Model) -> Result<Unit, Failure> {
     Ok(said(a, "a").or_else(|| said(b, "b")).unwrap_or(Unit { metres: 1.0, from: "metres" }))
 }
 
-/// The radius of the balls around joints: that of `--shell`, else the smaller one that the files state, or 3
-/// cm.
+/// Returns the radius of the balls around joints: that of `--shell`, else the smaller one that the files
+/// state, else 3 cm.
 fn radius(args: &Args, models: [&Subject<'_>; 2], unit: f64) -> Radius {
     if let Some(shell) = args.shell {
         return Radius { metres: shell.metres, from: "shell" };
@@ -228,7 +237,8 @@ fn radius(args: &Args, models: [&Subject<'_>; 2], unit: f64) -> Radius {
     }
 }
 
-/// The pairs of clips to compare, with a warning for each clip of A without a counterpart. None if neither model has any.
+/// Returns the pairs of clips to compare, with a warning for each clip of A without a counterpart. The list
+/// is empty if neither model has clips.
 fn clips(
     args: &Args,
     a: &Subject<'_>,
@@ -250,7 +260,7 @@ fn clips(
             let (none, some) = if a.clips().is_empty() { (a, b) } else { (b, a) };
             let (none, clips) = (none.name(), counted(some.clips().len(), "clip", "clips"));
             return Err(Failure::Data(format!(
-                "{none} has no clips and {} has {clips}; compare files that both have clips, or that both have none",
+                "{none} has no clips and {} has {clips}; compare two files with clips, or two files without",
                 some.name()
             )));
         }
@@ -263,7 +273,7 @@ fn clips(
         let names = names.join(", ");
         match a.is_named(clip) {
             true => format!("no clip in {} is named {name}; its clips are {names}", b.name()),
-            false => format!("{name} has no name to find it by in {}, whose clips are {names}", b.name()),
+            false => format!("{name} has no name to look up in {}, whose clips are {names}", b.name()),
         }
     };
     if let Some(wanted) = wanted {

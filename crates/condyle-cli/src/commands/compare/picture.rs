@@ -1,4 +1,4 @@
-//! The largest distance over time, as a plot.
+//! A plot of the largest distance over time.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use condyle_draw::plot::{BLACK, BLUE, GREEN, GREY, Line, ORANGE, PINK, Panel, Pl
 use crate::failure::Failure;
 use crate::text::{ending, path_text};
 
-/// What the name of a plot ends in.
+/// Format of a plot, by its extension.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Format {
     Png,
@@ -25,18 +25,18 @@ impl Format {
     }
 }
 
-/// One clip: its name, and millimetres over seconds.
+/// A clip: its name, and millimetres over seconds.
 pub(super) struct Series {
     pub(super) name: String,
     pub(super) points: Vec<(f64, f64)>,
 }
 
-/// Points of a line; more would fall into the same pixel.
+/// Maximum points of a line; more would fall into the same pixel.
 const POINTS: usize = 1500;
-/// Letters of a name in the legend.
+/// Maximum letters of a name in the legend.
 const MAX_NAME: usize = 17;
 
-/// Draws the clips with the greatest distances, as many as there are colours.
+/// Plots the clips with the largest distances, one for each colour.
 pub(super) fn draw(mut series: Vec<Series>, format: Format) -> Result<Vec<u8>, Failure> {
     const COLOURS: [RGBColor; 8] = [BLUE, RED, GREEN, ORANGE, PINK, SKY, GREY, BLACK];
     let highest = |s: &Series| s.points.iter().fold(0.0_f64, |m, p| m.max(p.1));
@@ -54,7 +54,7 @@ pub(super) fn draw(mut series: Vec<Series>, format: Format) -> Result<Vec<u8>, F
         points: thinned(s.points),
     });
     let plot = Plot {
-        title: "Greatest distance of a vertex from its twin".into(),
+        title: "Largest distance between paired vertices".into(),
         x_label: "seconds".into(),
         y_label: "millimetres".into(),
         lines: lines.collect(),
@@ -69,7 +69,7 @@ pub(super) fn draw(mut series: Vec<Series>, format: Format) -> Result<Vec<u8>, F
     }
 }
 
-/// The highest of each few points.
+/// Keeps the maximum of every few points.
 fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     let few = points.len().div_ceil(POINTS).max(1);
     let highest = |few: &[(f64, f64)]| few.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1));
@@ -104,14 +104,14 @@ mod tests {
         let series = |name: &str, top| Series { name: name.into(), points: vec![(0.0, 0.0), (1.0, top)] };
         let all = || (0..10).map(|i| series(&format!("clip {i}"), f64::from(i))).collect::<Vec<_>>();
         let svg = String::from_utf8(draw(all(), Format::Svg).expect("a plot")).expect("UTF-8");
-        // The two lowest have no colour left.
+        // The two lowest clips get no colour.
         assert!(svg.contains("clip 9") && svg.contains("clip 2") && !svg.contains("clip 1"), "{svg}");
         let png = draw(all(), Format::Png).expect("a plot");
         let picture = image::load_from_memory(&png).expect("a picture").to_rgb8();
         let has = |[r, g, b]: [u8; 3]| picture.pixels().filter(|p| p.0 == [r, g, b]).count();
         assert_eq!((picture.width(), picture.get_pixel(0, 0).0), (1920, [255; 3]));
         assert!(has([0, 114, 178]) > 1000 && has([0; 3]) > 100, "{} {}", has([0, 114, 178]), has([0; 3]));
-        // Nothing at all, and nothing but one moment.
+        // No clip, and a clip with a single moment.
         for series in [vec![], vec![Series { name: String::new(), points: vec![(2.0, 0.0)] }]] {
             assert!(draw(series, Format::Png).is_ok());
         }

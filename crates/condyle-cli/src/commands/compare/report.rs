@@ -1,4 +1,4 @@
-//! What `condyle compare` prints, as text and as JSON.
+//! Output of `condyle compare`, as text and as JSON.
 
 use condyle::Dispatch;
 use condyle_compare::{By, Clip, Difference, How, NoMeshes, Pairing, Part, Place, Worst};
@@ -7,23 +7,22 @@ use serde_json::{Value, json};
 use super::Args;
 use crate::text::{counted, grouped, millimetres, printable, table};
 
-/// How many metres a unit of the files is, and who says so.
+/// Metres per unit of the files, and their source.
 pub(super) struct Unit {
     pub(super) metres: f64,
     pub(super) from: &'static str,
 }
 
-/// The radius of the balls around joints, and its source: the option `shell`, file `a` or `b`, or the
-/// `default`.
+/// Radius of the balls around joints, and its source: the option `shell`, file `a` or `b`, or the `default`.
 pub(super) struct Radius {
     pub(super) metres: f64,
     pub(super) from: &'static str,
 }
 
-/// Rows of the table of the rest poses, at the most.
+/// Maximum rows in the table of rest poses.
 const MOST_ROWS: usize = 12;
 
-/// Two files, and what was paired of them.
+/// Two files and their pairing.
 pub(super) struct Report<'a> {
     pub(super) pairing: Pairing<'a>,
     pub(super) unit: Unit,
@@ -35,11 +34,12 @@ impl Report<'_> {
         millimetres(self.unit.metres * units)
     }
 
-    /// The rest poses, and a line for each clip of the first file.
+    /// Formats the rest poses, and a line for each clip of the first file.
     pub(super) fn to_text(&self, rows: &[(usize, Difference)]) -> String {
         let [a, b] = self.pairing.subjects();
         let mut out = format!("{} and {}, millimetres", a.name(), b.name());
-        let said = |file: &str| format!("; a unit is {} mm, as {file} says", millimetres(self.unit.metres));
+        let said =
+            |file: &str| format!("; a unit is {} mm, as stated by {file}", millimetres(self.unit.metres));
         match self.unit.from {
             "a" => out += &said(a.name()),
             "b" => out += &said(b.name()),
@@ -67,7 +67,7 @@ impl Report<'_> {
         out + &table("><>>>><", lines)
     }
 
-    /// What was paired, and how far apart that is at rest.
+    /// Formats the pairing, and the distances at rest.
     fn rest_to_text(&self) -> String {
         let pairing = &self.pairing;
         let ([a, b], how, counts, unpaired) =
@@ -79,7 +79,7 @@ impl Report<'_> {
         };
         let by = match how {
             How::Order | How::Joints(By::Order) => "their order",
-            How::Place => "their places at rest",
+            How::Place => "their positions at rest",
             How::Joints(By::Name) => "their names",
         };
         let mut out = String::new();
@@ -91,7 +91,7 @@ impl Report<'_> {
                 _ => "by default".into(),
             };
             out += &format!(
-                "  joints instead of vertices, as {}: all points within {} mm of each, {from}\n",
+                "  joints instead of vertices, because {}: all points within {} mm of each, {from}\n",
                 why_text(why),
                 millimetres(self.radius.metres)
             );
@@ -106,7 +106,7 @@ impl Report<'_> {
         for (file, names) in [a, b].into_iter().zip(pairing.unknown_joints()) {
             out += &unknown(file.name(), names);
         }
-        out += &format!("\n  at rest {} mm apart at the most", self.millimetres(worst.distance));
+        out += &format!("\n  at rest {} mm apart at most", self.millimetres(worst.distance));
         if worst.distance > 0.0 {
             out += &format!(", {}", self.place(&worst));
         }
@@ -120,7 +120,7 @@ impl Report<'_> {
         self.pairing.unknown_joints()[0].is_empty()
     }
 
-    /// A line for each mesh, where there are several and they differ.
+    /// Formats a line for each mesh, if there are several and they differ.
     fn meshes_to_text(&self) -> String {
         let mut parts: Vec<Part<'_>> = self.pairing.parts().collect();
         let count = parts.len();
@@ -152,7 +152,7 @@ impl Report<'_> {
         out
     }
 
-    /// What a vertex is called, or a joint.
+    /// Formats the name of a vertex or a joint.
     fn place(&self, of: &Worst) -> String {
         match self.pairing.place(of) {
             Place::Joint { name } => printable(name),
@@ -164,7 +164,7 @@ impl Report<'_> {
         }
     }
 
-    /// What is printed of a pair of clips.
+    /// Formats the figures of a pair of clips.
     pub(super) fn to_json(
         &self,
         args: &Args,
@@ -223,7 +223,7 @@ impl Report<'_> {
     }
 }
 
-/// The joints of a file whose distances are unknown.
+/// Lists the joints of a file that have no counterpart.
 fn unknown(file: &str, names: &[String]) -> String {
     if names.is_empty() {
         return String::new();
@@ -236,11 +236,11 @@ fn unknown(file: &str, names: &[String]) -> String {
     format!("\n  unknown: {}{more} of {file}", first.join(", "))
 }
 
-/// Why vertices were not paired.
+/// Explains why vertices were not paired.
 pub(super) fn why_text(why: &NoMeshes) -> String {
     match why {
         NoMeshes::Few { paired, vertices, models: [a, b] } => format!(
-            "only {} of {} in {a} are at rest where one of {b} is",
+            "only {} of {} in {a} match one of {b} at rest",
             grouped(*paired),
             counted(*vertices, "vertex", "vertices"),
         ),

@@ -12,7 +12,7 @@ use crate::model::container::PackedClip;
 use crate::output::{print, print_json, warn, write_file};
 use crate::text::{counted, path_text, printable, size};
 
-/// Frames per second of a clip of a single moment: any will do.
+/// Frames per second of a clip with a single moment; the value does not matter.
 const USUAL_RATE: f64 = 30.0;
 
 pub(super) fn run(args: &Args, asset: &Asset, clips: &[PackedClip]) -> Result<(), Failure> {
@@ -37,10 +37,7 @@ pub(super) fn run(args: &Args, asset: &Asset, clips: &[PackedClip]) -> Result<()
         scaled |= is_scaled(&pose);
     }
     if scaled {
-        warn(
-            &args.file,
-            "joints are scaled, which a BVH has no place for: they are where they were, without their scales",
-        );
+        warn(&args.file, "a BVH cannot store scales: joints keep their positions, without their scales");
     }
     let text = write(skeleton, clip, &WriteOptions::new(rate)).map_err(failed)?;
     let file = write_file(args.output.clone(), |out| out.write_all(text.as_bytes()))?;
@@ -58,7 +55,7 @@ pub(super) fn run(args: &Args, asset: &Asset, clips: &[PackedClip]) -> Result<()
     ))
 }
 
-/// The clip's own frames per second; a whole number where f32 cannot tell.
+/// Returns the clip's frames per second; a whole number if f32 cannot distinguish it.
 fn rate(clip: &Clip<'_>) -> f64 {
     let rate = f64::from(clip.rate());
     let whole = rate.round();

@@ -1,4 +1,4 @@
-//! A hand that follows a way while the character walks.
+//! A hand that follows a path while the character walks.
 
 use condyle::{Affine, RawClip};
 use condyle_draw::marks::Mark;
@@ -16,14 +16,15 @@ use crate::failure::Failure;
 use crate::output::drawing;
 
 const HAND: &str = "left_hand";
-/// What stays where the walk has it, so that the back does not bend for an arm that is behind it.
+/// Joint that keeps its pose in the walk, so that the back does not bend for the arm.
 const STAYS: &str = "upper_chest";
-/// Places on the way, in front of the chest.
+/// Points of the path, in front of the chest.
 const ROUND: [Vec3; 4] = [[0.36, 1.25, 0.30], [0.22, 1.40, 0.34], [0.08, 1.25, 0.34], [0.22, 1.10, 0.30]];
-/// What counts as reached, in metres.
+/// Residual in metres at which a goal counts as reached.
 const TOLERANCE: f32 = 1e-5;
 
-/// The clip with the hand on its way, once around in each period, as a moving picture that tells how far off the hand is.
+/// Draws the clip with the hand on its path, once around in each period. Each frame prints the residual of
+/// the hand.
 pub(super) fn movie(asset: &Asset, clip: &RawClip, look: &Look) -> Result<Vec<u8>, Failure> {
     let failed = |e: condyle::Error| Failure::Data(format!("the built-in character: {e}"));
     let find = |name: &str| {
@@ -32,7 +33,7 @@ pub(super) fn movie(asset: &Asset, clip: &RawClip, look: &Look) -> Result<Vec<u8
     };
     let joint = find(HAND)?;
     let still = [Kind::Stay, Kind::StayTurned].map(|kind| find(STAYS).map(|joint| Request { joint, kind }));
-    let way = way(clip).map_err(|at| Failure::Data(format!("two places at {at} s")))?;
+    let way = way(clip).map_err(|at| Failure::Data(format!("two points at {at} s")))?;
     let mut requests = vec![Request { joint, kind: Kind::Place(way.clone()) }];
     for request in still {
         requests.push(request?);
@@ -57,7 +58,7 @@ pub(super) fn movie(asset: &Asset, clip: &RawClip, look: &Look) -> Result<Vec<u8
     })?)
 }
 
-/// Around without an end: from a period before the clip to one behind it.
+/// Returns a path without an end, from a period before the clip to a period after it.
 fn way(clip: &RawClip) -> Result<Path<Vec3>, f64> {
     let period = clip.duration();
     let steps = ROUND.len() as i16;

@@ -33,10 +33,10 @@ Examples:
   condyle demo                      into the folder condyle-demo
   condyle demo -o /tmp/look --json
 
-Writes character.glb, poses.png, walk.gif, run.gif, hand.gif, stairs.gif
-and posed.glb, and replaces files of these names.")]
+Writes character.glb, poses.png, walk.gif, run.gif, hand.gif, stairs.gif and posed.glb, and replaces
+files of these names.")]
 pub(crate) struct Args {
-    /// Folder to write; made if it is missing
+    /// Output folder, created if missing
     #[arg(short, long, value_name = "FOLDER", default_value = "condyle-demo")]
     output: PathBuf,
     #[command(flatten)]
@@ -48,11 +48,11 @@ pub(crate) struct Args {
     numerics: Numerics,
 }
 
-/// Where the camera looks from.
+/// Direction of the camera.
 const VIEW: View = View { yaw: 0.75, pitch: 0.2 };
-/// The clip and time written as a static model: both feet are in the air.
+/// The clip and time of the static model: both feet are in the air.
 const POSED: (&str, f64) = ("run", 0.30);
-/// What is written.
+/// Written files.
 const FILES: [&str; 7] =
     ["character.glb", "poses.png", "walk.gif", "run.gif", "hand.gif", "stairs.gif", "posed.glb"];
 
@@ -99,7 +99,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     if let Some(walk) = asset.clip_by_name("walk") {
         let movie = hand::movie(&asset, walk, &Look { size: [400, 480], ..look })?;
-        write(hand_gif, "the walk, with a hand that follows a way", &movie)?;
+        write(hand_gif, "the walk, with a hand that follows a path", &movie)?;
         let (movie, what) = stairs::movie(&asset, walk, &Look { size: [640, 440], ..look })?;
         write(stairs_gif, &what, &movie)?;
     }
@@ -123,7 +123,7 @@ fn import(glb: &[u8]) -> Result<Asset, Failure> {
         .map_err(|refused| Failure::Data(refused.to_string()))
 }
 
-/// One image above the other.
+/// Stacks one image above the other.
 fn stack(above: &RgbImage, below: &RgbImage) -> RgbImage {
     let width = above.width().max(below.width());
     let mut out = RgbImage::new(width, above.height() + below.height());
@@ -132,7 +132,7 @@ fn stack(above: &RgbImage, below: &RgbImage) -> RgbImage {
     out
 }
 
-/// The least time of one stage, and how many elements it processed.
+/// Minimum time of a stage, and the number of elements that it processed.
 struct Stage {
     name: &'static str,
     least: Duration,
@@ -140,7 +140,7 @@ struct Stage {
     unit: &'static str,
 }
 
-/// Runs `stage` for a while; the shortest run is the one that nothing disturbed.
+/// Runs `stage` for a while and returns the shortest time, which was disturbed least.
 fn least(
     budget: Duration,
     mut stage: impl FnMut() -> Result<(), condyle::Error>,

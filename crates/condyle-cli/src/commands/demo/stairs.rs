@@ -1,4 +1,4 @@
-//! The walk up stairs, with the feet on them.
+//! The walk up stairs, with the feet planted on them.
 
 use condyle::math::Rigid;
 use condyle::sampling::PoseSource;
@@ -20,23 +20,23 @@ use super::character::WALK_SPEED;
 use crate::failure::Failure;
 use crate::output::drawing;
 
-/// From the left, and a little from behind, so that no step hides the feet.
+/// View from the left and slightly from behind, so that no step hides the feet.
 const VIEW: View = View { yaw: -1.85, pitch: 0.16 };
-/// How many steps there are, how deep each is along +Z and how high, and how wide they are to either side.
+/// Number of steps, depth of each along +Z, height, and width to either side.
 const STEPS: usize = 4;
 const DEPTH: f64 = 0.5 * WALK_SPEED as f64;
 const HEIGHT: f64 = 0.16;
 const WIDE: f32 = 0.55;
-/// Where the first step begins, and the ends of the walk.
+/// Start of the first step, and ends of the walk.
 const EDGE: f64 = 0.0;
 const FROM: f64 = -0.8;
 const TO: f64 = STEPS as f64 * DEPTH + 0.5;
-/// Calls of the solver for each frame of the picture.
+/// Solver calls per frame of the picture.
 const FINE: usize = 4;
 const STONE: [Vec3; 2] = [[0.50, 0.47, 0.43], [0.44, 0.41, 0.38]];
 const PLANTED: [u8; 3] = [20, 160, 90];
 
-/// How high the stairs are at `z`.
+/// Returns the height of the stairs at `z`.
 fn height(z: f64) -> f64 {
     ((z - EDGE) / DEPTH + 1.0).floor().clamp(0.0, STEPS as f64) * HEIGHT
 }
@@ -52,7 +52,7 @@ fn solids() -> Vec<Solid> {
     (0..STEPS).map(step).collect()
 }
 
-/// The character goes up the stairs: a moving picture, and a line that tells how far planted feet move.
+/// Draws the character walking up the stairs; also returns a line with the distance that planted feet move.
 pub(super) fn movie(asset: &Asset, walk: &RawClip, look: &Look) -> Result<(Vec<u8>, String), Failure> {
     let failed = |e: Error| Failure::Data(format!("the built-in character: {e}"));
     let missing = || Failure::Data("the built-in character has no legs".into());
@@ -78,7 +78,7 @@ pub(super) fn movie(asset: &Asset, walk: &RawClip, look: &Look) -> Result<(Vec<u
     Ok((movie, format!("the walk up stairs; planted feet {}", last.line())))
 }
 
-/// The pelvis and both legs.
+/// Returns the pelvis and both legs.
 fn legs(skeleton: &Skeleton) -> Option<(u16, [Leg; 2])> {
     let leg = |side: &str| {
         let joint = |name: &str| skeleton.joint_by_name(&format!("{side}_{name}"));
@@ -88,7 +88,7 @@ fn legs(skeleton: &Skeleton) -> Option<(u16, [Leg; 2])> {
     Some((skeleton.joint_by_name("hips")?, [leg("left")?, leg("right")?]))
 }
 
-/// The farthest that planted feet have moved from where they came down, along the ground and up or down, in metres.
+/// Maximum distance of planted feet from their contact points, along the ground and vertically, in metres.
 #[derive(Debug, Clone, Copy, Default)]
 struct Moved {
     slide: f64,
@@ -105,9 +105,9 @@ impl Moved {
 struct Moment {
     seconds: f64,
     pose: Pose,
-    /// What touches the ground.
+    /// Points that touch the ground.
     planted: Vec<Vec3>,
-    /// Until then.
+    /// Maximum movement up to this moment.
     moved: Moved,
 }
 
@@ -125,7 +125,7 @@ impl Climb {
         &self.moments[next.min(self.moments.len() - 1)]
     }
 
-    /// As keys of all joints.
+    /// Returns the moments as keys of all joints.
     fn clip(&self, skeleton: &Skeleton) -> Result<RawClip, Error> {
         let mut tracks = vec![];
         for joint in 0..skeleton.joint_count() {
@@ -141,7 +141,7 @@ impl Climb {
     }
 }
 
-/// The walk with the ground that it goes over, on the stairs.
+/// The walk, with the ground contact of its feet, moved onto the stairs.
 struct Walker<'a> {
     skeleton: &'a Skeleton,
     clip: &'a RawClip,
@@ -150,7 +150,7 @@ struct Walker<'a> {
     state: FeetState,
     pose: Pose,
     model: Vec<Affine>,
-    /// Where the planted feet came down.
+    /// Contact points of the planted feet.
     stood: [Option<[f64; 3]>; 2],
     moved: Moved,
 }
@@ -165,7 +165,7 @@ fn climb(skeleton: &Skeleton, clip: &RawClip, pelvis: u16, legs: &[Leg; 2]) -> R
         let planted = walker.go(seconds, if call == 0 { 0.0 } else { fine as f32 })?;
         if call % FINE == 0 {
             let (pose, moved) = (walker.pose.clone(), walker.moved);
-            // Rounded as the key that it becomes.
+            // Rounded like the key that stores it.
             let seconds = f64::from(seconds as f32);
             moments.push(Moment { seconds, pose, planted, moved });
         }
@@ -192,7 +192,8 @@ impl<'a> Walker<'a> {
         })
     }
 
-    /// Goes on to a moment, poses the character in the world, and says where it touches the ground.
+    /// Advances to a moment, poses the character in world space, and returns the points that touch the
+    /// ground.
     fn go(&mut self, clock: f64, since: f32) -> Result<Vec<Vec3>, Error> {
         let seconds = self.clip.moment(Looping::Wrap, clock)?;
         self.clip.pose(self.skeleton, seconds, &mut self.pose)?;
@@ -223,7 +224,7 @@ impl<'a> Walker<'a> {
         Ok(self.look(&steps))
     }
 
-    /// Where the planted feet are. Remembers how far they are from where they came down.
+    /// Returns the positions of the planted feet, and records their distance from the contact points.
     fn look(&mut self, steps: &[Step; 2]) -> Vec<Vec3> {
         let mut planted = vec![];
         for ((leg, step), stood) in self.feet.legs().iter().zip(steps).zip(&mut self.stood) {

@@ -9,11 +9,11 @@ pub(super) struct Worst {
     /// The name of the instance.
     pub(super) mesh: String,
     pub(super) vertex: usize,
-    /// In units of the model.
+    /// Distance in units of the model.
     pub(super) distance: f64,
 }
 
-/// Finds it by posing all meshes twice. `None` if the joint influences no vertex.
+/// Finds the vertex by posing all meshes with both clips. `None` if the joint influences no vertex.
 pub(super) fn worst(asset: &Asset, raw: &RawClip, encoded: &Encoded) -> Result<Option<Worst>, Error> {
     let measured = &encoded.measured;
     let mut poser = Poser::new(asset, NormalRule::Plain.into())?;

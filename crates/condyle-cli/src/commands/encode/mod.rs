@@ -35,82 +35,88 @@ use crate::output::{
 };
 use crate::text::{counted, hertz, millimetres, path_text, printable, size, table};
 
-/// Compress the clips of models, or all motion of a folder, into one file, with a bound on the error
+/// Compress clips of models or of a folder, with a bounded error
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  condyle encode fox.glb -o fox.condyle --unit 1cm               to half a millimetre where a unit is a centimetre
+  condyle encode fox.glb -o fox.condyle --unit 1cm               to half a millimetre, if a unit is a centimetre
   condyle encode fox.glb -o fox.condyle --height 0.6m            if the fox is 60 cm high
   condyle encode fox.glb -o fox.condyle --error 0.1mm --report fox.html
   condyle encode models/*.glb -o all.condyle --json | jq 'select(.clip).error_max_m'
   condyle encode walk.glb run.glb --onto fox.glb -o fox.condyle  clips from files without a mesh
   condyle encode walk.bvh -o walk.condyle --height 1.8m          motion capture in any unit
   condyle encode walk.bvh -o walk.condyle --unit 1cm --up z      in centimetres, with Z up
-  condyle encode mocap -o motion.condyle --unit 1cm              a folder of BVH files in centimetres: a library
+  condyle encode mocap -o motion.condyle --unit 1cm              a library from a folder of BVH files in centimetres
   condyle encode clips -o motion.condyle --error 1mm --json | jq .left_out
   condyle encode mocap -o motion.condyle --parts kept            a later run encodes only new and changed files
-  condyle encode amass -o motion.condyle --body model.npz --up z    AMASS motions of bodies, which are Z up
+  condyle encode amass -o motion.condyle --body model.npz --up z    AMASS body motions, which are Z up
 
-The error is measured on the decoded clip, in model space, at points that enclose all vertices of a joint: at every
-frame, at three times between each two, and at every key of the original. There neither these points nor the vertices
-exceed --error: a track that no curve fits so well is stored with all its keys, with a warning. Around joints without
-vertices all points within --shell are bounded; the file states that radius, and compare and decode use it. Where a
-clip drives morph weights, a quarter of --error is reserved for them: the error that they add to a vertex is added to
+The error is measured on the decoded clip, in model space, at points that enclose all vertices of a
+joint: at every frame, at three times between frames, and at every key of the original. At these
+times neither the points nor the vertices exceed --error. A track that no curve fits within it is
+stored with all its keys, with a warning. Around joints without vertices, all points within --shell
+are bounded; the file states that radius, and compare and decode use it. If a clip drives morph
+weights, a quarter of --error is reserved for them: the error that they add to a vertex is added to
 that of its joints.
 
---rate auto finds the rate at which the clip was authored, 29.97 and the like included, from the times of all keys,
-however they are rounded. If keys miss the frames, a warning reports how many and by how much.
+--rate auto finds the rate at which the clip was authored, including rates such as 29.97, from the
+times of all keys, however these are rounded. If keys miss the frames, a warning reports their
+number and the largest offset.
 
-In the table, raw is 40 bytes per joint and frame, the size without compression; fallback tracks are stored without
-compression. With a --rate whose frames miss keys of the original, most tracks are fallback tracks, unless --at-samples
-lifts the bound between the frames.
+In the table, raw is 40 bytes per joint and frame, the size without compression. Fallback tracks are
+stored without compression. With a --rate whose frames miss keys of the original, most tracks are
+fallback tracks, unless --at-samples drops the bound between the frames.
 
-A length has a unit, mm, cm or m; without one it is in metres. For each model the file holds its skeleton, meshes,
-clips, and the document without animations; info, check, skin, render, compare and decode read it. The same models
-give the same bytes with any number of threads.
+A length has a unit, mm, cm or m; without one it is in metres. For each model the file holds its
+skeleton, meshes and clips, and the document without animations. info, check, skin, render, compare
+and decode read it. The same models give the same bytes with any number of threads.
 
-A folder becomes a library: the skeleton and the clips of each file, without meshes and documents. It is searched with
-all its folders for .bvh, .glb, .gltf, .vrm, .vrma, and .npz in AMASS's layout. An .npz needs --body; it is in metres,
-and its skeleton is that of the person who moved. Files with the same skeleton share one. A clip has the name of its
-file in the folder, without the ending, followed by its own name if the file has several. Names, folders as tags,
-seconds, frames, rates and errors are columns of the library.
+A folder becomes a library: the skeleton and the clips of each file, without meshes and documents.
+All its subfolders are searched for .bvh, .glb, .gltf, .vrm, .vrma, and .npz in AMASS's layout. An
+.npz needs --body; it is in metres, and its skeleton is that of the person who moved. Files with the
+same skeleton share one. A clip is named after the path of its file in the folder, without the
+extension, followed by its own name if the file has several clips. Names, folders as tags, seconds,
+frames, rates and errors are columns of the library.
 
-A file of the folder that cannot be used is left out; the reason is printed and stored in the library. Encoded files
-stay in OUT.condyle.parts until the library is complete, so that an interrupted run continues where it stopped.")]
+A file of the folder that cannot be used is left out; the reason is printed and stored in the
+library. Encoded files stay in OUT.condyle.parts until the library is complete, so that an
+interrupted run continues where it stopped.")]
 pub(crate) struct Args {
     /// Models (.glb, .gltf or .bvh), or one folder of motion
     #[arg(required = true, value_name = "MODEL|FOLDER")]
     pub(crate) models: Vec<PathBuf>,
-    /// Where to write; a missing folder is made
+    /// Output file; missing folders are created
     #[arg(short, long, value_name = "OUT.condyle")]
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) space: Space,
     #[command(flatten)]
     pub(crate) height: Height,
-    /// Encode the clips of all models for this one, joints matched by names, and no clip of its own: for files
-    /// that hold only motion. --unit and --up are those of the motion, and --height is that of this model
+    /// Encode the clips for this model, matching joints by name. For files that hold only motion: --unit and
+    /// --up then describe the motion, and --height describes this model, whose clips are left out
+    /// left out
     #[arg(long, alias = "skeleton", value_name = "MODEL", help_heading = INPUT)]
     pub(crate) onto: Option<PathBuf>,
-    /// Body model of the SMPL family, for the .npz motions of a folder
+    /// Body model (SMPL family) for the .npz motions of a folder
     #[arg(long, value_name = "MODEL.npz", help_heading = INPUT)]
     pub(crate) body: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) settings: Settings,
-    /// Leave out the document with its materials and textures; of these commands only info and check can then
-    /// read the file
+    /// Leave out the document with its materials and textures. Of these commands, only info and check can
+    /// then read the file
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) no_document: bool,
-    /// Keep the encoded files of a folder here, where a later run finds them [default: OUT.condyle.parts, removed
-    /// at the end]
+    /// Keep the encoded files of a folder here, for later runs [default: OUT.condyle.parts, removed at the
+    /// end]
     #[arg(long, value_name = "FOLDER", help_heading = OUTPUT)]
     pub(crate) parts: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) overwrite: Overwrite,
-    /// Write an HTML page with plots of every clip: error over time and by joint, size by joint
+    /// Write an HTML report with plots of every clip. It shows the error over time and by joint, and the size
+    /// by joint
     #[arg(long, value_name = "FILE.html", help_heading = REPORT)]
     pub(crate) report: Option<PathBuf>,
-    /// Print one JSON object per clip and line, then one for the file; for a folder, one object
+    /// Print one JSON object per line: one for each clip, then one for the file. A folder gives one object
     #[arg(long, help_heading = REPORT)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -120,7 +126,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// The first input that is a folder: `pack_library` encodes it.
+    /// Returns the first input that is a folder, which `pack_library` encodes.
     pub(crate) fn folder(&self) -> Option<&Path> {
         self.models.iter().map(PathBuf::as_path).find(|path| path.is_dir())
     }
@@ -196,7 +202,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         );
     }
     for row in &rows {
-        // Only tracks of joints: scalar tracks with keys between the frames are fallback tracks in good clips too.
+        // Only tracks of joints count: scalar tracks with keys between the frames are fallback tracks in good
+        // clips too.
         let count = row.encoded.fallback.iter().filter(|target| target.joint().is_some()).count();
         if count > 0 {
             let (tracks, name) = (counted(count, "track is", "tracks are"), printable(&row.name));
@@ -243,7 +250,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     )
 }
 
-/// Steps of the progress bar for each clip.
+/// Progress bar steps for each clip.
 const PERCENT: u64 = 100;
 
 pub(crate) fn open(path: &Path, space: Space) -> Result<Asset, Failure> {
@@ -270,7 +277,7 @@ fn job<'a>(args: &Args, path: &'a Path, mut asset: Asset) -> Result<Job<'a>, Fai
     args.settings.job(path, asset, metres)
 }
 
-/// Two models with the same name.
+/// Returns two models with the same name.
 fn twins<'a, 'b>(jobs: &'b [Job<'a>]) -> Option<(&'b Job<'a>, &'b Job<'a>)> {
     let mut pairs =
         jobs.iter().enumerate().flat_map(|(at, this)| jobs[..at].iter().map(move |that| (that, this)));
@@ -297,7 +304,7 @@ pub(crate) fn row<'a>(job: &'a Job<'a>, clip: &RawClip, bar: &ProgressBar) -> Re
     Ok(Row { job, name, seconds: clip.duration(), encoded, morphed, worst, took })
 }
 
-/// Gives each clip a name of its own: in the container it is all that tells one from another.
+/// Gives each clip a unique name, because a container identifies clips by name.
 fn name_clips(path: &Path, asset: &mut Asset) {
     let name = |(index, clip): (usize, &RawClip)| match clip.name() {
         "" => format!("clip {index}"),
@@ -308,23 +315,23 @@ fn name_clips(path: &Path, asset: &mut Asset) {
         let (clip, name) = (printable(asset.clips[index].name()), printable(&names[index]));
         warn(
             path,
-            &format!("several clips are named {clip}; that with the index {index} is {name} in the output"),
+            &format!("several clips are named {clip}; clip {index} is renamed to {name} in the output"),
         );
     }
     let clips = std::mem::take(&mut asset.clips);
     asset.clips = clips.into_iter().zip(names).map(|(clip, name)| clip.with_name(name)).collect();
 }
 
-/// The failure for a clip that the encoder refuses.
+/// Returns the failure for a clip that the encoder rejects.
 fn unfit(job: &Job<'_>, clip: &str, error: &condyle::Error) -> Failure {
     Failure::Data(format!(
-        "{}: the clip {} cannot be encoded: {error}; look at its keys with `condyle info`",
+        "{}: the clip {} cannot be encoded: {error}; check its keys with `condyle info`",
         path_text(job.path),
         printable(clip)
     ))
 }
 
-/// The bytes of the container.
+/// Returns the bytes of the container.
 fn container(args: &Args, jobs: &[Job<'_>], rows: &[Row<'_>]) -> Result<Vec<u8>, Failure> {
     let mut writer = ContainerWriter::default();
     for job in jobs {
@@ -369,7 +376,7 @@ fn to_text(jobs: &[Job<'_>], rows: &[Row<'_>], file: &str, took: f64) -> String 
             row.encoding(),
         ]);
     }
-    // With a single model its column says nothing.
+    // With a single model, its column is left out.
     if !several {
         lines.iter_mut().for_each(|line| drop(line.remove(0)));
     }

@@ -21,15 +21,15 @@ const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 180.0;
 const LEFT: f64 = 80.0;
 const BELOW: f64 = 22.0;
-/// The margin for joint names below their bars, the most names that stay legible, and the letters of a name
-/// that fit.
+/// Margin for joint names below their bars, maximum number of names that stay legible, and maximum letters of
+/// a name.
 const NAMES: f64 = 104.0;
 const MAX_NAMES: usize = 80;
 const LETTERS: usize = 18;
-/// Points of a line: more would not be visible.
+/// Maximum points of a line: more would not be visible.
 const POINTS: usize = 900;
 
-/// All clips; `budget` is in metres.
+/// Formats all clips; `budget` is in metres.
 pub(super) fn page(budget: f64, rows: &[Row<'_>]) -> String {
     let mut out = format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
@@ -111,7 +111,7 @@ fn fallback_tracks(row: &Row<'_>) -> String {
     format!(" Fallback tracks, stored with all keys: {}.", escape(&kept.join(", ")))
 }
 
-/// The top of a scale: a little above the budget, or above the largest error if that is more.
+/// Returns the top of a scale: slightly above the budget, or above the largest error if that is larger.
 fn top(budget: f64, errors: impl Iterator<Item = f64>) -> f64 {
     errors.fold(budget, f64::max) * 1.08
 }
@@ -138,7 +138,7 @@ fn limit(budget: f64) -> String {
     format!("{} mm", millimetres(budget))
 }
 
-/// The largest error of each frame.
+/// Plots the largest error of each frame.
 fn over_time(out: &mut String, budget: f64, row: &Row<'_>) {
     let frames = &row.encoded.measured.frames;
     let top = top(budget, frames.iter().map(|&e| row.metres(e)));
@@ -162,7 +162,7 @@ fn over_time(out: &mut String, budget: f64, row: &Row<'_>) {
     );
 }
 
-/// The largest error of each joint at any moment.
+/// Plots the largest error of each joint at any moment.
 fn by_joint(out: &mut String, budget: f64, row: &Row<'_>) {
     let joints = &row.encoded.measured.joints;
     let top = top(budget, joints.iter().map(|j| row.metres(j.error)));
@@ -174,7 +174,7 @@ fn by_joint(out: &mut String, budget: f64, row: &Row<'_>) {
     bars(out, row, "largest error of each joint, in the order of the skeleton", bar);
 }
 
-/// The bytes of each joint's keys.
+/// Plots the bytes of each joint's keys.
 fn size_by_joint(out: &mut String, row: &Row<'_>) {
     let bytes = &row.encoded.joint_bytes;
     let most = bytes.iter().copied().max().unwrap_or(0).max(1);
@@ -194,7 +194,7 @@ fn below(row: &Row<'_>) -> f64 {
     if is_named(row) { BELOW + NAMES } else { BELOW }
 }
 
-/// A bar for each joint: its height as a fraction of the plot's, and its tooltip.
+/// Draws a bar for each joint; `bar` returns its height as a fraction of the plot's, and its tooltip.
 fn bars(out: &mut String, row: &Row<'_>, label: &str, bar: impl Fn(usize) -> (f64, String)) {
     let names = row.job.asset.skeleton.names();
     let width = (WIDTH - LEFT) / names.len().max(1) as f64;
@@ -223,7 +223,7 @@ fn bars(out: &mut String, row: &Row<'_>, label: &str, bar: impl Fn(usize) -> (f6
     let _ = writeln!(out, "<text x=\"{LEFT}\" y=\"{}\">{label}</text></svg>", HEIGHT + below(row) - 6.0);
 }
 
-/// The end of a name that is too long: joint names differ at their ends more than at their beginnings.
+/// Cuts a long name at its beginning, because joint names differ more at their ends.
 fn shortened(name: &str) -> String {
     let letters = name.chars().count();
     if letters <= LETTERS {
@@ -233,7 +233,7 @@ fn shortened(name: &str) -> String {
     format!("…{end}")
 }
 
-/// Text from a file, escaped for HTML.
+/// Escapes text from a file for HTML.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in printable(text).chars() {

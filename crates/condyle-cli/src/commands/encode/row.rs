@@ -1,4 +1,4 @@
-//! A clip that was encoded, and its figures.
+//! An encoded clip, and its figures.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub(crate) struct Job<'a> {
     pub(crate) path: &'a Path,
     pub(crate) name: String,
     pub(crate) asset: Asset,
-    /// Without what depends on the clip.
+    /// Options that do not depend on the clip.
     pub(crate) options: EncodeOptions,
     pub(crate) bounded: Bounded,
     /// Metres per unit of the model.
@@ -25,7 +25,7 @@ pub(crate) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// The options for one of its clips.
+    /// Returns the options for one of its clips.
     pub(crate) fn options(&self, clip: &RawClip) -> Result<EncodeOptions, Error> {
         let mut options = self.bounded.options(&self.asset, clip, self.options.budget, self.metres)?;
         let EncodeOptions { rate, between, effort, .. } = self.options;
@@ -34,21 +34,21 @@ impl Job<'_> {
     }
 }
 
-/// A clip that was encoded.
+/// An encoded clip.
 pub(crate) struct Row<'a> {
     pub(crate) job: &'a Job<'a>,
     pub(crate) name: String,
     pub(crate) seconds: f64,
     pub(crate) encoded: Encoded,
-    /// How far vertices may be off whose morph weights the clip drives, in units of the model; 0 without.
+    /// Error of vertices whose morph weights the clip drives, in units of the model; 0 without morph weights.
     pub(crate) morphed: f32,
     pub(super) worst: Option<Worst>,
-    /// Seconds that the encoder needed.
+    /// Encoding time in seconds.
     pub(crate) took: f64,
 }
 
 impl Row<'_> {
-    /// A length in units of the model, in metres.
+    /// Converts a length from units of the model to metres.
     pub(crate) fn metres(&self, units: f32) -> f64 {
         f64::from(units) * self.job.metres
     }
@@ -59,7 +59,7 @@ impl Row<'_> {
         self.encoded.shell.map_or(Ok(()), |radius| writer.set_shell(clip, radius))
     }
 
-    /// The greatest error of a vertex, in units of the model.
+    /// Returns the maximum error of a vertex, in units of the model.
     pub(crate) fn units(&self) -> f32 {
         self.encoded.measured.error_max.max(self.morphed)
     }
@@ -68,7 +68,7 @@ impl Row<'_> {
         self.metres(self.units())
     }
 
-    /// How many keys miss the frames, and by how much, if any does.
+    /// Describes the keys that miss the frames, with their number and the largest offset, if any does.
     pub(crate) fn off_frames(&self) -> Option<String> {
         let off = &self.encoded.off_frames;
         let say = || {
@@ -83,7 +83,7 @@ impl Row<'_> {
         (off.keys > 0).then(say)
     }
 
-    /// How many tracks there are of each encoding.
+    /// Lists the number of tracks of each encoding.
     pub(crate) fn encoding(&self) -> String {
         let named = self.encoded.encodings.iter().filter(|(_, count)| *count > 0);
         let named = named.map(|(kind, count)| format!("{} {count}", format!("{kind:?}").to_lowercase()));
@@ -93,13 +93,13 @@ impl Row<'_> {
         }
     }
 
-    /// The joint with the largest error.
+    /// Returns the joint with the largest error.
     pub(crate) fn joint(&self) -> &str {
         let names = self.job.asset.skeleton.names();
         names.get(self.encoded.measured.joint).map_or("", String::as_str)
     }
 
-    /// Where and when the error is largest.
+    /// Describes where and when the error is largest.
     pub(crate) fn place(&self) -> String {
         let seconds = self.encoded.measured.seconds;
         match &self.worst {
@@ -119,13 +119,13 @@ impl Row<'_> {
         self.encoded.raw_bytes as f64 / self.encoded.bytes().len() as f64
     }
 
-    /// Bytes per second of motion; all bytes of a clip without duration.
+    /// Returns the bytes per second of motion; all bytes of a clip without duration.
     pub(crate) fn bytes_per_second(&self) -> f64 {
         let bytes = self.encoded.bytes().len() as f64;
         if self.seconds > 0.0 { bytes / self.seconds } else { bytes }
     }
 
-    /// The names of the fallback tracks, other than steps.
+    /// Returns the names of the fallback tracks, except step tracks.
     pub(crate) fn fallback_tracks(&self) -> Vec<String> {
         let joint = |joint: &u16| self.job.asset.skeleton.names()[usize::from(*joint)].clone();
         let name = |target: &Target| match target {
@@ -133,7 +133,7 @@ impl Row<'_> {
             Target::Translation(at) => format!("translation of {}", joint(at)),
             Target::Scale(at) => format!("scale of {}", joint(at)),
             Target::Weights(node) => format!("weights of node {node}"),
-            // No document has one.
+            // A document has no other targets.
             other => format!("{other:?}"),
         };
         self.encoded.fallback.iter().map(name).collect()
@@ -176,11 +176,11 @@ impl Row<'_> {
     }
 }
 
-/// The sums over all clips of a file.
+/// Sums over all clips of a file.
 pub(crate) struct Totals {
     pub(crate) raw_bytes: usize,
     pub(crate) bytes: usize,
-    /// The largest error, in metres.
+    /// Maximum error, in metres.
     pub(crate) error_max: f64,
 }
 

@@ -1,4 +1,4 @@
-//! What is asked of the encoder, whatever file its clips go to.
+//! Encoder options for files and folders.
 
 use std::path::Path;
 
@@ -21,8 +21,8 @@ pub(crate) struct Settings {
     /// Maximum error of a vertex
     #[arg(long, value_name = "LENGTH", default_value = "0.5mm", allow_hyphen_values = true, value_parser = parse_error)]
     pub(crate) error: Length,
-    /// Frames per second of the compressed clips; auto: the lowest rate from 8 to 1000 whose frames the keys are
-    /// on, or at least 24 if keys are farther apart than at 8 Hz
+    /// Frames per second of the compressed clips. auto: the lowest rate from 8 to 1000 whose frames contain
+    /// all keys, or at least 24 if keys are farther apart than at 8 Hz
     #[arg(long, value_name = "auto|HZ", default_value = "auto", allow_hyphen_values = true, value_parser = parse_rate)]
     #[arg(help_heading = PRECISION)]
     rate: Rate,
@@ -44,7 +44,7 @@ enum Effort {
 }
 
 impl Effort {
-    /// How often a clip is encoded, for the best of them.
+    /// Number of times that a clip is encoded; the best result is kept.
     fn tries(self) -> u64 {
         if matches!(self, Self::Best) { 6 } else { 1 }
     }
@@ -61,19 +61,19 @@ impl From<Effort> for condyle_encode::Effort {
 }
 
 impl Settings {
-    /// Lengths that are most likely meant in another unit.
+    /// Warns about lengths that were probably meant in another unit.
     pub(crate) fn warn_of_sizes(&self) {
         self.error.warn_above(0.02, "--error");
         self.bounded.warn_of_size();
     }
 
-    /// A model that was opened, whose units are so many metres, with what is asked of its clips.
+    /// Returns the job for an opened model whose units are `metres` metres.
     pub(crate) fn job<'a>(&self, path: &'a Path, asset: Asset, metres: f64) -> Result<Job<'a>, Failure> {
         let shell = Shell::Balls(self.bounded.radius(metres));
         let mut options = EncodeOptions::new(at_most(self.error.metres / metres), shell);
         if options.budget == 0.0 {
             return Err(Failure::Usage(format!(
-                "{}: with units of this size f32 cannot tell the error from 0; raise --error, or correct the size",
+                "{}: with units of this size the error rounds to 0 in f32; raise --error, or correct the size",
                 path_text(path)
             )));
         }
@@ -87,11 +87,11 @@ impl Settings {
         Ok(Job { path, name, asset, options, bounded: self.bounded, metres })
     }
 
-    /// What a clip takes.
+    /// Returns the work of a clip.
     pub(crate) fn work(&self, job: &Job<'_>, clip: &RawClip) -> Result<Work, Failure> {
         let frames = frame_count(clip, job.asset.skeleton.joint_count(), &job.options);
         let frames = frames.map_err(|e| unfit(job, clip.name(), &e))?;
-        // Keys between the frames are looked at too, once.
+        // Keys between the frames are evaluated once, too.
         let keys = clip.timelines().iter().map(Vec::len).sum::<usize>();
         let frames = frames.saturating_add(keys.saturating_sub(frames) / 4);
         Ok(Work::fit(&job.asset, frames, self.effort.tries()))

@@ -1,4 +1,4 @@
-//! Hitboxes as triangles.
+//! Hitboxes as triangle meshes.
 
 use core::f32::consts::{FRAC_PI_2, TAU};
 
@@ -7,16 +7,16 @@ use condyle_draw::solid::Solid;
 use condyle_draw::vector::{Vec3, add, add_scaled, frame, quat_rotate, scale, sub};
 use condyle_query::hits::Shape;
 
-/// Corners of a whole circle around the axis.
+/// Corners of a full circle around the axis.
 const AROUND: u16 = 24;
-/// Bands from the pole of a half sphere to where it ends.
+/// Bands from the pole of a hemisphere to its rim.
 const BANDS: u16 = 6;
 
 /// Triangles, counter-clockwise as seen from outside.
 #[derive(Default)]
 pub(super) struct Surface {
     pub(super) positions: Vec<Vec3>,
-    /// Of unit length, one for each position.
+    /// One unit normal for each position.
     pub(super) normals: Vec<Vec3>,
     pub(super) triangles: Vec<[u32; 3]>,
 }
@@ -37,17 +37,17 @@ pub(super) fn surface(shape: &Shape) -> Surface {
             }
             it
         }
-        // No hitbox is of another shape.
+        // Hitboxes have no other shapes.
         _ => Surface::default(),
     }
 }
 
-/// Half a sphere around each end, and what is between them; a sphere where the ends are one place.
+/// A hemisphere around each end, and the surface between them; a sphere if both ends are equal.
 fn rounded(from: Vec3, to: Vec3, radius: f32) -> Surface {
     let [axis, side, other] = frame(sub(to, from));
     let turn = |step: u16, steps: u16, whole: f32| sin_cos(f32::from(step) / f32::from(steps) * whole);
     let mut it = Surface::default();
-    // The sine and the cosine of the latitude of each ring, from the pole behind `from` to the one beyond `to`.
+    // Sine and cosine of the latitude of each ring, from the pole behind `from` to the pole beyond `to`.
     let behind = (0..=BANDS).map(|band| (from, turn(BANDS - band, BANDS, FRAC_PI_2), -1.0));
     let beyond = (0..=BANDS).map(|band| (to, turn(band, BANDS, FRAC_PI_2), 1.0));
     for (center, (sin, cos), sign) in behind.chain(beyond) {
@@ -61,7 +61,7 @@ fn rounded(from: Vec3, to: Vec3, radius: f32) -> Surface {
     }
     let last = 2 * BANDS;
     for ring in 0..=last {
-        // Both rings around the middle of a sphere are one.
+        // The two middle rings of a sphere coincide.
         if ring == BANDS && from == to {
             continue;
         }
@@ -69,7 +69,7 @@ fn rounded(from: Vec3, to: Vec3, radius: f32) -> Surface {
             let corner = |ring: u16, step: u16| u32::from(ring * AROUND + step % AROUND);
             let [a, b] = [step, step + 1].map(|step| corner(ring, step));
             let [c, d] = [step, step + 1].map(|step| corner(ring + 1, step));
-            // A ring at a pole is one place.
+            // A ring at a pole is a single point.
             it.triangles.extend((ring > 0).then_some([a, b, c]));
             it.triangles.extend((ring < last).then_some([b, d, c]));
         }
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
     use condyle_draw::vector::{cross, dot, length};
 
-    /// Corners are where the shape ends, and triangles face outwards and enclose nearly its volume.
+    /// Corners are on the shape. Triangles face outwards and enclose nearly its volume.
     #[test]
     fn triangles_are_on_their_shapes() {
         let (from, to, radius) = ([0.0, 1.0, 0.0], [2.0, 1.0, 1.0], 0.5);

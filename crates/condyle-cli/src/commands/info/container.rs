@@ -1,4 +1,4 @@
-//! What is in a container, entry by entry.
+//! Contents of a container, entry by entry.
 
 use std::path::Path;
 
@@ -13,10 +13,10 @@ use crate::options::quantity::decimal;
 use crate::output::{print, print_json};
 use crate::text::{counted, hertz, millimetres, path_text, printable, size, table};
 
-/// Bytes of one joint at one frame without compression: rotation, translation and scale.
+/// Uncompressed bytes of one joint at one frame: rotation, translation and scale.
 const RAW: usize = 40;
 
-/// `unit` is in place of those that the file says.
+/// Prints the contents. `unit` replaces the unit that the file states.
 pub(super) fn run(path: &Path, unit: Option<f64>, json: bool) -> Result<(), Failure> {
     let bytes = container::read(path)?;
     let unfit = |e: condyle::Error| container::unfit(path, &e);
@@ -31,7 +31,7 @@ pub(super) fn run(path: &Path, unit: Option<f64>, json: bool) -> Result<(), Fail
     }
 }
 
-/// Bytes of all frames without compression.
+/// Returns the uncompressed bytes of all frames.
 fn raw_bytes(clip: &Clip<'_>) -> usize {
     (clip.frame_count() + 1).saturating_mul(clip.joint_count()).saturating_mul(RAW)
 }
@@ -73,12 +73,12 @@ fn to_text(path: &Path, container: &Container<'_>, lines: &[Described<'_>], unit
     out += &table("<<>>>>>>>", lines.iter().map(cells));
     let is_guess = |line: &Described<'_>| matches!(line.content, Content::Clip(_)) && metres(line).is_none();
     if lines.iter().any(is_guess) {
-        out += "\nWhere a skeleton says no unit, errors and shells are as if one were a metre.\n";
+        out += "\nIf a skeleton states no unit, errors and shells assume a unit of one metre.\n";
     }
     out
 }
 
-/// How long a unit is of the model that an entry belongs to, if that is said.
+/// Returns the metres per unit of the model that an entry belongs to, if stated.
 fn metres(container: &Container<'_>, line: &Described<'_>) -> Option<f64> {
     line.entry.model.and_then(|model| container.unit(model)).map(f64::from)
 }

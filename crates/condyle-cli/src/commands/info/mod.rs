@@ -1,4 +1,4 @@
-//! `condyle info`: what is in a model.
+//! `condyle info`: the contents of a model.
 
 mod container;
 
@@ -17,25 +17,25 @@ use crate::options::space::{Height, Space};
 use crate::output::{print, print_json};
 use crate::text::{counted, fixed, path_text, printable, size, table};
 
-/// Show what is in a model: skeleton, clips, meshes, memory
+/// Show the contents of a model: skeleton, clips, meshes, memory
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   condyle info fox.glb
   condyle info fox.glb --json | jq '.clips[].name'
-  condyle info walk.bvh                            motion capture: a joint for each of its own, its frames as a clip
-  condyle info fox.condyle                         the container that condyle encode wrote, entry by entry
+  condyle info walk.bvh                            motion capture: its joints, and its frames as a clip
+  condyle info fox.condyle                         a container from condyle encode, entry by entry
 
-Joints marked with * deform a mesh; the others are only their parents. Keys are counted over all tracks of a clip.
-With --json, a file that cannot be used is described as by check.")]
+Joints marked with * deform a mesh; the others are only their parents. Keys are counted over all
+tracks of a clip. With --json, an unusable file is described as by check.")]
 pub(crate) struct Args {
-    /// The model: .glb, .gltf, .vrm, .bvh or .condyle
+    /// Model: .glb, .gltf, .vrm, .bvh or .condyle
     model: PathBuf,
     #[command(flatten)]
     space: Space,
     #[command(flatten)]
     height: Height,
-    /// Print one JSON object
+    /// Print the figures as one JSON object
     #[arg(long, help_heading = REPORT)]
     json: bool,
 }
@@ -211,7 +211,7 @@ fn to_json(asset: &Asset, model: &Path, bytes: usize) -> Value {
     })
 }
 
-/// For each joint, whether a skin names it.
+/// Returns for each joint whether a skin names it.
 fn deforming(asset: &Asset) -> Vec<bool> {
     let mut deforming = vec![false; asset.skeleton.joint_count()];
     for &joint in asset.skins.iter().flat_map(|skin| skin.joints()) {
@@ -220,9 +220,9 @@ fn deforming(asset: &Asset) -> Vec<bool> {
     deforming
 }
 
-/// The joints as an indented tree, children below their parents in the order of the skeleton.
+/// Formats the joints as an indented tree, children below their parents in the order of the skeleton.
 fn tree(asset: &Asset, deforming: &[bool]) -> String {
-    /// Deeper levels are not indented further: with a chain of 65,535 joints the output would grow
+    /// Maximum depth that is indented. With a chain of 65,535 joints, full indentation would grow the output
     /// quadratically.
     const DEEPEST: usize = 60;
     let skeleton = &asset.skeleton;
@@ -269,19 +269,19 @@ fn placement(asset: &Asset, instance: &Instance) -> String {
             let carrier = if own { asset.skeleton.parent(joint) } else { Some(joint) };
             match carrier {
                 Some(joint) => format!("on {}", printable(&asset.skeleton.names()[usize::from(joint)])),
-                None => "animated itself".into(),
+                None => "animated node".into(),
             }
         }
         Placement::Fixed(_) => "static".into(),
     }
 }
 
-/// Keys over all tracks: a timeline that tracks share counts once for each of them.
+/// Counts keys over all tracks: a timeline that tracks share counts once for each of them.
 fn keys(clip: &RawClip) -> usize {
     clip.tracks().iter().map(|track| clip.timelines()[track.timeline].len()).sum()
 }
 
-/// The kinds of interpolation in a clip, and how many tracks use each.
+/// Returns the kinds of interpolation in a clip, with the number of tracks that use each.
 fn interpolations(clip: &RawClip) -> impl Iterator<Item = (&'static str, usize)> + '_ {
     let kinds = [
         (Interpolation::Step, "step"),
@@ -292,7 +292,7 @@ fn interpolations(clip: &RawClip) -> impl Iterator<Item = (&'static str, usize)>
     kinds.into_iter().map(move |(kind, name)| (name, count(kind))).filter(|(_, count)| *count > 0)
 }
 
-/// Bytes of each part of the asset. A mesh that several instances share is counted once.
+/// Returns the bytes of each part of the asset. A mesh that several instances share is counted once.
 fn memory(asset: &Asset) -> Vec<(&'static str, usize)> {
     let mut meshes: Vec<_> = asset.instances.iter().flat_map(|i| &i.primitives).map(|p| &p.mesh).collect();
     meshes.sort_by_key(|mesh| std::sync::Arc::as_ptr(mesh));

@@ -1,4 +1,4 @@
-//! `--drop`: joints that nothing depends on, and how far they are then from where the clips have them.
+//! `--drop`: joints that nothing depends on, and their error without tracks.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -9,7 +9,7 @@ use condyle_gltf::{Asset, Placement};
 use crate::failure::Failure;
 use crate::text::printable;
 
-/// The clip without the tracks of some joints, and as long as before.
+/// Returns the clip without the tracks of some joints, with the same duration.
 pub(super) fn without(clip: &RawClip, joints: &BTreeSet<u16>, asset: &Asset) -> Result<RawClip, Error> {
     let stays = |track: &&Track| track.target.joint().is_none_or(|joint| !joints.contains(&joint));
     let tracks: Vec<Track> = clip.tracks().iter().filter(stays).cloned().collect();
@@ -17,7 +17,7 @@ pub(super) fn without(clip: &RawClip, joints: &BTreeSet<u16>, asset: &Asset) -> 
     let mut left = of(clip.timelines().to_vec(), tracks)?;
     let bounds = |clip: &RawClip| (clip.start(), clip.end());
     if let Some(&joint) = joints.first().filter(|_| bounds(&left) != bounds(clip) && clip.duration() > 0.0) {
-        // A joint that stays at rest holds the keys at both ends.
+        // A joint at rest gets keys at both ends.
         let (mut timelines, mut tracks) = (left.timelines().to_vec(), left.tracks().to_vec());
         timelines.push(vec![clip.start() as f32, clip.end() as f32]);
         tracks.push(Track {
@@ -31,8 +31,8 @@ pub(super) fn without(clip: &RawClip, joints: &BTreeSet<u16>, asset: &Asset) -> 
     left.for_skeleton(&asset.skeleton)
 }
 
-/// How far the joints without tracks are from where the clip has them at its keys: their origins and points `reach` away on
-/// their axes, in units of the model.
+/// Returns the largest displacement of the joints without tracks at the clip's keys, of their origins and of
+/// points `reach` away on their axes, in units of the model.
 pub(super) fn displacement(
     (clip, left): (&RawClip, &RawClip),
     joints: &BTreeSet<u16>,
@@ -68,8 +68,8 @@ pub(super) fn displacement(
     Ok(greatest)
 }
 
-/// The joints that nothing but keys depends on, and that have none of the names to keep. If no joint moves a vertex, the joints are
-/// what the file is for, and only those without a name are left out.
+/// Returns the joints that only keys depend on, except those named in `keep`. If no joint moves a vertex, the
+/// file is made for its joints, and only joints without a name are returned.
 pub(super) fn dropped(asset: &Asset, keep: &[String]) -> Result<BTreeSet<u16>, Failure> {
     let skeleton = &asset.skeleton;
     let mut needed = movers(asset);
@@ -98,7 +98,7 @@ pub(super) fn dropped(asset: &Asset, keep: &[String]) -> Result<BTreeSet<u16>, F
     Ok((0..).zip(needed).filter(|(_, needed)| !needed).map(|(joint, _)| joint).collect())
 }
 
-/// For each joint, whether vertices follow it.
+/// Returns for each joint whether vertices follow it.
 fn movers(asset: &Asset) -> Vec<bool> {
     let mut moves = vec![false; asset.skeleton.joint_count()];
     for instance in &asset.instances {
@@ -117,7 +117,8 @@ fn movers(asset: &Asset) -> Vec<bool> {
     moves
 }
 
-/// For each joint, whether its node or one below it that is no joint has a camera, a light, or whatever else an extension puts there.
+/// Returns for each joint whether its node, or a node below it that is not a joint, has a camera, a light or
+/// other extension data.
 fn carriers(asset: &Asset) -> Vec<bool> {
     let member = |node: usize, key: &str| asset.document.json_at(&format!("/nodes/{node}/{key}"));
     let mut seen: HashSet<usize> = asset.skeleton.nodes().iter().map(|&node| node as usize).collect();
@@ -128,7 +129,7 @@ fn carriers(asset: &Asset) -> Vec<bool> {
                 return true;
             }
             let children = member(node, "children").and_then(|text| serde_json::from_str(&text).ok());
-            // The importer takes 24.0 for 24.
+            // The importer accepts 24.0 as 24.
             let children = children.unwrap_or_else(Vec::<f64>::new).into_iter().map(|child| child as usize);
             open.extend(children.filter(|&child| seen.insert(child)));
         }

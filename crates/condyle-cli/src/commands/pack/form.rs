@@ -1,4 +1,4 @@
-//! In which form clips are written, and why a file that is larger than before is.
+//! The form in which clips are written, and the reason why a file grows.
 
 use condyle::{Error, RawClip};
 use condyle_encode::{EncodeOptions, KeyFormat, reduce};
@@ -7,20 +7,20 @@ use serde_json::{Value, json};
 
 use crate::text::size;
 
-/// About what the JSON of a track takes: a channel, a sampler and an accessor.
+/// Approximate size of the JSON of a track: a channel, a sampler and an accessor.
 const TRACK: usize = 180;
 const COMPRESSIONS: [&str; 2] = ["EXT_meshopt_compression", "KHR_meshopt_compression"];
 
 /// Writes clips, compressed or not.
 pub(super) struct Form<'a> {
     pub(super) exporter: ClipExporter<'a>,
-    /// By `EXT_meshopt_compression`, where that is smaller.
+    /// Uses `EXT_meshopt_compression`, if that is smaller.
     pub(super) compressed: bool,
 }
 
 impl Form<'_> {
-    /// The smaller of two files, uncompressed and compressed, and its clips. If compression and what describes it take more bytes
-    /// than they save, it is left out, here and from then on.
+    /// Returns the smaller of two files, uncompressed and compressed, and its clips. If compression adds more
+    /// bytes than it saves, it is not used, here and from then on.
     pub(super) fn smaller_glb(
         &mut self,
         [plain, compressed]: [Vec<RawClip>; 2],
@@ -36,7 +36,7 @@ impl Form<'_> {
         Ok((glb, plain))
     }
 
-    /// The bytes of the times and values of these clips.
+    /// Returns the bytes of the times and values of these clips.
     pub(super) fn bytes(&self, clips: &[RawClip]) -> Result<usize, ExportError> {
         match self.compressed {
             true => self.exporter.compressed_bytes(clips),
@@ -44,8 +44,8 @@ impl Form<'_> {
         }
     }
 
-    /// The clip with the fewest bytes, uncompressed and compressed: as it is, or with keys left out in each of the formats that
-    /// can be stored so.
+    /// Returns the clip with the fewest bytes, uncompressed and compressed: unchanged, or with fewer keys in
+    /// a format that can be stored so.
     pub(super) fn smallest(
         &self,
         clip: RawClip,
@@ -66,7 +66,7 @@ impl Form<'_> {
     }
 }
 
-/// The first of the clips with the fewest bytes.
+/// Returns the first of the clips with the fewest bytes.
 fn least(
     clips: &[RawClip],
     bytes: impl Fn(&[RawClip]) -> Result<usize, ExportError>,
@@ -79,26 +79,27 @@ fn least(
     Ok(clips[best].clone())
 }
 
-/// Whether readers of the document must know a compression of buffer views already.
+/// Whether the document already requires a compression of buffer views.
 pub(super) fn requires_compression(asset: &Asset) -> bool {
     let listed = asset.document.json_at("/extensionsRequired");
     let listed: Vec<String> = listed.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
     listed.iter().any(|name| COMPRESSIONS.contains(&name.as_str()))
 }
 
-/// Why a file is larger than the one that it was made of.
+/// Reason why a file is larger than its source.
 pub(super) struct Growth {
-    /// In bytes, as all of these: of the file, of the JSON in it, of its keys, and of the rest.
+    /// Growth in bytes: of the file, of its JSON, of its keys, and of the rest.
     total: usize,
     json: i64,
     keys: i64,
     rest: i64,
-    /// The extensions for which the old keys stay.
+    /// Extensions that keep the old keys in the file.
     kept_for: Vec<String>,
 }
 
 impl Growth {
-    /// `before` are the bytes of all files of the source, whose first is `source`. `None` if `glb` is not larger.
+    /// Returns `None` if `glb` is not larger. `before` is the size of all files of the source, the first of
+    /// which is `source`.
     pub(super) fn of(
         form: &Form<'_>,
         clips: &[RawClip],
@@ -112,14 +113,17 @@ impl Growth {
         Some(Self { total, json, keys, rest: total as i64 - json - keys, kept_for })
     }
 
-    /// `may_compress` if --meshopt was given, or readers must know compressed buffer views already.
+    /// Formats the growth. `may_compress` if --meshopt was given, or the document already requires compressed
+    /// buffer views.
     pub(super) fn to_text(&self, may_compress: bool) -> String {
         let change = |bytes: i64| {
             format!("{}{}", if bytes < 0 { "-" } else { "+" }, size(bytes.unsigned_abs() as usize))
         };
         let (json, keys, rest) = (change(self.json), change(self.keys), change(self.rest));
-        let mut text =
-            format!("larger than before by {}: JSON {json}, keys {keys}, all else {rest}", size(self.total));
+        let mut text = format!(
+            "larger than before by {}: JSON {json}, keys {keys}, everything else {rest}",
+            size(self.total)
+        );
         if !self.kept_for.is_empty() {
             text +=
                 &format!("; the old keys stay, because {} may refer to them", self.kept_for.join(" and "));
@@ -139,7 +143,7 @@ impl Growth {
     }
 }
 
-/// The bytes of the JSON in a .glb, or of a whole .gltf.
+/// Returns the bytes of the JSON in a .glb, or of a whole .gltf.
 fn json_bytes(file: &[u8]) -> usize {
     let length = file.get(12..16).filter(|_| file.starts_with(b"glTF"));
     let length = length.and_then(|four| Some(u32::from_le_bytes(four.try_into().ok()?) as usize));

@@ -1,4 +1,4 @@
-//! All parts in one file, with the columns that describe their clips.
+//! All parts in one file, with columns that describe their clips.
 
 use std::path::Path;
 
@@ -12,14 +12,14 @@ use crate::failure::Failure;
 use crate::model::container::unfit;
 use crate::output::{Draft, Written, progress, unwritable};
 
-/// What was written.
+/// The written file, and its figures.
 pub(super) struct Library {
     pub(super) file: Written,
     pub(super) skeletons: usize,
     pub(super) clips: usize,
 }
 
-/// The parts as one library, a skeleton for all that have the same.
+/// Joins the parts to one library, and stores equal skeletons once.
 pub(super) fn join(to: &Path, parts: &[Part], left_out: &[LeftOut]) -> Result<Library, Failure> {
     let columns = Columns::of(parts);
     let all: Vec<_> = parts.iter().map(Part::data).collect();
@@ -43,7 +43,7 @@ pub(super) fn join(to: &Path, parts: &[Part], left_out: &[LeftOut]) -> Result<Li
     Ok(Library { file: draft.finish()?.keep()?, skeletons: written.skeletons, clips: written.clips })
 }
 
-/// What is told of all clips, in their order in the file.
+/// Columns of all clips, in file order.
 struct Columns<'a> {
     names: Vec<String>,
     sources: Vec<&'a str>,
@@ -68,7 +68,7 @@ impl<'a> Columns<'a> {
 
     fn to_json(&self, left_out: &[LeftOut]) -> Value {
         let column = |of: fn(&ClipLine) -> Value| self.clips.iter().map(|clip| of(clip)).collect::<Value>();
-        // The folders that a file lies in.
+        // Tags are the folders that contain a file.
         let tags = |source: &&str| {
             source.split('/').rev().skip(1).collect::<Vec<_>>().into_iter().rev().collect::<Value>()
         };

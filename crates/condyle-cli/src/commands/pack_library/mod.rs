@@ -20,7 +20,7 @@ use crate::options::quantity::TALL;
 use crate::output::{Written, check_destination, check_ending, print, print_json, progress, warn};
 use crate::text::{counted, ending, hertz, millimetres, path_text, printable, size};
 
-/// Refuses what is for files.
+/// Rejects options that are for files.
 fn check_options(args: &encode::Args, folder: &Path) -> Result<(), Failure> {
     let name = path_text(folder);
     if !folder.is_dir() {
@@ -43,7 +43,7 @@ fn check_options(args: &encode::Args, folder: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Encodes all motion of a folder.
+/// Encodes all motion in a folder.
 pub(super) fn run(args: &encode::Args, root: &Path) -> Result<(), Failure> {
     let begin = Instant::now();
     let folder = path_text(root);
@@ -61,7 +61,7 @@ pub(super) fn run(args: &encode::Args, root: &Path) -> Result<(), Failure> {
     }
     let mut left_out = Vec::new();
     let mut sources = find(root, &parts, &mut left_out);
-    // The model of a body has no motion.
+    // The body model itself has no motion.
     let body = args.body.as_deref().and_then(|path| path.canonicalize().ok());
     sources.retain(|source| body.is_none() || source.path.canonicalize().ok() != body);
     if sources.is_empty() {
@@ -92,7 +92,7 @@ pub(super) fn run(args: &encode::Args, root: &Path) -> Result<(), Failure> {
         match part {
             Ok(part) => whole.push(part),
             Err(Why::Unwritable(failure)) => return Err(failure),
-            // Where the folder lies is nobody's business.
+            // Do not leak the absolute path of the folder.
             Err(Why::Unusable(why)) => {
                 let why = why.to_string().replace(&path_text(&root.join(&source.name)), &source.name);
                 left_out.push(LeftOut { source: source.name.clone(), why });
@@ -115,20 +115,20 @@ pub(super) fn run(args: &encode::Args, root: &Path) -> Result<(), Failure> {
     if args.json { print_json(&report.to_json(took).to_string()) } else { print(&report.to_text(took)) }
 }
 
-/// A body model in the layout of the SMPL family.
+/// Opens a body model in the layout of the SMPL family.
 fn body_model(path: &Path) -> Result<BodyModel, Failure> {
     BodyModel::open(path).map_err(|refused| Failure::Data(refused.to_string()))
 }
 
-/// How files of motion end.
+/// Returns the extensions of motion files.
 fn endings() -> impl Iterator<Item = &'static str> {
     let formats = Format::ALL.into_iter().filter(|format| *format != Format::Container);
     formats.flat_map(|format| format.endings().iter().copied())
 }
 
-/// A file that the library lacks.
+/// A file that is left out of the library.
 struct LeftOut {
-    /// In the folder.
+    /// Path in the folder.
     source: String,
     why: String,
 }
@@ -139,7 +139,8 @@ impl LeftOut {
     }
 }
 
-/// Errors are bounded in metres, so that a wrong unit makes them meaningless.
+/// Warns about implausible heights: errors are bounded in metres, so a wrong unit makes the bound
+/// meaningless.
 fn warn_of_heights(folder: &Path, parts: &[Part]) {
     let is_odd = |height: f64| height > 0.0 && !(0.1..TALL).contains(&height);
     let odd: Vec<&Part> = parts.iter().filter(|part| is_odd(part.height)).collect();
@@ -149,20 +150,20 @@ fn warn_of_heights(folder: &Path, parts: &[Part]) {
         warn(
             folder,
             &format!(
-                "{count} taken for very tall or very small, {source} for {height:.2} m: --unit says how long a unit is"
+                "{count} implausibly tall or small, for example {source} with {height:.2} m; set the unit with --unit"
             ),
         );
     }
 }
 
-/// Keys that miss the frames cost bytes.
+/// Warns about keys that miss the frames, because they cost bytes.
 fn warn_of_frames(folder: &Path, parts: &[Part]) {
     let clips = parts.iter().flat_map(|part| &part.clips);
     let off: Vec<(&str, &str)> =
         clips.filter_map(|clip| Some((clip.name.as_str(), clip.off_frames.as_deref()?))).collect();
     if let Some((name, what)) = off.first() {
         let (count, name) = (counted(off.len(), "clip has", "clips have"), printable(name));
-        warn(folder, &format!("{count} keys between the frames, {name} for example: {what}"));
+        warn(folder, &format!("{count} keys between the frames, for example {name}: {what}"));
     }
 }
 
@@ -172,10 +173,10 @@ fn beside(output: &Path) -> PathBuf {
     name.into()
 }
 
-/// The files of the folder, in the order of their names, whatever system it is on.
+/// Finds the files in the folder, sorted by name, with the same result on every platform.
 fn find(folder: &Path, parts: &Path, left_out: &mut Vec<LeftOut>) -> Vec<Source> {
     let mut sources = Vec::new();
-    // Links are followed; one that leads back is an error of its own.
+    // Links are followed; a link that forms a cycle is reported as a separate error.
     for entry in WalkDir::new(folder).follow_links(true) {
         match entry {
             Ok(entry) if entry.file_type().is_dir() => {}
@@ -194,11 +195,12 @@ fn find(folder: &Path, parts: &Path, left_out: &mut Vec<LeftOut>) -> Vec<Source>
     sources
 }
 
-/// Takes away what was encoded, also what a run before has left of files that are gone, and the folders that are empty then.
+/// Removes the encoded files, including those that an earlier run left for files that no longer exist, and
+/// the empty folders.
 fn remove(parts: &Path) {
     for entry in WalkDir::new(parts).contents_first(true).into_iter().flatten() {
         if entry.file_type().is_dir() {
-            // One that holds something else stays.
+            // A folder with other contents stays.
             let _ = std::fs::remove_dir(entry.path());
         } else if ending(entry.path()).as_deref() == Some("condyle") {
             let _ = std::fs::remove_file(entry.path());
@@ -206,7 +208,7 @@ fn remove(parts: &Path) {
     }
 }
 
-/// What is told of a library that was written.
+/// Figures of a written library.
 struct Report<'a> {
     whole: &'a [Part],
     left_out: &'a [LeftOut],
@@ -222,7 +224,7 @@ impl Report<'_> {
         self.whole.iter().flat_map(|part| &part.clips).map(|clip| clip.error_max).fold(0.0, f64::max)
     }
 
-    /// How many clips there are of each rate, the most frequent first.
+    /// Returns the number of clips of each rate, the most frequent first.
     fn rates(&self) -> Vec<(String, usize)> {
         let mut rates: Vec<(String, usize)> = Vec::new();
         for clip in self.whole.iter().flat_map(|part| &part.clips) {

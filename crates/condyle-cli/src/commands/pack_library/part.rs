@@ -1,4 +1,5 @@
-//! A file of the folder, encoded: a small container of its own, which a run that was ended leaves to the next one.
+//! An encoded file of the folder: a small separate container, which an interrupted run leaves for the next
+//! one.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -22,48 +23,48 @@ use crate::text::path_text;
 /// A file to encode.
 pub(super) struct Source {
     pub(super) path: PathBuf,
-    /// In the folder, with `/` between folders.
+    /// Path in the folder, with `/` as the separator.
     pub(super) name: String,
-    /// What it becomes.
+    /// Path of the encoded file.
     pub(super) part: PathBuf,
 }
 
-/// What is the same for all files.
+/// Settings common to all files.
 pub(super) struct How<'a> {
     pub(super) settings: &'a Settings,
     pub(super) space: Space,
-    /// Who moves in files of bodies.
+    /// Body model (SMPL family) for .npz motions, and its path.
     pub(super) body: Option<(&'a Path, &'a BodyModel)>,
     pub(super) limit: Limit,
 }
 
-/// A file that is encoded.
+/// An encoded file.
 pub(super) struct Part {
     pub(super) source: String,
     path: PathBuf,
-    /// Of all its bytes: nobody may change them before they are in the library.
+    /// Checksum of all its bytes, which must not change before they are in the library.
     checksum: u64,
     pub(super) clips: Vec<ClipLine>,
-    /// At rest, in metres; 0 where nobody knows.
+    /// Height at rest in metres; 0 if unknown.
     pub(super) height: f64,
-    /// From an earlier run.
+    /// Encoded by an earlier run.
     pub(super) is_old: bool,
 }
 
-/// What is told of a clip.
+/// Figures of a clip.
 pub(super) struct ClipLine {
     pub(super) name: String,
     pub(super) seconds: f64,
     pub(super) frames: u64,
     pub(super) rate: f64,
-    /// How many keys miss the frames, and by how much, if any does.
+    /// Description of the keys that miss the frames, if any.
     pub(super) off_frames: Option<String>,
     pub(super) joints: u64,
-    /// Metres.
+    /// Maximum error, in metres.
     pub(super) error_max: f64,
     pub(super) raw_bytes: u64,
     pub(super) bytes: u64,
-    /// Faults of its file that were repaired.
+    /// Number of problems of its file that were repaired.
     pub(super) repairs: u64,
 }
 
@@ -76,7 +77,7 @@ impl Source {
         Self { path: path.to_path_buf(), name: names.join("/"), part: part.into() }
     }
 
-    /// The part that an earlier run has left, if it is of the same files with the same settings, or a new one.
+    /// Returns the part of an earlier run if it has the same files and settings, else a new one.
     pub(super) fn part(&self, how: &How<'_>) -> Result<Part, Why> {
         let stamp = json!({
             "source": self.name,
@@ -94,7 +95,7 @@ impl Source {
         part.ok_or_else(|| Why::Unwritable(Failure::Data(format!("{} has changed", path_text(&self.part)))))
     }
 
-    /// A part, if it is whole, has this stamp, and is made of the files that are there.
+    /// Returns the part if it is complete, has this stamp, and was made from the existing files.
     fn known(&self, bytes: &[u8], stamp: &Value, is_old: bool) -> Option<Part> {
         let container = Container::from_bytes(bytes).ok()?;
         let entry = container.entries().find(|entry| entry.kind == EntryKind::Metadata)?;
@@ -105,7 +106,7 @@ impl Source {
         {
             return None;
         }
-        // Each has its checksum.
+        // Every entry has a checksum.
         let whole = container.entries().all(|entry| container.data(entry.index).is_ok());
         let clips = told["clips"].as_array().filter(|_| whole)?;
         let clips = clips.iter().map(ClipLine::of_json).collect::<Option<_>>()?;
@@ -128,7 +129,7 @@ impl Source {
             }
             None if self.is_of_body() => {
                 return Err(Failure::Data(
-                    "it may be the motion of a body, but --body does not say of which".into(),
+                    "it may be the motion of a body; give its body model with --body".into(),
                 ));
             }
             _ => {
@@ -167,16 +168,16 @@ impl Source {
     }
 }
 
-/// Why there is no part of a file.
+/// Reason why a file has no part.
 pub(super) enum Why {
-    /// The library does without the file.
+    /// The file cannot be used, and the library is made without it.
     Unusable(Failure),
-    /// There is no room for what was made of it.
+    /// The part cannot be written.
     Unwritable(Failure),
 }
 
 impl Part {
-    /// Its bytes, which are those that its clips were described from.
+    /// Returns the file of the part; its checksum must match the described clips.
     pub(super) fn data(&self) -> condyle_io::Part<'_> {
         condyle_io::Part { data: PartData::File(&self.path), unit: None, checksum: Some(self.checksum) }
     }
@@ -187,11 +188,11 @@ impl Part {
 
     pub(super) fn changed(&self) -> Failure {
         let path = path_text(&self.path);
-        Failure::Data(format!("{path} has changed since; give each run a --parts folder of its own"))
+        Failure::Data(format!("{path} has changed since; give each run a separate --parts folder"))
     }
 }
 
-/// What tells whether a file has changed.
+/// Returns figures that change when a file changes.
 fn file_stamp(path: &Path) -> Value {
     let file = std::fs::metadata(path).ok();
     let modified = file.as_ref().and_then(|file| file.modified().ok()?.duration_since(UNIX_EPOCH).ok());

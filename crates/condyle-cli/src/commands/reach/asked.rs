@@ -1,4 +1,4 @@
-//! What a command line asks of joints: `JOINT=x,y,z[@TIME]` and the like.
+//! Requests on the command line: `JOINT=x,y,z[@TIME]` and similar.
 
 use condyle::{Quat, Skeleton};
 
@@ -6,27 +6,28 @@ use crate::failure::Failure;
 use crate::options::quantity::{parse_point, parse_seconds};
 use crate::text::{did_you_mean, printable};
 
-/// Something that is asked of a joint, at a moment or throughout.
+/// A request for a joint, at a moment or throughout.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Asked<V> {
-    /// Its name or index.
+    /// Name or index of the joint.
     pub joint: String,
-    /// A place or an offset in metres, or a rotation.
+    /// A position or an offset in metres, or a rotation.
     pub value: V,
-    /// In seconds.
+    /// Time in seconds.
     pub time: Option<f64>,
 }
 
-/// `JOINT=x,y,z[@TIME]`, in metres or with units.
+/// Parses `JOINT=x,y,z[@TIME]`, in metres or with units.
 pub(crate) fn parse_place(text: &str) -> Result<Asked<[f64; 3]>, String> {
     parse(text, "a goal is JOINT=x,y,z or JOINT=x,y,z@SECONDS, such as hand=0.3,1.2m,25cm@0.5", |value| {
         parse_point(value).ok()
     })
 }
 
-/// `JOINT=x,y,z,w[@TIME]`, a quaternion of any length but 0; `JOINT=clip` asks for the rotation that the clip has.
+/// Parses `JOINT=x,y,z,w[@TIME]`, a quaternion of any length except 0; `JOINT=clip` requests the rotation of
+/// the clip.
 pub(crate) fn parse_orientation(text: &str) -> Result<Asked<Option<Quat>>, String> {
-    let form = "an orientation is JOINT=x,y,z,w, a quaternion, with @SECONDS behind it or not; or JOINT=clip";
+    let form = "an orientation is a quaternion, JOINT=x,y,z,w or JOINT=x,y,z,w@SECONDS, or it is JOINT=clip";
     parse(text, form, |value| {
         if value == "clip" {
             return Some(None);
@@ -50,18 +51,18 @@ fn parts<const N: usize>(value: &str) -> Option<[&str; N]> {
     value.split(',').collect::<Vec<_>>().try_into().ok()
 }
 
-/// Names may hold `=`, `@` and commas: the last `=` ends them.
+/// Splits at the last `=`, because names may contain `=`, `@` and commas.
 fn parse<V>(text: &str, form: &str, value: impl Fn(&str) -> Option<V>) -> Result<Asked<V>, String> {
     let (joint, rest) = text.rsplit_once('=').filter(|(joint, _)| !joint.is_empty()).ok_or(form)?;
     let (numbers, time) = match rest.split_once('@') {
-        // Rounded as the key that it becomes.
+        // Rounded like the key that stores it.
         Some((numbers, time)) => (numbers, Some(f64::from(parse_seconds(time)? as f32))),
         None => (rest, None),
     };
     Ok(Asked { joint: joint.into(), value: value(numbers).ok_or(form)?, time })
 }
 
-/// What a joint is called: as `condyle info` does, by its node where it has no name.
+/// Returns the name of a joint as `condyle info` prints it; a joint without a name is named after its node.
 pub(crate) fn joint_name(skeleton: &Skeleton, joint: u16) -> String {
     match (skeleton.names()[usize::from(joint)].as_str(), skeleton.node(joint)) {
         ("", Some(node)) => format!("node {node}"),
@@ -69,8 +70,8 @@ pub(crate) fn joint_name(skeleton: &Skeleton, joint: u16) -> String {
     }
 }
 
-/// The joint of a name, else of an index, else of a name in any case; by a name only if no other joint has it too. One without a name is
-/// that of its node.
+/// Finds a joint by its exact name, else by its index, else by its name in any case. A name that several
+/// joints share is an error. `node N` finds a joint without a name.
 pub(crate) fn find_joint(file: &str, skeleton: &Skeleton, wanted: &str) -> Result<u16, Failure> {
     let names = skeleton.names();
     let of = |is: &dyn Fn(&str) -> bool| -> Vec<u16> {

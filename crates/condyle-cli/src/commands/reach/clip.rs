@@ -1,4 +1,4 @@
-//! A clip that reaches: what was solved as keys, beside what the clip has of all else.
+//! A solved clip: the solved moments as keys, and the original tracks of all other joints.
 
 use condyle::sampling::PoseSource;
 use condyle::{Error, Interpolation, RawClip, Skeleton, Target, Track};
@@ -29,7 +29,7 @@ pub(crate) fn solve(
     solved
 }
 
-/// The clip with what was solved at these moments in the place of its own tracks; tracks of joints that did not change stay as they are.
+/// Returns the clip with the solved moments in place of its tracks; tracks of unchanged joints stay.
 pub(crate) fn reached(
     solver: &Solver<'_>,
     skeleton: &Skeleton,
@@ -58,18 +58,18 @@ pub(crate) fn reached(
     RawClip::new(name.into(), timelines, tracks)?.for_skeleton(skeleton)
 }
 
-/// How far a clip is from what was asked for at a moment, for each request: units of length, or radians. First of all how far the
-/// clip was from it that it was made of.
+/// Residuals of each request at a moment, in units of length or radians: of the original clip, and of the
+/// solved clip.
 pub(crate) struct Residuals<'a, 'b> {
     pub solver: &'b Solver<'a>,
     pub skeleton: &'a Skeleton,
-    /// What it was made of; `None`: the rest pose.
+    /// Original clip; `None` for the rest pose.
     pub before: Option<&'b RawClip>,
     pub after: &'b RawClip,
 }
 
 impl Residuals<'_, '_> {
-    /// For each request before and after.
+    /// Returns two residuals for each request: before and after.
     pub(crate) fn at(&self, seconds: f64) -> Result<Vec<[f64; 2]>, Error> {
         let [mut before, mut after] = [(); 2].map(|()| super::request::Placed::rest(self.skeleton));
         if let Some(clip) = self.before {

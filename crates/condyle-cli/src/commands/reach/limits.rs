@@ -1,4 +1,4 @@
-//! `condyle reach --fit-limits`: limits of joints, learned from clips.
+//! `condyle reach --fit-limits`: joint limits learned from clips.
 
 use std::path::{Path, PathBuf};
 
@@ -16,30 +16,30 @@ use crate::options::work::Limit;
 use crate::output::{check_ending, print, print_json, warn, write_file};
 use crate::text::{counted, path_text, printable, table};
 
-/// Learn limits of joints from clips: the old name of `condyle reach --fit-limits`
+/// Learn joint limits from clips: the old name of `condyle reach --fit-limits`
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   condyle reach fox.glb --fit-limits                            a table of all joints
   condyle reach fox.glb --fit-limits -o fox.limits.json         as a file for --limits")]
 pub(crate) struct Args {
-    /// The character: .glb, .gltf, .vrm, .bvh or .condyle
+    /// Character: .glb, .gltf, .vrm, .bvh or .condyle
     model: PathBuf,
     #[command(flatten)]
     which: Which,
     #[command(flatten)]
     space: Space,
-    /// Clip to learn from, by name or index; may be given several times [default: all]
+    /// Learn from a clip, by name or index; may be given several times [default: all]
     #[arg(long = "clip", value_name = "NAME|INDEX")]
     clips: Vec<String>,
     #[command(flatten)]
     fit: Fit,
-    /// Where to write; a missing folder is made
+    /// Output file; missing folders are created
     #[arg(short, long, value_name = "LIMITS.json")]
     output: Option<PathBuf>,
     #[command(flatten)]
     overwrite: Overwrite,
-    /// Play the clips on this model, joints matched by names; --unit and --up are those of the motion
+    /// Play the clips on this model, matching joints by name; --unit and --up describe the motion
     #[arg(long, value_name = "MODEL")]
     onto: Option<PathBuf>,
     #[command(flatten)]
@@ -49,37 +49,38 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// How far learned limits are from the clips.
+/// Options for learned limits.
 #[derive(clap::Args)]
 pub(crate) struct Fit {
-    /// With --fit-limits, degrees that a joint may turn farther than in the clips [default: 2]
+    /// Add a margin to learned limits, in degrees; for --fit-limits [default: 2]
     #[arg(long, value_name = "DEGREES", value_parser = parse_margin, help_heading = LIMITS)]
     margin: Option<f32>,
-    /// With --fit-limits, part of the range up to a limit that slows the joint down, from 0 to 1 [default: 0]
+    /// Slow joints near learned limits; for --fit-limits. Takes the fraction of the range that slows a joint,
+    /// from 0 to 1 [default: 0]
     #[arg(long, value_name = "PART", value_parser = parse_part, help_heading = LIMITS)]
     soft: Option<f32>,
 }
 
 impl Fit {
-    /// The option that is given, if any is.
+    /// Returns the given option, if any.
     pub(super) fn given(&self) -> Option<&'static str> {
         self.margin.map(|_| "--margin").or(self.soft.map(|_| "--soft"))
     }
 }
 
-/// Degrees of --margin where it is not given.
+/// Default of --margin, in degrees.
 const MARGIN: f32 = 2.0;
 
-/// A model, the clips to learn from, and where the limits go.
+/// A model, the clips to learn from, and the destination of the limits.
 pub(super) struct FitLimits<'a> {
     pub(super) model: &'a Path,
     pub(super) which: &'a Which,
     pub(super) space: Space,
     pub(super) onto: Option<&'a Path>,
-    /// All clips if empty.
+    /// Names or indices; empty for all clips.
     pub(super) clips: &'a [String],
     pub(super) fit: &'a Fit,
-    /// Without it, the limits are printed as a table.
+    /// Output file; without one, the limits are printed as a table.
     pub(super) output: Option<&'a Path>,
     pub(super) overwrite: Overwrite,
     pub(super) limit: Limit,
@@ -106,7 +107,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 pub(super) fn learn(args: &FitLimits<'_>) -> Result<(), Failure> {
     let path = args.model;
     if let Some(output) = args.output {
-        check_ending(output, "json", "the limits of joints")?;
+        check_ending(output, "json", "a file of joint limits")?;
     }
     let job = Job { path, output: args.output, overwrite: args.overwrite };
     let model =
@@ -130,7 +131,7 @@ pub(super) fn learn(args: &FitLimits<'_>) -> Result<(), Failure> {
     let (json, left_out) = limits::to_json(&fitted, skeleton);
     if left_out > 0 {
         let joints = counted(left_out, "joint is", "joints are");
-        warn(path, &format!("{joints} left out, as others have the same name"));
+        warn(path, &format!("{joints} left out, because others have the same name"));
     }
     let file = match args.output {
         Some(output) => {
@@ -159,7 +160,7 @@ pub(super) fn learn(args: &FitLimits<'_>) -> Result<(), Failure> {
     }
 }
 
-/// A line for each joint that has a limit.
+/// Formats a line for each joint that has a limit.
 fn rows(limits: &Limits, names: &[String]) -> String {
     let joints = (0..).zip(names).filter_map(|(joint, name)| Some((name, limits.get(joint)?)));
     let head = ["joint", "kind", "swing", "twist"].map(String::from).to_vec();

@@ -1,4 +1,5 @@
-//! What a picture shows of goals: crosses where joints are to be, the ways between them, and lines from joints to where they are asked to be.
+//! Goals in pictures: crosses at the goals, the paths between them, and lines from joints to the goals that
+//! they miss.
 
 use condyle::sampling::PoseSource;
 use condyle::{Affine, Error, RawClip, Skeleton};
@@ -14,16 +15,16 @@ const WAY: [u8; 3] = [50, 120, 235];
 const MISSED: [u8; 3] = [230, 40, 50];
 const PIN: [u8; 3] = [150, 90, 220];
 
-/// Straight pieces of a way from one goal to the next.
+/// Straight segments of a path from one goal to the next.
 const PIECES: u32 = 24;
 
-/// Marks for any moment of a clip.
+/// Marks of a clip at any moment.
 pub(crate) struct Marked<'a> {
     solver: &'a Solver<'a>,
     skeleton: &'a Skeleton,
-    /// What was to reach; `None`: the rest pose.
+    /// Original clip; `None` for the rest pose.
     clip: Option<&'a RawClip>,
-    /// The same at every moment.
+    /// Marks that are the same at every moment.
     fixed: Vec<(Vec<Vec3>, Vec<Vec3>)>,
 }
 
@@ -42,7 +43,7 @@ impl<'a> Marked<'a> {
                 (0..=PIECES)
                     .map(|piece| pair[0] + (pair[1] - pair[0]) * (f64::from(piece) / f64::from(PIECES)))
             });
-            // What is never played is not shown.
+            // Moments that are never played are not drawn.
             let played = |seconds: &f64| clip.is_none_or(|it| (it.start()..=it.end()).contains(seconds));
             let way = between.filter(played).map(|seconds| it.place(request, seconds));
             let way: Vec<Vec3> = way.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
@@ -60,7 +61,7 @@ impl<'a> Marked<'a> {
         Ok(placed)
     }
 
-    /// Where the request has its joint if it counts in full.
+    /// Returns the position that the request gives the joint at full weight.
     fn place(&self, request: &Request, seconds: f64) -> Result<Option<Vec3>, Error> {
         Ok(match &request.kind {
             Kind::Place(path) => Some(path.at(seconds)),
@@ -69,7 +70,8 @@ impl<'a> Marked<'a> {
         })
     }
 
-    /// What is drawn over a pose by its matrices. Nothing where the clip cannot be posed, which is told elsewhere.
+    /// Returns the marks over a pose with these matrices. There are no marks if the clip cannot be posed,
+    /// which is reported elsewhere.
     pub(crate) fn at(&self, seconds: f64, model: &[Affine]) -> Vec<Mark> {
         let Ok(clip) = self.pose(seconds) else { return Vec::new() };
         let mut marks = Vec::new();
@@ -89,7 +91,7 @@ impl<'a> Marked<'a> {
             if request.share(seconds, self.solver.ease) > 0.0 {
                 marks.push(Mark::Line { ends: [joint, place], radius: 1.6, color: MISSED });
             }
-            // What holds throughout has no times.
+            // A request that holds throughout has no times.
             let now = if request.times().is_empty() && !pinned { &[place][..] } else { &[] };
             let crosses = goals.iter().chain(now);
             marks.extend(crosses.map(|&at| Mark::Cross { at, arm: 7.0, color: GOAL }));

@@ -1,4 +1,4 @@
-//! `condyle reach`: joints of a clip, or of a pose, brought to where they are asked to be.
+//! `condyle reach`: moves joints of a clip or a pose to requested places.
 
 pub(crate) mod asked;
 pub(crate) mod clip;
@@ -37,18 +37,18 @@ use crate::options::work::Work;
 use crate::output::{Written, print, print_json, warn, write_file};
 use crate::text::{counted, ending, path_text, printable, size};
 
-/// Bring joints to places in a pose or a whole clip, and the body follows; or learn joint limits from clips
+/// Move joints to requested places, or learn joint limits
 #[derive(clap::Args)]
 #[command(mut_arg("clips", |arg| arg.help(
-    "Clip, by name or index [default: the only one]; with --fit-limits several [default: all]"
+    "Select the clip by name or index [default: the only one]; several with --fit-limits [default: all]"
 )))]
 #[command(mut_arg("fps", |arg| arg.value_parser(fps_up_to(MOST_KEYS)).help_heading(PICTURE)))]
 #[command(mut_arg("time", |arg| arg.help(
-    "One moment, in seconds on the clock of the clip's keys, which need not start at 0: a static .glb, or an image \
-     [default: the whole clip; for a .png the first time of a goal]"
+    "Solve one moment, in seconds: a static .glb, or an image. Times are on the clock of the keys, which need not start at 0 \
+     [default: the whole clip; for a .png, the first time of a goal]"
 )))]
 #[command(mut_arg("limits", |arg| arg.help_heading(LIMITS).help(
-    "Joint limits to respect, drawn with --skeleton: a file, or `fit` to learn them from all clips"
+    "Respect joint limits, and draw them with --skeleton. Takes a file, or `fit` to learn the limits from all clips"
 )))]
 #[command(after_help = "\
 Examples:
@@ -57,65 +57,69 @@ Examples:
   condyle reach man.glb --clip walk --goal right_hand=-0.3,1.2,0.4@0.2 --goal right_hand=-0.2,1.5,0.3@0.6 -o wave.gif
   condyle reach man.glb --rest --move hips=0,-20cm,0 --pin left_foot --pin right_foot -o squat.png --skeleton
   condyle reach man.glb --clip idle --goal right_hand=0.3,0.1,0.4@1 --shift hips --pin left_foot --pin right_foot -o lift.glb
-  condyle reach man.glb --clip idle --goal right_hand=-0.22,1.0,0.3 --limits fit -o kept.glb   within the range of the clips
+  condyle reach man.glb --clip idle --goal right_hand=-0.22,1.0,0.3 --limits fit -o kept.glb   within the range of all clips
   condyle reach fox.glb --fit-limits                            a table of the limits of all joints
   condyle reach fox.glb --fit-limits -o fox.limits.json         as a file for --limits
-  condyle reach fox.glb --fit-limits --clip Walk --clip Run --margin 5    from two clips, and five degrees more
+  condyle reach fox.glb --fit-limits --clip Walk --clip Run --margin 5    from two clips, with a margin of five degrees
 
-Places are in world space, in metres or with a unit, +Y up. --height gives a model in other units its real size. The
-joints between the middle of the body and the goals turn, near ones first: an arm alone reaches what it can; no bone is
-stretched. The joints that carry the whole character stay in place, except for --shift, or for the hips if a place is
-requested for them.
+Places are in world space, in metres or with a unit, +Y up. --height gives a model in other units
+its real size. The joints between the middle of the body and the goals turn, near ones first, so an
+arm alone reaches if it can. Bones keep their length. The joints that carry the whole character stay
+in place, except --shift, or the hips if a place is requested for them.
 
-A goal with a time is reached at that time: the joint leaves the path of the clip --ease seconds before, and is back on
-it as long after. Several times of one joint make a smooth path through all of these places. A goal without a time
-holds throughout. Each moment is solved by itself, so that --time shows the same pose as the whole clip at that time.
+A goal with a time is reached at that time: the joint leaves the path of the clip --ease seconds
+before, and returns to it --ease seconds after. Several times of one joint make a smooth path
+through all of these places. A goal without a time holds throughout. Each moment is solved
+separately, so --time gives the same pose as the whole clip at that time.
 
-An OUT.glb holds all clips of the model, with the solved one in place of the original, or with --name next to it. With
---time or --rest it is one pose, as `condyle skin` writes it. In pictures, goals are green crosses, paths are blue, and a
-red line joins a joint to a place that it misses. Residuals are measured on the clip that was written. A goal out of
-reach is not an error: the nearest pose is taken, and its distance is printed.
+An OUT.glb holds all clips of the model, with the solved one in place of the original, or with
+--name next to it. With --time or --rest it is one pose, as `condyle skin` writes it. In pictures,
+goals are green crosses, paths are blue, and a red line joins a joint to a place that it misses.
+Residuals are measured on the clip that was written. A goal out of reach is not an error: the
+nearest pose is used, and its distance is printed.
 
---fit-limits learns limits and solves nothing. A joint that turns about one axis is a hinge; any other swings its bone
-within an ellipse or a polygon and twists about it. Roots have no limits. The file is JSON with angles in degrees, to be
-edited; docs/command-line.md has its keys.")]
+--fit-limits learns limits and solves nothing. A joint that turns about one axis is a hinge. Any
+other joint swings its bone within an ellipse or a polygon, and twists about it. Roots have no
+limits. The file is JSON with angles in degrees, and may be edited; docs/command-line.md lists its
+keys.")]
 pub(crate) struct Args {
-    /// The character: .glb or .gltf; with --fit-limits also .bvh or .condyle
+    /// Character: .glb or .gltf; with --fit-limits also .bvh or .condyle
     model: PathBuf,
-    /// Where to write; a missing folder is made. With --fit-limits a .json [default: print a table]
+    /// Output file; missing folders are created. With --fit-limits it is a .json [default: print a table]
     #[arg(short, long, value_name = "OUT.glb|.png|.gif|.webp|.json", required_unless_present = "fit_limits")]
     output: Option<PathBuf>,
     #[command(flatten)]
     clips: Clips,
-    /// Place of a joint, by name or index, throughout or at a time; may be given several times
+    /// Move a joint to a place, throughout or at a time. Takes the name or index of the joint; may be given
+    /// several times
     #[arg(long = "goal", value_name = "JOINT=X,Y,Z[@SECONDS]", value_parser = parse_place)]
     goals: Vec<Asked<[f64; 3]>>,
-    /// Offset of a joint from its place in the clip; may be given several times
+    /// Move a joint by an offset from its place in the clip; may be given several times
     #[arg(long = "move", value_name = "JOINT=X,Y,Z[@SECONDS]", value_parser = parse_place)]
     moves: Vec<Asked<[f64; 3]>>,
-    /// Learn joint limits from clips and write them as .json, or print them as a table, instead of solving
+    /// Learn joint limits from clips instead of solving. Writes a .json, or prints a table
     #[arg(long, conflicts_with_all = SOLVING)]
     fit_limits: bool,
     #[command(flatten)]
     input: Input,
-    /// Rotation of a joint: a quaternion in world space, or `clip` for that of the clip
+    /// Rotate a joint to a quaternion in world space. `clip` keeps the rotation of the clip
     #[arg(long = "orientation", value_name = "JOINT=X,Y,Z,W[@SECONDS]", value_parser = parse_orientation)]
     #[arg(help_heading = GOALS)]
     orientations: Vec<Asked<Option<Quat>>>,
-    /// Joint that keeps its place and rotation of the clip
+    /// Keep the place and rotation that a joint has in the clip
     #[arg(long = "pin", value_name = "JOINT", help_heading = GOALS)]
     pins: Vec<String>,
-    /// Joint that may move as a whole so that others reach: the hips
+    /// Let a joint, such as the hips, move so that others reach
     #[arg(long, value_name = "JOINT", help_heading = GOALS)]
     shift: Option<String>,
-    /// Seconds that goals with times take to begin and to end [default: 0.25]
+    /// Ease timed goals in and out over these seconds [default: 0.25]
     #[arg(long, value_name = "SECONDS", value_parser = parse_ease, help_heading = GOALS)]
     ease: Option<f32>,
     #[command(flatten)]
     fit: Fit,
     #[command(flatten)]
     picture: Picture,
-    /// Keep the original clip in the .glb and add the solved one under this name
+    /// Add the solved clip under this name and keep the original
     #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     #[arg(help_heading = OUTPUT)]
     name: Option<String>,
@@ -125,7 +129,7 @@ pub(crate) struct Args {
     rate: Option<f64>,
 }
 
-/// Options that --fit-limits has no use for.
+/// Options without use for --fit-limits.
 const SOLVING: [&str; 23] = [
     "rest",
     "goals",
@@ -152,18 +156,18 @@ const SOLVING: [&str; 23] = [
     "pitch",
 ];
 
-/// Seconds of --ease where it is not given.
+/// Default of --ease, in seconds.
 const EASE: f32 = 0.25;
-/// What counts as reached, in metres.
+/// Residual in metres at which a goal counts as reached.
 const TOLERANCE: f64 = 1e-5;
-/// Joints turn less than this between two keys that would be worth a second look, in metres.
+/// Residual between two keys, in metres, above which a warning is printed.
 const BETWEEN: f64 = 2e-3;
-/// The most keys per second, and the most frames per second of a picture.
+/// Maximum keys per second, and maximum frames per second of a picture.
 const MOST_KEYS: f64 = 1000.0;
 const MOST_FRAMES: f64 = 50.0;
-/// A clip of more keys than this is taken for a mistake.
+/// Maximum keys of a clip; more are assumed to be a mistake.
 const LONGEST: usize = 100_000;
-/// How often a pose is searched for, for the budget of work.
+/// Searches for a pose, in the work limit.
 const TRIES: u64 = 4;
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
@@ -213,12 +217,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         picture.limits.as_ref().map(|choice| choice.limits(path, &model, &mut budget)).transpose()?;
     let solver = solver(args, asset, clip, metres)?.within(limits);
     if let Some(shift) = args.shift.as_deref().filter(|_| !solver.shifts()) {
-        warn(
-            path,
-            &format!(
-                "--shift {shift}: nothing is asked of a joint that hangs on it, so that it does not move"
-            ),
-        );
+        warn(path, &format!("--shift {shift}: no joint below it has a goal, so it does not move"));
     }
     let moments = moments(args, format, asset, clip, &solver.requests)?;
     let work = Work::fit(asset, moments.len(), TRIES);
@@ -255,7 +254,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     answer(args, dispatch, &measured, (&rows, &solved), &file)
 }
 
-/// Prints what was done.
+/// Prints the figures.
 fn answer(
     args: &Args,
     dispatch: Dispatch,
@@ -283,7 +282,7 @@ fn answer(
         return print_json(&format!("{report:#}"));
     }
     print(&format!(
-        "{}\n{}: {}, {} of {} other than in the clip, {iterations:.1} iterations and {micros:.0} us each, {}\n",
+        "{}\n{}: {}, {} of {} changed, {iterations:.1} iterations and {micros:.0} us each, {}\n",
         report::table_of(rows),
         path_text(&file.path),
         counted(solved.len(), "moment", "moments"),
@@ -293,7 +292,7 @@ fn answer(
     ))
 }
 
-/// The format of a picture; `None` for a document.
+/// Returns the format of a picture; `None` for a document.
 fn format(args: &Args, to: &Path) -> Result<Option<Format>, Failure> {
     let (picture, is_rest) = (&args.picture, args.clips.is_rest());
     let usage = |what: &str| Err(Failure::Usage(what.into()));
@@ -310,7 +309,7 @@ fn format(args: &Args, to: &Path) -> Result<Option<Format>, Failure> {
                 )));
             }
             if args.name.is_some() {
-                return usage("--name is of a clip: choose an output that ends in .glb");
+                return usage("--name is for a clip: choose an output that ends in .glb");
             }
             if args.rate.is_some() {
                 return usage("--rate is for the keys of a .glb: give --fps for the frames of an animation");
@@ -345,7 +344,7 @@ fn format(args: &Args, to: &Path) -> Result<Option<Format>, Failure> {
     Ok(None)
 }
 
-/// Keys per second of a .glb. Until the next release `--fps` is the old name of `--rate` there.
+/// Returns the keys per second of a .glb. Until the next release `--fps` is the old name of `--rate` there.
 fn rate(args: &Args) -> Option<f64> {
     args.rate.or(args.picture.fps)
 }
@@ -362,9 +361,7 @@ fn solver<'a>(
         Wishes { goals: &args.goals, moves: &args.moves, orientations: &args.orientations, pins: &args.pins };
     let mut requests = wishes.requests(file, skeleton, metres)?;
     if requests.iter().all(Request::stays) {
-        return Err(Failure::Usage(
-            "nothing is asked for: give a --goal, a --move or an --orientation".into(),
-        ));
+        return Err(Failure::Usage("there are no goals: give a --goal, a --move or an --orientation".into()));
     }
     if let (true, Some(timed)) = (args.clips.is_rest(), requests.iter().find(|it| !it.times().is_empty())) {
         return Err(Failure::Usage(format!(
@@ -389,7 +386,7 @@ fn solver<'a>(
     Ok(Solver::new(asset, requests, shift, (args.ease.unwrap_or(EASE), (TOLERANCE / metres) as f32)))
 }
 
-/// The moments to solve, ascending: one, or the frames of the clip and the times of all goals.
+/// Returns the moments to solve, ascending: one, or the frames of the clip and the times of all goals.
 fn moments(
     args: &Args,
     format: Option<Format>,
@@ -408,7 +405,7 @@ fn moments(
         return Ok(vec![picture.time.unwrap_or_else(|| first(&times))]);
     }
     let mut options = EncodeOptions::new(1.0, Shell::Balls(1.0));
-    // Frames of a .gif are sampled from the keys, so that --fps leaves these alone.
+    // Frames of a .gif are sampled from the keys, so --fps does not affect the keys.
     options.rate = rate(args).filter(|_| format.is_none()).map(|rate| rate as f32);
     let count = frame_count(clip, asset.skeleton.joint_count(), &options);
     let count = count.ok().filter(|&count| count <= LONGEST).ok_or_else(|| {
@@ -417,21 +414,21 @@ fn moments(
         ))
     })?;
     let (start, end) = (clip.start(), clip.end());
-    // Rounded as the keys that they become.
+    // Rounded like the keys that store them.
     let frame = |at: usize| f64::from((start + (end - start) * (at as f64 / count.max(1) as f64)) as f32);
     let mut moments = times;
     let gap = (end - start) / count.max(1) as f64 * 1e-2;
     let apart = |time: f64| !moments.iter().any(|&own| (own - time).abs() < gap);
     let frames: Vec<f64> = (0..=count).map(frame).filter(|&time| apart(time)).collect();
     moments.extend(frames);
-    // Where a goal is within a hair of them, the clip still begins and ends when it did.
+    // The clip keeps its start and end, even if a goal is very close to them.
     moments.extend([clip.start(), clip.end()]);
     moments.sort_by(f64::total_cmp);
     moments.dedup();
     Ok(moments)
 }
 
-/// The document with the clip that reaches, and that clip as it is read back from there.
+/// Returns the document with the solved clip, and that clip read back from it.
 fn document(
     args: &Args,
     to: &Path,
@@ -466,7 +463,7 @@ fn document(
     Ok((glb, reached))
 }
 
-/// A static document of one moment.
+/// Returns a static document of one moment.
 fn posed(path: &Path, asset: &Asset, reached: &RawClip, seconds: f64) -> Result<Vec<u8>, Failure> {
     let failed = |e: &dyn std::fmt::Display| Failure::Data(format!("{}: {e}", path_text(path)));
     let exporter = Exporter::new(asset).map_err(|e| failed(&e))?;
@@ -476,32 +473,29 @@ fn posed(path: &Path, asset: &Asset, reached: &RawClip, seconds: f64) -> Result<
     exporter.glb(&poser.scene()).map_err(|e| failed(&e))
 }
 
-/// The earliest of the times of goals; 0 where there are none.
+/// Returns the earliest time of the goals; 0 if there are no times.
 fn first(times: &[f64]) -> f64 {
     times.iter().copied().reduce(f64::min).unwrap_or(0.0)
 }
 
-/// The joints that are not as they were.
+/// Returns the joints whose pose changed.
 fn turned(solver: &Solver<'_>, solved: &[Solved]) -> Vec<u16> {
     let changed = |at: usize| solved.iter().any(|moment| moment.changed[at]);
     (0..).zip(&solver.movable).filter(|(at, _)| changed(*at)).map(|(_, &joint)| joint).collect()
 }
 
-/// Says what is not reached.
+/// Warns about missed goals.
 fn tell(path: &Path, row: &Row, solver: &Solver<'_>) {
     if row.is_missed() {
         let why = match solver.is_held(&solver.requests[row.index]) {
-            true => "nothing may move for it; name with --shift what may",
-            false => "it is out of reach, or what else is asked for keeps it away",
+            true => "no joint may move for it; allow one with --shift",
+            false => "it is out of reach, or other goals and pins prevent it",
         };
         let (name, off) = (row.name(), row.shown(row.after));
         warn(path, &format!("{name} is missed by {off} at {:.3} s: {why}", row.seconds));
     } else if let Some(between) = row.between.filter(|&between| !row.turns() && between > BETWEEN) {
         let (name, off) = (row.name(), row.shown(between));
-        warn(
-            path,
-            &format!("{name} is missed by up to {off} between keys; a higher --rate makes more of them"),
-        );
+        warn(path, &format!("{name} is missed by up to {off} between keys; use a higher --rate"));
     }
 }
 

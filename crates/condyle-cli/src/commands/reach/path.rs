@@ -1,10 +1,10 @@
-//! Where something is to be over time: a smooth way through the places that were given, which eases in and out.
+//! The value of a request over time: a smooth path through the given values, which eases in and out.
 
 use condyle::Quat;
 use condyle::interpolation::{Method, interpolate};
 use condyle_draw::vector::{Vec3, add_scaled, scale, sub};
 
-/// Values at times, ascending; one without a time holds throughout.
+/// Values at ascending times; one without a time holds throughout.
 #[derive(Clone, Debug)]
 pub(crate) struct Path<V> {
     times: Vec<f64>,
@@ -12,12 +12,13 @@ pub(crate) struct Path<V> {
 }
 
 impl<V: Copy> Path<V> {
-    /// What holds throughout.
+    /// Returns a path that holds one value throughout.
     pub(crate) fn constant(value: V) -> Self {
         Self { times: Vec::new(), values: vec![value] }
     }
 
-    /// At least one value, each at another time; what is the same time is told in seconds.
+    /// Builds a path from at least one value, each at a different time. Returns a repeated time as the error,
+    /// in seconds.
     pub(crate) fn new(mut keys: Vec<(f64, V)>) -> Result<Self, f64> {
         keys.sort_by(|a, b| a.0.total_cmp(&b.0));
         match keys.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
@@ -29,12 +30,13 @@ impl<V: Copy> Path<V> {
         }
     }
 
-    /// The times that values were given for: none for what holds throughout.
+    /// Returns the times of the values; empty if the path holds throughout.
     pub(crate) fn times(&self) -> &[f64] {
         &self.times
     }
 
-    /// Times that are a thousandth of a second beside a span are at its ends; returns the first one that is farther off.
+    /// Moves times up to a thousandth of a second outside a span to its ends; returns the first time that is
+    /// farther outside.
     pub(crate) fn fit(&mut self, start: f64, end: f64) -> Option<f64> {
         for time in &mut self.times {
             let within = time.clamp(start, end);
@@ -46,16 +48,18 @@ impl<V: Copy> Path<V> {
         None
     }
 
-    /// How much it counts at a moment: all from the first time to the last one, and smoothly less for so many seconds before and after.
+    /// Returns the weight at a moment: 1 from the first time to the last one, with a smooth ramp over `ease`
+    /// seconds before and after.
     pub(crate) fn share(&self, seconds: f64, ease: f32) -> f32 {
         let [Some(&first), Some(&last)] = [self.times.first(), self.times.last()] else { return 1.0 };
         let off = (first - seconds).max(seconds - last).max(0.0) as f32;
         let x = 1.0 - (off / ease).min(1.0);
-        // It begins and ends without speed and without acceleration.
+        // The ramp begins and ends with zero velocity and acceleration.
         x * x * x * (10.0 - x * (15.0 - 6.0 * x))
     }
 
-    /// The keys around a moment, and how far it is from the first to the second; at the ends one key alone.
+    /// Returns the keys around a moment, and the fraction of the way from the first to the second. Outside
+    /// the keys, both are the same one.
     fn around(&self, seconds: f64) -> (usize, usize, f32) {
         let next = self.times.partition_point(|&time| time <= seconds);
         match next {
@@ -70,7 +74,8 @@ impl<V: Copy> Path<V> {
 }
 
 impl Path<Vec3> {
-    /// The place at a moment: a cubic from each to the next, whose speed at a place is that between its neighbours, and 0 at both ends.
+    /// Returns the position at a moment, on a cubic between keys. The velocity at a key is that between its
+    /// neighbours, and 0 at both ends.
     pub(crate) fn at(&self, seconds: f64) -> Vec3 {
         let (from, to, x) = self.around(seconds);
         if x == 0.0 {
@@ -95,10 +100,10 @@ impl Path<Vec3> {
 }
 
 impl Path<Quat> {
-    /// The rotation at a moment, on the shorter way from each to the next.
+    /// Returns the rotation at a moment, on the shorter arc between keys.
     pub(crate) fn at(&self, seconds: f64) -> Quat {
         let (from, to, x) = self.around(seconds);
-        // Slow at the rotations that were given, so that nothing turns with a jerk.
+        // Velocity 0 at the given rotations avoids jerks.
         interpolate(self.values[from], self.values[to], x * x * (3.0 - 2.0 * x), Method::default())
     }
 }

@@ -1,4 +1,4 @@
-//! How near each joint comes to what is asked of it: as a table, and as JSON.
+//! Residuals of the requests, as a table and as JSON.
 
 use condyle::{Error, Skeleton};
 use serde_json::{Value, json};
@@ -9,47 +9,47 @@ use super::request::{Kind, Request};
 use super::solver::Solved;
 use crate::text::{millimetres, table};
 
-/// What is told of one request: at one of its times, or the worst of many moments.
+/// Figures of one request: at one of its times, or the worst of many moments.
 pub(crate) struct Row {
     joint: String,
     asked: &'static str,
     turns: bool,
-    /// Whether it is asked to be as it was.
+    /// Whether the joint must stay where the clip has it.
     stays: bool,
-    /// Whether it counts at that moment.
+    /// Whether the request has weight at that moment.
     counts: bool,
-    /// Which one of all requests it is of.
+    /// Index of the request.
     pub index: usize,
-    /// The moment that is told of.
+    /// Time of the moment.
     pub seconds: f64,
     span: Span,
-    /// Metres or radians: of the clip as it was, and as it is.
+    /// Residual in metres or radians: of the original clip, and of the solved clip.
     before: f64,
     pub after: f64,
-    /// The worst between keys, where many moments are told of.
+    /// Largest residual between keys, if the row covers many moments.
     pub between: Option<f64>,
     iterations: u32,
     microseconds: f64,
 }
 
-/// Which moments a row is about.
+/// Moments that a row covers.
 #[derive(Clone, Copy)]
 enum Span {
     One,
-    /// From a request's first time to its last one.
+    /// The first time of a request to its last one.
     Way(f64, f64),
     Whole,
 }
 
-/// Residuals at one moment: of each request before and after.
+/// Residuals of each request at one moment, before and after.
 struct Moment {
     seconds: f64,
     residuals: Vec<[f64; 2]>,
-    /// Of the keys there; `None` between keys.
+    /// Iterations and microseconds of the key; `None` between keys.
     solved: Option<(u32, f64)>,
 }
 
-/// The rows for a clip that was solved at these moments. `metres` are those of a unit.
+/// Returns the rows for a clip that was solved at these moments, with the metres per unit.
 pub(crate) fn rows(
     measured: &Residuals<'_, '_>,
     moments: &[f64],
@@ -133,23 +133,23 @@ fn rows_of(
     }
 }
 
-/// The key at a time that was asked for.
+/// Returns the key at a requested time.
 fn moment(all: &[Moment], time: f64) -> Option<&Moment> {
     all.iter().find(|moment| moment.seconds == time && moment.solved.is_some())
 }
 
 impl Row {
-    /// As a word: which goal it is.
+    /// Names the request in messages.
     pub(crate) fn name(&self) -> String {
         format!("the {} of {}", self.asked, self.joint)
     }
 
-    /// Whether it is about how a joint is turned.
+    /// Whether the request is about a rotation.
     pub(crate) fn turns(&self) -> bool {
         self.turns
     }
 
-    /// A residual with its unit.
+    /// Formats a residual with its unit.
     pub(crate) fn shown(&self, residual: f64) -> String {
         if self.turns {
             format!("{:.3} deg", residual.to_degrees())
@@ -158,7 +158,7 @@ impl Row {
         }
     }
 
-    /// Whether it was not met at a key.
+    /// Whether the request is missed at a key.
     pub(crate) fn is_missed(&self) -> bool {
         self.after > if self.turns { 2e-3 } else { 2e-4 }
     }
@@ -174,7 +174,7 @@ impl Row {
             self.asked.into(),
             when,
             if self.stays || !self.counts { String::new() } else { self.shown(self.before) },
-            if self.counts { self.shown(self.after) } else { "not asked then".into() },
+            if self.counts { self.shown(self.after) } else { "inactive".into() },
             self.between.map_or(String::new(), |between| self.shown(between)),
             self.iterations.to_string(),
             format!("{:.0}", self.microseconds),
@@ -202,7 +202,7 @@ impl Row {
 }
 
 pub(crate) fn table_of(rows: &[Row]) -> String {
-    let headings = ["joint", "asked", "time, s", "before", "residual", "between keys", "iterations", "us"];
+    let headings = ["joint", "request", "time, s", "before", "residual", "between keys", "iterations", "us"];
     let mut lines = vec![headings.map(String::from).to_vec()];
     lines.extend(rows.iter().map(Row::to_cells));
     table("<<>>>>>>", lines)

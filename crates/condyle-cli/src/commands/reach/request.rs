@@ -1,4 +1,4 @@
-//! What is asked of which joint, and what that means at a moment of a clip.
+//! Requests for joints, and the goals that follow from them at a moment of a clip.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::asked::{Asked, find_joint, joint_name};
 use super::path::Path;
 use crate::failure::Failure;
 
-/// Something that is asked of a joint, in model space.
+/// A request for a joint, in model space.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub joint: u16,
@@ -20,19 +20,19 @@ pub(crate) struct Request {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Kind {
-    /// To be at places.
+    /// Positions to reach.
     Place(Path<Vec3>),
-    /// To be so far from where the clip has it.
+    /// Offsets from the position in the clip.
     Offset(Path<Vec3>),
-    /// To be turned in these ways.
+    /// Rotations to reach.
     Turn(Path<Quat>),
-    /// To be where the clip has it.
+    /// The position in the clip.
     Stay,
-    /// To be turned as the clip has it.
+    /// The rotation in the clip.
     StayTurned,
 }
 
-/// What a command line asks for, not yet sorted by joints.
+/// Requests of a command line, not yet sorted by joint.
 pub(crate) struct Wishes<'a> {
     pub goals: &'a [Asked<[f64; 3]>],
     pub moves: &'a [Asked<[f64; 3]>],
@@ -41,7 +41,7 @@ pub(crate) struct Wishes<'a> {
 }
 
 impl Wishes<'_> {
-    /// The requests, in the order of their joints. `metres` are those of a unit of the model.
+    /// Returns the requests, sorted by joint, with the metres per unit of the model.
     pub(crate) fn requests(
         &self,
         file: &str,
@@ -84,7 +84,7 @@ impl Wishes<'_> {
             .find(|pair| (pair[0].joint, pair[0].turns()) == (pair[1].joint, pair[1].turns()));
         match twice {
             Some(pair) => Err(Failure::Usage(format!(
-                "{}: two things are asked of its {}; give one of --goal, --move, --orientation and --pin",
+                "{}: its {} has two requests; give only one of --goal, --move, --orientation and --pin",
                 name(pair[0].joint),
                 if pair[0].turns() { "orientation" } else { "place" }
             ))),
@@ -95,16 +95,16 @@ impl Wishes<'_> {
 
 type Keys<V> = BTreeMap<u16, Vec<(Option<f64>, V)>>;
 
-/// The keys of a joint as a path: either all of them have times, or there is but one.
+/// Builds a path from the keys of a joint. Either all keys have times, or there is only one key.
 fn path<V: Copy>(name: &str, keys: Vec<(Option<f64>, V)>) -> Result<Path<V>, Failure> {
     let timed: Option<Vec<(f64, V)>> = keys.iter().map(|&(time, value)| Some((time?, value))).collect();
     match (timed, &keys[..]) {
         (Some(timed), _) => Path::new(timed).map_err(|at| {
-            Failure::Usage(format!("{name}: there are two goals at {at} s; give each another time"))
+            Failure::Usage(format!("{name}: there are two goals at {at} s; give each a different time"))
         }),
         (None, [(_, value)]) => Ok(Path::constant(*value)),
         (None, _) => Err(Failure::Usage(format!(
-            "{name}: of several goals each needs a time, as in JOINT=x,y,z@SECONDS"
+            "{name}: each of several goals needs a time, as in JOINT=x,y,z@SECONDS"
         ))),
     }
 }
@@ -122,7 +122,7 @@ impl<'a> Placed<'a> {
         Self { skeleton, pose: Pose::rest(skeleton), model }
     }
 
-    /// To be called when the pose has changed.
+    /// Updates the matrices. Must be called after the pose has changed.
     pub(crate) fn place(&mut self) -> Result<(), Error> {
         local_to_model(self.skeleton, &self.pose, &mut self.model)
     }
@@ -131,7 +131,7 @@ impl<'a> Placed<'a> {
         self.model[usize::from(joint)].transform_point([0.0; 3])
     }
 
-    /// How a joint is turned in model space, scales aside.
+    /// Returns the rotation of a joint in model space, without scale.
     fn turn(&self, joint: u16) -> Quat {
         let local = self.pose.get(joint.into()).rotation;
         self.skeleton.parent(joint).map_or(local, |parent| quat_mul(self.turn(parent), local))
@@ -139,17 +139,18 @@ impl<'a> Placed<'a> {
 }
 
 impl Request {
-    /// Whether it is about how a joint is turned, not where it is.
+    /// Whether the request is about the rotation of a joint, not its position.
     pub(crate) fn turns(&self) -> bool {
         matches!(self.kind, Kind::Turn(_) | Kind::StayTurned)
     }
 
-    /// Whether it is to be as the clip has it.
+    /// Whether the request keeps the joint where the clip has it.
     pub(crate) fn stays(&self) -> bool {
         matches!(self.kind, Kind::Stay | Kind::StayTurned)
     }
 
-    /// Times that are a thousandth of a second beside the clip are at its ends; returns the first one that is farther off.
+    /// Moves times up to a thousandth of a second outside the clip to its ends; returns the first time that
+    /// is farther outside.
     pub(crate) fn fit(&mut self, start: f64, end: f64) -> Option<f64> {
         match &mut self.kind {
             Kind::Place(path) | Kind::Offset(path) => path.fit(start, end),
@@ -158,7 +159,7 @@ impl Request {
         }
     }
 
-    /// The times that something was asked for.
+    /// Returns the times of the request.
     pub(crate) fn times(&self) -> &[f64] {
         match &self.kind {
             Kind::Place(path) | Kind::Offset(path) => path.times(),
@@ -167,7 +168,7 @@ impl Request {
         }
     }
 
-    /// How much it counts at a moment, from 0 to 1.
+    /// Returns the weight at a moment, from 0 to 1.
     pub(crate) fn share(&self, seconds: f64, ease: f32) -> f32 {
         match &self.kind {
             Kind::Place(path) | Kind::Offset(path) => path.share(seconds, ease),
@@ -176,13 +177,13 @@ impl Request {
         }
     }
 
-    /// What it asks for at a moment that the clip has so. Where it counts less, it asks for what lies between that and the clip, so that
-    /// what is asked for never jumps.
+    /// Returns the goal at a moment, for the pose that the clip has there. With a lower weight, the goal is
+    /// between the clip and the request, so goals never jump.
     pub(crate) fn goal(&self, clip: &Placed<'_>, seconds: f64, ease: f32) -> Goal<'static> {
         self.goal_on_the_way(clip, seconds, self.share(seconds, ease))
     }
 
-    /// What lies between the clip and what is asked for, at a share from 0 to 1.
+    /// Returns the goal at a fraction of the way from the clip to the request, from 0 to 1.
     pub(crate) fn goal_on_the_way(&self, clip: &Placed<'_>, seconds: f64, share: f32) -> Goal<'static> {
         let joint = self.joint;
         let own = || clip.at(joint);
@@ -199,7 +200,7 @@ impl Request {
     }
 }
 
-/// How far a pose is from what was asked for: units of length, or radians.
+/// Returns the residual of a pose, in units of length or radians.
 pub(crate) fn residual(goal: &Goal<'_>, found: &Placed<'_>) -> f64 {
     match goal.kind {
         GoalKind::Position { joint, place, .. } => length(sub(found.at(joint), place)).into(),

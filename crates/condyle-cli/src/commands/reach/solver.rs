@@ -1,7 +1,8 @@
-//! From the poses of a clip to poses that reach, moment by moment.
+//! Solves the poses of a clip for the requests, moment by moment.
 //!
-//! Each moment is solved for itself, from the pose that the clip has there: the same moment has the same pose whatever else is asked for, moments can be
-//! solved at once, and where nothing is asked for the clip is as it was, to the bit.
+//! Each moment is solved separately, from the clip's pose there. The same moment has the same pose whatever
+//! the other moments are, and moments can be solved in parallel. Where no request is active, the clip is
+//! unchanged, bit for bit.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -13,43 +14,47 @@ use condyle_solve::full_body::{self, BodyBuffer, BodyOptions, Goal, body};
 
 use super::request::{Placed, Request};
 
-/// The way from the clip to what is asked for is gone in so many parts, each with so many steps, of which a half is for the joints near the goals alone. Many poses reach, and of a single search for all of the way those of
-/// two moments next to each other differ by centimetres where one of them takes a step more; short ways lead to poses that are next to each other.
+/// Number of parts into which the path from the clip to the goals is divided, and solver steps for each part.
+/// Half of the steps move only the joints near the goals.
+///
+/// Many poses reach the same goals. With a single search along the whole path, the poses of two adjacent
+/// moments differ by centimetres if one of them takes a step more. Short parts keep adjacent poses close.
 const PARTS: u32 = 8;
 const STEPS: u32 = 4;
-/// Steps of the last part: what can be reached is within a few hundredths of a millimetre then, what cannot within one millimetre of the nearest pose. More
-/// of them wander along poses that are as near.
+/// Steps of the last part. After them, a reachable goal is within a few hundredths of a millimetre, and an
+/// unreachable one within one millimetre of the nearest pose. More steps would drift between equally near
+/// poses.
 const LAST_STEPS: u32 = 6;
 
-/// What is asked, and who moves for it.
+/// Requests, and the joints that may move for them.
 pub(crate) struct Solver<'a> {
     skeleton: &'a Skeleton,
     pub requests: Vec<Request>,
-    /// How many seconds a request with times takes to begin and to end.
+    /// Seconds that a request with times takes to begin and to end.
     pub ease: f32,
-    /// How readily each joint turns.
+    /// Readiness of each joint to turn.
     readiness: Vec<f32>,
-    /// The joint that moves as a whole.
+    /// Joint that moves as a whole.
     pub shift: Option<u16>,
-    /// The residual, in units of the model, from which on nothing is gained.
+    /// Residual at which the search stops, in units of the model.
     tolerance: f32,
-    /// The joints that may change.
+    /// Joints that may change.
     pub movable: Vec<u16>,
-    /// What they can do.
+    /// Limits of the joints.
     limits: Option<Limits>,
 }
 
-/// A moment that was solved.
+/// A solved moment.
 pub(crate) struct Solved {
-    /// Of each movable joint.
+    /// Local transform of each movable joint.
     pub locals: Vec<Transform>,
-    /// Whether each movable joint is other than in the clip.
+    /// Whether each movable joint differs from the clip.
     pub changed: Vec<bool>,
     pub iterations: u32,
     pub time: Duration,
 }
 
-/// Memory that is used again from one moment to the next.
+/// Memory reused from one moment to the next.
 pub(crate) struct Scratch<'a> {
     pub clip: Placed<'a>,
     pose: Pose,
@@ -69,7 +74,7 @@ impl<'a> Scratch<'a> {
 }
 
 impl<'a> Solver<'a> {
-    /// `tolerance` is in units of the model.
+    /// Builds a solver; `tolerance` is in units of the model.
     pub(crate) fn new(
         asset: &'a Asset,
         requests: Vec<Request>,
@@ -83,7 +88,7 @@ impl<'a> Solver<'a> {
         let readiness = readiness(skeleton, &requests, &trunk, shift);
         let mut above = vec![false; skeleton.joint_count()];
         for request in &requests {
-            // A place does not depend on how its own joint is turned.
+            // The position of a joint does not depend on its rotation.
             let own = request.turns() || shift == Some(request.joint);
             let start = if own { Some(request.joint) } else { skeleton.parent(request.joint) };
             let way = std::iter::successors(start, |&joint| skeleton.parent(joint));
@@ -97,22 +102,22 @@ impl<'a> Solver<'a> {
         Self { skeleton, requests, ease, readiness, shift, tolerance, movable, limits: None }
     }
 
-    /// Of joints that keep within limits while they turn.
+    /// Sets limits that joints keep while they turn.
     pub(crate) fn within(self, limits: Option<Limits>) -> Self {
         Self { limits, ..self }
     }
 
-    /// Whether anything is asked for at a moment, but to be as in the clip.
+    /// Whether any request is active at a moment, except pins.
     fn asks(&self, seconds: f64) -> bool {
         self.requests.iter().any(|request| !request.stays() && request.share(seconds, self.ease) > 0.0)
     }
 
-    /// Whether the joint that may move as a whole does.
+    /// Whether the joint that may move as a whole is movable.
     pub(crate) fn shifts(&self) -> bool {
         self.shift.is_some_and(|joint| self.movable.binary_search(&joint).is_ok())
     }
 
-    /// Whether no joint may move for a request, as all that it hangs on carries the whole character.
+    /// Whether no joint may move for a request, because all its ancestors carry the whole character.
     pub(crate) fn is_held(&self, request: &Request) -> bool {
         let own = request.turns() || self.shift == Some(request.joint);
         let start = if own { Some(request.joint) } else { self.skeleton.parent(request.joint) };
@@ -120,7 +125,7 @@ impl<'a> Solver<'a> {
         !way.any(|joint| self.movable.binary_search(&joint).is_ok())
     }
 
-    /// Solves the moment whose pose `scratch.clip` holds.
+    /// Solves the moment whose pose is in `scratch.clip`.
     pub(crate) fn solve(&self, seconds: f64, scratch: &mut Scratch<'_>) -> Result<Solved, Error> {
         let Scratch { clip, pose, goals, buffer } = scratch;
         clip.place()?;
@@ -159,14 +164,15 @@ impl<'a> Solver<'a> {
     }
 }
 
-/// The joints that carry all that moves vertices: to turn one of them turns the whole character, its feet included.
+/// Returns for each joint whether it carries everything that moves vertices. A rotation of such a joint turns
+/// the whole character, including its feet.
 fn trunk(asset: &Asset) -> Vec<bool> {
     let skeleton = &asset.skeleton;
     let count = skeleton.joint_count();
     let mut deforming: HashSet<u16> = HashSet::new();
     for instance in &asset.instances {
         match instance.placement {
-            // Of a skin only the joints that move a vertex: others are there to be pulled at by an artist.
+            // Only the joints of a skin that move a vertex count: others are controls for artists.
             Placement::Skin(skin) => {
                 let joints = asset.skins[skin].joints();
                 for influences in instance.primitives.iter().map(|it| it.mesh.influences()) {
@@ -191,13 +197,14 @@ fn trunk(asset: &Asset) -> Vec<bool> {
     carried.iter().map(|&carried| carried == deforming.len()).collect()
 }
 
-/// How readily each joint turns: near joints first, as the library has it, so that an arm reaches before the back bends, which carries the other arm and the head. Joints of the
-/// trunk do not turn, but for one that moves as a whole.
+/// Returns the readiness of each joint to turn, from the library: near joints first, so that an arm reaches
+/// before the back bends, which carries the other arm and the head. Joints of the trunk do not turn, except
+/// one that moves as a whole.
 fn readiness(skeleton: &Skeleton, requests: &[Request], trunk: &[bool], shift: Option<u16>) -> Vec<f32> {
     let asked: Vec<u16> =
         requests.iter().map(|request| request.joint).filter(|&joint| !trunk[usize::from(joint)]).collect();
     let mut ease = vec![1.0; skeleton.joint_count()];
-    // The joints are the skeleton's own.
+    // The call cannot fail, because the joints belong to the skeleton.
     let _ = full_body::readiness(skeleton, skeleton.rest(), &asked, &mut ease);
     for (joint, ease) in (0..).zip(&mut ease) {
         if trunk[usize::from(joint)] && shift != Some(joint) {

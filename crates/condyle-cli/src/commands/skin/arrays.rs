@@ -1,4 +1,4 @@
-//! What `condyle skin` writes as arrays of numbers: the attributes of primitives, and the joints.
+//! Arrays of numbers that `condyle skin` writes: the attributes of primitives, and the joints.
 
 use std::path::PathBuf;
 
@@ -10,9 +10,9 @@ use super::npy::{write_header, write_numbers};
 use crate::failure::Failure;
 use crate::output::{Draft, Written, keep_all, progress};
 
-/// One file.
+/// One array file.
 pub(super) enum Array {
-    /// An attribute of a primitive, which is an index of its instance's.
+    /// An attribute of a primitive; `primitive` is an index in the instance.
     Vertices {
         instance: usize,
         primitive: usize,
@@ -30,10 +30,10 @@ pub(super) enum Attribute {
     Tangent,
 }
 
-/// How many files are open at a time: above that, the clip is posed again for the next ones.
+/// Maximum number of files open together; for more arrays, the clip is posed again.
 const MOST_OPEN: usize = 200;
 
-/// All attributes that the meshes have, and the joints if they are asked for. An error names what is missing.
+/// Returns all attributes of the meshes, and the joints if requested. The error names the missing data.
 pub(super) fn of(asset: &Asset, joints: bool, local: bool) -> Result<Vec<Array>, &'static str> {
     let mut arrays = Vec::new();
     for (instance, source) in asset.instances.iter().enumerate() {
@@ -57,7 +57,7 @@ pub(super) fn of(asset: &Asset, joints: bool, local: bool) -> Result<Vec<Array>,
 }
 
 impl Array {
-    /// The part of the file name that distinguishes it.
+    /// Returns the part of the file name that distinguishes the array.
     pub(super) fn name(&self, asset: &Asset) -> String {
         let &Self::Vertices { instance, primitive, attribute } = self else {
             return if matches!(self, Self::Local) { "local" } else { "joints" }.into();
@@ -71,7 +71,7 @@ impl Array {
         format!("node{}.primitive{}.{attribute}", instance.node, instance.primitives[primitive].index)
     }
 
-    /// Of one moment, or of so many frames.
+    /// Returns the shape for one moment, or for `frames` frames.
     pub(super) fn shape(&self, asset: &Asset, frames: Option<usize>) -> Vec<usize> {
         let rest = match self {
             Self::Joints => vec![asset.skeleton.joint_count(), 3, 4],
@@ -103,7 +103,7 @@ impl Array {
     }
 }
 
-/// Writes all moments of each array to its file: all files or none. Only one moment is in memory.
+/// Writes all moments of each array to its file: all files or none. Only one moment is in memory at a time.
 pub(super) fn write(
     playing: &mut Playing<'_>,
     arrays: &[Array],

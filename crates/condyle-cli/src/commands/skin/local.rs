@@ -1,4 +1,5 @@
-//! `condyle skin --local`: local transforms, free tracks and events, as the clip has them before the hierarchy and the mesh.
+//! `condyle skin --local`: local transforms, free tracks and events of a clip, before the hierarchy and the
+//! mesh.
 
 use condyle::sampling::{self, AnyClip, PoseSource, RawCursor};
 use condyle::{Error, Interpolation, Pose, Skeleton, Target, Transform};
@@ -15,7 +16,7 @@ pub(super) fn numbers(t: &Transform) -> [f32; NUMBERS] {
     [x, y, z, w, tx, ty, tz, sx, sy, sz]
 }
 
-/// A clip at each of some moments, and its events.
+/// Describes a clip at some moments, with its events.
 pub(super) fn report(
     clip: Option<&Playable<'_>>,
     skeleton: &Skeleton,
@@ -42,7 +43,7 @@ pub(super) fn report(
     Ok([json!(all), json!(events)])
 }
 
-/// The free tracks of a clip at a moment; none of a blend.
+/// Returns the free tracks of a clip at a moment; a blend has no free tracks.
 fn free_tracks(clip: &Playable<'_>, seconds: f64) -> Result<Vec<Value>, Error> {
     let mut found = Vec::new();
     match clip.single() {

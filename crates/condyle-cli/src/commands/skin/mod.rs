@@ -26,40 +26,42 @@ use crate::output::names::{numbered, with_middle};
 use crate::output::{Written, check_destination, finish_file, keep_all, print, print_json, progress, warn};
 use crate::text::{ending, path_text};
 
-/// Pose a character and write its vertices, in world space
+/// Pose a character and write its vertices in world space
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   condyle skin fox.glb --clip Run --time 0.5 -o posed.glb
   condyle skin fox.glb --clip 0 --time 0,0.25,0.5 -o posed.glb     posed.0000.glb, posed.0001.glb, ...
   condyle skin fox.glb --clip Run --fps 30 -o run.glb              the whole clip
-  condyle skin fox.glb --clip Run --fps 30 --joints -o run.npy     NumPy arrays of the whole clip, and its joints
-  condyle skin fox.glb --rest -o posed.npy                         of one moment
+  condyle skin fox.glb --clip Run --fps 30 --joints -o run.npy     NumPy arrays of the whole clip, with its joints
+  condyle skin fox.glb --rest -o posed.npy                         NumPy arrays of one moment
   condyle skin fox.glb --clip Run --time 0.5 --skinning dual -o posed.glb
   condyle skin walk.glb --onto fox.glb --clip 0 -o posed.glb       a clip from a file without a mesh
 
 A .glb keeps the nodes, primitives, vertex order, indices, materials and textures of the model, and has no
 skins, animations or morph targets. A normal that skinning turns into a zero vector keeps its bind pose direction.
 
-One .npy is written for each attribute of each primitive: run.node3.primitive0.position.npy, then normal and
-tangent, f32, shaped (vertices, 3), tangents (vertices, 4). --joints adds run.joints.npy, the joints' matrices in world
-space, shaped (joints, 3, 4): rows that a point (x, y, z, 1) is multiplied by, in the order of `condyle info --json`.
---local adds run.local.npy, the joints' local transforms, shaped
-(joints, 10): rotation x y z w, translation x y z, scale x y z. With --json they are printed, with the clip's events
-and its tracks of morph weights, numbers and rotations at each moment.
-With --fps or several times each file holds all moments: (frames, vertices, 3) and (frames, joints, 3, 4). Their names
-always end in .npy; --json lists them with their shapes. Either all of them are written, or none.")]
+One .npy is written for each attribute of each primitive: run.node3.primitive0.position.npy, then
+normal and tangent, f32, shaped (vertices, 3), tangents (vertices, 4). --joints adds run.joints.npy,
+the joints' matrices in world space, shaped (joints, 3, 4): rows that a point (x, y, z, 1) is
+multiplied by, in the order of `condyle info --json`. --local adds run.local.npy, the joints' local
+transforms, shaped (joints, 10): rotation x y z w, translation x y z, scale x y z. With --json they
+are printed, with the clip's events and its tracks of morph weights, numbers and rotations at each
+moment. With --fps or several times, each file holds all moments: (frames, vertices, 3) and (frames,
+joints, 3, 4). File names always end in .npy; --json lists them with their shapes. Either all files
+are written, or none.")]
 pub(crate) struct Args {
-    /// Where to write; a missing folder is made
+    /// Output file; missing folders are created
     #[arg(short, long, value_name = "OUT.glb")]
     output: PathBuf,
     #[command(flatten)]
     character: Character,
-    /// Seconds on the clock of the clip's keys, which need not start at 0; several, separated by commas, are a series [default: 0]
+    /// Pose the clip at these times in seconds, separated by commas. Times are on the clock of the keys,
+    /// which need not start at 0 [default: 0]
     #[arg(long, value_name = "SECONDS", value_delimiter = ',', value_parser = parse_seconds)]
     #[arg(allow_hyphen_values = true, conflicts_with_all = ["rest", "fps"])]
     time: Vec<f64>,
-    /// Sample the whole clip N times per second: numbered .glb files, or .npy arrays of all moments
+    /// Sample the whole clip N times per second. Writes numbered .glb files, or .npy arrays of all moments
     #[arg(long, value_name = "N", value_parser = fps_up_to(1000.0), conflicts_with = "rest")]
     fps: Option<f64>,
     #[command(flatten)]
@@ -67,10 +69,11 @@ pub(crate) struct Args {
     /// File format [default: by the extension of the output]
     #[arg(long, value_enum, help_heading = OUTPUT)]
     format: Option<Format>,
-    /// Also write the matrices of the joints; for .npy only
+    /// Also write the matrices of the joints, for .npy only
     #[arg(long, help_heading = OUTPUT)]
     joints: bool,
-    /// Also write local transforms: as an .npy, or with --json printed with events and tracks
+    /// Also write local transforms as an .npy, or print them with --json. The JSON also has events and tracks
+    /// tracks
     #[arg(long, help_heading = OUTPUT)]
     local: bool,
     #[command(flatten)]
@@ -147,12 +150,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// A clip and the moments of it that are asked for.
+/// A clip and the requested moments.
 struct Playing<'a> {
-    /// Of the file.
+    /// Name of the file.
     name: String,
     clip: Option<&'a Playable<'a>>,
-    /// In seconds.
+    /// Times in seconds.
     moments: Vec<f64>,
     poser: Poser<'a>,
 }
@@ -164,7 +167,7 @@ impl Playing<'_> {
 
     fn failed(&self, moment: usize, error: &dyn std::fmt::Display) -> Failure {
         let (name, seconds) = (&self.name, self.moments[moment]);
-        Failure::Data(format!("{name} at {seconds} s: {error}; look at the keys and scales there"))
+        Failure::Data(format!("{name} at {seconds} s: {error}; check keys and scales at that time"))
     }
 }
 
@@ -219,7 +222,7 @@ fn report(
     report
 }
 
-/// The failure for a model without what is to be written.
+/// Returns the failure for a model without the data to write.
 fn nothing(args: &Args, what: &str) -> Failure {
     Failure::Data(format!("{} has no {what}, so there is nothing to write", path_text(&args.character.model)))
 }
@@ -238,7 +241,7 @@ fn format(args: &Args) -> Result<Format, Failure> {
     };
     match format {
         Format::Glb if args.joints => Err(Failure::Usage(
-            "--joints writes a NumPy array: choose an output that ends in .npy; a .glb has its joints as nodes".into(),
+            "--joints writes a NumPy array: choose an output that ends in .npy; a .glb stores its joints as nodes".into(),
         )),
         Format::Glb if args.local && !args.json => Err(Failure::Usage(
             "--local writes a NumPy array or prints JSON: choose an output that ends in .npy, or add --json".into(),
@@ -247,7 +250,7 @@ fn format(args: &Args) -> Result<Format, Failure> {
     }
 }
 
-/// The moments that are asked for, in seconds: at least one.
+/// Returns the requested moments, in seconds: at least one.
 fn moments(args: &Args, clip: Option<&Playable<'_>>) -> Result<Vec<f64>, Failure> {
     match (args.fps, clip) {
         (Some(fps), Some(clip)) => moments::every(clip, fps),

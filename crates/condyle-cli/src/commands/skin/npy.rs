@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-/// Writes the header of an array of little-endian f32 numbers, of two dimensions or more. The numbers follow, the last
-/// dimension running fastest.
+/// Writes the header of an array of little-endian f32 numbers, of at least two dimensions. The numbers
+/// follow, and the last dimension varies fastest.
 pub(crate) fn write_header(out: &mut dyn Write, shape: &[usize]) -> io::Result<()> {
     const MAGIC: &[u8] = b"\x93NUMPY\x01\x00";
     let shape: Vec<String> = shape.iter().map(usize::to_string).collect();

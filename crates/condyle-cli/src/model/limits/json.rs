@@ -1,4 +1,4 @@
-//! The file of limits: JSON, joints by their names, angles in degrees.
+//! The file of joint limits: JSON, with joints by name and angles in degrees.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::repeated;
 use crate::failure::Failure;
 use crate::text::{did_you_mean, path_text, printable};
 
-/// Reads the limits of a skeleton's joints.
+/// Reads the joint limits of a skeleton.
 pub(crate) fn read(path: &Path, skeleton: &Skeleton) -> Result<Limits, Failure> {
     let file = path_text(path);
     let refused = |why: String| Failure::Data(format!("{file}: {why}"));
@@ -19,10 +19,10 @@ pub(crate) fn read(path: &Path, skeleton: &Skeleton) -> Result<Limits, Failure> 
     parse(&text, skeleton).map_err(refused)
 }
 
-/// Why a file is refused: the place in it, what is there and what was expected.
+/// Reason why a file is rejected: the place, the value found and the value expected.
 type Refusal = String;
 
-/// A value with its place.
+/// A value and its place in the file.
 struct At<'a> {
     place: String,
     value: &'a Value,
@@ -31,7 +31,7 @@ struct At<'a> {
 pub(super) fn parse(text: &str, skeleton: &Skeleton) -> Result<Limits, Refusal> {
     let whole: Value = serde_json::from_str(text).map_err(|e| format!("is not JSON: {e}"))?;
     if let Some(name) = repeated::key(text) {
-        return Err(format!("the name {} stands twice in one object, expected once", printable(&name)));
+        return Err(format!("the name {} occurs twice in one object, expected once", printable(&name)));
     }
     let root = At { place: String::new(), value: &whole };
     let joints =
@@ -54,7 +54,7 @@ pub(super) fn parse(text: &str, skeleton: &Skeleton) -> Result<Limits, Refusal> 
             }
         };
         let limit = at.limit(skeleton.rest().get(joint.into()).rotation)?;
-        // One at a time, so that what is wrong has a place.
+        // One limit at a time, so that an error has a place.
         Limits::new(skeleton, [(joint, limit.clone())]).map_err(|e| format!("{}: {e}", at.place))?;
         limits.push((joint, limit));
     }
@@ -75,7 +75,7 @@ impl<'a> At<'a> {
         self.value.as_object().ok_or_else(|| self.not(expected))
     }
 
-    /// The value of a key of an object that has no other keys than these.
+    /// Returns the value of a key; an error if the object has keys outside `known`.
     fn key_of(&self, known: &[&str], key: &str) -> Result<Option<At<'a>>, Refusal> {
         let keys = known.iter().map(|key| format!("\"{key}\"")).collect::<Vec<_>>().join(", ");
         let object = self.object(&format!("an object with the keys {keys}"))?;
@@ -112,7 +112,7 @@ impl<'a> At<'a> {
             limit.swing = at.swing()?;
         }
         if let Some(at) = key("twist")? {
-            let range = at.numbers("two angles in degrees, the lesser and the greater")?;
+            let range = at.numbers("two angles in degrees, the smaller one first")?;
             limit.twist = Some(range.map(radians));
         }
         if let Some(at) = key("soft")? {
@@ -162,12 +162,12 @@ fn radians(degrees: f64) -> f32 {
     degrees.to_radians() as f32
 }
 
-/// A key in a JSON pointer.
+/// Escapes a key for a JSON pointer.
 fn escaped(key: &str) -> String {
     printable(&key.replace('~', "~0").replace('/', "~1"))
 }
 
-/// What [`read`] reads. Joints that share their name with others are left out: how many these are comes back too.
+/// Returns the JSON that [`read`] reads, and the number of joints left out because others have the same name.
 pub(crate) fn to_json(limits: &Limits, skeleton: &Skeleton) -> (Value, usize) {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     skeleton.names().iter().for_each(|name| *counts.entry(name).or_default() += 1);
@@ -257,7 +257,7 @@ mod tests {
             r#"{ "joints": { "arm": { "axis": [0, 1, 0], "swing": { "cone": 40 }, "twist": [-30, 60] } } }"#;
         let limits = parse(text, &skeleton()).expect("limits");
         let arm = limits.get(1).expect("an arm");
-        // From the rest pose on.
+        // The reference defaults to the rest pose.
         assert_eq!(arm.reference, [0.0, 0.6, 0.0, 0.8]);
         assert_eq!((&arm.swing, arm.soft), (&Swing::Cone(40_f32.to_radians()), 0.0));
     }

@@ -1,10 +1,10 @@
-//! Keys that an object of a JSON text has twice: a parser keeps one of them without a word.
+//! Repeated keys in an object of a JSON text, of which a parser silently keeps one.
 
 use std::collections::HashSet;
 
-/// The first key that an object has for the second time. `text` is valid JSON.
+/// Returns the first key that occurs twice in an object. `text` must be valid JSON.
 pub(super) fn key(text: &str) -> Option<String> {
-    // A set of keys for each open object, and none for each open list.
+    // A set of keys for each open object, `None` for each open list.
     let mut open: Vec<Option<HashSet<String>>> = Vec::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
@@ -30,7 +30,7 @@ pub(super) fn key(text: &str) -> Option<String> {
     None
 }
 
-/// The length of the string that a text begins with, its quotation marks included.
+/// Returns the length of the string at the start of a text, with its quotation marks.
 fn string(text: &str) -> usize {
     let mut is_escaped = false;
     let end = text.char_indices().skip(1).find(|&(_, c)| {

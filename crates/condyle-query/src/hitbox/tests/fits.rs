@@ -36,7 +36,7 @@ fn fitted_shapes_are_of_the_kind_that_vertices_are_and_hold_them() {
             1 => cloud(&mut random, 500, on_capsule),
             _ => cloud(&mut random, 500, in_box),
         };
-        let hitboxes = fit([(&mesh, &skin)], &Fit::default()).expect("sound numbers");
+        let hitboxes = fit([(&mesh, &skin)], &Fit::default()).expect("valid numbers");
         let [Hitbox { joint: 0, shape }] = hitboxes.as_slice() else { panic!("{hitboxes:?}") };
         for &p in &mesh.vertices().positions {
             let local = skin.inverse_bind()[0].transform_point(p).map(f64::from);
@@ -49,7 +49,7 @@ fn fitted_shapes_are_of_the_kind_that_vertices_are_and_hold_them() {
             other => panic!("{other:?}"),
         }
         // With a lower coverage, the shape still holds the required number of vertices.
-        let tight = fit([(&mesh, &skin)], &Fit { coverage: 0.8, ..Fit::default() }).expect("sound numbers");
+        let tight = fit([(&mesh, &skin)], &Fit { coverage: 0.8, ..Fit::default() }).expect("valid numbers");
         let within = mesh.vertices().positions.iter().filter(|&&p| {
             let local = skin.inverse_bind()[0].transform_point(p).map(f64::from);
             outside(&tight.as_slice()[0].shape, local) < 1e-6
@@ -65,7 +65,7 @@ fn as_many_vertices_are_covered_as_are_asked_for() {
     let (mesh, skin) = cloud(&mut random, 20, |random| random.vector(1.0));
     for hundredths in 0..=100 {
         let fit = fit([(&mesh, &skin)], &Fit { coverage: hundredths as f32 / 100.0, ..Fit::default() });
-        let shape = fit.expect("sound numbers").as_slice()[0].shape;
+        let shape = fit.expect("valid numbers").as_slice()[0].shape;
         let within =
             mesh.vertices().positions.iter().filter(|&&p| {
                 outside(&shape, skin.inverse_bind()[0].transform_point(p).map(f64::from)) < 1e-6
@@ -84,7 +84,7 @@ fn flat_and_thin_parts_get_flat_and_thin_shapes() {
             let (mesh, skin) = cloud(&mut random, 60, |random| {
                 [size * random.range(-1.0, 1.0), size * random.range(-0.5, 0.5), 0.0]
             });
-            let fitted = fit([(&mesh, &skin)], &Fit::default()).expect("sound numbers");
+            let fitted = fit([(&mesh, &skin)], &Fit::default()).expect("valid numbers");
             let Shape::Box { half_extents, .. } = fitted.as_slice()[0].shape else { panic!("{fitted:?}") };
             let mut half = half_extents;
             half.sort_by(f32::total_cmp);
@@ -92,7 +92,7 @@ fn flat_and_thin_parts_get_flat_and_thin_shapes() {
             assert!(half[0] <= thin && half[1] * half[2] <= 0.65 * size * size + thin, "{half:?}");
             // A needle.
             let (mesh, skin) = cloud(&mut random, 30, |random| [0.0, size * random.range(-1.0, 1.0), 0.0]);
-            let fitted = fit([(&mesh, &skin)], &Fit::default()).expect("sound numbers");
+            let fitted = fit([(&mesh, &skin)], &Fit::default()).expect("valid numbers");
             match fitted.as_slice()[0].shape {
                 Shape::Capsule { radius, .. } => assert!(radius <= thin, "{radius}"),
                 // The f32 rounding error of a short one's ends may be wider than a box.
@@ -119,7 +119,7 @@ fn vertices_go_to_their_heaviest_joint_and_to_heavy_ones() {
     let mesh = SkinnedMesh::new(vertices, influences.expect("finite"), vec![], vec![]).expect("a mesh");
     let skin = Skin::new(vec![9, 3, 5, 6, 7], vec![Affine::IDENTITY; 5]).expect("equal lengths");
     let joints = |least_weight| {
-        let fitted = fit([(&mesh, &skin)], &Fit { least_weight, ..Fit::default() }).expect("sound numbers");
+        let fitted = fit([(&mesh, &skin)], &Fit { least_weight, ..Fit::default() }).expect("valid numbers");
         fitted.as_slice().iter().map(|it| it.joint).collect::<Vec<_>>()
     };
     // With four equal weights, the first joint is used.

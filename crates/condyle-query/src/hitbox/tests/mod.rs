@@ -95,7 +95,7 @@ fn marched(shapes: &[Shape], ray: &Ray) -> Option<Option<f64>> {
 fn placed(shapes: &[Shape]) -> PosedHitboxes {
     let list = shapes.iter().map(|&shape| Hitbox { joint: 0, shape }).collect();
     let mut posed = PosedHitboxes::default();
-    place(&Hitboxes::new(list).expect("sound shapes"), &[Affine::IDENTITY], &mut posed).expect("one joint");
+    place(&Hitboxes::new(list).expect("valid shapes"), &[Affine::IDENTITY], &mut posed).expect("one joint");
     posed
 }
 
@@ -177,7 +177,7 @@ fn no_hitbox_is_ruled_out_that_is_hit() {
             })
             .collect();
         let mut posed = PosedHitboxes::default();
-        place(&Hitboxes::new(list.clone()).expect("sound shapes"), &model, &mut posed).expect("sizes agree");
+        place(&Hitboxes::new(list.clone()).expect("valid shapes"), &model, &mut posed).expect("sizes agree");
         assert_eq!((posed.len(), posed.is_empty()), (count, count == 0));
         let solids: Vec<Solid> = list
             .iter()
@@ -269,7 +269,7 @@ fn the_closest_point_is_that_of_the_closest_shape() {
         let posed = placed(&shapes);
         let point: [f32; 3] = random.vector(1.5);
         let at = point.map(f64::from);
-        let got = posed.closest_point(point, f32::INFINITY).expect("there are some");
+        let got = posed.closest_point(point, f32::INFINITY).expect("at least one hitbox");
         // The same point is found with `max` at this distance, but not below it.
         if got.distance > 1e-3 {
             assert_eq!(posed.closest_point(point, got.distance * 1.0001), Some(got));
@@ -467,7 +467,7 @@ fn what_a_matrix_moves_that_is_not_finite_is_met_by_nothing() {
             let mut matrix = Affine::IDENTITY;
             matrix.rows.as_flattened_mut()[entry] = value;
             let mut posed = PosedHitboxes::default();
-            let one = Hitboxes::new(vec![Hitbox { joint: 0, shape: *shape }]).expect("a sound shape");
+            let one = Hitboxes::new(vec![Hitbox { joint: 0, shape: *shape }]).expect("a valid shape");
             place(&one, &[matrix], &mut posed).expect("one joint");
             let what = format!("{shape:?} with {value} at {entry}");
             for way in [[1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.3, 0.4, 0.5], [0.0; 3]] {
@@ -489,11 +489,11 @@ fn the_box_around_what_is_huge_holds_where_it_is_hit() {
     let from = [1.837_07, 3.676_4, -6.624_6];
     let huge = Affine { rows: Affine::IDENTITY.rows.map(|row| row.map(|v| v * 1e29)) };
     let capsule = Shape::Capsule { from, to: [0.0; 3], radius: 1.2e-29 };
-    let hitboxes = Hitboxes::new(vec![Hitbox { joint: 0, shape: capsule }]).expect("a sound shape");
+    let hitboxes = Hitboxes::new(vec![Hitbox { joint: 0, shape: capsule }]).expect("a valid shape");
     let mut posed = PosedHitboxes::default();
     place(&hitboxes, &[huge], &mut posed).expect("one joint");
     let ray = Ray { origin: [-0.031, -0.531, 0.0], direction: [-0.4, 0.6, -1.75], max: 0.2 };
-    let hit = posed.first_hit(&ray).expect("it begins within");
+    let hit = posed.first_hit(&ray).expect("the ray begins inside the hitbox");
     assert_eq!(hit.distance, 0.0);
     assert!(posed.bounds().contains(ray.origin), "{:?}", posed.bounds());
 }
@@ -506,11 +506,11 @@ fn the_bits_are_the_same_everywhere() {
             let [x, y, z]: [f32; 3] = random.unit();
             [0.2 * x, y, 0.4 * z]
         });
-        let fitted = fit([(&mesh, &skin)], &Fit { coverage: 0.95, ..Fit::default() }).expect("sound numbers");
+        let fitted = fit([(&mesh, &skin)], &Fit { coverage: 0.95, ..Fit::default() }).expect("valid numbers");
         let mut list = fitted.as_slice().to_vec();
         list.extend((0..50).map(|_| Hitbox { joint: 0, shape: shape(&mut random) }));
         let mut posed = PosedHitboxes::default();
-        place(&Hitboxes::new(list).expect("sound"), &[random.transform().into()], &mut posed)
+        place(&Hitboxes::new(list).expect("valid"), &[random.transform().into()], &mut posed)
             .expect("one joint");
         hash.add(posed.bounds().min.iter().chain(&posed.bounds().max));
         for _ in 0..200 {

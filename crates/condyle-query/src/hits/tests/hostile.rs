@@ -48,7 +48,7 @@ fn meshes_of_any_kind_are_asked_in_bounded_time() {
         let mut tree = TriangleTree::new(&positions, triangles).expect("a valid mesh");
         assert_eq!(ask_all(&tree, &mut random), triangles.len());
         // Now all vertices are at one point.
-        tree.refit(&std::vec![[1.0; 3]; positions.len()]).expect("as many positions");
+        tree.refit(&std::vec![[1.0; 3]; positions.len()]).expect("one position per vertex");
         assert_eq!(ask_all(&tree, &mut random), triangles.len());
     }
 }
@@ -68,9 +68,9 @@ fn many_triangles_in_one_point_are_a_tree_like_any_other() {
         let nearest = tree.closest_point([0.5, -0.25, 5.0], f32::INFINITY).expect("there are triangles");
         assert_eq!((nearest.triangle, nearest.position, nearest.distance), (0, at, 3.0));
         let through = Ray { origin: [0.0; 3], direction: at, max: f32::INFINITY };
-        assert!(!tree.any_hit(&through), "none of them has an area");
+        assert!(!tree.any_hit(&through), "triangles without area");
         assert_eq!(ask_all(&tree, &mut random), count);
-        tree.refit(&std::vec![at; count + 2]).expect("as many positions");
+        tree.refit(&std::vec![at; count + 2]).expect("one position per vertex");
     }
 }
 
@@ -87,7 +87,7 @@ fn what_is_no_number_is_refused_and_the_tree_stays() {
         {
             let mut posed = mesh.bind.clone();
             posed[at][at % 3] = value;
-            let refused = tree.refit(&posed).expect_err("it is not in range");
+            let refused = tree.refit(&posed).expect_err("positions out of range");
             if is_number {
                 assert!(
                     matches!(refused, Error::OutOfRange { what: "positions", at: found, .. } if found == at)
@@ -99,7 +99,7 @@ fn what_is_no_number_is_refused_and_the_tree_stays() {
             assert_eq!(ask(&tree), before);
         }
     }
-    let refused = tree.refit(&mesh.posed[1..]).expect_err("one is missing");
+    let refused = tree.refit(&mesh.posed[1..]).expect_err("a missing position");
     assert!(matches!(refused, Error::Length { what: "positions", .. }));
     let count = mesh.bind.len();
     let refused = TriangleTree::new(&mesh.bind, &[[0, 1, 2], [3, 1, count as u32]]).err();
@@ -109,8 +109,8 @@ fn what_is_no_number_is_refused_and_the_tree_stays() {
 #[test]
 fn vertices_of_no_triangle_may_be_anywhere() {
     let mut points = std::vec![[f32::NAN; 3], [0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [f32::INFINITY; 3]];
-    let mut tree = TriangleTree::new(&points, &[[1, 2, 3]]).expect("they are not looked at");
+    let mut tree = TriangleTree::new(&points, &[[1, 2, 3]]).expect("unused positions are not checked");
     points[1] = [0.0, 0.0, 1.0];
-    tree.refit(&points).expect("they are not looked at");
+    tree.refit(&points).expect("unused positions are not checked");
     assert_eq!(tree.bounds(), Aabb { min: [0.0; 3], max: [1.0; 3] });
 }

@@ -30,7 +30,7 @@ impl Mesh {
     /// Returns the tree refitted to the pose.
     fn tree(&self) -> TriangleTree {
         let mut tree = TriangleTree::new(&self.bind, &self.triangles).expect("a valid mesh");
-        tree.refit(&self.posed).expect("as many positions");
+        tree.refit(&self.posed).expect("one position per vertex");
         tree
     }
 

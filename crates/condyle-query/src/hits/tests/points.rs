@@ -115,21 +115,22 @@ fn what_is_attached_rides_along() {
         let nearest = tree.closest_point(somewhere(&mut random), 9.0).expect("near enough");
         let vertices = mesh.triangles[nearest.triangle as usize];
         let attachment = Attachment { vertices, weights: nearest.weights };
-        let [bind, posed] = [&mesh.bind, &mesh.posed].map(|of| attachment.position(of).expect("they exist"));
+        let [bind, posed] =
+            [&mesh.bind, &mesh.posed].map(|of| attachment.position(of).expect("valid vertex indices"));
         for k in 0..3 {
             assert!((bind[k] - nearest.position[k]).abs() < 1e-6);
             let want: f32 = (0..3).map(|c| nearest.weights[c] * mesh.posed[vertices[c] as usize][k]).sum();
             assert!((posed[k] - want).abs() < 1e-6);
         }
-        let place = attachment.place(&mesh.bind).expect("they exist");
+        let place = attachment.place(&mesh.bind).expect("valid vertex indices");
         let up = place.transform_vector([0.0, 0.0, 1.0]);
         assert!((0..3).all(|k| (up[k] - nearest.normal[k]).abs() < 1e-6), "{up:?}, {nearest:?}");
-        let normal = attachment.normal(&mesh.bind).expect("they exist");
+        let normal = attachment.normal(&mesh.bind).expect("valid vertex indices");
         let length: f32 = normal.iter().map(|v| v * v).sum();
         assert!((length - 1.0).abs() < 1e-6);
     }
     let flat = Attachment { vertices: [0, 0, 0], weights: [1.0, 0.0, 0.0] };
-    let place = flat.place(&mesh.bind).expect("they exist");
+    let place = flat.place(&mesh.bind).expect("valid vertex indices");
     assert_eq!(place.transform_point([1.0, 0.0, 0.0]), [1.0, 1.0, 0.0]);
     assert!(Attachment { vertices: [0, 1, 500], ..flat }.position(&mesh.bind).is_err());
 }
@@ -144,7 +145,7 @@ fn axes_on_a_needle_are_perpendicular() {
         let second: [f32; 3] = random.vector(1.0);
         let corners = [first, second, second.map(|v| 2.0 * v)];
         let place = Attachment { vertices: [0, 1, 2], weights: [1.0, 0.0, 0.0] }.place(&corners);
-        let rows = place.expect("they exist").rows.map(|row| row.map(f64::from));
+        let rows = place.expect("valid vertex indices").rows.map(|row| row.map(f64::from));
         for (a, b) in [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)] {
             let product: f64 = (0..3).map(|k| rows[a][k] * rows[b][k]).sum();
             assert!((product - f64::from(u8::from(a == b))).abs() < 1e-6, "{corners:?}: {rows:?}");

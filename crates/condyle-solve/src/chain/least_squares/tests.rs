@@ -54,7 +54,7 @@ fn with_rows(seed: u64, run: impl Fn(&mut Row<'_, '_>, &mut Random, usize)) {
         let limits: Vec<_> = joints.iter().enumerate().map(limit).collect();
         let limits = Limits::new(&case.skeleton, limits).expect("limits");
         let model: &[Affine] = &case.model;
-        let above = above(&case.skeleton, model, joints[0]).expect("not flat");
+        let above = above(&case.skeleton, model, joints[0]).expect("an invertible matrix");
         let mut nodes = [super::super::Node::NEW; SHORT];
         let mut row = Row::new(
             &case.skeleton,

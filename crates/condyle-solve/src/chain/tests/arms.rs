@@ -42,7 +42,7 @@ fn turned_arm(skeleton: &Skeleton, random: &mut Random) -> (Pose, Vec64, Quat) {
         pose.set(joint.into(), &Transform { rotation, ..pose.get(joint.into()) });
     }
     let place = crate::testing::point(&crate::testing::matrix(skeleton, &pose, 7), [0.0; 3]);
-    let turned = product(turned_above(skeleton, &pose, 7).expect("a sound pose"), wide(pose.get(7).rotation));
+    let turned = product(turned_above(skeleton, &pose, 7).expect("a valid pose"), wide(pose.get(7).rotation));
     (pose, place, turned.map(|v| v as f32))
 }
 

@@ -22,7 +22,7 @@ fn straight() -> (Skeleton, [Leg; 2]) {
         }
         Joint::new(&skeleton.names()[joint], skeleton.parent(joint as u16), rest)
     });
-    (Skeleton::new(joints.collect::<Vec<_>>()).expect("parents first"), legs)
+    (Skeleton::new(joints.collect::<Vec<_>>()).expect("parents before children"), legs)
 }
 
 fn about_x(angle: f64) -> Quat {

@@ -129,7 +129,8 @@ fn goals_move_as_the_jacobian_says() {
 fn eliminate(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Vec<f64> {
     let n = b.len();
     for k in 0..n {
-        let pivot = (k..n).max_by(|&i, &j| a[i][k].abs().total_cmp(&a[j][k].abs())).expect("rows are left");
+        let pivot =
+            (k..n).max_by(|&i, &j| a[i][k].abs().total_cmp(&a[j][k].abs())).expect("at least one row");
         a.swap(k, pivot);
         b.swap(k, pivot);
         for i in k + 1..n {

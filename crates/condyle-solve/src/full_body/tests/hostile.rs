@@ -11,7 +11,7 @@ fn refused(goals: &[Goal<'_>], options: &BodyOptions<'_>) -> Error {
     let mut pose = skeleton.rest().clone();
     let result = body(&skeleton, goals, options, &mut BodyBuffer::default(), &mut pose);
     assert_eq!(pose, *skeleton.rest());
-    result.expect_err("this is no goal")
+    result.expect_err("an invalid goal")
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn figure(unit: f32) -> Skeleton {
     let joint = |(parent, place): (i32, [f32; 3])| {
         Joint::new("", u16::try_from(parent).ok(), at(place.map(|v| v * unit)))
     };
-    Skeleton::new(parts.map(joint)).expect("parents come first")
+    Skeleton::new(parts.map(joint)).expect("parents before children")
 }
 
 /// The pose with every joint turned by up to `by` radians about each axis, and the first one moved.

@@ -69,7 +69,7 @@ fn nothing_becomes_nan() {
             let (mut pose, model, to_world) = scene.at(f64::from(frame) / 50.0);
             let tick = Tick { to_world, ..Tick::new(0.02) };
             springs(&scene.skeleton, &model, &scene.springs, &tick, &mut state, &mut pose)
-                .expect("all is finite");
+                .expect("finite values");
             assert_rotations(&pose, format_args!("seed {seed}, after it"));
             let tails = state.work.tails.iter().flat_map(|tails| tails.now);
             assert!(frame == 0 || tails.into_iter().all(|v| v.abs() < 100.0), "seed {seed}");
@@ -84,9 +84,9 @@ fn tail(lengths: [f32; 3]) -> (Skeleton, Springs) {
     let [a, b, c] = lengths;
     let skeleton =
         Skeleton::new([joint("hips", None, a), joint("tail", Some(0), b), joint("tip", Some(1), c)])
-            .expect("parents come first");
+            .expect("parents before children");
     let heavy = |joint| SpringJoint { gravity: [0.5, 0.0, 0.0], ..SpringJoint::new(joint) };
-    let springs = Springs::new(&skeleton, &[Spring::new([1, 2].map(heavy))], &[]).expect("it is right");
+    let springs = Springs::new(&skeleton, &[Spring::new([1, 2].map(heavy))], &[]).expect("valid springs");
     (skeleton, springs)
 }
 
@@ -100,7 +100,7 @@ fn model_of(skeleton: &Skeleton, pose: &Pose) -> Vec<Affine> {
 fn swung(skeleton: &Skeleton, all: &Springs, given: &Pose) -> Pose {
     let (model, mut pose, mut state) = (model_of(skeleton, given), given.clone(), SpringState::new(all));
     for _ in 0..30 {
-        springs(skeleton, &model, all, &Tick::new(1.0 / 60.0), &mut state, &mut pose).expect("all is finite");
+        springs(skeleton, &model, all, &Tick::new(1.0 / 60.0), &mut state, &mut pose).expect("finite values");
     }
     pose
 }
@@ -125,7 +125,7 @@ fn a_tail_may_be_drawn_to_the_side_opposite_to_rest() {
     let (skeleton, _) = tail([1.0, 0.2, 0.3]);
     let heavy =
         |joint| SpringJoint { stiffness: 0.0, gravity: [0.0, -100.0, 0.0], ..SpringJoint::new(joint) };
-    let all = Springs::new(&skeleton, &[Spring::new([1, 2].map(heavy))], &[]).expect("it is right");
+    let all = Springs::new(&skeleton, &[Spring::new([1, 2].map(heavy))], &[]).expect("valid springs");
     let pose = swung(&skeleton, &all, skeleton.rest());
     assert_rotations(&pose, "down");
     let [x, _, z, _] = pose.get(1).rotation;
@@ -146,12 +146,12 @@ fn what_carries_obstacles_is_a_number() {
         at("braid", Some(0)),
         at("end", Some(4)),
     ])
-    .expect("parents come first");
+    .expect("parents before children");
     let bell = ColliderShape::Sphere { offset: [0.0; 3], radius: 0.1, inside: false };
     let tail = Spring::new([1, 2].map(SpringJoint::new));
     let braid = Spring { colliders: std::vec![0], ..Spring::new([4, 5].map(SpringJoint::new)) };
     let bell = Collider { joint: Some(3), shape: bell };
-    let all = Springs::new(&skeleton, &[tail, braid], &[bell]).expect("it is right");
+    let all = Springs::new(&skeleton, &[tail, braid], &[bell]).expect("valid springs");
     let (model, mut state) = (model_of(&skeleton, skeleton.rest()), SpringState::new(&all));
     let mut pose = skeleton.rest().clone();
     pose.set(3, &Transform { translation: [f32::NAN; 3], ..pose.get(3) });
@@ -171,7 +171,7 @@ fn teleports() {
         let (mut state, mut pose) = (SpringState::new(&all), skeleton.rest().clone());
         let mut call = |state: &mut SpringState, to_world| {
             let tick = Tick { to_world, ..Tick::new(1.0 / 60.0) };
-            springs(&skeleton, &model, &all, &tick, state, &mut pose).expect("all is finite");
+            springs(&skeleton, &model, &all, &tick, state, &mut pose).expect("finite values");
             pose.get(1).rotation
         };
         for _ in 0..30 {
@@ -203,13 +203,13 @@ fn a_weight_mixes_with_the_pose() {
         for _ in 0..10 {
             pose = given.clone();
             let tick = Tick { weight, ..Tick::new(1.0 / 60.0) };
-            springs(&skeleton, &model, &all, &tick, &mut state, &mut pose).expect("all is finite");
+            springs(&skeleton, &model, &all, &tick, &mut state, &mut pose).expect("finite values");
         }
         pose.get(1).rotation
     };
     assert_eq!(all_of(0.0), [0.6, 0.0, 0.0, 0.8]);
     let ([x, _, z, w], half) = (all_of(1.0), all_of(0.5));
-    assert!(x.abs() < 1e-6 && z < -0.01, "about rest, whatever the pose had: {x} {z}");
+    assert!(x.abs() < 1e-6 && z < -0.01, "near rest, for any input pose: {x} {z}");
     let sum = [0.6 + x, 0.0, z, 0.8 + w].map(f64::from);
     let size = sum.iter().map(|v| v * v).sum::<f64>().sqrt();
     assert!(half.iter().zip(sum).all(|(half, sum)| (f64::from(*half) - sum / size).abs() < 1e-6));
@@ -227,7 +227,7 @@ fn what_is_wrong_is_refused() {
     let refused = |springs: &[Spring], colliders: &[Collider]| {
         Springs::new(&skeleton, springs, colliders)
             .map(|springs| springs.joint_count())
-            .expect_err("it is wrong")
+            .expect_err("invalid springs")
     };
     let good = || Spring::new([1, 2].map(SpringJoint::new));
     assert_eq!(refused(&[Spring::new([])], &[]), Error::TooShort { what: "joints", found: 0, needed: 1 });
@@ -239,8 +239,11 @@ fn what_is_wrong_is_refused() {
         refused(&[Spring::new([1, 3].map(SpringJoint::new))], &[]),
         Error::Index { what: "springs", at: 0, found: 3, count: 3 }
     );
-    out_of_range(refused(&[Spring::new([2, 1].map(SpringJoint::new))], &[]), "below the one before it");
-    out_of_range(refused(&[good(), good()], &[]), "swing once");
+    out_of_range(
+        refused(&[Spring::new([2, 1].map(SpringJoint::new))], &[]),
+        "a descendant of the one before it",
+    );
+    out_of_range(refused(&[good(), good()], &[]), "occur only once");
     out_of_range(refused(&[Spring { center: Some(1), ..good() }], &[]), "that no spring moves");
     let joint = |change: fn(&mut SpringJoint)| {
         let mut spring = good();
@@ -255,7 +258,7 @@ fn what_is_wrong_is_refused() {
         shape: ColliderShape::Sphere { offset: [0.0; 3], radius, inside: false },
     };
     let stopped = || Spring { colliders: std::vec![0], ..good() };
-    out_of_range(refused(&[stopped()], &[sphere(Some(2), 0.1)]), "hangs on them");
+    out_of_range(refused(&[stopped()], &[sphere(Some(2), 0.1)]), "depend on its joints");
     out_of_range(refused(&[stopped()], &[sphere(None, -0.1)]), "radius");
     assert_eq!(refused(&[stopped()], &[]), Error::Index { what: "springs", at: 0, found: 0, count: 0 });
     let plane = Collider { joint: None, shape: ColliderShape::Plane { offset: [0.0; 3], normal: [0.0; 3] } };
@@ -291,10 +294,11 @@ fn sizes_that_differ_are_refused() {
     let sphere = ColliderShape::Sphere { offset: [0.0; 3], radius: 0.1, inside: false };
     let stopped = Spring { colliders: std::vec![0], ..Spring::new([1, 2].map(SpringJoint::new)) };
     let stopped = Springs::new(&skeleton, &[stopped], &[Collider { joint: Some(0), shape: sphere }]);
-    let stopped = stopped.expect("it is right");
+    let stopped = stopped.expect("valid springs");
     out_of_range(
-        springs(&skeleton, &model, &stopped, &tick, &mut state, &mut pose).expect_err("not its state"),
-        "that of these springs",
+        springs(&skeleton, &model, &stopped, &tick, &mut state, &mut pose)
+            .expect_err("a state of other springs"),
+        "made for these springs",
     );
     let mut buffer = CrowdBuffer::default();
     let few =

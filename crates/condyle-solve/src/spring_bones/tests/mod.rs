@@ -17,7 +17,7 @@ fn run(scene: &Scene, rate: f64, calls: usize) -> Vec<Pose> {
         let (mut pose, model, to_world) = scene.at(call as f64 / rate);
         let tick = Tick { to_world, ..Tick::new((1.0 / rate) as f32) };
         springs(&scene.skeleton, &model, &scene.springs, &tick, &mut state, &mut pose)
-            .expect("all is finite");
+            .expect("finite values");
         poses.push(pose);
     }
     poses
@@ -139,11 +139,11 @@ fn a_crowd_is_as_each_alone() {
                         &mut states,
                         &mut poses,
                     )
-                    .expect("all is finite");
+                    .expect("finite values");
                 });
                 for (i, (pose, state)) in want.iter_mut().zip(&mut alone).enumerate() {
                     springs(&scene.skeleton, &at(i).1, &scene.springs, &ticks(i), state, pose)
-                        .expect("all is finite");
+                        .expect("finite values");
                 }
                 let bits = |poses: &[Pose]| -> Vec<[u32; 4]> {
                     let all = poses.iter().flat_map(|pose| pose.transforms());
@@ -179,14 +179,14 @@ fn tails_are_where_the_pose_has_them() {
                 ..SpringJoint::new(joint)
             });
             let list = [Spring { end: Some([0.1, 0.2, 0.0]), ..Spring::new(settings.collect::<Vec<_>>()) }];
-            let all = Springs::new(&it.skeleton, &list, &[]).expect("nothing is wrong with it");
+            let all = Springs::new(&it.skeleton, &list, &[]).expect("valid springs");
             let mut state = SpringState::new(&all);
             let mut pose = it.pose.clone();
             let mut to_world = Affine::IDENTITY;
             for frame in 0..20 {
                 to_world.rows[0][3] = 0.1 * frame as f32;
                 let tick = Tick { to_world, ..Tick::new(1.0 / 60.0) };
-                springs(&it.skeleton, &it.model, &all, &tick, &mut state, &mut pose).expect("all is finite");
+                springs(&it.skeleton, &it.model, &all, &tick, &mut state, &mut pose).expect("finite values");
             }
             step::show(Alone, &all, &mut state.work, 1.0);
             gather::scatter(&all, &state.work, 0, 1.0, &mut pose);

@@ -118,7 +118,7 @@ impl Scene {
             let parent = (at > 0).then(|| (at - 1 - random.below(at.min(3))) as u16);
             Joint::new(std::format!("joint {at}"), parent, rest)
         });
-        let skeleton = Skeleton::new(all.collect::<Vec<_>>()).expect("parents come first");
+        let skeleton = Skeleton::new(all.collect::<Vec<_>>()).expect("parents before children");
         let (mut taken, mut skips) = (std::vec![false; joints], std::vec![false; joints]);
         let mut list = Vec::new();
         for _ in 0..joints {
@@ -138,7 +138,7 @@ impl Scene {
             }
             // No joint in between is part of another spring.
             let mut all = std::vec![row[turning - 1]];
-            let mut last = *row.last().expect("it has one");
+            let mut last = *row.last().expect("a row with entries");
             while let Some(parent) = skeleton.parent(last).filter(|_| last != row[0]) {
                 all.push(parent);
                 last = parent;
@@ -234,8 +234,8 @@ impl Scene {
             Collider { joint: Some(1), shape: sphere },
             Collider { joint: Some(0), shape: capsule },
         ];
-        let skeleton = Skeleton::new(joints).expect("parents come first");
-        let springs = Springs::new(&skeleton, &list, &colliders).expect("nothing is wrong with it");
+        let skeleton = Skeleton::new(joints).expect("parents before children");
+        let springs = Springs::new(&skeleton, &list, &colliders).expect("valid springs");
         Self { skeleton, list, colliders, springs, animated: std::vec![0, 1], walks: 1.0, mirrored: false }
     }
 
@@ -295,7 +295,7 @@ impl<'a> Naive<'a> {
                 let tail = it.joints.get(at + 1).map(|next| next.joint);
                 (tail.is_some() || it.end.is_some()).then_some((spring, at, tail))
             });
-            let (spring, at, tail) = found.expect("it is of a spring");
+            let (spring, at, tail) = found.expect("a joint of a spring");
             swung.push(Swung {
                 joint: joint.into(),
                 tail,

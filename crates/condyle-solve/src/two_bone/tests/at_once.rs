@@ -24,7 +24,8 @@ fn both_ways_come_to_the_same() {
             weight: if try_ % 7 == 0 { random.range(0.0, 1.0) } else { 1.0 },
             ..TwoBone::new(three(&case), goal(&mut random, &case))
         };
-        let limb = Source::new(&case.skeleton, &case.model, &reach, &case.pose).expect("it is direct");
+        let limb = Source::new(&case.skeleton, &case.model, &reach, &case.pose)
+            .expect("a case for the direct solver");
         all += usize::from(scales != Scales::UnevenAbove);
         let Some((turned, distance)) = direct::solve(&limb) else { continue };
         let (turned, distance) = (turned.map(|q| q.map(|v| v as f32)), distance as f32);
@@ -66,8 +67,8 @@ fn the_worked_limb_comes_out_as_the_preface_says() {
     let pose = Pose::rest(&skeleton);
     let model = model_of(&skeleton, &pose);
     let reach = TwoBone::new([0, 1, 2], [0.0, -5.0, 0.0]);
-    let limb = Source::new(&skeleton, &model, &reach, &pose).expect("it is direct");
-    let ([upper, lower], distance) = direct::solve(&limb).expect("it is found");
+    let limb = Source::new(&skeleton, &model, &reach, &pose).expect("a case for the direct solver");
+    let ([upper, lower], distance) = direct::solve(&limb).expect("a solution");
     let near = |q: Quat64, want: Quat64| q.iter().zip(want).all(|(a, b)| (a - b).abs() < 5e-4);
     assert!(near(upper, [0.447, 0.0, 0.0, 0.894]), "{upper:?}");
     assert!(near(lower, [-0.447, 0.0, 0.0, 0.894]), "{lower:?}");
@@ -86,7 +87,8 @@ fn what_is_found_at_once_has_the_same_bits_everywhere() {
                 soft: if try_ % 4 == 0 { 0.05 } else { 0.0 },
                 ..TwoBone::new(three(&case), goal(&mut random, &case))
             };
-            let limb = Source::new(&case.skeleton, &case.model, &reach, &case.pose).expect("it is direct");
+            let limb = Source::new(&case.skeleton, &case.model, &reach, &case.pose)
+                .expect("a case for the direct solver");
             if let Some((turned, distance)) = direct::solve(&limb) {
                 let turned = turned.map(|q| q.map(|v| v as f32));
                 hash.add(turned.as_flattened().iter().chain([&(distance as f32)]));

@@ -120,11 +120,11 @@ fn frames_are_what_sampling_gives_there() {
 #[test]
 fn what_is_no_time_is_named() {
     let clip = lively(Interpolation::Linear);
-    let end = Error::OutOfRange { what: "end", at: 0, needed: "no less than the start" };
+    let end = Error::OutOfRange { what: "end", at: 0, needed: "at least the start" };
     assert_eq!(clip.cut(2.0, 1.0), Err(end));
     assert_eq!(clip.cut(f64::NAN, 1.0), Err(Error::NotFinite { what: "start", at: 0 }));
     assert_eq!(clip.cut(0.0, f64::INFINITY), Err(Error::NotFinite { what: "end", at: 0 }));
-    let speed = Error::OutOfRange { what: "speed", at: 0, needed: "other than 0" };
+    let speed = Error::OutOfRange { what: "speed", at: 0, needed: "non-zero" };
     assert_eq!(clip.at_speed(-0.0), Err(speed));
     assert_eq!(clip.at_speed(f32::NAN), Err(Error::NotFinite { what: "speed", at: 0 }));
     assert!(matches!(clip.at_speed(1e-39), Err(Error::KeyOrder { .. })), "beyond f32");

@@ -296,11 +296,11 @@ fn chunks_are_passed_over_unless_they_are_required() {
         let skeleton = Random(1).skeleton(joints);
         let [mut pose, mut want] = [Pose::identity(joints), Pose::identity(joints)];
         let seconds = 0.3 * plain.start() + 0.7 * plain.end();
-        sample(&plain, &skeleton, seconds, &mut want).expect("the sizes agree");
+        sample(&plain, &skeleton, seconds, &mut want).expect("sizes agree");
         for chunks in [&[][..], b"abcd\x03\0\0\0xyz", b"abcd\0\0\0\0efgh\x01\0\0\0!"] {
             let with = with_chunks(&bytes, chunks);
             let clip = Clip::from_bytes(&with).unwrap_or_else(|e| panic!("{joints} joints: {e}"));
-            sample(&clip, &skeleton, seconds, &mut pose).expect("the sizes agree");
+            sample(&clip, &skeleton, seconds, &mut pose).expect("sizes agree");
             assert_eq!(pose, want, "{joints} joints, {chunks:?}");
         }
         for chunks in [&b"abc\xe4\0\0\0\0"[..], b"abcd", b"abcd\x04\0\0\0xyz"] {

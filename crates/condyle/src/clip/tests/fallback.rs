@@ -41,7 +41,7 @@ fn times_are_shared_with_tracks_that_have_their_own() {
             let mut bytes = good.clone();
             change(&mut bytes);
             repair(&mut bytes);
-            Clip::from_bytes(&bytes).expect_err("no track for that").to_string()
+            Clip::from_bytes(&bytes).expect_err("a missing track").to_string()
         };
         for (at, &code) in codes.iter().enumerate() {
             let own = line(&good, at);
@@ -60,7 +60,7 @@ fn times_are_shared_with_tracks_that_have_their_own() {
                     let said = refused(&|bytes| {
                         bytes[owner_at..owner_at + 4].copy_from_slice(&(owner as u32).to_le_bytes());
                     });
-                    assert!(said.contains("as many times of its own"), "{at} {owner}: {said}");
+                    assert!(said.contains("the same number of times itself"), "{at} {owner}: {said}");
                 }
                 sharers += 1;
             }

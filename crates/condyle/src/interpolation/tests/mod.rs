@@ -197,7 +197,7 @@ fn the_sign_of_the_second_rotation_changes_nothing() {
 fn half_turns_go_the_same_way_everywhere() {
     let (from, _, t) = cases(tries(1000));
     let to: Vec<Quat> = from.iter().map(|&[x, y, z, w]| [-y, x, -w, z]).collect();
-    let first = Dispatch::all().next().expect("every machine has one");
+    let first = Dispatch::all().next().expect("at least one instruction set");
     for method in methods().filter(|&m| m != Method::Exact) {
         for t in [Factor::Same(0.4), Factor::PerJoint(&t)] {
             let want = first.scope(|| between(&from, &to, t, method));

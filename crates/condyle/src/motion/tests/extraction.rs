@@ -252,7 +252,7 @@ fn samples_end_with_the_clip() {
 fn a_character_walks_on_over_the_seam() {
     let joint =
         |parent, y| Joint::new("", parent, Transform { translation: [0.0, y, 0.0], ..Transform::IDENTITY });
-    let skeleton = Skeleton::new([joint(None, 0.0), joint(Some(0), 1.0)]).expect("in order");
+    let skeleton = Skeleton::new([joint(None, 0.0), joint(Some(0), 1.0)]).expect("parents before children");
     // The hips move on a circle with a radius of two metres, a quarter turn per second, and bob. The root
     // does not move.
     let (mut times, mut turns, mut places) = (vec![], vec![], vec![]);

@@ -100,7 +100,7 @@ impl SyncTrack {
             return Err(Error::OutOfRange {
                 what: "markers",
                 at: pair[1].1,
-                needed: "at a moment of its own",
+                needed: "at a different time than all others",
             });
         }
         let names: Vec<&str> = order.iter().map(|&(_, at)| markers[at].name.as_str()).collect();
@@ -252,7 +252,7 @@ pub fn sync_speed(leader: &SyncTrack, layers: &[(&SyncTrack, f32)]) -> Result<f6
             return Err(Error::NotFinite { what: "layers", at });
         }
         if weight < 0.0 {
-            return Err(Error::OutOfRange { what: "layers", at, needed: "of a weight of at least 0" });
+            return Err(Error::OutOfRange { what: "layers", at, needed: "given a weight of at least 0" });
         }
         check_cycle("layers", at, leader, track)?;
     }

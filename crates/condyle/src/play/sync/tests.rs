@@ -94,7 +94,7 @@ fn bad_tracks_are_refused() {
     assert_eq!(SyncTrack::even(f64::NAN, 1), Err(Error::NotFinite { what: "duration", at: 0 }));
     assert_eq!(track(1.0, &[(0.5, "a"), (1.5, "b")]), out("markers", 1, "within the clip"));
     assert_eq!(track(1.0, &[(f32::NAN, "a")]), Err(Error::NotFinite { what: "markers", at: 0 }));
-    let shared = out("markers", 2, "at a moment of its own");
+    let shared = out("markers", 2, "at a different time than all others");
     assert_eq!(track(1.0, &[(0.0, "a"), (0.5, "b"), (1.0, "c")]), shared);
     assert_eq!(track(1.0, &[(-0.0, "a"), (0.5, "b"), (0.0, "c")]), shared);
 }

@@ -32,7 +32,7 @@ pub(super) fn sample_batch<S: Simd, M: Mode>(
         }
         for number in lines {
             let Some(four) = segment.four(number / 4) else {
-                invariant!(false, "there are so many lines");
+                invariant!(false, "every line is in a group of four");
                 return;
             };
             if number / 4 != known {
@@ -188,7 +188,7 @@ fn for_groups<const TAPS: usize, const BYTES: usize>(
         let (Some(head), Some(rows)) =
             (bytes.first_chunk::<ROWS>(), bytes.get(first..first + TAPS * row_bytes))
         else {
-            invariant!(false, "rows follow the last key");
+            invariant!(false, "each group contains the rows of all taps");
             return;
         };
         group(head, rows);

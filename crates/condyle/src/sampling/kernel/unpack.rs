@@ -362,7 +362,7 @@ pub(super) fn unpack<S: Simd, M: Mode, const TAPS: usize, const PLAIN: bool>(
     // The slice ends with the window of the last pair. After the last pair there is no further window, which
     // ends the loop.
     let Some(all) = bytes.get(from..).and_then(|records| records.get(..last + WINDOW)) else {
-        invariant!(false, "a clip ends with enough zeros for the window of its last record");
+        invariant!(false, "the window of the last record is within the clip");
         return;
     };
     // With an odd number of tracks, the second record of the last pair is not in this part.
@@ -396,10 +396,7 @@ pub(super) fn unpack<S: Simd, M: Mode, const TAPS: usize, const PLAIN: bool>(
             let mut keys = f32x8::splat(s, 0.0);
             for tap in 0..TAPS {
                 let Some(window) = row[tap].get(at..).and_then(<[u8]>::first_chunk) else {
-                    invariant!(
-                        false,
-                        "records follow the rows: a window past the last row has bytes to read"
-                    );
+                    invariant!(false, "a window past the last row is within the clip");
                     return;
                 };
                 let numbers = fields.take(s, window);

@@ -283,7 +283,7 @@ mod tests {
         for joint in 0..joints {
             rest.set(joint, &Transform { scale: [1.0; 3], ..rest.get(joint) });
         }
-        skeleton.with_rest(&rest).expect("as many joints")
+        skeleton.with_rest(&rest).expect("one transform per joint")
     }
 
     #[test]
@@ -292,12 +292,12 @@ mod tests {
         let skeleton = without_scales(&mut random, 40);
         let bound = bound_at_rest(&skeleton);
         let influences = random.influences(tries(300), 40);
-        let mut turns = SwingTwist::new(&skeleton, &bound).expect("the skin fits");
+        let mut turns = SwingTwist::new(&skeleton, &bound).expect("a skin of this skeleton");
         let (mut twists, mut swings) = (vec![0.0; 40], vec![0.0; 40]);
         let rest: Vec<Transform> = skeleton.rest().transforms().collect();
         for _ in 0..3 {
             let pose = random.pose(40);
-            turns.add(&pose).expect("as many joints");
+            turns.add(&pose).expect("one transform per joint");
             for (joint, local) in pose.transforms().enumerate() {
                 let wide = |q: [f32; 4]| q.map(f64::from);
                 let children = (0..40).filter(|&c| skeleton.parent(c as u16) == Some(joint as u16));
@@ -317,7 +317,7 @@ mod tests {
                 swings[joint] += swing;
             }
         }
-        let got = turns.dual_shares(&influences).expect("all joints are there");
+        let got = turns.dual_shares(&influences).expect("joints within the skin");
         for (v, got) in got.into_iter().enumerate() {
             let row: Vec<_> = influences.row(v).collect();
             let (mut twist, mut both) = (0.0, 0.0);
@@ -353,7 +353,7 @@ mod tests {
             }
         }
         (
-            skeleton.expect("parents come first"),
+            skeleton.expect("parents before children"),
             Skin::new(vec![0, 1, 2], inverse.to_vec()).expect("equal lengths"),
             Vertices { positions, ..Vertices::default() },
             Influences::from_rows(rows).expect("finite"),
@@ -372,7 +372,7 @@ mod tests {
         let mut posed = Vertices::zeroed_like(bind);
         skin(influences, palette, bind.as_slices(), posed.as_slices_mut()).expect("sizes agree");
         let outer = bind.positions.iter().position(|&[x, y, _]| x == -8.0 && y < -0.999);
-        let [x, y, _] = posed.positions[outer.expect("there is one")];
+        let [x, y, _] = posed.positions[outer.expect("an outer vertex")];
         let elbow = f64::from((x + 8.0) * (x + 8.0) + y * y).sqrt();
         // After the bend the forearm points up from the elbow at x = -8.
         let wrist =
@@ -386,16 +386,16 @@ mod tests {
     #[test]
     fn an_elbow_bends_as_linear_and_a_wrist_twists_as_dual() {
         let (skeleton, bound, bind, influences) = arm();
-        let mut turns = SwingTwist::new(&skeleton, &bound).expect("the skin fits");
+        let mut turns = SwingTwist::new(&skeleton, &bound).expect("a skin of this skeleton");
         for (elbow, wrist) in
             [([0.0, 45.0], [60.0, 5.0]), ([5.0, 90.0], [170.0, 10.0]), ([5.0, 110.0], [-80.0, -10.0])]
         {
             let mut pose = skeleton.rest().clone();
             pose.set(1, &Transform { rotation: turned(elbow), ..pose.get(1) });
             pose.set(2, &Transform { rotation: turned(wrist), ..pose.get(2) });
-            turns.add(&pose).expect("as many joints");
+            turns.add(&pose).expect("one transform per joint");
         }
-        let shares = turns.dual_shares(&influences).expect("all joints are there");
+        let shares = turns.dual_shares(&influences).expect("joints within the skin");
         let mapped = influences.clone().with_dual_shares(shares).expect("from 0 to 1");
 
         let mut pose = skeleton.rest().clone();
@@ -418,13 +418,13 @@ mod tests {
     #[test]
     fn what_has_no_rotation_does_not_count() {
         let (skeleton, bound, _, influences) = arm();
-        let mut turns = SwingTwist::new(&skeleton, &bound).expect("the skin fits");
-        let none = turns.dual_shares(&influences).expect("all joints are there");
-        turns.add(skeleton.rest()).expect("as many joints");
+        let mut turns = SwingTwist::new(&skeleton, &bound).expect("a skin of this skeleton");
+        let none = turns.dual_shares(&influences).expect("joints within the skin");
+        turns.add(skeleton.rest()).expect("one transform per joint");
         for rotation in [[f32::NAN; 4], [0.0; 4], [f32::INFINITY; 4], [0.0, 0.0, 0.0, f32::INFINITY]] {
             let mut pose = skeleton.rest().clone();
             pose.set(1, &Transform { rotation, ..pose.get(1) });
-            turns.add(&pose).expect("as many joints");
+            turns.add(&pose).expect("one transform per joint");
         }
         assert_eq!(turns.dual_shares(&influences), Ok(none.clone()));
         assert!(none.iter().all(|&share| share == 0.0));
@@ -444,9 +444,9 @@ mod tests {
             let mut random = Random(42);
             let skeleton = without_scales(&mut random, 30);
             let bound = random.skin(30);
-            let mut turns = SwingTwist::new(&skeleton, &bound).expect("the skin fits");
-            (0..3).for_each(|_| turns.add(&random.pose(30)).expect("as many joints"));
-            hash.add(&turns.dual_shares(&random.influences(200, 30)).expect("all joints are there"));
+            let mut turns = SwingTwist::new(&skeleton, &bound).expect("a skin of this skeleton");
+            (0..3).for_each(|_| turns.add(&random.pose(30)).expect("one transform per joint"));
+            hash.add(&turns.dual_shares(&random.influences(200, 30)).expect("joints within the skin"));
         });
     }
 }

@@ -340,7 +340,7 @@ fn a_limb_that_bends_bulges_and_a_share_takes_that_back() {
     // The distance from the joint to the middle of the outside, where the skin is one radius away in the bind
     // pose.
     let outer = bind.positions.iter().position(|&[x, y, z]| x == 0.0 && y < -0.999 && z.abs() < 1e-3);
-    let outer = outer.expect("there is one");
+    let outer = outer.expect("an outer vertex");
     let far = |influences: &Influences, palette: &Palette| {
         let [x, y, _] = posed(influences, palette, &bind).positions[outer];
         f64::from(x * x + y * y).sqrt()

@@ -5,7 +5,7 @@ use super::rig::*;
 use condyle::math::sin_cos;
 use condyle_draw::vector::{Vec3, add, add_scaled, cross, scale};
 
-/// What a surface is made of, in the order of the document's materials.
+/// Materials, in the order of the document.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Material {
     Skin,
@@ -28,7 +28,7 @@ pub(super) const MATERIALS: [(Material, &str, [f32; 3], f32); 7] = [
     (Material::Ink, "ink", [0.012, 0.010, 0.012], 0.25),
 ];
 
-/// What the morph targets of the face add to each position.
+/// Offsets of positions by the morph targets of the face.
 pub(super) struct Expression {
     pub blink: Vec<Vec3>,
     pub smile: Vec<Vec3>,
@@ -65,7 +65,7 @@ pub(super) fn body(rig: &[Joint]) -> Vec<(Material, Surface)> {
     ]
 }
 
-/// Eyes and mouth, and what their morph targets do.
+/// Eyes and mouth, with their morph targets.
 pub(super) fn face(rig: &[Joint]) -> (Surface, Expression) {
     const EYE: Vec3 = [0.034, 1.592, 0.0885];
     const MOUTH: Vec3 = [0.0, 1.522, 0.0905];

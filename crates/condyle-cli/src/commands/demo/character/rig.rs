@@ -6,9 +6,9 @@ use condyle_draw::vector::Vec3;
 pub(super) struct Joint {
     pub name: String,
     pub parent: Option<usize>,
-    /// Metres, model space.
+    /// Position in model space, in metres.
     pub at: Vec3,
-    /// The end of the limb that it moves.
+    /// End of the limb that the joint moves.
     pub tip: Vec3,
 }
 
@@ -19,7 +19,7 @@ pub(super) const UPPER_CHEST: usize = 3;
 pub(super) const NECK: usize = 4;
 pub(super) const HEAD: usize = 5;
 pub(super) const BREATH: usize = 6;
-// The left side; the same joint of the right side is `RIGHT` further.
+// Joints of the left side; add `RIGHT` for the joint of the right side.
 pub(super) const SHOULDER: usize = 7;
 pub(super) const UPPER_ARM: usize = 8;
 pub(super) const LOWER_ARM: usize = 9;
@@ -34,10 +34,10 @@ pub(super) const FOOT: usize = 17;
 pub(super) const TOES: usize = 18;
 pub(super) const RIGHT: usize = 12;
 
-/// The direction of the left arm.
+/// Direction of the left arm.
 pub(super) const ARM: Vec3 = [0.766_044_44, -0.642_787_6, 0.0];
 
-/// A joint as the tables below give it: name, parent, place, tip.
+/// A row of the tables below: name, parent, position, tip.
 type Row = (&'static str, usize, Vec3, Vec3);
 
 const MIDDLE: [Row; 7] = [
@@ -47,7 +47,7 @@ const MIDDLE: [Row; 7] = [
     ("upper_chest", CHEST, [0.0, 1.27, -0.015], [0.0, 1.42, -0.02]),
     ("neck", UPPER_CHEST, [0.0, 1.42, -0.02], [0.0, 1.49, -0.005]),
     ("head", NECK, [0.0, 1.49, -0.005], [0.0, 1.72, 0.0]),
-    // It has no children, so that its scale widens the front of the chest and nothing else.
+    // It has no children, so that its scale widens only the front of the chest.
     ("breath", CHEST, [0.0, 1.22, 0.03], [0.0, 1.30, 0.05]),
 ];
 
@@ -66,7 +66,7 @@ const SIDE: [Row; 12] = [
     ("toes", FOOT, [0.105, 0.03, 0.115], [0.105, 0.025, 0.2]),
 ];
 
-/// All joints, parents first.
+/// Returns all joints, parents first.
 pub(super) fn joints() -> Vec<Joint> {
     let mut rig = Vec::new();
     for (joint, (name, parent, at, tip)) in MIDDLE.into_iter().enumerate() {
@@ -83,12 +83,12 @@ pub(super) fn joints() -> Vec<Joint> {
     rig
 }
 
-/// The same place on the other side of the body.
+/// Returns the mirrored position.
 pub(super) fn mirror(p: Vec3) -> Vec3 {
     [-p[0], p[1], p[2]]
 }
 
-/// The joint on the other side that does what this one does.
+/// Returns the joint at the mirrored place.
 pub(super) fn mirror_joint(joint: usize) -> usize {
     match joint {
         0..SHOULDER => joint,
