@@ -178,9 +178,11 @@ impl Bvh {
     /// differ by 1.5e-5 degrees.
     ///
     /// ```
-    /// # use condyle_bvh::Bvh;
-    /// let file = b"HIERARCHY ROOT A { CHANNELS 2 Xrotation Yrotation OFFSET 0 0 0 } MOTION Frames: 2 Frame Time: 1 .5 1 2 3";
-    /// assert_eq!(Bvh::from_slice("a", file)?.values_f32(), [0.5, 1.0, 2.0, 3.0]);
+    /// use condyle_bvh::Bvh;
+    ///
+    /// let file = b"HIERARCHY ROOT Hips { OFFSET 0 0 0 CHANNELS 2 Xrotation Yrotation }
+    ///     MOTION Frames: 2 Frame Time: 1 .5 1 2 3";
+    /// assert_eq!(Bvh::from_slice("turn", file)?.values_f32(), [0.5, 1.0, 2.0, 3.0]);
     /// # Ok::<(), condyle_bvh::Refused>(())
     /// ```
     #[must_use]

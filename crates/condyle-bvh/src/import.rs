@@ -77,7 +77,9 @@ impl Bvh {
     /// ```
     /// use condyle_bvh::{Bvh, ImportOptions};
     ///
-    /// # let file = b"HIERARCHY ROOT Hips { OFFSET 0 0 0 JOINT Head { OFFSET 0 60 0 End Site { OFFSET 0 20 0 } } }";
+    /// // Offsets in centimetres.
+    /// let file = b"HIERARCHY ROOT Hips { OFFSET 0 0 0
+    ///     JOINT Head { OFFSET 0 60 0 End Site { OFFSET 0 20 0 } } }";
     /// let bvh = Bvh::from_slice("nod", file).expect("a valid file");
     /// let mut options = ImportOptions::default();
     /// options.scale = 0.01;

@@ -119,26 +119,18 @@ use write::{Curves, Kept, Parts};
 /// make this faster.
 ///
 /// ```
-/// use condyle_encode::{EncodeOptions, Shell};
-/// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, sample};
-/// use condyle_encode::encode;
+/// use condyle::{Pose, example, sample};
+/// use condyle_encode::{EncodeOptions, Shell, encode};
 ///
-/// let root = Joint::new("root", None, Transform::IDENTITY);
-/// let skeleton = Skeleton::new([root])?;
-/// let half = std::f32::consts::FRAC_1_SQRT_2;
-/// let turn = Track {
-///     target: Target::Rotation(0),
-///     interpolation: Interpolation::Linear,
-///     timeline: 0,
-///     values: vec![0.0, 0.0, 0.0, 1.0, 0.0, half, 0.0, half],
-/// };
-/// let raw = RawClip::new("turn".into(), vec![vec![0.0, 1.0]], vec![turn])?;
-/// let encoded = encode(&raw, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?;
+/// let (skeleton, wave) = (example::skeleton(), example::wave());
+/// let options = EncodeOptions::new(5e-4, Shell::Balls(0.03));
+/// let encoded = encode(&wave, &skeleton, &options, &mut |_| ())?;
 /// assert!(encoded.measured.error_max <= 5e-4);
 ///
+/// // After one second the right elbow is turned by 60 degrees about -Z.
 /// let mut pose = Pose::rest(&skeleton);
 /// sample(encoded.clip(), &skeleton, 1.0, &mut pose)?;
-/// assert!((pose.get(0).rotation[1] - half).abs() < 0.01);
+/// assert!((pose.get(example::ARM_R[1].into()).rotation[2] + 0.5).abs() < 0.01);
 /// # Ok::<(), condyle::Error>(())
 /// ```
 ///

@@ -11,21 +11,19 @@ use condyle_base::error::Error;
 /// Points at which the error is measured.
 ///
 /// ```
+/// use condyle::example;
 /// use condyle_encode::{EncodeOptions, JointShell, Shell};
-/// use condyle::{Affine, Influences, Joint, Skeleton, Skin, SkinnedMesh, Transform, Vertices};
 ///
-/// let skeleton = Skeleton::new([Joint::new("hip", None, Transform::IDENTITY)])?;
-/// # let positions = vec![[0.0; 3], [0.1, 0.0, 0.0], [0.0, 0.2, 0.0]];
-/// # let vertices = Vertices { positions, ..Vertices::default() };
-/// # let mesh = SkinnedMesh::new(vertices, Influences::rigid(3), vec![], vec![])?;
-/// # let skin = Skin::new(vec![0], vec![Affine::IDENTITY])?;
+/// // The mesh is the left sleeve, which the two arm joints move.
+/// let (skeleton, mesh, skin) = (example::skeleton(), example::mesh(), example::skin());
 /// // 1 mm for every vertex, and within 3 cm of each joint that has no vertices.
 /// let options = EncodeOptions::new(1e-3, Shell::of_meshes(&skeleton, [(&mesh, &skin)], 0.03)?);
 /// let Shell::Joints(joints) = &options.shell else { panic!("a shell for each joint") };
-/// assert!(matches!(&joints[..], [JointShell::Points(_)]));
+/// let points = |joint: u16| matches!(joints[usize::from(joint)], JointShell::Points(_));
+/// assert!(points(example::ARM_L[0]) && points(example::ARM_L[1]) && !points(example::HEAD));
 /// // Without meshes: every point within 3 cm of a joint.
 /// let options = EncodeOptions::new(1e-3, Shell::Balls(0.03));
-/// # assert_eq!(options.budget, 1e-3);
+/// assert_eq!(options.budget, 1e-3);
 /// # Ok::<(), condyle::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -235,28 +233,17 @@ pub(super) fn positive(what: &'static str, at: usize, v: f32) -> Result<(), Erro
 /// Encoding of a track.
 ///
 /// ```
-/// use condyle_encode::{EncodeOptions, Encoding, Shell};
-/// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform};
-/// use condyle_encode::encode;
+/// use condyle::example;
+/// use condyle_encode::{EncodeOptions, Encoding, Shell, encode};
 ///
-/// # let root = Joint::new("root", None, Transform::IDENTITY);
-/// # let skeleton = Skeleton::new([root])?;
-/// # let times: Vec<f32> = (0..=30).map(|k| k as f32 / 30.0).collect();
-/// # let half = |t: &f32| (0.25 * (1.0 - (3.0 * t).cos())).sin_cos();
-/// # let turn = Track {
-/// #     target: Target::Rotation(0),
-/// #     interpolation: Interpolation::Linear,
-/// #     timeline: 0,
-/// #     values: times.iter().flat_map(|t| [0.0, half(t).0, 0.0, half(t).1]).collect(),
-/// # };
-/// # let raw = RawClip::new("turn".into(), vec![times], vec![turn])?;
-/// // One track of 31 keys that swings to one side and partly back. A curve is enough, so no fallback track
-/// is needed.
-/// let encoded = encode(&raw, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?;
+/// let options = EncodeOptions::new(5e-4, Shell::Balls(0.03));
+/// let encoded = encode(&example::walk(), &example::skeleton(), &options, &mut |_| ())?;
+/// // Three tracks move: the hips and both legs. Each is within the budget without a fallback track.
 /// for (encoding, count) in &encoded.encodings {
 ///     println!("{count} tracks: {encoding:?}");
 ///     assert_ne!(*encoding, Encoding::Fallback);
 /// }
+/// assert_eq!(encoded.encodings.iter().map(|(_, count)| count).sum::<usize>(), 3);
 /// # Ok::<(), condyle::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -276,21 +263,11 @@ pub enum Encoding {
 /// Compressed clip and its measured quality.
 ///
 /// ```
-/// use condyle_encode::{EncodeOptions, Shell};
-/// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform};
-/// use condyle_encode::encode;
+/// use condyle::example;
+/// use condyle_encode::{EncodeOptions, Shell, encode};
 ///
-/// # let root = Joint::new("root", None, Transform::IDENTITY);
-/// # let skeleton = Skeleton::new([root])?;
-/// # let half = std::f32::consts::FRAC_1_SQRT_2;
-/// # let turn = Track {
-/// #     target: Target::Rotation(0),
-/// #     interpolation: Interpolation::Linear,
-/// #     timeline: 0,
-/// #     values: vec![0.0, 0.0, 0.0, 1.0, 0.0, half, 0.0, half],
-/// # };
-/// # let raw = RawClip::new("turn".into(), vec![vec![0.0, 1.0]], vec![turn])?;
-/// let encoded = encode(&raw, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?;
+/// let options = EncodeOptions::new(5e-4, Shell::Balls(0.03));
+/// let encoded = encode(&example::walk(), &example::skeleton(), &options, &mut |_| ())?;
 /// println!("{} bytes instead of {}", encoded.bytes().len(), encoded.raw_bytes);
 /// assert!(encoded.fallback.is_empty() && encoded.bytes().len() < encoded.raw_bytes);
 /// // Write `bytes` to a file, or play the clip directly.
@@ -337,11 +314,11 @@ pub struct Encoded {
 /// rounding of the times explains. Keys of step tracks do not count, because they are stored unchanged.
 ///
 /// ```
-/// use condyle_encode::{EncodeOptions, Shell};
-/// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform};
-/// use condyle_encode::encode;
+/// use condyle::{Interpolation, RawClip, Target, Track, example};
+/// use condyle_encode::{EncodeOptions, Shell, encode};
 ///
-/// let skeleton = Skeleton::new([Joint::new("lift", None, Transform::IDENTITY)])?;
+/// // A track with 25 keys per second.
+/// let skeleton = example::chain(["lift"], [0.0; 3]);
 /// let times: Vec<f32> = (0..=25).map(|key| key as f32 / 25.0).collect();
 /// let values = times.iter().flat_map(|t| [0.0, t * t, 0.0]).collect();
 /// let (target, interpolation) = (Target::Translation(0), Interpolation::Linear);
@@ -402,21 +379,12 @@ impl fmt::Debug for Encoded {
 /// Maximum error of a joint's points.
 ///
 /// ```
-/// use condyle_encode::{EncodeOptions, Shell};
-/// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform};
-/// use condyle_encode::encode;
+/// use condyle::example;
+/// use condyle_encode::{EncodeOptions, Shell, encode};
 ///
-/// # let root = Joint::new("root", None, Transform::IDENTITY);
-/// # let skeleton = Skeleton::new([root])?;
-/// # let half = std::f32::consts::FRAC_1_SQRT_2;
-/// # let turn = Track {
-/// #     target: Target::Rotation(0),
-/// #     interpolation: Interpolation::Linear,
-/// #     timeline: 0,
-/// #     values: vec![0.0, 0.0, 0.0, 1.0, 0.0, half, 0.0, half],
-/// # };
-/// # let raw = RawClip::new("turn".into(), vec![vec![0.0, 1.0]], vec![turn])?;
-/// let encoded = encode(&raw, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?;
+/// let skeleton = example::skeleton();
+/// let options = EncodeOptions::new(5e-4, Shell::Balls(0.03));
+/// let encoded = encode(&example::walk(), &skeleton, &options, &mut |_| ())?;
 /// for (name, worst) in skeleton.names().iter().zip(&encoded.measured.joints) {
 ///     println!("{name}: {} mm at {} s", 1e3 * worst.error, worst.seconds);
 ///     assert!(worst.error <= encoded.measured.error_max);
@@ -438,22 +406,12 @@ pub struct JointError {
 /// mode, so that the result is the same on every platform.
 ///
 /// ```
-/// use condyle_encode::{EncodeOptions, Shell};
-/// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform};
-/// use condyle_encode::encode;
+/// use condyle::example;
+/// use condyle_encode::{EncodeOptions, Shell, encode};
 ///
-/// # let root = Joint::new("root", None, Transform::IDENTITY);
-/// # let skeleton = Skeleton::new([root])?;
-/// # let half = std::f32::consts::FRAC_1_SQRT_2;
-/// # let turn = Track {
-/// #     target: Target::Rotation(0),
-/// #     interpolation: Interpolation::Linear,
-/// #     timeline: 0,
-/// #     values: vec![0.0, 0.0, 0.0, 1.0, 0.0, half, 0.0, half],
-/// # };
-/// # let raw = RawClip::new("turn".into(), vec![vec![0.0, 1.0]], vec![turn])?;
+/// let skeleton = example::skeleton();
 /// let options = EncodeOptions::new(5e-4, Shell::Balls(0.03));
-/// let measured = encode(&raw, &skeleton, &options, &mut |_| ())?.measured;
+/// let measured = encode(&example::walk(), &skeleton, &options, &mut |_| ())?.measured;
 /// let joint = &skeleton.names()[measured.joint];
 /// println!("{joint} is {} mm off at {} s", 1e3 * measured.error_max, measured.seconds);
 /// assert!(measured.error_max <= options.budget);

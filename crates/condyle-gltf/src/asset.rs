@@ -21,21 +21,13 @@ use crate::{appearance, constraints, skeleton, skins, springs};
 /// A document and everything in it that moves.
 ///
 /// ```
-/// use condyle_gltf::{Asset, Document};
+/// use condyle_gltf::{Asset, example};
 ///
-/// # let json = br#"{
-/// #     "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}],
-/// #     "nodes": [{"name": "tile", "mesh": 0}],
-/// #     "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
-/// #     "accessors": [{"bufferView": 0, "componentType": 5126, "type": "VEC3", "count": 3,
-/// #         "min": [0, 0, 0], "max": [1, 1, 0]}],
-/// #     "bufferViews": [{"buffer": 0, "byteLength": 36}],
-/// #     "buffers": [{"byteLength": 36, "uri":
-/// #         "data:application/octet-stream;base64,AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAA"}]
-/// # }"#;
-/// let asset = Asset::from_document(Document::from_slice("tile.gltf", json, None)?)?;
-/// assert_eq!((asset.instances.len(), asset.clips.len()), (1, 0));
-/// assert!(asset.clip_by_name("walk").is_none());
+/// let asset = Asset::from_document(example::document())?;
+/// assert_eq!(asset.skeleton.names(), ["shoulder", "elbow"]);
+/// assert_eq!((asset.instances.len(), asset.clips.len()), (1, 1));
+/// assert_eq!(asset.clip_by_name("bend").map(|bend| bend.duration()), Some(1.0));
+/// assert!(asset.clip_by_name("walk").is_none() && asset.problems.is_empty());
 /// # Ok::<(), condyle_gltf::Refused>(())
 /// ```
 #[derive(Clone)]
@@ -71,22 +63,12 @@ pub struct Asset {
 /// A node with a mesh.
 ///
 /// ```
-/// use condyle_gltf::{Asset, Document};
+/// use condyle_gltf::{Asset, example};
 ///
-/// # let json = br#"{
-/// #     "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}],
-/// #     "nodes": [{"name": "tile", "mesh": 0}],
-/// #     "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
-/// #     "accessors": [{"bufferView": 0, "componentType": 5126, "type": "VEC3", "count": 3,
-/// #         "min": [0, 0, 0], "max": [1, 1, 0]}],
-/// #     "bufferViews": [{"buffer": 0, "byteLength": 36}],
-/// #     "buffers": [{"byteLength": 36, "uri":
-/// #         "data:application/octet-stream;base64,AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAA"}]
-/// # }"#;
-/// # let asset = Asset::from_document(Document::from_slice("tile.gltf", json, None)?)?;
+/// let asset = Asset::from_document(example::document())?;
 /// for instance in asset.instances.iter().filter(|instance| instance.in_default_scene) {
 ///     let vertices: usize = instance.primitives.iter().map(|primitive| primitive.mesh.vertex_count()).sum();
-///     assert_eq!((instance.name.as_str(), vertices), ("tile", 3));
+///     assert_eq!((instance.name.as_str(), vertices), ("sleeve", 6));
 /// }
 /// # Ok::<(), condyle_gltf::Refused>(())
 /// ```
@@ -137,26 +119,16 @@ fn mirrors(matrix: &Affine) -> bool {
 /// The skin, joint or matrix that places an instance.
 ///
 /// ```
-/// use condyle_gltf::{Asset, Document, Placement};
+/// use condyle_gltf::{Asset, Placement, example};
 ///
-/// # let json = br#"{
-/// #     "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}],
-/// #     "nodes": [{"name": "tile", "mesh": 0}],
-/// #     "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
-/// #     "accessors": [{"bufferView": 0, "componentType": 5126, "type": "VEC3", "count": 3,
-/// #         "min": [0, 0, 0], "max": [1, 1, 0]}],
-/// #     "bufferViews": [{"buffer": 0, "byteLength": 36}],
-/// #     "buffers": [{"byteLength": 36, "uri":
-/// #         "data:application/octet-stream;base64,AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAA"}]
-/// # }"#;
-/// # let asset = Asset::from_document(Document::from_slice("tile.gltf", json, None)?)?;
+/// let asset = Asset::from_document(example::document())?;
 /// let matrices = |placement: &Placement| match placement {
 ///     Placement::Skin(skin) => asset.skins[*skin].joints().len(),
 ///     Placement::Joint(_) | Placement::Fixed(_) => 1,
 /// };
-/// // No joint moves this one.
-/// assert!(matches!(asset.instances[0].placement, Placement::Fixed(_)));
-/// assert_eq!(matrices(&asset.instances[0].placement), 1);
+/// // The shoulder and the elbow deform the sleeve.
+/// assert_eq!(asset.instances[0].placement, Placement::Skin(0));
+/// assert_eq!(matrices(&asset.instances[0].placement), 2);
 /// # Ok::<(), condyle_gltf::Refused>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]

@@ -34,19 +34,9 @@ pub use self::morphs::{MorphExporter, MorphFrame};
 ///
 /// ```
 /// use condyle::Pose;
-/// use condyle_gltf::{Asset, Document, Exporter, PosedScene};
+/// use condyle_gltf::{Asset, Exporter, PosedScene, example};
 ///
-/// # let json = br#"{
-/// #     "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}],
-/// #     "nodes": [{"name": "tile", "mesh": 0}],
-/// #     "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
-/// #     "accessors": [{"bufferView": 0, "componentType": 5126, "type": "VEC3", "count": 3,
-/// #         "min": [0, 0, 0], "max": [1, 1, 0]}],
-/// #     "bufferViews": [{"buffer": 0, "byteLength": 36}],
-/// #     "buffers": [{"byteLength": 36, "uri":
-/// #         "data:application/octet-stream;base64,AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAA"}]
-/// # }"#;
-/// # let asset = Asset::from_document(Document::from_slice("tile.gltf", json, None)?)?;
+/// let asset = Asset::from_document(example::document())?;
 /// // The pose of a program with its own animation code; `Poser::scene` makes such a scene too.
 /// let pose = Pose::rest(&asset.skeleton);
 /// let vertices = asset.instances.iter().map(|instance| {
@@ -72,23 +62,13 @@ pub struct PosedScene<'a> {
 ///
 /// ```
 /// use condyle::Pose;
-/// use condyle_gltf::{Asset, Document, ExportError, Exporter, PosedScene};
+/// use condyle_gltf::{Asset, ExportError, Exporter, PosedScene, example};
 ///
-/// # let json = br#"{
-/// #     "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}],
-/// #     "nodes": [{"name": "tile", "mesh": 0}],
-/// #     "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
-/// #     "accessors": [{"bufferView": 0, "componentType": 5126, "type": "VEC3", "count": 3,
-/// #         "min": [0, 0, 0], "max": [1, 1, 0]}],
-/// #     "bufferViews": [{"buffer": 0, "byteLength": 36}],
-/// #     "buffers": [{"byteLength": 36, "uri":
-/// #         "data:application/octet-stream;base64,AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAA"}]
-/// # }"#;
-/// # let asset = Asset::from_document(Document::from_slice("tile.gltf", json, None)?)?;
-/// // The pose of another character.
+/// let asset = Asset::from_document(example::document())?;
+/// // The pose of another character. The asset has two joints.
 /// let pose = Pose::identity(50);
 /// let refused = Exporter::new(&asset)?.glb(&PosedScene { pose: &pose, instances: vec![] });
-/// assert!(matches!(refused, Err(ExportError::Mismatch { found: 50, needed: 0, .. })));
+/// assert!(matches!(refused, Err(ExportError::Mismatch { found: 50, needed: 2, .. })));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -213,22 +193,12 @@ impl std::error::Error for ExportError {}
 ///   pose. If that is zero too, it points along +Y (normals) or +X (tangents).
 ///
 /// ```
-/// use condyle_gltf::{Asset, Document, Exporter, Poser, PoserOptions};
+/// use condyle_gltf::{Asset, Document, Exporter, Poser, PoserOptions, example};
 ///
-/// # let json = br#"{
-/// #     "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}],
-/// #     "nodes": [{"name": "tile", "mesh": 0}],
-/// #     "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
-/// #     "accessors": [{"bufferView": 0, "componentType": 5126, "type": "VEC3", "count": 3,
-/// #         "min": [0, 0, 0], "max": [1, 1, 0]}],
-/// #     "bufferViews": [{"buffer": 0, "byteLength": 36}],
-/// #     "buffers": [{"byteLength": 36, "uri":
-/// #         "data:application/octet-stream;base64,AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAA"}]
-/// # }"#;
-/// # let asset = Asset::from_document(Document::from_slice("tile.gltf", json, None)?)?;
+/// let asset = Asset::from_document(example::document())?;
 /// let exporter = Exporter::new(&asset)?;
 /// let mut poser = Poser::new(&asset, PoserOptions::default())?;
-/// poser.rest()?;
+/// poser.pose(asset.clips.first(), 0.5)?;
 /// let glb = exporter.glb(&poser.scene())?;
 /// assert!(Document::from_slice("posed.glb", &glb, None)?.problems().is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())

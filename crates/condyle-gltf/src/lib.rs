@@ -57,6 +57,8 @@ mod constraints;
 mod container;
 mod document;
 mod draco;
+#[doc(hidden)]
+pub mod example;
 mod export;
 mod extensions;
 mod extent;

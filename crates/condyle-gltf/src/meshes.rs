@@ -48,24 +48,15 @@ const INDICES: Usage = Usage {
 /// One primitive of a mesh: vertices with one material.
 ///
 /// ```
-/// use condyle_gltf::{Asset, Document};
+/// use condyle_gltf::{Asset, example};
 ///
-/// # let json = br#"{
-/// #     "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}],
-/// #     "nodes": [{"name": "tile", "mesh": 0}],
-/// #     "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
-/// #     "accessors": [{"bufferView": 0, "componentType": 5126, "type": "VEC3", "count": 3,
-/// #         "min": [0, 0, 0], "max": [1, 1, 0]}],
-/// #     "bufferViews": [{"buffer": 0, "byteLength": 36}],
-/// #     "buffers": [{"byteLength": 36, "uri":
-/// #         "data:application/octet-stream;base64,AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAA"}]
-/// # }"#;
-/// # let asset = Asset::from_document(Document::from_slice("tile.gltf", json, None)?)?;
+/// let asset = Asset::from_document(example::document())?;
 /// // Upload these buffers once.
 /// for primitive in &asset.instances[0].primitives {
 ///     let mesh = &primitive.mesh;
 ///     assert!(primitive.drawable && primitive.material.is_none());
-///     assert_eq!((mesh.vertex_count(), mesh.vertices().positions[1]), (3, [1.0, 0.0, 0.0]));
+///     assert_eq!((mesh.vertex_count(), mesh.indices().len()), (6, 12));
+///     assert_eq!(mesh.vertices().positions[5], [0.125, 2.0, 0.0]);
 /// }
 /// # Ok::<(), condyle_gltf::Refused>(())
 /// ```

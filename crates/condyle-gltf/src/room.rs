@@ -56,10 +56,9 @@ impl Asset {
     /// [`condyle_encode::encode`](condyle_encode::encode()).
     ///
     /// ```
-    /// use condyle_gltf::Asset;
+    /// use condyle_gltf::{Asset, example};
     ///
-    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/morph.glb");
-    /// let asset = Asset::open(path)?;
+    /// let asset = Asset::from_document(example::document())?;
     /// let encoded = asset.encode(&asset.clips[0], 5e-4)?;
     /// assert!(encoded.measured.error_max.max(encoded.measured.morph_error) <= 5e-4);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -174,10 +174,10 @@ impl Examples {
 /// ```
 /// use condyle::blending::Mean;
 /// use condyle_solve::{ExampleGoal, Examples, example};
-/// use condyle::{Affine, Joint, Layer, Pose, Skeleton, Transform, blend, local_to_model};
+/// use condyle::{Affine, Layer, Pose, Transform, blend, local_to_model};
 ///
-/// let up = Transform { translation: [0.0, 0.5, 0.0], ..Transform::IDENTITY };
-/// let skeleton = Skeleton::new([Joint::new("arm", None, up), Joint::new("hand", Some(0), up)])?;
+/// let skeleton = condyle::example::chain(["arm", "hand"], [0.0, 0.5, 0.0]);
+/// let up = skeleton.rest().get(0);
 /// // Three poses of an arm: up, to the left, and to the front.
 /// let turned = |x: f32, z: f32| {
 ///     let rotation = [x, 0.0, z, 0.5_f32.sqrt()];

@@ -69,17 +69,17 @@ pub use self::two_bone::{TwoBone, two_bone};
 /// Remaining error of a solution.
 ///
 /// ```
+/// use condyle::{Affine, Pose, example, local_to_model};
 /// use condyle_solve::{TwoBone, two_bone};
-/// # use condyle::{Affine, Joint, Pose, Skeleton, Transform, local_to_model};
-/// # let up = Transform { translation: [0.0, 1.0, 0.0], ..Transform::IDENTITY };
-/// # let joint = |name, parent| Joint::new(name, parent, up);
-/// # let skeleton = Skeleton::new([joint("a", None), joint("b", Some(0)), joint("c", Some(1))])?;
-/// # let mut pose = Pose::rest(&skeleton);
-/// # let mut model = vec![Affine::IDENTITY; 3];
-/// # local_to_model(&skeleton, &pose, &mut model)?;
 ///
-/// // The shoulder is 1 m up and the arm 2 m long, so a goal 5 m up is 2 m out of reach.
-/// let reached = two_bone(&skeleton, &model, &TwoBone::new([0, 1, 2], [0.0, 5.0, 0.0]), &mut pose)?;
+/// let skeleton = example::skeleton();
+/// let mut pose = Pose::rest(&skeleton);
+/// let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
+/// local_to_model(&skeleton, &pose, &mut model)?;
+///
+/// // The arm is 0.5 m long. A goal 2.5 m above the shoulder, at [0.25, 1.5, 0], is 2 m out of reach.
+/// let arm = TwoBone::new(example::ARM_L, [0.25, 4.0, 0.0]);
+/// let reached = two_bone(&skeleton, &model, &arm, &mut pose)?;
 /// assert!((reached.distance - 2.0).abs() < 1e-6);
 /// # Ok::<(), condyle::Error>(())
 /// ```

@@ -56,12 +56,11 @@ pub enum Swing {
 /// Limit of one joint: its allowed swing and twist.
 ///
 /// ```
+/// use condyle::example;
 /// use condyle_solve::{JointLimit, Limits, Swing};
-/// # use condyle::{Joint, Skeleton, Transform};
-/// # let joint = |name, parent| Joint::new(name, parent, Transform::IDENTITY);
-/// # let skeleton = Skeleton::new([joint("shoulder", None), joint("elbow", Some(0))])?;
 ///
 /// // A shoulder swings its bone (+Y) by up to 80 degrees and twists it by 45; the elbow bends about +Z.
+/// let skeleton = example::chain(["shoulder", "elbow"], [0.0, 1.0, 0.0]);
 /// let turn = |degrees: f32| degrees.to_radians();
 /// let shoulder = JointLimit {
 ///     swing: Swing::Cone(turn(80.0)),
@@ -71,6 +70,7 @@ pub enum Swing {
 /// let elbow = JointLimit::hinge([0.0, 0.0, 1.0], [0.0, turn(150.0)]);
 /// let limits = Limits::new(&skeleton, [(0, shoulder), (1, elbow)])?;
 ///
+/// // The elbow stops at 150 degrees.
 /// let (sin, cos) = turn(160.0 / 2.0).sin_cos();
 /// let [.., z, w] = limits.clamp(1, [0.0, 0.0, sin, cos]);
 /// assert!((2.0 * z.atan2(w) - turn(150.0)).abs() < 1e-6);

@@ -90,26 +90,21 @@ impl TwoBone<'_> {
 /// joint is singular. After an error the pose is unchanged.
 ///
 /// ```
+/// use condyle::{Affine, Pose, example, local_to_model, model};
 /// use condyle_solve::{TwoBone, two_bone};
-/// use condyle::{Affine, Joint, Pose, Skeleton, Transform, local_to_model, model};
 ///
-/// let along = |y| Transform { translation: [0.0, y, 0.0], ..Transform::IDENTITY };
-/// let leg = [
-///     Joint::new("hip", None, along(1.0)),
-///     Joint::new("knee", Some(0), along(-0.5)),
-///     Joint::new("foot", Some(1), along(-0.5)),
-/// ];
-/// let skeleton = Skeleton::new(leg)?;
+/// let skeleton = example::skeleton();
 /// let mut pose = Pose::rest(&skeleton);
-/// let mut placed = vec![Affine::IDENTITY; 3];
+/// let mut placed = vec![Affine::IDENTITY; skeleton.joint_count()];
 /// local_to_model(&skeleton, &pose, &mut placed)?;
 ///
-/// // The foot on a stair, 30 cm up, and the knee to the front.
-/// let stair = TwoBone { pole: Some([0.0, 0.0, 1.0]), ..TwoBone::new([0, 1, 2], [0.0, 0.3, 0.0]) };
+/// // The left foot on a stair, 30 cm up, and the knee to the front.
+/// let pole = Some([0.0, 0.0, 1.0]);
+/// let stair = TwoBone { pole, ..TwoBone::new(example::LEG_L, [0.125, 0.3, 0.0]) };
 /// let reached = two_bone(&skeleton, &placed, &stair, &mut pose)?;
 /// assert!(reached.distance < 1e-6);
-/// model::subtree(&skeleton, &pose, 0, &mut placed)?;
-/// let [_, knee, foot] = [0, 1, 2].map(|joint: usize| placed[joint].transform_point([0.0; 3]));
+/// model::subtree(&skeleton, &pose, example::LEG_L[0], &mut placed)?;
+/// let [_, knee, foot] = example::LEG_L.map(|joint| placed[usize::from(joint)].transform_point([0.0; 3]));
 /// assert!((foot[1] - 0.3).abs() < 1e-6 && knee[2] > 0.35);
 /// # Ok::<(), condyle::Error>(())
 /// ```

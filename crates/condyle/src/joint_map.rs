@@ -22,19 +22,13 @@ use condyle_base::error::Error;
 ///
 /// ```
 /// use condyle::sampling::{self, RawCursor};
-/// use condyle::{Interpolation, Joint, JointMap, Pose, RawClip, Skeleton, Target, Track, Transform};
+/// use condyle::{Interpolation, JointMap, Pose, RawClip, Target, Track, example};
 ///
-/// let joint = |name, parent| Joint::new(name, parent, Transform::IDENTITY);
-/// let motion = Skeleton::new([joint("Hips", None), joint("Spine", Some(0))])?;
-/// let character =
-///     Skeleton::new([joint("Armature", None), joint("Hips", Some(0)), joint("Tail", Some(1)), joint("Spine", Some(1))])?;
+/// let motion = example::chain(["Hips", "Spine"], [0.0, 0.5, 0.0]);
+/// let character = example::chain(["Armature", "Hips", "Belly", "Spine"], [0.0, 0.5, 0.0]);
 ///
-/// let bend = Track {
-///     target: Target::Rotation(1),
-///     interpolation: Interpolation::Linear,
-///     timeline: 0,
-///     values: vec![0.0, 0.6, 0.0, 0.8],
-/// };
+/// let (target, interpolation) = (Target::Rotation(1), Interpolation::Linear);
+/// let bend = Track { target, interpolation, timeline: 0, values: vec![0.0, 0.6, 0.0, 0.8] };
 /// let clip = RawClip::new("bend".into(), vec![vec![0.0]], vec![bend])?.for_skeleton(&motion)?;
 ///
 /// let map = JointMap::by_name(&motion, &character);

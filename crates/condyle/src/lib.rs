@@ -215,6 +215,8 @@ pub mod blending;
 pub mod clip;
 pub mod container;
 pub mod convert;
+#[doc(hidden)]
+pub mod example;
 pub mod interpolation;
 pub mod joint_map;
 pub mod mesh;

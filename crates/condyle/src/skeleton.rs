@@ -70,7 +70,7 @@ impl fmt::Debug for Skeleton {
 /// ```
 /// use condyle::{Joint, Skeleton, Transform};
 ///
-/// An importer stores the node index, so that animation channels find their joint.
+/// // An importer stores the node index, so that animation channels find their joint.
 /// let hips = Joint { node: Some(7), ..Joint::new("hips", None, Transform::IDENTITY) };
 /// let skeleton = Skeleton::new([hips])?;
 /// assert_eq!(skeleton.joint_by_node(7), Some(0));

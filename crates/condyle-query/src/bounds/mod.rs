@@ -60,18 +60,19 @@ use condyle_base::math::Affine;
 /// such a joint is not finite, or moves the box around its vertices beyond the range of f32.
 ///
 /// ```
-/// use condyle_query::bounds::{self, JointBounds};
-/// use condyle::{Affine, Influences, Skin, SkinnedMesh, Transform, Vertices};
+/// use condyle::{Affine, example, local_to_model};
+/// use condyle_query::bounds::{self, Aabb, JointBounds};
 ///
-/// # let vertices = Vertices { positions: vec![[0.0; 3], [0.0, 1.0, 0.0]], ..Vertices::default() };
-/// # let mesh = SkinnedMesh::new(vertices, Influences::rigid(2), vec![], vec![])?;
-/// # let bound = Skin::new(vec![0], vec![Affine::IDENTITY])?;
 /// // Once.
-/// let shape = JointBounds::new(&mesh, &bound)?;
+/// let (skeleton, mesh) = (example::skeleton(), example::mesh());
+/// let shape = JointBounds::new(&mesh, &example::skin())?;
 /// // Each frame: is it worth skinning?
-/// let model = [Affine::from(Transform { translation: [5.0, 0.0, 0.0], ..Transform::IDENTITY })];
-/// let visible = bounds::posed(&shape, &model)?.overlaps(&bounds::Aabb { min: [4.0; 3], max: [6.0; 3] });
-/// assert!(!visible);
+/// let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
+/// local_to_model(&skeleton, skeleton.rest(), &mut model)?;
+/// let found = bounds::posed(&shape, &model)?;
+/// // The sleeve begins 25 cm from the middle of the body and ends at 75 cm.
+/// assert!((found.min[0] - 0.25).abs() < 1e-5 && (found.max[0] - 0.75).abs() < 1e-5);
+/// assert!(!found.overlaps(&Aabb { min: [4.0; 3], max: [6.0; 3] }));
 /// # Ok::<(), condyle::Error>(())
 /// ```
 pub fn posed(bounds: &JointBounds, model: &[Affine]) -> Result<Aabb, Error> {
@@ -105,15 +106,16 @@ fn not_finite(bounds: &JointBounds, model: &[Affine]) -> Error {
 /// Returns the errors of [`posed`].
 ///
 /// ```
+/// use condyle::{Affine, example, local_to_model};
 /// use condyle_query::bounds::{self, JointBounds};
-/// use condyle::{Affine, Influences, Skin, SkinnedMesh, Vertices};
 ///
-/// # let vertices = Vertices { positions: vec![[0.0; 3], [0.0, 1.0, 0.0]], ..Vertices::default() };
-/// # let mesh = SkinnedMesh::new(vertices, Influences::rigid(2), vec![], vec![])?;
-/// # let bound = Skin::new(vec![0], vec![Affine::IDENTITY])?;
-/// let shape = JointBounds::new(&mesh, &bound)?;
-/// let sphere = bounds::posed_sphere(&shape, &[Affine::IDENTITY])?;
-/// assert!((sphere.radius - 0.5).abs() < 1e-5);
+/// let (skeleton, mesh) = (example::skeleton(), example::mesh());
+/// let shape = JointBounds::new(&mesh, &example::skin())?;
+/// let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
+/// local_to_model(&skeleton, skeleton.rest(), &mut model)?;
+/// // The sleeve is a box of 50 cm by 12.5 cm by 12.5 cm, whose diagonal is 53 cm.
+/// let sphere = bounds::posed_sphere(&shape, &model)?;
+/// assert!((sphere.radius - 0.265).abs() < 1e-3);
 /// # Ok::<(), condyle::Error>(())
 /// ```
 pub fn posed_sphere(bounds: &JointBounds, model: &[Affine]) -> Result<Sphere, Error> {
@@ -165,16 +167,19 @@ pub fn posed_sphere(bounds: &JointBounds, model: &[Affine]) -> Result<Sphere, Er
 /// `boxes` differs from the number of [`JointBounds::joints`]. `boxes` is then unchanged.
 ///
 /// ```
+/// use condyle::{Affine, example, local_to_model};
 /// use condyle_query::bounds::{self, Aabb, JointBounds};
-/// use condyle::{Affine, Influences, Skin, SkinnedMesh, Vertices};
 ///
-/// # let vertices = Vertices { positions: vec![[0.0; 3], [0.0, 1.0, 0.0]], ..Vertices::default() };
-/// # let mesh = SkinnedMesh::new(vertices, Influences::rigid(2), vec![], vec![])?;
-/// # let bound = Skin::new(vec![0], vec![Affine::IDENTITY])?;
-/// let shape = JointBounds::new(&mesh, &bound)?;
+/// let (skeleton, mesh) = (example::skeleton(), example::mesh());
+/// let shape = JointBounds::new(&mesh, &example::skin())?;
+/// let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
+/// local_to_model(&skeleton, skeleton.rest(), &mut model)?;
 /// let mut boxes = vec![Aabb::EMPTY; shape.joints().len()];
-/// bounds::per_joint(&shape, &[Affine::IDENTITY], &mut boxes)?;
-/// assert!(boxes[0].contains([0.0, 0.5, 0.0]));
+/// bounds::per_joint(&shape, &model, &mut boxes)?;
+/// // The shoulder is only in the box of the upper arm, the hand only in that of the lower arm.
+/// assert_eq!(shape.joints(), &example::ARM_L[..2]);
+/// assert!(boxes[0].contains([0.3, 1.5, 0.0]) && !boxes[0].contains([0.7, 1.5, 0.0]));
+/// assert!(boxes[1].contains([0.7, 1.5, 0.0]) && !boxes[1].contains([0.3, 1.5, 0.0]));
 /// # Ok::<(), condyle::Error>(())
 /// ```
 pub fn per_joint(bounds: &JointBounds, model: &[Affine], boxes: &mut [Aabb]) -> Result<(), Error> {

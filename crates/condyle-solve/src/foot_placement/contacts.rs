@@ -53,21 +53,19 @@ pub struct Contacts {
 /// whole clip. Then [`Contacts::motion`] is the motion that the character needs.
 ///
 /// ```
-/// use condyle_encode::{EncodeOptions, Shell};
+/// use condyle::{Interpolation, RawClip, Target, Track, example};
+/// use condyle_encode::{EncodeOptions, Shell, encode};
 /// use condyle_solve::foot_placement::{ContactOptions, Step, contacts};
-/// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform};
-/// use condyle_encode::encode;
 ///
 /// // A foot that comes down from 1 s to 2 s, and stays.
-/// let skeleton = Skeleton::new([Joint::new("foot", None, Transform::IDENTITY)])?;
-/// let fall = Track {
-///     target: Target::Translation(0),
-///     interpolation: Interpolation::Linear,
-///     timeline: 0,
-///     values: vec![0.0, 0.5, 0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
-/// };
+/// let skeleton = example::chain(["foot"], [0.0; 3]);
+/// let (target, interpolation) = (Target::Translation(0), Interpolation::Linear);
+/// let values = [[0.0, 0.5, 0.0], [0.0, 0.5, 0.0], [0.0; 3], [0.0; 3]].concat();
+/// let fall = Track { target, interpolation, timeline: 0, values };
 /// let raw = RawClip::new("fall".into(), vec![vec![0.0, 1.0, 2.0, 4.0]], vec![fall])?;
-/// let encoded = encode(&raw, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?;
+/// let options = EncodeOptions::new(5e-4, Shell::Balls(0.03));
+/// let encoded = encode(&raw, &skeleton, &options, &mut |_| ())?;
+///
 /// let found = contacts(encoded.clip(), &skeleton, &[0], &ContactOptions::for_legs(0.9))?;
 /// let [touch] = found.of(0) else { panic!("one touch") };
 /// assert!((touch.start - 2.0).abs() < 0.05 && (touch.end - 4.0).abs() < 0.05);

@@ -26,29 +26,25 @@
 //!
 //! ```
 //! use condyle::math::Rigid;
+//! use condyle::{Affine, Pose, example, local_to_model};
 //! use condyle_solve::foot_placement::{Feet, FeetFrame, Leg, Plane, Step, feet};
-//! use condyle::{Affine, Joint, Pose, Skeleton, Transform, local_to_model};
 //!
-//! let at = |name, parent, translation| Joint::new(name, parent, Transform { translation, ..Transform::IDENTITY });
-//! let skeleton = Skeleton::new([
-//!     at("pelvis", None, [0.0, 0.9, 0.0]),
-//!     at("hip", Some(0), [0.1, 0.0, 0.0]),
-//!     at("knee", Some(1), [0.0, -0.45, 0.05]),
-//!     at("foot", Some(2), [0.0, -0.4, -0.05]),
-//! ])?;
-//! let legs = [Leg { hip: 1, knee: 2, foot: 3, toe: None }];
-//! let stands = Feet::new(&skeleton, 0, &legs)?;
+//! let skeleton = example::skeleton();
+//! let legs = [example::LEG_L, example::LEG_R].map(|[hip, knee, foot]| Leg { hip, knee, foot, toe: None });
+//! let stands = Feet::new(&skeleton, example::HIPS, &legs)?;
 //! let mut state = stands.start();
 //!
 //! // In each frame. The ground is 20 cm above the character's placement.
-//! let (mut pose, mut model) = (Pose::rest(&skeleton), [Affine::IDENTITY; 4]);
+//! let (mut pose, mut model) = (Pose::rest(&skeleton), [Affine::IDENTITY; 15]);
 //! local_to_model(&skeleton, &pose, &mut model)?;
-//! let ground = Plane::level(0.2);
-//! let frame = FeetFrame { placement: Rigid::IDENTITY, ground: &ground, steps: &[Step::Planted], seconds: 0.016, weight: 1.0 };
+//! let (placement, ground, steps) = (Rigid::IDENTITY, Plane::level(0.2), [Step::Planted; 2]);
+//! let frame = FeetFrame { placement, ground: &ground, steps: &steps, seconds: 0.016, weight: 1.0 };
 //! feet(&skeleton, &model, &stands, &frame, &mut state, &mut pose)?;
 //! local_to_model(&skeleton, &pose, &mut model)?;
-//! let [_, foot, _] = model[3].transform_point([0.0; 3]);
-//! assert!((foot - 0.25).abs() < 1e-5);
+//! for [.., foot] in [example::LEG_L, example::LEG_R] {
+//!     let [_, height, _] = model[usize::from(foot)].transform_point([0.0; 3]);
+//!     assert!((height - 0.2).abs() < 1e-5);
+//! }
 //! # Ok::<(), condyle::Error>(())
 //! ```
 

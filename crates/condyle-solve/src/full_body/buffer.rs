@@ -30,12 +30,11 @@ const SHORT: f64 = 1e-60;
 /// Between calls it carries only the memory and the residuals of the last call.
 ///
 /// ```
+/// use condyle::{Pose, example};
 /// use condyle_solve::full_body::{BodyBuffer, BodyOptions, Goal, body};
-/// # use condyle::{Joint, Pose, Skeleton, Transform};
-/// # let up = Transform { translation: [0.0, 1.0, 0.0], ..Transform::IDENTITY };
-/// # let joint = |name, parent| Joint::new(name, parent, up);
-/// # let skeleton = Skeleton::new([joint("a", None), joint("b", Some(0)), joint("c", Some(1))])?;
 ///
+/// // Three joints, each 1 m above its parent.
+/// let skeleton = example::chain(["shoulder", "elbow", "hand"], [0.0, 1.0, 0.0]);
 /// // Reused in every frame.
 /// let mut buffer = BodyBuffer::default();
 /// let mut pose = Pose::rest(&skeleton);

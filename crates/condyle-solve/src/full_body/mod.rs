@@ -6,30 +6,20 @@
 //! clip, and stays near to it.
 //!
 //! ```
+//! use condyle::{Affine, Pose, example, local_to_model};
 //! use condyle_solve::full_body::{BodyBuffer, BodyOptions, Goal, body};
-//! use condyle::{Affine, Joint, Pose, Skeleton, Transform, local_to_model};
 //!
-//! // A trunk with two arms of two bones each.
-//! let at = |x, y| Transform { translation: [x, y, 0.0], ..Transform::IDENTITY };
-//! let skeleton = Skeleton::new([
-//!     Joint::new("hips", None, at(0.0, 1.0)),
-//!     Joint::new("chest", Some(0), at(0.0, 0.4)),
-//!     Joint::new("arm.L", Some(1), at(0.2, 0.1)),
-//!     Joint::new("elbow.L", Some(2), at(0.3, 0.0)),
-//!     Joint::new("hand.L", Some(3), at(0.3, 0.0)),
-//!     Joint::new("arm.R", Some(1), at(-0.2, 0.1)),
-//!     Joint::new("elbow.R", Some(5), at(-0.3, 0.0)),
-//!     Joint::new("hand.R", Some(6), at(-0.3, 0.0)),
-//! ])?;
 //! // The left hand reaches up and forward, the right one keeps its position.
-//! let goals = [Goal::position(4, [0.3, 1.9, 0.2]), Goal::pin(7)];
+//! let skeleton = example::skeleton();
+//! let [left, right] = [example::ARM_L[2], example::ARM_R[2]];
+//! let goals = [Goal::position(left, [0.3, 1.9, 0.2]), Goal::pin(right)];
 //! let (mut buffer, mut pose) = (BodyBuffer::default(), Pose::rest(&skeleton));
 //! let reached = body(&skeleton, &goals, &BodyOptions::default(), &mut buffer, &mut pose)?;
 //! assert!(reached.met && reached.distance < 2e-4);
 //!
 //! let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
 //! local_to_model(&skeleton, &pose, &mut model)?;
-//! let [x, y, z] = model[4].transform_point([0.0; 3]);
+//! let [x, y, z] = model[usize::from(left)].transform_point([0.0; 3]);
 //! assert!((x - 0.3).abs() < 2e-4 && (y - 1.9).abs() < 2e-4 && (z - 0.2).abs() < 2e-4);
 //! # Ok::<(), condyle::Error>(())
 //! ```
@@ -212,13 +202,11 @@ pub struct BodyReached {
 /// unchanged.
 ///
 /// ```
+/// use condyle::{Pose, example};
 /// use condyle_solve::full_body::{BodyBuffer, BodyOptions, Goal, body};
-/// # use condyle::{Joint, Pose, Skeleton, Transform};
-/// # let up = Transform { translation: [0.0, 1.0, 0.0], ..Transform::IDENTITY };
-/// # let joint = |name, parent| Joint::new(name, parent, up);
-/// # let skeleton = Skeleton::new([joint("a", None), joint("b", Some(0)), joint("c", Some(1))])?;
 ///
-/// // Two bones form a straight vertical line. To lower the tip by half a metre, they have to bend.
+/// // Two bones of 1 m form a straight vertical line. To lower the hand by half a metre, they have to bend.
+/// let skeleton = example::chain(["shoulder", "elbow", "hand"], [0.0, 1.0, 0.0]);
 /// let mut pose = Pose::rest(&skeleton);
 /// let goals = [Goal::position(2, [0.0, 2.5, 0.0])];
 /// let reached = body(&skeleton, &goals, &BodyOptions::default(), &mut BodyBuffer::default(), &mut pose)?;

@@ -106,19 +106,16 @@ impl Readiness {
 /// does not exist.
 ///
 /// ```
+/// use condyle::{Pose, example};
 /// use condyle_solve::full_body::readiness;
-/// # use condyle::{Joint, Pose, Skeleton, Transform};
-/// # let at = |x| Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY };
-/// # let joint = |name, parent, x| Joint::new(name, parent, at(x));
-/// # let left = [joint("chest", None, 0.0), joint("arm.L", Some(0), 0.2), joint("hand.L", Some(1), 0.6)];
-/// # let right = [joint("arm.R", Some(0), -0.2), joint("hand.R", Some(3), -0.6)];
-/// # let skeleton = Skeleton::new(left.into_iter().chain(right))?;
 ///
-/// // One of two arms reaches: it turns readily, and the chest is fixed by setting its ease to 0.
-/// let mut ease = [0.0; 5];
-/// readiness(&skeleton, &Pose::rest(&skeleton), &[2], &mut ease)?;
-/// assert!(ease[1] == 1.0 && ease[0] < 0.005);
-/// ease[0] = 0.0;
+/// let skeleton = example::skeleton();
+/// let [chest, elbow] = [example::CHEST, example::ARM_L[1]].map(usize::from);
+/// // The left hand reaches: its elbow turns readily, and the chest is fixed by setting its ease to 0.
+/// let mut ease = [0.0; 15];
+/// readiness(&skeleton, &Pose::rest(&skeleton), &[example::ARM_L[2]], &mut ease)?;
+/// assert!(ease[elbow] == 1.0 && ease[chest] < 0.005);
+/// ease[chest] = 0.0;
 /// # Ok::<(), condyle::Error>(())
 /// ```
 pub fn readiness(skeleton: &Skeleton, pose: &Pose, joints: &[u16], ease: &mut [f32]) -> Result<(), Error> {

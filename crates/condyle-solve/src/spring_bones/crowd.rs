@@ -45,13 +45,11 @@ impl fmt::Debug for CrowdBuffer {
 /// unchanged, provided that `ticks` returns the same values both times.
 ///
 /// ```
-/// use condyle::local_to_model;
+/// use condyle::{Affine, Pose, example, local_to_model};
 /// use condyle_solve::spring_bones::{self, CrowdBuffer, Spring, SpringJoint, SpringState, Springs, Tick};
-/// # use condyle::{Affine, Joint, Pose, Skeleton, Transform};
-/// # let along = Transform { translation: [0.1, 0.0, 0.0], ..Transform::IDENTITY };
-/// # let joint = |name, parent| Joint::new(name, parent, along);
-/// # let skeleton = Skeleton::new([joint("hips", None), joint("tail", Some(0)), joint("tip", Some(1))])?;
 ///
+/// // Horizontal tails with bones of 10 cm.
+/// let skeleton = example::chain(["hips", "tail", "tip"], [0.1, 0.0, 0.0]);
 /// let heavy = SpringJoint { gravity: [0.0, -1.0, 0.0], ..SpringJoint::new(1) };
 /// let tails = Springs::new(&skeleton, &[Spring::new([heavy, SpringJoint::new(2)])], &[])?;
 /// // Reused in every frame.

@@ -15,12 +15,10 @@ use condyle_base::math::Affine;
 /// It belongs to one character and one set of springs.
 ///
 /// ```
-/// use condyle::Affine;
+/// use condyle::{Affine, example};
 /// use condyle_solve::spring_bones::{Spring, SpringJoint, SpringState, Springs};
-/// # use condyle::{Joint, Skeleton, Transform};
-/// # let joint = |name, parent| Joint::new(name, parent, Transform::IDENTITY);
-/// # let skeleton = Skeleton::new([joint("head", None), joint("braid", Some(0)), joint("tip", Some(1))])?;
 ///
+/// let skeleton = example::chain(["head", "braid", "tip"], [0.0, -0.1, 0.0]);
 /// let springs = Springs::new(&skeleton, &[Spring::new([1, 2].map(SpringJoint::new))], &[])?;
 /// let mut state = SpringState::new(&springs);
 /// // After a teleport, the motion continues in the new place, or is reset.

@@ -12,17 +12,20 @@
 //! If the base is `None`, [`add`](add()) and [`overlay`](overlay()) modify the output pose in place.
 //!
 //! ```
-//! use condyle::{Joint, Pose, Skeleton, Transform, blending};
+//! use condyle::sampling::{self, RawCursor};
+//! use condyle::{Pose, blending, example};
 //!
-//! let place = |x| Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY };
-//! let joints = [Joint::new("hips", None, place(0.0)), Joint::new("chest", Some(0), place(0.0))];
-//! let skeleton = Skeleton::new(joints)?;
-//! let at = |x| Pose::from_transforms(&[place(x); 2]);
-//! let (walk, wave, mut pose) = (at(1.0), at(3.0), Pose::rest(&skeleton));
-//! // The chest and its descendants wave, the hips walk on.
-//! let mask = blending::joint_mask(&skeleton, &[(1, 1.0)], 0)?;
+//! let skeleton = example::skeleton();
+//! let (mut walk, mut wave) = (Pose::rest(&skeleton), Pose::rest(&skeleton));
+//! sampling::raw(&example::walk(), &skeleton, 0.5, &mut RawCursor::default(), &mut walk)?;
+//! sampling::raw(&example::wave(), &skeleton, 0.5, &mut RawCursor::default(), &mut wave)?;
+//! // The chest and its descendants wave, the hips and the legs walk on.
+//! let mask = blending::joint_mask(&skeleton, &[(example::CHEST, 1.0)], 0)?;
+//! let mut pose = Pose::rest(&skeleton);
 //! blending::overlay(&walk, &wave, 1.0, Some(&mask), &mut pose)?;
-//! assert_eq!([pose.get(0), pose.get(1)], [place(1.0), place(3.0)]);
+//! assert_eq!(pose.get(example::HIPS.into()).translation, [0.0, 1.0, 1.0]);
+//! // The right arm is raised by 60 degrees.
+//! assert!((pose.get(example::ARM_R[0].into()).rotation[2] + 0.5).abs() < 1e-6);
 //! # Ok::<(), condyle::Error>(())
 //! ```
 

@@ -44,28 +44,22 @@ pub(crate) use view::{ClipView, Place};
 /// keys. `docs/format.md` specifies the bytes.
 ///
 /// ```
-/// use condyle_encode::{EncodeOptions, Shell};
-/// use condyle::{Clip, Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, sample};
-/// use condyle_encode::encode;
+/// use condyle::{Clip, Pose, example, sample};
+/// use condyle_encode::{EncodeOptions, Shell, encode};
 ///
-/// let skeleton = Skeleton::new([Joint::new("lift", None, Transform::IDENTITY)])?;
-/// let rise = Track {
-///     target: Target::Translation(0),
-///     interpolation: Interpolation::Linear,
-///     timeline: 0,
-///     values: vec![0.0, 0.0, 0.0, 0.0, 3.0, 0.0],
-/// };
-/// let raw = RawClip::new("rise".into(), vec![vec![0.0, 2.0]], vec![rise])?;
+/// let (skeleton, walk) = (example::skeleton(), example::walk());
 ///
 /// // At build time: no point is more than a millimetre off.
-/// let file = encode(&raw, &skeleton, &EncodeOptions::new(1e-3, Shell::Balls(0.03)), &mut |_| ())?.bytes().to_vec();
+/// let options = EncodeOptions::new(1e-3, Shell::Balls(0.03));
+/// let file = encode(&walk, &skeleton, &options, &mut |_| ())?.bytes().to_vec();
 ///
 /// // At run time: check the bytes once, then read them in place.
 /// let clip = Clip::from_bytes(&file)?;
 /// let mut pose = Pose::rest(&skeleton);
-/// sample(&clip, &skeleton, 1.0, &mut pose)?;
-/// assert_eq!(clip.duration(), 2.0);
-/// assert!((pose.get(0).translation[1] - 1.5).abs() <= 1e-3);
+/// sample(&clip, &skeleton, 0.5, &mut pose)?;
+/// // The walk takes one second. The hips move 2 m forward, so they are at 1 m now.
+/// assert_eq!(clip.duration(), 1.0);
+/// assert!((pose.get(example::HIPS.into()).translation[2] - 1.0).abs() <= 1e-3);
 /// # Ok::<(), condyle::Error>(())
 /// ```
 #[derive(Clone)]
@@ -106,15 +100,14 @@ impl Clip<'static> {
     /// is copied once, an `Arc` is not copied.
     ///
     /// ```
-    /// use condyle_encode::{EncodeOptions, Shell};
-    /// use condyle::{Clip, RawClip, Skeleton};
-    /// use condyle_encode::encode;
+    /// use condyle::{Clip, example};
+    /// use condyle_encode::{EncodeOptions, Shell, encode};
     ///
-    /// let raw = RawClip::new("still".into(), vec![], vec![])?;
-    /// let encoded = encode(&raw, &Skeleton::new([])?, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?;
+    /// let options = EncodeOptions::new(5e-4, Shell::Balls(0.03));
+    /// let encoded = encode(&example::walk(), &example::skeleton(), &options, &mut |_| ())?;
     /// let clip = Clip::from_owned(encoded.bytes().to_vec())?;
     /// let elsewhere = clip.clone();
-    /// std::thread::spawn(move || assert_eq!(elsewhere.joint_count(), 0)).join().expect("no panic");
+    /// std::thread::spawn(move || assert_eq!(elsewhere.joint_count(), 15)).join().expect("no panic");
     /// # Ok::<(), condyle::Error>(())
     /// ```
     ///
@@ -168,16 +161,12 @@ impl<'a> Clip<'a> {
     /// [`Error::TooShort`] if `memory` is too small. It is then unchanged.
     ///
     /// ```
-    /// use condyle_encode::{EncodeOptions, Shell};
-    /// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, sample};
-    /// use condyle_encode::encode;
+    /// use condyle::{Pose, example, sample};
+    /// use condyle_encode::{EncodeOptions, Shell, encode};
     ///
-    /// # let skeleton = Skeleton::new([Joint::new("lift", None, Transform::IDENTITY)])?;
-    /// # let target = Target::Translation(0);
-    /// # let values = vec![0.0, 0.0, 0.0, 0.0, 3.0, 0.0];
-    /// # let rise = Track { target, interpolation: Interpolation::Linear, timeline: 0, values };
-    /// # let raw = RawClip::new("rise".into(), vec![vec![0.0, 2.0]], vec![rise])?;
-    /// # let clip = encode(&raw, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?.into_clip();
+    /// let (skeleton, walk) = (example::skeleton(), example::walk());
+    /// let options = EncodeOptions::new(5e-4, Shell::Balls(0.03));
+    /// let clip = encode(&walk, &skeleton, &options, &mut |_| ())?.into_clip();
     /// // When a character that plays the clip comes on screen.
     /// let mut memory = vec![0; clip.resident_size()];
     /// let resident = clip.resident(&mut memory)?;
@@ -207,12 +196,11 @@ impl<'a> Clip<'a> {
     /// [`Error::TooMany`] if the machine cannot address that many bytes.
     ///
     /// ```
-    /// use condyle_encode::{EncodeOptions, Shell};
-    /// use condyle::{RawClip, Skeleton};
-    /// use condyle_encode::encode;
+    /// use condyle::example;
+    /// use condyle_encode::{EncodeOptions, Shell, encode};
     ///
-    /// let raw = RawClip::new("still".into(), vec![], vec![])?;
-    /// let encoded = encode(&raw, &Skeleton::new([])?, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?;
+    /// let options = EncodeOptions::new(5e-4, Shell::Balls(0.03));
+    /// let encoded = encode(&example::walk(), &example::skeleton(), &options, &mut |_| ())?;
     /// let clip = encoded.into_clip().into_resident()?;
     /// assert!(clip.is_resident());
     /// # Ok::<(), condyle::Error>(())

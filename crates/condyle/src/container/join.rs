@@ -15,12 +15,11 @@ use condyle_base::error::Error;
 ///
 /// ```
 /// use condyle::container::{Container, ContainerJoin, ContainerTable, ContainerWriter, EntryKind};
-/// use condyle::{Joint, Skeleton, Transform};
+/// use condyle::example;
 ///
-/// let skeleton = Skeleton::new([Joint::new("root", None, Transform::IDENTITY)])?;
 /// let part = |name: &str, data: &[u8]| {
 ///     let mut part = ContainerWriter::default();
-///     let model = part.add_skeleton("model", &skeleton)?;
+///     let model = part.add_skeleton("model", &example::skeleton())?;
 ///     part.add(EntryKind::Clip, name, Some(model), data)?;
 ///     Ok::<_, condyle::Error>(part.finish())
 /// };

@@ -282,13 +282,12 @@ impl<'a> ContainerReader<'a> {
     ///
     /// ```
     /// use condyle::container::{Container, ContainerWriter};
-    /// use condyle::{Joint, Skeleton, Transform};
+    /// use condyle::example;
     ///
-    /// let skeleton = Skeleton::new([Joint::new("hip", None, Transform::IDENTITY)])?;
     /// let mut writer = ContainerWriter::default();
-    /// let fox = writer.add_skeleton("fox", &skeleton)?;
-    /// writer.set_unit(fox, 0.01)?;
-    /// assert_eq!(Container::from_bytes(&writer.finish())?.unit(fox), Some(0.01));
+    /// let model = writer.add_skeleton("walker", &example::skeleton())?;
+    /// writer.set_unit(model, 0.01)?;
+    /// assert_eq!(Container::from_bytes(&writer.finish())?.unit(model), Some(0.01));
     /// # Ok::<(), condyle::Error>(())
     /// ```
     #[must_use]
@@ -305,17 +304,16 @@ impl<'a> ContainerReader<'a> {
     ///
     /// ```
     /// use condyle::container::{Container, ContainerWriter, EntryKind};
-    /// use condyle_encode::{EncodeOptions, Shell};
-    /// use condyle::{Joint, RawClip, Skeleton, Transform};
-    /// use condyle_encode::encode;
+    /// use condyle::example;
+    /// use condyle_encode::{EncodeOptions, Shell, encode};
     ///
-    /// let skeleton = Skeleton::new([Joint::new("hip", None, Transform::IDENTITY)])?;
-    /// let run = RawClip::new("run".into(), vec![], vec![])?;
-    /// let run = encode(&run, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.05)), &mut |_| ())?;
+    /// let skeleton = example::skeleton();
+    /// let options = EncodeOptions::new(5e-4, Shell::Balls(0.05));
+    /// let walk = encode(&example::walk(), &skeleton, &options, &mut |_| ())?;
     /// let mut writer = ContainerWriter::default();
-    /// let model = writer.add_skeleton("fox", &skeleton)?;
-    /// let clip = writer.add(EntryKind::Clip, "run", Some(model), run.bytes())?;
-    /// if let Some(radius) = run.shell {
+    /// let model = writer.add_skeleton("walker", &skeleton)?;
+    /// let clip = writer.add(EntryKind::Clip, "walk", Some(model), walk.bytes())?;
+    /// if let Some(radius) = walk.shell {
     ///     writer.set_shell(clip, radius)?;
     /// }
     /// assert_eq!(Container::from_bytes(&writer.finish())?.shell(clip), Some(0.05));
@@ -408,24 +406,22 @@ impl<'a> ContainerReader<'a> {
 ///
 /// ```
 /// use condyle::container::{Container, ContainerWriter, EntryKind};
-/// use condyle_encode::{EncodeOptions, Shell};
-/// use condyle::{Joint, RawClip, Skeleton, Transform};
-/// use condyle_encode::encode;
+/// use condyle::example;
+/// use condyle_encode::{EncodeOptions, Shell, encode};
 ///
-/// let root = Joint::new("hip", None, Transform::IDENTITY);
-/// let skeleton = Skeleton::new([root])?;
+/// let skeleton = example::skeleton();
+/// let options = EncodeOptions::new(5e-4, Shell::Balls(0.03));
+/// let walk = encode(&example::walk(), &skeleton, &options, &mut |_| ())?;
 /// let mut writer = ContainerWriter::default();
-/// let model = writer.add_skeleton("fox", &skeleton)?;
-/// let run = RawClip::new("run".into(), vec![], vec![])?;
-/// let run = encode(&run, &skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?;
-/// writer.add(EntryKind::Clip, "run", Some(model), run.bytes())?;
+/// let model = writer.add_skeleton("walker", &skeleton)?;
+/// writer.add(EntryKind::Clip, "walk", Some(model), walk.bytes())?;
 /// let file = writer.finish();
 ///
 /// let container = Container::from_bytes(&file)?;
-/// let model = container.find(EntryKind::Skeleton, "fox").expect("an entry that was added");
+/// let model = container.find(EntryKind::Skeleton, "walker").expect("an entry that was added");
 /// assert_eq!(container.skeleton(model)?, skeleton);
 /// for entry in container.of_model(EntryKind::Clip, model) {
-///     assert_eq!((entry.name, container.clip(entry.index)?), ("run", run.clip().clone()));
+///     assert_eq!((entry.name, container.clip(entry.index)?), ("walk", walk.clip().clone()));
 /// }
 /// # Ok::<(), condyle::Error>(())
 /// ```

@@ -16,18 +16,16 @@ use condyle_base::math::{Affine, Transform};
 ///
 /// ```
 /// use condyle::container::{Container, ContainerWriter, MeshPlacement, PlacedMesh};
-/// use condyle::{Influences, Joint, Skeleton, SkinnedMesh, Transform, Vertices};
+/// use condyle::example;
 ///
-/// # let skeleton = Skeleton::new([Joint::new("hip", None, Transform::IDENTITY)])?;
-/// # let vertices = Vertices { positions: vec![[0.0; 3]; 3], ..Vertices::default() };
-/// # let mesh = SkinnedMesh::new(vertices, Influences::rigid(3), vec![0, 1, 2], vec![])?;
+/// let skeleton = example::skeleton();
 /// let mut writer = ContainerWriter::default();
-/// let model = writer.add_skeleton("sword", &skeleton)?;
-/// let mut blade = PlacedMesh::new(mesh, MeshPlacement::Joint(0));
-/// blade.color = [0.6, 0.6, 0.7, 1.0];
-/// let at = writer.add_mesh("blade", model, &blade, &skeleton)?;
+/// let model = writer.add_skeleton("walker", &skeleton)?;
+/// let mut sleeve = PlacedMesh::new(example::mesh(), MeshPlacement::Skin(example::skin()));
+/// sleeve.color = [0.6, 0.6, 0.7, 1.0];
+/// let at = writer.add_mesh("sleeve", model, &sleeve, &skeleton)?;
 /// let file = writer.finish();
-/// assert_eq!(Container::from_bytes(&file)?.mesh(at, &skeleton)?, blade);
+/// assert_eq!(Container::from_bytes(&file)?.mesh(at, &skeleton)?, sleeve);
 /// # Ok::<(), condyle::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]

@@ -20,25 +20,19 @@ use condyle_base::simd::BLOCK;
 ///
 /// ```
 /// use condyle::mirroring::Mirror;
-/// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform, mirroring};
+/// use condyle::{Target, example, mirroring};
 ///
-/// # let joint = |name: &str, parent, x| {
-/// #     Joint::new(name, parent, Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY })
-/// # };
-/// # let legs = [joint("leg.L", Some(0), 0.2), joint("leg.R", Some(0), -0.2)];
-/// # let skeleton = Skeleton::new([joint("hips", None, 0.0)].into_iter().chain(legs))?;
-/// # let sides = Mirror::new(&skeleton, &mirroring::pairs(&skeleton), [1.0, 0.0, 0.0])?;
-/// // A step of the left leg becomes a step of the right leg.
-/// let step = Track {
-///     target: Target::Translation(1),
-///     interpolation: Interpolation::Linear,
-///     timeline: 0,
-///     values: vec![0.2, 0.0, 0.0, 0.25, 0.5, 0.0],
-/// };
-/// let left = RawClip::new("step".into(), vec![vec![0.0, 1.0]], vec![step])?;
-/// let right = mirroring::clip(&sides, &left)?;
-/// assert_eq!(right.tracks()[0].target, Target::Translation(2));
-/// assert_eq!(right.tracks()[0].values[3..], [-0.25, 0.5, 0.0]);
+/// // The names give the pairs: `hand.L` and `hand.R` are partners.
+/// let skeleton = example::skeleton();
+/// let sides = Mirror::new(&skeleton, &mirroring::pairs(&skeleton), [1.0, 0.0, 0.0])?;
+/// // The wave of the right hand becomes a wave of the left hand.
+/// let right = example::wave();
+/// let left = mirroring::clip(&sides, &right)?;
+/// assert_eq!(right.tracks()[0].target, Target::Rotation(example::ARM_R[0]));
+/// assert_eq!(left.tracks()[0].target, Target::Rotation(example::ARM_L[0]));
+/// // The arm is raised by 60 degrees: about -Z on the right, about +Z on the left.
+/// assert_eq!(right.tracks()[0].values[..3], [0.0, 0.0, -0.5]);
+/// assert_eq!(left.tracks()[0].values[..3], [0.0, 0.0, 0.5]);
 /// # Ok::<(), condyle::Error>(())
 /// ```
 pub fn clip(sides: &Mirror, clip: &RawClip) -> Result<RawClip, Error> {

@@ -319,23 +319,22 @@ fn axes(matrix: [[f64; 3]; 3], own: bool) -> [u8; 3] {
 ///
 /// ```
 /// use condyle::mirroring::Mirror;
-/// use condyle::{Joint, Pose, Skeleton, Transform, mirror, mirroring};
+/// use condyle::{Pose, Transform, example, mirror, mirroring};
 ///
-/// # let joint = |name: &str, parent, x| {
-/// #     Joint::new(name, parent, Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY })
-/// # };
-/// # let legs = [joint("leg.L", Some(0), 0.2), joint("leg.R", Some(0), -0.2)];
-/// # let skeleton = Skeleton::new([joint("hips", None, 0.0)].into_iter().chain(legs))?;
-/// # let sides = Mirror::new(&skeleton, &mirroring::pairs(&skeleton), [1.0, 0.0, 0.0])?;
+/// // The names give the pairs: `hand.L` and `hand.R` are partners.
+/// let skeleton = example::skeleton();
+/// let sides = Mirror::new(&skeleton, &mirroring::pairs(&skeleton), [1.0, 0.0, 0.0])?;
+/// let [left, right] = [example::ARM_L[2], example::ARM_R[2]].map(usize::from);
+///
 /// let mut left_up = Pose::rest(&skeleton);
-/// left_up.set(1, &Transform { translation: [0.25, 0.5, 0.0], ..Transform::IDENTITY });
+/// left_up.set(left, &Transform { translation: [0.25, 0.5, 0.0], ..Transform::IDENTITY });
 /// let mut right_up = Pose::rest(&skeleton);
 /// mirror(&sides, &left_up, &mut right_up)?;
-/// assert_eq!(right_up.get(1), skeleton.rest().get(1));
-/// assert_eq!(right_up.get(2).translation, [-0.25, 0.5, 0.0]);
+/// assert_eq!(right_up.get(left), skeleton.rest().get(left));
+/// assert_eq!(right_up.get(right).translation, [-0.25, 0.5, 0.0]);
 /// // And back, in place.
 /// mirror(&sides, None, &mut right_up)?;
-/// assert_eq!(right_up.get(1).translation, [0.25, 0.5, 0.0]);
+/// assert_eq!(right_up.get(left).translation, [0.25, 0.5, 0.0]);
 /// # Ok::<(), condyle::Error>(())
 /// ```
 pub fn mirror<'a>(sides: &Mirror, pose: impl Into<Option<&'a Pose>>, out: &mut Pose) -> Result<(), Error> {

@@ -27,13 +27,12 @@ use condyle_base::simd::{Dispatch, dispatch, each, transpose};
 /// is unspecified.
 ///
 /// ```
-/// use condyle::{Affine, Joint, Pose, Skeleton, Transform, local_to_model, model};
+/// use condyle::{Affine, Transform, example, local_to_model, model};
 ///
-/// # let up = Transform { translation: [0.0, 1.0, 0.0], ..Transform::IDENTITY };
-/// # let arm = [Joint::new("shoulder", None, up), Joint::new("elbow", Some(0), up)];
-/// # let skeleton = Skeleton::new(arm)?;
+/// // Two joints, each 1 m above its parent.
+/// let skeleton = example::chain(["shoulder", "elbow"], [0.0, 1.0, 0.0]);
 /// let mut placed = vec![Affine::IDENTITY; 2];
-/// local_to_model(&skeleton, &Pose::rest(&skeleton), &mut placed)?;
+/// local_to_model(&skeleton, skeleton.rest(), &mut placed)?;
 /// // A ragdoll has moved the elbow.
 /// placed[1] = Affine::from(Transform { translation: [3.0, 1.0, 0.0], ..Transform::IDENTITY });
 /// let mut local = vec![Affine::IDENTITY; 2];

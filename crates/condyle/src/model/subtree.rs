@@ -21,11 +21,10 @@ use condyle_base::simd::{BLOCK, Mode, dispatch};
 /// one matrix per joint. [`Error::Index`] if `joint` is out of range.
 ///
 /// ```
-/// use condyle::{Affine, Joint, Pose, Skeleton, Transform, local_to_model, model};
+/// use condyle::{Affine, Pose, Transform, example, local_to_model, model};
 ///
-/// # let up = Transform { translation: [0.0, 1.0, 0.0], ..Transform::IDENTITY };
-/// # let arm = [Joint::new("shoulder", None, up), Joint::new("elbow", Some(0), up)];
-/// # let skeleton = Skeleton::new(arm)?;
+/// // Two joints, each 1 m above its parent.
+/// let skeleton = example::chain(["shoulder", "elbow"], [0.0, 1.0, 0.0]);
 /// let mut pose = Pose::rest(&skeleton);
 /// let mut placed = vec![Affine::IDENTITY; skeleton.joint_count()];
 /// local_to_model(&skeleton, &pose, &mut placed)?;

@@ -31,27 +31,18 @@ impl Clip<'_> {
     /// for all times.
     ///
     /// ```
-    /// use condyle_encode::{EncodeOptions, Shell};
     /// use condyle::motion::RootMotionOptions;
-    /// use condyle::{Interpolation, Joint, Looping, RawClip, Skeleton, Target, Track, Transform};
-    /// use condyle_encode::encode;
+    /// use condyle::{Looping, example};
+    /// use condyle_encode::{EncodeOptions, Shell, encode};
     ///
-    /// let hips = Joint::new("hips", None, Transform::IDENTITY);
-    /// let skeleton = Skeleton::new([hips])?;
-    /// let walk = Track {
-    ///     target: Target::Translation(0),
-    ///     interpolation: Interpolation::Linear,
-    ///     timeline: 0,
-    ///     values: vec![0.0, 1.0, 0.0, 0.0, 1.1, 0.75, 0.0, 1.0, 1.5],
-    /// };
-    /// let raw = RawClip::new("walk".into(), vec![vec![0.0, 0.5, 1.0]], vec![walk])?;
     /// let mut options = EncodeOptions::new(5e-4, Shell::Balls(0.03));
     /// options.root_motion = Some(RootMotionOptions::default());
-    /// let encoded = encode(&raw, &skeleton, &options, &mut |_| ())?;
+    /// let encoded = encode(&example::walk(), &example::skeleton(), &options, &mut |_| ())?;
     /// let clip = encoded.clip();
-    /// assert!((clip.motion_at(0.5).translation[2] - 0.75).abs() < 1e-3);
+    /// // The walk moves 2 m forward in one second, and is repeated ten times.
+    /// assert!((clip.motion_at(0.5).translation[2] - 1.0).abs() < 1e-3);
     /// let ahead = clip.motion_over(Looping::Wrap, 0.0, 10.0)?;
-    /// assert!((ahead.translation[2] - 15.0).abs() < 1e-2);
+    /// assert!((ahead.translation[2] - 20.0).abs() < 1e-2);
     /// # Ok::<(), condyle::Error>(())
     /// ```
     #[must_use]

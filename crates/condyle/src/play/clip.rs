@@ -32,19 +32,15 @@ impl Clip<'_> {
     /// [`start`](Self::start).
     ///
     /// ```
-    /// use condyle_encode::{EncodeOptions, Shell};
-    /// use condyle::{Interpolation, Looping, RawClip, Skeleton, Target, Track};
-    /// use condyle_encode::encode;
+    /// use condyle::{Interpolation, Looping, RawClip, Target, Track, example};
+    /// use condyle_encode::{EncodeOptions, Shell, encode};
     ///
-    /// // A curve from second 3 to second 5.
-    /// let dim = Track {
-    ///     target: Target::Vector(0),
-    ///     interpolation: Interpolation::Linear,
-    ///     timeline: 0,
-    ///     values: vec![1.0, 0.0],
-    /// };
+    /// // A light that goes out from second 3 to second 5.
+    /// let (target, interpolation) = (Target::Vector(0), Interpolation::Linear);
+    /// let dim = Track { target, interpolation, timeline: 0, values: vec![1.0, 0.0] };
     /// let raw = RawClip::new("dim".into(), vec![vec![3.0, 5.0]], vec![dim])?;
-    /// let clip = encode(&raw, &Skeleton::new([])?, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?.into_clip();
+    /// let options = EncodeOptions::new(5e-4, Shell::Balls(0.03));
+    /// let clip = encode(&raw, &example::skeleton(), &options, &mut |_| ())?.into_clip();
     /// assert_eq!(clip.moment(Looping::Wrap, 4.5)?, 3.5);
     /// assert_eq!(clip.moment(Looping::Clamp, 4.5)?, 5.0);
     /// # Ok::<(), condyle::Error>(())
@@ -59,18 +55,15 @@ impl Clip<'_> {
     /// Returns all events, for [`Events::passed`]. Allocates, so call it once per clip, not per frame.
     ///
     /// ```
-    /// use condyle_encode::{EncodeOptions, Shell};
+    /// use condyle::example;
     /// use condyle::play::Event;
-    /// use condyle::{RawClip, Skeleton};
-    /// use condyle_encode::encode;
+    /// use condyle_encode::{EncodeOptions, Shell, encode};
     ///
-    /// let raw = RawClip::new("still".into(), vec![], vec![])?;
-    /// let events = vec![Event { seconds: 0.0, name: "appears".into() }];
     /// let mut options = EncodeOptions::new(5e-4, Shell::Balls(0.03));
-    /// options.events = events;
-    /// let encoded = encode(&raw, &Skeleton::new([])?, &options, &mut |_| ())?;
+    /// options.events = vec![Event { seconds: 0.25, name: "step".into() }];
+    /// let encoded = encode(&example::walk(), &example::skeleton(), &options, &mut |_| ())?;
     /// let clip = encoded.clip();
-    /// assert_eq!(clip.event(0), Some((0.0, "appears")));
+    /// assert_eq!(clip.event(0), Some((0.25, "step")));
     /// assert_eq!(clip.events().as_slice(), options.events);
     /// # Ok::<(), condyle::Error>(())
     /// ```
@@ -84,17 +77,15 @@ impl Clip<'_> {
     /// Calls [`Events::passed`] on the events in the clip's bytes. Allocates nothing and needs no [`Events`].
     ///
     /// ```
-    /// use condyle_encode::{EncodeOptions, Shell};
     /// use condyle::play::{Event, Head};
-    /// use condyle::{Looping, RawClip, Skeleton};
-    /// use condyle_encode::encode;
+    /// use condyle::{Looping, example};
+    /// use condyle_encode::{EncodeOptions, Shell, encode};
     ///
-    /// let raw = RawClip::new("still".into(), vec![], vec![])?;
     /// let mut options = EncodeOptions::new(5e-4, Shell::Balls(0.03));
-    /// options.events = vec![Event { seconds: 0.0, name: "appears".into() }];
-    /// let clip = encode(&raw, &Skeleton::new([])?, &options, &mut |_| ())?.into_clip();
+    /// options.events = vec![Event { seconds: 0.0, name: "step".into() }];
+    /// let clip = encode(&example::walk(), &example::skeleton(), &options, &mut |_| ())?.into_clip();
     /// let mut passed = clip.events_passed(Looping::Clamp, Head::before(0.0), 0.1)?;
-    /// assert_eq!(passed.next().map(|it| (it.clock, it.name)), Some((0.0, "appears")));
+    /// assert_eq!(passed.next().map(|it| (it.clock, it.name)), Some((0.0, "step")));
     /// # Ok::<(), condyle::Error>(())
     /// ```
     ///

@@ -42,25 +42,17 @@ impl Interval {
 /// after its end. The clock continues: [`clock`](Self::clock) is then at least the duration.
 ///
 /// ```
-/// use condyle_encode::{EncodeOptions, Shell};
 /// use condyle::motion::RootMotionOptions;
 /// use condyle::play::Event;
-/// use condyle::{Interpolation, Joint, Looping, Player, Pose, RawClip, Skeleton, Target, Track, Transform};
-/// use condyle_encode::encode;
+/// use condyle::{Looping, Player, Pose, example};
+/// use condyle_encode::{EncodeOptions, Shell, encode};
 ///
-/// // The hips move 1.5 metres in one second, with a footstep at the start.
-/// let skeleton = Skeleton::new([Joint::new("hips", None, Transform::IDENTITY)])?;
-/// let walk = Track {
-///     target: Target::Translation(0),
-///     interpolation: Interpolation::Linear,
-///     timeline: 0,
-///     values: vec![0.0, 1.0, 0.0, 0.0, 1.0, 1.5],
-/// };
-/// let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![walk])?;
+/// // The walk moves 2 m forward in one second. A footstep is at its start.
+/// let (skeleton, walk) = (example::skeleton(), example::walk());
 /// let mut options = EncodeOptions::new(5e-4, Shell::Balls(0.03));
 /// options.root_motion = Some(RootMotionOptions::default());
 /// options.events = vec![Event { seconds: 0.0, name: "step".into() }];
-/// let clip = encode(&raw, &skeleton, &options, &mut |_| ())?.into_clip();
+/// let clip = encode(&walk, &skeleton, &options, &mut |_| ())?.into_clip();
 ///
 /// let mut player = Player::new(Looping::Wrap);
 /// let (mut pose, mut steps, mut way) = (Pose::rest(&skeleton), 0, 0.0);
@@ -72,7 +64,7 @@ impl Interval {
 /// }
 /// // Three seconds: the first start, and the starts of three further loops.
 /// assert_eq!((player.clock(), steps), (3.0, 4));
-/// assert!((way - 4.5).abs() < 1e-2);
+/// assert!((way - 6.0).abs() < 1e-2);
 /// # Ok::<(), condyle::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]

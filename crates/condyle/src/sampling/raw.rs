@@ -23,22 +23,17 @@ use condyle_base::simd::{BLOCK, Lanes, Mode, dispatch};
 ///
 /// ```
 /// use condyle::sampling::RawCursor;
-/// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, sampling};
+/// use condyle::{Pose, example, sampling};
 ///
-/// # let hips = Joint::new("hips", None, Transform::IDENTITY);
-/// # let skeleton = Skeleton::new([hips, Joint::new("head", Some(0), Transform::IDENTITY)])?;
-/// # let interpolation = Interpolation::Linear;
-/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
-/// # let go = track(Target::Translation(0), vec![0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
-/// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
-/// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
+/// let (skeleton, walk) = (example::skeleton(), example::walk());
 /// // One cursor per character.
 /// let mut cursor = RawCursor::default();
 /// let mut pose = Pose::rest(&skeleton);
 /// for frame in 0..=30 {
-///     sampling::raw(&raw, &skeleton, f64::from(frame) / 30.0, &mut cursor, &mut pose)?;
+///     sampling::raw(&walk, &skeleton, f64::from(frame) / 30.0, &mut cursor, &mut pose)?;
 /// }
-/// assert_eq!(pose.get(0).translation, [0.0, 0.0, 2.0]);
+/// // The hips started 1 m above the origin and have moved 2 m forward.
+/// assert_eq!(pose.get(example::HIPS.into()).translation, [0.0, 1.0, 2.0]);
 /// # Ok::<(), condyle::Error>(())
 /// ```
 #[derive(Debug, Clone, Default)]
@@ -106,19 +101,13 @@ impl RawCursor {
 ///
 /// ```
 /// use condyle::sampling::RawCursor;
-/// use condyle::{Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform, sampling};
+/// use condyle::{Pose, example, sampling};
 ///
-/// # let hips = Joint::new("hips", None, Transform::IDENTITY);
-/// # let skeleton = Skeleton::new([hips, Joint::new("head", Some(0), Transform::IDENTITY)])?;
-/// # let interpolation = Interpolation::Linear;
-/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
-/// # let go = track(Target::Translation(0), vec![0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
-/// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
-/// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
-/// // The clip moves two metres forward in one second.
+/// let (skeleton, walk) = (example::skeleton(), example::walk());
+/// // The hips move 2 m forward in one second.
 /// let mut pose = Pose::rest(&skeleton);
-/// sampling::raw(&raw, &skeleton, 0.25, &mut RawCursor::default(), &mut pose)?;
-/// assert_eq!(pose.get(0).translation, [0.0, 0.0, 0.5]);
+/// sampling::raw(&walk, &skeleton, 0.25, &mut RawCursor::default(), &mut pose)?;
+/// assert_eq!(pose.get(example::HIPS.into()).translation, [0.0, 1.0, 0.5]);
 /// # Ok::<(), condyle::Error>(())
 /// ```
 pub fn raw(
@@ -173,14 +162,13 @@ fn run(spans: &Spans<'_>, skeleton: &Skeleton, pose: &mut Pose) {
 /// use condyle::sampling::RawCursor;
 /// use condyle::{Interpolation, RawClip, Target, Track, sampling};
 ///
-/// # let interpolation = Interpolation::Linear;
-/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
-/// # let dim = track(Target::Vector(0), vec![1.0, 0.0]);
-/// # let smile = track(Target::Weights(7), vec![0.0, 0.0, 0.5, 1.0]);
-/// # let raw = RawClip::new("dusk".into(), vec![vec![0.0, 2.0]], vec![dim, smile])?;
-/// // The morph weights of the mesh at node 7 of the document.
+/// // Two keys with the two morph weights of the mesh at node 7 of the document.
+/// let (target, interpolation) = (Target::Weights(7), Interpolation::Linear);
+/// let smile = Track { target, interpolation, timeline: 0, values: vec![0.0, 0.0, 0.5, 1.0] };
+/// let clip = RawClip::new("smile".into(), vec![vec![0.0, 2.0]], vec![smile])?;
+///
 /// let mut weights = [0.0; 2];
-/// assert!(sampling::raw_track(&raw, Target::Weights(7), 1.0, &mut RawCursor::default(), &mut weights)?);
+/// assert!(sampling::raw_track(&clip, target, 1.0, &mut RawCursor::default(), &mut weights)?);
 /// assert_eq!(weights, [0.25, 0.5]);
 /// # Ok::<(), condyle::Error>(())
 /// ```

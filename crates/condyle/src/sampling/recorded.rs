@@ -22,16 +22,14 @@ impl RawClip {
     /// Those of [`resampled`](Self::resampled) and of [`PoseSource::pose`].
     ///
     /// ```
-    /// use condyle_encode::{EncodeOptions, Shell};
-    /// use condyle::{Interpolation, Joint, RawClip, Skeleton, Target, Track, Transform};
-    /// use condyle_encode::encode;
+    /// use condyle::{RawClip, example};
+    /// use condyle_encode::{EncodeOptions, Shell, encode};
     ///
-    /// let skeleton = Skeleton::new([Joint::new("lift", None, Transform::IDENTITY)])?;
-    /// let (target, interpolation) = (Target::Translation(0), Interpolation::Linear);
-    /// let rise = Track { target, interpolation, timeline: 0, values: vec![0.0, 0.0, 0.0, 0.0, 3.0, 0.0] };
-    /// let clip = RawClip::new("rise".into(), vec![vec![0.0, 2.0]], vec![rise])?;
-    /// let small = encode(&clip, &skeleton, &EncodeOptions::new(1e-3, Shell::Balls(0.03)), &mut |_| ())?;
-    /// let again = RawClip::from_poses("rise".into(), small.clip(), &skeleton, 30.0)?;
+    /// let (skeleton, wave) = (example::skeleton(), example::wave());
+    /// let options = EncodeOptions::new(1e-3, Shell::Balls(0.03));
+    /// let small = encode(&wave, &skeleton, &options, &mut |_| ())?;
+    /// let again = RawClip::from_poses("wave".into(), small.clip(), &skeleton, 30.0)?;
+    /// // The wave takes two seconds.
     /// assert_eq!((again.duration(), again.timelines()[0].len()), (2.0, 61));
     /// # Ok::<(), condyle::Error>(())
     /// ```

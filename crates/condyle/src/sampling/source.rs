@@ -14,18 +14,14 @@ use condyle_base::error::Error;
 ///
 /// ```
 /// use condyle::sampling::PoseSource;
-/// use condyle::{Error, Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform};
+/// use condyle::{Error, Pose, Skeleton, example};
 ///
 /// /// Plays another source from its end to its start.
 /// struct Backward<S>(S);
 ///
 /// impl<S: PoseSource> PoseSource for Backward<S> {
-///     fn start(&self) -> f64 {
-///         self.0.start()
-///     }
-///     fn end(&self) -> f64 {
-///         self.0.end()
-///     }
+///     fn start(&self) -> f64 { self.0.start() }
+///     fn end(&self) -> f64 { self.0.end() }
 ///     fn pose(&self, skeleton: &Skeleton, seconds: f64, pose: &mut Pose) -> Result<(), Error> {
 ///         self.0.pose(skeleton, self.start() + self.end() - seconds, pose)
 ///     }
@@ -34,16 +30,11 @@ use condyle_base::error::Error;
 ///     }
 /// }
 ///
-/// # let hips = Joint::new("hips", None, Transform::IDENTITY);
-/// # let skeleton = Skeleton::new([hips, Joint::new("head", Some(0), Transform::IDENTITY)])?;
-/// # let interpolation = Interpolation::Linear;
-/// # let track = |target, values| Track { target, interpolation, timeline: 0, values };
-/// # let go = track(Target::Translation(0), vec![0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
-/// # let nod = track(Target::Translation(1), vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0]);
-/// # let raw = RawClip::new("walk".into(), vec![vec![0.0, 1.0]], vec![go, nod])?;
+/// // The walk ends 2 m ahead after one second. Backward, the hips are at 1.5 m after a quarter of a second.
+/// let skeleton = example::skeleton();
 /// let mut pose = Pose::rest(&skeleton);
-/// Backward(raw).pose(&skeleton, 0.25, &mut pose)?;
-/// assert_eq!(pose.get(0).translation, [0.0, 0.0, 1.5]);
+/// Backward(example::walk()).pose(&skeleton, 0.25, &mut pose)?;
+/// assert_eq!(pose.get(example::HIPS.into()).translation, [0.0, 1.0, 1.5]);
 /// # Ok::<(), condyle::Error>(())
 /// ```
 pub trait PoseSource {

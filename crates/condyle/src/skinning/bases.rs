@@ -122,24 +122,20 @@ impl WeightedBases {
 /// lacks a joint that the bases refer to.
 ///
 /// ```
-/// use condyle::mesh::MorphDeltas;
 /// use condyle::skinning::{self, WeightedBases};
-/// use condyle::{Affine, Influences, MorphTarget, Skin, SkinnedMesh, Transform, Vertices};
+/// use condyle::{Affine, example, local_to_model};
 ///
-/// # let vertices = Vertices { positions: vec![[1.0, 0.0, 0.0]], ..Vertices::default() };
-/// # let influences = Influences::from_rows([[(0, 0.75), (1, 0.25)]])?;
-/// # let lifted = MorphDeltas { positions: &[[0.0, 2.0, 0.0]], ..MorphDeltas::default() };
-/// # let lifted = MorphTarget::from_dense(1, lifted)?;
-/// # let mesh = SkinnedMesh::new(vertices, influences, vec![], vec![lifted])?;
-/// # let bound = Skin::new(vec![0, 1], vec![Affine::IDENTITY; 2])?;
-/// # let up = Transform { translation: [0.0, 4.0, 0.0], ..Transform::IDENTITY };
-/// # let model = [Affine::IDENTITY, Affine::from(up)];
+/// let (skeleton, mesh) = (example::skeleton(), example::mesh());
+/// let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
+/// local_to_model(&skeleton, skeleton.rest(), &mut model)?;
 /// // Once, when the mesh is loaded.
-/// let bases = WeightedBases::new(mesh.influences(), &bound, &mesh.vertices().positions)?;
-/// // Each frame. The second joint, with a weight of a quarter, is four metres up.
+/// let bases = WeightedBases::new(mesh.influences(), &example::skin(), &mesh.vertices().positions)?;
+/// // Each frame. The lower arm moves up by 1 m. Its weight at vertex 4, at the elbow, is a quarter.
+/// model[usize::from(example::ARM_L[1])].rows[1][3] += 1.0;
 /// let mut posed = vec![[0.0; 3]; bases.vertex_count()];
 /// skinning::positions(&bases, &model, &mut posed)?;
-/// assert_eq!(posed, [[1.0, 1.0, 0.0]]);
+/// assert_eq!(mesh.vertices().positions[4], [0.5, 1.5625, 0.0625]);
+/// assert_eq!(posed[4], [0.5, 1.8125, 0.0625]);
 /// # Ok::<(), condyle::Error>(())
 /// ```
 pub fn positions<'a>(

@@ -81,11 +81,10 @@ impl VertexLayout {
 /// use condyle::skinning::{Interleaved, InterleavedMut, VertexLayout};
 /// use condyle::{Affine, Influences, NormalRule, Palette, Skin, Transform, palette, skin};
 ///
-/// # let up = Transform { translation: [0.0, 2.0, 0.0], ..Transform::IDENTITY };
-/// # let one = Skin::new(vec![0], vec![Affine::IDENTITY])?;
-/// # let mut matrices = Palette::default();
-/// # palette(&one, &[up.into()], NormalRule::default(), &mut matrices)?;
-/// # let influences = Influences::rigid(2);
+/// // One joint, two metres up.
+/// let up = Transform { translation: [0.0, 2.0, 0.0], ..Transform::IDENTITY };
+/// let (bound, mut matrices) = (Skin::new(vec![0], vec![Affine::IDENTITY])?, Palette::default());
+/// palette(&bound, &[up.into()], NormalRule::default(), &mut matrices)?;
 /// // Two vertices: a position, and four bytes of colour. The second vertex is one metre ahead.
 /// let layout = VertexLayout { stride: 16, position: 0, normal: None, tangent: None };
 /// let mut bind = [0xAB; 32];
@@ -94,7 +93,7 @@ impl VertexLayout {
 ///
 /// let mut posed = bind;
 /// let to = InterleavedMut { bytes: &mut posed, layout };
-/// skin(&influences, &matrices, Interleaved { bytes: &bind, layout }, to)?;
+/// skin(&Influences::rigid(2), &matrices, Interleaved { bytes: &bind, layout }, to)?;
 /// assert_eq!(posed[16..28], [0.0, 2.0, 1.0].map(f32::to_ne_bytes).concat());
 /// assert_eq!(posed[12..16], [0xAB; 4]);
 /// # Ok::<(), condyle::Error>(())

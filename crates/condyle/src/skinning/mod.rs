@@ -64,29 +64,22 @@ use condyle_base::error::Error;
 /// On error `posed` is unchanged.
 ///
 /// ```
-/// use condyle::mesh::MorphDeltas;
-/// use condyle::{
-///     Affine, Influences, MorphTarget, NormalRule, Palette, Skin, SkinnedMesh, Transform, Vertices, palette,
-///     skin,
-/// };
+/// use condyle::{Affine, NormalRule, Palette, Vertices, example, local_to_model, palette, skin};
 ///
-/// # let vertices = Vertices { positions: vec![[1.0, 0.0, 0.0]], ..Vertices::default() };
-/// # let influences = Influences::from_rows([[(0, 0.75), (1, 0.25)]])?;
-/// # let lifted = MorphDeltas { positions: &[[0.0, 2.0, 0.0]], ..MorphDeltas::default() };
-/// # let lifted = MorphTarget::from_dense(1, lifted)?;
-/// # let mesh = SkinnedMesh::new(vertices, influences, vec![], vec![lifted])?;
-/// # let bound = Skin::new(vec![0, 1], vec![Affine::IDENTITY; 2])?;
-/// # let up = Transform { translation: [0.0, 4.0, 0.0], ..Transform::IDENTITY };
-/// # let model = [Affine::IDENTITY, Affine::from(up)];
-/// // The second joint, with a weight of a quarter, is four metres up.
+/// let (skeleton, mesh) = (example::skeleton(), example::mesh());
+/// let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
+/// local_to_model(&skeleton, skeleton.rest(), &mut model)?;
+/// // The lower arm moves up by 1 m. Its weight at vertex 4, at the elbow, is a quarter.
+/// model[usize::from(example::ARM_L[1])].rows[1][3] += 1.0;
 /// let mut matrices = Palette::default();
-/// palette(&bound, &model, NormalRule::default(), &mut matrices)?;
+/// palette(&example::skin(), &model, NormalRule::default(), &mut matrices)?;
 /// let mut posed = Vertices::zeroed_like(mesh.vertices());
 /// skin(mesh.influences(), &matrices, mesh.vertices().as_slices(), posed.as_slices_mut())?;
-/// assert_eq!(posed.positions, [[1.0, 1.0, 0.0]]);
+/// assert_eq!(mesh.vertices().positions[4], [0.5, 1.5625, 0.0625]);
+/// assert_eq!(posed.positions[4], [0.5, 1.8125, 0.0625]);
 /// // At a distance the heaviest influence is enough.
 /// skin(mesh.influences().at_most(1), &matrices, mesh.vertices().as_slices(), posed.as_slices_mut())?;
-/// assert_eq!(posed.positions, [[1.0, 0.0, 0.0]]);
+/// assert_eq!(posed.positions[4], [0.5, 1.5625, 0.0625]);
 /// # Ok::<(), condyle::Error>(())
 /// ```
 pub fn skin<'a>(

@@ -38,18 +38,15 @@ use condyle_base::simd::{Mode, dispatch};
 /// On error `out` is unchanged.
 ///
 /// ```
-/// use condyle::mesh::MorphDeltas;
-/// use condyle::{Influences, MorphTarget, SkinnedMesh, Vertices, morph};
+/// use condyle::{Vertices, example, morph};
 ///
-/// # let vertices = Vertices { positions: vec![[1.0, 0.0, 0.0]], ..Vertices::default() };
-/// # let influences = Influences::from_rows([[(0, 0.75), (1, 0.25)]])?;
-/// # let lifted = MorphDeltas { positions: &[[0.0, 2.0, 0.0]], ..MorphDeltas::default() };
-/// # let lifted = MorphTarget::from_dense(1, lifted)?;
-/// # let mesh = SkinnedMesh::new(vertices, influences, vec![], vec![lifted])?;
-/// // Half of a target that lifts the vertex by two metres. The result is the `bind` input of `skin`.
+/// // The morph target lifts the vertices at the elbow, 4 to 7, by 25 cm. Half of it lifts them by 12.5 cm.
+/// let mesh = example::mesh();
 /// let mut morphed = Vertices::zeroed_like(mesh.vertices());
 /// morph(&mesh, &[0.5], morphed.as_slices_mut())?;
-/// assert_eq!(morphed.positions, [[1.0, 1.0, 0.0]]);
+/// assert_eq!(mesh.vertices().positions[4], [0.5, 1.5625, 0.0625]);
+/// assert_eq!(morphed.positions[4], [0.5, 1.6875, 0.0625]);
+/// // `morphed` is the `bind` input of `skin`.
 /// # Ok::<(), condyle::Error>(())
 /// ```
 pub fn morph(mesh: &SkinnedMesh, weights: &[f32], mut out: VertexSlicesMut<'_>) -> Result<(), Error> {

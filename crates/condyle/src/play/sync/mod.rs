@@ -209,9 +209,9 @@ impl SyncTrack {
 /// ```
 /// use condyle::play::{self, Event, SyncTrack};
 ///
-/// # let marker = |seconds, name: &str| Event { seconds, name: name.into() };
-/// # let walk = SyncTrack::new(1.0, vec![marker(0.0, "left"), marker(0.5, "right")])?;
-/// # let run = SyncTrack::new(0.6, vec![marker(0.0, "right"), marker(0.3, "left")])?;
+/// let marker = |seconds, name: &str| Event { seconds, name: name.into() };
+/// let walk = SyncTrack::new(1.0, vec![marker(0.0, "left"), marker(0.5, "right")])?;
+/// let run = SyncTrack::new(0.6, vec![marker(0.0, "right"), marker(0.3, "left")])?;
 /// // Halfway from the left foot to the right one; the run starts with the right one.
 /// let seconds = play::follow(&walk, 0.25, &run)?;
 /// assert!((run.phase(seconds)? - walk.phase(0.25)?).abs() < 1e-6);
@@ -236,9 +236,9 @@ pub fn follow(leader: &SyncTrack, seconds: f64, follower: &SyncTrack) -> Result<
 /// ```
 /// use condyle::play::{self, Event, SyncTrack};
 ///
-/// # let marker = |seconds, name: &str| Event { seconds, name: name.into() };
-/// # let walk = SyncTrack::new(1.0, vec![marker(0.0, "left"), marker(0.5, "right")])?;
-/// # let run = SyncTrack::new(0.6, vec![marker(0.0, "right"), marker(0.3, "left")])?;
+/// let marker = |seconds, name: &str| Event { seconds, name: name.into() };
+/// let walk = SyncTrack::new(1.0, vec![marker(0.0, "left"), marker(0.5, "right")])?;
+/// let run = SyncTrack::new(0.6, vec![marker(0.0, "right"), marker(0.3, "left")])?;
 /// // The walk leads. It takes one second, and a cycle of the equal blend takes 0.8 seconds.
 /// let mut clock = 0.0;
 /// let frame = 1.0 / 60.0;

@@ -43,16 +43,12 @@ use condyle_base::math::vectors::{columns, dot};
 ///
 /// ```
 /// use condyle::skinning::SwingTwist;
-/// use condyle::{Affine, Influences, Joint, Pose, Skeleton, Skin, Transform};
+/// use condyle::{Affine, Influences, Pose, Skin, Transform, example};
 ///
 /// // An arm along x: the elbow bends about z, the hand twists about x.
+/// let skeleton = example::chain(["upper arm", "forearm", "hand"], [1.0, 0.0, 0.0]);
 /// let along = |x| Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY };
-/// let skeleton = Skeleton::new([
-///     Joint::new("upper arm", None, along(0.0)),
-///     Joint::new("forearm", Some(0), along(1.0)),
-///     Joint::new("hand", Some(1), along(1.0)),
-/// ])?;
-/// let bind = [0.0, -1.0, -2.0].map(|x| Affine::from(along(x)));
+/// let bind = [-1.0, -2.0, -3.0].map(|x| Affine::from(along(x)));
 /// let bound = Skin::new(vec![0, 1, 2], bind.to_vec())?;
 /// let mut pose = Pose::rest(&skeleton);
 /// pose.set(1, &Transform { rotation: [0.0, 0.0, 0.6, 0.8], ..along(1.0) });
