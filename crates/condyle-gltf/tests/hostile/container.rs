@@ -76,7 +76,7 @@ pub(crate) fn headers_and_chunks_that_lie(take: Take<'_>) {
     let length = (twice.len() as u32).to_le_bytes();
     twice[8..12].copy_from_slice(&length);
     give(take, "two binary chunks", &twice, Must::EndWell);
-    give(take, "bytes behind the end", [&good[..], &[0; 7]].concat(), Must::EndWell);
+    give(take, "bytes after the end", [&good[..], &[0; 7]].concat(), Must::EndWell);
 }
 
 pub(crate) fn what_is_no_document(take: Take<'_>) {

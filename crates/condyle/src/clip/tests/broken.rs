@@ -101,7 +101,7 @@ fn what_is_no_clip_is_refused_for_what_it_is() {
         (46, &[255; 2], "events without end"),
         (48, &[255; 4], "fallback tracks without end"),
         (56, &[0; 4], "a segment in the header"),
-        (56, &[255; 4], "a segment behind the clip"),
+        (56, &[255; 4], "a segment after the clip"),
     ] {
         let refused = changed(at, with).expect_err(case);
         assert!(!refused.to_string().is_empty(), "{case}");
