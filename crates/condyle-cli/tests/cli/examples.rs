@@ -1,5 +1,5 @@
-//! Every example of the help texts, of docs/command-line.md, docs/guide and README.md runs on the files that it
-//! names, and has its intended effect.
+//! Every example of the help texts, of docs/command-line.md, docs/guide and README.md runs on the files that
+//! it names, and has the intended effect.
 //!
 //! `fox.glb` is the Khronos Fox if `shared/models` has it, else the demo's character with the Fox's names and
 //! units.
