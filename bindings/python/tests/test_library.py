@@ -207,7 +207,7 @@ def test_pipes_are_no_files(tmp_path: Path) -> None:
     for opened in (condyle.BodyModel, condyle.BodyMotion, condyle.Library, condyle.open):
         with pytest.raises(condyle.FileError, match="not a regular file"):
             opened(path)
-    with pytest.raises(condyle.Error, match="is no file"):
+    with pytest.raises(condyle.Error, match="not a regular file"):
         condyle.join(tmp_path / "out.condyle", [path])
     with pytest.raises(condyle.Error, match="is not a file"):
         jobs.Pose(str(path), str(tmp_path / "out")).plan()

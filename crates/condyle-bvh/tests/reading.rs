@@ -194,7 +194,7 @@ fn frames_are_those_that_are_there() {
     );
     assert_eq!(told("MOTION\nFrames: 0\nFrame Time: .1\n", 8, "`Frames:` declares 0"), [0.0; 0]);
     assert_eq!(told("MOTION\nFrame Time: .1\n", 8, "there are no frames"), [0.0; 0]);
-    assert_eq!(told("MOTION\nFrame Time: .1\n1\n2", 8, "no Frames:"), [1.0, 2.0]);
+    assert_eq!(told("MOTION\nFrame Time: .1\n1\n2", 8, "`Frames:` is missing"), [1.0, 2.0]);
     assert_eq!(
         told(
             "MOTION\nFrames: 2\nFrame Time: .1\n1 2\n",
