@@ -86,8 +86,7 @@ fn edit(bytes: &mut Vec<u8>, input: &mut Unstructured<'_>) -> Result<()> {
             1 => bytes.extend_from_slice(input.arbitrary::<[u8; 4]>()?.as_slice()),
             2 | 3 => bytes[at] = input.arbitrary()?,
             _ => {
-                // Counts, offsets and indices are at multiples of four, and small values get past more
-                // checks.
+                // Counts, offsets and indices are at multiples of four. Small values get past more checks.
                 let number = if input.arbitrary()? {
                     input.arbitrary::<u8>()?.into()
                 } else {

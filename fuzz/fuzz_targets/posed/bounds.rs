@@ -54,7 +54,7 @@ fn holds(case: &Case, shape: &JointBounds, bind: &Vertices, model: &[Affine]) {
     if !is_moderate(&numbers.chain(weights).copied().collect::<Vec<_>>()) {
         return;
     }
-    // With negative weights, a box holds only for all influences.
+    // With negative weights, the box is only guaranteed to hold if all influences are used.
     let any_negative = weights.iter().any(|weight| *weight < 0.0);
     let counts = if any_negative { &[u32::MAX][..] } else { &[u32::MAX, 3, 1] };
     for &most in counts {

@@ -110,7 +110,7 @@ pub fn fit<'a>(
 }
 
 /// Number of points to cover, at least 1. The f32 rounding error of `coverage` (0.95, for example) does not
-/// add a point.
+/// increase it.
 fn covered(count: usize, coverage: f32) -> usize {
     if coverage == 1.0 {
         return count;

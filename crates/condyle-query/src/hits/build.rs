@@ -51,7 +51,7 @@ pub(super) struct Built {
     pub(super) order: Vec<u32>,
 }
 
-/// Range of the triangle order that is one child or will be split.
+/// Range of triangles that becomes one child or is split further.
 #[derive(Clone, Copy)]
 struct Part {
     first: usize,
@@ -115,7 +115,7 @@ pub(super) fn build(boxes: &[Bounds]) -> Built {
     built
 }
 
-/// Splits a range into up to eight.
+/// Splits a range into at most eight parts.
 fn children(part: Part, level: u32, order: &mut [u32], boxes: &[Bounds]) -> ([Part; CHILDREN], usize) {
     let (mut parts, mut count) = ([part; CHILDREN], 1);
     let free = level < FREE_LEVELS;
