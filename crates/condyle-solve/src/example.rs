@@ -65,7 +65,8 @@ pub struct Examples {
     count: usize,
 }
 
-/// Local transform of a joint in an example. The rotation is in the hemisphere of the rest pose's.
+/// Local transform of a joint in an example. Its quaternion is in the same hemisphere as that of the rest
+/// pose.
 #[derive(Debug, Clone, Copy)]
 struct Local {
     translation: [f64; 3],

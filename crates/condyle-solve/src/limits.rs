@@ -49,7 +49,7 @@ pub enum Swing {
         /// terms of `side` and axis × side, and its length is the angle, at most π.
         corners: Vec<[f32; 2]>,
     },
-    /// Any swing.
+    /// Every swing is allowed.
     Free,
 }
 

@@ -97,8 +97,8 @@ impl<'a> Spline<'a> {
 ///
 /// The curve begins at the first joint, which stays in place. Each bone ends at the first point of the curve
 /// whose distance from the bone's start equals its length. Therefore no bone is stretched and every joint is
-/// on the curve, whatever the scales. A chain longer than the curve continues in a straight line; a shorter
-/// one ends before.
+/// on the curve, under any scale. A chain longer than the curve continues in a straight line; a shorter chain
+/// ends before the end of the curve.
 ///
 /// With limits, each joint turns its bone as near to this point as it can. With a `weight` below 1, the pose
 /// is blended.

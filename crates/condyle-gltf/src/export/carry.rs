@@ -18,7 +18,7 @@ pub(super) struct Carried {
     pub(super) problems: Vec<Problem>,
     /// Bytes of the dropped views, as the file stores them.
     pub(super) left_out: usize,
-    /// The extensions because of which all data was kept.
+    /// Extensions that prevented the exporter from dropping data.
     pub(super) kept_for: Vec<String>,
 }
 

@@ -152,8 +152,8 @@ impl State {
         Some(unit([step * x, step * y, step * z, 1.0 - step + step * w]))
     }
 
-    /// Rotation by a Gauss-Newton step, shortened until the cost falls. For non-uniform scales, where the tip
-    /// moves along an ellipse.
+    /// Rotation by a Gauss-Newton step, shortened until the cost falls. Used for non-uniform scales, under
+    /// which the tip moves along an ellipse.
     fn some(&self, node: &Node<'_>, arm: Vec64, step: f64) -> Option<Quat64> {
         let off = node.to_model.vector(sub(node.goal, arm));
         let mut torque = cross(arm, node.to_model.transposed(off));

@@ -67,7 +67,7 @@ fn draw(row: &Row<'_, '_>, wanted: Option<Quat64>, bones: &mut [Bone]) {
             }
         }
         bone.turned = unit(bone.turned);
-        // Rotates rigidly, which is not exact for non-uniform scales. The forward pass is.
+        // Rotates rigidly, which is inexact for non-uniform scales. The forward pass is exact.
         bone.way = rotate(product(bone.turned, conjugate(was)), bone.way);
         bone.end = end;
         end = sub(end, bone.way);

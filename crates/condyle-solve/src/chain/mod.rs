@@ -72,8 +72,8 @@ pub struct Orientation {
     /// the rotation of the tip's matrix if all scales are uniform and positive.
     pub rotation: Quat,
     /// Weight of the orientation: the distance in metres that counts as much as one radian, above 0. It
-    /// matters if position and orientation cannot both be met, and between rounds. `None` uses a quarter of
-    /// the chain's length.
+    /// determines the result if position and orientation cannot both be met, and the steps of the solver in
+    /// any case. `None` uses a quarter of the chain's length.
     pub radius: Option<f32>,
     /// Tolerance in radians; not negative.
     pub tolerance: f32,

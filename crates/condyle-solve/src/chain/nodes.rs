@@ -198,8 +198,8 @@ impl<'n, 'a> Row<'n, 'a> {
         }
     }
 
-    /// Brings every node within its limit with hard borders. For rotations that were within limits before
-    /// blending, so that a soft border does not slow them down twice.
+    /// Brings every node within its limit with hard borders. Use it for rotations that were within limits
+    /// before blending, so that a soft border does not slow them down twice.
     pub(crate) fn hold(&mut self) {
         for node in self.nodes.iter_mut() {
             if let Some(nearest) = node.limit.and_then(|limit| limit.hold(node.rotation)) {
@@ -251,8 +251,8 @@ impl<'n, 'a> Row<'n, 'a> {
         self.nodes.iter_mut().for_each(|node| node.rotation = node.best);
     }
 
-    /// Perturbs every joint from its best rotation, more each time. This leaves straight lines, along which
-    /// no joint has a gradient, and corners of limits.
+    /// Perturbs every joint from its best rotation, more each time. This moves the chain out of straight
+    /// lines, where no joint has a gradient, and out of corners of limits.
     pub(super) fn kick(&mut self, time: u32) {
         self.restore();
         for at in 0..self.nodes.len() {

@@ -27,8 +27,8 @@ pub(super) struct Target {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Foot {
     planted: bool,
-    /// Offset: in the air, from the position in the clip, on the floor of the foot. On the ground, offset
-    /// from the position at which it stands.
+    /// Offset of the foot. In the air it is relative to the position in the clip, on the floor of the foot.
+    /// On the ground it is relative to the position at which the foot stands.
     offset: Path<3>,
     /// Rotation to the slope about `x` and `z`, and the floor.
     stance: Path<3>,
@@ -296,8 +296,8 @@ impl Foot {
         if here.1 <= enough || seen.ahead.is_none() || !moves {
             return here.0;
         }
-        // On the edge of a step, tries positions a little farther and less far, until the whole sole is on
-        // one step.
+        // On the edge of a step, tries positions a little further forward and back, until the whole sole is
+        // on one step.
         let part = (sole[0] + sole[1]) / 8.0;
         let near = (1..=8).map(|n| {
             let far = f64::from((n + 1) / 2) * part;

@@ -78,7 +78,7 @@ pub struct BodyBuffer {
     pub(super) stiff: Vec<Mat64>,
     /// Inverse pivot of each unknown.
     pub(super) eases: Vec<Mat64>,
-    /// Temporary values on their way from an unknown to the one above.
+    /// Temporary values that the elimination passes from an unknown to the one above.
     pub(super) carried: Vec<Mat64>,
     /// Pull plus damping, to be divided by the ease of each unknown.
     pub(super) damped: f64,
@@ -160,8 +160,8 @@ pub(super) enum Sought {
     },
 }
 
-/// Unknowns that goals depend on, goal by goal, from the root on. Two goals share the beginning of their
-/// lists, up to where their paths separate.
+/// Unknowns that goals depend on, goal by goal, from the root to the goal. Two goals share the beginning of
+/// their lists, up to where their paths separate.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Links {
     pub(super) unknown: Vec<u32>,

@@ -159,9 +159,8 @@ pub(super) fn turned(above: &Placed, vector: Vec64, rotation: Quat64) -> Quat64 
     unit(product([x * by, y * by, z * by, by], rotation))
 }
 
-/// Returns, with the angle θ between two rotations, `(2 sin(θ/2))²` and the vector of length `sin θ` along
-/// the rotation axis, in the parent's space. The vector is half of the gradient by which the first value
-/// falls.
+/// Returns `(2 sin(θ/2))²` for the angle θ between two rotations, and the vector of length `sin θ` along the
+/// rotation axis, in the parent's space. The vector is half of the negative gradient of the first value.
 pub(super) fn apart(from: Quat64, to: Quat64) -> (f64, Vec64) {
     let [x, y, z, w] = product(to, conjugate(from));
     let v = [2.0 * x, 2.0 * y, 2.0 * z];

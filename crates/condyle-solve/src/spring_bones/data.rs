@@ -45,7 +45,7 @@ impl SpringJoint {
     }
 }
 
-/// A row of joints that swing. Each follows the motion of the next one, its tail.
+/// A chain of joints that swing. Each turns so that the next joint, its tail, lags behind.
 ///
 /// ```
 /// use condyle_solve::spring_bones::{Spring, SpringJoint};
@@ -98,8 +98,8 @@ pub struct Collider {
     pub shape: ColliderShape,
 }
 
-/// Shape of a collider. Points are in the local space of its joint. Radii are metres in the world, whatever
-/// the scale of the joint.
+/// Shape of a collider. Points are in the local space of its joint. Radii are metres in the world, under any
+/// scale of the joint.
 ///
 /// ```
 /// use condyle_solve::spring_bones::ColliderShape;

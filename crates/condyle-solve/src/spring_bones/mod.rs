@@ -1,9 +1,9 @@
 //! Spring bones: tails, hair, ears and ornaments that swing, as in VRM.
 //!
-//! A [`Spring`] is a row of joints. Each joint turns so that the next one, its *tail*, lags behind, is pulled
-//! back to its rest position, hangs down, and stays out of [`Collider`]s. [`Springs`] holds the springs of a
-//! skeleton, checked once. A [`SpringState`] is the state of one character. [`springs`] turns the joints of
-//! one pose, [`crowd`](crowd()) those of many.
+//! A [`Spring`] is a chain of joints. Each joint turns so that the next one, its *tail*, lags behind, is
+//! pulled back to its rest position, hangs down, and stays out of [`Collider`]s. [`Springs`] holds the
+//! springs of a skeleton, checked once. A [`SpringState`] is the state of one character. [`springs`] turns
+//! the joints of one pose, [`crowd`](crowd()) those of many.
 //!
 //! A step follows the procedure of VRMC_springBone 1.0 with the shapes of VRMC_springBone_extended_collider,
 //! and uses the same parameters. The result of that procedure depends on the duration of a step, so here

@@ -355,8 +355,8 @@ impl Direct {
 }
 
 impl Bones {
-    /// Returns the rotation of the upper joint by the shortest rotation from the new tip to the goal, and
-    /// whether it is well defined.
+    /// Returns the rotation of the upper joint after the shortest rotation from the new tip to the goal, and
+    /// whether that rotation is well defined.
     #[inline(always)]
     fn turned_to(&self, goal: [f64; 3], elbow: &Elbow, squares: &Squares) -> ([f64; 4], bool) {
         let &Elbow { cos, sin, ratio, .. } = elbow;

@@ -104,7 +104,7 @@ fn frame_rates_agree_less_between_colliders() {
 /// Intervals with no step, and intervals with more steps than a call runs.
 const SECONDS: [f32; 8] = [0.016_666_668, 0.004, 0.05, 0.0, 0.3, 1e-30, 1e9, 0.0167];
 
-/// Bit-identical at any frame rate, for any number of characters, whatever the others do.
+/// Bit-identical at any frame rate and for any number of characters, independent of the other characters.
 #[test]
 fn a_crowd_is_as_each_alone() {
     for (seed, count) in [(3, 1), (12, 4), (19, 7), (27, 9), (33, 2), (36, 17)] {
