@@ -52,7 +52,7 @@ fn seed() -> Seed {
     Seed { skeleton: data(model), mesh: data(part), file: file.clone() }
 }
 
-/// The seed's file with another table or other entries, and with valid checksums.
+/// Edits the seed's file and corrects its checksum, or edits one of its entries and writes a new file.
 fn build(seed: &Seed, input: &mut Unstructured<'_>) -> Result<()> {
     if input.arbitrary()? {
         let mut file = seed.file.clone();

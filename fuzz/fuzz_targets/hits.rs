@@ -337,7 +337,7 @@ fn touches(shape: &Shape, corners: Triangle, around: f64) -> Option<bool> {
     }
 }
 
-/// Axes of a rotation, which need not have unit length.
+/// Axes after the rotation by a quaternion of any length.
 fn axes(q: [f64; 4]) -> [[f64; 3]; 3] {
     let length = q.iter().map(|v| v * v).sum::<f64>().sqrt();
     let unit = if length > 0.0 { q.map(|v| v / length) } else { [0.0, 0.0, 0.0, 1.0] };

@@ -24,7 +24,7 @@ pub struct BodyMotion {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct BodyClip {
-    /// The clip of the body's skeleton.
+    /// The motion as a clip of the body's skeleton.
     pub clip: RawClip,
     /// Repaired or dropped parts of the motion; empty if it is complete.
     pub problems: Vec<Problem>,

@@ -30,7 +30,7 @@ pub(crate) struct Array {
     pub(crate) values: Vec<f64>,
 }
 
-/// The content of a header.
+/// The fields of an array's header.
 struct Header {
     kind: String,
     is_column_major: bool,

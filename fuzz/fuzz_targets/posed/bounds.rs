@@ -119,7 +119,7 @@ fn of_points(input: &mut Unstructured<'_>) -> Result<()> {
                 at >= low - slack && at <= high + slack
             };
             assert!(within(&box_there, slack), "{at} in {box_there:?}");
-            // Rounding of f32 between the centre and the added radius.
+            // Tolerance for the f32 rounding of the sphere's radius and of the coordinate.
             let radius = 1e-6 * (f64::from(sphere_there.max[c]) - f64::from(sphere_there.min[c]));
             let far = 1e-6 * at.abs();
             assert!(

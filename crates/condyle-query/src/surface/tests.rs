@@ -373,7 +373,7 @@ fn measures_are_those_of_bodies() {
     assert!(got < round && got > 0.998 * round, "{got}");
 }
 
-/// No direction is stretched more or less than by the two factors, and some reach them.
+/// The two factors bound the stretch in every direction, and some directions reach them.
 #[test]
 fn stretch_is_the_most_and_the_least_of_all_directions() {
     let mut random = Random(8);

@@ -48,7 +48,7 @@ pub struct Contacts {
 /// Finds the contacts of joints in a compressed clip, by height and speed.
 ///
 /// The root motion of the clip moves the joints over the ground. If the clip walks or runs in place, this
-/// function finds the velocity of the ground instead: the velocity that low feet have in common in the whole
+/// function also finds the velocity of the ground: the velocity that low feet have in common in the whole
 /// clip. [`Contacts::motion`] then returns the motion that the character needs.
 ///
 /// ```

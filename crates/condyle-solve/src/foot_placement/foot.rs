@@ -38,9 +38,9 @@ pub(super) struct Foot {
     /// Duration of the swing, and the additional height in the middle of it.
     swing: f64,
     lift: f64,
-    /// Position in the clip at the last call, over a ground at 0.
+    /// Position in the clip's pose at the last call, in world space with the ground at height 0.
     source: Vec64,
-    /// Velocity in the clip at the last call.
+    /// Velocity in the clip's pose at the last call.
     pace: Vec64,
     /// Output position.
     pub(super) place: Vec64,
@@ -50,7 +50,7 @@ pub(super) struct Foot {
 /// small velocity would lead to a large offset.
 const WINDOW: f64 = 0.35;
 
-/// Position of a foot in the clip now, in the world, over a ground at 0.
+/// Current position of a foot in the clip's pose, in world space with the ground at height 0.
 pub(super) struct Seen {
     /// Position of the joint that touches the ground.
     pub(super) place: Vec64,
@@ -66,7 +66,7 @@ pub(super) struct World<'a> {
 }
 
 impl World<'_> {
-    /// Position of a joint, over a ground at 0.
+    /// Position of a joint in world space, with the ground at height 0.
     pub(super) fn place_of(&self, joint: &Affine) -> Vec64 {
         self.place(joint.rows.map(|row| f64::from(row[3])))
     }
@@ -79,7 +79,7 @@ impl World<'_> {
         usable.then_some(GroundPoint { normal, ..surface })
     }
 
-    /// Maps a point from model space to the world, over a ground at 0.
+    /// Maps a point from model space to world space, with the ground at height 0.
     fn place(&self, p: Vec64) -> Vec64 {
         let [x, _, z] = self.placement.translation;
         add(rotate(self.placement.rotation, p), [x, 0.0, z])

@@ -166,7 +166,7 @@ struct Limb {
     orientation: [f64; 4],
     /// Hip, knee and foot in the input pose.
     before: [Transform; 3],
-    /// Positions of hip and ankle in the clip, in the world.
+    /// Positions of hip and ankle in the clip's pose, in world space.
     hip: Vec64,
     ankle: Vec64,
     length: f64,
