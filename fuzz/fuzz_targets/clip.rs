@@ -138,7 +138,7 @@ fn open(bytes: &[u8]) {
         if joints > 0 && sampled.is_ok() {
             let one = sampling::joint(&clip, &skeleton, seconds, joints as u16 - 1).expect("the last one");
             let all = poses[0].get(joints - 1);
-            // Compared as text, because authored values may be NaN.
+            // Compares text, because authored values may be NaN.
             assert_eq!(format!("{one:?}"), format!("{all:?}"));
         }
         sampling::partial(&clip, &skeleton, seconds, &wanted, &mut poses[0]).ok();
@@ -149,7 +149,8 @@ fn open(bytes: &[u8]) {
             let mut one = vec![0.0; width];
             let found = sampling::track(&clip, target, seconds, &mut one);
             let own = all.split_off(..width).expect("the numbers of all free tracks");
-            // Only the first track of a target, because targets may repeat. Compared as text because of NaN.
+            // Checks only the first track of a target, because targets may repeat. Compares text because of
+            // NaN.
             if clip.free_tracks().position(|(other, _)| other == target) == Some(at) {
                 assert_eq!(found, Ok(true));
                 assert_eq!(format!("{one:?}"), format!("{own:?}"));

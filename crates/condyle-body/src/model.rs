@@ -42,7 +42,7 @@ impl fmt::Debug for BodyModel {
 }
 
 impl BodyModel {
-    /// Reads a file.
+    /// Reads a model from a file.
     ///
     /// # Errors
     /// [`Refused`] if it cannot be read or is not a model.
@@ -50,7 +50,7 @@ impl BodyModel {
         Self::read(&mut Npz::open(path.as_ref())?)
     }
 
-    /// Reads the bytes of a file; `name` is used in errors.
+    /// Reads a model from the bytes of a file; `name` is used in errors.
     ///
     /// # Errors
     /// [`Refused`] if the bytes are not a model.

@@ -40,7 +40,7 @@ impl fmt::Debug for BodyMotion {
 }
 
 impl BodyMotion {
-    /// Reads a file. The name of its clip is the file name without the extension.
+    /// Reads a motion from a file. The name of its clip is the file name without the extension.
     ///
     /// # Errors
     /// [`Refused`] if it cannot be read or is not a motion.
@@ -50,7 +50,7 @@ impl BodyMotion {
         Self::read(&stem, &mut Npz::open(path)?)
     }
 
-    /// Reads the bytes of a file; `name` is used in errors and is the name of the clip.
+    /// Reads a motion from the bytes of a file. `name` is the name of the clip, and errors contain it.
     ///
     /// # Errors
     /// [`Refused`] if the bytes are not a motion.

@@ -35,7 +35,7 @@ struct Header {
     kind: String,
     is_column_major: bool,
     shape: Vec<usize>,
-    /// Offset of the numbers.
+    /// Offset of the array data, which follows the header.
     end: usize,
 }
 

@@ -21,8 +21,8 @@ use condyle_base::math::vectors::dot;
 pub struct Up {
     /// Axis in the joint's local space.
     pub axis: [f32; 3],
-    /// Direction in model space that the axis should be nearest to. Ignored if it is parallel to the
-    /// direction of the target.
+    /// Direction in model space to which the axis turns as closely as possible. Ignored if it is parallel to
+    /// the direction of the target.
     pub direction: [f32; 3],
 }
 

@@ -22,9 +22,9 @@ use condyle_base::math::vectors::dot;
 pub struct SplineUp {
     /// Axis in the local space of each joint, perpendicular to its bone.
     pub axis: [f32; 3],
-    /// Directions in model space that the axis should be nearest to, at the first joint and at the last one.
-    /// Joints in between interpolate by their position along the chain's length. Where opposite directions
-    /// cancel out, neither is followed.
+    /// Directions in model space to which the axis turns as closely as possible, at the first joint and at
+    /// the last one. Joints in between interpolate by their position along the chain's length. Where opposite
+    /// directions cancel out, neither is followed.
     pub directions: [[f32; 3]; 2],
 }
 

@@ -8,7 +8,7 @@ use condyle_testing::Random;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-/// Returns numbers from `-size` to `size`.
+/// Returns random numbers from `-size` to `size`.
 pub(crate) fn numbers(random: &mut Random, count: usize, size: f64) -> Vec<f64> {
     (0..count).map(|_| random.range_f64(-size, size)).collect()
 }

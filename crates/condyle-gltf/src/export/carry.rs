@@ -25,7 +25,7 @@ pub(super) struct Carried {
 /// The form in which buffer views are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Byte for byte as the file stores them, including compressed ones. The JSON is
+    /// Byte for byte as the file stores the views, including compressed ones. The JSON is
     /// [`Document::stored_json`].
     Stored,
     /// Decompressed.

@@ -5,7 +5,7 @@ use condyle_base::error::Error;
 /// Evenly spaced values along each axis, numbered by `u16`: `origin + step · number`.
 ///
 /// If a value is within the box of the grid, its packed value differs by at most half a step, plus the f32
-/// rounding error: 6e-8 of the largest coordinate and of the box.
+/// rounding error: 6e-8 of the largest coordinate and of the box size.
 ///
 /// ```
 /// use condyle_query::baked::Grid;

@@ -124,7 +124,7 @@ fn a_straight_limb_bends_for_a_goal_on_its_line() {
     assert!((reached.distance - 0.8).abs() < 1e-6 && pose == *skeleton.rest(), "{reached:?}");
 }
 
-/// The end effector may be next to the joint, or the mean of several joints.
+/// Tests an end effector with an offset from its joint, and a centre of mass.
 #[test]
 fn a_straight_limb_bends_for_what_hangs_on_it() {
     let skeleton = chain(&[1.0, 1.0]);
