@@ -74,7 +74,7 @@ fn build(seed: &Seed, input: &mut Unstructured<'_>) -> Result<()> {
     done
 }
 
-/// Replaces a few values, truncates or extends.
+/// Replaces a few values, and sometimes truncates or extends the bytes.
 fn edit(bytes: &mut Vec<u8>, input: &mut Unstructured<'_>) -> Result<()> {
     for _ in 0..4 {
         if input.is_empty() || bytes.is_empty() {

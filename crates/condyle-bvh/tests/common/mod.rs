@@ -1,5 +1,5 @@
-//! Generates files by seed, and evaluates them in a simple way: splits words at spaces, multiplies matrices
-//! channel by channel.
+//! Generates files from a seed, and evaluates them in a simple way: splits words at spaces, multiplies
+//! matrices channel by channel.
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 

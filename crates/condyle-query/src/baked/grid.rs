@@ -65,8 +65,8 @@ impl Grid {
         self.step
     }
 
-    /// Returns the number of the grid value nearest to each coordinate. Points outside the box are clamped to
-    /// it.
+    /// Returns the number of the grid value nearest to each coordinate. Clamps points outside the box to the
+    /// box.
     #[must_use]
     pub fn pack(&self, point: [f32; 3]) -> [u16; 3] {
         core::array::from_fn(|axis| {

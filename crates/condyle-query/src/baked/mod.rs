@@ -6,8 +6,8 @@
 //! normal. Playback interpolates linearly between two frames. A server with the same [`BakedClip`] can
 //! reproduce the crowd that the GPU draws.
 //!
-//! A frame takes 12 bytes per vertex, which is a lot, but playback only has to read them. Use it for crowds
-//! of small meshes, for cloth, and for other meshes without a skeleton.
+//! A frame takes 12 bytes per vertex, which is a lot of memory, but playback does nothing except read and
+//! interpolate. Use it for crowds of small meshes, for cloth, and for other meshes without a skeleton.
 
 mod grid;
 mod kernel;

@@ -72,8 +72,8 @@ fn shade(surface: &Surface, positions: &[[f32; 3]], from: Viewpoint, far: Option
     out
 }
 
-/// Counts how often each edge is traversed from its lower end, minus how often from its higher end; lists
-/// only differences.
+/// Returns the edges that triangles do not traverse equally often in both directions. The number is positive
+/// if traversals from the lower to the higher vertex prevail.
 fn unbalanced(triangles: &[u32]) -> Vec<([u32; 2], i32)> {
     let mut balance = BTreeMap::new();
     for &[a, b, c] in triangles.as_chunks::<3>().0 {

@@ -144,7 +144,7 @@ impl State {
             let along = dot(axis, [d[0], d[1], d[2]]);
             cos += weight * (d[3] * d[3] - along * along);
         }
-        // Interpolates linearly between no rotation and the whole one.
+        // Interpolates linearly between the identity and the whole rotation.
         let [x, y, z, w] = turn(axis, sin, cos);
         if step == 1.0 {
             return Some([x, y, z, w]);

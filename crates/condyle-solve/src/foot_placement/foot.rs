@@ -12,7 +12,7 @@ use condyle_base::math::{Affine, Rigid};
 /// Planned stance of a foot.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Target {
-    /// Goal of the joint that touches the ground, in the world.
+    /// Goal of the joint that touches the ground, in world space.
     pub(super) place: Vec64,
     /// Height of the ground there.
     floor: f64,
@@ -58,7 +58,7 @@ pub(super) struct Seen {
     pub(super) ahead: Option<Vec64>,
 }
 
-/// Inputs of a call in the world.
+/// Inputs of a call, in world space.
 pub(super) struct World<'a> {
     pub(super) placement: &'a Rigid,
     pub(super) ground: &'a dyn Ground,
@@ -128,7 +128,7 @@ impl Foot {
         if self.planted || self.target.is_none() { 0.0 } else { self.left }
     }
 
-    /// Rotation to the slope, in the world.
+    /// Rotation to the slope, in world space.
     pub(super) fn tilt(&self) -> Quat64 {
         from_rotation_vector([self.stance.place[0], 0.0, self.stance.place[1]])
     }
@@ -173,7 +173,7 @@ impl Foot {
         self.source = seen.place;
     }
 
-    /// Moves on the ground towards the position at which it stands.
+    /// Moves the foot on the ground towards the position at which it stands.
     fn settle(&mut self, seconds: f64) {
         let Some(target) = self.target else { return };
         self.offset.advance(&[0.0; 3], &[0.0; 3], self.left, seconds);
@@ -220,7 +220,7 @@ impl Foot {
         self.offset.velocity = scaled(self.pace, -1.0);
     }
 
-    /// Moves through the air along its path.
+    /// Moves the foot through the air along its path.
     fn fly(&mut self, feet: &Feet, world: &World<'_>, seen: &Seen, landing: Option<&Landing>) {
         let target = match landing {
             Some(landing) => self.planned(feet, world, seen, landing),

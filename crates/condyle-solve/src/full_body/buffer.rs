@@ -59,7 +59,7 @@ pub struct BodyBuffer {
     pub(super) goals: Vec<Row>,
     /// Share of each joint, for each goal for a centre of mass in turn.
     pub(super) shares: Vec<f64>,
-    /// Sums of these over each joint and its descendants.
+    /// Sums of the shares, and of the shares times positions, over each joint and its descendants.
     pub(super) sums: Vec<(Vec64, f64)>,
     pub(super) links: Links,
     pub(super) normal: Normal,
@@ -138,7 +138,7 @@ pub(super) struct Row {
     pub(super) beyond: Vec64,
     /// Square root of the weight. For orientations, also times the factor of radians.
     pub(super) weight: f64,
-    /// Range of its unknowns in `Links`.
+    /// Range of the goal's unknowns in `Links`.
     pub(super) links: Range<usize>,
 }
 
