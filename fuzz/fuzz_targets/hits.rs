@@ -177,7 +177,7 @@ fn ray(tree: &TriangleTree, mesh: &Mesh, input: &mut Unstructured<'_>) -> Result
     Ok(())
 }
 
-/// Tests every triangle separately. Skips values for which rounding may decide.
+/// Tests every triangle separately. Skips values for which rounding may decide the result.
 fn brute_hits(mesh: &Mesh, ray: &Ray, all: &[Hit]) {
     let numbers = [ray.origin, ray.direction];
     if !is_moderate(numbers.as_flattened()) || !is_moderate(mesh.positions.as_flattened()) {

@@ -7,7 +7,7 @@ use condyle::Skeleton;
 use crate::problem::{Fault, Kind, Problems, quoted};
 use crate::scanner::{Scanner, shown};
 
-/// An axis of a joint's parent.
+/// Coordinate axis of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Axis {
     /// The first axis.

@@ -43,7 +43,7 @@ fn morphed(case: &Case, weights: &[f32]) {
             for c in 0..3 {
                 let terms = terms(vertex, c, of_normal);
                 // The tolerance for normals is relative to the terms too, because `morph` does not normalise
-                // normals.
+                // them.
                 let same = (f64::from(found[c]) - want[c]).abs() <= 1e-6 * terms + 1e-37;
                 assert!(same || terms > 1e38, "vertex {vertex}: {found:?}, {want:?} is right");
             }

@@ -74,8 +74,7 @@ fn apart(scene: &Scene, a: f64, b: f64, seconds: usize) -> (f64, f64) {
     (worst, (sum / f64::max(count, 1.0)).sqrt())
 }
 
-/// Tests that the frame rate changes the result only slightly without colliders. Figures: docs/accuracy.md,
-/// "Springs".
+/// Tests that the frame rate changes the motion of hair only slightly. Figures: docs/accuracy.md, "Springs".
 #[test]
 fn frame_rates_agree() {
     let scene = Scene::hair(12);
