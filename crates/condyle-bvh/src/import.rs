@@ -23,7 +23,7 @@ pub enum Positions {
 /// ```
 /// use condyle_bvh::ImportOptions;
 ///
-/// // Files of the CMU library are in inches, times 0.45.
+/// // Lengths in files of the CMU library are inches multiplied by 0.45.
 /// let mut options = ImportOptions::default();
 /// options.scale = 0.0254 / 0.45;
 /// assert!(options.end_sites);

@@ -43,8 +43,8 @@ impl Default for Fit {
 
 /// Fits one hitbox to each joint that has vertices: the smallest of a sphere, a capsule and a box.
 ///
-/// Volumes are compared after growing each shape on all sides by 1/1000 of the sphere's radius, so that flat
-/// and thin shapes without volume can be compared too.
+/// Before comparing volumes, the function grows each shape on all sides by 1/1000 of the sphere's radius. It
+/// can therefore also compare flat and thin shapes, which have no volume.
 ///
 /// `meshes` are all meshes of one skeleton, in the bind pose and without morph targets. Capsules and boxes
 /// are aligned with the principal axes of the vertices or with the joint axes, whichever gives the smaller

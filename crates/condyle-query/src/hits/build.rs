@@ -241,8 +241,8 @@ fn halve(members: &mut [u32], boxes: &[Bounds]) -> usize {
     middle
 }
 
-/// Whether every edge is used by as many triangles in one direction as in the other, which means that the
-/// surface is closed and consistently wound. Vertices at the same position count as one.
+/// Whether every edge is used by as many triangles in one direction as in the other. The surface is then
+/// closed and consistently wound. Vertices at the same position count as one.
 pub(super) fn is_closed(positions: &[[f32; 3]], triangles: &[[u32; 3]]) -> bool {
     // 0.0 and -0.0 are the same position.
     let place = |v: u32| positions[v as usize].map(|x| (x + 0.0).to_bits());

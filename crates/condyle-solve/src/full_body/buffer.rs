@@ -314,8 +314,8 @@ impl BodyBuffer {
         }
     }
 
-    /// Divides all lengths by the longest path along bones from a root to the point of a goal, so that the
-    /// result does not depend on the unit of length. Also replaces targets that are too far away.
+    /// Divides all lengths by the size: the longest path along bones from a root to the point of a goal. The
+    /// result then does not depend on the unit of length. Also replaces targets that are too far away.
     fn scale(&mut self) {
         let State { locals, placed, .. } = &mut self.now;
         let mut longest = 0.0_f64;

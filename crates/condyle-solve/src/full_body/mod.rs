@@ -1,9 +1,9 @@
 //! Full-body IK: many goals simultaneously, for any joints of a skeleton.
 //!
 //! Hands that hold on, planted feet, a head that looks, a centre of mass over the feet: each is a [`Goal`].
-//! [`body`] turns the ancestors of the goals, near joints first, so that the head and the other limbs stay in
-//! place if an arm reaches its goal alone. The search starts from the input pose, for example a frame of a
-//! clip, and stays near to it.
+//! [`body`] turns the ancestors of the goals, near joints first. If an arm alone reaches its goal, the head
+//! and the other limbs stay in place. The search starts from the input pose, for example a frame of a clip,
+//! and stays near to it.
 //!
 //! ```
 //! use condyle::{Affine, Pose, example, local_to_model};

@@ -77,8 +77,8 @@ fn what_can_be_reached_is_reached() {
     assert!(missed * 200 <= count, "{missed} of {count}");
 }
 
-/// Goals that contradict each other or are too far away. The reference search rarely improves the result when
-/// it continues from there, and rarely ends in a better pose when it starts from the rest pose.
+/// Goals that contradict each other or are too far away. A reference search that continues from the result
+/// rarely improves it. A reference search from the rest pose rarely ends in a better pose.
 #[test]
 #[cfg_attr(miri, ignore = "equations of full size take hours")]
 fn what_cannot_be_reached_is_come_near_to() {
