@@ -17,7 +17,7 @@ use condyle_base::error::Error;
 use condyle_base::math::quats::rotate;
 use condyle_base::math::{Rigid, Transform};
 
-/// One contact of one joint. Points are in the character's model space at the start of the clip.
+/// One contact of one joint. Points are model-space positions transformed by [`Contacts::motion`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Contact {
     /// Start in seconds since the start of the clip, from 0 to less than its duration.
