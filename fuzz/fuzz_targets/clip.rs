@@ -124,7 +124,7 @@ fn open(bytes: &[u8]) {
         && clip.rest_fingerprint().is_none_or(|needed| needed == skeleton.rest_fingerprint());
     let mut poses = [Pose::rest(&skeleton), Pose::rest(&skeleton)];
     let wanted: Vec<bool> = (0..skeleton.joint_count()).map(|joint| joint % 3 != 0).collect();
-    // Memory is bounded by the input size, because writing it takes time.
+    // Checks that memory is bounded by the input size before writing all of it, which takes time.
     assert!(clip.resident_size() <= 64 * bytes.len());
     let mut memory = vec![0; clip.resident_size()];
     let resident = clip.resident(&mut memory).expect("as much as it asks for");
@@ -138,7 +138,7 @@ fn open(bytes: &[u8]) {
         if joints > 0 && sampled.is_ok() {
             let one = sampling::joint(&clip, &skeleton, seconds, joints as u16 - 1).expect("the last one");
             let all = poses[0].get(joints - 1);
-            // Compared as text, because authored values may be NaN.
+            // Compares text, because authored values may be NaN.
             assert_eq!(format!("{one:?}"), format!("{all:?}"));
         }
         sampling::partial(&clip, &skeleton, seconds, &wanted, &mut poses[0]).ok();
@@ -149,7 +149,8 @@ fn open(bytes: &[u8]) {
             let mut one = vec![0.0; width];
             let found = sampling::track(&clip, target, seconds, &mut one);
             let own = all.split_off(..width).expect("the numbers of all free tracks");
-            // Only the first track of a target, because targets may repeat. Compared as text because of NaN.
+            // Checks only the first track of a target, because targets may repeat. Compares text because of
+            // NaN.
             if clip.free_tracks().position(|(other, _)| other == target) == Some(at) {
                 assert_eq!(found, Ok(true));
                 assert_eq!(format!("{one:?}"), format!("{own:?}"));

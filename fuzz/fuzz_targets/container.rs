@@ -52,7 +52,7 @@ fn seed() -> Seed {
     Seed { skeleton: data(model), mesh: data(part), file: file.clone() }
 }
 
-/// The seed's file with another table or other entries, and with valid checksums.
+/// Edits the seed's file and corrects its checksum, or edits one of its entries and writes a new file.
 fn build(seed: &Seed, input: &mut Unstructured<'_>) -> Result<()> {
     if input.arbitrary()? {
         let mut file = seed.file.clone();
@@ -74,7 +74,7 @@ fn build(seed: &Seed, input: &mut Unstructured<'_>) -> Result<()> {
     done
 }
 
-/// Replaces a few values, truncates or extends.
+/// Replaces a few values, and sometimes truncates or extends the bytes.
 fn edit(bytes: &mut Vec<u8>, input: &mut Unstructured<'_>) -> Result<()> {
     for _ in 0..4 {
         if input.is_empty() || bytes.is_empty() {
@@ -86,8 +86,7 @@ fn edit(bytes: &mut Vec<u8>, input: &mut Unstructured<'_>) -> Result<()> {
             1 => bytes.extend_from_slice(input.arbitrary::<[u8; 4]>()?.as_slice()),
             2 | 3 => bytes[at] = input.arbitrary()?,
             _ => {
-                // Counts, offsets and indices are at multiples of four, and small values get past more
-                // checks.
+                // Counts, offsets and indices are at multiples of four. Small values get past more checks.
                 let number = if input.arbitrary()? {
                     input.arbitrary::<u8>()?.into()
                 } else {

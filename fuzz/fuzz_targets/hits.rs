@@ -17,7 +17,8 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     exercise(&mut Unstructured::new(bytes)).ok();
 });
 
-/// Tolerance of results relative to the largest coordinate: rounding, and the difference between two methods.
+/// Tolerance of results, relative to the largest coordinate. It covers rounding and the difference between
+/// the two methods.
 const SLACK: f64 = 1e-5;
 
 fn exercise(input: &mut Unstructured<'_>) -> Result<()> {
@@ -176,7 +177,7 @@ fn ray(tree: &TriangleTree, mesh: &Mesh, input: &mut Unstructured<'_>) -> Result
     Ok(())
 }
 
-/// Tests every triangle separately. Skips values for which rounding may decide.
+/// Tests every triangle separately. Skips values for which rounding may decide the result.
 fn brute_hits(mesh: &Mesh, ray: &Ray, all: &[Hit]) {
     let numbers = [ray.origin, ray.direction];
     if !is_moderate(numbers.as_flattened()) || !is_moderate(mesh.positions.as_flattened()) {
@@ -284,7 +285,7 @@ fn touched(tree: &TriangleTree, mesh: &Mesh, input: &mut Unstructured<'_>) -> Re
     assert!(all.windows(2).all(|pair| pair[0] < pair[1]), "one is told twice: {all:?}");
     assert_eq!(tree.overlaps(&shape), !all.is_empty());
     assert_eq!(dispatch(input)?.scope(|| told(tree)), all);
-    // The brute-force test searches along capsules, so it covers only a few triangles.
+    // The brute-force test searches along capsules, which is slow, so it covers only the first triangles.
     for (at, corners) in mesh.corners().enumerate().take(16) {
         if let Some(touches) = touches(&shape, corners, mesh.size()) {
             assert_eq!(all.contains(&(at as u32)), touches, "triangle {at}, {corners:?}, {shape:?}");
@@ -336,7 +337,7 @@ fn touches(shape: &Shape, corners: Triangle, around: f64) -> Option<bool> {
     }
 }
 
-/// Axes of a rotation, which need not have unit length.
+/// Axes after the rotation by a quaternion of any length.
 fn axes(q: [f64; 4]) -> [[f64; 3]; 3] {
     let length = q.iter().map(|v| v * v).sum::<f64>().sqrt();
     let unit = if length > 0.0 { q.map(|v| v / length) } else { [0.0, 0.0, 0.0, 1.0] };

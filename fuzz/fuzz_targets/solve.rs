@@ -16,8 +16,8 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     exercise(&mut Unstructured::new(bytes)).ok();
 });
 
-/// Tolerance beyond a limit in radians. If the axis has swung by about half a turn, the twist is undefined
-/// and rounding changes it more.
+/// Tolerance beyond a limit in radians. After a swing of about half a turn, the twist is ill-defined, so
+/// rounding changes it more.
 fn slack(limit: &JointLimit, rotation: Quat) -> f64 {
     let [rx, ry, rz, rw] = limit.reference.map(f64::from);
     let [x, y, z, w] = rotation.map(f64::from);
@@ -65,7 +65,7 @@ impl Case {
         let mut joints = Vec::new();
         let mut pose = Vec::new();
         for at in 0..count {
-            // Mostly chains, as solvers require.
+            // Mostly chains, because the solvers require them.
             let parent = match at {
                 0 => None,
                 _ if input.ratio(1, 5)? => Some(input.int_in_range(0..=at - 1)?),
@@ -93,7 +93,7 @@ impl Case {
     }
 
     fn joint(&self, input: &mut Unstructured<'_>) -> Result<u16> {
-        // The index may be one too large.
+        // The index may be one past the end.
         input.int_in_range(0..=self.skeleton.joint_count() as u16)
     }
 
@@ -171,7 +171,7 @@ fn exercise(input: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A weight, and the joints that it requires to be within limits.
+/// Random weight, and the joints that must be within limits if the weight is positive.
 fn weight<'a>(input: &mut Unstructured<'_>, joints: &'a [u16]) -> Result<(f32, &'a [u16])> {
     let weight = if input.arbitrary()? { 1.0 } else { number(input)? };
     Ok((weight, if weight > 0.0 { joints } else { &[] }))

@@ -76,7 +76,7 @@ pub fn is_finite(values: &[f32]) -> bool {
     values.iter().all(|v| v.is_finite())
 }
 
-/// Bit patterns, for comparisons that treat equal NaNs as equal.
+/// Bit patterns, for comparisons that treat NaNs with the same bits as equal.
 pub fn bits(values: &[f32]) -> Vec<u32> {
     values.iter().map(|v| v.to_bits()).collect()
 }

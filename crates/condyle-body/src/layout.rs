@@ -10,7 +10,7 @@ const RATES: [&str; 5] = ["mocap_framerate", "mocap_frame_rate", "frame_rate", "
 /// Array names of the root translation.
 const PLACES: [&str; 3] = ["trans", "transl", "translation"];
 
-/// Arrays with the rotations of a body part. `joints` returns the joint names for a number of rotations.
+/// Arrays that hold the rotations of a body part. `joints` returns the joint names for a rotation count.
 struct Part {
     arrays: &'static [&'static str],
     joints: fn(usize) -> Option<Vec<String>>,
@@ -42,7 +42,7 @@ fn first_of(count: usize, wanted: usize, mut names: Vec<String>) -> Option<Vec<S
 /// A motion in the layout of its file.
 #[derive(Clone)]
 pub(crate) struct Layout {
-    /// The arrays with its rotations, for messages.
+    /// Names of the arrays that hold the rotations, for messages.
     pub(crate) arrays: String,
     /// Names of the animated joints; `None` if the joint count matches no layout.
     pub(crate) names: Option<Vec<String>>,
@@ -103,9 +103,9 @@ fn axes(npz: &mut Npz, array: &str) -> Result<(usize, Array), Refused> {
     Ok((joints, found))
 }
 
-/// Rotations of some joints.
+/// Rotations of several joints, read from one or more arrays.
 struct Turned {
-    /// The arrays with the rotations, for messages.
+    /// Names of the arrays that hold the rotations, for messages.
     arrays: String,
     /// Joint names; `None` if the joint count matches no layout.
     names: Option<Vec<String>>,
@@ -119,7 +119,7 @@ impl Turned {
         self.names.as_ref().is_none_or(|names| names[0] == names::body()[0])
     }
 
-    /// Appends the joints of `other`, which has the same number of frames.
+    /// Returns these joints followed by the joints of `other`, which must have the same number of frames.
     fn before(self, other: Self) -> Self {
         let frames = self.rows.chunks(self.joints).zip(other.rows.chunks(other.joints));
         let mut rows = Vec::with_capacity(self.rows.len() + other.rows.len());
@@ -133,7 +133,7 @@ impl Turned {
     }
 }
 
-/// Reads all rotations from `poses`. If `poses` has no root, adds the root's separate array before it.
+/// Reads all rotations from `poses`. If `poses` lacks the root, inserts the separate root array before it.
 fn whole(npz: &mut Npz) -> Result<Turned, Refused> {
     let (joints, poses) = axes(npz, "poses")?;
     let names = names::of_motion(joints);
@@ -151,7 +151,7 @@ fn part(npz: &mut Npz, part: &Part, array: &str, frames: Option<usize>) -> Resul
         return Err(npz.refused(array, format!("it has {own} frames, expected {frames}")));
     }
     let names = (part.joints)(joints);
-    // A body with this number of joints may be intended.
+    // The motion may be for a body model with this number of joints.
     let may_be_unknown = part.arrays.contains(&"pose_body");
     if names.is_none() && !may_be_unknown {
         let advice = "axis-angle rotations of each joint are supported, principal components are not";
@@ -299,7 +299,7 @@ fn quat(v: [f64; 3]) -> [f64; 4] {
     if greatest == 0.0 {
         return [0.0, 0.0, 0.0, 1.0];
     }
-    // Scaling first, because the squares of very small and very large numbers underflow or overflow.
+    // Scales first, because the squares of very small and very large numbers underflow or overflow.
     let unit = v.map(|v| v / greatest);
     let length = unit.iter().map(|v| v * v).sum::<f64>().sqrt();
     let (sine, cosine) = condyle::math::sin_cos_f64(0.5 * length * greatest);

@@ -11,9 +11,9 @@
 //! | a `.npz` of a motion, and a body | a [`BodyMotion`], and from it a raw clip |
 //! | a body and poses | vertices |
 //!
-//! A body model is a mesh with three properties. Its shape is a mean plus directions times the shape
-//! parameters of a person (betas). Its joints are weighted means of its vertices. Each joint's rotation also
-//! displaces vertices before skinning (pose correctives).
+//! A body model is a mesh with three properties. Its shape is a mean shape plus a weighted sum of
+//! displacements. The weights are the shape parameters (betas) of a person. Its joints are weighted means of
+//! its vertices. Each joint's rotation also displaces vertices before skinning (pose correctives).
 //!
 //! [`BodyModel::open`] reads a model. [`BodyModel::shaped`] makes the body of a person: a
 //! [`Skeleton`](condyle::Skeleton), a [`Skin`](condyle::Skin) and vertices. [`ShapedBody::vertices`] poses
@@ -81,8 +81,8 @@
 //! AMASS has Z up, models have Y up. Motions are not rotated.
 //!
 //! Files are untrusted input. Arrays with a wrong shape or type, and lengths beyond the file, are refused
-//! with the name of the array and the expected value. So are numbers that are not finite, except in single
-//! frames of a motion, which are interpolated and reported. Memory is bounded: the numbers of arrays take at
+//! with the name of the array and the expected value. Non-finite numbers are refused too, except in single
+//! frames of a motion: the reader interpolates and reports those. Memory is bounded: array values take at
 //! most 64 MiB plus 16 bytes for each byte of the file. Reading a motion takes up to 7/3 of that.
 
 mod layout;

@@ -20,9 +20,9 @@ pub(crate) struct Data {
     pub(crate) template: Vec<[f64; 3]>,
     /// Displacement of each vertex, for each shape parameter.
     pub(crate) shape_dirs: Vec<Vec<[f32; 3]>>,
-    /// Displacements of all vertex coordinates, one row for each entry of the rotations.
+    /// Displacements of all vertex coordinates, one row for each entry of the joints' rotation matrices.
     pub(crate) pose_dirs: Vec<f32>,
-    /// Vertices and weights of each joint, which is their weighted sum.
+    /// Vertices and weights of each joint; the joint's position is their weighted sum.
     pub(crate) regressor: Vec<Vec<(u32, f64)>>,
     pub(crate) influences: Influences,
     /// Parent of each joint, parents before children.
@@ -42,7 +42,7 @@ impl fmt::Debug for BodyModel {
 }
 
 impl BodyModel {
-    /// Reads a file.
+    /// Reads a model from a file.
     ///
     /// # Errors
     /// [`Refused`] if it cannot be read or is not a model.
@@ -50,7 +50,7 @@ impl BodyModel {
         Self::read(&mut Npz::open(path.as_ref())?)
     }
 
-    /// Reads the bytes of a file; `name` is used in errors.
+    /// Reads a model from the bytes of a file; `name` is used in errors.
     ///
     /// # Errors
     /// [`Refused`] if the bytes are not a model.
@@ -58,7 +58,7 @@ impl BodyModel {
         Self::read(&mut Npz::from_bytes(name, bytes)?)
     }
 
-    /// Returns whether the bytes are an archive with a model's vertices, which a motion does not have.
+    /// Returns whether the bytes are an archive with the vertex array of a model. Motions have no such array.
     #[must_use]
     pub fn recognise(bytes: &[u8]) -> bool {
         Npz::holds(bytes, "v_template")
@@ -152,7 +152,7 @@ impl BodyModel {
         &self.0.triangles
     }
 
-    /// Returns the influences of joints on vertices.
+    /// Returns the joint influences of the vertices.
     #[must_use]
     pub fn influences(&self) -> &Influences {
         &self.0.influences

@@ -24,7 +24,7 @@ pub struct BodyMotion {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct BodyClip {
-    /// The clip of the body's skeleton.
+    /// The motion as a clip of the body's skeleton.
     pub clip: RawClip,
     /// Repaired or dropped parts of the motion; empty if it is complete.
     pub problems: Vec<Problem>,
@@ -40,7 +40,7 @@ impl fmt::Debug for BodyMotion {
 }
 
 impl BodyMotion {
-    /// Reads a file. The name of its clip is the file name without the extension.
+    /// Reads a motion from a file. The name of its clip is the file name without the extension.
     ///
     /// # Errors
     /// [`Refused`] if it cannot be read or is not a motion.
@@ -50,7 +50,7 @@ impl BodyMotion {
         Self::read(&stem, &mut Npz::open(path)?)
     }
 
-    /// Reads the bytes of a file; `name` is used in errors and is the name of the clip.
+    /// Reads a motion from the bytes of a file. `name` is the name of the clip, and errors contain it.
     ///
     /// # Errors
     /// [`Refused`] if the bytes are not a motion.
@@ -94,7 +94,7 @@ impl BodyMotion {
         &self.layout.gender
     }
 
-    /// Returns the recoverable problems of the file. [`BodyClip::problems`] has these and the joints that the
+    /// Returns the recoverable problems of the file. [`BodyClip::problems`] also lists the joints that the
     /// body lacks.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
@@ -104,7 +104,7 @@ impl BodyMotion {
     /// Returns the motion as a clip of a body: linear tracks of the rotation of each joint and of the root
     /// translation.
     ///
-    /// The sign of each quaternion is the one nearer to the previous frame.
+    /// Each quaternion has the sign that is nearer to the quaternion of the previous frame.
     ///
     /// A motion of 21 to 25 or 51 to 55 rotations (except 53) has a layout of SMPL, SMPL-H or SMPL-X. Root,
     /// hands and face can be missing. Its joints have names, and rotate the body's joints of the same name.
@@ -179,7 +179,8 @@ impl BodyMotion {
         }
     }
 
-    /// Returns the rotations of a joint; the sign of each quaternion is the one nearer to the previous frame.
+    /// Returns the rotations of a joint. Each quaternion has the sign that is nearer to the quaternion of the
+    /// previous frame.
     fn rotations(&self, joint: usize) -> Vec<f32> {
         let mut values = Vec::with_capacity(4 * self.frame_count());
         let mut before = [0.0, 0.0, 0.0, 1.0];
@@ -195,7 +196,7 @@ impl BodyMotion {
     }
 }
 
-/// Converts an error of the clip to a message about the file.
+/// Converts a clip error to a message about the file.
 fn words(error: &Error) -> String {
     match error {
         Error::KeyOrder { .. } => "the times of its frames are not distinct in f32".into(),

@@ -33,17 +33,17 @@ fn text(names: &[&str]) -> Vec<String> {
     names.iter().copied().map(String::from).collect()
 }
 
-/// Returns the 22 joints that all published models share.
+/// Returns the names of the 22 joints that all published models share.
 pub(crate) fn body() -> Vec<String> {
     text(&BODY)
 }
 
-/// Returns the 24 joints of SMPL.
+/// Returns the names of the 24 joints of SMPL.
 pub(crate) fn smpl() -> Vec<String> {
     [&body()[..], &text(&["left_hand", "right_hand"])].concat()
 }
 
-/// Returns the 30 joints of both hands, left hand first.
+/// Returns the names of the 30 joints of both hands, left hand first.
 pub(crate) fn hands() -> Vec<String> {
     let finger = |side: &'static str| {
         FINGERS.into_iter().flat_map(move |name| (1..4).map(move |part| format!("{side}_{name}{part}")))
@@ -51,7 +51,7 @@ pub(crate) fn hands() -> Vec<String> {
     finger("left").chain(finger("right")).collect()
 }
 
-/// Returns the jaw, left eye and right eye of SMPL-X.
+/// Returns the names of the jaw, left eye and right eye of SMPL-X.
 pub(crate) fn face() -> Vec<String> {
     text(&["jaw", "left_eye_smplhf", "right_eye_smplhf"])
 }

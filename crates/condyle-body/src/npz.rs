@@ -11,16 +11,16 @@ use condyle_base::problem::Refused;
 pub(crate) struct Npz {
     name: String,
     archive: ZipArchive<Cursor<Vec<u8>>>,
-    /// Number of bytes that the numbers of arrays can still take, because deflate can produce a thousand
-    /// times the file's size. Reading a motion takes up to 7/3 of this limit, because its rotations are
-    /// computed from the rotation vectors.
+    /// Remaining budget in bytes for array values. Without a budget, deflate could expand a file a
+    /// thousandfold. Reading a motion takes up to 7/3 of the budget, because its rotations are computed from
+    /// the rotation vectors.
     left: u64,
 }
 
-/// Memory for the arrays of any file, regardless of its size; the same as for glTF.
+/// Memory for the arrays of any file, regardless of its size; the same amount as for glTF.
 const BASE_ALLOWANCE: u64 = 64 << 20;
-/// Memory for each byte of the file. While they are read, arrays take 2 bytes per byte for f64 and 5 for f16,
-/// and twice that in column order.
+/// Memory for each byte of the file. While an array is read, f64 takes 2 bytes per byte and f16 takes 5;
+/// column-major order doubles both.
 const ALLOWANCE_PER_BYTE: u64 = 16;
 
 /// An array in row-major order: the last index changes fastest.
@@ -30,16 +30,16 @@ pub(crate) struct Array {
     pub(crate) values: Vec<f64>,
 }
 
-/// The content of a header.
+/// The fields of an array's header.
 struct Header {
     kind: String,
     is_column_major: bool,
     shape: Vec<usize>,
-    /// Offset of the numbers.
+    /// Offset of the array data, which follows the header.
     end: usize,
 }
 
-/// Returns the refusal of a file because of one of its arrays, or as a whole if `array` is empty.
+/// Returns the error for an array of a file, or for the whole file if `array` is empty.
 pub(crate) fn refused(name: &str, array: &str, what: impl Into<String>) -> Refused {
     let place = if array.is_empty() { String::new() } else { format!("array {array}") };
     Refused::at(name, place, what)
@@ -88,7 +88,7 @@ impl Npz {
         self.archive.index_for_name(&file_name(array)).is_some()
     }
 
-    /// Returns the first of these arrays that the archive has.
+    /// Returns the first of these names that the archive contains.
     pub(crate) fn first(&self, arrays: &[&'static str]) -> Option<&'static str> {
         arrays.iter().copied().find(|array| self.has(array))
     }
@@ -112,7 +112,7 @@ impl Npz {
         let copies = if is_turned { 2 } else { 1 };
         self.afford(array, bytes.len() + data.len() / read.size * copies * size_of::<f64>())?;
         let mut values: Vec<f64> = data.chunks_exact(read.size).map(read.value).collect();
-        // The numbers are kept; the bytes from which they were read are not.
+        // Only the values stay in memory, not the bytes that they were read from.
         self.left -= size_of_val(&values[..]) as u64;
         if is_turned {
             values = row_major(&header.shape, &values);
@@ -199,7 +199,7 @@ impl Npz {
         ))
     }
 
-    /// Returns the first array names, for messages.
+    /// Returns the names of the first few arrays, for messages.
     pub(crate) fn names(&self) -> String {
         let names = self.archive.file_names();
         let mut names: Vec<_> =
@@ -225,7 +225,7 @@ impl Npz {
         Ok(bytes)
     }
 
-    /// Checks that this number of bytes can be in memory at the same time.
+    /// Checks that the budget allows this many bytes in memory at the same time.
     fn afford(&self, array: &str, bytes: usize) -> Result<(), Refused> {
         if bytes as u64 <= self.left {
             return Ok(());
@@ -323,7 +323,7 @@ fn reader(kind: &str) -> Result<Reader, String> {
     macro_rules! reader {
         ($number:ty, $from:ident) => {{
             const SIZE: usize = size_of::<$number>();
-            // Chunks have this size.
+            // Each chunk has this size.
             Reader { size: SIZE, value: |b| <$number>::$from(b.try_into().unwrap_or([0; SIZE])) as f64 }
         }};
     }

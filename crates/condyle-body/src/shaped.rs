@@ -39,9 +39,10 @@ pub struct Workspace {
     corrected: Vec<f32>,
 }
 
-/// Number of poses whose correctives are one matrix product; their results fit into the L2 cache.
+/// Number of poses whose correctives one matrix product computes; their results fit into the L2 cache.
 const BATCH: usize = 32;
-/// Below this number of poses, each is a sum of rows, because a matrix product copies the rows first.
+/// Below this number of poses, the correctives of each pose are summed row by row. A matrix product would
+/// first copy the rows.
 const FEW: usize = 4;
 
 impl BodyModel {
@@ -102,7 +103,7 @@ impl ShapedBody {
         &self.model
     }
 
-    /// Number of given shape parameters that the model lacks; 0 if it has all of them.
+    /// Number of the given shape parameters that the model lacks; 0 if the model has all of them.
     #[must_use]
     pub fn unused_betas(&self) -> usize {
         self.unused_betas
@@ -174,7 +175,7 @@ impl ShapedBody {
         Ok(())
     }
 
-    /// Computes the vertices with the pose correctives of each pose.
+    /// Computes the vertices of the rest pose plus the pose correctives of each pose.
     fn correct(&self, poses: &[Pose], workspace: &mut Workspace) {
         if !self.model.has_correctives() {
             return;

@@ -28,7 +28,7 @@ fn worst(found: &[[f32; 3]], want: &[[f64; 3]]) -> f64 {
     found.iter().zip(want).map(off).fold(0.0, f64::max)
 }
 
-/// Tests models of all published sizes and others, single poses and batches of various sizes.
+/// Tests models of published and other sizes, single poses, and batches of various sizes.
 #[test]
 fn vertices_are_those_of_the_formula() {
     for (joints, frames) in [(1, 3), (2, 1), (5, 40), (24, 70), (52, 5), (55, 3)] {
@@ -53,7 +53,8 @@ fn vertices_are_those_of_the_formula() {
             let pose: Vec<[f64; 3]> = poses[3 * joints * at..][..3 * joints].as_chunks().0.to_vec();
             let place = [0, 1, 2].map(|c| places[3 * at + c]);
             let want = made.posed(&[1.0, -2.0, 0.5], &pose, place);
-            // The joint chains are as long as the body and metres from the origin.
+            // The tolerance allows for joint chains as long as the body, and for positions metres from the
+            // origin.
             assert!(worst(out, &want) < 3e-5, "{joints} joints, frame {at}: {}", worst(out, &want));
             body.vertices(&all[at..=at], &mut workspace, &mut alone).expect("sizes agree");
             assert!(
@@ -83,8 +84,8 @@ fn a_body_at_rest_is_its_shape() {
     assert!(mean.positions() != body.positions());
 }
 
-/// Tests that a model without correctives, without triangles, and with other number types and orders gives
-/// the same body.
+/// Tests that a model without correctives and triangles, in other number types and array orders, gives the
+/// same body.
 #[test]
 fn what_may_be_missing_or_otherwise() {
     let made = Made { pose_dirs: vec![0.0; 3 * 20 * 9], ..Made::new(9, 20, 2, 1) };

@@ -22,14 +22,14 @@ fn turns(joints: usize) -> Vec<f64> {
     numbers(&mut Random(joints as u64), 3 * joints * FRAMES, 0.7)
 }
 
-/// Returns `count` joints from `first` on, of rows of `joints` rotations.
+/// Returns the values of `count` joints, starting with joint `first`, from rows of `joints` rotations.
 fn columns(values: &[f64], joints: usize, first: usize, count: usize) -> Vec<f64> {
     values.chunks(3 * joints).flat_map(|row| row[3 * first..][..3 * count].to_vec()).collect()
 }
 
 type Arrays<'a> = Vec<(&'a str, Vec<u8>)>;
 
-/// Returns a motion with a frame rate.
+/// Builds a motion from arrays, and adds a frame rate.
 fn motion(mut arrays: Arrays<'_>) -> BodyMotion {
     arrays.push(("mocap_framerate", doubles(&[], &[60.0])));
     BodyMotion::from_bytes("walk", npz(&arrays, Stored)).expect("a motion")
@@ -109,7 +109,7 @@ fn parts_are_put_together() {
     assert!(why.contains("array left_hand_pose: it has 12 numbers") && why.contains("principal"), "{why}");
     let why = refused(vec![("body_pose", part(1, 21)), ("global_orient", doubles(&[1, 3], &[0.0; 3]))]);
     assert!(why.contains("array body_pose: it has 6 frames, expected 1"), "{why}");
-    // Errors that concern all arrays list the arrays of the file.
+    // Errors that concern several arrays name these arrays.
     let parts = || [("global_orient", part(0, 1)), ("body_pose", part(1, 21))];
     let why =
         motion(parts().to_vec()).clip(&body(5)).expect_err("the body has none of the joints").to_string();

@@ -126,7 +126,8 @@ impl Bvh {
         hierarchy::recognise(bytes)
     }
 
-    /// Returns the name.
+    /// Returns the name of the motion: the name given to [`from_slice`](Self::from_slice), or the file name
+    /// without the extension.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -190,7 +191,7 @@ impl Bvh {
         self.values.iter().map(|value| *value as f32).collect()
     }
 
-    /// Returns the numbers of one frame.
+    /// Returns the channel values of one frame.
     ///
     /// # Panics
     /// If `frame` is not less than [`frame_count`](Self::frame_count).

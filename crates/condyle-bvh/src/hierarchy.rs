@@ -7,7 +7,7 @@ use condyle::Skeleton;
 use crate::problem::{Fault, Kind, Problems, quoted};
 use crate::scanner::{Scanner, shown};
 
-/// An axis of a joint's parent.
+/// Coordinate axis of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Axis {
     /// The first axis.
@@ -178,7 +178,7 @@ impl<'a> Reader<'a, '_> {
         self.node(at, Node { name, is_end_site: false, ..self.empty(parent) })
     }
 
-    /// Reads `Site` or another name, and the content of the braces.
+    /// Reads the rest of an end site: `Site` or another name, then the braces and their content.
     fn end_site(&mut self, parent: usize) -> Result<(), Fault> {
         let (at, name) = self.scanner.name();
         let own =

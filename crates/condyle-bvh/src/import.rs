@@ -13,8 +13,8 @@ pub enum Positions {
     /// MotionBuilder use this.
     #[default]
     ReplaceOffsets,
-    /// Position channels are added to the offset. The two are the same for an offset of 0, which most roots
-    /// have.
+    /// Position channels are added to the offset. If the offset is 0, as for most roots, both variants give
+    /// the same result.
     AddToOffsets,
 }
 
@@ -23,7 +23,7 @@ pub enum Positions {
 /// ```
 /// use condyle_bvh::ImportOptions;
 ///
-/// // Files of the CMU library are in inches, times 0.45.
+/// // Lengths in files of the CMU library are inches multiplied by 0.45.
 /// let mut options = ImportOptions::default();
 /// options.scale = 0.0254 / 0.45;
 /// assert!(options.end_sites);
@@ -108,9 +108,9 @@ impl Bvh {
     /// Returns the motion as a clip of [`skeleton`](Self::skeleton) with the same options.
     ///
     /// Each joint with rotation channels has a rotation track, and each joint with position channels a
-    /// translation track. Tracks are linear and have a key at each frame. Rotations are computed in f64. The
-    /// sign of each quaternion is the one nearer to the previous frame. Without frames, the clip has no
-    /// tracks.
+    /// translation track. Tracks are linear and have a key at each frame. Rotations are computed in f64. Each
+    /// quaternion has the sign that is nearer to the quaternion of the previous frame. Without frames, the
+    /// clip has no tracks.
     ///
     /// The local matrix of a joint is its translation times its rotations in channel order, regardless of
     /// where the position channels are in that order.
@@ -154,7 +154,7 @@ impl Bvh {
         RawClip::new(self.name().into(), timelines, tracks)?.for_skeleton(&skeleton)
     }
 
-    /// Returns the numbers of a node in each frame.
+    /// Returns the channel values of a node, frame by frame.
     fn rows(&self, node: &Node) -> impl Iterator<Item = &[f64]> {
         let (first, count) = (node.first_channel, node.channels.len());
         self.values().chunks_exact(self.channel_count().max(1)).map(move |row| &row[first..][..count])

@@ -26,10 +26,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Files are untrusted input. Time and memory are bounded by the file size, whatever the file declares. An
-//! unreadable file is refused with the line and the expected text ([`Refused`]). The format has no standard,
-//! so this crate reads everything that is unambiguous. [`Bvh::problems`] reports deviations from common
-//! practice.
+//! Files are untrusted input. Time and memory are bounded by the file size, not by the counts that the file
+//! declares. An unreadable file is refused with the line and the expected text ([`Refused`]). The format has
+//! no standard, so this crate reads everything that is unambiguous. [`Bvh::problems`] reports deviations from
+//! common practice.
 //!
 //! | in the file | handling |
 //! |---|---|

@@ -47,7 +47,7 @@ pub(crate) fn read(
         _ => values(scanner, channels, asked, problems)?,
     };
     let frame_count = values.len() / channels.max(1);
-    // A declared number above the actual one is reported elsewhere.
+    // If the file declares more frames than it has, `check_count` reports that.
     if frame_count == 0 && channels > 0 && asked.is_none_or(|asked| asked.frames == 0) {
         let at = asked.map_or(before, |asked| asked.at);
         let found = if asked.is_some() { "`Frames:` declares 0" } else { "there are no frames" };
@@ -73,7 +73,7 @@ fn frame_count(scanner: &mut Scanner<'_>) -> Result<Option<Asked>, Fault> {
     let number = scanner.clone();
     let count = scanner.number("the number of frames")?;
     if count >= 0.0 && count.fract() == 0.0 {
-        // Larger numbers cannot be reached anyway.
+        // The cast saturates, which is harmless: no file holds that many frames.
         return Ok(Some(Asked { frames: count as usize, at }));
     }
     Err(number.unexpected("the number of frames"))
@@ -97,8 +97,8 @@ fn frame_time(scanner: &mut Scanner<'_>, problems: &mut Problems) -> Result<(f64
     Ok((1.0 / USUAL_RATE, USUAL_RATE))
 }
 
-/// Returns the frames per second. If the frame time of exactly one integer rate can be printed like
-/// `seconds`, that rate is returned: 0.0083333 gives 120.
+/// Returns the frames per second. If `seconds` is the rounded or truncated frame time of exactly one integer
+/// rate, returns that rate: 0.0083333 gives 120.
 ///
 /// A rounded number is off by half a unit of the last digit, a truncated one by less than one unit.
 fn rate(seconds: f64, last_digit: f64) -> f64 {
@@ -138,8 +138,7 @@ fn values(
     problems: &mut Problems,
 ) -> Result<Vec<f64>, Fault> {
     let text = scanner.text;
-    // Each number takes at least two bytes, so memory is bounded by the file size, whatever the file
-    // declares.
+    // Each number takes at least two bytes, so memory is bounded by the file size, not by the declared count.
     let possible = (text.len() - scanner.at) / 2 + 1;
     let wanted = asked.map_or(usize::MAX, |asked| asked.frames.saturating_mul(channels));
     let mut values = vec![0.0; wanted.min(possible)];

@@ -115,7 +115,7 @@ fn long(text: &[u8]) -> Option<(f64, usize)> {
     Some((mantissa as f64 / POWERS[decimals], at))
 }
 
-/// Returns a word as a number; `None` if it is invalid. Infinity and NaN are accepted in the spelling of
+/// Returns a word as a number; `None` if it is invalid. Infinity and NaN are accepted in the spellings of
 /// other programs.
 pub(crate) fn any(word: &[u8]) -> Option<f64> {
     if let Some((value, length)) = plain(word)

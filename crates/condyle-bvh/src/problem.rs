@@ -35,7 +35,7 @@ pub(crate) enum Kind {
 /// Collects problems by kind.
 #[derive(Debug, Default)]
 pub(crate) struct Problems {
-    /// The kind, the first byte and the problem; the line is computed later.
+    /// The kind, the byte position of its first occurrence, and the problem. The line is computed later.
     list: Vec<(Kind, usize, Problem)>,
 }
 
@@ -87,7 +87,7 @@ pub(crate) fn error(line: usize, what: String) -> Problem {
     Problem::new(Severity::Error, place(line), what, "the file is rejected")
 }
 
-/// Returns the place of a line; empty for line 0, which means the whole file.
+/// Returns the location text for a line; empty for line 0, which means the whole file.
 fn place(line: usize) -> String {
     if line > 0 { format!("line {line}") } else { String::new() }
 }

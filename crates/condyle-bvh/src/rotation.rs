@@ -36,7 +36,7 @@ pub(crate) fn unrotate([x, y, z, w]: Quat64, v: [f64; 3]) -> [f64; 3] {
 /// are not enough registers.
 pub(crate) const LANES: usize = 2;
 
-/// A quaternion for each of the frames, component by component.
+/// One quaternion per frame, stored by component.
 pub(crate) type Quats = [[f64; LANES]; 4];
 
 pub(crate) const IDENTITIES: Quats = [[0.0; LANES], [0.0; LANES], [0.0; LANES], [1.0; LANES]];
@@ -80,8 +80,8 @@ pub enum RotationOrder {
     YXZ,
     /// `Yrotation Zrotation Xrotation`.
     YZX,
-    /// `Zrotation Xrotation Yrotation`, the order of almost all conversions of the CMU library, so that all
-    /// readers support it.
+    /// `Zrotation Xrotation Yrotation`, the order of almost all conversions of the CMU library. All readers
+    /// therefore support it.
     ///
     /// The last rotation is the heading of a character with Y up. A heading can make full turns, so it should
     /// not be the middle angle, which has the singularity.

@@ -13,10 +13,10 @@ use crate::rotation::{IDENTITY, Quat64, RotationOrder, product, rows, unrotate};
 /// Selects the joints with position channels in addition to the roots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum PositionChannels {
-    /// Joints that move from their rest position by at least the printed precision.
+    /// Joints whose position differs from their rest position by at least the printed precision.
     #[default]
     Moving,
-    /// No other joints: they stay at their offsets even if they move.
+    /// No other joints. They stay at their offsets in the file, even if they move in the poses.
     Roots,
     /// All joints.
     All,

@@ -60,8 +60,8 @@ fn clip(random: &mut Random, joints: usize, frames: usize, scale: f32) -> (Skele
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 64, ..ProptestConfig::default() })]
 
-    /// Tests any rotations, any joint that moves, and a scale. Rotations are within 1e-6, and the error of
-    /// each bone adds to the next.
+    /// Tests random rotations, moving joints, and a scale. Rotations are within 1e-6, and the errors of bones
+    /// add up along the chain.
     #[test]
     fn motion_is_read_back(seed: u64, joints in 1..9_usize, frames in 1..5_usize, order in 0..6_usize, scale in 0.1..10.0_f32) {
         let (skeleton, clip) = clip(&mut Random(seed), joints, frames, scale);
@@ -152,8 +152,8 @@ fn angles_go_on_through_the_singular_place() {
     }
 }
 
-/// Tests the same between two other constant rotations: at the singularity, only their sum or difference is
-/// determined.
+/// Tests a rotation through the singularity while the other two angles are constant. There, only the sum or
+/// difference of these angles is determined.
 #[test]
 fn other_angles_stay_at_the_singular_place() {
     for order in ORDERS {

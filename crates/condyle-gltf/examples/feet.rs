@@ -269,7 +269,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let feet = Feet::new(&skeleton, pelvis, &legs).ok();
         let long = feet.as_ref().map_or_else(|| rest_length(&skeleton, &legs[0]), Feet::leg_length);
         let mut options = ContactOptions::for_legs(long);
-        // A clip that ends at another position than its start is not looped.
+        // A clip whose end position differs from its start position is not looped.
         let mut taken = RootMotionOptions::default();
         taken.joint = pelvis;
         let (_, motion) = extract(clip, &skeleton, &taken)?;

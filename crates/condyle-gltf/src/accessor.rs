@@ -59,7 +59,7 @@ pub(crate) struct Accessors<'a> {
     json: Option<&'a Value>,
     list: Vec<Option<Accessor<'a>>>,
     quantization: bool,
-    /// Extensions because of which the document is refused.
+    /// Unsupported extensions that make the importer refuse the document.
     refused: HashSet<&'a str>,
 }
 
@@ -89,7 +89,7 @@ impl<'a> Accessors<'a> {
         self.json?.get(whole(place.value)?)
     }
 
-    /// Returns whether the object uses an extension because of which the document is refused.
+    /// Returns whether the object uses an extension that makes the importer refuse the document.
     pub(crate) fn hides(&self, object: &Json<'_>) -> bool {
         extensions::hides(&self.refused, object.value)
     }

@@ -112,7 +112,7 @@ impl Asset {
     }
 }
 
-/// Returns the names of the first nodes, and a text with the number of remaining ones.
+/// Returns the names of the first nodes, followed by the number of the other nodes.
 fn listed(motion: &Asset, nodes: &BTreeSet<u32>) -> (String, String) {
     let name = |node: &u32| {
         let name = motion.document.json["nodes"][*node as usize]["name"].as_str().unwrap_or_default();
@@ -126,7 +126,7 @@ fn listed(motion: &Asset, nodes: &BTreeSet<u32>) -> (String, String) {
     (names.join(", "), more)
 }
 
-/// Returns a warning for nodes of a motion; `None` without nodes.
+/// Returns a warning with the paths of the nodes in the motion; `None` if there are no nodes.
 fn warning(nodes: &BTreeSet<u32>, what: String, action: &str) -> Option<Problem> {
     let places: Vec<String> = nodes.iter().take(100).map(|node| format!("/nodes/{node}")).collect();
     Some(Problem {

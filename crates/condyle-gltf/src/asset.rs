@@ -325,8 +325,8 @@ fn load_instances(
     let nodes = root.list("nodes", &mut Problems::unheard());
     let materials = root.count("materials");
     let global = targets.scene.global();
-    // Each is loaded or checked once: vertices per mesh and whether it is skinned, weights per mesh, joint
-    // indices per mesh and skin.
+    // Caches, so that each mesh is loaded once per kind of skinning, and each pair of mesh and skin is
+    // checked once.
     let mut loaded: HashMap<(usize, bool), Vec<Primitive>> = HashMap::new();
     let mut mesh_weights: HashMap<usize, Vec<f32>> = HashMap::new();
     let mut checked: HashSet<(usize, usize)> = HashSet::new();

@@ -126,7 +126,7 @@ struct Keys {
     chosen: Option<Rc<[usize]>>,
 }
 
-/// The state of reading one animation.
+/// State of the loader while it reads one animation.
 struct Loader<'a> {
     targets: &'a Targets<'a>,
     accessors: &'a Accessors<'a>,

@@ -504,7 +504,8 @@ pub(crate) mod tests {
         ]);
         let paths = |it: &Builder| it.report().into_iter().map(|p| p.place).collect::<Vec<_>>();
         assert_eq!(paths(&it), ["/extensionsRequired/0"]);
-        // If the extension is not required, all of this is invalid.
+        // If the extension is only used and not required, the importer checks these objects and reports
+        // errors.
         it.json.as_object_mut().unwrap().remove("extensionsRequired");
         let found = paths(&it);
         for path in ["/bufferViews/3", "/accessors/3", "/meshes/0/primitives/2/attributes/POSITION"] {

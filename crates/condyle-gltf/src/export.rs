@@ -107,8 +107,8 @@ pub enum ExportError {
         /// Index of the other frame.
         frame: usize,
     },
-    /// A clip was not made for this asset: for a node or a joint it has `found` of `what`, the asset has
-    /// `count`.
+    /// A clip was not made for this asset. At a node or joint, it requires `found` of `what`, but the asset
+    /// has `count`.
     Clip {
         /// Clip index.
         clip: usize,

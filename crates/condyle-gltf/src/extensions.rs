@@ -189,14 +189,14 @@ pub(crate) fn requires(root: &Json<'_>, name: &str) -> bool {
     required.iter().any(|item| item.value.as_str() == Some(name))
 }
 
-/// Returns the required extensions that are not supported, because of which the document is refused.
+/// Returns the required extensions that are not supported. They make the importer refuse the document.
 pub(crate) fn refused<'a>(root: &Json<'a>) -> HashSet<&'a str> {
     let required = root.list("extensionsRequired", &mut Problems::unheard());
     required.iter().filter_map(|item| item.value.as_str()).filter(|name| !is_supported(name)).collect()
 }
 
-/// Returns whether an object uses an extension because of which the document is refused. The meaning of such
-/// an object is unknown, so it cannot be checked.
+/// Returns whether an object uses an extension that makes the importer refuse the document. The meaning of
+/// such an object is unknown, so the importer cannot check it.
 pub(crate) fn hides(refused: &HashSet<&str>, object: &Value) -> bool {
     let own = object.get("extensions").and_then(Value::as_object);
     !refused.is_empty() && own.is_some_and(|own| own.keys().any(|name| refused.contains(name.as_str())))

@@ -95,7 +95,7 @@ pub(crate) fn morph_target_counts(root: &Json<'_>) -> Vec<usize> {
     root.list("meshes", &mut Problems::unheard()).iter().map(count).collect()
 }
 
-/// Skinning of a mesh's vertices.
+/// Type of skinning of a mesh.
 #[derive(Clone, Copy)]
 pub(crate) struct Skinning {
     /// Whether the vertices use their influences.

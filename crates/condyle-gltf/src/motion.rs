@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use crate::{Asset, Document, Refused};
 
 impl Asset {
-    /// Makes an asset of motion from a file of another format: one node for each joint, and the clips.
+    /// Converts motion from another file format to an asset: one node for each joint, and the clips.
     ///
     /// # Errors
-    /// [`Refused`] with this name, if the skeleton or the document made from it is invalid.
+    /// [`Refused`] for the file `name` if the skeleton, or the document made from it, is invalid.
     pub fn of_motion(name: &str, skeleton: &Skeleton, clips: Vec<RawClip>) -> Result<Self, Refused> {
         let unfit = |error: condyle::Error| Refused::because(name, error.to_string());
         let skeleton = with_nodes(skeleton).map_err(unfit)?;
@@ -26,7 +26,7 @@ impl Asset {
     }
 }
 
-/// Returns the skeleton with joint index and node index equal.
+/// Returns the skeleton with the joint indices as node indices.
 fn with_nodes(skeleton: &Skeleton) -> Result<Skeleton, condyle::Error> {
     let joint = |(at, rest): (usize, condyle::Transform)| Joint {
         name: skeleton.names()[at].clone(),

@@ -237,8 +237,7 @@ fn weight_ranges<S: PoseSource + ?Sized>(
     Ok(ranges)
 }
 
-/// Returns the maximum displacement of a vertex of an instance, with the weights of `of` for each morph
-/// target.
+/// Returns the maximum displacement of a vertex of an instance. `of` returns the weight of each morph target.
 fn farthest(instance: &Instance, of: impl Fn(usize) -> f64) -> f64 {
     let mut worst = 0.0_f64;
     for primitive in &instance.primitives {
@@ -270,7 +269,8 @@ mod tests {
 
     use crate::asset::Asset;
 
-    /// Tests that a blink between two of five hundred samples of a five-minute clip still counts.
+    /// Tests that the morph weights get an error budget for a blink between two of five hundred samples in a
+    /// five-minute clip.
     #[test]
     fn a_blink_in_a_long_clip_has_a_budget() {
         let asset = Asset::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/morph.glb"))

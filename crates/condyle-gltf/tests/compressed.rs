@@ -1,5 +1,5 @@
-//! Compresses every clip of every model: the measured error is within the budget, and vertices are within it
-//! too.
+//! Compresses every clip of every model. The measured error and the error of every vertex are within the
+//! budget.
 
 #[path = "common/suite.rs"]
 mod suite;

@@ -16,13 +16,13 @@ use condyle_base::math::Affine;
 use condyle_base::math::quats::{Quat64, conjugate, product, rotate};
 use condyle_base::math::vectors::dot;
 
-/// Up vector of a joint that points.
+/// Up vector of an aiming joint.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Up {
     /// Axis in the joint's local space.
     pub axis: [f32; 3],
-    /// Direction in model space that the axis should be nearest to. Ignored if it is parallel to the
-    /// direction of the target.
+    /// Direction in model space to which the axis turns as closely as possible. Ignored if it is parallel to
+    /// the direction of the target.
     pub direction: [f32; 3],
 }
 
@@ -38,7 +38,7 @@ pub struct Up {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Aim<'a> {
-    /// Index of the joint that points.
+    /// Index of the joint whose axis points at the target.
     pub joint: u16,
     /// Axis in the joint's local space, of any length except 0.
     pub axis: [f32; 3],
@@ -146,8 +146,8 @@ fn general(skeleton: &Skeleton, model: &[Affine], aim: &Aim<'_>, pose: &mut Pose
 
 /// Turns a chain of joints until an axis of the last one points at a target.
 ///
-/// Starting with the first joint, each takes its share of the remaining angle. The last one does the
-/// remainder and applies `up`. The rest is as for [`aim`].
+/// Starting with the first joint, each takes its share of the remaining angle. The last joint makes the
+/// remaining rotation and applies `up`. Everything else is as for [`aim`].
 ///
 /// # Errors
 /// Those of [`aim`]. In addition: [`Error::TooShort`] for an empty chain, [`Error::TooMany`] for more than
@@ -347,8 +347,9 @@ fn ray(row: &Row<'_, '_>, first: usize, axis: Vec64) -> (Vec64, Vec64) {
     (from, along)
 }
 
-/// Shortest rotation about the origin that brings the ray to the target, by its point that is as far from the
-/// origin as the target. If all points of the ray are farther away, only its direction is turned.
+/// Shortest rotation about the origin that brings the ray to the target. It moves the point of the ray that
+/// is as far from the origin as the target. If all points of the ray are farther away, it turns only the
+/// direction.
 fn towards(from: Vec64, along: Vec64, to: Vec64) -> Quat64 {
     let Some(along) = direction(along) else { return [0.0, 0.0, 0.0, 1.0] };
     // Solves |from + t along| = |to| for t > 0.

@@ -33,7 +33,7 @@ impl Above {
         }
     }
 
-    /// Whether the matrix scales all directions equally, as
+    /// Whether the matrix scales all directions equally, like
     /// [`Affine64::is_even`](super::maps::Affine64::is_even).
     #[inline(always)]
     pub(super) fn is_even(&self) -> bool {

@@ -65,7 +65,8 @@ pub struct Examples {
     count: usize,
 }
 
-/// Local transform of a joint in an example. The rotation is in the hemisphere of the rest pose's.
+/// Local transform of a joint in an example. Its quaternion is in the same hemisphere as that of the rest
+/// pose.
 #[derive(Debug, Clone, Copy)]
 struct Local {
     translation: [f64; 3],
@@ -160,10 +161,10 @@ impl Examples {
 /// weight. The time is bounded by the numbers of examples, goals and their ancestors. Root motion and the
 /// placement of an instance are not included: goals are relative to the parent space of the roots.
 ///
-/// The method is Gauss-Newton on the true blend, with constraints on the weights. In each step, first pairs
-/// of weights exchange their most useful amount, then all non-zero weights are solved together. The idea is
-/// from Rose, Sloan and Cohen, "Artist-Directed Inverse-Kinematics Using Radial Basis Function
-/// Interpolation", 2001. Here the weights are solved for instead of interpolated.
+/// The method is Gauss-Newton on the true blend, with constraints on the weights. In each step, weight first
+/// moves between pairs of examples, by the amount that lowers the cost most. Then all non-zero weights are
+/// solved together. The idea is from Rose, Sloan and Cohen, "Artist-Directed Inverse-Kinematics Using Radial
+/// Basis Function Interpolation", 2001. Here, the solver computes the weights instead of interpolating them.
 ///
 /// # Errors
 /// [`Error::Length`] if `weights` does not hold one element per example. [`Error::TooMany`] for more than

@@ -49,7 +49,7 @@ pub enum Swing {
         /// terms of `side` and axis × side, and its length is the angle, at most π.
         corners: Vec<[f32; 2]>,
     },
-    /// Any swing.
+    /// Every swing is allowed.
     Free,
 }
 
@@ -91,10 +91,10 @@ pub struct JointLimit {
     /// Soft part of the range, as a fraction of the distance from the middle to the border, from 0 (hard) to
     /// 1. For example, 0.2 softens the last 20 %, so that the joint does not stop abruptly.
     ///
-    /// In the soft part, swing and twist lag behind the request. They reach the border when the request is as
-    /// far beyond it as the soft part begins before it. For an ellipse the width is this fraction of the
-    /// short half axis at its ends. At the ends of the long axis it is this fraction of the radius of
-    /// curvature. A soft polygon must be convex, and its corners are rounded.
+    /// In the soft part, swing and twist lag behind the request. If the soft part begins at a distance `w`
+    /// before the border, they reach the border when the request is `w` beyond it. For an ellipse the width
+    /// is this fraction of the short half axis at its ends. At the ends of the long axis it is this fraction
+    /// of the radius of curvature. A soft polygon must be convex, and its corners are rounded.
     ///
     /// Solvers that iterate on their own results treat borders as hard: [`body`](super::body()), and
     /// [`chain`](super::chain()) by least squares.

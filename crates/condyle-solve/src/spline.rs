@@ -22,9 +22,9 @@ use condyle_base::math::vectors::dot;
 pub struct SplineUp {
     /// Axis in the local space of each joint, perpendicular to its bone.
     pub axis: [f32; 3],
-    /// Directions in model space that the axis should be nearest to, at the first joint and at the last one.
-    /// Joints in between interpolate by their position along the chain's length. Where opposite directions
-    /// cancel out, neither is followed.
+    /// Directions in model space to which the axis turns as closely as possible, at the first joint and at
+    /// the last one. Joints in between interpolate by their position along the chain's length. Where opposite
+    /// directions cancel out, neither is followed.
     pub directions: [[f32; 3]; 2],
 }
 
@@ -97,8 +97,8 @@ impl<'a> Spline<'a> {
 ///
 /// The curve begins at the first joint, which stays in place. Each bone ends at the first point of the curve
 /// whose distance from the bone's start equals its length. Therefore no bone is stretched and every joint is
-/// on the curve, whatever the scales. A chain longer than the curve continues in a straight line; a shorter
-/// one ends before.
+/// on the curve, under any scale. A chain longer than the curve continues in a straight line; a shorter chain
+/// ends before the end of the curve.
 ///
 /// With limits, each joint turns its bone as near to this point as it can. With a `weight` below 1, the pose
 /// is blended.

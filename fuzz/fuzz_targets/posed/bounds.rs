@@ -54,7 +54,7 @@ fn holds(case: &Case, shape: &JointBounds, bind: &Vertices, model: &[Affine]) {
     if !is_moderate(&numbers.chain(weights).copied().collect::<Vec<_>>()) {
         return;
     }
-    // With negative weights, a box holds only for all influences.
+    // With negative weights, the box is only guaranteed to hold if all influences are used.
     let any_negative = weights.iter().any(|weight| *weight < 0.0);
     let counts = if any_negative { &[u32::MAX][..] } else { &[u32::MAX, 3, 1] };
     for &most in counts {
@@ -119,7 +119,7 @@ fn of_points(input: &mut Unstructured<'_>) -> Result<()> {
                 at >= low - slack && at <= high + slack
             };
             assert!(within(&box_there, slack), "{at} in {box_there:?}");
-            // Rounding of f32 between the centre and the added radius.
+            // Tolerance for the f32 rounding of the sphere's radius and of the coordinate.
             let radius = 1e-6 * (f64::from(sphere_there.max[c]) - f64::from(sphere_there.min[c]));
             let far = 1e-6 * at.abs();
             assert!(

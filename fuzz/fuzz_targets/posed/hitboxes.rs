@@ -158,7 +158,7 @@ fn point(posed: &PosedHitboxes, alone: &[PosedHitboxes], input: &mut Unstructure
     let found = posed.closest_point(point, max);
     let each = alone.iter().filter_map(|posed| posed.closest_point(point, max));
     let nearest = each.map(|it| it.distance).reduce(f32::min);
-    // If two distances are near the f32 limit, either may be the nearest.
+    // If two distances are near the f32 limit, `closest_point` may report either hitbox.
     let far = |distance: Option<f32>| distance.is_some_and(|distance| distance > 1e30);
     let distance = found.map(|it| it.distance);
     assert!(

@@ -1,6 +1,6 @@
-//! Arbitrary meshes in arbitrary poses, with all queries on them.
+//! Runs all queries on arbitrary meshes in arbitrary poses.
 //!
-//! Bounds contain every vertex. Queries on all hitboxes match those on each one. Silhouettes and shadow
+//! Bounds contain every vertex. Queries on all hitboxes match the queries on each one. Silhouettes and shadow
 //! volumes are closed. Sparse morph targets equal dense ones. Baked frames decode to the input. Refused calls
 //! change nothing.
 #![no_main]

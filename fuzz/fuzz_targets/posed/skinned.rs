@@ -42,7 +42,7 @@ fn morphed(case: &Case, weights: &[f32]) {
         for (vertex, (found, want)) in found.iter().zip(want).enumerate() {
             for c in 0..3 {
                 let terms = terms(vertex, c, of_normal);
-                // The tolerance is relative to the terms for normals too, because `morph` does not normalise
+                // The tolerance for normals is relative to the terms too, because `morph` does not normalise
                 // them.
                 let same = (f64::from(found[c]) - want[c]).abs() <= 1e-6 * terms + 1e-37;
                 assert!(same || terms > 1e38, "vertex {vertex}: {found:?}, {want:?} is right");

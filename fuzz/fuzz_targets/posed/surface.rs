@@ -79,8 +79,8 @@ fn outline(
         );
         return Ok(None);
     }
-    // Triangles with a NaN are not counted. A triangle may use any of several coincident vertices, and these
-    // may be posed apart here.
+    // Only an upper bound: triangles with a NaN are not counted. A triangle may use any of several coincident
+    // vertices, and these may be posed apart here.
     assert!(lit.facing_count() <= surface.triangles().count());
     if surface.is_closed() {
         let mut ends = HashMap::<u32, i32>::new();
@@ -126,7 +126,7 @@ fn facing(surface: &Surface, posed: &[[f32; 3]], light: Viewpoint, lit: &Silhoue
         let size = |v: [f64; 3]| v.iter().map(|v| v.abs()).sum::<f64>();
         let along: f64 = normal.iter().zip(to).map(|(n, t)| n * t).sum();
         let farthest = size(a) + size(b) + size(c);
-        // Differences of coordinates and their products are rounded.
+        // Allows for the rounding of coordinate differences and their products.
         let slack = 1e-6 * (size(u) * size(v) * (size(to) + farthest))
             + 1e-6 * farthest * size(to) * (size(u) + size(v));
         surely += usize::from(along > slack);

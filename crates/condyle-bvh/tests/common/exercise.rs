@@ -3,7 +3,7 @@
 use condyle::Error;
 use condyle_bvh::{Bvh, ImportOptions, Positions, Severity, WriteOptions, write};
 
-/// Reads the bytes, and writes the result. Checks that a refusal has a place and a reason.
+/// Reads the bytes and writes the result. Checks that a refusal has a location and a reason.
 pub(crate) fn exercise(bytes: &[u8]) {
     let bvh = match Bvh::from_slice("hostile", bytes) {
         Ok(bvh) => bvh,

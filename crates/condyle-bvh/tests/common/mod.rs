@@ -1,5 +1,5 @@
-//! Generates files by seed, and evaluates them in a simple way: splits words at spaces, multiplies matrices
-//! channel by channel.
+//! Generates files from a seed, and evaluates them in a simple way: splits words at spaces, multiplies
+//! matrices channel by channel.
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
@@ -65,7 +65,8 @@ pub(crate) fn printed(value: f64) -> f64 {
     format!("{value:.6}").parse().expect("a number")
 }
 
-/// Returns joints with any channels in any order, some without channels, each with its number as name.
+/// Generates joints with random channels in random order, some without channels. Each joint's name is its
+/// number.
 pub(crate) fn make(random: &mut Random, joints: usize, frames: usize) -> File {
     let mut made: Vec<Made> = Vec::new();
     for joint in 0..joints {

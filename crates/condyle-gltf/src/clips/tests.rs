@@ -268,7 +268,7 @@ fn pointers_to_properties_of_nodes_are_channels() {
     }
 }
 
-/// Tests the form in which an animation without tracks is written: it must have a channel.
+/// Tests a channel without a node: the exporter writes an animation without tracks in this form.
 #[test]
 fn a_channel_without_a_node_loses_nothing() {
     let (problems, kept) =

@@ -88,8 +88,8 @@ pub(super) fn decode<'a>(
     Some(Decoded { vertices, attributes: decoded, indices: indices.iter().map(|point| point.0).collect() })
 }
 
-/// Reserves memory for this number of vertices and corners: their size, twice, because decoding takes the
-/// same amount again.
+/// Reserves memory for this number of vertices and corners: twice their size, because decoding takes the same
+/// amount again.
 fn afford(
     compressed: &Json<'_>,
     attributes: &[Attribute<'_>],

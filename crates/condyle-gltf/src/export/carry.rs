@@ -18,14 +18,14 @@ pub(super) struct Carried {
     pub(super) problems: Vec<Problem>,
     /// Bytes of the dropped views, as the file stores them.
     pub(super) left_out: usize,
-    /// The extensions because of which all data was kept.
+    /// Extensions that prevented the exporter from dropping data.
     pub(super) kept_for: Vec<String>,
 }
 
 /// The form in which buffer views are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Byte for byte as the file stores them, including compressed ones. The JSON is
+    /// Byte for byte as the file stores the views, including compressed ones. The JSON is
     /// [`Document::stored_json`].
     Stored,
     /// Decompressed.

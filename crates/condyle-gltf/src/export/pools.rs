@@ -1,4 +1,4 @@
-//! Stores the numbers of all animations in few views, as 16-bit integers where these are exact.
+//! Stores the numbers of all animations in three buffer views, as 16-bit integers if that is exact.
 
 use std::collections::HashMap;
 

@@ -148,8 +148,8 @@ pub(super) fn release_nodes(
     Ok(moving.filter_map(|(joint, node)| Some(MovingNode { joint, node: node? })).collect())
 }
 
-/// Maximum number of bytes added to a document's JSON for one reason: a few kilobytes could request
-/// gigabytes.
+/// Maximum number of bytes that one kind of copy may add to a document's JSON. Without it, a few kilobytes
+/// could request gigabytes.
 const MOST_ADDED: usize = 32 << 20;
 
 fn within_budget(what: &'static str, bytes: usize) -> Result<usize, ExportError> {

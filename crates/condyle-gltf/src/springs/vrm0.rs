@@ -132,7 +132,7 @@ fn read_group(
     springs
 }
 
-/// Returns the position of a last joint's tail: further in the direction from its parent.
+/// Returns the position of a last joint's tail: 7 cm from the joint, in the direction from its parent to it.
 fn end(scene: &Scene, node: usize) -> [f32; 3] {
     let translation = scene.nodes[node].trs.translation;
     let size = translation.iter().map(|v| v * v).sum::<f64>().sqrt();

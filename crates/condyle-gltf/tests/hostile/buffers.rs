@@ -144,7 +144,7 @@ pub(crate) fn compressed_layouts_that_lie(take: Take<'_>) {
         tiny.json["bufferViews"][0]["extensions"]["EXT_meshopt_compression"][key] = value.clone();
         let case = format!("{key} is {value}");
         give(take, &case, tiny.glb(), Must::BeRefused);
-        // The view's own numbers can agree with the false value.
+        // The false count is also refused if the view and the accessor agree with it.
         if let Some(count) = value.as_u64().filter(|_| key == "count") {
             tiny.json["bufferViews"][0]["byteLength"] = json!(count.saturating_mul(12));
             tiny.json["accessors"][0]["count"] = value;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Must, Take, give};
 use crate::tiny::{self, Tiny};
 
-/// Returns the JSON pointers of all values in a document.
+/// Appends the JSON pointers of `value` and of all values in it to `all`.
 fn places(value: &Value, path: &str, all: &mut Vec<String>) {
     match value {
         Value::Array(items) => {

@@ -54,7 +54,7 @@ pub(crate) fn skinned_as_the_formula(path: &Path) {
     assert!(worst.position <= POSITIONS && worst.direction <= DIRECTIONS, "{}: {worst:?}", model.name);
 }
 
-/// Compares one pose on every instruction set.
+/// Compares one pose with the formula on every instruction set.
 fn compare(model: &Answers, clip: Option<&RawClip>, seconds: f64, poser: &mut Poser<'_>, worst: &mut Worst) {
     let (asset, diagonal) = (&model.asset, model.number("bbox_diag"));
     let mut pose = match clip {

@@ -1,11 +1,11 @@
-//! Conversion between floats and 16-bit numbers.
+//! Quantisation of vectors to 16-bit numbers.
 
 use condyle_base::error::Error;
 
 /// Evenly spaced values along each axis, numbered by `u16`: `origin + step · number`.
 ///
 /// If a value is within the box of the grid, its packed value differs by at most half a step, plus the f32
-/// rounding error: 6e-8 of the largest coordinate and of the box.
+/// rounding error: 6e-8 of the largest coordinate and of the box size.
 ///
 /// ```
 /// use condyle_query::baked::Grid;
@@ -21,7 +21,7 @@ pub struct Grid {
     step: [f32; 3],
 }
 
-/// Largest number.
+/// Largest 16-bit number.
 const LAST: f64 = u16::MAX as f64;
 
 impl Grid {
@@ -44,11 +44,11 @@ impl Grid {
                 return Err(Error::OutOfRange { what: "high", at: axis, needed: "at least `low`" });
             }
             let exact = size / LAST;
-            // Rounded up, so that the last number is not below the box.
+            // Rounds up, so that the value of the largest number is not below the upper side of the box.
             let near = exact as f32;
             step[axis] = if f64::from(near) < exact { near.next_up() } else { near };
         }
-        // Computed as in `unpack`, so that the value of the last number is finite too.
+        // Computes the value as `unpack` does, so that the value of the largest number is finite too.
         Error::check_finite("step", &step.map(|step| LAST as f32 * step), 1)?;
         Ok(Self { origin: low, step })
     }
@@ -65,7 +65,8 @@ impl Grid {
         self.step
     }
 
-    /// Returns the nearest numbers. Points outside the box are clamped to it.
+    /// Returns the number of the grid value nearest to each coordinate. Clamps points outside the box to the
+    /// box.
     #[must_use]
     pub fn pack(&self, point: [f32; 3]) -> [u16; 3] {
         core::array::from_fn(|axis| {
@@ -75,7 +76,7 @@ impl Grid {
         })
     }
 
-    /// Returns the values of numbers.
+    /// Returns the vector that the packed numbers stand for.
     #[must_use]
     pub fn unpack(&self, numbers: [u16; 3]) -> [f32; 3] {
         core::array::from_fn(|axis| f32::from(numbers[axis]) * self.step[axis] + self.origin[axis])

@@ -8,7 +8,7 @@ use condyle_base::simd::{Mode, each, transpose_halves};
 /// Number of vertices per group.
 pub(super) const GROUP: usize = 8;
 
-/// Numbers of eight vertices, by axis.
+/// Packed numbers of eight vertices, by axis.
 pub(super) type Group = [[u16; GROUP]; 3];
 
 /// Floats of a group, plus one: each vector is stored as four floats, and the next vector overwrites the
@@ -82,7 +82,7 @@ fn floats<S: Simd>(s: S, numbers: &[u16; GROUP]) -> f32x8<S> {
     wide.to_float()
 }
 
-/// Normalises vectors. Those of almost zero length, where opposite directions meet, become zero.
+/// Normalises vectors. Vectors of almost zero length, from interpolation between opposite ones, become zero.
 #[inline(always)]
 fn unit<S: Simd, M: Mode>(s: S, mode: M, [x, y, z]: [f32x8<S>; 3]) -> [f32x8<S>; 3] {
     let square = mode.madd(z, z, mode.madd(y, y, x * x));

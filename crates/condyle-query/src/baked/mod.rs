@@ -6,8 +6,8 @@
 //! normal. Playback interpolates linearly between two frames. A server with the same [`BakedClip`] can
 //! reproduce the crowd that the GPU draws.
 //!
-//! A frame takes 12 bytes per vertex, which is a lot, but playback only has to read them. Use it for crowds
-//! of small meshes, for cloth, and for other meshes without a skeleton.
+//! A frame takes 12 bytes per vertex, which is a lot of memory, but playback does nothing except read and
+//! interpolate. Use it for crowds of small meshes, for cloth, and for other meshes without a skeleton.
 
 mod grid;
 mod kernel;
@@ -52,7 +52,7 @@ pub struct BakedClip {
     frames: usize,
     /// Groups of vertices, frame by frame.
     positions: Vec<Group>,
-    /// Same number of groups, or empty without normals.
+    /// Same number of groups, or empty if the clip has no normals.
     normals: Vec<Group>,
 }
 
@@ -142,7 +142,7 @@ impl BakedClip {
         self.numbers(&self.positions, frame)
     }
 
-    /// Returns the packed normals of a frame; empty without normals.
+    /// Returns the packed normals of a frame; empty if the clip has no normals.
     pub fn normals(&self, frame: usize) -> impl Iterator<Item = [u16; 3]> + '_ {
         self.numbers(&self.normals, frame)
     }
@@ -204,7 +204,7 @@ struct Span {
     factor: f32,
 }
 
-/// Prints sizes, not the numbers.
+/// Prints the sizes, not the numbers.
 impl core::fmt::Debug for BakedClip {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let mut all = f.debug_struct("BakedClip");

@@ -72,8 +72,8 @@ pub(super) struct Group {
     pub(super) points: [[u32; 2]; LANES],
 }
 
-/// Rounding error of a coordinate, in addition to the part that the matrix makes of [`Group::rounded`].
-/// `share` is relative to the translation; `least` is the absolute loss below the smallest normal f32.
+/// Rounding error of a coordinate, in addition to [`Group::rounded`] transformed by the matrix. `share` is
+/// relative to the translation; `least` is the absolute loss below the smallest normal f32.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Rounding {
     pub(super) share: f32,
@@ -265,7 +265,7 @@ impl Morphed {
         Self { at: mesh.vertices().positions[vertex].map(f64::from), moves: moves.collect() }
     }
 
-    /// Upper bound on the sum of the magnitudes of its terms.
+    /// Upper bound on the sum of the magnitudes of the terms of a position.
     fn size(&self) -> f64 {
         let sum = |v: [f64; 3]| v[0].abs() + v[1].abs() + v[2].abs();
         let moved =
@@ -323,8 +323,8 @@ impl Part {
     }
 }
 
-/// Joints that move vertices, outermost in the bind pose first, because most of them stay outermost. Joints
-/// inside the box found so far are skipped.
+/// Joints that move vertices, outermost in the bind pose first, because most of them are outermost in other
+/// poses too. Joints inside the box found so far are skipped.
 fn order(parts: &[Part]) -> Vec<usize> {
     let used = || parts.iter().enumerate().filter(|(_, part)| !part.points.is_empty());
     let (mut min, mut max) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);

@@ -13,7 +13,7 @@ type Eight<S> = f32x8<S>;
 /// Matrix rows of eight joints.
 type Rows<S> = [[Eight<S>; 4]; 3];
 
-/// Number of groups whose boxes are stored for the search of the farthest ones.
+/// Number of groups whose boxes are stored for the search for the outermost joints.
 const KEPT: usize = 12;
 
 /// Extents of the boxes of eight joints towards the six sides: along each axis, then against each.
@@ -204,7 +204,7 @@ fn around<S: Simd, M: Mode>(
     (high, low)
 }
 
-/// Margin by which the vertices of a joint may exceed its points along one axis.
+/// Maximum distance by which a joint's vertices exceed its chosen points along one axis.
 #[inline(always)]
 fn margin(group: &Group, lane: usize, row: &[f32; 4], rounding: Rounding) -> f32 {
     let [x, y, z, t] = row.map(f32::abs);

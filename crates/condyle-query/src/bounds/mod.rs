@@ -48,11 +48,12 @@ use condyle_base::math::Affine;
 ///
 /// `model` holds one matrix per joint of the skeleton, as written by
 /// [`local_to_model`](condyle::local_to_model). The box is in model space. It encloses the box that [`of`]
-/// computes from the vertices written by [`skin`](condyle::skin()), in any mode and on any instruction set,
-/// except for vertices that overflow during skinning. The [module](self) documentation has the reason.
+/// computes from the vertices written by [`skin`](condyle::skin()), in any mode and on any instruction set.
+/// Vertices that overflow during skinning are the only exception. The [module](self) documentation explains
+/// why.
 ///
-/// On eight real characters, the diagonal is 0.1 to 9 % longer than the exact one, as a mean over their
-/// clips. Synthetic characters with widely spread weights reach 95 %. Without vertices, the box is
+/// On eight real characters, the diagonal is 0.1 to 9 % longer than the exact one, averaged over the clips of
+/// each character. Synthetic characters with widely spread weights reach 95 %. Without vertices, the box is
 /// [`Aabb::EMPTY`].
 ///
 /// # Errors

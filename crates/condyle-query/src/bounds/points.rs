@@ -30,7 +30,7 @@ pub(super) fn choose(all: &[[f64; 3]]) -> (Vec<[f32; 3]>, f64) {
             chosen.extend(far.filter(|far| !chosen.contains(far)));
         }
     }
-    // First chooses from the candidates, then the last four from all points.
+    // First chooses from the candidates, then chooses the last four from all points.
     for (points, most) in [(&candidates[..], MOST - 4), (all, MOST)] {
         while chosen.len() < most {
             let mut worst = (0.0, None);
@@ -215,7 +215,7 @@ mod tests {
                 .collect();
             let (chosen, off) = choose(&points);
             assert!(chosen.len() <= MOST && !chosen.is_empty());
-            // The extent of the chosen points in any direction, plus `off` is at least the extent of all
+            // The extent of the chosen points in any direction, plus `off`, is at least the extent of all
             // points.
             for _ in 0..200 {
                 let d: [f32; 3] = random.unit();

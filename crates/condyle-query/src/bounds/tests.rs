@@ -185,8 +185,8 @@ fn boxes_from_end_to_end_of_f32_are_answered() {
     }
 }
 
-/// Each vertex has one joint, so the hull is exact. The only excess is the margin of the points, and there
-/// are enough points here.
+/// Each vertex has one joint, and each joint has fewer vertices than the maximum number of chosen points. The
+/// box therefore exceeds the exact box only by rounding.
 #[test]
 fn rigid_parts_have_tight_boxes() {
     let mut random = Random(151);

@@ -43,8 +43,8 @@ impl Default for Fit {
 
 /// Fits one hitbox to each joint that has vertices: the smallest of a sphere, a capsule and a box.
 ///
-/// Volumes are compared after growing each shape on all sides by 1/1000 of the sphere's radius, so that flat
-/// and thin shapes without volume can be compared too.
+/// Before comparing volumes, the function grows each shape on all sides by 1/1000 of the sphere's radius. It
+/// can therefore also compare flat and thin shapes, which have no volume.
 ///
 /// `meshes` are all meshes of one skeleton, in the bind pose and without morph targets. Capsules and boxes
 /// are aligned with the principal axes of the vertices or with the joint axes, whichever gives the smaller
@@ -110,7 +110,7 @@ pub fn fit<'a>(
 }
 
 /// Number of points to cover, at least 1. The f32 rounding error of `coverage` (0.95, for example) does not
-/// add a point.
+/// increase it.
 fn covered(count: usize, coverage: f32) -> usize {
     if coverage == 1.0 {
         return count;

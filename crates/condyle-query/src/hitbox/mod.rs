@@ -15,8 +15,8 @@
 //! Results are therefore bit-identical on every instruction set and in both numeric modes.
 //!
 //! Matrices may scale. Under uniform scale, shapes keep their form. Otherwise the radius of a sphere or
-//! capsule is scaled by the largest stretch of the matrix, and a box becomes one that encloses the sheared
-//! box. Hitboxes may become too large, never too small.
+//! capsule is scaled by the largest stretch of the matrix. A box becomes a box that encloses the sheared one.
+//! Hitboxes may become too large, never too small.
 
 mod broad;
 mod fit;

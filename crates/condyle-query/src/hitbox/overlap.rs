@@ -41,8 +41,8 @@ fn between_lines(from: Vector, way: Vector, from2: Vector, way2: Vector) -> f64 
     let det = a * e - b * b;
     // For parallel segments, any start point on the first one works.
     let s = if det > 1e-14 * a * e { ((b * f - c * e) / det).clamp(0.0, 1.0) } else { 0.0 };
-    // Finds the point of the second segment nearest to that one, then the point of the first nearest to this.
-    // Tests the ends too, for nearly parallel segments.
+    // Finds the point of the second segment nearest to that start point, then the point of the first segment
+    // nearest to the result. Tests the ends too, for nearly parallel segments.
     let apart = |s: f64, t: f64| {
         let d = sub(along(from, way, s), along(from2, way2, t));
         dot(d, d)

@@ -101,8 +101,8 @@ impl PosedHitboxes {
         self.bounds
     }
 
-    /// Returns the first hitbox that a ray hits, and the hit point. At equal distance, the hitbox that is
-    /// first in the list is returned. [`Ray`] documents which rays hit nothing.
+    /// Returns the first hitbox that a ray hits, and the hit point. If several hitboxes are at equal
+    /// distance, returns the first one in the list. [`Ray`] documents which rays hit nothing.
     #[must_use]
     pub fn first_hit(&self, ray: &Ray) -> Option<HitboxHit> {
         let line = Line::new(ray)?;
@@ -128,8 +128,8 @@ impl PosedHitboxes {
         });
     }
 
-    /// Returns the nearest point on the surface of any hitbox. For a point inside several hitboxes, this is
-    /// on the one in which it is deepest.
+    /// Returns the nearest point on the surface of any hitbox. If the point is inside several hitboxes,
+    /// returns the nearest surface point of the one in which it is deepest.
     ///
     /// Returns `None` if no hitbox is at most `max` away, if the point is not finite, or if a coordinate
     /// exceeds [`LIMIT`](crate::hits::LIMIT).

@@ -108,8 +108,8 @@ pub(super) fn normal(solid: &Solid, ray: &Line, t: f64) -> Vector {
 fn capsule(from: Vector, way: Vector, radius: f64, ray: &Line) -> Option<f64> {
     let length2 = dot(way, way);
     let middle = sub(along(from, way, 0.5), ray.origin);
-    // Only an origin this close to the middle can be inside, because (a + b)² <= 2a² + 2b². The rest is for
-    // rounding.
+    // Only an origin this close to the middle can be inside, because (a + b)² <= 2a² + 2b². The excess over
+    // one half allows for rounding.
     if dot(middle, middle) <= 0.501 * length2 + 2.001 * radius * radius {
         let to_origin = sub(ray.origin, along(from, way, nearest_on(from, way, ray.origin)));
         if dot(to_origin, to_origin) <= radius * radius {

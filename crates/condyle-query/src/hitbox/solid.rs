@@ -14,8 +14,8 @@ pub(super) struct Surface {
     pub(super) normal: Vector,
 }
 
-/// Normalises a vector, unless its length is only rounding error of a calculation with numbers of size
-/// `size`.
+/// Normalises a vector. Returns `None` if its length is only the rounding error of a calculation with numbers
+/// of size `size`.
 pub(super) fn unit(v: Vector, size: f64) -> Option<Vector> {
     let length = sqrt_f64(dot(v, v));
     (length > 1e-9 * size && length > 0.0).then(|| v.map(|c| c / length))

@@ -35,7 +35,7 @@ pub struct Attachment {
 }
 
 impl Attachment {
-    /// Returns the position in a pose.
+    /// Returns the attachment's position in a pose. `positions` holds the posed positions of all vertices.
     ///
     /// # Errors
     /// [`Error::Index`] for a vertex that does not exist.
@@ -43,8 +43,8 @@ impl Attachment {
         Ok(weighted(&self.corners(positions)?, self.weights.map(f64::from)))
     }
 
-    /// Returns the smooth unit normal at the point, interpolated from the vertex normals `normals`. Zero if
-    /// they cancel out.
+    /// Returns the smooth unit normal at the point, interpolated from the vertex normals `normals`. The
+    /// result is zero if they cancel out.
     ///
     /// # Errors
     /// [`Error::Index`] for a vertex that does not exist.

@@ -51,7 +51,7 @@ pub(super) struct Built {
     pub(super) order: Vec<u32>,
 }
 
-/// Range of the triangle order that is one child or will be split.
+/// Range of triangles that becomes one child or is split further.
 #[derive(Clone, Copy)]
 struct Part {
     first: usize,
@@ -115,7 +115,7 @@ pub(super) fn build(boxes: &[Bounds]) -> Built {
     built
 }
 
-/// Splits a range into up to eight.
+/// Splits a range into at most eight parts.
 fn children(part: Part, level: u32, order: &mut [u32], boxes: &[Bounds]) -> ([Part; CHILDREN], usize) {
     let (mut parts, mut count) = ([part; CHILDREN], 1);
     let free = level < FREE_LEVELS;
@@ -241,8 +241,8 @@ fn halve(members: &mut [u32], boxes: &[Bounds]) -> usize {
     middle
 }
 
-/// Whether every edge is used by as many triangles in one direction as in the other, which means that the
-/// surface is closed and consistently wound. Vertices at the same position count as one.
+/// Whether every edge is used by as many triangles in one direction as in the other. The surface is then
+/// closed and consistently wound. Vertices at the same position count as one.
 pub(super) fn is_closed(positions: &[[f32; 3]], triangles: &[[u32; 3]]) -> bool {
     // 0.0 and -0.0 are the same position.
     let place = |v: u32| positions[v as usize].map(|x| (x + 0.0).to_bits());

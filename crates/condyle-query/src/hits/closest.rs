@@ -28,7 +28,7 @@ pub struct NearestPoint {
 impl TriangleTree {
     /// Returns the nearest point on the surface if it is at most `max` away.
     ///
-    /// If several triangles have the same computed distance, the one with the lowest index is returned. At a
+    /// If several triangles have the same computed distance, returns the one with the lowest index. At a
     /// shared edge the distances may differ in the last bit of an f64, so either triangle can be reported.
     ///
     /// Pass [`f32::INFINITY`] to search everywhere; a smaller `max` saves time. Returns `None` if the point

@@ -9,7 +9,7 @@ use condyle_base::simd::{each, transpose};
 /// Number of triangles per vector.
 pub(super) const WIDTH: usize = 4;
 
-/// One vector of each triangle.
+/// One 3D vector per triangle, by component.
 pub(super) type Vectors<S> = [f64x4<S>; 3];
 
 /// Corners of the triangles at slot `first` and the slots after it, relative to `from`.

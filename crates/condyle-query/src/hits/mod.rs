@@ -74,8 +74,8 @@ use refit::Corners;
 
 /// Maximum absolute value of a coordinate in queries here and in [hitboxes](crate::hitbox): 2^60.
 ///
-/// Products of four such coordinates are far below the f64 maximum, and boxes are tested in f32. Rays, points
-/// and shapes with larger coordinates hit nothing, are near nothing and touch nothing.
+/// Products of four such coordinates are far below the f64 maximum, and boxes are tested in f32. Queries with
+/// larger coordinates find nothing.
 pub const LIMIT: f32 = 1_152_921_504_606_846_976.0;
 
 /// Bounding volume hierarchy over the triangles of a mesh, built once and updated to each pose by

@@ -75,8 +75,8 @@ pub struct Hit {
 }
 
 impl TriangleTree {
-    /// Returns the nearest triangle that a ray hits, from either side. At equal distance, the triangle with
-    /// the lowest index is returned.
+    /// Returns the nearest triangle that a ray hits, from either side. If several triangles are at equal
+    /// distance, returns the one with the lowest index.
     ///
     /// No ray slips between triangles that share an edge or surround a vertex. To guarantee this, a triangle
     /// seen edge-on is hit if rounding leaves it some projected area, because its neighbours may then miss.
@@ -382,7 +382,7 @@ fn test<S: Simd>(s: S, tree: &TriangleTree, query: &Query, first: usize) -> Test
         (least | greatest) & !all.simd_eq(zero)
     };
     let mut met = [(bc * a[2] + ca * b[2] + ab * c[2]) / all / step, ca / all, ab / all];
-    // Most leaves have no hit, so the edge-on case is skipped.
+    // Skips the edge-on case, because most leaves have no hit.
     if passes.any_true() {
         let grazed = passes & all.abs().simd_le(noise([a, b, c], slopes));
         if grazed.any_true() {

@@ -14,7 +14,7 @@ use condyle_base::math::Quat;
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Shape {
-    /// Ball.
+    /// Solid sphere.
     Sphere {
         /// Centre.
         center: [f32; 3],

@@ -9,17 +9,18 @@ use super::{InnerEdge, OuterEdge, PATCH, Patch, Surface};
 /// the triangle.
 type Side = (u32, u32, bool, u32);
 
-/// Two triangles, or only one, and the vertices in the order of the first triangle.
+/// Edge of two triangles, or of one if the edge is open. `ends` are in the order in which the first triangle
+/// traverses them.
 struct Edge {
     ends: [u32; 2],
     triangles: [Option<u32>; 2],
 }
 
-/// Builds the surface; `triangles` hold vertices of `smooth`.
+/// Builds the surface. The corners of `triangles` are vertices that `smooth` contains.
 pub(super) fn build(places: Vec<u32>, smooth: Vec<u32>, triangles: &[[u32; 3]]) -> Surface {
     let edges = edges(triangles.iter().map(|corners| corners.map(|vertex| places[vertex as usize])));
     let (order, ends) = patches(triangles.len(), &edges);
-    // Patch and index in the patch for each triangle.
+    // Patch of each triangle, and its index in the patch.
     let mut seats = vec![0_u32; triangles.len()];
     let (mut corners, mut patches, mut first) = (Vec::new(), Vec::new(), 0);
     for (patch, &end) in ends.iter().enumerate() {

@@ -39,7 +39,7 @@ use condyle::mesh::SkinnedMesh;
 /// use condyle_query::surface::Surface;
 /// use condyle::{Influences, SkinnedMesh, Vertices};
 ///
-/// // A tetrahedron, and the same without its last side.
+/// // A tetrahedron, and the same tetrahedron without its last side.
 /// let positions = vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 /// let sides = [0, 2, 1, 0, 1, 3, 1, 2, 3, 2, 0, 3];
 /// let of = |sides: &[u32]| {
@@ -54,7 +54,7 @@ use condyle::mesh::SkinnedMesh;
 /// ```
 #[derive(Clone)]
 pub struct Surface {
-    /// First vertex at the place of each vertex, and first vertex with the same normal there as well.
+    /// First vertex at the place of each vertex, and the first vertex there with the same normal.
     places: Vec<u32>,
     smooth: Vec<u32>,
     patches: Vec<Patch>,

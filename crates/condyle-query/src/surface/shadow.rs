@@ -29,11 +29,11 @@ pub struct ShadowVolume {
 /// shadow volume, and light from behind passes through an open surface.
 ///
 /// J.M.P. van Waveren, *Shadow Volume Construction*, 2005. Even indices are vertices and odd indices are far
-/// ends, so you can draw only a part of the volume or move the far ends on the GPU.
+/// ends. You can therefore draw only a part of the volume, or move the far ends on the GPU.
 ///
 /// # Errors
-/// [`Error::Length`] if `positions` does not hold one position per vertex, or if `lit` is of a surface with
-/// other numbers of vertices, triangles or edges. [`Error::NotFinite`] if `light` is not finite;
+/// [`Error::Length`] if `positions` does not hold one position per vertex. Also if `lit` belongs to a surface
+/// with different vertex, triangle or edge counts. [`Error::NotFinite`] if `light` is not finite;
 /// [`Error::NoDirection`] if its direction is zero. [`Error::OutOfRange`] if `far` is not positive and
 /// finite. `out` is then unchanged.
 ///

@@ -72,8 +72,8 @@ fn shade(surface: &Surface, positions: &[[f32; 3]], from: Viewpoint, far: Option
     out
 }
 
-/// Counts how often each edge is traversed from its lower end, minus how often from its higher end; lists
-/// only differences.
+/// Returns the edges that triangles do not traverse equally often in both directions. The number is positive
+/// if traversals from the lower to the higher vertex prevail.
 fn unbalanced(triangles: &[u32]) -> Vec<([u32; 2], i32)> {
     let mut balance = BTreeMap::new();
     for &[a, b, c] in triangles.as_chunks::<3>().0 {
@@ -373,7 +373,7 @@ fn measures_are_those_of_bodies() {
     assert!(got < round && got > 0.998 * round, "{got}");
 }
 
-/// No direction is stretched more or less than by the two factors, and some reach them.
+/// The two factors bound the stretch in every direction, and some directions reach them.
 #[test]
 fn stretch_is_the_most_and_the_least_of_all_directions() {
     let mut random = Random(8);

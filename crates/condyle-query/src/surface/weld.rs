@@ -9,8 +9,8 @@ use condyle::mesh::SkinnedMesh;
 /// normals.
 const SAME_NORMAL: f32 = 1e-3;
 
-/// Returns two vertices for each vertex: the first at the same place, and the first that has the same normal
-/// there as well.
+/// Returns two lists with an entry for each vertex: the first vertex at the same place, and the first vertex
+/// there with the same normal.
 pub(super) fn places(mesh: &SkinnedMesh) -> (Vec<u32>, Vec<u32>) {
     let mut order: Vec<u32> = (0..mesh.vertex_count() as u32).collect();
     order.sort_unstable_by(|&a, &b| compare(mesh, a as usize, b as usize).then(a.cmp(&b)));

@@ -26,7 +26,7 @@ fn random_aim(random: &mut Random, joint: u16) -> Aim<'static> {
 
 const SCALES: [Scales; 4] = [Scales::None, Scales::Even, Scales::UnevenAbove, Scales::Uneven];
 
-/// Includes all kinds of non-uniform scale. Also checks that the rotation is the smallest one possible.
+/// Tests all kinds of non-uniform scale. Also checks that the rotation is the smallest possible one.
 #[test]
 fn the_ray_goes_through_the_target_by_the_shortest_way() {
     let mut random = Random(1);
@@ -53,7 +53,8 @@ fn the_ray_goes_through_the_target_by_the_shortest_way() {
         let matrix = case.matrix(joint);
         let near = apart(point(&matrix, aim.origin.map(f64::from)), pivot);
         let far = apart(aim.target.map(f64::from), pivot);
-        // If the ray starts farther from the joint than the target is, no rotation may reach it.
+        // If the origin of the ray is farther from the joint than the target, there may be no rotation that
+        // reaches the target.
         if far > 4.0 * near {
             assert!(off < 2e-5, "{try_}: {off}, {far} and {near}");
         }
@@ -126,7 +127,7 @@ fn shares_are_shares_and_the_last_joint_does_the_rest() {
     }
 }
 
-/// Holds for chains of one to three joints.
+/// Tests chains of one to three joints.
 #[test]
 fn a_weight_is_how_much_of_the_way_is_gone() {
     let joint = |parent| Joint::new("", parent, Transform::IDENTITY);

@@ -144,7 +144,7 @@ impl State {
             let along = dot(axis, [d[0], d[1], d[2]]);
             cos += weight * (d[3] * d[3] - along * along);
         }
-        // Interpolates linearly between no rotation and the whole one.
+        // Interpolates linearly between the identity and the whole rotation.
         let [x, y, z, w] = turn(axis, sin, cos);
         if step == 1.0 {
             return Some([x, y, z, w]);
@@ -152,8 +152,8 @@ impl State {
         Some(unit([step * x, step * y, step * z, 1.0 - step + step * w]))
     }
 
-    /// Rotation by a Gauss-Newton step, shortened until the cost falls. For non-uniform scales, where the tip
-    /// moves along an ellipse.
+    /// Rotation by a Gauss-Newton step, shortened until the cost falls. Used for non-uniform scales, under
+    /// which the tip moves along an ellipse.
     fn some(&self, node: &Node<'_>, arm: Vec64, step: f64) -> Option<Quat64> {
         let off = node.to_model.vector(sub(node.goal, arm));
         let mut torque = cross(arm, node.to_model.transposed(off));

@@ -15,10 +15,10 @@ use condyle_base::math::vectors::{cross, dot};
 /// A bone in the space of the first node's parent.
 #[derive(Clone, Copy)]
 pub(super) struct Bone {
-    /// Vector from its joint to its end.
+    /// Vector from the bone's joint to the bone's end.
     way: Vec64,
     end: Vec64,
-    /// Product of the rotations of its joint and all joints before it.
+    /// Product of the rotations of the bone's joint and all joints before it.
     turned: Quat64,
 }
 
@@ -67,7 +67,7 @@ fn draw(row: &Row<'_, '_>, wanted: Option<Quat64>, bones: &mut [Bone]) {
             }
         }
         bone.turned = unit(bone.turned);
-        // Rotates rigidly, which is not exact for non-uniform scales. The forward pass is.
+        // Rotates rigidly, which is inexact for non-uniform scales. The forward pass is exact.
         bone.way = rotate(product(bone.turned, conjugate(was)), bone.way);
         bone.end = end;
         end = sub(end, bone.way);

@@ -176,8 +176,8 @@ impl<const N: usize, const M: usize> Search<'_, '_, '_, N, M> {
                 damping *= growth;
                 growth *= 2.0;
                 if (0.0..=1e-14 * self.cost).contains(&predicted) {
-                    // Corners of limits: the path out of some corners leads along one limit, and steepest
-                    // descent finds it if there is one.
+                    // At some corners of limits the only way down leads along one limit, and steepest descent
+                    // finds it.
                     let steepest = STEEPEST * self.size / sqrt_f64(self.cost);
                     if damping >= steepest {
                         return false;

@@ -44,8 +44,9 @@ pub enum ChainMethod {
     /// best on its own, again and again. No round increases the error, and it handles limits and hinges. The
     /// joints near the tip bend more than those near the root.
     CyclicDescent {
-        /// Fraction of its best rotation that a joint makes per round, by nlerp from no rotation; above 0, at
-        /// most 1. Values below 1 distribute a rotation more evenly among the joints, and take more rounds.
+        /// Fraction of its best rotation that a joint makes per round, by nlerp from the identity; above 0,
+        /// at most 1. Values below 1 distribute a rotation more evenly among the joints, and take more
+        /// rounds.
         step: f32,
     },
     /// Forward and backward reaching (FABRIK). Takes few rounds if joints have no limits, especially if the
@@ -72,8 +73,8 @@ pub struct Orientation {
     /// the rotation of the tip's matrix if all scales are uniform and positive.
     pub rotation: Quat,
     /// Weight of the orientation: the distance in metres that counts as much as one radian, above 0. It
-    /// matters if position and orientation cannot both be met, and between rounds. `None` uses a quarter of
-    /// the chain's length.
+    /// determines the result if position and orientation cannot both be met, and the steps of the solver in
+    /// any case. `None` uses a quarter of the chain's length.
     pub radius: Option<f32>,
     /// Tolerance in radians; not negative.
     pub tolerance: f32,

@@ -17,7 +17,7 @@ pub(crate) struct Node<'a> {
     pub(crate) best: Quat64,
     /// Rotation in the straight chain.
     pub(crate) straight: Quat64,
-    /// Position in the space of its parent.
+    /// Position in the space of the joint's parent.
     pub(crate) pivot: Vec64,
     /// Map from the space of the next node's parent to the space that this node rotates, and its inverse.
     pub(crate) carry: Affine64,
@@ -27,13 +27,13 @@ pub(crate) struct Node<'a> {
     /// Product of the rotations of the joints between this node and the next.
     pub(crate) between: Quat64,
     pub(crate) limit: Option<&'a Limit>,
-    /// Axis of a hinge, in the space of its parent.
+    /// Axis of a hinge, in the space of the joint's parent.
     pub(crate) hinge: Option<Vec64>,
-    /// Squared scale from its parent's space to model space.
+    /// Squared scale from the space of the joint's parent to model space.
     pub(crate) size2: f64,
-    /// Map from its parent's space to model space. Only set if scales are non-uniform.
+    /// Map from the space of the joint's parent to model space. Only set if scales are non-uniform.
     pub(crate) to_model: Affine64,
-    /// Goal relative to the pivot, in the space of its parent, and the goal orientation there.
+    /// Goal relative to the pivot, in the space of the joint's parent, and the goal orientation there.
     pub(crate) goal: Vec64,
     pub(crate) orientation: Quat64,
 }
@@ -198,8 +198,8 @@ impl<'n, 'a> Row<'n, 'a> {
         }
     }
 
-    /// Brings every node within its limit with hard borders. For rotations that were within limits before
-    /// blending, so that a soft border does not slow them down twice.
+    /// Brings every node within its limit with hard borders. Use it for rotations that were within limits
+    /// before blending, so that a soft border does not slow them down twice.
     pub(crate) fn hold(&mut self) {
         for node in self.nodes.iter_mut() {
             if let Some(nearest) = node.limit.and_then(|limit| limit.hold(node.rotation)) {
@@ -251,8 +251,8 @@ impl<'n, 'a> Row<'n, 'a> {
         self.nodes.iter_mut().for_each(|node| node.rotation = node.best);
     }
 
-    /// Perturbs every joint from its best rotation, more each time. This leaves straight lines, along which
-    /// no joint has a gradient, and corners of limits.
+    /// Perturbs every joint from its best rotation, more each time. This moves the chain out of straight
+    /// lines, where no joint has a gradient, and out of corners of limits.
     pub(super) fn kick(&mut self, time: u32) {
         self.restore();
         for at in 0..self.nodes.len() {

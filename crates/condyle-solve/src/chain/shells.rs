@@ -1,10 +1,9 @@
 //! Exact solution for chains without limits, with non-uniform scales among their joints.
 //!
-//! The joints from one joint down to the tip move the tip within a spherical shell around that joint's pivot,
-//! in the space of its parent. The joint turns the tip in any direction, and every distance between the
-//! minimum and the maximum is reached. The joint above maps the shell to one between ellipsoids. The
-//! distances of its nearest and farthest point from that joint's pivot are the radii of the joint's own
-//! shell.
+//! A joint and the joints below it move the tip within a spherical shell around the joint's pivot, in the
+//! space of its parent. The joint turns the tip in any direction, and every distance between the minimum and
+//! the maximum is reached. The joint above maps the shell to one between ellipsoids. The distances of its
+//! nearest and farthest point from that joint's pivot are the radii of the joint's own shell.
 //!
 //! Example: two bones of length 1 along X, the second under a scale of 2, 1 and 1/2. The shell of the second
 //! joint has both radii 1. The first joint maps its points `u` to `S (p + u)`, where p = (1, 0, 0). The

@@ -17,8 +17,7 @@ use condyle_base::error::Error;
 use condyle_base::math::quats::rotate;
 use condyle_base::math::{Rigid, Transform};
 
-/// One contact of one joint. Points are in the space in which the character's motion starts at the start of
-/// the clip.
+/// One contact of one joint. Points are model-space positions transformed by [`Contacts::motion`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Contact {
     /// Start in seconds since the start of the clip, from 0 to less than its duration.
@@ -27,9 +26,9 @@ pub struct Contact {
     pub end: f64,
     /// Position at which the joint stands: the mean over the contact.
     pub place: [f32; 3],
-    /// Position in the clip at the start of the contact.
+    /// Position of the joint in the clip at the start of the contact.
     pub from: [f32; 3],
-    /// Velocity in the clip at the start of the contact, in metres per second.
+    /// Velocity of the joint in the clip at the start of the contact, in metres per second.
     pub velocity: [f32; 3],
 }
 
@@ -48,9 +47,9 @@ pub struct Contacts {
 
 /// Finds the contacts of joints in a compressed clip, by height and speed.
 ///
-/// The motion of the clip carries the joints over the ground. If the clip walks or runs in place, the
-/// velocity of the ground is determined from the feet: the velocity that low feet have in common, one for the
-/// whole clip. Then [`Contacts::motion`] is the motion that the character needs.
+/// The root motion of the clip moves the joints over the ground. If the clip walks or runs in place, this
+/// function also finds the velocity of the ground: the velocity that low feet have in common in the whole
+/// clip. [`Contacts::motion`] then returns the motion that the character needs.
 ///
 /// ```
 /// use condyle::{Interpolation, RawClip, Target, Track, example};

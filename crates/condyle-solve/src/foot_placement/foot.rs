@@ -12,7 +12,7 @@ use condyle_base::math::{Affine, Rigid};
 /// Planned stance of a foot.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Target {
-    /// Goal of the joint that touches the ground, in the world.
+    /// Goal of the joint that touches the ground, in world space.
     pub(super) place: Vec64,
     /// Height of the ground there.
     floor: f64,
@@ -27,8 +27,8 @@ pub(super) struct Target {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Foot {
     planted: bool,
-    /// Offset: in the air, from the position in the clip, on the floor of the foot. On the ground, offset
-    /// from the position at which it stands.
+    /// Offset of the foot. In the air it is relative to the position in the clip, on the floor of the foot.
+    /// On the ground it is relative to the position at which the foot stands.
     offset: Path<3>,
     /// Rotation to the slope about `x` and `z`, and the floor.
     stance: Path<3>,
@@ -38,9 +38,9 @@ pub(super) struct Foot {
     /// Duration of the swing, and the additional height in the middle of it.
     swing: f64,
     lift: f64,
-    /// Position in the clip at the last call, over a ground at 0.
+    /// Position in the clip's pose at the last call, in world space with the ground at height 0.
     source: Vec64,
-    /// Velocity in the clip at the last call.
+    /// Velocity in the clip's pose at the last call.
     pace: Vec64,
     /// Output position.
     pub(super) place: Vec64,
@@ -50,7 +50,7 @@ pub(super) struct Foot {
 /// small velocity would lead to a large offset.
 const WINDOW: f64 = 0.35;
 
-/// Position of a foot in the clip now, in the world, over a ground at 0.
+/// Current position of a foot in the clip's pose, in world space with the ground at height 0.
 pub(super) struct Seen {
     /// Position of the joint that touches the ground.
     pub(super) place: Vec64,
@@ -58,7 +58,7 @@ pub(super) struct Seen {
     pub(super) ahead: Option<Vec64>,
 }
 
-/// Inputs of a call in the world.
+/// Inputs of a call, in world space.
 pub(super) struct World<'a> {
     pub(super) placement: &'a Rigid,
     pub(super) ground: &'a dyn Ground,
@@ -66,7 +66,7 @@ pub(super) struct World<'a> {
 }
 
 impl World<'_> {
-    /// Position of a joint, over a ground at 0.
+    /// Position of a joint in world space, with the ground at height 0.
     pub(super) fn place_of(&self, joint: &Affine) -> Vec64 {
         self.place(joint.rows.map(|row| f64::from(row[3])))
     }
@@ -79,7 +79,7 @@ impl World<'_> {
         usable.then_some(GroundPoint { normal, ..surface })
     }
 
-    /// Maps a point from model space to the world, over a ground at 0.
+    /// Maps a point from model space to world space, with the ground at height 0.
     fn place(&self, p: Vec64) -> Vec64 {
         let [x, _, z] = self.placement.translation;
         add(rotate(self.placement.rotation, p), [x, 0.0, z])
@@ -128,7 +128,7 @@ impl Foot {
         if self.planted || self.target.is_none() { 0.0 } else { self.left }
     }
 
-    /// Rotation to the slope, in the world.
+    /// Rotation to the slope, in world space.
     pub(super) fn tilt(&self) -> Quat64 {
         from_rotation_vector([self.stance.place[0], 0.0, self.stance.place[1]])
     }
@@ -173,7 +173,7 @@ impl Foot {
         self.source = seen.place;
     }
 
-    /// Moves on the ground towards the position at which it stands.
+    /// Moves the foot on the ground towards the position at which it stands.
     fn settle(&mut self, seconds: f64) {
         let Some(target) = self.target else { return };
         self.offset.advance(&[0.0; 3], &[0.0; 3], self.left, seconds);
@@ -220,7 +220,7 @@ impl Foot {
         self.offset.velocity = scaled(self.pace, -1.0);
     }
 
-    /// Moves through the air along its path.
+    /// Moves the foot through the air along its path.
     fn fly(&mut self, feet: &Feet, world: &World<'_>, seen: &Seen, landing: Option<&Landing>) {
         let target = match landing {
             Some(landing) => self.planned(feet, world, seen, landing),
@@ -296,8 +296,8 @@ impl Foot {
         if here.1 <= enough || seen.ahead.is_none() || !moves {
             return here.0;
         }
-        // On the edge of a step, tries positions a little farther and less far, until the whole sole is on
-        // one step.
+        // On the edge of a step, tries positions a little further forward and back, until the whole sole is
+        // on one step.
         let part = (sole[0] + sole[1]) / 8.0;
         let near = (1..=8).map(|n| {
             let far = f64::from((n + 1) / 2) * part;

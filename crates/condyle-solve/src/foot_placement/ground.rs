@@ -10,7 +10,7 @@ use condyle_base::math::vectors::{cross, dot};
 /// A point on the ground.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GroundPoint {
-    /// Height: `y` in the world, in metres.
+    /// Height in metres: the `y` coordinate in world space.
     pub height: f64,
     /// Unit normal with positive `y`.
     pub normal: [f64; 3],

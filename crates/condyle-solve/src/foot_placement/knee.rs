@@ -61,7 +61,7 @@ impl Bend {
         Some(Self { thigh: thigh?, shin: shin? })
     }
 
-    /// Side after some seconds, which moves slowly towards the bend in the clip if that is clear.
+    /// Side after `seconds`. It moves slowly towards the bend in the clip if that bend is clear.
     pub(super) fn side(&self, before: Option<Vec64>, at_rest: Option<Vec64>, seconds: f64) -> Option<Vec64> {
         let leans = bend(self.thigh, self.shin);
         let angle = length(leans);

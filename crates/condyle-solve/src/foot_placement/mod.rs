@@ -161,12 +161,12 @@ pub struct FeetState {
 /// Data of one leg during a call.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct Limb {
-    /// Goal position of the foot's joint in the world, and its goal orientation in model space.
+    /// Goal position of the foot's joint in world space, and its goal orientation in model space.
     goal: Vec64,
     orientation: [f64; 4],
     /// Hip, knee and foot in the input pose.
     before: [Transform; 3],
-    /// Positions of hip and ankle in the clip, in the world.
+    /// Positions of hip and ankle in the clip's pose, in world space.
     hip: Vec64,
     ankle: Vec64,
     length: f64,
@@ -493,7 +493,7 @@ fn check_frame(
 /// Movement of the pelvis.
 struct PelvisMove {
     up_model: Vec64,
-    /// Height by which the hips rise in the world.
+    /// World-space height by which the hips rise.
     raised: f64,
 }
 

@@ -1,6 +1,6 @@
 //! Smooth paths: position, velocity and acceleration, and the minimum-jerk path from there.
 
-/// Values of `N` numbers, with their first and second derivatives.
+/// `N` values, with their first and second derivatives.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Path<const N: usize> {
     pub(super) place: [f64; N],

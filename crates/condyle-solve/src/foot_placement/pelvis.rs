@@ -68,8 +68,8 @@ const BEND: f64 = 0.03;
 const BETWEEN: f64 = 0.01;
 const CORNER: f64 = 0.006;
 
-/// Minimum time to take a lead, and time to give it back, both times the spring's rate. A lead taken much
-/// faster would accelerate so hard at its end that it overshoots, because it is given back slowly.
+/// Minimum time to take a lead, and time to give it back, both multiplied by the spring's rate. A lead taken
+/// much faster would accelerate so hard at its end that it overshoots, because it is given back slowly.
 const TAKEN: f64 = 1.6;
 const GIVEN_BACK: f64 = 5.0;
 

@@ -59,7 +59,7 @@ pub struct BodyBuffer {
     pub(super) goals: Vec<Row>,
     /// Share of each joint, for each goal for a centre of mass in turn.
     pub(super) shares: Vec<f64>,
-    /// Sums of these over each joint and its descendants.
+    /// Sums of the shares, and of the shares times positions, over each joint and its descendants.
     pub(super) sums: Vec<(Vec64, f64)>,
     pub(super) links: Links,
     pub(super) normal: Normal,
@@ -78,7 +78,7 @@ pub struct BodyBuffer {
     pub(super) stiff: Vec<Mat64>,
     /// Inverse pivot of each unknown.
     pub(super) eases: Vec<Mat64>,
-    /// Temporary values on their way from an unknown to the one above.
+    /// Temporary values that the elimination passes from an unknown to the one above.
     pub(super) carried: Vec<Mat64>,
     /// Pull plus damping, to be divided by the ease of each unknown.
     pub(super) damped: f64,
@@ -138,7 +138,7 @@ pub(super) struct Row {
     pub(super) beyond: Vec64,
     /// Square root of the weight. For orientations, also times the factor of radians.
     pub(super) weight: f64,
-    /// Range of its unknowns in `Links`.
+    /// Range of the goal's unknowns in `Links`.
     pub(super) links: Range<usize>,
 }
 
@@ -160,8 +160,8 @@ pub(super) enum Sought {
     },
 }
 
-/// Unknowns that goals depend on, goal by goal, from the root on. Two goals share the beginning of their
-/// lists, up to where their paths separate.
+/// Unknowns that goals depend on, goal by goal, from the root to the goal. Two goals share the beginning of
+/// their lists, up to where their paths separate.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Links {
     pub(super) unknown: Vec<u32>,
@@ -314,8 +314,8 @@ impl BodyBuffer {
         }
     }
 
-    /// Divides all lengths by the longest path along bones from a root to the point of a goal, so that the
-    /// result does not depend on the unit of length. Also replaces targets that are too far away.
+    /// Divides all lengths by the size: the longest path along bones from a root to the point of a goal. The
+    /// result then does not depend on the unit of length. Also replaces targets that are too far away.
     fn scale(&mut self) {
         let State { locals, placed, .. } = &mut self.now;
         let mut longest = 0.0_f64;

@@ -19,7 +19,7 @@ pub struct Goal<'a> {
     /// Kind of goal, with its target.
     pub kind: GoalKind<'a>,
     /// Factor of the squared residual, relative to other goals; at least 0. With 0 the residual is computed,
-    /// but nothing moves for it.
+    /// but no joint moves for the goal.
     pub weight: f32,
 }
 

@@ -1,9 +1,9 @@
 //! Full-body IK: many goals simultaneously, for any joints of a skeleton.
 //!
 //! Hands that hold on, planted feet, a head that looks, a centre of mass over the feet: each is a [`Goal`].
-//! [`body`] turns the ancestors of the goals, near joints first, so that the head and the other limbs stay in
-//! place if an arm reaches its goal alone. The search starts from the input pose, for example a frame of a
-//! clip, and stays near to it.
+//! [`body`] turns the ancestors of the goals, near joints first. If an arm alone reaches its goal, the head
+//! and the other limbs stay in place. The search starts from the input pose, for example a frame of a clip,
+//! and stays near to it.
 //!
 //! ```
 //! use condyle::{Affine, Pose, example, local_to_model};
@@ -82,8 +82,8 @@ pub struct BodyOptions<'a> {
     /// turned, and one with ease 2 turns twice as far for the same goal.
     ///
     /// `None` uses the result of [`readiness`] for the joints of all goals with a weight: near joints turn
-    /// first, and joints that carry much else turn only if those do not suffice. Equal values distribute a
-    /// movement over all joints.
+    /// first. Joints that also carry other parts of the body turn only if the near joints do not suffice.
+    /// Equal values distribute a movement over all joints.
     pub ease: Option<&'a [f32]>,
     /// A joint whose translation may change too, such as the hips or the root, and its ease. With an ease of
     /// 1, it moves by one size as readily as a joint of ease 1 turns by one radian. It is ignored if no goal

@@ -96,7 +96,7 @@ impl Readiness {
 }
 
 /// Computes the default of [`BodyOptions::ease`](super::BodyOptions::ease) for goals of some joints: near
-/// joints turn first. Use it to modify the values and pass them there.
+/// joints turn first. Call it to modify the default before you pass it to the solver.
 ///
 /// `pose` is the input pose, `joints` the joints of the goals. `ease` receives one number per joint of the
 /// skeleton, from 0.0005 to 1. Joints that carry only parts near the goals have 1.

@@ -56,11 +56,11 @@ pub(super) struct Joint {
     pub(super) joint: u16,
     /// Index among these joints; `NONE` for a root.
     pub(super) parent: u32,
-    /// Unknown that turns it, or `NONE`.
+    /// Index of the unknown that turns the joint, or `NONE`.
     pub(super) turn: u32,
-    /// Unknown that moves it, or `NONE`.
+    /// Index of the unknown that translates the joint, or `NONE`.
     pub(super) shift: u32,
-    /// Whether all scales above it are uniform and positive.
+    /// Whether all scales above the joint are uniform and positive.
     pub(super) even: bool,
     pub(super) scale: Vec64,
 }
@@ -70,7 +70,7 @@ pub(super) struct Joint {
 pub(super) struct Unknown {
     /// Index among the joints.
     pub(super) joint: u32,
-    /// Whether it moves its joint instead of turning it.
+    /// Whether the unknown translates its joint instead of turning it.
     pub(super) shifts: bool,
     /// Ease: the inverse of a stiffness.
     pub(super) ease: f64,
@@ -159,9 +159,8 @@ pub(super) fn turned(above: &Placed, vector: Vec64, rotation: Quat64) -> Quat64 
     unit(product([x * by, y * by, z * by, by], rotation))
 }
 
-/// Returns, with the angle θ between two rotations, `(2 sin(θ/2))²` and the vector of length `sin θ` along
-/// the rotation axis, in the parent's space. The vector is half of the gradient by which the first value
-/// falls.
+/// Returns `(2 sin(θ/2))²` for the angle θ between two rotations, and the vector of length `sin θ` along the
+/// rotation axis, in the parent's space. The vector is half of the negative gradient of the first value.
 pub(super) fn apart(from: Quat64, to: Quat64) -> (f64, Vec64) {
     let [x, y, z, w] = product(to, conjugate(from));
     let v = [2.0 * x, 2.0 * y, 2.0 * z];

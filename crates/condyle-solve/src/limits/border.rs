@@ -9,9 +9,9 @@ pub(super) const ROUNDED: f64 = 1e-7;
 
 type Point = [f64; 2];
 
-/// Distance to subtract from a position that is `beyond` a border; negative inside. The softening starts
-/// `half` before the border. A position `half` beyond it, or more, is moved back to the border. The result is
-/// the mean over all hard borders within `half` of this one.
+/// Distance to subtract from a position. `beyond` is its distance outside the border, negative inside. The
+/// softening starts `half` before the border. A position `half` beyond it, or more, is moved back to the
+/// border. The result is the mean over all hard borders within `half` of this one.
 fn taken(beyond: f64, half: f64) -> f64 {
     if beyond >= half {
         beyond

@@ -83,10 +83,11 @@ impl<'a> Curve<'a> {
         self.points.last().map_or(self.from, |last| last.map(f64::from))
     }
 
-    /// Moves to the first position at the given distance, in a straight line beyond the end.
+    /// Moves forward to the first position at the given distance. Beyond the end, the curve continues as a
+    /// straight line.
     ///
-    /// `far` returns the distance of a point. It is a norm of the offset from the current position, or from
-    /// one close to it.
+    /// `far` returns the distance of a point: a norm of its offset from the current position, or from a
+    /// position close to it.
     pub(super) fn advance(&mut self, far: impl Fn(Vec64) -> f64, distance: f64) -> Vec64 {
         loop {
             let last = self.is_last();
@@ -140,7 +141,7 @@ fn root(way: Vec64) -> f64 {
     sqrt_f64(length(way))
 }
 
-/// Bisects for the end of a condition that holds at `low` and not at `high`.
+/// Finds, by bisection, where a condition that holds at `low` stops holding before `high`.
 fn halved(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..60 {
         let middle = 0.5 * (low + high);

@@ -45,7 +45,7 @@ impl SpringJoint {
     }
 }
 
-/// A row of joints that swing. Each follows the motion of the next one, its tail.
+/// A chain of joints that swing. Each turns so that the next joint, its tail, lags behind.
 ///
 /// ```
 /// use condyle_solve::spring_bones::{Spring, SpringJoint};
@@ -92,14 +92,14 @@ impl Spring {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Collider {
-    /// Joint that carries it. `None` if it is fixed in model space.
+    /// Joint that carries the collider. `None` if the collider is fixed in model space.
     pub joint: Option<u16>,
     /// Shape and position.
     pub shape: ColliderShape,
 }
 
-/// Shape of a collider. Points are in the local space of its joint. Radii are metres in the world, whatever
-/// the scale of the joint.
+/// Shape of a collider. Points are in the local space of its joint. Radii are in world-space metres; the
+/// scale of the joint does not change them.
 ///
 /// ```
 /// use condyle_solve::spring_bones::ColliderShape;
@@ -117,7 +117,7 @@ pub enum ColliderShape {
         offset: [f32; 3],
         /// Radius, at least 0.
         radius: f32,
-        /// Whether tails are kept inside it instead of outside.
+        /// Whether tails are kept inside the sphere instead of outside.
         inside: bool,
     },
     /// A capsule: all points within a radius of a line segment.
@@ -128,7 +128,7 @@ pub enum ColliderShape {
         tail: [f32; 3],
         /// Radius, at least 0.
         radius: f32,
-        /// Whether tails are kept inside it instead of outside.
+        /// Whether tails are kept inside the capsule instead of outside.
         inside: bool,
     },
     /// The half-space behind a plane.

@@ -57,7 +57,7 @@ pub(super) fn get<T: Kept, const N: usize>(from: &[T; N], lane: usize) -> [f64; 
     all
 }
 
-/// Checks that all values that a call reads are finite. Lengths were checked.
+/// Checks that all values that a call reads are finite. Requires lengths that are already checked.
 pub(super) fn check_numbers(
     skeleton: &Skeleton,
     springs: &Springs,
@@ -105,7 +105,7 @@ pub(super) fn check_numbers(
     springs.carries.iter().try_for_each(|carry| below(carry.last, carry.above))
 }
 
-/// Loads the current frame of one character into its lane. The inputs were checked.
+/// Loads the current frame of one character into its lane. Requires inputs that are already checked.
 #[inline(always)]
 pub(super) fn gather<T: Kept>(
     skeleton: &Skeleton,

@@ -10,10 +10,10 @@ use condyle_base::simd::each;
 /// Number of characters that are simulated together.
 pub(super) const LANES: usize = 4;
 
-/// Loads and stores of numbers.
+/// Loads and stores of numbers: of one character, or of one character per lane.
 pub(super) trait Lanes: Copy {
     type Number: Real;
-    /// A number in memory.
+    /// Storage of a number: a single f64, or one f64 per lane.
     type Stored: Copy;
 
     fn splat(self, value: f64) -> Self::Number;

@@ -1,9 +1,9 @@
 //! Spring bones: tails, hair, ears and ornaments that swing, as in VRM.
 //!
-//! A [`Spring`] is a row of joints. Each joint turns so that the next one, its *tail*, lags behind, is pulled
-//! back to its rest position, hangs down, and stays out of [`Collider`]s. [`Springs`] holds the springs of a
-//! skeleton, checked once. A [`SpringState`] is the state of one character. [`springs`] turns the joints of
-//! one pose, [`crowd`](crowd()) those of many.
+//! A [`Spring`] is a chain of joints. Each joint turns to follow the next one, its *tail*. The tail lags
+//! behind, is pulled back to its rest position, hangs down, and stays out of [`Collider`]s. [`Springs`] holds
+//! the springs of a skeleton, checked once. A [`SpringState`] is the state of one character. [`springs`]
+//! turns the joints of one pose, [`crowd`](crowd()) those of many.
 //!
 //! A step follows the procedure of VRMC_springBone 1.0 with the shapes of VRMC_springBone_extended_collider,
 //! and uses the same parameters. The result of that procedure depends on the duration of a step, so here
@@ -107,7 +107,7 @@ impl Tick {
 /// below 1, because a joint swings about its rotation in the skeleton's rest pose.
 ///
 /// The first call, and the first after [`SpringState::reset`], outputs the springs at rest. After a pause of
-/// more than 16 steps (0.27 s), the springs are reset to rest and only the last 16 steps are run, which
+/// more than 16 steps (0.27 s), the call resets the springs to rest and runs only the last 16 steps. This
 /// bounds the time of a call. A joint of zero length, or below a joint whose scale is zero, stays at rest.
 /// Nothing is allocated, and results are bit-identical on every machine.
 ///

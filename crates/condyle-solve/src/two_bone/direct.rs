@@ -85,8 +85,9 @@ pub(crate) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Inputs for joints that exist. `None` if a joint is not the child of the one before it, if the scale of
-    /// the first one is not uniform and positive, or if the request has an orientation or limits.
+    /// Inputs for joints that exist. `None` if a joint is not the child of the one before it, or if the
+    /// request has an orientation or limits. Also `None` if the scale of the first joint is not uniform and
+    /// positive.
     #[inline(always)]
     pub(crate) fn new(
         skeleton: &Skeleton,
@@ -355,8 +356,8 @@ impl Direct {
 }
 
 impl Bones {
-    /// Returns the rotation of the upper joint by the shortest rotation from the new tip to the goal, and
-    /// whether it is well defined.
+    /// Returns the rotation of the upper joint after the shortest rotation from the new tip to the goal, and
+    /// whether that rotation is well defined.
     #[inline(always)]
     fn turned_to(&self, goal: [f64; 3], elbow: &Elbow, squares: &Squares) -> ([f64; 4], bool) {
         let &Elbow { cos, sin, ratio, .. } = elbow;
@@ -371,8 +372,9 @@ impl Bones {
         (scaled4(product(self.given[0], [x, y, z, w]), by), (size * 1e-6).is_below(w))
     }
 
-    /// Returns the rotation of the upper joint that puts the middle joint on the side of the pole vector, and
-    /// whether that side is well defined. Of the two equal quaternions it returns the one nearer to `like`.
+    /// Returns the rotation of the upper joint that puts the middle joint on the side of the pole vector.
+    /// Also returns whether that side is well defined. Of the two equal quaternions it returns the one nearer
+    /// to `like`.
     #[inline(always)]
     fn turned_to_pole(
         &self,

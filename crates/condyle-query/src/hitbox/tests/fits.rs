@@ -58,7 +58,7 @@ fn fitted_shapes_are_of_the_kind_that_vertices_are_and_hold_them() {
     }
 }
 
-/// Covers the requested number, counted in decimals: 0.95 of 20 is 19.
+/// Tests that `coverage` counts as a decimal fraction, in spite of f32 rounding: 0.95 of 20 vertices is 19.
 #[test]
 fn as_many_vertices_are_covered_as_are_asked_for() {
     let mut random = Random(208);
@@ -95,7 +95,8 @@ fn flat_and_thin_parts_get_flat_and_thin_shapes() {
             let fitted = fit([(&mesh, &skin)], &Fit::default()).expect("valid numbers");
             match fitted.as_slice()[0].shape {
                 Shape::Capsule { radius, .. } => assert!(radius <= thin, "{radius}"),
-                // The f32 rounding error of a short one's ends may be wider than a box.
+                // For a short needle, the f32 rounding error of a capsule's ends can exceed the width of a
+                // box, so a box fits too.
                 Shape::Box { half_extents: [x, y, z], .. } if size < 1.0 => {
                     assert!(x.max(y).min(x.max(z)).min(y.max(z)) <= thin, "{fitted:?}");
                 }

@@ -29,7 +29,7 @@ pub(super) struct Turn<const M: usize> {
 #[derive(Clone, Copy)]
 struct Hinge {
     circle: Circle,
-    /// Sine and cosine of half the angle from the middle of the range; then the same after the step.
+    /// Sine and cosine of half the angle from the middle of the range, before and after the step.
     at: [f64; 2],
     next: [f64; 2],
 }

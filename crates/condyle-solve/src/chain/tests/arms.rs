@@ -1,4 +1,4 @@
-//! Arms of hinges, and straight chains.
+//! Tests of arms with hinge joints, and of straight chains.
 
 use std::vec::Vec;
 
@@ -51,8 +51,8 @@ fn an_arm_of_seven_hinges_reaches_places_and_poses() {
     let (skeleton, limits) = arm7();
     let joints: Vec<u16> = (0..7).collect();
     let all = cases(500) as u32;
-    // Reached goals per thousand, and mean number of rounds. Starts from the arm stretched straight up, where
-    // every second hinge moves nothing, or from any pose.
+    // Reached goals per thousand, and mean number of rounds. The arm starts in a random pose, or stretched
+    // straight up, where every second hinge has no effect.
     let solve = |method, iterations, any: bool, poses: bool| {
         let mut random = Random(4);
         let (mut done, mut rounds) = (0, 0);

@@ -77,9 +77,8 @@ fn what_can_be_reached_is_reached() {
     assert!(missed * 200 <= count, "{missed} of {count}");
 }
 
-/// Goals that contradict each other or are too far away. Continuing from the result with plain equations,
-/// until nothing moves, does not improve it. Such a search from the same start does not find better poses,
-/// except for an occasional other local minimum.
+/// Goals that contradict each other or are too far away. A reference search that continues from the result
+/// rarely improves it. A reference search from the rest pose rarely ends in a better pose.
 #[test]
 #[cfg_attr(miri, ignore = "equations of full size take hours")]
 fn what_cannot_be_reached_is_come_near_to() {
@@ -125,7 +124,7 @@ fn a_straight_limb_bends_for_a_goal_on_its_line() {
     assert!((reached.distance - 0.8).abs() < 1e-6 && pose == *skeleton.rest(), "{reached:?}");
 }
 
-/// The end effector may be next to the joint, or the mean of several joints.
+/// Tests an end effector with an offset from its joint, and a centre of mass.
 #[test]
 fn a_straight_limb_bends_for_what_hangs_on_it() {
     let skeleton = chain(&[1.0, 1.0]);

@@ -55,7 +55,8 @@ fn it_is_the_specification() {
     assert!(found[0] < 2e-4 && found[1] < 1e-5 && found[2] < 5e-4, "{found:?}");
 }
 
-/// Maximum angle between the outputs of two frame rates at the same times, and its root mean square.
+/// Returns the maximum angle between the outputs of two frame rates at the same times, and the root mean
+/// square angle.
 fn apart(scene: &Scene, a: f64, b: f64, seconds: usize) -> (f64, f64) {
     // Sixths of a second are whole frames at all compared rates.
     let [first, second] = [a, b].map(|rate| run(scene, rate, (rate * seconds as f64) as usize + 1));
@@ -73,7 +74,7 @@ fn apart(scene: &Scene, a: f64, b: f64, seconds: usize) -> (f64, f64) {
     (worst, (sum / f64::max(count, 1.0)).sqrt())
 }
 
-/// docs/accuracy.md, "Springs".
+/// Tests that the frame rate changes the motion of hair only slightly. Figures: docs/accuracy.md, "Springs".
 #[test]
 fn frame_rates_agree() {
     let scene = Scene::hair(12);
@@ -88,8 +89,9 @@ fn frame_rates_agree() {
     }
 }
 
-/// Random characters with colliders: a tail that passes a collider on the other side stays there. Checks the
-/// median and the 90th percentile of the maximum angle. docs/accuracy.md, "Springs".
+/// Tests random characters with colliders. A tail that passes a collider on the other side stays there, so
+/// the maximum angle has outliers. The test therefore checks its median and 90th percentile. Figures:
+/// docs/accuracy.md, "Springs".
 #[test]
 fn frame_rates_agree_less_between_colliders() {
     for (a, b, median, nine_tenths) in [(60.0, 144.0, 0.002, 0.035), (30.0, 60.0, 0.036, 0.45)] {
@@ -104,7 +106,7 @@ fn frame_rates_agree_less_between_colliders() {
 /// Intervals with no step, and intervals with more steps than a call runs.
 const SECONDS: [f32; 8] = [0.016_666_668, 0.004, 0.05, 0.0, 0.3, 1e-30, 1e9, 0.0167];
 
-/// Bit-identical at any frame rate, for any number of characters, whatever the others do.
+/// Bit-identical at any frame rate and for any number of characters, independent of the other characters.
 #[test]
 fn a_crowd_is_as_each_alone() {
     for (seed, count) in [(3, 1), (12, 4), (19, 7), (27, 9), (33, 2), (36, 17)] {

@@ -103,7 +103,7 @@ pub(super) struct Scene {
     pub(super) springs: Springs,
     animated: Vec<u16>,
     walks: f32,
-    /// Whether the character is mirrored in the world.
+    /// Whether the character's world matrix mirrors it.
     pub(super) mirrored: bool,
 }
 
