@@ -14,8 +14,7 @@ const ALONE: usize = 1 << 13;
 
 /// A set of points that finds the nearest one to any position.
 pub(crate) struct Tree<const D: usize> {
-    /// Points in k-d order: the middle point splits the others along its axis, and each half is split in the same
-    /// way.
+    /// Points in k-d order. The middle point splits the others along its axis; each half is split likewise.
     points: Vec<([f32; D], u32)>,
     axes: Vec<u8>,
 }

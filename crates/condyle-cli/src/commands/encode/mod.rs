@@ -94,7 +94,6 @@ pub(crate) struct Args {
     pub(crate) height: Height,
     /// Encode the clips for this model, matching joints by name. For files that hold only motion: --unit and
     /// --up then describe the motion, and --height describes this model, whose clips are left out
-    /// left out
     #[arg(long, alias = "skeleton", value_name = "MODEL", help_heading = INPUT)]
     pub(crate) onto: Option<PathBuf>,
     /// Body model (SMPL family) for the .npz motions of a folder
