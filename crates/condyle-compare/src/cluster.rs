@@ -24,7 +24,7 @@ pub(crate) struct Cluster {
     pub(crate) meshes: [Arc<SkinnedMesh>; 2],
     /// Joints that the influences refer to.
     pub(crate) joints: [Vec<u16>; 2],
-    /// Number of each vertex in its model's part.
+    /// Index of each vertex in its model's part.
     pub(crate) numbers: [Vec<u32>; 2],
 }
 

@@ -263,8 +263,8 @@ fn whole_balls(posed: &[Vec<[f32; 3]>; 2], squares: &mut [f64]) {
 /// of them.
 #[derive(Default)]
 struct Histogram {
-    /// Counts by exponent, then by the top 10 bits of the mantissa, so a distance is off by at most 1/2048.
-    /// Empty for an unused exponent.
+    /// Counts by exponent, then by the top 10 bits of the mantissa, so the relative error of a distance is at
+    /// most 1/2048. Empty for an unused exponent.
     octaves: Vec<Vec<u64>>,
     zeros: u64,
 }

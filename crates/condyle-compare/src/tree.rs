@@ -4,12 +4,12 @@
 
 use rayon::prelude::*;
 
-/// Maximum points that are searched one by one.
+/// Maximum number of points that are searched one by one.
 const LEAF: usize = 8;
-/// Maximum leaves that one search visits. Points of a surface need about ten. Only degenerate sets of points
-/// need more, and then the best point found so far is returned.
+/// Maximum number of leaves that one search visits. Points of a surface need about ten. Only degenerate sets
+/// of points need more, and then the search returns the best point found so far.
 const MOST_LEAVES: usize = 128;
-/// Minimum points for which both halves are built in parallel.
+/// Minimum number of points for which both halves are built in parallel.
 const ALONE: usize = 1 << 13;
 
 /// A set of points that finds the nearest one to any position.

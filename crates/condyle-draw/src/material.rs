@@ -200,7 +200,7 @@ struct Source<'a> {
 
 impl<'a> Source<'a> {
     fn of(json: &'a Value, texture: &Value) -> Option<Self> {
-        // Extensions whose images can be drawn come first.
+        // WebP comes first. The extensions below `source` are not supported, so they come last.
         let extended = |name| &texture["extensions"][name]["source"];
         let named = [
             extended("EXT_texture_webp"),

@@ -64,7 +64,7 @@ pub(crate) fn fill(picture: &mut RgbImage, corners: [[f32; 2]; 3], color: [u8; 3
     let columns = range(0, picture.width());
     for y in range(1, picture.height()) {
         let at = y as f32 + 0.5;
-        // Positions where the line through the pixel centres enters and leaves.
+        // Positions where the row through the pixel centres enters and leaves the triangle.
         let crossings: Vec<f32> = (0..3)
             .filter_map(|i| {
                 let ([ax, ay], [bx, by]) = (corners[i], corners[(i + 1) % 3]);

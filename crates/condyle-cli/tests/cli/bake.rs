@@ -133,7 +133,7 @@ fn a_texture_has_a_row_for_each_frame() {
     assert_eq!((&about["frames"], &about["fps"], &about["width"]), (&json!(5), &json!(4.0), &json!(4)));
     for frame in 0..5 {
         let [positions, normals] = posed(&folder, "ribbon.gltf", frame as f32 / 4.0);
-        // Half a step of a box three metres wide.
+        // The tolerance is half a grid step of a box three metres wide.
         assert_near(&texels(&folder, &about, "positions", frame), &positions, 3e-5, "positions");
         assert_near(&texels(&folder, &about, "normals", frame), &normals, 2e-5, "normals");
     }
