@@ -20,6 +20,25 @@ import numpy as np
 import pytest
 from condyle import jobs
 from conftest import REPOSITORY, TESTDATA
+from test_bodies import made
+
+BVH = """HIERARCHY
+ROOT Hips
+{
+  OFFSET 0 0 0
+  CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation
+  End Site
+  {
+    OFFSET 0 10 0
+  }
+}
+MOTION
+Frames: 3
+Frame Time: 0.033333
+0 90 0 0 0 0
+0 91 1 5 0 0
+0 90 2 9 0 0
+"""
 
 PACKAGE = REPOSITORY / "bindings" / "python"
 
@@ -70,6 +89,13 @@ def test_the_readme_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     monkeypatch.chdir(tmp_path)
     shutil.copy(TESTDATA / "two_joints.glb", "fox.glb")
     Path("motion.condyle").write_bytes(condyle.open("fox.glb").pack())
+    Path("mocap").mkdir()
+    Path("mocap/one.bvh").write_text(BVH)
+    Path("smplh/male").mkdir(parents=True)
+    np.savez("smplh/male/model.npz", **made(3))  # type: ignore[arg-type]
+    turns = np.random.default_rng(5).normal(size=(6, 24 * 3)) / 5
+    arrays = {"poses": turns, "trans": np.ones((6, 3)), "betas": [0.5], "mocap_framerate": 60.0}
+    np.savez("walk.npz", **arrays)  # type: ignore[arg-type]
     for block in blocks:
         exec(block, {"__name__": "__main__"})
 
@@ -94,18 +120,21 @@ def test_the_guide_runs(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 def test_the_dataset_of_the_readme_has_items_of_one_shape(tmp_path: Path) -> None:
     text = (PACKAGE / "README.md").read_text()
-    [block] = [block for block in (part.split("```")[0] for part in text.split("```python\n")[1:]) if "class Poses" in block]
+    [block] = [block for block in (part.split("```")[0] for part in text.split("```python\n")[1:]) if "class Windows" in block]
     known: dict[str, object] = {}
     exec(block, known)
     condyle.join(tmp_path / "two.condyle", [condyle.open(TESTDATA / f"{name}.glb").pack() for name in ("two_joints", "ancestors")])
     library = condyle.Library(tmp_path / "two.condyle")
     counts = {len(skeleton) for skeleton in library.skeletons}
     assert len(counts) == 2
-    dataset = known["Poses"](tmp_path / "two.condyle")  # type: ignore[operator]
+    dataset = known["Windows"](tmp_path / "two.condyle")  # type: ignore[operator]
     items = [dataset[at] for at in range(len(dataset))]
     batch = np.stack([rotations for rotations, _ in items])
-    assert batch.shape == (len(library), max(counts), 4) and {own for _, own in items} == counts
-    assert all(np.array_equal(batch[at, :own], library[at].sample([0.5]).rotations[0]) for at, (_, own) in enumerate(items))
+    times = np.arange(64) / 30
+    assert batch.shape == (len(library), len(times), max(counts), 4) and {own for _, own in items} == counts
+    for at, (_, own) in enumerate(items):
+        clip = library[at]
+        assert np.array_equal(batch[at, :, :own], clip.sample(clip.start + times).rotations)
 
 
 def test_the_stub_has_the_documentation() -> None:

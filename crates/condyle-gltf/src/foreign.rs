@@ -209,7 +209,7 @@ mod tests {
             (b"#usda 1.0\n(\n", "USD as text", "glTF 2.0"),
             (b"HIERARCHY\r\nROOT Hips\r\n", "a BVH", "glTF 2.0"),
             (b"Ogawa\xff\0\x01", "Alembic", "glTF 2.0"),
-            (b"PMX \0\0\0\x40", "PMX", "glTF 2.0"),
+            (b"PMX \0\0\0\x40", ".pmx", "glTF 2.0"),
             (b"CONDYLE\0\x01\0", "condyle encode", "condyle decode"),
             (b"\x89PNG\r\n\x1a\n", "PNG image", ".gltf that it belongs to"),
             (b"\xff\xd8\xff\xe0\0\x10JFIF", "JPEG image", ".gltf that it belongs to"),
