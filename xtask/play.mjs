@@ -1,8 +1,8 @@
 // Plays glTF files in three.js next to the original, and measures the distance between their vertices:
 // node play.mjs TOOLS ORIGINAL FILE...
-// TOOLS is a folder filled by `npm install --prefix`. Prints a line of JSON per file: the largest distance of
-// two vertices in world space, in units of the file, with its clip and time, the largest distance of a vertex
-// from the origin, and the number of compared times and vertices.
+// TOOLS is a folder filled by `npm install --prefix`. Prints a line of JSON per file. It has the largest
+// distance between corresponding vertices in world space, in units of the file, with its clip and time. It
+// also has the largest distance of a vertex from the origin, and the number of compared times and vertices.
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";

@@ -330,7 +330,7 @@ fn is_panic(callee: &str) -> bool {
     callee.contains("panic") || callee.contains("_fail") || callee.contains("unwrap_failed")
 }
 
-/// Path of `*_RNv…@GOTPCREL(%rip)` or `_RNv…@PLT`.
+/// Path of the function in an operand such as `*_RNv…@GOTPCREL(%rip)` or `_RNv…@PLT`.
 fn demangle(operand: &str) -> String {
     let symbol = operand.trim_start_matches('*').split(['@', '(']).next().unwrap_or(operand);
     format!("{:#}", rustc_demangle::demangle(symbol))

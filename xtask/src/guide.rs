@@ -100,7 +100,7 @@ fn prose(text: &str) -> Vec<(usize, String)> {
         if line.trim_start().starts_with("```") {
             in_code = !in_code;
         } else if !in_code {
-            // Parts with an odd index are code. An unpaired backtick is not at the end of a span.
+            // Parts with an odd index are code spans, except the last part: it follows an unpaired backtick.
             let parts: Vec<&str> = line.split('`').collect();
             let is_code = |at: usize| at % 2 == 1 && at + 1 < parts.len();
             let kept = parts.iter().enumerate().map(|(at, part)| if is_code(at) { "" } else { part });
@@ -129,7 +129,7 @@ fn broken(page: &Path, target: &str, anchors: &mut BTreeMap<PathBuf, BTreeSet<St
     if anchors[&path].contains(anchor) { None } else { Some("no such heading".into()) }
 }
 
-/// Removes `..` from a path, without asking the file system.
+/// Removes `..` from a path, without access to the file system.
 fn plain(path: &Path) -> PathBuf {
     path.components().fold(PathBuf::new(), |mut plain, part| {
         match part {

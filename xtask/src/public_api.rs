@@ -102,7 +102,7 @@ fn interface(pages: &Path, krate: &str, version: &str) -> Result<String, Stop> {
         let kind = page.rsplit('/').next().and_then(|file| file.split('.').next()).unwrap_or_default();
         writeln!(text, "\n{kind} {name}").ok();
         let html = std::fs::read_to_string(pages.join(page))?;
-        // Without methods from traits.
+        // Leaves out methods from traits.
         let ends = ["trait", "synthetic", "blanket"].map(|kind| format!("id=\"{kind}-implementations\""));
         let ends = ends.iter().map(String::as_str).chain(["id=\"implementors\""]);
         let own = &html[..ends.filter_map(|end| html.find(end)).min().unwrap_or(html.len())];

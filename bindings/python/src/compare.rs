@@ -132,7 +132,7 @@ impl<'a> Comparison<'a> {
         Ok(Self { pairing, differences })
     }
 
-    /// A `condyle.Difference`.
+    /// Builds a `condyle.Difference`.
     fn told<'py>(
         &self,
         py: Python<'py>,

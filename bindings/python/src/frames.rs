@@ -17,8 +17,7 @@ const MOST: usize = 1024;
 /// Number of elements per step if there are no frames. This many stay in the cache between steps.
 pub(crate) const CHUNK: usize = 256;
 
-/// Number of threads that the caller requested. Without a number, as many as the machine runs in
-/// parallel.
+/// Number of threads that the caller requested. Default: as many as the machine runs in parallel.
 pub(crate) fn thread_count(asked: Option<i64>) -> PyResult<Threads<'static, 'static>> {
     let Some(threads) = asked else {
         let count = thread::available_parallelism().map_or(1, NonZero::get).min(MOST);

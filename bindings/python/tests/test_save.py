@@ -98,7 +98,7 @@ def test_a_clip_keeps_its_shell(tmp_path: Path) -> None:
     assert [it.shell for it in kept] == [2.0] * len(kept)
     assert library["narrow"].shell == 0.5
     assert condyle.from_bytes(model.with_clips([clip]).pack(1e-3, shell=0.25)).clips[0].shell == 0.25
-    # There is no ball if every joint has a vertex.
+    # No ball is stored, because every joint has vertices.
     assert condyle.open(TESTDATA / "two_joints.glb").encode(0).shell is None
 
     # Keys are within 1/16 of the bound, up to two metres around each joint.

@@ -73,7 +73,7 @@ fn with_place(mut answer: clap::Error) -> clap::Error {
     answer
 }
 
-/// Removes clap's advice to write `-- -x`, because no option takes its value from there.
+/// Removes clap's advice to write `-- -x`, because no option takes a value after `--`.
 fn without_double_dash(mut answer: clap::Error) -> clap::Error {
     if let Some(ContextValue::StyledStrs(mut tips)) = answer.remove(ContextKind::Suggested) {
         tips.retain(|tip| !tip.to_string().contains("as a value, use"));

@@ -71,13 +71,13 @@ impl<'a> Clip<'a> {
         &self.name
     }
 
-    /// Returns the time of its first key.
+    /// Returns the time of the first key.
     #[must_use]
     pub fn start(&self) -> f64 {
         self.source().start()
     }
 
-    /// Returns the time of its last key.
+    /// Returns the time of the last key.
     #[must_use]
     pub fn end(&self) -> f64 {
         self.source().end()

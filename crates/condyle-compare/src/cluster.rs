@@ -11,20 +11,20 @@ use crate::error::Error;
 use crate::pairs::Link;
 use crate::subject::Subject;
 
-/// Maximum vertices of a cluster, so that they fit into the L1 cache.
+/// Maximum number of vertices in a cluster, chosen to fit the L1 cache.
 const VERTICES: usize = 512;
-/// Maximum bytes of all clusters together, in addition to twice the bytes of the meshes.
+/// Memory limit of all clusters in bytes, in addition to twice the size of the meshes.
 const MOST_ADDED: usize = 64 << 20;
 
 /// A group of pairs: vertex `i` of one mesh is compared with vertex `i` of the other.
 pub(crate) struct Cluster {
     /// Part of each model.
     pub(crate) parts: [usize; 2],
-    /// Positions, influences and morph targets only.
+    /// Meshes of the cluster, with positions, influences and morph targets only.
     pub(crate) meshes: [Arc<SkinnedMesh>; 2],
     /// Joints that the influences refer to.
     pub(crate) joints: [Vec<u16>; 2],
-    /// Number of each vertex in its model's part.
+    /// Index of each vertex in its model's part.
     pub(crate) numbers: [Vec<u32>; 2],
 }
 

@@ -39,8 +39,9 @@ fn by_names(a: &Skeleton, b: &Skeleton) -> Vec<Option<u16>> {
     twins
 }
 
-/// Pairs nodes of two documents, at least one of each pair a joint. `joints` are the joints of each document;
-/// `nodes` are these, followed by the other nodes. A joint that lost its keys is a node with the same name.
+/// Pairs nodes of two documents, at least one of each pair a joint. `joints` are the skeletons of the joints;
+/// `nodes` contain the same joints first, then all other nodes. A joint that lost its keys is still found as
+/// a node with the same name.
 pub(crate) fn node_twins(joints: [&Skeleton; 2], nodes: [&Skeleton; 2]) -> (Vec<(u16, u16)>, By) {
     let mut found = by_names(joints[0], joints[1]);
     found.resize(nodes[0].joint_count(), None);
@@ -66,7 +67,8 @@ pub(crate) fn node_twins(joints: [&Skeleton; 2], nodes: [&Skeleton; 2]) -> (Vec<
     }
 }
 
-/// Returns the names of joints; `None` if the document has no name and the joint is named after its node.
+/// Returns the name of each joint; `None` if the document does not name it, so that its name is derived from
+/// the node index.
 fn names(skeleton: &Skeleton) -> Vec<Option<&str>> {
     let given = |name: &str, node: &u32| !name.is_empty() && name != format!("node {node}");
     let all = skeleton.names().iter().zip(skeleton.nodes());
@@ -136,11 +138,11 @@ mod tests {
         // Two joints with the same name and path are ambiguous.
         let doubled = skeleton(&[("hip", None), ("toe", Some(0)), ("toe", Some(0))]);
         assert_eq!(twins(&doubled, &doubled), (vec![Some(0), None, None], By::Name));
-        // Numbers of nodes do not count as names.
+        // Names derived from node indices do not count as names.
         let numbered = skeleton(&[("node 0", None), ("node 1", Some(0)), ("node 2", Some(0))]);
         assert_eq!(twins(&numbered, &doubled), ([0, 1, 2].map(Some).to_vec(), By::Order));
         assert_eq!(twins(&numbered, &a), (vec![None; 3], By::Name));
-        // With different parents, the order does not count either.
+        // Joints with different parents are not paired by order either.
         let chain = skeleton(&[("node 0", None), ("node 1", Some(0)), ("node 2", Some(1))]);
         assert_eq!(twins(&chain, &doubled), (vec![None; 3], By::Name));
     }

@@ -20,7 +20,7 @@ pub struct Difference {
     pub worst: Worst,
     /// Time in seconds of the first moment with that distance.
     pub seconds: f64,
-    /// The 99th percentile of the distances of all vertices at all moments; at most 1 in 2048 too large.
+    /// The 99th percentile of the distances of all vertices at all moments, at most 1/2048 too large.
     pub percentile_99: f64,
     /// Mean over the moments of the largest distance.
     pub mean_of_max: f64,
@@ -81,12 +81,14 @@ pub(crate) fn measure(
     Ok(Difference { worst, seconds, percentile_99, mean_of_max, over_time })
 }
 
-/// Maximum moments whose matrices are in memory together, and maximum bytes of these matrices.
+/// Maximum number of moments whose matrices are in memory together, and maximum size of these matrices in
+/// bytes.
 const MOST_IN_BLOCK: usize = 1024;
 const BLOCK_BYTES: usize = 32 << 20;
-/// Maximum vertices posed in a block, over all moments, so that `tick` is called several times per second.
+/// Maximum number of vertices posed in a block, over all moments, so that `tick` is called several times per
+/// second.
 const POSED_IN_BLOCK: usize = 1 << 24;
-/// Moments in the task of one thread.
+/// Number of moments in the task of one thread.
 const IN_TASK: usize = 64;
 
 /// Result for some clusters at some moments of a block. Moments are counted from the start of the block.
@@ -131,7 +133,7 @@ impl Found {
     }
 }
 
-/// Vertices of a cluster while it plays.
+/// Posed vertices of a cluster.
 struct Playing {
     /// Positions in both models.
     posed: [Vec<[f32; 3]>; 2],
@@ -230,7 +232,8 @@ impl Cluster {
 }
 
 impl Playing {
-    /// Measures the distances and returns the largest square. `has_balls` is for points that represent balls.
+    /// Measures the distances and returns the largest square. With `has_balls`, the points represent balls
+    /// around joints.
     fn measure(&mut self, has_balls: bool) -> f64 {
         let Self { posed, squares, .. } = self;
         for ((square, p), q) in squares.iter_mut().zip(&posed[0]).zip(&posed[1]) {
@@ -260,8 +263,8 @@ fn whole_balls(posed: &[Vec<[f32; 3]>; 2], squares: &mut [f64]) {
 /// of them.
 #[derive(Default)]
 struct Histogram {
-    /// Counts by exponent, then by the top 10 bits of the mantissa: the error of a distance is at most 1 in
-    /// 2048. Empty for an unused exponent.
+    /// Counts by exponent, then by the top 10 bits of the mantissa, so the relative error of a distance is at
+    /// most 1/2048. Empty for an unused exponent.
     octaves: Vec<Vec<u64>>,
     zeros: u64,
 }
@@ -309,7 +312,7 @@ impl Histogram {
         }
     }
 
-    /// Returns the distance that this fraction of all distances does not exceed, at most 1 in 2048 too large.
+    /// Returns the distance that this fraction of all distances does not exceed, at most 1/2048 too large.
     fn percentile(&self, share: f64) -> f64 {
         let total = self.zeros + self.octaves.iter().flatten().sum::<u64>();
         let wanted = ((total as f64 * share).ceil() as u64).max(1);

@@ -32,7 +32,7 @@ pub fn moments(a: &Clip<'_>, b: &Clip<'_>, fps: Option<f64>) -> Result<Vec<f64>,
     }
     if let Some(fps) = fps {
         let mut times: Vec<f64> = (0..=count as u32).map(|i| start + f64::from(i) / fps).collect();
-        // Rounding may drop the end, or pass it.
+        // Because of rounding, the last moment may be before the end or after it.
         times.retain(|&t| t < end);
         times.push(end);
         return Ok(as_key_times(times));
@@ -52,7 +52,7 @@ pub fn moments(a: &Clip<'_>, b: &Clip<'_>, fps: Option<f64>) -> Result<Vec<f64>,
 }
 
 /// Rounds the moments to f32, the precision of key times. A jump, or the step between two segments of a
-/// compressed clip, is between two adjacent f32 times, where no key can be.
+/// compressed clip, lies between two adjacent f32 times, so no rounded moment falls into it.
 fn as_key_times(mut times: Vec<f64>) -> Vec<f64> {
     times.iter_mut().for_each(|seconds| *seconds = f64::from(*seconds as f32));
     times.dedup();

@@ -143,10 +143,10 @@ impl<'a> Pairing<'a> {
         self.pairs.worst_at_rest()
     }
 
-    /// Returns the place of a distance: a vertex or a joint.
+    /// Returns the vertex or joint that a distance belongs to.
     ///
     /// # Panics
-    /// Panics if the distance is not one of this pairing.
+    /// Panics if this pairing has no such part or joint.
     #[must_use]
     pub fn place(&self, of: &Worst) -> Place<'_> {
         self.subjects[0].place(of.part, of.vertex)
@@ -172,8 +172,8 @@ impl<'a> Pairing<'a> {
         let (this, that) = (a.clip(clips.0)?, b.clip(clips.1)?);
         measure([(a, this), (b, that)], &self.clusters, &moments(this, that, fps)?, tick)
     }
-    /// Measures the distance of each vertex from its counterpart in the rest poses, like a clip that holds
-    /// both there for one moment.
+    /// Measures the distance of each vertex from its counterpart in the rest poses, as a clip with a single
+    /// moment.
     ///
     /// # Errors
     /// [`Error::Moment`] if a model leaves the range of f32.

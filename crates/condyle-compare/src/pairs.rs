@@ -11,8 +11,8 @@ use crate::joints::{By, node_twins, twins};
 use crate::subject::{POINTS, Part, Subject, Worst};
 use crate::tree::{Tree, square};
 
-/// Distance at rest, relative to the size of the models, below which two vertices are at the same position
-/// after any rounding.
+/// Distance at rest, relative to the size of the models, below which two vertices count as being at the same
+/// position.
 const SAME: f64 = 1e-4;
 /// Maximum distance at rest, relative to the size of the models, between a vertex and its counterpart. It
 /// allows for coarse positions, such as 8 bits.
@@ -51,11 +51,11 @@ pub(crate) struct Link {
     pub(crate) vertices: [u32; 2],
 }
 
-/// All pairs, and their figures in the rest poses.
+/// All pairs, and their distances in the rest poses.
 pub(crate) struct Pairs {
     pub(crate) how: How,
     pub(crate) links: Vec<Link>,
-    /// Figures of each part of the first model.
+    /// Distances in each part of the first model.
     pub(crate) rest: Vec<AtRest>,
     /// Number of vertices or joints in each model, and of those without a counterpart.
     pub(crate) counts: [usize; 2],
@@ -68,7 +68,7 @@ pub(crate) struct Pairs {
     pub(crate) reach: f64,
 }
 
-/// Figures of a part in the rest pose.
+/// Distances in a part in the rest pose.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(crate) struct AtRest {
     pub(crate) unpaired: usize,
@@ -141,12 +141,12 @@ fn meshes(a: &Subject<'_>, b: &Subject<'_>) -> Result<Pairs, NoMeshes> {
     }
     let found = Pairs::new(a, b, How::Place, places.links(a, b, &kept));
     let paired = [0, 1].map(|side| found.counts[side] - found.unpaired[side]);
-    // Few positions match: one model may have another rest pose.
+    // If few positions match, the models may have different rest poses.
     let mostly = (0..2).all(|side| 10 * paired[side] >= 9 * counts[side]);
     if !mostly && all && have_equal_joints(a, b, &twins) {
         return Ok(ordered(&twins));
     }
-    // A simplified model may be a part of the whole.
+    // A simplified model, or a part of a model, may match the other model only in part.
     match (0..2).any(|side| 2 * paired[side] >= counts[side]) {
         true => Ok(found),
         false => Err(NoMeshes::Few { paired: paired[0], vertices: counts[0], models: names(a, b) }),
@@ -255,7 +255,8 @@ impl Places {
         let trees = [0, 1].map(|side| Tree::new(&flat[side].places));
         let mut it = Self { flat, trees, reach: 0.0 };
         it.leave_open(a, b, known);
-        // The smaller median measures the rounding, because one model may be a part of the other.
+        // The smaller median measures the rounding, because vertices that only one model has increase the
+        // other median.
         let middle = [0, 1].map(|side| {
             let Flat { places, open, .. } = &it.flat[side];
             let nearest = |&vertex: &u32| it.trees[1 - side].nearest(&places[vertex as usize]);
@@ -294,7 +295,8 @@ impl Places {
             };
             let twin = |&vertex: &u32| {
                 let marked = near(vertex, tree.nearest(&marks[side][vertex as usize]));
-                // A joint that only seems to differ must not hide a vertex at this position.
+                // If no vertex with the same joints and morph targets is near, the nearest vertex counts,
+                // because joints may differ only by their names.
                 let plain = || near(vertex, self.trees[other].nearest(&own.places[vertex as usize]));
                 Some((vertex, marked.or_else(plain)?))
             };

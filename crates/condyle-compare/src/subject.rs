@@ -226,7 +226,7 @@ impl<'a> Subject<'a> {
             };
             Ok(self.parts.iter().map(|part| moved(part).unwrap_or_default()).collect())
         };
-        // Weights that no clip has may leave the range of f32; then the offsets are left empty.
+        // These weights occur in no clip and may exceed the range of f32; then the offsets are left empty.
         stirred().unwrap_or_else(|_| still())
     }
 
@@ -308,7 +308,7 @@ impl<'a> Subject<'a> {
         Ok(places)
     }
 
-    /// Returns the place of a vertex: a vertex or a joint.
+    /// Returns the vertex or joint that a vertex of a part represents.
     pub(crate) fn place(&self, part: usize, vertex: usize) -> Place<'_> {
         let it = &self.parts[part];
         match it.instance {

@@ -4,18 +4,17 @@
 
 use rayon::prelude::*;
 
-/// Maximum points that are searched one by one.
+/// Maximum number of points that are searched one by one.
 const LEAF: usize = 8;
-/// Maximum leaves that one search visits. Points of a surface need about ten. Only degenerate sets of points
-/// need more, and then the best point found so far is returned.
+/// Maximum number of leaves that one search visits. Points of a surface need about ten. Only degenerate sets
+/// of points need more, and then the search returns the best point found so far.
 const MOST_LEAVES: usize = 128;
-/// Minimum points for which both halves are built in parallel.
+/// Minimum number of points for which both halves are built in parallel.
 const ALONE: usize = 1 << 13;
 
 /// A set of points that finds the nearest one to any position.
 pub(crate) struct Tree<const D: usize> {
-    /// The middle point separates the points below it from those above it along its axis, and so on in each
-    /// half.
+    /// Points in k-d order. The middle point splits the others along its axis; each half is split likewise.
     points: Vec<([f32; D], u32)>,
     axes: Vec<u8>,
 }
@@ -30,7 +29,7 @@ struct Search {
 impl<const D: usize> Tree<D> {
     /// Builds the tree in O(n log n). Of equal points only the first is kept.
     pub(crate) fn new(points: &[[f32; D]]) -> Self {
-        // Zeros of both signs are equal.
+        // Adding 0 turns -0 into +0, so both zeros are equal.
         let clean = |p: &[f32; D]| p.map(|x| x + 0.0);
         let mut points: Vec<_> = points.iter().zip(0..).map(|(p, at)| (clean(p), at)).collect();
         let order = |a: &[f32; D], b: &[f32; D]| {
@@ -74,7 +73,7 @@ impl<const D: usize> Tree<D> {
 impl Search {
     fn look<const D: usize>(&mut self, (place, point): &([f32; D], u32), to: &[f32; D]) {
         let square = square(place, to);
-        // The first of several points at equal distance.
+        // The first of several points at equal distance wins.
         let closer = (square, Some(*point)) < (self.square, self.point);
         if closer || self.point.is_none() {
             (self.square, self.point) = (square, Some(*point));
@@ -87,7 +86,7 @@ pub(crate) fn square<const D: usize>(a: &[f32; D], b: &[f32; D]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2)).sum()
 }
 
-/// Moves the median along the widest axis to the middle, and so on in each half.
+/// Moves the median along the widest axis to the middle, then does the same with each half.
 fn part<const D: usize>(points: &mut [([f32; D], u32)], axes: &mut [u8]) {
     if points.len() <= LEAF {
         return;

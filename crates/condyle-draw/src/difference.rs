@@ -112,7 +112,7 @@ fn short(metres: f64) -> String {
     }
 }
 
-/// Returns a scale above that of the labels of a sheet, because three panels are often shown reduced.
+/// Returns a larger text scale than that of a sheet, because three panels are often viewed at reduced size.
 fn text_scale(picture: &RgbImage) -> u32 {
     (picture.width().min(picture.height()) / 120).clamp(1, 3)
 }
@@ -163,7 +163,7 @@ mod tests {
             let [r, g, b] = color(part);
             0.2126 * r + 0.7152 * g + 0.0722 * b
         };
-        // The first fifth goes from grey to yellow, which is not darker, but is saturated.
+        // The first fifth goes from grey to yellow: more saturated, not darker.
         assert!((10..50).all(|i| light(i as f32 / 50.0) > light((i + 1) as f32 / 50.0)));
     }
 }

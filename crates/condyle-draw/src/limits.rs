@@ -19,7 +19,7 @@ const WITHIN: [u8; 3] = [24, 160, 72];
 const BEYOND: [u8; 3] = [226, 32, 36];
 /// Radians by which rounding may move a rotation outside its limit.
 const ROUNDED: f32 = 1e-4;
-/// Points of a round border.
+/// Number of points of a round border.
 const POINTS: u16 = 48;
 
 /// The posed skeleton with its matrices.
@@ -119,7 +119,7 @@ impl Posed<'_> {
         };
         let (border, shown, closed) = directions?;
         let above = self.skeleton.parent(joint).map(|parent| self.model[usize::from(parent)]);
-        // The same length in every direction, whatever the scales are.
+        // Normalised in world space, so the length does not depend on scales.
         let world = |d: Vec3| {
             let d = above.map_or(d, |above| above.transform_vector(d));
             add_scaled(at, normalize(d), 0.62 * long)
@@ -150,8 +150,8 @@ impl Posed<'_> {
     }
 }
 
-/// Returns the border of the axis under swings, in the space of the joint's parent, the axis, and true for a
-/// closed line.
+/// Returns the border of the swings of an axis, in the space of the joint's parent. Also returns the axis,
+/// and true because the line is closed.
 fn swings(limit: &JointLimit, shown: Vec3) -> Option<(Vec<Vec3>, Vec3, bool)> {
     let axis = normalize(limit.axis);
     let around = (0..POINTS).map(|i| {

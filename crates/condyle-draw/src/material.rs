@@ -181,7 +181,7 @@ impl Wrap {
     }
 }
 
-/// Location of the bytes of an image. Images with the same bytes are decoded once.
+/// Location of the bytes of an image. Images with the same location are decoded once.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Data<'a> {
     View(usize),
@@ -200,7 +200,7 @@ struct Source<'a> {
 
 impl<'a> Source<'a> {
     fn of(json: &'a Value, texture: &Value) -> Option<Self> {
-        // Extensions whose images can be drawn come first.
+        // WebP comes first. The extensions below `source` are not supported, so they come last.
         let extended = |name| &texture["extensions"][name]["source"];
         let named = [
             extended("EXT_texture_webp"),
@@ -228,15 +228,15 @@ struct Images<'a> {
     document: &'a Document,
     json: &'a Value,
     known: HashMap<Data<'a>, Option<Arc<[Level]>>>,
-    /// Maximum texels along a side of a kept image.
+    /// Maximum side of a kept image in texels.
     longest_side: usize,
     /// Number of texels that may still be decoded.
     left: u64,
     problems: Vec<String>,
 }
 
-/// Maximum texels decoded for all images together, and longest side of one. A file of a few hundred bytes can
-/// state any size.
+/// Maximum number of texels decoded for all images together, and maximum side of one. A file of a few hundred
+/// bytes can state any size.
 const MAX_DECODED: u64 = 1 << 28;
 const MAX_SIDE: u32 = 4096;
 /// Maximum bytes of one decoded image.
@@ -245,7 +245,7 @@ const MAX_BYTES: u64 = 4 * (MAX_SIDE as u64).pow(2);
 const MAX_DESCRIBED: u64 = 1 << 20;
 /// Longest side of a kept image; no rendered image shows more detail.
 const MAX_KEPT_SIDE: usize = 1024;
-/// Maximum texels kept for all images: 32 MB, and 33 % more for their mipmaps.
+/// Maximum number of texels kept for all images: 32 MB, and 33 % more for their mipmaps.
 const MAX_KEPT: usize = 1 << 23;
 
 impl<'a> Images<'a> {
@@ -291,7 +291,7 @@ impl<'a> Images<'a> {
         let unreadable = |e: &dyn std::fmt::Display| format!("the image cannot be decoded: {e}");
         let mut reader =
             ImageReader::new(Cursor::new(bytes)).with_guessed_format().map_err(|e| unreadable(&e))?;
-        // Limits the metadata of a PNG: a colour profile that inflates to more is left out. The profile is
+        // Limits the memory for PNG metadata. A colour profile that inflates to more is skipped; profiles are
         // not used here.
         let mut limits = Limits::default();
         limits.max_alloc = Some(2 * bytes.len() as u64 + MAX_DESCRIBED);
@@ -329,7 +329,7 @@ impl<'a> Images<'a> {
     }
 }
 
-/// Returns the name of a texture format that is not drawn, by its first bytes.
+/// Returns the name of an unsupported texture format, detected by its first bytes.
 fn foreign(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0xab, b'K', b'T', b'X', b' ', b'2', b'0', ..] => Some("KTX2"),

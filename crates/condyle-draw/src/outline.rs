@@ -37,7 +37,7 @@ pub(crate) fn draw(
         Seen::Direction(direction) => Viewpoint::Direction(direction),
     };
     let mut outline = Silhouette::default();
-    // The outline belongs to this mesh, and the direction was checked earlier.
+    // Cannot fail: the topology belongs to this mesh, and the direction was checked earlier.
     if silhouette(surface, &vertices.positions, viewpoint, &mut outline).is_err() {
         return;
     }

@@ -64,7 +64,7 @@ pub(crate) fn fill(picture: &mut RgbImage, corners: [[f32; 2]; 3], color: [u8; 3
     let columns = range(0, picture.width());
     for y in range(1, picture.height()) {
         let at = y as f32 + 0.5;
-        // Positions where the line through the pixel centres enters and leaves.
+        // Positions where the row through the pixel centres enters and leaves the triangle.
         let crossings: Vec<f32> = (0..3)
             .filter_map(|i| {
                 let ([ax, ay], [bx, by]) = (corners[i], corners[(i + 1) % 3]);
@@ -91,15 +91,15 @@ pub(crate) const LINE: u32 = 9;
 /// Width of a character at scale one, with its gap.
 const ADVANCE: u32 = 6;
 
-/// Fits a name and a text into this many pixels at scale one. The name is cut short with an ellipsis; if
-/// there is no room for it, it is left out, and then the text too.
+/// Fits a name and a text into `width` pixels at scale one. A long name is cut short with an ellipsis, or
+/// left out if no letter fits. If the text alone is too long, the result is empty.
 pub(crate) fn fitting(name: &str, text: &str, width: u32) -> String {
     let room = (width / ADVANCE) as usize;
     let (long, needed) = (name.chars().count(), text.chars().count());
     match room.checked_sub(needed) {
         None => String::new(),
         Some(left) if long > 0 && long < left => format!("{name} {text}"),
-        // A letter, the ellipsis and a space.
+        // Room for a letter, the ellipsis and a space.
         Some(left @ 3..) if long > 0 => {
             let start: String = name.chars().take(left - 2).collect();
             format!("{}\u{2026} {text}", start.trim_end())
@@ -137,7 +137,7 @@ const fn glyph(of: char, [a, b, c, d, e, f, g]: [u8; 7]) -> Glyph {
     Glyph { of, rows: [a, b, c, d, e, f, g, 0, 0] }
 }
 
-/// A lower-case letter with a descender. Its top is as high as that of an `a`.
+/// A lower-case letter with a descender. Its top is at x-height.
 const fn descending(of: char, [c, d, e, f, g, h, i]: [u8; 7]) -> Glyph {
     Glyph { of, rows: [0, 0, c, d, e, f, g, h, i] }
 }

@@ -9,7 +9,7 @@ use crate::vector::Vec3;
 /// Samples of a pixel. No two share a row or a column, so that steep and flat edges look the same.
 const SAMPLES: [[f64; 2]; 4] = [[0.375, 0.125], [0.875, 0.375], [0.125, 0.625], [0.625, 0.875]];
 
-/// One sample of a pixel: linear colour and inverse depth.
+/// One sample of a pixel: linear colour and inverse distance.
 #[derive(Clone, Copy)]
 struct Sample {
     color: Vec3,
@@ -28,7 +28,7 @@ pub(crate) struct Canvas {
     left: Option<u64>,
 }
 
-/// Pixels along a side of a tile. A whole tile is skipped if a triangle is hidden in it or does not reach it.
+/// Side of a tile in pixels. A triangle skips a whole tile that it does not reach or in which it is hidden.
 const TILE: usize = 8;
 /// Work limit of one canvas, about ten seconds, and the additional work of shading a pixel. A small file can
 /// hold a million triangles as large as the canvas. Testing a pixel or skipping a tile counts as 1.
@@ -99,8 +99,8 @@ impl Canvas {
         self.left.is_none()
     }
 
-    /// Fills the canvas, infinitely far away. `color` receives the centre of a pixel, to the right and up
-    /// from the centre of the canvas.
+    /// Fills the canvas with a background at infinite distance. `color` receives the position of a pixel's
+    /// centre, right and up from the centre of the canvas.
     pub(crate) fn clear(&mut self, color: impl Fn(f32, f32) -> Vec3) {
         let (right, up) = (self.width as f32 / 2.0, self.height as f32 / 2.0);
         for (i, pixel) in self.samples.iter_mut().enumerate() {
@@ -188,7 +188,7 @@ impl Canvas {
         let span = |axis: usize, size: usize| {
             let low = at.iter().map(|p| p[axis]).fold(f64::INFINITY, f64::min);
             let high = at.iter().map(|p| p[axis]).fold(f64::NEG_INFINITY, f64::max);
-            // The conversion saturates.
+            // The conversion to an integer saturates.
             low.floor() as usize..(high.ceil() as usize).min(size)
         };
         let (columns, rows) = (span(0, self.width), span(1, self.height));

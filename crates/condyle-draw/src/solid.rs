@@ -4,7 +4,7 @@ use crate::raster::{Canvas, Corner};
 use crate::stage::{Camera, Ground, Shadow};
 use crate::vector::{Vec3, dot, sub};
 
-/// A box along the axes.
+/// An axis-aligned box.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Solid {
     /// Corner with the minimum coordinates, in world space.
@@ -43,10 +43,10 @@ impl Solid {
         self.faces().flat_map(|(_, [a, b, c, d])| [[a, b, c], [a, c, d]])
     }
 
-    /// Draws the box. `shadow` belongs to objects on the box, none of which is below its surface.
+    /// Draws the box. `shadow` is the shadow of the objects that stand on it.
     pub(crate) fn draw(&self, canvas: &mut Canvas, camera: &Camera, ground: &Ground, shadow: &Shadow) {
         for (normal, [a, b, c, d]) in self.faces() {
-            // A face that is turned away is hidden by other faces or by the next box.
+            // A back face is hidden by other faces or by the next box.
             if dot(normal, sub(camera.eye, a)) <= 0.0 {
                 continue;
             }

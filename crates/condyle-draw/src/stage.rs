@@ -103,7 +103,7 @@ impl Bounds {
         it
     }
 
-    /// Returns the bounds of [`Self::around`], from the direction of one of its views.
+    /// Returns these bounds, computed by [`Self::around`], as seen from the direction of one of its views.
     pub(crate) fn facing(&self, view: View) -> Self {
         let [right, up, ahead] = view.axes();
         let middle = lerp(self.low, self.high, 0.5);
@@ -187,7 +187,7 @@ pub(crate) struct Ground {
     spacing: f32,
 }
 
-/// Texels along a side of a shadow, and of one in a scene that is wider than the character.
+/// Side of a shadow in texels, and side in a scene that is wider than the character.
 pub(crate) const SHADOW: usize = 192;
 pub(crate) const FINE_SHADOW: usize = 512;
 
@@ -267,7 +267,7 @@ impl Ground {
             if fade <= 0.0 {
                 return wall;
             }
-            // A line is at least a pixel wide; where that is too wide, it is fainter.
+            // A line is at least a pixel wide. A line that should be thinner is drawn fainter instead.
             let pixel = far / camera.lens.focal;
             let line = |x: f32| {
                 let off = (x / self.spacing - (x / self.spacing).round()).abs() * self.spacing;

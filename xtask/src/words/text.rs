@@ -54,7 +54,7 @@ impl Block {
     }
 }
 
-/// All that the rules need of one file.
+/// Text of one file, as the rules read it.
 #[derive(Default)]
 pub(crate) struct Document {
     pub(crate) blocks: Vec<Block>,

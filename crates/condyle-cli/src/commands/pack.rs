@@ -101,7 +101,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut asset = document::open(path, args.space, false)?;
     check_destination(&args.output, &document::sources(path, Some(&asset.document)), args.overwrite)?;
     warn_of_repairs(path, &asset);
-    // All animations are rewritten, without the parts that were not understood.
+    // All animations are rewritten, so parts that Condyle does not support are lost.
     let of_animations = |p: &&Problem| p.severity == Severity::Warning && p.place.starts_with("/animations");
     asset.problems.iter().filter(of_animations).for_each(|problem| warn(path, &problem.to_string()));
     let metres = metres_per_unit(path, &mut asset, args.space, args.height.length)?;

@@ -25,7 +25,7 @@ use crate::text::{path_text, printable};
 
 /// A model with its clips.
 pub(crate) struct Model {
-    /// Has no clips if they are compressed.
+    /// The asset. If the clips are compressed, it has no clips.
     pub(crate) asset: Asset,
     /// Canonical paths of the files it was read from, none of which may be overwritten.
     pub(crate) sources: BTreeSet<PathBuf>,

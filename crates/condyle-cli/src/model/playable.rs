@@ -67,8 +67,8 @@ impl<'a> Playable<'a> {
         self.single().and_then(AnyClip::as_raw)
     }
 
-    /// Returns a warning about times outside the clip, which are clamped to its ends; `None` if none is
-    /// outside, to three decimals.
+    /// Returns a warning that lists times outside the clip, which are clamped to its ends. `None` if each
+    /// time is within half a millisecond of the clip.
     pub(crate) fn clamped(&self, times: &[f64]) -> Option<String> {
         const SHOWN: usize = 5;
         let (start, end) = (self.start(), self.end());

@@ -1,6 +1,6 @@
 //! Headings of the groups of options in `--help`. The most important options of a command have no heading.
 
-/// Input files, and the meaning of their numbers.
+/// Input files, their clips, units and axes.
 pub(crate) const INPUT: &str = "Input";
 /// Positions and rotations that joints reach.
 pub(crate) const GOALS: &str = "Goals";

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::model::playable::Playable;
 
-/// Maximum moments of a series; more are assumed to be a mistake.
+/// Maximum number of moments of a series; more are assumed to be a mistake.
 pub(crate) const LONGEST: usize = 100_000;
 
 /// Returns `fps` moments per second from the start of a clip, in seconds: at least one.

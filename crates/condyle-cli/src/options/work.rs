@@ -19,9 +19,9 @@ const JOINT: u64 = 16;
 const FIT: u64 = 256;
 /// Cost of drawing a triangle.
 const TRIANGLE: u64 = 4;
-/// Cost of the two spheres around a vertex: that of its primitive and that of all primitives.
+/// Cost of a vertex for two bounding spheres: that of its primitive and that of all primitives.
 const SPHERES: u64 = 256;
-/// Cost of a moment at which nothing moves.
+/// Fixed cost of a moment.
 const MOMENT: u64 = 64;
 /// Work that any file may request: keys for four million joints times frames, which takes ten to twenty
 /// seconds.
@@ -59,7 +59,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// Adds the work on a clip, before that begins. An error if the total is now above the limit.
+    /// Adds the work on a clip before the work begins. An error if the total is then above the limit.
     pub(crate) fn afford(&mut self, file: &str, clip: &str, work: &Work) -> Result<(), Failure> {
         let alone = self.asked == 0;
         self.asked = self.asked.saturating_add(work.total);

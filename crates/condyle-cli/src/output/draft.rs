@@ -172,7 +172,8 @@ fn missing(folder: &Path) -> Vec<PathBuf> {
 }
 
 impl Made {
-    /// Moves the draft to `target`. If `target` is a new file, it is removed with the rest until it is kept.
+    /// Moves the draft to `target`. A new `target` then takes its place among the unfinished paths until it
+    /// is kept.
     fn put(&self, target: &Path, unfinished: &mut Unfinished) -> io::Result<()> {
         let Some(path) = self.0.last().and_then(|draft| unfinished.paths.get_mut(draft)) else {
             return Ok(());
@@ -204,8 +205,8 @@ fn remove(path: &Path) -> bool {
 
 /// Paths that a signal removes.
 struct Unfinished {
-    /// Paths by number, in the order of creation: a folder before its contents. A path that must stay is
-    /// empty.
+    /// Paths by number, in the order of creation: a folder before its contents. An empty path stands for a
+    /// path that must not be removed.
     paths: BTreeMap<u64, PathBuf>,
     next: u64,
     /// Numbers of discarded paths that still exist: folders that contain another file of the command.
@@ -260,7 +261,8 @@ impl Unfinished {
 /// ignored.
 #[cfg(unix)]
 fn caught() -> Vec<i32> {
-    // One bit for each signal, starting with signal 1. Without `unsafe`, only Linux reports them.
+    // One bit for each signal, starting with signal 1. Only Linux reports ignored signals to programs without
+    // `unsafe` code.
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored =
         status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());

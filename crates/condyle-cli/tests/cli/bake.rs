@@ -46,8 +46,7 @@ fn texels(folder: &Folder, about: &Value, what: &str, frame: usize) -> Vec<[f32;
     (0..vertices).map(at).collect()
 }
 
-/// A shader computes in f32, which is coarse far from the origin. Its error is never larger than the stated
-/// error.
+/// A shader computes in f32, which is coarse far from the origin. The printed error includes that rounding.
 #[test]
 fn errors_far_from_the_origin_are_those_of_a_shader() {
     // At the first place, errors computed in f64 are 2 % smaller than those in f32.
@@ -134,7 +133,7 @@ fn a_texture_has_a_row_for_each_frame() {
     assert_eq!((&about["frames"], &about["fps"], &about["width"]), (&json!(5), &json!(4.0), &json!(4)));
     for frame in 0..5 {
         let [positions, normals] = posed(&folder, "ribbon.gltf", frame as f32 / 4.0);
-        // Half a step of a box three metres wide.
+        // The tolerance is half a grid step of a box three metres wide.
         assert_near(&texels(&folder, &about, "positions", frame), &positions, 3e-5, "positions");
         assert_near(&texels(&folder, &about, "normals", frame), &normals, 2e-5, "normals");
     }
@@ -165,8 +164,8 @@ fn palettes_are_the_rows_of_matrices() {
     );
     let about = parsed(&folder, "run.json");
     assert_eq!(about["instances"][0]["joints"], json!(["lower", "upper"]));
-    // The last line: alpha comes first, and the numbers of each channel are together. Two joints have three
-    // rows each.
+    // The last scan line: channels are stored one after another, alpha first. Each of the two joints has
+    // three rows.
     let bytes = folder.read("run.exr");
     let floats: Vec<f32> =
         bytes[bytes.len() - 96..].as_chunks().0.iter().map(|four| f32::from_le_bytes(*four)).collect();

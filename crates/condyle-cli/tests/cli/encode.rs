@@ -105,7 +105,7 @@ fn options_do_what_they_say() {
     let usual = bytes("--at-samples --error 1mm");
     assert_eq!(bytes("--at-samples --error 0.001"), usual);
     assert!(bytes("--at-samples --error 0.1mm") > usual && bytes("--at-samples --error 1cm") < usual);
-    // With the same error in metres, a giant may have a smaller relative error.
+    // An error in metres is a smaller relative error for a taller character, so the file is larger.
     assert!(bytes("--at-samples --error 1mm --height 10m") > usual);
     assert!(bytes("--at-samples --error 1mm --height 20cm") < usual);
     assert!(bytes("--at-samples --error 1mm --shell 2m") > usual);

@@ -44,7 +44,7 @@ fn no_folder_is_made_in_vain() {
         ("encode broken.gltf -o new/a.condyle".into(), 1),
         ("encode ribbon.gltf -o new/a.glb".into(), 2),
         ("compare ribbon.gltf broken.gltf --plot new/a.svg".into(), 1),
-        // This one fails only when the file is renamed.
+        // This command fails only at the rename.
         (format!("skin ribbon.gltf --rest -o new/deep/{long}.glb"), 1),
         (format!("skin ribbon.gltf --rest -o {long}/a.glb"), 1),
         // The last of several files, or all of them.

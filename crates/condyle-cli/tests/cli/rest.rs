@@ -228,7 +228,7 @@ fn vertices_in_another_order_are_paired_by_place() {
     let most = 2.0 * reach * 0.01_f64.sin();
     assert!((0.95 * most..1.05 * most).contains(&worst(&found)), "{most} {found}");
     assert_eq!(found["worst"]["mesh"], "tube");
-    // Paired by order, without positions.
+    // Vertices are paired by order without a search by position.
     assert_eq!(compared(&tube, &tube)["paired"], "order");
 }
 

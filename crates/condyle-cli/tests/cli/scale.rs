@@ -152,14 +152,14 @@ fn a_unit_goes_with_the_model() {
     assert!(worst > 0.0 && worst < 5.0 && from.as_deref() == Some("b"), "{worst} {from:?}");
     let (same, from) = compared("compare yup.bvh cm.condyle --unit 1cm --json");
     assert!((same - worst).abs() < 1e-6 * worst && from.as_deref() == Some("unit"), "{same} {from:?}");
-    // The unit passes through a decoded document, and through its packed copy.
+    // The unit is stored in a decoded document, and in its packed copy.
     folder.run("decode cm.condyle -o back.glb").assert().success();
     assert_eq!(json_of(&folder, "info back.glb --json")["metres_per_unit"], 0.01);
     folder.run("pack back.glb -o packed.glb --error 1mm").assert().success();
     assert_eq!(json_of(&folder, "info packed.glb --json")["metres_per_unit"], 0.01);
     let (packed, from) = compared("compare back.glb packed.glb --json");
     assert!(packed < 5.0 && from.as_deref() == Some("a"), "{packed} {from:?}");
-    // The ribbon is about 0.75 units high; its bones are drawn and queried in metres.
+    // The ribbon is about 0.75 units high. Rays are given in metres.
     let hit = |options: &str| {
         json_of(&folder, &format!("raycast ribbon.gltf --rest {options} --json"))["hit"].clone()
     };

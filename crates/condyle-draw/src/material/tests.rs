@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Returns two texels, black and white.
+/// Returns a texture of two texels, black and white.
 fn texture(wrap: Wrap, nearest: bool) -> Texture {
     let image = Level { width: 2, height: 1, texels: vec![[0, 0, 0, 255], [255; 4]] };
     Texture { levels: mipmaps(image, MAX_KEPT_SIDE).into(), wrap: [wrap; 2], nearest }

@@ -32,7 +32,7 @@ pub const RED: RGBColor = RGBColor(213, 94, 0);
 pub const PINK: RGBColor = RGBColor(204, 121, 167);
 
 const WIDTH: i32 = 960;
-/// Width of the legend.
+/// Width of the legend in pixels.
 const NAMES: i32 = 225;
 const FONT: &str = "Helvetica, Arial, DejaVu Sans, sans-serif";
 /// Units per pixel. The backend takes whole units only, and lines with whole pixels would show steps.

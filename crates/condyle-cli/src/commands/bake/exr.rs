@@ -84,7 +84,7 @@ fn attribute(out: &mut Vec<u8>, name: &str, kind: &str, value: &[u8]) {
     out.extend_from_slice(value);
 }
 
-/// Decodes an image that [`write`] has written. It trusts the bytes only, not the expected size.
+/// Decodes an image that [`write`] has written. Takes the size from the bytes, not from the caller.
 pub(super) fn read<const N: usize>(bytes: &[u8]) -> Result<Vec<[f32; N]>, Error> {
     let mut rest = Bytes(bytes);
     if rest.take(8)? != [MAGIC, VERSION].concat() {

@@ -54,8 +54,8 @@ impl Timing {
     }
 }
 
-/// Vertices of one frame. If any primitive has normals there is one for each vertex, zero for primitives
-/// without normals.
+/// Vertices of one frame. If any primitive has normals, each vertex has one; those of primitives without
+/// normals are zero.
 #[derive(Default)]
 pub(super) struct Frame {
     pub(super) positions: Vec<[f32; 3]>,
@@ -151,7 +151,7 @@ impl Part {
     }
 }
 
-/// Returns the primitives of instances, which come with their indices.
+/// Returns the vertex ranges of all primitives of some instances, each given with its index.
 pub(super) fn parts<'a>(instances: impl Iterator<Item = (usize, &'a Instance)>) -> Vec<Part> {
     let mut first = 0;
     let mut parts = Vec::new();

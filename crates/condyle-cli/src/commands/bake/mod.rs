@@ -196,7 +196,7 @@ struct Baked {
     /// Number of poses in the files.
     frames: usize,
     off: Option<Off>,
-    /// Limit of common programs that the files exceed.
+    /// Warning that the files exceed a limit of common programs.
     warning: Option<String>,
 }
 

@@ -114,7 +114,7 @@ fn reduced(all: &[Posed], error: f64) -> Vec<usize> {
     let mut keys = vec![0];
     let bar = progress(all.len(), "reducing");
     while let Some(&from) = keys.last().filter(|&&key| key < last) {
-        // A line to the next frame passes no frame between.
+        // The line to the next frame skips no frame, so it is always within the error.
         let (mut good, mut step) = (from + 1, 2);
         let mut bad = last + 1;
         while good < last && bad > last {
@@ -151,7 +151,7 @@ fn is_straight(all: &[Posed], from: usize, to: usize, error: f64) -> bool {
     })
 }
 
-/// Measures the errors on the file, read like any document.
+/// Measures the errors on the written file, which is imported like any document.
 fn measure(film: &mut Film<'_>, glb: &[u8], to: &Path) -> Result<Off, Failure> {
     let read = Document::from_slice(&to.to_string_lossy(), glb, None).and_then(Asset::from_document);
     let read = read.map_err(|refused| refusal(to, &refused))?;

@@ -56,7 +56,7 @@ impl Layout {
         self.width * self.height
     }
 
-    /// Returns the texels of a frame; the used ones are first.
+    /// Returns the texels of a frame, its padding included. The used texels are first.
     fn of<'a, T>(&self, frame: usize, texels: &'a [T]) -> &'a [T] {
         &texels[frame * self.width * self.rows..][..self.width * self.rows]
     }

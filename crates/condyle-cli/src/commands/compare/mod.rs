@@ -185,12 +185,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prepares a model for the comparison, with its name without control characters.
+/// Prepares a model for the comparison. Its name gets no control characters.
 fn subject(model: &Model) -> Result<Subject<'_>, Failure> {
     Subject::new(printable(model.asset.document.name()), &model.asset, model.compared()).map_err(failure)
 }
 
-/// Converts an error to a failure with the next step.
+/// Converts an error to a failure that suggests the next step.
 fn failure(error: Error) -> Failure {
     let next = match &error {
         Error::TooLarge { .. } => "remove the parts of the model that you do not need",

@@ -31,9 +31,9 @@ pub(super) struct Series {
     pub(super) points: Vec<(f64, f64)>,
 }
 
-/// Maximum points of a line; more would fall into the same pixel.
+/// Maximum number of points of a line; more would fall into the same pixel.
 const POINTS: usize = 1500;
-/// Maximum letters of a name in the legend.
+/// Maximum number of letters of a name in the legend.
 const MAX_NAME: usize = 17;
 
 /// Plots the clips with the largest distances, one for each colour.

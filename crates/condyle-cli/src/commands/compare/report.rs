@@ -19,7 +19,7 @@ pub(super) struct Radius {
     pub(super) from: &'static str,
 }
 
-/// Maximum rows in the table of rest poses.
+/// Maximum number of rows in the table of rest poses.
 const MOST_ROWS: usize = 12;
 
 /// Two files and their pairing.

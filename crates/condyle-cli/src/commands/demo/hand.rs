@@ -58,7 +58,7 @@ pub(super) fn movie(asset: &Asset, clip: &RawClip, look: &Look) -> Result<Vec<u8
     })?)
 }
 
-/// Returns a path without an end, from a period before the clip to a period after it.
+/// Returns the closed path, repeated from one period before the clip to one period after it.
 fn way(clip: &RawClip) -> Result<Path<Vec3>, f64> {
     let period = clip.duration();
     let steps = ROUND.len() as i16;

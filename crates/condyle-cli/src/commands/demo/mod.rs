@@ -140,7 +140,7 @@ struct Stage {
     unit: &'static str,
 }
 
-/// Runs `stage` for a while and returns the shortest time, which was disturbed least.
+/// Runs `stage` repeatedly and returns the shortest time, because other programs only add time.
 fn least(
     budget: Duration,
     mut stage: impl FnMut() -> Result<(), condyle::Error>,

@@ -27,7 +27,7 @@ const STEPS: usize = 4;
 const DEPTH: f64 = 0.5 * WALK_SPEED as f64;
 const HEIGHT: f64 = 0.16;
 const WIDE: f32 = 0.55;
-/// Start of the first step, and ends of the walk.
+/// Positions along +Z: edge of the first step, start of the walk, end of the walk.
 const EDGE: f64 = 0.0;
 const FROM: f64 = -0.8;
 const TO: f64 = STEPS as f64 * DEPTH + 0.5;

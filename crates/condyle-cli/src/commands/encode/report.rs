@@ -21,12 +21,12 @@ const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 180.0;
 const LEFT: f64 = 80.0;
 const BELOW: f64 = 22.0;
-/// Margin for joint names below their bars, maximum number of names that stay legible, and maximum letters of
-/// a name.
+/// Margin for joint names below their bars, maximum number of names that stay legible, and maximum number of
+/// letters of a name.
 const NAMES: f64 = 104.0;
 const MAX_NAMES: usize = 80;
 const LETTERS: usize = 18;
-/// Maximum points of a line: more would not be visible.
+/// Maximum number of points of a line: more would not be visible.
 const POINTS: usize = 900;
 
 /// Formats all clips; `budget` is in metres.

@@ -68,7 +68,8 @@ impl Row<'_> {
         self.metres(self.units())
     }
 
-    /// Describes the keys that miss the frames, with their number and the largest offset, if any does.
+    /// Describes the keys that are not on a frame: their number and the largest offset. `None` if all keys
+    /// are on frames.
     pub(crate) fn off_frames(&self) -> Option<String> {
         let off = &self.encoded.off_frames;
         let say = || {

@@ -31,8 +31,8 @@ pub(super) fn without(clip: &RawClip, joints: &BTreeSet<u16>, asset: &Asset) -> 
     left.for_skeleton(&asset.skeleton)
 }
 
-/// Returns the largest displacement of the joints without tracks at the clip's keys, of their origins and of
-/// points `reach` away on their axes, in units of the model.
+/// Returns the largest displacement of joints that lost their tracks, over all keys of the clip, in units of
+/// the model. It is measured at each joint's origin and at points `reach` away on its axes.
 pub(super) fn displacement(
     (clip, left): (&RawClip, &RawClip),
     joints: &BTreeSet<u16>,
@@ -68,8 +68,9 @@ pub(super) fn displacement(
     Ok(greatest)
 }
 
-/// Returns the joints that only keys depend on, except those named in `keep`. If no joint moves a vertex, the
-/// file is made for its joints, and only joints without a name are returned.
+/// Returns the joints whose tracks can be dropped, because nothing else depends on them, except those named
+/// in `keep`. If no joint moves a vertex, the joints are the content of the file, and only joints without a
+/// name are returned.
 pub(super) fn dropped(asset: &Asset, keep: &[String]) -> Result<BTreeSet<u16>, Failure> {
     let skeleton = &asset.skeleton;
     let mut needed = movers(asset);

@@ -20,7 +20,7 @@ pub(super) struct Form<'a> {
 
 impl Form<'_> {
     /// Returns the smaller of two files, uncompressed and compressed, and its clips. If compression adds more
-    /// bytes than it saves, it is not used, here and from then on.
+    /// bytes than it saves, clears `compressed` for all later calls.
     pub(super) fn smaller_glb(
         &mut self,
         [plain, compressed]: [Vec<RawClip>; 2],
@@ -44,8 +44,9 @@ impl Form<'_> {
         }
     }
 
-    /// Returns the clip with the fewest bytes, uncompressed and compressed: unchanged, or with fewer keys in
-    /// a format that can be stored so.
+    /// Returns the clip in its smallest form for an uncompressed file, and in its smallest form for a
+    /// compressed file. A form is the original clip, or a clip with fewer keys in a number format of that
+    /// file.
     pub(super) fn smallest(
         &self,
         clip: RawClip,
@@ -113,8 +114,8 @@ impl Growth {
         Some(Self { total, json, keys, rest: total as i64 - json - keys, kept_for })
     }
 
-    /// Formats the growth. `may_compress` if --meshopt was given, or the document already requires compressed
-    /// buffer views.
+    /// Formats the growth. `may_compress` is true if --meshopt was given, or if the document already requires
+    /// compressed buffer views.
     pub(super) fn to_text(&self, may_compress: bool) -> String {
         let change = |bytes: i64| {
             format!("{}{}", if bytes < 0 { "-" } else { "+" }, size(bytes.unsigned_abs() as usize))

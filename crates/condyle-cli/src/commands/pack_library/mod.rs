@@ -156,7 +156,7 @@ fn warn_of_heights(folder: &Path, parts: &[Part]) {
     }
 }
 
-/// Warns about keys that miss the frames, because they cost bytes.
+/// Warns about keys between the frames, because they cost bytes.
 fn warn_of_frames(folder: &Path, parts: &[Part]) {
     let clips = parts.iter().flat_map(|part| &part.clips);
     let off: Vec<(&str, &str)> =

@@ -57,7 +57,7 @@ pub(super) struct ClipLine {
     pub(super) seconds: f64,
     pub(super) frames: u64,
     pub(super) rate: f64,
-    /// Description of the keys that miss the frames, if any.
+    /// Description of the keys between the frames, if any.
     pub(super) off_frames: Option<String>,
     pub(super) joints: u64,
     /// Maximum error, in metres.

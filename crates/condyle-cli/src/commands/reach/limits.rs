@@ -62,7 +62,7 @@ pub(crate) struct Fit {
 }
 
 impl Fit {
-    /// Returns the given option, if any.
+    /// Returns the first of these options that is given, if any.
     pub(super) fn given(&self) -> Option<&'static str> {
         self.margin.map(|_| "--margin").or(self.soft.map(|_| "--soft"))
     }

@@ -129,7 +129,7 @@ pub(crate) struct Args {
     rate: Option<f64>,
 }
 
-/// Options without use for --fit-limits.
+/// Options that --fit-limits rejects.
 const SOLVING: [&str; 23] = [
     "rest",
     "goals",
@@ -165,9 +165,9 @@ const BETWEEN: f64 = 2e-3;
 /// Maximum keys per second, and maximum frames per second of a picture.
 const MOST_KEYS: f64 = 1000.0;
 const MOST_FRAMES: f64 = 50.0;
-/// Maximum keys of a clip; more are assumed to be a mistake.
+/// Maximum number of keys of a clip; more are assumed to be a mistake.
 const LONGEST: usize = 100_000;
-/// Searches for a pose, in the work limit.
+/// Cost of solving a pose for the work limit, relative to fitting keys once.
 const TRIES: u64 = 4;
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {

@@ -58,8 +58,8 @@ impl<V: Copy> Path<V> {
         x * x * x * (10.0 - x * (15.0 - 6.0 * x))
     }
 
-    /// Returns the keys around a moment, and the fraction of the way from the first to the second. Outside
-    /// the keys, both are the same one.
+    /// Returns the indices of the keys around a moment, and the fraction of the way from the first to the
+    /// second. Outside the keys, both indices are equal.
     fn around(&self, seconds: f64) -> (usize, usize, f32) {
         let next = self.times.partition_point(|&time| time <= seconds);
         match next {
@@ -74,8 +74,8 @@ impl<V: Copy> Path<V> {
 }
 
 impl Path<Vec3> {
-    /// Returns the position at a moment, on a cubic between keys. The velocity at a key is that between its
-    /// neighbours, and 0 at both ends.
+    /// Returns the position at a moment, on a cubic between keys. The velocity at a key is the mean velocity
+    /// between its neighbours, and 0 at both ends.
     pub(crate) fn at(&self, seconds: f64) -> Vec3 {
         let (from, to, x) = self.around(seconds);
         if x == 0.0 {

@@ -36,7 +36,7 @@ pub(crate) struct Row {
 #[derive(Clone, Copy)]
 enum Span {
     One,
-    /// The first time of a request to its last one.
+    /// Time range from the first to the last time of a request.
     Way(f64, f64),
     Whole,
 }

@@ -197,9 +197,9 @@ fn trunk(asset: &Asset) -> Vec<bool> {
     carried.iter().map(|&carried| carried == deforming.len()).collect()
 }
 
-/// Returns the readiness of each joint to turn, from the library: near joints first, so that an arm reaches
-/// before the back bends, which carries the other arm and the head. Joints of the trunk do not turn, except
-/// one that moves as a whole.
+/// Returns the readiness of each joint to turn, as the library computes it: near joints first, so that an arm
+/// reaches before the back bends. The back also carries the other arm and the head. Joints of the trunk do
+/// not turn, except one that moves as a whole.
 fn readiness(skeleton: &Skeleton, requests: &[Request], trunk: &[bool], shift: Option<u16>) -> Vec<f32> {
     let asked: Vec<u16> =
         requests.iter().map(|request| request.joint).filter(|&joint| !trunk[usize::from(joint)]).collect();

@@ -1,5 +1,4 @@
-//! `condyle skin --local`: local transforms, free tracks and events of a clip, before the hierarchy and the
-//! mesh.
+//! `condyle skin --local`: local transforms of joints, free tracks and events of a clip.
 
 use condyle::sampling::{self, AnyClip, PoseSource, RawCursor};
 use condyle::{Error, Interpolation, Pose, Skeleton, Target, Transform};

@@ -73,7 +73,6 @@ pub(crate) struct Args {
     #[arg(long, help_heading = OUTPUT)]
     joints: bool,
     /// Also write local transforms as an .npy, or print them with --json. The JSON also has events and tracks
-    /// tracks
     #[arg(long, help_heading = OUTPUT)]
     local: bool,
     #[command(flatten)]
