@@ -29,7 +29,7 @@ pub(crate) fn source() -> String {
             let numbers: Vec<String> = values.iter().map(|v| number(*v, digits)).collect();
             write!(
                 text,
-                "\n/// {what}, for angles between the quaternions {angles}.\n\
+                "\n/// {what}, for angles {angles}.\n\
                  pub const {name}{suffix}: [f64; {}] = [{}];\n",
                 values.len(),
                 numbers.join(", ")

@@ -2,7 +2,7 @@
 //!
 //! Element `n - 1` is for the series with n terms after the first.
 
-/// Balanced factor, for angles between the quaternions up to π/2.
+/// Balanced factor, for angles up to π/2.
 pub const FACTORS: [f64; 16] = [
     1.5149656562,
     1.6410179947,
@@ -22,7 +22,7 @@ pub const FACTORS: [f64; 16] = [
     1.9166674811,
 ];
 
-/// Largest error of a weight with the balanced factor, for angles between the quaternions up to π/2.
+/// Largest error of a weight with the balanced factor, for angles up to π/2.
 pub const ERRORS: [f64; 16] = [
     0.0182499,
     0.00527606,
@@ -42,7 +42,7 @@ pub const ERRORS: [f64; 16] = [
     3.084409e-8,
 ];
 
-/// Balanced factor, for angles between the quaternions up to π/4 after halving.
+/// Balanced factor, for angles up to π/4 after halving.
 pub const FACTORS_HALVED: [f64; 16] = [
     1.1021472152,
     1.1239349541,
@@ -62,7 +62,7 @@ pub const FACTORS_HALVED: [f64; 16] = [
     1.1625489439,
 ];
 
-/// Largest error of a weight with the balanced factor, for angles between the quaternions up to π/4 after halving.
+/// Largest error of a weight with the balanced factor, for angles up to π/4 after halving.
 pub const ERRORS_HALVED: [f64; 16] = [
     0.0008683228,
     6.604018e-5,
