@@ -26,7 +26,7 @@ use super::{JOINTS, RESIDENT, case, largest, worst_joints, worst_matrices};
 use crate::data::{Random, structs};
 use crate::harness::{Case, Subjects};
 
-/// Number of elements in the call that a call on one element is compared with.
+/// Number of elements of the large call that a call on one element is compared with.
 pub(crate) const MANY: usize = JOINTS;
 
 /// Benchmark whose call on many elements measures the arithmetic per element. For calls with one result, it

@@ -4,8 +4,8 @@ use super::transform::{Affine, Quat, Transform};
 
 /// A local transform with one scale for all axes, 32 bytes: half a cache line.
 ///
-/// The stages work on `Pose`, which is faster. Lists of this type are for data from or for arrays of
-/// structures: `Pose::from_joints` and `Pose::write_joints` convert them.
+/// The stages work on `Pose`, which is faster. Use lists of this type to exchange data with code that stores
+/// arrays of structures. `Pose::from_joints` and `Pose::write_joints` convert them.
 ///
 /// ```
 /// use condyle::math::JointQuat;

@@ -62,7 +62,7 @@ pub fn exp(half: [f64; 3]) -> Quat64 {
     [x, y, z, cos * cos - quarter * (sinc * sinc)]
 }
 
-/// Length of the logarithm of a half turn. Half of it is the largest angle that the series support.
+/// Length of the logarithm of a half turn. The series support angles up to half of it.
 const HALF_TURN: f64 = core::f64::consts::FRAC_PI_2;
 
 /// [`exp`] of more than half a turn.
@@ -134,7 +134,7 @@ pub fn rows([x, y, z, w]: Quat64) -> [[f64; 3]; 3] {
     ]
 }
 
-/// Interpolates two keys as glTF 2.0, appendix C, specifies, also if they are not of unit length.
+/// Interpolates two keys as glTF 2.0, appendix C, specifies, even if they do not have unit length.
 ///
 /// The angle is the arccosine of the dot product of the unnormalised keys, and the result is normalised.
 #[inline]

@@ -319,8 +319,8 @@ impl Dispatch {
         Self { isa, numeric: numeric.unwrap_or(self.numeric) }
     }
 
-    /// Reads `CONDYLE_ISA` and `CONDYLE_NUMERIC` from the environment. Missing variables select the best and
-    /// the default.
+    /// Reads `CONDYLE_ISA` and `CONDYLE_NUMERIC` from the environment. If a variable is missing, the best
+    /// instruction set or the default mode is used.
     ///
     /// # Errors
     /// [`Error::Environment`] for a variable with an unknown name, or an instruction set that this machine

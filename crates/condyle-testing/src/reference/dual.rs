@@ -65,7 +65,8 @@ fn taken_apart(m: &Matrix, place: [f64; 3], common: f64) -> DualJoint {
     DualJoint { stretch, rotation, translation: std::array::from_fn(|c| target[c] - turned[c]) }
 }
 
-/// Quaternion of a rotation matrix: projects four quaternions and takes the longest result.
+/// Returns the quaternion of a rotation matrix. The entries give four multiples of the quaternion; takes the
+/// longest.
 fn quaternion(m: &Matrix) -> [f64; 4] {
     let of = |r: usize, c: usize| m[r][c];
     let all = [

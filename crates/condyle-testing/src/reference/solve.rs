@@ -12,8 +12,8 @@ fn less(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     std::array::from_fn(|i| a[i] - b[i])
 }
 
-/// Returns the shortest rotation between the directions of two vectors, which must not be opposite. The
-/// formula is the middle of the identity and twice the rotation.
+/// Returns the shortest rotation between the directions of two vectors, which must not be opposite. Computes
+/// the rotation halfway between the identity and the rotation by twice the angle.
 fn arc(from: [f64; 3], to: [f64; 3]) -> [f64; 4] {
     let ([x, y, z], cos) = (cross(from, to), dot(from, to));
     unit([x, y, z, cos + (dot(from, from) * dot(to, to)).sqrt()])
