@@ -52,12 +52,12 @@ impl Body {
         left >= 0.0 && (square <= most || square <= 3.0 * most && stretch(&moved) <= left)
     }
 
-    /// Maximum distance from the joint after a linear map.
+    /// Maximum distance of the body's points from the joint after a linear map.
     pub(super) fn reach(&self, linear: &[Vector; 3]) -> f64 {
         self.around(length(apply(linear, self.centre)), linear)
     }
 
-    /// Maximum distance from the joint.
+    /// Maximum distance of the body's points from the joint.
     pub(super) fn size(&self) -> f64 {
         length(self.centre) + self.axes.as_ref().map_or(0.0, stretch)
     }
@@ -122,7 +122,7 @@ mod tests {
     use condyle_base::math::quats::{exp, rows};
     use condyle_testing::{Random, tries};
 
-    /// No unit vector is lengthened by more, for any singular values.
+    /// [`stretch`] is at least the length of every mapped unit vector, for any singular values.
     #[test]
     fn a_matrix_stretches_no_vector_by_more() {
         let mut random = Random(5);

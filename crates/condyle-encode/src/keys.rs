@@ -11,8 +11,8 @@ use super::{FallbackTracks, MAX_SEGMENT_FRAMES};
 use condyle::clip::{Interpolation, RawClip, Target, Track};
 
 /// Divisors of the height of the hierarchy, for rounding rotations to 16 bits. Only joints whose height is at
-/// most this part of the tallest are rounded. 1 selects all joints; larger divisors select joints near the
-/// ends of limbs, where a rotation moves little. Not tuned.
+/// most this fraction of the maximum height are rounded. 1 selects all joints; larger divisors select joints
+/// near the ends of limbs, where a rotation moves little. Not tuned.
 const PARTS: [usize; 3] = [1, 2, 4];
 
 /// Curves within the budget are replaced by keys only if this saves at least one part in `SAVING` of their

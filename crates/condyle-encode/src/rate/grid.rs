@@ -11,8 +11,8 @@
 //!
 //! 1. The guesses are the mean of the small gaps and the smallest gap, each divided by 1, 2, 3, …, and the
 //!    usual rates.
-//! 2. The lowest rate at which all keys are on frames wins. The tolerance is the rounding that the times
-//!    show, or, if no rate passes, [`TOLERANCE`].
+//! 2. The lowest rate at which all keys are on frames wins. The tolerance is the rounding error of the times.
+//!    If no rate passes, it is [`TOLERANCE`].
 //! 3. If at most one key in [`FEW`] is off the frames, the others decide.
 //! 4. If no grid fits, the rate is the key rate of the densest timeline, at least 60.
 //!
@@ -254,7 +254,7 @@ impl Keys {
             kk += frame * frame;
             kt += frame * time;
             if guess.weight < f64::INFINITY {
-                // The guess counts like some keys, until enough keys are fitted.
+                // The guess is weighted like some keys, so that it dominates until enough keys are fitted.
                 let spread = kk - k * k / n + guess.weight;
                 period = (kt - k * t / n + guess.weight * guess.period) / spread;
             }
@@ -294,7 +294,7 @@ fn without_jumps(times: &[f32]) -> impl Iterator<Item = f32> + Clone {
 /// Rounding error of the times in seconds, if all of them have few decimals: half a unit of the last one.
 fn rounding(times: impl Iterator<Item = f32> + Clone) -> f64 {
     let is_multiple = |unit: f64| {
-        // A time whose f32 is coarser shows no decimals.
+        // Times whose f32 spacing is coarser do not show their decimals.
         let fine = times.clone().map(|time| f64::from(time).abs()).filter(|time| 1.2e-7 * time < 0.1 * unit);
         let mut count = 0;
         let are = fine.inspect(|_| count += 1).all(|time| {

@@ -217,7 +217,7 @@ mod tests {
         }
     }
 
-    /// Counts like the exporter: a number beyond the range of integers, or between two, is not an integer.
+    /// A number outside the range of the integers, or between two of them, does not fit, as in the exporter.
     #[test]
     fn two_bytes_are_counted_where_integers_hold_a_number() {
         let bytes = |target, v: f32| {

@@ -91,7 +91,7 @@ fn what_is_still_between_jumps_has_keys_at_the_jumps() {
     let mut random = Random(4);
     let skeleton = random.skeleton(3);
     let times: Vec<f32> = (0..600).map(|frame| frame as f32 / 30.0).collect();
-    // Another rotation every two seconds, from one frame to the next.
+    // The rotation jumps every two seconds, from one frame to the next.
     let values = (0..600).flat_map(|frame| turn((frame / 60) as f32 * 0.3)).collect();
     let clip =
         RawClip::new("jumps".into(), vec![times], vec![linear(Target::Rotation(1), values)]).expect("a clip");
