@@ -116,8 +116,8 @@ pub fn blend(skeleton: &Skeleton, layers: &[Layer<'_>], mean: Mean, out: &mut Po
 /// # Weights
 ///
 /// Weights are divided by their sum, for each joint if a layer has a mask. A layer or joint of weight 0 has
-/// no effect, whatever values it holds. A joint gets the transform of `reference` if its weights cancel: if
-/// their sum is less than a millionth of the sum of their magnitudes.
+/// no effect, even if it holds NaN. A joint gets the transform of `reference` if its weights cancel: if their
+/// sum is less than a millionth of the sum of their magnitudes.
 ///
 /// # Translations and scales
 ///
@@ -147,9 +147,9 @@ pub fn blend(skeleton: &Skeleton, layers: &[Layer<'_>], mean: Mean, out: &mut Po
 ///
 /// # NaN and infinities
 ///
-/// A value that is not finite in a layer with a weight makes that component NaN or infinite, or the whole
-/// rotation NaN. A quaternion of length 0 makes the rotation NaN too with [`Mean::ExponentialMap`]. A mask
-/// whose product with the weight is not finite makes its joint NaN. Other joints are not affected.
+/// A value that is not finite in a layer with a non-zero weight makes that component NaN or infinite, or the
+/// whole rotation NaN. A quaternion of length 0 makes the rotation NaN too with [`Mean::ExponentialMap`]. A
+/// mask whose product with the weight is not finite makes its joint NaN. Other joints are not affected.
 ///
 /// Source: Blow (2004), "Understanding Slerp, Then Not Using It", which calls for blends that do not depend
 /// on the order.

@@ -17,7 +17,8 @@ use condyle_base::math::vectors::normalize;
 pub struct Fallback<'a> {
     pub kind: Option<Kind>,
     interpolation: Option<Interpolation>,
-    /// Numbers per value: 4 for rotations, 3, or the component count of the free track.
+    /// Numbers per value: 4 for rotations, 3 for translations and scales, or the component count of the free
+    /// track.
     pub width: usize,
     /// Index of the joint, or index among the clip's free tracks.
     pub index: usize,
@@ -220,7 +221,7 @@ impl<'a> Fallback<'a> {
         (0..self.keys).map(|key| self.time(key)).collect()
     }
 
-    /// Number of numbers in its values.
+    /// Length of its values, in numbers.
     fn value_count(&self) -> usize {
         self.values_per_key().saturating_mul(self.width).saturating_mul(self.keys)
     }

@@ -14,10 +14,10 @@ pub const FALLBACK: usize = 16;
 pub const EVENT: usize = 8;
 /// Number of bytes that a kernel reads in one load from the start of a record.
 pub const WINDOW: usize = 32;
-/// Maximum number of bits of a component. An f32 holds 24-bit integers exactly.
+/// Maximum number of bits per component. An f32 holds 24-bit integers exactly.
 pub const MAX_BITS: u32 = 24;
-/// Maximum number of bits of a joint's component. Two tracks, after up to seven bits of others, then fit in
-/// the 16 bytes that a kernel reads.
+/// Maximum number of bits per component of a joint track. Two tracks, after up to seven bits of others, then
+/// fit in the 16 bytes that a kernel reads.
 pub const JOINT_BITS: u32 = 20;
 /// Flags of the header: the clip has root motion; track indices take two bytes.
 pub const MOTION: u16 = 1;

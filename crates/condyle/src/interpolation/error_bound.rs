@@ -26,8 +26,8 @@ impl Method {
         self.rounding() + products + formula_error(self, max_angle)
     }
 
-    /// Returns the cheapest method whose [`error_bound`](Self::error_bound) is at most `max_error`, with one
-    /// factor for all joints.
+    /// Returns the cheapest method whose [`error_bound`](Self::error_bound) is at most `max_error`, if all
+    /// joints share one factor.
     ///
     /// Among methods of equal cost it returns the most accurate. `None` if f32 itself is too coarse. To
     /// choose within a family, or by costs measured on your machine, use

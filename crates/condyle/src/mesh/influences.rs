@@ -88,7 +88,7 @@ impl Influences {
             if row.iter().any(|p| !p.1.is_finite()) {
                 return Err(Error::NotFinite { what: "weights", at });
             }
-            // Equal rows compare equal, whatever the order in the file.
+            // Rows with the same influences compare equal, regardless of their order in the file.
             row.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
             for &(joint, weight) in &row {
                 it.joints.push(joint);

@@ -161,7 +161,7 @@ impl Events {
     /// Forward, these are the events in `(from, to]`, each once per loop. Backward, they are the events in
     /// `(to, from]`, in reverse order. So a head is always after exactly the events up to its time, and each
     /// movement returns the difference. Consecutive intervals return the same events as the whole interval,
-    /// also if the direction changes. Going back returns exactly the events that were passed before. A
+    /// even if the direction changes. Going back returns exactly the events that were passed before. A
     /// [`Head::before`] is before the events at its time: forward, they are included at `from` and excluded
     /// at `to`.
     ///
@@ -265,7 +265,7 @@ pub struct Passed<'a> {
     pub clock: f64,
 }
 
-/// Iterator over the events that playback passes, in this order. Returned by [`Events::passed`] and
+/// Iterator over the events that playback passes, in the order of passing. Returned by [`Events::passed`] and
 /// [`Clip::events_passed`]. Skipping events is free.
 ///
 /// ```

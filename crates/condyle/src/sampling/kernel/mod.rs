@@ -196,7 +196,7 @@ pub(super) fn pose(
     blocks: &mut [PoseBlock],
 ) {
     let batch = Batch { base: wanted.map_or(0, |wanted| wanted.first), wanted };
-    // Smaller batches need less memory cleared.
+    // A smaller batch has less memory to clear.
     if blocks.len() <= 1 {
         small_pose::<BLOCK>(dispatch, moment, &batch, rest, blocks);
     } else if blocks.len() * BLOCK <= SMALL_BATCH_JOINTS {

@@ -381,8 +381,8 @@ mod tests {
         [elbow, radius.fold(f64::MAX, f64::min)]
     }
 
-    /// The elbow bends by 90 degrees and the wrist twists by 170. In the measured poses each also does a
-    /// little of the other. The figures are in the documentation.
+    /// The elbow bends by 90 degrees and the wrist twists by 170. In the measured poses, the elbow also
+    /// twists a little and the wrist also bends. The documentation states the figures.
     #[test]
     fn an_elbow_bends_as_linear_and_a_wrist_twists_as_dual() {
         let (skeleton, bound, bind, influences) = arm();
