@@ -240,7 +240,7 @@ pub(crate) struct Row {
     pub(crate) layout: &'static str,
     /// See [`Case::bytes`].
     pub(crate) bytes: usize,
-    /// Bytes of all elements.
+    /// Size in bytes of all elements.
     pub(crate) data: usize,
     /// See [`Case::flops`].
     pub(crate) flops: usize,

@@ -44,7 +44,7 @@ const SAMPLE: &[Demand] = &[
     By(RESIDENT, &Nanoseconds(3.3)),
 ];
 
-/// Whole poses of many characters, per character.
+/// Posing a crowd, per character.
 const CROWDED: &[Demand] = &[
     Nanoseconds(1400.0),
     Times("glam_keys", 5.0),

@@ -1,4 +1,4 @@
-//! Every call of a frame on one element and on 67, to measure call overhead, and the stages of a whole
+//! Every call of a frame on one element and on 67, to measure call overhead. Also the stages of a whole
 //! character, each on the output of the previous one.
 
 use std::cell::OnceCell;

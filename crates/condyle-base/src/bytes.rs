@@ -89,7 +89,7 @@ impl<'a> Source<'a> {
         Ok(self.pieces(what, count)?.iter().map(|&b| u32::from_le_bytes(b)))
     }
 
-    /// Returns the numbers of a small array.
+    /// Returns an array of 32-bit numbers.
     pub fn words<const N: usize>(&mut self, what: &'static str) -> Result<[u32; N], Error> {
         let mut words = [0; N];
         for (word, found) in words.iter_mut().zip(self.u32s(what, N)?) {

@@ -36,7 +36,7 @@ pub enum Error {
     },
     /// `what` has `found` elements, more than the `limit` that its index type can address.
     TooMany {
-        /// Field.
+        /// Name of the field.
         what: &'static str,
         /// Its length.
         found: usize,
@@ -45,7 +45,7 @@ pub enum Error {
     },
     /// Element `at` of `what` refers to `found`, but only `count` exist.
     Index {
-        /// Field.
+        /// Name of the field.
         what: &'static str,
         /// Index of the element.
         at: usize,
@@ -81,7 +81,7 @@ pub enum Error {
     },
     /// Element `at` of `what` is NaN or infinite.
     NotFinite {
-        /// Field.
+        /// Name of the field.
         what: &'static str,
         /// Index of the element.
         at: usize,
@@ -136,7 +136,7 @@ pub enum Error {
     },
     /// Element `at` of `what` has a rotation that is not near unit length.
     NotUnit {
-        /// Field.
+        /// Name of the field.
         what: &'static str,
         /// Index of the element.
         at: usize,
@@ -185,14 +185,14 @@ pub enum Error {
     },
     /// The bytes of `what`, or of its element `at`, do not match their checksum.
     Checksum {
-        /// Field.
+        /// Name of the field.
         what: &'static str,
         /// Index of the element, if `what` is a list.
         at: Option<usize>,
     },
     /// Element `at` of `what` has the invalid value `found`.
     Value {
-        /// Field.
+        /// Name of the field.
         what: &'static str,
         /// Index of the element.
         at: usize,
@@ -203,7 +203,7 @@ pub enum Error {
     },
     /// Element `at` of `what` is not UTF-8, or begins or ends inside a character.
     NotText {
-        /// Field.
+        /// Name of the field.
         what: &'static str,
         /// Index of the element.
         at: usize,
@@ -269,7 +269,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Returns the noun that follows the length of `what` in messages.
+/// Returns the word that follows the length of `what` in messages.
 fn counted(what: &str) -> &'static str {
     match what {
         "pose" | "layer" | "difference" | "over" | "reference" | "rest" | "mask" => "joints",

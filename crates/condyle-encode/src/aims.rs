@@ -113,8 +113,8 @@ impl<'a> Aims<'a> {
         product(exp(solve(&normal, right).map(|v| v * 0.5)), q)
     }
 
-    /// Returns a distance from `q`: all quaternions within it, or quaternions whose logarithm is within it,
-    /// keep all points within their limits at a moment. 0 if `q` itself does not.
+    /// Returns a distance from `q` at a moment. Every quaternion within that distance, or whose logarithm is,
+    /// keeps all points within their limits. 0 if `q` itself does not.
     pub(super) fn room(&self, moment: usize, q: Quat64) -> f64 {
         let (off, _) = self.off(moment, q);
         let Aim { outer, scale, .. } = &self.moments[moment];

@@ -68,7 +68,7 @@ impl Body {
         dot(self.centre, direction) + around
     }
 
-    /// Body in the space of the parent.
+    /// Body mapped by an affine matrix, for example to the parent's space.
     pub(super) fn moved(&self, by: &Affine64) -> Self {
         Self { centre: by.point(self.centre), axes: self.axes.map(|axes| times(&by.linear, &axes)) }
     }
@@ -78,8 +78,8 @@ impl Body {
     }
 }
 
-/// Returns an upper bound on the displacement of any point of a ball, from the displacements of its centre
-/// and of the ends of its three axes.
+/// Returns an upper bound on the displacement of any point of a ball. `centre` and `ends` are the
+/// displacements of the centre and of the ends of its three axes.
 ///
 /// All displacements are vectors in model space. The encoder bounds balls ([`Shell::Balls`](super::Shell)) in
 /// this way.

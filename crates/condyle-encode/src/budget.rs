@@ -34,9 +34,9 @@ pub(super) fn graded_by_depth(joints: &[JointFacts], factor: f64) -> Vec<BudgetF
     depths.into_iter().map(fractions_at).collect()
 }
 
-/// Gives a failing joint more of its budget by taking from its ancestors, more from those farther up, because
-/// every ancestor adds to the error that its descendants inherit. If no curve met the budget for the
-/// translation, the translation gets a larger fraction.
+/// Gives a failing joint more of its budget by taking from its ancestors, more from those farther up. Every
+/// ancestor adds to the error that its descendants inherit. If no curve met the budget for the translation,
+/// the translation gets a larger fraction.
 ///
 /// A factor of 0.7 for each ancestor instead of 0.85: targets +0.9 %, defaults +1.2 %; 0.92: +0.1 % and +0.9
 /// %. Half and twice `MIN_FRACTION`: equal bytes.

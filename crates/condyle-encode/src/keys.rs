@@ -24,8 +24,8 @@ impl ClipJob<'_> {
     /// Returns the clip as keys only, if that saves an eighth of the bytes, or any bytes if curves take more
     /// than the authored numbers. Otherwise returns `curves`.
     ///
-    /// Tries keys if there are fallback tracks, or if curves take more bytes than the authored numbers: a few
-    /// keys that are far apart need many keys of a curve.
+    /// Tries keys if there are fallback tracks, or if curves take more bytes than the authored numbers. That
+    /// happens if keys are few and far apart, because a curve then needs many keys.
     pub(super) fn or_keys(&self, curves: Encoded) -> Encoded {
         let (is_kept, bytes) = (!curves.fallback.is_empty(), curves.bytes().len());
         let is_more = bytes > self.authored_bytes();

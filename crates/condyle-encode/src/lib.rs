@@ -98,10 +98,10 @@ use write::{Curves, Kept, Parts};
 /// # Fallback tracks
 ///
 /// If no curve meets the budget, a track becomes a fallback track, listed in [`Encoded::fallback`]. It
-/// replaces curves either only in the segments that need it, with the keys that the budget requires, or in
-/// the whole clip, with all its keys. Step tracks are always fallback tracks.
+/// replaces curves in the segments that need it, with the keys that the budget requires, or in the whole
+/// clip, with all its keys. Step tracks are always fallback tracks.
 ///
-/// The error can exceed the budget in only two cases: the budget is finer than f32 rounding at the
+/// The error can exceed the budget in only two cases. Either the budget is finer than f32 rounding at the
 /// character's size, or no curve follows the root motion ([`EncodeOptions::root_motion`]).
 /// [`Encoded::measured`] holds the actual error.
 ///
@@ -111,8 +111,8 @@ use write::{Curves, Kept, Parts};
 /// does so if some track is a fallback track anyway and keys save an eighth of all bytes.
 /// [`Encoded::encodings`] then has only [`Encoding::Fallback`]. This is not tried with root motion.
 ///
-/// Such a clip holds at most as many numbers as were authored. It takes 68 more bytes, 20 bytes per track, 8
-/// bytes per free track, the events, and 12 bytes for every 65,535 frames after the first 65,535.
+/// Such a clip holds at most as many numbers as were authored. Its overhead is 68 bytes, 20 bytes per track,
+/// 8 bytes per free track, and the events. Each 65,535 frames after the first 65,535 add 12 bytes.
 ///
 /// Keys cost more to sample than curves. Each track is searched for the time, unless it shares its times with
 /// the previous track. Rotations need an exact slerp, one joint at a time, and [`Clip::resident`] does not

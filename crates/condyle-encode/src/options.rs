@@ -296,9 +296,9 @@ pub struct Encoded {
     /// Approximate number of bytes of each joint's tracks, over all segments. The remaining bytes belong to
     /// no single joint.
     pub joint_bytes: Vec<usize>,
-    /// Fallback tracks, in the whole clip or in some segments. Either no curve met the budget, or a free
-    /// track has keys between frames, where curves would cut corners, or the joint's rest rotation is not a
-    /// unit quaternion.
+    /// Fallback tracks, in the whole clip or in some segments. Either no curve met the budget, or the joint's
+    /// rest rotation is not a unit quaternion. Or a free track has keys between frames, where curves would
+    /// cut corners.
     ///
     /// Step tracks are always fallback tracks and are not listed. If all curves met the budget but keys take
     /// fewer bytes, the whole clip is stored as keys, and none of its tracks is listed. Fallback tracks cost
@@ -309,8 +309,8 @@ pub struct Encoded {
 /// Keys that are not on a frame. A curve with keys only on frames cuts corners there. Such keys cost bytes
 /// but no precision, because the error is bounded between frames too ([`EncodeOptions::between`]).
 ///
-/// A key counts if its distance from the nearest frame is more than 1/50 of a frame and more than the
-/// rounding error of the times. Keys of step tracks do not count, because they are stored unchanged.
+/// A key counts if its distance from the nearest frame exceeds 1/50 of a frame and the rounding error of the
+/// times. Keys of step tracks do not count, because they are stored unchanged.
 ///
 /// ```
 /// use condyle::{Interpolation, RawClip, Target, Track, example};
@@ -393,9 +393,9 @@ impl fmt::Debug for Encoded {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct JointError {
-    /// Distance in the skeleton's units.
+    /// Maximum distance of a point from its authored position, in the skeleton's units.
     pub error: f32,
-    /// Time in seconds.
+    /// Time of that error, in seconds.
     pub seconds: f64,
     /// Index of the point in the joint's shell; 0 for a ball.
     pub point: usize,

@@ -20,7 +20,7 @@ pub struct Part<'a> {
     pub checksum: Option<u64>,
 }
 
-/// Bytes of a part, or the file with them.
+/// Bytes of a part, or the file that contains them.
 #[derive(Debug, Clone, Copy)]
 pub enum PartData<'a> {
     /// Bytes in memory.

@@ -78,8 +78,8 @@ impl Transform64 {
     /// direction follows from the other axes. So a singular matrix has no negative scale. The rotation of a
     /// zero matrix is the identity.
     ///
-    /// If one of the nine entries is NaN or infinite, or the squared length of a column overflows, the
-    /// residual and parts of the first result are NaN.
+    /// If one of the nine entries is not finite, or a column's squared length overflows, the residual and
+    /// parts of the first result are NaN.
     #[must_use]
     pub fn from_rows(rows: &[[f64; 4]; 3]) -> (Self, f64) {
         let columns = columns(rows);
@@ -102,7 +102,8 @@ impl Transform64 {
             let mirrored = flat.iter().position(|&flat| flat).unwrap_or(0);
             axes[mirrored] = axes[mirrored].map(|v| -v);
         }
-        // A flat column differs from the plane only by rounding, so its scale is 0. The product keeps NaN.
+        // A flat column differs from the plane only by rounding, so its scale is 0. Multiplying by 0 keeps
+        // NaN.
         let scale = core::array::from_fn(|c| {
             if flat[c] { 0.0 * dot(columns[c], columns[c]) } else { dot(columns[c], axes[c]) }
         });

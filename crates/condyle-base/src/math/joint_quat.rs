@@ -27,7 +27,7 @@ pub struct JointQuat {
     pub scale: f32,
 }
 
-/// A joint as a matrix of three rows, 48 bytes: the output for lists of [`JointQuat`].
+/// A joint as a matrix of three rows, 48 bytes. Output type of conversions from lists of [`JointQuat`].
 pub type JointMat = Affine;
 
 const _: () = assert!(size_of::<JointQuat>() == 32 && size_of::<JointMat>() == 48);

@@ -160,7 +160,7 @@ pub fn slerp_f64(a: [f32; 4], b: [f32; 4], t: f64) -> [f64; 4] {
 /// Maximum rounding error of the squared length of a unit quaternion.
 pub const ROUNDED: f64 = 1e-6;
 
-/// Whether a rotation is not of unit length.
+/// Whether a rotation does not have unit length.
 #[inline]
 pub fn is_loose(q: &[f64; 4]) -> bool {
     (q.iter().map(|v| v * v).sum::<f64>() - 1.0).abs() > ROUNDED

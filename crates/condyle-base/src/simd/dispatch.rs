@@ -52,7 +52,7 @@ impl Mode for Portable {
 /// Runs a kernel with the current [`Dispatch`], `dispatch!(|s, mode| kernel(s, mode, …))`, or with one given
 /// before a comma.
 ///
-/// The kernel and all functions that it calls must be `#[inline(always)]`: a function that is not inlined is
+/// The kernel and all functions that it calls must be `#[inline(always)]`. A function that is not inlined is
 /// compiled without the instruction set and runs many times slower. `cargo xtask asm` checks this.
 ///
 /// Without fused multiply-add, both modes are the same arithmetic, which is compiled once, as the portable

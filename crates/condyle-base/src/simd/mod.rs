@@ -260,8 +260,8 @@ impl Dispatch {
         isa.is_available().then_some(Self { isa, numeric })
     }
 
-    /// Returns all copies of the kernels that this machine can run, for tests: each instruction set in both
-    /// numeric modes, or only in the portable one if the modes are the same.
+    /// Returns all copies of the kernels that this machine can run, for tests. Each instruction set comes in
+    /// both numeric modes, or only in the portable one if the modes are the same.
     pub fn all() -> impl Iterator<Item = Self> {
         let both = Isa::all().flat_map(|isa| Numeric::ALL.map(|numeric| Self { isa, numeric }));
         both.filter(|dispatch| dispatch.isa.fuses() || dispatch.numeric == Numeric::Portable)

@@ -2,7 +2,7 @@
 //!
 //! Frame n of a clip is at `phase + n * period`. The period is fitted to all keys by least squares, because
 //! the gap between two keys is too inaccurate. At 30 Hz and 10 s, f32 times leave 1e-6 s of error in a gap of
-//! 1/30 s, which is 1 % of a frame after 300 frames. Times rounded to 1 ms leave 3 % of the gap.
+//! 1/30 s. That is 1 % of a frame after 300 frames. Times rounded to 1 ms leave 3 % of the gap.
 //!
 //! Example: 0, 0.033, 0.067, 0.1 and 0.2 are whole milliseconds, so each may be off by half a millisecond.
 //! The small gaps are 0.033, 0.034 and 0.033. Their mean of 0.03333 is the first guess of the period. With
@@ -65,8 +65,8 @@ const MAX_RATE: f64 = 1000.0;
 const MIN_RATE: f64 = 8.0;
 /// Minimum rate of clips of such poses.
 pub(super) const SPARSE_RATE: f64 = 24.0;
-/// A grid with more than this many frames per key is replaced by one that misses a few keys, if that has at
-/// least this factor fewer frames.
+/// Maximum number of frames per key of a grid that all keys are on. A grid with more is replaced by one that
+/// misses a few keys, if that has fewer frames by at least this factor.
 const FINER: f64 = 3.0;
 /// Maximum usual rate for clips of poses.
 const MAX_SPARSE_RATE: f64 = 120.0;

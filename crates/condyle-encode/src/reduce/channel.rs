@@ -137,7 +137,7 @@ pub(super) fn fit_values(
         && is_fraction
         && limit >= 1.0 / 65535.0
         && matches!(free.target, Target::Weights(_));
-    // Rounding leaves half of the limit to the lines between keys.
+    // Rounding may use half of the limit, and the lines between keys the other half.
     let steps = Steps::finest(format, greatest(free.values.iter().flatten().copied())).up_to(limit);
     let stored = |&v: &f64| match in_steps {
         true => ((v * 65535.0 + 0.5) as u32) as f32 / 65535.0,

@@ -88,7 +88,7 @@ impl<'a, const N: usize, S: Space<N>, H: Fn(usize, [f64; N]) -> bool> KeySearch<
         self.space.format() == KeyFormat::Filtered
     }
 
-    /// Bytes of the cheapest keys found so far.
+    /// Size in bytes of the cheapest keys found so far.
     fn least(&self) -> usize {
         self.best.as_ref().map_or(usize::MAX, |best| best.bytes)
     }
@@ -121,8 +121,8 @@ impl<'a, const N: usize, S: Space<N>, H: Fn(usize, [f64; N]) -> bool> KeySearch<
         self.try_line(grid, &keys, overhead)
     }
 
-    /// Whether no keys at a grid can hold. The keys of lines that hold are near their targets, so a line
-    /// through the targets is at most about twice as far off as the limit. Four times as far is hopeless.
+    /// Whether no keys at a grid can hold. The keys of lines that hold are near their targets. A line through
+    /// the targets is therefore off by at most about twice the limit. Four times as far is hopeless.
     fn is_hopeless(&self, grid: &[usize]) -> bool {
         let Property { times, targets, .. } = self.property;
         grid.windows(2).any(|pair| {

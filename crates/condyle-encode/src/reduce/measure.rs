@@ -148,7 +148,7 @@ impl Job<'_, '_> {
             }
         }
         for (index, free) in self.source.free.iter().enumerate() {
-            // A target without a track keeps a value that is unknown here and counts as 0.
+            // The value of a target without a track is unknown here and counts as 0.
             let track = clip.track(free.target);
             for (want, &seconds) in free.values.iter().zip(moments) {
                 for (c, want) in want.iter().enumerate() {

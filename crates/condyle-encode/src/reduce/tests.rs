@@ -20,7 +20,7 @@ fn random_clips_hold_their_budget() {
                     .expect("a clip");
                 let case = std::format!("{round} {budget} {format:?}: {:?}", found.measured);
                 assert!(found.measured.error_max <= budget, "{case}");
-                // Compares sizes as floats; with filters, more keys may take fewer bytes if they are coarser.
+                // `byte_count` counts floats. With filters, more but coarser keys may take fewer bytes.
                 if format != KeyFormat::Filtered {
                     assert!(found.clip.byte_count() <= clip.byte_count(), "{case}");
                 }

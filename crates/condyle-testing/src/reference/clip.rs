@@ -201,8 +201,8 @@ impl Bytes<'_> {
         let to = value(last + 1, middle);
         if code == 1 && rotates {
             let quat = |v: &[f64]| core::array::from_fn(|c| v[c]);
-            // Interpolates the keys as stored, because their lengths affect the path. The result is
-            // normalised.
+            // Interpolates the keys without normalising them, because their lengths affect the path. The
+            // result is normalised.
             return Some(normalized(&slerp(quat(&from), quat(&to), t)));
         }
         if code == 1 {

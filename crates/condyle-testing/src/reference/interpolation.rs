@@ -1,7 +1,7 @@
 //! All methods to interpolate rotations, in f64. Angles are between quaternions as vectors: half the angle of
 //! the rotation.
 //!
-//! Unless documented otherwise, quaternions are of unit length, and `b` is replaced by `-b` if that is nearer
+//! Unless documented otherwise, quaternions have unit length, and `b` is replaced by `-b` if that is nearer
 //! to `a`.
 
 use super::algebra::{dot, quat_exp, quat_inverse, quat_log, quat_product, scaled, sum, unit};

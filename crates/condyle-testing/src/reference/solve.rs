@@ -35,8 +35,8 @@ fn ends(bones: &[[f64; 3]], rotations: &[[f64; 4]]) -> Vec<[f64; 3]> {
 /// Runs one iteration of cyclic coordinate descent on a chain of bones, and returns the distance of the end
 /// from the goal.
 ///
-/// From the last joint to the first, `part` receives the rotation that brings the end nearest to the goal,
-/// and returns the part of it to apply.
+/// Goes from the last joint to the first. `part` receives the rotation that brings the end nearest to the
+/// goal, and returns the part of it to apply.
 ///
 /// `bones[i]` is the vector along the bone in the space that joint `i` rotates, and `rotations[i]` its local
 /// rotation. The first joint is at the origin. Wang and Chen 1991.
