@@ -65,7 +65,7 @@ use weights::{How, NormalizedWeights, Total};
 /// accuracy.
 ///
 /// Rotations are averaged in the hemisphere of the rest pose. So the mean of +100 and -100 degrees from rest
-/// is 0 degrees, not 180. The mean jumps when a joint passes half a turn from rest: the mean of 179 and 181
+/// is 0 degrees, not 180. The mean jumps when a joint passes half a turn from rest. The mean of 179 and 181
 /// degrees is 0, because 181 degrees is -179. If joints turn that far, call [`about`] with the first pose as
 /// the reference:
 ///
@@ -134,9 +134,9 @@ pub fn blend(skeleton: &Skeleton, layers: &[Layer<'_>], mean: Mean, out: &mut Po
 /// so no layer affects the sign of another one. Exactly half a turn away from the reference, the mean uses
 /// `q` as given.
 ///
-/// The result has unit length, and is in the hemisphere of the reference unless weights are negative. The
-/// result is the rotation of the reference if the quaternions cancel: if their sum is shorter than a
-/// millionth of the sum of the weights' magnitudes.
+/// The result has unit length, and is in the hemisphere of the reference unless weights are negative. If the
+/// quaternions cancel, the result is the rotation of the reference. They cancel if their sum is shorter than
+/// a millionth of the sum of the weights' magnitudes.
 ///
 /// The error of a component is at most:
 ///

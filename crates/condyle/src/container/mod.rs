@@ -58,11 +58,11 @@ pub struct Entry<'a> {
     pub name: &'a str,
     /// Index of the skeleton entry of the model that the entry belongs to.
     pub model: Option<usize>,
-    /// Offset of its bytes in the file, a multiple of 16.
+    /// Offset of the entry's bytes in the file, a multiple of 16.
     pub offset: u64,
     /// Number of bytes.
     pub length: u64,
-    /// [`checksum`] of its bytes.
+    /// [`checksum`] of the entry's bytes.
     pub checksum: u64,
 }
 

@@ -18,8 +18,8 @@ impl Method {
     /// [`Dispatch`] decides.
     ///
     /// With [`Arc::AsGiven`](super::Arc::AsGiven) the ends may be nearly opposite, which magnifies rounding
-    /// errors. The bound is then 5e-7 (7e-7 for the exponential map) divided by the length of the sum of the
-    /// ends, or by 1 if that is smaller.
+    /// errors. The bound is then 5e-7, or 7e-7 for the exponential map, divided by the smaller of 1 and the
+    /// length of the sum of the ends.
     #[must_use]
     pub fn error_bound(self, max_angle: f32) -> f64 {
         let products = if Dispatch::current().fuses() { 0.0 } else { 5e-8 };

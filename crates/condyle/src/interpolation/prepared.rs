@@ -183,8 +183,8 @@ mod tests {
         assert_eq!(prepared.joints(None, &[], Selection::All, &mut [b]), refused("to", 0));
     }
 
-    /// The last joints of a list, if they do not fill a group of lanes, have the same bits as in a pose on
-    /// every instruction set. Nothing outside the list is written.
+    /// If the last joints of a list do not fill a group of lanes, they still have the same bits as in a pose.
+    /// Nothing outside the list is written.
     #[test]
     fn the_last_joints_of_a_list_are_as_the_others() {
         let mut random = Random(35);

@@ -61,9 +61,9 @@ pub struct MorphDelta {
 
 /// One morph target: deltas that are added to vertices at weight 1.
 ///
-/// Memory use depends on the vertices that move: 150 face targets that each move a tenth of the face take as
-/// much memory as 15 dense ones. Deltas are stored for whole groups of eight vertices. Memory use is smallest
-/// if vertices that move together are stored together, which is common.
+/// Memory use depends on the vertices that move. For example, 150 face targets that each move a tenth of the
+/// face take as much memory as 15 dense ones. Deltas are stored for whole groups of eight vertices. Memory
+/// use is smallest if vertices that move together are stored together, which is common.
 ///
 /// ```
 /// use condyle::mesh::MorphDeltas;

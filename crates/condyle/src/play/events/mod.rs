@@ -71,9 +71,9 @@ impl Head {
 
     /// Returns a head before the events at `seconds` of the clock.
     ///
-    /// Use it where playback begins, and where backward playback ends at the start of a clip. At the seam of
-    /// a clip that wraps, this head is between the events at the end of the loop and those at the start of
-    /// the next one.
+    /// Use it where playback begins, and where backward playback ends at the start of a clip. In a clip that
+    /// wraps, a head at the seam is after the events at the end of the loop. It is before those at the start
+    /// of the next loop.
     #[must_use]
     pub fn before(seconds: f64) -> Self {
         Self { seconds, before: true }
@@ -123,7 +123,7 @@ impl Events {
     /// time keep their order.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] if the duration or the time of an event is NaN or infinite, [`Error::OutOfRange`]
+    /// [`Error::NotFinite`] if the duration or the time of an event is NaN or infinite. [`Error::OutOfRange`]
     /// for a negative duration or for an event outside the clip.
     pub fn new(duration: f64, mut events: Vec<Event>) -> Result<Self, Error> {
         check_duration(duration)?;

@@ -18,9 +18,9 @@ use condyle_base::math::vectors::{columns, dot};
 ///
 /// Where a joint twists, linear blending collapses the skin like a candy wrapper, and dual quaternions keep
 /// its cross-section. Where a joint swings, for example a bending elbow, dual quaternions bulge on the
-/// outside, and linear blending does not. Each vertex therefore gets the share of dual quaternions by which
-/// its joints twist. Compute the shares once, from the clips of a character or from poses that show its range
-/// of motion, and store them with the mesh.
+/// outside, and linear blending does not. Each vertex therefore gets a share of dual quaternions that equals
+/// the fraction of twist in the movement of its joints. Compute the shares once, from the clips of a
+/// character or from poses that show its range of motion, and store them with the mesh.
 ///
 /// # Definition
 ///
