@@ -67,7 +67,7 @@ impl Random {
         (from, to)
     }
 
-    /// Joints whose rotations are in the hemisphere of these and differ from them.
+    /// Joints whose rotations are in the hemisphere of the given ones and differ from them.
     pub(crate) fn beside(&mut self, from: &[Transform]) -> Vec<Transform> {
         let to = from.iter().map(|from| {
             loop {

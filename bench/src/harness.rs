@@ -31,7 +31,7 @@ pub(crate) struct Subject {
     pub(crate) mode: &'static str,
     /// Number of threads.
     pub(crate) threads: usize,
-    /// Whether this is not condyle. Peers are compiled for one instruction set.
+    /// Whether the implementation is a peer. Peers are compiled for one instruction set.
     peer: bool,
     /// Maximum error that passes.
     bound: f64,
@@ -240,7 +240,7 @@ pub(crate) struct Row {
     pub(crate) layout: &'static str,
     /// See [`Case::bytes`].
     pub(crate) bytes: usize,
-    /// Bytes of all elements.
+    /// Size in bytes of all elements.
     pub(crate) data: usize,
     /// See [`Case::flops`].
     pub(crate) flops: usize,
@@ -248,7 +248,7 @@ pub(crate) struct Row {
     pub(crate) isa: &'static str,
     pub(crate) mode: &'static str,
     pub(crate) threads: usize,
-    /// Whether this is not condyle.
+    /// Whether the implementation is a peer.
     pub(crate) peer: bool,
     /// Minimum nanoseconds per element.
     pub(crate) ns: f64,
@@ -273,7 +273,7 @@ impl Row {
 /// `rounds` = 0 nothing is timed.
 ///
 /// # Panics
-/// Panics if a result is wrong, or if the output is right before the call.
+/// Panics if a result is wrong, or if the output is already correct before the call.
 pub(crate) fn run(case: &Case, levels: &[Dispatch], rounds: u32) -> Vec<Row> {
     let mut subjects = Subjects::new(case.work, levels);
     (case.build)(&mut subjects);

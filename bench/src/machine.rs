@@ -99,8 +99,8 @@ pub fn processor() -> String {
     }
 }
 
-/// Mean number of running programs in the last minute, and the number of processors: `load 0.31 on 2 CPUs`.
-/// `None` if the system does not report the load.
+/// Load average of the last minute, and the number of CPUs: `load 0.31 on 2 CPUs`. `None` if the system does
+/// not report the load.
 #[must_use]
 pub fn load() -> Option<String> {
     let load = fs::read_to_string("/proc/loadavg").ok()?;

@@ -12,8 +12,8 @@ use crate::works::{RESIDENT, call};
 enum Demand {
     /// Maximum ticks of the time-stamp counter per element.
     Ticks(f64),
-    /// Minimum speedup over this implementation. A peer uses its one instruction set, another method of
-    /// condyle the same one.
+    /// Minimum speedup over this implementation. A peer has one instruction set; another method of condyle is
+    /// compared on the same one.
     Times(&'static str, f64),
     /// Maximum time relative to a copy of the same bytes.
     Copy(f64),
@@ -44,7 +44,7 @@ const SAMPLE: &[Demand] = &[
     By(RESIDENT, &Nanoseconds(3.3)),
 ];
 
-/// Each of many characters.
+/// Posing a crowd, per character.
 const CROWDED: &[Demand] = &[
     Nanoseconds(1400.0),
     Times("glam_keys", 5.0),

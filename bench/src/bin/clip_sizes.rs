@@ -16,11 +16,11 @@ use serde_json::json;
 
 /// Encodes the clips of the reference characters at 0.1, 1 and 10 mm.
 ///
-/// The first table uses the conditions of the published figures: the joints of the first skin and their
-/// ancestors, frames at 30 or 120 Hz, and characters 1.8 m tall. Errors are measured at the frames, on three
-/// points 3 cm from each joint. The second table has every clip of every model in the folder with default
-/// settings: the fallback rate, errors also between the frames, on vertices of the mesh. The exit code is 1
-/// if an error exceeds its budget.
+/// The first table uses the conditions of the published figures. These are the joints of the first skin and
+/// their ancestors, frames at 30 or 120 Hz, and characters 1.8 m tall. Errors are measured at the frames, on
+/// three points 3 cm from each joint. The second table has every clip of every model in the folder with
+/// default settings, so the encoder chooses the frame rate. Errors are also measured between the frames, on
+/// vertices of the mesh. The exit code is 1 if an error exceeds its budget.
 #[derive(Parser)]
 struct Args {
     /// Folder of the models
@@ -34,7 +34,8 @@ struct Args {
 }
 
 /// Row of `CLIP-TARGETS.md` next to the models: sizes of all clips of a model in C++ builds of ACL 2.1 and
-/// ozz-animation 0.16 (native flags). With the rest pose, values equal to it take no space.
+/// ozz-animation 0.16 (native flags). `acl_with_rest` is for ACL with the rest pose, so that values equal to
+/// the rest pose take no space.
 struct Published {
     model: &'static str,
     /// Scale of the rest pose that makes it 1.8 m tall.

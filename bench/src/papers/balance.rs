@@ -97,7 +97,7 @@ fn lowest(terms: usize, factor: f64, min_cos: f64) -> Extreme {
     Extreme { error, x: 1.0 - span * part, t: over_t(part).0 }
 }
 
-/// Position and value of the maximum of `f` in [0, 1]. The position has half of the digits.
+/// Position and value of the maximum of `f` in [0, 1]. The position is accurate to half of the digits.
 fn peak(f: impl Fn(f64) -> f64) -> (f64, f64) {
     const STEPS: u32 = 16;
     let node = |k: u32| f64::from(k) / f64::from(STEPS);

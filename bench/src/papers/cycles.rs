@@ -1,4 +1,4 @@
-//! Van Waveren's three tables of clock cycles: his two Pentium 4 next to this machine.
+//! Van Waveren's three tables of clock cycles: his two Pentium 4 processors next to this machine.
 
 use std::convert::Infallible;
 
@@ -16,7 +16,7 @@ struct Routine {
     /// Cycles per element on a 130 nm Pentium 4 and on a 90 nm one.
     c: [u32; 2],
     sse: [u32; 2],
-    /// Only measured on the 90 nm Pentium 4.
+    /// Cycles with SSE3, measured only on the 90 nm Pentium 4.
     sse3: Option<u32>,
 }
 

@@ -28,7 +28,7 @@ pub(super) struct Row {
     pub(super) rounds: [[f64; 2]; 3],
 }
 
-/// Mean rounds for each step size, the fraction of its best rotation that a joint makes per round.
+/// Mean rounds for each step size: the fraction of its best rotation that a joint makes per round.
 pub(super) struct Descent(pub(super) Vec<Row>);
 
 impl Descent {
@@ -161,7 +161,7 @@ mod tests {
         }
     }
 
-    /// The plot describes the library too.
+    /// The plotted number of rounds also holds for the library.
     #[test]
     fn the_librarys_rounds_are_these() {
         let along = |z: f64| Transform { translation: [0.0, 0.0, z as f32], ..Transform::IDENTITY };

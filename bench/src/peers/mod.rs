@@ -1,9 +1,9 @@
 //! The same benchmarks, implemented idiomatically with each crate.
 //!
 //! Peers interpolate rotation and translation; condyle also scale. A peer is left out of a benchmark if its
-//! crate lacks the function. All crates are maintained and free in the versions of Cargo.toml, except cgmath,
-//! which has had no release since 2021 but is still used by many projects. `ozz_rs` is missing because it
-//! needs a nightly compiler and this project does not.
+//! crate lacks the function. All crates are maintained and free in the versions of Cargo.toml, except cgmath.
+//! It has had no release since 2021 but is still used by many projects. `ozz_rs` is missing because it needs
+//! a nightly compiler and this project does not.
 
 #[cfg(feature = "peers")]
 pub(crate) mod cgmath;

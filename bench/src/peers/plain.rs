@@ -199,7 +199,8 @@ impl Block {
         self
     }
 
-    /// Weighted sums of rotations with `a` and `b`, and of translations with `t`.
+    /// Sum of the rotations with the weights `a` and `b`, and linear interpolation of the translations at
+    /// `t`.
     fn mixed(&self, to: &Self, a: &Lanes, b: &Lanes, t: f32) -> Self {
         let mut out = *self;
         for (out, to) in out.rotation.iter_mut().zip(&to.rotation) {

@@ -126,7 +126,7 @@ fn turn_back([p, q, r, s, t, u, v, w]: [f32x4; 8]) -> [f32x8; 4] {
     [whole([a0, a1]), whole([b0, b1]), whole([c0, c1]), whole([d0, d1])]
 }
 
-/// Eight consecutive matrices.
+/// Returns eight matrices, one after another, from rows in lanes.
 fn interleaved(m: &Rows) -> [Affine; 8] {
     let [a, b, c, d, e, f, g, h, i, j, k, l] = *m;
     let rows = [turn([a, b, c, d]), turn([e, f, g, h]), turn([i, j, k, l])];

@@ -16,7 +16,7 @@ use crate::harness::{Case, Subjects};
 const FEW: usize = 16;
 /// Vertices around each bone.
 const VERTICES: usize = 60;
-/// Metres that a vertex may be outside.
+/// Maximum distance in metres of a vertex outside its box.
 const BOUND: f64 = 0.0;
 
 pub(super) fn cases() -> Vec<Case> {

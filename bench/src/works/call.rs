@@ -1,4 +1,4 @@
-//! Every call of a frame on one element and on 67, to measure call overhead, and the stages of a whole
+//! Every call of a frame on one element and on 67, to measure call overhead. Also the stages of a whole
 //! character, each on the output of the previous one.
 
 use std::cell::OnceCell;
@@ -26,7 +26,7 @@ use super::{JOINTS, RESIDENT, case, largest, worst_joints, worst_matrices};
 use crate::data::{Random, structs};
 use crate::harness::{Case, Subjects};
 
-/// Number of elements in the call that a call on one element is compared with.
+/// Number of elements of the large call that a call on one element is compared with.
 pub(crate) const MANY: usize = JOINTS;
 
 /// Benchmark whose call on many elements measures the arithmetic per element. For calls with one result, it

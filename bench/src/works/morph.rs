@@ -1,5 +1,5 @@
-//! Morph targets of positions and normals: three that move all of a small mesh, and ten of a hundred that
-//! each move 10 % of a face.
+//! Morph targets of positions and normals. Three move all of a small mesh, and ten of a hundred each move a
+//! tenth of a face.
 
 use std::rc::Rc;
 
@@ -20,7 +20,7 @@ const ACTIVE: usize = 10;
 /// Number of vertices that one target of the face moves.
 const MOVED: usize = VERTICES / 10;
 
-/// Bytes of a position and a normal.
+/// Size in bytes of a position and a normal.
 const VERTEX: usize = 24;
 /// Bytes per vertex of the face: the mesh is read and written once, and the deltas of the active targets are
 /// read once.

@@ -15,7 +15,7 @@ const INSTANCES: usize = 100;
 /// Chains of hair, and bones per chain.
 const ROWS: u16 = 20;
 const BONES: u16 = 5;
-/// Calls. The first one places the tails.
+/// Number of calls. The first one places the tails.
 const FRAMES: usize = 8;
 const RATE: f32 = 60.0;
 /// Error limit of a component of a rotation.

@@ -89,7 +89,7 @@ impl<'a> Source<'a> {
         Ok(self.pieces(what, count)?.iter().map(|&b| u32::from_le_bytes(b)))
     }
 
-    /// Returns the numbers of a small array.
+    /// Returns an array of 32-bit numbers.
     pub fn words<const N: usize>(&mut self, what: &'static str) -> Result<[u32; N], Error> {
         let mut words = [0; N];
         for (word, found) in words.iter_mut().zip(self.u32s(what, N)?) {
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(checksum(&[]), 0);
         let one = (1_u64 ^ 0x41).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         assert_eq!(checksum(b"A"), one ^ (one >> 32));
-        // Computed by another program, because files store it.
+        // Computed by an independent implementation, because files store the checksum.
         assert_eq!(checksum(b"condyle, a rounded end of a bone"), 0x0462_7345_b659_0992);
     }
 

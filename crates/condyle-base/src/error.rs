@@ -18,7 +18,7 @@ use core::fmt;
 pub enum Error {
     /// `what` has `found` elements, but at least `needed` are expected.
     TooShort {
-        /// Argument or field.
+        /// Name of the argument or field.
         what: &'static str,
         /// Its length.
         found: usize,
@@ -27,7 +27,7 @@ pub enum Error {
     },
     /// `what` has `found` elements, but exactly `needed` are expected.
     Length {
-        /// Argument or field.
+        /// Name of the argument or field.
         what: &'static str,
         /// Its length.
         found: usize,
@@ -36,7 +36,7 @@ pub enum Error {
     },
     /// `what` has `found` elements, more than the `limit` that its index type can address.
     TooMany {
-        /// Field.
+        /// Name of the field.
         what: &'static str,
         /// Its length.
         found: usize,
@@ -45,18 +45,18 @@ pub enum Error {
     },
     /// Element `at` of `what` refers to `found`, but only `count` exist.
     Index {
-        /// Field.
+        /// Name of the field.
         what: &'static str,
-        /// Index in the field.
+        /// Index of the element.
         at: usize,
         /// The dangling index.
         found: usize,
         /// Number of existing elements.
         count: usize,
     },
-    /// `what` belongs to a skeleton with other joints than this one: names or parents differ.
+    /// `what` belongs to a skeleton with different joints: names or parents differ.
     Skeleton {
-        /// Argument.
+        /// Name of the argument.
         what: &'static str,
         /// Fingerprint of the skeleton that the argument belongs to (`Skeleton::fingerprint`).
         found: u32,
@@ -65,7 +65,7 @@ pub enum Error {
     },
     /// `what` is relative to a rest pose that differs from the skeleton's.
     RestPose {
-        /// Argument.
+        /// Name of the argument.
         what: &'static str,
         /// Fingerprint of the rest pose that the argument belongs to (`Skeleton::rest_fingerprint`).
         found: u32,
@@ -81,16 +81,16 @@ pub enum Error {
     },
     /// Element `at` of `what` is NaN or infinite.
     NotFinite {
-        /// Field.
+        /// Name of the field.
         what: &'static str,
-        /// Index in the field.
+        /// Index of the element.
         at: usize,
     },
     /// Element `at` of `what` is out of range.
     OutOfRange {
-        /// Argument or field.
+        /// Name of the argument or field.
         what: &'static str,
-        /// Index in it; 0 for a single number.
+        /// Index of the element; 0 for a single number.
         at: usize,
         /// Accepted values.
         needed: &'static str,
@@ -98,9 +98,9 @@ pub enum Error {
     /// Element `at` of `what` does not have the same sync markers, in the same cyclic order, as the track to
     /// synchronise with.
     MarkerOrder {
-        /// Argument.
+        /// Name of the argument.
         what: &'static str,
-        /// Index in it; 0 for a single track.
+        /// Index of the element; 0 for a single track.
         at: usize,
     },
     /// An internal check failed because of a bug in this library. The output is incomplete.
@@ -136,21 +136,21 @@ pub enum Error {
     },
     /// Element `at` of `what` has a rotation that is not near unit length.
     NotUnit {
-        /// Field.
+        /// Name of the field.
         what: &'static str,
-        /// Index in the field.
+        /// Index of the element.
         at: usize,
     },
     /// Matrix `at` of `what` has no inverse, or none within the range of f32.
     NotInvertible {
-        /// Argument.
+        /// Name of the argument.
         what: &'static str,
-        /// Index in it.
+        /// Index of the element.
         at: usize,
     },
     /// `what` has no direction, because its length is 0 or not finite.
     NoDirection {
-        /// Argument.
+        /// Name of the argument.
         what: &'static str,
     },
     /// Two tracks drive the same property: `track` is the second one.
@@ -185,16 +185,16 @@ pub enum Error {
     },
     /// The bytes of `what`, or of its element `at`, do not match their checksum.
     Checksum {
-        /// Field.
+        /// Name of the field.
         what: &'static str,
-        /// Index in it, if it is a list.
+        /// Index of the element, if `what` is a list.
         at: Option<usize>,
     },
     /// Element `at` of `what` has the invalid value `found`.
     Value {
-        /// Field.
+        /// Name of the field.
         what: &'static str,
-        /// Index in the field.
+        /// Index of the element.
         at: usize,
         /// The value.
         found: u64,
@@ -203,9 +203,9 @@ pub enum Error {
     },
     /// Element `at` of `what` is not UTF-8, or begins or ends inside a character.
     NotText {
-        /// Field.
+        /// Name of the field.
         what: &'static str,
-        /// Index in the field.
+        /// Index of the element.
         at: usize,
     },
     /// Pair `pair` has joint `joint`, which is already in another pair.
@@ -269,7 +269,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Unit of the length of `what` in messages.
+/// Returns the word that follows the length of `what` in messages.
 fn counted(what: &str) -> &'static str {
     match what {
         "pose" | "layer" | "difference" | "over" | "reference" | "rest" | "mask" => "joints",
@@ -448,8 +448,8 @@ impl Error {
         Self::check_finite(what, &[value], 1)
     }
 
-    /// Returns `Ok` if all numbers are finite. The error has the index of the first one that is not, in
-    /// groups of `width`.
+    /// Returns `Ok` if all numbers are finite. The error reports the first value that is not finite: its
+    /// index divided by `width`.
     #[inline]
     pub fn check_finite(what: &'static str, values: &[f32], width: usize) -> Result<(), Self> {
         match values.iter().position(|v| !v.is_finite()) {
@@ -459,8 +459,8 @@ impl Error {
     }
 }
 
-/// Asserts an invariant that no input can violate. Active in tests of this crate, where debug assertions may
-/// be off, and in builds with debug assertions, such as fuzzing. Free otherwise.
+/// Asserts an invariant that no input can violate. Active in builds with debug assertions, such as fuzzing,
+/// and in tests of the calling crate, where these may be off. Compiles to nothing otherwise.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! invariant {

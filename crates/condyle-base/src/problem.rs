@@ -47,7 +47,7 @@ impl Severity {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Severity.
+    /// Whether this is an error, a warning or a note.
     pub severity: Severity,
     /// First place: a JSON pointer such as `/animations/0/samplers/2/input` in a glTF document, `line 3` in a
     /// text file, `array poses` in a `.npz`. Empty for the whole file.
@@ -106,7 +106,7 @@ impl fmt::Display for Problem {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
-    /// The file: a path, or the name that the caller passed.
+    /// Path of the file, or the name that the caller passed.
     pub name: String,
     /// Problems, errors first.
     pub problems: Vec<Problem>,

@@ -1,4 +1,5 @@
-//! Points that the rotation of a joint has to bring to their positions, and the rotation that does this best.
+//! Points that a joint's rotation must move to their authored positions, and the rotation that brings them
+//! closest.
 
 use alloc::vec::Vec;
 
@@ -14,7 +15,7 @@ use condyle_base::math::scalar::sqrt_f64;
 /// twice: -0.4 % and +0.5 %.
 const RIDGE: f64 = 1e-3;
 
-/// Points that a rotation has to bring to their positions, at all moments.
+/// Points that a rotation must move to their authored positions, at all moments.
 pub(super) struct Aims<'a> {
     moments: Vec<Aim>,
     points: &'a [Point],
@@ -88,8 +89,7 @@ impl<'a> Aims<'a> {
     }
 
     /// One Gauss-Newton step of half length from `q` towards the rotation that brings the points nearest to
-    /// their positions. A quarter instead of the half: targets +7.3 %, defaults +2.5 %; the full step:
-    /// targets 13x larger.
+    /// their positions. A quarter step: targets +7.3 %, defaults +2.5 %; a full step: targets 13x larger.
     pub(super) fn best(&self, moment: usize, q: Quat64) -> Quat64 {
         let (off, own) = self.off(moment, q);
         let outer = &self.moments[moment].outer;
@@ -113,8 +113,8 @@ impl<'a> Aims<'a> {
         product(exp(solve(&normal, right).map(|v| v * 0.5)), q)
     }
 
-    /// Maximum difference of the quaternion, or of its logarithm, from `q` at a moment for which all points
-    /// are certainly within their limits; 0 if they are not with `q` itself.
+    /// Returns a distance from `q` at a moment. Every quaternion within that distance, or whose logarithm is,
+    /// keeps all points within their limits. 0 if `q` itself does not.
     pub(super) fn room(&self, moment: usize, q: Quat64) -> f64 {
         let (off, _) = self.off(moment, q);
         let Aim { outer, scale, .. } = &self.moments[moment];
@@ -123,7 +123,8 @@ impl<'a> Aims<'a> {
         let stretch = square.map(|[x, y, z]| x.abs() + y.abs() + z.abs());
         let stretch = sqrt_f64(stretch[0].max(stretch[1]).max(stretch[2]));
         let scale = scale[0].abs().max(scale[1].abs()).max(scale[2].abs());
-        // Two rotations move the end of an arm apart by at most twice its length times their difference.
+        // The ends of an arm rotated by two quaternions are at most twice its length times their difference
+        // apart.
         let room_of = |(point, nearness): (&Point, &f64)| {
             (point.limit * USABLE_FRACTION - point.body.farthest(&off)) * nearness
         };

@@ -16,7 +16,7 @@ pub(super) fn log_near(q: Quat64, near: Vector) -> Vector {
     let v = [q[0], q[1], q[2]];
     let sine = length(v);
     if sine < 1e-12 {
-        // A whole revolution has no axis: uses that of `near`.
+        // A whole revolution has no axis: uses the axis of `near`.
         let turned = length(near);
         let turns = ((turned / PI + 0.5) as i64) as f64;
         return if turned > 0.0 { near.map(|n| n * (turns * PI / turned)) } else { [0.0; 3] };

@@ -52,12 +52,12 @@ impl Body {
         left >= 0.0 && (square <= most || square <= 3.0 * most && stretch(&moved) <= left)
     }
 
-    /// Maximum distance from the joint after a linear map.
+    /// Maximum distance of the body's points from the joint after a linear map.
     pub(super) fn reach(&self, linear: &[Vector; 3]) -> f64 {
         self.around(length(apply(linear, self.centre)), linear)
     }
 
-    /// Maximum distance from the joint.
+    /// Maximum distance of the body's points from the joint.
     pub(super) fn size(&self) -> f64 {
         length(self.centre) + self.axes.as_ref().map_or(0.0, stretch)
     }
@@ -68,7 +68,7 @@ impl Body {
         dot(self.centre, direction) + around
     }
 
-    /// Body in the space of the parent.
+    /// Body mapped by an affine matrix, for example to the parent's space.
     pub(super) fn moved(&self, by: &Affine64) -> Self {
         Self { centre: by.point(self.centre), axes: self.axes.map(|axes| times(&by.linear, &axes)) }
     }
@@ -78,8 +78,8 @@ impl Body {
     }
 }
 
-/// Returns an upper bound on the displacement of any point of a ball, from the displacements of its centre
-/// and of the ends of its three axes.
+/// Returns an upper bound on the displacement of any point of a ball. `centre` and `ends` are the
+/// displacements of the centre and of the ends of its three axes.
 ///
 /// All displacements are vectors in model space. The encoder bounds balls ([`Shell::Balls`](super::Shell)) in
 /// this way.
@@ -122,7 +122,7 @@ mod tests {
     use condyle_base::math::quats::{exp, rows};
     use condyle_testing::{Random, tries};
 
-    /// No unit vector is lengthened by more, for any singular values.
+    /// [`stretch`] is at least the length of every mapped unit vector, for any singular values.
     #[test]
     fn a_matrix_stretches_no_vector_by_more() {
         let mut random = Random(5);

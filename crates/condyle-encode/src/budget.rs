@@ -18,9 +18,9 @@ pub(super) const MAX_ROUNDS: usize = 20;
 /// fewer rounds.
 pub(super) const HOPEFUL_ROUNDS: usize = 2;
 
-/// Fractions that grow evenly from the root to the leaves: each joint gets the same increment for itself even
-/// if it corrects nothing. The leaves' own points have the whole budget. Fallback for segments where
-/// tightening does not converge; its numbers are not tuned.
+/// Fractions that grow linearly from the root to the leaves: each joint gets the same increment, even if it
+/// corrects none of its ancestors' error. The leaves' own points have the whole budget. Fallback for segments
+/// where tightening does not converge; its numbers are not tuned.
 pub(super) fn graded_by_depth(joints: &[JointFacts], factor: f64) -> Vec<BudgetFractions> {
     let mut depths: Vec<usize> = Vec::with_capacity(joints.len());
     for joint in joints {
@@ -34,9 +34,9 @@ pub(super) fn graded_by_depth(joints: &[JointFacts], factor: f64) -> Vec<BudgetF
     depths.into_iter().map(fractions_at).collect()
 }
 
-/// Gives a failing joint more of its budget by taking from its ancestors, more from those farther up, because
-/// every ancestor adds to the error that its descendants inherit. If no curve met the budget for the
-/// translation, this gets a larger fraction.
+/// Gives a failing joint more of its budget by taking from its ancestors, more from those farther up. Every
+/// ancestor adds to the error that its descendants inherit. If no curve met the budget for the translation,
+/// the translation gets a larger fraction.
 ///
 /// A factor of 0.7 for each ancestor instead of 0.85: targets +0.9 %, defaults +1.2 %; 0.92: +0.1 % and +0.9
 /// %. Half and twice `MIN_FRACTION`: equal bytes.

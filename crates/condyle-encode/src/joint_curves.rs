@@ -69,7 +69,7 @@ impl SplitSearch<'_> {
     fn tighten_from(&mut self, split: BudgetFractions) -> Result<(), usize> {
         let joints = self.joints;
         let mut fractions = vec![split; joints.len()];
-        // With root motion the whole character rotates too, by angles that this check does not see.
+        // With root motion the whole character rotates too, by angles that this check does not cover.
         let mut nlerp = self.job.motion.is_none()
             && nlerp_suffices(joints, &self.source, self.job.moments, self.job.size);
         for round in 0..MAX_ROUNDS {

@@ -13,11 +13,11 @@ use condyle::clip::{Clip, Interpolation, Target, Track};
 use condyle_base::math::quats::{conjugate, product, slerp_f64};
 
 /// Maximum number of joints (with their ancestors) or free tracks that become fallback tracks individually;
-/// after that, all do. It bounds how often a clip is encoded again. Not tuned.
+/// after that, all do. This bounds how often a clip is encoded again. Not tuned.
 const MAX_SINGLE_FALLBACKS: usize = 6;
 
-/// Fraction of the budget for leaving out keys of tracks that are kept in some segments only. Otherwise a
-/// jump that takes one frame would keep thousands of keys of its segments. Not tuned.
+/// Fraction of the budget for removing keys of tracks that are kept in some segments only. Without it, a jump
+/// in one frame would keep thousands of keys of its segments. Not tuned.
 const THINNING_FRACTION: f64 = 1.0 / 8.0;
 /// Maximum number of consecutive keys that are left out; bounds the time of the search.
 const MAX_LEFT_OUT: usize = 256;
@@ -170,8 +170,8 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
                 .all(|joint| self.joints[joint].contains(&segment) || self.joints[joint].is_empty()),
             Failed::FreeTrack(_) => true,
         };
-        // Keeps one at a time at first, then all, because every failure of another joint encodes a part of
-        // the clip again.
+        // Keeps one at a time at first, then all, because each further failure encodes a part of the clip
+        // again.
         self.given_up += usize::from(is_new);
         let all = self.given_up > MAX_SINGLE_FALLBACKS;
         match failed {
@@ -194,8 +194,8 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
         }
     }
 
-    /// Keeps the tracks of a joint in `segments` and in all segments between these and those where they are
-    /// kept already.
+    /// Keeps the tracks of a joint in `segments`, and in all segments between these and the segments that
+    /// already keep them.
     fn keep<T>(&mut self, joint: usize, segments: Range<usize>, fits: &mut [Option<T>]) {
         let before = &self.joints[joint];
         let after = if before.is_empty() {

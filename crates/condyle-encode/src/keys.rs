@@ -11,8 +11,8 @@ use super::{FallbackTracks, MAX_SEGMENT_FRAMES};
 use condyle::clip::{Interpolation, RawClip, Target, Track};
 
 /// Divisors of the height of the hierarchy, for rounding rotations to 16 bits. Only joints whose height is at
-/// most this part of the tallest are rounded. 1 selects all joints; larger divisors select joints near the
-/// ends of limbs, where a rotation moves little. Not tuned.
+/// most this fraction of the maximum height are rounded. 1 selects all joints; larger divisors select joints
+/// near the ends of limbs, where a rotation moves little. Not tuned.
 const PARTS: [usize; 3] = [1, 2, 4];
 
 /// Curves within the budget are replaced by keys only if this saves at least one part in `SAVING` of their
@@ -24,8 +24,8 @@ impl ClipJob<'_> {
     /// Returns the clip as keys only, if that saves an eighth of the bytes, or any bytes if curves take more
     /// than the authored numbers. Otherwise returns `curves`.
     ///
-    /// Tries keys if there are fallback tracks, or if curves take more bytes than the authored numbers: a few
-    /// keys that are far apart need many keys of a curve.
+    /// Tries keys if there are fallback tracks, or if curves take more bytes than the authored numbers. That
+    /// happens if keys are few and far apart, because a curve then needs many keys.
     pub(super) fn or_keys(&self, curves: Encoded) -> Encoded {
         let (is_kept, bytes) = (!curves.fallback.is_empty(), curves.bytes().len());
         let is_more = bytes > self.authored_bytes();

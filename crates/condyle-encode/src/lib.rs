@@ -92,18 +92,18 @@ use write::{Curves, Kept, Parts};
 /// the whole hierarchy. It is measured on the decoded clip at every frame. Unless [`EncodeOptions::between`]
 /// is off, it is also measured at three intermediate times between frames and at all keys of the source.
 ///
-/// `progress` is called repeatedly with the fraction of the work that is done, from 0 to 1. The same input
-/// gives the same bytes on every platform.
+/// Calls `progress` repeatedly with the completed fraction of the work, from 0 to 1. The same input gives the
+/// same bytes on every platform.
 ///
 /// # Fallback tracks
 ///
-/// If no curve meets the budget, a track becomes a fallback track, listed in [`Encoded::fallback`]. Either it
-/// replaces the curves only in the segments that need it, with as many keys as the budget needs, or it is in
-/// the whole clip with all its keys. Step tracks are always fallback tracks.
+/// If no curve meets the budget, a track becomes a fallback track, listed in [`Encoded::fallback`]. It
+/// replaces curves in the segments that need it, with the keys that the budget requires, or in the whole
+/// clip, with all its keys. Step tracks are always fallback tracks.
 ///
-/// In only two cases the error can exceed the budget, as [`Encoded::measured`] then shows. The budget is
-/// finer than f32 rounding at the character's size, or no curve follows the root motion
-/// ([`EncodeOptions::root_motion`]).
+/// The error can exceed the budget in only two cases. Either the budget is finer than f32 rounding at the
+/// character's size, or no curve follows the root motion ([`EncodeOptions::root_motion`]).
+/// [`Encoded::measured`] holds the actual error.
 ///
 /// # Clips without curves
 ///
@@ -111,8 +111,8 @@ use write::{Curves, Kept, Parts};
 /// does so if some track is a fallback track anyway and keys save an eighth of all bytes.
 /// [`Encoded::encodings`] then has only [`Encoding::Fallback`]. This is not tried with root motion.
 ///
-/// Such a clip holds at most as many numbers as were authored. In addition it takes 68 bytes, 20 bytes per
-/// track, 8 bytes per free track, the events, and 12 bytes for every 65,535 frames after the first 65,535.
+/// Such a clip holds at most as many numbers as were authored. Its overhead is 68 bytes, 20 bytes per track,
+/// 8 bytes per free track, and the events. Each 65,535 frames after the first 65,535 add 12 bytes.
 ///
 /// Keys cost more to sample than curves. Each track is searched for the time, unless it shares its times with
 /// the previous track. Rotations need an exact slerp, one joint at a time, and [`Clip::resident`] does not
@@ -136,10 +136,10 @@ use write::{Curves, Kept, Parts};
 ///
 /// # Errors
 /// - [`Error::Index`] if a track or a budget refers to a joint that the skeleton does not have.
-/// - [`Error::Skeleton`] if the clip is for another skeleton ([`RawClip::for_skeleton`]).
+/// - [`Error::Skeleton`] if the clip is for a different skeleton ([`RawClip::for_skeleton`]).
 /// - [`Error::NotFinite`] if joints leave the range of f32.
 /// - [`Error::OutOfRange`] if a rate, distance or budget is not finite and greater than 0.
-/// - [`Error::Length`] if the shell is for another number of joints.
+/// - [`Error::Length`] if the shell has a different number of joints.
 /// - [`Error::TooMany`] for more than 2^22 frames, more than 2^22 keys between frames, or more than 4 GiB.
 ///   Also for more than 2^26 frames times joints, or frames times groups of three free-track components.
 /// - [`Error::TooMany`] for more than 65,535 animated tracks, rows of more than 65,535 bytes, or more than

@@ -34,7 +34,7 @@ impl Motion {
         let budget =
             job.joints.iter().map(|joint| joint.budget).fold(f64::INFINITY, f64::min) * MOTION_FRACTION;
         job.joints.iter_mut().for_each(|joint| joint.budget -= budget);
-        // Pose at the start: without its motion, the character stays close to it.
+        // Pose at the start. Without root motion, the character stays close to it.
         let start = job.seconds(0, 0);
         let local = |j: usize| source::joint(job.clip, job.skeleton, j, &job.tracks[j], &start[..1]);
         let local: Vec<Vec<Transform64>> = (0..job.joints.len()).map(local).collect();

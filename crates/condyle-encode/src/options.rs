@@ -138,8 +138,8 @@ pub struct EncodeOptions {
     /// the distance by which their targets move vertices.
     pub track_budgets: Vec<(Target, f32)>,
     /// Frames per second at which the clip is sampled. The rate is adjusted slightly so that the last frame
-    /// is the end of the clip. Usually it is raised. If the rounding of the times may have moved the end past
-    /// a frame, it is lowered, by at most 0.3 frames.
+    /// is the end of the clip. Usually the encoder raises it. If rounding of the times may have moved the end
+    /// past a frame, it lowers the rate, by at most 0.3 frames.
     ///
     /// With `None`, the encoder chooses the lowest rate from 8 to 1000 at which all keys of joints are on
     /// frames. It fits the rate to all key times, so that their rounding does not matter. At most one key in
@@ -293,25 +293,24 @@ pub struct Encoded {
     pub off_frames: OffFrames,
     /// Number of tracks per encoding, over all segments.
     pub encodings: Vec<(Encoding, usize)>,
-    /// Approximate number of bytes of the tracks of each joint, over all segments. The remaining bytes belong
-    /// to no single joint.
+    /// Approximate number of bytes of each joint's tracks, over all segments. The remaining bytes belong to
+    /// no single joint.
     pub joint_bytes: Vec<usize>,
-    /// Fallback tracks, in the whole clip or in some segments. Either no curve met the budget, or a free
-    /// track has keys between frames, where curves would cut corners, or the joint's rest rotation is not a
-    /// unit quaternion.
+    /// Fallback tracks, in the whole clip or in some segments. Either no curve met the budget, or the joint's
+    /// rest rotation is not a unit quaternion. Or a free track has keys between frames, where curves would
+    /// cut corners.
     ///
-    /// Step tracks are always fallback tracks and are not listed. Tracks are not listed either if the clip is
-    /// stored as keys only because these take fewer bytes than curves within the budget. Fallback tracks cost
+    /// Step tracks are always fallback tracks and are not listed. If all curves met the budget but keys take
+    /// fewer bytes, the whole clip is stored as keys, and none of its tracks is listed. Fallback tracks cost
     /// more to sample, and [`Clip::resident`] does not make them faster.
     pub fallback: Vec<Target>,
 }
 
-/// Keys that are not on a frame. Curves cut their corners, unless they also have keys between frames. Such
-/// keys cost bytes but no precision, because the error is bounded between frames too
-/// ([`EncodeOptions::between`]).
+/// Keys that are not on a frame. A curve with keys only on frames cuts corners there. Such keys cost bytes
+/// but no precision, because the error is bounded between frames too ([`EncodeOptions::between`]).
 ///
-/// A key counts if its distance from the nearest frame is more than 1/50 of a frame and more than the
-/// rounding of the times explains. Keys of step tracks do not count, because they are stored unchanged.
+/// A key counts if its distance from the nearest frame exceeds 1/50 of a frame and the rounding error of the
+/// times. Keys of step tracks do not count, because they are stored unchanged.
 ///
 /// ```
 /// use condyle::{Interpolation, RawClip, Target, Track, example};
@@ -394,9 +393,9 @@ impl fmt::Debug for Encoded {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct JointError {
-    /// Distance in the skeleton's units.
+    /// Maximum distance of a point from its authored position, in the skeleton's units.
     pub error: f32,
-    /// Time in seconds.
+    /// Time of that error, in seconds.
     pub seconds: f64,
     /// Index of the point in the joint's shell; 0 for a ball.
     pub point: usize,
@@ -442,7 +441,7 @@ pub struct Measured {
     /// Maximum error of each component of each track that drives no joint.
     pub tracks: Vec<(Target, Vec<f32>)>,
     /// Maximum error of a morphed vertex, from the errors of the morph weights and of the vertex's joints. 0
-    /// unless the encoder has the meshes, as that of `condyle-gltf` does.
+    /// unless the encoder has the meshes: `Asset::encode` of `condyle-gltf` does.
     pub morph_error: f32,
 }
 

@@ -1,4 +1,4 @@
-//! Points that each joint has to bring to their authored positions.
+//! Points that each joint must move to their authored positions.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -23,8 +23,8 @@ pub(super) struct Point {
 }
 
 /// Returns the points of each joint: its shell, the outermost points of its static children, and the origins
-/// of its moving children. Also returns which joints are static: the parents of these bring their points to
-/// their positions.
+/// of its moving children. Also returns which joints are static: their parents move the points to their
+/// positions.
 pub(super) fn points_to_place(job: &SegmentJob<'_>, model: &[Vec<Affine64>]) -> (Vec<Vec<Point>>, Vec<bool>) {
     let joints = job.joints;
     let mut static_joints = vec![false; joints.len()];

@@ -62,7 +62,7 @@ pub(super) fn search(job: &SegmentJob<'_>, model: &[Vec<Affine64>]) -> SegmentFi
 }
 
 /// Whether nlerp between frames stays within a fraction of the budget of slerp, for a character of this size.
-/// Half and twice of the 0.3: equal bytes; the decoded clip is checked later in any case.
+/// Halving or doubling the fraction, 0.3: equal bytes. The decoded clip is checked later in any case.
 pub(super) fn nlerp_suffices(
     joints: &[JointFacts],
     source: &[Vec<Transform64>],
@@ -163,8 +163,8 @@ fn fit_translation(
     }
 }
 
-/// Fits the scale of a joint: at rest, constant, or a curve. Half or twice of the quarter of the threshold
-/// and of the half of the budget: equal bytes.
+/// Fits the scale of a joint: at rest, constant, or a curve. Halving or doubling the fraction of the
+/// threshold, 1/4, or of the budget, 1/2: equal bytes.
 fn fit_scale(
     job: &SegmentJob<'_>,
     index: usize,

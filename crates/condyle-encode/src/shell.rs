@@ -64,9 +64,9 @@ fn ball(axes: [Vector; 3], radius: f32) -> Body {
     Body { centre: [0.0; 3], axes: Some(axes.map(of_row)) }
 }
 
-/// Matrix per joint that maps the unit ball to the points in joint space that are in a unit ball
-/// around the joint in the rest pose. If the rest pose scales an axis to almost zero, for example to hide a
-/// prop, the largest scale of all joints is used instead.
+/// Matrix per joint that maps the unit ball to joint space. In the rest pose, its image is a unit ball around
+/// the joint in model space. If the rest pose scales an axis to almost zero, for example to hide a prop, the
+/// largest scale of all joints is used instead.
 ///
 /// The model matrix is a rotation times an upper triangular matrix, by Gram-Schmidt orthogonalisation of its
 /// columns. The rotation maps every ball to itself, so the result is the inverse of the triangular matrix.
@@ -116,8 +116,8 @@ impl Shell {
     /// if the unit is a metre.
     ///
     /// # Errors
-    /// [`Error::Index`] if a skin refers to a joint that the skeleton does not have, or a mesh to one that
-    /// its skin does not have. [`Error::OutOfRange`] if the radius is not finite and greater than 0.
+    /// [`Error::Index`] if a skin refers to a joint that the skeleton lacks, or a mesh to one that its skin
+    /// lacks. [`Error::OutOfRange`] if the radius is not finite and greater than 0.
     pub fn of_meshes<'a>(
         skeleton: &Skeleton,
         meshes: impl IntoIterator<Item = (&'a SkinnedMesh, &'a Skin)>,
@@ -130,8 +130,8 @@ impl Shell {
     /// Returns the shell of [`Self::of_meshes`] around all positions that morph targets give the vertices
     /// before skinning.
     ///
-    /// `ranges` holds the minimum and maximum weight of each morph target of a mesh. Targets beyond its end
-    /// have weight 0.
+    /// `ranges` holds the minimum and maximum weight of each morph target of a mesh. Targets beyond the end
+    /// of `ranges` have weight 0.
     ///
     /// # Errors
     /// Returns the errors of [`Self::of_meshes`], and [`Error::NotFinite`] for a range that is not finite.

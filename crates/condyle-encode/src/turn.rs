@@ -20,13 +20,13 @@ use condyle_base::math::vectors::{dot, normalize};
 /// Joint whose rotation is fitted.
 pub(super) struct RotatingJoint<'a> {
     pub(super) index: usize,
-    /// Whether a constant rotation is enough, because the ancestors bring the points to their positions.
+    /// Whether a constant rotation is enough, because the ancestors move the points to their positions.
     pub(super) is_static: bool,
     /// Decoded model matrices of its parent, per moment.
     pub(super) parents: Option<&'a [Affine64]>,
     /// Authored model matrices, per moment.
     pub(super) model: &'a [Affine64],
-    /// Points that the rotation has to bring to their positions.
+    /// Points that the rotation must move to their authored positions.
     pub(super) points: &'a [Point],
 }
 
@@ -125,7 +125,7 @@ pub(super) fn is_hopeless(
 struct Goals<'a> {
     aims: &'a Aims<'a>,
     rotations: Vec<Quat64>,
-    /// Logarithms of these, relative to the rest pose.
+    /// Logarithms of the rotations, relative to the rest pose.
     logs: Vec<Vector>,
     /// Squares of [`Aims::room`].
     rooms: Vec<f64>,
@@ -170,8 +170,8 @@ struct Path<'a> {
     rest: Quat64,
     shape: &'a Shape,
     keys: &'a [[f64; 3]],
-    /// Interval of the last moment, for linear curves: its index, its first key, and the next key on the same
-    /// hemisphere.
+    /// Interval of the moment evaluated last, for linear curves: its index, its first key, and the next key
+    /// on the same hemisphere.
     span: Option<(usize, Quat64, Quat64)>,
     nlerp: bool,
 }

@@ -114,8 +114,8 @@ fn an_additive_clip_can_be_compressed() {
     }
 }
 
-/// A clip of an hour at 120 Hz, whose one joint moves at 4.55 m/s. Rounding a time to f32 is off by up to
-/// 0.12 ms, which is 0.56 mm, between keys of the authored clip and of the compressed one.
+/// A clip of an hour at 120 Hz, whose one joint moves at 4.55 m/s. Rounding a time to f32 changes it by up to
+/// 0.12 ms. That is 0.56 mm between keys of the authored clip and of the compressed one.
 #[test]
 fn moments_between_the_frames_of_an_hour_are_exact() {
     const FRAMES: u32 = 3600 * 120;

@@ -1,10 +1,10 @@
-//! Errors of opening a file.
+//! Errors when opening a file.
 
 use std::fmt;
 
 use condyle_base::problem::{Problem, Refused, Severity};
 
-/// An error of opening a file.
+/// Error when opening a file.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenError {
@@ -19,7 +19,7 @@ pub enum OpenError {
     Refused(Refused),
     /// An option does not apply to the file.
     Misfit {
-        /// The file: a path, or the name that the caller passed.
+        /// Path of the file, or the name that the caller passed.
         name: String,
         /// The option and the reason.
         misfit: Misfit,
@@ -33,13 +33,13 @@ pub enum Misfit {
     /// [`Options::model`](crate::Options::model) is missing: the container has several models, with these
     /// names.
     SeveralModels(Vec<String>),
-    /// The container has no model with the first name, only models with the names in the list.
+    /// The container has no model with this name. The list holds the names of its models.
     NoSuchModel(String, Vec<String>),
     /// [`Options::model`](crate::Options::model) applies only to containers.
     SingleModel,
-    /// `Options::person` applies only to the motion of bodies.
+    /// `Options::person` applies only to body motion.
     NoBody,
-    /// `Options::person` is missing: the file is the motion of a body.
+    /// `Options::person` is missing: the file contains body motion.
     PersonMissing,
     /// [`Options::z_up`](crate::Options::z_up) cannot rotate compressed clips.
     Compressed,

@@ -56,7 +56,7 @@ const TABLE: &[Row] = &[
     },
 ];
 
-/// Whether the extension makes a file BVH. The BVH reader then reports the errors of an invalid file.
+/// Whether the extension marks the file as BVH. The BVH reader then reports the errors of an invalid file.
 fn is_named_bvh(first: &[u8], ending: &str) -> bool {
     ending == "bvh" && !first.starts_with(b"glTF") && !first.starts_with(b"PK")
 }

@@ -21,23 +21,23 @@ use crate::format::Format;
 pub struct Options<'a> {
     /// Name of the model to open in a container with several. `None` opens the only one.
     pub model: Option<&'a str>,
-    /// Person to whom the motion of a body is applied.
+    /// Person that body motion is applied to.
     #[cfg(feature = "body")]
     pub person: Option<Person<'a>>,
     /// Metres per unit of the file; coordinates are not scaled. `None` uses the unit of the file.
     pub unit: Option<f64>,
-    /// Whether Z is up in the file. If so, skeleton, meshes and clips are rotated to +Y up, unless that was
-    /// done before the file was written. Compressed clips cannot be rotated.
+    /// Whether Z is up in the file. If so, skeleton, meshes and clips are rotated to +Y up, unless they were
+    /// rotated before the file was written. Compressed clips cannot be rotated.
     pub z_up: bool,
 }
 
-/// Person to whom the motion of a body is applied.
+/// Person that body motion is applied to.
 #[cfg(feature = "body")]
 #[derive(Debug, Clone, Copy)]
 pub enum Person<'a> {
-    /// The person with the shape coefficients of the motion, as many as this model supports.
+    /// This body model, shaped by the coefficients of the motion, as many as the model supports.
     Of(&'a condyle_body::BodyModel),
-    /// A given person.
+    /// A person with a fixed shape.
     Is(&'a condyle_body::ShapedBody),
 }
 

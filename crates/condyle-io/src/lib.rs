@@ -1,4 +1,4 @@
-//! Opens any file with a character or a motion.
+//! Opens files with characters or motion, in any supported format.
 //!
 //! ```text
 //!  condyle-base ── condyle ── condyle-encode, -solve, -query ── condyle-gltf, -bvh, -body ── condyle-io, -compare, -draw

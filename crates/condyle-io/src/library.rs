@@ -20,12 +20,12 @@ pub struct Part<'a> {
     pub checksum: Option<u64>,
 }
 
-/// Bytes of a part, or the file with them.
+/// Bytes of a part, or the file that contains them.
 #[derive(Debug, Clone, Copy)]
 pub enum PartData<'a> {
     /// Bytes in memory.
     Bytes(&'a [u8]),
-    /// A file, which is read twice. Only one part at a time is in memory.
+    /// A file. It is read twice, and only one part at a time is in memory.
     File(&'a Path),
 }
 
@@ -63,7 +63,7 @@ pub struct Written {
     pub clips: usize,
 }
 
-/// An error of writing a library.
+/// Error when writing a library.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum LibraryError {
@@ -71,7 +71,8 @@ pub enum LibraryError {
     Unreadable(usize, io::Error),
     /// The part with this index cannot be used.
     Unfit(usize, Error),
-    /// The bytes of the part with this index have changed.
+    /// The bytes of the part with this index do not match the expected checksum, or changed between the two
+    /// reads.
     Changed(usize),
     /// The number of names differs from the number of clips.
     Names {
@@ -84,7 +85,7 @@ pub enum LibraryError {
     Metadata(Error),
     /// The library cannot be written.
     Output(io::Error),
-    /// The caller stopped the call.
+    /// `step` returned false.
     Ended,
 }
 
@@ -109,9 +110,9 @@ impl std::error::Error for LibraryError {}
 impl Library<'_> {
     /// Writes the library: first the table, which needs the size of each entry, then the bytes of each part.
     ///
-    /// A part may be a library, and the grouping of the parts does not change the bytes.
+    /// A part may be a library. Parts can be grouped into libraries in any way without changing the output.
     ///
-    /// `step` is called twice per part. If it returns false, the call stops.
+    /// Calls `step` twice per part, and stops if it returns false.
     ///
     /// ```
     /// use condyle::container::{Container, ContainerWriter};
@@ -190,7 +191,7 @@ fn go_on(step: &mut dyn FnMut() -> bool) -> Result<(), LibraryError> {
     if step() { Ok(()) } else { Err(LibraryError::Ended) }
 }
 
-/// Output in which each part has the alignment of the container.
+/// Output that pads each part to the alignment of the container.
 struct Padded<'a> {
     out: &'a mut dyn Write,
     length: u64,

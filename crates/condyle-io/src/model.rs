@@ -11,12 +11,12 @@ use crate::format::Format;
 
 /// A character or a motion from a file.
 ///
-/// The asset also has the skeleton, the unit and the problems. [`into_asset`](Self::into_asset) uses the unit
-/// and the clips of this structure.
+/// The asset has a skeleton, a unit and problems too. [`into_asset`](Self::into_asset) takes the unit, the
+/// clips and the problems from this structure.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Model {
-    /// The file: a path, or the name that the caller passed.
+    /// Path of the file, or the name that the caller passed.
     pub name: String,
     /// Format of the file.
     pub format: Format,
@@ -30,7 +30,7 @@ pub struct Model {
     pub clips: Vec<ModelClip>,
     /// Metres per unit, if the file or [`Options::unit`](crate::Options::unit) states it.
     pub unit: Option<f64>,
-    /// Whether the model was rotated to +Y up, now or before the file was written.
+    /// Whether the model was rotated to +Y up, while opening the file or before it was written.
     pub is_turned: bool,
     /// Recoverable problems of the file, and how they were handled. Warnings first.
     pub problems: Vec<Problem>,

@@ -25,8 +25,8 @@ pub fn open(path: impl AsRef<Path>, options: &Options<'_>) -> Result<Model, Open
 
 /// Opens the bytes of a file.
 ///
-/// `name` is used in messages, and its extension helps to recognise the format. Files that a `.gltf` refers
-/// to are not found.
+/// `name` appears in messages, and its extension helps to recognise the format. External files of a `.gltf`
+/// cannot be found.
 ///
 /// # Errors
 /// The errors of [`open`].

@@ -58,7 +58,7 @@ fn a_path_and_its_bytes_are_the_same_model() {
     for (name, bytes, format, clip) in [
         ("two.glb", &glb, Format::Gltf, "bend"),
         ("walk.bvh", &bvh, Format::Bvh, "walk"),
-        // The bytes decide, not the name.
+        // The first bytes decide the format, not the name.
         ("lift.glb", &container, Format::Container, "rise"),
     ] {
         let path = scratch(name, bytes);

@@ -73,7 +73,7 @@ impl Random {
     }
 }
 
-/// Number of cases: at most 8 under Miri, which is slow.
+/// Returns the number of test cases: `normally`, but at most 8 under Miri, which is slow.
 pub const fn tries(normally: usize) -> usize {
     if cfg!(miri) && normally > 8 { 8 } else { normally }
 }
@@ -101,7 +101,7 @@ pub fn assert_close(got: &[f32], want: &[f64], bound: f64, case: impl Display) {
     }
 }
 
-/// FNV-1a over the bits of numbers.
+/// FNV-1a hash of the bits of numbers.
 pub struct Hash(u64);
 
 impl Hash {
@@ -122,7 +122,7 @@ pub fn assert_portable(expected: u64, run: impl Fn(&mut Hash)) {
     for dispatch in Dispatch::all().filter(|d| d.numeric() == Numeric::Portable) {
         let mut hash = Hash(0xCBF2_9CE4_8422_2325);
         dispatch.scope(|| run(&mut hash));
-        // Runs are shorter under Miri.
+        // Runs are shorter under Miri, so the hash differs.
         assert!(cfg!(miri) || hash.0 == expected, "{dispatch}: {:#018x}", hash.0);
     }
 }

@@ -59,8 +59,8 @@ pub fn chain<const N: usize>(names: [&str; N], step: [f32; 3]) -> Skeleton {
     Skeleton::new(joints).expect("parents before children")
 }
 
-/// Returns a walk of one second on [`skeleton`]: the hips move 2 m forward, and the legs swing by 30 degrees
-/// to the front and to the back, with 31 keys each.
+/// Returns a walk of one second on [`skeleton`], with 31 keys per track. The hips move 2 m forward, and the
+/// legs swing by 30 degrees to the front and to the back.
 pub fn walk() -> RawClip {
     let times: Vec<f32> = (0..=30_u8).map(|key| f32::from(key) / 30.0).collect();
     // `most` is half of the angle at the first key.
@@ -76,7 +76,7 @@ pub fn walk() -> RawClip {
     RawClip::new("walk".into(), vec![vec![0.0, 1.0], times], tracks).expect("valid tracks")
 }
 
-/// Returns a wave of two seconds on [`skeleton`]: the right arm is raised by 60 degrees, and the elbow turns
+/// Returns a wave of two seconds on [`skeleton`]. The right arm is raised by 60 degrees, and the elbow turns
 /// up by 60 degrees and back.
 pub fn wave() -> RawClip {
     let (straight, up) = ([0.0, 0.0, 0.0, 1.0], [0.0, 0.0, -0.5, 0.866_025_4]);

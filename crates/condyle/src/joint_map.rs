@@ -14,8 +14,8 @@ use condyle_base::error::Error;
 
 /// Pairs the joints of one skeleton with those of another.
 ///
-/// Use it to play a clip from a file without a mesh on a character from another file, or to put clothes from
-/// one file on a character from another.
+/// Use it to play a clip on a character from another file, or to put clothes on a character from another
+/// file.
 ///
 /// Local transforms are copied unchanged, so both skeletons must have the same proportions and the same rest
 /// pose. Other skeletons need retargeting, which this type does not do.
@@ -85,8 +85,8 @@ impl JointMap {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Length`] if there is not one partner per joint, [`Error::Index`] for a partner that the
-    /// second skeleton does not have, [`Error::PairedTwice`] for a partner that occurs twice.
+    /// [`Error::Length`] if there is not one partner per joint. [`Error::Index`] for a partner that the
+    /// second skeleton does not have. [`Error::PairedTwice`] for a partner that occurs twice.
     pub fn new(from: &Skeleton, to: &Skeleton, partners: &[Option<u16>]) -> Result<Self, Error> {
         let (found, needed, count) = (partners.len(), from.joint_count(), to.joint_count());
         if found != needed {
@@ -136,7 +136,7 @@ impl JointMap {
     /// dropped; tracks without a joint are kept.
     ///
     /// # Errors
-    /// [`Error::Skeleton`] if the clip belongs to a skeleton other than the first, [`Error::Index`] if it
+    /// [`Error::Skeleton`] if the clip is bound to a skeleton that is not the first. [`Error::Index`] if it
     /// drives a joint that the first skeleton does not have.
     pub fn clip(&self, clip: &RawClip) -> Result<RawClip, Error> {
         self.check("the clip", clip.fingerprint())?;
@@ -157,7 +157,7 @@ impl JointMap {
     /// Transfers a skin from the first skeleton to the second, for clothes and props from another file.
     ///
     /// # Errors
-    /// [`Error::Skeleton`] if the skin belongs to a skeleton other than the first. [`Error::Index`] if it
+    /// [`Error::Skeleton`] if the skin is tied to a skeleton that is not the first. [`Error::Index`] if it
     /// uses a joint that the first skeleton does not have, or a joint (`found`) without a partner.
     pub fn skin(&self, skin: &Skin) -> Result<Skin, Error> {
         self.check("the skin", skin.fingerprint())?;

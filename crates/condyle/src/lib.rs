@@ -250,7 +250,7 @@ mod testing;
 /// | [`Rigid`](math::Rigid) | rotation and translation in f64, for root motion |
 /// | [`JointQuat`](math::JointQuat) | one joint in an array of structures, with a single scale |
 ///
-/// The functions have the same bits on every platform, because they never call the platform's math library.
+/// The functions return the same bits on every platform, because they never call the platform's math library.
 /// Sine, cosine and arctangent are polynomials in this crate. The square root is correctly rounded.
 pub mod math {
     #[doc(inline)]

@@ -283,8 +283,8 @@ impl Skin {
         &self.inverse_bind
     }
 
-    /// Rejects a joint count that does not fit: too small for the joints of the skin or, for a tied skin,
-    /// different from the joint count of its skeleton.
+    /// Rejects a joint count that is too small for the joints of the skin. For a tied skin, the count must
+    /// equal the joint count of its skeleton.
     #[inline]
     pub(crate) fn check_joints(&self, count: usize) -> Result<(), Error> {
         if ![0, count].contains(&self.skeleton_joints) {
@@ -340,9 +340,10 @@ impl SkinnedMesh {
     /// without an index buffer.
     ///
     /// # Errors
-    /// [`Error::Length`] if an attribute or the influences do not have one element per vertex, if a morph
-    /// target has another vertex count, or if the number of indices is not a multiple of 3. [`Error::Index`]
-    /// for an index that is not below the vertex count, [`Error::NotFinite`] for NaN or infinity.
+    /// [`Error::Length`] if an attribute or the influences do not have one element per vertex, or a morph
+    /// target has another vertex count. Also if the number of indices is not a multiple of 3.
+    /// [`Error::Index`] for an index that is not below the vertex count, [`Error::NotFinite`] for NaN or
+    /// infinity.
     pub fn new(
         vertices: Vertices,
         influences: Influences,

@@ -154,7 +154,7 @@ fn dual_quaternions_allocate_once_too() {
     assert_eq!(later.count_total, 0, "{later:?}");
 }
 
-/// Buffers that are copied each frame keep their memory, also if the source is smaller.
+/// Buffers that are copied each frame keep their memory, even if the source is smaller.
 #[test]
 fn clone_from_keeps_the_memory() {
     let cast = Model::new();

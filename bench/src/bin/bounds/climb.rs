@@ -42,7 +42,7 @@ impl Random {
 
 type Measure = Box<dyn Fn(&[f32]) -> f64 + Sync>;
 
-/// Error bound under attack: a statement about a case of some numbers, on an instruction set in a mode.
+/// Error bound under attack, on one instruction set in one mode. A case is a list of numbers.
 pub(crate) struct Claim {
     /// Name of the bound, the same on all instruction sets.
     pub(crate) what: String,

@@ -73,13 +73,13 @@ impl Transform64 {
     /// a sheared matrix it is positive. The rotation then maps x to the first column, and y as close to the
     /// second column as possible.
     ///
-    /// A mirrored matrix has a negative factor for x. An axis is flat if its column is zero or lies in the
-    /// plane of the columns before it, to a millionth of its length. A flat axis has the factor zero, and its
-    /// direction follows from the other axes. So a singular matrix has no negative factor. The rotation of a
+    /// For a mirrored matrix, the x scale is negative. An axis is flat if its column is zero or lies in the
+    /// plane of the columns before it, to a millionth of its length. A flat axis has scale zero, and its
+    /// direction follows from the other axes. So a singular matrix has no negative scale. The rotation of a
     /// zero matrix is the identity.
     ///
-    /// If one of the nine entries is NaN or infinite, or the squared length of a column overflows, the
-    /// residual and parts of the first result are NaN.
+    /// If one of the nine entries is not finite, or a column's squared length overflows, the residual and
+    /// parts of the first result are NaN.
     #[must_use]
     pub fn from_rows(rows: &[[f64; 4]; 3]) -> (Self, f64) {
         let columns = columns(rows);
@@ -102,7 +102,8 @@ impl Transform64 {
             let mirrored = flat.iter().position(|&flat| flat).unwrap_or(0);
             axes[mirrored] = axes[mirrored].map(|v| -v);
         }
-        // A flat column differs from the plane only by rounding, so its scale is 0. The product keeps NaN.
+        // A flat column differs from the plane only by rounding, so its scale is 0. Multiplying by 0 keeps
+        // NaN.
         let scale = core::array::from_fn(|c| {
             if flat[c] { 0.0 * dot(columns[c], columns[c]) } else { dot(columns[c], axes[c]) }
         });
@@ -140,9 +141,10 @@ impl Transform64 {
 pub struct Polar {
     /// Transform without the shear: rotation, translation, and the diagonal of the stretch as scale.
     pub transform: Transform,
-    /// Symmetric matrix of rows without negative eigenvalues: the matrix is rotation times stretch.
+    /// Symmetric matrix in rows, without negative eigenvalues. The input matrix is rotation times stretch.
     pub stretch: [[f32; 3]; 3],
-    /// Whether the matrix mirrors. If so, it is rotation times stretch times `diag(-1, 1, 1)`.
+    /// Whether the input matrix mirrors, which means that its determinant is negative. It is then rotation
+    /// times stretch times `diag(-1, 1, 1)`.
     pub mirrored: bool,
     /// Error of `transform`, which omits the shear: the maximum difference of an entry, relative to the
     /// largest entry. NaN if one of the nine entries is not finite.
@@ -178,7 +180,7 @@ impl Affine {
 
     /// Returns translation, rotation and one scale, and the residual of their product.
     ///
-    /// Like [`to_transform`](Self::to_transform), with the mean of the three factors. A mirrored matrix has a
+    /// Like [`to_transform`](Self::to_transform), with the mean of the three scales. A mirrored matrix has a
     /// negative scale, which mirrors all three axes. So every matrix with perpendicular columns of equal
     /// length is represented without loss.
     #[must_use]
@@ -205,9 +207,9 @@ impl Affine {
     /// which no [`Transform`] is exact.
     ///
     /// Accepts any matrix. For a mirrored matrix, the first column is negated before the decomposition and
-    /// the first factor of the scale after it, as in [`to_transform`](Self::to_transform). If a singular
-    /// matrix has several nearest rotations, the result is the one with the smallest angle; for a zero matrix
-    /// it is the identity.
+    /// the x scale after it, as in [`to_transform`](Self::to_transform). If a singular matrix has several
+    /// nearest rotations, the result is the one with the smallest angle; for a zero matrix it is the
+    /// identity.
     ///
     /// The rotation is the eigenvector of the largest eigenvalue of a symmetric 4x4 matrix, which always
     /// exists (Davenport 1968). Jacobi rotations find it.
@@ -313,8 +315,7 @@ pub fn nearest_rotation(columns: &[[f64; 3]; 3]) -> [f64; 4] {
     q
 }
 
-/// Diagonalises a symmetric matrix by rotations in two axes at a time, and returns the eigenvectors. Jacobi
-/// 1846.
+/// Diagonalises a symmetric matrix by Jacobi rotations, and returns the eigenvectors. Jacobi 1846.
 pub fn eigenvectors(a: &mut [[f64; 4]; 4]) -> [[f64; 4]; 4] {
     let mut vectors: [[f64; 4]; 4] =
         core::array::from_fn(|r| core::array::from_fn(|c| if r == c { 1.0 } else { 0.0 }));
@@ -431,8 +432,8 @@ mod tests {
         assert!(apart > 0.1 && found.to_rows().as_flattened().iter().all(|v| v.is_finite()));
     }
 
-    /// Matrices with one scale are reproduced, including mirrored and singular ones of any size. Three scales
-    /// are not.
+    /// Matrices with uniform scale are reproduced, including mirrored and singular ones of any size.
+    /// Non-uniform scale is not.
     #[test]
     fn joints_hold_what_has_one_scale() {
         for rotation in ROTATIONS {
@@ -442,7 +443,7 @@ mod tests {
                 assert!(apart < 2e-7, "{rotation:?} {scale}: {apart}");
                 assert!((f64::from(joint.scale) - scale).abs() <= 1e-7 * scale.abs());
             }
-            // A reflection along any axis also has one scale.
+            // A reflection along any axis also has uniform scale.
             for axis in 0..3 {
                 let scale = core::array::from_fn(|c| if c == axis { -2.0 } else { 2.0 });
                 let (joint, apart) = rounded(transform(rotation, scale).to_rows()).to_joint();

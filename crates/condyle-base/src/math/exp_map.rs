@@ -240,8 +240,8 @@ mod tests {
         per_lane!(v, 3, 4, |s, mode, v| exp(s, mode, v))
     }
 
-    /// Evaluates the second of two registers. The first has vectors of one size, or is the same if `first` is
-    /// `None`.
+    /// Evaluates two registers with [`exp_all`] and returns the second. All components of the first are
+    /// `first`, or if that is `None`, it equals the second.
     fn exp_behind(v: &[[f32; 3]], first: Option<f32>) -> Vec<[f32; 4]> {
         per_lane!(v, 3, 4, |s, mode, v| second(s, mode, v, first))
     }
@@ -315,7 +315,8 @@ mod tests {
         }
     }
 
-    /// A pair of registers gives the bits of each register alone, whichever branch the other one needs.
+    /// A register evaluated in a pair gives the same bits as alone, even if the other one needs the slow
+    /// branch.
     #[test]
     fn pairs_have_the_bits_of_each_alone() {
         let mut random = Random(15);

@@ -4,8 +4,8 @@ use super::transform::{Affine, Quat, Transform};
 
 /// A local transform with one scale for all axes, 32 bytes: half a cache line.
 ///
-/// The stages work on `Pose`, which is faster. Lists of this type are for data from or for arrays of
-/// structures: `Pose::from_joints` and `Pose::write_joints` convert them.
+/// The stages work on `Pose`, which is faster. Use lists of this type to exchange data with code that stores
+/// arrays of structures. `Pose::from_joints` and `Pose::write_joints` convert them.
 ///
 /// ```
 /// use condyle::math::JointQuat;
@@ -27,7 +27,7 @@ pub struct JointQuat {
     pub scale: f32,
 }
 
-/// A joint as a matrix of three rows, 48 bytes: the output for lists of [`JointQuat`].
+/// A joint as a matrix of three rows, 48 bytes. Output type of conversions from lists of [`JointQuat`].
 pub type JointMat = Affine;
 
 const _: () = assert!(size_of::<JointQuat>() == 32 && size_of::<JointMat>() == 48);

@@ -56,11 +56,11 @@ pub struct Affine64 {
 }
 
 impl Affine64 {
-    /// The matrix that changes nothing.
+    /// Identity matrix.
     pub const IDENTITY: Self =
         Self { linear: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], origin: [0.0; 3] };
 
-    /// Returns the matrix that multiplies each component by a factor.
+    /// Returns the matrix that scales each axis by its factor.
     #[inline]
     pub fn scale([x, y, z]: [f64; 3]) -> Self {
         Self { linear: [[x, 0.0, 0.0], [0.0, y, 0.0], [0.0, 0.0, z]], origin: [0.0; 3] }
@@ -141,8 +141,8 @@ impl Affine64 {
         sqrt_f64(square(x).max(square(y)).max(square(z)))
     }
 
-    /// Whether the matrix scales all directions equally, within the rounding of matrices in f32. Mirrors
-    /// count as even.
+    /// Whether the matrix scales all directions equally, within the rounding of matrices in f32. Also true
+    /// for such a matrix that mirrors.
     #[inline]
     pub fn is_even(&self) -> bool {
         let [x, y, z] = self.columns();

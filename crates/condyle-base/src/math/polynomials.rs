@@ -50,7 +50,7 @@ pub fn atan_positive_lanes<S: Simd, M: Mode, V: Floats<S>>(s: S, mode: M, y: V, 
 }
 
 /// Returns the sine of an angle from 0 to π/2, in radians, within 1.8e-7. For other angles, use
-/// [`sin_cos`](super::sin_cos): this function is not a sine there.
+/// [`sin_cos`](super::sin_cos): this polynomial is wrong there.
 ///
 /// ```
 /// use condyle::math::sin_half_pi;
@@ -66,7 +66,7 @@ pub fn sin_half_pi(x: f32) -> f32 {
 /// Returns the angle of the vector `(x, y)` in radians, from 0 to π/2, within 2e-7.
 ///
 /// Both components must be positive, or one positive and the other zero. For other vectors, use
-/// [`atan2`](super::atan2): this function is not an angle there.
+/// [`atan2`](super::atan2): this function returns a wrong angle there.
 ///
 /// ```
 /// use condyle::math::atan_positive;
@@ -136,7 +136,7 @@ mod tests {
         assert!(reciprocal_sqrt(0.0) == f32::INFINITY && reciprocal_sqrt(-1.0).is_nan());
     }
 
-    /// A single value and lanes have the same bits in the portable mode.
+    /// A single value and a lane give the same bits in the portable mode.
     #[test]
     fn one_value_is_as_many_are() {
         let mut random = Random(2);

@@ -62,7 +62,7 @@ pub fn exp(half: [f64; 3]) -> Quat64 {
     [x, y, z, cos * cos - quarter * (sinc * sinc)]
 }
 
-/// Length of the logarithm of a half turn. Half of it is the largest angle that the series support.
+/// Length of the logarithm of a half turn. The series support angles up to half of it.
 const HALF_TURN: f64 = core::f64::consts::FRAC_PI_2;
 
 /// [`exp`] of more than half a turn.
@@ -134,7 +134,7 @@ pub fn rows([x, y, z, w]: Quat64) -> [[f64; 3]; 3] {
     ]
 }
 
-/// Interpolates two keys as glTF 2.0, appendix C, specifies, also if they are not of unit length.
+/// Interpolates two keys as glTF 2.0, appendix C, specifies, even if they do not have unit length.
 ///
 /// The angle is the arccosine of the dot product of the unnormalised keys, and the result is normalised.
 #[inline]
@@ -160,7 +160,7 @@ pub fn slerp_f64(a: [f32; 4], b: [f32; 4], t: f64) -> [f64; 4] {
 /// Maximum rounding error of the squared length of a unit quaternion.
 pub const ROUNDED: f64 = 1e-6;
 
-/// Whether a rotation is not of unit length.
+/// Whether a rotation does not have unit length.
 #[inline]
 pub fn is_loose(q: &[f64; 4]) -> bool {
     (q.iter().map(|v| v * v).sum::<f64>() - 1.0).abs() > ROUNDED

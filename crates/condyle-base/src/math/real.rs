@@ -1,4 +1,4 @@
-//! Numbers in f64, one or four lanes. Generic code has the same bits for both.
+//! Numbers in f64, one or four lanes. Generic code gives the same bits for both.
 
 use core::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Not, Sub};
 
@@ -6,8 +6,8 @@ use fearless_simd::{f64x4, mask64x4, prelude::*};
 
 use super::scalar::sqrt_f64;
 
-/// A number in f64, or one per lane. Every operation is correctly rounded and unfused, so a lane has the bits
-/// of the single number.
+/// A number in f64, or one per lane. Every operation is correctly rounded and unfused, so a lane has the same
+/// bits as a computation with one number.
 pub trait Real:
     Copy
     + Add<Output = Self>

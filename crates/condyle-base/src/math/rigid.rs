@@ -5,7 +5,8 @@ use core::ops::Mul;
 use super::quats::{conjugate, product, renormalized, rotate};
 use super::transform::{Affine, Transform};
 
-/// A rigid transform: rotates first, then translates. In f64, for sums over many loops and for large worlds.
+/// A rigid transform: rotates first, then translates. Uses f64, because errors add up over many loops, and
+/// for large worlds.
 ///
 /// ```
 /// use condyle::math::Rigid;
@@ -67,7 +68,7 @@ impl Mul for Rigid {
 }
 
 impl Rigid {
-    /// The transform that moves nothing.
+    /// Identity transform.
     pub const IDENTITY: Self = Self { rotation: [0.0, 0.0, 0.0, 1.0], translation: [0.0; 3] };
 
     /// Returns the inverse.

@@ -62,7 +62,7 @@ fn reduce(x: f64) -> (u32, f64) {
     ((quadrant + WHOLE).to_bits() as u32, r)
 }
 
-/// The same for any argument from 2^19: multiplies by the relevant bits of 2/π. Payne and Hanek 1983.
+/// [`reduce`] for arguments of at least 2^19: multiplies by the relevant bits of 2/π. Payne and Hanek 1983.
 fn reduce_large(x: f32) -> (u32, f64) {
     /// A zero word, then the bits of 2/π after the binary point.
     const TWO_OVER_PI: [u32; 9] = [
@@ -184,7 +184,7 @@ pub fn atan2_f64(y: f64, x: f64) -> f64 {
     if x.is_nan() || y.is_nan() {
         return f64::NAN;
     }
-    // An infinity outweighs every finite number; two infinities have equal weight.
+    // An infinite component outweighs a finite one; two infinite components count as equal.
     let infinite = x.is_infinite() || y.is_infinite();
     let weight = |v: f64| match (v.is_infinite(), infinite) {
         (true, _) => v.signum(),
@@ -236,7 +236,7 @@ mod tests {
     fn sine_and_cosine_are_the_nearest_floats() {
         let mut random = Random(1);
         for case in 0..tries(200_000) {
-            // Every exponent and, in some cases, any bit pattern.
+            // Several ranges and, in every fifth case, any bit pattern.
             let size = [1.0, 10.0, 1e3, 1e6][case % 4];
             let any = f32::from_bits(random.bits() as u32);
             let x = if case % 5 == 0 && any.is_finite() { any } else { random.range(-size, size) };
@@ -252,7 +252,7 @@ mod tests {
         assert!(sin_cos(f32::INFINITY).0.is_nan() && sin_cos(f32::NAN).1.is_nan());
     }
 
-    /// Compares with a version that has an integer quadrant and branches: the bits are the same.
+    /// Gives the same bits as a version with an integer quadrant and branches.
     #[test]
     fn sine_and_cosine_are_those_of_their_quadrants() {
         let mut random = Random(3);

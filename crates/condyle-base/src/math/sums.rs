@@ -2,13 +2,13 @@
 
 use super::scalar::worst;
 
-/// Bits of the largest part in the sum. Smaller parts have fewer bits.
+/// Number of bits that the sum keeps of the largest part. Smaller parts keep fewer bits.
 const BITS: i32 = 90;
 
 /// Adds the parts as integer multiples of a unit, which depends on the largest magnitude of each component.
 ///
-/// The error per part is at most 2^-90 of that magnitude. The result is NaN if a part is not finite. The
-/// limit is 2^36 parts. If all parts are below 2^-1000, the sum is 0.
+/// The error per part is at most 2^-90 of that magnitude. The result is NaN if a part is not finite. At most
+/// 2^36 parts are supported. If all parts are below 2^-1000, the sum is 0.
 pub fn sum_in_any_order<const N: usize>(parts: impl Iterator<Item = [f64; N]> + Clone) -> [f64; N] {
     let mut largest = [0.0; N];
     for part in parts.clone() {

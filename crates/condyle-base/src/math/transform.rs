@@ -120,7 +120,7 @@ impl Affine {
         (rows, determinant)
     }
 
-    /// The matrix that moves no point.
+    /// Identity matrix.
     pub const IDENTITY: Self =
         Self { rows: [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]] };
 

@@ -1,5 +1,5 @@
 //! Three-component vectors, and columns of matrices. Most functions take any number type: f64, f32, or lanes
-//! of either. No operation is fused, so a lane has the bits that its number alone would have.
+//! of either. No operation is fused, so a lane has the same bits as a computation with one number.
 
 use core::ops::{Add, Mul, Sub};
 

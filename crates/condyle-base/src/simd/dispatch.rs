@@ -52,7 +52,7 @@ impl Mode for Portable {
 /// Runs a kernel with the current [`Dispatch`], `dispatch!(|s, mode| kernel(s, mode, …))`, or with one given
 /// before a comma.
 ///
-/// The kernel and all functions that it calls must be `#[inline(always)]`: a function that is not inlined is
+/// The kernel and all functions that it calls must be `#[inline(always)]`. A function that is not inlined is
 /// compiled without the instruction set and runs many times slower. `cargo xtask asm` checks this.
 ///
 /// Without fused multiply-add, both modes are the same arithmetic, which is compiled once, as the portable
@@ -106,7 +106,7 @@ macro_rules! fused {
 
 /// Returns `Some(dispatch!(|s| …))` on platforms with vector instructions, and `None` elsewhere.
 ///
-/// For kernels that emulated lanes do not make faster. Emulated lanes of f64 take minutes to compile, so
+/// For kernels that gain no speed from emulated lanes. Emulated lanes of f64 take minutes to compile, so
 /// platforms without vector instructions do not compile the kernel: `HAS_LANES` is a constant, and the
 /// compiler removes the branch.
 #[macro_export]
@@ -147,7 +147,7 @@ pub const HAS_LANES: bool = cfg!(any(
     all(target_arch = "wasm32", target_feature = "simd128")
 ));
 
-/// Runs `|s| …` for a single number, with the instruction set enabled at compile time and no dispatch at run
+/// Runs `|s| …` for a single number with the instruction set enabled at compile time and no dispatch at run
 /// time.
 #[macro_export]
 #[doc(hidden)]

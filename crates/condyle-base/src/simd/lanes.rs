@@ -21,7 +21,7 @@ pub fn load<S: Simd>(s: S, lanes: &Lanes, at: usize) -> S::f32s {
     S::f32s::from_slice(s, &lanes[at..at + S::f32s::LEN])
 }
 
-/// Stores lanes at the place that [`load`] reads.
+/// Stores lanes where [`load`] reads them.
 #[inline(always)]
 pub fn store<S: Simd>(lanes: &mut Lanes, at: usize, value: S::f32s) {
     value.store_slice(&mut lanes[at..at + S::f32s::LEN]);
@@ -35,7 +35,7 @@ pub fn load_all<S: Simd, V: Floats<S>, const N: usize>(s: S, lanes: &[Lanes; N],
     out
 }
 
-/// Stores lanes at the places that [`load_all`] reads.
+/// Stores lanes where [`load_all`] reads them.
 #[inline(always)]
 pub fn store_all<S: Simd, V: Floats<S>, const N: usize>(lanes: &mut [Lanes; N], at: usize, values: [V; N]) {
     each!(k in [0, 1, 2, 3] below N => values[k].store_slice(&mut lanes[k][at..at + V::LEN]));
@@ -89,9 +89,9 @@ pub fn transpose_blocks<S: Simd, V: Floats<S>>(m: [V; 4]) -> [V; 4] {
     [even(ab, cd), odd(ab, cd), even(ab_high, cd_high), odd(ab_high, cd_high)]
 }
 
-/// Lanes `I` and `J` of each block of `a`, then those of `b`. The compiler merges the three operations to one
-/// shuffle instruction, which `fearless_simd` does not expose. Splitting and combining halves compiles to
-/// many more instructions.
+/// Returns lanes `I` and `J` of each block of `a`, then those of `b`. The compiler merges the three
+/// operations into one shuffle instruction, which `fearless_simd` does not expose. Splitting and combining
+/// halves compiles to many more instructions.
 #[inline(always)]
 fn pick<S: Simd, V: Floats<S>, const I: u8, const J: u8>(a: V, b: V) -> V {
     let s = a.token();
@@ -101,7 +101,7 @@ fn pick<S: Simd, V: Floats<S>, const I: u8, const J: u8>(a: V, b: V) -> V {
     first.select(a.swizzle_dyn_within_blocks(table), b.swizzle_dyn_within_blocks(table))
 }
 
-/// Byte indices of two lanes of a block, repeated.
+/// Shuffle table that alternates between lanes `i` and `j` of a block: one byte index per byte.
 const fn twice(i: u8, j: u8) -> [u8; 64] {
     let mut bytes = [0; 64];
     let mut at = 0;

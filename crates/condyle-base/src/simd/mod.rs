@@ -260,8 +260,8 @@ impl Dispatch {
         isa.is_available().then_some(Self { isa, numeric })
     }
 
-    /// Returns all copies of the kernels that this machine can run, for tests: each instruction set in both
-    /// numeric modes, or only in the portable one if the modes are the same.
+    /// Returns all copies of the kernels that this machine can run, for tests. Each instruction set comes in
+    /// both numeric modes, or only in the portable one if the modes are the same.
     pub fn all() -> impl Iterator<Item = Self> {
         let both = Isa::all().flat_map(|isa| Numeric::ALL.map(|numeric| Self { isa, numeric }));
         both.filter(|dispatch| dispatch.isa.fuses() || dispatch.numeric == Numeric::Portable)
@@ -319,8 +319,8 @@ impl Dispatch {
         Self { isa, numeric: numeric.unwrap_or(self.numeric) }
     }
 
-    /// Reads `CONDYLE_ISA` and `CONDYLE_NUMERIC` from the environment. Missing variables select the best and
-    /// the default.
+    /// Reads `CONDYLE_ISA` and `CONDYLE_NUMERIC` from the environment. If a variable is missing, the best
+    /// instruction set or the default mode is used.
     ///
     /// # Errors
     /// [`Error::Environment`] for a variable with an unknown name, or an instruction set that this machine

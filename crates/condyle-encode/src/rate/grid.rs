@@ -2,7 +2,7 @@
 //!
 //! Frame n of a clip is at `phase + n * period`. The period is fitted to all keys by least squares, because
 //! the gap between two keys is too inaccurate. At 30 Hz and 10 s, f32 times leave 1e-6 s of error in a gap of
-//! 1/30 s, which is 1 % of a frame after 300 frames. Times rounded to 1 ms leave 3 % of the gap.
+//! 1/30 s. That is 1 % of a frame after 300 frames. Times rounded to 1 ms leave 3 % of the gap.
 //!
 //! Example: 0, 0.033, 0.067, 0.1 and 0.2 are whole milliseconds, so each may be off by half a millisecond.
 //! The small gaps are 0.033, 0.034 and 0.033. Their mean of 0.03333 is the first guess of the period. With
@@ -11,8 +11,8 @@
 //!
 //! 1. The guesses are the mean of the small gaps and the smallest gap, each divided by 1, 2, 3, …, and the
 //!    usual rates.
-//! 2. The lowest rate at which all keys are on frames wins. The tolerance is the rounding that the times
-//!    show, or, if no rate passes, [`TOLERANCE`].
+//! 2. The lowest rate at which all keys are on frames wins. The tolerance is the rounding error of the times.
+//!    If no rate passes, it is [`TOLERANCE`].
 //! 3. If at most one key in [`FEW`] is off the frames, the others decide.
 //! 4. If no grid fits, the rate is the key rate of the densest timeline, at least 60.
 //!
@@ -65,8 +65,8 @@ const MAX_RATE: f64 = 1000.0;
 const MIN_RATE: f64 = 8.0;
 /// Minimum rate of clips of such poses.
 pub(super) const SPARSE_RATE: f64 = 24.0;
-/// A grid with more than this many frames per key is replaced by one that misses a few keys, if that has at
-/// least this factor fewer frames.
+/// Maximum number of frames per key of a grid that all keys are on. A grid with more is replaced by one that
+/// misses a few keys, if that has fewer frames by at least this factor.
 const FINER: f64 = 3.0;
 /// Maximum usual rate for clips of poses.
 const MAX_SPARSE_RATE: f64 = 120.0;
@@ -254,7 +254,7 @@ impl Keys {
             kk += frame * frame;
             kt += frame * time;
             if guess.weight < f64::INFINITY {
-                // The guess counts like some keys, until enough keys are fitted.
+                // The guess is weighted like some keys, so that it dominates until enough keys are fitted.
                 let spread = kk - k * k / n + guess.weight;
                 period = (kt - k * t / n + guess.weight * guess.period) / spread;
             }
@@ -294,7 +294,7 @@ fn without_jumps(times: &[f32]) -> impl Iterator<Item = f32> + Clone {
 /// Rounding error of the times in seconds, if all of them have few decimals: half a unit of the last one.
 fn rounding(times: impl Iterator<Item = f32> + Clone) -> f64 {
     let is_multiple = |unit: f64| {
-        // A time whose f32 is coarser shows no decimals.
+        // Times whose f32 spacing is coarser do not show their decimals.
         let fine = times.clone().map(|time| f64::from(time).abs()).filter(|time| 1.2e-7 * time < 0.1 * unit);
         let mut count = 0;
         let are = fine.inspect(|_| count += 1).all(|time| {

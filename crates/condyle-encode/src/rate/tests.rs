@@ -22,7 +22,7 @@ fn frames(times: &[f32]) -> f64 {
     count(&several(&[times]), None).0
 }
 
-/// Rate that is chosen.
+/// Returns the chosen rate.
 fn hertz(times: &[f32]) -> f32 {
     let clip = several(&[times]);
     super::rate([clip.start(), clip.end()], count(&clip, None).0 as usize)

@@ -63,7 +63,7 @@ impl Grids {
             add((0..=count).map(|at| frames[(at * last + count / 2) / count]).collect());
         }
         add(frames.to_vec());
-        // At least one moment where errors are checked is between any two keys.
+        // Half frames, only if at least one checked moment remains between any two keys.
         if moments > 2 * frames.len() - 1 {
             let halves = frames.windows(2).flat_map(|pair| [pair[0], pair[0].midpoint(pair[1])]);
             add(halves.chain([moments - 1]).collect());
@@ -87,8 +87,8 @@ pub(super) fn as_authored(authored: Authored<'_>, values: Vec<f32>) -> Channel {
     Channel { interpolation: track.interpolation, keys: Vec::new(), times: Some(times.to_vec()), values }
 }
 
-/// Minimum set of these places for keys with the target values: goes from each key to the farthest that a
-/// line `reaches`.
+/// Minimum set of places for keys with the target values: after each key, takes the farthest place that a
+/// straight line `reaches`.
 pub(super) fn thinned(places: &[usize], mut reaches: impl FnMut(usize, usize) -> bool) -> Option<Vec<usize>> {
     let mut keys = vec![*places.first()?];
     let mut from = 0;
@@ -137,7 +137,7 @@ pub(super) fn fit_values(
         && is_fraction
         && limit >= 1.0 / 65535.0
         && matches!(free.target, Target::Weights(_));
-    // Rounding leaves half of the limit to the lines between keys.
+    // Rounding may use half of the limit, and the lines between keys the other half.
     let steps = Steps::finest(format, greatest(free.values.iter().flatten().copied())).up_to(limit);
     let stored = |&v: &f64| match in_steps {
         true => ((v * 65535.0 + 0.5) as u32) as f32 / 65535.0,

@@ -70,7 +70,7 @@ pub(super) fn rotation(q: Quat64, format: KeyFormat, grade: i32) -> ([i32; 4], [
 }
 
 /// Encodes a rotation without its largest component, which is made positive. Stores the three components
-/// after it in cyclic order in `bits` bits each, and a number that holds both `bits` and the index of the
+/// after it in cyclic order, in `bits` bits each. The fourth number holds `bits` and the index of the
 /// largest. Avoids numbers that readers may round differently, if adjacent numbers are unambiguous.
 fn without_largest(q: Quat64, bits: i32) -> ([i32; 4], [f32; 4]) {
     let largest = (0..4).fold(0, |most, c| if q[c].abs() > q[most].abs() { c } else { most });
@@ -217,7 +217,7 @@ mod tests {
         }
     }
 
-    /// Counts like the exporter: a number beyond the range of integers, or between two, is not an integer.
+    /// A number outside the range of the integers, or between two of them, does not fit, as in the exporter.
     #[test]
     fn two_bytes_are_counted_where_integers_hold_a_number() {
         let bytes = |target, v: f32| {

@@ -56,8 +56,8 @@ struct Best<const N: usize> {
 struct KeySearch<'a, const N: usize, S, H> {
     space: &'a S,
     property: Property<'a, N>,
-    /// Targets, except that moments where an authored key holds have that key. Next to a key that is half a
-    /// turn away, the shortest path may rotate the other way after rounding.
+    /// Targets, but with the authored key at each moment that has one within the limit. Next to a key that is
+    /// half a turn away, the shortest path may rotate the other way after rounding.
     own: Vec<[f64; N]>,
     holds: H,
     /// Moment that failed last: the next keys most likely fail there too.
@@ -88,7 +88,7 @@ impl<'a, const N: usize, S: Space<N>, H: Fn(usize, [f64; N]) -> bool> KeySearch<
         self.space.format() == KeyFormat::Filtered
     }
 
-    /// Bytes of the cheapest keys found so far.
+    /// Size in bytes of the cheapest keys found so far.
     fn least(&self) -> usize {
         self.best.as_ref().map_or(usize::MAX, |best| best.bytes)
     }
@@ -114,16 +114,15 @@ impl<'a, const N: usize, S: Space<N>, H: Fn(usize, [f64; N]) -> bool> KeySearch<
         Some(self.keep(bytes, || Channel::linear(grid.to_vec(), stored.into_flattened()), values))
     }
 
-    /// Tries a line at a grid whose keys are moved to minimise the distance of all moments from their
-    /// targets.
+    /// Tries a line at a grid, with its keys moved to minimise the distance from the targets at all moments.
     fn try_moved_line(&mut self, grid: &[usize], overhead: usize) -> Option<bool> {
         let Property { grids, times, targets, .. } = self.property;
         let keys = moved(self.space, grids.pinned, grid, times, targets);
         self.try_line(grid, &keys, overhead)
     }
 
-    /// Whether no keys at a grid can hold. The keys of lines that hold are near their targets, so a line
-    /// through the targets is at most about twice as far off as the limit. Four times as far is hopeless.
+    /// Whether no keys at a grid can hold. The keys of lines that hold are near their targets. A line through
+    /// the targets is therefore off by at most about twice the limit. Four times as far is hopeless.
     fn is_hopeless(&self, grid: &[usize]) -> bool {
         let Property { times, targets, .. } = self.property;
         grid.windows(2).any(|pair| {
@@ -255,7 +254,8 @@ impl<'a, const N: usize, S: Space<N>, H: Fn(usize, [f64; N]) -> bool> KeySearch<
     }
 }
 
-/// Targets of a property, except that moments where a key of an authored line holds have that key.
+/// Returns the targets of a property. A moment with a key of an authored linear track gets that key, if it is
+/// within the limit.
 fn own_values<const N: usize>(
     property: &Property<'_, N>,
     holds: impl Fn(usize, [f64; N]) -> bool,

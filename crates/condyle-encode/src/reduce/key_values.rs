@@ -53,7 +53,7 @@ fn corrections(
     right
 }
 
-/// Keys of straight lines at a grid, moved to minimise the distance of all moments from their targets.
+/// Keys of straight lines at a grid, moved to minimise the distance from the targets at all moments.
 pub(super) fn moved<const N: usize>(
     space: &impl Space<N>,
     is_pinned: bool,
@@ -155,7 +155,7 @@ pub(super) fn authored_values<const N: usize>(
     moments.iter().map(at).collect()
 }
 
-/// Authored track with its numbers as stored, and the bytes that they take.
+/// Authored track with its stored numbers, and their size in bytes.
 pub(super) fn coarser<const N: usize>(space: &impl Space<N>, track: &Track, grade: i32) -> (Track, usize) {
     let (keys, _) = track.values.as_chunks::<N>();
     if track.interpolation != Interpolation::CubicSpline {

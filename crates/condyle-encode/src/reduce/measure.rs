@@ -19,9 +19,9 @@ use condyle_base::math::quats::is_loose;
 
 /// Measures the error of `keys` compared with `clip`: the displacement of the points of the shell.
 ///
-/// Errors are checked at the times that [`reduce`](super::reduce) checks, and at three times between keys
-/// that have fewer of these between them. Use it for keys that were read back from a file. The result has the
-/// fields of [`Reduced::measured`](super::Reduced::measured).
+/// Checks errors at the times that [`reduce`](super::reduce) checks. If two keys are less than four of these
+/// times apart, it checks three more times between them. Use it for keys that were read back from a file. The
+/// result has the fields of [`Reduced::measured`](super::Reduced::measured).
 ///
 /// # Errors
 /// Returns the errors of [`reduce`](super::reduce), and [`Error::Skeleton`] or [`Error::Index`] if `keys` is
@@ -57,7 +57,7 @@ pub(super) fn measure_all(
 
 /// Adds the errors of part `at` of a clip, which begins at the last frame of the part before.
 pub(super) fn add_part(all: &mut Measured, at: usize, part: &Measured) {
-    // Two parts share a frame: the first ends at its moment, the second has the moments after it.
+    // Two parts share a frame: the first ends at the frame's moment, the second has the moments after it.
     if let (Some(last), Some(first)) = (all.frames.last_mut(), part.frames.first()) {
         *last = last.max(*first);
     }
@@ -148,7 +148,7 @@ impl Job<'_, '_> {
             }
         }
         for (index, free) in self.source.free.iter().enumerate() {
-            // A target without a track keeps a value that is unknown here and counts as 0.
+            // The value of a target without a track is unknown here and counts as 0.
             let track = clip.track(free.target);
             for (want, &seconds) in free.values.iter().zip(moments) {
                 for (c, want) in want.iter().enumerate() {

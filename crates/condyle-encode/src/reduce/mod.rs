@@ -66,10 +66,10 @@ use condyle_base::math::vectors::{dot, normalize};
 pub struct Reduced {
     /// Reduced clip.
     pub clip: RawClip,
-    /// Frames per second at which errors were checked, in addition to the keys.
+    /// Rate in frames per second at which errors were checked, in addition to the key times.
     pub rate: f32,
     /// Error of the points of the shell. It was checked at every key and frame, at three intermediate times
-    /// between frames, and more densely between keys that are closer than these. Each of
+    /// between frames, and more densely between keys that are closer than that. Each of
     /// [`frames`](Measured::frames) includes the interval up to the next frame; `error_p99` and
     /// `error_between_max` stay 0.
     pub measured: Measured,
@@ -81,11 +81,12 @@ const CONSTANT_ROUNDING: f64 = 0.02;
 /// Maximum number of attempts with less of the budget, if rounding exceeds it.
 const MAX_TRIES: usize = 4;
 
-/// Number of times that `reduce` adds moments between keys and fits the failed frames again. A second time
+/// Number of times that `reduce` adds moments between keys and refits the failed frames. A second refinement
 /// fixed no frame in recorded walks.
 const MAX_REFINEMENTS: usize = 1;
 
-/// Reduces a clip to as few keys as keep every point of the shell within the budget, between keys too.
+/// Reduces a clip to the fewest keys found that keep every point of the shell within the budget, between keys
+/// too.
 ///
 /// Each property uses straight lines or splines, whichever take fewer bytes, at times that tracks share. A
 /// constant track has one key, a track at rest is omitted, and step tracks stay unchanged.
@@ -297,7 +298,7 @@ impl<'s, 'a> Job<'s, 'a> {
         Ok(Self { skeleton, of, source, joints, model, grids, exact, track_part: 1.0, options, format })
     }
 
-    /// First and last moment.
+    /// Times of the first and the last moment.
     fn bounds(&self) -> [f32; 2] {
         let moments = &self.source.moments;
         [moments[0], moments[moments.len() - 1]].map(|seconds| seconds as f32)

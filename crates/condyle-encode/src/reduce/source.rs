@@ -147,7 +147,7 @@ impl<'a> Source<'a> {
         Ok(it)
     }
 
-    /// Three times between each two adjacent keys that have fewer source moments between them. Skips
+    /// Returns three times between each two adjacent keys that are less than four source moments apart. Skips
     /// unchanged tracks and the two sides of a jump. A raw clip in one part needs no such times.
     pub(super) fn unseen(&self, keys: &RawClip) -> Result<Vec<f64>, Error> {
         let is_authored = matches!(self.of, AnyClip::Raw(_)) && self.windows()?.len() == 1;
@@ -194,7 +194,8 @@ impl<'a> Source<'a> {
         super::super::rate::rate([self.of.start(), self.of.end()], self.frames)
     }
 
-    /// Ranges of frames that are processed as parts: one range, unless that takes too much memory.
+    /// Splits the frames into ranges that are processed separately: a single range, unless that takes too
+    /// much memory.
     ///
     /// # Errors
     /// [`Error::TooMany`] for a frame with more keys than the memory limit allows.

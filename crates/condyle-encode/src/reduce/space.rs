@@ -25,7 +25,7 @@ pub(super) trait Space<const N: usize>: Copy {
     fn stored(&self, value: [f64; N]) -> [f32; N];
     /// Value that a reader gets for a point of a spline.
     fn point(&self, value: [f64; N]) -> [f64; N];
-    /// Number of bytes of the keys of a straight line.
+    /// Size in bytes of these keys of a straight line.
     fn line_bytes(&self, keys: &[[f64; N]]) -> usize;
     /// Minimum number of bytes per key of a straight line.
     fn key_bytes(&self) -> usize;

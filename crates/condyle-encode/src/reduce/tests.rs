@@ -20,7 +20,7 @@ fn random_clips_hold_their_budget() {
                     .expect("a clip");
                 let case = std::format!("{round} {budget} {format:?}: {:?}", found.measured);
                 assert!(found.measured.error_max <= budget, "{case}");
-                // Compares sizes as floats; with filters, more keys may take fewer bytes if they are coarser.
+                // `byte_count` counts floats. With filters, more but coarser keys may take fewer bytes.
                 if format != KeyFormat::Filtered {
                     assert!(found.clip.byte_count() <= clip.byte_count(), "{case}");
                 }
@@ -91,7 +91,7 @@ fn what_is_still_between_jumps_has_keys_at_the_jumps() {
     let mut random = Random(4);
     let skeleton = random.skeleton(3);
     let times: Vec<f32> = (0..600).map(|frame| frame as f32 / 30.0).collect();
-    // Another rotation every two seconds, from one frame to the next.
+    // The rotation jumps every two seconds, from one frame to the next.
     let values = (0..600).flat_map(|frame| turn((frame / 60) as f32 * 0.3)).collect();
     let clip =
         RawClip::new("jumps".into(), vec![times], vec![linear(Target::Rotation(1), values)]).expect("a clip");

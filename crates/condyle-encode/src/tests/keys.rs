@@ -234,7 +234,7 @@ fn as_many_rotations_are_integers_as_the_budget_allows() {
     assert!(some(12..=12) && some(4..=8) && some(1..=3) && some(0..=0), "{found:?}");
 }
 
-/// Each joint has its budget, also if keys are rounded.
+/// Each joint stays within its budget, even if keys are rounded.
 #[test]
 fn integers_hold_the_budget_of_each_joint() {
     let joints = 12;

@@ -264,7 +264,7 @@ fn steps_come_back_to_the_bit_and_so_do_single_moments() {
     }
 }
 
-/// Different numbers of values, more of them than a byte counts, and large values.
+/// Different numbers of values, up to more than 255, and large values.
 #[test]
 fn values_keep_their_own_budget() {
     let mut random = Random(25);

@@ -91,7 +91,7 @@ impl Bytes<'_> {
         (segment, (frame - first as f64) / own_frames as f64)
     }
 
-    /// Returns all tracks of the segment at a time.
+    /// Returns all tracks of the segment that contains a time, with their values at that time.
     fn tracks(&self, seconds: f64) -> Vec<Track> {
         let (segment, ratio) = self.segment(seconds);
         let from = self.number(56 + 4 * segment, 4) as usize;
@@ -201,7 +201,8 @@ impl Bytes<'_> {
         let to = value(last + 1, middle);
         if code == 1 && rotates {
             let quat = |v: &[f64]| core::array::from_fn(|c| v[c]);
-            // Keys that are not of unit length bend the path. The result is normalised.
+            // Interpolates the keys without normalising them, because their lengths affect the path. The
+            // result is normalised.
             return Some(normalized(&slerp(quat(&from), quat(&to), t)));
         }
         if code == 1 {

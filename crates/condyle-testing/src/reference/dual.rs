@@ -11,7 +11,7 @@ use std::{vec, vec::Vec};
 /// A joint transform, decomposed: a stretch, then a rotation, then a translation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DualJoint {
-    /// Maps the joint's position in the bind pose to that position times the common scale.
+    /// Stretch. It scales the joint's position in the bind pose by the common scale only.
     pub stretch: Matrix,
     /// Unit quaternion.
     pub rotation: [f64; 4],
@@ -19,8 +19,8 @@ pub struct DualJoint {
     pub translation: [f64; 3],
 }
 
-/// Decomposes the matrices of a palette, around the joint positions in the bind pose. Singular matrices are
-/// not supported.
+/// Decomposes the matrices of a palette about the joint positions in the bind pose. Singular matrices are not
+/// supported.
 #[must_use]
 pub fn dual_joints(skin: &Skin, palette: &[Matrix]) -> Vec<DualJoint> {
     let size = |m: &Matrix| {
@@ -65,7 +65,8 @@ fn taken_apart(m: &Matrix, place: [f64; 3], common: f64) -> DualJoint {
     DualJoint { stretch, rotation, translation: std::array::from_fn(|c| target[c] - turned[c]) }
 }
 
-/// Quaternion of a rotation matrix: projects four quaternions and takes the longest result.
+/// Returns the quaternion of a rotation matrix. The entries give four multiples of the quaternion; takes the
+/// longest.
 fn quaternion(m: &Matrix) -> [f64; 4] {
     let of = |r: usize, c: usize| m[r][c];
     let all = [

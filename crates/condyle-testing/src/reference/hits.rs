@@ -79,13 +79,13 @@ pub fn nearest_of_triangle(p: [f64; 3], [a, b, c]: Triangle) -> [f64; 3] {
     along(along(a, ab, vb / (va + vb + vc)), ac, vc / (va + vb + vc))
 }
 
-/// Returns the distance of a point from a triangle.
+/// Returns the distance between a point and a triangle.
 #[must_use]
 pub fn distance_to_triangle(p: [f64; 3], triangle: Triangle) -> f64 {
     length(minus(nearest_of_triangle(p, triangle), p))
 }
 
-/// Returns the distance of a line segment from a triangle. The distance is convex along the segment, so a
+/// Returns the distance between a line segment and a triangle. The distance is convex along the segment, so a
 /// ternary search finds the minimum.
 #[must_use]
 pub fn way_to_triangle(from: [f64; 3], to: [f64; 3], triangle: Triangle) -> f64 {
@@ -103,8 +103,8 @@ pub fn way_to_triangle(from: [f64; 3], to: [f64; 3], triangle: Triangle) -> f64 
     at(low).min(at(high)).min(at(0.0)).min(at(1.0))
 }
 
-/// Whether a box touches a triangle. Clips the triangle by the six sides of the box, whose axes are the rows
-/// of `axes`. I. Sutherland and G. Hodgman, *Reentrant Polygon Clipping*, 1974.
+/// Whether a box touches a triangle. Clips the triangle against the six faces of the box, whose axes are the
+/// rows of `axes`. I. Sutherland and G. Hodgman, *Reentrant Polygon Clipping*, 1974.
 #[must_use]
 pub fn box_touches_triangle(
     center: [f64; 3],

@@ -1,7 +1,7 @@
 //! All methods to interpolate rotations, in f64. Angles are between quaternions as vectors: half the angle of
 //! the rotation.
 //!
-//! Unless documented otherwise, quaternions are of unit length, and `b` is replaced by `-b` if that is nearer
+//! Unless documented otherwise, quaternions have unit length, and `b` is replaced by `-b` if that is nearer
 //! to `a`.
 
 use super::algebra::{dot, quat_exp, quat_inverse, quat_log, quat_product, scaled, sum, unit};
@@ -138,8 +138,8 @@ pub fn nlerp(a: [f64; 4], b: [f64; 4], t: f64) -> [f64; 4] {
 
 /// Returns the factor for which [`nlerp`] over the angle `theta` equals slerp at `t`.
 ///
-/// Relative to the middle of the arc, lerp with the factor τ is at the tangent `(2τ - 1) tan(θ/2)`, and slerp
-/// is at the angle `(2t - 1) θ/2`.
+/// Measured from the middle of the arc, lerp with the factor τ reaches the tangent `(2τ - 1) tan(θ/2)`, and
+/// slerp reaches the angle `(2t - 1) θ/2`.
 #[must_use]
 pub fn corrected_factor(t: f64, theta: f64) -> f64 {
     let half = theta / 2.0;
@@ -200,7 +200,7 @@ mod tests {
 
     type Method = fn([f64; 4], [f64; 4], f64) -> [f64; 4];
 
-    /// Methods with the largest error of the result, in length or position.
+    /// Methods, each with the maximum distance of its result from slerp.
     const SLERPS: [(&str, Method, f64); 6] = [
         ("Eberly's with 16 terms", |a, b, t| eberly(a, b, t, 16), 7e-8),
         ("Eberly's with 9 terms, halved", |a, b, t| eberly_halved(a, b, t, 9), 4e-11),

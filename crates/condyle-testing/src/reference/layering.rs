@@ -14,7 +14,7 @@ fn turn(a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
     nearer([0.0, 0.0, 0.0, 1.0], unit(quat_product(quat_inverse(a), b)))
 }
 
-/// Returns the difference of each joint between `pose` and `reference`: rotation, translation, and ratio of
+/// Returns each joint's difference between `pose` and `reference`: rotation, translation, and ratio of
 /// scales. The ratio is 1 where the reference's scale is 0.
 #[must_use]
 pub fn difference(pose: &Pose, reference: &Pose) -> Vec<Local> {
@@ -84,7 +84,7 @@ pub fn settling(place: f64, velocity: f64, time: f64) -> [f64; 6] {
 }
 
 /// Returns the remaining offset after `elapsed` seconds: [`settling`] of each component. The time is
-/// shortened if the offset would otherwise pass through 0 along its direction.
+/// shortened if the offset would otherwise overshoot 0.
 #[must_use]
 pub fn settled(place: [f64; 3], velocity: [f64; 3], time: f64, elapsed: f64) -> [f64; 3] {
     let away = dot(place, velocity);

@@ -12,8 +12,8 @@ fn less(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     std::array::from_fn(|i| a[i] - b[i])
 }
 
-/// Returns the shortest rotation between the directions of two vectors, which must not be opposite. The
-/// formula is the middle of the identity and twice the rotation.
+/// Returns the shortest rotation between the directions of two vectors, which must not be opposite. Computes
+/// the rotation halfway between the identity and the rotation by twice the angle.
 fn arc(from: [f64; 3], to: [f64; 3]) -> [f64; 4] {
     let ([x, y, z], cos) = (cross(from, to), dot(from, to));
     unit([x, y, z, cos + (dot(from, from) * dot(to, to)).sqrt()])
@@ -35,8 +35,8 @@ fn ends(bones: &[[f64; 3]], rotations: &[[f64; 4]]) -> Vec<[f64; 3]> {
 /// Runs one iteration of cyclic coordinate descent on a chain of bones, and returns the distance of the end
 /// from the goal.
 ///
-/// From the last joint to the first, `part` receives the rotation that brings the end nearest to the goal,
-/// and returns the part of it to apply.
+/// Goes from the last joint to the first. `part` receives the rotation that brings the end nearest to the
+/// goal, and returns the part of it to apply.
 ///
 /// `bones[i]` is the vector along the bone in the space that joint `i` rotates, and `rotations[i]` its local
 /// rotation. The first joint is at the origin. Wang and Chen 1991.

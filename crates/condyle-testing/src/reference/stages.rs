@@ -255,7 +255,7 @@ pub fn model_to_local(skeleton: &Skeleton, model: &[Matrix]) -> Vec<Matrix> {
     (0..).zip(model).map(local).collect()
 }
 
-/// Keeps the heaviest `count` influences of a row, and scales them to the sum of all.
+/// Keeps the `count` heaviest influences of a row, and scales their weights to the sum of all weights.
 #[must_use]
 pub fn at_most(row: &[(u16, f32)], count: usize) -> Vec<(u16, f32)> {
     let sum = |row: &[(u16, f32)]| row.iter().map(|p| f64::from(p.1)).sum::<f64>();

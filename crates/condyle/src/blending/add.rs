@@ -76,10 +76,10 @@ pub fn difference(pose: &Pose, reference: &Pose, out: &mut Pose) -> Result<(), E
 ///
 /// # NaN and infinities
 ///
-/// A value that is not finite in a difference with an amount makes that component NaN or infinite, or the
-/// whole rotation NaN. A mask whose product with the amount is not finite makes its joint NaN. With more than
-/// two differences, a joint also becomes NaN if the magnitudes of its amounts sum to a million or more. Other
-/// joints are not affected.
+/// A value that is not finite in a difference with a non-zero amount makes that component NaN or infinite, or
+/// the whole rotation NaN. A mask whose product with the amount is not finite makes its joint NaN. With more
+/// than two differences, a joint also becomes NaN if the magnitudes of its amounts sum to a million or more.
+/// Other joints are not affected.
 ///
 /// # Errors
 /// [`Error::Length`] if the joint count of a difference, its mask or `out` differs from `base`;

@@ -28,7 +28,7 @@ struct Groups<'a, S: Simd, L, const G: usize> {
     sums: Sums<S>,
 }
 
-/// Runs `$body` for each layer with a weight, with its normalised weights and its block.
+/// Runs `$body` for each layer with a non-zero weight, with its normalised weights and its block.
 macro_rules! each_layer {
     ($groups:ident, |$weight:ident, $block:ident| $body:block) => {
         for (number, layer) in $groups.weights.layers.iter().enumerate() {

@@ -9,7 +9,7 @@ use condyle_base::error::Error;
 /// [`Additive`](super::Additive) or an [`overlay`](super::overlay).
 ///
 /// Each of `roots` assigns its factor to its joint and all descendants, down to the next of the `roots`.
-/// Joints below none of the `roots` get 0. If a joint is listed twice, the later entry counts.
+/// Joints that are not below any of the `roots` get 0. If a joint is listed twice, the later entry counts.
 ///
 /// `feather` spreads the change of the factor over generations. With 0, the root gets its full factor. With
 /// 2, the root gets one third of the change from the factor of its parent, its children two thirds, their

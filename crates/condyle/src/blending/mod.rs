@@ -65,7 +65,7 @@ use weights::{How, NormalizedWeights, Total};
 /// accuracy.
 ///
 /// Rotations are averaged in the hemisphere of the rest pose. So the mean of +100 and -100 degrees from rest
-/// is 0 degrees, not 180. The mean jumps when a joint passes half a turn from rest: the mean of 179 and 181
+/// is 0 degrees, not 180. The mean jumps when a joint passes half a turn from rest. The mean of 179 and 181
 /// degrees is 0, because 181 degrees is -179. If joints turn that far, call [`about`] with the first pose as
 /// the reference:
 ///
@@ -116,8 +116,8 @@ pub fn blend(skeleton: &Skeleton, layers: &[Layer<'_>], mean: Mean, out: &mut Po
 /// # Weights
 ///
 /// Weights are divided by their sum, for each joint if a layer has a mask. A layer or joint of weight 0 has
-/// no effect, whatever values it holds. A joint gets the transform of `reference` if its weights cancel: if
-/// their sum is less than a millionth of the sum of their magnitudes.
+/// no effect, even if it holds NaN. A joint gets the transform of `reference` if its weights cancel: if their
+/// sum is less than a millionth of the sum of their magnitudes.
 ///
 /// # Translations and scales
 ///
@@ -134,9 +134,9 @@ pub fn blend(skeleton: &Skeleton, layers: &[Layer<'_>], mean: Mean, out: &mut Po
 /// so no layer affects the sign of another one. Exactly half a turn away from the reference, the mean uses
 /// `q` as given.
 ///
-/// The result has unit length, and is in the hemisphere of the reference unless weights are negative. The
-/// result is the rotation of the reference if the quaternions cancel: if their sum is shorter than a
-/// millionth of the sum of the weights' magnitudes.
+/// The result has unit length, and is in the hemisphere of the reference unless weights are negative. If the
+/// quaternions cancel, the result is the rotation of the reference. They cancel if their sum is shorter than
+/// a millionth of the sum of the weights' magnitudes.
 ///
 /// The error of a component is at most:
 ///
@@ -147,9 +147,9 @@ pub fn blend(skeleton: &Skeleton, layers: &[Layer<'_>], mean: Mean, out: &mut Po
 ///
 /// # NaN and infinities
 ///
-/// A value that is not finite in a layer with a weight makes that component NaN or infinite, or the whole
-/// rotation NaN. A quaternion of length 0 makes the rotation NaN too with [`Mean::ExponentialMap`]. A mask
-/// whose product with the weight is not finite makes its joint NaN. Other joints are not affected.
+/// A value that is not finite in a layer with a non-zero weight makes that component NaN or infinite, or the
+/// whole rotation NaN. A quaternion of length 0 makes the rotation NaN too with [`Mean::ExponentialMap`]. A
+/// mask whose product with the weight is not finite makes its joint NaN. Other joints are not affected.
 ///
 /// Source: Blow (2004), "Understanding Slerp, Then Not Using It", which calls for blends that do not depend
 /// on the order.

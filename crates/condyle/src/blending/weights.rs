@@ -33,7 +33,7 @@ fn power(k: i32) -> f64 {
     f64::from_bits(((1023 + k) as u64) << 52)
 }
 
-/// Number of layers with a weight. The other layers must not change a single bit.
+/// Number of layers with a non-zero weight. The other layers must not change a single bit.
 fn counting(layers: &[impl Weighted]) -> usize {
     layers.iter().filter(|layer| layer.weight() != 0.0).count()
 }
@@ -123,8 +123,8 @@ impl Total {
     }
 }
 
-/// Number of normalised weights that are computed in advance. Weights of further layers are computed again
-/// for each block.
+/// Maximum number of normalised weights to compute in advance. The kernel computes the weights of further
+/// layers for each block.
 const MAX_PREPARED: usize = 32;
 
 /// Layers with their normalised weights, each divided by 2^growth.
@@ -156,7 +156,7 @@ impl<'a, L: Weighted> NormalizedWeights<'a, L> {
         }
     }
 
-    /// Returns whether a layer has a weight. Loops over the layers skip the others.
+    /// Returns whether a layer has a non-zero weight. Loops over the layers skip the others.
     #[inline(always)]
     pub(super) fn counts(&self, how: How, at: usize, layer: &L) -> bool {
         if how.masked { layer.weight() != 0.0 } else { self.same(at, layer) != 0.0 }

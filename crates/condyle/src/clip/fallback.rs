@@ -17,7 +17,8 @@ use condyle_base::math::vectors::normalize;
 pub struct Fallback<'a> {
     pub kind: Option<Kind>,
     interpolation: Option<Interpolation>,
-    /// Numbers per value: 4 for rotations, 3, or the component count of the free track.
+    /// Numbers per value: 4 for rotations, 3 for translations and scales, or the component count of the free
+    /// track.
     pub width: usize,
     /// Index of the joint, or index among the clip's free tracks.
     pub index: usize,
@@ -220,12 +221,12 @@ impl<'a> Fallback<'a> {
         (0..self.keys).map(|key| self.time(key)).collect()
     }
 
-    /// Number of numbers in its values.
+    /// Length of the track's values, in numbers.
     fn value_count(&self) -> usize {
         self.values_per_key().saturating_mul(self.width).saturating_mul(self.keys)
     }
 
-    /// Returns the end of its bytes.
+    /// Returns the end of the track's bytes.
     pub fn end(&self) -> usize {
         let bytes = if self.is_short { 2 } else { 4 };
         self.value_count().saturating_mul(bytes).saturating_add(self.values)
@@ -235,7 +236,7 @@ impl<'a> Fallback<'a> {
         f32::from_bits(u32_at(self.bytes, self.times + 4 * key))
     }
 
-    /// Returns a number of its values.
+    /// Returns a number of the track's values.
     fn number(&self, at: usize) -> f32 {
         match self.is_short {
             true => from_short(u16_at(self.bytes, self.values + 2 * at).cast_signed()),
@@ -248,7 +249,7 @@ impl<'a> Fallback<'a> {
         self.number(part * self.width + component).into()
     }
 
-    /// Offset of its times. Equal offsets mean that two tracks share their times.
+    /// Offset of the track's times. Two tracks with equal offsets share their times.
     pub fn times(&self) -> usize {
         self.times
     }

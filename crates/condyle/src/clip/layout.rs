@@ -8,16 +8,16 @@ use condyle_base::error::Error;
 pub const MAGIC: [u8; 4] = *b"CLIP";
 pub const VERSION: u16 = 3;
 pub const HEADER: usize = 56;
-/// Bytes of a free track's line in its table, of a fallback track's line, and of an event's line.
+/// Size in bytes of a line in the tables of free tracks, of fallback tracks, and of events.
 pub const FREE_TRACK: usize = 8;
 pub const FALLBACK: usize = 16;
 pub const EVENT: usize = 8;
 /// Number of bytes that a kernel reads in one load from the start of a record.
 pub const WINDOW: usize = 32;
-/// Maximum number of bits of a component. An f32 holds 24-bit integers exactly.
+/// Maximum number of bits per component. An f32 holds 24-bit integers exactly.
 pub const MAX_BITS: u32 = 24;
-/// Maximum number of bits of a joint's component. Two tracks, after up to seven bits of others, then fit in
-/// the 16 bytes that a kernel reads.
+/// Maximum number of bits per component of a joint track. Two tracks, after up to seven bits of others, then
+/// fit in the 16 bytes that a kernel reads.
 pub const JOINT_BITS: u32 = 20;
 /// Flags of the header: the clip has root motion; track indices take two bytes.
 pub const MOTION: u16 = 1;
@@ -26,7 +26,7 @@ pub const WIDE: u16 = 2;
 pub const CHUNKS: u16 = 4;
 /// Bit of a chunk's kind: a reader that does not know the chunk must reject the clip.
 pub const REQUIRED: u32 = 1 << 31;
-/// Bytes of a chunk before its data.
+/// Size in bytes of a chunk's header.
 pub const CHUNK: usize = 8;
 /// Numbers per track: axes of a rotation, a translation or a scale, or three components of a free track.
 pub const WIDTH: usize = 3;
@@ -91,9 +91,9 @@ pub struct Header {
     pub segment_count: usize,
     /// Fingerprint of the clip's skeleton; 0 if unknown.
     pub fingerprint: u32,
-    /// Fingerprint of its rest pose; 0 if unknown.
+    /// Fingerprint of the skeleton's rest pose; 0 if unknown.
     pub rest_fingerprint: u32,
-    /// Bytes of all chunks, including the number that states their size.
+    /// Size in bytes of all chunks, including the number that states the size.
     pub chunks: usize,
     pub start: f32,
     pub end: f32,
@@ -144,7 +144,7 @@ impl Header {
         part(bytes.get(..Self::CHECKSUM)) ^ part(bytes.get(Self::CHECKSUM + 8..))
     }
 
-    /// Bytes of a track index.
+    /// Size of a track index in bytes.
     #[inline]
     pub fn index_bytes(&self) -> usize {
         if self.flags & WIDE == 0 { 1 } else { 2 }
@@ -179,7 +179,7 @@ pub struct Class {
     pub degree: Degree,
     pub intervals: usize,
     pub count: usize,
-    /// Bytes of a row; 0 for constants.
+    /// Size of a row in bytes; 0 for constants.
     pub row_bytes: usize,
 }
 
@@ -192,7 +192,7 @@ impl Class {
         }
     }
 
-    /// Bytes of its line in the table.
+    /// Size in bytes of a class in the table of classes.
     pub const LINE: usize = 7;
 
     /// Reads a class. Returns the code as the error if its kind or degree is unknown.
@@ -226,8 +226,8 @@ impl Class {
 /// A part of a clip that holds everything for the times within it. Offsets count from the segment's first
 /// byte.
 ///
-/// The order is: a header, a line for each class, the rows of each class, and a record for each track, in the
-/// order of their classes.
+/// The order is: a header, a line for each class, the rows of each class, and a record for each track.
+/// Records are in the order of the classes.
 #[derive(Debug, Clone, Copy)]
 pub struct Segment<'a> {
     /// Bytes from the start of the segment to the end of the clip, because the windows of kernels may reach
@@ -235,7 +235,7 @@ pub struct Segment<'a> {
     pub bytes: &'a [u8],
     pub class_count: usize,
     pub track_count: usize,
-    /// Bytes of each component's offset in a record.
+    /// Size in bytes of each component's offset in a record.
     pub offset_bytes: usize,
     pub index_bytes: usize,
     /// Offset of the records.
@@ -250,13 +250,13 @@ pub struct Segment<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct Placed {
     pub class: Class,
-    /// Its first row.
+    /// Offset of the first row.
     pub rows: usize,
-    /// Its first track.
+    /// First track.
     pub track: usize,
 }
 
-/// Bytes before the classes.
+/// Size in bytes of a segment's header, before the classes.
 pub const SEGMENT: usize = 8;
 /// Flag in the byte with the size of offsets: there are linear rotations.
 pub const TURNS: u8 = 0x80;
@@ -304,8 +304,8 @@ impl<'a> Segment<'a> {
         Some(LinearRotations { intervals: class.intervals, straight: self.straight })
     }
 
-    /// Bytes of a record: step, widths, the low byte of the index, offsets, and the high byte of a two-byte
-    /// index.
+    /// Size of a record in bytes: step, widths, the low byte of the index, offsets, and the high byte of a
+    /// two-byte index.
     #[inline(always)]
     pub fn record_bytes(&self) -> usize {
         OFFSET + WIDTH * self.offset_bytes + self.index_bytes - 1
@@ -363,14 +363,14 @@ impl<'a> Segment<'a> {
         step(self.bytes.get(self.record(track)).copied().unwrap_or_default())
     }
 
-    /// Returns the bits of each component.
+    /// Returns the number of bits of each component.
     #[inline]
     pub fn widths(&self, track: usize) -> [u32; WIDTH] {
         let [_, widths @ ..] = u32_at(self.bytes, self.record(track)).to_le_bytes();
         widths.map(u32::from)
     }
 
-    /// Returns the bits of all components of a track.
+    /// Returns the number of bits of all components of a track.
     #[inline]
     pub fn total_width(&self, track: usize) -> usize {
         self.widths(track).iter().sum::<u32>() as usize

@@ -292,7 +292,7 @@ impl<'a> Clip<'a> {
         self.view().duration()
     }
 
-    /// Frames per second: the spacing at which the encoder measured errors. 0 for a clip without duration.
+    /// Frame rate, in frames per second, at which the encoder measured errors. 0 for a clip without duration.
     #[must_use]
     pub fn rate(&self) -> f32 {
         let duration = self.duration();

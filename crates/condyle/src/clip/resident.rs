@@ -39,15 +39,15 @@ pub(crate) const STEPS: usize = 2 * GROUP;
 pub(crate) const OFFSETS: usize = STEPS + 4 * GROUP;
 pub(crate) const ROWS: usize = OFFSETS + 4 * GROUP * WIDTH;
 pub(crate) const VALUES: usize = STEPS;
-/// Bytes of a group of still tracks.
+/// Size in bytes of a group of still tracks.
 pub(crate) const STILL: usize = VALUES + 16 * GROUP;
-/// Bytes of a row of a group with two-byte keys.
+/// Size in bytes of a row of a group with two-byte keys.
 pub(crate) const ROW: usize = 2 * GROUP * WIDTH;
 /// Number of zero rows after the last key. A time always reads four rows, the missing ones with a weight of
 /// 0.
 const PADDING_ROWS: usize = 2;
 
-/// Bytes of an entry of the table, of the head of a segment, and of four lines.
+/// Size in bytes of an entry of the table, of the head of a segment, and of four lines.
 const ENTRY: usize = 8;
 const HEAD: usize = 32;
 const FOUR: usize = 128;
@@ -60,7 +60,7 @@ const END: usize = 8;
 const INTERVALS: usize = 12;
 const STRAIGHT: usize = 16;
 const MOTION: usize = 24;
-/// Bytes of a track of the root motion; offsets of its parts after the curve; bytes of a key.
+/// Size in bytes of a track of the root motion; offsets of its parts after the curve; size in bytes of a key.
 const MOTION_TRACK: usize = 48;
 const MOTION_STEP: usize = 8;
 const MOTION_OFFSETS: usize = 16;
@@ -108,7 +108,7 @@ impl Keys {
         Self::ALL.get(usize::from(code)).copied().unwrap_or(Self::None)
     }
 
-    /// Bytes of a row of a group.
+    /// Size in bytes of a row of a group.
     fn row_bytes(self) -> usize {
         match self {
             Self::None => 0,
@@ -123,7 +123,7 @@ impl Keys {
 pub(crate) struct Line<'a> {
     pub(crate) kind: Kind,
     pub(crate) keys: Keys,
-    /// Bytes of a group.
+    /// Size of a group in bytes.
     pub(crate) stride: usize,
     pub(crate) groups: &'a [u8],
 }
@@ -199,7 +199,7 @@ impl<'a> ResidentSegment<'a> {
         )
     }
 
-    /// Returns four of its lines.
+    /// Returns four lines of the segment.
     #[inline(always)]
     pub(crate) fn four(self, at: usize) -> Option<Four<'a>> {
         self.fours.get(at).map(|lines| Four { bytes: self.bytes, lines })
@@ -281,7 +281,7 @@ fn u64_of<const N: usize>(bytes: &[u8; N], at: usize) -> u64 {
     bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |word| u64::from_ne_bytes(*word))
 }
 
-/// Bytes of a segment before its groups, with `lines` lines.
+/// Size in bytes of the tables of a segment before its groups, with `lines` lines.
 fn tables_size(lines: usize) -> usize {
     HEAD + FOUR * lines.div_ceil(4)
 }
@@ -294,7 +294,7 @@ struct Plan {
 }
 
 impl Plan {
-    /// Bytes of a group.
+    /// Size of a group in bytes.
     fn stride(&self) -> usize {
         let rows = self.placed.class.key_count() + PADDING_ROWS;
         if self.keys == Keys::None { STILL } else { ROWS + self.keys.row_bytes() * rows }
@@ -441,7 +441,7 @@ impl<'a> ClipView<'a> {
     }
 }
 
-/// Bytes of the root motion.
+/// Size in bytes of the root motion.
 fn motion_size(tracks: &[Option<Placed>; 2]) -> usize {
     let keys: usize = tracks.iter().flatten().map(|placed| motion_keys(&placed.class)).sum();
     (2 * MOTION_TRACK + MOTION_KEY * keys).next_multiple_of(ALIGN)
@@ -483,7 +483,7 @@ fn write_motion(segment: &Segment<'_>, tracks: &[Option<Placed>; 2], to: &mut [u
 #[derive(Clone, Copy)]
 struct TrackBits {
     track: usize,
-    /// Bits of each component.
+    /// Number of bits of each component.
     widths: [u32; WIDTH],
     /// First bit in each row.
     bit: usize,

@@ -86,7 +86,8 @@ impl RawClip {
             return Err(Error::OutOfRange { what: "speed", at: 0, needed: "non-zero" });
         }
         if speed < 0.0 {
-            // A key of every track at both ends keeps the last value of every track.
+            // `cut` adds keys at both ends of every track. Without them, a reversed step track would lose its
+            // last value.
             return self.cut(self.start(), self.end())?.forwards(-speed, true);
         }
         self.forwards(speed, false)

@@ -58,11 +58,11 @@ pub struct Entry<'a> {
     pub name: &'a str,
     /// Index of the skeleton entry of the model that the entry belongs to.
     pub model: Option<usize>,
-    /// Offset of its bytes in the file, a multiple of 16.
+    /// Offset of the entry's bytes in the file, a multiple of 16.
     pub offset: u64,
     /// Number of bytes.
     pub length: u64,
-    /// [`checksum`] of its bytes.
+    /// [`checksum`] of the entry's bytes.
     pub checksum: u64,
 }
 
@@ -113,9 +113,9 @@ pub struct ContainerReader<'a> {
 }
 
 impl<'a> ContainerReader<'a> {
-    /// Number of bytes at the start of a file that the table takes. If `prefix` is too short to know, the
-    /// result is the size of the header: call again with that many bytes. The number comes from the file and
-    /// is not checked: compare it with the length of the file before you allocate.
+    /// Returns the number of bytes from the start of a file to the end of the table. If `prefix` is shorter
+    /// than the header, returns the size of the header: call again with that many bytes. The number comes
+    /// from the file and is not checked: compare it with the length of the file before you allocate.
     ///
     /// # Errors
     /// [`Error::Magic`] if the bytes are not a container, [`Error::Version`] for an unknown major version,

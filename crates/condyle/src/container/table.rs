@@ -6,7 +6,7 @@ pub(super) const WHAT: &str = "a container";
 pub(super) const MAGIC: [u8; 8] = *b"CONDYLE\0";
 pub(super) const MAJOR: u16 = 1;
 pub(super) const MINOR: u16 = 1;
-/// Bytes of the header, of an entry in the table, and of the checksum at the end of the table.
+/// Size in bytes of the header, of an entry in the table, and of the checksum at the end of the table.
 pub(super) const HEADER: usize = 32;
 pub(super) const ENTRY: usize = 40;
 pub(super) const CHECKSUM: usize = 8;

@@ -18,16 +18,16 @@ impl Method {
     /// [`Dispatch`] decides.
     ///
     /// With [`Arc::AsGiven`](super::Arc::AsGiven) the ends may be nearly opposite, which magnifies rounding
-    /// errors. The bound is then 5e-7 (7e-7 for the exponential map) divided by the length of the sum of the
-    /// ends, or by 1 if that is smaller.
+    /// errors. The bound is then 5e-7, or 7e-7 for the exponential map, divided by the smaller of 1 and the
+    /// length of the sum of the ends.
     #[must_use]
     pub fn error_bound(self, max_angle: f32) -> f64 {
         let products = if Dispatch::current().fuses() { 0.0 } else { 5e-8 };
         self.rounding() + products + formula_error(self, max_angle)
     }
 
-    /// Returns the cheapest method whose [`error_bound`](Self::error_bound) is at most `max_error`, with one
-    /// factor for all joints.
+    /// Returns the cheapest method whose [`error_bound`](Self::error_bound) is at most `max_error`, if all
+    /// joints share one factor.
     ///
     /// Among methods of equal cost it returns the most accurate. `None` if f32 itself is too coarse. To
     /// choose within a family, or by costs measured on your machine, use

@@ -23,10 +23,11 @@ use condyle_base::simd::{BLOCK, Lanes};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Factor<'a> {
-    /// One factor for all joints: the fast path. NaN is an error, or for a single rotation returns NaN.
+    /// One factor for all joints: the fast path. A NaN factor is an error; with a single rotation, the result
+    /// is NaN.
     Same(f32),
-    /// One factor per joint, or per joint of the list. Coefficients are computed in f32 then, so the last
-    /// bits differ. A NaN factor makes its joint NaN, also in a mask.
+    /// One factor per joint, or per joint of the list. Coefficients are computed in f32, so the last bits
+    /// differ from those with [`Same`](Self::Same). A NaN factor makes its joint NaN, also in a mask.
     PerJoint(&'a [f32]),
 }
 

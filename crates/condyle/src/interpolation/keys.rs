@@ -43,7 +43,7 @@ pub fn middle(a: Quat, b: Quat) -> Quat {
     Plan::from(InterpolateOptions::from(Method::Nlerp)).at(0.5.into()).single(a, b)
 }
 
-/// Returns the rotation between `a` and `b` by way of their precomputed [`middle`].
+/// Returns the rotation between `a` and `b` through their precomputed [`middle`].
 ///
 /// Each half spans half of the angle, so a cheaper method achieves the same error.
 /// [`Method::EberlyHalved`](super::Method::EberlyHalved) does not compute another middle then. Each half
@@ -69,8 +69,8 @@ pub fn through(a: Quat, middle: Quat, b: Quat, t: f32, how: impl Into<Interpolat
     plan.at(t.into()).single(a, b)
 }
 
-/// Writes the poses between `from` and `to` by way of `middle`, the pose halfway between them. See
-/// [`through`] and [`poses`](super::poses).
+/// Writes the poses between `from` and `to` through `middle`, the pose halfway between them. See [`through`]
+/// and [`poses`](super::poses).
 ///
 /// To compute the middle of two poses, call [`poses`](super::poses) with the factor 0.5 and
 /// [`Method::Nlerp`](super::Method::Nlerp), which is exact there.

@@ -175,9 +175,9 @@ pub fn interpolate(a: Quat, b: Quat, t: f32, how: impl Into<InterpolateOptions>)
 /// shorter arc. Nothing is allocated.
 ///
 /// # Errors
-/// [`Error::Length`] if the poses differ in size, or if there is not one factor per joint (of the list, if
-/// there is one). [`Error::Index`] if the list has a joint that is out of range. [`Error::NotFinite`] for a
-/// NaN factor for all joints. On error `out` is unchanged.
+/// [`Error::Length`] if the poses differ in size, or if the number of factors differs from the number of
+/// joints, or of listed joints. [`Error::Index`] if the list has a joint that is out of range.
+/// [`Error::NotFinite`] if one factor for all joints is NaN. On error `out` is unchanged.
 ///
 /// ```
 /// use condyle::interpolation::{self, Method, Selection};

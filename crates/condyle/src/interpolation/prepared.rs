@@ -9,9 +9,9 @@ use condyle_base::math::{JointQuat, Quat};
 
 /// A method with one factor for all joints, and the coefficients for both.
 ///
-/// [`poses`](super::poses) and [`joints`](super::joints) compute the coefficients in f64 in each call, which
-/// takes the time of about 15 joints of a pose. If you interpolate many small poses or single rotations with
-/// one factor in a frame, prepare it once. The results have the same bits.
+/// [`poses`](super::poses) and [`joints`](super::joints) compute the coefficients in f64 in each call, at the
+/// cost of about 15 joints of a pose. If you interpolate many small poses or single rotations with one factor
+/// in a frame, prepare it once. The results have the same bits.
 ///
 /// ```
 /// use condyle::interpolate;
@@ -183,8 +183,8 @@ mod tests {
         assert_eq!(prepared.joints(None, &[], Selection::All, &mut [b]), refused("to", 0));
     }
 
-    /// The last joints of a list, if they do not fill a group of lanes, have the bits of a pose on every
-    /// instruction set. Nothing outside the list is written.
+    /// If the last joints of a list do not fill a group of lanes, they still have the same bits as in a pose.
+    /// Nothing outside the list is written.
     #[test]
     fn the_last_joints_of_a_list_are_as_the_others() {
         let mut random = Random(35);

@@ -88,7 +88,7 @@ impl Influences {
             if row.iter().any(|p| !p.1.is_finite()) {
                 return Err(Error::NotFinite { what: "weights", at });
             }
-            // Equal rows compare equal, whatever the order in the file.
+            // Rows with the same influences compare equal, regardless of their order in the file.
             row.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
             for &(joint, weight) in &row {
                 it.joints.push(joint);
@@ -239,8 +239,8 @@ impl Influences {
         AtMost::new(self, count)
     }
 
-    /// Number of influences of each group of [`GROUP_VERTICES`] vertices: 1 to 4 if all its vertices have the
-    /// same number, which is common. 0 otherwise, and for an incomplete group.
+    /// Number of influences of each group of [`GROUP_VERTICES`] vertices: 1 to 4 if all vertices of the group
+    /// have the same number, which is common. Otherwise 0, also for an incomplete group.
     pub(crate) fn group_counts(&self) -> &[u8] {
         &self.group_counts
     }

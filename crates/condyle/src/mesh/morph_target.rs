@@ -61,9 +61,9 @@ pub struct MorphDelta {
 
 /// One morph target: deltas that are added to vertices at weight 1.
 ///
-/// Memory use depends on the vertices that move: 150 face targets that each move a tenth of the face take as
-/// much memory as 15 dense ones. Deltas are stored for whole groups of eight vertices. Memory use is smallest
-/// if vertices that move together are stored together, which is common.
+/// Memory use depends on the vertices that move. For example, 150 face targets that each move a tenth of the
+/// face take as much memory as 15 dense ones. Deltas are stored for whole groups of eight vertices. Memory
+/// use is smallest if vertices that move together are stored together, which is common.
 ///
 /// ```
 /// use condyle::mesh::MorphDeltas;
@@ -148,7 +148,7 @@ impl MorphTarget {
 
     /// Builds a target from the deltas of some vertices, as glTF's sparse accessors store them.
     ///
-    /// The order is free, and each attribute may have deltas of other vertices. If a vertex has several
+    /// Deltas may be in any order, and each attribute may list different vertices. If a vertex has several
     /// deltas, the last one counts. A target takes 16 bytes for each 512 vertices up to the last one that
     /// moves. Each delta takes up to 96 bytes for positions or normals, and up to 128 for tangents. If
     /// several attributes move, each stores the groups of all of them.

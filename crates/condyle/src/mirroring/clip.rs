@@ -10,9 +10,9 @@ use condyle_base::simd::BLOCK;
 
 /// Mirrors a clip: sampling the result gives the [`mirror`](super::mirror) image of the sampled input.
 ///
-/// Each track of a joint moves to the partner, with the same timeline and interpolation. Tangents of splines
-/// are mirrored as differences. Morph weights, the name and the timelines do not change. The result has the
-/// same bits on every platform.
+/// Each track of a joint moves to the partner, with the same timeline and interpolation. Spline tangents are
+/// mirrored without the offset of the rest pose, because they are differences. Morph weights, the name and
+/// the timelines do not change. The result has the same bits on every platform.
 ///
 /// # Errors
 /// [`Error::Index`] if a track drives a joint that the skeleton does not have; [`Error::NotFinite`] if a

@@ -18,7 +18,7 @@ use crate::skeleton::Skeleton;
 /// - the capital letter at the end (`handR`).
 ///
 /// The case must match on both sides. Two joints are a pair if replacing the side in one name gives the other
-/// name, and if their parents are a pair or the same unpaired joint. Among joints with equal names, the first
+/// name. Their parents must be a pair or the same unpaired joint. Among joints with equal names, the first
 /// left one is paired with the first right one. The left joint comes first in each pair.
 ///
 /// ```

@@ -3,7 +3,7 @@
 //! [`Looping::moment`] maps an unbounded clock to a [`Moment`] of a clip.
 //! [`Clip::moment`](crate::Clip::moment) returns the seconds for [`sample`](crate::sample()).
 //! [`Events::passed`] returns the events between two times of the clock, each once per loop. Clips of
-//! different length stay in sync by their [`SyncTrack`]s: one leads at the speed that [`sync_speed`] returns,
+//! different length stay in sync by their [`SyncTrack`]s. One leads at the speed that [`sync_speed`] returns,
 //! and [`follow`] returns the clock of every other clip.
 
 pub(crate) mod clip;

@@ -97,7 +97,7 @@ impl Player {
     /// exactly at `clock`.
     ///
     /// To play a clip backward from its end, seek to its duration and set the speed to -1. For a clip that
-    /// wraps, that time is also the start of the next loop: the first pose is shown, and the first advance
+    /// wraps, that time is also the start of the next loop. The first pose is shown, and the first advance
     /// also passes the events at 0.
     ///
     /// # Errors

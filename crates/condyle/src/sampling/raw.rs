@@ -85,8 +85,8 @@ impl RawCursor {
     }
 }
 
-/// Samples the exact pose of an authored clip: spherical interpolation on the shorter arc, Hermite splines
-/// and steps, as in glTF 2.0 ("Animations" and appendix C).
+/// Samples the exact pose of an authored clip: slerp on the shorter arc, Hermite splines and steps, as in
+/// glTF 2.0 ("Animations" and appendix C).
 ///
 /// `seconds` is a time on the clip's own timeline, which begins at [`RawClip::start`] (not necessarily 0).
 /// [`RawClip::moment`] converts a running clock to such a time. Before the first key of a track its first key
@@ -435,7 +435,7 @@ mod tests {
         assert_eq!(pose.get(0).rotation, Transform::IDENTITY.rotation);
     }
 
-    /// Keys that do not have unit length because the file stores short decimals or integers: the sampled
+    /// Keys may not have unit length, because the file stores short decimals or integers. The sampled
     /// rotation still has unit length and follows the formula.
     #[test]
     fn rotations_between_loose_keys_are_the_formula() {

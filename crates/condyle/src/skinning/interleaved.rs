@@ -8,10 +8,9 @@ use condyle_base::error::Error;
 
 /// The positions of the attributes in interleaved vertices.
 ///
-/// Numbers are f32 in native byte order, which is also that of the GPU, and need not be aligned. Bytes
-/// between the attributes, such as texture coordinates, are never read or written. In a wgpu
-/// `VertexBufferLayout` these are `array_stride` and `offset`, with the formats `Float32x3`, `Float32x3` and
-/// `Float32x4`.
+/// Numbers are f32 in native byte order, which GPUs use too, and need not be aligned. Bytes between the
+/// attributes, such as texture coordinates, are never read or written. In a wgpu `VertexBufferLayout` these
+/// are `array_stride` and `offset`, with the formats `Float32x3`, `Float32x3` and `Float32x4`.
 ///
 /// ```
 /// use condyle::skinning::VertexLayout;

@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn every_size_and_rule_is_the_formula() {
-        // Miri is slow. Uneven scales alone run the separate code of each rule.
+        // Miri is slow, and uneven scales are enough to run the separate code of each rule.
         let scales: &[bool] = if cfg!(miri) { &[false] } else { &[false, true] };
         let cases = SIZES.iter().flat_map(|n| RULES.map(|r| (n, r)));
         for (&vertices, rule, &even) in cases.flat_map(|(n, r)| scales.iter().map(move |e| (n, r, e))) {

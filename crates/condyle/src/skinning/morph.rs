@@ -34,7 +34,7 @@ use condyle_base::simd::{Mode, dispatch};
 ///
 /// # Errors
 /// [`Error::Length`] if there is not one weight per target, or if an array of `out` does not hold one element
-/// per vertex (normals and tangents may be empty). [`Error::NotFinite`] for a weight that is NaN or infinite.
+/// per vertex. Normals and tangents may be empty. [`Error::NotFinite`] for a weight that is NaN or infinite.
 /// On error `out` is unchanged.
 ///
 /// ```

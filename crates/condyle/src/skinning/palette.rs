@@ -13,13 +13,13 @@ use condyle_base::math::Affine;
 use condyle_base::math::vectors::cofactors;
 use condyle_base::simd::{Mode, dispatch, spread_halves, transpose_halves};
 
-/// How normals are transformed. glTF does not specify it. The rules differ only if joints scale or bend
+/// Rule for transforming normals. glTF does not specify one. The rules differ only if joints scale or bend
 /// strongly.
 ///
 /// ```
 /// use condyle::{Affine, NormalRule, Palette, Skin, Transform, palette};
 ///
-/// // The joint flattens the mesh: the default rule has separate matrices for normals, `Plain` has not.
+/// // The joint flattens the mesh: the default rule has separate matrices for normals, `Plain` does not.
 /// let bound = Skin::new(vec![0], vec![Affine::IDENTITY])?;
 /// let flat = Affine::from(Transform { scale: [1.0, 0.1, 1.0], ..Transform::IDENTITY });
 /// let mut matrices = Palette::default();

@@ -11,7 +11,7 @@ const TO_MATRICES: [f64; 2] = [3.8e-7, 2.4e-7];
 /// `matrices_to_joints` and `matrices_to_pose`: errors of rotation components, rotation length and scale.
 const FROM_MATRICES: [f64; 3] = [2.6e-7, 2.3e-7, 3.9e-7];
 
-/// Rotation from matrices whose shear is small enough to count as rounding, compared with the exact rotation.
+/// Error of the rotation from matrices whose shear is small enough to count as rounding.
 const LEANING: f64 = 1.6e-3;
 
 /// A rotation and three scales of one sign whose ratios are at most 1000.

@@ -11,7 +11,7 @@ use crate::climb::{Claim, Random};
 /// Interpolation along the given arc: error times the length of the sum of both inputs, at most 1.
 const GIVEN: f64 = 5e-7;
 const GIVEN_BY_LOGARITHM: f64 = 7e-7;
-/// `interpolate::vectors`.
+/// `interpolation::vectors`: error of a component.
 const VECTORS: f64 = 1e-7;
 
 /// Two rotations and a factor. The second rotation is arbitrary or differs from the first by a random

@@ -48,7 +48,7 @@ pub(crate) fn worst(errors: impl IntoIterator<Item = f64>) -> f64 {
     errors.into_iter().fold(0.0, |a, b| if is_worse(b, a) { b } else { a })
 }
 
-/// Largest difference of two vectors in a component.
+/// Largest difference between components of two vectors.
 fn apart<const N: usize>(got: [f32; N], want: [f64; N]) -> f64 {
     worst(got.iter().zip(want).map(|(got, want)| (f64::from(*got) - want).abs()))
 }

@@ -9,12 +9,12 @@ use condyle_testing::reference;
 use super::{apart, quat, start_rotation, start_vector, unit, vector, worst};
 use crate::climb::{Claim, Random};
 
-/// `sample::raw`: errors of rotations between unit keys, and between keys with a squared length of 0.97 to
+/// `sampling::raw`: errors of rotations between unit keys, and between keys with a squared length of 0.97 to
 /// 1.03.
 const RAW_ROTATION: [f64; 2] = [2.3e-7, 7.5e-7];
-/// `sample::raw`: translations and scales with linear interpolation, relative to the larger of two keys.
+/// `sampling::raw`: translations and scales with linear interpolation, relative to the larger of two keys.
 const RAW_LINE: f64 = 2e-7;
-/// Splines, and `sample::raw_track`: error relative to the value, and to the sum of the magnitudes of its
+/// Splines, and `sampling::raw_track`: error relative to the value, and to the sum of the magnitudes of its
 /// terms.
 const ROUNDED: [f64; 2] = [6e-8, 1e-14];
 /// `sample` of encoded clips: error of rotations, and of translations relative to the largest key.

@@ -17,16 +17,17 @@ use crate::climb::{Claim, Random};
 const POSITION: [f64; 2] = [2.4e-7, 6e-8];
 /// Same with only the heaviest influences: the error per influence counts all of them.
 const AT_MOST: [f64; 2] = [3e-7, 6e-8];
-/// `skin`, tangents, and normals by the blended matrix or blended inverse transposes: error times the ratio
-/// of the remaining length to the magnitudes of the terms, and error per influence.
+/// `skin`, tangents, and normals by the blended matrix or blended inverse transposes. The first number is the
+/// error times the ratio of the remaining length to the magnitudes of the terms. The second is the error per
+/// influence.
 const DIRECTION: [f64; 2] = [2.3e-7, 5e-8];
 /// Normals by the inverse transpose of the blended matrix.
 const COFACTORS: [f64; 2] = [2.8e-7, 5e-8];
 /// Normals if scales that differ only by rounding count as equal.
 const EVEN: f64 = 3.5e-5;
-/// `skin::positions`.
+/// `skinning::positions`, as for `skin`.
 const BASES: [f64; 2] = [2.4e-7, 6e-8];
-/// `skin::bitangents`.
+/// `skinning::bitangents`.
 const BITANGENT: f64 = 1.2e-7;
 /// `morph`, for the vertex and per target.
 const MORPH: f64 = 6e-8;

@@ -48,8 +48,8 @@ fn times_are_shared_with_tracks_that_have_their_own() {
             if code & SHARED != 0 {
                 let place = u32::from_le_bytes(*good[own + 12..].first_chunk().expect("a line")) as usize;
                 let owner_at = place + if code & IN_PART != 0 { 8 } else { 0 };
-                // Wrong owners: the track itself, a later one, ones that do not exist, earlier ones that
-                // share too, and earlier ones with another number of keys.
+                // Wrong owners: the track itself, later and missing tracks, earlier ones that share too, and
+                // earlier ones with another number of keys.
                 let sharing = (0..at).filter(|&at| codes[at] & SHARED != 0);
                 let key_count = |at: usize| *good[line(&good, at) + 8..].first_chunk::<4>().expect("a line");
                 let unlike =

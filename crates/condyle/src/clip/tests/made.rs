@@ -10,7 +10,7 @@ use crate::clip::{RawClip, Target, Track};
 use crate::play::Event;
 use crate::testing::Random;
 
-/// Contents of a made clip.
+/// Parameters of a generated clip.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Made {
     pub(crate) joints: usize,
@@ -38,7 +38,7 @@ pub(crate) enum Turning {
     InPlace,
 }
 
-/// Maximum magnitude of the numbers in a made clip, except rotations.
+/// Maximum magnitude of the numbers in a generated clip, except rotations.
 pub(crate) const MADE_SIZE: f64 = 4.0;
 
 /// Returns a random curve whose keys and offsets have at most the magnitude `size`.

@@ -71,9 +71,9 @@ impl Head {
 
     /// Returns a head before the events at `seconds` of the clock.
     ///
-    /// Use it where playback begins, and where backward playback ends at the start of a clip. At the seam of
-    /// a clip that wraps, this head is between the events at the end of the loop and those at the start of
-    /// the next one.
+    /// Use it where playback begins, and where backward playback ends at the start of a clip. In a clip that
+    /// wraps, a head at the seam is after the events at the end of the loop. It is before those at the start
+    /// of the next loop.
     #[must_use]
     pub fn before(seconds: f64) -> Self {
         Self { seconds, before: true }
@@ -123,7 +123,7 @@ impl Events {
     /// time keep their order.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] if the duration or the time of an event is NaN or infinite, [`Error::OutOfRange`]
+    /// [`Error::NotFinite`] if the duration or the time of an event is NaN or infinite. [`Error::OutOfRange`]
     /// for a negative duration or for an event outside the clip.
     pub fn new(duration: f64, mut events: Vec<Event>) -> Result<Self, Error> {
         check_duration(duration)?;
@@ -161,7 +161,7 @@ impl Events {
     /// Forward, these are the events in `(from, to]`, each once per loop. Backward, they are the events in
     /// `(to, from]`, in reverse order. So a head is always after exactly the events up to its time, and each
     /// movement returns the difference. Consecutive intervals return the same events as the whole interval,
-    /// also if the direction changes. Going back returns exactly the events that were passed before. A
+    /// even if the direction changes. Going back returns exactly the events that were passed before. A
     /// [`Head::before`] is before the events at its time: forward, they are included at `from` and excluded
     /// at `to`.
     ///
@@ -265,7 +265,7 @@ pub struct Passed<'a> {
     pub clock: f64,
 }
 
-/// Iterator over the events that playback passes, in this order. Returned by [`Events::passed`] and
+/// Iterator over the events that playback passes, in the order of passing. Returned by [`Events::passed`] and
 /// [`Clip::events_passed`]. Skipping events is free.
 ///
 /// ```

@@ -196,7 +196,7 @@ pub(super) fn pose(
     blocks: &mut [PoseBlock],
 ) {
     let batch = Batch { base: wanted.map_or(0, |wanted| wanted.first), wanted };
-    // Smaller batches need less memory cleared.
+    // A smaller batch has less memory to clear.
     if blocks.len() <= 1 {
         small_pose::<BLOCK>(dispatch, moment, &batch, rest, blocks);
     } else if blocks.len() * BLOCK <= SMALL_BATCH_JOINTS {
@@ -286,7 +286,7 @@ fn sample_batch(
         Keys::Resident(segment) => {
             dispatch!(dispatch, |s, mode| resident::sample_batch(s, mode, segment, moment, batch, out));
         }
-        // All joints in one batch, with one-byte indices: no joint is searched or skipped, and the loops over
+        // All joints in one batch, with one-byte indices. No joint is searched or skipped, and the loops over
         // tracks keep all of their state in registers.
         Keys::Packed(segment) if batch.wanted.is_none() && segment.index_bytes == 1 && parts.is_empty() => {
             let (batch, parts) = (&Batch { wanted: None, ..*batch }, &mut []);

@@ -249,7 +249,7 @@ fn starts(heads: u64, first: usize) -> u64 {
 /// The properties that all records of a segment share.
 pub(super) struct Records<'a, S: Simd> {
     segment: &'a Segment<'a>,
-    /// Bytes of a record, and bytes of one offset in it.
+    /// Size in bytes of a record, and of one offset in a record.
     bytes: usize,
     offset_bytes: usize,
     /// The entry of [`OFFSETS`] for `offset_bytes`.
@@ -303,8 +303,8 @@ impl<'a, S: Simd> Records<'a, S> {
         Part { first, count: next - first, bit, next_bit: bit + own }
     }
 
-    /// Returns the index of a record's joint in a batch that begins with joint `base`, or an index past any
-    /// batch if the joint is not wanted.
+    /// Returns the index of a record's joint in a batch that begins with joint `base`. If the joint is not
+    /// wanted, the index is past any batch.
     #[inline(always)]
     fn place(&self, record: &[u8], base: usize) -> usize {
         let byte = |at: usize| record.get(at).map_or(0, |&byte| usize::from(byte));

@@ -27,12 +27,12 @@ use condyle_base::math::vectors::{cofactors, columns, cross, dot};
 ///
 /// Each matrix is split into a stretch in the bind pose, followed by a rotation and a translation. Stretches
 /// are blended like matrices. A stretch does not move the joint's position in the bind pose. A vertex between
-/// a scaled joint and an unscaled one therefore stays between them. The scale and mirroring that more than
-/// half of the joints have is common to all and is not blended. Skinning is fastest if all joints have only
-/// this common scale.
+/// a scaled joint and an unscaled one therefore stays between them. If more than half of the joints have the
+/// same scale and mirroring, that is the common scale, which is not blended. Skinning is fastest if all
+/// joints have only this common scale.
 ///
-/// Weights are relative to their sum. Of the two quaternions of a rotation, the one closer to that of the
-/// heaviest influence is used. If the blended quaternion is shorter than 1e-4 or longer than 1e4, the
+/// Weights are relative to their sum. Each rotation has two quaternions; the one closer to the quaternion of
+/// the heaviest influence is used. If the blended quaternion is shorter than 1e-4 or longer than 1e4, the
 /// heaviest influence gets all the weight. That happens, for example, if weights of both signs cancel. A
 /// joint whose matrix is not finite is ignored.
 ///

@@ -18,9 +18,9 @@ use condyle_base::math::vectors::{columns, dot};
 ///
 /// Where a joint twists, linear blending collapses the skin like a candy wrapper, and dual quaternions keep
 /// its cross-section. Where a joint swings, for example a bending elbow, dual quaternions bulge on the
-/// outside, and linear blending does not. Each vertex therefore gets the share of dual quaternions by which
-/// its joints twist. Compute the shares once, from the clips of a character or from poses that show its range
-/// of motion, and store them with the mesh.
+/// outside, and linear blending does not. Each vertex therefore gets a share of dual quaternions that equals
+/// the fraction of twist in the movement of its joints. Compute the shares once, from the clips of a
+/// character or from poses that show its range of motion, and store them with the mesh.
 ///
 /// # Definition
 ///
@@ -381,8 +381,8 @@ mod tests {
         [elbow, radius.fold(f64::MAX, f64::min)]
     }
 
-    /// The elbow bends by 90 degrees and the wrist twists by 170. In the measured poses each also does a
-    /// little of the other. The figures are in the documentation.
+    /// The elbow bends by 90 degrees and the wrist twists by 170. In the measured poses, the elbow also
+    /// twists a little and the wrist also bends. The documentation states the figures.
     #[test]
     fn an_elbow_bends_as_linear_and_a_wrist_twists_as_dual() {
         let (skeleton, bound, bind, influences) = arm();

@@ -231,7 +231,8 @@ fn what_is_not_finite_does_not_decide_what_is_common() {
     assert_eq!((palette.dual.scale, palette.dual.stretches.len()), ([2.0; 3], 0));
 }
 
-/// Caps and shares per vertex, compared with linear and dual skinning alone. Neighbours make no difference.
+/// Caps and shares per vertex, compared with linear and dual skinning alone. Neighbouring vertices do not
+/// affect the result.
 #[test]
 fn shares_mix_what_both_ways_give() {
     let mut random = Random(24);
@@ -284,8 +285,8 @@ fn shares_mix_what_both_ways_give() {
     }
 }
 
-/// A cylinder of radius 1 about x from -4 to 4. It is bound to one joint on either side of the middle, where
-/// their weights blend.
+/// A cylinder of radius 1 about x from -4 to 4. One joint drives the left half and another the right half;
+/// their weights blend in the middle.
 fn limb() -> (Vertices, Influences) {
     let rings = (-16..=16).map(|at| f64::from(at) / 4.0);
     let points: Vec<(f64, [f64; 2])> = rings
