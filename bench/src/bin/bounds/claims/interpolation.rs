@@ -146,7 +146,7 @@ pub(super) fn given(dispatch: Dispatch) -> Vec<Claim> {
         claim("as given, exponential-map", GIVEN_BY_LOGARITHM, |case| {
             along(case, Method::ExponentialMap, GIVEN_BY_LOGARITHM)
         }),
-        claim("interpolate::vectors", VECTORS, |case| {
+        claim("interpolation::vectors", VECTORS, |case| {
             let (a, b) = (&case[..4], &case[4..8]);
             if (0..4).all(|c| (a[c] + b[c]).abs() < 1e-6) {
                 return 0.0;

@@ -195,7 +195,7 @@ pub(super) fn claims(dispatch: Dispatch) -> Vec<Claim> {
     };
     vec![
         claim(
-            "sample::raw, rotations",
+            "sampling::raw, rotations",
             RAW_ROTATION[0],
             11,
             start_rotations,
@@ -203,7 +203,7 @@ pub(super) fn claims(dispatch: Dispatch) -> Vec<Claim> {
             |case| raw_rotation(case, RAW_ROTATION[0]),
         ),
         claim(
-            "sample::raw, rotations between keys of any length",
+            "sampling::raw, rotations between keys of any length",
             RAW_ROTATION[1],
             11,
             start_rotations,
@@ -213,9 +213,9 @@ pub(super) fn claims(dispatch: Dispatch) -> Vec<Claim> {
             },
             |case| raw_rotation(case, RAW_ROTATION[1]),
         ),
-        claim("sample::raw, translations", RAW_LINE, TIMES + 6, vectors, plain, raw_line),
-        claim("sample::raw, splines", ROUNDED[0], TIMES + 18, vectors, plain, raw_spline),
-        claim("sample::raw_track", ROUNDED[0], TIMES + 2, vectors, plain, raw_weight),
+        claim("sampling::raw, translations", RAW_LINE, TIMES + 6, vectors, plain, raw_line),
+        claim("sampling::raw, splines", ROUNDED[0], TIMES + 18, vectors, plain, raw_spline),
+        claim("sampling::raw_track", ROUNDED[0], TIMES + 2, vectors, plain, raw_weight),
         claim("sample, rotations", CLIP[0], 1 + FRAMES * KEY, start_clip, repair_clip, |case| clip(case)[0]),
         claim("sample, translations", CLIP[1], 1 + FRAMES * KEY, start_clip, repair_clip, |case| {
             clip(case)[1]

@@ -388,7 +388,7 @@ pub(super) fn claims(dispatch: Dispatch) -> Vec<Claim> {
         claims.push(Claim {
             start: start_bases,
             error: Box::new(move |case| dispatch.scope(|| bases(case, bound, u32::MAX))),
-            ..claim(name("skin::positions"), bound, 3 + count * (INFLUENCE + AFFINE), plain)
+            ..claim(name("skinning::positions"), bound, 3 + count * (INFLUENCE + AFFINE), plain)
         });
     }
     for (kept, count) in [(1, 4), (3, 4), (4, 8)] {
@@ -412,7 +412,7 @@ pub(super) fn claims(dispatch: Dispatch) -> Vec<Claim> {
             },
             error: Box::new(move |case| dispatch.scope(|| bases(case, bound, kept))),
             ..claim(
-                format!("skin::positions, at most {kept} of {count}"),
+                format!("skinning::positions, at most {kept} of {count}"),
                 bound,
                 3 + count * (INFLUENCE + AFFINE),
                 plain,
@@ -434,7 +434,7 @@ pub(super) fn claims(dispatch: Dispatch) -> Vec<Claim> {
     claims.push(Claim {
         start: |random, case| case.chunks_mut(3).for_each(|v| start_vector(random, v)),
         error: Box::new(move |case| dispatch.scope(|| bitangent(case))),
-        ..claim("skin::bitangents".into(), BITANGENT, 7, |case| case[..6].chunks_mut(3).all(unit))
+        ..claim("skinning::bitangents".into(), BITANGENT, 7, |case| case[..6].chunks_mut(3).all(unit))
     });
     for count in [1, 3, 8] {
         claims.push(Claim {
