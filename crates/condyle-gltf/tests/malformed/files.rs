@@ -105,7 +105,7 @@ fn links_out_of_the_folder_and_special_files_are_refused() {
     let (tiny, _) = naming("");
     let model = folder.model();
     let link = |to: &Path, name: &str| {
-        std::os::unix::fs::symlink(to, model.join(name)).expect("symbolic links are supported")
+        std::os::unix::fs::symlink(to, model.join(name)).expect("symbolic links are supported");
     };
     std::fs::write(folder.0.join("outside.bin"), &tiny.buffer).expect("the folder can be written");
     link(&folder.0.join("outside.bin"), "out.bin");
