@@ -154,7 +154,7 @@ fn ray(tree: &TriangleTree, mesh: &Mesh, input: &mut Unstructured<'_>) -> Result
     let all = all_hits(tree, &ray);
     let first = tree.first_hit(&ray);
     assert_eq!(tree.any_hit(&ray), !all.is_empty());
-    assert!(all.windows(2).all(|pair| pair[0].triangle < pair[1].triangle), "one is told twice: {all:?}");
+    assert!(all.windows(2).all(|pair| pair[0].triangle < pair[1].triangle), "reported twice: {all:?}");
     for hit in &all {
         assert!(hit.distance >= 0.0 && hit.distance <= ray.max, "{hit:?}, {ray:?}");
         let sum: f32 = hit.weights.iter().sum();
@@ -282,7 +282,7 @@ fn touched(tree: &TriangleTree, mesh: &Mesh, input: &mut Unstructured<'_>) -> Re
         told
     };
     let all = told(tree);
-    assert!(all.windows(2).all(|pair| pair[0] < pair[1]), "one is told twice: {all:?}");
+    assert!(all.windows(2).all(|pair| pair[0] < pair[1]), "reported twice: {all:?}");
     assert_eq!(tree.overlaps(&shape), !all.is_empty());
     assert_eq!(dispatch(input)?.scope(|| told(tree)), all);
     // The brute-force test searches along capsules, which is slow, so it covers only the first triangles.

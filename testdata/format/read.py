@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """A reader of .condyle files, written from docs/format.md alone; it shares no code with the library.
 
-`read.py` reads the corpus beside it: every file of answers.json must come out as its answers say, and every file of refused.json must be refused.
+`read.py` reads the corpus in this folder. Every file of answers.json must have the values listed there, and
+every file of refused.json must be refused.
 """
 
 import json
@@ -14,7 +15,7 @@ MASK = (1 << 64) - 1
 
 
 class Refused(Exception):
-    """What a reader refuses."""
+    """A file that a reader must refuse."""
 
 
 def need(holds, why):
@@ -335,7 +336,7 @@ def read(data):
 
 
 def apart(found, wanted):
-    """How far numbers are apart, in parts of their size beyond 1, where the two quaternions of a rotation are the same."""
+    """Difference of numbers, relative to their size above 1. The two quaternions of a rotation are equal."""
     way = -1.0 if len(found) in (4, 7, 10) and dot(found[:4], wanted[:4]) < 0 else 1.0
     turned = [way * v for v in found[:4]] + list(found[4:])
     return max((abs(a - b) / max(1.0, abs(b)) for a, b in zip(turned, wanted)), default=0.0)

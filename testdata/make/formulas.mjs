@@ -24,7 +24,7 @@ function inverseTranspose(m) {
   return [...a, 0, ...b, 0, ...c, 0, 0, 0, 0, determinant].map((v) => v / determinant);
 }
 
-// glTF 2.0, 3.5.3: the matrix is T * R * S. The quaternion is taken as it is, of whatever length.
+// glTF 2.0, 3.5.3: the matrix is T * R * S. The quaternion is not normalised.
 function local({ translation: t, rotation: [x, y, z, w], scale: s, matrix }) {
   if (matrix) return matrix;
   return [

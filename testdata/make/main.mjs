@@ -56,7 +56,7 @@ async function answers(name, { exercises, three: compared = true, normals: turne
   const box = [0, 1, 2].map((i) => Math.max(...rest.map((p) => p[i])) - Math.min(...rest.map((p) => p[i])));
   const diagonal = Math.hypot(...box);
   const rotations = (model.json.animations ?? []).flatMap(({ channels, samplers }) => channels.filter((c) => c.target.path === "rotation").map((c) => samplers[c.sampler]));
-  // Of f32 it is off by a few times 1e-8.
+  // The error relative to f32 is a few times 1e-8.
   const rounded = rotations.some(({ output, interpolation }) => interpolation !== "CUBICSPLINE" && model.rows(output).some((q) => Math.abs(dot(q, q) - 1) > 1e-6));
 
   const moments = [[-1, 0], ...model.json.animations.flatMap((_, clip) => MOMENTS.map((t) => [clip, Math.fround(t)]))];

@@ -4,7 +4,8 @@ import { Object3D, REVISION } from "three";
 import { GLTFLoader } from "three/addons/loaders/GLTFLoader.js";
 import { VRMSpringBoneJoint, VRMSpringBoneLoaderPlugin } from "@pixiv/three-vrm-springbone";
 
-// Version 3.5.5 is older than this three.js, which makes a matrix anew only where its own transform has changed; here it has to where one above it has.
+// Version 3.5.5 is older than this three.js, which recomputes a matrix only if its own transform has changed.
+// Here it must also be recomputed if the transform of an ancestor has changed.
 const update = Object3D.prototype.updateWorldMatrix;
 Object3D.prototype.updateWorldMatrix = function (parents, children) {
   update.call(this, parents, children, true);
@@ -102,7 +103,7 @@ function vrm0() {
   return json;
 }
 
-// What moves at a frame: the translation of the root and the rotation of the head, from rest on.
+// Motion of a frame: the translation of the root and the rotation of the head, relative to rest.
 function motion(frame) {
   const t = frame / RATE, angle = 0.5 * Math.sin(5 * t), nod = 0.3 * (1 - Math.cos(7 * t));
   const head = [0, -0.6, 0, 0.8], [s, c] = [Math.sin(angle / 2), Math.cos(angle / 2)], [u, v] = [Math.sin(nod / 2), Math.cos(nod / 2)];
@@ -121,7 +122,7 @@ async function answers(name, json) {
   loader.register((parser) => new VRMSpringBoneLoaderPlugin(parser));
   const gltf = await loader.parseAsync(JSON.stringify(json), "");
   const manager = gltf.userData.vrmSpringBoneManager, numbers = [];
-  // The loader takes the state at rest from matrices that nobody has made yet.
+  // The loader reads the rest state from matrices that are not computed yet.
   gltf.scene.updateMatrixWorld(true);
   manager.setInitState();
   const objects = await gltf.parser.getDependencies("node");

@@ -8,7 +8,7 @@ export { REVISION };
 // World-space positions of each of `prims`, and their normals by the rule that three.js draws with: "A" for what follows a
 // skin, "C" for what follows its node.
 export async function pose(file, prims, clip, seconds) {
-  // Loaded anew each time, so that no moment knows of another.
+  // Loaded again each time, so that results of different times are independent.
   const bytes = file.buffer.slice(file.byteOffset, file.byteOffset + file.length);
   const gltf = await new GLTFLoader().parseAsync(bytes, "");
   if (clip >= 0) {

@@ -38,7 +38,11 @@ pub(crate) fn check(log: &mut Log) -> Outcome {
     }
     faults.iter().for_each(|fault| log.note(fault));
     if !faults.is_empty() {
-        return Err(Stop::Failed(format!("{} faults, the first in {}", faults.len(), faults[0])));
+        return Err(Stop::Failed(format!(
+            "{} broken links or missing pages, the first in {}",
+            faults.len(),
+            faults[0]
+        )));
     }
     need("mdbook", &["--version"])?;
     let built = out_dir().join("guide");

@@ -109,7 +109,7 @@ impl fmt::Display for NoMeshes {
         match self {
             Self::Empty { model } => write!(f, "{model} has no vertices"),
             Self::Few { paired, vertices, models: [a, b] } => {
-                write!(f, "only {paired} of {vertices} vertices in {a} match one of {b} at rest")
+                write!(f, "at rest, {paired} of {vertices} vertices in {a} have a counterpart in {b}")
             }
         }
     }

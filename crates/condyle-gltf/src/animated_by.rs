@@ -69,8 +69,8 @@ impl Asset {
         let kinds = [("joint", "joints", joints), (MESH, MESHES, nodes)];
         let lost = kinds.into_iter().filter_map(|(one, many, lost)| {
             let (names, more) = listed(motion, &lost);
-            let (moves, kind) = if lost.len() == 1 { ("moves", one) } else { ("move", many) };
-            let what = format!("{moves}, and {} has no {kind} {names}{more}", self.document.name());
+            let kind = if lost.len() == 1 { one } else { many };
+            let what = format!("{} has no {kind} {names}{more}", self.document.name());
             warning(&lost, what, "this motion is dropped")
         });
         let mut problems: Vec<Problem> = lost.collect();

@@ -112,7 +112,11 @@ impl<'a> Json<'a> {
         if found < count {
             return Some(found);
         }
-        let what = format!("refers to {found}, but there are only {count} {what}");
+        let what = match count {
+            0 => format!("refers to {found}, but there are no {what}"),
+            1 => format!("refers to {found}, but the only valid index is 0"),
+            _ => format!("refers to {found}, but there are only {count} {what}"),
+        };
         problems.refuse(&self.path, what, "correct the reference, or export the document again");
         None
     }

@@ -21,7 +21,8 @@ pub(crate) fn blocks(chunk: &Chunk) -> (Vec<Block>, BTreeSet<usize>) {
         }
         if let Some(mark) = &fence {
             exempt.insert(*number);
-            if trimmed.starts_with(mark.as_str()) {
+            // A closing fence has no info string, so "```rust" does not close a fence.
+            if trimmed.starts_with(mark.as_str()) && trimmed.trim_end().chars().all(|c| mark.starts_with(c)) {
                 fence = None;
             }
             continue;
@@ -249,6 +250,12 @@ mod tests {
         ];
         assert_eq!(found, wanted);
         assert_eq!(exempt, BTreeSet::from([8, 9, 10, 12, 14, 15, 16]));
+    }
+
+    #[test]
+    fn a_fence_is_closed_by_a_fence_without_a_name() {
+        let (blocks, _) = read("```\n```rust\nWhat code.\n```\n\nProse.\n");
+        assert_eq!(blocks.len(), 1, "{blocks:?}");
     }
 
     #[test]

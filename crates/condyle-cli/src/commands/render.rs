@@ -268,7 +268,7 @@ impl Picture {
     pub(crate) fn format(&self, to: &Path) -> Result<Format, Failure> {
         let format = Format::of(to).ok_or_else(|| {
             let name = path_text(to);
-            let wanted = "its name does not end in .png, or in .gif or .webp for an animation";
+            let wanted = "choose a name that ends in .png, or in .gif or .webp for an animation";
             Failure::Usage(format!("{name}: {wanted}"))
         })?;
         if format == Format::Png && (self.turntable || self.fps.is_some()) {

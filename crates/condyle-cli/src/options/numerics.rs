@@ -11,7 +11,7 @@ use crate::options::heading::COMPUTATION;
 /// Options of the kernels. The environment variables CONDYLE_ISA and CONDYLE_NUMERIC set the defaults.
 #[derive(Default, clap::Args)]
 pub(crate) struct Numerics {
-    /// Set the rounding: `fast`, or `portable` for the same bits on every machine
+    /// Set the numeric mode: `fast`, or `portable` for the same bits on every machine
     #[arg(long, value_name = "fast|portable", help_heading = COMPUTATION)]
     numeric: Option<Numeric>,
     #[arg(long, value_name = "NAME", help = isa_help(), help_heading = COMPUTATION)]
@@ -32,7 +32,7 @@ impl Numerics {
         let dispatch = Dispatch::new(isa, numeric).ok_or_else(|| {
             let have: Vec<_> = Isa::all().map(Isa::name).collect();
             Failure::Usage(format!(
-                "this machine does not support {isa}; choose with --isa from {}",
+                "{isa} is not available on this machine or in this build; choose with --isa from {}",
                 have.join(", ")
             ))
         })?;

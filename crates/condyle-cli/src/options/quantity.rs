@@ -78,7 +78,7 @@ fn without_unit(text: &str) -> (&str, f64) {
 pub(crate) fn parse_error(text: &str) -> Result<Length, String> {
     let number = text.trim().trim_end_matches(['c', 'm']).trim_end();
     match number.parse::<f64>() {
-        Ok(0.0) => Err("an error of 0 is beyond f32; give a small one, such as 0.001mm".into()),
+        Ok(0.0) => Err("an error of 0 cannot be reached in f32; give a small error, such as 0.001mm".into()),
         _ => parse_length(text),
     }
 }

@@ -63,7 +63,7 @@ fn parse_shell(text: &str) -> Result<ShellSize, String> {
         "auto" => Ok(ShellSize::Mesh),
         _ => parse_length(text)
             .map(ShellSize::Distance)
-            .map_err(|e| format!("expected `auto` or a length: {e}")),
+            .map_err(|e| format!("neither `auto` nor a length: {e}")),
     }
 }
 

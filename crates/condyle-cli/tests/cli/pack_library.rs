@@ -143,7 +143,11 @@ fn what_is_no_library_is_refused() {
     folder.refuses("encode motion -o all.condyle --parts kept", 1, &["walk.bvh.condyle"]);
     assert!(!folder.path("all.condyle").exists());
     std::fs::create_dir_all(folder.path("empty")).expect("a folder");
-    folder.refuses("encode empty -o all.condyle", 1, &["holds no file that ends in .npz, .bvh, .glb"]);
+    folder.refuses(
+        "encode empty -o all.condyle",
+        1,
+        &["has no motion files; their names end in .npz, .bvh, .glb"],
+    );
     folder.write("empty/broken.bvh", "HIERARCHY");
     folder.refuses("encode empty -o all.condyle", 1, &["left out", "none of its files can be used"]);
     assert!(!folder.path("all.condyle").exists());

@@ -59,8 +59,8 @@ impl Attachment {
     /// the first vertex to the second.
     ///
     /// If an object was at `fixed` when it was attached, and this function returned `place_then` for that
-    /// pose, the object is later at `place * place_then.inverse() * fixed`. For a triangle without area the
-    /// orientation is the identity.
+    /// pose, the object is later at `place * place_then.inverse() * fixed`. The orientation is the identity
+    /// for a triangle without area, and for one so thin that rounding determines its normal.
     ///
     /// # Errors
     /// [`Error::Index`] for a vertex that does not exist.

@@ -61,7 +61,7 @@ use condyle_base::error::Error;
 ///   influences refer to.
 /// - [`Error::OutOfRange`] for a [`VertexLayout`] whose attributes overlap or exceed its stride.
 ///
-/// On error `posed` is unchanged.
+/// On these errors `posed` is unchanged. After [`Error::Internal`], a bug of the library, it is incomplete.
 ///
 /// ```
 /// use condyle::{Affine, NormalRule, Palette, Vertices, example, local_to_model, palette, skin};

@@ -58,8 +58,8 @@ all vertices and moments. mean of max is the largest distance at a moment, avera
 moments.
 
 The unit is set by --unit, or by --height for A, else by the unit stored in a file, else it is a
-metre. A length has a unit, mm, cm or m; without one it is in metres. --up z turns the files that
-were not turned when they were written.")]
+metre. Lengths may have a unit (mm, cm or m); the default is metres. --up z turns files with Z up to
++Y up, except those that were turned when they were written.")]
 pub(crate) struct Args {
     /// Reference: .glb, .gltf, .vrm, .bvh or .condyle
     #[arg(value_name = "A")]

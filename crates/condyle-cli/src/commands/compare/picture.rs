@@ -20,7 +20,7 @@ impl Format {
         match ending(path).as_deref() {
             Some("png") => Ok(Self::Png),
             Some("svg") => Ok(Self::Svg),
-            _ => Err(Failure::Usage(format!("{}: its name does not end in .png or .svg", path_text(path)))),
+            _ => Err(Failure::Usage(format!("{}: choose a name that ends in .png or .svg", path_text(path)))),
         }
     }
 }

@@ -240,7 +240,7 @@ fn unknown(file: &str, names: &[String]) -> String {
 pub(super) fn why_text(why: &NoMeshes) -> String {
     match why {
         NoMeshes::Few { paired, vertices, models: [a, b] } => format!(
-            "only {} of {} in {a} match one of {b} at rest",
+            "at rest, {} of {} in {a} have a counterpart in {b}",
             grouped(*paired),
             counted(*vertices, "vertex", "vertices"),
         ),

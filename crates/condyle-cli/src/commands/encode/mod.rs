@@ -67,7 +67,7 @@ In the table, raw is 40 bytes per joint and frame, the size without compression.
 stored without compression. With a --rate whose frames miss keys of the original, most tracks are
 fallback tracks, unless --at-samples drops the bound between the frames.
 
-A length has a unit, mm, cm or m; without one it is in metres. For each model the file holds its
+Lengths may have a unit (mm, cm or m); the default is metres. For each model the file holds its
 skeleton, meshes and clips, and the document without animations. info, check, skin, render, compare
 and decode read it. The same models give the same bytes with any number of threads.
 
@@ -101,8 +101,7 @@ pub(crate) struct Args {
     pub(crate) body: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) settings: Settings,
-    /// Leave out the document with its materials and textures. Of these commands, only info and check can
-    /// then read the file
+    /// Leave out the document with its materials and textures. Only info and check can then read the file
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) no_document: bool,
     /// Keep the encoded files of a folder here, for later runs [default: OUT.condyle.parts, removed at the

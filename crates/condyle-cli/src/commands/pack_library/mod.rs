@@ -66,7 +66,7 @@ pub(super) fn run(args: &encode::Args, root: &Path) -> Result<(), Failure> {
     sources.retain(|source| body.is_none() || source.path.canonicalize().ok() != body);
     if sources.is_empty() {
         return Err(Failure::Data(format!(
-            "{folder} holds no file that ends in .{}",
+            "{folder} has no motion files; their names end in .{}",
             endings().collect::<Vec<_>>().join(", .")
         )));
     }
@@ -104,7 +104,9 @@ pub(super) fn run(args: &encode::Args, root: &Path) -> Result<(), Failure> {
     warn_of_heights(root, &whole);
     warn_of_frames(root, &whole);
     if whole.is_empty() {
-        return Err(Failure::Data(format!("{folder}: none of its files can be used")));
+        return Err(Failure::Data(format!(
+            "{folder}: none of its files can be used; correct the errors listed above"
+        )));
     }
     let library = join::join(&args.output, &whole, &left_out)?;
     if args.parts.is_none() {

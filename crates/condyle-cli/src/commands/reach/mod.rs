@@ -40,7 +40,7 @@ use crate::text::{counted, ending, path_text, printable, size};
 /// Move joints to requested places, or learn joint limits
 #[derive(clap::Args)]
 #[command(mut_arg("clips", |arg| arg.help(
-    "Select the clip by name or index [default: the only one]; several with --fit-limits [default: all]"
+    "Select the clip by name or index [default: the only one]. With --fit-limits it may be given several times [default: all]"
 )))]
 #[command(mut_arg("fps", |arg| arg.value_parser(fps_up_to(MOST_KEYS)).help_heading(PICTURE)))]
 #[command(mut_arg("time", |arg| arg.help(
@@ -90,8 +90,8 @@ pub(crate) struct Args {
     output: Option<PathBuf>,
     #[command(flatten)]
     clips: Clips,
-    /// Move a joint to a place, throughout or at a time. Takes the name or index of the joint; may be given
-    /// several times
+    /// Move a joint to a place, for the whole clip or at one time. Takes the name or index of the joint; may
+    /// be given several times
     #[arg(long = "goal", value_name = "JOINT=X,Y,Z[@SECONDS]", value_parser = parse_place)]
     goals: Vec<Asked<[f64; 3]>>,
     /// Move a joint by an offset from its place in the clip; may be given several times
@@ -323,7 +323,7 @@ fn format(args: &Args, to: &Path) -> Result<Option<Format>, Failure> {
         _ => {
             let name = path_text(to);
             return Err(Failure::Usage(format!(
-                "{name}: its name does not end in .glb, or in .png, .gif or .webp for a picture"
+                "{name}: choose a name that ends in .glb, or in .png, .gif or .webp for a picture"
             )));
         }
     }

@@ -81,7 +81,7 @@ impl<'a> At<'a> {
         let object = self.object(&format!("an object with the keys {keys}"))?;
         if let Some(other) = object.keys().find(|key| !known.contains(&key.as_str())) {
             let near = did_you_mean(other, known.iter().copied());
-            return Err(format!("{}/{}: expected one of the keys {keys}{near}", self.place, escaped(other)));
+            return Err(format!("{}/{}: unknown key, expected {keys}{near}", self.place, escaped(other)));
         }
         let value = object.get(key);
         Ok(value.map(|value| At { place: format!("{}/{key}", self.place), value }))
