@@ -76,7 +76,8 @@ impl Asset {
 
     /// Fits one hitbox to each joint that moves vertices in the default scene.
     ///
-    /// Instances that no joint moves get no hitbox.
+    /// `coverage` is [`Fit::coverage`](hitbox::Fit::coverage); 1 encloses all vertices. Instances that no
+    /// joint moves get no hitbox.
     ///
     /// # Errors
     /// The same as for [`hitbox::fit`].

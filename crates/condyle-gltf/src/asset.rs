@@ -155,7 +155,7 @@ impl fmt::Debug for Asset {
 }
 
 impl Asset {
-    /// Reads a `.glb` or `.gltf` file.
+    /// Reads a `.glb`, `.gltf`, `.vrm` or `.vrma` file.
     ///
     /// # Errors
     /// [`Refused`] with all errors found in the document.

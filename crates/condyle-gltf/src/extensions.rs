@@ -137,7 +137,13 @@ pub(crate) fn check(root: &Json<'_>, problems: &mut Problems) {
     report_undeclared(root, &mut listed, problems);
     let refused = refused(root);
     for (name, item) in used {
-        if !is_supported(name) && !refused.contains(name) {
+        if matches!(name, "VRM" | "VRMC_vrm" | "VRMC_vrm_animation") {
+            problems.note(
+                &item.path,
+                format!("the extension {} is supported in part", quoted(name)),
+                "only its humanoid bones and springs are used",
+            );
+        } else if !is_supported(name) && !refused.contains(name) {
             problems.note(
                 &item.path,
                 format!("the extension {} is unknown", quoted(name)),
@@ -246,6 +252,16 @@ mod tests {
         check_version(&Json::root(value), &mut problems);
         check(&Json::root(value), &mut problems);
         problems.list().iter().map(|p| (p.severity, p.place.clone(), p.what.clone())).collect()
+    }
+
+    /// Humanoid bones and springs are read, so the extension is not unknown.
+    #[test]
+    fn vrm_is_supported_in_part() {
+        for name in ["VRM", "VRMC_vrm", "VRMC_vrm_animation"] {
+            let found = problems(&json!({"asset": {"version": "2.0"}, "extensionsUsed": [name]}));
+            let [(Severity::Note, _, what)] = &found[..] else { panic!("{found:?}") };
+            assert!(what.ends_with("is supported in part"), "{what}");
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@
 //! | an asset, a clip and a time | posed vertices: [`Poser`] |
 //! | an asset and clips | a document: [`ClipExporter`], [`Exporter`], [`MorphExporter`] |
 //!
-//! [`Asset::open`] reads everything that moves from a `.glb` or `.gltf`: one skeleton, the animations as raw
+//! [`Asset::open`] reads everything that moves from such a file: one skeleton, the animations as raw
 //! clips, the skins and the meshes. [`Poser`] runs all stages on it, from a clip and a time to vertices in
 //! world space. It blends linearly or with dual quaternions. To compress an asset into a container, use
 //! [`Asset::shell`] and [`Asset::placed_meshes`]. [`Document`] is the layer below: the JSON as text

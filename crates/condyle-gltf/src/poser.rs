@@ -66,6 +66,9 @@ impl From<Skinning> for PoserOptions {
 
 /// Poses all instances of an asset, one pose after another.
 ///
+/// To skin a pose that your code has changed, for example by `feet` of `condyle-solve`, pass a [`PoseSource`]
+/// whose `pose` copies it and whose `weights` does nothing.
+///
 /// ```no_run
 /// use condyle_gltf::{Asset, Exporter, Poser, PoserOptions};
 ///
@@ -299,7 +302,8 @@ impl<'a> Poser<'a> {
         &self.model
     }
 
-    /// Returns the vertices of each primitive of an instance, in world space.
+    /// Returns the vertices of each primitive of an instance, in the document's world space. That is the
+    /// model space of [`model`](Self::model).
     ///
     /// # Panics
     /// If the asset has no such instance.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use condyle_base::problem::{Problem, Refused, Severity};
 
-/// Error when opening a file.
+/// Error when opening a file. Its message includes all [`problems`](Self::problems).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenError {

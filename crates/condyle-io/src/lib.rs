@@ -26,8 +26,9 @@
 //!
 //! # Features
 //!
-//! One feature per format, all enabled by default: `gltf`, `draco` (compressed meshes in glTF), `bvh`,
-//! `body`. Without a feature, files of its format are rejected. Containers (`.condyle`) can always be read.
+//! One feature per format, all enabled by default: `gltf` (`.glb`, `.gltf`, `.vrm`, `.vrma`), `draco`
+//! (compressed meshes in glTF), `bvh` (`.bvh`), `body` (`.npz` with a body model or body motion). Without a
+//! feature, files of its format are rejected. Containers (`.condyle`) can always be read.
 
 #[cfg(feature = "body")]
 mod body;

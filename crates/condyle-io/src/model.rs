@@ -28,7 +28,8 @@ pub struct Model {
     pub asset: Option<condyle_gltf::Asset>,
     /// All clips, in file order.
     pub clips: Vec<ModelClip>,
-    /// Metres per unit, if the file or [`Options::unit`](crate::Options::unit) states it.
+    /// Metres per unit, if the file or [`Options::unit`](crate::Options::unit) states it. Otherwise glTF is
+    /// in metres, and the unit of a BVH file is unknown.
     pub unit: Option<f64>,
     /// Whether the model was rotated to +Y up, while opening the file or before it was written.
     pub is_turned: bool,

@@ -24,9 +24,9 @@
 //!
 //! The solvers read the matrices that [`local_to_model`](condyle::local_to_model) computed from the pose, for
 //! all ancestors of the first joint that turns. They do not update them: call
-//! [`model::subtree`](condyle::model::subtree) afterwards to update the limb. Joints between two turning
-//! joints move along rigidly. All scales are taken into account, including non-uniform ones. [`Limits`] keep
-//! joints within their range of motion.
+//! [`model::subtree`](condyle::model::subtree) afterwards with the first joint that turns; after `feet`, with
+//! the pelvis. Joints between two turning joints move along rigidly. All scales are taken into account,
+//! including non-uniform ones. [`Limits`] keep joints within their range of motion.
 //!
 //! No solver allocates. The time depends on the request only, not on the values in it. The arithmetic is f64
 //! with correct rounding and a fixed order of operations, so results are bit-identical on every machine and

@@ -17,7 +17,9 @@ use super::{TriangleTree, is_within, normal, weighted};
 use condyle_base::math::vectors::{along, sub};
 use condyle_base::simd::{dispatch, each};
 
-/// Half-line or segment.
+/// Half-line or segment, in the space of the vertices or hitboxes, usually model space.
+///
+/// Transform a ray in the world by the inverse of the character's placement.
 ///
 /// A ray hits nothing if one of its numbers is NaN, its origin or direction is infinite, its origin exceeds
 /// [`LIMIT`](super::LIMIT), or `max` is negative. A ray with a zero direction hits no triangle, only hitboxes

@@ -200,8 +200,9 @@ impl Contacts {
     }
 
     /// Motion of the character over the ground: the motion of the clip plus the velocity found from the feet,
-    /// if it walks or runs in place. Pass it to [`RootMotion::over`] to move the character from frame to
-    /// frame.
+    /// if it walks or runs in place. In each frame, multiply the placement of the character by
+    /// [`Player::root_motion`](condyle::Player::root_motion) of it on the right. With a clock in your code,
+    /// use [`RootMotion::over`].
     #[must_use]
     pub fn motion(&self) -> &RootMotion {
         &self.motion

@@ -24,6 +24,15 @@
 //! because the legs have to reach each step. The built-in character's walk has 2.7 m/s² and gets 12, its run
 //! has 12 and gets 78. A lower [`FeetOptions::pelvis`] does not make this smoother.
 //!
+//! Call [`contacts`](contacts()) with [`Leg::touching`] of each leg. Then, in each frame:
+//!
+//! 1. Advance the [`Player`](condyle::Player), and multiply the placement on the right by
+//!    [`Player::root_motion`](condyle::Player::root_motion) of [`Contacts::motion`].
+//! 2. Sample the pose with [`Player::sample`](condyle::Player::sample), and call
+//!    [`local_to_model`](condyle::local_to_model).
+//! 3. Get the [`Contacts::step`] of each leg at [`Player::clock`](condyle::Player::clock).
+//! 4. Call [`feet`], then `local_to_model` again.
+//!
 //! ```
 //! use condyle::math::Rigid;
 //! use condyle::{Affine, Pose, example, local_to_model};

@@ -25,7 +25,8 @@ pub struct ContactOptions {
     pub shortest: f32,
     /// Samples per second.
     pub sample_rate: f32,
-    /// Whether the clip loops.
+    /// Whether the clip loops. [`for_legs`](Self::for_legs) sets [`Looping::Clamp`]. If the clip is played in
+    /// a loop, set [`Looping::Wrap`]; otherwise contacts of later loops are lost.
     pub looping: Looping,
 }
 
