@@ -91,7 +91,7 @@ impl Mesh {
         self.triangles.iter().map(|t| t.map(|v| self.positions[v as usize].map(f64::from)))
     }
 
-    /// Largest coordinate of a triangle.
+    /// Largest magnitude of a coordinate of all triangles.
     fn size(&self) -> f64 {
         self.corners().flatten().flatten().fold(0.0, |size, v| f64::max(size, v.abs()))
     }
@@ -209,7 +209,7 @@ fn meets(origin: [f64; 3], direction: [f64; 3], [a, b, c]: Triangle) -> Option<(
     if sizes == 0.0 || determinant * determinant < 1e-8 * sizes {
         return None;
     }
-    // Triangles seen from far away lose precision.
+    // Skips triangles far from the origin of the ray, because results lose precision there.
     if dot(from, from) > 1e10 * dot(ab, ab).min(dot(ac, ac)) {
         return None;
     }

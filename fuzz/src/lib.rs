@@ -1,4 +1,4 @@
-//! Code shared by fuzz targets: calls on a document, and numbers from fuzz input.
+//! Code shared by fuzz targets: importing and posing a document, and random values from fuzz input.
 
 use condyle_gltf::{Asset, Document};
 

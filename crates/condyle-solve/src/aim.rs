@@ -100,8 +100,8 @@ pub struct AimChain<'a> {
 /// Scales are taken into account: axis, origin and up axis are transformed by the joint's full matrix. With a
 /// limit and a `weight` above 0, the result is within the limit, regardless of the input pose.
 ///
-/// `model` holds the matrices of `pose`; both have one element per joint. Only `pose` is changed. The
-/// returned distance is that from the ray to the target.
+/// `model` holds the matrices of `pose`; both have one element per joint. Only `pose` is changed. Returns
+/// the distance from the ray to the target.
 ///
 /// # Errors
 /// [`Error::Length`] if `model` or `pose` does not hold one element per joint. [`Error::Skeleton`] if

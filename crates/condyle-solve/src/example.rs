@@ -56,7 +56,7 @@ impl ExampleGoal {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Examples {
-    /// Joints that goals may be for, each with its range in `way`: the path from the root.
+    /// Joints that may have a goal. The range of `way` holds the path from the root to the joint.
     ends: Vec<(u16, core::ops::Range<usize>)>,
     /// Positions in `locals`, path after path.
     way: Vec<usize>,

@@ -173,8 +173,8 @@ impl Limits {
         narrowed(rotation, self.limit(joint).and_then(|limit| limit.clamp(wide(rotation))))
     }
 
-    /// The same as [`clamp`](Self::clamp) with hard borders: applying it repeatedly to an allowed rotation
-    /// changes nothing. Use it for iterations on their own results, such as
+    /// Like [`clamp`](Self::clamp), but with hard borders: an allowed rotation is returned unchanged, even in
+    /// the soft part. Use it in iterations that start from earlier results, such as
     /// [`BodyOptions::limit`](super::full_body::BodyOptions::limit).
     #[must_use]
     pub fn hold(&self, joint: u16, rotation: Quat) -> Quat {
@@ -359,7 +359,7 @@ impl Limit {
         self.circle.map(|circle| circle.axis)
     }
 
-    /// Rotations of a hinge.
+    /// Rotations that a hinge allows; `None` for other limits.
     pub(super) fn circle(&self) -> Option<&Circle> {
         self.circle.as_ref()
     }

@@ -100,12 +100,12 @@ impl<'a> Spline<'a> {
 /// on the curve, under any scale. A chain longer than the curve continues in a straight line; a shorter chain
 /// ends before the end of the curve.
 ///
-/// With limits, each joint turns its bone as near to this point as it can. With a `weight` below 1, the pose
+/// With limits, each joint turns its bone as close to this point as it can. With a `weight` below 1, the pose
 /// is blended.
 ///
-/// `model` holds the matrices of `pose`; both have one element per joint. Only `pose` is changed. The
-/// returned distance is that from the tip to the end of the curve. The time is proportional to the number of
-/// joints plus points.
+/// `model` holds the matrices of `pose`; both have one element per joint. Only `pose` is changed. Returns
+/// the distance from the tip to the end of the curve. The time is proportional to the number of joints plus
+/// points.
 ///
 /// # Errors
 /// [`Error::Length`] if `model` or `pose` does not hold one element per joint. [`Error::Skeleton`] if

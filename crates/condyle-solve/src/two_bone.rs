@@ -333,8 +333,8 @@ impl Limb {
         let goal = self.nearest(far);
         let shortest = product(arc(rotate(self.given[0], arm), goal), self.given[0]);
         let Some(pole) = self.pole else { return shortest };
-        // The plane's normal, not the middle joint, because the latter is on the line if the limb is
-        // straight.
+        // Uses the bending plane's normal, because the middle joint of a straight limb is on the line to the
+        // goal and determines no side.
         let normal = self.between.vector(axis);
         let [a, b, c] = self.between.linear;
         let mirrored = dot(a, cross(b, c)) < 0.0;

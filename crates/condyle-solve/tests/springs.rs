@@ -1,4 +1,5 @@
-//! Springs of a crowd: the same results as one by one, no allocations, and no change at all after an error.
+//! Springs of a crowd: results match stepping each character alone, steps do not allocate, and an error
+//! changes nothing.
 
 use condyle::{Affine, Error, Joint, Pose, Skeleton, Transform, local_to_model};
 use condyle_solve::spring_bones::{self, CrowdBuffer, Spring, SpringJoint, SpringState, Springs, Tick};

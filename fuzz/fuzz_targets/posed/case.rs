@@ -15,7 +15,7 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// Returns `None` if a part is refused; each refusal must have a reason.
+    /// Returns `None` if the library refuses a part, which it must do exactly for invalid parts.
     pub(crate) fn new(input: &mut Unstructured<'_>) -> Result<Option<Self>> {
         let joints = input.int_in_range(1..=6)?;
         let names = input.int_in_range(1..=10)?;

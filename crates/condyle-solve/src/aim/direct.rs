@@ -170,7 +170,7 @@ fn aimed(numbers: &Source<'_>, has_up: bool) -> ([f64; 4], f64, bool) {
     (turned, distance, found & distance.is_below(zero.like(1e38)))
 }
 
-/// Rotation about a line that brings `from` as near to `to` as possible; `line2` is the squared length of
+/// Rotation about a line that brings `from` as close to `to` as possible; `line2` is the squared length of
 /// `line`. Also returns whether both vectors have a component perpendicular to the line.
 #[inline(always)]
 fn swivel(line: [f64; 3], line2: f64, from: [f64; 3], to: [f64; 3]) -> ([f64; 4], bool) {

@@ -53,7 +53,7 @@ impl State {
             let off = node.to_model.vector(off);
             0.5 * dot(off, off)
         };
-        // The angle's term is 1 - cos, which is half of its square for small angles.
+        // The angle's term is 1 - cos(angle), which is about half the squared angle for small angles.
         place + self.missing(node, rotation).map_or(0.0, |(d, weight)| weight * 2.0 * (1.0 - d[3] * d[3]))
     }
 

@@ -27,7 +27,7 @@ const START: f64 = 0.1;
 /// attempt.
 const SLOW: f64 = 0.9;
 const PATIENCE: u32 = 3;
-/// The same for the last attempt, which comes as close as possible.
+/// Like [`SLOW`], for the last attempt, which continues until there is almost no progress.
 const STUCK: f64 = 1.0 - 1e-7;
 /// Damping at which steps follow steepest descent, as a multiple of the squared length of the chain.
 const STEEPEST: f64 = 100.0;

@@ -258,8 +258,8 @@ pub fn chain(
     Ok(Reached { distance: distance as f32, angle: angle as f32, iterations })
 }
 
-/// Moves the tip of a row as near to its goal as least squares can, from the current pose and from `restarts`
-/// others. Returns the number of rounds.
+/// Moves the tip of a row as close to its goal as least squares can. Starts from the current pose and from
+/// `restarts` others. Returns the number of rounds.
 pub(super) fn least_squares(row: &mut Row<'_, '_>, tolerance: f64, rounds: u32, restarts: u32) -> u32 {
     let until = Until { distance2: tolerance * tolerance, angle2: 0.0, rounds };
     least_squares::run(row, None, until, restarts)

@@ -9,7 +9,7 @@ pub(super) struct Path<const N: usize> {
 }
 
 impl<const N: usize> Path<N> {
-    /// A path at rest.
+    /// A path at rest at `place`.
     pub(super) fn at(place: [f64; N]) -> Self {
         Self { place, velocity: [0.0; N], acceleration: [0.0; N] }
     }

@@ -132,7 +132,7 @@ fn run(ground: &dyn Ground, rate: f64, seconds: f64, known: bool) -> Run {
             planted => planted,
         });
         out.planted.push(steps.map(|step| step == Step::Planted));
-        // Like a game that moves its character from step to step.
+        // Snaps the character to the height of the ground, as games do.
         placement.translation[1] =
             ground.below([0.0, 1e3, placement.translation[2]]).map_or(0.0, |s| s.height);
         let seconds = if frame == 0 { 0.0 } else { (1.0 / rate) as f32 };

@@ -3,7 +3,7 @@
 //! Hands that hold on, planted feet, a head that looks, a centre of mass over the feet: each is a [`Goal`].
 //! [`body`] turns the ancestors of the goals, near joints first. If an arm alone reaches its goal, the head
 //! and the other limbs stay in place. The search starts from the input pose, for example a frame of a clip,
-//! and stays near to it.
+//! and stays near it.
 //!
 //! ```
 //! use condyle::{Affine, Pose, example, local_to_model};
@@ -148,7 +148,7 @@ impl BodyOptions<'_> {
         Ok(())
     }
 
-    /// Returns the rotation within the joint's limit.
+    /// Returns the rotation after applying the joint's limit; the input if the limit returns NaN or infinity.
     fn limited(&self, joint: u16, rotation: Quat64) -> Quat64 {
         let Some(limit) = self.limit else { return rotation };
         let allowed = limit(joint, rotation.map(|v| v as f32)).map(f64::from);
@@ -174,7 +174,7 @@ pub struct BodyReached {
 
 /// Turns the joints of a body so that many goals are met simultaneously, or as well as possible.
 ///
-/// The search starts at `pose` and stays near to it: among the poses that meet the goals, the result is one
+/// The search starts at `pose` and stays near it: among the poses that meet the goals, the result is one
 /// with small rotations. It minimises the weighted sum of squared residuals, plus [`BodyOptions::pull`] times
 /// the squared rotations. For goals that are out of reach or contradict each other, the result is a local
 /// optimum.

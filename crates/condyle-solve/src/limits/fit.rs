@@ -224,7 +224,8 @@ fn main_axis(vectors: impl Iterator<Item = Vec64>) -> Vec64 {
         }
     }
     let axis = direction(best).unwrap_or([0.0, 1.0, 0.0]);
-    // Returns the one of the two opposite directions whose first largest component is positive.
+    // An axis has two opposite directions. This picks the one whose largest component (the first on a tie)
+    // is positive.
     let greatest = axis.iter().fold(0.0_f64, |a, v| if v.abs() > a.abs() + 1e-9 { *v } else { a });
     if greatest < 0.0 { scaled(axis, -1.0) } else { axis }
 }

@@ -398,7 +398,7 @@ fn soft_borders_slow_down_smoothly() {
                 before = Some((now, -1.0));
             }
         }
-        // A rotation held by the hard limit is within it.
+        // `hold` leaves its own result unchanged.
         let asked = product(wide(limit.reference), swung_by(scaled(way, 1.75)));
         assert_eq!(own.hold(own.hold(asked).unwrap_or(asked)), None, "{try_}");
     }

@@ -88,8 +88,8 @@ fn two_bones_under_an_uneven_scale_come_as_near_as_they_can() {
     }
 }
 
-/// Scales whose product f64 can hardly represent, or cannot: no panic, and the tip is never farther than
-/// before.
+/// The product of the scales is near or beyond the range of f64. Solvers return an error, or the tip is not
+/// farther from the goal than before.
 #[test]
 fn long_chains_of_large_scales_are_errors_or_no_worse() {
     let mut random = Random(32);
