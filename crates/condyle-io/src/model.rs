@@ -107,8 +107,7 @@ impl Model {
                 if self.is_turned {
                     asset.set_turned();
                 }
-                // Problems of the new document are problems of the file, which its reader has already
-                // reported.
+                // The reader of the file has already found every problem of the new document.
                 asset.problems = self.problems;
                 asset
             }

@@ -287,8 +287,8 @@ pub fn rotation(axes: &[[f64; 3]; 3]) -> [f64; 4] {
     q.map(|c| c / length)
 }
 
-/// Returns the unit quaternion whose matrix maximises the sum of the products of its entries with those of
-/// the matrix.
+/// Returns the unit quaternion whose rotation matrix is nearest to a matrix, in the Frobenius norm. The
+/// nearest rotation maximises the sum of the entrywise products of the two matrices.
 pub fn nearest_rotation(columns: &[[f64; 3]; 3]) -> [f64; 4] {
     let m = |r: usize, c: usize| columns[c][r];
     // Matrix of the quadratic form `qᵀ K q`, which equals that sum.

@@ -104,8 +104,8 @@ pub fn exp_all<S: Simd, M: Mode, const N: usize>(s: S, mode: M, v: [Vectors<S>; 
     each!(k in [0, 1] below N => angle2[k] = square::<S, M>(mode, &v[k]));
     let mut is_near = angle2[0].simd_lt(near);
     each!(k in [0, 1] below N => is_near &= angle2[k].simd_lt(near));
-    // Usually no lane exceeds this limit, and no root or division is needed. `exp_far` gives the same bits
-    // for such lanes.
+    // Usually no lane exceeds this limit, and no square root or division is needed. `exp_far` gives the same
+    // bits for lanes below the limit.
     if is_near.all_true() {
         let (sine, cosine) = (one_plus(s, mode, angle2, &SINE_BY_ANGLE), one_plus(s, mode, angle2, &COSINE));
         each!(k in [0, 1] below N => {

@@ -109,7 +109,8 @@ impl Affine64 {
         let columns = self.columns();
         let (cofactors, determinant) = cofactors(columns);
         let [a, b, c] = columns.map(|c| dot(c, c));
-        // The square of the largest volume that axes of these lengths can span. Squares need no root.
+        // The square of the largest volume that axes of these lengths can span. Comparing squares avoids a
+        // square root.
         let most = a * b * c;
         if !(determinant * determinant > 1e-20 * most && most < f64::INFINITY) {
             return None;

@@ -9,7 +9,7 @@ use crate::simd::{Floats, Mode, Portable, baseline};
 #[allow(clippy::excessive_precision, reason = "the digits are those of the source")]
 const SINE: [f32; 6] = [1.0, -0.166_666_666_4, 0.008_333_331_5, -0.000_198_409, 2.7526e-6, -2.39e-8];
 
-/// Arctangent on [0, 1]: 4.4.49 of the same book.
+/// Arctangent on [0, 1]: 4.4.49 of Abramowitz and Stegun.
 #[allow(clippy::excessive_precision, reason = "the digits are those of the source")]
 const ARCTANGENT: [f32; 9] = [
     1.0,

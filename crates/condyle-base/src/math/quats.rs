@@ -55,7 +55,8 @@ pub fn exp(half: [f64; 3]) -> Quat64 {
     if square > HALF_TURN * HALF_TURN || square.is_nan() {
         return exp_far(half);
     }
-    // Evaluates the series at half the length and doubles the angle: no root, division or quadrant.
+    // Evaluates the series at half the length and doubles the angle. This avoids a square root, a division
+    // and a quadrant reduction.
     let quarter = 0.25 * square;
     let (sinc, cos) = sinc_cos(quarter);
     let [x, y, z] = half.map(|v| v * (sinc * cos));

@@ -5,8 +5,8 @@ use core::ops::Mul;
 use super::quats::{conjugate, product, renormalized, rotate};
 use super::transform::{Affine, Transform};
 
-/// A rigid transform: rotates first, then translates. Uses f64, because errors add up over many loops, and
-/// for large worlds.
+/// A rigid transform: rotates first, then translates. Uses f64, because errors add up over many loops
+/// and worlds can be large.
 ///
 /// ```
 /// use condyle::math::Rigid;

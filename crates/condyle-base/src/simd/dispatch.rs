@@ -15,12 +15,12 @@ pub trait Mode: Copy {
     fn msub<S: Simd, V: SimdFloat<S>>(self, a: V, b: V, c: V) -> V;
 }
 
-/// Fused multiply-adds.
+/// The mode with fused multiply-adds.
 #[cfg(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64"))]
 #[derive(Clone, Copy)]
 pub struct Fast;
 
-/// No fused multiply-adds, even if the machine has them.
+/// The mode without fused multiply-adds, even if the machine has them.
 #[derive(Clone, Copy)]
 pub struct Portable;
 

@@ -78,8 +78,8 @@ pub fn transpose_halves<S: Simd>(v: [fearless_simd::f32x8<S>; 4]) -> [fearless_s
 
 /// Applies [`transpose`] to each block of four lanes.
 ///
-/// Shuffles pairs first and single lanes second, because some processors execute twice as many shuffles of
-/// the second kind per cycle.
+/// Moves pairs of lanes first, then selects even and odd lanes. Some processors execute twice as many such
+/// selections per cycle as interleaving shuffles, which [`transpose`] uses.
 #[inline(always)]
 pub fn transpose_blocks<S: Simd, V: Floats<S>>(m: [V; 4]) -> [V; 4] {
     let [a, b, c, d] = m;

@@ -89,8 +89,8 @@ impl Isa {
 
     const NAMES: &'static str = "scalar, sse2, sse42, avx2, avx512, neon, simd128";
 
-    /// Returns all instruction sets of this machine, best last. Scalar comes first if the platform has no
-    /// other, or with the feature `scalar`.
+    /// Returns all instruction sets of this machine, best last. Includes [`Scalar`](Self::Scalar), as
+    /// the first, only if the platform has no other or with the feature `scalar`.
     pub fn all() -> impl Iterator<Item = Self> + Clone {
         Self::KNOWN.iter().copied().filter(|isa| isa.is_available())
     }
