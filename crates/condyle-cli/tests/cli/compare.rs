@@ -96,7 +96,11 @@ fn clips_without_names_go_by_their_order() {
     moved["animations"] = json!([moved["animations"][1]]);
     moved["animations"][0]["name"] = json!("Step");
     folder.write("fewer.gltf", moved.to_string());
-    let lines = ["compare ribbon.gltf fewer.gltf", "compare ribbon.gltf fewer.gltf --clip Wave"];
+    let lines = [
+        "compare ribbon.gltf fewer.gltf",
+        "compare ribbon.gltf fewer.gltf --clip Wave",
+        "compare fewer.gltf ribbon.gltf",
+    ];
     assert_snapshot!("fewer", folder.session(&lines));
 }
 

@@ -237,7 +237,7 @@ fn radius(args: &Args, models: [&Subject<'_>; 2], unit: f64) -> Radius {
     }
 }
 
-/// Returns the pairs of clips to compare, with a warning for each clip of A without a counterpart. The list
+/// Returns the pairs of clips to compare, with a warning for each clip without a counterpart. The list
 /// is empty if neither model has clips.
 fn clips(
     args: &Args,
@@ -289,6 +289,12 @@ fn clips(
     }
     for clip in single {
         warn(&args.a, &alone(clip));
+    }
+    for (clip, it) in b.clips().iter().enumerate() {
+        if pairs.iter().all(|pair| pair.1 != clip) {
+            let name = printable(it.name());
+            warn(&args.b, &format!("{name} has no counterpart in {} and is not compared", a.name()));
+        }
     }
     Ok(pairs)
 }
