@@ -96,7 +96,7 @@ def test_the_readme_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     turns = np.random.default_rng(5).normal(size=(6, 24 * 3)) / 5
     arrays = {"poses": turns, "trans": np.ones((6, 3)), "betas": [0.5], "mocap_framerate": 60.0}
     np.savez("walk.npz", **arrays)  # type: ignore[arg-type]
-    known = {"__name__": "__main__"}
+    known: dict[str, object] = {"__name__": "__main__"}
     for block in blocks:
         exec(block, known)
 
