@@ -38,9 +38,7 @@ usage: cargo xtask COMMAND
   asm [--update]                    compare the machine code of the kernels with xtask/asm.md
   public-api [--update]             compare the documented items of every library with docs/api
   guide                             check the links of all pages, build the guide in target/xtask/guide
-  words [--update]                  compare the wording of comments and documentation with xtask/words-baseline.txt
-  words FILE...                     print every finding in files or folders
-  words --summary [FILE...]         print the number of findings by folder and rule
+  words [FILE...]                   check the wording of comments and documentation, of all files or of some
   tables                            fit the weights of slerp and of Eberly's series in crates/condyle/src/interpolation
   playback                          play packed models in three.js at three errors and more times, write docs/reports/packing.md
   pack-peers                        compare with gltfpack and glTF-Transform, write docs/reports/packing.md
@@ -69,8 +67,6 @@ fn main() -> ExitCode {
         ["public-api", "--update"] => step::alone("public-api", public_api::update),
         ["guide"] => step::alone("guide", guide::check),
         ["words"] => step::alone("words", words::check),
-        ["words", "--update"] => step::alone("words", words::update),
-        ["words", "--summary", paths @ ..] => words::summary(paths),
         ["words", paths @ ..] if paths.iter().all(|path| !path.starts_with('-')) => words::list(paths),
         ["pack-peers"] => step::alone("pack-peers", playback::peers),
         ["playback"] => step::alone("playback", playback::whole),

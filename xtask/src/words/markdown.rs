@@ -1,190 +1,127 @@
 //! Paragraphs, headings and table cells of Markdown, in files and in comments.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
+
+use pulldown_cmark::{BrokenLink, CowStr, Event, Options, Parser, Tag, TagEnd};
 
 use super::text::{Block, CODE, Chunk, Kind, Source};
 
 /// Splits a chunk into blocks. The second value has the numbers of the lines of code, tables and URLs, which
 /// may have any width.
 pub(crate) fn blocks(chunk: &Chunk) -> (Vec<Block>, BTreeSet<usize>) {
-    let generated = generated_lines(&chunk.lines);
-    let mut reader = Reader { source: chunk.source, blocks: Vec::new(), paragraph: None, in_table: false };
-    let mut exempt = BTreeSet::new();
-    let mut fence: Option<String> = None;
-    // A list may indent its paragraphs as far as code.
-    let (mut in_list, mut after_blank) = (false, true);
-    for (number, line) in &chunk.lines {
-        let trimmed = line.trim_start().trim_start_matches("> ").trim_start();
-        let indented = line.len() - line.trim_start().len();
-        if line.contains("://") {
-            exempt.insert(*number);
-        }
-        if let Some(mark) = &fence {
-            exempt.insert(*number);
-            // A closing fence has no info string, so "```rust" does not close a fence.
-            if trimmed.starts_with(mark.as_str()) && trimmed.trim_end().chars().all(|c| mark.starts_with(c)) {
-                fence = None;
-            }
-            continue;
-        }
-        if trimmed.starts_with("```") || trimmed.starts_with("~~~") {
-            let mark = &trimmed[..1];
-            let length = trimmed.len() - trimmed.trim_start_matches(mark).len();
-            fence = Some(mark.repeat(length));
-            exempt.insert(*number);
-            reader.end();
-            continue;
-        }
-        if trimmed.is_empty() {
-            reader.end();
-            after_blank = true;
-            continue;
-        }
-        if indented >= 4 && after_blank && !in_list && reader.paragraph.is_none() {
-            exempt.insert(*number);
-            continue;
-        }
-        after_blank = false;
-        let item = list_item(trimmed);
-        in_list = item.is_some() || (in_list && (indented > 0 || reader.paragraph.is_some()));
-        if trimmed.starts_with('|') {
-            exempt.insert(*number);
-        }
-        reader.line(*number, item.unwrap_or(trimmed), item.is_some(), generated.contains(number));
+    let text: String = chunk.lines.iter().flat_map(|(_, line)| [line.as_str(), "\n"]).collect();
+    let mut reader = Reader::new(chunk, &text);
+    // Links such as [`Pose`], which rustdoc resolves.
+    let mut unresolved = |_: BrokenLink<'_>| Some((CowStr::from(""), CowStr::from("")));
+    let parser = Parser::new_with_broken_link_callback(&text, Options::ENABLE_TABLES, Some(&mut unresolved));
+    for (event, range) in parser.into_offset_iter() {
+        reader.event(&event, range);
     }
     reader.end();
-    (reader.blocks, exempt)
+    let urls = chunk.lines.iter().filter(|(_, line)| line.contains("://")).map(|(number, _)| *number);
+    reader.exempt.extend(urls);
+    (reader.blocks, reader.exempt)
 }
 
-struct Reader {
-    source: Source,
+struct Reader<'a> {
+    chunk: &'a Chunk,
+    text: &'a str,
+    /// Offset of each line in the text.
+    begins: Vec<usize>,
+    generated: BTreeSet<usize>,
     blocks: Vec<Block>,
-    /// Number of the first line, text, and whether it is generated.
-    paragraph: Option<(usize, String, bool)>,
-    in_table: bool,
+    exempt: BTreeSet<usize>,
+    /// Block that is being read, with the number of its first line once it has text.
+    open: Option<(Kind, Option<usize>, String)>,
+    in_code: bool,
 }
 
-impl Reader {
-    fn end(&mut self) {
-        self.in_table = false;
-        if let Some((line, text, generated)) = self.paragraph.take() {
-            self.push(Kind::Paragraph, line, &text, generated);
-        }
+impl<'a> Reader<'a> {
+    fn new(chunk: &'a Chunk, text: &'a str) -> Self {
+        let lengths = chunk.lines.iter().map(|(_, line)| line.len() + 1);
+        let begins = lengths.scan(0, |end, length| Some(std::mem::replace(end, *end + length))).collect();
+        let generated = generated_lines(&chunk.lines);
+        let (blocks, exempt) = (Vec::new(), BTreeSet::new());
+        Self { chunk, text, begins, generated, blocks, exempt, open: None, in_code: false }
     }
 
-    fn push(&mut self, kind: Kind, line: usize, raw: &str, generated: bool) {
-        let (source, first, text) = (self.source, self.blocks.is_empty(), inline(raw));
-        if !text.trim().is_empty() {
-            self.blocks.push(Block { source, kind, first, generated, line, text });
-        }
+    /// Index of the line that has a byte of the text.
+    fn line(&self, at: usize) -> usize {
+        self.begins.partition_point(|begin| *begin <= at) - 1
     }
 
-    /// Adds a line that is neither blank nor code.
-    fn line(&mut self, number: usize, text: &str, is_item: bool, generated: bool) {
-        let rule = text.chars().all(|c| matches!(c, '-' | '=' | '*' | '_' | ' ')) || text.starts_with("<!--");
-        if rule || is_link_definition(text) {
-            self.end();
-        } else if text.starts_with('|') {
-            if !self.in_table {
-                self.end();
-                self.in_table = true;
-            }
-            for cell in cells(text) {
-                self.push(Kind::Cell, number, cell, generated);
-            }
-        } else if let Some(heading) = heading(text).filter(|_| self.source != Source::Comment && !is_item) {
-            self.end();
-            self.push(Kind::Heading, number, heading, generated);
-        } else {
-            if is_item || self.in_table {
+    fn event(&mut self, event: &Event<'_>, range: Range<usize>) {
+        match event {
+            Event::Start(tag) => self.start(tag, range),
+            Event::End(TagEnd::CodeBlock) => self.in_code = false,
+            Event::End(TagEnd::Paragraph | TagEnd::Heading(_) | TagEnd::TableCell | TagEnd::Item) => {
                 self.end();
             }
-            match &mut self.paragraph {
-                Some((_, paragraph, _)) => {
-                    paragraph.push('\n');
-                    paragraph.push_str(text);
-                }
-                None => self.paragraph = Some((number, text.to_owned(), generated)),
+            Event::Text(text) if !self.in_code => self.push(text, range),
+            // The code may contain line breaks, which keep the line numbers right.
+            Event::Code(_) => {
+                let breaks = self.text[range.clone()].matches('\n').collect::<String>();
+                self.push(&(CODE.to_owned() + &breaks), range);
             }
-        }
-    }
-}
-
-/// Text of a list item without its marker.
-fn list_item(text: &str) -> Option<&str> {
-    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
-    let numbered = rest.len() < text.len() && text.len() - rest.len() < 4;
-    let rest = if numbered { rest.strip_prefix(['.', ')'])? } else { text.strip_prefix(['-', '*', '+'])? };
-    rest.strip_prefix(' ').map(str::trim_start)
-}
-
-/// Text of a heading without its marker.
-fn heading(text: &str) -> Option<&str> {
-    let rest = text.trim_start_matches('#');
-    let level = text.len() - rest.len();
-    if (1..=6).contains(&level) { rest.strip_prefix(' ').map(str::trim) } else { None }
-}
-
-/// Whether a line is `[name]: target`.
-fn is_link_definition(text: &str) -> bool {
-    text.starts_with('[') && text.split_once("]: ").is_some_and(|(_, to)| !to.trim().contains(' '))
-}
-
-/// Cells of a table row. Bars inside code spans and escaped bars do not separate cells.
-fn cells(row: &str) -> Vec<&str> {
-    let inside = row.trim().trim_start_matches('|');
-    let inside = inside.strip_suffix('|').unwrap_or(inside);
-    let (mut all, mut begin, mut in_code, mut escaped) = (Vec::new(), 0, false, false);
-    for (at, c) in inside.char_indices() {
-        match c {
-            '`' => in_code = !in_code,
-            '|' if !in_code && !escaped => {
-                all.push(inside[begin..at].trim());
-                begin = at + 1;
-            }
+            Event::SoftBreak | Event::HardBreak => self.push("\n", range),
             _ => {}
         }
-        escaped = c == '\\';
     }
-    all.push(inside[begin..].trim());
-    all.retain(|cell| !cell.chars().all(|c| matches!(c, '-' | ':' | ' ')));
-    all
+
+    fn start(&mut self, tag: &Tag<'_>, range: Range<usize>) {
+        match tag {
+            // An item without blank lines has its text outside of a paragraph.
+            Tag::Paragraph | Tag::Item => self.begin(Kind::Paragraph),
+            // A plain comment has no headings, so a line that begins with `#` is code or a list.
+            Tag::Heading { .. } if self.chunk.source == Source::Comment => self.end(),
+            Tag::Heading { .. } => self.begin(Kind::Heading),
+            Tag::TableCell => self.begin(Kind::Cell),
+            Tag::CodeBlock(_) | Tag::Table(_) => {
+                self.end();
+                self.in_code = matches!(tag, Tag::CodeBlock(_));
+                let lines = self.line(range.start)..=self.line(range.end.saturating_sub(1));
+                self.exempt.extend(self.chunk.lines[lines].iter().map(|(number, _)| *number));
+            }
+            Tag::List(_) | Tag::HtmlBlock => self.end(),
+            _ => {}
+        }
+    }
+
+    fn begin(&mut self, kind: Kind) {
+        self.end();
+        self.open = Some((kind, None, String::new()));
+    }
+
+    fn push(&mut self, text: &str, range: Range<usize>) {
+        let number = self.chunk.lines[self.line(range.start)].0;
+        if let Some((_, line, block)) = &mut self.open {
+            line.get_or_insert(number);
+            block.push_str(text);
+        }
+    }
+
+    fn end(&mut self) {
+        if let Some((kind, Some(line), text)) = self.open.take() {
+            let (first, generated) = (self.blocks.is_empty(), self.generated.contains(&line));
+            let text = without_urls(&text);
+            self.blocks.push(Block { source: self.chunk.source, kind, first, generated, line, text });
+        }
+    }
 }
 
-/// Replaces code spans and URLs by [`CODE`] and links by their text.
-fn inline(raw: &str) -> String {
+/// Replaces URLs by [`CODE`].
+fn without_urls(text: &str) -> String {
     let mut out = String::new();
-    let mut rest = raw;
-    while let Some(c) = rest.chars().next() {
-        let skip = match c {
-            '`' => {
-                let ticks = rest.len() - rest.trim_start_matches('`').len();
-                let mark = &rest[..ticks];
-                let inside = &rest[ticks..];
-                let length = inside.find(mark).map_or(0, |at| at + ticks);
-                out.push_str(CODE);
-                out.extend(inside[..length].matches('\n'));
-                ticks + length
-            }
-            'h' if rest.starts_with("http://") || rest.starts_with("https://") => {
-                out.push_str(CODE);
-                rest.find(|c: char| c.is_whitespace() || matches!(c, ')' | '>' | ']')).unwrap_or(rest.len())
-            }
-            ']' => match rest.get(1..2) {
-                Some("(") => rest.find(')').map_or(1, |at| at + 1),
-                Some("[") => rest[1..].find(']').map_or(1, |at| at + 2),
-                _ => 1,
-            },
-            '[' | '*' | '<' | '>' => 1,
-            '!' if rest.starts_with("![") => 1,
-            _ => {
-                out.push(c);
-                c.len_utf8()
-            }
-        };
-        rest = &rest[skip..];
+    let mut rest = text;
+    while let Some(at) = ["http://", "https://"].iter().filter_map(|scheme| rest.find(scheme)).min() {
+        let url = &rest[at..];
+        let end = url.find(|c: char| c.is_whitespace() || matches!(c, ')' | '>' | ']')).unwrap_or(url.len());
+        out += &rest[..at];
+        out += CODE;
+        rest = &url[url[..end].trim_end_matches(['.', ',', ';', ':']).len()..];
     }
-    out
+    out + rest
 }
 
 /// Numbers of the lines that a program writes: all lines if one of the first is "Generated by …" or
@@ -234,7 +171,7 @@ mod tests {
 
     #[test]
     fn blocks_of_each_kind_are_found() {
-        let text = "# A page\n\nOne\ntwo.\n- item\n  goes on\n\n| a `x|y` | b |\n|---|--:|\n| c |  |\n\n    code\n\n\
+        let text = "# A page\n\nOne\ntwo.\n- item\n  goes on\n\n| a `x\\|y` | b |\n|---|--:|\n| c |  |\n\n    code\n\n\
                     ```sh\nWhat now\n```\n> quoted\n";
         let (blocks, exempt) = read(text);
         let found: Vec<(Kind, usize, &str)> =
@@ -260,19 +197,20 @@ mod tests {
 
     #[test]
     fn links_are_their_text() {
-        assert_eq!(inline("See [the *map*](a/b.md), [x][y], <https://a.b/c?d> and ``a`b``."), {
-            "See the map, x, `_` and `_`."
-        });
+        let text = "See [the *map*](a/b.md), [`x`], [x][y], <https://a.b/c?d>, https://a.b and ``a`b``.\n";
+        let (blocks, _) = read(text);
+        assert_eq!(blocks[0].text, "See the map, `_`, x, `_`, `_` and `_`.");
     }
 
     #[test]
     fn generated_parts_end_at_their_mark() {
-        let text = "a\n<!-- cargo xtask times -->\n| b |\n<!-- end -->\n| c |\n<!-- generated by x -->\n| d |\n\n| e |\n";
+        let text = "a\n\n<!-- cargo xtask times -->\n| b |\n|---|\n<!-- end -->\n\n| c |\n|---|\n\n\
+                    <!-- generated by x -->\n| d |\n|---|\n\n| e |\n|---|\n";
         let (blocks, _) = read(text);
         let generated: Vec<&str> =
             blocks.iter().filter(|block| block.generated).map(|block| block.text.as_str()).collect();
         assert_eq!(generated, ["b", "d"]);
-        let (blocks, _) = read("# Page\n\nWritten by `cargo xtask asm --update`.\n\n| a |\n");
+        let (blocks, _) = read("# Page\n\nWritten by `cargo xtask asm --update`.\n\n| a |\n|---|\n");
         assert!(blocks.iter().all(|block| block.generated));
     }
 }

@@ -1,9 +1,7 @@
 //! `cargo xtask words`: the wording of comments and documentation. docs/dev/words.md lists the rules.
 //!
-//! A baseline file has the number of known findings by file and rule. The counts can only shrink. Strings,
-//! code blocks, code spans and URLs are not read.
+//! Strings, code blocks, code spans and URLs are not read.
 
-mod baseline;
 mod markdown;
 mod phrases;
 mod rules;
@@ -14,134 +12,49 @@ mod text;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, ExitCode};
 
-use baseline::Counts;
 use phrases::Phrases;
-use rules::{Finding, Rule, WIDTH};
+use rules::{Finding, WIDTH};
 use text::{Chunk, Document, Source};
 
 use crate::step::{Log, Outcome, Step, Stop};
 
-const BASELINE: &str = "xtask/words-baseline.txt";
 const PHRASES: &str = "xtask/words.txt";
 
 pub(crate) fn steps() -> Vec<Step> {
     vec![Step::new("words", check)]
 }
 
-/// Compares the counts with the baseline and logs the findings of every count that is above it.
+/// Checks all tracked files and logs every finding.
 pub(crate) fn check(log: &mut Log) -> Outcome {
     let found = findings(&[])?;
-    let counts = count(&found);
-    let text = std::fs::read_to_string(crate::root().join(BASELINE))?;
-    let known = baseline::parse(&text).map_err(|e| Stop::Failed(format!("{BASELINE}: {e}")))?;
-    let more = baseline::above(&counts, &known);
-    for ((file, rule), count, limit) in &more {
-        log.note(&format!("{file}: {} {count}, baseline {limit}", rule.name()));
-        let of_rule = found[file].iter().filter(|finding| finding.rule == *rule);
-        of_rule.for_each(|finding| log.note(&line(file, finding)));
+    for (file, findings) in &found {
+        findings.iter().for_each(|finding| log.note(&line(file, finding)));
     }
-    if !more.is_empty() {
-        let places = more.len();
-        return Err(Stop::Failed(format!(
-            "{places} counts are above {BASELINE}; for a renamed file, rename its lines there"
-        )));
-    }
-    let fewer = baseline::above(&known, &counts);
-    for ((file, rule), limit, count) in &fewer {
-        log.note(&format!("{file}: {} {count}, baseline {limit}", rule.name()));
-    }
-    match fewer.len() {
-        0 => Ok(format!("{} known findings", counts.values().sum::<usize>())),
-        places => Err(Stop::Failed(format!(
-            "{places} counts are below {BASELINE}: run `cargo xtask words --update`"
-        ))),
+    match found.values().map(Vec::len).sum() {
+        0 => Ok(String::new()),
+        count => Err(Stop::Failed(format!("{count} findings; docs/dev/words.md lists the rules"))),
     }
 }
 
-/// Lowers the counts of the baseline, or writes a new one if the file is missing.
-pub(crate) fn update(log: &mut Log) -> Outcome {
-    let path = crate::root().join(BASELINE);
-    let counts = count(&findings(&[])?);
-    let counts = match std::fs::read_to_string(&path) {
-        Ok(text) => {
-            let known = baseline::parse(&text).map_err(|e| Stop::Failed(format!("{BASELINE}: {e}")))?;
-            baseline::lowered(&known, &counts)
-        }
-        Err(_) => counts,
-    };
-    std::fs::write(path, baseline::write(&counts))?;
-    check(log)
-}
-
-/// Prints all findings of some files or folders, without regard to the baseline.
+/// Prints the findings in some files or folders, tracked or new. Fails if there are any.
 pub(crate) fn list(paths: &[&str]) -> ExitCode {
-    report(paths, |found| {
-        for (file, findings) in found {
-            findings.iter().for_each(|finding| println!("{}", line(file, finding)));
-        }
-        let total: usize = found.values().map(Vec::len).sum();
-        println!("{total} findings in {} files", found.len());
-    })
-}
-
-/// Prints the number of findings by folder and rule.
-pub(crate) fn summary(paths: &[&str]) -> ExitCode {
-    report(paths, |found| {
-        let mut rows: BTreeMap<&str, [usize; Rule::ALL.len()]> = BTreeMap::new();
-        let mut all = [0; Rule::ALL.len()];
-        for (file, findings) in found {
-            let row = rows.entry(folder(file)).or_default();
-            for finding in findings {
-                row[finding.rule as usize] += 1;
-                all[finding.rule as usize] += 1;
-            }
-        }
-        let print = |name: &str, row: &[usize]| {
-            let total: usize = row.iter().sum();
-            let cells: String = row.iter().map(|count| format!("{count:>9}")).collect();
-            println!("{name:24}{cells}{total:>9}");
-        };
-        let names: String = Rule::ALL.iter().map(|rule| format!("{:>9}", rule.name())).collect();
-        println!("{:24}{names}{:>9}", "folder", "all");
-        rows.iter().for_each(|(name, row)| print(name, row));
-        print("all", &all);
-    })
-}
-
-fn report(paths: &[&str], print: impl FnOnce(&Found)) -> ExitCode {
-    match findings(paths) {
-        Ok(found) => {
-            print(&found);
-            ExitCode::SUCCESS
-        }
+    let found = match findings(paths) {
+        Ok(found) => found,
         Err(Stop::Failed(why) | Stop::Skipped(why)) => {
             eprintln!("words: {why}");
-            ExitCode::FAILURE
+            return ExitCode::FAILURE;
         }
+    };
+    for (file, findings) in &found {
+        findings.iter().for_each(|finding| println!("{}", line(file, finding)));
     }
-}
-
-/// First folder of a path. Each crate below `crates` counts as one.
-fn folder(file: &str) -> &str {
-    let depth = if file.starts_with("crates/") { 2 } else { 1 };
-    match file.match_indices('/').nth(depth - 1) {
-        Some((end, _)) => &file[..end],
-        None => ".",
-    }
+    let total: usize = found.values().map(Vec::len).sum();
+    println!("{total} findings in {} files", found.len());
+    if total == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Findings of each file that has any.
 type Found = BTreeMap<String, Vec<Finding>>;
-
-fn count(found: &Found) -> Counts {
-    let mut counts = Counts::new();
-    for (file, findings) in found {
-        for finding in findings {
-            *counts.entry((file.clone(), finding.rule)).or_default() += 1;
-        }
-    }
-    counts
-}
 
 fn line(file: &str, finding: &Finding) -> String {
     let Finding { line, rule, excerpt, suggestion } = finding;
@@ -226,12 +139,5 @@ mod tests {
         for file in ["testdata/README.md", "Cargo.lock", "docs/api/condyle.txt", "a/snapshots/b.rs"] {
             assert!(!is_checked(file), "{file}");
         }
-    }
-
-    #[test]
-    fn each_crate_is_a_folder() {
-        assert_eq!(folder("crates/condyle/src/lib.rs"), "crates/condyle");
-        assert_eq!(folder("docs/format.md"), "docs");
-        assert_eq!(folder("README.md"), ".");
     }
 }
