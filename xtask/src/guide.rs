@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
 use crate::step::{Log, Outcome, Step, Stop, need, out_dir};
 
 /// Folder of the book, with `book.toml` and `SUMMARY.md`.
@@ -80,38 +82,16 @@ struct Link {
     target: String,
 }
 
-/// Returns the links and pictures of a page, without those in code.
+/// Returns the links and pictures of a page.
 fn links(text: &str) -> Vec<Link> {
-    let mut found = Vec::new();
-    for (line, text) in prose(text) {
-        let mut rest = text.as_str();
-        while let Some((_, after)) = rest.split_once("](") {
-            let end = after.find([')', ' ']).unwrap_or(after.len());
-            found.push(Link { line, target: after[..end].to_owned() });
-            rest = &after[end..];
-        }
-        if let Some((_, target)) = text.strip_prefix('[').and_then(|text| text.split_once("]: ")) {
-            found.push(Link { line, target: target.split(' ').next().unwrap_or_default().to_owned() });
-        }
-    }
-    found
-}
-
-/// Returns the lines outside of code blocks, counted from 1, without their code spans.
-fn prose(text: &str) -> Vec<(usize, String)> {
-    let (mut lines, mut in_code) = (Vec::new(), false);
-    for (at, line) in text.lines().enumerate() {
-        if line.trim_start().starts_with("```") {
-            in_code = !in_code;
-        } else if !in_code {
-            // Parts with an odd index are code spans, except the last part: it follows an unpaired backtick.
-            let parts: Vec<&str> = line.split('`').collect();
-            let is_code = |at: usize| at % 2 == 1 && at + 1 < parts.len();
-            let kept = parts.iter().enumerate().map(|(at, part)| if is_code(at) { "" } else { part });
-            lines.push((at + 1, kept.collect()));
-        }
-    }
-    lines
+    let events = Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter();
+    let found = events.filter_map(|(event, range)| {
+        let Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) = event else {
+            return None;
+        };
+        Some(Link { line: text[..range.start].matches('\n').count() + 1, target: dest_url.into_string() })
+    });
+    found.collect()
 }
 
 /// Returns the reason if a link has no target. Links to other hosts are not followed.
@@ -148,22 +128,22 @@ fn plain(path: &Path) -> PathBuf {
 /// Returns the anchors of the headings of a page, as GitHub and mdBook name them.
 fn headings(text: &str) -> BTreeSet<String> {
     let mut anchors = BTreeSet::new();
-    let mut in_code = false;
-    for line in text.lines() {
-        if line.trim_start().starts_with("```") {
-            in_code = !in_code;
+    let mut title: Option<String> = None;
+    for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
+        match (event, &mut title) {
+            (Event::Start(Tag::Heading { .. }), _) => title = Some(String::new()),
+            (Event::Text(part) | Event::Code(part), Some(title)) => title.push_str(&part),
+            (Event::End(TagEnd::Heading(_)), _) => {
+                let letters = title.take().unwrap_or_default();
+                let letters = letters.trim().chars().flat_map(char::to_lowercase);
+                let kept = letters.filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+                let slug: String = kept.map(|c| if c == ' ' { '-' } else { c }).collect();
+                let repeated = (1..).map(|count| format!("{slug}-{count}"));
+                let free = std::iter::once(slug.clone()).chain(repeated).find(|name| !anchors.contains(name));
+                anchors.extend(free);
+            }
+            _ => {}
         }
-        let level = line.bytes().take_while(|byte| *byte == b'#').count();
-        let Some(title) = line.get(level..).and_then(|rest| rest.strip_prefix(' ')) else { continue };
-        if in_code || level == 0 {
-            continue;
-        }
-        let letters = title.trim().chars().flat_map(char::to_lowercase);
-        let kept = letters.filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
-        let slug: String = kept.map(|c| if c == ' ' { '-' } else { c }).collect();
-        let repeated = (1..).map(|count| format!("{slug}-{count}"));
-        let free = std::iter::once(slug.clone()).chain(repeated).find(|name| !anchors.contains(name));
-        anchors.extend(free);
     }
     anchors
 }
@@ -174,9 +154,9 @@ mod tests {
 
     #[test]
     fn links_in_code_are_ignored() {
-        let text = "See [a](x.md#b) and `[c](d)`, ![p](q.png).\n```md\n[e](f)\n```\n[g]: h.md\n";
+        let text = "See [a](x.md#b) and `[c](d)`, ![p](q.png).\n\n```md\n[e](f)\n```\n\n[g]\n\n[g]: h.md\n";
         let found: Vec<_> = links(text).into_iter().map(|link| (link.line, link.target)).collect();
-        let expected = [(1, "x.md#b"), (1, "q.png"), (5, "h.md")];
+        let expected = [(1, "x.md#b"), (1, "q.png"), (7, "h.md")];
         assert_eq!(found, expected.map(|(line, target)| (line, target.to_owned())));
     }
 
