@@ -136,7 +136,10 @@ fn times(args: Times) -> ExitCode {
         &request,
         |work| progress.next(&of, work),
         |text| match (&args.markdown, pages.next()) {
-            (Some(folder), Some(page)) => std::fs::write(folder.join(page), text),
+            (Some(folder), Some(page)) => {
+                let path = folder.join(page);
+                std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))
+            }
             _ => {
                 printer.print(text);
                 Ok(())

@@ -8,56 +8,71 @@ use crate::container::ADVICE_1_0;
 use crate::json::Json;
 use crate::problem::{Problems, quoted};
 
-/// Support for an extension.
+/// Use of the data of an extension.
+#[derive(Clone, Copy, PartialEq)]
+enum Support {
+    /// Implemented, or about materials, lights and the like, which are written unchanged.
+    Full,
+    /// Only the humanoid bones and springs of VRM are used.
+    Part,
+    None,
+}
+
+/// Extension that this crate knows.
 struct Known {
     /// Name of the extension, or a prefix of several names, which ends with an underscore.
     name: &'static str,
-    /// Whether a document can require it. It is implemented, or it concerns materials, lights and the like,
-    /// which are written unchanged.
-    supported: bool,
+    /// A document can require an extension with full support.
+    support: Support,
     /// Whether the exporter finds all accessors and buffer views that the extension refers to.
     traceable: bool,
 }
 
-const fn known(name: &'static str, supported: bool, traceable: bool) -> Known {
-    Known { name, supported, traceable }
+const fn known(name: &'static str, support: Support, traceable: bool) -> Known {
+    Known { name, support, traceable }
 }
 
 const KNOWN: &[Known] = &[
-    known("KHR_mesh_quantization", true, true),
-    known("EXT_meshopt_compression", true, true),
-    known("KHR_meshopt_compression", true, true),
-    known("KHR_draco_mesh_compression", true, true),
-    known("KHR_texture_transform", true, true),
-    known("KHR_texture_basisu", true, true),
-    known("EXT_texture_webp", true, true),
-    known("EXT_texture_avif", true, true),
-    known("MSFT_texture_dds", true, true),
-    known("KHR_animation_pointer", true, true),
-    known("KHR_lights_punctual", true, true),
-    known("EXT_lights_image_based", true, false),
-    known("EXT_lights_ies", true, false),
-    known("KHR_xmp", true, false),
-    known("KHR_xmp_json_ld", true, true),
-    known("KHR_node_selectability", true, true),
-    known("KHR_node_hoverability", true, true),
-    known("KHR_materials_", true, true),
-    known("EXT_materials_", true, false),
-    known("KHR_node_visibility", false, true),
-    known("EXT_mesh_gpu_instancing", false, true),
-    known("VRM", false, true),
-    known("VRMC_springBone", true, true),
-    known("VRMC_springBone_extended_collider", true, true),
-    known("VRMC_node_constraint", true, true),
-    known("VRMC_", false, true),
+    known("KHR_mesh_quantization", Support::Full, true),
+    known("EXT_meshopt_compression", Support::Full, true),
+    known("KHR_meshopt_compression", Support::Full, true),
+    known("KHR_draco_mesh_compression", Support::Full, true),
+    known("KHR_texture_transform", Support::Full, true),
+    known("KHR_texture_basisu", Support::Full, true),
+    known("EXT_texture_webp", Support::Full, true),
+    known("EXT_texture_avif", Support::Full, true),
+    known("MSFT_texture_dds", Support::Full, true),
+    known("KHR_animation_pointer", Support::Full, true),
+    known("KHR_lights_punctual", Support::Full, true),
+    known("EXT_lights_image_based", Support::Full, false),
+    known("EXT_lights_ies", Support::Full, false),
+    known("KHR_xmp", Support::Full, false),
+    known("KHR_xmp_json_ld", Support::Full, true),
+    known("KHR_node_selectability", Support::Full, true),
+    known("KHR_node_hoverability", Support::Full, true),
+    known("KHR_materials_", Support::Full, true),
+    known("EXT_materials_", Support::Full, false),
+    known("KHR_node_visibility", Support::None, true),
+    known("EXT_mesh_gpu_instancing", Support::None, true),
+    known("VRM", Support::Part, true),
+    known("VRMC_springBone", Support::Full, true),
+    known("VRMC_springBone_extended_collider", Support::Full, true),
+    known("VRMC_node_constraint", Support::Full, true),
+    known("VRMC_vrm", Support::Part, true),
+    known("VRMC_vrm_animation", Support::Part, true),
+    known("VRMC_", Support::None, true),
 ];
 
 fn find(name: &str) -> Option<&'static Known> {
     KNOWN.iter().find(|k| k.name == name || (k.name.ends_with('_') && name.starts_with(k.name)))
 }
 
+fn support(name: &str) -> Support {
+    find(name).map_or(Support::None, |known| known.support)
+}
+
 fn is_supported(name: &str) -> bool {
-    find(name).is_some_and(|k| k.supported)
+    support(name) == Support::Full
 }
 
 /// Returns whether the exporter finds all accessors and buffer views that an extension refers to.
@@ -116,7 +131,8 @@ pub(crate) fn check(root: &Json<'_>, problems: &mut Problems) {
     for item in root.list("extensionsRequired", problems) {
         let Some(name) = item.text(problems) else { continue };
         if !is_supported(name) {
-            let supported: Vec<_> = KNOWN.iter().filter(|k| k.supported).map(|k| k.name).collect();
+            let supported: Vec<_> =
+                KNOWN.iter().filter(|k| k.support == Support::Full).map(|k| k.name).collect();
             let supported = supported.join(", ");
             let what = format!(
                 "the extension {} is required, but not supported{}; supported are {supported} \
@@ -137,19 +153,12 @@ pub(crate) fn check(root: &Json<'_>, problems: &mut Problems) {
     report_undeclared(root, &mut listed, problems);
     let refused = refused(root);
     for (name, item) in used {
-        if matches!(name, "VRM" | "VRMC_vrm" | "VRMC_vrm_animation") {
-            problems.note(
-                &item.path,
-                format!("the extension {} is supported in part", quoted(name)),
-                "only its humanoid bones and springs are used",
-            );
-        } else if !is_supported(name) && !refused.contains(name) {
-            problems.note(
-                &item.path,
-                format!("the extension {} is unknown", quoted(name)),
-                "its data is ignored",
-            );
-        }
+        let (what, action) = match support(name) {
+            Support::Part => ("is supported in part", "only its humanoid bones and springs are used"),
+            Support::None if !refused.contains(name) => ("is unknown", "its data is ignored"),
+            _ => continue,
+        };
+        problems.note(&item.path, format!("the extension {} {what}", quoted(name)), action);
     }
 }
 
