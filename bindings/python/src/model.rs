@@ -1,5 +1,7 @@
 //! Models: a skeleton with clips and meshes, and their posed joints, vertices and pictures.
 
+mod select;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,7 +13,6 @@ use condyle_encode::{EncodeOptions, Shell};
 use condyle_gltf::{Asset, ClipExporter};
 use condyle_io::ModelClip;
 use numpy::PyArrayDyn;
-use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
@@ -533,58 +534,10 @@ impl Model {
         Ok(PyBytes::new(py, &writer.finish()))
     }
 
-    /// Clip of this skeleton, by index, name or object. `None` for None.
-    fn clip<'py>(&self, clip: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, Clip>>> {
-        let py = clip.py();
-        if clip.is_none() {
-            return Ok(None);
-        }
-        if let Ok(clip) = clip.cast::<Clip>() {
-            self.check(clip.get())?;
-            return Ok(Some(clip.clone()));
-        }
-        let count = self.clips.len();
-        let found = if let Ok(name) = clip.extract::<String>() {
-            let found = self.clips.iter().find(|clip| clip.get().name == name);
-            found.ok_or_else(|| {
-                let names: Vec<_> = self.clips.iter().map(|clip| format!("{:?}", clip.get().name)).collect();
-                Error::new_err(format!(
-                    "{} has no clip {name:?}; available clips: {}",
-                    self.name,
-                    names.join(", ")
-                ))
-            })?
-        } else if let Ok(index) = clip.extract::<i64>() {
-            let at = usize::try_from(if index < 0 { index + count as i64 } else { index });
-            let found = at.ok().and_then(|at| self.clips.get(at));
-            found.ok_or_else(|| PyIndexError::new_err(format!("no clip {index} of {count}")))?
-        } else {
-            let kind = clip.get_type().name()?;
-            return Err(PyTypeError::new_err(format!(
-                "clip must be an index, a name, a Clip or None, got {kind}"
-            )));
-        };
-        Ok(Some(found.bind(py).clone()))
-    }
-
     /// The model for the renderer.
     fn drawn<'a>(&'a self, motion: Option<&'a ModelClip>) -> render::Drawn<'a> {
         let motion = motion.map(|motion| motion as &(dyn PoseSource + Sync));
         render::Drawn { name: &self.name, skeleton: &self.skeleton, asset: self.asset.as_deref(), motion }
-    }
-
-    /// Index of one of the model's clips. `None` for None.
-    pub(crate) fn own_clip(&self, clip: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
-        let Some(clip) = self.clip(clip)? else { return Ok(None) };
-        let found = self.clips.iter().position(|own| own.is(&clip));
-        let other = || {
-            Error::new_err(format!(
-                "{:?} is not one of the clips of {}; pass an index or a name, or use with_clips(...)",
-                clip.get().name,
-                self.name
-            ))
-        };
-        found.map(Some).ok_or_else(other)
     }
 
     /// Meshes or joints, and clips, for a comparison with another model.
@@ -596,26 +549,6 @@ impl Model {
             Some(asset) => Subject::new(&*self.name, asset, clips.collect()),
             None => Ok(Subject::of_joints(&*self.name, &self.skeleton, clips.collect())),
         }
-    }
-
-    /// Returns an error if the clip belongs to a different skeleton.
-    fn check(&self, clip: &Clip) -> PyResult<()> {
-        if Arc::ptr_eq(&clip.skeleton, &self.skeleton)
-            || clip.skeleton.fingerprint() == self.skeleton.fingerprint()
-        {
-            return Ok(());
-        }
-        let name = &clip.name;
-        Err(Error::new_err(format!(
-            "the clip {name:?} belongs to a different skeleton than {}: joint names or parents differ",
-            self.name
-        )))
-    }
-
-    /// Motion of a clip. `None` for the rest pose.
-    fn motion(&self, clip: &Bound<'_, PyAny>) -> PyResult<Option<Arc<ModelClip>>> {
-        let Some(clip) = self.clip(clip)? else { return Ok(None) };
-        Ok(Some(Arc::clone(&clip.get().motion)))
     }
 
     /// Evaluates the model matrices at each time, and writes values of shape `tail` per joint.
