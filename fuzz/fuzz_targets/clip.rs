@@ -124,7 +124,8 @@ fn open(bytes: &[u8]) {
         && clip.rest_fingerprint().is_none_or(|needed| needed == skeleton.rest_fingerprint());
     let mut poses = [Pose::rest(&skeleton), Pose::rest(&skeleton)];
     let wanted: Vec<bool> = (0..skeleton.joint_count()).map(|joint| joint % 3 != 0).collect();
-    // Checks that the memory is bounded by the input size. This comes first, because filling it takes time.
+    // Checks first that the input size bounds the memory, because filling too much memory would take too
+    // long.
     assert!(clip.resident_size() <= 64 * bytes.len());
     let mut memory = vec![0; clip.resident_size()];
     let resident = clip.resident(&mut memory).expect("as much as it asks for");

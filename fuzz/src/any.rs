@@ -1,5 +1,5 @@
-//! Random numbers, vectors and positions for targets that build their own input. Most numbers
-//! are between -2 and 2, some have arbitrary bits.
+//! Random numbers, vectors and positions for targets that build their own input. Most numbers are between -2
+//! and 2; some have arbitrary bits.
 
 use arbitrary::{Result, Unstructured};
 use condyle::{Affine, Quat, Transform};

@@ -63,7 +63,7 @@ pub fn bits_at(bytes: &[u8], at: usize, width: u32) -> u32 {
     word >> (at % 8) & ((1 << width) - 1)
 }
 
-/// Splits bytes from the front. A list is allocated only after its bytes have been found.
+/// Reader that takes bytes from the front. It allocates a list only if the bytes of the list exist.
 pub struct Source<'a>(pub &'a [u8]);
 
 impl<'a> Source<'a> {

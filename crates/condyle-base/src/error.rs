@@ -20,7 +20,7 @@ pub enum Error {
     TooShort {
         /// Name of the argument or field.
         what: &'static str,
-        /// Its length.
+        /// Number of elements.
         found: usize,
         /// Minimum length.
         needed: usize,
@@ -29,7 +29,7 @@ pub enum Error {
     Length {
         /// Name of the argument or field.
         what: &'static str,
-        /// Its length.
+        /// Number of elements.
         found: usize,
         /// Required length.
         needed: usize,
@@ -38,7 +38,7 @@ pub enum Error {
     TooMany {
         /// Name of the field.
         what: &'static str,
-        /// Its length.
+        /// Number of elements.
         found: usize,
         /// Maximum length.
         limit: usize,
@@ -49,7 +49,7 @@ pub enum Error {
         what: &'static str,
         /// Index of the element.
         at: usize,
-        /// The dangling index.
+        /// Index that does not exist.
         found: usize,
         /// Number of existing elements.
         count: usize,
@@ -108,7 +108,7 @@ pub enum Error {
         /// Invariant that does not hold.
         what: &'static str,
     },
-    /// The `joints` queried joints never touch the ground in a clip.
+    /// None of the `joints` queried joints touches the ground in the clip.
     NoContacts {
         /// Number of queried joints.
         joints: usize,
@@ -178,7 +178,7 @@ pub enum Error {
         what: &'static str,
         /// Index, if there are several.
         at: Option<usize>,
-        /// Its version.
+        /// Version of the data.
         found: u16,
         /// Newest known version.
         newest: u16,
@@ -196,7 +196,7 @@ pub enum Error {
         what: &'static str,
         /// Index of the element.
         at: usize,
-        /// The value.
+        /// Invalid value.
         found: u64,
         /// Valid values.
         expected: &'static str,
@@ -460,7 +460,7 @@ impl Error {
 }
 
 /// Asserts an invariant that no input can violate. Active in builds with debug assertions, such as fuzzing,
-/// and in tests of the calling crate, where these may be off. Compiles to nothing otherwise.
+/// and in the unit tests of the calling crate in any build. Compiles to nothing otherwise.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! invariant {

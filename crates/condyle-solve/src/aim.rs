@@ -347,9 +347,9 @@ fn ray(row: &Row<'_, '_>, first: usize, axis: Vec64) -> (Vec64, Vec64) {
     (from, along)
 }
 
-/// Shortest rotation about the origin that brings the ray to the target. It moves the point of the ray that
-/// is as far from the origin as the target. If all points of the ray are farther away, it turns only the
-/// direction.
+/// Shortest rotation about the pivot that brings the ray to the target: it moves the point of the ray that is
+/// as far from the pivot as the target. If all points of the ray are farther away, only the direction of the
+/// ray is turned towards the target.
 fn towards(from: Vec64, along: Vec64, to: Vec64) -> Quat64 {
     let Some(along) = direction(along) else { return [0.0, 0.0, 0.0, 1.0] };
     // Solves |from + t along| = |to| for t > 0.

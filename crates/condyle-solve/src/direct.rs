@@ -95,7 +95,7 @@ pub(super) fn unit(q: [f64; 4]) -> [f64; 4] {
     scaled4(q, dot4(q, q) * -0.5 + 1.5)
 }
 
-/// The same as [`super::maps::nlerp`].
+/// Same result as [`super::maps::nlerp`].
 #[inline(always)]
 pub(super) fn nlerp(from: [f64; 4], to: [f64; 4], factor: f64) -> [f64; 4] {
     let to = scaled4(to, factor.with_sign_of(dot4(from, to)));

@@ -28,7 +28,7 @@ pub struct ExampleGoal {
     pub offset: [f32; 3],
     /// Goal position in model space.
     pub position: [f32; 3],
-    /// Weight of its distance; not negative.
+    /// Weight of the distance to the goal; not negative.
     pub weight: f32,
 }
 
@@ -97,7 +97,7 @@ impl Examples {
         let count = skeleton.joint_count();
         poses.iter().try_for_each(|pose| pose.check_joints("poses", count))?;
         let mut examples = Self { ends: Vec::new(), way: Vec::new(), locals: Vec::new(), count: poses.len() };
-        // Position in `locals` of the joints that are on a path.
+        // Index in `locals` of each joint that is on a path.
         let mut places: Vec<Option<usize>> = alloc::vec![None; count];
         for (at, &joint) in joints.iter().enumerate() {
             let found = usize::from(joint);
@@ -154,8 +154,8 @@ impl Examples {
 /// blends about the rest pose.
 ///
 /// The cost is the sum of the squared distances times the squared weights of the goals. For goals that no
-/// blend reaches, the result is a local minimum of it. If many blends reach the goals, the result is one near
-/// the start: the examples whose joints are nearest to the goals.
+/// blend reaches, the result is a local minimum of the cost. If many blends reach the goals, the result is
+/// one near the start: the examples whose joints are nearest to the goals.
 ///
 /// `weights` receives one number per example. The returned distance is the maximum over the goals with a
 /// weight. The time is bounded by the numbers of examples, goals and their ancestors. Root motion and the

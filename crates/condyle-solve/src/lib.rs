@@ -10,7 +10,6 @@
 //! | [`example`](example()) | no joint: it finds weights for example poses | the blended pose has its joints at the goals |
 //! | [`body`] | all ancestors of the goals | many goals are met simultaneously |
 //! | [`feet`](foot_placement::feet()) | the pelvis and its legs, frame by frame | planted feet stay in place, also on stairs and slopes |
-//!
 //! | [`springs()`] | the joints of hair, coats and tails | their springs are advanced by one frame |
 //!
 //! ```text
@@ -22,15 +21,16 @@
 //! The solvers change rotations only, so no bone is stretched. There are two exceptions: `feet` moves the
 //! pelvis, and `body` translates one joint if requested.
 //!
-//! The solvers read the matrices that [`local_to_model`](condyle::local_to_model) computed from the pose, for
-//! all ancestors of the first joint that turns. They do not update them: call
-//! [`model::subtree`](condyle::model::subtree) afterwards with the first joint that turns; after `feet`, with
-//! the pelvis. Joints between two turning joints move along rigidly. All scales are taken into account,
+//! All solvers except `body` and `example` read the matrices that [`local_to_model`](condyle::local_to_model)
+//! computed from the pose, for all ancestors of the first joint that turns. No solver updates the matrices:
+//! call [`model::subtree`](condyle::model::subtree) afterwards with the first joint that turns; after `feet`,
+//! with the pelvis. Joints between two turning joints move along rigidly. All scales are taken into account,
 //! including non-uniform ones. [`Limits`] keep joints within their range of motion.
 //!
-//! No solver allocates. The time depends on the request only, not on the values in it. The arithmetic is f64
-//! with correct rounding and a fixed order of operations, so results are bit-identical on every machine and
-//! in both numeric modes.
+//! No solver allocates, except that `body` and `spring_bones::crowd` grow their buffers on first use. The
+//! numbers of joints, goals and iterations bound the time of a call. The arithmetic is f64 with correct
+//! rounding and a fixed order of operations, so results are bit-identical on every machine and in both
+//! numeric modes.
 //!
 //! # Features
 //!

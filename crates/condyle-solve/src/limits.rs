@@ -165,9 +165,9 @@ impl Limits {
     /// An allowed rotation is returned bit for bit, unless it is in the soft part of a limit. A joint without
     /// a limit also returns the input.
     ///
-    /// Nearest refers to the plane of swings (see [`Swing`]): a rotation that moves outside slides along the
-    /// border. If the border is convex, the result is continuous except opposite to the middle. NaN is
-    /// returned unchanged.
+    /// Nearest refers to the plane of swings, in which a swing is its axis times the tangent of a quarter of
+    /// its angle. As a rotation moves outside, its result slides along the border. If the border is convex,
+    /// the result is continuous except opposite to the middle. NaN is returned unchanged.
     #[must_use]
     pub fn clamp(&self, joint: u16, rotation: Quat) -> Quat {
         narrowed(rotation, self.limit(joint).and_then(|limit| limit.clamp(wide(rotation))))
@@ -235,9 +235,10 @@ pub fn clamp(limits: &Limits, pose: &mut Pose) -> Result<(), Error> {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Limit {
     given: JointLimit,
-    /// Rotation from the joint's space to its parent's, at the reference. z is the twist axis, x the side.
+    /// Rotation from the limit's frame to the space of the joint's parent, at the reference. In the limit's
+    /// frame z is the twist axis, and x is the side.
     frame: Quat64,
-    /// The same frame in the joint's local space.
+    /// Rotation from the limit's frame to the joint's local space.
     own: Quat64,
     border: Border,
     twist: Option<Twist>,
@@ -288,8 +289,8 @@ fn border_of(at: usize, swing: &Swing, soft: f64) -> Result<Border, Error> {
     })
 }
 
-/// Rotations of a hinge: sine times `across` plus cosine times `middle`, of half the angle from the middle of
-/// its range.
+/// Rotations of a hinge. With φ the angle from the middle of its range, a rotation is
+/// `sin(φ/2) across + cos(φ/2) middle`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Circle {
     /// Axis in the space of the joint's parent.

@@ -216,7 +216,7 @@ pub(super) fn check_pose<const N: usize>(rotations: &[[f64; N]]) -> Result<(), E
     }
 }
 
-/// Checks that a distance fits f32. Even a finite goal may be farther away.
+/// Checks that a distance fits f32. Even the distance of a finite goal may not.
 #[inline]
 pub(super) fn check_distance(what: &'static str, at: usize, distance: f64) -> Result<(), Error> {
     match distance {

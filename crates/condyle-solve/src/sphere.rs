@@ -1,5 +1,5 @@
-//! The points of a sphere that an affine map takes nearest to a point, and farthest from it. These are
-//! trust-region problems: Conn, Gould and Toint, *Trust-Region Methods*, 7.3.
+//! Points of a sphere whose images under an affine map are nearest to a point, or farthest from it. Finding
+//! them is a trust-region problem: Conn, Gould and Toint, *Trust-Region Methods*, 7.3.
 
 use super::maps::{Affine64, Vec64, add, direction, length, scaled, sub};
 use condyle_base::math::scalar::sqrt_f64;

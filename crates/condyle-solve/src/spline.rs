@@ -100,8 +100,8 @@ impl<'a> Spline<'a> {
 /// on the curve, under any scale. A chain longer than the curve continues in a straight line; a shorter chain
 /// ends before the end of the curve.
 ///
-/// With limits, each joint turns its bone as close to this point as it can. With a `weight` below 1, the pose
-/// is blended.
+/// With limits, each joint turns its bone as close to the curve point as possible. With a `weight` below 1,
+/// the pose is blended.
 ///
 /// `model` holds the matrices of `pose`; both have one element per joint. Only `pose` is changed. Returns
 /// the distance from the tip to the end of the curve. The time is proportional to the number of joints plus
@@ -227,8 +227,8 @@ fn lay(row: &mut Row<'_, '_>, spline: &Spline<'_>, from_model: &Affine64, curve:
 fn upward(up: &SplineUp, part: f64, from_model: &Affine64) -> Vec64 {
     let [first, last] = up.directions.map(|v| direction(v.map(f64::from)).unwrap_or([0.0; 3]));
     let between = add(scaled(first, 1.0 - part), scaled(last, part));
-    // The direction is mapped as a vector, although only its part perpendicular to the bone matters, as for a
-    // plane's normal. With uniform scales both are the same.
+    // Maps the direction as a vector, not as the normal of a plane. With uniform scales both give the same
+    // result.
     if dot(between, between) > 1e-12 { from_model.vector(between) } else { [0.0; 3] }
 }
 

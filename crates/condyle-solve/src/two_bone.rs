@@ -44,8 +44,8 @@ pub struct TwoBone<'a> {
     /// Soft part of the limb's reach as a fraction of its length, from 0 (off) to 1.
     ///
     /// In this last part the limb stretches ever more slowly, so that the middle joint does not snap
-    /// straight: 0.05 for the last 5 %. A goal in there is not quite reached. At exactly full reach, the tip
-    /// stops short of it by half of the soft part.
+    /// straight. For example, 0.05 softens the last 5 %. The tip does not quite reach a goal in this part. If
+    /// the goal is at exactly full reach, half of the soft part is missing.
     pub soft: f32,
     /// Blend factor from the input rotations to the solved ones, from 0 to 1.
     pub weight: f32,
@@ -70,12 +70,12 @@ impl TwoBone<'_> {
 ///
 /// A goal out of reach gives the nearest pose. Distances are compared in the space of the first joint's
 /// parent, so non-uniform scales above the limb have no effect on them. If scales between the joints are
-/// non-uniform, a search finds the distance. Then, and if the limb meets a limit, the pose is a local optimum
-/// and not always the global one.
+/// non-uniform, the solver finds the angle by a search. In this case, or if the limb meets a limit, the pose
+/// is a local optimum and not always the global one.
 ///
 /// `model` holds the matrices of `pose`; both have one element per joint. Only `pose` is changed.
 ///
-/// Accuracy: without limits, `distance` is within 1e-6 of the limb's length of the exact one. With limits and
+/// Accuracy: without limits, the error of `distance` is at most 1e-6 times the limb's length. With limits and
 /// a `weight` above 0, the result is within them, regardless of the input pose. A test used 200,000 random
 /// goals that some pose within random limits reaches. With a hinge as middle joint, 2 of 160,000 goals were
 /// missed; with a swinging middle joint, 107 of 40,000.

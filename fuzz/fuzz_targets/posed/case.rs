@@ -79,7 +79,8 @@ fn vertices(input: &mut Unstructured<'_>, count: usize) -> Result<Vertices> {
     Ok(vertices)
 }
 
-/// Weighted means, or sometimes arbitrary weights.
+/// Influences whose weights sum to 1, or in a quarter of the cases arbitrary weights. A third also gets dual
+/// shares.
 fn influences(input: &mut Unstructured<'_>, count: usize, names: u16) -> Result<Option<Influences>> {
     let any = input.ratio(1, 4)?;
     let mut rows = Vec::new();

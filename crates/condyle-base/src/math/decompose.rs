@@ -397,7 +397,8 @@ mod tests {
         }
     }
 
-    /// Singular matrices are not mirrored: with zero columns, or columns in one plane or on one line.
+    /// Tests singular matrices, whose columns are zero, in one plane, or on one line. They have no negative
+    /// scale.
     #[test]
     fn flat_matrices_have_no_negative_factor() {
         let (a, b, zero) = ([0.36, 0.48, -0.8], [-0.8, 0.6, 0.0], [0.0; 3]);
@@ -550,7 +551,7 @@ mod tests {
         assert_eq!(polar.transform.translation, [7.0, 8.0, 9.0]);
         assert_eq!(polar.transform.rotation, [0.0, 0.0, 0.0, 1.0]);
         assert!((polar.residual - 0.5 / 3.0).abs() < 1e-7, "{}", polar.residual);
-        // Half of a shear along x remains; the other half is a rotation.
+        // The rotation takes half of a shear along x, and the other half remains.
         let m = Affine { rows: [[1.0, 0.2, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]] };
         assert!(m.polar().residual < 0.11 && m.to_transform().1 > 0.19);
     }
@@ -568,7 +569,8 @@ mod tests {
                 [polar.transform.scale, t.scale, [joint.scale; 3]].map(|s| s.iter().all(|v| v.is_finite()));
             let apart = [polar.residual, t_apart, joint_apart];
             if bad == f32::MAX {
-                // One column dominates; a joint represents a third of its length.
+                // One column dominates, so the single scale of a joint is a third of the length of this
+                // column.
                 assert_close(&apart, &[0.0, 0.0, 2.0 / 3.0], 1e-6, bad);
                 assert_eq!(finite, [true; 3]);
             } else {

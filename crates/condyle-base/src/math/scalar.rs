@@ -53,7 +53,8 @@ fn reduce(x: f64) -> (u32, f64) {
     // Adding this constant rounds to an integer, whose low bits are the low bits of the sum.
     const WHOLE: f64 = 1.5 * (1_u64 << 52) as f64;
     let turns = x * core::f64::consts::FRAC_2_PI;
-    // Rounds halves away from zero without a conversion to integers, because SSE2 has no lanes for it.
+    // Rounds halves away from zero by additions alone, so that the compiler can vectorise a loop for SSE2
+    // too.
     let beyond = turns + 0.5_f64.copysign(turns);
     let nearest = (beyond + WHOLE) - WHOLE;
     let more = if nearest.abs() > beyond.abs() { 1.0_f64.copysign(turns) } else { 0.0 };

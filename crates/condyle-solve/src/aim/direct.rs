@@ -20,7 +20,8 @@ pub(crate) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Inputs for a joint that exists. `None` if it has limits, or if the weight is not from 0 to 1.
+    /// Collects the inputs of an aim whose joint exists. `None` if the aim has limits, or a weight that is
+    /// not from 0 to 1.
     #[inline(always)]
     pub(crate) fn new(
         skeleton: &Skeleton,

@@ -107,7 +107,7 @@ impl State {
         moved
     }
 
-    /// Rotation vector to the minimum of the cost, if the cost were a paraboloid of revolution.
+    /// Rotation vector to the minimum of a paraboloid of revolution that approximates the cost.
     fn slope(&self, node: &Node<'_>, arm: Vec64) -> Vec64 {
         let (mut torque, mut size) = if self.even {
             (scaled(cross(arm, node.goal), node.size2), node.size2 * dot(arm, arm))
@@ -123,8 +123,8 @@ impl State {
         if size > 0.0 { scaled(torque, 1.0 / size) } else { [0.0; 3] }
     }
 
-    /// Rotation about the axis of steepest descent, or the axis of a hinge, to the minimum along it. There
-    /// `cos · cosine + sin · sine` is maximal.
+    /// Rotation about the axis of steepest descent, or about the axis of a hinge, that minimises the cost.
+    /// For this angle `cos · cosine + sin · sine` is maximal.
     fn best(&self, node: &Node<'_>, arm: Vec64, step: f64) -> Option<Quat64> {
         let goal = node.goal;
         let mut torque = cross(arm, goal);

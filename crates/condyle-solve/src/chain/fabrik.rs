@@ -1,5 +1,5 @@
-//! Forward and backward reaching. The backward pass draws the bones from the goal to the root, without regard
-//! to the position of the root. The forward pass then turns the joints towards these bones, root first.
+//! Forward and backward reaching. The backward pass places the bones from the goal back to the root, and
+//! ignores the position of the root. The forward pass then turns the joints towards these bones, root first.
 //! Aristidou and Lasenby, "FABRIK: a fast, iterative solver for the inverse kinematics problem", 2011.
 //!
 //! Both passes use full rotations, not only positions. In the backward pass, a limit constrains a bone
@@ -75,7 +75,7 @@ fn draw(row: &Row<'_, '_>, wanted: Option<Quat64>, bones: &mut [Bone]) {
     }
 }
 
-/// Forward pass: each joint turns its bone towards the drawn one.
+/// Forward pass: each joint turns its bone towards the end that the backward pass gave it.
 fn follow(row: &mut Row<'_, '_>, wanted: Option<Quat64>, bones: &[Bone]) -> Vec64 {
     let (mut back, mut wanted) = (Affine64::IDENTITY, wanted);
     let last = bones.len() - 1;

@@ -53,7 +53,8 @@ pub(super) fn run(row: &mut Row<'_, '_>, wanted: Option<Wanted>, until: Until, r
     }
 }
 
-/// Error of the tip in model space: metres, and if `M` is 6 also radians times the radius.
+/// Error of the tip in model space: three components in metres and, if `M` is 6, three in radians times the
+/// radius.
 type Off<const M: usize> = [f64; M];
 
 struct Search<'s, 'n, 'a, const N: usize, const M: usize> {
@@ -176,8 +177,8 @@ impl<const N: usize, const M: usize> Search<'_, '_, '_, N, M> {
                 damping *= growth;
                 growth *= 2.0;
                 if (0.0..=1e-14 * self.cost).contains(&predicted) {
-                    // At some corners of limits the only way down leads along one limit, and steepest descent
-                    // finds it.
+                    // Where limits meet, the cost may fall only along one of them. Steepest descent finds
+                    // that direction.
                     let steepest = STEEPEST * self.size / sqrt_f64(self.cost);
                     if damping >= steepest {
                         return false;

@@ -32,16 +32,16 @@ use condyle_base::math::{Affine, Quat};
 pub enum ChainMethod {
     /// Damped least squares: all joints turn simultaneously, each as much as it helps, so that a movement is
     /// distributed among them. It takes the fewest rounds. With limits or an orientation it reaches the most
-    /// goals. Limits are hard for this method, because each round continues from the one before, and a soft
-    /// limit would slow it down again each time.
+    /// goals. This method treats limits as hard. Each round continues from the one before, so a soft limit
+    /// would reduce the rotation again in every round.
     LeastSquares {
         /// Maximum number of restarts from other poses, always the same ones, if limits block progress. Use 0
         /// for goals that move from frame to frame and may be out of reach: a restart may end in a different
         /// pose than in the frame before.
         restarts: u16,
     },
-    /// Cyclic coordinate descent: from the tip to the root, each joint in turn makes the rotation that is
-    /// best on its own, again and again. No round increases the error, and it handles limits and hinges. The
+    /// Cyclic coordinate descent: from the tip to the root, in each round, each joint in turn makes the
+    /// rotation that is best on its own. No round increases the error, and it handles limits and hinges. The
     /// joints near the tip bend more than those near the root.
     CyclicDescent {
         /// Fraction of its best rotation that a joint makes per round, by nlerp from the identity; above 0,

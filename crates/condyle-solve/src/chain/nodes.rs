@@ -199,7 +199,7 @@ impl<'n, 'a> Row<'n, 'a> {
     }
 
     /// Brings every node within its limit with hard borders. Use it for rotations that were within limits
-    /// before blending, so that a soft border does not slow them down twice.
+    /// before blending, so that soft borders are not applied twice.
     pub(crate) fn hold(&mut self) {
         for node in self.nodes.iter_mut() {
             if let Some(nearest) = node.limit.and_then(|limit| limit.hold(node.rotation)) {

@@ -21,15 +21,15 @@ use condyle_base::math::quats::{product, rotate};
 struct Shell {
     least: f64,
     most: f64,
-    /// Points of the next node's shell, relative to its pivot, that this node maps nearest to its own pivot,
-    /// and farthest.
+    /// Points of the next node's shell, relative to that node's pivot, whose images are nearest to this
+    /// node's pivot and farthest from it.
     nearest: Vec64,
     farthest: Vec64,
 }
 
 /// Moves the tip as close as possible to a goal outside the shell of the first joint. Returns whether the
-/// goal is outside and the tip was placed exactly. Rounding can exceed the inner radius of a long chain's
-/// shell.
+/// goal is outside and the tip was placed exactly. For a long chain, the rounding error can exceed the inner
+/// radius.
 pub(super) fn lay(row: &mut Row<'_, '_>) -> bool {
     let shells = shells(row);
     let goal = sub(row.goal, row.nodes[0].pivot);

@@ -304,7 +304,7 @@ fn what_is_wrong_is_said() {
     );
 }
 
-/// Positions and orientations that some pose has.
+/// Goals are the positions and orientations of random poses.
 #[test]
 fn all_methods_turn_the_tip() {
     let mut random = Random(10);

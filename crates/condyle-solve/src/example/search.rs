@@ -30,8 +30,8 @@ impl Aim {
 
 /// Maximum number of steps from each start.
 const STEPS: u32 = 40;
-/// Cost of leaving the start, relative to squared distances of the examples' size. Selects the nearest of
-/// several blends that reach a goal.
+/// Cost of leaving the start, as a fraction of `size2`. If several blends reach the goals, it selects the one
+/// nearest to the start.
 const PULL: f64 = 1e-10;
 
 /// Returns the best weights, the maximum distance with the index of its goal, and the number of steps.

@@ -47,9 +47,9 @@ pub struct Contacts {
 
 /// Finds the contacts of joints in a compressed clip, by height and speed.
 ///
-/// The root motion of the clip moves the joints over the ground. If the clip walks or runs in place, this
-/// function also finds the velocity of the ground: the velocity that low feet have in common in the whole
-/// clip. [`Contacts::motion`] then returns the motion that the character needs.
+/// The root motion of the clip moves the joints over the ground. For an in-place walk or run, this function
+/// also finds the velocity of the ground: the velocity that low feet have in common in the whole clip.
+/// [`Contacts::motion`] then returns the motion that the character needs.
 ///
 /// ```
 /// use condyle::{Interpolation, RawClip, Target, Track, example};
@@ -199,10 +199,10 @@ impl Contacts {
         self.joints.len()
     }
 
-    /// Motion of the character over the ground: the motion of the clip plus the velocity found from the feet,
-    /// if it walks or runs in place. In each frame, multiply the placement of the character by
-    /// [`Player::root_motion`](condyle::Player::root_motion) of it on the right. With a clock in your code,
-    /// use [`RootMotion::over`].
+    /// Motion of the character over the ground: the root motion of the clip. For an in-place walk or run, the
+    /// velocity found from the feet is added. In each frame, pass this motion to
+    /// [`Player::root_motion`](condyle::Player::root_motion), and multiply the placement of the character by
+    /// the result on the right. If your code has its own clock, use [`RootMotion::over`].
     #[must_use]
     pub fn motion(&self) -> &RootMotion {
         &self.motion
@@ -215,7 +215,8 @@ impl Contacts {
         self.treadmill
     }
 
-    /// State of a joint at `clock` seconds after the start of the clip, any number of loops later.
+    /// State of a joint at `clock` seconds after the start of the clip. The clock may be any number of loops
+    /// later.
     ///
     /// # Errors
     /// [`Error::NotFinite`] if the clock is NaN or infinite. [`Error::Index`] if the joint does not exist.
@@ -249,7 +250,8 @@ impl Contacts {
         })))
     }
 
-    /// Converts the contacts to events, with the names of each joint's beginning and end of a contact.
+    /// Converts the contacts to events. `names` holds, for each joint, the event names for the beginning and
+    /// the end of a contact.
     ///
     /// # Errors
     /// [`Error::Length`] if there is not one pair of names per joint.

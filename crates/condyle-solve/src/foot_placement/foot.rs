@@ -38,9 +38,9 @@ pub(super) struct Foot {
     /// Duration of the swing, and the additional height in the middle of it.
     swing: f64,
     lift: f64,
-    /// Position in the clip's pose at the last call, in world space with the ground at height 0.
+    /// Position of the foot in the clip at the last call, in world space with the ground at height 0.
     source: Vec64,
-    /// Velocity in the clip's pose at the last call.
+    /// Velocity of the foot in the clip at the last call.
     pace: Vec64,
     /// Output position.
     pub(super) place: Vec64,
@@ -54,7 +54,7 @@ const WINDOW: f64 = 0.35;
 pub(super) struct Seen {
     /// Position of the joint that touches the ground.
     pub(super) place: Vec64,
-    /// Direction of the foot along the ground, if it has one.
+    /// Horizontal direction of the foot. `None` if the foot is vertical or has no length.
     pub(super) ahead: Option<Vec64>,
 }
 
@@ -182,7 +182,7 @@ impl Foot {
         self.place = add(target.place, self.offset.place);
     }
 
-    /// Lands.
+    /// Begins a contact: the foot lands.
     fn touch(&mut self, feet: &Feet, world: &World<'_>, seen: &Seen) {
         self.planted = true;
         self.lift = 0.0;
@@ -210,8 +210,7 @@ impl Foot {
         self.left = settle;
     }
 
-    /// Leaves the ground. The offset starts as if the foot had stayed in place while the clip moved on at its
-    /// pace.
+    /// Leaves the ground. At first the offset keeps the foot in place while the foot in the clip moves on.
     fn leave(&mut self) {
         self.planted = false;
         self.target = None;

@@ -60,7 +60,7 @@ impl<F: Fn([f64; 3]) -> Option<GroundPoint>> Ground for F {
 pub struct Plane {
     /// Any point of the plane.
     pub point: [f64; 3],
-    /// Normal of any length. A vertical plane is no ground.
+    /// Normal of any length. If the plane is vertical, there is no ground.
     pub normal: [f64; 3],
 }
 

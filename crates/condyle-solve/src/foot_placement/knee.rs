@@ -11,13 +11,14 @@ use condyle_base::math::vectors::dot;
 
 /// Bend in radians above which the clip alone determines the side to which a knee bends.
 const SURE: f64 = 0.2;
-/// Bend in radians above which the clip changes the remembered side at the full `RATE`, which is per second.
+/// Bend in radians above which the clip changes the remembered side at the full `RATE`.
 const LEARNT: f64 = 0.5;
+/// Rate at which the clip changes the remembered side, per second.
 const RATE: f64 = 8.0;
 /// Bend in radians above which the rest pose determines the side. Below, the direction of the toes does.
 const POSED: f64 = 0.15;
-/// Cosines of two bends, 150° and 159°: a knee folds more slowly from the first one on, and never beyond the
-/// second.
+/// Cosines of two bends, 150° and 159°. Beyond the first one a knee folds more slowly, and it never folds
+/// beyond the second one.
 const FOLDS: [f64; 2] = [-0.866_025_403_784_438_6, -0.933_580_426_497_201_7];
 
 /// Bend of the lower leg away from the thigh: a vector perpendicular to the thigh whose length is the angle.

@@ -1,14 +1,14 @@
 //! Foot placement: feet stand on level ground, slopes and stairs while they touch the ground.
 //!
-//! [`contacts`](contacts()) analyses a clip once: which joint touches the ground, when and where. If the clip
-//! walks or runs in place, it also finds the velocity of the ground, and [`Contacts::motion`] moves the
+//! [`contacts`](contacts()) analyses a clip once: which joint touches the ground, when and where. For an
+//! in-place walk or run, it also finds the velocity of the ground, and [`Contacts::motion`] moves the
 //! character. At runtime, [`Contacts::step`] returns the state of a foot: planted, or in the air with the
 //! time and place of its next landing. [`feet`] then adjusts the pose:
 //!
 //! - A planted foot stays exactly in place, and rolls over its toes as in the clip.
 //! - A foot in the air takes the smoothest path to its landing, as high above the ground as in the clip, and
-//!   over the edges of steps. It arrives at rest. If no landing is known, it stops a little later and
-//!   slides until then.
+//!   over the edges of steps. It arrives at rest. If no landing is known, it still slides for a short time
+//!   after it touches the ground.
 //! - A foot is rotated to the slope. If the edge of a step would be under its sole, it lands a little before
 //!   or after that edge.
 //! - The pelvis follows the lower foot by a critically damped spring. On steps down the spring alone would be
@@ -21,8 +21,9 @@
 //!
 //! Down stairs, the acceleration of a recorded walk's pelvis is at most 1.1 times that in the clip (CMU 01_01
 //! and 12_01, steps 12 cm high and 40 cm deep). If the pelvis hardly moves in the clip, no such bound exists,
-//! because the legs have to reach each step. The built-in character's walk has 2.7 m/s² and gets 12, its run
-//! has 12 and gets 78. A lower [`FeetOptions::pelvis`] does not make this smoother.
+//! because the legs have to reach each step. For the built-in character, the acceleration rises from 2.7 to
+//! 12 m/s² in the walk, and from 12 to 78 m/s² in the run. A lower [`FeetOptions::pelvis`] does not make this
+//! smoother.
 //!
 //! Call [`contacts`](contacts()) with [`Leg::touching`] of each leg. Then, in each frame:
 //!
@@ -128,9 +129,9 @@ pub struct FeetOptions {
     /// Time in seconds in which a foot stops, or reaches its height above the ground, if no landing is
     /// known.
     pub settle: f32,
-    /// Rate of the pelvis spring, per second. It covers half of a height change in 2.7 divided by the rate.
-    /// If a foot lands lower, or all feet land together, the pelvis arrives with the landing, in at least 1.6
-    /// divided by the rate.
+    /// Rate of the pelvis spring, per second. The spring covers half of a height change in `2.7 / rate`
+    /// seconds. If a foot lands lower, or all feet land together, the pelvis arrives at the landing, but
+    /// takes at least `1.6 / rate` seconds.
     pub pelvis: f32,
     /// Length of the sole in metres, in front of the joint that touches the ground and behind it.
     pub sole: [f32; 2],
@@ -170,16 +171,18 @@ pub struct FeetState {
 /// Data of one leg during a call.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct Limb {
-    /// Goal position of the foot's joint in world space, and its goal orientation in model space.
+    /// Goal position of the foot's joint in world space.
     goal: Vec64,
+    /// Goal orientation of the foot's joint in model space.
     orientation: [f64; 4],
     /// Hip, knee and foot in the input pose.
     before: [Transform; 3],
-    /// Positions of hip and ankle in the clip's pose, in world space.
+    /// Position of the hip in the clip's pose, in world space.
     hip: Vec64,
+    /// Position of the ankle in the clip's pose, in world space.
     ankle: Vec64,
     length: f64,
-    /// Distances of the foot from the hip below which the knee is kept from folding.
+    /// Distances of the foot from the hip at which the knee begins to fold more slowly and stops folding.
     folds: [f64; 2],
     /// Freedom of the foot to leave its place, from 0 to 1.
     free: f64,
@@ -188,8 +191,9 @@ struct Limb {
     knee: Option<[f64; 4]>,
     /// Direction to which the knee bends.
     side: Option<Vec64>,
-    /// Height of the ground where the foot stands or will stand, and the seconds until it does.
+    /// Height of the ground where the foot stands or will stand.
     floor: f64,
+    /// Seconds until the foot stands.
     until: f64,
 }
 
@@ -340,7 +344,7 @@ impl Feet {
 ///
 /// `state` advances by `frame.seconds`; before the first call it is [`Feet::start`]. If a foot moves by more
 /// than a leg length between two calls, for example after a long frame, it is placed again from scratch. If
-/// the placement does, the pelvis is too.
+/// the placement moves that far, all feet and the pelvis are placed again.
 ///
 /// The returned distance is the maximum distance of a planted foot from its place. It is not 0 if a leg is
 /// too short, or if a knee would fold too far.
@@ -521,7 +525,7 @@ fn reach(
     let to_model = frame.placement.inverse();
     let mut farthest = Reached { iterations: 1, ..Reached::default() };
     for (at, (leg, limb)) in feet.legs.iter().zip(&state.limbs).enumerate() {
-        // No knee folds too far, not even that of a planted foot.
+        // Keeps every knee from folding too far, including the knee of a planted foot.
         let hip = [limb.hip[0], limb.hip[1] + raised, limb.hip[2]];
         let line = sub(limb.goal, hip);
         let far = length(line);

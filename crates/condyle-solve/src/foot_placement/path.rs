@@ -28,8 +28,8 @@ impl<const N: usize> Path<N> {
             }
             let (s, t) = (seconds / horizon, horizon);
             let [a, b, c] = [self.place[n], self.velocity[n] * t, 0.5 * self.acceleration[n] * t * t];
-            // Differences at the end, in position, velocity and acceleration, to the quadratic polynomial
-            // from here.
+            // Differences between the goal and the end of the quadratic polynomial from here: in position,
+            // velocity and acceleration.
             let (p, v, w) = (to[n] - a - b - c, through[n] * t - b - 2.0 * c, -2.0 * c);
             let d = 10.0 * p - 4.0 * v + 0.5 * w;
             let e = -15.0 * p + 7.0 * v - w;

@@ -62,15 +62,17 @@ use super::path::Path;
 use super::{Feet, Limb};
 use condyle_base::math::scalar::sqrt_f64;
 
-/// Fractions of the leg length: slack below which a knee is kept bent, rounding of the maximum over the legs,
-/// and rounding of the maximum of their need and the spring.
+/// Width of the transition in which a knee is kept bent, as a fraction of the leg length.
 const BEND: f64 = 0.03;
+/// Rounding of the maximum over the legs, as a fraction of the leg length.
 const BETWEEN: f64 = 0.01;
+/// Rounding of the maximum of the spring and the need of the legs, as a fraction of the leg length.
 const CORNER: f64 = 0.006;
 
-/// Minimum time to take a lead, and time to give it back, both multiplied by the spring's rate. A lead taken
-/// much faster would accelerate so hard at its end that it overshoots, because it is given back slowly.
+/// Minimum time to take a lead, multiplied by the spring's rate. A faster lead would accelerate too much at
+/// its end and overshoot, because it is given back slowly.
 const TAKEN: f64 = 1.6;
+/// Time to give a lead back, multiplied by the spring's rate.
 const GIVEN_BACK: f64 = 5.0;
 
 /// Height of the pelvis relative to the clip.
@@ -80,8 +82,7 @@ pub(super) struct Pelvis {
     height: Spring,
     /// Distance below that, so that the pelvis is not late when the next foot lands.
     lead: Path<1>,
-    /// Distance below that for legs that are too short: about the needed distance or more, with a slow
-    /// return.
+    /// Distance below that for legs that are too short: about `needed` or more, because it returns slowly.
     lowered: Option<Spring>,
     needed: f64,
 }
@@ -158,7 +159,8 @@ impl Stance {
     }
 }
 
-/// Distance by which the pelvis must be below a height, so that no knee is much straighter than in the clip.
+/// Distance by which the pelvis must drop below `height`, so that no knee is much straighter than in the
+/// clip.
 fn needed(feet: &Feet, limbs: &[Limb], height: f64) -> f64 {
     let mut needed = 0.0;
     for limb in limbs {
@@ -325,8 +327,8 @@ mod tests {
         }
     }
 
-    /// A foot leaves the ground briefly, again and again. Leads that are taken quickly and given back slowly
-    /// must not add up.
+    /// A foot repeatedly leaves the ground for a short time. Leads that are taken quickly and given back
+    /// slowly must not add up.
     #[test]
     fn short_swings_do_not_swing_up() {
         let mut pelvis = still();

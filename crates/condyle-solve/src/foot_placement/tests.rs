@@ -254,8 +254,8 @@ fn contacts_are_where_the_gait_has_them() {
     let contacts = found(&skeleton, &legs, &clip, &motion);
     for (foot, start) in [(0, 0.0), (1, 0.5)] {
         let [contact] = contacts.of(foot) else { panic!("{:?}", contacts.of(foot)) };
-        // The foot is slow and low for a little longer than it stands. The contact of the left foot continues
-        // over the seam.
+        // A foot that begins or ends its swing is still slow and low, so contacts are a little longer than
+        // the stance. The contact of the left foot continues over the seam.
         let (from, until) = (contact.start, contact.end);
         let want = if foot == 0 { 1.0 + start } else { start };
         assert!((from - want).abs() < 0.05 && (until - want - 0.6).abs() < 0.07, "{foot}: {from} to {until}");
@@ -327,7 +327,7 @@ fn grounds_are_what_they_hold() {
     }
     assert!(Triangles::new(&[]).expect("none").below([0.0; 3]).is_none());
     assert!(matches!(Triangles::new(&[[[f32::NAN; 3]; 3]]), Err(Error::NotFinite { .. })));
-    // Large triangles do not fill the grid.
+    // Many large triangles make the grid coarser, so that the lists of its cells stay short.
     let wide = vec![[[-9.0, 0.0, -9.0], [9.0, 0.0, -9.0], [0.0, 0.0, 9.0]]; 5000];
     assert!(Triangles::new(&wide).expect("finite").below([0.0, 1.0, 0.0]).is_some());
     for normal in [[1.0, 0.0, 0.0], [0.0; 3], [f64::NAN; 3]] {

@@ -11,14 +11,15 @@ const TRIED: usize = 256;
 /// Velocities agree if they differ by at most the first fraction of their length. Their mean is refined with
 /// the other fractions.
 const AGREE: [f64; 3] = [0.3, 0.2, 0.15];
-/// If the ground moves, at least one in this many low samples agrees.
+/// The ground moves only if at least one in this many low samples agrees on its velocity.
 const FEW: usize = 4;
 
 impl Paths {
     /// Finds the velocity that most low samples of the joints have in common, and moves the ground by it.
     ///
     /// The ground stays fixed if few low samples agree, or if at least half of those that agree are at rest.
-    /// It also stays if the joints travel at about that velocity themselves, because then they glide.
+    /// It also stays fixed if the joints travel at about that velocity in the clip, because then the clip is
+    /// not in place.
     pub(super) fn find_treadmill(&mut self, options: &ContactOptions) {
         let (begins, ends) = (f64::from(options.speed[0]), f64::from(options.speed[1]));
         let mut low = Vec::new();
@@ -75,7 +76,8 @@ impl Paths {
         }
     }
 
-    /// Moves the ground with feet of this velocity, unless they travel with it.
+    /// Moves the ground with the velocity of the feet, unless the feet travel at about that velocity in the
+    /// clip.
     fn take_treadmill(&mut self, feet: Vec64) {
         let travelled = self.places.iter().fold([0.0; 3], |sum, places| match places.as_slice() {
             [first, .., last] => add(sum, level(sub(*last, *first))),

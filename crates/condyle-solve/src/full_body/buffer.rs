@@ -57,7 +57,7 @@ pub struct BodyBuffer {
     pub(super) next: State,
     pub(super) best: State,
     pub(super) goals: Vec<Row>,
-    /// Share of each joint, for each goal for a centre of mass in turn.
+    /// Share of each joint in the centre of mass: one list after another, for each centre-of-mass goal.
     pub(super) shares: Vec<f64>,
     /// Sums of the shares, and of the shares times positions, over each joint and its descendants.
     pub(super) sums: Vec<(Vec64, f64)>,
@@ -73,8 +73,9 @@ pub struct BodyBuffer {
     pub(super) turned: Vec<Vec64>,
     /// Force on each unknown.
     pub(super) forces: Vec<Vec64>,
-    /// Stiffness that the pull of the goals gives the bones of each unknown, and its Schur complement.
+    /// Stiffness that the pull of the goals gives the bones of each unknown.
     pub(super) tension: Vec<Mat64>,
+    /// Stiffness of each unknown with all unknowns below eliminated: the Schur complement `S`.
     pub(super) stiff: Vec<Mat64>,
     /// Inverse pivot of each unknown.
     pub(super) eases: Vec<Mat64>,
@@ -223,7 +224,7 @@ impl BodyBuffer {
         self.unknowns.iter_mut().filter(|unknown| !unknown.shifts).for_each(|unknown| unknown.ease = 1.0);
     }
 
-    /// Whether some joints have an ease below `than`.
+    /// Whether a joint has an ease below `than` and above 0.
     pub(super) fn has_less_ready(&self, options: &BodyOptions<'_>, than: f32) -> bool {
         let ease = options.ease.unwrap_or(self.readiness.ease());
         self.joints.iter().any(|joint| {

@@ -93,8 +93,8 @@ pub struct BodyOptions<'a> {
     /// called with joint index and rotation, for each turning joint in every step. A result that is not
     /// finite is ignored.
     ///
-    /// [`Limits::hold`](super::Limits::hold) is such a function. Borders must be hard, because each step
-    /// continues from the one before, and a soft border would slow it down again each time.
+    /// [`Limits::hold`](super::Limits::hold) is such a function. Borders must be hard: each step continues
+    /// from the one before, so a soft border would reduce the rotation again in every step.
     pub limit: Option<&'a dyn Fn(u16, Quat) -> Quat>,
 }
 

@@ -27,7 +27,7 @@ const STALL: f64 = 3e-7;
 /// off. Then the search finishes its approach instead of following the valley of poses that are equally near
 /// to the goals.
 const NEAR: f64 = 1e-6;
-/// Maximum number of times that limbs straight towards their goals are bent.
+/// Maximum number of times that [`BodyBuffer::nudge`] bends straight limbs.
 const NUDGES: u32 = 2;
 
 /// Minimum ease of the joints that are tried alone first.
@@ -137,8 +137,8 @@ impl BodyBuffer {
         place(joints, locals, placed);
     }
 
-    /// Bends limbs that are straight and whose goal is on the line back, because there the gradient is zero
-    /// in every direction. Returns whether there were any.
+    /// Bends straight limbs whose goal is on their line, in the direction of the root: there the gradient is
+    /// zero. Returns whether there was such a limb.
     fn nudge(&mut self, options: &BodyOptions<'_>, tolerance: f64) -> bool {
         let Self { joints, unknowns, goals, shares, links, now, next, best, .. } = self;
         next.locals.copy_from_slice(&now.locals);

@@ -187,7 +187,7 @@ pub(super) fn inverse_symmetric(m: &Mat64, by: f64) -> Mat64 {
     cofactors.map(|row| row.map(|v| v * by))
 }
 
-/// Adds `b` times a factor.
+/// Adds `by * b` to a matrix.
 pub(super) fn add_matrix(to: &mut Mat64, b: &Mat64, by: f64) {
     for (to, b) in to.iter_mut().zip(b) {
         *to = add_scaled(*to, *b, by);

@@ -83,7 +83,7 @@ pub(super) fn near_ellipse([a, b]: [f64; 2], [x, y]: Point, soft: f64) -> Option
         let (u, v) = (a * x / (t + a2), b * y / (t + b2));
         (u * u + v * v - 1.0, -2.0 * (u * u / (t + a2) + v * v / (t + b2)))
     };
-    // Slightly less than to the middle, where normals do meet.
+    // Slightly reduced, because with `soft` = 1 the soft part would reach the points where normals meet.
     let half = soft * a2.min(b2) * (1.0 - 1e-9);
     let mut t = -half;
     // NaN fails this comparison and the final one, so that the result is `None`.

@@ -227,7 +227,7 @@ fn what_is_clamped_once_is_within_from_then_on() {
             let over = limits.excess(0, got);
             assert!(over <= slack(own, got), "{try_}: {over} beyond {limit:?}, {asked:?}");
         }
-        // Steps along the border of any length.
+        // Steps of any length along the border.
         let far = ten_to(random.below(90) as i32 - 10);
         let towards = random.unit::<3>().map(|v| f64::from(v) * far);
         let slid = own.slide(wide(held), towards).map(|v| v as f32);

@@ -135,7 +135,7 @@ pub enum ColliderShape {
     Plane {
         /// A point of the plane.
         offset: [f32; 3],
-        /// Normal, on the side where tails may be; of any length except 0.
+        /// Normal, which points to the side where tails may be; of any length except 0.
         normal: [f32; 3],
     },
 }

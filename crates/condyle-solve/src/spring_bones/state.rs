@@ -33,7 +33,7 @@ pub struct SpringState {
     pub(super) time: Time,
 }
 
-/// State other than the tails.
+/// State without the tails.
 #[derive(Clone, Copy)]
 pub(super) struct Time {
     /// Whether there was a call.
@@ -133,7 +133,7 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// Computes the steps of a call `seconds` after the last one; at least 0.
+    /// Computes the steps of a call. `seconds` is the time since the last call; at least 0.
     pub(super) fn new(time: &Time, seconds: f32) -> Self {
         if !time.started {
             return Self { count: 1, rests: true, seconds: 0.0, late: 0.0 };

@@ -294,8 +294,7 @@ fn swing<L: Lanes>(
     let zero = l.splat(0.0);
     let by = l.splat(1.0) / size2.sqrt();
     let by = L::Number::select(determinant.is_below(zero), -by, by);
-    // A direction that does not exist is replaced by rest: for bones of zero length, singular parents and
-    // overflows.
+    // Bones of zero length, singular parents and overflows give no direction. The rest direction replaces it.
     let ok = ok & zero.is_below(size2) & size2.is_below(l.splat(f64::INFINITY));
     let direction = select(ok, scaled(local, by), bone.axis);
     let direction = select(when.rests, bone.axis, direction);

@@ -55,7 +55,7 @@ impl Limb {
             let mut judge = |first: Quat64| {
                 let turned = [held(0, first), second];
                 let off = off(turned);
-                // Among equally near poses the first one is kept, because it is turned least.
+                // Among equally near poses the first one is kept, because it needs the smallest rotation.
                 if off < start.distance - 1e-9 * size || start.turned == given {
                     *start = Tried { distance: off, turned };
                 }
@@ -244,6 +244,7 @@ const REFINED: u32 = 32;
 const SWIVELS: usize = 24;
 /// Maximum number of rounds of cyclic descent, after the sampling.
 const ROUNDS: u32 = 60;
-/// Maximum number of rounds of least squares, after cyclic descent, and its number of starts.
+/// Maximum number of rounds of least squares, after cyclic descent.
 const SEARCHED: u32 = 200;
+/// Number of starts of least squares.
 const STARTS: u32 = 24;

@@ -177,9 +177,9 @@ pub fn exponential_map(a: [f64; 4], b: [f64; 4], t: f64) -> [f64; 4] {
 /// closest to perpendicular.
 #[must_use]
 pub fn slerp_vectors<const N: usize>(a: [f64; N], b: [f64; N], t: f64) -> [f64; N] {
-    // Uses b - a instead of b, which loses no digits if they are close. Divides by the squared length of `a`,
-    // which rounding to f32 may have changed: if `b` is nearly opposite, that error would dominate the
-    // remainder.
+    // Uses `b - a` instead of `b`, which loses no digits if `a` and `b` are close. Divides by the squared
+    // length of `a`, because rounding to f32 may have changed it. If `b` is nearly opposite to `a`, this
+    // error would dominate the result.
     let upright = |v: [f64; N]| mix(v, 1.0, a, -dot(v, a) / dot(a, a));
     let mut across = upright(mix(b, 1.0, a, -1.0));
     if dot(across, across) == 0.0 && dot(a, b) < 0.0 {
@@ -279,7 +279,7 @@ mod tests {
                     let found = if halved { eberly_halved(a, b, t, terms) } else { eberly(a, b, t, terms) };
                     worst = worst.max(far(found, slerp(a, b, t)));
                 }
-                // Rounding of f64 hides the last four errors of the halved series.
+                // For the last four bounds of the halved series, the f64 rounding is larger than the bound.
                 assert!(worst <= 2.0 * bound + 2e-15, "{terms} {halved}: {worst:e}");
                 assert!(worst >= 0.7 * bound, "{terms} {halved}: {worst:e}");
             }

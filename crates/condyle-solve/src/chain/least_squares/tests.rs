@@ -149,7 +149,7 @@ fn a_system_is_solved() {
         turns.iter_mut().for_each(Turn::set_free);
         let damping = 0.1;
         let x = solve(turns, search.off, damping).expect("a solution");
-        // Multiplies the matrix by the solution, through the steps that it causes.
+        // Multiplies the matrix by the solution: each joint takes its step, and its movement is subtracted.
         let mut left = search.off;
         for turn in turns {
             turn.give_way(&x);
@@ -161,8 +161,7 @@ fn a_system_is_solved() {
     });
 }
 
-/// Joints that no limit blocks compensate as if the blocked ones did not exist: the step is optimal among
-/// those.
+/// Joints without a blocked direction compensate for the blocked ones: their part of the step is optimal.
 #[test]
 fn others_make_up_for_what_limits_hold() {
     let (mut all, mut best) = (0, 0);

@@ -13,8 +13,8 @@ pub(super) struct Turn<const M: usize> {
     hinge: Option<Hinge>,
     /// Rotation after the last accepted step.
     rotation: Quat64,
-    /// Jacobian: movement of the tip per rotation about the axis of a hinge, or about the axes of the
-    /// parent's space.
+    /// Jacobian: movement of the tip per radian about the axis of a hinge, or about the axes of the parent's
+    /// space.
     moved: [Off<M>; 3],
     /// The first `count` vectors are the free rotation axes, in the parent's space, orthogonal to each other.
     free: [Vec64; 3],
@@ -29,8 +29,9 @@ pub(super) struct Turn<const M: usize> {
 #[derive(Clone, Copy)]
 struct Hinge {
     circle: Circle,
-    /// Sine and cosine of half the angle from the middle of the range, before and after the step.
+    /// Sine and cosine of half the angle from the middle of the range, before the step.
     at: [f64; 2],
+    /// Sine and cosine of that half angle after the step.
     next: [f64; 2],
 }
 
@@ -53,7 +54,7 @@ impl<const M: usize> Turn<M> {
         self.hinge = circle.map(|&circle| Hinge { circle, at: [0.0, 1.0], next: [0.0, 1.0] });
     }
 
-    /// Starts an attempt at the node's rotation.
+    /// Starts an attempt from the node's current rotation.
     pub(super) fn begin(&mut self, node: &Node<'_>) {
         self.rotation = node.rotation;
         if let Some(hinge) = &mut self.hinge {
@@ -107,7 +108,7 @@ impl<const M: usize> Turn<M> {
         (self.free, self.count, self.fixed) = (AXES, if self.hinge.is_some() { 1 } else { 3 }, [0.0; 3]);
     }
 
-    /// Movement of the tip per rotation about `axis`.
+    /// Movement of the tip per radian about `axis`.
     fn along(&self, axis: Vec64) -> Off<M> {
         let [x, y, z] = &self.moved;
         core::array::from_fn(|r| x[r] * axis[0] + y[r] * axis[1] + z[r] * axis[2])
@@ -265,13 +266,13 @@ impl Hinge {
         self.at = if size > 0.0 { [sin / size, cos / size] } else { [0.0, 1.0] };
     }
 
-    /// Sine and cosine after a step that is not cut, times a positive number.
+    /// Sine and cosine of half the angle after an uncut step, both times the same positive number.
     fn by(&self, step: f64) -> [f64; 2] {
         let ([sin, cos], half) = (self.at, 0.5 * step);
         [sin + cos * half, cos - sin * half]
     }
 
-    /// Sine and cosine after a step, cut at the limit.
+    /// Sine and cosine of half the angle after a step that is cut at the limit.
     fn after(&self, step: f64) -> [f64; 2] {
         let [sin, cos] = self.by(step);
         self.end([sin, cos]).unwrap_or_else(|| {
@@ -280,11 +281,12 @@ impl Hinge {
         })
     }
 
-    /// The end of the range if sine and cosine, times a positive number, are beyond it.
+    /// The exceeded end of the range; `None` if the angle is in the range. The inputs are the sine and cosine
+    /// of half the angle, both times the same positive number.
     fn end(&self, [sin, cos]: [f64; 2]) -> Option<[f64; 2]> {
         let [hs, hc] = self.circle.half?;
-        // A negative cosine is more than half a turn from the middle, which no range includes. Including the
-        // step, the angle is less than a full turn.
+        // A negative cosine means more than half a turn from the middle, which no range includes. Even after
+        // the step the angle is less than a full turn.
         (sin.abs() * hc >= cos * hs).then_some([if sin < 0.0 { -hs } else { hs }, hc])
     }
 

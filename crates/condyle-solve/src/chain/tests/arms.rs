@@ -50,7 +50,7 @@ fn turned_arm(skeleton: &Skeleton, random: &mut Random) -> (Pose, Vec64, Quat) {
 fn an_arm_of_seven_hinges_reaches_places_and_poses() {
     let (skeleton, limits) = arm7();
     let joints: Vec<u16> = (0..7).collect();
-    // Not fewer in an emulator, because the limits below are statistical.
+    // The number of cases is not reduced in an emulator, because the bounds below are statistical.
     let all = cases(500).max(tries(500)) as u32;
     // Reached goals per thousand, and mean number of rounds. The arm starts in a random pose, or stretched
     // straight up, where every second hinge has no effect.
@@ -153,8 +153,8 @@ fn what_limits_forbid_is_approached_as_near_as_can_be() {
     assert!(missed * 100 <= 3 * all, "{missed} of {all}");
 }
 
-/// Global optimum in closed form. It is the goal itself, has a straight or folded elbow, or is at the end of
-/// a range.
+/// Global optimum in closed form. Either the tip is at the goal, or the elbow is straight or folded, or a
+/// joint is at the end of its range.
 fn nearest_in_plane([upper, lower]: [f64; 2], ranges: [[f32; 2]; 2], goal: Vec64) -> f64 {
     let [first, second] = ranges.map(|range| range.map(f64::from));
     let round = core::f64::consts::TAU;

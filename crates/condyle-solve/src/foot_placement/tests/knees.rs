@@ -82,8 +82,8 @@ fn bend(hip: [f64; 3], knee: [f64; 3], foot: [f64; 3]) -> [f64; 2] {
     [along, condyle_base::math::scalar::sqrt_f64((length(bone) * length(bone) - along * along).max(0.0))]
 }
 
-/// Checks that in one frame no knee moves more than 1.5x its distance in the recording, plus the movement
-/// that hip and foot explain. No knee folds too far.
+/// Checks that in one frame no knee moves more than 1.5x as far as in the recording, plus the movement caused
+/// by the hip, the foot and the bend. Also checks that no knee folds too far.
 #[test]
 fn straight_knees_stay_on_one_side() {
     let (skeleton, legs) = straight();
@@ -176,8 +176,7 @@ fn no_weight_leaves_straight_legs_as_they_are() {
     }
 }
 
-/// A bent knee is not rotated at all, and not even rounded, as a multiplication by the identity would round
-/// it.
+/// A bent knee keeps its rotation bit for bit. Multiplying by the identity would round it.
 #[test]
 fn only_straight_knees_are_turned() {
     let (skeleton, legs) = straight();

@@ -28,7 +28,8 @@ fn assert_rotations(pose: &Pose, case: impl core::fmt::Display) {
 #[test]
 fn nothing_becomes_nan() {
     let (mut refused, mut taken) = (0, 0);
-    // Not fewer in an emulator, because the numbers of both outcomes are checked.
+    // The number of cases is not reduced in an emulator, because the test checks how often each outcome
+    // occurs.
     for seed in 0..cases(300).max(tries(300)) as u64 {
         let mut random = Random(seed);
         let scene = Scene::new(seed % 40, 12 + (seed % 40) as usize);

@@ -282,7 +282,7 @@ pub(super) struct Naive<'a> {
     swung: Vec<Swung>,
     /// Rotation of each joint in the simulation.
     pub(super) rotations: Vec<Quat64>,
-    /// Whether a step was made. Tails are stored in the spaces of their centers.
+    /// Whether a step was made.
     started: bool,
 }
 
