@@ -356,8 +356,8 @@ fn inside(tree: &TriangleTree, mesh: &Mesh, input: &mut Unstructured<'_>) -> Res
     let moderate = is_moderate(mesh.positions.as_flattened()) && is_moderate(&point);
     if tree.is_closed() && moderate && apart > 1e-4 * f64::max(mesh.size(), size(&[point])) {
         let winding = winding_number(at, &mesh.corners().collect::<Vec<_>>());
-        // A posed surface is closed if vertices at one position stay together. A gap that a ray may pass
-        // changes the winding number by a fraction.
+        // A posed surface may have gaps, because vertices at one position can be posed apart. A ray may pass
+        // through a gap, but then the winding number is not an integer.
         let whole = (winding - winding.round()).abs() < 1e-6;
         assert!(!whole || contains == (winding.round() != 0.0), "{winding}, {contains}");
     }

@@ -108,7 +108,7 @@ pub enum Error {
         /// Invariant that does not hold.
         what: &'static str,
     },
-    /// None of the `joints` queried joints touches the ground in the clip.
+    /// In a clip, the `joints` queried joints never touch the ground.
     NoContacts {
         /// Number of queried joints.
         joints: usize,

@@ -58,12 +58,12 @@ pub struct Problem {
     pub count: usize,
     /// The finding at the first place, and the expected value.
     pub what: String,
-    /// How it was handled or, for an error, how to fix it.
+    /// How the reader handled the problem or, for an error, how to fix the file.
     pub action: String,
 }
 
 impl Problem {
-    /// Creates a problem at one place; an empty place is the whole file.
+    /// Creates a problem at one place. An empty string means the whole file.
     pub fn new(
         severity: Severity,
         place: impl Into<String>,

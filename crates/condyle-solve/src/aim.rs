@@ -150,7 +150,7 @@ fn general(skeleton: &Skeleton, model: &[Affine], aim: &Aim<'_>, pose: &mut Pose
 /// remaining rotation and applies `up`. Everything else is as for [`aim`].
 ///
 /// # Errors
-/// Those of [`aim`]. In addition: [`Error::TooShort`] for an empty chain, [`Error::TooMany`] for more than
+/// All errors of [`aim`]. In addition: [`Error::TooShort`] for an empty chain, [`Error::TooMany`] for more than
 /// [`Chain::MAX_JOINTS`] joints. [`Error::OutOfRange`] if a joint is not a descendant of the one before it,
 /// if the last one is not `aim.joint`, if a share is negative, or if all are 0.
 ///

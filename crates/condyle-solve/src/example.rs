@@ -77,7 +77,7 @@ struct Local {
 impl Examples {
     /// Maximum number of examples.
     pub const MAX: usize = 64;
-    /// Maximum number of joints that goals can be for, and of goals in a call.
+    /// Maximum number of goals in a call, and of joints that may have a goal.
     pub const MAX_GOALS: usize = 8;
 
     /// Reads the transforms of example poses that goals for the given joints depend on.

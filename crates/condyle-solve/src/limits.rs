@@ -117,8 +117,8 @@ impl JointLimit {
 
 /// Limits of a skeleton's joints.
 ///
-/// They are separate from the skeleton, so that different uses may have different limits: anatomical ones, or
-/// those that look natural.
+/// Limits are separate from the skeleton, so that a skeleton can have several: for example anatomical limits,
+/// and narrower ones that look natural.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limits {
     joints: Vec<Option<Limit>>,
@@ -370,7 +370,7 @@ impl Limit {
         self.soft > 0.0
     }
 
-    /// Returns the nearest allowed rotation, reduced in the soft part; `None` if the input stays.
+    /// Returns the nearest allowed rotation, reduced in the soft part. `None` if it equals the input.
     pub(super) fn clamp(&self, rotation: Quat64) -> Option<Quat64> {
         self.within(rotation, self.soft)
     }

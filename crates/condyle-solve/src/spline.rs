@@ -244,7 +244,8 @@ impl Parts {
         let (mut all, mut size) = (0.0, 1.0);
         for (at, before) in lengths[..row.nodes.len()].iter_mut().enumerate() {
             *before = all;
-            // Only up to the last joint. Non-uniform scales count as their root mean square.
+            // The lengths are summed only up to the last joint. Non-uniform scales count as their root mean
+            // square.
             if at + 1 < row.nodes.len() {
                 all += length(row.bone(at)) * size;
                 let [a, b, c] = row.nodes[at].carry.linear;

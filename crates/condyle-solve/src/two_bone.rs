@@ -81,13 +81,13 @@ impl TwoBone<'_> {
 /// missed; with a swinging middle joint, 107 of 40,000.
 ///
 /// # Errors
-/// [`Error::Length`] if `model` or `pose` does not hold one element per joint, or if `limits` are for another
-/// number of joints. [`Error::Skeleton`] if `limits` were made for other joints. [`Error::Index`] if a joint
-/// does not exist. [`Error::NotFinite`] if the goal, or a value that is read from the pose or the matrices,
-/// is NaN or infinite. [`Error::NotUnit`] if the orientation's length differs from 1 by more than 2 %.
-/// [`Error::OutOfRange`] if a joint is not a descendant of the one before it, if `soft` or `weight` is not
-/// from 0 to 1, or if the goal is 1e38 away or more. [`Error::NotInvertible`] if the matrix above the first
-/// joint is singular. After an error the pose is unchanged.
+/// [`Error::Length`] if `model` or `pose` does not hold one element per joint. [`Error::Skeleton`] if
+/// `limits` were made for other joints. [`Error::Index`] if a joint does not exist. [`Error::NotFinite`] if
+/// the goal, or a value that is read from the pose or the matrices, is NaN or infinite. [`Error::NotUnit`] if
+/// the orientation's length differs from 1 by more than 2 %. [`Error::OutOfRange`] if a joint is not a
+/// descendant of the one before it, if `soft` or `weight` is not from 0 to 1, or if the goal is 1e38 away or
+/// more. [`Error::NotInvertible`] if the matrix above the first joint is singular. After an error the pose is
+/// unchanged.
 ///
 /// ```
 /// use condyle::{Affine, Pose, example, local_to_model, model};

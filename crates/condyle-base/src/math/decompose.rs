@@ -41,7 +41,7 @@ impl From<Transform64> for Transform {
 }
 
 impl From<Transform> for Transform64 {
-    /// Exact.
+    /// Converts to f64 without rounding.
     #[inline]
     fn from(t: Transform) -> Self {
         Self {

@@ -90,7 +90,7 @@ pub fn renormalized(q: Quat64) -> Quat64 {
     if off.abs() < 1e-8 { q.map(|v| v * (1.0 - 0.5 * off)) } else { normalized(q) }
 }
 
-/// [`renormalized`] for any other length.
+/// [`renormalized`] for lengths that are not nearly 1.
 #[cold]
 #[inline(never)]
 fn normalized(mut q: Quat64) -> Quat64 {
@@ -145,8 +145,8 @@ pub fn slerp_f64(a: [f32; 4], b: [f32; 4], t: f64) -> [f64; 4] {
     let sign = if cos < 0.0 { -1.0 } else { 1.0 };
     let cos = cos.abs().min(1.0);
     let sin = sqrt_f64(1.0 - cos * cos);
-    // Below 1e-4, linear interpolation is exact to f32 precision. Clearly smaller angles skip the arctangent:
-    // most root joints do not rotate.
+    // Below 1e-4, linear interpolation is exact to f32 precision. Clearly smaller angles skip the arctangent,
+    // which saves time because most root joints do not rotate.
     let theta = if sin < 0.99e-4 * cos { 0.0 } else { atan2_f64(sin, cos) };
     let (from, to) = if theta < 1e-4 {
         (1.0 - t, t)

@@ -237,7 +237,7 @@ mod tests {
     fn sine_and_cosine_are_the_nearest_floats() {
         let mut random = Random(1);
         for case in 0..tries(200_000) {
-            // Several ranges and, in every fifth case, any bit pattern.
+            // Draws arguments from several ranges and, in every fifth case, any bit pattern.
             let size = [1.0, 10.0, 1e3, 1e6][case % 4];
             let any = f32::from_bits(random.bits() as u32);
             let x = if case % 5 == 0 && any.is_finite() { any } else { random.range(-size, size) };
@@ -253,7 +253,7 @@ mod tests {
         assert!(sin_cos(f32::INFINITY).0.is_nan() && sin_cos(f32::NAN).1.is_nan());
     }
 
-    /// Gives the same bits as a version with an integer quadrant and branches.
+    /// `sin_cos_f64` gives the same bits as a version that uses an integer quadrant and branches.
     #[test]
     fn sine_and_cosine_are_those_of_their_quadrants() {
         let mut random = Random(3);

@@ -11,7 +11,7 @@ pub trait Mode: Copy {
     /// in the portable mode.
     fn madd<S: Simd, V: SimdFloat<S>>(self, a: V, b: V, c: V) -> V;
 
-    /// Returns `a * b - c`, rounded in the same way.
+    /// Returns `a * b - c`, rounded like [`madd`](Self::madd).
     fn msub<S: Simd, V: SimdFloat<S>>(self, a: V, b: V, c: V) -> V;
 }
 

@@ -317,7 +317,7 @@ struct Solver<'n, 'a, 'c> {
 const STUCK: f64 = 1e-7;
 /// Maximum number of perturbations of a stuck chain.
 const KICKS: u32 = 6;
-/// Restarts of the least-squares rounds that finish the work of another method.
+/// Maximum number of restarts when least squares finishes the work of another method.
 const RESTARTS: u32 = 4;
 
 impl<'a> Solver<'_, 'a, '_> {

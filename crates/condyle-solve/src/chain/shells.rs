@@ -65,8 +65,8 @@ fn shells(row: &Row<'_, '_>) -> [Shell; Chain::MAX_JOINTS] {
 }
 
 /// Moves the tip to a position in the first shell, relative to the first pivot, along the shortest path from
-/// the current pose. Returns whether that is nearer to the goal. If not, the pose is unchanged, for example
-/// after an overflow.
+/// the current pose. Returns whether the tip is nearer to the goal than before. If it is not, for example
+/// after an overflow, the pose is unchanged.
 fn bring(row: &mut Row<'_, '_>, shells: &[Shell], mut to: Vec64) -> bool {
     row.keep();
     let before = row.distance(row.arm());
@@ -116,8 +116,8 @@ fn carried(node: &Node<'_>, pivot: Vec64, next: &Shell) -> Shell {
     Shell { least: carried(nearest), most: carried(farthest), nearest, farthest }
 }
 
-/// The first point that is mapped to a given distance, on the path from `now` to the nearest or farthest
-/// point of the next shell. Found by bisection.
+/// Finds, by bisection, the first point of a path whose image has a given distance. The path leads from `now`
+/// to the nearest or farthest point of the next shell.
 fn pick(shell: &Shell, next: &Shell, now: Vec64, distance: f64, carry: impl Fn(Vec64) -> Vec64) -> Vec64 {
     let held = |u: Vec64| match direction(u) {
         Some(way) => scaled(way, length(u).max(next.least).min(next.most)),

@@ -7,8 +7,8 @@ use condyle::{Joint, Layer};
 use condyle_base::math::Transform;
 use condyle_testing::{Random, assert_portable, cases, tries};
 
-/// A limb of four bones, and examples of it: each joint turned by up to about a radian, slightly scaled and
-/// moved.
+/// A limb of four bones, and example poses. In each pose every joint is turned by up to about a radian, and
+/// slightly scaled and moved.
 fn made(random: &mut Random, count: usize) -> (Skeleton, Vec<Pose>) {
     let up = Transform { translation: [0.1, 0.5, 0.0], ..Transform::IDENTITY };
     let limb = (0..5).map(|at: u16| Joint::new("", at.checked_sub(1), up));

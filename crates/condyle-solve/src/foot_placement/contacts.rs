@@ -74,7 +74,7 @@ pub struct Contacts {
 /// ```
 ///
 /// # Errors
-/// Those of [`sample`](condyle::sample()). [`Error::Index`] if a joint does not exist. [`Error::NotFinite`]
+/// All errors of [`sample`](condyle::sample()). [`Error::Index`] if a joint does not exist. [`Error::NotFinite`]
 /// and [`Error::OutOfRange`] if an option is invalid. [`Error::TooMany`] for more than a million samples.
 /// [`Error::NoContacts`] if no joint touches the ground.
 pub fn contacts(
@@ -112,7 +112,7 @@ fn still(duration: f64) -> Result<RootMotion, Error> {
 /// Like [`contacts`], for an authored clip. `motion` is the root motion, if it was extracted from the clip.
 ///
 /// # Errors
-/// Those of [`contacts`].
+/// All errors of [`contacts`].
 pub fn contacts_raw(
     clip: &RawClip,
     motion: Option<&RootMotion>,
@@ -136,7 +136,7 @@ pub fn contacts_raw(
 /// In a looping clip it continues over the seam.
 ///
 /// # Errors
-/// Those of [`contacts`]. [`Error::Length`] if there is not one pair of names per joint.
+/// All errors of [`contacts`]. [`Error::Length`] if there is not one pair of names per joint.
 /// [`Error::NoContacts`] if no event has one of the names.
 pub fn contacts_of_events(
     clip: &RawClip,

@@ -235,15 +235,15 @@ impl Foot {
         let window = (0.5 * self.swing).min(WINDOW);
         let gone = self.swing - horizon;
         match landing {
-            // Towards the landing, with a final velocity that cancels that of the clip, so that the foot
-            // stands still.
+            // Moves towards the landing. The final velocity cancels that of the clip, so that the foot stands
+            // still.
             Some(landing) if gone >= window && horizon <= window => {
                 let from = world.place(landing.from.map(f64::from));
                 let to = sub(target.place, add(from, [0.0, target.floor, 0.0]));
                 let through = rotate(world.placement.rotation, landing.velocity.map(|v| -f64::from(v)));
                 self.offset.advance(&to, &through, horizon, world.seconds);
             }
-            // Back to the position in the clip.
+            // Moves back to the position in the clip.
             _ => self.offset.advance(&[0.0; 3], &[0.0; 3], window - gone, world.seconds),
         }
         self.stance.advance(&target.stance(), &[0.0; 3], horizon, world.seconds);
@@ -277,7 +277,7 @@ impl Foot {
             let place = add(place, scaled(along, shift));
             let middle = look(place).unwrap_or(GroundPoint::level(world.placement.translation[1]));
             let tilt = tilt(middle.normal, feet.options.slope.into());
-            // Height minus the rise of a plane with this tilt.
+            // The level of a point is its height without the rise of a plane that has this tilt.
             let normal = rotate(from_rotation_vector([tilt[0], 0.0, tilt[1]]), [0.0, 1.0, 0.0]);
             let (mut floor, mut even) = (middle.height, 0.0_f64);
             for far in [sole[0], -sole[1]] {
@@ -321,7 +321,7 @@ impl Foot {
                 let p = add([self.place[0] + way[0] * gone, 0.0, self.place[2] + way[2] * gone], off);
                 let high = [p[0], from.max(to) + f64::from(options.step), p[2]];
                 let Some(surface) = world.below(high) else { continue };
-                // The sole is rotated with the slope.
+                // The sole rotates with the slope.
                 let n = surface.normal;
                 let lacks = surface.height + (n[0] * off[0] + n[2] * off[2]) / n[1] - path;
                 if lacks.is_finite() && lacks > 0.01 * feet.size {
@@ -329,7 +329,7 @@ impl Foot {
                 }
             }
         }
-        // Limited by the duration of the swing.
+        // The duration of the swing limits the height.
         let most = 0.6 * self.swing * self.swing * feet.size;
         lift.min(most)
     }

@@ -55,7 +55,7 @@ pub(super) struct Bend {
 }
 
 impl Bend {
-    /// `turned` is the orientation of the hip.
+    /// Reads a leg from the positions of its joints. `turned` is the orientation of the hip.
     pub(super) fn new([hip, knee, foot]: [Vec64; 3], turned: Quat64) -> Option<Self> {
         let back = conjugate(turned);
         let [thigh, shin] = [sub(knee, hip), sub(foot, knee)].map(|bone| direction(rotate(back, bone)));
@@ -92,7 +92,7 @@ impl Bend {
         if along >= SURE || cos <= 0.0 {
             return None;
         }
-        // Never to the other side: SURE² / (2 SURE - x) has the value and the slope of x at SURE.
+        // Always a bend to this side: at SURE, SURE² / (2 SURE - x) has the same value and slope as x.
         let kept = SURE * SURE / (2.0 * SURE - along);
         let leans = add(leans, scaled(side, kept - along));
         let angle = length(leans);

@@ -100,8 +100,7 @@ pub struct Leg {
     pub knee: u16,
     /// Joint that rotates with the slope.
     pub foot: u16,
-    /// Ball of the foot, over which it rolls. If present, it is the joint that stands on the ground,
-    /// otherwise `foot` is.
+    /// Ball of the foot, over which it rolls. This joint stands on the ground. With `None`, `foot` does.
     pub toe: Option<u16>,
 }
 

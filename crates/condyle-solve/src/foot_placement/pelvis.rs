@@ -136,11 +136,11 @@ impl Pelvis {
 
 /// Stance of the character when its next foot lands.
 struct Stance {
-    /// Ground under the lowest foot that stands then.
+    /// Height of the ground under the lowest foot that stands after the landing.
     floor: f64,
-    /// Seconds until then, if a landing is known.
+    /// Seconds until the landing, if one is known.
     seconds: Option<f64>,
-    /// Whether no foot stands until then.
+    /// Whether no foot stands before the landing.
     after_jump: bool,
 }
 

@@ -43,7 +43,7 @@ fn gait(phase: f64) -> [f64; 2] {
     if phase < stance {
         return [stride * (0.5 * stance - phase), 0.0];
     }
-    // Moves from -s to s, with the ground's velocity at both ends.
+    // The foot moves from -s to s, with the velocity of the ground at both ends.
     let (t, s) = ((phase - stance) / (1.0 - stance), 0.5 * stride * stance);
     let back = -stride * (1.0 - stance);
     let ease = t * t * t * (10.0 - t * (15.0 - 6.0 * t));
@@ -199,7 +199,7 @@ fn planted_feet_stay_and_nothing_jerks_on_any_ground() {
             assert!(stands > 100, "{name}: {stands}");
         }
         for joint in 0..run.shown[0].len() {
-            // Skips the first step, because it begins in the air from an unknown position.
+            // Skips the first step, because the foot begins it in the air from an unknown position.
             let [from, to] = [&run.source[30..], &run.shown[30..]].map(|places| peak(places, joint, 60.0));
             // The pelvis does not move vertically in the clip.
             let over = match name {
@@ -271,7 +271,7 @@ fn contacts_are_where_the_gait_has_them() {
     let events = contacts.events(&names).expect("a pair each");
     let passed: Vec<&str> = events.passed(Looping::Wrap, 0.3, 1.3).expect("times").map(|e| e.name).collect();
     assert_eq!(passed, ["right down", "left up", "left down", "right up"].map(|name| name));
-    // Back from events.
+    // Converts the events back to contacts.
     let back = contacts_of_events(
         &clip,
         Some(&motion),
@@ -338,7 +338,7 @@ fn grounds_are_what_they_hold() {
     assert_eq!(Heights { height: |_: f64, _: f64| f64::NAN, spacing: 0.02 }.below([0.0; 3]), None);
 }
 
-/// No input breaks it, and an error changes nothing.
+/// Hostile input gives finite results or an error, and an error changes nothing.
 #[test]
 fn hostile_input_is_refused_or_gives_numbers() {
     let (skeleton, legs) = walker();

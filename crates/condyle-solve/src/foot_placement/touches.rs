@@ -158,7 +158,8 @@ impl Paths {
         runs(&touches, true, self.looping)
     }
 
-    /// Height of the ground under a joint. Not its lowest position, which may be a wrong key.
+    /// Height of the ground under a joint. This is not the lowest position of the joint, which may be a wrong
+    /// key.
     pub(super) fn lowest(&self, joint: usize) -> f64 {
         let mut heights: Vec<f64> = self.places[joint].iter().map(|p| p[1]).collect();
         heights.sort_by(f64::total_cmp);

@@ -154,7 +154,7 @@ pub(super) enum Sought {
         joint: usize,
         orientation: Quat64,
     },
-    /// `shares` is a range of the list of that name.
+    /// A centre of mass. `shares` is the range of its shares in `BodyBuffer::shares`.
     Mass {
         shares: Range<usize>,
         place: Vec64,

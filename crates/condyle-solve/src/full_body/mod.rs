@@ -86,8 +86,9 @@ pub struct BodyOptions<'a> {
     /// Equal values distribute a movement over all joints.
     pub ease: Option<&'a [f32]>,
     /// A joint whose translation may change too, such as the hips or the root, and its ease. With an ease of
-    /// 1, it moves by one size as readily as a joint of ease 1 turns by one radian. It is ignored if no goal
-    /// depends on it. `None`, the default, changes no translation, so no bone is stretched.
+    /// 1, the joint moves by one size as readily as a joint of ease 1 turns by one radian. If no goal depends
+    /// on the joint, this option has no effect. `None`, the default, changes no translation, so no bone is
+    /// stretched.
     pub shift: Option<(u16, f32)>,
     /// Joint limits: a function that returns the allowed local rotation nearest to the given one. It is
     /// called with joint index and rotation, for each turning joint in every step. A result that is not

@@ -30,13 +30,12 @@ const NEAR: f64 = 1e-6;
 /// Maximum number of times that [`BodyBuffer::nudge`] bends straight limbs.
 const NUDGES: u32 = 2;
 
-/// Minimum ease of the joints that are tried alone first.
+/// Minimum ease of a joint in the first search, which uses only near joints.
 const READY: f32 = 0.5;
 
 impl BodyBuffer {
     /// Searches first with only the joints near the goals, which often suffice, then with all joints. If
-    /// limits have led that search into a corner, it finally uses the same ease for all. Returns the number
-    /// of steps.
+    /// limits block that search, a last one uses the same ease for all joints. Returns the number of steps.
     pub(super) fn search_near_first(&mut self, options: &BodyOptions<'_>, tolerance: f64) -> u32 {
         let all = options.iterations;
         let up_to = |iterations: u32| BodyOptions { iterations, ..*options };

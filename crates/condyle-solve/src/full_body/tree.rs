@@ -136,7 +136,7 @@ pub(super) fn turning(even: bool, above: &Placed, arm: Vec64) -> Mat64 {
     multiply(&above.axes, &multiply(&crossed_with(transform(&inverse, arm)), &turned))
 }
 
-/// `None` if the matrix is singular or the inverse is not finite.
+/// Returns the inverse of a matrix. `None` if the matrix is singular or the inverse is not finite.
 fn inverse(m: &Mat64) -> Option<Mat64> {
     let column = |c: usize| [m[0][c], m[1][c], m[2][c]];
     let (rows, determinant) = cofactors([column(0), column(1), column(2)]);

@@ -9,9 +9,10 @@ pub(super) const ROUNDED: f64 = 1e-7;
 
 type Point = [f64; 2];
 
-/// Distance to subtract from a position. `beyond` is its distance outside the border, negative inside. The
-/// softening starts `half` before the border. A position `half` beyond it, or more, is moved back to the
-/// border. The result is the mean over all hard borders within `half` of this one.
+/// Distance by which a soft border moves a position inwards. `beyond` is the distance of the position outside
+/// the border, negative inside. The softening starts `half` before the border. A position `half` beyond it,
+/// or more, is moved back to the border. The result is the mean over all hard borders within `half` of this
+/// one.
 fn taken(beyond: f64, half: f64) -> f64 {
     if beyond >= half {
         beyond
@@ -45,8 +46,8 @@ pub(super) struct Core {
 }
 
 impl Border {
-    /// Projects `p`; `None` if it stays. `soft` is the soft fraction of the distance from the middle to the
-    /// border. With 0 the result is the nearest allowed point.
+    /// Projects `p` onto the allowed swings; `None` if the result equals `p`. `soft` is the soft fraction of
+    /// the distance from the middle to the border. With 0 the result is the nearest allowed point.
     pub(super) fn nearest(&self, p: Point, soft: f64) -> Option<Point> {
         let size = p[0] * p[0] + p[1] * p[1];
         match self {
@@ -169,8 +170,8 @@ impl Core {
     /// Maximum number of corners, because the time grows with its square.
     pub(super) const MAX_CORNERS: usize = 1000;
 
-    /// `soft` is a fraction of the distance from the centroid to the nearest edge. `None` if the polygon is
-    /// not convex, or has no area.
+    /// Returns the core of a polygon. `soft` is a fraction of the distance from the centroid to the nearest
+    /// edge. `None` if the polygon is not convex, or has no area.
     pub(super) fn new(corners: &[Point], soft: f64) -> Option<Self> {
         if corners.len() > Self::MAX_CORNERS {
             return None;
@@ -290,8 +291,8 @@ impl Twist {
         Self { middle: half((least + most) / 2.0), half: half(reach), quarter: reach / 2.0 }
     }
 
-    /// Sine and cosine of half the rotation that brings an angle back to the nearer end. `None` if it is in
-    /// the range.
+    /// Sine and cosine of half the rotation that brings an angle back to the nearer end of the range. `None`
+    /// if the angle is in the range.
     pub(super) fn turn_back(&self, [sin, cos]: [f64; 2]) -> Option<[f64; 2]> {
         let ([ms, mc], [hs, hc]) = (self.middle, self.half);
         let [s, c] = [sin * mc - cos * ms, cos * mc + sin * ms];
@@ -300,7 +301,8 @@ impl Twist {
         (over > 0.0).then(|| [-over.copysign(s), c * hc + s.abs() * hs])
     }
 
-    /// Clamps an angle to the nearer end, or by less in the soft part; `None` if it stays.
+    /// Clamps an angle to the nearer end, or moves it towards the middle in the soft part. `None` if the
+    /// result equals the input.
     pub(super) fn nearest(&self, [sin, cos]: [f64; 2], soft: f64) -> Option<[f64; 2]> {
         let ([ms, mc], [hs, hc]) = (self.middle, self.half);
         let [s, c] = [sin * mc - cos * ms, cos * mc + sin * ms];

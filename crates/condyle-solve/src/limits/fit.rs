@@ -80,8 +80,8 @@ const MOST: usize = 1 << 25;
 /// # Errors
 /// [`Error::OutOfRange`] and [`Error::NotFinite`] if an option is out of its documented range.
 /// [`Error::TooShort`] if there are no clips. [`Error::TooMany`] if samples times joints exceed 33 million.
-/// [`Error::NotFinite`] if a sampled rotation is not finite. If a clip belongs to another skeleton, its own
-/// error is returned.
+/// [`Error::NotFinite`] if a sampled rotation is not finite. If a clip cannot be sampled for this skeleton,
+/// the function returns the error of the sampling.
 ///
 /// ```
 /// use condyle_solve::{FitOptions, Swing, fit_limits};
@@ -178,7 +178,7 @@ fn fit(skeleton: &Skeleton, joint: u16, seen: &[Quat64], options: &FitOptions) -
         soft: options.soft,
         ..JointLimit::free(bone.map(|v| v as f32))
     };
-    // Rotations of a joint at rest, except for f32 rounding.
+    // The joint does not move: its rotations differ only by f32 rounding.
     if most < 1e-5 {
         let angle = (most + margin) as f32;
         return JointLimit { swing: Swing::Cone(angle), twist: Some([-angle, angle]), ..free };

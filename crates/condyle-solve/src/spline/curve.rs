@@ -141,7 +141,8 @@ fn root(way: Vec64) -> f64 {
     sqrt_f64(length(way))
 }
 
-/// Finds, by bisection, where a condition that holds at `low` stops holding before `high`.
+/// Finds, by bisection, the number between `low` and `high` at which a condition stops holding. It must hold
+/// at `low`.
 fn halved(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..60 {
         let middle = 0.5 * (low + high);

@@ -201,7 +201,7 @@ fn what_is_wrong_is_said_and_hostile_numbers_end() {
     let up = SplineUp { axis: [0.0; 3], directions: [[0.0, 1.0, 0.0]; 2] };
     assert_eq!(solve(&some, &|s| s.up = Some(up)), Err(Error::NoDirection { what: "up" }));
     for far in [1e-40, 1e-20, 1e20, 3e38] {
-        // Such points may be accepted or rejected. The call terminates without NaN.
+        // The solver may accept or reject points this close or far. It terminates, and the pose has no NaN.
         let _ = solve(&[here.map(|v| v + far), [far; 3], [far, -far, far]], &|_| {});
         let _ = solve(&[here, here, [far; 3], [far; 3], here, [-far; 3]], &|_| {});
     }

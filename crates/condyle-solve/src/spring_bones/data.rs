@@ -13,7 +13,7 @@ use condyle_base::math::quats::{Quat64, rows};
 
 /// Parameters of one joint of a spring.
 ///
-/// They have the meaning of VRM, per step of 1/60 s, for which they are defined.
+/// The parameters have the same meaning as in VRM, which defines them per step of 1/60 s.
 ///
 /// ```
 /// use condyle_solve::spring_bones::SpringJoint;

@@ -60,7 +60,7 @@ use lanes::Alone;
 use state::Schedule;
 use step::When;
 
-/// Duration of a step in seconds, for which VRM's parameters are defined.
+/// Duration of a step in seconds. VRM defines its parameters for this duration.
 const STEP: f64 = 1.0 / 60.0;
 
 /// Maximum number of steps of a call.
@@ -79,7 +79,8 @@ const MAX_STEPS: u32 = 16;
 pub struct Tick {
     /// Seconds since the last call, at least 0. The first call ignores it.
     pub seconds: f32,
-    /// Placement of the character: from model space to the world, in whose metres the springs are defined.
+    /// Placement of the character: the transform from model space to world space. The springs use the metres
+    /// of the world.
     pub to_world: Affine,
     /// Blend factor from the pose's rotations to those of the springs, from 0 to 1. It has no effect on the
     /// simulation.

@@ -12,7 +12,7 @@ use condyle_base::math::Affine;
 /// State of one character's springs between calls: positions of the tails, and the character's last
 /// placement.
 ///
-/// It belongs to one character and one set of springs.
+/// A state belongs to one character and one set of springs.
 ///
 /// ```
 /// use condyle::{Affine, example};

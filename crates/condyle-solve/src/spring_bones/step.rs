@@ -298,7 +298,8 @@ fn swing<L: Lanes>(
     let ok = ok & zero.is_below(size2) & size2.is_below(l.splat(f64::INFINITY));
     let direction = select(ok, scaled(local, by), bone.axis);
     let direction = select(when.rests, bone.axis, direction);
-    // Position of the tail in the pose. Under a non-uniform scale its distance has changed.
+    // Position of the tail after its joint turns. A non-uniform scale changes the distance of the tail from
+    // the joint.
     let next = add(head, rest.vector(scaled(direction, bone.length)));
     let before = select(when.rests, next, now);
 
@@ -358,7 +359,7 @@ fn stopped<L: Lanes>(
                 if !L::Number::any(hit) {
                     continue;
                 }
-                // A tail exactly in the centre has no direction to move, and stays.
+                // A tail exactly in the centre has no direction to move in, so it stays there.
                 let hit = hit & zero.is_below(far2);
                 let pushed = scaled(from, reach / far2.sqrt() - l.splat(1.0));
                 (hit, add(tail, pushed))

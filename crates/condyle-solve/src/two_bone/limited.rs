@@ -32,9 +32,9 @@ impl Limb {
             None => [self.bent_freely()[1]; 2],
         };
         if let (Some(_), Some(limit)) = (hinge, limits[1].filter(|limit| limit.is_soft())) {
-            // A soft limit shortens each request, so the bend farther beyond the limit would end up nearer to
-            // the border. Therefore the bend that exceeds the limit less is used, or the first one if both
-            // are equal.
+            // A soft limit reduces both bends, and the bend farther beyond the limit ends up nearer to the
+            // border. So this uses only the bend that exceeds the limit less, or the first one if both are
+            // equal.
             let beyond = bends.map(|bend| limit.hold(unit(bend)).map_or(0.0, |held| angle(held, unit(bend))));
             bends = [bends[usize::from(beyond[1] < beyond[0])]; 2];
         }

@@ -36,7 +36,7 @@ impl Gait {
             let late = (s - 0.75).max(0.0) / 0.25;
             return [long * (0.5 - s + 0.02 * s * (1.0 - s)), 0.02 + 0.015 * late * late];
         }
-        // Leaves and lands at the speed of the ground.
+        // The foot leaves the ground and lands at the speed of the ground.
         let (t, swing) = ((phase - self.stance) / (1.0 - self.stance), 1.0 - self.stance);
         let slope = -self.speed * self.period * swing;
         let along =
@@ -163,8 +163,8 @@ fn a_clip_in_which_nothing_touches_is_refused() {
     assert_eq!(refused, Err(Error::NoContacts { joints: 1 }));
 }
 
-/// A foot that almost stands, or moves back with the ground, and then swings. In kilometres, metres and
-/// centimetres.
+/// Tests a foot that first almost stands, or moves back with the ground, and then swings. The clip is in
+/// kilometres, metres or centimetres.
 #[test]
 fn events_tell_a_treadmill_in_any_unit() {
     let one = Skeleton::new([Joint::new("foot", None, Transform::IDENTITY)]).expect("a foot");

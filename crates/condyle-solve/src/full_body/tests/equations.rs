@@ -47,7 +47,7 @@ fn prepared(random: &mut Random, even: bool) -> (BodyBuffer, f64) {
     let mut buffer = BodyBuffer::default();
     buffer.prepare(&skeleton, &goals, &options, &pose).expect("valid goals");
     buffer.take(&options, 0.0);
-    // Away from the input pose, so that `back` is not zero.
+    // Moves the pose away from the input pose, so that `back` is not zero.
     for unknown in &buffer.unknowns {
         let local = &mut buffer.now.locals[unknown.joint as usize];
         local.rotation =
@@ -208,7 +208,7 @@ fn the_step_is_that_of_the_full_equations() {
 }
 
 /// The tension is the second derivative of the squared errors without its negative part. For a force along
-/// the bone nothing is negative.
+/// the bone no part is negative.
 #[test]
 fn tension_is_the_curvature() {
     use condyle_base::math::quats::{from_rotation_vector, rotate};

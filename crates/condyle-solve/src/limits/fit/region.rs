@@ -19,7 +19,7 @@ pub(super) struct Region {
 const CORNERS: usize = 12;
 /// Maximum area of an ellipse relative to the region.
 const LOOSE: f64 = 1.25;
-/// Half of the minimum width: the f32 rounding error of a swing.
+/// Half of the minimum width of a region: the f32 rounding error of a swing.
 const THIN: f64 = 1e-5;
 
 impl Region {

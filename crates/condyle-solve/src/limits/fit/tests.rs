@@ -208,7 +208,7 @@ fn what_is_wrong_is_said_and_what_is_odd_is_taken() {
     );
     assert_eq!(fit(&FitOptions { rate: f32::NAN, ..default }), Err(Error::NotFinite { what: "rate", at: 0 }));
     assert_eq!(fit(&default), Ok(()));
-    // If a joint turns in every direction, it is unlimited.
+    // A joint that turns in every direction is unlimited.
     let keys: Vec<_> = (0..2000).map(|_| random.unit::<4>().map(f64::from)).collect();
     let limits = fit_limits(&skeleton, &[&clip(1, &keys)], &default).expect("limits");
     let limit = limits.get(1).expect("a limit");

@@ -167,7 +167,7 @@ fn teleports() {
     let (skeleton, all) = tail([1.0, 0.2, 0.3]);
     let still = swung(&skeleton, &all, skeleton.rest());
     let model = model_of(&skeleton, skeleton.rest());
-    // Gravity keeps its direction, so the character is rotated about it.
+    // Gravity keeps its direction in the world, so the character is rotated about the direction of gravity.
     let far = Affine { rows: [[1.0, 0.0, 0.0, 1e5], [0.0, 0.0, -1.0, 20.0], [0.0, 1.0, 0.0, -1e5]] };
     for kind in 0..3 {
         let (mut state, mut pose) = (SpringState::new(&all), skeleton.rest().clone());

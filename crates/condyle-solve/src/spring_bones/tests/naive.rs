@@ -276,7 +276,7 @@ struct Swung {
     before: Vec3,
 }
 
-/// The simulation.
+/// Reference simulation of the springs of a scene.
 pub(super) struct Naive<'a> {
     scene: &'a Scene,
     swung: Vec<Swung>,
