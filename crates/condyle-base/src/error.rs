@@ -108,7 +108,7 @@ pub enum Error {
         /// Invariant that does not hold.
         what: &'static str,
     },
-    /// In a clip, the `joints` queried joints never touch the ground.
+    /// A clip in which the `joints` queried joints never touch the ground.
     NoContacts {
         /// Number of queried joints.
         joints: usize,

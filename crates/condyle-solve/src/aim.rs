@@ -147,10 +147,10 @@ fn general(skeleton: &Skeleton, model: &[Affine], aim: &Aim<'_>, pose: &mut Pose
 /// Turns a chain of joints until an axis of the last one points at a target.
 ///
 /// Starting with the first joint, each takes its share of the remaining angle. The last joint makes the
-/// remaining rotation and applies `up`. Everything else is as for [`aim`].
+/// remaining rotation and applies `up`. Everything else works as in [`aim`].
 ///
 /// # Errors
-/// All errors of [`aim`]. In addition: [`Error::TooShort`] for an empty chain, [`Error::TooMany`] for more than
+/// All errors of [`aim`]. Also [`Error::TooShort`] for an empty chain, [`Error::TooMany`] for more than
 /// [`Chain::MAX_JOINTS`] joints. [`Error::OutOfRange`] if a joint is not a descendant of the one before it,
 /// if the last one is not `aim.joint`, if a share is negative, or if all are 0.
 ///

@@ -3,7 +3,7 @@
 //!
 //! With `J` the Jacobian of the tip and `e` its error, the step is `Jᵀ (J Jᵀ + λ)⁻¹ e`. This is a system of
 //! three equations, six with an orientation, for any number of joints. The damping `λ` falls with the error,
-//! and is adapted by how well the last step was predicted. Levenberg 1944, Marquardt 1963; Wampler 1986;
+//! and is adapted to the quality of the last prediction. Levenberg 1944, Marquardt 1963; Wampler 1986;
 //! Nielsen 1999, *Damping parameter in Marquardt's method*.
 //!
 //! If a limit would cut a step short, the joint moves to the limit, that direction is removed from `J`, and

@@ -74,9 +74,9 @@ pub struct Contacts {
 /// ```
 ///
 /// # Errors
-/// All errors of [`sample`](condyle::sample()). [`Error::Index`] if a joint does not exist. [`Error::NotFinite`]
-/// and [`Error::OutOfRange`] if an option is invalid. [`Error::TooMany`] for more than a million samples.
-/// [`Error::NoContacts`] if no joint touches the ground.
+/// All errors of [`sample`](condyle::sample()). [`Error::Index`] if a joint does not exist.
+/// [`Error::NotFinite`] and [`Error::OutOfRange`] if an option is invalid. [`Error::TooMany`] for more than a
+/// million samples. [`Error::NoContacts`] if no joint touches the ground.
 pub fn contacts(
     clip: &Clip<'_>,
     skeleton: &Skeleton,

@@ -45,7 +45,7 @@ impl<'a> Curve<'a> {
         self.points[at].map(f64::from)
     }
 
-    /// Index of the first point that is not at `place`, starting at an index.
+    /// Index of the first point, from index `from` on, that is not at `place`.
     fn other(&self, from: usize, place: Vec64) -> Option<usize> {
         (from..self.points.len()).find(|&at| length(sub(self.point(at), place)) > 0.0)
     }

@@ -40,9 +40,9 @@ impl fmt::Debug for CrowdBuffer {
 /// split the crowd into parts of a multiple of four characters, with one buffer each.
 ///
 /// # Errors
-/// All errors of [`springs`](super::springs()). Also [`Error::Length`] if `states` and `poses` differ in length,
-/// or if `models` does not hold one matrix per instance and joint. After an error all poses and states are
-/// unchanged, provided that `ticks` returns the same values both times.
+/// All errors of [`springs`](super::springs()). Also [`Error::Length`] if `states` and `poses` differ in
+/// length, or if `models` does not hold one matrix per instance and joint. After an error all poses and
+/// states are unchanged, provided that `ticks` returns the same values both times.
 ///
 /// ```
 /// use condyle::{Affine, Pose, example, local_to_model};
