@@ -26,8 +26,9 @@ fn steps() -> Vec<Step> {
         public_api::steps(),
         package::steps(),
         readme::steps(),
-        // Long and single-threaded, so it runs next to the tests.
+        // Long and mostly single-threaded, so they run next to the tests.
         miri::steps(),
+        python::steps(),
         targets::steps(),
         levels::steps(),
         features::steps(),
@@ -38,7 +39,6 @@ fn steps() -> Vec<Step> {
         playback::steps(),
         asm::steps(),
         fuzz::steps(),
-        python::steps(),
     ];
     groups.into_iter().flatten().collect()
 }

@@ -6,7 +6,7 @@
 
 use std::process::{Command, ExitCode};
 
-use crate::step::{Log, Outcome, Step, Stop, alone as run_alone, cargo, need};
+use crate::step::{Log, ONE_KERNEL, Outcome, Step, Stop, alone as run_alone, cargo, need};
 
 #[path = "../../crates/condyle-gltf/tests/tiny/mod.rs"]
 mod tiny;
@@ -64,7 +64,7 @@ fn build(log: &mut Log) -> Outcome {
     need_compiler()?;
     // With `--target`, the flags do not apply to build scripts and macros.
     let args = ["--release", "--manifest-path", MANIFEST, "--target", TRIPLE];
-    log.run(cargo("build", args).env("RUSTFLAGS", FLAGS))?;
+    log.run(cargo("build", args).env("RUSTFLAGS", format!("{FLAGS} {ONE_KERNEL}")))?;
     Ok(String::new())
 }
 

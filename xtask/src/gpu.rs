@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::step::{Log, Outcome, Step, Stop, cargo};
+use crate::step::{Log, ONE_KERNEL, Outcome, Step, Stop, cargo};
 
 /// A separate workspace, because it needs wgpu.
 pub(crate) const MANIFEST: &str = "examples/gpu/Cargo.toml";
@@ -15,9 +15,14 @@ fn gpu(log: &mut Log) -> Outcome {
     if !has_software_adapter() {
         return Err(Stop::Skipped("mesa-vulkan-drivers is not installed".into()));
     }
-    log.run(&mut cargo("clippy", ["--manifest-path", MANIFEST, "--all-targets", "--", "-D", "warnings"]))?;
-    log.run(&mut cargo("test", ["--manifest-path", MANIFEST]))?;
-    log.run(&mut cargo("run", ["--manifest-path", MANIFEST, "--", "--adapter", "software"]))?;
+    for (subcommand, args) in [
+        ("clippy", &["--all-targets", "--", "-D", "warnings"][..]),
+        ("test", &[]),
+        ("run", &["--", "--adapter", "software"]),
+    ] {
+        let mut command = cargo(subcommand, ["--manifest-path", MANIFEST]);
+        log.run(command.args(args).env("RUSTFLAGS", ONE_KERNEL))?;
+    }
     let text = log.text();
     let adapter = text.lines().rev().find_map(|line| line.strip_prefix("adapter: "));
     Ok(adapter.unwrap_or_default().into())

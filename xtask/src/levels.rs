@@ -48,7 +48,7 @@ fn forced(log: &mut Log, level: &str) -> Outcome {
     if level == LEVELS[0] {
         tests::run(log, &program, &[], &COMMANDS.map(String::from), &settings)?;
     }
-    tests::run(log, &library, &[], &[], &settings)
+    tests::run(log, &library, &[], &tests::without_scalar(), &settings)
 }
 
 fn emulated(log: &mut Log, cpu: &str, level: &str) -> Outcome {

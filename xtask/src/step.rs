@@ -45,6 +45,11 @@ impl Step {
     }
 }
 
+/// Compiler flags for one copy of each kernel, SSE2, instead of six. For steps that check neither instruction
+/// sets nor speed.
+pub(crate) const ONE_KERNEL: &str =
+    "--cfg disable_dispatch_sse4_2 --cfg disable_dispatch_avx2 --cfg disable_dispatch_avx512";
+
 /// Build folder of a step with [`apart`](Step::apart).
 pub(crate) fn build_dir(folder: &str) -> PathBuf {
     crate::root().join("target").join(folder)

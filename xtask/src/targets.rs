@@ -11,7 +11,7 @@ pub(crate) fn steps() -> Vec<Step> {
     vec![
         Step::new("aarch64", aarch64).apart("aarch64"),
         // Without long tests, because emulated lanes are 100x slower.
-        Step::new("wasm-scalar", |log: &mut Log| wasm(log, &KERNELS, "", "scalar", &without_long_tests()))
+        Step::new("wasm-scalar", |log: &mut Log| wasm(log, &KERNELS, "", "scalar", &tests::without_long()))
             .apart("wasm"),
         Step::new("wasm-simd128", |log: &mut Log| {
             wasm(log, &PACKAGES, "-Ctarget-feature=+simd128", "simd128", &[])
@@ -64,11 +64,7 @@ fn aarch64(log: &mut Log) -> Outcome {
     let linker = ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc".to_owned());
     let programs = tests::build(log, &args, &[linker, tests::folder("aarch64")])?;
     let runner = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"].map(Into::into);
-    tests::run(log, &programs, &runner, &without_long_tests(), &[("CONDYLE_ISA", "neon"), tests::FEW_CASES])
-}
-
-fn without_long_tests() -> Vec<String> {
-    tests::NOT_EMULATED.map(|name| format!("--skip={name}")).into()
+    tests::run(log, &programs, &runner, &tests::without_long(), &[("CONDYLE_ISA", "neon"), tests::FEW_CASES])
 }
 
 fn wasm(log: &mut Log, packages: &[&str], flags: &str, isa: &str, filter: &[String]) -> Outcome {

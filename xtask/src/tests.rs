@@ -30,10 +30,9 @@ const BUILT: &str = "built in ";
 /// an emulator cannot meet, the third encodes hundreds of clips in f64.
 const ONCE: [&str; 3] = ["malformed", "damaged", "compressed"];
 
-/// Tests that take minutes in an emulator and do not depend on the processor: f64 and integers. The remaining
-/// tests cover the same stages.
-pub(crate) const NOT_EMULATED: [&str; 33] = [
-    "asked_as_every_triangle",
+/// Long tests of scalar code, f64 and integers, which is the same for every instruction set of a processor.
+/// The other steps leave them to the step `tests`.
+const SCALAR: [&str; 28] = [
     "rate::tests::every_rate",
     "reduce::tests::a_larger_error",
     "reduce::tests::many_free_tracks",
@@ -46,27 +45,52 @@ pub(crate) const NOT_EMULATED: [&str; 33] = [
     "tests::motion::motion_is_taken_out",
     "tests::no_point_is_farther",
     "tests::progress_rises",
+    "meshopt::encode::tests::every_stride",
+    "foot_placement::tests::hostile_input",
+    "foot_placement::tests::planted_feet",
+    "full_body::tests::reach::one_limb",
+    "full_body::tests::reach::what_cannot",
+    "chain::tests::all_methods",
+    "chain::tests::limits_are_never",
+    "chain::tests::uneven::nothing_is_nearer",
+    "chain::tests::uneven::long_chains",
+    "limits::fit::tests::all_that",
+    "limits::fit::tests::hinges_are",
+    "limits::tests::soft_borders_slow",
+    "two_bone::tests::soft_limits",
+    "two_bone::tests::the_tip",
+    "two_bone::tests::uneven_scales_above",
+    "two_bone::tests::with_limits",
+];
+
+/// Long tests of kernels that are skipped in emulators. They run on every instruction set of this machine.
+const LONG: [&str; 11] = [
+    "asked_as_every_triangle",
     "clip::tests::broken::any_numbers_may_stand",
     "clip::tests::broken::every_bit_may_be_wrong",
     "blending::tests::limits::many_layers",
-    "meshopt::encode::tests::every_stride",
     "hits::tests::hostile::many",
     "hits::tests::hostile::meshes_of",
     "hits::tests::overlaps::shapes_touch",
     "hits::tests::points::the_nearest",
     "hits::tests::rays::no_ray",
     "hits::tests::rays::rays_meet",
-    "foot_placement::tests::hostile_input",
-    "foot_placement::tests::planted_feet",
-    "full_body::tests::reach::what_cannot",
-    "chain::tests::limits_are_never",
     "example::tests::no_blend",
-    "limits::fit::tests::all_that",
-    "limits::fit::tests::hinges_are",
-    "limits::tests::soft_borders_slow",
-    "two_bone::tests::uneven_scales_above",
-    "two_bone::tests::with_limits",
 ];
+
+/// Options of a test program that skip [`SCALAR`] tests.
+pub(crate) fn without_scalar() -> Vec<String> {
+    skip(&SCALAR)
+}
+
+/// Options of a test program that skip [`SCALAR`] and [`LONG`] tests.
+pub(crate) fn without_long() -> Vec<String> {
+    [skip(&SCALAR), skip(&LONG)].concat()
+}
+
+fn skip(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| format!("--skip={name}")).collect()
+}
 
 /// Number of cases of property tests in an emulator.
 pub(crate) const FEW_CASES: (&str, &str) = ("PROPTEST_CASES", "32");

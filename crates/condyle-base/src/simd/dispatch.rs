@@ -73,9 +73,15 @@ macro_rules! dispatch {
     ($dispatch:expr, |$s:ident, $mode:ident| $op:expr) => {{
         let dispatch: $crate::simd::Dispatch = $dispatch;
         match dispatch.level() {
-            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            #[cfg(all(
+                any(target_arch = "x86", target_arch = "x86_64"),
+                not(disable_dispatch_avx2)
+            ))]
             fearless_simd::Level::Avx2($s) if dispatch.is_fast() => $crate::simd::fused!($s, $mode, $op),
-            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            #[cfg(all(
+                any(target_arch = "x86", target_arch = "x86_64"),
+                not(disable_dispatch_avx512)
+            ))]
             fearless_simd::Level::Avx512($s) if dispatch.is_fast() => $crate::simd::fused!($s, $mode, $op),
             #[cfg(target_arch = "aarch64")]
             fearless_simd::Level::Neon($s) if dispatch.is_fast() => $crate::simd::fused!($s, $mode, $op),

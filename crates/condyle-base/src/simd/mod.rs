@@ -112,7 +112,7 @@ impl Isa {
         matches!(self, Self::Avx2 | Self::Avx512 | Self::Neon)
     }
 
-    /// Whether this machine has the instruction set.
+    /// Whether this machine has the instruction set and the program was compiled for it.
     #[must_use]
     #[inline]
     pub fn is_available(self) -> bool {
@@ -146,11 +146,11 @@ impl Isa {
             Self::Scalar => Some(machine).filter(|level| level.is_fallback()),
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
             Self::Sse2 => machine.as_sse2().map(fearless_simd::Simd::level),
-            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), not(disable_dispatch_sse4_2)))]
             Self::Sse42 => machine.as_sse4_2().map(fearless_simd::Simd::level),
-            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), not(disable_dispatch_avx2)))]
             Self::Avx2 => machine.as_avx2().map(fearless_simd::Simd::level),
-            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), not(disable_dispatch_avx512)))]
             Self::Avx512 => machine.as_avx512().map(fearless_simd::Simd::level),
             #[cfg(target_arch = "aarch64")]
             Self::Neon => machine.as_neon().map(fearless_simd::Simd::level),

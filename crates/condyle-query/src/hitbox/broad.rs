@@ -80,7 +80,7 @@ pub(super) fn near<T>(
     mut each: impl FnMut(usize) -> Option<T>,
 ) -> Option<T> {
     for (chunk, groups) in groups.chunks(CHUNK).enumerate() {
-        let mut bits = dispatch!(|s, mode| touched(s, mode, groups, way));
+        let mut bits = touching(groups, way);
         while bits != 0 {
             let at = chunk * CHUNK * LANES + bits.trailing_zeros() as usize;
             bits &= bits - 1;
@@ -97,6 +97,13 @@ pub(super) fn near<T>(
 }
 
 /// Returns a bit for each hitbox that the segment may touch.
+///
+/// Not generic, so that the kernel is compiled in this crate, once.
+fn touching(groups: &[Group], way: &Way) -> u128 {
+    dispatch!(|s, mode| touched(s, mode, groups, way))
+}
+
+/// Kernel of [`touching`].
 ///
 /// The f32 rounding error is a few parts in 10^7 of the compared lengths. The tolerances are larger, also
 /// where the squares underflow. A NaN never excludes a hitbox.

@@ -36,7 +36,7 @@ impl TriangleTree {
         let mut walk = Walk::new(self.leaves.len());
         let mut room = [0; LEAF];
         let mut found = Found::new(&mut room);
-        dispatch!(self.dispatch(), |s| run(s, self, &query, &mut walk, &mut found));
+        self.fill(&query, &mut walk, &mut found);
         !found.all().is_empty()
     }
 
@@ -48,12 +48,19 @@ impl TriangleTree {
         let mut room = [0; 8 * LEAF];
         let mut found = Found::new(&mut room);
         loop {
-            let goes_on = dispatch!(self.dispatch(), |s| run(s, self, &query, &mut walk, &mut found));
+            let goes_on = self.fill(&query, &mut walk, &mut found);
             if found.all().iter().any(|&triangle| visit(triangle).is_break()) || !goes_on {
                 return;
             }
             found.clear();
         }
+    }
+
+    /// Continues a query until its room is full or it ends. Returns whether there may be more.
+    ///
+    /// Not generic, so that the kernel is compiled in this crate, once.
+    fn fill(&self, query: &Query, walk: &mut Walk, found: &mut Found<'_, u32>) -> bool {
+        dispatch!(self.dispatch(), |s| run(s, self, query, walk, found))
     }
 }
 

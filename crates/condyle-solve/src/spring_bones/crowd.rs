@@ -104,7 +104,7 @@ pub fn crowd(
             let character = Character { model: model(instance), tick: &ticks(instance), state, pose };
             group.enter(skeleton, springs, character, lane, work);
         }
-        in_lanes!(|s| group.run(s, springs, work));
+        group.swing(springs, work);
         for (lane, (pose, state)) in poses.iter_mut().zip(states).enumerate() {
             group.leave(springs, work, lane, state, pose);
         }
@@ -157,6 +157,13 @@ impl Group {
     }
 
     /// Runs all steps of all lanes, and computes the output.
+    ///
+    /// Not generic, so that the kernel is compiled in this crate, once.
+    fn swing(&self, springs: &Springs, work: &mut Work<Row>) {
+        in_lanes!(|s| self.run(s, springs, work));
+    }
+
+    /// Kernel of [`swing`](Self::swing).
     #[inline(always)]
     fn run<S: Simd>(&self, s: S, springs: &Springs, work: &mut Work<Row>) {
         let mut late = Row::default();
