@@ -113,6 +113,11 @@ pub enum Error {
         /// Number of queried joints.
         joints: usize,
     },
+    /// Frames of a clip exceed their error budget at every rate.
+    OverBudget {
+        /// Error of the most accurate frames, in percent of the budget.
+        percent: usize,
+    },
     /// Timeline `timeline` of a clip has no keys.
     NoKeys {
         /// Timeline index.
@@ -345,6 +350,7 @@ impl fmt::Display for Error {
             }
             Self::MarkerOrder { .. }
             | Self::NoContacts { .. }
+            | Self::OverBudget { .. }
             | Self::NoKeys { .. }
             | Self::KeyOrder { .. }
             | Self::TrackLength { .. }
@@ -368,6 +374,13 @@ impl Error {
                     f,
                     "{what}[{at}] must have the same sync markers, in the same cyclic order, \
                      as the track to synchronise with"
+                )
+            }
+            Self::OverBudget { percent } => {
+                write!(
+                    f,
+                    "the most accurate frames have an error of {percent} % of the budget: keep the clip \
+                     compressed, or raise the budget"
                 )
             }
             Self::NoContacts { joints } => {

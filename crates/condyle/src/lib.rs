@@ -39,6 +39,7 @@
 //! | [`container`] | skeletons, meshes, clips | one `.condyle` file, whose clips are read in place |
 //! | [`play`] | a clock and the duration of a clip | a time in the clip, and the events passed |
 //! | [`sampling`] | a clip and a time in seconds | a [`Pose`]: one local transform per joint |
+//! | [`frames`] | clips unpacked into even poses, times, weights | one [`Pose`], sampled and blended in one pass |
 //! | [`motion`] | a clip, a start time and an end time | translation and rotation of the character between them |
 //! | [`blending`] | poses, weights, masks | one pose: blends, additive layers, transitions |
 //! | [`player`] | a clip, its loop mode, elapsed seconds | pose, events and root motion of one clip |
@@ -107,6 +108,8 @@
 //! - **Blend two clips with a mask**: sample each clip into a separate pose, build the mask with
 //!   [`blending::joint_mask`], and combine the poses with [`blending::overlay`]. [`blend`] takes masks too
 //!   ([`Layer::mask`]), but divides by the sum of all weights: two layers of weight 1 give the mean.
+//! - **Play many characters**: unpack the clips with [`Clip::to_frames`], and sample and blend them with
+//!   [`sample_frames`].
 //! - **Add breathing or recoil**: make an additive clip with [`blending::difference_clip`], encode and sample
 //!   it on [`Skeleton::additive`], and apply it with [`blending::add`].
 //! - **Apply several layers to one pose** without a second pose: call [`blending::add`] or
@@ -217,6 +220,7 @@ pub mod container;
 pub mod convert;
 #[doc(hidden)]
 pub mod example;
+pub mod frames;
 pub mod interpolation;
 pub mod joint_map;
 pub mod mesh;
@@ -277,6 +281,7 @@ pub use blending::{Layer, blend};
 pub use clip::{Clip, Interpolation, RawClip, Target, Track};
 #[doc(inline)]
 pub use condyle_base::Error;
+pub use frames::{FrameLayer, Frames, sample_frames};
 pub use interpolation::interpolate;
 pub use joint_map::JointMap;
 pub use math::{Affine, Quat, Transform};

@@ -17,7 +17,7 @@ use crate::pose::{Pose, PoseBlock};
 use crate::skeleton::Skeleton;
 use condyle_base::error::Error;
 use condyle_base::math::Affine;
-use condyle_base::simd::{BLOCK, Mode, dispatch, each};
+use condyle_base::simd::{BLOCK, Dispatch, Mode, dispatch, each};
 use rows::{attach, write_locals};
 
 /// Computes model-space matrices from local transforms, parents first.
@@ -47,9 +47,19 @@ use rows::{attach, write_locals};
 /// # Ok::<(), condyle::Error>(())
 /// ```
 pub fn local_to_model(skeleton: &Skeleton, pose: &Pose, model: &mut [Affine]) -> Result<(), Error> {
+    local_to_model_by(Dispatch::current(), skeleton, pose, model)
+}
+
+/// Does the same as [`local_to_model`], with a given instruction set and numeric mode.
+pub(crate) fn local_to_model_by(
+    dispatch: Dispatch,
+    skeleton: &Skeleton,
+    pose: &Pose,
+    model: &mut [Affine],
+) -> Result<(), Error> {
     pose.check_joints("pose", skeleton.joint_count())?;
     Error::check_len("model", model.len(), skeleton.joint_count())?;
-    dispatch!(|s, mode| hierarchy(s, mode, skeleton, pose.blocks(), model));
+    dispatch!(dispatch, |s, mode| hierarchy(s, mode, skeleton, pose.blocks(), model));
     Ok(())
 }
 

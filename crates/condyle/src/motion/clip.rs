@@ -166,7 +166,7 @@ fn slerp(from: [f64; 3], to: [f64; 3], part: f64) -> Quat64 {
 }
 
 /// Applies the motion to the roots, and so to all joints.
-fn carry(skeleton: &Skeleton, motion: &Rigid, pose: &mut Pose) {
+pub(crate) fn carry(skeleton: &Skeleton, motion: &Rigid, pose: &mut Pose) {
     for joint in (0..skeleton.joint_count()).filter(|&joint| skeleton.parent(joint as u16).is_none()) {
         let local = pose.get(joint);
         let (rotation, translation) = (local.rotation.map(f64::from), local.translation.map(f64::from));

@@ -21,6 +21,7 @@ pub use any::AnyClip;
 #[doc(hidden)]
 pub use clip::sample_by;
 pub use clip::{joint, partial, sample, track, tracks};
+pub(crate) use raw::search_raw;
 pub use raw::{RawCursor, raw, raw_track};
 pub use source::PoseSource;
 

@@ -13,7 +13,7 @@ use crate::pose::{Pose, PoseBlock};
 use crate::skeleton::Skeleton;
 use condyle_base::error::Error;
 use condyle_base::math::quats::{ROUNDED, slerp_f64};
-use condyle_base::simd::{BLOCK, Lanes, Mode, dispatch};
+use condyle_base::simd::{BLOCK, Dispatch, Lanes, Mode, dispatch};
 
 /// Remembers the key positions of the last sample of a [`RawClip`], so that continuous playback needs no
 /// search.
@@ -119,12 +119,14 @@ pub fn raw(
 ) -> Result<(), Error> {
     check(clip, skeleton, pose)?;
     let found = cursor.seek(clip, seconds)?;
-    run(&Spans { clip, seconds, found, last: Cell::new(None) }, skeleton, pose);
+    run(Dispatch::current(), &Spans { clip, seconds, found, last: Cell::new(None) }, skeleton, pose);
     Ok(())
 }
 
-/// Does the same as [`raw`] without a cursor: searches the keys of each timeline.
-pub(super) fn search_raw(
+/// Does the same as [`raw`] without a cursor, with a given instruction set and numeric mode. Searches the
+/// keys of each timeline.
+pub(crate) fn search_raw(
+    dispatch: Dispatch,
     clip: &RawClip,
     skeleton: &Skeleton,
     seconds: f64,
@@ -132,7 +134,7 @@ pub(super) fn search_raw(
 ) -> Result<(), Error> {
     check(clip, skeleton, pose)?;
     check_clock(seconds)?;
-    run(&Spans { clip, seconds, found: &[], last: Cell::new(None) }, skeleton, pose);
+    run(dispatch, &Spans { clip, seconds, found: &[], last: Cell::new(None) }, skeleton, pose);
     Ok(())
 }
 
@@ -141,11 +143,11 @@ fn check(clip: &RawClip, skeleton: &Skeleton, pose: &Pose) -> Result<(), Error> 
     clip.check_skeleton(skeleton)
 }
 
-fn run(spans: &Spans<'_>, skeleton: &Skeleton, pose: &mut Pose) {
+fn run(dispatch: Dispatch, spans: &Spans<'_>, skeleton: &Skeleton, pose: &mut Pose) {
     let blocks = pose.blocks_mut();
     blocks.copy_from_slice(skeleton.rest().blocks());
     let tracks = by_property(spans.clip.tracks());
-    dispatch!(|s, mode| sample_blocks(s, mode, tracks, spans, blocks));
+    dispatch!(dispatch, |s, mode| sample_blocks(s, mode, tracks, spans, blocks));
 }
 
 /// Samples a free track of an authored clip: morph weights (one number per morph target), or the scalar,
@@ -330,7 +332,6 @@ mod tests {
     use crate::testing::reference;
     use crate::testing::{Random, SIZES, assert_close, tries};
     use condyle_base::math::Transform;
-    use condyle_base::simd::Dispatch;
     use proptest::prelude::*;
     use std::{vec, vec::Vec};
 

@@ -5,6 +5,7 @@ use crate::clip::{RawClip, Target};
 use crate::pose::Pose;
 use crate::skeleton::Skeleton;
 use condyle_base::error::Error;
+use condyle_base::simd::Dispatch;
 
 /// A source of poses for any time: a [`RawClip`], a [`Clip`](crate::Clip), or a mix of several.
 ///
@@ -70,7 +71,7 @@ impl PoseSource for RawClip {
     }
 
     fn pose(&self, skeleton: &Skeleton, seconds: f64, pose: &mut Pose) -> Result<(), Error> {
-        search_raw(self, skeleton, seconds, pose)
+        search_raw(Dispatch::current(), self, skeleton, seconds, pose)
     }
 
     fn weights(&self, node: u32, seconds: f64, weights: &mut [f32]) -> Result<(), Error> {

@@ -1,0 +1,360 @@
+//! Makes [`Frames`](super::Frames) from a clip: the smallest storage within the error budget.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::FramesOptions;
+use super::measure::Meter;
+use super::store::{Base, Degree, Moving, Narrow, Rotations, Store, Timeline, Wide, ZERO};
+use crate::pose::Pose;
+use crate::skeleton::Skeleton;
+use condyle_base::bytes::checksum;
+use condyle_base::error::Error;
+use condyle_base::simd::BLOCK;
+
+/// Rates that are tried in addition to the rate of the clip, in frames per second.
+const RATES: [f64; 10] = [15.0, 20.0, 24.0, 30.0, 40.0, 48.0, 60.0, 80.0, 96.0, 120.0];
+
+/// Lowest and highest rate.
+const LOWEST: f64 = 15.0;
+const HIGHEST: f64 = 120.0;
+
+/// Multiples of the rate of the clip that are tried.
+const MULTIPLES: [f64; 9] = [0.125, 0.25, 1.0 / 3.0, 0.5, 1.0, 2.0, 3.0, 4.0, 8.0];
+
+/// Times that the scan of a clip and the measurement visit per frame of the clip.
+const VISITS: f64 = 2.0;
+
+/// Largest number of blocks of sixteen joints in all frames.
+const LIMIT: usize = 1 << 22;
+
+/// Fraction of the budget by which a translation or scale may change and still count as constant.
+const STILL: f32 = 1.0 / 128.0;
+
+/// Change of a scale factor that counts as none.
+const STILL_SCALE: f32 = 1e-6;
+
+/// Dot product of a rotation and the rest rotation below which the joint counts as leaving the hemisphere.
+/// Greater than 0, because a spline may leave it between two frames.
+const BORDER: f32 = 0.1;
+
+/// Clip to be unpacked.
+pub(super) struct Input<'a> {
+    pub(super) skeleton: &'a Skeleton,
+    pub(super) start: f64,
+    pub(super) end: f64,
+    /// Frames or keys per second; 0 if the clip has no duration.
+    pub(super) rate: f64,
+    /// Times of keys, around which the clip may jump.
+    pub(super) keys: Vec<f64>,
+    /// Samples the clip in the portable mode, without its root motion.
+    pub(super) sample: &'a mut dyn FnMut(f64, &mut Pose) -> Result<(), Error>,
+}
+
+/// Storage to be tried.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+struct Candidate {
+    bytes: usize,
+    degree: Degree,
+    intervals: usize,
+    is_narrow: bool,
+}
+
+/// Properties of a clip that do not depend on the storage.
+struct Scan {
+    base: Vec<Base>,
+    moving: Vec<Moving>,
+}
+
+impl Input<'_> {
+    /// Number of moments per second at which the clip is visited.
+    pub(super) fn moments_per_second(&self) -> f64 {
+        self.rate * VISITS
+    }
+
+    fn timeline(&self, intervals: usize) -> Timeline {
+        Timeline::new(self.start, self.end, intervals)
+    }
+
+    /// Finds the translations and scales that change.
+    fn scan(&mut self, options: &FramesOptions) -> Result<Scan, Error> {
+        let rest = self.skeleton.rest();
+        let visits =
+            ((self.end - self.start) * self.moments_per_second()).ceil().clamp(1.0, LIMIT as f64) as usize;
+        let times = self.timeline(visits);
+        let mut pose = Pose::rest(self.skeleton);
+        let mut ranges = vec![[[f32::INFINITY, f32::NEG_INFINITY]; 6]; rest.joint_count()];
+        let visits = (0..=visits).map(|visit| times.seconds(visit as f64));
+        for seconds in visits.chain(self.keys.iter().copied()) {
+            (self.sample)(seconds, &mut pose)?;
+            for (joint, (local, ranges)) in pose.transforms().zip(&mut ranges).enumerate() {
+                let values = local.translation.into_iter().chain(local.scale);
+                if !values.clone().chain(local.rotation).all(f32::is_finite) {
+                    return Err(Error::NotFinite { what: "the pose of the clip", at: joint });
+                }
+                for ([low, high], value) in ranges.iter_mut().zip(values) {
+                    (*low, *high) = (low.min(value), high.max(value));
+                }
+            }
+        }
+        let mut base: Vec<Base> = rest.blocks().iter().map(Base::of).collect();
+        let mut moving = Vec::new();
+        for (joint, ranges) in ranges.iter().enumerate() {
+            let local = rest.get(joint);
+            let (block, lane) = (&mut base[joint / BLOCK], joint % BLOCK);
+            for (scales, ranges, rest) in
+                [(false, &ranges[..3], local.translation), (true, &ranges[3..], local.scale)]
+            {
+                let still = if scales { STILL_SCALE } else { options.budget * STILL };
+                let near = |value: f32, [low, high]: [f32; 2]| value - low <= still && high - value <= still;
+                if ranges.iter().zip(rest).all(|(range, rest)| near(rest, *range)) {
+                    continue;
+                }
+                let middle = |[low, high]: [f32; 2]| low + (high - low) * 0.5;
+                if ranges.iter().all(|range| near(middle(*range), *range)) {
+                    block.rests = false;
+                    let rows = if scales { &mut block.scale } else { &mut block.translation };
+                    rows.iter_mut().zip(ranges).for_each(|(row, range)| row[lane] = middle(*range));
+                } else {
+                    moving.push(Moving { joint: joint as u16, scales });
+                }
+            }
+        }
+        Ok(Scan { base, moving })
+    }
+
+    /// Returns the storages to try, smallest first.
+    fn candidates(&self, scan: &Scan) -> Result<Vec<Candidate>, Error> {
+        let (blocks, moving) = (scan.base.len(), scan.moving.len());
+        let duration = self.end - self.start;
+        let own = MULTIPLES.map(|multiple| self.rate * multiple);
+        let whole = |rate: f64| (duration * rate).clamp(1.0, usize::MAX as f64) as usize;
+        let mut intervals: Vec<usize> = if duration > 0.0 {
+            let of_clip = own.into_iter().filter(|rate| (LOWEST..=HIGHEST).contains(rate));
+            of_clip
+                .map(|rate| whole(rate + 0.5 / duration))
+                .chain(RATES.map(|rate| whole(rate).max(1)))
+                .collect()
+        } else {
+            vec![1]
+        };
+        intervals.sort_unstable();
+        intervals.dedup();
+        let limit = LIMIT / blocks.max(1);
+        let least = intervals[0];
+        intervals.retain(|count| *count <= limit);
+        if intervals.is_empty() {
+            return Err(Error::TooMany { what: "frames", found: least, limit });
+        }
+        let mut all = Vec::new();
+        for intervals in intervals {
+            for degree in [Degree::Linear, Degree::Cubic] {
+                for is_narrow in [true, false] {
+                    let bytes = Store::size(blocks, moving, degree, intervals, is_narrow);
+                    all.push(Candidate { bytes, degree, intervals, is_narrow });
+                }
+            }
+        }
+        all.sort_by(|a, b| a.partial_cmp(b).unwrap_or(core::cmp::Ordering::Equal));
+        Ok(all)
+    }
+
+    fn store(&mut self, scan: &Scan, candidate: &Candidate) -> Result<Store, Error> {
+        let mut store = self.wide(scan, candidate.degree, candidate.intervals)?;
+        if candidate.is_narrow
+            && let Rotations::Wide(rows) = &store.rotations
+        {
+            store.rotations = narrow(rows);
+        }
+        Ok(store)
+    }
+
+    /// Stores the clip with wide rotations.
+    fn wide(&mut self, scan: &Scan, degree: Degree, intervals: usize) -> Result<Store, Error> {
+        let rest = self.skeleton.rest();
+        let (blocks, timeline) = (rest.blocks().len(), self.timeline(intervals));
+        let padding = usize::from(degree == Degree::Cubic);
+        let frames = degree.frames(intervals);
+        let identity = Wide([[0.0; BLOCK], [0.0; BLOCK], [0.0; BLOCK], [1.0; BLOCK]]);
+        let mut rows = vec![identity; blocks * frames];
+        let mut moves = vec![[0.0; 4]; scan.moving.len() * frames];
+        let mut base = scan.base.clone();
+        let (mut pose, mut before) = (Pose::rest(self.skeleton), Pose::rest(self.skeleton));
+        for frame in 0..=intervals {
+            (self.sample)(timeline.seconds(frame as f64), &mut pose)?;
+            let row = &mut rows[(frame + padding) * blocks..][..blocks];
+            for joint in 0..pose.joint_count() {
+                let local = pose.get(joint);
+                let dot =
+                    |q: [f32; 4], r: [f32; 4]| (q[0] * r[0] + q[1] * r[1]) + (q[2] * r[2] + q[3] * r[3]);
+                let mut signed = local;
+                if dot(local.rotation, before.get(joint).rotation) < 0.0 {
+                    signed.rotation = local.rotation.map(|c| -c);
+                }
+                base[joint / BLOCK].crosses |= dot(signed.rotation, rest.get(joint).rotation) < BORDER;
+                before.set(joint, &signed);
+                for (lanes, c) in row[joint / BLOCK].0.iter_mut().zip(signed.rotation) {
+                    lanes[joint % BLOCK] = c;
+                }
+            }
+            let row = moves.chunks_mut(scan.moving.len().max(1)).nth(frame + padding).unwrap_or_default();
+            for (to, moving) in row.iter_mut().zip(&scan.moving) {
+                let joint = usize::from(moving.joint);
+                let (local, block, lane) = (pose.get(joint), &base[joint / BLOCK], joint % BLOCK);
+                let (is, from) = match moving.scales {
+                    true => (local.scale, &block.scale),
+                    false => (local.translation, &block.translation),
+                };
+                for c in 0..3 {
+                    to[c] = is[c] - from[c][lane];
+                }
+            }
+        }
+        if degree == Degree::Cubic {
+            for block in 0..blocks {
+                for (c, lane) in (0..4).flat_map(|c| (0..BLOCK).map(move |lane| (c, lane))) {
+                    to_control_points(
+                        rows[block..].iter_mut().step_by(blocks).map(|row| &mut row.0[c][lane]),
+                    );
+                }
+            }
+            let count = scan.moving.len();
+            for at in 0..count {
+                for c in 0..3 {
+                    to_control_points(moves[at..].iter_mut().step_by(count).map(|by| &mut by[c]));
+                }
+            }
+        }
+        let moving = scan.moving.clone();
+        Ok(Store { timeline, degree, rotations: Rotations::Wide(rows), base, moving, moves, hash: 0 })
+    }
+}
+
+/// Replaces the values between the first and the last by the control points of the cubic B-spline through
+/// them; the first and the last become the control points before and after.
+///
+/// ```text
+/// (c[i-1] + 4 c[i] + c[i+1]) / 6 = value[i],   (c[1] - c[-1]) / 2 = slope at the start, same at the end
+/// ```
+///
+/// The slopes are those of the cubic polynomial through the four values next to the end, of a parabola or a
+/// line if there are fewer.
+fn to_control_points<'v>(values: impl Iterator<Item = &'v mut f32>) {
+    let mut values: Vec<&mut f32> = values.collect();
+    let count = values.len();
+    if count < 4 {
+        return;
+    }
+    let given: Vec<f64> = values[1..count - 1].iter().map(|value| f64::from(**value)).collect();
+    let last = given.len() - 1;
+    let slope = |at: &dyn Fn(usize) -> f64| match last {
+        1 => at(1) - at(0),
+        2 => (-3.0 * at(0) + 4.0 * at(1) - at(2)) / 2.0,
+        _ => (-11.0 * at(0) + 18.0 * at(1) - 9.0 * at(2) + 2.0 * at(3)) / 6.0,
+    };
+    let slopes = [slope(&|k| given[k]), -slope(&|k| given[last - k])];
+    // Thomas's elimination: the first and the last line are 2 c + neighbour = 3 value ± slope.
+    let mut factors = vec![0.5; given.len()];
+    let mut points = vec![(3.0 * given[0] + slopes[0]) / 2.0; given.len()];
+    for k in 1..=last {
+        let (diagonal, right) =
+            if k == last { (2.0, 3.0 * given[k] - slopes[1]) } else { (4.0, 6.0 * given[k]) };
+        factors[k] = 1.0 / (diagonal - factors[k - 1]);
+        points[k] = (right - points[k - 1]) * factors[k];
+    }
+    for k in (0..last).rev() {
+        points[k] -= factors[k] * points[k + 1];
+    }
+    *values[0] = (points[1] - 2.0 * slopes[0]) as f32;
+    *values[count - 1] = (points[last - 1] + 2.0 * slopes[1]) as f32;
+    for (value, point) in values[1..].iter_mut().zip(points) {
+        **value = point as f32;
+    }
+}
+
+/// Returns the rotations in 16 bits.
+fn narrow(rows: &[Wide]) -> Rotations {
+    let numbers = || rows.iter().flat_map(|row| row.0.as_flattened());
+    let largest = numbers().fold(0.0_f32, |largest, v| largest.max(v.abs()));
+    let step = largest / (ZERO - 1.0);
+    let number = |v: f32| (v / step + ZERO + 0.5) as u16;
+    Rotations::Narrow {
+        rows: rows.iter().map(|row| Narrow(row.0.map(|lanes| lanes.map(number)))).collect(),
+        step,
+    }
+}
+
+/// Returns the smallest storage of a clip within the budget, and its error.
+pub(super) fn smallest(input: &mut Input<'_>, options: &FramesOptions) -> Result<(Store, f32), Error> {
+    let scan = input.scan(options)?;
+    let mut meter = Meter::new(input.skeleton, options);
+    let candidates = input.candidates(&scan)?;
+    for candidate in &candidates {
+        let mut store = input.store(&scan, candidate)?;
+        let error = meter.error(input, &store, options.budget)?;
+        if error <= options.budget {
+            store.hash = hash(&store);
+            return Ok((store, error));
+        }
+    }
+    // The densest lines and splines are the most accurate.
+    let mut least = f32::INFINITY;
+    for candidate in candidates.iter().rev().take(2) {
+        let store = input.store(&scan, candidate)?;
+        least = least.min(meter.error(input, &store, f32::INFINITY)?);
+    }
+    Err(Error::OverBudget { percent: (100.0 * f64::from(least) / f64::from(options.budget)).ceil() as usize })
+}
+
+/// Hash of the contents.
+fn hash(store: &Store) -> u64 {
+    let Timeline { start, end, intervals, .. } = store.timeline;
+    let mut state = [start.to_bits(), end.to_bits(), intervals as u64, store.degree as u64, 0, 0, 0];
+    let mut next = |words: [u64; 2]| {
+        (state[5], state[6]) = (words[0], words[1]);
+        let mut bytes = [0; 56];
+        for (bytes, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(state) {
+            *bytes = word.to_le_bytes();
+        }
+        state[4] = checksum(&bytes);
+    };
+    let pair = |a: f32, b: f32| u64::from(a.to_bits()) << 32 | u64::from(b.to_bits());
+    match &store.rotations {
+        Rotations::Wide(rows) => {
+            for four in rows.iter().flat_map(|row| row.0.as_flattened().as_chunks::<4>().0) {
+                next([pair(four[0], four[1]), pair(four[2], four[3])]);
+            }
+        }
+        Rotations::Narrow { rows, step } => {
+            next([pair(*step, 0.0), 0]);
+            for four in rows.iter().flat_map(|row| row.0.as_flattened().as_chunks::<4>().0) {
+                let [a, b, c, d] = four.map(u64::from);
+                next([a << 16 | b, c << 16 | d]);
+            }
+        }
+    }
+    for by in &store.moves {
+        next([pair(by[0], by[1]), pair(by[2], by[3])]);
+    }
+    state[4]
+}
+
+/// Stores a raw clip in a given form.
+#[cfg(test)]
+pub(super) fn store_of(
+    clip: &crate::clip::RawClip,
+    skeleton: &Skeleton,
+    options: &FramesOptions,
+    degree: Degree,
+    intervals: usize,
+    is_narrow: bool,
+) -> Store {
+    let dispatch = condyle_base::simd::Dispatch::current().portable();
+    let mut sample =
+        |seconds: f64, pose: &mut Pose| crate::sampling::search_raw(dispatch, clip, skeleton, seconds, pose);
+    let (start, end) = (clip.start(), clip.end());
+    let mut input = Input { skeleton, start, end, rate: 30.0, keys: vec![], sample: &mut sample };
+    let scan = input.scan(options).expect("a finite clip");
+    let candidate = Candidate { bytes: 0, degree, intervals, is_narrow };
+    input.store(&scan, &candidate).expect("a clip of the skeleton")
+}

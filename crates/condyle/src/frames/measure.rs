@@ -1,0 +1,74 @@
+//! Error of [`Frames`](super::Frames), measured in model space.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::FramesOptions;
+use super::build::Input;
+use super::store::Store;
+use crate::model::local_to_model_by;
+use crate::pose::Pose;
+use crate::skeleton::Skeleton;
+use condyle_base::error::Error;
+use condyle_base::math::Affine;
+use condyle_base::math::vectors::{length, stretch, sub};
+use condyle_base::simd::Dispatch;
+
+/// Least number of moments per frame at which the error is measured. The first one is at the frame.
+const MOMENTS: usize = 4;
+
+/// Compares stored frames with their clip.
+pub(super) struct Meter<'a> {
+    skeleton: &'a Skeleton,
+    options: &'a FramesOptions,
+    poses: [Pose; 2],
+    models: [Vec<Affine>; 2],
+}
+
+impl<'a> Meter<'a> {
+    pub(super) fn new(skeleton: &'a Skeleton, options: &'a FramesOptions) -> Self {
+        let model = vec![Affine::IDENTITY; skeleton.joint_count()];
+        let pose = Pose::rest(skeleton);
+        Self { skeleton, options, poses: [pose.clone(), pose], models: [model.clone(), model] }
+    }
+
+    /// Returns the largest distance between a point of the balls in the clip and in the frames. Stops at the
+    /// first moment with an error above `limit`, and returns that error.
+    pub(super) fn error(&mut self, input: &mut Input<'_>, store: &Store, limit: f32) -> Result<f32, Error> {
+        // The portable mode, so that every machine chooses the same storage.
+        let dispatch = Dispatch::current().portable();
+        let rate = store.timeline.rate;
+        let per_frame = if rate > 0.0 { (input.moments_per_second() / rate).ceil() as usize } else { 1 };
+        let per_frame = per_frame.max(MOMENTS);
+        let moments = 0..=store.timeline.intervals * per_frame;
+        let moments = moments.map(|moment| store.timeline.seconds(moment as f64 / per_frame as f64));
+        // A jump is at a key.
+        let keys: Vec<f64> = input.keys.iter().flat_map(|key| [key.next_down(), *key]).collect();
+        let mut worst = 0.0_f32;
+        for seconds in moments.chain(keys) {
+            let [want, is] = &mut self.poses;
+            (input.sample)(seconds, want)?;
+            store.sample(dispatch, self.skeleton.rest(), seconds, is);
+            for (pose, model) in self.poses.iter().zip(&mut self.models) {
+                local_to_model_by(dispatch, self.skeleton, pose, model)?;
+            }
+            let [want, is] = &self.models;
+            for ((want, is), &radius) in want.iter().zip(is).zip(&self.options.radii) {
+                worst = worst.max(farthest(want, is, radius));
+            }
+            if worst > limit {
+                break;
+            }
+        }
+        Ok(worst)
+    }
+}
+
+/// Largest distance between a point of a ball around the origin after one map and after another.
+fn farthest(want: &Affine, is: &Affine, radius: f32) -> f32 {
+    let [want, is] = [want, is].map(|matrix| matrix.rows.map(|row| row.map(f64::from)));
+    let off = |c: usize| sub([is[0][c], is[1][c], is[2][c]], [want[0][c], want[1][c], want[2][c]]);
+    let moved = length(off(3));
+    let turned = if radius > 0.0 { stretch(&[off(0), off(1), off(2)]) * f64::from(radius) } else { 0.0 };
+    (moved + turned) as f32
+}

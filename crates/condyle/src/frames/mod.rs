@@ -1,0 +1,514 @@
+//! Frames: a clip unpacked into evenly spaced poses, for the fastest sampling and blending.
+//!
+//! [`Clip::to_frames`] and [`RawClip::to_frames`] unpack a clip within an error budget.
+//! [`sample_frames`](crate::sample_frames()) samples up to [`MAX_LAYERS`] clips and blends them in one pass.
+//!
+//! A compressed clip is the form to store and to keep loaded. Frames are the form to play: a character that
+//! blends two clips is posed in a third of the time, and the memory is 10 to 40 times that of the compressed
+//! clip ([`Frames::memory`]).
+
+mod build;
+mod kernel;
+mod measure;
+mod store;
+#[cfg(test)]
+mod tests;
+
+use alloc::string::ToString;
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::clip::{Clip, RawClip, Target};
+use crate::mesh::{Influences, Skin, SkinnedMesh};
+use crate::motion::clip::carry;
+use crate::play::clock::check_clock;
+use crate::pose::Pose;
+use crate::sampling::{self, PoseSource, sample_by, search_raw};
+use crate::skeleton::Skeleton;
+use build::{Input, smallest};
+use condyle_base::error::Error;
+use condyle_base::simd::{Dispatch, dispatch};
+use kernel::{At, Rows};
+use store::{Degree, Rotations, Store, ZERO};
+
+/// Largest number of layers of [`sample_frames`](crate::sample_frames()).
+pub const MAX_LAYERS: usize = 8;
+
+/// A clip unpacked into evenly spaced poses. Clones share the memory.
+///
+/// Between two poses, each component is a straight line or a cubic B-spline, and rotations are then
+/// normalised. [`Clip::to_frames`] chooses the rate, the curve and the precision so that the error stays
+/// within a budget.
+///
+/// Free tracks, events and root motion stay in the clip: sample them from there.
+#[derive(Clone)]
+pub struct Frames(Arc<Unpacked>);
+
+struct Unpacked {
+    store: Store,
+    error: f32,
+    joint_count: usize,
+    fingerprint: u32,
+    rest_fingerprint: u32,
+    source: Source,
+}
+
+/// Part of the clip that is not unpacked.
+enum Source {
+    Compressed(Clip<'static>),
+    /// The free tracks of a raw clip.
+    Raw(RawClip),
+}
+
+/// Prints the properties, because the poses are thousands of numbers.
+impl fmt::Debug for Frames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Frames")
+            .field("joint_count", &self.0.joint_count)
+            .field("rate", &self.rate())
+            .field("error", &self.0.error)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Error budget of [`Clip::to_frames`].
+///
+/// ```
+/// use condyle::example;
+/// use condyle::frames::FramesOptions;
+///
+/// let (skeleton, mesh, skin) = (example::skeleton(), example::mesh(), example::skin());
+/// // At most 0.2 mm for every vertex, and for points within 3 cm of joints without vertices.
+/// let options = FramesOptions::of_meshes(&skeleton, [(&mesh, &skin)], 2e-4, 0.03)?;
+/// assert_eq!(options.radii.len(), skeleton.joint_count());
+/// # Ok::<(), condyle::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct FramesOptions {
+    /// Largest displacement between the clip and the frames, in the skeleton's units. It comes on top of the
+    /// error of the clip itself.
+    pub budget: f32,
+    /// Radius of the ball around each joint whose points are measured, in the skeleton's units.
+    pub radii: Vec<f32>,
+}
+
+impl FramesOptions {
+    /// Returns options with the same radius for all joints.
+    #[must_use]
+    pub fn new(skeleton: &Skeleton, budget: f32, radius: f32) -> Self {
+        Self { budget, radii: vec![radius; skeleton.joint_count()] }
+    }
+
+    /// Returns options with the distance of the farthest vertex of each joint, and `radius` for joints
+    /// without vertices.
+    ///
+    /// # Errors
+    /// [`Error::Skeleton`] or [`Error::Index`] if a skin was made for another skeleton; [`Error::Index`] if an
+    /// influence refers to a joint that its skin does not have.
+    pub fn of_meshes<'m>(
+        skeleton: &Skeleton,
+        meshes: impl IntoIterator<Item = (&'m SkinnedMesh, &'m Skin)>,
+        budget: f32,
+        radius: f32,
+    ) -> Result<Self, Error> {
+        let mut farthest = vec![0.0_f32; skeleton.joint_count()];
+        for (mesh, skin) in meshes {
+            skin.fits(skeleton)?;
+            mesh.influences().check_joints("influences", skin.joints().len())?;
+            add_radii(mesh, skin, &mut farthest);
+        }
+        let radii = farthest.into_iter().map(|far| if far > 0.0 { far } else { radius }).collect();
+        Ok(Self { budget, radii })
+    }
+
+    fn check(&self, skeleton: &Skeleton) -> Result<(), Error> {
+        Error::check_len("radii", self.radii.len(), skeleton.joint_count())?;
+        if !self.budget.is_finite() {
+            return Err(Error::NotFinite { what: "budget", at: 0 });
+        }
+        if self.budget <= 0.0 {
+            return Err(Error::OutOfRange { what: "budget", at: 0, needed: "greater than 0" });
+        }
+        let is_valid = |radius: f32| radius.is_finite() && radius >= 0.0;
+        match self.radii.iter().position(|radius| !is_valid(*radius)) {
+            None => Ok(()),
+            Some(at) => Err(Error::OutOfRange { what: "radii", at, needed: "finite and at least 0" }),
+        }
+    }
+}
+
+/// Raises the radii to the distance of the farthest vertex of each joint.
+fn add_radii(mesh: &SkinnedMesh, skin: &Skin, radii: &mut [f32]) {
+    let influences: &Influences = mesh.influences();
+    for (vertex, position) in mesh.vertices().positions.iter().enumerate() {
+        for (joint, weight) in influences.row(vertex) {
+            let at = usize::from(joint);
+            if let (true, Some(&of), Some(bind)) =
+                (weight > 0.0, skin.joints().get(at), skin.inverse_bind().get(at))
+                && let Some(radius) = radii.get_mut(usize::from(of))
+            {
+                let [x, y, z] = bind.transform_point(*position);
+                *radius = radius.max((x * x + y * y + z * z).sqrt());
+            }
+        }
+    }
+}
+
+impl Frames {
+    /// Time of the first pose in seconds, that of the clip.
+    #[must_use]
+    pub fn start(&self) -> f64 {
+        self.0.store.timeline.start
+    }
+
+    /// Time of the last pose in seconds, that of the clip.
+    #[must_use]
+    pub fn end(&self) -> f64 {
+        self.0.store.timeline.end
+    }
+
+    /// Number of joints.
+    #[must_use]
+    pub fn joint_count(&self) -> usize {
+        self.0.joint_count
+    }
+
+    /// Poses per second; 0 for a clip without duration.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        self.0.store.timeline.rate
+    }
+
+    /// Largest displacement that was measured between the clip and the frames, in the skeleton's units: at
+    /// each frame, at three or more moments after it, and on both sides of each jump of the clip.
+    #[must_use]
+    pub fn error(&self) -> f32 {
+        self.0.error
+    }
+
+    /// Size of the poses in bytes.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.0.store.bytes()
+    }
+
+    fn new(
+        skeleton: &Skeleton,
+        options: &FramesOptions,
+        mut input: Input<'_>,
+        source: Source,
+    ) -> Result<Self, Error> {
+        options.check(skeleton)?;
+        let (store, error) = smallest(&mut input, options)?;
+        Ok(Self(Arc::new(Unpacked {
+            store,
+            error,
+            joint_count: skeleton.joint_count(),
+            fingerprint: skeleton.fingerprint(),
+            rest_fingerprint: skeleton.rest_fingerprint(),
+            source,
+        })))
+    }
+}
+
+impl Clip<'_> {
+    /// Unpacks the clip into evenly spaced poses.
+    ///
+    /// Tries rates from 15 to 120 per second, straight lines and splines between poses, and 16 and 32 bits
+    /// per number of a rotation. Keeps the smallest whose error is within the budget. A clip with jumps has no
+    /// such frames, unless the budget is as large as the jump.
+    ///
+    /// The time is proportional to the length of the clip. The result is the same on every machine.
+    ///
+    /// # Errors
+    /// [`Error::OverBudget`] if no frames are accurate enough. The errors of [`sample`](crate::sample()) if
+    /// the clip was encoded for another skeleton, and [`Error::TooMany`] for a clip of more than four million
+    /// blocks of joints. [`Error::Length`], [`Error::NotFinite`] or [`Error::OutOfRange`] for invalid options.
+    ///
+    /// ```
+    /// use condyle::frames::FramesOptions;
+    /// use condyle::{FrameLayer, Pose, example, sample_frames};
+    /// use condyle_encode::{EncodeOptions, Shell, encode};
+    ///
+    /// let skeleton = example::skeleton();
+    /// let options = EncodeOptions::new(5e-4, Shell::Balls(0.03));
+    /// let [walk, wave] = [example::walk(), example::wave()];
+    /// let walk = encode(&walk, &skeleton, &options, &mut |_| ())?.into_clip();
+    /// let wave = encode(&wave, &skeleton, &options, &mut |_| ())?.into_clip();
+    /// // 0.2 mm for points within 3 cm of a joint, in addition to 0.5 mm of the encoder.
+    /// let options = FramesOptions::new(&skeleton, 2e-4, 0.03);
+    /// let [walk, wave] = [walk.to_frames(&skeleton, &options)?, wave.to_frames(&skeleton, &options)?];
+    /// assert!(walk.error() <= 2e-4);
+    ///
+    /// let mut pose = Pose::rest(&skeleton);
+    /// let layers = [FrameLayer::new(&walk, 0.25, 0.5), FrameLayer::new(&wave, 1.0, 0.5)];
+    /// sample_frames(&skeleton, &layers, &mut pose)?;
+    /// // The walk is 0.5 m ahead after a quarter of a second, and the wave stays at the origin.
+    /// assert!((pose.get(example::HIPS.into()).translation[2] - 0.25).abs() < 1e-3);
+    /// # Ok::<(), condyle::Error>(())
+    /// ```
+    pub fn to_frames(&self, skeleton: &Skeleton, options: &FramesOptions) -> Result<Frames, Error> {
+        let dispatch = Dispatch::current().portable();
+        let mut sample =
+            |seconds: f64, pose: &mut Pose| sample_by(dispatch, self.view(), skeleton, seconds, pose);
+        let (start, end) = (self.start(), self.end());
+        let rate = if end > start { self.frame_count() as f64 / (end - start) } else { 0.0 };
+        let keys = self.authored_times().flatten().map(f64::from);
+        let keys = keys.chain(self.view().seams().flatten().map(f64::from)).collect();
+        let input = Input { skeleton, start, end, rate, keys, sample: &mut sample };
+        Frames::new(skeleton, options, input, Source::Compressed(self.clone().into_owned()))
+    }
+}
+
+impl RawClip {
+    /// Unpacks the clip into evenly spaced poses, without encoding it: for tools and quick starts.
+    ///
+    /// The same as [`Clip::to_frames`] otherwise. The error is that of the frames alone.
+    ///
+    /// # Errors
+    /// Those of [`Clip::to_frames`].
+    ///
+    /// ```
+    /// use condyle::example;
+    /// use condyle::frames::FramesOptions;
+    ///
+    /// let skeleton = example::skeleton();
+    /// let options = FramesOptions::new(&skeleton, 1e-3, 0.03);
+    /// let walk = example::walk().to_frames(&skeleton, &options)?;
+    /// assert!(walk.error() <= 1e-3 && walk.end() == 1.0);
+    /// # Ok::<(), condyle::Error>(())
+    /// ```
+    pub fn to_frames(&self, skeleton: &Skeleton, options: &FramesOptions) -> Result<Frames, Error> {
+        let dispatch = Dispatch::current().portable();
+        let mut sample = |seconds: f64, pose: &mut Pose| search_raw(dispatch, self, skeleton, seconds, pose);
+        let (start, end) = (self.start(), self.end());
+        let count = self.timelines().iter().map(|times| times.len().saturating_sub(1)).max().unwrap_or(0);
+        let rate = if end > start { count as f64 / (end - start) } else { 0.0 };
+        let mut keys: Vec<f64> = self.timelines().iter().flatten().map(|key| f64::from(*key)).collect();
+        keys.sort_unstable_by(f64::total_cmp);
+        keys.dedup();
+        let input = Input { skeleton, start, end, rate, keys, sample: &mut sample };
+        let free = self.tracks().iter().filter(|track| track.target.joint().is_none()).cloned().collect();
+        let free = Self::new(self.name().to_string(), self.timelines().to_vec(), free)?;
+        Frames::new(skeleton, options, input, Source::Raw(free))
+    }
+}
+
+/// Poses of a clip with extracted root motion include the motion.
+impl PoseSource for Frames {
+    fn start(&self) -> f64 {
+        self.start()
+    }
+
+    fn end(&self) -> f64 {
+        self.end()
+    }
+
+    fn pose(&self, skeleton: &Skeleton, seconds: f64, pose: &mut Pose) -> Result<(), Error> {
+        sample_frames(skeleton, &[FrameLayer::new(self, seconds, 1.0)], pose)?;
+        match &self.0.source {
+            Source::Compressed(clip) if clip.has_motion() => {
+                carry(skeleton, &clip.motion_at(seconds), pose);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn weights(&self, node: u32, seconds: f64, weights: &mut [f32]) -> Result<(), Error> {
+        match &self.0.source {
+            Source::Compressed(clip) => {
+                sampling::track(clip, Target::Weights(node), seconds, weights).map(|_| ())
+            }
+            Source::Raw(clip) => clip.weights(node, seconds, weights),
+        }
+    }
+}
+
+/// One of the clips that [`sample_frames`](crate::sample_frames()) blends.
+///
+/// ```
+/// use condyle::frames::FramesOptions;
+/// use condyle::{FrameLayer, example};
+///
+/// let skeleton = example::skeleton();
+/// let options = FramesOptions::new(&skeleton, 1e-3, 0.03);
+/// let wave = example::wave().to_frames(&skeleton, &options)?;
+/// let mut right_arm = [0.0; 15];
+/// right_arm[usize::from(example::ARM_R[0])] = 1.0;
+/// let layer = FrameLayer { mask: Some(&right_arm), ..FrameLayer::new(&wave, 0.5, 1.0) };
+/// # Ok::<(), condyle::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct FrameLayer<'a> {
+    /// Clip to sample.
+    pub frames: &'a Frames,
+    /// Time on the clip's own timeline; clamped to it.
+    pub seconds: f64,
+    /// Weight, relative to the sum of all weights; finite and not negative.
+    pub weight: f32,
+    /// Factor of the weight for each joint, from 0 to 1; a negative factor or NaN counts as 0. `None` means 1
+    /// for all joints.
+    pub mask: Option<&'a [f32]>,
+}
+
+impl<'a> FrameLayer<'a> {
+    /// Returns a layer with the same weight for all joints.
+    #[must_use]
+    pub fn new(frames: &'a Frames, seconds: f64, weight: f32) -> Self {
+        Self { frames, seconds, weight, mask: None }
+    }
+
+    /// Returns the frames around the time, for weights with this total.
+    #[inline(always)]
+    fn at(&self, total: f64, is_masked: bool) -> At<'a> {
+        let share = (f64::from(self.weight) / total) as f32;
+        At { mask: self.mask, ..self.frames.0.store.at(self.seconds, share, is_masked) }
+    }
+}
+
+/// Samples up to [`MAX_LAYERS`] clips and blends them in one pass. The result has the same bits for every
+/// order of the layers.
+///
+/// Weights are relative to their sum, for each joint if a layer has a mask. A joint with a total weight of 0
+/// gets its rest transform.
+///
+/// The result is that of sampling each clip and calling [`blend`](crate::blend()), with one difference: the
+/// rotations of a clip are not normalised before they are blended. A clip has slightly less weight where a
+/// joint turns fast from frame to frame. Rotations are blended in the hemisphere of the rest pose, as by
+/// [`blend`](crate::blend()).
+///
+/// Nothing is allocated, and no state is kept between calls.
+///
+/// # Errors
+/// [`Error::TooMany`] for more than [`MAX_LAYERS`] layers. [`Error::Length`], [`Error::Skeleton`] or
+/// [`Error::RestPose`] if frames, masks or `pose` do not fit the skeleton. [`Error::NotFinite`] or
+/// [`Error::OutOfRange`] for an invalid time or weight. On error `pose` is unchanged.
+///
+/// ```
+/// use condyle::frames::FramesOptions;
+/// use condyle::{FrameLayer, Pose, example, sample_frames};
+///
+/// let skeleton = example::skeleton();
+/// let options = FramesOptions::new(&skeleton, 1e-3, 0.03);
+/// let walk = example::walk().to_frames(&skeleton, &options)?;
+/// let mut pose = Pose::rest(&skeleton);
+/// sample_frames(&skeleton, &[FrameLayer::new(&walk, 0.25, 1.0)], &mut pose)?;
+/// // 2 m in one second.
+/// assert!((pose.get(example::HIPS.into()).translation[2] - 0.5).abs() < 1e-3);
+/// # Ok::<(), condyle::Error>(())
+/// ```
+pub fn sample_frames(skeleton: &Skeleton, layers: &[FrameLayer<'_>], pose: &mut Pose) -> Result<(), Error> {
+    let joints = skeleton.joint_count();
+    if layers.len() > MAX_LAYERS {
+        return Err(Error::TooMany { what: "layers", found: layers.len(), limit: MAX_LAYERS });
+    }
+    pose.check_joints("pose", joints)?;
+    let mut chosen: [Option<&FrameLayer<'_>>; MAX_LAYERS] = [None; MAX_LAYERS];
+    let (mut count, mut total, mut is_masked) = (0_usize, 0.0, false);
+    for (at, layer) in layers.iter().enumerate() {
+        let Unpacked { joint_count, fingerprint, rest_fingerprint, .. } = &*layer.frames.0;
+        Error::check_len("the joints of the skeleton", joints, *joint_count)?;
+        skeleton.check_fingerprint("the frames", *fingerprint)?;
+        skeleton.check_rest_fingerprint("the frames", *rest_fingerprint)?;
+        check_clock(layer.seconds)?;
+        if let Some(mask) = layer.mask {
+            Error::check_len("mask", mask.len(), joints)?;
+        }
+        if !layer.weight.is_finite() {
+            return Err(Error::NotFinite { what: "weights", at });
+        }
+        if layer.weight < 0.0 {
+            return Err(Error::OutOfRange { what: "weights", at, needed: "at least 0" });
+        }
+        if layer.weight > 0.0 {
+            // Insert in the order of the contents.
+            let mut place = count;
+            while let Some(before) = place.checked_sub(1).and_then(|before| chosen[before])
+                && is_before(layer, before)
+            {
+                chosen[place] = Some(before);
+                place -= 1;
+            }
+            chosen[place] = Some(layer);
+            count += 1;
+            is_masked |= layer.mask.is_some();
+        }
+    }
+    for layer in chosen.iter().flatten() {
+        total += f64::from(layer.weight);
+    }
+    let rest = skeleton.rest().blocks();
+    let Some(first) = chosen[0] else {
+        pose.blocks_mut().copy_from_slice(rest);
+        return Ok(());
+    };
+    let at = |layer: usize| chosen[layer].unwrap_or(first).at(total, is_masked);
+    let mut run = |layers: &[At<'_>]| {
+        run(Dispatch::current(), kernel::Input { rest, joints, layers }, pose);
+    };
+    // Fewer layers take less time to set up.
+    match count {
+        1 => run(&[at(0)]),
+        2 => run(&[at(0), at(1)]),
+        _ => run(&core::array::from_fn::<_, MAX_LAYERS, _>(at)[..count]),
+    }
+    Ok(())
+}
+
+/// Order of layers by their contents: equal layers may be swapped.
+fn is_before(layer: &FrameLayer<'_>, other: &FrameLayer<'_>) -> bool {
+    let key = |it: &FrameLayer<'_>| (it.frames.0.store.hash, it.weight.to_bits(), it.seconds.to_bits());
+    key(layer)
+        .cmp(&key(other))
+        .then_with(|| match (layer.mask, other.mask) {
+            (Some(own), Some(others)) => {
+                own.iter().map(|v| v.to_bits()).cmp(others.iter().map(|v| v.to_bits()))
+            }
+            (own, others) => own.is_some().cmp(&others.is_some()),
+        })
+        .is_lt()
+}
+
+impl Store {
+    /// Returns the frames around a time, with their weights times `share`; without it for masks.
+    #[inline(always)]
+    fn at(&self, seconds: f64, share: f32, is_masked: bool) -> At<'_> {
+        let (first, taps) = self.timeline.taps(self.degree, seconds);
+        let factor = if is_masked { 1.0 } else { share };
+        let weights = taps.map(|weight| weight as f32 * factor);
+        let rows = first * self.base.len();
+        let (rows, turns) = match &self.rotations {
+            Rotations::Wide(all) => (Rows::Wide(all.get(rows..).unwrap_or_default()), weights),
+            Rotations::Narrow { rows: all, step } => {
+                let zero = -ZERO * (step * factor);
+                let turns = weights.map(|weight| weight * step);
+                (Rows::Narrow(all.get(rows..).unwrap_or_default(), zero), turns)
+            }
+        };
+        At {
+            rows,
+            is_cubic: self.degree == Degree::Cubic,
+            turns,
+            weights,
+            share,
+            base: &self.base,
+            moving: &self.moving,
+            moves: self.moves.get(first * self.moving.len()..).unwrap_or_default(),
+            mask: None,
+        }
+    }
+
+    /// Samples with a given instruction set and numeric mode. `pose` has the joints of `rest`.
+    fn sample(&self, dispatch: Dispatch, rest: &Pose, seconds: f64, pose: &mut Pose) {
+        let layers = &[self.at(seconds, 1.0, false)];
+        run(dispatch, kernel::Input { rest: rest.blocks(), joints: rest.joint_count(), layers }, pose);
+    }
+}
+
+fn run(dispatch: Dispatch, input: kernel::Input<'_>, pose: &mut Pose) {
+    let out = pose.blocks_mut();
+    dispatch!(dispatch, |s, mode| kernel::pose(s, mode, input, out));
+}

@@ -1,0 +1,379 @@
+use std::vec;
+use std::vec::Vec;
+
+use super::*;
+use crate::blending::{Layer, Mean, blend};
+use crate::clip::{Interpolation, Track};
+use crate::model::local_to_model;
+use crate::skeleton::Joint;
+use crate::testing::{Random, SIZES, assert_portable, tries};
+use condyle_base::math::{Affine, Transform};
+
+const BUDGET: f32 = 1e-3;
+
+fn smooth(random: &mut Random, joints: usize, frames: usize) -> (Skeleton, RawClip) {
+    let skeleton = random.skeleton(joints);
+    let clip = random.smooth_clip(&skeleton, frames);
+    (skeleton, clip)
+}
+
+/// Largest displacement of the ends of the axes of each joint, 3 cm long.
+fn distance(skeleton: &Skeleton, a: &Pose, b: &Pose) -> f32 {
+    let models = [a, b].map(|pose| {
+        let mut model = vec![Affine::IDENTITY; skeleton.joint_count()];
+        local_to_model(skeleton, pose, &mut model).expect("sizes agree");
+        model
+    });
+    let mut worst = 0.0_f32;
+    for (a, b) in models[0].iter().zip(&models[1]) {
+        for end in [[0.03, 0.0, 0.0], [0.0, 0.03, 0.0], [0.0, 0.0, -0.03], [0.0; 3]] {
+            let [p, q] = [a, b].map(|matrix| matrix.transform_point(end));
+            let square: f32 = p.iter().zip(q).map(|(p, q)| (p - q) * (p - q)).sum();
+            worst = worst.max(square.sqrt());
+        }
+    }
+    worst
+}
+
+/// The error at any moment is within the budget, up to what lies between the measured moments.
+#[test]
+fn frames_keep_their_budget() {
+    let mut random = Random(71);
+    let mut kinds = [[0; 2]; 2];
+    for joints in SIZES.iter().copied().filter(|&joints| joints <= 67) {
+        for budget in [1e-4, 1e-3, 1e-2] {
+            let (skeleton, clip) = smooth(&mut random, joints, 40);
+            let options = FramesOptions::new(&skeleton, budget, 0.03);
+            let Ok(frames) = clip.to_frames(&skeleton, &options) else { continue };
+            assert!(frames.error() <= budget && frames.joint_count() == joints);
+            assert_eq!((frames.start(), frames.end()), (clip.start(), clip.end()));
+            let store = &frames.0.store;
+            let is_narrow = matches!(store.rotations, Rotations::Narrow { .. });
+            kinds[usize::from(store.degree == Degree::Cubic)][usize::from(is_narrow)] += 1;
+            let [mut want, mut is] = [Pose::rest(&skeleton), Pose::rest(&skeleton)];
+            for _ in 0..tries(200) {
+                let seconds = random.range(-0.2, clip.end() as f32 + 0.2).into();
+                clip.pose(&skeleton, seconds, &mut want).expect("a pose");
+                frames.pose(&skeleton, seconds, &mut is).expect("a pose");
+                let off = distance(&skeleton, &want, &is);
+                assert!(off <= 1.2 * budget, "{joints} joints, {budget}: {off} at {seconds} s, {frames:?}");
+                assert!(is.transforms().all(|t| {
+                    let square: f32 = t.rotation.iter().map(|c| c * c).sum();
+                    (square - 1.0).abs() < 1e-5
+                }));
+            }
+        }
+    }
+    assert!(cfg!(miri) || kinds[0][1] > 0 && kinds[1][1] > 0, "{kinds:?}");
+}
+
+/// Every kind of storage is sampled as its formula says, in f64.
+#[test]
+fn every_storage_is_its_formula() {
+    let mut random = Random(72);
+    for joints in [1, 17, 40] {
+        let (skeleton, clip) = smooth(&mut random, joints, 20);
+        let options = FramesOptions::new(&skeleton, BUDGET, 0.03);
+        for (degree, is_narrow) in
+            [(Degree::Linear, false), (Degree::Linear, true), (Degree::Cubic, false), (Degree::Cubic, true)]
+        {
+            let store = build::store_of(&clip, &skeleton, &options, degree, 25, is_narrow);
+            let mut pose = Pose::rest(&skeleton);
+            for _ in 0..20 {
+                let seconds = f64::from(random.range(-0.1, 0.8));
+                let (first, taps) = store.timeline.taps(degree, seconds);
+                assert!((taps.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+                let values = |joint: usize| -> [f64; 4] {
+                    let (block, lane, blocks) = (joint / 16, joint % 16, store.base.len());
+                    let mut sum = [0.0; 4];
+                    for (n, weight) in taps.iter().enumerate().take(degree.taps()) {
+                        for (c, sum) in sum.iter_mut().enumerate() {
+                            let at = (first + n) * blocks + block;
+                            let value = match &store.rotations {
+                                Rotations::Wide(rows) => f64::from(rows[at].0[c][lane]),
+                                Rotations::Narrow { rows, step } => {
+                                    (f64::from(rows[at].0[c][lane]) - f64::from(ZERO)) * f64::from(*step)
+                                }
+                            };
+                            *sum += value * weight;
+                        }
+                    }
+                    let length = sum.iter().map(|c| c * c).sum::<f64>().sqrt();
+                    sum.map(|c| c / length)
+                };
+                for dispatch in Dispatch::all() {
+                    store.sample(dispatch, skeleton.rest(), seconds, &mut pose);
+                    for joint in 0..joints {
+                        let (want, is) = (values(joint), pose.get(joint).rotation.map(f64::from));
+                        let dot: f64 = want.iter().zip(is).map(|(a, b)| a * b).sum();
+                        let sign = dot.signum();
+                        for (want, is) in want.into_iter().zip(is) {
+                            assert!((want * sign - is).abs() < 4e-7, "{dispatch}, {degree:?} {is_narrow}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A blend of frames is the blend of their poses, but for the lengths of the sums.
+#[test]
+fn layers_are_blended() {
+    let mut random = Random(73);
+    for joints in [1, 16, 17, 67] {
+        let (skeleton, first) = smooth(&mut random, joints, 30);
+        let clips = [first, random.smooth_clip(&skeleton, 45), random.smooth_clip(&skeleton, 20)];
+        // Close frames have nearly unit length, so that the two ways to blend agree.
+        let options = FramesOptions::new(&skeleton, 1e-3, 0.03);
+        let frames: Vec<Frames> =
+            clips.iter().filter_map(|clip| clip.to_frames(&skeleton, &options).ok()).collect();
+        let mask: Vec<f32> = (0..joints).map(|joint| (joint % 3) as f32 / 2.0).collect();
+        for round in 0..tries(40) {
+            let mut poses = Vec::new();
+            let seconds: Vec<f64> = frames.iter().map(|_| random.range(0.0, 1.0).into()).collect();
+            for (frames, &seconds) in frames.iter().zip(&seconds) {
+                let mut pose = Pose::rest(&skeleton);
+                sample_frames(&skeleton, &[FrameLayer::new(frames, seconds, 2.0)], &mut pose)
+                    .expect("a pose");
+                poses.push(pose);
+            }
+            let masks = [None, Some(&mask[..]), None];
+            let mask_of = |at: usize| if round % 2 == 0 { None } else { masks[at] };
+            let weights = [0.25, 1.5, if round % 3 == 0 { 0.0 } else { 0.75 }];
+            let layers: Vec<FrameLayer<'_>> = (0..frames.len())
+                .map(|at| FrameLayer {
+                    mask: mask_of(at),
+                    ..FrameLayer::new(&frames[at], seconds[at], weights[at])
+                })
+                .collect();
+            let blended: Vec<Layer<'_>> = (0..frames.len())
+                .map(|at| Layer { mask: mask_of(at), ..Layer::new(&poses[at], weights[at]) })
+                .collect();
+            let [mut want, mut is] = [Pose::rest(&skeleton), Pose::rest(&skeleton)];
+            blend(&skeleton, &blended, Mean::Linear, &mut want).expect("a pose");
+            sample_frames(&skeleton, &layers, &mut is).expect("a pose");
+            for (joint, (want, is)) in want.transforms().zip(is.transforms()).enumerate() {
+                let dot: f32 = want.rotation.iter().zip(is.rotation).map(|(a, b)| a * b).sum();
+                assert!(dot.abs() > 0.999, "{joints} joints, {joint}: {want:?} {is:?}");
+                for (want, is) in want.translation.into_iter().zip(is.translation) {
+                    assert!((want - is).abs() < 1e-5, "{joints} joints, {joint}: {want} {is}");
+                }
+                for (want, is) in want.scale.into_iter().zip(is.scale) {
+                    assert!((want - is).abs() < 1e-5, "{joints} joints, {joint}: {want} {is}");
+                }
+            }
+        }
+    }
+}
+
+/// The order of the layers changes no bit.
+#[test]
+fn layers_have_no_order() {
+    let mut random = Random(74);
+    for joints in [1, 17, 67] {
+        let (skeleton, first) = smooth(&mut random, joints, 30);
+        let options = FramesOptions::new(&skeleton, 1e-2, 0.03);
+        let other = random.smooth_clip(&skeleton, 30);
+        let frames = [first, other].map(|clip| clip.to_frames(&skeleton, &options).expect("a large budget"));
+        let mask: Vec<f32> = (0..joints).map(|joint| joint as f32 / 67.0).collect();
+        let layers = [
+            FrameLayer::new(&frames[0], 0.2, 0.3),
+            FrameLayer::new(&frames[1], 0.2, 0.3),
+            FrameLayer { mask: Some(&mask), ..FrameLayer::new(&frames[1], 0.2, 0.3) },
+            FrameLayer::new(&frames[1], 0.4, 0.3),
+            FrameLayer::new(&frames[1], 0.4, 1.0),
+        ];
+        for count in 1..=layers.len() {
+            for dispatch in Dispatch::all() {
+                let sampled = |layers: &[FrameLayer<'_>]| {
+                    let mut pose = Pose::rest(&skeleton);
+                    dispatch.scope(|| sample_frames(&skeleton, layers, &mut pose)).expect("a pose");
+                    pose
+                };
+                let mut turned = layers[..count].to_vec();
+                let want = sampled(&turned);
+                for _ in 0..count {
+                    turned.rotate_left(1);
+                    assert_eq!(sampled(&turned), want, "{dispatch}, {count} layers");
+                    let mut reversed = turned.clone();
+                    reversed.reverse();
+                    assert_eq!(sampled(&reversed), want, "{dispatch}, {count} layers");
+                }
+            }
+        }
+    }
+}
+
+/// A joint that turns from one side of the rest pose to the other is blended in the hemisphere of the rest
+/// pose, as by `blend`.
+#[test]
+fn rotations_are_blended_in_the_hemisphere_of_the_rest_pose() {
+    let skeleton = Skeleton::new([Joint::new("wheel", None, Transform::IDENTITY)]).expect("a joint");
+    let turning = |from: f32, to: f32| {
+        let values = (0..=20).flat_map(|key| {
+            let half = (from + (to - from) * key as f32 / 20.0).to_radians() / 2.0;
+            [0.0, half.sin(), 0.0, half.cos()]
+        });
+        let (target, interpolation) = (Target::Rotation(0), Interpolation::Linear);
+        let track = Track { target, interpolation, timeline: 0, values: values.collect() };
+        let times = (0..=20).map(|key| key as f32 / 20.0).collect();
+        let clip = RawClip::new("turn".into(), vec![times], vec![track]).expect("a valid clip");
+        clip.to_frames(&skeleton, &FramesOptions::new(&skeleton, 1e-4, 0.03)).expect("an even turn")
+    };
+    // A full turn, and none. Half way, the wheel is half a turn from rest.
+    let (round, still) = (turning(0.0, 360.0), turning(10.0, 10.0));
+    let angle = |layers: &[FrameLayer<'_>]| {
+        let mut pose = Pose::rest(&skeleton);
+        sample_frames(&skeleton, layers, &mut pose).expect("a pose");
+        let q = pose.get(0).rotation;
+        (2.0 * q[1].atan2(q[3])).to_degrees()
+    };
+    for (seconds, want) in [(0.1, 23.0), (0.4, 77.0), (0.6, -67.0), (0.9, -13.0)] {
+        let layers = [FrameLayer::new(&round, seconds, 1.0), FrameLayer::new(&still, 0.0, 1.0)];
+        let is = angle(&layers);
+        assert!((is - want).abs() < 0.5, "{is} at {seconds} s, {want} wanted");
+    }
+}
+
+/// A clip with a jump has no frames within a small budget; the error says how far off they are.
+#[test]
+fn a_jump_is_refused() {
+    let skeleton = Skeleton::new([Joint::new("hip", None, Transform::IDENTITY)]).expect("a joint");
+    let (target, interpolation) = (Target::Translation(0), Interpolation::Step);
+    let track = Track { target, interpolation, timeline: 0, values: vec![0.0, 0.0, 0.0, 1.0, 0.0, 0.0] };
+    let clip = RawClip::new("jump".into(), vec![vec![0.0, 0.731]], vec![track]).expect("a valid clip");
+    let refused = clip.to_frames(&skeleton, &FramesOptions::new(&skeleton, 0.01, 0.03));
+    let Err(Error::OverBudget { percent }) = refused else { panic!("{refused:?}") };
+    assert!((9_000..=10_300).contains(&percent), "{percent}");
+    clip.to_frames(&skeleton, &FramesOptions::new(&skeleton, 1.01, 0.03)).expect("a budget above the jump");
+}
+
+#[test]
+fn invalid_input_is_refused() {
+    let mut random = Random(75);
+    let (skeleton, clip) = smooth(&mut random, 5, 10);
+    let valid = FramesOptions::new(&skeleton, 1e-2, 0.03);
+    for budget in [0.0, -1.0, f32::NAN, f32::INFINITY] {
+        assert!(clip.to_frames(&skeleton, &FramesOptions { budget, ..valid.clone() }).is_err(), "{budget}");
+    }
+    for radii in [vec![], vec![0.03; 4], vec![f32::NAN; 5], vec![-1.0; 5]] {
+        assert!(clip.to_frames(&skeleton, &FramesOptions { radii, ..valid.clone() }).is_err());
+    }
+    let frames = clip.to_frames(&skeleton, &valid).expect("a large budget");
+    let mut pose = Pose::identity(5);
+    let mut refused = |layers: &[FrameLayer<'_>], want: Error| {
+        assert_eq!(sample_frames(&skeleton, layers, &mut pose), Err(want));
+        assert_eq!(pose, Pose::identity(5));
+    };
+    let layer = FrameLayer::new(&frames, 0.1, 1.0);
+    refused(&[layer; 9], Error::TooMany { what: "layers", found: 9, limit: 8 });
+    let nan = Error::NotFinite { what: "seconds", at: 0 };
+    refused(&[FrameLayer { seconds: f64::NAN, ..layer }], nan);
+    refused(&[layer, FrameLayer { weight: f32::NAN, ..layer }], Error::NotFinite { what: "weights", at: 1 });
+    let negative = Error::OutOfRange { what: "weights", at: 0, needed: "at least 0" };
+    refused(&[FrameLayer { weight: -1.0, ..layer }], negative);
+    let mask = Error::Length { what: "mask", found: 1, needed: 5 };
+    refused(&[FrameLayer { mask: Some(&[1.0]), ..layer }], mask);
+    let other = random.skeleton(5);
+    assert!(matches!(
+        sample_frames(&other, &[layer], &mut pose),
+        Err(Error::RestPose { .. } | Error::Skeleton { .. })
+    ));
+    assert!(sample_frames(&random.skeleton(6), &[layer], &mut Pose::identity(6)).is_err());
+    // No layers, or none with a weight: the rest pose.
+    sample_frames(&skeleton, &[], &mut pose).expect("no layers");
+    assert_eq!(pose, *skeleton.rest());
+    pose = Pose::identity(5);
+    sample_frames(&skeleton, &[FrameLayer { weight: 0.0, ..layer }], &mut pose).expect("no weight");
+    assert_eq!(pose, *skeleton.rest());
+}
+
+/// Joints without a layer rest; masks of NaN or below 0 count as 0.
+#[test]
+fn joints_without_a_layer_rest() {
+    let mut random = Random(76);
+    let (skeleton, clip) = smooth(&mut random, 20, 20);
+    let frames =
+        clip.to_frames(&skeleton, &FramesOptions::new(&skeleton, 1e-2, 0.03)).expect("a large budget");
+    let mut mask = [1.0; 20];
+    (mask[0], mask[7], mask[18]) = (0.0, f32::NAN, -2.0);
+    let layer = FrameLayer { mask: Some(&mask), ..FrameLayer::new(&frames, 0.3, 0.5) };
+    let [mut pose, mut whole] = [Pose::identity(20), Pose::identity(20)];
+    sample_frames(&skeleton, &[layer], &mut pose).expect("a pose");
+    sample_frames(&skeleton, &[FrameLayer { mask: None, ..layer }], &mut whole).expect("a pose");
+    for joint in 0..20 {
+        let want = if [0, 7, 18].contains(&joint) { skeleton.rest().get(joint) } else { whole.get(joint) };
+        let is = pose.get(joint);
+        let close = |a: &[f32], b: &[f32]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-5);
+        assert!(close(&is.rotation, &want.rotation) && close(&is.translation, &want.translation), "{joint}");
+        assert!(close(&is.scale, &want.scale), "{joint}");
+    }
+}
+
+/// A clip without duration is one pose; a clip of a skeleton without joints is an empty pose.
+#[test]
+fn the_smallest_clips_have_frames() {
+    let mut random = Random(77);
+    for (joints, frames) in [(0, 5), (3, 0), (3, 1), (3, 2)] {
+        let (skeleton, clip) = smooth(&mut random, joints, frames);
+        let unpacked = clip.to_frames(&skeleton, &FramesOptions::new(&skeleton, 0.05, 0.03)).expect("frames");
+        let [mut want, mut is] = [Pose::identity(joints), Pose::identity(joints)];
+        for seconds in [-1.0, 0.0, 0.02, 9.0] {
+            clip.pose(&skeleton, seconds, &mut want).expect("a pose");
+            unpacked.pose(&skeleton, seconds, &mut is).expect("a pose");
+            assert!(distance(&skeleton, &want, &is) <= 0.05, "{joints} joints, {frames} frames, {seconds} s");
+        }
+    }
+}
+
+/// The free tracks of a clip are sampled from the clip.
+#[test]
+fn weights_come_from_the_clip() {
+    let skeleton = crate::example::skeleton();
+    let (target, interpolation) = (Target::Weights(3), Interpolation::Linear);
+    let smile = Track { target, interpolation, timeline: 0, values: vec![0.0, 0.0, 0.5, 1.0] };
+    let clip = RawClip::new("smile".into(), vec![vec![0.0, 2.0]], vec![smile]).expect("a valid clip");
+    let frames = clip.to_frames(&skeleton, &FramesOptions::new(&skeleton, 1e-3, 0.03)).expect("frames");
+    let mut weights = [9.0; 2];
+    frames.weights(3, 1.0, &mut weights).expect("two weights");
+    assert_eq!(weights, [0.25, 0.5]);
+    frames.weights(4, 1.0, &mut weights).expect("no track");
+    assert_eq!(weights, [0.25, 0.5]);
+}
+
+#[test]
+fn the_bits_are_the_same_everywhere() {
+    assert_portable(0xdc90_7fc5_4c6e_9865, |hash| {
+        let mut random = Random(78);
+        for joints in [1, 16, 17, 67] {
+            let (skeleton, first) = smooth(&mut random, joints, 30);
+            let second = random.smooth_clip(&skeleton, 45);
+            for budget in [2e-2, 1e-3] {
+                let options = FramesOptions::new(&skeleton, budget, 0.03);
+                let Ok([a, b]) = [&first, &second]
+                    .map(|clip| clip.to_frames(&skeleton, &options))
+                    .into_iter()
+                    .collect::<Result<Vec<_>, _>>()
+                    .map(|both| <[Frames; 2]>::try_from(both).expect("two"))
+                else {
+                    continue;
+                };
+                let mask: Vec<f32> = (0..joints).map(|joint| (joint % 5) as f32 / 4.0).collect();
+                let mut pose = Pose::rest(&skeleton);
+                for step in 0..tries(20) {
+                    let seconds = step as f64 * 0.06;
+                    let other = FrameLayer::new(&b, seconds, 0.3);
+                    let masked = FrameLayer { mask: Some(&mask), ..other };
+                    let own = FrameLayer::new(&a, seconds, 0.8);
+                    for layers in [&[own][..], &[own, other], &[own, masked], &[own, other, masked]] {
+                        sample_frames(&skeleton, layers, &mut pose).expect("a pose");
+                        for t in pose.transforms() {
+                            hash.add(t.rotation.iter().chain(&t.translation).chain(&t.scale));
+                        }
+                    }
+                }
+            }
+        }
+    });
+}
