@@ -168,13 +168,15 @@ impl Group {
     fn run<S: Simd>(&self, s: S, springs: &Springs, work: &mut Work<Row>) {
         let mut late = Row::default();
         let mut rounds = 0;
-        for (lane, (_, schedule, _)) in self.lanes() {
+        for lane in 0..LANES {
+            let Some((_, schedule, _)) = &self.ticks[lane] else { continue };
             late.0[lane] = schedule.late / STEP;
             rounds = schedule.count.max(rounds);
         }
         for round in 0..rounds {
             let mut when = Rows::default();
-            for (lane, (tick, schedule, _)) in self.lanes() {
+            for lane in 0..LANES {
+                let Some((tick, schedule, _)) = &self.ticks[lane] else { continue };
                 // The steps are aligned at the end, so that all lanes finish in the same round.
                 let Some(at) = (round + schedule.count).checked_sub(rounds) else { continue };
                 when.factor.0[lane] = schedule.factor(at);
@@ -209,10 +211,6 @@ impl Group {
             to.direction_before = get(&from.direction_before, lane);
         }
         state.time = Time { started: true, late: schedule.late, to_world: *to_world };
-    }
-
-    fn lanes(&self) -> impl Iterator<Item = (usize, &(Tick, Schedule, Affine64))> {
-        self.ticks.iter().enumerate().filter_map(|(lane, tick)| Some((lane, tick.as_ref()?)))
     }
 }
 

@@ -245,32 +245,41 @@ fn add_moves<S: Simd, M: Mode>(
     }
 }
 
-/// Share of a layer in the sum of a joint, for layers with masks. 0 if no layer has the joint.
-fn factor(layers: &[At<'_>], layer: &At<'_>, joint: usize) -> f32 {
-    let share = |layer: &At<'_>| {
-        let mask = layer.mask.map_or(1.0, |mask| mask.get(joint).map_or(0.0, |&factor| factor.max(0.0)));
-        layer.share * mask
-    };
-    let total: f32 = layers.iter().map(share).sum();
-    if total > 0.0 { share(layer) / total } else { 0.0 }
+/// Weight of a layer for a joint.
+#[inline(always)]
+fn weight(layer: &At<'_>, joint: usize) -> f32 {
+    layer.share * layer.mask.map_or(1.0, |mask| mask.get(joint).map_or(0.0, |&factor| factor.max(0.0)))
 }
 
-/// Shares of a layer in the sums of a block.
-#[inline(never)]
-fn factors(layers: &[At<'_>], layer: &At<'_>, index: usize) -> Lanes {
-    let mut factors = [0.0; BLOCK];
-    for (lane, own) in factors.iter_mut().enumerate() {
-        *own = factor(layers, layer, index * BLOCK + lane);
+/// Share in a total weight; 0 if no layer has a weight.
+#[inline(always)]
+fn share_of(weight: f32, total: f32) -> f32 {
+    if total > 0.0 { weight / total } else { 0.0 }
+}
+
+/// Total weights of the joints of a block.
+#[inline(always)]
+fn totals(layers: &[At<'_>], index: usize) -> Lanes {
+    let mut totals = [0.0; BLOCK];
+    for layer in layers {
+        for (lane, total) in totals.iter_mut().enumerate() {
+            *total += weight(layer, index * BLOCK + lane);
+        }
     }
-    factors
+    totals
 }
 
-/// Writes the rest pose to the joints of a block without a layer. Their rotation rests already.
-#[inline(never)]
-fn rest_unmasked(layers: &[At<'_>], index: usize, rest: &PoseBlock, out: &mut PoseBlock) {
-    for lane in 0..BLOCK {
-        if layers.iter().all(|layer| factor(layers, layer, index * BLOCK + lane) == 0.0) {
-            out.set(lane, &rest.get(lane));
+/// Writes the translations and scales of the rest pose where the total weight is 0, or everywhere.
+#[inline(always)]
+fn put_rest<S: Simd, V: FromNarrow<S>>(s: S, rest: &PoseBlock, totals: Option<&Lanes>, out: &mut PoseBlock) {
+    let zero = V::splat(s, 0.0);
+    for at in (0..BLOCK).step_by(V::LEN) {
+        let totals = totals.map_or(zero, |totals| V::from_slice(s, &totals[at..at + V::LEN]));
+        let rests = totals.simd_le(zero);
+        for (from, to) in [(&rest.translation, &mut out.translation), (&rest.scale, &mut out.scale)] {
+            let (from, mut is): ([V; 3], [V; 3]) = (load_all(s, from, at), load_all(s, to, at));
+            each!(c in [0, 1, 2] => is[c] = rests.select(from[c], is[c]));
+            store_all(to, at, is);
         }
     }
 }
@@ -282,11 +291,18 @@ fn sum<S: Simd, M: Mode, V: FromNarrow<S>>(s: S, mode: M, input: Input<'_>, out:
     let is_masked = layers.iter().any(|layer| layer.mask.is_some());
     for (index, (rest, out)) in rest.iter().zip(&mut *out).enumerate() {
         let all_rest = layers.iter().all(|layer| layer.base.get(index).is_some_and(|base| base.rests));
-        if all_rest {
-            (out.translation, out.scale) = (rest.translation, rest.scale);
-        }
+        let totals = if is_masked { Some(totals(layers, index)) } else { None };
         for (n, layer) in layers.iter().enumerate() {
-            let own = if is_masked { Some(factors(layers, layer, index)) } else { None };
+            let own = totals.as_ref().map(
+                #[inline(always)]
+                |totals| {
+                    let mut own = [0.0; BLOCK];
+                    for (lane, (own, &total)) in own.iter_mut().zip(totals).enumerate() {
+                        *own = share_of(weight(layer, index * BLOCK + lane), total);
+                    }
+                    own
+                },
+            );
             let (is_first, is_last) = (n == 0, n + 1 == layers.len());
             let place = Place { index, joints, rest, factor: own.as_ref(), is_first, is_last };
             add_rotations::<_, _, V>(s, mode, layer, place, out);
@@ -294,12 +310,28 @@ fn sum<S: Simd, M: Mode, V: FromNarrow<S>>(s: S, mode: M, input: Input<'_>, out:
                 add_base::<_, _, V>(s, mode, layer, place, out);
             }
         }
-        if is_masked && !all_rest {
-            rest_unmasked(layers, index, rest, out);
+        if all_rest || is_masked {
+            put_rest::<_, V>(s, rest, totals.as_ref().filter(|_| !all_rest), out);
         }
     }
     for layer in layers {
-        add_moves(s, mode, layer, |joint| if is_masked { factor(layers, layer, joint) } else { 1.0 }, out);
+        add_moves(
+            s,
+            mode,
+            layer,
+            #[inline(always)]
+            |joint| {
+                if !is_masked {
+                    return 1.0;
+                }
+                let mut total = 0.0;
+                for layer in layers {
+                    total += weight(layer, joint);
+                }
+                share_of(weight(layer, joint), total)
+            },
+            out,
+        );
     }
 }
 
