@@ -3,6 +3,9 @@
 use crate::step::{Log, Outcome, Step, Stop, build_dir, cargo, works};
 use crate::{fuzz, gpu, python};
 
+/// Comparison with C++ libraries, which only a person builds.
+const PEERS: &str = "bench/peers/Cargo.toml";
+
 pub(crate) fn steps() -> Vec<Step> {
     vec![
         Step::new("format", format),
@@ -14,7 +17,7 @@ pub(crate) fn steps() -> Vec<Step> {
 
 fn format(log: &mut Log) -> Outcome {
     log.run(&mut cargo("fmt", ["--all", "--check"]))?;
-    for manifest in [fuzz::MANIFEST, gpu::MANIFEST, python::MANIFEST] {
+    for manifest in [fuzz::MANIFEST, gpu::MANIFEST, python::MANIFEST, PEERS] {
         log.run(&mut cargo("fmt", ["--manifest-path", manifest, "--check"]))?;
     }
     Ok(String::new())

@@ -63,7 +63,7 @@ pub(crate) struct Entrant {
 }
 
 pub(crate) const PACKED: &str = "Condyle, packed clips";
-pub(crate) const RESIDENT: &str = "Condyle, resident clips";
+pub(crate) const FRAMES: &str = "Condyle, frames";
 pub(crate) const INTERPOLATION: &str = "Condyle, `interpolation::poses`";
 pub(crate) const ROWS: &str = "Condyle, `palette_rows`";
 pub(crate) const OZZ: &str = "ozz-animation";
@@ -95,7 +95,7 @@ const fn variant(stage: Stage, name: &'static str, form: usize, exact: usize) ->
 
 const CONDYLE_FORMS: [Form; 4] = [
     form(PACKED, 1, 0),
-    form(RESIDENT, 3, 2),
+    form(FRAMES, 3, 2),
     variant(Stage::Blend, INTERPOLATION, 5, 4),
     variant(Stage::Palette, ROWS, 7, 6),
 ];

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use condyle::Isa;
 
 use crate::player::{
-    ACL, ACL_NO_SCALE, ACL_QVV, BUILDS, GLAM_FRAMES, GLAM_KEYS, INTERPOLATION, ISAS, OZZ, OZZ_IFRAMES,
-    OZZ_RS, OZZ_RS_REPAIRED, PACKED, RESIDENT, ROWS,
+    ACL, ACL_NO_SCALE, ACL_QVV, BUILDS, FRAMES, GLAM_FRAMES, GLAM_KEYS, INTERPOLATION, ISAS, OZZ,
+    OZZ_IFRAMES, OZZ_RS, OZZ_RS_REPAIRED, PACKED, ROWS,
 };
 use crate::results::Results;
 use crate::sizes::CLIPS;
@@ -18,7 +18,7 @@ const UNCOMPRESSED: &[&str] = &[GLAM_KEYS, GLAM_FRAMES];
 const ALL: &[&str] = &[OZZ, ACL, ACL_QVV, ACL_NO_SCALE, OZZ_RS, OZZ_RS_REPAIRED, GLAM_KEYS];
 /// Rows of the played works.
 const PLAYERS: [&str; 9] =
-    [PACKED, RESIDENT, OZZ, OZZ_IFRAMES, ACL, OZZ_RS_REPAIRED, OZZ_RS, GLAM_KEYS, GLAM_FRAMES];
+    [PACKED, FRAMES, OZZ, OZZ_IFRAMES, ACL, OZZ_RS_REPAIRED, OZZ_RS, GLAM_KEYS, GLAM_FRAMES];
 /// Rows of the single stages.
 const LIBRARIES: [&str; 5] = ["Condyle", OZZ, ACL, OZZ_RS, "glam"];
 
@@ -120,8 +120,8 @@ fn summary(results: &Results) -> String {
     let mut out = String::from(
         "\n## Summary\n\n\
          Time of the fastest peer relative to Condyle. **Bold**: a peer is faster. AVX-512 and AVX2 are \
-         compared with native builds, SSE4.2 and SSE2 with the baseline. Clips of Condyle are packed or \
-         resident; those of peers compressed or not.\n\n\
+         compared with native builds, SSE4.2 and SSE2 with the baseline. Clips of Condyle are packed, or \
+         unpacked as frames; those of peers compressed or not.\n\n\
          | work | AVX-512 | AVX2 | SSE4.2 | SSE2 | fastest native | fastest baseline |\n\
          |---|--:|--:|--:|--:|---|---|\n",
     );
@@ -143,9 +143,9 @@ fn summary(results: &Results) -> String {
     };
     for (group, ours, peers, works) in [
         ("packed, compressed", PACKED, COMPRESSED, &PLAYED[..]),
-        ("resident, compressed", RESIDENT, COMPRESSED, &PLAYED),
+        ("frames, compressed", FRAMES, COMPRESSED, &PLAYED),
         ("packed, uncompressed", PACKED, UNCOMPRESSED, &PLAYED[..4]),
-        ("resident, uncompressed", RESIDENT, UNCOMPRESSED, &PLAYED),
+        ("frames, uncompressed", FRAMES, UNCOMPRESSED, &PLAYED),
     ] {
         for (at, (heading, work)) in works.iter().enumerate() {
             let kind = if at < 4 { "character" } else { "sampling" };
@@ -216,7 +216,7 @@ fn sizes(results: &Results) -> String {
     let headings: Vec<String> = clips.iter().map(|clip| format!("{clip}, bytes")).collect();
     let _ = writeln!(out, "| | {} | walk, mm | all, mm | all, between, mm |", headings.join(" | "));
     let _ = writeln!(out, "|---|{}", "--:|".repeat(clips.len() + 3));
-    for name in [PACKED, RESIDENT, ACL, OZZ, OZZ_IFRAMES, GLAM_FRAMES] {
+    for name in [PACKED, FRAMES, ACL, OZZ, OZZ_IFRAMES, GLAM_FRAMES] {
         let value = |work: String| results.any(&work, name);
         let bytes = clips.iter().map(|clip| value(format!("bytes, {clip}")).map_or(String::new(), number));
         let errors = ["at frames, walk", "at frames, all", "between frames, all"];

@@ -5,7 +5,7 @@
 //! | forms | difference |
 //! |---|---|
 //! | 0, 1 | packed clips |
-//! | 2, 3 | resident clips, with keys unpacked in memory |
+//! | 2, 3 | frames: the samples unpacked into even poses; one call samples and blends two clips |
 //! | 4, 5 | packed, mean by `interpolation::poses` instead of `blend` |
 //! | 6, 7 | packed, palettes of three rows instead of 4x4 columns |
 
@@ -13,11 +13,13 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use condyle::blending::Mean;
+use condyle::frames::FramesOptions;
 use condyle::interpolation::{self, Method, Selection};
 use condyle::skinning::{palette_columns, palette_rows};
 use condyle::{
-    Affine, Clip, Dispatch, Influences, Interpolation, Joint, Layer, NormalRule, Palette, Pose, RawClip,
-    Skeleton, Skin, Target, Track, Transform, Vertices, blend, local_to_model, palette, sample, skin,
+    Affine, Clip, Dispatch, FrameLayer, Frames, Influences, Interpolation, Joint, Layer, NormalRule, Palette,
+    Pose, RawClip, Skeleton, Skin, Target, Track, Transform, Vertices, blend, local_to_model, palette,
+    sample, sample_frames, skin,
 };
 use condyle_encode::{EncodeOptions, Shell, encode};
 
@@ -32,7 +34,7 @@ pub(crate) struct Runtime {
     skeleton: Skeleton,
     skin: Skin,
     packed: [Vec<Clip<'static>>; 2],
-    resident: [Vec<Clip<'static>>; 2],
+    frames: [Vec<Frames>; 2],
     /// Two sampled poses and their mean.
     poses: [Pose; 3],
     model: Vec<Affine>,
@@ -82,8 +84,12 @@ fn raw_clip(data: &Data, clip: usize) -> RawClip {
     RawClip::new(format!("clip{clip}"), vec![timeline], tracks.collect()).expect("a clip")
 }
 
+fn is_frames(form: usize) -> bool {
+    matches!(form, 2 | 3)
+}
+
 impl Runtime {
-    /// Encodes all clips.
+    /// Encodes and unpacks all clips.
     pub(crate) fn new(data: &Data) -> Self {
         let skeleton = skeleton(data);
         let joints = skeleton.joint_count();
@@ -100,13 +106,18 @@ impl Runtime {
             (0..data.clips.len()).map(|at| clip(at).into_clip()).collect::<Vec<_>>()
         });
         eprintln!("Condyle: clips encoded in {:.1?}", start.elapsed());
-        let unpacked = |clip: Clip<'static>| clip.into_resident().expect("a clip");
-        let resident = packed.clone().map(|clips| clips.into_iter().map(unpacked).collect());
+        let start = std::time::Instant::now();
+        let frames = BOUNDS.map(|bound| {
+            let options = FramesOptions::new(&skeleton, bound, Shell::RADIUS);
+            let clip = |at| raw_clip(data, at).to_frames(&skeleton, &options).expect("frames");
+            (0..data.clips.len()).map(clip).collect()
+        });
+        eprintln!("Condyle: clips unpacked in {:.1?}", start.elapsed());
         let rest = Pose::rest(&skeleton);
         Self {
             skin,
             packed,
-            resident,
+            frames,
             poses: [rest.clone(), rest.clone(), rest],
             model: vec![Affine::IDENTITY; joints],
             columns: vec![[0.0; 16]; joints],
@@ -120,15 +131,31 @@ impl Runtime {
         }
     }
 
-    fn clip(&self, form: usize, clip: usize) -> &Clip<'static> {
-        let clips = if matches!(form, 2 | 3) { &self.resident } else { &self.packed };
-        &clips[form % 2][clip]
+    fn sample(&mut self, form: usize, clip: usize, seconds: f32, to: usize) {
+        let (set, pose) = (form % 2, &mut self.poses[to]);
+        let done = if is_frames(form) {
+            let layer = FrameLayer::new(&self.frames[set][clip], seconds.into(), 1.0);
+            sample_frames(&self.skeleton, &[layer], pose)
+        } else {
+            sample(&self.packed[set][clip], &self.skeleton, seconds.into(), pose)
+        };
+        done.expect("fitting lengths");
     }
 
-    fn sample(&mut self, form: usize, clip: usize, seconds: f32, to: usize) {
-        let clips = if matches!(form, 2 | 3) { &self.resident } else { &self.packed };
-        let clip = &clips[form % 2][clip];
-        sample(clip, &self.skeleton, seconds.into(), &mut self.poses[to]).expect("fitting lengths");
+    /// Samples two clips and computes their mean.
+    fn mean(&mut self, form: usize, [a, b]: [usize; 2], [seconds_a, seconds_b]: [f32; 2]) {
+        if is_frames(form) {
+            let frames = &self.frames[form % 2];
+            let layers = [
+                FrameLayer::new(&frames[a], seconds_a.into(), 0.5),
+                FrameLayer::new(&frames[b], seconds_b.into(), 0.5),
+            ];
+            sample_frames(&self.skeleton, &layers, &mut self.poses[2]).expect("fitting lengths");
+        } else {
+            self.sample(form, a, seconds_a, 0);
+            self.sample(form, b, seconds_b, 1);
+            self.blend(form);
+        }
     }
 
     fn blend(&mut self, form: usize) {
@@ -157,8 +184,11 @@ impl Runtime {
 impl Player for OnIsa {
     fn bytes(&self, form: usize, clip: usize) -> usize {
         let runtime = self.runtime.borrow();
-        let clip = runtime.clip(form, clip);
-        if clip.is_resident() { clip.resident_size() } else { clip.as_bytes().len() }
+        if is_frames(form) {
+            runtime.frames[form % 2][clip].memory()
+        } else {
+            runtime.packed[form % 2][clip].as_bytes().len()
+        }
     }
 
     fn sample(&mut self, form: usize, clip: usize, times: &[f32]) {
@@ -177,9 +207,7 @@ impl Player for OnIsa {
         self.dispatch.set_default();
         let mut runtime = self.runtime.borrow_mut();
         for (&a, &b) in times[0].iter().zip(times[1]) {
-            runtime.sample(form, clips[0], a, 0);
-            runtime.sample(form, clips[1], b, 1);
-            runtime.blend(form);
+            runtime.mean(form, clips, [a, b]);
             runtime.model_space();
             runtime.write_palette(form);
         }
@@ -192,9 +220,7 @@ impl Player for OnIsa {
         let Cast { clips: [clips_a, clips_b], times: [a, b] } = cast;
         runtime.crowd_columns.resize(a.len() * joints, [0.0; 16]);
         for at in 0..a.len() {
-            runtime.sample(form, clips_a[at] as usize, a[at], 0);
-            runtime.sample(form, clips_b[at] as usize, b[at], 1);
-            runtime.blend(form);
+            runtime.mean(form, [clips_a[at] as usize, clips_b[at] as usize], [a[at], b[at]]);
             runtime.model_space();
             let out = &mut runtime.crowd_columns[at * joints..][..joints];
             palette_columns(&runtime.skin, &runtime.model, out).expect("fitting lengths");

@@ -64,10 +64,10 @@ trait FromNarrow<S: Simd>: Floats<S> {
 impl<S: Simd> FromNarrow<S> for f32x4<S> {
     #[inline(always)]
     fn from_narrow(s: S, lanes: &[u16; BLOCK], at: usize) -> Self {
-        let mut eight = [0; 8];
-        eight[..4].copy_from_slice(&lanes[at..at + 4]);
-        let (low, _) = s.widen_u16x8(u16x8::from_slice(s, &eight));
-        low.bitcast::<fearless_simd::i32x4<S>>().to_float()
+        // Eight are loaded. The half is known when the loop over the lanes is unrolled.
+        let (low, high) = s.widen_u16x8(u16x8::from_slice(s, &lanes[at & 8..(at & 8) + 8]));
+        let half = if at & 4 == 0 { low } else { high };
+        half.bitcast::<fearless_simd::i32x4<S>>().to_float()
     }
 }
 
@@ -269,17 +269,28 @@ fn totals(layers: &[At<'_>], index: usize) -> Lanes {
     totals
 }
 
-/// Writes the translations and scales of the rest pose where the total weight is 0, or everywhere.
+/// Writes the translations and scales of the rest pose.
 #[inline(always)]
-fn put_rest<S: Simd, V: FromNarrow<S>>(s: S, rest: &PoseBlock, totals: Option<&Lanes>, out: &mut PoseBlock) {
-    let zero = V::splat(s, 0.0);
+fn put_rest<S: Simd, V: FromNarrow<S>>(s: S, rest: &PoseBlock, out: &mut PoseBlock) {
     for at in (0..BLOCK).step_by(V::LEN) {
-        let totals = totals.map_or(zero, |totals| V::from_slice(s, &totals[at..at + V::LEN]));
-        let rests = totals.simd_le(zero);
         for (from, to) in [(&rest.translation, &mut out.translation), (&rest.scale, &mut out.scale)] {
-            let (from, mut is): ([V; 3], [V; 3]) = (load_all(s, from, at), load_all(s, to, at));
-            each!(c in [0, 1, 2] => is[c] = rests.select(from[c], is[c]));
-            store_all(to, at, is);
+            let values: [V; 3] = load_all(s, from, at);
+            store_all(to, at, values);
+        }
+    }
+}
+
+/// Adds the translations and scales of the rest pose where the total weight is 0.
+#[inline(always)]
+fn add_rest<S: Simd, V: FromNarrow<S>>(s: S, rest: &PoseBlock, totals: &Lanes, out: &mut PoseBlock) {
+    let (zero, one) = (V::splat(s, 0.0), V::splat(s, 1.0));
+    for at in (0..BLOCK).step_by(V::LEN) {
+        // A factor instead of a selection, which compilers turn into slow masked stores.
+        let factor = V::from_slice(s, &totals[at..at + V::LEN]).simd_le(zero).select(one, zero);
+        for (from, to) in [(&rest.translation, &mut out.translation), (&rest.scale, &mut out.scale)] {
+            let (from, mut sum): ([V; 3], [V; 3]) = (load_all(s, from, at), load_all(s, to, at));
+            each!(c in [0, 1, 2] => sum[c] += from[c] * factor);
+            store_all(to, at, sum);
         }
     }
 }
@@ -310,8 +321,10 @@ fn sum<S: Simd, M: Mode, V: FromNarrow<S>>(s: S, mode: M, input: Input<'_>, out:
                 add_base::<_, _, V>(s, mode, layer, place, out);
             }
         }
-        if all_rest || is_masked {
-            put_rest::<_, V>(s, rest, totals.as_ref().filter(|_| !all_rest), out);
+        if all_rest {
+            put_rest::<_, V>(s, rest, out);
+        } else if let Some(totals) = &totals {
+            add_rest::<_, V>(s, rest, totals, out);
         }
     }
     for layer in layers {
