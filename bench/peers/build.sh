@@ -31,18 +31,18 @@ for build in baseline native; do
   flags="-O3 -DNDEBUG -std=c++17 -fPIC -fvisibility=hidden -w $includes"
   [ $build = native ] && flags="$flags -march=native"
   for source in $sources "$here/cpp/ozz.cc" "$here/cpp/acl.cc"; do
-    object=$objects/$(echo "${source#"$ozz/src/"}" | tr / _).o
+    name=${source#"$ozz/src/"}
+    object=$objects/$(echo "${name/#"$here/cpp/"/adapter/}" | tr / _).o
     [ "$object" -nt "$source" ] || echo "$cxx $flags -c $source -o $object"
   done | xargs -r -P "$jobs" -I{} sh -c {}
-  cpp=$objects/$(echo "$here/cpp/" | tr / _)
   # shellcheck disable=SC2046
-  $cxx -shared -o "$out/lib/ozz-$build.so" $(ls "$objects"/*.o | grep -v cpp_acl.cc)
-  $cxx -shared -o "$out/lib/acl-$build.so" "${cpp}acl.cc.o"
+  $cxx -shared -o "$out/lib/ozz-$build.so" $(ls "$objects"/*.o | grep -v adapter_acl.cc)
+  $cxx -shared -o "$out/lib/acl-$build.so" "$objects/adapter_acl.cc.o"
 done
 
 # The samples that all convert from.
 # shellcheck disable=SC2046
-$cxx -O2 -std=c++17 -w $includes "$here/cpp/mkdata.cc" $(ls "$out"/objects-baseline/*.o | grep -v _cpp_) \
+$cxx -O2 -std=c++17 -w $includes "$here/cpp/mkdata.cc" $(ls "$out"/objects-baseline/*.o | grep -v adapter_) \
   -o "$out/mkdata"
 "$out/mkdata" "$ozz/media/bin" "$out/data.bin"
 cp "$ozz/media/bin/pab_skeleton.ozz" "$out/skeleton.ozz"

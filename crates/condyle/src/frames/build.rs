@@ -237,8 +237,8 @@ impl Input<'_> {
 /// (c[i-1] + 4 c[i] + c[i+1]) / 6 = value[i],   (c[1] - c[-1]) / 2 = slope at the start, same at the end
 /// ```
 ///
-/// The slopes are those of the cubic polynomial through the four values next to the end, of a parabola or a
-/// line if there are fewer.
+/// A slope is taken from the cubic polynomial through the four values next to the end, or from a parabola or
+/// a line if there are fewer values.
 fn to_control_points<'v>(values: impl Iterator<Item = &'v mut f32>) {
     let mut values: Vec<&mut f32> = values.collect();
     let count = values.len();

@@ -7,7 +7,7 @@
 //! sum = Σ layers Σ taps weight · frame,   rotation = sum / |sum|
 //! ```
 //!
-//! Consecutive frames have the signs of a continuous motion, so the frames of a layer are added as they are.
+//! Consecutive frames have the signs of a continuous motion, so the frames of a layer are added unchanged.
 //! Between layers, `q` and `-q` are the same rotation: where a block has a joint that leaves the hemisphere
 //! of the rest pose, the layer's sum is turned into it.
 

@@ -4,8 +4,8 @@
 //! [`sample_frames`](crate::sample_frames()) samples up to [`MAX_LAYERS`] clips and blends them in one pass.
 //!
 //! A compressed clip is the form to store and to keep loaded. Frames are the form to play: a character that
-//! blends two clips is posed in a third of the time, and the memory is 10 to 40 times that of the compressed
-//! clip ([`Frames::memory`]).
+//! blends two clips is posed in half of the time. They take 10 to 25 times the memory of the compressed clip
+//! ([`Frames::memory`]).
 
 mod build;
 mod kernel;
@@ -105,8 +105,8 @@ impl FramesOptions {
     /// without vertices.
     ///
     /// # Errors
-    /// [`Error::Skeleton`] or [`Error::Index`] if a skin was made for another skeleton; [`Error::Index`] if an
-    /// influence refers to a joint that its skin does not have.
+    /// [`Error::Skeleton`] or [`Error::Index`] for a skin of another skeleton, and [`Error::Index`] for an
+    /// influence of a joint that its skin lacks.
     pub fn of_meshes<'m>(
         skeleton: &Skeleton,
         meshes: impl IntoIterator<Item = (&'m SkinnedMesh, &'m Skin)>,
@@ -217,15 +217,15 @@ impl Clip<'_> {
     /// Unpacks the clip into evenly spaced poses.
     ///
     /// Tries rates from 15 to 120 per second, straight lines and splines between poses, and 16 and 32 bits
-    /// per number of a rotation. Keeps the smallest whose error is within the budget. A clip with jumps has no
-    /// such frames, unless the budget is as large as the jump.
+    /// per number of a rotation. Keeps the smallest form within the budget. A clip with jumps cannot be
+    /// unpacked, unless the budget is as large as the jump.
     ///
     /// The time is proportional to the length of the clip. The result is the same on every machine.
     ///
     /// # Errors
-    /// [`Error::OverBudget`] if no frames are accurate enough. The errors of [`sample`](crate::sample()) if
-    /// the clip was encoded for another skeleton, and [`Error::TooMany`] for a clip of more than four million
-    /// blocks of joints. [`Error::Length`], [`Error::NotFinite`] or [`Error::OutOfRange`] for invalid options.
+    /// [`Error::OverBudget`] if no frames are accurate enough. The errors of [`sample`](crate::sample()) for
+    /// a clip of another skeleton. [`Error::TooMany`] if all frames together have more than four million blocks
+    /// of joints. [`Error::Length`], [`Error::NotFinite`] or [`Error::OutOfRange`] for invalid options.
     ///
     /// ```
     /// use condyle::frames::FramesOptions;
@@ -265,7 +265,7 @@ impl Clip<'_> {
 impl RawClip {
     /// Unpacks the clip into evenly spaced poses, without encoding it: for tools and quick starts.
     ///
-    /// The same as [`Clip::to_frames`] otherwise. The error is that of the frames alone.
+    /// The same as [`Clip::to_frames`] otherwise.
     ///
     /// # Errors
     /// Those of [`Clip::to_frames`].
@@ -375,12 +375,12 @@ impl<'a> FrameLayer<'a> {
 /// Weights are relative to their sum, for each joint if a layer has a mask. A joint with a total weight of 0
 /// gets its rest transform.
 ///
-/// The result is that of sampling each clip and calling [`blend`](crate::blend()), with one difference: the
-/// rotations of a clip are not normalised before they are blended. A clip has slightly less weight where a
-/// joint turns fast from frame to frame. Rotations are blended in the hemisphere of the rest pose, as by
-/// [`blend`](crate::blend()).
+/// The function samples each clip and blends the poses like [`blend`](crate::blend()), with one difference:
+/// the rotations of a clip are not normalised before they are blended. So a clip has slightly less weight
+/// where a joint turns fast from frame to frame. Rotations are blended in the hemisphere of the rest pose, as
+/// by [`blend`](crate::blend()).
 ///
-/// Nothing is allocated, and no state is kept between calls.
+/// The call does not allocate, and keeps no state.
 ///
 /// # Errors
 /// [`Error::TooMany`] for more than [`MAX_LAYERS`] layers. [`Error::Length`], [`Error::Skeleton`] or

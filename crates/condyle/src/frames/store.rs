@@ -101,7 +101,7 @@ pub(super) struct Moving {
 pub(super) struct Base {
     pub(super) translation: [Lanes; 3],
     pub(super) scale: [Lanes; 3],
-    /// Whether both are those of the rest pose.
+    /// Whether both equal the rest pose.
     pub(super) rests: bool,
     /// Whether a rotation leaves the hemisphere of the rest pose.
     pub(super) crosses: bool,

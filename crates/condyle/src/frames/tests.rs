@@ -35,7 +35,7 @@ fn distance(skeleton: &Skeleton, a: &Pose, b: &Pose) -> f32 {
     worst
 }
 
-/// The error at any moment is within the budget, up to what lies between the measured moments.
+/// The error at any moment is within the budget, with a tolerance because only some moments are measured.
 #[test]
 fn frames_keep_their_budget() {
     let mut random = Random(71);
@@ -117,7 +117,7 @@ fn every_storage_is_its_formula() {
     }
 }
 
-/// A blend of frames is the blend of their poses, but for the lengths of the sums.
+/// A blend of frames is the blend of their poses, except for the lengths of the sums.
 #[test]
 fn layers_are_blended() {
     let mut random = Random(73);
@@ -236,7 +236,7 @@ fn rotations_are_blended_in_the_hemisphere_of_the_rest_pose() {
     }
 }
 
-/// A clip with a jump has no frames within a small budget; the error says how far off they are.
+/// A clip with a jump has no frames within a small budget; the error states how far off they are.
 #[test]
 fn a_jump_is_refused() {
     let skeleton = Skeleton::new([Joint::new("hip", None, Transform::IDENTITY)]).expect("a joint");
