@@ -224,8 +224,8 @@ impl Clip<'_> {
     ///
     /// # Errors
     /// [`Error::OverBudget`] if no frames are accurate enough. The errors of [`sample`](crate::sample()) for
-    /// a clip of another skeleton. [`Error::TooMany`] if all frames together have more than four million blocks
-    /// of joints. [`Error::Length`], [`Error::NotFinite`] or [`Error::OutOfRange`] for invalid options.
+    /// a clip of another skeleton. [`Error::TooMany`] for more than four million blocks of joints in all
+    /// frames. [`Error::Length`], [`Error::NotFinite`] or [`Error::OutOfRange`] for invalid options.
     ///
     /// ```
     /// use condyle::frames::FramesOptions;
