@@ -77,7 +77,7 @@ pub(crate) fn page(results: &Results) -> String {
     }
     let _ = writeln!(
         out,
-        "- Data: ozz's sample character, 67 joints, 33 clips at 30 Hz, within 1 mm.\n\
+        "- Data: ozz's sample character, 67 joints, 33 clips at 30 Hz, tolerance 1 mm.\n\
          - Times: minima of {} runs of the program. All entrants run interleaved in one process.\n\
          - `native`: `-march=native` or `target-cpu=native`. `baseline`: without it, which means SSE2.",
         results.runs

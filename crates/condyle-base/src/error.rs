@@ -379,8 +379,8 @@ impl Error {
             Self::OverBudget { percent } => {
                 write!(
                     f,
-                    "the most accurate frames have an error of {percent} % of the budget: keep the clip \
-                     compressed, or raise the budget"
+                    "the most accurate frames have an error of {percent} % of the budget: sample the clip itself, \
+                     or raise the budget"
                 )
             }
             Self::NoContacts { joints } => {

@@ -1,5 +1,6 @@
 //! Makes [`Frames`](super::Frames) from a clip: the smallest storage within the error budget.
 
+use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -15,18 +16,19 @@ use condyle_base::simd::BLOCK;
 /// Rates that are tried in addition to the rate of the clip, in frames per second.
 const RATES: [f64; 10] = [15.0, 20.0, 24.0, 30.0, 40.0, 48.0, 60.0, 80.0, 96.0, 120.0];
 
-/// Lowest and highest rate.
-const LOWEST: f64 = 15.0;
+/// Highest rate.
 const HIGHEST: f64 = 120.0;
+
+/// Rate below which a rotation must not turn by more than 20 degrees between frames, as the dot product of
+/// the quaternions. Sums of frames farther apart are short, which lowers the weight of the clip in a blend.
+const SLOW: f64 = 15.0;
+const STEADY: f32 = 0.985;
 
 /// Multiples of the rate of the clip that are tried.
 const MULTIPLES: [f64; 9] = [0.125, 0.25, 1.0 / 3.0, 0.5, 1.0, 2.0, 3.0, 4.0, 8.0];
 
-/// Times that the scan of a clip and the measurement visit per frame of the clip.
-const VISITS: f64 = 2.0;
-
-/// Largest number of blocks of sixteen joints in all frames.
-const LIMIT: usize = 1 << 22;
+/// Largest number of blocks of sixteen joints in all frames: 256 MB.
+const LIMIT: usize = 1 << 20;
 
 /// Fraction of the budget by which a translation or scale may change and still count as constant.
 const STILL: f32 = 1.0 / 128.0;
@@ -45,14 +47,25 @@ pub(super) struct Input<'a> {
     pub(super) end: f64,
     /// Frames or keys per second; 0 if the clip has no duration.
     pub(super) rate: f64,
-    /// Times of keys, around which the clip may jump.
-    pub(super) keys: Vec<f64>,
+    /// Times of all keys in ascending order, with the start and the end.
+    pub(super) keys: Arc<[f64]>,
     /// Samples the clip in the portable mode, without its root motion.
     pub(super) sample: &'a mut dyn FnMut(f64, &mut Pose) -> Result<(), Error>,
 }
 
+/// Moments at which a clip is visited: each key, three moments between two keys, and the moment before the
+/// next key, because a clip may jump there.
+pub(super) fn moments(keys: &[f64]) -> impl Iterator<Item = f64> {
+    let between = |pair: &[f64]| {
+        let (from, to) = (pair[0], pair[1]);
+        let at = |part: f64| (from + (to - from) * part).min(to.next_down()).max(from);
+        [from, at(0.25), at(0.5), at(0.75), at(1.0)]
+    };
+    keys.windows(2).flat_map(between).chain(keys.last().copied())
+}
+
 /// Storage to be tried.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
     bytes: usize,
     degree: Degree,
@@ -67,11 +80,6 @@ struct Scan {
 }
 
 impl Input<'_> {
-    /// Number of moments per second at which the clip is visited.
-    pub(super) fn moments_per_second(&self) -> f64 {
-        self.rate * VISITS
-    }
-
     fn timeline(&self, intervals: usize) -> Timeline {
         Timeline::new(self.start, self.end, intervals)
     }
@@ -79,13 +87,9 @@ impl Input<'_> {
     /// Finds the translations and scales that change.
     fn scan(&mut self, options: &FramesOptions) -> Result<Scan, Error> {
         let rest = self.skeleton.rest();
-        let visits =
-            ((self.end - self.start) * self.moments_per_second()).ceil().clamp(1.0, LIMIT as f64) as usize;
-        let times = self.timeline(visits);
         let mut pose = Pose::rest(self.skeleton);
         let mut ranges = vec![[[f32::INFINITY, f32::NEG_INFINITY]; 6]; rest.joint_count()];
-        let visits = (0..=visits).map(|visit| times.seconds(visit as f64));
-        for seconds in visits.chain(self.keys.iter().copied()) {
+        for seconds in moments(&self.keys.clone()) {
             (self.sample)(seconds, &mut pose)?;
             for (joint, (local, ranges)) in pose.transforms().zip(&mut ranges).enumerate() {
                 let values = local.translation.into_iter().chain(local.scale);
@@ -124,28 +128,21 @@ impl Input<'_> {
     }
 
     /// Returns the storages to try, smallest first.
-    fn candidates(&self, scan: &Scan) -> Result<Vec<Candidate>, Error> {
+    fn candidates(&self, scan: &Scan) -> Vec<Candidate> {
         let (blocks, moving) = (scan.base.len(), scan.moving.len());
         let duration = self.end - self.start;
         let own = MULTIPLES.map(|multiple| self.rate * multiple);
-        let whole = |rate: f64| (duration * rate).clamp(1.0, usize::MAX as f64) as usize;
-        let mut intervals: Vec<usize> = if duration > 0.0 {
-            let of_clip = own.into_iter().filter(|rate| (LOWEST..=HIGHEST).contains(rate));
-            of_clip
-                .map(|rate| whole(rate + 0.5 / duration))
-                .chain(RATES.map(|rate| whole(rate).max(1)))
-                .collect()
-        } else {
-            vec![1]
-        };
+        let mut intervals = vec![1];
+        if duration > 0.0 {
+            // The clip has a whole number of intervals; half of one absorbs the rounding.
+            let of_clip = own.into_iter().filter(|rate| *rate <= HIGHEST);
+            intervals.extend(of_clip.map(|rate| (duration * rate + 0.5) as usize));
+            intervals.extend(RATES.map(|rate| (duration * rate) as usize));
+        }
+        let limit = LIMIT / (blocks + moving / BLOCK).max(1);
+        intervals.retain(|count| (1..=limit.max(1)).contains(count));
         intervals.sort_unstable();
         intervals.dedup();
-        let limit = LIMIT / blocks.max(1);
-        let least = intervals[0];
-        intervals.retain(|count| *count <= limit);
-        if intervals.is_empty() {
-            return Err(Error::TooMany { what: "frames", found: least, limit });
-        }
         let mut all = Vec::new();
         for intervals in intervals {
             for degree in [Degree::Linear, Degree::Cubic] {
@@ -155,22 +152,26 @@ impl Input<'_> {
                 }
             }
         }
-        all.sort_by(|a, b| a.partial_cmp(b).unwrap_or(core::cmp::Ordering::Equal));
-        Ok(all)
+        all.sort_unstable();
+        all
     }
 
-    fn store(&mut self, scan: &Scan, candidate: &Candidate) -> Result<Store, Error> {
-        let mut store = self.wide(scan, candidate.degree, candidate.intervals)?;
+    /// Stores the clip. Returns `None` if a rotation turns too far between frames.
+    fn store(&mut self, scan: &Scan, candidate: &Candidate) -> Result<Option<Store>, Error> {
+        let (mut store, steadiness) = self.wide(scan, candidate.degree, candidate.intervals)?;
+        if store.timeline.rate < SLOW && steadiness < STEADY {
+            return Ok(None);
+        }
         if candidate.is_narrow
             && let Rotations::Wide(rows) = &store.rotations
         {
             store.rotations = narrow(rows);
         }
-        Ok(store)
+        Ok(Some(store))
     }
 
-    /// Stores the clip with wide rotations.
-    fn wide(&mut self, scan: &Scan, degree: Degree, intervals: usize) -> Result<Store, Error> {
+    /// Stores the clip with wide rotations. Also returns the smallest dot product of consecutive rotations.
+    fn wide(&mut self, scan: &Scan, degree: Degree, intervals: usize) -> Result<(Store, f32), Error> {
         let rest = self.skeleton.rest();
         let (blocks, timeline) = (rest.blocks().len(), self.timeline(intervals));
         let padding = usize::from(degree == Degree::Cubic);
@@ -180,6 +181,7 @@ impl Input<'_> {
         let mut moves = vec![[0.0; 4]; scan.moving.len() * frames];
         let mut base = scan.base.clone();
         let (mut pose, mut before) = (Pose::rest(self.skeleton), Pose::rest(self.skeleton));
+        let mut steadiness = 1.0_f32;
         for frame in 0..=intervals {
             (self.sample)(timeline.seconds(frame as f64), &mut pose)?;
             let row = &mut rows[(frame + padding) * blocks..][..blocks];
@@ -188,8 +190,12 @@ impl Input<'_> {
                 let dot =
                     |q: [f32; 4], r: [f32; 4]| (q[0] * r[0] + q[1] * r[1]) + (q[2] * r[2] + q[3] * r[3]);
                 let mut signed = local;
-                if dot(local.rotation, before.get(joint).rotation) < 0.0 {
+                let product = dot(local.rotation, before.get(joint).rotation);
+                if product < 0.0 {
                     signed.rotation = local.rotation.map(|c| -c);
+                }
+                if frame > 0 {
+                    steadiness = steadiness.min(product.abs());
                 }
                 base[joint / BLOCK].crosses |= dot(signed.rotation, rest.get(joint).rotation) < BORDER;
                 before.set(joint, &signed);
@@ -226,7 +232,9 @@ impl Input<'_> {
             }
         }
         let moving = scan.moving.clone();
-        Ok(Store { timeline, degree, rotations: Rotations::Wide(rows), base, moving, moves, hash: 0 })
+        let store =
+            Store { timeline, degree, rotations: Rotations::Wide(rows), base, moving, moves, hash: 0 };
+        Ok((store, steadiness))
     }
 }
 
@@ -288,9 +296,9 @@ fn narrow(rows: &[Wide]) -> Rotations {
 pub(super) fn smallest(input: &mut Input<'_>, options: &FramesOptions) -> Result<(Store, f32), Error> {
     let scan = input.scan(options)?;
     let mut meter = Meter::new(input.skeleton, options);
-    let candidates = input.candidates(&scan)?;
+    let candidates = input.candidates(&scan);
     for candidate in &candidates {
-        let mut store = input.store(&scan, candidate)?;
+        let Some(mut store) = input.store(&scan, candidate)? else { continue };
         let error = meter.error(input, &store, options.budget)?;
         if error <= options.budget {
             store.hash = hash(&store);
@@ -300,16 +308,23 @@ pub(super) fn smallest(input: &mut Input<'_>, options: &FramesOptions) -> Result
     // The densest lines and splines are the most accurate.
     let mut least = f32::INFINITY;
     for candidate in candidates.iter().rev().take(2) {
-        let store = input.store(&scan, candidate)?;
+        let Some(store) = input.store(&scan, candidate)? else { continue };
         least = least.min(meter.error(input, &store, f32::INFINITY)?);
     }
-    Err(Error::OverBudget { percent: (100.0 * f64::from(least) / f64::from(options.budget)).ceil() as usize })
+    if least == f32::INFINITY {
+        let found = ((input.end - input.start) * SLOW) as usize;
+        return Err(Error::TooMany { what: "frames", found, limit: LIMIT / scan.base.len().max(1) });
+    }
+    // Above 100, because rounding must not hide the excess.
+    let percent = (100.0 * f64::from(least) / f64::from(options.budget)) as usize;
+    Err(Error::OverBudget { percent: percent.max(101) })
 }
 
 /// Hash of the contents.
 fn hash(store: &Store) -> u64 {
     let Timeline { start, end, intervals, .. } = store.timeline;
-    let mut state = [start.to_bits(), end.to_bits(), intervals as u64, store.degree as u64, 0, 0, 0];
+    let moving = store.moving.len() as u64;
+    let mut state = [start.to_bits(), end.to_bits(), intervals as u64, store.degree as u64, moving, 0, 0];
     let mut next = |words: [u64; 2]| {
         (state[5], state[6]) = (words[0], words[1]);
         let mut bytes = [0; 56];
@@ -333,6 +348,14 @@ fn hash(store: &Store) -> u64 {
             }
         }
     }
+    for base in &store.base {
+        for four in base.translation.iter().chain(&base.scale).flat_map(|lanes| lanes.as_chunks::<4>().0) {
+            next([pair(four[0], four[1]), pair(four[2], four[3])]);
+        }
+    }
+    for moving in &store.moving {
+        next([moving.joint.into(), moving.scales.into()]);
+    }
     for by in &store.moves {
         next([pair(by[0], by[1]), pair(by[2], by[3])]);
     }
@@ -353,8 +376,9 @@ pub(super) fn store_of(
     let mut sample =
         |seconds: f64, pose: &mut Pose| crate::sampling::search_raw(dispatch, clip, skeleton, seconds, pose);
     let (start, end) = (clip.start(), clip.end());
-    let mut input = Input { skeleton, start, end, rate: 30.0, keys: vec![], sample: &mut sample };
+    let keys = [start, end].into();
+    let mut input = Input { skeleton, start, end, rate: 30.0, keys, sample: &mut sample };
     let scan = input.scan(options).expect("a finite clip");
     let candidate = Candidate { bytes: 0, degree, intervals, is_narrow };
-    input.store(&scan, &candidate).expect("a clip of the skeleton")
+    input.store(&scan, &candidate).expect("a clip of the skeleton").expect("a steady clip")
 }

@@ -21,7 +21,7 @@ use condyle_base::simd::{BLOCK, Floats, Lanes, Mode, each, load_all, store_all};
 #[derive(Clone, Copy)]
 pub(super) enum Rows<'a> {
     Wide(&'a [Wide]),
-    /// Also the number to which the products of integers and factors are added.
+    /// Also the offset of the sum: `-32768 * step * weight`.
     Narrow(&'a [Narrow], f32),
 }
 
@@ -106,7 +106,7 @@ impl Block for Narrow {
     }
 }
 
-/// Where a layer is added.
+/// Position of a layer in the sum: block, mask and order.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     index: usize,
@@ -248,7 +248,9 @@ fn add_moves<S: Simd, M: Mode>(
 /// Weight of a layer for a joint.
 #[inline(always)]
 fn weight(layer: &At<'_>, joint: usize) -> f32 {
-    layer.share * layer.mask.map_or(1.0, |mask| mask.get(joint).map_or(0.0, |&factor| factor.max(0.0)))
+    #[expect(clippy::manual_clamp, reason = "NaN becomes 0")]
+    let within = |factor: &f32| factor.max(0.0).min(1.0);
+    layer.share * layer.mask.map_or(1.0, |mask| mask.get(joint).map_or(0.0, within))
 }
 
 /// Share in a total weight; 0 if no layer has a weight.

@@ -4,7 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::FramesOptions;
-use super::build::Input;
+use super::build::{Input, moments};
 use super::store::Store;
 use crate::model::local_to_model_by;
 use crate::pose::Pose;
@@ -14,7 +14,7 @@ use condyle_base::math::Affine;
 use condyle_base::math::vectors::{length, stretch, sub};
 use condyle_base::simd::Dispatch;
 
-/// Least number of moments per frame at which the error is measured. The first one is at the frame.
+/// Number of moments per frame at which the error is measured. The first one is at the frame.
 const MOMENTS: usize = 4;
 
 /// Compares stored frames with their clip.
@@ -23,29 +23,27 @@ pub(super) struct Meter<'a> {
     options: &'a FramesOptions,
     poses: [Pose; 2],
     models: [Vec<Affine>; 2],
+    /// Moment at which the last frames exceeded the limit. The next ones are measured there first.
+    hard: Option<f64>,
 }
 
 impl<'a> Meter<'a> {
     pub(super) fn new(skeleton: &'a Skeleton, options: &'a FramesOptions) -> Self {
         let model = vec![Affine::IDENTITY; skeleton.joint_count()];
         let pose = Pose::rest(skeleton);
-        Self { skeleton, options, poses: [pose.clone(), pose], models: [model.clone(), model] }
+        Self { skeleton, options, poses: [pose.clone(), pose], models: [model.clone(), model], hard: None }
     }
 
-    /// Returns the largest distance between a point of the balls in the clip and in the frames. Stops at the
-    /// first moment with an error above `limit`, and returns that error.
+    /// Returns an upper bound on the displacement of a point of the balls between the clip and the frames, at
+    /// the moments of the clip and of the frames. Stops at the first moment where it is above `limit`.
     pub(super) fn error(&mut self, input: &mut Input<'_>, store: &Store, limit: f32) -> Result<f32, Error> {
         // The portable mode, so that every machine chooses the same storage.
         let dispatch = Dispatch::current().portable();
-        let rate = store.timeline.rate;
-        let per_frame = if rate > 0.0 { (input.moments_per_second() / rate).ceil() as usize } else { 1 };
-        let per_frame = per_frame.max(MOMENTS);
-        let moments = 0..=store.timeline.intervals * per_frame;
-        let moments = moments.map(|moment| store.timeline.seconds(moment as f64 / per_frame as f64));
-        // A jump is at a key.
-        let keys: Vec<f64> = input.keys.iter().flat_map(|key| [key.next_down(), *key]).collect();
+        let of_frames = (0..store.timeline.intervals * MOMENTS)
+            .map(|moment| store.timeline.seconds(moment as f64 / MOMENTS as f64));
+        let keys = input.keys.clone();
         let mut worst = 0.0_f32;
-        for seconds in moments.chain(keys) {
+        for seconds in self.hard.into_iter().chain(moments(&keys)).chain(of_frames) {
             let [want, is] = &mut self.poses;
             (input.sample)(seconds, want)?;
             store.sample(dispatch, self.skeleton.rest(), seconds, is);
@@ -53,10 +51,15 @@ impl<'a> Meter<'a> {
                 local_to_model_by(dispatch, self.skeleton, pose, model)?;
             }
             let [want, is] = &self.models;
-            for ((want, is), &radius) in want.iter().zip(is).zip(&self.options.radii) {
-                worst = worst.max(farthest(want, is, radius));
+            for (joint, ((want, is), &radius)) in want.iter().zip(is).zip(&self.options.radii).enumerate() {
+                let off = farthest(want, is, radius);
+                if !off.is_finite() {
+                    return Err(Error::NotFinite { what: "the model matrices of the clip", at: joint });
+                }
+                worst = worst.max(off);
             }
             if worst > limit {
+                self.hard = Some(seconds);
                 break;
             }
         }

@@ -4,7 +4,7 @@
 //! [`sample_frames`](crate::sample_frames()) samples up to [`MAX_LAYERS`] clips and blends them in one pass.
 //!
 //! A compressed clip is the form to store and to keep loaded. Frames are the form to play: a character that
-//! blends two clips is posed in half of the time. They take 10 to 25 times the memory of the compressed clip
+//! blends two clips is posed in half of the time. They take about ten times the memory of the compressed clip
 //! ([`Frames::memory`]).
 
 mod build;
@@ -14,13 +14,14 @@ mod store;
 #[cfg(test)]
 mod tests;
 
+use alloc::collections::BTreeSet;
 use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::clip::{Clip, RawClip, Target};
+use crate::clip::{Clip, RawClip, Target, Track};
 use crate::mesh::{Influences, Skin, SkinnedMesh};
 use crate::motion::clip::carry;
 use crate::play::clock::check_clock;
@@ -29,6 +30,7 @@ use crate::sampling::{self, PoseSource, sample_by, search_raw};
 use crate::skeleton::Skeleton;
 use build::{Input, smallest};
 use condyle_base::error::Error;
+use condyle_base::math::sqrt;
 use condyle_base::simd::{Dispatch, dispatch};
 use kernel::{At, Rows};
 use store::{Degree, Rotations, Store, ZERO};
@@ -42,7 +44,7 @@ pub const MAX_LAYERS: usize = 8;
 /// normalised. [`Clip::to_frames`] chooses the rate, the curve and the precision so that the error stays
 /// within a budget.
 ///
-/// Free tracks, events and root motion stay in the clip: sample them from there.
+/// Free tracks, events and root motion are not unpacked: sample them from the clip.
 #[derive(Clone)]
 pub struct Frames(Arc<Unpacked>);
 
@@ -150,7 +152,7 @@ fn add_radii(mesh: &SkinnedMesh, skin: &Skin, radii: &mut [f32]) {
                 && let Some(radius) = radii.get_mut(usize::from(of))
             {
                 let [x, y, z] = bind.transform_point(*position);
-                *radius = radius.max((x * x + y * y + z * z).sqrt());
+                *radius = radius.max(sqrt(x * x + y * y + z * z));
             }
         }
     }
@@ -181,17 +183,25 @@ impl Frames {
         self.0.store.timeline.rate
     }
 
-    /// Largest displacement that was measured between the clip and the frames, in the skeleton's units: at
-    /// each frame, at three or more moments after it, and on both sides of each jump of the clip.
+    /// Upper bound on the displacement between the clip and the frames, in the skeleton's units. It is
+    /// measured at each frame and each key, at three moments after each, and on both sides of each jump of
+    /// the clip.
     #[must_use]
     pub fn error(&self) -> f32 {
         self.0.error
     }
 
-    /// Size of the poses in bytes.
+    /// Size in bytes, with the copy of the clip that is kept for its root motion and free tracks.
     #[must_use]
     pub fn memory(&self) -> usize {
-        self.0.store.bytes()
+        let kept = match &self.0.source {
+            Source::Compressed(clip) => clip.as_bytes().len(),
+            Source::Raw(clip) => {
+                let keys = clip.timelines().iter().map(Vec::len);
+                4 * keys.chain(clip.tracks().iter().map(|track| track.values.len())).sum::<usize>()
+            }
+        };
+        self.0.store.bytes() + kept
     }
 
     fn new(
@@ -216,16 +226,18 @@ impl Frames {
 impl Clip<'_> {
     /// Unpacks the clip into evenly spaced poses.
     ///
-    /// Tries rates from 15 to 120 per second, straight lines and splines between poses, and 16 and 32 bits
+    /// Tries rates up to 120 per second, straight lines and splines between poses, and 16 and 32 bits
     /// per number of a rotation. Keeps the smallest form within the budget. A clip with jumps cannot be
-    /// unpacked, unless the budget is as large as the jump.
+    /// unpacked, unless the budget is as large as the jump. A sudden change of speed between two frames costs
+    /// a quarter of the change times the interval: 2 m/s at 120 frames per second is 4 mm.
     ///
     /// The time is proportional to the length of the clip. The result is the same on every machine.
     ///
     /// # Errors
-    /// [`Error::OverBudget`] if no frames are accurate enough. The errors of [`sample`](crate::sample()) for
-    /// a clip of another skeleton. [`Error::TooMany`] for more than four million blocks of joints in all
-    /// frames. [`Error::Length`], [`Error::NotFinite`] or [`Error::OutOfRange`] for invalid options.
+    /// [`Error::OverBudget`] or [`Error::TooMany`] if no frames of at most 256 MB are accurate enough. The
+    /// errors of [`sample`](crate::sample()) for a clip of another skeleton. [`Error::Length`],
+    /// [`Error::NotFinite`] or [`Error::OutOfRange`] for invalid options. Also [`Error::NotFinite`] if a pose
+    /// of the clip is not finite.
     ///
     /// ```
     /// use condyle::frames::FramesOptions;
@@ -255,11 +267,26 @@ impl Clip<'_> {
             |seconds: f64, pose: &mut Pose| sample_by(dispatch, self.view(), skeleton, seconds, pose);
         let (start, end) = (self.start(), self.end());
         let rate = if end > start { self.frame_count() as f64 / (end - start) } else { 0.0 };
-        let keys = self.authored_times().flatten().map(f64::from);
-        let keys = keys.chain(self.view().seams().flatten().map(f64::from)).collect();
+        let count = self.frame_count().clamp(1, MAX_KEYS);
+        let frames = (0..=count).map(|frame| start + (end - start) * (frame as f64 / count as f64));
+        let fallback = self.authored_times().flatten().map(f64::from);
+        let view = self.view();
+        let seams = view.seams().flatten().map(f64::from);
+        let keys = sorted(frames.chain(fallback).chain(seams));
         let input = Input { skeleton, start, end, rate, keys, sample: &mut sample };
         Frames::new(skeleton, options, input, Source::Compressed(self.clone().into_owned()))
     }
+}
+
+/// Largest number of frames of a clip that are visited.
+const MAX_KEYS: usize = 1 << 20;
+
+/// Sorts times, and removes repeated ones.
+fn sorted(times: impl Iterator<Item = f64>) -> Arc<[f64]> {
+    let mut times: Vec<f64> = times.collect();
+    times.sort_unstable_by(f64::total_cmp);
+    times.dedup();
+    times.into()
 }
 
 impl RawClip {
@@ -284,14 +311,27 @@ impl RawClip {
         let dispatch = Dispatch::current().portable();
         let mut sample = |seconds: f64, pose: &mut Pose| search_raw(dispatch, self, skeleton, seconds, pose);
         let (start, end) = (self.start(), self.end());
-        let count = self.timelines().iter().map(|times| times.len().saturating_sub(1)).max().unwrap_or(0);
-        let rate = if end > start { count as f64 / (end - start) } else { 0.0 };
-        let mut keys: Vec<f64> = self.timelines().iter().flatten().map(|key| f64::from(*key)).collect();
-        keys.sort_unstable_by(f64::total_cmp);
-        keys.dedup();
+        let of_joints = self.tracks().iter().filter(|track| track.target.joint().is_some());
+        let used: BTreeSet<usize> = of_joints.map(|track| track.timeline).collect();
+        let timelines = || used.iter().filter_map(|at| self.timelines().get(*at));
+        // The densest timeline has the rate of the clip.
+        let rate = timelines().fold(0.0_f64, |rate, times| match (times.first(), times.last()) {
+            (Some(first), Some(last)) if last > first => {
+                rate.max((times.len() - 1) as f64 / (f64::from(*last) - f64::from(*first)))
+            }
+            _ => rate,
+        });
+        let keys = sorted(timelines().flatten().map(|key| f64::from(*key)).chain([start, end]));
         let input = Input { skeleton, start, end, rate, keys, sample: &mut sample };
-        let free = self.tracks().iter().filter(|track| track.target.joint().is_none()).cloned().collect();
-        let free = Self::new(self.name().to_string(), self.timelines().to_vec(), free)?;
+        let mut free: Vec<Track> =
+            self.tracks().iter().filter(|track| track.target.joint().is_none()).cloned().collect();
+        let used: Vec<usize> =
+            free.iter().map(|track| track.timeline).collect::<BTreeSet<_>>().into_iter().collect();
+        for track in &mut free {
+            track.timeline = used.binary_search(&track.timeline).unwrap_or(0);
+        }
+        let timelines = used.iter().map(|at| self.timelines()[*at].clone()).collect();
+        let free = Self::new(self.name().to_string(), timelines, free)?;
         Frames::new(skeleton, options, input, Source::Raw(free))
     }
 }
@@ -347,10 +387,11 @@ pub struct FrameLayer<'a> {
     pub frames: &'a Frames,
     /// Time on the clip's own timeline; clamped to it.
     pub seconds: f64,
-    /// Weight, relative to the sum of all weights; finite and not negative.
+    /// Weight, relative to the sum of all weights; finite and not negative. Less than 1e-38 of the sum counts
+    /// as 0.
     pub weight: f32,
-    /// Factor of the weight for each joint, from 0 to 1; a negative factor or NaN counts as 0. `None` means 1
-    /// for all joints.
+    /// Factor of the weight for each joint, clamped to 0 to 1; NaN counts as 0. `None` means 1 for all
+    /// joints.
     pub mask: Option<&'a [f32]>,
 }
 
@@ -375,10 +416,14 @@ impl<'a> FrameLayer<'a> {
 /// Weights are relative to their sum, for each joint if a layer has a mask. A joint with a total weight of 0
 /// gets its rest transform.
 ///
-/// The function samples each clip and blends the poses like [`blend`](crate::blend()), with one difference:
-/// the rotations of a clip are not normalised before they are blended. So a clip has slightly less weight
-/// where a joint turns fast from frame to frame. Rotations are blended in the hemisphere of the rest pose, as
-/// by [`blend`](crate::blend()).
+/// The function samples each clip and blends the poses like [`blend`](crate::blend()) with
+/// [`Mean::Linear`](crate::blending::Mean::Linear), with one difference: the rotations of a clip are not
+/// normalised before they are blended. So a clip has slightly less weight where a joint turns fast from
+/// frame to frame. Rotations are blended in the hemisphere of the rest pose, as by
+/// [`blend`](crate::blend()).
+///
+/// Poses do not include extracted root motion: [`Clip::motion_over`] returns it, and
+/// [`PoseSource::pose`] of [`Frames`] adds it.
 ///
 /// The call does not allocate, and keeps no state.
 ///
