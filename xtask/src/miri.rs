@@ -9,7 +9,7 @@ use crate::tests;
 /// Tests that take minutes in the interpreter: arithmetic over many cases and on every instruction set. The
 /// library has no unsafe code. The remaining tests cover loads, stores, arithmetic, gathers and transposes of
 /// the SIMD dependency, but not byte shuffles.
-const SLOW: [&str; 34] = [
+const SLOW: [&str; 35] = [
     "portable_bits",
     "bits_are_the_same",
     "blending::",
@@ -19,6 +19,7 @@ const SLOW: [&str; 34] = [
     "clip::tests::",
     "container::",
     "convert::",
+    "frames::",
     "hitbox::",
     "hits::",
     "interpolation::",
