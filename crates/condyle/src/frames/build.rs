@@ -1,14 +1,13 @@
 //! Makes [`Frames`](super::Frames) from a clip: the smallest storage within the error budget.
 
-use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use super::FramesOptions;
 use super::measure::Meter;
+use super::original::Original;
 use super::store::{Base, Degree, Moving, Narrow, Rotations, Store, Timeline, Wide, ZERO};
 use crate::pose::Pose;
-use crate::skeleton::Skeleton;
 use condyle_base::bytes::checksum;
 use condyle_base::error::Error;
 use condyle_base::simd::BLOCK;
@@ -40,30 +39,6 @@ const STILL_SCALE: f32 = 1e-6;
 /// Greater than 0, because a spline may leave it between two frames.
 const BORDER: f32 = 0.1;
 
-/// Clip to be unpacked.
-pub(super) struct Input<'a> {
-    pub(super) skeleton: &'a Skeleton,
-    pub(super) start: f64,
-    pub(super) end: f64,
-    /// Frames or keys per second; 0 if the clip has no duration.
-    pub(super) rate: f64,
-    /// Times of all keys in ascending order, with the start and the end.
-    pub(super) keys: Arc<[f64]>,
-    /// Samples the clip in the portable mode, without its root motion.
-    pub(super) sample: &'a mut dyn FnMut(f64, &mut Pose) -> Result<(), Error>,
-}
-
-/// Moments at which a clip is visited: each key, three moments between two keys, and the moment before the
-/// next key, because a clip may jump there.
-pub(super) fn moments(keys: &[f64]) -> impl Iterator<Item = f64> {
-    let between = |pair: &[f64]| {
-        let (from, to) = (pair[0], pair[1]);
-        let at = |part: f64| (from + (to - from) * part).min(to.next_down()).max(from);
-        [from, at(0.25), at(0.5), at(0.75), at(1.0)]
-    };
-    keys.windows(2).flat_map(between).chain(keys.last().copied())
-}
-
 /// Storage to be tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
@@ -79,17 +54,17 @@ struct Scan {
     moving: Vec<Moving>,
 }
 
-impl Input<'_> {
+impl Original<'_> {
     fn timeline(&self, intervals: usize) -> Timeline {
         Timeline::new(self.start, self.end, intervals)
     }
 
     /// Finds the translations and scales that change.
-    fn scan(&mut self, options: &FramesOptions) -> Result<Scan, Error> {
+    fn scan(&self, options: &FramesOptions) -> Result<Scan, Error> {
         let rest = self.skeleton.rest();
         let mut pose = Pose::rest(self.skeleton);
         let mut ranges = vec![[[f32::INFINITY, f32::NEG_INFINITY]; 6]; rest.joint_count()];
-        for seconds in moments(&self.keys.clone()) {
+        for seconds in self.moments() {
             (self.sample)(seconds, &mut pose)?;
             for (joint, (local, ranges)) in pose.transforms().zip(&mut ranges).enumerate() {
                 let values = local.translation.into_iter().chain(local.scale);
@@ -157,7 +132,7 @@ impl Input<'_> {
     }
 
     /// Stores the clip. Returns `None` if a rotation turns too far between frames.
-    fn store(&mut self, scan: &Scan, candidate: &Candidate) -> Result<Option<Store>, Error> {
+    fn store(&self, scan: &Scan, candidate: &Candidate) -> Result<Option<Store>, Error> {
         let (mut store, steadiness) = self.wide(scan, candidate.degree, candidate.intervals)?;
         if store.timeline.rate < SLOW && steadiness < STEADY {
             return Ok(None);
@@ -171,7 +146,7 @@ impl Input<'_> {
     }
 
     /// Stores the clip with wide rotations. Also returns the smallest dot product of consecutive rotations.
-    fn wide(&mut self, scan: &Scan, degree: Degree, intervals: usize) -> Result<(Store, f32), Error> {
+    fn wide(&self, scan: &Scan, degree: Degree, intervals: usize) -> Result<(Store, f32), Error> {
         let rest = self.skeleton.rest();
         let (blocks, timeline) = (rest.blocks().len(), self.timeline(intervals));
         let padding = usize::from(degree == Degree::Cubic);
@@ -293,13 +268,13 @@ fn narrow(rows: &[Wide]) -> Rotations {
 }
 
 /// Returns the smallest storage of a clip within the budget, and its error.
-pub(super) fn smallest(input: &mut Input<'_>, options: &FramesOptions) -> Result<(Store, f32), Error> {
-    let scan = input.scan(options)?;
-    let mut meter = Meter::new(input.skeleton, options);
-    let candidates = input.candidates(&scan);
+pub(super) fn smallest(original: &Original<'_>, options: &FramesOptions) -> Result<(Store, f32), Error> {
+    let scan = original.scan(options)?;
+    let mut meter = Meter::new(original.skeleton, options);
+    let candidates = original.candidates(&scan);
     for candidate in &candidates {
-        let Some(mut store) = input.store(&scan, candidate)? else { continue };
-        let error = meter.error(input, &store, options.budget)?;
+        let Some(mut store) = original.store(&scan, candidate)? else { continue };
+        let error = meter.error(original, &store, options.budget)?;
         if error <= options.budget {
             store.hash = hash(&store);
             return Ok((store, error));
@@ -308,11 +283,11 @@ pub(super) fn smallest(input: &mut Input<'_>, options: &FramesOptions) -> Result
     // The densest lines and splines are the most accurate.
     let mut least = f32::INFINITY;
     for candidate in candidates.iter().rev().take(2) {
-        let Some(store) = input.store(&scan, candidate)? else { continue };
-        least = least.min(meter.error(input, &store, f32::INFINITY)?);
+        let Some(store) = original.store(&scan, candidate)? else { continue };
+        least = least.min(meter.error(original, &store, f32::INFINITY)?);
     }
     if least == f32::INFINITY {
-        let found = ((input.end - input.start) * SLOW) as usize;
+        let found = ((original.end - original.start) * SLOW) as usize;
         return Err(Error::TooMany { what: "frames", found, limit: LIMIT / scan.base.len().max(1) });
     }
     // Above 100, because rounding must not hide the excess.
@@ -366,19 +341,19 @@ fn hash(store: &Store) -> u64 {
 #[cfg(test)]
 pub(super) fn store_of(
     clip: &crate::clip::RawClip,
-    skeleton: &Skeleton,
+    skeleton: &crate::skeleton::Skeleton,
     options: &FramesOptions,
     degree: Degree,
     intervals: usize,
     is_narrow: bool,
 ) -> Store {
     let dispatch = condyle_base::simd::Dispatch::current().portable();
-    let mut sample =
+    let sample =
         |seconds: f64, pose: &mut Pose| crate::sampling::search_raw(dispatch, clip, skeleton, seconds, pose);
     let (start, end) = (clip.start(), clip.end());
-    let keys = [start, end].into();
-    let mut input = Input { skeleton, start, end, rate: 30.0, keys, sample: &mut sample };
-    let scan = input.scan(options).expect("a finite clip");
+    let keys = vec![start, end];
+    let original = Original { skeleton, start, end, rate: 30.0, keys, sample: &sample };
+    let scan = original.scan(options).expect("a finite clip");
     let candidate = Candidate { bytes: 0, degree, intervals, is_narrow };
-    input.store(&scan, &candidate).expect("a clip of the skeleton").expect("a steady clip")
+    original.store(&scan, &candidate).expect("a clip of the skeleton").expect("a steady clip")
 }

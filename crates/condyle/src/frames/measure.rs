@@ -4,7 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::FramesOptions;
-use super::build::{Input, moments};
+use super::original::Original;
 use super::store::Store;
 use crate::model::local_to_model_by;
 use crate::pose::Pose;
@@ -36,16 +36,15 @@ impl<'a> Meter<'a> {
 
     /// Returns an upper bound on the displacement of a point of the balls between the clip and the frames, at
     /// the moments of the clip and of the frames. Stops at the first moment where it is above `limit`.
-    pub(super) fn error(&mut self, input: &mut Input<'_>, store: &Store, limit: f32) -> Result<f32, Error> {
+    pub(super) fn error(&mut self, original: &Original<'_>, store: &Store, limit: f32) -> Result<f32, Error> {
         // The portable mode, so that every machine chooses the same storage.
         let dispatch = Dispatch::current().portable();
         let of_frames = (0..store.timeline.intervals * MOMENTS)
             .map(|moment| store.timeline.seconds(moment as f64 / MOMENTS as f64));
-        let keys = input.keys.clone();
         let mut worst = 0.0_f32;
-        for seconds in self.hard.into_iter().chain(moments(&keys)).chain(of_frames) {
+        for seconds in self.hard.into_iter().chain(original.moments()).chain(of_frames) {
             let [want, is] = &mut self.poses;
-            (input.sample)(seconds, want)?;
+            (original.sample)(seconds, want)?;
             store.sample(dispatch, self.skeleton.rest(), seconds, is);
             for (pose, model) in self.poses.iter().zip(&mut self.models) {
                 local_to_model_by(dispatch, self.skeleton, pose, model)?;

@@ -10,6 +10,7 @@
 mod build;
 mod kernel;
 mod measure;
+mod original;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -28,11 +29,12 @@ use crate::play::clock::check_clock;
 use crate::pose::Pose;
 use crate::sampling::{self, PoseSource, sample_by, search_raw};
 use crate::skeleton::Skeleton;
-use build::{Input, smallest};
+use build::smallest;
 use condyle_base::error::Error;
 use condyle_base::math::sqrt;
 use condyle_base::simd::{Dispatch, dispatch};
 use kernel::{At, Rows};
+use original::Original;
 use store::{Degree, Rotations, Store, ZERO};
 
 /// Largest number of layers of [`sample_frames`](crate::sample_frames()).
@@ -207,11 +209,11 @@ impl Frames {
     fn new(
         skeleton: &Skeleton,
         options: &FramesOptions,
-        mut input: Input<'_>,
+        original: &Original<'_>,
         source: Source,
     ) -> Result<Self, Error> {
         options.check(skeleton)?;
-        let (store, error) = smallest(&mut input, options)?;
+        let (store, error) = smallest(original, options)?;
         Ok(Self(Arc::new(Unpacked {
             store,
             error,
@@ -263,7 +265,7 @@ impl Clip<'_> {
     /// ```
     pub fn to_frames(&self, skeleton: &Skeleton, options: &FramesOptions) -> Result<Frames, Error> {
         let dispatch = Dispatch::current().portable();
-        let mut sample =
+        let sample =
             |seconds: f64, pose: &mut Pose| sample_by(dispatch, self.view(), skeleton, seconds, pose);
         let (start, end) = (self.start(), self.end());
         let rate = if end > start { self.frame_count() as f64 / (end - start) } else { 0.0 };
@@ -273,8 +275,8 @@ impl Clip<'_> {
         let view = self.view();
         let seams = view.seams().flatten().map(f64::from);
         let keys = sorted(frames.chain(fallback).chain(seams));
-        let input = Input { skeleton, start, end, rate, keys, sample: &mut sample };
-        Frames::new(skeleton, options, input, Source::Compressed(self.clone().into_owned()))
+        let original = Original { skeleton, start, end, rate, keys, sample: &sample };
+        Frames::new(skeleton, options, &original, Source::Compressed(self.clone().into_owned()))
     }
 }
 
@@ -282,11 +284,11 @@ impl Clip<'_> {
 const MAX_KEYS: usize = 1 << 20;
 
 /// Sorts times, and removes repeated ones.
-fn sorted(times: impl Iterator<Item = f64>) -> Arc<[f64]> {
+fn sorted(times: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut times: Vec<f64> = times.collect();
     times.sort_unstable_by(f64::total_cmp);
     times.dedup();
-    times.into()
+    times
 }
 
 impl RawClip {
@@ -309,7 +311,7 @@ impl RawClip {
     /// ```
     pub fn to_frames(&self, skeleton: &Skeleton, options: &FramesOptions) -> Result<Frames, Error> {
         let dispatch = Dispatch::current().portable();
-        let mut sample = |seconds: f64, pose: &mut Pose| search_raw(dispatch, self, skeleton, seconds, pose);
+        let sample = |seconds: f64, pose: &mut Pose| search_raw(dispatch, self, skeleton, seconds, pose);
         let (start, end) = (self.start(), self.end());
         let of_joints = self.tracks().iter().filter(|track| track.target.joint().is_some());
         let used: BTreeSet<usize> = of_joints.map(|track| track.timeline).collect();
@@ -322,7 +324,7 @@ impl RawClip {
             _ => rate,
         });
         let keys = sorted(timelines().flatten().map(|key| f64::from(*key)).chain([start, end]));
-        let input = Input { skeleton, start, end, rate, keys, sample: &mut sample };
+        let original = Original { skeleton, start, end, rate, keys, sample: &sample };
         let mut free: Vec<Track> =
             self.tracks().iter().filter(|track| track.target.joint().is_none()).cloned().collect();
         let used: Vec<usize> =
@@ -332,7 +334,7 @@ impl RawClip {
         }
         let timelines = used.iter().map(|at| self.timelines()[*at].clone()).collect();
         let free = Self::new(self.name().to_string(), timelines, free)?;
-        Frames::new(skeleton, options, input, Source::Raw(free))
+        Frames::new(skeleton, options, &original, Source::Raw(free))
     }
 }
 
