@@ -31,31 +31,37 @@ struct Skinning {
 }
 
 /// Function of the library, if it has one of this name.
-fn find<F: Copy>(library: &Library, name: &str) -> Option<F> {
-    // SAFETY: `F` is the signature of this function in `cpp/peer.h`, from which all adapters are built.
+///
+/// # Safety
+/// `F` is the signature of the function in the library.
+unsafe fn find<F: Copy>(library: &Library, name: &str) -> Option<F> {
+    // SAFETY: the caller's promise.
     unsafe { library.get::<F>(name.as_bytes()) }.ok().map(|function| *function)
 }
 
 impl Functions {
     fn load(library: &Library) -> Option<Self> {
-        let skinning = || {
-            Some(Skinning {
-                mesh: find(library, "peer_mesh")?,
-                skin: find(library, "peer_skin")?,
-                skinned: find(library, "peer_skinned")?,
+        // SAFETY: the fields have the signatures of `cpp/peer.h`, from which all adapters are built.
+        unsafe {
+            let skinning = || {
+                Some(Skinning {
+                    mesh: find(library, "peer_mesh")?,
+                    skin: find(library, "peer_skin")?,
+                    skinned: find(library, "peer_skinned")?,
+                })
+            };
+            Some(Self {
+                new: find(library, "peer_new")?,
+                bytes: find(library, "peer_bytes")?,
+                sample: find(library, "peer_sample")?,
+                pose: find(library, "peer_pose")?,
+                character: find(library, "peer_character")?,
+                crowd: find(library, "peer_crowd")?,
+                stage: find(library, "peer_stage")?,
+                palette: find(library, "peer_palette")?,
+                skinning: skinning(),
             })
-        };
-        Some(Self {
-            new: find(library, "peer_new")?,
-            bytes: find(library, "peer_bytes")?,
-            sample: find(library, "peer_sample")?,
-            pose: find(library, "peer_pose")?,
-            character: find(library, "peer_character")?,
-            crowd: find(library, "peer_crowd")?,
-            stage: find(library, "peer_stage")?,
-            palette: find(library, "peer_palette")?,
-            skinning: skinning(),
-        })
+        }
     }
 }
 

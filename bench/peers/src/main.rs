@@ -5,6 +5,7 @@
 //! program first checks all results against f64.
 
 mod data;
+mod entrants;
 mod exact;
 mod foreign;
 mod player;
@@ -23,7 +24,7 @@ use std::rc::Rc;
 use clap::Parser;
 
 use data::Data;
-use player::Entrant;
+use entrants::Entrant;
 use results::Results;
 
 /// Compares Condyle with other animation libraries
@@ -75,7 +76,7 @@ fn main() -> ExitCode {
 fn measure(folder: &std::path::Path, only: &[Group]) -> Results {
     let has = |group| only.is_empty() || only.contains(&group);
     let data = Rc::new(Data::read(&folder.join("data.bin")));
-    let entrants: Vec<Entrant> = player::all(&data, folder);
+    let entrants: Vec<Entrant> = entrants::all(&data, folder);
     let mut results = Results::with_conditions(folder);
     verify::characters(&data, &entrants, &mut results);
     verify::crowds(&data, &entrants);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use condyle::Isa;
 
-use crate::player::{
+use crate::entrants::{
     ACL, ACL_NO_SCALE, ACL_QVV, BUILDS, FRAMES, GLAM_FRAMES, GLAM_KEYS, INTERPOLATION, ISAS, OZZ,
     OZZ_IFRAMES, OZZ_RS, OZZ_RS_REPAIRED, PACKED, ROWS,
 };

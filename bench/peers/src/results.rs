@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::player::Entrant;
+use crate::entrants::Entrant;
 
 /// Separates the columns of a file.
 const TAB: char = '\t';

@@ -1,8 +1,8 @@
 //! Sizes and errors of the clips.
 
 use crate::data::{Data, RATE};
+use crate::entrants::Entrant;
 use crate::exact;
-use crate::player::Entrant;
 use crate::results::Results;
 
 /// Names of the first clips in the tables. The others are windows of the long one.

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::player::Entrant;
+use crate::entrants::Entrant;
 use crate::results::Results;
 
 /// Rounds at least, at most, and without a new minimum at the end.

@@ -1,8 +1,9 @@
 //! Checks of all results against f64, before anything is timed.
 
 use crate::data::{Data, Mesh, Random};
+use crate::entrants::Entrant;
 use crate::exact;
-use crate::player::{Cast, Entrant};
+use crate::player::Cast;
 use crate::results::Results;
 
 /// Largest error of a joint in metres, with clips at 0.1 mm or with all keys.

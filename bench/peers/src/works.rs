@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use crate::data::{Data, Mesh, Random};
-use crate::player::{Entrant, GLAM_FRAMES, Stage};
+use crate::entrants::{Entrant, GLAM_FRAMES};
+use crate::player::Stage;
 use crate::results::Results;
 use crate::timing::Group;
 use crate::verify;

@@ -40,7 +40,7 @@ pub(crate) unsafe extern "C" fn peer_bytes(peer: *mut Peer, form: c_int, clip: c
 }
 
 /// # Safety
-/// As `peer_bytes`; `times` points to `count` values.
+/// The pointer is valid as for `peer_bytes`. `times` points to `count` values.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn peer_sample(
     peer: *mut Peer,
@@ -55,7 +55,7 @@ pub(crate) unsafe extern "C" fn peer_sample(
 }
 
 /// # Safety
-/// As `peer_bytes`; `transforms` has room for ten values per joint.
+/// The pointer is valid as for `peer_bytes`. `transforms` has room for ten values per joint.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn peer_pose(
     peer: *mut Peer,
@@ -73,7 +73,7 @@ pub(crate) unsafe extern "C" fn peer_pose(
 }
 
 /// # Safety
-/// As `peer_bytes`; both arrays of times have `count` values.
+/// The pointer is valid as for `peer_bytes`. Both arrays of times have `count` values.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn peer_character(
     peer: *mut Peer,
@@ -98,7 +98,7 @@ pub(crate) unsafe extern "C" fn peer_character(
 }
 
 /// # Safety
-/// As `peer_bytes`; all arrays have `count` values.
+/// The pointer is valid as for `peer_bytes`. All arrays have `count` values.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn peer_crowd(
     peer: *mut Peer,
@@ -124,7 +124,7 @@ pub(crate) unsafe extern "C" fn peer_crowd(
 }
 
 /// # Safety
-/// As `peer_bytes`.
+/// The pointer is valid as for `peer_bytes`.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn peer_stage(peer: *mut Peer, form: c_int, stage: c_int, count: c_int) {
     // SAFETY: the caller's promise.
@@ -140,7 +140,7 @@ pub(crate) unsafe extern "C" fn peer_stage(peer: *mut Peer, form: c_int, stage: 
 }
 
 /// # Safety
-/// As `peer_bytes`; `matrices` has room for sixteen values per joint.
+/// The pointer is valid as for `peer_bytes`. `matrices` has room for sixteen values per joint.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn peer_palette(peer: *mut Peer, _form: c_int, at: c_int, matrices: *mut f32) {
     // SAFETY: the caller's promise.
@@ -151,7 +151,8 @@ pub(crate) unsafe extern "C" fn peer_palette(peer: *mut Peer, _form: c_int, at: 
 }
 
 /// # Safety
-/// As `peer_bytes`; four joints and weights and three values of each attribute per vertex.
+/// The pointer is valid as for `peer_bytes`. The arrays have four joints, four weights, and three values of
+/// each attribute per vertex.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn peer_mesh(
     peer: *mut Peer,
@@ -175,7 +176,7 @@ pub(crate) unsafe extern "C" fn peer_mesh(
 }
 
 /// # Safety
-/// As `peer_bytes`, after `peer_mesh`.
+/// The pointer is valid as for `peer_bytes`, and `peer_mesh` was called.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn peer_skin(peer: *mut Peer, attributes: c_int, count: c_int) {
     // SAFETY: the caller's promise.
@@ -187,7 +188,7 @@ pub(crate) unsafe extern "C" fn peer_skin(peer: *mut Peer, attributes: c_int, co
 }
 
 /// # Safety
-/// As `peer_skin`; both arrays have room for three values per vertex.
+/// The pointer is valid as for `peer_skin`. Both arrays have room for three values per vertex.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn peer_skinned(peer: *mut Peer, positions: *mut f32, normals: *mut f32) {
     // SAFETY: the caller's promise.
