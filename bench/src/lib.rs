@@ -25,7 +25,7 @@ pub enum Format {
     /// Tables for a terminal.
     Text,
     /// One JSON object per line: work, impl, isa, mode, threads, layout, n, max_error, and per element the
-    /// minimum ns, core cycles and time-stamp counter ticks. Clips add form: packed or resident.
+    /// minimum ns, core cycles and time-stamp counter ticks. Clips add form: compressed or frames.
     Json,
     /// The text of the [`PAGES`], one call of `print` for each.
     Markdown,

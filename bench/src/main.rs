@@ -43,7 +43,7 @@ struct Times {
     #[arg(long, value_name = "WORK")]
     only: Option<String>,
     /// Print one JSON object per line: work, impl, isa, mode, threads, layout, n, max_error, and per element
-    /// the minimum ns, core cycles and time-stamp counter ticks. Clips add form: packed or resident.
+    /// the minimum ns, core cycles and time-stamp counter ticks. Clips add form: compressed or frames.
     #[arg(long)]
     json: bool,
     /// Write benchmarks.md and targets.md to this folder.

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::harness::Row;
 use crate::machine::{MEMORIES, Memory, date, processor, ticks_per_ns};
 use crate::table::Table;
-use crate::works::{RESIDENT, call, roofline};
+use crate::works::{FRAMES, call, roofline};
 
 /// Heading and description of the table for a group of benchmarks.
 pub(crate) fn section(work: &str) -> (&'static str, &'static str) {
@@ -21,8 +21,8 @@ pub(crate) fn section(work: &str) -> (&'static str, &'static str) {
         ),
         "sample" => (
             "Sampling: cycles per joint",
-            "A clip of 67 joints and 121 frames, sampled at another time in each call. `resident` is condyle with unpacked keys; otherwise \
-             keys are packed. `sample_raw` is an uncompressed clip with 31 keys per track.",
+            "A clip of 67 joints and 121 frames, sampled at another time in each call. `frames` are unpacked \
+             clips; `condyle` is compressed. `sample_raw` is an uncompressed clip with 31 keys per track.",
         ),
         "hit" => (
             "Queries on posed triangles: cycles per triangle, ray or point",
@@ -32,13 +32,13 @@ pub(crate) fn section(work: &str) -> (&'static str, &'static str) {
         "character" => (
             "Whole characters: cycles per character",
             "Each character has 67 joints and blends two of 32 clips, half of each, at its own times. It then computes model space and a \
-             palette of columns. One character, or many in a row. Two threads share the characters, in a pool of two. `resident` is \
-             condyle with unpacked keys; otherwise keys are packed. `glam_keys` has keys per joint, a binary search and slerp; `glam_frames` has whole frames and nlerp.",
+             palette of columns. One character, or many in a row. Two threads share the characters, in a pool of two. `frames` are \
+             unpacked clips, sampled and blended in one pass; `condyle` is compressed. `glam_keys` has keys per joint, a binary search and slerp; `glam_frames` has whole frames and nlerp.",
         ),
         "stage" => (
             "Stages of a character: cycles per character",
             "67 joints. Each stage reads the output of the previous one: sampling of two clips, blending, model space, and the palette as \
-             columns and as rows. `resident` is condyle with unpacked keys; otherwise keys are packed.",
+             columns and as rows. `sample_frames` samples and blends unpacked clips.",
         ),
         "call" => (
             "Call overhead: nanoseconds",
@@ -334,7 +334,7 @@ fn is_roofline(row: &Row) -> bool {
     row.work.starts_with("roofline")
 }
 
-/// Prefixes of the benchmarks that play a clip, which has a packed and a resident form.
+/// Prefixes of the benchmarks that play a clip, which has a compressed and an unpacked form.
 const PLAYING: [&str; 5] = ["sample_67", "character", "stage_67_sample", "call_sample", "call_motion"];
 
 /// One JSON object per line.
@@ -342,8 +342,10 @@ pub(crate) fn json(rows: &[Row]) -> String {
     let line = |row: &Row| {
         // Both forms of a clip are condyle.
         let (implementation, form) = match row.implementation {
-            RESIDENT => ("condyle", Some("resident")),
-            "condyle" if PLAYING.iter().any(|work| row.work.starts_with(work)) => ("condyle", Some("packed")),
+            FRAMES => ("condyle", Some(FRAMES)),
+            "condyle" if PLAYING.iter().any(|work| row.work.starts_with(work)) => {
+                ("condyle", Some("compressed"))
+            }
             other => (other, None),
         };
         let mut line = json!({

@@ -6,7 +6,7 @@ use condyle::{Isa, Numeric};
 use crate::Request;
 use crate::harness::Row;
 use crate::table::Table;
-use crate::works::{RESIDENT, call};
+use crate::works::{FRAMES, call};
 
 /// Target for one case.
 enum Demand {
@@ -41,7 +41,7 @@ const SAMPLE: &[Demand] = &[
     Times("glam", 6.0),
     On(Isa::Sse42, &Nanoseconds(9.0)),
     On(Isa::Sse2, &Nanoseconds(14.0)),
-    By(RESIDENT, &Nanoseconds(3.3)),
+    By(FRAMES, &Nanoseconds(1.5)),
 ];
 
 /// Posing a crowd, per character.
@@ -49,16 +49,14 @@ const CROWDED: &[Demand] = &[
     Nanoseconds(1400.0),
     Times("glam_keys", 5.0),
     Times("glam_frames", 1.4),
-    By(RESIDENT, &Nanoseconds(950.0)),
-    By(RESIDENT, &Times("glam_keys", 7.5)),
-    By(RESIDENT, &Times("glam_frames", 2.0)),
     TwoThreads(1.8),
-    By(RESIDENT, &TwoThreads(1.8)),
+    By(FRAMES, &Times("glam_frames", 2.8)),
+    By(FRAMES, &TwoThreads(1.8)),
 ];
 
 /// Maximum overhead of a call.
 const CALL: &[Demand] = &[Over(30.0)];
-const PLAYED: &[Demand] = &[Over(30.0), By(RESIDENT, &Over(30.0))];
+const PLAYED: &[Demand] = &[Over(30.0), By(FRAMES, &Over(30.0))];
 const HELD: &[Demand] = &[Over(5.0)];
 
 const TARGETS: &[(&str, &str, usize, &[Demand])] = &[
@@ -74,9 +72,11 @@ const TARGETS: &[(&str, &str, usize, &[Demand])] = &[
             Nanoseconds(1300.0),
             Times("glam_keys", 5.0),
             Times("glam_frames", 1.5),
-            By(RESIDENT, &Nanoseconds(1000.0)),
-            By(RESIDENT, &Times("glam_keys", 6.5)),
-            By(RESIDENT, &Times("glam_frames", 2.0)),
+            By(FRAMES, &Nanoseconds(350.0)),
+            By(FRAMES, &Times("glam_frames", 2.8)),
+            On(Isa::Avx512, &By(FRAMES, &Nanoseconds(370.0))),
+            On(Isa::Sse42, &By(FRAMES, &Nanoseconds(560.0))),
+            On(Isa::Sse2, &By(FRAMES, &Nanoseconds(600.0))),
         ],
     ),
     ("character_67_crowd1000", "blocks", 1000, CROWDED),
@@ -89,7 +89,7 @@ const TARGETS: &[(&str, &str, usize, &[Demand])] = &[
     ("stage_67_columns", "", 1, &[Nanoseconds(210.0)]),
     ("stage_67_rows", "", 1, &[Nanoseconds(110.0)]),
     ("call_sample", "blocks", 1, PLAYED),
-    ("call_sample_joint", "blocks", 1, PLAYED),
+    ("call_sample_joint", "blocks", 1, CALL),
     ("call_blend", "blocks", 1, CALL),
     ("call_add", "blocks", 1, CALL),
     ("call_overlay", "blocks", 1, CALL),
@@ -108,8 +108,8 @@ const TARGETS: &[(&str, &str, usize, &[Demand])] = &[
     ("call_skin_p", "structs", 1, CALL),
     ("call_skin_pn", "structs", 1, CALL),
     ("call_skin_pnt", "structs", 1, CALL),
-    ("call_motion_at", "", 1, &[Nanoseconds(40.0), By(RESIDENT, &Nanoseconds(40.0))]),
-    ("call_motion_over", "", 1, &[Nanoseconds(100.0), By(RESIDENT, &Nanoseconds(100.0))]),
+    ("call_motion_at", "", 1, &[Nanoseconds(40.0)]),
+    ("call_motion_over", "", 1, &[Nanoseconds(100.0)]),
     (
         "slerp_joints",
         "blocks",
@@ -387,7 +387,7 @@ mod tests {
         // A joint sampled alone is compared with its share of a full sample.
         let rows = [row("call_sample_joint", "blocks", 1, 34.0), row("call_sample", "blocks", 67, 4.0)];
         let Some(found) = verdicts(Numeric::Fast, Some("call_sample_joint"), &rows) else { return };
-        assert_eq!(found, ["met", "not measured"]);
+        assert_eq!(found, ["met"]);
     }
 
     #[test]

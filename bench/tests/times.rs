@@ -47,7 +47,7 @@ fn lines_of_clips_tell_the_form() {
     let rows = text.lines().map(|line| serde_json::from_str(line).expect("JSON"));
     let forms: Vec<_> =
         rows.filter(|row: &Value| row["impl"] == "condyle").map(|row| row["form"].clone()).collect();
-    assert_eq!(forms, ["packed", "resident"]);
+    assert_eq!(forms, ["compressed", "frames"]);
 }
 
 /// The targets for two threads use these lines.
@@ -55,7 +55,7 @@ fn lines_of_clips_tell_the_form() {
 fn lines_of_crowds_tell_the_threads() {
     let text = text("--only character_67_crowd1000 --rounds 1 --json --isa BASELINE --numeric portable");
     let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    for form in ["packed", "resident"] {
+    for form in ["compressed", "frames"] {
         let of = |row: &&Value| row["impl"] == "condyle" && row["form"] == form;
         let threads: Vec<_> = rows.iter().filter(of).map(|row| row["threads"].clone()).collect();
         assert_eq!(threads, [1, 2], "{form}: {text}");

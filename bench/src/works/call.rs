@@ -12,8 +12,8 @@ use condyle::model::model_to_local;
 use condyle::motion::{RootMotion, RootMotionOptions, extract};
 use condyle::skinning::{palette_columns, palette_rows};
 use condyle::{
-    Affine, Clip, Layer, Looping, NormalRule, Palette, Pose, Skin, SkinnedMesh, Transform, Vertices, blend,
-    interpolate as rotation, local_to_model, palette, sample, skin,
+    Affine, Clip, FrameLayer, Layer, Looping, NormalRule, Palette, Pose, Skin, SkinnedMesh, Transform,
+    Vertices, blend, interpolate as rotation, local_to_model, palette, sample, sample_frames, skin,
 };
 use condyle_encode::encode;
 use condyle_encode::{EncodeOptions, Shell};
@@ -22,7 +22,7 @@ use condyle_testing::reference;
 use super::clip::{BOUND, FORMS, Input, key, random_key};
 use super::interpolate::{FACTOR, slerps};
 use super::skin::{Want, random_palette};
-use super::{JOINTS, RESIDENT, case, largest, worst_joints, worst_matrices};
+use super::{FRAMES, JOINTS, case, largest, pose, worst_joints, worst_matrices};
 use crate::data::{Random, structs};
 use crate::harness::{Case, Subjects};
 
@@ -54,23 +54,47 @@ const CONDYLE: [&str; 1] = ["condyle"];
 
 pub(super) fn cases() -> Vec<Case> {
     let mut calls = Calls::default();
-    calls.stage("stage_67_sample", &FORMS, BOUND, sample_two, |data, room| {
+    calls.stage("stage_67_sample", &CONDYLE, BOUND, sample_two, |data, room| {
         let [first, second] = [0, 1].map(|clip| data.posed(clip, room.calls));
         largest([
             worst_joints(room.pose.transforms(), &first),
             worst_joints(room.other.transforms(), &second),
         ])
     });
-    calls.each("call_sample", "blocks", &FORMS, BOUND, sample_one, |data, room| {
-        worst_joints(room.pose.transforms(), &data.posed(0, room.calls))
-    });
+    calls.stage(
+        "stage_67_sample_frames",
+        &[FRAMES],
+        BOUND,
+        |data, _, room| {
+            let seconds = [room.next(data), data.moment(room.calls + MOMENTS / 2)];
+            let layer = |clip: usize| FrameLayer::new(&data.input.frames[clip], seconds[clip].into(), 0.5);
+            sample_frames(&data.input.skeleton, &[layer(0), layer(1)], &mut room.pose).expect(SIZES);
+        },
+        |data, room| {
+            let [first, second] = [0, 1].map(|clip| pose(&data.posed(clip, room.calls)));
+            let half = vec![0.5; data.n];
+            let layers = [(&first, half.clone()), (&second, half)];
+            worst_joints(room.pose.transforms(), &reference::blend(data.input.skeleton.rest(), &layers, true))
+        },
+    );
     calls.each(
-        "call_sample_joint",
+        "call_sample",
         "blocks",
         &FORMS,
         BOUND,
         |data, form, room| {
-            let (clip, seconds) = (&data.input.clips(form)[0], room.next(data));
+            let seconds = room.next(data);
+            data.input.sample(form, (0, seconds), &mut room.pose);
+        },
+        |data, room| worst_joints(room.pose.transforms(), &data.posed(0, room.calls)),
+    );
+    calls.each(
+        "call_sample_joint",
+        "blocks",
+        &CONDYLE,
+        BOUND,
+        |data, _, room| {
+            let (clip, seconds) = (&data.input.clips[0], room.next(data));
             for (joint, out) in (0..).zip(&mut room.joints) {
                 *out =
                     condyle::sampling::joint(clip, &data.input.skeleton, seconds.into(), joint).expect(SIZES);
@@ -250,12 +274,11 @@ fn motions(calls: &mut Calls) {
     calls.each(
         "call_motion_at",
         "",
-        &FORMS,
+        &CONDYLE,
         MOVED,
-        |data, form, room| {
-            let clip = &data.moving[usize::from(form == RESIDENT)];
+        |data, _, room| {
             for at in 0..data.n {
-                room.rigid[at] = clip.motion_at(room.next(data).into());
+                room.rigid[at] = data.moving.motion_at(room.next(data).into());
             }
         },
         |data, room| {
@@ -267,13 +290,12 @@ fn motions(calls: &mut Calls) {
     calls.each(
         "call_motion_over",
         "",
-        &FORMS,
+        &CONDYLE,
         MOVED,
-        |data, form, room| {
-            let clip = &data.moving[usize::from(form == RESIDENT)];
+        |data, _, room| {
             for at in 0..data.n {
                 let from = f64::from(room.next(data));
-                room.rigid[at] = clip.motion_over(Looping::Wrap, from, from + STEP).expect("finite");
+                room.rigid[at] = data.moving.motion_over(Looping::Wrap, from, from + STEP).expect("finite");
             }
         },
         |data, room| {
@@ -287,15 +309,10 @@ fn motions(calls: &mut Calls) {
     );
 }
 
-fn sample_one(data: &Data, form: &str, room: &mut Room) {
-    let (clip, seconds) = (&data.input.clips(form)[0], room.next(data));
-    sample(clip, &data.input.skeleton, seconds.into(), &mut room.pose).expect(SIZES);
-}
-
 fn sample_two(data: &Data, form: &str, room: &mut Room) {
-    sample_one(data, form, room);
-    let seconds = data.moment(room.calls + MOMENTS / 2);
-    sample(&data.input.clips(form)[1], &data.input.skeleton, seconds.into(), &mut room.other).expect(SIZES);
+    let seconds = room.next(data);
+    data.input.sample(form, (0, seconds), &mut room.pose);
+    data.input.sample(form, (1, data.moment(room.calls + MOMENTS / 2)), &mut room.other);
 }
 
 /// Number of times at which a clip is sampled in turn. A power of two, so that the index takes no division.
@@ -304,11 +321,11 @@ const MOMENTS: usize = 128;
 /// Inputs of all calls for `n` joints or vertices: the data of a character during posing.
 struct Data {
     n: usize,
-    /// Two clips in both forms, and the skeleton.
+    /// Two clips in all forms, and the skeleton.
     input: Input,
     moments: [f32; MOMENTS],
-    /// First clip with its root motion extracted, packed and resident, and that motion.
-    moving: [Clip<'static>; 2],
+    /// First clip with its root motion extracted, and that motion.
+    moving: Clip<'static>,
     motion: RootMotion,
     /// Poses of the two clips, and their difference.
     from: Pose,
@@ -330,12 +347,11 @@ impl Data {
         let mut options = EncodeOptions::new(1e-3, Shell::Balls(0.03));
         options.between = false;
         options.root_motion = Some(RootMotionOptions::default());
-        let packed = encode(raw, skeleton, &options, &mut |_| ()).expect("a valid clip").into_clip();
-        let resident = packed.clone().into_resident().expect("it fits");
+        let moving = encode(raw, skeleton, &options, &mut |_| ()).expect("a valid clip").into_clip();
         let motion = extract(raw, skeleton, &RootMotionOptions::default()).expect("it moves").1;
         let mut poses = [(); 3].map(|()| Pose::identity(n));
         let [from, to, apart] = &mut poses;
-        for (clip, pose) in input.clips("condyle").iter().zip([&mut *from, &mut *to]) {
+        for (clip, pose) in input.clips.iter().zip([&mut *from, &mut *to]) {
             sample(clip, skeleton, key(40).into(), pose).expect(SIZES);
         }
         difference(to, from, apart).expect(SIZES);
@@ -350,7 +366,7 @@ impl Data {
         Self {
             n,
             moments: std::array::from_fn(|call| input.moment(call).1),
-            moving: [packed, resident],
+            moving,
             motion,
             from,
             to,

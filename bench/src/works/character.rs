@@ -5,12 +5,14 @@ use std::rc::Rc;
 
 use condyle::blending::Mean;
 use condyle::skinning::palette_columns;
-use condyle::{Affine, Dispatch, Layer, Pose, Skin, Transform, local_to_model, sample};
+use condyle::{
+    Affine, Dispatch, FrameLayer, Layer, Pose, Skin, Transform, local_to_model, sample, sample_frames,
+};
 use condyle_testing::reference;
 use rayon::prelude::*;
 
 use super::clip::{BOUND, FORMS, Input, key, random_key};
-use super::{JOINTS, case, largest, worst_matrices};
+use super::{FRAMES, JOINTS, case, largest, pose, worst_matrices};
 use crate::data::Random;
 use crate::harness::{Case, Room, Subjects};
 #[cfg(feature = "peers")]
@@ -51,23 +53,13 @@ impl Cast {
     /// Difference between the palette of a character and the reference.
     fn error(&self, character: usize, palette: impl Iterator<Item = Affine>) -> f64 {
         let Input { skeleton, raw, .. } = &self.input;
-        let [a, b] = self.plays(character).map(|(clip, seconds)| {
-            let locals = reference::sample_raw(&raw[clip], skeleton, seconds.into());
-            let joints: Vec<Transform> = locals.iter().map(rounded).collect();
-            Pose::from_transforms(&joints)
-        });
+        let [a, b] = self
+            .plays(character)
+            .map(|(clip, seconds)| pose(&reference::sample_raw(&raw[clip], skeleton, seconds.into())));
         let half = vec![0.5; JOINTS];
         let blended = reference::blend(skeleton.rest(), &[(&a, half.clone()), (&b, half)], true);
         let model = reference::local_to_model(skeleton, &blended);
         worst_matrices(palette, &reference::palette(&self.skin, &model))
-    }
-}
-
-fn rounded(local: &reference::Local) -> Transform {
-    Transform {
-        rotation: local.rotation.map(|v| v as f32),
-        translation: local.translation.map(|v| v as f32),
-        scale: local.scale.map(|v| v as f32),
     }
 }
 
@@ -166,14 +158,21 @@ fn characters(subjects: &mut Subjects, count: usize) {
 /// Poses each character in the same buffers.
 fn one_by_one(cast: &Cast, form: &str, Part { first, poses, models, palettes, .. }: Part<'_>) {
     let Cast { input, skin } = cast;
-    let ([a, b, mean], clips) = (poses.map(|poses| &mut poses[0]), input.clips(form));
+    let [a, b, mean] = poses.map(|poses| &mut poses[0]);
     let models = &mut models[..JOINTS];
     for (character, palette) in (first..).zip(palettes.chunks_mut(JOINTS)) {
-        for ((clip, seconds), pose) in cast.plays(character).into_iter().zip([&mut *a, &mut *b]) {
-            sample(&clips[clip], &input.skeleton, seconds.into(), pose).expect("sizes agree");
+        let plays = cast.plays(character);
+        if form == FRAMES {
+            let layers =
+                plays.map(|(clip, seconds)| FrameLayer::new(&input.frames[clip], seconds.into(), 0.5));
+            sample_frames(&input.skeleton, &layers, mean).expect("sizes agree");
+        } else {
+            for ((clip, seconds), pose) in plays.into_iter().zip([&mut *a, &mut *b]) {
+                sample(&input.clips[clip], &input.skeleton, seconds.into(), pose).expect("sizes agree");
+            }
+            let layers = [Layer::new(a, 0.5), Layer::new(b, 0.5)];
+            condyle::blend(&input.skeleton, &layers, Mean::Linear, mean).expect("sizes agree");
         }
-        let layers = [Layer::new(a, 0.5), Layer::new(b, 0.5)];
-        condyle::blend(&input.skeleton, &layers, Mean::Linear, mean).expect("sizes agree");
         local_to_model(&input.skeleton, mean, models).expect("sizes agree");
         palette_columns(skin, models, palette).expect("sizes agree");
     }
@@ -232,7 +231,7 @@ fn peer<J: Interpolate + Chain + FromMatrices>(
         .map(|raw| {
             let times = raw.timelines()[0].clone();
             let poses = times.iter().map(|&time| reference::sample_raw(raw, skeleton, time.into()));
-            let frames: Vec<Vec<Transform>> = poses.map(|pose| pose.iter().map(rounded).collect()).collect();
+            let frames: Vec<Vec<Transform>> = poses.map(|it| pose(&it).transforms().collect()).collect();
             let joints = if name == "glam_frames" {
                 frames.concat()
             } else {

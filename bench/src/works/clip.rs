@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
-use condyle::sample;
-use condyle::{Clip, Pose, RawClip, Skeleton, Target, Transform};
+use condyle::frames::{Frames, FramesOptions};
+use condyle::{Clip, FrameLayer, Pose, RawClip, Skeleton, Target, Transform, sample, sample_frames};
 use condyle_encode::encode;
 use condyle_encode::{EncodeOptions, Shell};
 use condyle_testing::reference;
 
-use super::{JOINTS, RESIDENT, case, worst_joints};
+use super::{FRAMES, JOINTS, case, worst_joints};
 use crate::data::Random;
 use crate::harness::{Case, Room, Subjects};
 use crate::peers::{self, Interpolate};
@@ -18,8 +18,8 @@ pub(super) const BOUND: f64 = 0.1;
 const CLIPS: usize = 64;
 const CHARACTERS: usize = if cfg!(test) { 50 } else { 1000 };
 
-/// Forms of a clip. `condyle` is the packed one.
-pub(super) const FORMS: [&str; 2] = ["condyle", RESIDENT];
+/// Forms of a clip. `condyle` is the compressed one.
+pub(super) const FORMS: [&str; 2] = ["condyle", FRAMES];
 
 #[derive(Clone, Copy)]
 enum Order {
@@ -46,9 +46,9 @@ pub(super) fn cases() -> Vec<Case> {
 pub(super) struct Input {
     pub(super) skeleton: Skeleton,
     pub(super) raw: Vec<RawClip>,
-    clips: Vec<Clip<'static>>,
-    /// Same clips in the resident form.
-    resident: Vec<Clip<'static>>,
+    pub(super) clips: Vec<Clip<'static>>,
+    /// Same clips, unpacked.
+    pub(super) frames: Vec<Frames>,
     /// Clip and time of each call or character.
     moments: Vec<(usize, f32)>,
 }
@@ -66,13 +66,21 @@ impl Input {
         options.between = false;
         let clip = |raw| encode(raw, &skeleton, &options, &mut |_| ()).expect("a valid clip").into_clip();
         let clips: Vec<_> = raw.iter().map(clip).collect();
-        let resident =
-            clips.iter().map(|clip: &Clip<'_>| clip.clone().into_resident().expect("it fits")).collect();
-        Self { clips, resident, moments: moments(&mut random), skeleton, raw }
+        let options = FramesOptions::new(&skeleton, 1e-3, 0.03);
+        let unpack = |clip: &Clip<'_>| clip.to_frames(&skeleton, &options).expect("evenly spaced keys");
+        let frames = clips.iter().map(unpack).collect();
+        Self { clips, frames, moments: moments(&mut random), skeleton, raw }
     }
 
-    pub(super) fn clips(&self, form: &str) -> &[Clip<'static>] {
-        if form == RESIDENT { &self.resident } else { &self.clips }
+    /// Samples a clip in one of the [`FORMS`].
+    pub(super) fn sample(&self, form: &str, (clip, seconds): (usize, f32), pose: &mut Pose) {
+        if form == FRAMES {
+            let layer = FrameLayer::new(&self.frames[clip], seconds.into(), 1.0);
+            sample_frames(&self.skeleton, &[layer], pose)
+        } else {
+            sample(&self.clips[clip], &self.skeleton, seconds.into(), pose)
+        }
+        .expect("sizes agree");
     }
 
     /// Clip and time of call number `call`.
@@ -107,8 +115,7 @@ fn one(subjects: &mut Subjects, order: Order) {
             &input,
             (Pose::identity(JOINTS), 1),
             move |input, (pose, next)| {
-                let clip = &input.clips(form)[0];
-                sample(clip, &input.skeleton, input.moment(*next).1.into(), pose).expect("sizes agree");
+                input.sample(form, input.moment(*next), pose);
                 *next += 1;
             },
             move |(pose, next)| looked_at.error(pose.transforms(), looked_at.moment(*next - 1)),
@@ -171,9 +178,8 @@ fn crowd(subjects: &mut Subjects) {
             BOUND,
             &input,
             move |input, poses| {
-                let clips = input.clips(form);
-                for (&(clip, seconds), pose) in input.moments.iter().zip(poses) {
-                    sample(&clips[clip], &input.skeleton, seconds.into(), pose).expect("sizes agree");
+                for (&moment, pose) in input.moments.iter().zip(poses) {
+                    input.sample(form, moment, pose);
                 }
             },
             move |poses| {

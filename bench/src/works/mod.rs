@@ -22,13 +22,13 @@ mod skin;
 mod springs;
 mod surface;
 
-use condyle::{Affine, Transform};
+use condyle::{Affine, Pose, Transform};
 use condyle_testing::reference;
 
 use crate::harness::{Case, Subjects};
 
-/// Condyle with clips in the resident form.
-pub(crate) const RESIDENT: &str = "resident";
+/// Condyle with clips unpacked into frames.
+pub(crate) const FRAMES: &str = "frames";
 
 /// Number of joints of a character.
 const JOINTS: usize = 67;
@@ -86,6 +86,19 @@ fn worst<'a>(pairs: impl IntoIterator<Item = (&'a f32, f64)>) -> f64 {
     // NaN counts as the largest error. `f64::max` would ignore it.
     let difference = |(got, want): (&f32, f64)| (f64::from(*got) - want).abs();
     pairs.into_iter().map(difference).fold(0.0, |worst, d| if d > worst || d.is_nan() { d } else { worst })
+}
+
+/// Rounds a pose of the reference.
+fn pose(locals: &[reference::Local]) -> Pose {
+    let joints: Vec<Transform> = locals
+        .iter()
+        .map(|local| Transform {
+            rotation: local.rotation.map(|v| v as f32),
+            translation: local.translation.map(|v| v as f32),
+            scale: local.scale.map(|v| v as f32),
+        })
+        .collect();
+    Pose::from_transforms(&joints)
 }
 
 /// Largest of several errors.

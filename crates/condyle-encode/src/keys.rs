@@ -16,8 +16,7 @@ use condyle::clip::{Interpolation, RawClip, Target, Track};
 const PARTS: [usize; 3] = [1, 2, 4];
 
 /// Curves within the budget are replaced by keys only if this saves at least one part in `SAVING` of their
-/// bytes. Keys must be searched and rotated one by one in f64, and the resident form of a clip does not make
-/// them faster. Not tuned.
+/// bytes. Keys must be searched and rotated one by one in f64. Not tuned.
 const SAVING: usize = 8;
 
 impl ClipJob<'_> {

@@ -115,8 +115,8 @@ use write::{Curves, Kept, Parts};
 /// 8 bytes per free track, and the events. Each 65,535 frames after the first 65,535 add 12 bytes.
 ///
 /// Keys cost more to sample than curves. Each track is searched for the time, unless it shares its times with
-/// the previous track. Rotations need an exact slerp, one joint at a time, and [`Clip::resident`] does not
-/// make this faster.
+/// the previous track. Rotations need an exact slerp, one joint at a time. [Frames](condyle::frames) do not
+/// have this cost.
 ///
 /// ```
 /// use condyle::{Pose, example, sample};

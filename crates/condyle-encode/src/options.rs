@@ -302,7 +302,7 @@ pub struct Encoded {
     ///
     /// Step tracks are always fallback tracks and are not listed. If all curves met the budget but keys take
     /// fewer bytes, the whole clip is stored as keys, and none of its tracks is listed. Fallback tracks cost
-    /// more to sample, and [`Clip::resident`] does not make them faster.
+    /// more to sample.
     pub fallback: Vec<Target>,
 }
 

@@ -35,10 +35,8 @@ fn a_clip_of_another_skeleton_is_refused() {
     assert_ne!(found, needed, "names or parents differ");
     let refused = Error::Skeleton { what: "the clip", found, needed };
     let mut pose = Pose::rest(&other);
-    for clip in [packed.clone(), packed.into_resident().expect("memory")] {
-        assert_eq!(sample(&clip, &other, 0.1, &mut pose), Err(refused.clone()));
-        assert_eq!(sample(&clip, &skeleton, 0.1, &mut pose), Ok(()));
-    }
+    assert_eq!(sample(&packed, &other, 0.1, &mut pose), Err(refused.clone()));
+    assert_eq!(sample(&packed, &skeleton, 0.1, &mut pose), Ok(()));
     let bound = raw.for_skeleton(&skeleton).expect("a clip of this skeleton");
     let mut cursor = sampling::RawCursor::default();
     assert_eq!(sampling::raw(&bound, &other, 0.1, &mut cursor, &mut pose), Err(refused.clone()));

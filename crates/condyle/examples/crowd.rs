@@ -10,12 +10,12 @@
 use std::f32::consts::TAU;
 use std::thread;
 
-use condyle::blending::{self, Additive, Mean};
+use condyle::blending::{self, Additive};
+use condyle::frames::{Frames, FramesOptions};
 use condyle::{
-    Affine, Clip, Error, Interpolation, Joint, Layer, Pose, RawClip, Skeleton, Skin, Target, Track,
-    Transform, local_to_model, sample, sampling, skinning,
+    Affine, Error, FrameLayer, Interpolation, Joint, Pose, RawClip, Skeleton, Skin, Target, Track, Transform,
+    local_to_model, sample_frames, skinning,
 };
-use condyle_encode::{EncodeOptions, Shell};
 
 const SPECTATORS: usize = 2000;
 const FRAMES: usize = 60;
@@ -36,18 +36,16 @@ struct Spectator {
 /// Data shared by all spectators.
 struct Cast {
     skeleton: Skeleton,
-    sit: Clip<'static>,
-    cheer: Clip<'static>,
+    sit: Frames,
+    cheer: Frames,
     breath: Pose,
     skin: Skin,
-    /// Level of detail for distant spectators: all joints except the fingers.
-    far: Vec<bool>,
+    /// Level of detail for distant spectators: fingers keep the rest pose.
+    far: Vec<f32>,
 }
 
 /// Scratch memory of a thread. Nothing else is allocated in a frame.
 struct Room {
-    sitting: Pose,
-    cheering: Pose,
     pose: Pose,
     model: Vec<Affine>,
 }
@@ -55,12 +53,11 @@ struct Room {
 fn main() -> Result<(), Error> {
     let skeleton = skeleton()?;
     let cast = Cast {
-        // The clips are resident because they are played all the time.
-        sit: clip(&skeleton, "sit", 0.1)?.into_resident()?,
-        cheer: clip(&skeleton, "cheer", 0.9)?.into_resident()?,
+        sit: clip(&skeleton, "sit", 0.1)?,
+        cheer: clip(&skeleton, "cheer", 0.9)?,
         breath: breath(&skeleton)?,
         skin: bound(&skeleton)?,
-        far: skeleton.names().iter().map(|name| !["finger", "thumb"].contains(&&name[..])).collect(),
+        far: skeleton.names().iter().map(|name| if is_finger(name) { 0.0 } else { 1.0 }).collect(),
         skeleton,
     };
     // Sorted by clip time, so that neighbours read the same bytes of a clip.
@@ -100,8 +97,7 @@ fn main() -> Result<(), Error> {
 
 impl Room {
     fn new(skeleton: &Skeleton) -> Self {
-        let [sitting, cheering, pose] = [(); 3].map(|()| Pose::rest(skeleton));
-        Self { sitting, cheering, pose, model: vec![Affine::IDENTITY; skeleton.joint_count()] }
+        Self { pose: Pose::rest(skeleton), model: vec![Affine::IDENTITY; skeleton.joint_count()] }
     }
 
     /// Runs all stages for one spectator after another, so that the output of a stage is still in the cache.
@@ -112,20 +108,14 @@ impl Room {
         clock: f64,
         upload: &mut [Affine],
     ) -> Result<(), Error> {
-        let Self { sitting, cheering, pose, model } = self;
+        let Self { pose, model } = self;
         let skeleton = &cast.skeleton;
         for (spectator, upload) in crowd.iter().zip(upload.chunks_mut(cast.skin.joints().len())) {
             let seconds = (clock + spectator.delay).fract();
-            for (clip, pose) in [(&cast.sit, &mut *sitting), (&cast.cheer, &mut *cheering)] {
-                if spectator.distance > FAR {
-                    sampling::partial(clip, skeleton, seconds, &cast.far, pose)?;
-                } else {
-                    sample(clip, skeleton, seconds, pose)?;
-                }
-            }
+            let mask = (spectator.distance > FAR).then_some(&cast.far[..]);
+            let layer = |frames, weight| FrameLayer { mask, ..FrameLayer::new(frames, seconds, weight) };
             let weight = spectator.cheer;
-            let layers = [Layer::new(sitting, 1.0 - weight), Layer::new(cheering, weight)];
-            condyle::blend(skeleton, &layers, Mean::Linear, pose)?;
+            sample_frames(skeleton, &[layer(&cast.sit, 1.0 - weight), layer(&cast.cheer, weight)], pose)?;
             let breath = ((clock + spectator.delay) as f32 * TAU).sin();
             blending::add(None, &[Additive::new(&cast.breath, breath)], pose)?;
             local_to_model(skeleton, pose, model)?;
@@ -133,6 +123,10 @@ impl Room {
         }
         Ok(())
     }
+}
+
+fn is_finger(name: &str) -> bool {
+    ["finger", "thumb"].contains(&name)
 }
 
 fn skeleton() -> Result<Skeleton, Error> {
@@ -146,8 +140,8 @@ fn skeleton() -> Result<Skeleton, Error> {
     ])
 }
 
-/// A clip of one second in which the arm and the fingers swing.
-fn clip(skeleton: &Skeleton, name: &str, angle: f32) -> Result<Clip<'static>, Error> {
+/// A clip of one second in which the arm and the fingers swing, unpacked to within half a millimetre.
+fn clip(skeleton: &Skeleton, name: &str, angle: f32) -> Result<Frames, Error> {
     let times: Vec<f32> = (0..=30).map(|key| key as f32 / 30.0).collect();
     let swing = |joint: u16| {
         let half = times.iter().map(|t| angle * (t * TAU).sin() / 2.0);
@@ -156,8 +150,7 @@ fn clip(skeleton: &Skeleton, name: &str, angle: f32) -> Result<Clip<'static>, Er
     };
     let tracks = (2..skeleton.joint_count() as u16).map(swing).collect();
     let raw = RawClip::new(name.into(), vec![times.clone()], tracks)?;
-    Ok(condyle_encode::encode(&raw, skeleton, &EncodeOptions::new(5e-4, Shell::Balls(0.03)), &mut |_| ())?
-        .into_clip())
+    raw.to_frames(skeleton, &FramesOptions::new(skeleton, 5e-4, 0.03))
 }
 
 /// Additive pose of a deep breath.

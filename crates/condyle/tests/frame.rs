@@ -2,9 +2,11 @@
 //! rejected.
 
 use condyle::blending::{self, Additive, Mean};
+use condyle::frames::{Frames, FramesOptions};
 use condyle::{
-    Affine, Clip, Error, Influences, Interpolation, Joint, Layer, NormalRule, Palette, Pose, RawClip,
-    Skeleton, Skin, Target, Track, Transform, Vertices, local_to_model, sample, sampling, skin, skinning,
+    Affine, Clip, Error, FrameLayer, Influences, Interpolation, Joint, Layer, NormalRule, Palette, Pose,
+    RawClip, Skeleton, Skin, Target, Track, Transform, Vertices, local_to_model, sample, sample_frames,
+    sampling, skin, skinning,
 };
 use condyle_encode::encode;
 use condyle_encode::{EncodeOptions, Shell};
@@ -27,8 +29,9 @@ fn turn(place: usize) -> [f32; 4] {
 /// A model with its clips, skin, additive pose and masks.
 struct Model {
     skeleton: Skeleton,
-    /// Alternately packed and resident.
     clips: Vec<Clip<'static>>,
+    /// Same clips, unpacked.
+    frames: Vec<Frames>,
     skin: Skin,
     breath: Pose,
     mask: Vec<f32>,
@@ -58,15 +61,18 @@ impl Model {
             let raw = RawClip::new(format!("clip {seed}"), vec![times.clone()], tracks).expect("a clip");
             let encoded = encode(&raw, &skeleton, &EncodeOptions::new(1e-2, Shell::Balls(0.03)), &mut |_| ())
                 .expect("a clip");
-            let clip = encoded.into_clip();
-            if seed.is_multiple_of(2) { clip } else { clip.into_resident().expect("a clip of moderate size") }
+            encoded.into_clip()
         };
+        let clips: Vec<Clip<'static>> = (0..4).map(clip).collect();
+        let options = FramesOptions::new(&skeleton, 1e-2, 0.03);
+        let unpack = |clip: &Clip<'_>| clip.to_frames(&skeleton, &options).expect("evenly spaced keys");
         let bind = (0..JOINTS - 2)
             .map(|at| Transform { translation: [number(at), 1.0, 0.0], ..Transform::IDENTITY }.into());
         let breaths: Vec<_> =
             (0..JOINTS).map(|at| Transform { rotation: turn(at + 50), ..Transform::IDENTITY }).collect();
         Self {
-            clips: (0..4).map(clip).collect(),
+            frames: clips.iter().map(unpack).collect(),
+            clips,
             // A subset of the joints, in reverse order.
             skin: Skin::new((2..JOINTS as u16).rev().collect(), bind.collect()).expect("a matrix each"),
             breath: Pose::from_transforms(&breaths),
@@ -96,7 +102,8 @@ impl Frame {
         }
     }
 
-    /// Two clips, one of them partial, then blend, additive, overlay, limb, look-at and two palettes.
+    /// Two clips, one of them partial, then blend, two unpacked clips, additive, overlay, limb, look-at and
+    /// two palettes.
     fn run(&mut self, cast: &Model, at: usize) -> Result<(), Error> {
         let Self { poses: [a, b, pose], model, rows, columns } = self;
         let (skeleton, seconds) = (&cast.skeleton, f64::from(1.0 + number(at)));
@@ -104,6 +111,9 @@ impl Frame {
         sampling::partial(&cast.clips[(at + 1) % 4], skeleton, seconds, &cast.wanted, b)?;
         let layers = [Layer::new(a, 0.3), Layer::new(b, 0.7)];
         condyle::blend(skeleton, &layers, Mean::Linear, pose)?;
+        let layer = |clip: usize| FrameLayer::new(&cast.frames[clip % 4], seconds, 0.5);
+        let masked = FrameLayer { mask: Some(&cast.mask), ..layer(at + 2) };
+        sample_frames(skeleton, &[layer(at + 1), masked], a)?;
         let breath = [Additive { mask: Some(&cast.mask), ..Additive::new(&cast.breath, number(at)) }];
         blending::add(None, &breath, pose)?;
         blending::overlay(None, a, 0.5, Some(&cast.mask), pose)?;

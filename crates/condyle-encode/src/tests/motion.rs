@@ -122,14 +122,5 @@ fn a_root_that_turns_at_random_keeps_the_budget() {
             "{:?}",
             encoded.encodings
         );
-        // Between two frames only the root rotates, and its rotation is not in the pose.
-        let packed = encoded.clip();
-        let resident = packed.clone().into_resident().expect("memory");
-        let [want, got] = [packed, &resident].map(|clip| {
-            let mut pose = Pose::identity(3);
-            sample(clip, &skeleton, 10.5 / 30.0, &mut pose).expect("sizes agree");
-            pose
-        });
-        assert_eq!(got, want, "{budget}: {:?}, {:?}", got.get(1), want.get(1));
     }
 }

@@ -39,7 +39,7 @@ pub(super) fn header(bytes: &[u8]) -> Result<Header, Error> {
         return Err(Error::Checksum { what: WHAT, at: None });
     }
     let header = Header::read(bytes);
-    ClipView { bytes, header: &header, resident: &[] }.check()?;
+    ClipView { bytes, header: &header }.check()?;
     Ok(header)
 }
 

@@ -12,7 +12,6 @@ pub mod keys;
 #[doc(hidden)]
 pub mod layout;
 mod raw;
-pub(crate) mod resident;
 pub(crate) mod retime;
 #[doc(hidden)]
 pub mod spline;
@@ -66,8 +65,6 @@ pub(crate) use view::{ClipView, Place};
 pub struct Clip<'a> {
     bytes: Bytes<'a>,
     header: Header,
-    /// Unpacked copy of the keys.
-    resident: Option<Bytes<'a>>,
 }
 
 #[derive(Clone)]
@@ -116,7 +113,7 @@ impl Clip<'static> {
     pub fn from_owned(bytes: impl Into<Arc<[u8]>>) -> Result<Self, Error> {
         let bytes = bytes.into();
         let header = check::header(&bytes)?;
-        Ok(Self { bytes: Bytes::Shared(bytes), header, resident: None })
+        Ok(Self { bytes: Bytes::Shared(bytes), header })
     }
 }
 
@@ -133,119 +130,19 @@ impl<'a> Clip<'a> {
     ///   [`Error::OutOfRange`], [`Error::NotText`] and [`Error::TooMany`] for contents that no encoder
     ///   writes.
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, Error> {
-        Ok(Self { bytes: Bytes::Borrowed(bytes), header: check::header(bytes)?, resident: None })
-    }
-
-    /// Number of bytes that [`resident`](Self::resident) needs: three to four times the size of the clip. A
-    /// clip from an untrusted source may need up to sixty times its size.
-    #[must_use]
-    pub fn resident_size(&self) -> usize {
-        self.view().resident_size()
-    }
-
-    /// Unpacks the keys into `memory`, and returns the same clip with faster sampling, for clips that are in
-    /// use.
-    ///
-    /// The packed form suits the thousands of clips that are loaded but not playing, because sampling it must
-    /// extract packed bits. The resident form holds the same integers in rows that fit SIMD registers. All
-    /// functions accept both forms, and return the same bits for both.
-    ///
-    /// The time is proportional to the size of the memory. Does not allocate. Fallback tracks are not
-    /// unpacked, so a clip with only fallback tracks is not sampled faster.
-    ///
-    /// `memory` holds at least [`resident_size`](Self::resident_size) bytes, at any address. A multiple of 16
-    /// bytes is fastest. Its contents are overwritten. [`into_resident`](Self::into_resident) allocates the
-    /// memory instead.
-    ///
-    /// # Errors
-    /// [`Error::TooShort`] if `memory` is too small. It is then unchanged.
-    ///
-    /// ```
-    /// use condyle::{Pose, example, sample};
-    /// use condyle_encode::{EncodeOptions, Shell, encode};
-    ///
-    /// let (skeleton, walk) = (example::skeleton(), example::walk());
-    /// let options = EncodeOptions::new(5e-4, Shell::Balls(0.03));
-    /// let clip = encode(&walk, &skeleton, &options, &mut |_| ())?.into_clip();
-    /// // When a character that plays the clip comes on screen.
-    /// let mut memory = vec![0; clip.resident_size()];
-    /// let resident = clip.resident(&mut memory)?;
-    ///
-    /// let (mut pose, mut same) = (Pose::rest(&skeleton), Pose::rest(&skeleton));
-    /// sample(&resident, &skeleton, 0.7, &mut pose)?;
-    /// sample(&clip, &skeleton, 0.7, &mut same)?;
-    /// assert_eq!(pose, same);
-    /// # Ok::<(), condyle::Error>(())
-    /// ```
-    pub fn resident<'m>(&self, memory: &'m mut [u8]) -> Result<Clip<'m>, Error>
-    where
-        'a: 'm,
-    {
-        let size = self.resident_size();
-        Error::check_room("memory", memory.len(), size)?;
-        let (memory, _) = memory.split_at_mut(size);
-        self.view().write_resident(memory);
-        Ok(Clip { bytes: self.bytes.clone(), header: self.header, resident: Some(Bytes::Borrowed(memory)) })
-    }
-
-    /// Unpacks the keys like [`resident`](Self::resident), into allocated memory that all clones of the clip
-    /// share. For a clip from an untrusted source, check [`resident_size`](Self::resident_size) first. A clip
-    /// that already has such memory is returned unchanged.
-    ///
-    /// # Errors
-    /// [`Error::TooMany`] if the machine cannot address that many bytes.
-    ///
-    /// ```
-    /// use condyle::example;
-    /// use condyle_encode::{EncodeOptions, Shell, encode};
-    ///
-    /// let options = EncodeOptions::new(5e-4, Shell::Balls(0.03));
-    /// let encoded = encode(&example::walk(), &example::skeleton(), &options, &mut |_| ())?;
-    /// let clip = encoded.into_clip().into_resident()?;
-    /// assert!(clip.is_resident());
-    /// # Ok::<(), condyle::Error>(())
-    /// ```
-    pub fn into_resident(self) -> Result<Self, Error> {
-        if let Some(Bytes::Shared(_)) = self.resident {
-            return Ok(self);
-        }
-        // Leave room for the reference counts of an `Arc`.
-        let (size, limit) = (self.resident_size(), isize::MAX as usize - 64);
-        if size > limit {
-            return Err(Error::TooMany { what: "bytes of a resident clip", found: size, limit });
-        }
-        let mut memory: Arc<[u8]> = core::iter::repeat_n(0, size).collect();
-        if let Some(memory) = Arc::get_mut(&mut memory) {
-            self.view().write_resident(memory);
-        }
-        Ok(Self { resident: Some(Bytes::Shared(memory)), ..self })
-    }
-
-    /// Returns whether the keys are unpacked, by [`resident`](Self::resident) or
-    /// [`into_resident`](Self::into_resident).
-    #[must_use]
-    pub fn is_resident(&self) -> bool {
-        self.resident.is_some()
+        Ok(Self { bytes: Bytes::Borrowed(bytes), header: check::header(bytes)? })
     }
 
     /// Returns the same clip with owned bytes. Borrowed bytes are copied.
     #[must_use]
     pub fn into_owned(self) -> Clip<'static> {
-        Clip {
-            bytes: self.bytes.into_owned(),
-            header: self.header,
-            resident: self.resident.map(Bytes::into_owned),
-        }
+        Clip { bytes: self.bytes.into_owned(), header: self.header }
     }
 
     /// Returns the view that kernels read.
     #[doc(hidden)]
     pub fn view(&self) -> ClipView<'_> {
-        ClipView {
-            bytes: self.bytes.as_slice(),
-            header: &self.header,
-            resident: self.resident.as_ref().map_or(&[], Bytes::as_slice),
-        }
+        ClipView { bytes: self.bytes.as_slice(), header: &self.header }
     }
 
     /// Returns the bytes that [`from_bytes`](Self::from_bytes) received.
@@ -380,7 +277,6 @@ impl fmt::Debug for Clip<'_> {
             .field("events", &event_count)
             .field("seconds", &(start..=end))
             .field("bytes", &self.as_bytes().len())
-            .field("is_resident", &self.is_resident())
             .finish_non_exhaustive()
     }
 }

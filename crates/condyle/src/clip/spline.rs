@@ -1,10 +1,5 @@
 //! The curves of a clip: evenly spaced keys with straight lines or cubic splines between them.
 
-use fearless_simd::f64x4;
-use fearless_simd::prelude::*;
-
-use condyle_base::simd::each;
-
 /// Interpolation of the keys of a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Degree {
@@ -76,73 +71,9 @@ impl Taps {
     }
 }
 
-/// The taps of four curves at the same time.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct FourTaps {
-    /// First key of each curve.
-    pub first: [u32; 4],
-    /// Weights by tap and curve. Unused taps have weight 0: the last ones of straight lines and at the ends
-    /// of splines.
-    pub weights: [[f32; 4]; 4],
-}
-
-impl FourTaps {
-    /// Taps without any curve.
-    pub const NONE: Self = Self { first: [0; 4], weights: [[0.0; 4]; 4] };
-
-    /// Returns a curve in the form for [`FourTaps::at`]: the number of intervals of a spline, negated for
-    /// straight lines.
-    pub fn curve(degree: Degree, intervals: usize) -> f64 {
-        let intervals = intervals as f64;
-        if degree == Degree::Cubic { intervals } else { -intervals }
-    }
-
-    /// Computes [`Taps::at`] for four curves in lanes, with the same bits.
-    #[inline(always)]
-    pub fn at<S: Simd>(s: S, curves: &[f64; 4], ratio: f64) -> Self {
-        /// Doubles from 2^52 on have no fraction. Adding 2^52 rounds to an integer, which is then in the low
-        /// bits.
-        const INTEGER: f64 = (1_u64 << 52) as f64;
-        let number = |v: f64| f64x4::splat(s, v);
-        let (zero, one, integer) = (number(0.0), number(1.0), number(INTEGER));
-        let curves = f64x4::from_slice(s, curves);
-        // A spline with one interval is a straight line.
-        let straight = curves.simd_lt(number(1.5));
-        let intervals = curves.abs();
-        let x = intervals * ratio;
-        let near = (x + integer) - integer;
-        let below = near - near.simd_gt(x).select(one, zero);
-        let interval = below.min(intervals - one).max(zero);
-        let t = (x - interval).max(zero).min(one);
-
-        let (t2, u) = (t * t, one - t);
-        let before = u * u * u * (1.0 / 6.0);
-        let after = t2 * t * (1.0 / 6.0);
-        let from = number(2.0 / 3.0) - t2 + after * 3.0;
-        let to = one - before - from - after;
-        let is_first = interval.simd_eq(zero);
-        let is_last = (interval + one).simd_eq(intervals);
-        let first = (straight | is_first).select(interval, interval - one);
-        let weights = [
-            straight.select(u, is_first.select(from + before * 2.0, before)),
-            straight.select(t, is_first.select(to - before, is_last.select(from - after, from))),
-            straight.select(zero, is_first.select(after, is_last.select(to + after * 2.0, to))),
-            (straight | is_first | is_last).select(zero, after),
-        ];
-        let (keys, mut taps) = ((first + integer).to_array(), Self { first: [0; 4], weights: [[0.0; 4]; 4] });
-        each!(line in [0, 1, 2, 3] => taps.first[line] = keys[line].to_bits() as u32);
-        each!(tap in [0, 1, 2, 3] => {
-            let weights = weights[tap].to_array();
-            each!(line in [0, 1, 2, 3] => taps.weights[tap][line] = weights[line] as f32);
-        });
-        taps
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use condyle_base::simd::{Dispatch, dispatch};
     use std::format;
 
     fn value(degree: Degree, keys: &[f64], x: f64) -> f64 {
@@ -161,35 +92,6 @@ mod tests {
                     assert!((taps.weights.iter().sum::<f64>() - 1.0).abs() < 1e-15, "{case}");
                     assert!(taps.first + taps.count <= intervals + 1, "{case}");
                     assert!(taps.weights[taps.count..].iter().all(|&w| w == 0.0), "{case}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn four_at_a_time_have_the_same_bits() {
-        for dispatch in Dispatch::all() {
-            for intervals in 1..40 {
-                let curves = [
-                    (Degree::Linear, intervals),
-                    (Degree::Cubic, intervals),
-                    (Degree::Cubic, 1),
-                    (Degree::Cubic, 65_535 / intervals),
-                ];
-                // At the keys, near them and between them.
-                for step in 0..=8 * intervals {
-                    for nudge in [-1e-17, 0.0, 1e-16, 0.003] {
-                        let ratio = (step as f64 / (8 * intervals) as f64 + nudge).clamp(0.0, 1.0);
-                        let lanes = curves.map(|(degree, intervals)| FourTaps::curve(degree, intervals));
-                        let found = dispatch!(dispatch, |s| FourTaps::at(s, &lanes, ratio));
-                        for (i, (degree, intervals)) in curves.into_iter().enumerate() {
-                            let want = Taps::at(degree, intervals, ratio);
-                            let weights = found.weights.map(|weights| weights[i].to_bits());
-                            let case = format!("{dispatch}, {degree:?}, {intervals} intervals, {ratio}");
-                            assert_eq!(found.first[i] as usize, want.first, "{case}");
-                            assert_eq!(weights, want.weights.map(|w| (w as f32).to_bits()), "{case}");
-                        }
-                    }
                 }
             }
         }

@@ -3,7 +3,6 @@
 use super::fallback::Fallback;
 use super::layout::{EVENT, FREE_TRACK, Header, Kind, MOTION, Segment, segment_tracks};
 use super::raw::Target;
-use super::resident::ResidentSegment;
 use condyle_base::bytes::{u16_at, u32_at};
 
 /// Checked bytes of a clip, and their header.
@@ -11,8 +10,6 @@ use condyle_base::bytes::{u16_at, u32_at};
 pub struct ClipView<'a> {
     pub bytes: &'a [u8],
     pub header: &'a Header,
-    /// The resident form: the unpacked keys. Empty if the clip is not resident.
-    pub resident: &'a [u8],
 }
 
 /// A time in a clip.
@@ -177,11 +174,5 @@ impl<'a> ClipView<'a> {
             }
             [last, last.next_up()]
         })
-    }
-
-    /// Returns a segment of the resident form, if the clip has that form.
-    #[inline]
-    pub(crate) fn resident_segment(&self, at: usize) -> Option<ResidentSegment<'a>> {
-        ResidentSegment::new(self.resident, at)
     }
 }

@@ -54,18 +54,6 @@ impl Clip<'_> {
         let Place { segment, ratio } =
             clip.locate(if seconds.is_nan() { f64::NEG_INFINITY } else { seconds });
         let mut motion = Rigid::IDENTITY;
-        if let Some(resident) = clip.resident_segment(segment) {
-            let [rotation, translation] = resident.motion();
-            if let Some(track) = rotation {
-                let (degree, intervals) = track.curve();
-                motion.rotation = turned(degree, Taps::at(degree, intervals, ratio), |taps| track.sum(taps));
-            }
-            if let Some(track) = translation {
-                let (degree, intervals) = track.curve();
-                motion.translation = track.sum(&Taps::at(degree, intervals, ratio));
-            }
-            return motion;
-        }
         let segment = &clip.segment(segment);
         for placed in segment.classes().take_while(|placed| placed.class.kind <= Kind::Translation) {
             let class = placed.class;

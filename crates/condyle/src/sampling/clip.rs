@@ -30,9 +30,9 @@ fn check(clip: ClipView<'_>, skeleton: &Skeleton, seconds: f64) -> Result<(), Er
 /// to such a time.
 ///
 /// Any time costs the same, whether played forward, backward or at random. Nothing is allocated, and no state
-/// is kept between calls. A clip that is played for a while samples faster in its resident form
-/// ([`Clip::resident`]), with the same result. In either form, fallback tracks cost more than curves: their
-/// keys are searched, and rotations are computed one joint at a time in f64.
+/// is kept between calls. A clip that is played for a while samples faster as [frames](crate::frames).
+/// Fallback tracks cost more than curves: their keys are searched, and rotations are computed one joint at a
+/// time in f64.
 ///
 /// If root motion was extracted from the clip ([`Clip::has_motion`]), the pose does not contain it.
 /// [`Clip::motion_over`] returns the motion, and [`PoseSource::pose`](super::PoseSource::pose) adds it back.

@@ -70,19 +70,17 @@
 //!
 //! The test `the_worked_record_comes_out_as_the_preface_says` unpacks exactly these bytes.
 
-mod resident;
 mod rotations;
 mod unpack;
 mod vectors;
 
 use self::rotations::{Between, Logarithms, rotate};
 use self::unpack::{Part, Records, Source, unpack};
-use self::vectors::{add_lane, add_to_rest};
+use self::vectors::add_to_rest;
 
 use fearless_simd::prelude::*;
 
 use crate::clip::layout::{Kind, Segment};
-use crate::clip::resident::ResidentSegment;
 use crate::clip::spline::{Degree, Taps};
 use crate::clip::{ClipView, Place};
 use crate::pose::PoseBlock;
@@ -145,16 +143,9 @@ impl Batch<'_> {
     }
 }
 
-/// The keys of a segment, in one of two forms. Both give a pose with the same bits.
-#[derive(Clone, Copy)]
-enum Keys<'a> {
-    Packed(Segment<'a>),
-    Resident(ResidentSegment<'a>),
-}
-
 /// A time in a clip.
 pub(super) struct Moment<'a> {
-    keys: Keys<'a>,
+    segment: Segment<'a>,
     /// Position within the segment, from 0 to 1.
     ratio: f64,
     /// Interpolation between the keys of linear rotations at this time.
@@ -164,13 +155,8 @@ pub(super) struct Moment<'a> {
 impl<'a> Moment<'a> {
     #[inline(always)]
     pub(super) fn new(clip: ClipView<'a>, Place { segment, ratio }: Place) -> Self {
-        let (keys, linear) = if let Some(segment) = clip.resident_segment(segment) {
-            (Keys::Resident(segment), segment.linear_rotations())
-        } else {
-            let segment = clip.segment(segment);
-            (Keys::Packed(segment), segment.linear_rotations())
-        };
-        Self { keys, ratio, between: Between::new(linear, ratio) }
+        let segment = clip.segment(segment);
+        Self { segment, ratio, between: Between::new(segment.linear_rotations(), ratio) }
     }
 }
 
@@ -282,23 +268,13 @@ fn sample_batch(
     out: &mut Out<'_>,
     parts: &mut [Part],
 ) {
-    match &moment.keys {
-        Keys::Resident(segment) => {
-            dispatch!(dispatch, |s, mode| resident::sample_batch(s, mode, segment, moment, batch, out));
-        }
+    if batch.wanted.is_none() && moment.segment.index_bytes == 1 && parts.is_empty() {
         // All joints in one batch, with one-byte indices. No joint is searched or skipped, and the loops over
         // tracks keep all of their state in registers.
-        Keys::Packed(segment) if batch.wanted.is_none() && segment.index_bytes == 1 && parts.is_empty() => {
-            let (batch, parts) = (&Batch { wanted: None, ..*batch }, &mut []);
-            dispatch!(dispatch, |s, mode| unpack_batch::<_, _, true>(
-                s, mode, segment, moment, batch, out, parts
-            ));
-        }
-        Keys::Packed(segment) => {
-            dispatch!(dispatch, |s, mode| unpack_batch::<_, _, false>(
-                s, mode, segment, moment, batch, out, parts
-            ));
-        }
+        let (batch, parts) = (&Batch { wanted: None, ..*batch }, &mut []);
+        dispatch!(dispatch, |s, mode| unpack_batch::<_, _, true>(s, mode, moment, batch, out, parts));
+    } else {
+        dispatch!(dispatch, |s, mode| unpack_batch::<_, _, false>(s, mode, moment, batch, out, parts));
     }
 }
 
@@ -308,13 +284,12 @@ fn sample_batch(
 fn unpack_batch<S: Simd, M: Mode, const PLAIN: bool>(
     s: S,
     mode: M,
-    segment: &Segment<'_>,
     moment: &Moment<'_>,
     batch: &Batch<'_>,
     Out { vectors, ends, rest, blocks }: &mut Out<'_>,
     parts: &mut [Part],
 ) {
-    let batch = *batch;
+    let (batch, segment) = (*batch, &moment.segment);
     let records = Records::new(s, segment, batch.wanted);
     // Rotations are the first classes of a segment, and free tracks the last. After the last class of
     // rotations, all rotations become quaternions, and `vectors` is free for translations.

@@ -36,13 +36,7 @@ pub(super) fn add_to_rest(
 
 /// Adds three numbers to the translation or scale of one joint of the batch in the rest pose.
 #[inline(always)]
-pub(super) fn add_lane(
-    kind: Kind,
-    place: usize,
-    [x, y, z, _]: &[f32; 4],
-    rest: &[PoseBlock],
-    blocks: &mut [PoseBlock],
-) {
+fn add_lane(kind: Kind, place: usize, [x, y, z, _]: &[f32; 4], rest: &[PoseBlock], blocks: &mut [PoseBlock]) {
     let (at, lane) = (place / BLOCK, place % BLOCK);
     // Root motion has a track of the same class, but may not have a lane.
     let (Some(rest), Some(block)) = (rest.get(at), blocks.get_mut(at)) else { return };
