@@ -66,9 +66,10 @@ impl Input {
         options.between = false;
         let clip = |raw| encode(raw, &skeleton, &options, &mut |_| ()).expect("a valid clip").into_clip();
         let clips: Vec<_> = raw.iter().map(clip).collect();
+        // From the raw clips, as in a tool that does not encode.
         let options = FramesOptions::new(&skeleton, 1e-3, 0.03);
-        let unpack = |clip: &Clip<'_>| clip.to_frames(&skeleton, &options).expect("evenly spaced keys");
-        let frames = clips.iter().map(unpack).collect();
+        let unpack = |raw: &RawClip| raw.to_frames(&skeleton, &options).expect("evenly spaced keys");
+        let frames = raw.iter().map(unpack).collect();
         Self { clips, frames, moments: moments(&mut random), skeleton, raw }
     }
 

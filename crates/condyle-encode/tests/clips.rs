@@ -2,8 +2,13 @@
 
 use condyle::blending::difference_clip;
 use condyle::clip::layout::Header;
+use condyle::frames::FramesOptions;
 use condyle::sampling::{self, PoseSource, RawCursor, sample};
-use condyle::{Clip, Error, Interpolation, Looping, Pose, RawClip, Skeleton, Target, Track, Transform};
+use condyle::{
+    Affine, Clip, Error, Interpolation, Looping, Pose, RawClip, Skeleton, Target, Track, Transform,
+    local_to_model,
+};
+use condyle_base::math::quats::product;
 use condyle_encode::{Effort, EncodeOptions, Shell, encode};
 use condyle_testing::{Random, assert_close, reference, tries};
 
@@ -167,5 +172,54 @@ fn results_are_printed_in_a_line() {
         [(format!("{encoded:?}"), "joints: 256"), (format!("{:?}", encoded.measured), "error_max: 0.0")]
     {
         assert!(text.len() < 300 && text.contains(told), "{text}");
+    }
+}
+
+/// Frames pass between the segments of a clip, which meet within twice the budget of the encoder.
+#[test]
+fn frames_are_smooth_where_segments_meet() {
+    let mut random = Random(12);
+    let skeleton = random.skeleton(9);
+    let times: Vec<f32> = (0..300).map(|key| key as f32 / 30.0).collect();
+    // Ten seconds of slow swings about the rest pose.
+    let swing = |joint: usize| {
+        let rest = skeleton.rest().get(joint).rotation;
+        let half = times.iter().map(|t| 0.2 * (2.0 * t + joint as f32).sin());
+        let turn = |half: f32| [half.sin(), 0.0, 0.0, half.cos()];
+        let values = half.flat_map(|half| product(rest, turn(half))).collect();
+        let target = Target::Rotation(joint as u16);
+        Track { target, interpolation: Interpolation::Linear, timeline: 0, values }
+    };
+    let raw =
+        RawClip::new("swings".into(), vec![times.clone()], (0..9).map(swing).collect()).expect("a clip");
+    let budget = 2e-3;
+    let options = EncodeOptions::new(budget, Shell::Balls(0.03));
+    let clip = encode(&raw, &skeleton, &options, &mut |_| ()).expect("a clip").into_clip();
+    let seams: Vec<[f32; 2]> = clip.view().seams().collect();
+    assert!(seams.len() > 1, "the clip has several segments");
+    // Far less than the jumps.
+    let options = FramesOptions::new(&skeleton, budget / 10.0, 0.03);
+    let frames = clip.to_frames(&skeleton, &options).expect("no other jumps");
+    assert!(frames.error() <= options.budget);
+    let jump = frames.seam_error();
+    assert!(jump > 0.0 && jump <= 1.01 * budget, "{jump}");
+    let at = |source: &dyn PoseSource, seconds: f64| {
+        let (mut pose, mut model) = (Pose::rest(&skeleton), vec![Affine::IDENTITY; 9]);
+        source.pose(&skeleton, seconds, &mut pose).expect("a valid time");
+        local_to_model(&skeleton, &pose, &mut model).expect("the sizes agree");
+        model.iter().map(|joint| [0, 1, 2].map(|r| joint.rows[r][3])).collect::<Vec<_>>()
+    };
+    let apart = |p: &[[f32; 3]], q: &[[f32; 3]]| {
+        let off =
+            p.iter().zip(q).map(|(p, q)| p.iter().zip(q).map(|(p, q)| (p - q) * (p - q)).sum::<f32>().sqrt());
+        off.fold(0.0, f32::max)
+    };
+    for [last, next] in seams {
+        let [before, after] = [last, next].map(|seconds| at(&frames, seconds.into()));
+        assert!(apart(&before, &after) < 1e-5, "at {last}");
+        let [left, right] = [last, next].map(|seconds| at(&clip, seconds.into()));
+        let middle: Vec<_> =
+            left.iter().zip(&right).map(|(l, r)| [0, 1, 2].map(|c| (l[c] + r[c]) / 2.0)).collect();
+        assert!(apart(&before, &middle) <= 1.2 * options.budget, "at {last}");
     }
 }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::FramesOptions;
 use super::measure::Meter;
 use super::original::Original;
-use super::store::{Base, Degree, Moving, Narrow, Rotations, Store, Timeline, Wide, ZERO};
+use super::store::{Base, Degree, Marks, Moving, Narrow, Rotations, Store, Timeline, Wide, ZERO};
 use crate::pose::Pose;
 use condyle_base::bytes::checksum;
 use condyle_base::error::Error;
@@ -51,6 +51,7 @@ struct Candidate {
 /// Properties of a clip that do not depend on the storage.
 struct Scan {
     base: Vec<Base>,
+    marks: Vec<Marks>,
     moving: Vec<Moving>,
 }
 
@@ -77,6 +78,7 @@ impl Original<'_> {
             }
         }
         let mut base: Vec<Base> = rest.blocks().iter().map(Base::of).collect();
+        let mut marks = vec![Marks::NONE; base.len()];
         let mut moving = Vec::new();
         for (joint, ranges) in ranges.iter().enumerate() {
             let local = rest.get(joint);
@@ -91,7 +93,7 @@ impl Original<'_> {
                 }
                 let middle = |[low, high]: [f32; 2]| low + (high - low) * 0.5;
                 if ranges.iter().all(|range| near(middle(*range), *range)) {
-                    block.rests = false;
+                    marks[joint / BLOCK].rests = false;
                     let rows = if scales { &mut block.scale } else { &mut block.translation };
                     rows.iter_mut().zip(ranges).for_each(|(row, range)| row[lane] = middle(*range));
                 } else {
@@ -99,7 +101,7 @@ impl Original<'_> {
                 }
             }
         }
-        Ok(Scan { base, moving })
+        Ok(Scan { base, marks, moving })
     }
 
     /// Returns the storages to try, smallest first.
@@ -109,10 +111,10 @@ impl Original<'_> {
         let own = MULTIPLES.map(|multiple| self.rate * multiple);
         let mut intervals = vec![1];
         if duration > 0.0 {
-            // The clip has a whole number of intervals; half of one absorbs the rounding.
-            let of_clip = own.into_iter().filter(|rate| *rate <= HIGHEST);
-            intervals.extend(of_clip.map(|rate| (duration * rate + 0.5) as usize));
-            intervals.extend(RATES.map(|rate| (duration * rate) as usize));
+            // The clip has a whole number of intervals. Its times are rounded, so the rate may be slightly
+            // higher than the nominal one.
+            let of_clip = own.into_iter().filter(|rate| *rate <= HIGHEST * 1.01);
+            intervals.extend(of_clip.chain(RATES).map(|rate| (duration * rate + 0.5) as usize));
         }
         let limit = LIMIT / (blocks + moving / BLOCK).max(1);
         intervals.retain(|count| (1..=limit.max(1)).contains(count));
@@ -154,7 +156,7 @@ impl Original<'_> {
         let identity = Wide([[0.0; BLOCK], [0.0; BLOCK], [0.0; BLOCK], [1.0; BLOCK]]);
         let mut rows = vec![identity; blocks * frames];
         let mut moves = vec![[0.0; 4]; scan.moving.len() * frames];
-        let mut base = scan.base.clone();
+        let (base, mut marks) = (scan.base.clone(), scan.marks.clone());
         let (mut pose, mut before) = (Pose::rest(self.skeleton), Pose::rest(self.skeleton));
         let mut steadiness = 1.0_f32;
         for frame in 0..=intervals {
@@ -172,7 +174,7 @@ impl Original<'_> {
                 if frame > 0 {
                     steadiness = steadiness.min(product.abs());
                 }
-                base[joint / BLOCK].crosses |= dot(signed.rotation, rest.get(joint).rotation) < BORDER;
+                marks[joint / BLOCK].crosses |= dot(signed.rotation, rest.get(joint).rotation) < BORDER;
                 before.set(joint, &signed);
                 for (lanes, c) in row[joint / BLOCK].0.iter_mut().zip(signed.rotation) {
                     lanes[joint % BLOCK] = c;
@@ -208,7 +210,7 @@ impl Original<'_> {
         }
         let moving = scan.moving.clone();
         let store =
-            Store { timeline, degree, rotations: Rotations::Wide(rows), base, moving, moves, hash: 0 };
+            Store { timeline, degree, rotations: Rotations::Wide(rows), base, marks, moving, moves, hash: 0 };
         Ok((store, steadiness))
     }
 }
@@ -268,9 +270,12 @@ fn narrow(rows: &[Wide]) -> Rotations {
 }
 
 /// Returns the smallest storage of a clip within the budget, and its error.
-pub(super) fn smallest(original: &Original<'_>, options: &FramesOptions) -> Result<(Store, f32), Error> {
+pub(super) fn smallest(
+    original: &Original<'_>,
+    options: &FramesOptions,
+    meter: &mut Meter<'_>,
+) -> Result<(Store, f32), Error> {
     let scan = original.scan(options)?;
-    let mut meter = Meter::new(original.skeleton, options);
     let candidates = original.candidates(&scan);
     for candidate in &candidates {
         let Some(mut store) = original.store(&scan, candidate)? else { continue };
@@ -352,7 +357,7 @@ pub(super) fn store_of(
         |seconds: f64, pose: &mut Pose| crate::sampling::search_raw(dispatch, clip, skeleton, seconds, pose);
     let (start, end) = (clip.start(), clip.end());
     let keys = vec![start, end];
-    let original = Original { skeleton, start, end, rate: 30.0, keys, sample: &sample };
+    let original = Original { skeleton, start, end, rate: 30.0, keys, sample: &sample, smooth: None };
     let scan = original.scan(options).expect("a finite clip");
     let candidate = Candidate { bytes: 0, degree, intervals, is_narrow };
     original.store(&scan, &candidate).expect("a clip of the skeleton").expect("a steady clip")

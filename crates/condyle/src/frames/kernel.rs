@@ -1,49 +1,59 @@
 //! The weighted sum of the frames of all layers, and the pose of the sum.
 //!
-//! A layer contributes two or four frames. For each block of sixteen joints, the layers are added one after
-//! the other to the output; the last one also normalises the rotations:
+//! A layer contributes two or four frames. Rotations are summed in registers, as many joints at a time as fit
+//! one, and normalised:
 //!
 //! ```text
 //! sum = Σ layers Σ taps weight · frame,   rotation = sum / |sum|
 //! ```
 //!
 //! Consecutive frames have the signs of a continuous motion, so the frames of a layer are added unchanged.
-//! Between layers, `q` and `-q` are the same rotation: where a block has a joint that leaves the hemisphere
-//! of the rest pose, the layer's sum is turned into it.
+//! Between layers, `q` and `-q` are the same rotation: in a block with a joint that leaves the hemisphere of
+//! the rest pose, each layer has its own sum, which is turned into the hemisphere. With masks, each layer has
+//! its own sum too.
 
 use fearless_simd::{f32x4, f32x8, f32x16, prelude::*, u16x8, u16x16};
 
-use super::store::{Base, Moving, Narrow, Wide};
+use super::MAX_LAYERS;
+use super::store::{Base, Degree, Marks, Narrow, Store, Wide};
 use crate::pose::PoseBlock;
 use condyle_base::simd::{BLOCK, Floats, Lanes, Mode, each, load_all, store_all};
-
-/// Rotations from the first frame of a layer on.
-#[derive(Clone, Copy)]
-pub(super) enum Rows<'a> {
-    Wide(&'a [Wide]),
-    /// Also the offset of the sum: `-32768 * step * weight`.
-    Narrow(&'a [Narrow], f32),
-}
 
 /// Squared length below which a sum of rotations counts as zero: a millionth of the sum of the weights.
 const LEAST2: f32 = 1e-12;
 
+/// Rotations of consecutive frames: blocks of sixteen joints, frame by frame.
+#[derive(Clone, Copy)]
+pub(super) enum Rows<'a> {
+    Wide(&'a [Wide]),
+    Narrow(&'a [Narrow]),
+}
+
 /// A layer at its time.
 #[derive(Clone, Copy)]
 pub(super) struct At<'a> {
+    pub(super) store: &'a Store,
+    /// Rotations from the first frame on.
     pub(super) rows: Rows<'a>,
-    pub(super) is_cubic: bool,
+    /// Moves from the first frame on.
+    pub(super) moves: &'a [[f32; 4]],
     /// Factors of the stored rotations, times the normalised weight of the layer unless it is masked.
     pub(super) turns: [f32; 4],
+    /// Offset of the sum of rotations in 16 bits: `-32768 * step * weight`.
+    pub(super) offset: f32,
     /// Factors of the moves, with the same weight.
     pub(super) weights: [f32; 4],
     /// Normalised weight of the layer.
     pub(super) share: f32,
-    pub(super) base: &'a [Base],
-    pub(super) moving: &'a [Moving],
-    /// Moves from the first frame on.
-    pub(super) moves: &'a [[f32; 4]],
     pub(super) mask: Option<&'a [f32]>,
+}
+
+impl At<'_> {
+    /// Properties of a block.
+    #[inline(always)]
+    fn marks(&self, index: usize) -> Marks {
+        self.store.marks.get(index).copied().unwrap_or(Marks::NONE)
+    }
 }
 
 /// Input of the kernel.
@@ -59,16 +69,6 @@ pub(super) struct Input<'a> {
 trait FromNarrow<S: Simd>: Floats<S> {
     /// Converts the lanes from index `at`.
     fn from_narrow(s: S, lanes: &[u16; BLOCK], at: usize) -> Self;
-}
-
-impl<S: Simd> FromNarrow<S> for f32x4<S> {
-    #[inline(always)]
-    fn from_narrow(s: S, lanes: &[u16; BLOCK], at: usize) -> Self {
-        // Eight are loaded. The half is known when the loop over the lanes is unrolled.
-        let (low, high) = s.widen_u16x8(u16x8::from_slice(s, &lanes[at & 8..(at & 8) + 8]));
-        let half = if at & 4 == 0 { low } else { high };
-        half.bitcast::<fearless_simd::i32x4<S>>().to_float()
-    }
 }
 
 impl<S: Simd> FromNarrow<S> for f32x8<S> {
@@ -106,90 +106,142 @@ impl Block for Narrow {
     }
 }
 
-/// Position of a layer in the sum: block, mask and order.
-#[derive(Clone, Copy)]
-struct Place<'a> {
-    index: usize,
-    joints: usize,
-    rest: &'a PoseBlock,
-    /// Factor of the layer per joint, if layers have masks.
-    factor: Option<&'a Lanes>,
-    is_first: bool,
-    is_last: bool,
-}
-
-/// Adds a layer to a block, and normalises the sum after the last layer.
+/// Adds the weighted frames of a layer to a sum.
 #[inline(always)]
 fn add<S: Simd, M: Mode, V: FromNarrow<S>, B: Block, const TAPS: usize>(
     s: S,
     mode: M,
     layer: &At<'_>,
     rows: &[B],
-    offset: f32,
-    place: Place<'_>,
-    out: &mut PoseBlock,
-) {
-    let Place { index, joints, rest, factor, is_first, is_last } = place;
-    let mut blocks = [None; TAPS];
-    each!(n in [0, 1, 2, 3] below TAPS => blocks[n] = rows.get(n * layer.base.len() + index));
-    let mut weights = [V::splat(s, 0.0); TAPS];
-    each!(n in [0, 1, 2, 3] below TAPS => weights[n] = V::splat(s, layer.turns[n]));
-    let crosses = layer.base.get(index).is_none_or(|base| base.crosses);
-    for at in (0..BLOCK).step_by(V::LEN) {
-        if index * BLOCK + at >= joints {
-            return;
+    [index, at]: [usize; 2],
+    mut sum: [V; 4],
+) -> [V; 4] {
+    each!(n in [0, 1, 2, 3] below TAPS => {
+        if let Some(block) = rows.get(n * layer.store.base.len() + index) {
+            let weight = V::splat(s, layer.turns[n]);
+            each!(c in [0, 1, 2, 3] => sum[c] = mode.madd(block.component(s, c, at), weight, sum[c]));
         }
-        let mut sum = [V::splat(s, offset); 4];
-        each!(n in [0, 1, 2, 3] below TAPS => {
-            if let Some(block) = blocks[n] {
-                each!(c in [0, 1, 2, 3] => {
-                    sum[c] = mode.madd(block.component(s, c, at), weights[n], sum[c]);
-                });
-            }
-        });
-        let reference: [V; 4] = load_all(s, &rest.rotation, at);
-        if crosses {
-            // Not fused in either mode: where the product is almost 0, every instruction set must choose the
-            // same sign.
-            let product = (sum[0] * reference[0] + sum[1] * reference[1])
-                + (sum[2] * reference[2] + sum[3] * reference[3]);
-            let is_other = product.simd_lt(V::splat(s, 0.0));
-            each!(c in [0, 1, 2, 3] => sum[c] = is_other.select(V::splat(s, 0.0) - sum[c], sum[c]));
-        }
-        if let Some(factor) = factor {
-            let factor = V::from_slice(s, &factor[at..at + V::LEN]);
-            each!(c in [0, 1, 2, 3] => sum[c] *= factor);
-        }
-        if !is_first {
-            let before: [V; 4] = load_all(s, &out.rotation, at);
-            each!(c in [0, 1, 2, 3] => sum[c] += before[c]);
-        }
-        if is_last {
-            let [x, y, z, w] = sum;
-            let length2 = mode.madd(w, w, mode.madd(z, z, mode.madd(y, y, x * x)));
-            let inverse = V::splat(s, 1.0) / length2.sqrt();
-            let cancels = length2.simd_le(V::splat(s, LEAST2));
-            each!(c in [0, 1, 2, 3] => sum[c] = cancels.select(reference[c], sum[c] * inverse));
-        }
-        store_all(&mut out.rotation, at, sum);
-    }
+    });
+    sum
 }
 
-/// Adds the rotations of a layer to a block.
+/// Adds the rotations of a layer to a sum: the lanes from index `at` of block `index`.
 #[inline(always)]
 fn add_rotations<S: Simd, M: Mode, V: FromNarrow<S>>(
     s: S,
     mode: M,
     layer: &At<'_>,
-    place: Place<'_>,
+    place: [usize; 2],
+    sum: [V; 4],
+) -> [V; 4] {
+    match (layer.rows, layer.store.degree) {
+        (Rows::Narrow(rows), Degree::Linear) => add::<_, _, V, _, 2>(s, mode, layer, rows, place, sum),
+        (Rows::Narrow(rows), Degree::Cubic) => add::<_, _, V, _, 4>(s, mode, layer, rows, place, sum),
+        (Rows::Wide(rows), Degree::Linear) => add::<_, _, V, _, 2>(s, mode, layer, rows, place, sum),
+        (Rows::Wide(rows), Degree::Cubic) => add::<_, _, V, _, 4>(s, mode, layer, rows, place, sum),
+    }
+}
+
+/// Writes the rotations of a block. `factors` are the weights of the layers per joint, if layers
+/// have masks.
+#[inline(always)]
+fn rotations<S: Simd, M: Mode, V: FromNarrow<S>>(
+    s: S,
+    mode: M,
+    input: Input<'_>,
+    index: usize,
+    factors: Option<&[Lanes]>,
+    rest: &PoseBlock,
     out: &mut PoseBlock,
 ) {
-    match (&layer.rows, layer.is_cubic) {
-        (Rows::Wide(rows), false) => add::<_, _, V, _, 2>(s, mode, layer, rows, 0.0, place, out),
-        (Rows::Wide(rows), true) => add::<_, _, V, _, 4>(s, mode, layer, rows, 0.0, place, out),
-        (Rows::Narrow(rows, zero), false) => add::<_, _, V, _, 2>(s, mode, layer, rows, *zero, place, out),
-        (Rows::Narrow(rows, zero), true) => add::<_, _, V, _, 4>(s, mode, layer, rows, *zero, place, out),
+    let Input { joints, layers, .. } = input;
+    let (mut crosses, mut start) = (false, 0.0);
+    for layer in layers {
+        crosses |= layer.marks(index).crosses;
+        start += layer.offset;
     }
+    let is_apart = crosses || factors.is_some();
+    let zero = V::splat(s, 0.0);
+    for at in (0..BLOCK).step_by(V::LEN) {
+        if index * BLOCK + at >= joints {
+            return;
+        }
+        let mut sum = [V::splat(s, start); 4];
+        for (n, layer) in layers.iter().enumerate() {
+            if is_apart {
+                sum = [V::splat(s, layer.offset); 4];
+            }
+            sum = add_rotations(s, mode, layer, [index, at], sum);
+            if is_apart {
+                if crosses {
+                    let reference: [V; 4] = load_all(s, &rest.rotation, at);
+                    // Not fused in either mode: where the product is almost 0, every instruction set must
+                    // choose the same sign.
+                    let product = (sum[0] * reference[0] + sum[1] * reference[1])
+                        + (sum[2] * reference[2] + sum[3] * reference[3]);
+                    let is_other = product.simd_lt(zero);
+                    each!(c in [0, 1, 2, 3] => sum[c] = is_other.select(zero - sum[c], sum[c]));
+                }
+                if let Some(factor) = factors.and_then(|factors| factors.get(n)) {
+                    let factor = V::from_slice(s, &factor[at..at + V::LEN]);
+                    each!(c in [0, 1, 2, 3] => sum[c] *= factor);
+                }
+                if n > 0 {
+                    let before: [V; 4] = load_all(s, &out.rotation, at);
+                    each!(c in [0, 1, 2, 3] => sum[c] += before[c]);
+                }
+                store_all(&mut out.rotation, at, sum);
+            }
+        }
+        store_all(&mut out.rotation, at, normalised(s, mode, sum, rest, at));
+    }
+}
+
+/// Returns the rotations of a sum; the rest rotations where it is 0.
+#[inline(always)]
+fn normalised<S: Simd, M: Mode, V: FromNarrow<S>>(
+    s: S,
+    mode: M,
+    sum: [V; 4],
+    rest: &PoseBlock,
+    at: usize,
+) -> [V; 4] {
+    let [x, y, z, w] = sum;
+    let length2 = mode.madd(y, y, x * x) + mode.madd(w, w, z * z);
+    let inverse = inverse_root(s, mode, length2);
+    let is_near = length2.simd_ge(V::splat(s, NEAR[0])) & length2.simd_le(V::splat(s, NEAR[1]));
+    let mut unit = [V::splat(s, 0.0); 4];
+    if is_near.all_true() {
+        each!(c in [0, 1, 2, 3] => unit[c] = sum[c] * inverse);
+        return unit;
+    }
+    // Each lane has the same bits with any neighbours.
+    let inverse = is_near.select(inverse, V::splat(s, 1.0) / length2.sqrt());
+    let reference: [V; 4] = load_all(s, &rest.rotation, at);
+    let cancels = length2.simd_le(V::splat(s, LEAST2));
+    each!(c in [0, 1, 2, 3] => unit[c] = cancels.select(reference[c], sum[c] * inverse));
+    unit
+}
+
+/// Squared lengths that [`inverse_root`] is for: those of sums of rotations up to 90 degrees apart.
+const NEAR: [f32; 2] = [0.5, 1.0625];
+
+/// Polynomial whose relative difference from `1 / sqrt(x)` is at most 1.12e-4 in [`NEAR`], the smallest
+/// possible with five coefficients (Remez).
+const ROOT: [f32; 5] = [2.886_832_5, -5.225_42, 6.271_493, -3.914_028, 0.981_012_2];
+
+/// Returns `1 / sqrt(x)` for numbers in [`NEAR`], to within 2e-8 and the rounding. A polynomial and one step
+/// of Newton's method take less time than a root and a division.
+#[inline(always)]
+fn inverse_root<S: Simd, M: Mode, V: FromNarrow<S>>(s: S, mode: M, x: V) -> V {
+    let [c0, c1, c2, c3, c4] = ROOT.map(
+        #[inline(always)]
+        |c| V::splat(s, c),
+    );
+    let square = x * x;
+    let near = mode.madd(mode.madd(c4, square, mode.madd(c3, x, c2)), square, mode.madd(c1, x, c0));
+    let excess = mode.msub(x * near, near, V::splat(s, 1.0));
+    mode.madd(near * V::splat(s, -0.5), excess, near)
 }
 
 /// Adds the translations and scales that do not change.
@@ -197,49 +249,52 @@ fn add_rotations<S: Simd, M: Mode, V: FromNarrow<S>>(
 fn add_base<S: Simd, M: Mode, V: FromNarrow<S>>(
     s: S,
     mode: M,
-    layer: &At<'_>,
-    place: Place<'_>,
+    base: &Base,
+    share: &Lanes,
+    is_first: bool,
     out: &mut PoseBlock,
 ) {
-    let Some(base) = layer.base.get(place.index) else { return };
     for at in (0..BLOCK).step_by(V::LEN) {
-        let share = place
-            .factor
-            .map_or(V::splat(s, layer.share), |factor| V::from_slice(s, &factor[at..at + V::LEN]));
+        let share = V::from_slice(s, &share[at..at + V::LEN]);
         for (from, to) in [(&base.translation, &mut out.translation), (&base.scale, &mut out.scale)] {
             let values: [V; 3] = load_all(s, from, at);
             let mut sum: [V; 3] = load_all(s, to, at);
             each!(c in [0, 1, 2] => {
-                sum[c] = if place.is_first { values[c] * share } else { mode.madd(values[c], share, sum[c]) };
+                sum[c] = if is_first { values[c] * share } else { mode.madd(values[c], share, sum[c]) };
             });
             store_all(to, at, sum);
         }
     }
 }
 
-/// Adds the moves of a layer to its joints.
+/// Adds the moves of a layer to its joints. `factor` is the weight of a joint if layers have masks.
 #[inline(always)]
-fn add_moves<S: Simd, M: Mode>(
+fn add_moves<S: Simd, M: Mode, const TAPS: usize>(
     s: S,
     mode: M,
     layer: &At<'_>,
-    factor: impl Fn(usize) -> f32,
+    factor: Option<impl Fn(usize) -> f32>,
     out: &mut [PoseBlock],
 ) {
-    let mut weights = [f32x4::splat(s, 0.0); 4];
-    each!(n in [0, 1, 2, 3] => weights[n] = f32x4::splat(s, layer.weights[n]));
-    let taps = if layer.is_cubic { 4 } else { 2 };
-    for (at, moving) in layer.moving.iter().enumerate() {
+    let moving = &layer.store.moving;
+    let mut moves = [&[][..]; TAPS];
+    each!(n in [0, 1, 2, 3] below TAPS => {
+        moves[n] = layer.moves.get(n * moving.len()..(n + 1) * moving.len()).unwrap_or_default();
+    });
+    for (at, by) in moving.iter().enumerate() {
         let mut sum = f32x4::splat(s, 0.0);
-        for (n, &weight) in weights.iter().enumerate().take(taps) {
-            if let Some(by) = layer.moves.get(n * layer.moving.len() + at) {
-                sum = mode.madd(f32x4::load_array_ref(s, by), weight, sum);
+        each!(n in [0, 1, 2, 3] below TAPS => {
+            if let Some(change) = moves[n].get(at) {
+                sum = mode.madd(f32x4::load_array_ref(s, change), f32x4::splat(s, layer.weights[n]), sum);
             }
+        });
+        let joint = usize::from(by.joint);
+        if let Some(factor) = &factor {
+            sum *= f32x4::splat(s, factor(joint));
         }
-        let joint = usize::from(moving.joint);
         let Some(block) = out.get_mut(joint / BLOCK) else { return };
-        let [x, y, z, _] = (sum * f32x4::splat(s, factor(joint))).to_array();
-        let [to_x, to_y, to_z] = if moving.scales { &mut block.scale } else { &mut block.translation };
+        let [x, y, z, _] = sum.to_array();
+        let [to_x, to_y, to_z] = if by.scales { &mut block.scale } else { &mut block.translation };
         let lane = joint % BLOCK;
         (to_x[lane], to_y[lane], to_z[lane]) = (to_x[lane] + x, to_y[lane] + y, to_z[lane] + z);
     }
@@ -271,6 +326,18 @@ fn totals(layers: &[At<'_>], index: usize) -> Lanes {
     totals
 }
 
+/// Writes the normalised weights of the layers for the joints of a block.
+#[inline(always)]
+fn factors<'r>(layers: &[At<'_>], index: usize, room: &'r mut [Lanes; MAX_LAYERS]) -> &'r [Lanes] {
+    let totals = totals(layers, index);
+    for (layer, factors) in layers.iter().zip(&mut *room) {
+        for (lane, (factor, &total)) in factors.iter_mut().zip(&totals).enumerate() {
+            *factor = share_of(weight(layer, index * BLOCK + lane), total);
+        }
+    }
+    room
+}
+
 /// Writes the translations and scales of the rest pose.
 #[inline(always)]
 fn put_rest<S: Simd, V: FromNarrow<S>>(s: S, rest: &PoseBlock, out: &mut PoseBlock) {
@@ -300,53 +367,45 @@ fn add_rest<S: Simd, V: FromNarrow<S>>(s: S, rest: &PoseBlock, totals: &Lanes, o
 /// Writes the sum of the layers. Their shares add up to 1 unless layers have masks.
 #[inline(always)]
 fn sum<S: Simd, M: Mode, V: FromNarrow<S>>(s: S, mode: M, input: Input<'_>, out: &mut [PoseBlock]) {
-    let Input { rest, joints, layers } = input;
+    let Input { rest, layers, .. } = input;
     let is_masked = layers.iter().any(|layer| layer.mask.is_some());
     for (index, (rest, out)) in rest.iter().zip(&mut *out).enumerate() {
-        let all_rest = layers.iter().all(|layer| layer.base.get(index).is_some_and(|base| base.rests));
-        let totals = if is_masked { Some(totals(layers, index)) } else { None };
-        for (n, layer) in layers.iter().enumerate() {
-            let own = totals.as_ref().map(
-                #[inline(always)]
-                |totals| {
-                    let mut own = [0.0; BLOCK];
-                    for (lane, (own, &total)) in own.iter_mut().zip(totals).enumerate() {
-                        *own = share_of(weight(layer, index * BLOCK + lane), total);
-                    }
-                    own
-                },
-            );
-            let (is_first, is_last) = (n == 0, n + 1 == layers.len());
-            let place = Place { index, joints, rest, factor: own.as_ref(), is_first, is_last };
-            add_rotations::<_, _, V>(s, mode, layer, place, out);
-            if !all_rest {
-                add_base::<_, _, V>(s, mode, layer, place, out);
-            }
-        }
-        if all_rest {
+        let mut room;
+        let masked = if is_masked {
+            room = [[0.0; BLOCK]; MAX_LAYERS];
+            Some(factors(layers, index, &mut room))
+        } else {
+            None
+        };
+        rotations::<_, _, V>(s, mode, input, index, masked, rest, out);
+        if layers.iter().all(|layer| layer.marks(index).rests) {
             put_rest::<_, V>(s, rest, out);
-        } else if let Some(totals) = &totals {
-            add_rest::<_, V>(s, rest, totals, out);
+            continue;
+        }
+        for (n, layer) in layers.iter().enumerate() {
+            let Some(base) = layer.store.base.get(index) else { continue };
+            let share = masked.and_then(|factors| factors.get(n).copied()).unwrap_or([layer.share; BLOCK]);
+            add_base::<_, _, V>(s, mode, base, &share, n == 0, out);
+        }
+        if is_masked {
+            add_rest::<_, V>(s, rest, &totals(layers, index), out);
         }
     }
     for layer in layers {
-        add_moves(
-            s,
-            mode,
-            layer,
+        let factor = is_masked.then_some(
             #[inline(always)]
             |joint| {
-                if !is_masked {
-                    return 1.0;
-                }
                 let mut total = 0.0;
                 for layer in layers {
                     total += weight(layer, joint);
                 }
                 share_of(weight(layer, joint), total)
             },
-            out,
         );
+        match layer.store.degree {
+            Degree::Linear => add_moves::<_, _, 2>(s, mode, layer, factor, out),
+            Degree::Cubic => add_moves::<_, _, 4>(s, mode, layer, factor, out),
+        }
     }
 }
 
@@ -354,8 +413,8 @@ fn sum<S: Simd, M: Mode, V: FromNarrow<S>>(s: S, mode: M, input: Input<'_>, out:
 #[inline(always)]
 pub(super) fn pose<S: Simd, M: Mode>(s: S, mode: M, input: Input<'_>, out: &mut [PoseBlock]) {
     match S::f32s::LEN {
-        4 => sum::<_, _, f32x4<S>>(s, mode, input, out),
         16 => sum::<_, _, f32x16<S>>(s, mode, input, out),
+        // Two registers where lanes are four: integers are converted in eights.
         _ => sum::<_, _, f32x8<S>>(s, mode, input, out),
     }
 }

@@ -11,6 +11,7 @@ mod build;
 mod kernel;
 mod measure;
 mod original;
+mod seams;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -27,15 +28,17 @@ use crate::mesh::{Influences, Skin, SkinnedMesh};
 use crate::motion::clip::carry;
 use crate::play::clock::check_clock;
 use crate::pose::Pose;
-use crate::sampling::{self, PoseSource, sample_by, search_raw};
+use crate::sampling::{self, PoseSource, search_raw};
 use crate::skeleton::Skeleton;
 use build::smallest;
 use condyle_base::error::Error;
 use condyle_base::math::sqrt;
 use condyle_base::simd::{Dispatch, dispatch};
 use kernel::{At, Rows};
+use measure::Meter;
 use original::Original;
-use store::{Degree, Rotations, Store, ZERO};
+use seams::Smooth;
+use store::{Rotations, Store, ZERO};
 
 /// Largest number of layers of [`sample_frames`](crate::sample_frames()).
 pub const MAX_LAYERS: usize = 8;
@@ -53,6 +56,7 @@ pub struct Frames(Arc<Unpacked>);
 struct Unpacked {
     store: Store,
     error: f32,
+    seam_error: f32,
     joint_count: usize,
     fingerprint: u32,
     rest_fingerprint: u32,
@@ -73,6 +77,7 @@ impl fmt::Debug for Frames {
             .field("joint_count", &self.0.joint_count)
             .field("rate", &self.rate())
             .field("error", &self.0.error)
+            .field("seam_error", &self.0.seam_error)
             .finish_non_exhaustive()
     }
 }
@@ -187,10 +192,21 @@ impl Frames {
 
     /// Upper bound on the displacement between the clip and the frames, in the skeleton's units. It is
     /// measured at each frame and each key, at three moments after each, and on both sides of each jump of
-    /// the clip.
+    /// the clip. Does not contain [`seam_error`](Self::seam_error).
     #[must_use]
     pub fn error(&self) -> f32 {
         self.0.error
+    }
+
+    /// Upper bound on half of the jumps between the segments of a compressed clip, in the skeleton's units; 0
+    /// for a raw clip.
+    ///
+    /// An encoder fits each segment within its budget, so two segments may differ by twice the budget where
+    /// they meet. The frames pass through the middle there, which deviates from the clip by half of the jump
+    /// for one frame on both sides. The middle is as close to the original motion as the clip is.
+    #[must_use]
+    pub fn seam_error(&self) -> f32 {
+        self.0.seam_error
     }
 
     /// Size in bytes, with the copy of the clip that is kept for its root motion and free tracks.
@@ -213,10 +229,13 @@ impl Frames {
         source: Source,
     ) -> Result<Self, Error> {
         options.check(skeleton)?;
-        let (store, error) = smallest(original, options)?;
+        let mut meter = Meter::new(skeleton, options);
+        let (store, error) = smallest(original, options, &mut meter)?;
+        let seam_error = original.smooth.map_or(Ok(0.0), |smooth| meter.seam_error(smooth))?;
         Ok(Self(Arc::new(Unpacked {
             store,
             error,
+            seam_error,
             joint_count: skeleton.joint_count(),
             fingerprint: skeleton.fingerprint(),
             rest_fingerprint: skeleton.rest_fingerprint(),
@@ -229,9 +248,10 @@ impl Clip<'_> {
     /// Unpacks the clip into evenly spaced poses.
     ///
     /// Tries rates up to 120 per second, straight lines and splines between poses, and 16 and 32 bits
-    /// per number of a rotation. Keeps the smallest form within the budget. A clip with jumps cannot be
-    /// unpacked, unless the budget is as large as the jump. A sudden change of speed between two frames costs
-    /// a quarter of the change times the interval: 2 m/s at 120 frames per second is 4 mm.
+    /// per number of a rotation. Keeps the smallest form within the budget. Jumps between segments of the clip
+    /// are smoothed ([`Frames::seam_error`]). A clip with other jumps cannot be unpacked, unless the budget is
+    /// as large as the jump. A sudden change of speed between two frames costs a quarter of the change times
+    /// the interval: 2 m/s at 120 frames per second is 4 mm.
     ///
     /// The time is proportional to the length of the clip. The result is the same on every machine.
     ///
@@ -265,17 +285,17 @@ impl Clip<'_> {
     /// ```
     pub fn to_frames(&self, skeleton: &Skeleton, options: &FramesOptions) -> Result<Frames, Error> {
         let dispatch = Dispatch::current().portable();
-        let sample =
-            |seconds: f64, pose: &mut Pose| sample_by(dispatch, self.view(), skeleton, seconds, pose);
         let (start, end) = (self.start(), self.end());
         let rate = if end > start { self.frame_count() as f64 / (end - start) } else { 0.0 };
         let count = self.frame_count().clamp(1, MAX_KEYS);
         let frames = (0..=count).map(|frame| start + (end - start) * (frame as f64 / count as f64));
         let fallback = self.authored_times().flatten().map(f64::from);
-        let view = self.view();
-        let seams = view.seams().flatten().map(f64::from);
-        let keys = sorted(frames.chain(fallback).chain(seams));
-        let original = Original { skeleton, start, end, rate, keys, sample: &sample };
+        let seams: Vec<[f64; 2]> = self.view().seams().map(|seam| seam.map(f64::from)).collect();
+        let keys = sorted(frames.chain(fallback).chain(seams.iter().copied().flatten()));
+        let reach = (end - start) / count as f64;
+        let smooth = &Smooth { dispatch, clip: self.view(), skeleton, seams, reach };
+        let sample = |seconds: f64, pose: &mut Pose| smooth.sample(seconds, pose);
+        let original = Original { skeleton, start, end, rate, keys, sample: &sample, smooth: Some(smooth) };
         Frames::new(skeleton, options, &original, Source::Compressed(self.clone().into_owned()))
     }
 }
@@ -324,7 +344,7 @@ impl RawClip {
             _ => rate,
         });
         let keys = sorted(timelines().flatten().map(|key| f64::from(*key)).chain([start, end]));
-        let original = Original { skeleton, start, end, rate, keys, sample: &sample };
+        let original = Original { skeleton, start, end, rate, keys, sample: &sample, smooth: None };
         let mut free: Vec<Track> =
             self.tracks().iter().filter(|track| track.target.joint().is_none()).cloned().collect();
         let used: Vec<usize> =
@@ -488,19 +508,20 @@ pub fn sample_frames(skeleton: &Skeleton, layers: &[FrameLayer<'_>], pose: &mut 
         total += f64::from(layer.weight);
     }
     let rest = skeleton.rest().blocks();
-    let Some(first) = chosen[0] else {
-        pose.blocks_mut().copy_from_slice(rest);
-        return Ok(());
-    };
-    let at = |layer: usize| chosen[layer].unwrap_or(first).at(total, is_masked);
-    let mut run = |layers: &[At<'_>]| {
+    let run = |layers: &[At<'_>], pose: &mut Pose| {
         run(Dispatch::current(), kernel::Input { rest, joints, layers }, pose);
     };
     // Fewer layers take less time to set up.
-    match count {
-        1 => run(&[at(0)]),
-        2 => run(&[at(0), at(1)]),
-        _ => run(&core::array::from_fn::<_, MAX_LAYERS, _>(at)[..count]),
+    match (count, chosen) {
+        (0, _) | (_, [None, ..]) => pose.blocks_mut().copy_from_slice(rest),
+        (1, [Some(one), ..]) => run(&[one.at(total, is_masked)], pose),
+        (2, [Some(one), Some(other), ..]) => {
+            run(&[one.at(total, is_masked), other.at(total, is_masked)], pose);
+        }
+        (_, [Some(first), ..]) => {
+            let at = |layer: usize| chosen[layer].unwrap_or(first).at(total, is_masked);
+            run(&core::array::from_fn::<_, MAX_LAYERS, _>(at)[..count], pose);
+        }
     }
     Ok(())
 }
@@ -526,26 +547,16 @@ impl Store {
         let (first, taps) = self.timeline.taps(self.degree, seconds);
         let factor = if is_masked { 1.0 } else { share };
         let weights = taps.map(|weight| weight as f32 * factor);
-        let rows = first * self.base.len();
-        let (rows, turns) = match &self.rotations {
-            Rotations::Wide(all) => (Rows::Wide(all.get(rows..).unwrap_or_default()), weights),
-            Rotations::Narrow { rows: all, step } => {
-                let zero = -ZERO * (step * factor);
+        let block = first * self.base.len();
+        let (rows, turns, offset) = match &self.rotations {
+            Rotations::Wide(rows) => (Rows::Wide(rows.get(block..).unwrap_or_default()), weights, 0.0),
+            Rotations::Narrow { rows, step } => {
                 let turns = weights.map(|weight| weight * step);
-                (Rows::Narrow(all.get(rows..).unwrap_or_default(), zero), turns)
+                (Rows::Narrow(rows.get(block..).unwrap_or_default()), turns, -ZERO * (step * factor))
             }
         };
-        At {
-            rows,
-            is_cubic: self.degree == Degree::Cubic,
-            turns,
-            weights,
-            share,
-            base: &self.base,
-            moving: &self.moving,
-            moves: self.moves.get(first * self.moving.len()..).unwrap_or_default(),
-            mask: None,
-        }
+        let moves = self.moves.get(first * self.moving.len()..).unwrap_or_default();
+        At { store: self, rows, moves, turns, offset, weights, share, mask: None }
     }
 
     /// Samples with a given instruction set and numeric mode. `pose` has the joints of `rest`.

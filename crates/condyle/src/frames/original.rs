@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use super::seams::Smooth;
 use crate::pose::Pose;
 use crate::skeleton::Skeleton;
 use condyle_base::error::Error;
@@ -18,8 +19,10 @@ pub(super) struct Original<'a> {
     pub(super) rate: f64,
     /// Times of all keys in ascending order, with the start and the end.
     pub(super) keys: Vec<f64>,
-    /// Samples in the portable mode, without the root motion.
+    /// Samples in the portable mode, without the root motion and without jumps between segments.
     pub(super) sample: &'a Sample<'a>,
+    /// The clip, if it is compressed.
+    pub(super) smooth: Option<&'a Smooth<'a>>,
 }
 
 impl Original<'_> {

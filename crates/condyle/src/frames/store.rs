@@ -74,9 +74,11 @@ impl Timeline {
     /// First stored frame for a time, and the weights of the frames from there. The weights add up to 1.
     #[inline(always)]
     pub(super) fn taps(&self, degree: Degree, seconds: f64) -> (usize, [f64; 4]) {
-        let place = ((seconds - self.start) * self.rate).clamp(0.0, self.intervals as f64);
-        let first = (place as usize).min(self.intervals - 1);
-        let t = place - first as f64;
+        // Conversions of 32 bits take single instructions.
+        let intervals = self.intervals as i32;
+        let place = ((seconds - self.start) * self.rate).clamp(0.0, f64::from(intervals));
+        let first = (place as i32).min(intervals - 1);
+        let (first, t) = (first as usize, place - f64::from(first));
         let u = 1.0 - t;
         match degree {
             Degree::Linear => (first, [u, t, 0.0, 0.0]),
@@ -101,16 +103,25 @@ pub(super) struct Moving {
 pub(super) struct Base {
     pub(super) translation: [Lanes; 3],
     pub(super) scale: [Lanes; 3],
-    /// Whether both equal the rest pose.
+}
+
+impl Base {
+    pub(super) fn of(rest: &PoseBlock) -> Self {
+        Self { translation: rest.translation, scale: rest.scale }
+    }
+}
+
+/// Properties of a block in all frames.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Marks {
+    /// Whether translations and scales of the base equal the rest pose.
     pub(super) rests: bool,
     /// Whether a rotation leaves the hemisphere of the rest pose.
     pub(super) crosses: bool,
 }
 
-impl Base {
-    pub(super) fn of(rest: &PoseBlock) -> Self {
-        Self { translation: rest.translation, scale: rest.scale, rests: true, crosses: false }
-    }
+impl Marks {
+    pub(super) const NONE: Self = Self { rests: true, crosses: false };
 }
 
 /// Poses of a clip at even times.
@@ -120,6 +131,7 @@ pub(super) struct Store {
     pub(super) rotations: Rotations,
     /// One per block.
     pub(super) base: Vec<Base>,
+    pub(super) marks: Vec<Marks>,
     pub(super) moving: Vec<Moving>,
     /// Differences from the base, frame by frame, in the order of `moving`.
     pub(super) moves: Vec<[f32; 4]>,

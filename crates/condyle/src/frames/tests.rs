@@ -1,6 +1,7 @@
 use std::vec;
 use std::vec::Vec;
 
+use super::store::Degree;
 use super::*;
 use crate::blending::{Layer, Mean, blend};
 use crate::clip::{Interpolation, Track};
@@ -451,7 +452,7 @@ fn waving(random: &mut Random, skeleton: &Skeleton, frames: usize) -> RawClip {
 
 #[test]
 fn the_bits_are_the_same_everywhere() {
-    assert_portable(0xfede_252a_7085_08a0, |hash| {
+    assert_portable(0xa0ee_c72f_6628_645e, |hash| {
         let mut random = Random(78);
         for joints in [1, 16, 17, 67] {
             let skeleton = random.skeleton(joints);
