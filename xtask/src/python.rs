@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use crate::step::{Log, Outcome, Step, Stop, build_dir, cargo, need, out_dir, works};
+use crate::step::{Log, ONE_KERNEL, Outcome, Step, Stop, build_dir, cargo, need, out_dir, works};
 
 /// A separate workspace, because it needs PyO3.
 pub(crate) const MANIFEST: &str = "bindings/python/Cargo.toml";
@@ -34,7 +34,7 @@ fn python(log: &mut Log) -> Outcome {
         let mut command = Command::new(&program);
         let own = crate::root().join("bindings/python");
         command.arg("-m").args(arguments).current_dir(own).env("PATH", &path);
-        command.env("CARGO_TARGET_DIR", build_dir("python"));
+        command.env("CARGO_TARGET_DIR", build_dir("python")).env("RUSTFLAGS", ONE_KERNEL);
         command
     };
     let pip = ["pip", "install", "--quiet", "--disable-pip-version-check"];
@@ -46,7 +46,7 @@ fn python(log: &mut Log) -> Outcome {
     log.run(&mut python(&[&pip[..], &["--no-build-isolation", "--no-deps", "."]].concat()))?;
     let cargo = |subcommand: &str, arguments: &[&str]| {
         let mut command = cargo(subcommand, ["--manifest-path", MANIFEST, "--release"]);
-        command.args(arguments).env("CARGO_TARGET_DIR", build_dir("python"));
+        command.args(arguments).env("CARGO_TARGET_DIR", build_dir("python")).env("RUSTFLAGS", ONE_KERNEL);
         command.env("PYO3_PYTHON", &program).env("PYO3_BUILD_EXTENSION_MODULE", "1");
         command
     };
