@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::document::Document;
 use crate::extensions;
 use crate::format::{Component, Format, Shape, Usage};
-use crate::json::{Json, whole};
+use crate::json::{Json, Path, whole};
 use crate::problem::{Problems, REFUSED, Severity, quoted};
 
 impl Document {
@@ -32,7 +32,7 @@ impl Document {
 #[derive(Debug, Clone)]
 pub(crate) struct Accessor<'a> {
     pub(crate) count: usize,
-    path: String,
+    path: Path<'a>,
     format: Format,
     shape: Shape,
     /// Element data; without it, all elements are zero.
@@ -176,7 +176,7 @@ impl<'a> Views<'a> {
     fn stride(&self, index: usize, size: usize, align: usize, problems: &mut Problems) -> Option<usize> {
         let view = self.json(index)?;
         let stride = view.whole_or("byteStride", size, problems)?;
-        let path = format!("{}/byteStride", view.path);
+        let path = view.path.of("byteStride");
         if stride < size {
             problems.error(path, format!("is {stride}, but the elements take {size} bytes each"));
             return None;

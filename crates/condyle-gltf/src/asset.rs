@@ -351,7 +351,7 @@ fn load_instances(
         let morph_target_count = targets.morph_targets[mesh];
         // Many nodes can share one mesh of many primitives.
         let size = primitives.len() * size_of::<Primitive>() + morph_target_count * size_of::<f32>();
-        problems.afford(&format!("/nodes/{node}/mesh"), size)?;
+        problems.afford(format!("/nodes/{node}/mesh"), size)?;
         if let Some(skin) = it.skin
             && checked.insert((mesh, skin))
         {
@@ -434,11 +434,7 @@ fn morph_weights(owner: &Json<'_>, count: usize, problems: &mut Problems) -> Vec
     let mut weights: Vec<f32> = stated.into_iter().map(|w| w as f32).collect();
     if owner.get("weights").is_some() && weights.len() != count {
         let what = format!("has {} weights, {count} expected, one per morph target", weights.len());
-        problems.warning(
-            format!("{}/weights", owner.path),
-            what,
-            "missing weights are 0, extra weights are ignored",
-        );
+        problems.warning(owner.path.of("weights"), what, "missing weights are 0, extra weights are ignored");
     }
     weights.resize(count, 0.0);
     weights

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::accessor::{Accessor, Accessors};
 use crate::format::{Component, Format, Shape, Usage};
-use crate::json::{Json, report_duplicate_names};
+use crate::json::{Json, Path, report_duplicate_names};
 use crate::problem::{Problems, REFUSED, Severity, quoted};
 use crate::scene::{Scene, UNIT_TOLERANCE};
 
@@ -218,7 +218,7 @@ impl Loader<'_> {
             }
             _ => {
                 let what = format!("drives the unknown property {}", quoted(path));
-                problems.warning(format!("{}/path", json.path), what, LOST);
+                problems.warning(json.path.of("path"), what, LOST);
                 self.has_lost = true;
                 return None;
             }
@@ -314,7 +314,7 @@ fn interpolation(sampler: &Json<'_>, problems: &mut Problems) -> Option<Interpol
         "CUBICSPLINE" => Some(Interpolation::CubicSpline),
         other => {
             let what = format!("is {}, expected LINEAR, STEP or CUBICSPLINE", quoted(other));
-            problems.error(format!("{}/interpolation", sampler.path), what);
+            problems.error(sampler.path.of("interpolation"), what);
             None
         }
     }
@@ -369,7 +369,7 @@ fn key_times(
 /// Normalises rotations whose length is far from 1. A length within a file's rounding error is kept, because
 /// sampling normalises the interpolated rotation. Normalising here would bend the path between a rounded key
 /// and an exact key.
-fn repair_rotations(values: &mut [f32], path: &str, problems: &mut Problems) {
+fn repair_rotations(values: &mut [f32], path: &Path<'_>, problems: &mut Problems) {
     let (mut zero, mut far, mut near) = (0, 0, 0);
     let (mut worst_far, mut worst_near) = (1.0f64, 1.0f64);
     let keep_worst = |worst: &mut f64, length: f64| {

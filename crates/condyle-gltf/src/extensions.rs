@@ -169,7 +169,7 @@ fn report_undeclared<'a>(json: &Json<'a>, listed: &mut HashSet<&'a str>, problem
             if let Some(Value::Object(extensions)) = map.get("extensions") {
                 for name in extensions.keys().filter(|name| listed.insert(name)) {
                     let what = format!("{} is not listed in `extensionsUsed`", quoted(name));
-                    problems.warning(format!("{}/extensions", json.path), what, "treated as listed");
+                    problems.warning(json.path.of("extensions"), what, "treated as listed");
                 }
             }
             let inner = map.iter().filter(|(key, value)| *key != "extras" && is_nested(value));
@@ -178,9 +178,9 @@ fn report_undeclared<'a>(json: &Json<'a>, listed: &mut HashSet<&'a str>, problem
             }
         }
         Value::Array(items) => {
-            for (index, value) in items.iter().enumerate().filter(|(_, value)| is_nested(value)) {
-                let path = format!("{}/{index}", json.path);
-                report_undeclared(&Json { value, path }, listed, problems);
+            let inner = (0..items.len()).filter(|index| is_nested(&items[*index]));
+            for child in inner.filter_map(|index| json.element(index)) {
+                report_undeclared(&child, listed, problems);
             }
         }
         _ => {}

@@ -6,7 +6,7 @@ use condyle::Influences;
 
 use crate::accessor::Accessors;
 use crate::format::{Component, Format, Shape, Usage};
-use crate::json::Json;
+use crate::json::{Json, Path};
 use crate::problem::{Problems, Severity};
 
 const JOINTS: Usage = Usage {
@@ -110,7 +110,7 @@ pub(crate) fn check_count(
 }
 
 /// Makes the weights of every vertex nonnegative, with a sum of 1.
-fn repair(sets: &mut [Set], vertex_count: usize, path: &str, problems: &mut Problems) {
+fn repair(sets: &mut [Set], vertex_count: usize, path: &Path<'_>, problems: &mut Problems) {
     let (mut broken, mut negative, mut empty, mut off) = (0, 0, 0, 0);
     let mut worst = 1.0f64;
     for v in 0..vertex_count {

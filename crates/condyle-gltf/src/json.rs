@@ -1,6 +1,8 @@
 //! A value of the document with its path, which reports its own errors.
 
 use std::collections::HashSet;
+use std::fmt;
+use std::rc::Rc;
 
 use serde_json::Value;
 
@@ -10,24 +12,104 @@ use crate::problem::{Problems, Severity, quoted};
 #[derive(Debug, Clone)]
 pub(crate) struct Json<'a> {
     pub(crate) value: &'a Value,
-    pub(crate) path: String,
+    pub(crate) path: Path<'a>,
+}
+
+/// JSON pointer to a value. It is a list of steps, and becomes text only for a problem: a document has many
+/// values and few problems.
+#[derive(Debug, Clone)]
+pub(crate) struct Path<'a>(Option<Rc<(Path<'a>, Step<'a>)>>);
+
+/// Step from a value to one of its parts.
+#[derive(Debug, Clone, Copy)]
+enum Step<'a> {
+    Key(&'a str),
+    Index(usize),
+}
+
+impl<'a> Path<'a> {
+    /// Pointer to the document.
+    const ROOT: Self = Self(None);
+
+    /// Pointer to the property `key`, whether it exists or not.
+    pub(crate) fn of(&self, key: &'a str) -> Self {
+        self.to(Step::Key(key))
+    }
+
+    fn to(&self, step: Step<'a>) -> Self {
+        Self(Some(Rc::new((self.clone(), step))))
+    }
+
+    fn write(&self, out: &mut String) {
+        // Long keys are cut, and very long paths end early, because a problem is a line of text.
+        const LONGEST_KEY: usize = 60;
+        const LONGEST_PATH: usize = 500;
+        let Some(last) = &self.0 else { return };
+        let (above, step) = &**last;
+        above.write(out);
+        if out.len() > LONGEST_PATH {
+            return;
+        }
+        out.push('/');
+        match step {
+            Step::Index(index) => out.push_str(&index.to_string()),
+            Step::Key(key) => {
+                let (key, rest) = match key.char_indices().nth(LONGEST_KEY) {
+                    Some((end, _)) => (&key[..end], "..."),
+                    None => (*key, ""),
+                };
+                // "~" and "/" are escaped in a JSON pointer.
+                out.push_str(&key.replace('~', "~0").replace('/', "~1"));
+                out.push_str(rest);
+            }
+        }
+    }
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&String::from(self))
+    }
+}
+
+impl From<&Path<'_>> for String {
+    fn from(path: &Path<'_>) -> Self {
+        let mut out = Self::new();
+        path.write(&mut out);
+        out
+    }
+}
+
+impl From<Path<'_>> for String {
+    fn from(path: Path<'_>) -> Self {
+        Self::from(&path)
+    }
 }
 
 impl<'a> Json<'a> {
     pub(crate) fn root(value: &'a Value) -> Self {
-        Self { value, path: String::new() }
+        Self { value, path: Path::ROOT }
     }
 
     /// Returns the property `key`, if it exists. JSON's `null` counts as missing.
     pub(crate) fn get(&self, key: &str) -> Option<Json<'a>> {
-        let value = self.value.get(key).filter(|v| !v.is_null())?;
-        Some(Json { value, path: step(&self.path, key) })
+        let (key, value) = self.value.as_object()?.get_key_value(key)?;
+        if value.is_null() {
+            return None;
+        }
+        Some(Json { value, path: self.path.of(key) })
+    }
+
+    /// Returns element `index` of this list, if it exists.
+    pub(crate) fn element(&self, index: usize) -> Option<Json<'a>> {
+        let value = self.value.get(index)?;
+        Some(Json { value, path: self.path.to(Step::Index(index)) })
     }
 
     /// Returns element `index` of the list `key`, if it exists.
     pub(crate) fn item(&self, key: &str, index: usize) -> Option<Json<'a>> {
-        let value = self.value.get(key)?.get(index)?;
-        Some(Json { value, path: format!("{}/{key}/{index}", self.path) })
+        let (key, list) = self.value.as_object()?.get_key_value(key)?;
+        Json { value: list, path: self.path.of(key) }.element(index)
     }
 
     /// Returns the property `key`; reports an error if it is missing.
@@ -71,12 +153,13 @@ impl<'a> Json<'a> {
             list.wrong::<()>("a list", problems);
             return Vec::new();
         };
-        // Each item stores its path, so a list of zeros would take forty times its size.
-        let size = values.len() * (size_of::<Self>() + list.path.len());
+        // Each item stores its last step, so a list of zeros would take thirty times its size.
+        let size =
+            values.len() * (size_of::<Self>() + size_of::<(Path<'_>, Step<'_>)>() + 2 * size_of::<usize>());
         if problems.afford(&list.path, size).is_none() {
             return Vec::new();
         }
-        let at = |(i, value)| Json { value, path: format!("{}/{i}", list.path) };
+        let at = |(i, value)| Json { value, path: list.path.to(Step::Index(i)) };
         values.iter().enumerate().map(at).collect()
     }
 
@@ -185,22 +268,6 @@ impl<'a> Json<'a> {
     }
 }
 
-/// Returns a path with a key appended. Every value stores a path, so a long key is cut and a very long path
-/// is not extended.
-fn step(path: &str, key: &str) -> String {
-    const LONGEST_KEY: usize = 60;
-    const LONGEST_PATH: usize = 500;
-    if path.len() > LONGEST_PATH {
-        return path.into();
-    }
-    let (key, rest) = match key.char_indices().nth(LONGEST_KEY) {
-        Some((end, _)) => (&key[..end], "..."),
-        None => (key, ""),
-    };
-    // "~" and "/" are escaped in a JSON pointer.
-    format!("{path}/{}{rest}", key.replace('~', "~0").replace('/', "~1"))
-}
-
 /// Estimates the memory of a value in bytes.
 pub(crate) fn memory(value: &Value) -> usize {
     size_of::<Value>()
@@ -233,7 +300,7 @@ pub(crate) fn report_duplicate_names(what: &str, list: &[Json<'_>], problems: &m
     let Some((first, name)) = repeated.first() else { return };
     problems.counted(
         Severity::Note,
-        format!("{}/name", first.path),
+        first.path.of("name"),
         repeated.len(),
         format!("the name {} is already used by other {what}", quoted(name)),
         "kept; a search by name returns the first",
@@ -263,7 +330,7 @@ mod tests {
         assert_eq!(root.whole_or("b", 0, &mut p), Some(24));
         assert_eq!(root.whole_or("n", 7, &mut p), Some(7));
         assert_eq!(root.vector("v", &mut p), Some([1.0, 2.5, -3.0]));
-        assert_eq!(root.entries("o", &mut p)[0].1.path, "/o/x~1y");
+        assert_eq!(root.entries("o", &mut p)[0].1.path.to_string(), "/o/x~1y");
         assert!(p.list().is_empty());
     }
 
@@ -277,11 +344,8 @@ mod tests {
         while let Value::Object(map) = at.value {
             at = at.get(map.keys().next().unwrap()).unwrap();
         }
-        assert!(
-            at.path.starts_with("/é~1é~1") && at.path.contains("...") && at.path.len() < 800,
-            "{}",
-            at.path
-        );
+        let path = at.path.to_string();
+        assert!(path.starts_with("/é~1é~1") && path.contains("...") && path.len() < 800, "{path}");
     }
 
     #[test]

@@ -53,7 +53,7 @@ impl Problems {
 
     /// Reserves `bytes` of the allowance. Call it before allocating or reading an amount that the document
     /// declares. If the allowance is too small, it reports an error and returns `None`.
-    pub(crate) fn afford(&mut self, path: &str, bytes: usize) -> Option<()> {
+    pub(crate) fn afford(&mut self, path: impl Into<String>, bytes: usize) -> Option<()> {
         if let Some(left) = self.allowance.checked_sub(bytes) {
             self.allowance = left;
             return Some(());

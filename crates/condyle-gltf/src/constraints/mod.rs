@@ -98,12 +98,12 @@ fn read_one(
     let weight = f64::from(number(&form, "weight", 1.0, [0.0, 1.0], problems));
     let source = form.require("source", problems)?.index("nodes", scene.nodes.len(), problems)?;
     if source == node {
-        problems.error(format!("{}/source", form.path), "is the constrained node itself");
+        problems.error(form.path.of("source"), "is the constrained node itself");
     } else if matches!(kind, Kind::Aim(_)) && scene.is_above(node, source) {
         let what = format!("node {source} is a descendant of the constrained node");
-        problems.error(format!("{}/source", form.path), what);
+        problems.error(form.path.of("source"), what);
     }
-    Some(FoundConstraint { path: extension.path.clone(), node, source, kind, weight })
+    Some(FoundConstraint { path: extension.path.to_string(), node, source, kind, weight })
 }
 
 const ROLL_AXES: [(&str, [f64; 3]); 3] =

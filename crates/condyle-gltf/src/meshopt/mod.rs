@@ -52,7 +52,7 @@ impl Layout {
             "INDICES" => Mode::Indices,
             other => {
                 let what = format!("is {}, expected ATTRIBUTES, TRIANGLES or INDICES", quoted(other));
-                problems.error(format!("{}/mode", extension.path), what);
+                problems.error(extension.path.of("mode"), what);
                 return None;
             }
         };
@@ -67,7 +67,7 @@ impl Layout {
                     "is {}, expected NONE, OCTAHEDRAL, QUATERNION, EXPONENTIAL or COLOR",
                     quoted(other)
                 );
-                problems.error(format!("{}/filter", extension.path), what);
+                problems.error(extension.path.of("filter"), what);
                 return None;
             }
         };

@@ -114,7 +114,7 @@ fn read_group(
             }
             let Some(&last) = nodes.last() else { continue };
             let rows = FoundSpring {
-                path: bone.path.clone(),
+                path: bone.path.to_string(),
                 settings: vec![settings; nodes.len()],
                 end: Some(end(scene, last)),
                 nodes,

@@ -32,7 +32,7 @@ pub(super) fn read(extension: &Json<'_>, scene: &Scene, found: &mut Found, probl
 pub(crate) fn check_version(extension: &Json<'_>, problems: &mut Problems) {
     let version = extension.text_of("specVersion", problems);
     if let Some(version) = version.filter(|&version| version != "1.0" && version != "1.0-beta") {
-        let path = format!("{}/specVersion", extension.path);
+        let path = extension.path.of("specVersion");
         problems.warning(path, format!("is {}, expected \"1.0\"", quoted(version)), "read as 1.0");
     }
 }
@@ -77,7 +77,7 @@ fn read_shape(collider: &Json<'_>, problems: &mut Problems) -> Option<ColliderSh
             let offset = vector(&plane, "offset", [0.0; 3], problems);
             let normal = vector(&plane, "normal", [0.0, 0.0, 1.0], problems);
             if normal == [0.0; 3] {
-                problems.error(format!("{}/normal", plane.path), "has no direction");
+                problems.error(plane.path.of("normal"), "has no direction");
             }
             return Some(ColliderShape::Plane { offset, normal });
         }
@@ -123,10 +123,7 @@ fn read_spring(
         if let Some(&last) = nodes.last()
             && (last == node || !scene.is_above(last, node))
         {
-            problems.error(
-                format!("{}/node", joint.path),
-                format!("node {node} is not a descendant of node {last}"),
-            );
+            problems.error(joint.path.of("node"), format!("node {node} is not a descendant of node {last}"));
         }
         nodes.push(node);
         let direction = vector(joint, "gravityDir", [0.0, -1.0, 0.0], problems);
@@ -145,5 +142,5 @@ fn read_spring(
     }
     let center = spring.reference("center", "nodes", scene.nodes.len(), problems);
     let colliders = stops(groups, spring, problems);
-    Some(FoundSpring { path: spring.path.clone(), nodes, settings, end: None, center, colliders })
+    Some(FoundSpring { path: spring.path.to_string(), nodes, settings, end: None, center, colliders })
 }
