@@ -74,6 +74,13 @@ fn greatest([a, b, c]: &[f64; 3], columns: &Range<usize>, rows: &Range<usize>) -
     end(*a, columns) + end(*b, rows) + c
 }
 
+/// Centres of the pixels of an image, right and up from its centre, row by row.
+pub(crate) fn centres(width: usize, height: usize) -> impl Iterator<Item = [f32; 2]> {
+    let (right, up) = (width as f32 / 2.0, height as f32 / 2.0);
+    let row = move |y: usize| (0..width).map(move |x| [x as f32 + 0.5 - right, up - (y as f32 + 0.5)]);
+    (0..height).flat_map(row)
+}
+
 impl Canvas {
     pub(crate) fn new(width: usize, height: usize) -> Self {
         let sample = Sample { color: [0.0; 3], nearness: 0.0 };
@@ -99,13 +106,12 @@ impl Canvas {
         self.left.is_none()
     }
 
-    /// Fills the canvas with a background at infinite distance. `color` receives the position of a pixel's
-    /// centre, right and up from the centre of the canvas.
-    pub(crate) fn clear(&mut self, color: impl Fn(f32, f32) -> Vec3) {
-        let (right, up) = (self.width as f32 / 2.0, self.height as f32 / 2.0);
-        for (i, pixel) in self.samples.iter_mut().enumerate() {
-            let (x, y) = ((i % self.width) as f32 + 0.5, (i / self.width) as f32 + 0.5);
-            *pixel = [Sample { color: color(x - right, up - y), nearness: 0.0 }; SAMPLES.len()];
+    /// Fills the canvas with a background at infinite distance. `color` receives the number of a pixel and
+    /// its centre.
+    pub(crate) fn clear(&mut self, color: impl Fn(usize, [f32; 2]) -> Vec3) {
+        let centres = centres(self.width, self.height);
+        for (at, (pixel, centre)) in self.samples.iter_mut().zip(centres).enumerate() {
+            *pixel = [Sample { color: color(at, centre), nearness: 0.0 }; SAMPLES.len()];
         }
         self.tiles.fill(0.0);
     }

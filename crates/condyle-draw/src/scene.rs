@@ -1,6 +1,9 @@
 //! A clip as a still image, a contact sheet or an animation.
 
 use std::ops::RangeInclusive;
+use std::panic::resume_unwind;
+use std::sync::OnceLock;
+use std::thread;
 
 use condyle::sampling::PoseSource;
 use condyle_gltf::{Asset, Skinning};
@@ -15,7 +18,7 @@ use crate::outline::Seen;
 use crate::overlay;
 use crate::picture::{Format, Movie};
 use crate::solid::Solid;
-use crate::stage::{Bounds, Camera, Ground, View};
+use crate::stage::{Bounds, Camera, Ground, SeenGround, View};
 
 /// Width and height in pixels.
 pub type Size = [u32; 2];
@@ -91,6 +94,8 @@ impl<'a> Film<'a> {
 pub struct Shot {
     cameras: Vec<Camera>,
     ground: Ground,
+    /// The ground as a single camera sees it, computed for the first picture.
+    seen: OnceLock<SeenGround>,
     look: Look,
 }
 
@@ -222,7 +227,7 @@ impl<'a> Scene<'a> {
             let round = Bounds::around(&bounds);
             (0..turns).map(|i| round.facing(around(i, turns)).camera(width, height)).collect()
         };
-        Ok(Shot { cameras, ground, look: *look })
+        Ok(Shot { cameras, ground, seen: OnceLock::new(), look: *look })
     }
 
     fn pose(&mut self, clip: Motion<'_>, seconds: f64) -> Result<(), Error> {
@@ -245,18 +250,70 @@ impl<'a> Scene<'a> {
         self.pose(clip, seconds)?;
         let camera = &shot.cameras[turn % shot.cameras.len()];
         let marks = self.marks.map_or(vec![], |marks| marks(seconds, self.artist.model()));
-        let [width, height] = self.whole(shot.look.size);
+        let Look { size, skeleton, .. } = shot.look;
+        let of_turn;
+        let seen = if shot.cameras.len() == 1 {
+            shot.seen.get_or_init(|| shot.ground.seen(camera, size))
+        } else {
+            of_turn = shot.ground.seen(camera, size);
+            &of_turn
+        };
+        let [width, height] = self.whole(size);
         let mut whole = RgbImage::new(width, height);
         for (at, &panel) in self.artist.panels().iter().enumerate() {
-            let picture = self.artist.draw(panel, camera, &shot.ground, shot.look.size, shot.look.skeleton);
+            let picture = self.artist.draw(panel, camera, &shot.ground, seen, size, skeleton);
             let mut picture = picture.ok_or_else(|| {
                 let what = "its triangles overlap too often; it has too many large triangles to draw";
                 unfit(self.name, format!("at {seconds} s {what}"))
             })?;
             marks.iter().for_each(|mark| mark.draw(&mut picture, camera));
-            imageops::replace(&mut whole, &picture, (at as u32 * shot.look.size[0]).into(), 0);
+            imageops::replace(&mut whole, &picture, (at as u32 * size[0]).into(), 0);
         }
         Ok(whole)
+    }
+
+    /// Draws moments of an animation in order, several at a time, each with the index of its camera.
+    /// `receive` gets each picture with its index, while the next ones are drawn, and returns whether to
+    /// continue. Returns whether all were received.
+    fn draw_all(
+        &self,
+        clip: Motion<'_>,
+        moments: &[(usize, f64)],
+        shot: &Shot,
+        receive: &mut dyn FnMut(usize, RgbImage) -> Result<bool, Error>,
+    ) -> Result<bool, Error> {
+        let workers = thread::available_parallelism().map_or(1, usize::from).min(moments.len());
+        let mut scenes = Vec::with_capacity(workers);
+        for _ in 0..workers {
+            scenes.push(self.twin()?);
+        }
+        let mut hand_over = |ready: Vec<(usize, RgbImage)>| -> Result<bool, Error> {
+            for (at, picture) in ready {
+                if !receive(at, picture)? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        };
+        let mut ready = Vec::new();
+        for part in moments.chunks(workers.max(1)) {
+            let (goes_on, drawn) = thread::scope(|scope| {
+                let draw = |(scene, &(at, seconds)): (&mut Self, &(usize, f64))| {
+                    scene.draw(clip, seconds, shot, at).map(|picture| (at, picture))
+                };
+                let jobs: Vec<_> =
+                    scenes.iter_mut().zip(part).map(|job| scope.spawn(move || draw(job))).collect();
+                let goes_on = hand_over(std::mem::take(&mut ready));
+                let wait =
+                    |job: thread::ScopedJoinHandle<'_, _>| job.join().unwrap_or_else(|e| resume_unwind(e));
+                (goes_on, jobs.into_iter().map(wait).collect::<Result<Vec<_>, Error>>())
+            });
+            if !goes_on? {
+                return Ok(false);
+            }
+            ready = drawn?;
+        }
+        hand_over(ready)
     }
 
     /// Draws a contact sheet. Each moment is labelled with its time, the first one also with the name. `tick`
@@ -277,19 +334,18 @@ impl<'a> Scene<'a> {
         let columns = columns(moments.len() as u32, self.artist.panels().len() as u32).max(1);
         let mut sheet = RgbImage::new(width * columns, height * (moments.len() as u32).div_ceil(columns));
         let scale = (look.size[0].min(height) / 240).max(1);
-        for (i, &seconds) in moments.iter().enumerate() {
-            let mut cell = self.draw(clip, seconds, &shot, 0)?;
+        let numbered: Vec<_> = moments.iter().copied().enumerate().collect();
+        self.draw_all(clip, &numbered, &shot, &mut |i, mut cell| {
             let margin = 4 * scale;
             let line = height.saturating_sub(overlay::LINE * scale + margin / 2);
             let room = look.size[0].saturating_sub(2 * margin) / scale;
-            let words = overlay::fitting(if i == 0 { name } else { "" }, &format!("{seconds:.2} s"), room);
+            let time = format!("{:.2} s", moments[i]);
+            let words = overlay::fitting(if i == 0 { name } else { "" }, &time, room);
             overlay::label(&mut cell, [margin, line], scale, &words, [52, 58, 68]);
             let i = i as u32;
             imageops::replace(&mut sheet, &cell, (i % columns * width).into(), (i / columns * height).into());
-            if !tick() {
-                break;
-            }
-        }
+            Ok(tick())
+        })?;
         Ok(sheet)
     }
 
@@ -310,17 +366,35 @@ impl<'a> Scene<'a> {
         let shot = self.frame(clip, look, film.turns)?;
         // The palette of a GIF comes before its first frame.
         let examples = if format == Format::Gif { 6.min(moments.len()) } else { 0 };
+        let is_example = |i: usize| (0..examples).any(|k| k * moments.len() / examples == i);
+        let (early, late): (Vec<_>, Vec<_>) =
+            moments.iter().copied().enumerate().partition(|(i, _)| is_example(*i));
+        let mut indices = Vec::new();
         let mut seen = Vec::new();
-        for i in 0..examples {
-            let at = i * moments.len() / examples;
-            seen.push(self.draw(clip, moments[at], &shot, at)?);
-        }
+        self.draw_all(clip, &early, &shot, &mut |i, picture| {
+            indices.push(i);
+            seen.push(picture);
+            Ok(true)
+        })?;
         let mut movie = Movie::new(format, self.whole(look.size).into(), &seen)?;
-        drop(seen);
-        for (i, &seconds) in moments.iter().enumerate() {
-            movie.push(&self.draw(clip, seconds, &shot, i)?, 1.0 / film.fps)?;
-            if !tick() {
-                break;
+        let mut drawn = indices.into_iter().zip(seen).peekable();
+        let mut push = |picture: &RgbImage| {
+            movie.push(picture, 1.0 / film.fps)?;
+            Ok::<bool, Error>(tick())
+        };
+        let goes_on = self.draw_all(clip, &late, &shot, &mut |i, picture| {
+            while let Some((_, before)) = drawn.next_if(|(at, _)| *at < i) {
+                if !push(&before)? {
+                    return Ok(false);
+                }
+            }
+            push(&picture)
+        })?;
+        if goes_on {
+            for (_, last) in drawn {
+                if !push(&last)? {
+                    break;
+                }
             }
         }
         movie.finish()

@@ -2,7 +2,7 @@
 
 use condyle::math::sin_cos;
 
-use crate::raster::{Canvas, Corner, Lens};
+use crate::raster::{Canvas, Corner, Lens, centres};
 use crate::vector::{Vec3, add, add_scaled, cross, dot, lerp, normalize, scale, sub};
 
 /// Tangent of half the field of view along the shorter side of the image.
@@ -256,28 +256,63 @@ impl Ground {
         Shadow { texels, side }
     }
 
+    /// Computes the ground at every pixel of an image.
+    pub(crate) fn seen(&self, camera: &Camera, size: [u32; 2]) -> SeenGround {
+        let [width, height] = size.map(|side| side as usize);
+        let pixels = centres(width, height).map(|[x, y]| self.seen_at(camera, x, y)).collect();
+        SeenGround { pixels, half_height: height as f32 / 2.0 }
+    }
+
+    fn seen_at(&self, camera: &Camera, x: f32, y: f32) -> GroundPixel {
+        let none = GroundPixel { share: 0.0, grid: 0.0, square: [0.0; 2] };
+        let Some((at, far)) = self.hit(camera, camera.ray(x, y)) else { return none };
+        let off = sub(at, [self.middle[0], self.height, self.middle[2]]);
+        let fade = 1.0 - (dot(off, off) / (self.radius * self.radius)).min(1.0);
+        if fade <= 0.0 {
+            return none;
+        }
+        // A line is at least a pixel wide. A line that should be thinner is drawn fainter instead.
+        let pixel = far / camera.lens.focal;
+        let line = |x: f32| {
+            let off = (x / self.spacing - (x / self.spacing).round()).abs() * self.spacing;
+            let wide = self.spacing * 0.012 + pixel;
+            (1.0 - off / wide).max(0.0) * (self.spacing * 0.03 / wide).min(1.0)
+        };
+        let grid = line(at[0]).max(line(at[2])) * 0.5;
+        GroundPixel { share: fade * fade * (3.0 - 2.0 * fade), grid, square: self.on_square(at) }
+    }
+}
+
+/// The ground at a pixel.
+#[derive(Clone, Copy)]
+struct GroundPixel {
+    /// Fraction of the pixel's colour; the background has the rest.
+    share: f32,
+    /// Share of a line of the grid.
+    grid: f32,
+    /// Place on the square of the shadow.
+    square: [f32; 2],
+}
+
+/// The ground at every pixel of an image. It does not change while the camera stands still.
+pub(crate) struct SeenGround {
+    pixels: Vec<GroundPixel>,
+    half_height: f32,
+}
+
+impl SeenGround {
     /// Draws the background and the ground with its shadow.
-    pub(crate) fn backdrop(&self, canvas: &mut Canvas, camera: &Camera, shadow: &Shadow, half_height: f32) {
-        canvas.clear(|x, y| {
-            let t = (y / half_height * 0.5 + 0.5).clamp(0.0, 1.0);
+    pub(crate) fn draw(&self, canvas: &mut Canvas, shadow: &Shadow) {
+        canvas.clear(|at, [_, y]| {
+            let t = (y / self.half_height * 0.5 + 0.5).clamp(0.0, 1.0);
             let wall = lerp([0.60, 0.63, 0.66], [0.80, 0.84, 0.88], t);
-            let Some((at, far)) = self.hit(camera, camera.ray(x, y)) else { return wall };
-            let off = sub(at, [self.middle[0], self.height, self.middle[2]]);
-            let fade = 1.0 - (dot(off, off) / (self.radius * self.radius)).min(1.0);
-            if fade <= 0.0 {
+            let GroundPixel { share, grid, square } = self.pixels[at];
+            if share <= 0.0 {
                 return wall;
             }
-            // A line is at least a pixel wide. A line that should be thinner is drawn fainter instead.
-            let pixel = far / camera.lens.focal;
-            let line = |x: f32| {
-                let off = (x / self.spacing - (x / self.spacing).round()).abs() * self.spacing;
-                let wide = self.spacing * 0.012 + pixel;
-                (1.0 - off / wide).max(0.0) * (self.spacing * 0.03 / wide).min(1.0)
-            };
-            let grid = line(at[0]).max(line(at[2])) * 0.5;
             let floor = lerp([0.70, 0.71, 0.72], [0.42, 0.45, 0.49], grid);
-            let floor = lerp(floor, scale(floor, 0.42), shadow.at(self.on_square(at)));
-            lerp(wall, floor, fade * fade * (3.0 - 2.0 * fade))
+            let floor = lerp(floor, scale(floor, 0.42), shadow.at(square));
+            lerp(wall, floor, share)
         });
     }
 }
