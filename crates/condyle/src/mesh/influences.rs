@@ -49,6 +49,9 @@ impl PartialEq for Influences {
 /// Vertices that [`skinning`](crate::skinning) processes together.
 pub(crate) const GROUP_VERTICES: usize = 8;
 
+/// Largest number of influences with a separate kernel.
+const EVEN: u32 = 8;
+
 /// Prints the number of influences, not their values.
 impl fmt::Debug for Influences {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -239,8 +242,8 @@ impl Influences {
         AtMost::new(self, count)
     }
 
-    /// Number of influences of each group of [`GROUP_VERTICES`] vertices: 1 to 4 if all vertices of the group
-    /// have the same number, which is common. Otherwise 0, also for an incomplete group.
+    /// Number of influences of each group of [`GROUP_VERTICES`] vertices: 1 to [`EVEN`] if all vertices of the
+    /// group have the same number, which is common. Otherwise 0, also for an incomplete group.
     pub(crate) fn group_counts(&self) -> &[u8] {
         &self.group_counts
     }
@@ -259,7 +262,7 @@ fn group_counts(starts: &[u32]) -> Vec<u8> {
     let group = |first: usize| {
         let starts = starts.get(first..=first + GROUP_VERTICES)?;
         let count = count_of(starts);
-        let common = starts.windows(2).all(|ends| count_of(ends) == count) && (1..=4).contains(&count);
+        let common = starts.windows(2).all(|ends| count_of(ends) == count) && (1..=EVEN).contains(&count);
         common.then_some(count as u8)
     };
     (0..vertices).step_by(GROUP_VERTICES).map(|first| group(first).unwrap_or(0)).collect()
@@ -345,13 +348,13 @@ mod tests {
             let influences = Influences::from_rows(rows.iter().map(|&n| row(n))).expect("finite");
             influences.group_counts().to_vec()
         };
-        for count in 0..=5 {
-            let want = if (1..=4).contains(&count) { count as u8 } else { 0 };
+        for count in 0..=9 {
+            let want = if (1..=EVEN as usize).contains(&count) { count as u8 } else { 0 };
             assert_eq!(counts(&[count; 16]), [want; 2]);
             assert_eq!(counts(&[count; 17]), [want, want, 0]);
             for other in 0..8 {
                 let mut rows = [count; 16];
-                rows[other] = 6;
+                rows[other] = 10;
                 assert_eq!(counts(&rows), [0, want], "vertex {other}");
             }
         }

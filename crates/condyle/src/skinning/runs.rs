@@ -234,6 +234,10 @@ fn skin_run(call: &Call<'_>, each: u8, starts: &[u32], count: usize, groups: &mu
         (2, false) => dispatch!(|s, mode| skin_even::<_, _, false, 2>(s, mode, call, starts, groups)),
         (3, false) => dispatch!(|s, mode| skin_even::<_, _, false, 3>(s, mode, call, starts, groups)),
         (4, false) => dispatch!(|s, mode| skin_even::<_, _, false, 4>(s, mode, call, starts, groups)),
+        (5, false) => dispatch!(|s, mode| skin_even::<_, _, false, 5>(s, mode, call, starts, groups)),
+        (6, false) => dispatch!(|s, mode| skin_even::<_, _, false, 6>(s, mode, call, starts, groups)),
+        (7, false) => dispatch!(|s, mode| skin_even::<_, _, false, 7>(s, mode, call, starts, groups)),
+        (8, false) => dispatch!(|s, mode| skin_even::<_, _, false, 8>(s, mode, call, starts, groups)),
         (_, false) if call.frames.normals == Normals::None => {
             dispatch!(|s, mode| skin_mixed::<_, _, false, false>(s, mode, call, starts, count, groups))
         }
@@ -244,6 +248,10 @@ fn skin_run(call: &Call<'_>, each: u8, starts: &[u32], count: usize, groups: &mu
         (2, true) => dispatch!(|s, mode| skin_even::<_, _, true, 2>(s, mode, call, starts, groups)),
         (3, true) => dispatch!(|s, mode| skin_even::<_, _, true, 3>(s, mode, call, starts, groups)),
         (4, true) => dispatch!(|s, mode| skin_even::<_, _, true, 4>(s, mode, call, starts, groups)),
+        (5, true) => dispatch!(|s, mode| skin_even::<_, _, true, 5>(s, mode, call, starts, groups)),
+        (6, true) => dispatch!(|s, mode| skin_even::<_, _, true, 6>(s, mode, call, starts, groups)),
+        (7, true) => dispatch!(|s, mode| skin_even::<_, _, true, 7>(s, mode, call, starts, groups)),
+        (8, true) => dispatch!(|s, mode| skin_even::<_, _, true, 8>(s, mode, call, starts, groups)),
         (_, true) => {
             dispatch!(|s, mode| skin_mixed::<_, _, true, true>(s, mode, call, starts, count, groups))
         }
