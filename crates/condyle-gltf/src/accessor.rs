@@ -477,7 +477,8 @@ mod tests {
         let mut problems = Problems::new(1000);
         let accessors = Accessors::load(&document, &mut problems);
         let index = json!(0);
-        let accessor = accessors.get(&Json { value: &index, path: "/use".into() }, &ANY, &mut problems);
+        let accessor =
+            accessors.get(&Json { value: &index, path: Path::ROOT.of("use") }, &ANY, &mut problems);
         let numbers = accessor.and_then(|a| a.floats(&mut problems));
         (numbers, problems.list().iter().map(|p| (p.severity, p.place.clone())).collect())
     }

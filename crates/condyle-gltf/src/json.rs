@@ -29,7 +29,7 @@ enum Step<'a> {
 
 impl<'a> Path<'a> {
     /// Pointer to the document.
-    const ROOT: Self = Self(None);
+    pub(crate) const ROOT: Self = Self(None);
 
     /// Pointer to the property `key`, whether it exists or not.
     pub(crate) fn of(&self, key: &'a str) -> Self {

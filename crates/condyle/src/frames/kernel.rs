@@ -14,7 +14,6 @@
 
 use fearless_simd::{f32x4, f32x8, f32x16, prelude::*, u16x8, u16x16};
 
-use super::MAX_LAYERS;
 use super::store::{Base, Degree, Marks, Narrow, Store, Wide};
 use crate::pose::PoseBlock;
 use condyle_base::simd::{BLOCK, Floats, Lanes, Mode, each, load_all, store_all};
@@ -142,7 +141,7 @@ fn add_rotations<S: Simd, M: Mode, V: FromNarrow<S>>(
     }
 }
 
-/// Writes the rotations of a block. `factors` are the weights of the layers per joint, if layers
+/// Writes the rotations of a block. `totals` are the total weights per joint, if layers
 /// have masks.
 #[inline(always)]
 fn rotations<S: Simd, M: Mode, V: FromNarrow<S>>(
@@ -150,7 +149,7 @@ fn rotations<S: Simd, M: Mode, V: FromNarrow<S>>(
     mode: M,
     input: Input<'_>,
     index: usize,
-    factors: Option<&[Lanes]>,
+    totals: Option<&Lanes>,
     rest: &PoseBlock,
     out: &mut PoseBlock,
 ) {
@@ -160,7 +159,7 @@ fn rotations<S: Simd, M: Mode, V: FromNarrow<S>>(
         crosses |= layer.marks(index).crosses;
         start += layer.offset;
     }
-    let is_apart = crosses || factors.is_some();
+    let is_apart = crosses || totals.is_some();
     let zero = V::splat(s, 0.0);
     for at in (0..BLOCK).step_by(V::LEN) {
         if index * BLOCK + at >= joints {
@@ -182,8 +181,8 @@ fn rotations<S: Simd, M: Mode, V: FromNarrow<S>>(
                     let is_other = product.simd_lt(zero);
                     each!(c in [0, 1, 2, 3] => sum[c] = is_other.select(zero - sum[c], sum[c]));
                 }
-                if let Some(factor) = factors.and_then(|factors| factors.get(n)) {
-                    let factor = V::from_slice(s, &factor[at..at + V::LEN]);
+                if let Some(totals) = totals {
+                    let factor = V::from_slice(s, &shares(layer, index, totals)[at..at + V::LEN]);
                     each!(c in [0, 1, 2, 3] => sum[c] *= factor);
                 }
                 if n > 0 {
@@ -326,16 +325,14 @@ fn totals(layers: &[At<'_>], index: usize) -> Lanes {
     totals
 }
 
-/// Writes the normalised weights of the layers for the joints of a block.
+/// Returns the normalised weights of a layer for the joints of a block.
 #[inline(always)]
-fn factors<'r>(layers: &[At<'_>], index: usize, room: &'r mut [Lanes; MAX_LAYERS]) -> &'r [Lanes] {
-    let totals = totals(layers, index);
-    for (layer, factors) in layers.iter().zip(&mut *room) {
-        for (lane, (factor, &total)) in factors.iter_mut().zip(&totals).enumerate() {
-            *factor = share_of(weight(layer, index * BLOCK + lane), total);
-        }
+fn shares(layer: &At<'_>, index: usize, totals: &Lanes) -> Lanes {
+    let mut shares = [0.0; BLOCK];
+    for (lane, (share, &total)) in shares.iter_mut().zip(totals).enumerate() {
+        *share = share_of(weight(layer, index * BLOCK + lane), total);
     }
-    room
+    shares
 }
 
 /// Writes the translations and scales of the rest pose.
@@ -370,25 +367,22 @@ fn sum<S: Simd, M: Mode, V: FromNarrow<S>>(s: S, mode: M, input: Input<'_>, out:
     let Input { rest, layers, .. } = input;
     let is_masked = layers.iter().any(|layer| layer.mask.is_some());
     for (index, (rest, out)) in rest.iter().zip(&mut *out).enumerate() {
-        let mut room;
-        let masked = if is_masked {
-            room = [[0.0; BLOCK]; MAX_LAYERS];
-            Some(factors(layers, index, &mut room))
-        } else {
-            None
-        };
-        rotations::<_, _, V>(s, mode, input, index, masked, rest, out);
+        let totals = if is_masked { Some(totals(layers, index)) } else { None };
+        rotations::<_, _, V>(s, mode, input, index, totals.as_ref(), rest, out);
         if layers.iter().all(|layer| layer.marks(index).rests) {
             put_rest::<_, V>(s, rest, out);
             continue;
         }
         for (n, layer) in layers.iter().enumerate() {
             let Some(base) = layer.store.base.get(index) else { continue };
-            let share = masked.and_then(|factors| factors.get(n).copied()).unwrap_or([layer.share; BLOCK]);
+            let share = match &totals {
+                Some(totals) => shares(layer, index, totals),
+                None => [layer.share; BLOCK],
+            };
             add_base::<_, _, V>(s, mode, base, &share, n == 0, out);
         }
-        if is_masked {
-            add_rest::<_, V>(s, rest, &totals(layers, index), out);
+        if let Some(totals) = &totals {
+            add_rest::<_, V>(s, rest, totals, out);
         }
     }
     for layer in layers {
