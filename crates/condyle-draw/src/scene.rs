@@ -316,8 +316,9 @@ impl<'a> Scene<'a> {
         hand_over(ready)
     }
 
-    /// Draws a contact sheet. Each moment is labelled with its time, the first one also with the name. `tick`
-    /// is called for each drawn moment and returns whether to continue; if not, the rest stays black.
+    /// Draws a contact sheet on all processors. Each moment is labelled with its time, the first one also
+    /// with the name. `tick` is called for each drawn moment and returns whether to continue; if not, the
+    /// rest stays black.
     ///
     /// # Errors
     /// The errors of [`Scene::frame`] and [`Scene::draw`].
@@ -349,8 +350,8 @@ impl<'a> Scene<'a> {
         Ok(sheet)
     }
 
-    /// Draws an animation and encodes it. `tick` is called for each drawn frame and returns whether to
-    /// continue; if not, the animation ends there.
+    /// Draws an animation on all processors, and encodes it. `tick` is called for each encoded frame and
+    /// returns whether to continue; if not, the animation ends there.
     ///
     /// # Errors
     /// The errors of [`Scene::frame`], [`Scene::draw`] and [`Movie`].

@@ -141,8 +141,7 @@ fn add_rotations<S: Simd, M: Mode, V: FromNarrow<S>>(
     }
 }
 
-/// Writes the rotations of a block. `totals` are the total weights per joint, if layers
-/// have masks.
+/// Writes the rotations of a block. `totals` are the total weights per joint, if layers have masks.
 #[inline(always)]
 fn rotations<S: Simd, M: Mode, V: FromNarrow<S>>(
     s: S,

@@ -242,8 +242,8 @@ impl Influences {
         AtMost::new(self, count)
     }
 
-    /// Number of influences of each group of [`GROUP_VERTICES`] vertices: 1 to [`EVEN`] if all vertices of the
-    /// group have the same number, which is common. Otherwise 0, also for an incomplete group.
+    /// Number of influences of each group of [`GROUP_VERTICES`] vertices: 1 to [`EVEN`] if all vertices of
+    /// the group have the same number, which is common. Otherwise 0, also for an incomplete group.
     pub(crate) fn group_counts(&self) -> &[u8] {
         &self.group_counts
     }
