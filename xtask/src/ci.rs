@@ -26,7 +26,7 @@ fn steps() -> Vec<Step> {
         public_api::steps(),
         package::steps(),
         readme::steps(),
-        // Long and mostly single-threaded, so they run next to the tests.
+        // Long and single-threaded, so it runs next to the tests.
         miri::steps(),
         python::steps(),
         targets::steps(),
@@ -51,7 +51,7 @@ pub(crate) fn list() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Runs the steps whose name starts with `prefix`, two at a time. A failure does not stop the others.
+/// Runs the steps whose name starts with `prefix`, two at a time, or three. A failure does not stop the others.
 ///
 /// With `strict`, a skipped step fails unless it is optional.
 pub(crate) fn run(prefix: &str, strict: bool) -> ExitCode {
@@ -109,20 +109,22 @@ struct Row {
 }
 
 /// Runs steps in order on two threads, so that single-threaded steps (an emulator, an interpreter, a fuzz
-/// target) do not leave a core idle. Steps that build in the same folder never run simultaneously.
+/// target) do not leave a core idle. Steps that mostly wait have a third thread. Steps that build in the same
+/// folder never run simultaneously.
 fn two_at_a_time(steps: Vec<Step>, must_run: &(impl Fn(&str) -> bool + Sync)) -> Vec<Row> {
     let waiting: Mutex<Vec<(usize, Step)>> = Mutex::new(steps.into_iter().enumerate().collect());
     let busy: Mutex<Vec<&'static str>> = Mutex::default();
     let rows: Mutex<Vec<Row>> = Mutex::default();
-    let take = || {
+    let take = |waits: bool| {
         let (mut waiting, mut busy) = (lock(&waiting), lock(&busy));
-        let at = waiting.iter().position(|(_, step)| !busy.contains(&step.folder))?;
+        let is_next = |step: &Step| step.waits == waits && !busy.contains(&step.folder);
+        let at = waiting.iter().position(|(_, step)| is_next(step))?;
         busy.push(waiting[at].1.folder);
         Some(waiting.remove(at))
     };
-    let work = || loop {
-        let Some((place, step)) = take() else {
-            if lock(&waiting).is_empty() {
+    let work = |waits: bool| loop {
+        let Some((place, step)) = take(waits) else {
+            if lock(&waiting).iter().all(|(_, step)| step.waits != waits) {
                 return;
             }
             std::thread::sleep(Duration::from_millis(200));
@@ -133,8 +135,9 @@ fn two_at_a_time(steps: Vec<Step>, must_run: &(impl Fn(&str) -> bool + Sync)) ->
         lock(&busy).retain(|folder| *folder != step.folder);
     };
     std::thread::scope(|scope| {
-        scope.spawn(work);
-        scope.spawn(work);
+        for waits in [false, false, true] {
+            scope.spawn(move || work(waits));
+        }
     });
     rows.into_inner().unwrap_or_else(PoisonError::into_inner)
 }

@@ -15,7 +15,8 @@ const TOOLS: [&str; 4] = ["maturin==1.16.0", "mypy==2.4.1", "pytest==9.2.0", "nu
 const CLUSTERS: [&str; 3] = ["ray[data]==2.60.0", "dask==2026.8.0", "distributed==2026.8.0"];
 
 pub(crate) fn steps() -> Vec<Step> {
-    vec![Step::new("python", python).apart("python")]
+    // Its tests start and kill workers of clusters.
+    vec![Step::new("python", python).apart("python").waiting()]
 }
 
 fn python(log: &mut Log) -> Outcome {

@@ -30,18 +30,25 @@ pub(crate) struct Step {
     /// Build folder below `target`. Steps with the same folder run one after another, because cargo would
     /// make them wait anyway.
     pub(crate) folder: &'static str,
+    /// Whether the step mostly waits for other programs, so that it may run next to two others.
+    pub(crate) waits: bool,
     pub(crate) run: Box<dyn Fn(&mut Log) -> Outcome + Send>,
 }
 
 impl Step {
     /// Creates a step that builds in cargo's default folder.
     pub(crate) fn new(name: impl Into<String>, run: impl Fn(&mut Log) -> Outcome + Send + 'static) -> Self {
-        Self { name: name.into(), folder: "", run: Box::new(run) }
+        Self { name: name.into(), folder: "", waits: false, run: Box::new(run) }
     }
 
     /// Sets a separate build folder, so that the step runs in parallel with others.
     pub(crate) fn apart(self, folder: &'static str) -> Self {
         Self { folder, ..self }
+    }
+
+    /// Marks a step that mostly waits.
+    pub(crate) fn waiting(self) -> Self {
+        Self { waits: true, ..self }
     }
 }
 
