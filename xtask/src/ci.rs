@@ -51,7 +51,8 @@ pub(crate) fn list() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Runs the steps whose name starts with `prefix`, two at a time, or three. A failure does not stop the others.
+/// Runs the steps whose name starts with `prefix`, two or three at a time. A failure does not stop the
+/// others.
 ///
 /// With `strict`, a skipped step fails unless it is optional.
 pub(crate) fn run(prefix: &str, strict: bool) -> ExitCode {
