@@ -176,7 +176,7 @@ impl<'a> Views<'a> {
     fn stride(&self, index: usize, size: usize, align: usize, problems: &mut Problems) -> Option<usize> {
         let view = self.json(index)?;
         let stride = view.whole_or("byteStride", size, problems)?;
-        let path = view.path.of("byteStride");
+        let path = view.path.child("byteStride");
         if stride < size {
             problems.error(path, format!("is {stride}, but the elements take {size} bytes each"));
             return None;
@@ -478,7 +478,7 @@ mod tests {
         let accessors = Accessors::load(&document, &mut problems);
         let index = json!(0);
         let accessor =
-            accessors.get(&Json { value: &index, path: Path::ROOT.of("use") }, &ANY, &mut problems);
+            accessors.get(&Json { value: &index, path: Path::ROOT.child("use") }, &ANY, &mut problems);
         let numbers = accessor.and_then(|a| a.floats(&mut problems));
         (numbers, problems.list().iter().map(|p| (p.severity, p.place.clone())).collect())
     }

@@ -434,7 +434,11 @@ fn morph_weights(owner: &Json<'_>, count: usize, problems: &mut Problems) -> Vec
     let mut weights: Vec<f32> = stated.into_iter().map(|w| w as f32).collect();
     if owner.get("weights").is_some() && weights.len() != count {
         let what = format!("has {} weights, {count} expected, one per morph target", weights.len());
-        problems.warning(owner.path.of("weights"), what, "missing weights are 0, extra weights are ignored");
+        problems.warning(
+            owner.path.child("weights"),
+            what,
+            "missing weights are 0, extra weights are ignored",
+        );
     }
     weights.resize(count, 0.0);
     weights

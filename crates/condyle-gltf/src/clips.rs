@@ -218,7 +218,7 @@ impl Loader<'_> {
             }
             _ => {
                 let what = format!("drives the unknown property {}", quoted(path));
-                problems.warning(json.path.of("path"), what, LOST);
+                problems.warning(json.path.child("path"), what, LOST);
                 self.has_lost = true;
                 return None;
             }
@@ -314,7 +314,7 @@ fn interpolation(sampler: &Json<'_>, problems: &mut Problems) -> Option<Interpol
         "CUBICSPLINE" => Some(Interpolation::CubicSpline),
         other => {
             let what = format!("is {}, expected LINEAR, STEP or CUBICSPLINE", quoted(other));
-            problems.error(sampler.path.of("interpolation"), what);
+            problems.error(sampler.path.child("interpolation"), what);
             None
         }
     }

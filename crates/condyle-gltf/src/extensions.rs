@@ -169,7 +169,7 @@ fn report_undeclared<'a>(json: &Json<'a>, listed: &mut HashSet<&'a str>, problem
             if let Some(Value::Object(extensions)) = map.get("extensions") {
                 for name in extensions.keys().filter(|name| listed.insert(name)) {
                     let what = format!("{} is not listed in `extensionsUsed`", quoted(name));
-                    problems.warning(json.path.of("extensions"), what, "treated as listed");
+                    problems.warning(json.path.child("extensions"), what, "treated as listed");
                 }
             }
             let inner = map.iter().filter(|(key, value)| *key != "extras" && is_nested(value));

@@ -32,7 +32,7 @@ impl<'a> Path<'a> {
     pub(crate) const ROOT: Self = Self(None);
 
     /// Pointer to the property `key`, whether it exists or not.
-    pub(crate) fn of(&self, key: &'a str) -> Self {
+    pub(crate) fn child(&self, key: &'a str) -> Self {
         self.to(Step::Key(key))
     }
 
@@ -97,7 +97,7 @@ impl<'a> Json<'a> {
         if value.is_null() {
             return None;
         }
-        Some(Json { value, path: self.path.of(key) })
+        Some(Json { value, path: self.path.child(key) })
     }
 
     /// Returns element `index` of this list, if it exists.
@@ -109,7 +109,7 @@ impl<'a> Json<'a> {
     /// Returns element `index` of the list `key`, if it exists.
     pub(crate) fn item(&self, key: &str, index: usize) -> Option<Json<'a>> {
         let (key, list) = self.value.as_object()?.get_key_value(key)?;
-        Json { value: list, path: self.path.of(key) }.element(index)
+        Json { value: list, path: self.path.child(key) }.element(index)
     }
 
     /// Returns the property `key`; reports an error if it is missing.
@@ -300,7 +300,7 @@ pub(crate) fn report_duplicate_names(what: &str, list: &[Json<'_>], problems: &m
     let Some((first, name)) = repeated.first() else { return };
     problems.counted(
         Severity::Note,
-        first.path.of("name"),
+        first.path.child("name"),
         repeated.len(),
         format!("the name {} is already used by other {what}", quoted(name)),
         "kept; a search by name returns the first",

@@ -310,7 +310,7 @@ fn triangles(
 ) -> Option<(Vec<u32>, bool)> {
     let mode = json.whole_or("mode", 4, problems)?;
     if mode > 6 {
-        problems.error(json.path.of("mode"), format!("is {mode}, expected 0 to 6"));
+        problems.error(json.path.child("mode"), format!("is {mode}, expected 0 to 6"));
         return None;
     }
     let indices = match json.get("indices") {

@@ -167,7 +167,7 @@ pub(crate) fn to_affine(rows: &Rows) -> Affine {
 /// Returns the local transform, and the matrix if the node has one.
 fn local(json: &Json<'_>, problems: &mut Problems) -> (Transform64, Option<Rows>) {
     if let Some(m) = json.vector::<16>("matrix", problems) {
-        let path = json.path.of("matrix");
+        let path = json.path.child("matrix");
         if ["translation", "rotation", "scale"].iter().any(|key| json.get(key).is_some()) {
             problems.warning(&json.path, "has both a matrix and its parts", "the matrix is used");
         }
@@ -194,7 +194,7 @@ fn local(json: &Json<'_>, problems: &mut Problems) -> (Transform64, Option<Rows>
     }
     if let Some(rotation) = json.vector::<4>("rotation", problems) {
         let length = rotation.iter().map(|c| c * c).sum::<f64>().sqrt();
-        let path = json.path.of("rotation");
+        let path = json.path.child("rotation");
         if length == 0.0 {
             problems.warning(path, "has length 0", "treated as no rotation");
         } else {

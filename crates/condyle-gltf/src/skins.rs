@@ -86,7 +86,7 @@ fn joints(json: &Json<'_>, scene: &Scene, roots: &[usize], problems: &mut Proble
         && let Some(outside) = nodes.iter().position(|&n| !scene.is_above(top, n))
     {
         let what = format!("node {top} is not an ancestor of joint {outside}, node {}", nodes[outside]);
-        problems.warning(json.path.of("skeleton"), what, "the property has no effect");
+        problems.warning(json.path.child("skeleton"), what, "the property has no effect");
     }
     let count = nodes.len();
     (nodes, count)

@@ -98,10 +98,10 @@ fn read_one(
     let weight = f64::from(number(&form, "weight", 1.0, [0.0, 1.0], problems));
     let source = form.require("source", problems)?.index("nodes", scene.nodes.len(), problems)?;
     if source == node {
-        problems.error(form.path.of("source"), "is the constrained node itself");
+        problems.error(form.path.child("source"), "is the constrained node itself");
     } else if matches!(kind, Kind::Aim(_)) && scene.is_above(node, source) {
         let what = format!("node {source} is a descendant of the constrained node");
-        problems.error(form.path.of("source"), what);
+        problems.error(form.path.child("source"), what);
     }
     Some(FoundConstraint { path: extension.path.to_string(), node, source, kind, weight })
 }

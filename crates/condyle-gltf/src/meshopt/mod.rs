@@ -52,7 +52,7 @@ impl Layout {
             "INDICES" => Mode::Indices,
             other => {
                 let what = format!("is {}, expected ATTRIBUTES, TRIANGLES or INDICES", quoted(other));
-                problems.error(extension.path.of("mode"), what);
+                problems.error(extension.path.child("mode"), what);
                 return None;
             }
         };
@@ -67,7 +67,7 @@ impl Layout {
                     "is {}, expected NONE, OCTAHEDRAL, QUATERNION, EXPONENTIAL or COLOR",
                     quoted(other)
                 );
-                problems.error(extension.path.of("filter"), what);
+                problems.error(extension.path.child("filter"), what);
                 return None;
             }
         };

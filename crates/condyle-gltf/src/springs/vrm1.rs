@@ -32,7 +32,7 @@ pub(super) fn read(extension: &Json<'_>, scene: &Scene, found: &mut Found, probl
 pub(crate) fn check_version(extension: &Json<'_>, problems: &mut Problems) {
     let version = extension.text_of("specVersion", problems);
     if let Some(version) = version.filter(|&version| version != "1.0" && version != "1.0-beta") {
-        let path = extension.path.of("specVersion");
+        let path = extension.path.child("specVersion");
         problems.warning(path, format!("is {}, expected \"1.0\"", quoted(version)), "read as 1.0");
     }
 }
@@ -77,7 +77,7 @@ fn read_shape(collider: &Json<'_>, problems: &mut Problems) -> Option<ColliderSh
             let offset = vector(&plane, "offset", [0.0; 3], problems);
             let normal = vector(&plane, "normal", [0.0, 0.0, 1.0], problems);
             if normal == [0.0; 3] {
-                problems.error(plane.path.of("normal"), "has no direction");
+                problems.error(plane.path.child("normal"), "has no direction");
             }
             return Some(ColliderShape::Plane { offset, normal });
         }
@@ -123,7 +123,8 @@ fn read_spring(
         if let Some(&last) = nodes.last()
             && (last == node || !scene.is_above(last, node))
         {
-            problems.error(joint.path.of("node"), format!("node {node} is not a descendant of node {last}"));
+            problems
+                .error(joint.path.child("node"), format!("node {node} is not a descendant of node {last}"));
         }
         nodes.push(node);
         let direction = vector(joint, "gravityDir", [0.0, -1.0, 0.0], problems);
