@@ -19,7 +19,7 @@ use crate::outline::{self, Seen};
 use crate::overlay::{self, LineEnd};
 use crate::raster::{Canvas, Corner};
 use crate::solid::Solid;
-use crate::stage::{Bounds, Camera, FINE_SHADOW, Ground, SHADOW, SeenGround};
+use crate::stage::{Bounds, Camera, FINE_SHADOW, Ground, GroundImage, SHADOW};
 use crate::vector::{Vec3, cross, dot, length, normalize, scale, sub};
 
 /// An asset and the data for drawing it.
@@ -230,7 +230,7 @@ impl<'a> Artist<'a> {
         panel: Panel,
         camera: &Camera,
         ground: &Ground,
-        seen_ground: &SeenGround,
+        ground_image: &GroundImage,
         size: [u32; 2],
         skeleton: bool,
     ) -> Option<RgbImage> {
@@ -240,7 +240,7 @@ impl<'a> Artist<'a> {
         let solids = self.solids.iter().flat_map(Solid::triangles);
         let side = if self.solids.is_empty() { SHADOW } else { FINE_SHADOW };
         let shadow = ground.shadow(camera.light, character().chain(solids), side);
-        seen_ground.draw(&mut canvas, &shadow);
+        ground_image.draw(&mut canvas, &shadow);
         if !self.solids.is_empty() {
             let shadow = ground.shadow(camera.light, character(), side);
             self.solids.iter().for_each(|solid| solid.draw(&mut canvas, camera, ground, &shadow));

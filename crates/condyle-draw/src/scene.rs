@@ -1,9 +1,7 @@
 //! A clip as a still image, a contact sheet or an animation.
 
 use std::ops::RangeInclusive;
-use std::panic::resume_unwind;
 use std::sync::OnceLock;
-use std::thread;
 
 use condyle::sampling::PoseSource;
 use condyle_gltf::{Asset, Skinning};
@@ -18,7 +16,7 @@ use crate::outline::Seen;
 use crate::overlay;
 use crate::picture::{Format, Movie};
 use crate::solid::Solid;
-use crate::stage::{Bounds, Camera, Ground, SeenGround, View};
+use crate::stage::{Bounds, Camera, Ground, GroundImage, View};
 
 /// Width and height in pixels.
 pub type Size = [u32; 2];
@@ -34,6 +32,8 @@ pub const MAX_SHEET: u32 = 16_000;
 
 /// Default frames per second. Each frame lasts a whole number of hundredths of a second, the unit of GIF.
 pub const FPS: f64 = 25.0;
+/// Number of pixels that are drawn simultaneously. A pixel takes 64 bytes.
+const MOST_PIXELS: usize = 1 << 24;
 /// Number of moments of a clip that are posed to find its bounds.
 const BOUNDS_SAMPLES: u16 = 24;
 
@@ -95,7 +95,7 @@ pub struct Shot {
     cameras: Vec<Camera>,
     ground: Ground,
     /// The ground as a single camera sees it, computed for the first picture.
-    seen: OnceLock<SeenGround>,
+    ground_image: OnceLock<GroundImage>,
     look: Look,
 }
 
@@ -227,7 +227,7 @@ impl<'a> Scene<'a> {
             let round = Bounds::around(&bounds);
             (0..turns).map(|i| round.facing(around(i, turns)).camera(width, height)).collect()
         };
-        Ok(Shot { cameras, ground, seen: OnceLock::new(), look: *look })
+        Ok(Shot { cameras, ground, ground_image: OnceLock::new(), look: *look })
     }
 
     fn pose(&mut self, clip: Motion<'_>, seconds: f64) -> Result<(), Error> {
@@ -252,16 +252,16 @@ impl<'a> Scene<'a> {
         let marks = self.marks.map_or(vec![], |marks| marks(seconds, self.artist.model()));
         let Look { size, skeleton, .. } = shot.look;
         let of_turn;
-        let seen = if shot.cameras.len() == 1 {
-            shot.seen.get_or_init(|| shot.ground.seen(camera, size))
+        let ground_image = if shot.cameras.len() == 1 {
+            shot.ground_image.get_or_init(|| shot.ground.image(camera, size))
         } else {
-            of_turn = shot.ground.seen(camera, size);
+            of_turn = shot.ground.image(camera, size);
             &of_turn
         };
         let [width, height] = self.whole(size);
         let mut whole = RgbImage::new(width, height);
         for (at, &panel) in self.artist.panels().iter().enumerate() {
-            let picture = self.artist.draw(panel, camera, &shot.ground, seen, size, skeleton);
+            let picture = self.artist.draw(panel, camera, &shot.ground, ground_image, size, skeleton);
             let mut picture = picture.ok_or_else(|| {
                 let what = "its triangles overlap too often; it has too many large triangles to draw";
                 unfit(self.name, format!("at {seconds} s {what}"))
@@ -282,7 +282,8 @@ impl<'a> Scene<'a> {
         shot: &Shot,
         receive: &mut dyn FnMut(usize, RgbImage) -> Result<bool, Error>,
     ) -> Result<bool, Error> {
-        let workers = thread::available_parallelism().map_or(1, usize::from).min(moments.len());
+        let pixels: usize = shot.look.size.iter().map(|&side| side as usize).product();
+        let workers = rayon::current_num_threads().min(MOST_PIXELS / pixels.max(1)).min(moments.len()).max(1);
         let mut scenes = Vec::with_capacity(workers);
         for _ in 0..workers {
             scenes.push(self.twin()?);
@@ -296,22 +297,20 @@ impl<'a> Scene<'a> {
             Ok(true)
         };
         let mut ready = Vec::new();
-        for part in moments.chunks(workers.max(1)) {
-            let (goes_on, drawn) = thread::scope(|scope| {
-                let draw = |(scene, &(at, seconds)): (&mut Self, &(usize, f64))| {
-                    scene.draw(clip, seconds, shot, at).map(|picture| (at, picture))
-                };
-                let jobs: Vec<_> =
-                    scenes.iter_mut().zip(part).map(|job| scope.spawn(move || draw(job))).collect();
-                let goes_on = hand_over(std::mem::take(&mut ready));
-                let wait =
-                    |job: thread::ScopedJoinHandle<'_, _>| job.join().unwrap_or_else(|e| resume_unwind(e));
-                (goes_on, jobs.into_iter().map(wait).collect::<Result<Vec<_>, Error>>())
+        for part in moments.chunks(workers) {
+            let mut drawn: Vec<_> = part.iter().map(|_| None).collect();
+            let goes_on = rayon::in_place_scope(|scope| {
+                for ((scene, &(at, seconds)), drawn) in scenes.iter_mut().zip(part).zip(&mut drawn) {
+                    scope.spawn(move |_| {
+                        *drawn = Some(scene.draw(clip, seconds, shot, at).map(|picture| (at, picture)));
+                    });
+                }
+                hand_over(std::mem::take(&mut ready))
             });
             if !goes_on? {
                 return Ok(false);
             }
-            ready = drawn?;
+            ready = drawn.into_iter().flatten().collect::<Result<_, _>>()?;
         }
         hand_over(ready)
     }

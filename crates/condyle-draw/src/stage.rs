@@ -257,13 +257,13 @@ impl Ground {
     }
 
     /// Computes the ground at every pixel of an image.
-    pub(crate) fn seen(&self, camera: &Camera, size: [u32; 2]) -> SeenGround {
+    pub(crate) fn image(&self, camera: &Camera, size: [u32; 2]) -> GroundImage {
         let [width, height] = size.map(|side| side as usize);
-        let pixels = centres(width, height).map(|[x, y]| self.seen_at(camera, x, y)).collect();
-        SeenGround { pixels, half_height: height as f32 / 2.0 }
+        let pixels = centres(width, height).map(|[x, y]| self.pixel_at(camera, x, y)).collect();
+        GroundImage { pixels, half_height: height as f32 / 2.0 }
     }
 
-    fn seen_at(&self, camera: &Camera, x: f32, y: f32) -> GroundPixel {
+    fn pixel_at(&self, camera: &Camera, x: f32, y: f32) -> GroundPixel {
         let none = GroundPixel { share: 0.0, grid: 0.0, square: [0.0; 2] };
         let Some((at, far)) = self.hit(camera, camera.ray(x, y)) else { return none };
         let off = sub(at, [self.middle[0], self.height, self.middle[2]]);
@@ -295,12 +295,12 @@ struct GroundPixel {
 }
 
 /// The ground at every pixel of an image. It does not change while the camera stands still.
-pub(crate) struct SeenGround {
+pub(crate) struct GroundImage {
     pixels: Vec<GroundPixel>,
     half_height: f32,
 }
 
-impl SeenGround {
+impl GroundImage {
     /// Draws the background and the ground with its shadow.
     pub(crate) fn draw(&self, canvas: &mut Canvas, shadow: &Shadow) {
         canvas.clear(|at, [_, y]| {
