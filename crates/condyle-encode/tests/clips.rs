@@ -223,3 +223,42 @@ fn frames_are_smooth_where_segments_meet() {
         assert!(apart(&before, &middle) <= 1.2 * options.budget, "at {last}");
     }
 }
+
+/// A jump of the motion is refused, also where it is exactly between two segments.
+#[test]
+fn frames_do_not_smooth_authored_jumps() {
+    let mut random = Random(13);
+    let skeleton = random.skeleton(3);
+    let times: Vec<f32> = (0..1500).map(|key| key as f32 / 30.0).collect();
+    let swing = times.iter().flat_map(|t| {
+        let half = 0.4 * (2.0 * t).sin();
+        product(skeleton.rest().get(1).rotation, [half.sin(), 0.0, 0.0, half.cos()])
+    });
+    let swing = Track {
+        target: Target::Rotation(1),
+        interpolation: Interpolation::Linear,
+        timeline: 0,
+        values: swing.collect(),
+    };
+    let with_step = |frame: usize| {
+        let step = Track {
+            target: Target::Translation(0),
+            interpolation: Interpolation::Step,
+            timeline: 1,
+            values: vec![0.0, 0.0, 0.0, 1.0, 0.0, 0.0],
+        };
+        let timelines = vec![times.clone(), vec![times[0], times[frame]]];
+        let raw = RawClip::new("step".into(), timelines, vec![swing.clone(), step]).expect("a clip");
+        let options = EncodeOptions::new(1e-3, Shell::Balls(0.03));
+        encode(&raw, &skeleton, &options, &mut |_| ()).expect("a clip").into_clip()
+    };
+    let mut between_segments = 0;
+    for [_, next] in with_step(1).view().seams().collect::<Vec<_>>() {
+        let frame = (next * 30.0).round() as usize;
+        let clip = with_step(frame);
+        between_segments += clip.view().seams().filter(|seam| seam[1] == times[frame]).count();
+        let refused = clip.to_frames(&skeleton, &FramesOptions::new(&skeleton, 1e-3, 0.03));
+        assert!(matches!(refused, Err(Error::OverBudget { .. })), "frame {frame}: {refused:?}");
+    }
+    assert!(between_segments > 0);
+}

@@ -115,8 +115,9 @@ impl Original<'_> {
             // higher than the nominal one.
             let of_clip = own.into_iter().filter(|rate| *rate <= HIGHEST * 1.01);
             intervals.extend(of_clip.chain(RATES).map(|rate| (duration * rate + 0.5) as usize));
+            intervals.retain(|count| *count == 1 || *count as f64 <= duration * HIGHEST * 1.01);
         }
-        let limit = LIMIT / (blocks + moving / BLOCK).max(1);
+        let limit = LIMIT / (blocks + moving.div_ceil(BLOCK)).max(1);
         intervals.retain(|count| (1..=limit.max(1)).contains(count));
         intervals.sort_unstable();
         intervals.dedup();
@@ -357,7 +358,7 @@ pub(super) fn store_of(
         |seconds: f64, pose: &mut Pose| crate::sampling::search_raw(dispatch, clip, skeleton, seconds, pose);
     let (start, end) = (clip.start(), clip.end());
     let keys = vec![start, end];
-    let original = Original { skeleton, start, end, rate: 30.0, keys, sample: &sample, smooth: None };
+    let original = Original { skeleton, start, end, rate: 30.0, keys, sample: &sample };
     let scan = original.scan(options).expect("a finite clip");
     let candidate = Candidate { bytes: 0, degree, intervals, is_narrow };
     original.store(&scan, &candidate).expect("a clip of the skeleton").expect("a steady clip")

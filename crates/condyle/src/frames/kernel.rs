@@ -9,8 +9,8 @@
 //!
 //! Consecutive frames have the signs of a continuous motion, so the frames of a layer are added unchanged.
 //! Between layers, `q` and `-q` are the same rotation: in a block with a joint that leaves the hemisphere of
-//! the rest pose, each layer has its own sum, which is turned into the hemisphere. With masks, each layer has
-//! its own sum too.
+//! the rest pose, the sum of each layer is turned into the hemisphere. Each layer is always summed apart, so
+//! that the bits of a joint do not depend on the other joints of its block.
 
 use fearless_simd::{f32x4, f32x8, f32x16, prelude::*, u16x8, u16x16};
 
@@ -153,45 +153,35 @@ fn rotations<S: Simd, M: Mode, V: FromNarrow<S>>(
     out: &mut PoseBlock,
 ) {
     let Input { joints, layers, .. } = input;
-    let (mut crosses, mut start) = (false, 0.0);
+    let mut crosses = false;
     for layer in layers {
         crosses |= layer.marks(index).crosses;
-        start += layer.offset;
     }
-    let is_apart = crosses || totals.is_some();
     let zero = V::splat(s, 0.0);
     for at in (0..BLOCK).step_by(V::LEN) {
         if index * BLOCK + at >= joints {
             return;
         }
-        let mut sum = [V::splat(s, start); 4];
+        let mut total = [zero; 4];
         for (n, layer) in layers.iter().enumerate() {
-            if is_apart {
-                sum = [V::splat(s, layer.offset); 4];
+            let start = [V::splat(s, layer.offset); 4];
+            let mut sum = add_rotations(s, mode, layer, [index, at], start);
+            if crosses {
+                let reference: [V; 4] = load_all(s, &rest.rotation, at);
+                // Not fused in either mode: where the product is almost 0, every instruction set must choose
+                // the same sign.
+                let product = (sum[0] * reference[0] + sum[1] * reference[1])
+                    + (sum[2] * reference[2] + sum[3] * reference[3]);
+                let is_other = product.simd_lt(zero);
+                each!(c in [0, 1, 2, 3] => sum[c] = is_other.select(zero - sum[c], sum[c]));
             }
-            sum = add_rotations(s, mode, layer, [index, at], sum);
-            if is_apart {
-                if crosses {
-                    let reference: [V; 4] = load_all(s, &rest.rotation, at);
-                    // Not fused in either mode: where the product is almost 0, every instruction set must
-                    // choose the same sign.
-                    let product = (sum[0] * reference[0] + sum[1] * reference[1])
-                        + (sum[2] * reference[2] + sum[3] * reference[3]);
-                    let is_other = product.simd_lt(zero);
-                    each!(c in [0, 1, 2, 3] => sum[c] = is_other.select(zero - sum[c], sum[c]));
-                }
-                if let Some(totals) = totals {
-                    let factor = V::from_slice(s, &shares(layer, index, totals)[at..at + V::LEN]);
-                    each!(c in [0, 1, 2, 3] => sum[c] *= factor);
-                }
-                if n > 0 {
-                    let before: [V; 4] = load_all(s, &out.rotation, at);
-                    each!(c in [0, 1, 2, 3] => sum[c] += before[c]);
-                }
-                store_all(&mut out.rotation, at, sum);
+            if let Some(totals) = totals {
+                let factor = V::from_slice(s, &shares(layer, index, totals)[at..at + V::LEN]);
+                each!(c in [0, 1, 2, 3] => sum[c] *= factor);
             }
+            each!(c in [0, 1, 2, 3] => total[c] = if n == 0 { sum[c] } else { total[c] + sum[c] });
         }
-        store_all(&mut out.rotation, at, normalised(s, mode, sum, rest, at));
+        store_all(&mut out.rotation, at, normalised(s, mode, total, rest, at));
     }
 }
 

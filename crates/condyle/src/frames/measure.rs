@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 
 use super::FramesOptions;
 use super::original::Original;
-use super::seams::Smooth;
 use super::store::Store;
 use crate::model::local_to_model_by;
 use crate::pose::Pose;
@@ -57,15 +56,14 @@ impl<'a> Meter<'a> {
         Ok(worst)
     }
 
-    /// Returns an upper bound on half of the displacement of a point of the balls at the jumps between
-    /// segments.
-    pub(super) fn seam_error(&mut self, clip: &Smooth<'_>) -> Result<f32, Error> {
-        let mut worst = 0.0;
-        for &seam in &clip.seams {
-            clip.sides(seam, &mut self.poses)?;
-            worst = self.apart(clip.dispatch, worst)?;
-        }
-        Ok(worst / 2.0)
+    /// Returns an upper bound on the displacement of a point of the balls from one pose to the other.
+    pub(super) fn between(
+        &mut self,
+        dispatch: Dispatch,
+        sample: impl FnOnce(&mut [Pose; 2]) -> Result<(), Error>,
+    ) -> Result<f32, Error> {
+        sample(&mut self.poses)?;
+        self.apart(dispatch, 0.0)
     }
 
     /// Returns the largest displacement of a point of the balls from one pose to the other, or `worst` if

@@ -198,12 +198,13 @@ impl Frames {
         self.0.error
     }
 
-    /// Upper bound on half of the jumps between the segments of a compressed clip, in the skeleton's units; 0
-    /// for a raw clip.
+    /// Upper bound on half of the smoothed jumps between the segments of a compressed clip, in the skeleton's
+    /// units; 0 for a raw clip.
     ///
     /// An encoder fits each segment within its budget, so two segments may differ by twice the budget where
-    /// they meet. The frames pass through the middle there, which deviates from the clip by half of the jump
-    /// for one frame on both sides. The middle is as close to the original motion as the clip is.
+    /// they meet. The frames pass through the middle there, which deviates from the clip by about half of the
+    /// jump for one frame on both sides. Jumps of more than eight budgets are a part of the motion, and count
+    /// in [`error`](Self::error). Extracted root motion is not smoothed.
     #[must_use]
     pub fn seam_error(&self) -> f32 {
         self.0.seam_error
@@ -227,11 +228,10 @@ impl Frames {
         options: &FramesOptions,
         original: &Original<'_>,
         source: Source,
+        meter: &mut Meter<'_>,
+        seam_error: f32,
     ) -> Result<Self, Error> {
-        options.check(skeleton)?;
-        let mut meter = Meter::new(skeleton, options);
-        let (store, error) = smallest(original, options, &mut meter)?;
-        let seam_error = original.smooth.map_or(Ok(0.0), |smooth| meter.seam_error(smooth))?;
+        let (store, error) = smallest(original, options, meter)?;
         Ok(Self(Arc::new(Unpacked {
             store,
             error,
@@ -250,8 +250,8 @@ impl Clip<'_> {
     /// Tries rates up to 120 per second, straight lines and splines between poses, and 16 and 32 bits
     /// per number of a rotation. Keeps the smallest form within the budget.
     ///
-    /// Jumps between segments of the clip are smoothed ([`Frames::seam_error`]). A clip with other jumps
-    /// cannot be unpacked, unless the budget is as large as the jump. A sudden change of speed between two
+    /// Small jumps between segments of the clip are smoothed ([`Frames::seam_error`]). A clip with other
+    /// jumps cannot be unpacked, unless the budget is as large as the jump. A sudden change of speed between two
     /// frames costs a quarter of the change times the interval: 2 m/s at 120 frames per second is 4 mm.
     ///
     /// The time is proportional to the length of the clip. The result is the same on every machine.
@@ -285,7 +285,9 @@ impl Clip<'_> {
     /// # Ok::<(), condyle::Error>(())
     /// ```
     pub fn to_frames(&self, skeleton: &Skeleton, options: &FramesOptions) -> Result<Frames, Error> {
+        options.check(skeleton)?;
         let dispatch = Dispatch::current().portable();
+        let mut meter = Meter::new(skeleton, options);
         let (start, end) = (self.start(), self.end());
         let rate = if end > start { self.frame_count() as f64 / (end - start) } else { 0.0 };
         let count = self.frame_count().clamp(1, MAX_KEYS);
@@ -293,11 +295,14 @@ impl Clip<'_> {
         let fallback = self.authored_times().flatten().map(f64::from);
         let seams: Vec<[f64; 2]> = self.view().seams().map(|seam| seam.map(f64::from)).collect();
         let keys = sorted(frames.chain(fallback).chain(seams.iter().copied().flatten()));
-        let reach = (end - start) / count as f64;
-        let smooth = &Smooth { dispatch, clip: self.view(), skeleton, seams, reach };
+        let reach = (end - start) / self.frame_count().max(1) as f64;
+        let seams = seams.into_iter().map(Some).collect();
+        let mut smooth = Smooth { dispatch, clip: self.view(), skeleton, seams, reach };
+        let seam_error = smooth.keep_jumps(&mut meter)?;
         let sample = |seconds: f64, pose: &mut Pose| smooth.sample(seconds, pose);
-        let original = Original { skeleton, start, end, rate, keys, sample: &sample, smooth: Some(smooth) };
-        Frames::new(skeleton, options, &original, Source::Compressed(self.clone().into_owned()))
+        let original = Original { skeleton, start, end, rate, keys, sample: &sample };
+        let source = Source::Compressed(self.clone().into_owned());
+        Frames::new(skeleton, options, &original, source, &mut meter, seam_error)
     }
 }
 
@@ -331,6 +336,7 @@ impl RawClip {
     /// # Ok::<(), condyle::Error>(())
     /// ```
     pub fn to_frames(&self, skeleton: &Skeleton, options: &FramesOptions) -> Result<Frames, Error> {
+        options.check(skeleton)?;
         let dispatch = Dispatch::current().portable();
         let sample = |seconds: f64, pose: &mut Pose| search_raw(dispatch, self, skeleton, seconds, pose);
         let (start, end) = (self.start(), self.end());
@@ -345,7 +351,7 @@ impl RawClip {
             _ => rate,
         });
         let keys = sorted(timelines().flatten().map(|key| f64::from(*key)).chain([start, end]));
-        let original = Original { skeleton, start, end, rate, keys, sample: &sample, smooth: None };
+        let original = Original { skeleton, start, end, rate, keys, sample: &sample };
         let mut free: Vec<Track> =
             self.tracks().iter().filter(|track| track.target.joint().is_none()).cloned().collect();
         let used: Vec<usize> =
@@ -355,7 +361,8 @@ impl RawClip {
         }
         let timelines = used.iter().map(|at| self.timelines()[*at].clone()).collect();
         let free = Self::new(self.name().to_string(), timelines, free)?;
-        Frames::new(skeleton, options, &original, Source::Raw(free))
+        let mut meter = Meter::new(skeleton, options);
+        Frames::new(skeleton, options, &original, Source::Raw(free), &mut meter, 0.0)
     }
 }
 

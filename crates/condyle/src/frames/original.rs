@@ -2,7 +2,6 @@
 
 use alloc::vec::Vec;
 
-use super::seams::Smooth;
 use crate::pose::Pose;
 use crate::skeleton::Skeleton;
 use condyle_base::error::Error;
@@ -21,8 +20,6 @@ pub(super) struct Original<'a> {
     pub(super) keys: Vec<f64>,
     /// Samples in the portable mode, without the root motion and without jumps between segments.
     pub(super) sample: &'a Sample<'a>,
-    /// The clip, if it is compressed.
-    pub(super) smooth: Option<&'a Smooth<'a>>,
 }
 
 impl Original<'_> {

@@ -7,6 +7,7 @@
 
 use alloc::vec::Vec;
 
+use super::measure::Meter;
 use crate::clip::ClipView;
 use crate::pose::Pose;
 use crate::sampling::sample_by;
@@ -16,13 +17,17 @@ use condyle_base::math::Transform;
 use condyle_base::math::vectors::normalize;
 use condyle_base::simd::Dispatch;
 
+/// Half of a jump, in budgets of the clip, up to which it counts as an error of the encoder. More than 1,
+/// because the measured balls may reach farther than the points that the encoder measured. Not tuned.
+const LARGEST: f32 = 4.0;
+
 /// A compressed clip without jumps between segments.
 pub(super) struct Smooth<'a> {
     pub(super) dispatch: Dispatch,
     pub(super) clip: ClipView<'a>,
     pub(super) skeleton: &'a Skeleton,
-    /// Last time of each segment, and the first time of the next.
-    pub(super) seams: Vec<[f64; 2]>,
+    /// Last time of each segment, and the first time of the next; `None` where a jump is kept.
+    pub(super) seams: Vec<Option<[f64; 2]>>,
     /// Seconds before and after a seam that are changed: one frame.
     pub(super) reach: f64,
 }
@@ -42,7 +47,7 @@ impl Smooth<'_> {
         // The seams around the segment, each with the side that the segment is on.
         let near = [(self.seams.get(segment), 0), (before, 1)];
         for (seam, side) in near {
-            let Some(seam) = seam else { continue };
+            let Some(Some(seam)) = seam else { continue };
             let part = 1.0 - (seconds - seam[side]).abs() / self.reach;
             if part > 0.0 {
                 let [mut own, mut other] = [Pose::rest(self.skeleton), Pose::rest(self.skeleton)];
@@ -54,8 +59,24 @@ impl Smooth<'_> {
         Ok(())
     }
 
+    /// Keeps jumps that are too large to come from the encoder: they are a part of the motion. Returns half
+    /// of the largest other jump.
+    pub(super) fn keep_jumps(&mut self, meter: &mut Meter<'_>) -> Result<f32, Error> {
+        let mut worst = 0.0_f32;
+        for at in 0..self.seams.len() {
+            let Some(seam) = self.seams[at] else { continue };
+            let half = meter.between(self.dispatch, |poses| self.sides(seam, poses))? / 2.0;
+            if half <= LARGEST * self.clip.header().budget {
+                worst = worst.max(half);
+            } else {
+                self.seams[at] = None;
+            }
+        }
+        Ok(worst)
+    }
+
     /// Samples the poses on both sides of a seam.
-    pub(super) fn sides(&self, seam: [f64; 2], poses: &mut [Pose; 2]) -> Result<(), Error> {
+    fn sides(&self, seam: [f64; 2], poses: &mut [Pose; 2]) -> Result<(), Error> {
         for (seconds, pose) in seam.into_iter().zip(poses) {
             self.clip(seconds, pose)?;
         }
