@@ -251,8 +251,8 @@ impl Clip<'_> {
     /// per number of a rotation. Keeps the smallest form within the budget.
     ///
     /// Small jumps between segments of the clip are smoothed ([`Frames::seam_error`]). A clip with other
-    /// jumps cannot be unpacked, unless the budget is as large as the jump. A sudden change of speed between two
-    /// frames costs a quarter of the change times the interval: 2 m/s at 120 frames per second is 4 mm.
+    /// jumps cannot be unpacked, unless the budget is as large as the jump. A sudden change of speed between
+    /// two frames costs a quarter of the change times the interval: 2 m/s at 120 frames per second is 4 mm.
     ///
     /// The time is proportional to the length of the clip. The result is the same on every machine.
     ///

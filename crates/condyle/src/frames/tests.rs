@@ -516,7 +516,7 @@ fn bits_do_not_depend_on_the_block() {
             run(dispatch, input, &mut pose);
             pose
         };
-        let near = clips.each_ref().map(|clip| store(clip));
+        let near = clips.each_ref().map(store);
         let crossing = clips.each_ref().map(|clip| store(&far(clip)));
         assert!(crossing[0].marks[0].crosses && !near[0].marks[0].crosses);
         for step in 0..40 {
