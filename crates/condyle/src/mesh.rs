@@ -11,8 +11,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-pub(crate) use self::influences::GROUP_VERTICES;
 pub use self::influences::{AtMost, Influences};
+pub(crate) use self::influences::{GROUP_VERTICES, GroupRows};
 pub(crate) use self::morph_target::{BLOCK_VERTICES, MorphBlock};
 pub use self::morph_target::{MorphDelta, MorphDeltas, MorphTarget};
 use crate::skeleton::Skeleton;

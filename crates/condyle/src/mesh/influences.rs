@@ -21,7 +21,8 @@ use condyle_base::error::Error;
 /// ```
 #[derive(Clone)]
 pub struct Influences {
-    /// Row `v` is `joints[starts[v]..starts[v + 1]]`, and the same range of `weights`.
+    /// Row `v` is `joints[starts[v]..starts[v + 1]]`, and the same range of `weights`. Padded rows follow the
+    /// last row: see [`GroupRows`].
     starts: Vec<u32>,
     joints: Vec<u16>,
     weights: Vec<f32>,
@@ -29,8 +30,7 @@ pub struct Influences {
     joint_bound: usize,
     /// Length of the longest row.
     longest: usize,
-    /// See [`group_counts`](Self::group_counts).
-    group_counts: Vec<u8>,
+    groups: Vec<GroupRows>,
     /// Dual-quaternion share of each vertex, or empty.
     dual_shares: Vec<f32>,
     /// Joint count of the skin that the influences belong to; 0 if unknown.
@@ -50,13 +50,27 @@ impl PartialEq for Influences {
 pub(crate) const GROUP_VERTICES: usize = 8;
 
 /// Largest number of influences with a separate kernel.
-const EVEN: u32 = 8;
+const EVEN: usize = 8;
+
+/// Where the kernels find the influences of a group of [`GROUP_VERTICES`] vertices.
+///
+/// If the vertices of a group have different numbers of influences, a copy of their rows is padded to the
+/// longest one. The last group is filled up with copies of its last row. A padded influence has the first
+/// joint of its row, and weight 0 with the sign of the first weight: its products are zeros of the same sign
+/// as the first products, and change no bit of a sum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct GroupRows {
+    /// The first influence in `joints` and `weights`.
+    pub(crate) begin: u32,
+    /// Influences of each vertex: 1 to [`EVEN`]. 0 if a row is empty or longer: only `starts` has the rows.
+    pub(crate) count: u8,
+}
 
 /// Prints the number of influences, not their values.
 impl fmt::Debug for Influences {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all = f.debug_struct("Influences");
-        all.field("vertex_count", &self.vertex_count()).field("influences", &self.joints.len());
+        all.field("vertex_count", &self.vertex_count()).field("influences", &self.as_slices().1.len());
         all.field("joint_bound", &self.joint_bound).field("longest_row", &self.longest).finish()
     }
 }
@@ -80,7 +94,7 @@ impl Influences {
             weights: vec![],
             joint_bound: 0,
             longest: 0,
-            group_counts: vec![],
+            groups: vec![],
             dual_shares: vec![],
             skin_joints: 0,
         };
@@ -107,7 +121,7 @@ impl Influences {
                 limit: u32::MAX as usize,
             })?);
         }
-        it.group_counts = group_counts(&it.starts);
+        it.pad_groups();
         Ok(it)
     }
 
@@ -115,16 +129,48 @@ impl Influences {
     #[must_use]
     pub fn rigid(vertex_count: u32) -> Self {
         let n = vertex_count as usize;
-        let starts: Vec<_> = (0..=vertex_count).collect();
-        Self {
-            group_counts: group_counts(&starts),
-            starts,
+        let mut it = Self {
+            starts: (0..=vertex_count).collect(),
             joints: vec![0; n],
             weights: vec![1.0; n],
             joint_bound: n.min(1),
             longest: n.min(1),
+            groups: vec![],
             dual_shares: vec![],
             skin_joints: 0,
+        };
+        it.pad_groups();
+        it
+    }
+
+    /// Makes the rows for kernels from the rows of vertices.
+    fn pad_groups(&mut self) {
+        let vertices = self.vertex_count();
+        let mut row = Vec::new();
+        for first in (0..vertices).step_by(GROUP_VERTICES) {
+            let starts = &self.starts[first..=vertices.min(first + GROUP_VERTICES)];
+            let lengths = || starts.windows(2).map(|ends| (ends[1] - ends[0]) as usize);
+            let (shortest, longest) = (lengths().min().unwrap_or(0), lengths().max().unwrap_or(0));
+            let padded_begin = u32::try_from(self.joints.len());
+            let group = match padded_begin {
+                _ if shortest == 0 || longest > EVEN => GroupRows { begin: starts[0], count: 0 },
+                _ if shortest == longest && starts.len() > GROUP_VERTICES => {
+                    GroupRows { begin: starts[0], count: longest as u8 }
+                }
+                Err(_) => GroupRows { begin: starts[0], count: 0 },
+                Ok(begin) => {
+                    for v in 0..GROUP_VERTICES {
+                        row.clear();
+                        row.extend(self.row((first + v).min(vertices - 1)));
+                        let (joint, weight) = row[0];
+                        row.resize(longest, (joint, 0.0_f32.copysign(weight)));
+                        self.joints.extend(row.iter().map(|influence| influence.0));
+                        self.weights.extend(row.iter().map(|influence| influence.1));
+                    }
+                    GroupRows { begin, count: longest as u8 }
+                }
+            };
+            self.groups.push(group);
         }
     }
 
@@ -242,30 +288,22 @@ impl Influences {
         AtMost::new(self, count)
     }
 
-    /// Number of influences of each group of [`GROUP_VERTICES`] vertices: 1 to [`EVEN`] if all vertices of
-    /// the group have the same number, which is common. Otherwise 0, also for an incomplete group.
-    pub(crate) fn group_counts(&self) -> &[u8] {
-        &self.group_counts
+    /// One per [`GROUP_VERTICES`] vertices.
+    pub(crate) fn groups(&self) -> &[GroupRows] {
+        &self.groups
+    }
+
+    /// Returns `(joints, weights)` with the rows of [`groups`](Self::groups).
+    pub(crate) fn with_padding(&self) -> (&[u16], &[f32]) {
+        (&self.joints, &self.weights)
     }
 
     /// Returns `(starts, joints, weights)`. Row `v` is `starts[v]..starts[v + 1]` in the other two.
     #[must_use]
     pub fn as_slices(&self) -> (&[u32], &[u16], &[f32]) {
-        (&self.starts, &self.joints, &self.weights)
+        let count = self.starts[self.vertex_count()] as usize;
+        (&self.starts, &self.joints[..count], &self.weights[..count])
     }
-}
-
-/// Computes [`Influences::group_counts`].
-fn group_counts(starts: &[u32]) -> Vec<u8> {
-    let count_of = |ends: &[u32]| ends[1] - ends[0];
-    let vertices = starts.len() - 1;
-    let group = |first: usize| {
-        let starts = starts.get(first..=first + GROUP_VERTICES)?;
-        let count = count_of(starts);
-        let common = starts.windows(2).all(|ends| count_of(ends) == count) && (1..=EVEN).contains(&count);
-        common.then_some(count as u8)
-    };
-    (0..vertices).step_by(GROUP_VERTICES).map(|first| group(first).unwrap_or(0)).collect()
 }
 
 /// Influences limited to the heaviest ones of each vertex. A plain reference converts to all influences.
@@ -346,20 +384,41 @@ mod tests {
         let row = |count: usize| vec![(0, 1.0); count];
         let counts = |rows: &[usize]| {
             let influences = Influences::from_rows(rows.iter().map(|&n| row(n))).expect("finite");
-            influences.group_counts().to_vec()
+            influences.groups().iter().map(|group| group.count).collect::<Vec<_>>()
         };
         for count in 0..=9 {
-            let want = if (1..=EVEN as usize).contains(&count) { count as u8 } else { 0 };
+            let want = if (1..=EVEN).contains(&count) { count as u8 } else { 0 };
             assert_eq!(counts(&[count; 16]), [want; 2]);
-            assert_eq!(counts(&[count; 17]), [want, want, 0]);
+            assert_eq!(counts(&[count; 17]), [want; 3]);
             for other in 0..8 {
                 let mut rows = [count; 16];
                 rows[other] = 10;
                 assert_eq!(counts(&rows), [0, want], "vertex {other}");
+                rows[other] = EVEN;
+                assert_eq!(counts(&rows), [if want == 0 { 0 } else { EVEN as u8 }, want], "vertex {other}");
             }
         }
         assert_eq!(counts(&[]), []);
-        assert_eq!(Influences::rigid(15).group_counts(), [1, 0]);
+        let even = Influences::from_rows(vec![row(3); 16]).expect("finite");
+        assert_eq!(even.with_padding().0.len(), 48, "even groups are not copied");
+    }
+
+    #[test]
+    fn shorter_rows_are_padded_with_their_first_joint_and_zero() {
+        let rows = [vec![(3, 0.75), (9, 0.25)], vec![(4, -1.0)], vec![(7, 1.0)]];
+        let influences = Influences::from_rows(rows).expect("finite");
+        let &[GroupRows { begin, count: 2 }] = influences.groups() else { panic!("one group of two") };
+        assert_eq!(begin, 4);
+        let (joints, weights) = influences.with_padding();
+        assert_eq!(joints[4..], [3, 9, 4, 4, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7]);
+        assert_eq!(weights[4..8], [0.75, 0.25, -1.0, 0.0]);
+        assert!(
+            weights[7].is_sign_negative() && weights[9..].iter().step_by(2).all(|zero| zero.to_bits() == 0)
+        );
+        assert_eq!(
+            influences.as_slices(),
+            (&[0, 2, 3, 4][..], &[3, 9, 4, 7][..], &[0.75, 0.25, -1.0, 1.0][..])
+        );
     }
 
     #[test]

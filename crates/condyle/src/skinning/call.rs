@@ -2,6 +2,7 @@
 
 use super::parts::{DualPalette, PaletteMatrix};
 use super::rows::Rows;
+use crate::mesh::GroupRows;
 
 /// The optional attributes of vertices.
 #[derive(Clone, Copy)]
@@ -44,8 +45,8 @@ pub(super) struct Call<'a> {
 /// The influences of some vertices.
 #[derive(Clone, Copy)]
 pub(super) struct InfluenceRows<'a> {
-    /// Number of influences of the vertices of each group, or 0 if they differ.
-    pub(super) counts: &'a [u8],
+    /// Where the rows of each group are.
+    pub(super) groups: &'a [GroupRows],
     /// The first influence of each vertex, and the end of the last vertex's influences.
     pub(super) starts: &'a [u32],
 }

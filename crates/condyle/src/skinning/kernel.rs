@@ -43,7 +43,7 @@
 //!
 //! 1. Columns need no transpose: a matrix is added to the sum in its memory layout.
 //! 2. Runs of vertices with the same number of influences have separate kernels (`skin_even`). The inner loop
-//!    is unrolled, and no branch depends on a vertex.
+//!    is unrolled, and no branch depends on a vertex. Shorter rows of a group are padded (`GroupRows`).
 //! 3. Directions are normalised one batch later ([`BATCH_VERTICES`]). The square roots and divisions then do
 //!    not wait for other results, and the directions are still in the first-level cache.
 //!
@@ -61,7 +61,7 @@ use super::vectors::{
     SURE, TwoMatrices, determinant_terms, determinants, inverse_transpose, join, move_points, times_each,
     turn, unit,
 };
-use crate::mesh::GROUP_VERTICES;
+use crate::mesh::{GROUP_VERTICES, GroupRows};
 use condyle_base::simd::Mode;
 
 /// Number of vertices in a batch: their directions are still in the first-level cache when they are
@@ -126,19 +126,19 @@ impl Group<'_> {
     }
 }
 
-/// Skins a run of vertices with `K` influences each, without separate matrices for normals.
+/// Skins a run of vertices with `K` influences each, padding included, without separate matrices for normals.
 #[inline(always)]
 pub(super) fn skin_even<S: Simd, M: Mode, const TANGENTS: bool, const K: usize>(
     s: S,
     mode: M,
     call: &Call<'_>,
-    starts: &[u32],
+    rows: &[GroupRows],
     groups: &mut Groups<'_>,
 ) -> Option<()> {
-    let rows = call.rows.row(*starts.first()?, *starts.last()?)?;
-    let joints = rows.joints.as_chunks::<K>().0.as_chunks::<GROUP_VERTICES>().0;
-    let weights = rows.weights.as_chunks::<K>().0.as_chunks::<GROUP_VERTICES>().0;
-    for (at, (joints, weights)) in joints.iter().zip(weights).enumerate() {
+    for (at, row) in rows.iter().enumerate() {
+        let row = call.rows.row(row.begin, row.begin + (K * GROUP_VERTICES) as u32)?;
+        let joints: &[[u16; K]; GROUP_VERTICES] = row.joints.as_chunks().0.first_chunk()?;
+        let weights: &[[f32; K]; GROUP_VERTICES] = row.weights.as_chunks().0.first_chunk()?;
         let mut group = groups.group::<true, TANGENTS>(at)?;
         for pair in 0..GROUP_VERTICES / 2 {
             let a = blend_even(s, mode, &joints[2 * pair], &weights[2 * pair], call.matrices)?;

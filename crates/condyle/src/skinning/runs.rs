@@ -22,7 +22,7 @@ fn call<'a>(
     first: usize,
 ) -> Call<'a> {
     let (influences, max_influences) = influences.parts();
-    let (_, joints, weights) = influences.as_slices();
+    let (joints, weights) = influences.with_padding();
     let rows = Rows { joints, weights, max_influences };
     let shares = influences.dual_shares().get(first..).unwrap_or(&[]);
     Call {
@@ -48,7 +48,7 @@ pub(super) fn skin_whole_groups(
     let groups = vertices.start / GROUP_VERTICES..vertices.end / GROUP_VERTICES;
     let starts = &all.as_slices().0[vertices.start..=vertices.end];
     let mut turned = [[[[0.0; 8]; 3]; GROUP_VERTICES / 2]; BATCH_VERTICES / GROUP_VERTICES];
-    let rows = InfluenceRows { counts: &all.group_counts()[groups], starts };
+    let rows = InfluenceRows { groups: &all.groups()[groups], starts };
     skin_groups(call, rows, vertices.len(), bind, posed, &mut turned)
 }
 
@@ -64,7 +64,7 @@ pub(super) fn skin_range(
 ) -> Option<()> {
     let call = &call(influences, palette, frames, vertices.start);
     let influences = influences.parts().0;
-    let counts = &influences.group_counts()[vertices.start / GROUP_VERTICES..];
+    let groups = &influences.groups()[vertices.start / GROUP_VERTICES..];
     let starts = &influences.as_slices().0[vertices.start..=vertices.end];
     // Copy the last one to eight vertices to a padded buffer, because kernels read one number past each
     // vector.
@@ -79,8 +79,8 @@ pub(super) fn skin_range(
     let VertexSlicesMut { positions, normals, tangents } = posed;
     let whole =
         VertexSlicesMut { positions: &mut *positions, normals: &mut *normals, tangents: &mut *tangents };
-    let (counts, tail_counts) = counts.split_at(last / GROUP_VERTICES);
-    let tail_counts = &tail_counts[..tail_counts.len().min(1)];
+    let (groups, tail_groups) = groups.split_at(last / GROUP_VERTICES);
+    let tail_groups = &tail_groups[..tail_groups.len().min(1)];
     let any_linear = call.dual.is_none_or(|dual| !dual.shares.is_empty());
     let any = any_linear && (frames.tangents || frames.normals != Normals::None);
     // Clear only the buffers that are used: clearing a whole batch would double the time of a call for a few
@@ -94,7 +94,7 @@ pub(super) fn skin_range(
         } else {
             &mut []
         };
-        let rows = InfluenceRows { counts, starts: &starts[..=last] };
+        let rows = InfluenceRows { groups, starts: &starts[..=last] };
         skin_groups(call, rows, last, bind, whole, turned)?;
     }
     let turned: &mut [Turned] = if any {
@@ -105,7 +105,7 @@ pub(super) fn skin_range(
     };
     skin_groups(
         &Call { dual: call.dual.map(|dual| dual.after(last)), ..*call },
-        InfluenceRows { counts: tail_counts, starts: &begins },
+        InfluenceRows { groups: tail_groups, starts: &begins },
         starts.len() - 1 - last,
         tail.slices(),
         tail_out.slices_mut(),
@@ -130,16 +130,16 @@ fn skin_groups(
     mut posed: VertexSlicesMut<'_>,
     turned: &mut [Turned],
 ) -> Option<()> {
-    let InfluenceRows { counts, starts } = rows;
-    for first in (0..counts.len() * GROUP_VERTICES).step_by(BATCH_VERTICES) {
-        let last = (counts.len() * GROUP_VERTICES).min(first + BATCH_VERTICES);
+    let InfluenceRows { groups, starts } = rows;
+    for first in (0..groups.len() * GROUP_VERTICES).step_by(BATCH_VERTICES) {
+        let last = (groups.len() * GROUP_VERTICES).min(first + BATCH_VERTICES);
         let dual = call.dual.map(|dual| dual.after(first));
         if dual.is_none_or(|dual| !dual.is_whole(last - first)) {
             skin_batch(call, rows, first..last, count, bind, &mut posed, turned)?;
         }
         if let Some(dual) = dual {
             let rows = InfluenceRows {
-                counts: &counts[first / GROUP_VERTICES..last / GROUP_VERTICES],
+                groups: &groups[first / GROUP_VERTICES..last / GROUP_VERTICES],
                 starts: &starts[first..=last],
             };
             skin_dual_batch(&dual, rows, first..last, bind, &mut posed)?;
@@ -179,7 +179,7 @@ fn skin_dual_batch(
 /// Skins a batch of groups by matrices.
 fn skin_batch(
     call: &Call<'_>,
-    InfluenceRows { counts, starts }: InfluenceRows<'_>,
+    InfluenceRows { groups: rows, starts }: InfluenceRows<'_>,
     vertices: Range<usize>,
     count: usize,
     bind: VertexSlices<'_>,
@@ -191,7 +191,7 @@ fn skin_batch(
     let (with_normals, with_tangents) = (frames.normals != Normals::None, frames.tangents);
     let plain = matches!(frames.normals, Normals::None | Normals::Blended);
     let common = |begin: usize| {
-        let count = counts[begin / GROUP_VERTICES];
+        let count = rows[begin / GROUP_VERTICES].count;
         if plain && u32::from(count) <= call.rows.max_influences { count } else { 0 }
     };
     let mut begin = first;
@@ -212,7 +212,9 @@ fn skin_batch(
             posed: &mut posed.positions[begin..=end],
             turned: turned.get_mut((begin - first) / GROUP_VERTICES..).unwrap_or(&mut []),
         };
-        skin_run(call, influences, &starts[begin..=end], count.min(end) - begin, &mut groups)?;
+        let rows = &rows[begin / GROUP_VERTICES..end / GROUP_VERTICES];
+        let rows = InfluenceRows { groups: rows, starts: &starts[begin..=end] };
+        skin_run(call, influences, rows, count.min(end) - begin, &mut groups)?;
         begin = end;
     }
     if with_normals {
@@ -228,30 +230,36 @@ fn skin_batch(
 }
 
 /// Runs the kernel for vertices with `each` influences, or for 0 the kernel for any `count` vertices.
-fn skin_run(call: &Call<'_>, each: u8, starts: &[u32], count: usize, groups: &mut Groups<'_>) -> Option<()> {
+fn skin_run(
+    call: &Call<'_>,
+    each: u8,
+    InfluenceRows { groups: rows, starts }: InfluenceRows<'_>,
+    count: usize,
+    groups: &mut Groups<'_>,
+) -> Option<()> {
     match (each, call.frames.tangents) {
-        (1, false) => dispatch!(|s, mode| skin_even::<_, _, false, 1>(s, mode, call, starts, groups)),
-        (2, false) => dispatch!(|s, mode| skin_even::<_, _, false, 2>(s, mode, call, starts, groups)),
-        (3, false) => dispatch!(|s, mode| skin_even::<_, _, false, 3>(s, mode, call, starts, groups)),
-        (4, false) => dispatch!(|s, mode| skin_even::<_, _, false, 4>(s, mode, call, starts, groups)),
-        (5, false) => dispatch!(|s, mode| skin_even::<_, _, false, 5>(s, mode, call, starts, groups)),
-        (6, false) => dispatch!(|s, mode| skin_even::<_, _, false, 6>(s, mode, call, starts, groups)),
-        (7, false) => dispatch!(|s, mode| skin_even::<_, _, false, 7>(s, mode, call, starts, groups)),
-        (8, false) => dispatch!(|s, mode| skin_even::<_, _, false, 8>(s, mode, call, starts, groups)),
+        (1, false) => dispatch!(|s, mode| skin_even::<_, _, false, 1>(s, mode, call, rows, groups)),
+        (2, false) => dispatch!(|s, mode| skin_even::<_, _, false, 2>(s, mode, call, rows, groups)),
+        (3, false) => dispatch!(|s, mode| skin_even::<_, _, false, 3>(s, mode, call, rows, groups)),
+        (4, false) => dispatch!(|s, mode| skin_even::<_, _, false, 4>(s, mode, call, rows, groups)),
+        (5, false) => dispatch!(|s, mode| skin_even::<_, _, false, 5>(s, mode, call, rows, groups)),
+        (6, false) => dispatch!(|s, mode| skin_even::<_, _, false, 6>(s, mode, call, rows, groups)),
+        (7, false) => dispatch!(|s, mode| skin_even::<_, _, false, 7>(s, mode, call, rows, groups)),
+        (8, false) => dispatch!(|s, mode| skin_even::<_, _, false, 8>(s, mode, call, rows, groups)),
         (_, false) if call.frames.normals == Normals::None => {
             dispatch!(|s, mode| skin_mixed::<_, _, false, false>(s, mode, call, starts, count, groups))
         }
         (_, false) => {
             dispatch!(|s, mode| skin_mixed::<_, _, true, false>(s, mode, call, starts, count, groups))
         }
-        (1, true) => dispatch!(|s, mode| skin_even::<_, _, true, 1>(s, mode, call, starts, groups)),
-        (2, true) => dispatch!(|s, mode| skin_even::<_, _, true, 2>(s, mode, call, starts, groups)),
-        (3, true) => dispatch!(|s, mode| skin_even::<_, _, true, 3>(s, mode, call, starts, groups)),
-        (4, true) => dispatch!(|s, mode| skin_even::<_, _, true, 4>(s, mode, call, starts, groups)),
-        (5, true) => dispatch!(|s, mode| skin_even::<_, _, true, 5>(s, mode, call, starts, groups)),
-        (6, true) => dispatch!(|s, mode| skin_even::<_, _, true, 6>(s, mode, call, starts, groups)),
-        (7, true) => dispatch!(|s, mode| skin_even::<_, _, true, 7>(s, mode, call, starts, groups)),
-        (8, true) => dispatch!(|s, mode| skin_even::<_, _, true, 8>(s, mode, call, starts, groups)),
+        (1, true) => dispatch!(|s, mode| skin_even::<_, _, true, 1>(s, mode, call, rows, groups)),
+        (2, true) => dispatch!(|s, mode| skin_even::<_, _, true, 2>(s, mode, call, rows, groups)),
+        (3, true) => dispatch!(|s, mode| skin_even::<_, _, true, 3>(s, mode, call, rows, groups)),
+        (4, true) => dispatch!(|s, mode| skin_even::<_, _, true, 4>(s, mode, call, rows, groups)),
+        (5, true) => dispatch!(|s, mode| skin_even::<_, _, true, 5>(s, mode, call, rows, groups)),
+        (6, true) => dispatch!(|s, mode| skin_even::<_, _, true, 6>(s, mode, call, rows, groups)),
+        (7, true) => dispatch!(|s, mode| skin_even::<_, _, true, 7>(s, mode, call, rows, groups)),
+        (8, true) => dispatch!(|s, mode| skin_even::<_, _, true, 8>(s, mode, call, rows, groups)),
         (_, true) => {
             dispatch!(|s, mode| skin_mixed::<_, _, true, true>(s, mode, call, starts, count, groups))
         }

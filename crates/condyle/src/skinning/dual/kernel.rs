@@ -16,8 +16,7 @@ use condyle_base::simd::{Mode, each, part, transpose_halves};
 /// Three components of eight vertices, in the lane order of [`transpose_halves`].
 type Three<S> = [f32x8<S>; 3];
 
-/// Skins whole groups. `counts` holds the number of influences of the vertices of each group. `starts` and
-/// all arrays except tangents hold one more element. A vertex with a share below 1 is mixed with the content
+/// Skins whole groups. The starts of `rows` and all arrays except tangents hold one more element. A vertex with a share below 1 is mixed with the content
 /// of `posed`.
 #[inline(always)]
 pub(in crate::skinning) fn skin_dual<S: Simd, M: Mode, const STRETCHED: bool>(
@@ -28,16 +27,16 @@ pub(in crate::skinning) fn skin_dual<S: Simd, M: Mode, const STRETCHED: bool>(
     bind: VertexSlices<'_>,
     posed: &mut VertexSlicesMut<'_>,
 ) -> Option<()> {
-    let InfluenceRows { counts, starts } = rows;
+    let InfluenceRows { groups, starts } = rows;
     let (normals, tangents) = (call.frames.normals != Normals::None, call.frames.tangents);
     let mut sums = Sums::zero(s);
     for at in 0..starts.len() / GROUP_VERTICES {
         let first = at * GROUP_VERTICES;
         let Some(mix) = Mix::of(s, call.shares.get(first..).unwrap_or(&[])) else { continue };
-        let (starts, common) = (starts.get(first..)?.first_chunk()?, *counts.get(at)?);
+        let (starts, longest) = (starts.get(first..)?.first_chunk()?, groups.get(at)?.count);
         part(
             #[inline(always)]
-            || sums.make::<M, STRETCHED>(s, mode, call, starts, common),
+            || sums.make::<M, STRETCHED>(s, mode, call, starts, longest),
         )?;
         let turn = part(
             #[inline(always)]

@@ -39,7 +39,7 @@ impl<S: Simd> Sums<S> {
     }
 
     /// Computes the sums of a group. If the influences of a vertex cancel, only its heaviest influence is
-    /// used. `common` is the number of influences of all vertices, or 0 if it differs.
+    /// used. `longest` is the number of influences of the vertex that has most, or 0 if it is not known.
     #[inline(always)]
     pub(super) fn make<M: Mode, const STRETCHED: bool>(
         &mut self,
@@ -47,9 +47,10 @@ impl<S: Simd> Sums<S> {
         mode: M,
         call: &DualCall<'_>,
         starts: &[u32; GROUP_VERTICES + 1],
-        common: u8,
+        longest: u8,
     ) -> Option<()> {
-        let is_done = common == 4 && call.rows.max_influences >= 4 && {
+        let all_four = longest == 4 && starts[GROUP_VERTICES] - starts[0] == 4 * GROUP_VERTICES as u32;
+        let is_done = all_four && call.rows.max_influences >= 4 && {
             let begin = starts[0] as usize;
             let joints = call.rows.joints.get(begin..)?.as_chunks().0.first_chunk()?;
             let weights = call.rows.weights.get(begin..)?.as_chunks().0.first_chunk()?;
