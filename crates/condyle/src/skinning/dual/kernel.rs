@@ -16,8 +16,8 @@ use condyle_base::simd::{Mode, each, part, transpose_halves};
 /// Three components of eight vertices, in the lane order of [`transpose_halves`].
 type Three<S> = [f32x8<S>; 3];
 
-/// Skins whole groups. The starts of `rows` and all arrays except tangents hold one more element. A vertex with a share below 1 is mixed with the content
-/// of `posed`.
+/// Skins whole groups. The starts of `rows` and all arrays except tangents hold one more element. A vertex
+/// with a share below 1 is mixed with the content of `posed`.
 #[inline(always)]
 pub(in crate::skinning) fn skin_dual<S: Simd, M: Mode, const STRETCHED: bool>(
     s: S,
