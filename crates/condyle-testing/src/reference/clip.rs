@@ -201,9 +201,10 @@ impl Bytes<'_> {
         let to = value(last + 1, middle);
         if code == 1 && rotates {
             let quat = |v: &[f64]| core::array::from_fn(|c| v[c]);
-            // Interpolates the keys without normalising them, because their lengths affect the path. The
-            // result is normalised.
-            return Some(normalized(&slerp(quat(&from), quat(&to), t)));
+            // The lengths of keys affect the path, except of integers, which were rounded. The result is
+            // normalised.
+            let key = |v: &[f64]| if is_short { quat(&unit(v)) } else { quat(v) };
+            return Some(normalized(&slerp(key(&from), key(&to), t)));
         }
         if code == 1 {
             return Some((0..width).map(|c| from[c] + (to[c] - from[c]) * t).collect());

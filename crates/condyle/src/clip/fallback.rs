@@ -293,10 +293,57 @@ impl<'a> Fallback<'a> {
         }
     }
 
+    /// Returns the values of the keys around a time and the factor between them. The factor is 0 if the first
+    /// one is the value at that time.
+    pub fn ends<const N: usize>(&self, span: Span) -> ([f32; N], [f32; N], f32) {
+        let factor = match self.interpolation {
+            Some(Interpolation::CubicSpline) => {
+                let value = core::array::from_fn(|c| self.at(span, c) as f32);
+                return (value, value, 0.0);
+            }
+            Some(Interpolation::Linear) => span.factor as f32,
+            _ => 0.0,
+        };
+        let from = self.key(span.key);
+        (from, if factor > 0.0 { self.key(span.key + 1) } else { from }, factor)
+    }
+
+    /// Does the same as [`ends`](Self::ends) for rotations, which have unit length.
+    pub fn rotation_ends(&self, span: Span) -> ([f32; 4], [f32; 4], f32) {
+        if self.interpolation != Some(Interpolation::CubicSpline) {
+            let (from, to, factor) = self.ends(span);
+            if self.is_short {
+                return (rounded_unit(from), rounded_unit(to), factor);
+            }
+            // The lengths of other keys affect the path.
+            if !is_loose(&from.map(f64::from)) && !is_loose(&to.map(f64::from)) {
+                return (from, to, factor);
+            }
+        }
+        let value = self.rotation(span).map(|v| v as f32);
+        (value, value, 0.0)
+    }
+
+    /// Returns the numbers of a key without tangents.
+    fn key<const N: usize>(&self, key: usize) -> [f32; N] {
+        if self.is_short {
+            let bytes = self.bytes.get(self.values + 2 * N * key..).unwrap_or_default();
+            let shorts = bytes.as_chunks().0.first_chunk::<N>().copied().unwrap_or([[0; 2]; N]);
+            shorts.map(|bytes| from_short(i16::from_le_bytes(bytes)))
+        } else {
+            let bytes = self.bytes.get(self.values + 4 * N * key..).unwrap_or_default();
+            let floats = bytes.as_chunks().0.first_chunk::<N>().copied().unwrap_or([[0; 4]; N]);
+            floats.map(f32::from_le_bytes)
+        }
+    }
+
     /// Returns the rotation at a time, with unit length.
     pub fn rotation(&self, span: Span) -> [f64; 4] {
         if self.interpolation == Some(Interpolation::Linear) && span.factor > 0.0 {
-            let quat = |key| core::array::from_fn(|c| self.value(key, 1, c) as f32);
+            let quat = |key| {
+                let key = self.key(key);
+                if self.is_short { rounded_unit(key) } else { key }
+            };
             return slerp_f64(quat(span.key), quat(span.key + 1), span.factor);
         }
         let mut q: [f64; 4] = core::array::from_fn(|c| self.at(span, c));
@@ -307,3 +354,19 @@ impl<'a> Fallback<'a> {
         q
     }
 }
+
+/// Returns the rotation of unit length for one whose components were rounded to 16-bit integers.
+fn rounded_unit(q: [f32; 4]) -> [f32; 4] {
+    let excess = q.iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>() - 1.0;
+    if excess.abs() > ROUNDED_SHORT {
+        let mut q = q.map(f64::from);
+        normalize(&mut q);
+        return q.map(|v| v as f32);
+    }
+    // The series of 1 / sqrt(1 + excess); the next term is below 1e-9.
+    let factor = 1.0 - excess * (0.5 - 0.375 * excess);
+    q.map(|v| (f64::from(v) * factor) as f32)
+}
+
+/// The squared length of a unit quaternion of 16-bit integers is at most this far from 1.
+const ROUNDED_SHORT: f64 = 1e-3;

@@ -1,19 +1,22 @@
 //! Sampling of compressed clips, at the same cost for any time.
 
 use alloc::vec;
+use core::iter;
 use core::ops::Range;
 
 use super::kernel::{self, Moment, Wanted};
+use super::raw::BlockKeys;
 use crate::clip::fallback::Fallback;
 use crate::clip::layout::{Kind, MAX_LOG, Placed, Segment, WIDTH, segment_tracks};
 use crate::clip::spline::{Degree, Taps};
 use crate::clip::{Clip, ClipView, Target};
+use crate::interpolation::{slerp_block, vector_block};
 use crate::play::clock::check_clock;
 use crate::pose::{Pose, PoseBlock};
 use crate::skeleton::Skeleton;
 use condyle_base::error::{Error, invariant};
 use condyle_base::math::{Transform, quats};
-use condyle_base::simd::{BLOCK, Dispatch};
+use condyle_base::simd::{BLOCK, Dispatch, Lanes, dispatch};
 
 fn check(clip: ClipView<'_>, skeleton: &Skeleton, seconds: f64) -> Result<(), Error> {
     Error::check_len("the joints of the skeleton", skeleton.joint_count(), clip.joint_count())?;
@@ -31,8 +34,7 @@ fn check(clip: ClipView<'_>, skeleton: &Skeleton, seconds: f64) -> Result<(), Er
 ///
 /// Any time costs the same, whether played forward, backward or at random. Nothing is allocated, and no state
 /// is kept between calls. A clip that is played for a while samples faster as [frames](crate::frames).
-/// Fallback tracks cost more than curves: their keys are searched, and rotations are computed one joint at a
-/// time in f64.
+/// Fallback tracks cost more than curves: their keys are searched, and read one track at a time.
 ///
 /// If root motion was extracted from the clip ([`Clip::has_motion`]), the pose does not contain it.
 /// [`Clip::motion_over`] returns the motion, and [`PoseSource::pose`](super::PoseSource::pose) adds it back.
@@ -170,53 +172,96 @@ fn run(
         block.set(clip.joint_count() % BLOCK, &Transform::IDENTITY);
     }
     if clip.header().fallback_count > 0 {
-        put_authored(clip, place.segment, seconds, wanted, blocks);
+        put_authored(dispatch, clip, place.segment, seconds, wanted, blocks);
     }
 }
 
 /// Overwrites the joints that have fallback tracks in this segment with the values of these tracks.
 #[inline(never)]
 fn put_authored(
+    dispatch: Dispatch,
     clip: ClipView<'_>,
     segment: usize,
     seconds: f64,
     wanted: Option<Wanted<'_>>,
     blocks: &mut [PoseBlock],
 ) {
+    if let Some(Wanted { first, mask: None, .. }) = wanted {
+        let own = [Kind::Rotation, Kind::Translation, Kind::Scale].map(|kind| clip.fallback_of(kind, first));
+        let own = own.into_iter().flatten().filter(|track| track.holds(segment)).map(|track| (track, 0));
+        return put_tracks(dispatch, seconds, own, blocks);
+    }
+    // Free tracks come after all other tracks.
+    let tracks = clip.fallback_tracks().take_while(|track| track.kind != Some(Kind::Free));
+    let is_wanted = |track: &Fallback<'_>| wanted.is_none_or(|wanted| wanted.has(track.index));
+    let tracks = tracks.filter(|track| track.holds(segment) && is_wanted(track)).map(|track| {
+        let lane = track.index;
+        (track, lane)
+    });
+    put_tracks(dispatch, seconds, tracks, blocks);
+}
+
+/// Writes the values of fallback tracks, each to its lane of `blocks`. The tracks are sorted by kind, then by
+/// lane: those of one block are computed together.
+fn put_tracks<'a>(
+    dispatch: Dispatch,
+    seconds: f64,
+    tracks: impl Iterator<Item = (Fallback<'a>, usize)>,
+    blocks: &mut [PoseBlock],
+) {
     // Consecutive tracks with the same key times share one search.
     let mut known = None;
-    let mut put = |track: &Fallback<'_>, place: usize| {
-        if !track.holds(segment) {
-            return;
-        }
+    let mut span = |track: &Fallback<'_>| {
         let span = match known {
             Some((times, span)) if times == track.times() => span,
             _ => track.span(seconds),
         };
         known = Some((track.times(), span));
-        let (Some(block), lane) = (blocks.get_mut(place / BLOCK), place % BLOCK) else { return };
-        let rows = match track.kind {
-            Some(Kind::Rotation) => {
-                for (row, v) in block.rotation.iter_mut().zip(track.rotation(span)) {
-                    row[lane] = v as f32;
-                }
-                return;
-            }
-            Some(Kind::Translation) => &mut block.translation,
-            _ => &mut block.scale,
-        };
-        for (component, row) in rows.iter_mut().enumerate() {
-            row[lane] = track.at(span, component) as f32;
-        }
+        span
     };
-    if let Some(Wanted { first, mask: None, .. }) = wanted {
-        let own = [Kind::Rotation, Kind::Translation, Kind::Scale].map(|kind| clip.fallback_of(kind, first));
-        return own.into_iter().flatten().for_each(|track| put(&track, 0));
+    let mut tracks = tracks.peekable();
+    while let Some((track, lane)) = tracks.peek() {
+        let (kind, at) = (track.kind, lane / BLOCK);
+        let next = || tracks.next_if(|(track, lane)| (track.kind, lane / BLOCK) == (kind, at));
+        let mine = iter::from_fn(next);
+        let block = blocks.get_mut(at);
+        if kind == Some(Kind::Rotation) {
+            let ends = mine.map(|(track, lane)| (lane, track.rotation_ends(span(&track))));
+            put_block(block.map(|block| &mut block.rotation), ends, |BlockKeys { from, to, factor }, out| {
+                dispatch!(dispatch, |s, mode| slerp_block(s, mode, from, to, factor, out));
+            });
+        } else {
+            let property = block.map(|block| match kind {
+                Some(Kind::Translation) => &mut block.translation,
+                _ => &mut block.scale,
+            });
+            let ends = mine.map(|(track, lane)| (lane, track.ends(span(&track))));
+            put_block(property, ends, |BlockKeys { from, to, factor }, out| {
+                dispatch!(dispatch, |s, mode| vector_block(s, mode, from, to, factor, out));
+            });
+        }
     }
-    // Free tracks come after all other tracks.
-    for track in clip.fallback_tracks().take_while(|track| track.kind != Some(Kind::Free)) {
-        if wanted.is_none_or(|wanted| wanted.has(track.index)) {
-            put(&track, track.index);
+}
+
+/// Interpolates some joints of a block: `tracks` has the lane, both keys and the factor of each. The others
+/// keep their values.
+fn put_block<const N: usize>(
+    block: Option<&mut [Lanes; N]>,
+    tracks: impl Iterator<Item = (usize, ([f32; N], [f32; N], f32))>,
+    interpolate: impl FnOnce(&BlockKeys<N>, &mut [Lanes; N]),
+) {
+    let Some(block) = block else { return tracks.for_each(drop) };
+    let mut keys = BlockKeys::of_rest(block);
+    let mut lanes = 0_u16;
+    for (lane, ends) in tracks {
+        keys.set(lane % BLOCK, ends);
+        lanes |= 1 << (lane % BLOCK);
+    }
+    let mut out = keys.from;
+    interpolate(&keys, &mut out);
+    for (out, row) in out.iter().zip(block) {
+        for lane in (0..BLOCK).filter(|lane| lanes >> lane & 1 == 1) {
+            row[lane] = out[lane];
         }
     }
 }

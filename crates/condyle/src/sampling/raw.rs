@@ -234,13 +234,18 @@ fn joint_of(track: &Track) -> Option<usize> {
 /// The two keys and the factor for interpolating each of sixteen joints. The factor is 0 for joints without a
 /// track and for values that are already computed. These are splines, steps, and rotations between keys that
 /// do not have unit length.
-struct BlockKeys<const N: usize> {
-    from: [Lanes; N],
-    to: [Lanes; N],
-    factor: Lanes,
+pub(super) struct BlockKeys<const N: usize> {
+    pub(super) from: [Lanes; N],
+    pub(super) to: [Lanes; N],
+    pub(super) factor: Lanes,
 }
 
 impl<const N: usize> BlockKeys<N> {
+    /// Sixteen joints without a track.
+    pub(super) fn of_rest(rest: &[Lanes; N]) -> Self {
+        Self { from: *rest, to: *rest, factor: [0.0; BLOCK] }
+    }
+
     /// Collects the keys of the joints of block `block` from the front of `tracks`, and removes these tracks
     /// from the slice. Returns `None` if the block has no tracks. Joints without a track get `rest`.
     fn collect(tracks: &mut &[Track], block: usize, spans: &Spans<'_>, rest: &[Lanes; N]) -> Option<Self> {
@@ -251,7 +256,7 @@ impl<const N: usize> BlockKeys<N> {
         }
         let (mine, others) = tracks.split_at(count);
         *tracks = others;
-        let mut keys = Self { from: *rest, to: *rest, factor: [0.0; BLOCK] };
+        let mut keys = Self::of_rest(rest);
         for track in mine {
             if let Some(joint) = joint_of(track) {
                 keys.put(joint % BLOCK, track, spans.of(track));
@@ -278,7 +283,11 @@ impl<const N: usize> BlockKeys<N> {
                 }
             }
         };
-        // Factor 0: the value is final, so use it for both ends.
+        self.set(lane, (from, to, factor));
+    }
+
+    /// Sets the keys of a lane. With factor 0, the first one is the value.
+    pub(super) fn set(&mut self, lane: usize, (from, to, factor): ([f32; N], [f32; N], f32)) {
         let to = if factor == 0.0 { from } else { to };
         for c in 0..N {
             self.from[c][lane] = from[c];
