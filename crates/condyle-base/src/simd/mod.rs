@@ -390,6 +390,14 @@ impl Dispatch {
         Some(Self { isa, numeric: Numeric::ALL[usize::from(packed % 2)] })
     }
 
+    /// Returns the dispatch with AVX2 in place of AVX-512, for [`dispatch_256!`].
+    #[must_use]
+    #[inline]
+    pub fn at_most_avx2(self) -> Self {
+        let narrow = self.isa == Isa::Avx512 && Isa::Avx2.is_available();
+        Self { isa: if narrow { Isa::Avx2 } else { self.isa }, ..self }
+    }
+
     /// Returns the level for [`dispatch!`].
     #[inline]
     pub fn level(self) -> Level {
@@ -399,7 +407,7 @@ impl Dispatch {
 
 #[cfg(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64"))]
 pub use crate::fused;
-pub use crate::{baseline, dispatch, each, in_lanes};
+pub use crate::{baseline, dispatch, dispatch_256, each, in_lanes};
 #[cfg(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64"))]
 pub use dispatch::Fast;
 pub use dispatch::{HAS_LANES, Mode, Portable, has_lanes, part};

@@ -10,7 +10,7 @@ use super::{exponential_map, formula, one_factor};
 use crate::pose::{Pose, PoseBlock};
 use condyle_base::error::{Error, invariant};
 use condyle_base::math::{JointQuat, Quat, Transform};
-use condyle_base::simd::{BLOCK, dispatch};
+use condyle_base::simd::{BLOCK, dispatch, dispatch_256};
 
 /// A list of joints that can be read and written one at a time.
 pub(super) trait Joints {
@@ -358,7 +358,7 @@ impl Uniform {
         macro_rules! run {
             ($weights:expr) => {{
                 let factor = &OneFactor { weights: $weights, nearer: self.nearer, f: self.f };
-                Some(dispatch!(|s, mode| uniform_one(s, mode, factor, a, b)))
+                Some(dispatch_256!(|s, mode| uniform_one(s, mode, factor, a, b)))
             }};
         }
         match (&self.weights, self.weights.nine(&mut None)) {
@@ -377,7 +377,7 @@ impl Uniform {
         macro_rules! run {
             ($weights:expr) => {{
                 let factor = &OneFactor { weights: $weights, nearer: self.nearer, f: self.f };
-                dispatch!(|s, mode| uniform_structs(s, mode, factor, from, to, out))
+                dispatch_256!(|s, mode| uniform_structs(s, mode, factor, from, to, out))
             }};
         }
         match (&self.weights, self.weights.nine(&mut None)) {
