@@ -53,7 +53,10 @@ impl<S: Simd, M: Mode> Reference<S, M> {
         let inverse = S::f32s::splat(s, 1.0) / length2.sqrt() + nan_or_zero::<S>(length2);
         let none = length2.simd_le(least2);
         let mut out = *sum;
-        each!(c in [0, 1, 2, 3] => out[c] = none.select(self.rotation[c], out[c] * inverse));
+        each!(c in [0, 1, 2, 3] => out[c] *= inverse);
+        if none.any_true() {
+            each!(c in [0, 1, 2, 3] => out[c] = none.select(self.rotation[c], out[c]));
+        }
         out
     }
 }
