@@ -29,8 +29,10 @@
 //! hull where joints bend.
 
 mod aabb;
+mod directions;
 mod joints;
 mod kernel;
+mod nearest;
 mod points;
 mod sphere;
 
@@ -39,7 +41,7 @@ pub use self::joints::JointBounds;
 pub use self::sphere::Sphere;
 
 pub(crate) use self::aabb::rounded_up;
-pub(crate) use self::points::farthest;
+pub(crate) use self::directions::farthest;
 pub(crate) use self::sphere::{smallest, stretch};
 use condyle_base::error::Error;
 use condyle_base::math::Affine;

@@ -3,22 +3,26 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use condyle_base::math::scalar::sqrt_f64;
-use condyle_base::math::vectors::{dot, sub};
+use super::directions::{Cells, extremes, rounded};
+use super::nearest::{Face, distance, slack};
 
 /// Maximum number of chosen points.
 pub(super) const MOST: usize = 24;
 
-/// Candidates are the farthest points in a set of directions: the integer vectors with components from
-/// `-REACH` to `REACH`, without vectors that are twice another.
-const REACH: i32 = 2;
+/// Points this close to the hull are not chosen, relative to the largest coordinate. Most points are farther
+/// from their own f32 than this.
+const NEAR: f64 = 1.0 / (1_u64 << 28) as f64;
 
-/// Maximum number of improvements of a distance. The distance is never too small, even with few steps.
-const STEPS: usize = 60;
+/// A distance times this is less by far more than its rounding error.
+const EXCEEDED: f64 = 1.0 - 1e-6;
 
 /// Returns the chosen points, and an upper bound on the distance of the other points from their convex hull.
+///
+/// Candidates are the extreme points in a set of directions.
 pub(super) fn choose(all: &[[f64; 3]]) -> (Vec<[f32; 3]>, f64) {
-    let candidates = farthest(all);
+    let cells = Cells::new(all);
+    let extremes = extremes(all, &cells);
+    let candidates = rounded(all, &extremes);
     let mut chosen: Vec<[f64; 3]> = Vec::new();
     for axis in 0..3 {
         for way in [1.0, -1.0] {
@@ -31,173 +35,108 @@ pub(super) fn choose(all: &[[f64; 3]]) -> (Vec<[f32; 3]>, f64) {
         }
     }
     // First chooses from the candidates, then chooses the last four from all points.
-    for (points, most) in [(&candidates[..], MOST - 4), (all, MOST)] {
-        while chosen.len() < most {
-            let mut worst = (0.0, None);
-            for point in points {
-                let off = distance(*point, &chosen, worst.0);
-                if off > worst.0 {
-                    worst = (off, Some(*point));
-                }
-            }
-            let Some(point) = worst.1 else { break };
-            let point = point.map(|v| f64::from(v as f32));
+    let one = Cells::one(&candidates);
+    let mut rest = Rest::new(&candidates, &one, &chosen);
+    rest.choose(&mut chosen, MOST - 4, &[]);
+    let mut rest = Rest::new(all, &cells, &chosen);
+    let off = rest.choose(&mut chosen, MOST, &extremes);
+    (chosen.iter().map(|p| p.map(|v| v as f32)).collect(), off)
+}
+
+/// Points, and upper bounds on their distances from a hull that only grows.
+struct Rest<'a> {
+    points: &'a [[f64; 3]],
+    cells: &'a [u16],
+    bounds: Vec<f64>,
+    /// One simplex of the hull per cell, near the points of the cell. Most points are so near to it that
+    /// their distance from the hull is not computed.
+    near: Vec<Face>,
+}
+
+impl<'a> Rest<'a> {
+    fn new(points: &'a [[f64; 3]], cells: &'a Cells, hull: &[[f64; 3]]) -> Self {
+        let face = hull.first().map_or(Face::default(), |first| Face::point(*first));
+        Self {
+            points,
+            cells: cells.of(),
+            bounds: vec![f64::INFINITY; points.len()],
+            near: vec![face; cells.count()],
+        }
+    }
+
+    /// Chooses the farthest point until `most` are chosen or all points are near. Returns an upper bound on
+    /// the distance of a point from the hull. `probes` are indices of probably distant points.
+    fn choose(&mut self, chosen: &mut Vec<[f64; 3]>, most: usize, probes: &[usize]) -> f64 {
+        loop {
+            let (off, at) = self.farthest(chosen, probes);
+            let Some(at) = at.filter(|_| chosen.len() < most) else { return off };
+            let point = self.points[at].map(|v| f64::from(v as f32));
             if chosen.contains(&point) {
-                break;
+                return off;
             }
             chosen.push(point);
         }
     }
-    let off = all.iter().fold(0.0, |off: f64, point| off.max(distance(*point, &chosen, off)));
-    (chosen.iter().map(|p| p.map(|v| v as f32)).collect(), off)
-}
 
-/// Farthest point in each direction, rounded to f32.
-pub(crate) fn farthest(all: &[[f64; 3]]) -> Vec<[f64; 3]> {
-    let mut out: Vec<[f64; 3]> = vec![];
-    let range = -REACH..=REACH;
-    let directions = range.clone().flat_map(|x| {
-        let range = range.clone();
-        range.clone().flat_map(move |y| range.clone().map(move |z| [x, y, z]))
-    });
-    let primitive = |d: &[i32; 3]| d.iter().any(|v| v % 2 != 0);
-    for direction in directions.filter(primitive) {
-        let direction = direction.map(f64::from);
-        let mut best = (f64::NEG_INFINITY, None);
-        for point in all {
-            let along = dot(direction, *point);
-            if along > best.0 {
-                best = (along, Some(*point));
-            }
+    /// Upper bound on the distance of a point from the hull, and the index of the farthest point unless it
+    /// is [`NEAR`]. The first one counts if several are equally far.
+    fn farthest(&mut self, hull: &[[f64; 3]], probes: &[usize]) -> (f64, Option<usize>) {
+        let largest = hull.iter().flatten().map(|v| v.abs()).fold(0.0, f64::max);
+        let slack = slack(largest);
+        // A distance that is certainly exceeded: points within it need no exact distance.
+        let mut least = NEAR * largest;
+        for &at in probes {
+            least = least.max(self.exceeded(at, hull, least, slack));
         }
-        if let Some(point) = best.1 {
-            let point = point.map(|v| f64::from(v as f32));
-            if !out.contains(&point) {
-                out.push(point);
-            }
-        }
-    }
-    out
-}
-
-/// Upper bound on the distance of a point from the convex hull of others.
-///
-/// It is the distance to a point of the hull that is a weighted mean of up to four of them. Each step adds
-/// the point that is farthest in the direction of `point`, then takes the nearest point of the simplex (P.
-/// Wolfe, *Finding the Nearest Point in a Polytope*, 1976). Stops when the distance is at most `enough`.
-fn distance(point: [f64; 3], hull: &[[f64; 3]], enough: f64) -> f64 {
-    let off = |k: usize| sub(hull[k], point);
-    let nearest = (0..hull.len()).map(|k| (dot(off(k), off(k)), k));
-    let (mut square, first) = nearest.fold((f64::INFINITY, 0), |a, b| if b.0 < a.0 { b } else { a });
-    let mut simplex = Simplex { points: [off(first); 4], weights: [1.0, 0.0, 0.0, 0.0], count: 1 };
-    for _ in 0..STEPS {
-        if square <= enough * enough {
-            break;
-        }
-        let at = simplex.place();
-        let best = (0..hull.len()).map(|k| (dot(at, off(k)), k));
-        let (along, k) = best.fold((f64::INFINITY, 0), |a, b| if b.0 < a.0 { b } else { a });
-        // The square cannot decrease by more than about this fraction.
-        if square - along <= 1e-10 * square || simplex.count == 4 {
-            break;
-        }
-        let mut next = simplex;
-        next.add(off(k));
-        let place = next.place();
-        let now = dot(place, place);
-        if now >= square || now.is_nan() {
-            break;
-        }
-        (simplex, square) = (next, now);
-    }
-    // After a few hundred operations, rounding moves the point out of the hull by a few parts in 10^13.
-    sqrt_f64(square) + 1e-13 * hull.iter().flatten().map(|v| v.abs()).fold(0.0, f64::max)
-}
-
-/// Points, and the weights of their mean nearest to the origin.
-#[derive(Clone, Copy)]
-struct Simplex {
-    points: [[f64; 3]; 4],
-    weights: [f64; 4],
-    count: usize,
-}
-
-impl Simplex {
-    fn place(&self) -> [f64; 3] {
-        let sum = |c: usize| (0..self.count).map(|k| self.weights[k] * self.points[k][c]).sum();
-        [sum(0), sum(1), sum(2)]
-    }
-
-    /// Adds a point, and drops points that the nearest point does not need.
-    fn add(&mut self, point: [f64; 3]) {
-        (self.points[self.count], self.weights[self.count]) = (point, 0.0);
-        self.count += 1;
-        while let Some(nearest) = self.nearest_of_span() {
-            // Moves towards the nearest point of the span as far as all weights stay positive.
-            let mut part = 1.0_f64;
-            for (weight, to) in self.weights.iter().zip(&nearest).take(self.count) {
-                if *to <= 0.0 {
-                    part = part.min(weight / (weight - to));
-                }
-            }
-            let part = if part.is_nan() { 0.0 } else { part };
-            let mut kept = 0;
-            let all = part >= 1.0;
-            for (k, to) in nearest.iter().enumerate().take(self.count) {
-                let weight = self.weights[k] + part * (to - self.weights[k]);
-                if weight > 1e-14 {
-                    (self.points[kept], self.weights[kept]) = (self.points[k], weight);
-                    kept += 1;
-                }
-            }
-            let fewer = kept < self.count;
-            self.count = kept;
-            if all || !fewer {
+        // The search for the largest bound takes less time than a distance if there are few points.
+        for _ in 0..(4096 / self.points.len().max(1)).max(1) {
+            let larger = |a: (f64, usize), b: (usize, &f64)| if *b.1 > a.0 { (*b.1, b.0) } else { a };
+            let (bound, at) = self.bounds.iter().enumerate().fold((0.0, 0), larger);
+            if bound * EXCEEDED <= least {
                 break;
             }
+            least = least.max(self.exceeded(at, hull, least, slack));
         }
-        let sum: f64 = self.weights[..self.count].iter().sum();
-        self.weights.iter_mut().for_each(|weight| *weight /= sum);
+        let mut worst = (least, None);
+        for at in 0..self.points.len() {
+            if self.bounds[at] + 2.0 * slack <= worst.0 {
+                continue;
+            }
+            let face = &self.near[usize::from(self.cells[at])];
+            self.bounds[at] = self.bounds[at].min(face.distance(self.points[at], slack));
+            if self.bounds[at] + 2.0 * slack <= worst.0 {
+                continue;
+            }
+            let off = self.distance(at, hull, worst.0, slack);
+            if off > worst.0 {
+                worst = (off, Some(at));
+            }
+        }
+        match worst.1 {
+            Some(_) => worst,
+            None => (self.bounds.iter().copied().fold(0.0, f64::max), None),
+        }
     }
 
-    /// Weights, of any sign, of the point nearest to the origin in the affine span of the points. `None` if
-    /// the points are degenerate, so that a smaller simplex has the same span.
-    fn nearest_of_span(&self) -> Option<[f64; 4]> {
-        let (first, n) = (self.points[0], self.count - 1);
-        let edges = [1, 2, 3].map(|k| if k <= n { sub(self.points[k], first) } else { [0.0; 3] });
-        // Normal equations, solved by elimination.
-        let mut rows = [[0.0; 4]; 3];
-        for r in 0..n {
-            for c in 0..n {
-                rows[r][c] = dot(edges[r], edges[c]);
-            }
-            rows[r][3] = -dot(edges[r], first);
-        }
-        for p in 0..n {
-            let pivot = rows[p];
-            let least = 1e-12 * dot(edges[p], edges[p]);
-            if pivot[p] <= least || pivot[p].is_nan() {
-                return None;
-            }
-            for (r, row) in rows.iter_mut().enumerate().take(n) {
-                if r != p {
-                    let times = row[p] / pivot[p];
-                    *row = [0, 1, 2, 3].map(|c| row[c] - times * pivot[c]);
-                }
-            }
-        }
-        let mut weights = [1.0, 0.0, 0.0, 0.0];
-        for r in 0..n {
-            weights[r + 1] = rows[r][3] / rows[r][r];
-            weights[0] -= weights[r + 1];
-        }
-        Some(weights)
+    /// Distance that a point certainly exceeds, if its bound exceeds `least`.
+    fn exceeded(&mut self, at: usize, hull: &[[f64; 3]], least: f64, slack: f64) -> f64 {
+        if self.bounds[at] > least { EXCEEDED * self.distance(at, hull, least, slack) } else { 0.0 }
+    }
+
+    /// Distance of a point from the hull, which also becomes its bound.
+    fn distance(&mut self, at: usize, hull: &[[f64; 3]], enough: f64, slack: f64) -> f64 {
+        let (off, face) = distance(self.points[at], hull, enough, slack);
+        self.near[usize::from(self.cells[at])] = face;
+        self.bounds[at] = self.bounds[at].min(off);
+        off
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use condyle_base::math::scalar::sqrt_f64;
+    use condyle_base::math::vectors::dot;
     use condyle_testing::{Random, tries};
 
     #[test]
@@ -228,5 +167,74 @@ mod tests {
             assert!(off < 0.15, "{round}: {off}");
             assert!(count > 20 || off < 1e-6, "{round}: {off}");
         }
+    }
+
+    /// The same choice with the distances of all points from each hull.
+    fn choose_directly(all: &[[f64; 3]]) -> (Vec<[f64; 3]>, f64) {
+        let candidates = rounded(all, &extremes(all, &Cells::one(all)));
+        let mut chosen: Vec<[f64; 3]> = Vec::new();
+        for axis in 0..3 {
+            for way in [1.0, -1.0] {
+                let most = candidates.iter().map(|p| way * p[axis]).fold(f64::NEG_INFINITY, f64::max);
+                let far = candidates.iter().find(|p| way * p[axis] == most).expect("finite");
+                chosen.extend((!chosen.contains(far)).then_some(*far));
+            }
+        }
+        let worst = |points: &[[f64; 3]], hull: &[[f64; 3]]| {
+            let slack = slack(hull.iter().flatten().map(|v| v.abs()).fold(0.0, f64::max));
+            points.iter().fold((0.0, [0.0; 3]), |worst, point| {
+                let off = distance(*point, hull, worst.0, slack).0;
+                if off > worst.0 { (off, *point) } else { worst }
+            })
+        };
+        for (points, most) in [(&candidates[..], MOST - 4), (all, MOST)] {
+            while chosen.len() < most {
+                let point = worst(points, &chosen).1.map(|v| f64::from(v as f32));
+                if chosen.contains(&point) {
+                    break;
+                }
+                chosen.push(point);
+            }
+        }
+        let off = worst(all, &chosen).0;
+        (chosen, off)
+    }
+
+    /// Skipped distances change no bit, except of hulls that are exact to within rounding.
+    #[test]
+    fn the_choice_is_that_of_all_distances() {
+        let mut random = Random(16);
+        for round in 0..tries(15) {
+            let count = [30, 300, 3000][round % 3];
+            let size: [f32; 3] = random.vector(1.0);
+            let points: Vec<[f64; 3]> = (0..count)
+                .map(|at| {
+                    let [x, y, z]: [f32; 3] = random.unit();
+                    let bump = if round / 3 % 2 == 0 { 1.0 } else { 1.0 + 0.2 * ((at / 20) as f32).sin() };
+                    [x * size[0] * bump, y * size[1] * bump, z.abs() * size[2]].map(f64::from)
+                })
+                .collect();
+            let (want, want_off) = choose_directly(&points);
+            let (chosen, off) = choose(&points);
+            assert_eq!(chosen, want.iter().map(|p| p.map(|v| v as f32)).collect::<Vec<_>>(), "{round}");
+            assert!(off == want_off || off.max(want_off) < 1e-8, "{round}: {off} {want_off}");
+        }
+    }
+
+    /// Points on the sides of a box, whose corners are the hull.
+    #[test]
+    fn the_hull_of_a_box_has_few_points() {
+        let mut random = Random(17);
+        let points: Vec<[f64; 3]> = (0..3000)
+            .map(|at| {
+                let mut point = [0; 3].map(|_| random.below(33) as f64 / 32.0);
+                point[at % 3] = (at % 2) as f64;
+                point
+            })
+            .chain((0..8).map(|at| [at & 1, at >> 1 & 1, at >> 2].map(f64::from)))
+            .collect();
+        let (chosen, off) = choose(&points);
+        // The first farthest points, which are at the sides or corners, and the other corners.
+        assert!(chosen.len() <= 14 && off < 1e-8, "{chosen:?} {off}");
     }
 }
