@@ -46,8 +46,8 @@ const TINY: f64 = f32::MIN_POSITIVE as f64;
 pub struct JointBounds {
     /// Unused lanes of the last group repeat its last joint.
     pub(super) groups: Vec<Group>,
-    /// Points of all joints, in groups of eight.
-    pub(super) points: Vec<[[f32; LANES]; 3]>,
+    /// One hull per lane of the groups.
+    pub(super) hulls: Vec<Hull>,
     /// Joints of the skeleton, in lane order.
     joints: Vec<u16>,
     spheres: Vec<Sphere>,
@@ -64,15 +64,23 @@ pub(super) struct Group {
     /// Box: its centre, and its half extents including the rounding error.
     pub(super) center: [[f32; LANES]; 3],
     pub(super) half: [[f32; LANES]; 3],
-    /// Rounding error along each axis.
-    pub(super) rounded: [[f32; LANES]; 3],
-    /// Maximum distance of a vertex from the convex hull of the points.
-    pub(super) off: [f32; LANES],
-    /// Range of point groups for each joint.
-    pub(super) points: [[u32; 2]; LANES],
 }
 
-/// Rounding error of a coordinate, in addition to [`Group::rounded`] transformed by the matrix. `share` is
+/// Convex hull of the vertices of a joint.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Hull {
+    /// Points in vectors, the last of which is repeated up to the maximum number.
+    pub(super) points: [[[f32; LANES]; 3]; points::MOST / LANES],
+    /// Rounding error along each axis.
+    pub(super) rounded: [f32; 3],
+    /// Maximum distance of a vertex from the convex hull of the points.
+    pub(super) off: f32,
+    pub(super) joint: u16,
+}
+
+const _: () = assert!(points::MOST.is_multiple_of(LANES));
+
+/// Rounding error of a coordinate, in addition to [`Hull::rounded`] transformed by the matrix. `share` is
 /// relative to the translation; `least` is the absolute loss below the smallest normal f32.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Rounding {
@@ -93,7 +101,7 @@ pub(super) struct Weights {
 impl fmt::Debug for JointBounds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all = f.debug_struct("JointBounds");
-        all.field("joints", &self.joints.len()).field("points", &(LANES * self.points.len()));
+        all.field("joints", &self.joints.len()).field("points", &(points::MOST * self.joints.len()));
         all.field("weights", &self.weights).finish()
     }
 }
@@ -136,7 +144,7 @@ impl JointBounds {
         let order = order(&parts);
         let mut it = Self {
             groups: vec![],
-            points: vec![],
+            hulls: vec![],
             joints: order.iter().map(|&name| skin.joints()[name]).collect(),
             spheres: vec![],
             weights: weights(mesh),
@@ -161,6 +169,7 @@ impl JointBounds {
                     })?;
                 } else {
                     group.repeat(lane, names.len() - 1);
+                    it.hulls.extend(it.hulls.last().cloned());
                 }
             }
             it.groups.push(group);
@@ -196,22 +205,24 @@ impl JointBounds {
 
     /// Fills one lane; `None` if a number is beyond the range of f32.
     fn fill(&mut self, group: &mut Group, lane: usize, part: &Part, rounding: f64) -> Option<()> {
+        let joint = group.joints[lane];
+        let mut hull = Hull { points: Default::default(), rounded: [0.0; 3], off: 0.0, joint };
         for c in 0..3 {
             let rounded = rounding * part.reach[c];
             let center = ((part.min[c] + part.max[c]) / 2.0) as f32;
             let half = (part.max[c] - f64::from(center)).max(f64::from(center) - part.min[c]);
             group.center[c][lane] = center;
             group.half[c][lane] = rounded_up(half + rounded);
-            group.rounded[c][lane] = rounded_up(rounded);
+            hull.rounded[c] = rounded_up(rounded);
         }
         let (chosen, off) = points::choose(&part.points);
-        group.off[lane] = rounded_up(off);
-        let begin = self.points.len() as u32;
-        for eight in chosen.chunks(LANES) {
-            let point = |lane: usize| eight[lane.min(eight.len() - 1)];
-            self.points.push([0, 1, 2].map(|c| core::array::from_fn(|lane| point(lane)[c])));
+        hull.off = rounded_up(off);
+        for (at, lane) in (0..points::MOST).map(|at| (at / LANES, at % LANES)) {
+            let point = chosen.get(LANES * at + lane).or(chosen.last()).unwrap_or(&[0.0; 3]);
+            for (row, v) in hull.points[at].iter_mut().zip(point) {
+                row[lane] = *v;
+            }
         }
-        group.points[lane] = [begin, self.points.len() as u32];
         let (center, _) = smallest(chosen.len(), |at| chosen[at].map(f64::from));
         let center = center.map(|v| v as f32);
         let wide = center.map(f64::from);
@@ -219,32 +230,24 @@ impl JointBounds {
         let reach = part.reach.iter().sum::<f64>() * rounding;
         let radius = rounded_up(condyle_base::math::scalar::sqrt_f64(far) * (1.0 + 1e-14) + reach);
         self.spheres.push(Sphere { center, radius });
-        let numbers =
-            [&group.center, &group.half, &group.rounded].map(|v| [v[0][lane], v[1][lane], v[2][lane]]);
-        let finite = numbers.as_flattened().iter().all(|v| v.is_finite());
-        (finite && group.off[lane].is_finite() && radius.is_finite()).then_some(())
+        let [center, half] = [&group.center, &group.half].map(|v| [v[0][lane], v[1][lane], v[2][lane]]);
+        let finite = [center, half, hull.rounded].as_flattened().iter().all(|v| v.is_finite());
+        let finite = finite && hull.off.is_finite() && radius.is_finite();
+        self.hulls.push(hull);
+        finite.then_some(())
     }
 }
 
 impl Group {
-    const EMPTY: Self = Self {
-        joints: [0; LANES],
-        center: [[0.0; LANES]; 3],
-        half: [[0.0; LANES]; 3],
-        rounded: [[0.0; LANES]; 3],
-        off: [0.0; LANES],
-        points: [[0; 2]; LANES],
-    };
+    const EMPTY: Self = Self { joints: [0; LANES], center: [[0.0; LANES]; 3], half: [[0.0; LANES]; 3] };
 
     /// Copies lane `from` to `lane`.
     fn repeat(&mut self, lane: usize, from: usize) {
-        for lanes in [&mut self.center, &mut self.half, &mut self.rounded] {
+        for lanes in [&mut self.center, &mut self.half] {
             for row in lanes {
                 row[lane] = row[from];
             }
         }
-        self.off[lane] = self.off[from];
-        self.points[lane] = self.points[from];
     }
 }
 

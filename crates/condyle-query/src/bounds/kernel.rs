@@ -3,7 +3,7 @@
 use fearless_simd::{f32x4, f32x8, prelude::*};
 
 use super::aabb::Aabb;
-use super::joints::{Group, JointBounds, LANES, Rounding, weighed};
+use super::joints::{Group, Hull, JointBounds, LANES, Rounding, weighed};
 use condyle_base::math::{Affine, sqrt};
 use condyle_base::simd::{Mode, dispatch, each, transpose_halves};
 
@@ -16,8 +16,8 @@ type Rows<S> = [[Eight<S>; 4]; 3];
 /// Number of groups whose boxes are stored for the search for the outermost joints.
 const KEPT: usize = 12;
 
-/// Extents of the boxes of eight joints towards the six sides: along each axis, then against each.
-type Reach = [[f32; LANES]; 6];
+/// Extents of the boxes of some groups towards a side.
+type Reach = [[f32; LANES]; KEPT];
 
 /// Returns the box, or `None` if a matrix or a result is not finite.
 pub(super) fn posed(bounds: &JointBounds, model: &[Affine]) -> Option<Aabb> {
@@ -37,61 +37,56 @@ pub(super) fn boxes(bounds: &JointBounds, model: &[Affine], out: &mut [Aabb]) ->
 /// Box of the hulls of all joints. Computes the boxes of all joints first. Then reads the points only of
 /// joints whose box reaches farthest to a side, along that side's axis alone. Returns `None` if a matrix is
 /// not finite, because its box is then not finite either.
+///
+/// The sides are along each axis, then against each.
 #[inline(always)]
 fn hull<S: Simd, M: Mode>(s: S, mode: M, bounds: &JointBounds, model: &[Affine]) -> Option<Aabb> {
     let zero = f32x8::splat(s, 0.0);
     let mut unsound = [zero; 3];
     let mut best = [f32::NEG_INFINITY; 6];
-    let mut kept: [Reach; KEPT] = [[[0.0; LANES]; 6]; KEPT];
-    for groups in bounds.groups.chunks(KEPT) {
+    for (groups, hulls) in bounds.groups.chunks(KEPT).zip(bounds.hulls.chunks(KEPT * LANES)) {
+        let mut kept: [Reach; 6] = [[[f32::NEG_INFINITY; LANES]; KEPT]; 6];
         let mut most = [f32x8::splat(s, f32::NEG_INFINITY); 6];
-        // Group of the maximum in each lane.
-        let mut whose = [zero; 6];
-        for (at, (group, reach)) in groups.iter().zip(&mut kept).enumerate() {
-            let at = f32x8::splat(s, at as f32);
+        for (at, group) in groups.iter().enumerate().take(KEPT) {
             let rows = load(s, group, model)?;
             let (high, low) = around(s, mode, group, &rows, bounds.rounding);
             each!(r in [0, 1, 2] => {
                 // NaN and infinities, times zero, make the sum NaN.
                 unsound[r] = mode.madd(high[r], zero, mode.madd(low[r], zero, unsound[r]));
                 let low = -low[r];
-                whose[r] = high[r].simd_gt(most[r]).select(at, whose[r]);
-                whose[r + 3] = low.simd_gt(most[r + 3]).select(at, whose[r + 3]);
                 most[r] = most[r].max(high[r]);
                 most[r + 3] = most[r + 3].max(low);
-                high[r].store_array(&mut reach[r]);
-                low.store_array(&mut reach[r + 3]);
+                high[r].store_array(&mut kept[r][at]);
+                low.store_array(&mut kept[r + 3][at]);
             });
         }
         // The joint whose box reaches farthest to a side probably stays the farthest. Most other joints can
-        // then be skipped.
+        // then be skipped. All sides are independent, and each step waits for the one before, so the steps
+        // of all sides run next to each other.
+        let mut first = [0; 6];
+        let mut extent = [0.0; 6];
         each!(side in [0, 1, 2, 3, 4, 5] => {
-            let farthest = most[side].simd_eq(f32x8::splat(s, most[side].reduce_max())).to_bitmask();
-            let lane = (farthest.trailing_zeros() as usize).min(LANES - 1);
-            let at = whose[side].as_slice()[lane] as usize;
-            let reach = drawn_in(s, mode, bounds, model, BoxSide { group: groups.get(at)?, lane, side }, &mut kept.get_mut(at)?[side])?;
-            best[side] = best[side].max(reach);
+            extent[side] = most[side].reduce_max();
+            let limit = f32x8::splat(s, extent[side]);
+            let reaching = reaching(&kept[side], |reach| f32x8::load_array_ref(s, reach).simd_ge(limit).to_bitmask());
+            first[side] = lowest(reaching)?;
         });
-        for (group, reach) in groups.iter().zip(&mut kept) {
-            let mut farther = f32x8::load_array_ref(s, &reach[0]).simd_gt(f32x8::splat(s, best[0]));
-            each!(side in [1, 2, 3, 4, 5] => {
-                farther |= f32x8::load_array_ref(s, &reach[side]).simd_gt(f32x8::splat(s, best[side]));
-            });
-            let mut left = farther.to_bitmask();
-            while left != 0 {
-                let lane = (left.trailing_zeros() as usize).min(LANES - 1);
-                left &= left - 1;
-                for side in 0..6 {
-                    if reach[side][lane] > best[side] {
-                        let found = drawn_in(
-                            s,
-                            mode,
-                            bounds,
-                            model,
-                            BoxSide { group, lane, side },
-                            &mut reach[side],
-                        )?;
-                        best[side] = best[side].max(found);
+        for side in 0..6 {
+            let found = drawn_in(s, mode, bounds, hulls.get(first[side])?, model, side)?;
+            best[side] = best[side].max(found.min(extent[side]));
+        }
+        for side in 0..6 {
+            let limit = f32x8::splat(s, best[side]);
+            let mut left =
+                reaching(&kept[side], |reach| f32x8::load_array_ref(s, reach).simd_gt(limit).to_bitmask());
+            for (word, left) in left.iter_mut().enumerate() {
+                while *left != 0 {
+                    let at = 64 * word + left.trailing_zeros() as usize;
+                    *left &= *left - 1;
+                    let reach = *kept[side].as_flattened().get(at)?;
+                    if reach > best[side] && at != first[side] {
+                        let found = drawn_in(s, mode, bounds, hulls.get(at)?, model, side)?;
+                        best[side] = best[side].max(found.min(reach));
                     }
                 }
             }
@@ -102,31 +97,39 @@ fn hull<S: Simd, M: Mode>(s: S, mode: M, bounds: &JointBounds, model: &[Affine])
     unsound.simd_eq(zero).all_true().then_some(Aabb { min: [-left, -down, -back], max: [x, y, z] })
 }
 
-/// One side of the box of a joint.
-#[derive(Clone, Copy)]
-struct BoxSide<'a> {
-    group: &'a Group,
-    /// Lane of the joint in the group.
-    lane: usize,
-    side: usize,
+/// One bit per joint whose extent passes `test`, which returns eight bits.
+#[inline(always)]
+fn reaching(extents: &Reach, test: impl Fn(&[f32; LANES]) -> u64) -> [u64; 2] {
+    let mut out = [0; 2];
+    for (at, eight) in extents.iter().enumerate() {
+        out[at / 8] |= test(eight) << (LANES * (at % 8));
+    }
+    out
 }
 
-/// Returns the extent of one joint's points towards a side, and shrinks the joint's box to it.
+/// Index of the lowest bit.
+#[inline(always)]
+fn lowest([low, high]: [u64; 2]) -> Option<usize> {
+    match (low, high) {
+        (0, 0) => None,
+        (0, _) => Some(64 + high.trailing_zeros() as usize),
+        _ => Some(low.trailing_zeros() as usize),
+    }
+}
+
+/// Returns the extent of one joint's points towards a side.
 #[inline(always)]
 fn drawn_in<S: Simd, M: Mode>(
     s: S,
     mode: M,
     bounds: &JointBounds,
+    hull: &Hull,
     model: &[Affine],
-    BoxSide { group, lane, side }: BoxSide<'_>,
-    reach: &mut [f32; LANES],
+    side: usize,
 ) -> Option<f32> {
-    let [begin, end] = group.points[lane];
-    let points = bounds.points.get(begin as usize..end as usize)?;
-    let row = &model.get(usize::from(group.joints[lane]))?.rows[side % 3];
-    let found = refined(s, mode, points, if side < 3 { *row } else { row.map(|v| -v) });
-    reach[lane] = reach[lane].min(found + margin(group, lane, row, bounds.rounding));
-    Some(reach[lane])
+    let row = &model.get(usize::from(hull.joint))?.rows[side % 3];
+    let found = refined(s, mode, &hull.points, if side < 3 { *row } else { row.map(|v| -v) });
+    Some(found + margin(hull, row, bounds.rounding))
 }
 
 #[inline(always)]
@@ -140,7 +143,7 @@ fn all_boxes<S: Simd, M: Mode>(
     for (group, out) in bounds.groups.iter().zip(out.chunks_mut(LANES)) {
         let rows = load(s, group, model)?;
         let (high, low) = around(s, mode, group, &rows, bounds.rounding);
-        let mut reach: Reach = [[0.0; LANES]; 6];
+        let mut reach = [[0.0; LANES]; 6];
         each!(r in [0, 1, 2] => {
             high[r].store_array(&mut reach[r]);
             low[r].store_array(&mut reach[r + 3]);
@@ -206,19 +209,19 @@ fn around<S: Simd, M: Mode>(
 
 /// Maximum distance by which a joint's vertices exceed its chosen points along one axis.
 #[inline(always)]
-fn margin(group: &Group, lane: usize, row: &[f32; 4], rounding: Rounding) -> f32 {
+fn margin(hull: &Hull, row: &[f32; 4], rounding: Rounding) -> f32 {
     let [x, y, z, t] = row.map(f32::abs);
-    let of = |c: usize| group.rounded[c][lane];
-    let rounded = x * of(0) + y * of(1) + z * of(2) + (t * rounding.share + rounding.least);
+    let [a, b, c] = hull.rounded;
+    let rounded = x * a + y * b + z * c + (t * rounding.share + rounding.least);
     // Squares of tiny numbers underflow, so the constant keeps the root from being too small. Squares of huge
     // numbers overflow, so the sum of magnitudes, an upper bound, limits it.
     let length = sqrt(x * x + y * y + z * z + 8.0 * f32::MIN_POSITIVE).min(x + y + z);
-    length * group.off[lane] + rounded
+    length * hull.off + rounded
 }
 
 /// Maximum of the products of a matrix row with points.
 #[inline(always)]
-fn refined<S: Simd, M: Mode>(s: S, mode: M, points: &[[[f32; LANES]; 3]], row: [f32; 4]) -> f32 {
+fn refined<S: Simd, M: Mode>(s: S, mode: M, points: &[[[f32; LANES]; 3]; 3], row: [f32; 4]) -> f32 {
     let [a, b, c, t] = row.map(|v| f32x8::splat(s, v));
     let mut high = f32x8::splat(s, f32::NEG_INFINITY);
     for [x, y, z] in points {
