@@ -1,12 +1,12 @@
 //! Interleaved timing of checked implementations. The result is the minimum, never the mean.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::hint::black_box;
 use std::rc::Rc;
 use std::time::Instant;
 
 use condyle::{Dispatch, Numeric};
-use rayon::ThreadPoolBuilder;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::machine::ticks_per_ns;
 
@@ -19,6 +19,16 @@ const LEAST_ROUNDS: u32 = 3;
 /// Error limit of peers. Errors below it are only reported; a larger one means that the peer computed
 /// something else.
 const PEER_BOUND: f64 = 1e-3;
+
+thread_local! {
+    /// Pool of this thread and others.
+    static POOL: OnceCell<Rc<ThreadPool>> = const { OnceCell::new() };
+}
+
+fn pool_of(threads: usize) -> Rc<ThreadPool> {
+    let builder = ThreadPoolBuilder::new().num_threads(threads).use_current_thread();
+    Rc::new(builder.build().expect("a few threads"))
+}
 
 /// Implementation of a benchmark.
 pub(crate) struct Subject {
@@ -95,7 +105,8 @@ impl Subjects {
         self.kernel_in(&Room::new(out), implementation, bound, input, call, error);
     }
 
-    /// Like [`kernel_in`](Self::kernel_in), on a pool with the room's number of threads.
+    /// Like [`kernel_in`](Self::kernel_in), on a pool with the room's number of threads. The calling thread
+    /// is one of them.
     pub(crate) fn kernel_on<I: Sync + 'static, T: Clone + Send + 'static>(
         &mut self,
         room: &Room<T>,
@@ -105,8 +116,8 @@ impl Subjects {
         call: impl Fn(&I, &mut T) + Clone + Sync + 'static,
         error: impl Fn(&T) -> f64 + Clone + 'static,
     ) {
-        let pool = ThreadPoolBuilder::new().num_threads(room.threads).build().expect("a few threads");
-        let pool = Rc::new(pool);
+        let pool = POOL.with(|pool| pool.get_or_init(|| pool_of(room.threads)).clone());
+        assert_eq!(pool.current_num_threads(), room.threads, "a thread is in one pool only");
         let call = move |input: &I, out: &mut T| {
             // Pool threads do not inherit the dispatch of this thread.
             let dispatch = Dispatch::current();

@@ -21,7 +21,7 @@ use crate::peers::{self, Chain, FromMatrices, Interpolate};
 /// Number of clips.
 const CLIPS: usize = 32;
 /// Parts of a crowd per thread, because some parts take longer than others.
-const PARTS: usize = 4;
+const PARTS: usize = 16;
 /// Times of a single character, used in turn.
 const MOMENTS: usize = 121;
 

@@ -1,14 +1,17 @@
 //! A frame of a crowd: two thousand spectators who sit and cheer.
 //!
-//! Distant spectators have a lower level of detail. The stages run up to the palettes for GPU skinning, and
-//! each thread processes a part of the crowd.
+//! Distant spectators have a lower level of detail. The stages run up to the palettes for GPU skinning. The
+//! threads of a [`Crew`] take parts of the crowd, and so does the main thread.
 //!
 //! ```text
 //! cargo run --release --example crowd
 //! ```
 
 use std::f32::consts::TAU;
-use std::thread;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::{Mutex, PoisonError};
+use std::{hint, thread};
 
 use condyle::blending::{self, Additive};
 use condyle::frames::{Frames, FramesOptions};
@@ -19,6 +22,9 @@ use condyle::{
 
 const SPECTATORS: usize = 2000;
 const FRAMES: usize = 60;
+
+/// Spectators in a part: few, so that all threads finish at nearly the same time.
+const PART: usize = 32;
 
 /// Distance in metres beyond which fingers do not move.
 const FAR: f32 = 25.0;
@@ -42,6 +48,12 @@ struct Cast {
     skin: Skin,
     /// Level of detail for distant spectators: fingers keep the rest pose.
     far: Vec<f32>,
+}
+
+/// Part of the crowd and its palettes.
+struct Part<'a> {
+    crowd: &'a [Spectator],
+    upload: &'a mut [Affine],
 }
 
 /// Scratch memory of a thread. Nothing else is allocated in a frame.
@@ -70,22 +82,34 @@ fn main() -> Result<(), Error> {
         .collect();
     crowd.sort_by(|a, b| a.delay.total_cmp(&b.delay));
 
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    let part = SPECTATORS.div_ceil(threads);
-    let mut rooms: Vec<Room> = (0..threads).map(|_| Room::new(&cast.skeleton)).collect();
     let width = cast.skin.joints().len();
     let mut upload = vec![Affine::IDENTITY; SPECTATORS * width];
-    for frame in 0..FRAMES {
-        let clock = frame as f64 / 60.0;
-        // An engine reuses threads of a pool; starting a thread costs about 50 microseconds.
-        thread::scope(|scope| {
-            let parts = crowd.chunks(part).zip(upload.chunks_mut(part * width)).zip(&mut rooms);
-            let running: Vec<_> = parts
-                .map(|((crowd, upload), room)| scope.spawn(|| room.run(&cast, crowd, clock, upload)))
-                .collect();
-            running.into_iter().try_for_each(|thread| thread.join().expect("a thread panicked"))
-        })?;
-    }
+    let parts = crowd.chunks(PART).zip(upload.chunks_mut(PART * width));
+    let parts: Vec<_> = parts.map(|(crowd, upload)| Mutex::new(Part { crowd, upload })).collect();
+    let crew = Crew::default();
+    let failure = Mutex::new(Ok(()));
+    let run = |room: &mut Room, turn: usize| {
+        let clock = (turn / parts.len()) as f64 / 60.0;
+        let mut part = parts[turn % parts.len()].lock().unwrap_or_else(PoisonError::into_inner);
+        let result = room.run(&cast, &mut part, clock);
+        if result.is_err() {
+            *failure.lock().unwrap_or_else(PoisonError::into_inner) = result;
+        }
+    };
+    let others = thread::available_parallelism().map_or(1, usize::from) - 1;
+    thread::scope(|scope| {
+        let start = |_| scope.spawn(|| crew.help(Room::new(&cast.skeleton), run));
+        let helpers: Vec<_> = (0..others).map(start).collect();
+        let wake = || helpers.iter().for_each(|helper| helper.thread().unpark());
+        let mut room = Room::new(&cast.skeleton);
+        for _ in 0..FRAMES {
+            crew.share(parts.len(), wake, |turn| run(&mut room, turn));
+            // The palettes of all parts are complete. An engine draws them here, and reads its input.
+        }
+        crew.dismiss(wake);
+    });
+    drop(parts);
+    failure.into_inner().unwrap_or_else(PoisonError::into_inner)?;
 
     let far = crowd.iter().filter(|spectator| spectator.distance > FAR).count();
     let joints = cast.skeleton.joint_count();
@@ -101,16 +125,11 @@ impl Room {
     }
 
     /// Runs all stages for one spectator after another, so that the output of a stage is still in the cache.
-    fn run(
-        &mut self,
-        cast: &Cast,
-        crowd: &[Spectator],
-        clock: f64,
-        upload: &mut [Affine],
-    ) -> Result<(), Error> {
+    fn run(&mut self, cast: &Cast, part: &mut Part<'_>, clock: f64) -> Result<(), Error> {
         let Self { pose, model } = self;
         let skeleton = &cast.skeleton;
-        for (spectator, upload) in crowd.iter().zip(upload.chunks_mut(cast.skin.joints().len())) {
+        let uploads = part.upload.chunks_mut(cast.skin.joints().len());
+        for (spectator, upload) in part.crowd.iter().zip(uploads) {
             let seconds = (clock + spectator.delay).fract();
             let mask = (spectator.distance > FAR).then_some(&cast.far[..]);
             let layer = |frames, weight| FrameLayer { mask, ..FrameLayer::new(frames, seconds, weight) };
@@ -122,6 +141,84 @@ impl Room {
             skinning::palette_rows(&cast.skin, model, upload)?;
         }
         Ok(())
+    }
+}
+
+/// Threads that share the parts of a frame, as in the pool of an engine. A turn is a part in a frame. Turns
+/// are numbered through all frames.
+///
+/// The threads run through all frames, because starting one takes about 50 microseconds. After a frame they
+/// look for the next one for a short time before they sleep, because waking one takes almost as long.
+#[derive(Default)]
+struct Crew {
+    next: AtomicUsize,
+    /// Turns up to this one may be taken.
+    open: AtomicUsize,
+    done: AtomicUsize,
+}
+
+impl Crew {
+    /// Times that a thread looks for its next turn before it sleeps: some tens of microseconds.
+    const PATIENCE: usize = 2000;
+    /// Value of `open` after the last frame.
+    const NONE: usize = usize::MAX;
+
+    /// Shares `count` turns with the helpers, and returns when all are done.
+    fn share(&self, count: usize, wake: impl Fn(), mut run: impl FnMut(usize)) {
+        let end = self.open.load(Relaxed) + count;
+        self.open.store(end, Release);
+        wake();
+        while let Some(turn) = self.take(end) {
+            run(turn);
+            self.done.fetch_add(1, Release);
+        }
+        let mut looks = 0;
+        while self.done.load(Acquire) < end {
+            looks += 1;
+            if looks < Self::PATIENCE { hint::spin_loop() } else { thread::yield_now() }
+        }
+    }
+
+    /// Runs turns until there are no more frames.
+    fn help<T>(&self, mut room: T, run: impl Fn(&mut T, usize)) {
+        let mut looks = 0;
+        loop {
+            let open = self.open.load(Acquire);
+            if open == Self::NONE {
+                return;
+            }
+            if let Some(turn) = self.take(open) {
+                // Also counts a turn that panics, so that no one waits for it.
+                let _done = Done(&self.done);
+                run(&mut room, turn);
+                looks = 0;
+            } else if looks < Self::PATIENCE {
+                looks += 1;
+                hint::spin_loop();
+            } else {
+                looks = 0;
+                thread::park();
+            }
+        }
+    }
+
+    /// Ends the helpers.
+    fn dismiss(&self, wake: impl Fn()) {
+        self.open.store(Self::NONE, Release);
+        wake();
+    }
+
+    fn take(&self, open: usize) -> Option<usize> {
+        self.next.fetch_update(Relaxed, Relaxed, |next| (next < open).then_some(next + 1)).ok()
+    }
+}
+
+/// Counts a turn when it ends.
+struct Done<'a>(&'a AtomicUsize);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Release);
     }
 }
 
