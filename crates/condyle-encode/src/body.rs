@@ -38,6 +38,17 @@ impl Body {
         }
     }
 
+    /// Like [`between`](Self::between); `None` if the result is certainly at most `floor`.
+    pub(super) fn beyond(&self, is: &Affine64, want: &Affine64, floor: f64) -> Option<f64> {
+        let Some(axes) = &self.axes else { return Some(self.between(is, want)) };
+        let off = is.less(want);
+        let (middle, moved) = (length(off.point(self.centre)), times(&off.linear, axes));
+        // The root of the sum of the squared singular values is at least the largest. `stretch` may round up.
+        let square = dot(moved[0], moved[0]) + dot(moved[1], moved[1]) + dot(moved[2], moved[2]);
+        let left = floor - middle;
+        (left < 0.0 || square * 1.000_001 > left * left).then(|| middle + stretch(&moved))
+    }
+
     /// Whether [`farthest`](Self::farthest) is at most `limit`.
     pub(super) fn is_within(&self, off: &Affine64, limit: f64) -> bool {
         let middle = off.point(self.centre);

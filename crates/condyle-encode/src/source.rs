@@ -3,10 +3,10 @@
 use alloc::vec::Vec;
 
 use condyle::clip::keys::{Span, component_at, value_at};
-use condyle::clip::{RawClip, Target, Track};
+use condyle::clip::{Interpolation, RawClip, Target, Track};
 use condyle::skeleton::Skeleton;
 use condyle_base::math::Transform64;
-use condyle_base::math::quats::Quat64;
+use condyle_base::math::quats::{Quat64, Slerp};
 use condyle_base::math::vectors::normalize;
 
 /// Authored tracks of one joint.
@@ -36,11 +36,13 @@ struct Reader<'a> {
     track: &'a Track,
     times: &'a [f32],
     hint: usize,
+    /// Slerp between the keys of the last time, and the first of these keys.
+    slerp: Option<(usize, Slerp)>,
 }
 
 impl<'a> Reader<'a> {
     fn new(clip: &'a RawClip, track: &'a Track) -> Self {
-        Self { track, times: &clip.timelines()[track.timeline], hint: 0 }
+        Self { track, times: &clip.timelines()[track.timeline], hint: 0, slerp: None }
     }
 
     fn at<const N: usize>(&mut self, seconds: f64) -> [f64; N] {
@@ -48,12 +50,32 @@ impl<'a> Reader<'a> {
         self.hint = span.key;
         value_at(self.track, span)
     }
+
+    /// Rotation at a time, with the bits of [`at`](Self::at).
+    fn rotation(&mut self, seconds: f64) -> Quat64 {
+        let span = Span::find(self.times, seconds, self.hint);
+        self.hint = span.key;
+        if self.track.interpolation != Interpolation::Linear || span.factor <= 0.0 {
+            return value_at(self.track, span);
+        }
+        let slerp = match self.slerp {
+            Some((key, slerp)) if key == span.key => slerp,
+            _ => {
+                let (keys, _) = self.track.values.as_chunks::<4>();
+                Slerp::new(keys[span.key], keys[span.key + 1])
+            }
+        };
+        self.slerp = Some((span.key, slerp));
+        let mut rotation = slerp.at(span.factor);
+        normalize(&mut rotation);
+        rotation
+    }
 }
 
 /// Samples a free rotation track at each of `moments`, which must be ascending.
 pub(super) fn rotations(clip: &RawClip, track: &Track, moments: &[f64]) -> Vec<Quat64> {
     let mut reader = Reader::new(clip, track);
-    moments.iter().map(|&seconds| reader.at(seconds)).collect()
+    moments.iter().map(|&seconds| reader.rotation(seconds)).collect()
 }
 
 /// Samples one component of a free track.
@@ -81,7 +103,7 @@ pub(super) fn joint(
             }
         }
     };
-    fill(tracks.rotation, &mut |local, reader, seconds| local.rotation = reader.at(seconds));
+    fill(tracks.rotation, &mut |local, reader, seconds| local.rotation = reader.rotation(seconds));
     fill(tracks.translation, &mut |local, reader, seconds| local.translation = reader.at(seconds));
     fill(tracks.scale, &mut |local, reader, seconds| local.scale = reader.at(seconds));
     out

@@ -140,22 +140,48 @@ pub fn rows([x, y, z, w]: Quat64) -> [[f64; 3]; 3] {
 /// The angle is the arccosine of the dot product of the unnormalised keys, and the result is normalised.
 #[inline]
 pub fn slerp_f64(a: [f32; 4], b: [f32; 4], t: f64) -> [f64; 4] {
-    let (a, b) = (a.map(f64::from), b.map(f64::from));
-    let cos: f64 = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
-    let sign = if cos < 0.0 { -1.0 } else { 1.0 };
-    let cos = cos.abs().min(1.0);
-    let sin = sqrt_f64(1.0 - cos * cos);
-    // Below 1e-4, linear interpolation is exact to f32 precision. Clearly smaller angles skip the arctangent,
-    // which saves time because most root joints do not rotate.
-    let theta = if sin < 0.99e-4 * cos { 0.0 } else { atan2_f64(sin, cos) };
-    let (from, to) = if theta < 1e-4 {
-        (1.0 - t, t)
-    } else {
-        (sin_f64((1.0 - t) * theta) / sin, sin_f64(t * theta) / sin)
-    };
-    let mut q = core::array::from_fn(|c| a[c] * from + b[c] * to * sign);
-    normalize(&mut q);
-    q
+    Slerp::new(a, b).at(t)
+}
+
+/// [`slerp_f64`] between two keys at several times: the angle is computed once.
+#[derive(Debug, Clone, Copy)]
+pub struct Slerp {
+    from: Quat64,
+    /// Second key, in the hemisphere of `from`.
+    to: Quat64,
+    angle: f64,
+    sine: f64,
+}
+
+impl Slerp {
+    /// Prepares the interpolation from `a` to `b`.
+    #[inline]
+    #[must_use]
+    pub fn new(a: [f32; 4], b: [f32; 4]) -> Self {
+        let (a, b) = (a.map(f64::from), b.map(f64::from));
+        let cos: f64 = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
+        let sign = if cos < 0.0 { -1.0 } else { 1.0 };
+        let cos = cos.abs().min(1.0);
+        let sine = sqrt_f64(1.0 - cos * cos);
+        // Below 1e-4, linear interpolation is exact to f32 precision. Clearly smaller angles skip the
+        // arctangent, which saves time because most root joints do not rotate.
+        let angle = if sine < 0.99e-4 * cos { 0.0 } else { atan2_f64(sine, cos) };
+        Self { from: a, to: b.map(|v| v * sign), angle, sine }
+    }
+
+    /// Returns the rotation at `t`, from 0 to 1.
+    #[inline]
+    #[must_use]
+    pub fn at(&self, t: f64) -> Quat64 {
+        let (from, to) = if self.angle < 1e-4 {
+            (1.0 - t, t)
+        } else {
+            (sin_f64((1.0 - t) * self.angle) / self.sine, sin_f64(t * self.angle) / self.sine)
+        };
+        let mut q = core::array::from_fn(|c| self.from[c] * from + self.to[c] * to);
+        normalize(&mut q);
+        q
+    }
 }
 
 /// Maximum rounding error of the squared length of a unit quaternion.

@@ -6,7 +6,7 @@ use core::cell::Cell;
 use super::Uneven;
 use super::channel::{Channel, Grids, as_authored, own_times, thinned};
 use super::format::{KeyFormat, STEP_GRADES, stream_bytes};
-use super::key_values::{authored_values, coarser, line, moved, spline};
+use super::key_values::{Spline, authored_values, coarser, moved, span_of, spans};
 use super::source::Authored;
 use super::space::Space;
 use condyle::clip::Interpolation;
@@ -62,13 +62,15 @@ struct KeySearch<'a, const N: usize, S, H> {
     holds: H,
     /// Moment that failed last: the next keys most likely fail there too.
     suspect: Cell<usize>,
+    /// Moment at which the last hopeless grid failed.
+    hopeless: Cell<usize>,
     best: Option<Best<N>>,
 }
 
 impl<'a, const N: usize, S: Space<N>, H: Fn(usize, [f64; N]) -> bool> KeySearch<'a, N, S, H> {
     fn new(space: &'a S, property: Property<'a, N>, holds: H) -> Self {
         let own = own_values(&property, &holds);
-        Self { space, property, own, holds, suspect: Cell::new(0), best: None }
+        Self { space, property, own, holds, suspect: Cell::new(0), hopeless: Cell::new(0), best: None }
     }
 
     /// Whether all values hold.
@@ -82,6 +84,32 @@ impl<'a, const N: usize, S: Space<N>, H: Fn(usize, [f64; N]) -> bool> KeySearch<
             self.suspect.set(moment);
         }
         failed.is_none()
+    }
+
+    /// Values at all moments between the keys at a grid. `value` takes an item of [`spans`]. `None` once a
+    /// value does not hold, so that most keys are rejected after few values.
+    fn values(
+        &self,
+        grid: &[usize],
+        mut value: impl FnMut((usize, usize, f64, f64)) -> [f64; N],
+    ) -> Option<Vec<[f64; N]>> {
+        let (times, suspect) = (self.property.times, self.suspect.get());
+        if !(self.holds)(suspect, value(span_of(grid, times, suspect))) {
+            return None;
+        }
+        let mut values = Vec::new();
+        for span in spans(grid, times) {
+            let (moment, value) = (span.1, value(span));
+            if !(self.holds)(moment, value) {
+                self.suspect.set(moment);
+                return None;
+            }
+            if values.is_empty() {
+                values.reserve_exact(times.len());
+            }
+            values.push(value);
+        }
+        Some(values)
     }
 
     fn is_filtered(&self) -> bool {
@@ -105,11 +133,25 @@ impl<'a, const N: usize, S: Space<N>, H: Fn(usize, [f64; N]) -> bool> KeySearch<
     /// Tries a line through `keys` at a grid, with `overhead` bytes in addition to its keys. Returns whether
     /// it is the cheapest so far, or `None` if it does not hold.
     fn try_line(&mut self, grid: &[usize], keys: &[[f64; N]], overhead: usize) -> Option<bool> {
-        let (space, times) = (self.space, self.property.times);
+        if grid.len() < 2 {
+            return None;
+        }
+        let space = self.space;
         let (bytes, stored, values) = space.format().coarsest(S::GRADES, |grade| {
             let space = space.coarser(grade);
-            let (stored, values) = line(&space, grid, times, keys);
-            self.passes(&values).then(|| (overhead + space.line_bytes(keys), stored, values))
+            let stored: Vec<[f32; N]> = keys.iter().map(|&key| space.stored(key)).collect();
+            let prepared = |at: usize| {
+                let [from, to] = [stored[at], stored[at + 1]].map(|key| key.map(f64::from));
+                (at, space.span(from, to))
+            };
+            let mut now = prepared(0);
+            let values = self.values(grid, |(at, _, t, _)| {
+                if now.0 != at {
+                    now = prepared(at);
+                }
+                space.at(&now.1, t)
+            })?;
+            Some((overhead + space.line_bytes(keys), stored, values))
         })?;
         Some(self.keep(bytes, || Channel::linear(grid.to_vec(), stored.into_flattened()), values))
     }
@@ -125,15 +167,20 @@ impl<'a, const N: usize, S: Space<N>, H: Fn(usize, [f64; N]) -> bool> KeySearch<
     /// the targets is therefore off by at most about twice the limit. Four times as far is hopeless.
     fn is_hopeless(&self, grid: &[usize]) -> bool {
         let Property { times, targets, .. } = self.property;
-        grid.windows(2).any(|pair| {
-            let (from, to) = (pair[0], pair[1]);
-            let middle = from.midpoint(to);
+        let is_off = |interval: usize| {
+            let (from, to) = (grid[interval], grid[interval + 1]);
+            let (middle, span) = (from.midpoint(to), self.space.span(targets[from], targets[to]));
             [middle, from.midpoint(middle), middle.midpoint(to)].into_iter().any(|at| {
                 let t = (times[at] - times[from]) / (times[to] - times[from]);
-                let is = self.space.between(targets[from], targets[to], t);
+                let is = self.space.at(&span, t);
                 !(self.holds)(at, self.space.between(targets[at], is, 0.25))
             })
-        })
+        };
+        if grid.len() > 1 && is_off(span_of(grid, times, self.hopeless.get()).0) {
+            return true;
+        }
+        let found = (1..grid.len()).map(|to| to - 1).find(|&interval| is_off(interval));
+        found.inspect(|&interval| self.hopeless.set(grid[interval].midpoint(grid[interval + 1]))).is_some()
     }
 
     /// Tries lines at evenly spaced keys, few keys first.
@@ -192,8 +239,8 @@ impl<'a, const N: usize, S: Space<N>, H: Fn(usize, [f64; N]) -> bool> KeySearch<
     fn reaches(&self, from: usize, to: usize, slack: f64) -> bool {
         let (Property { times, targets, .. }, space) = (self.property, self.space);
         let ends = [from, to].map(|at| space.stored(self.own[at]).map(f64::from));
-        let length = times[to] - times[from];
-        let is = |at: usize| space.between(ends[0], ends[1], (times[at] - times[from]) / length);
+        let (length, span) = (times[to] - times[from], space.span(ends[0], ends[1]));
+        let is = |at: usize| space.at(&span, (times[at] - times[from]) / length);
         let near = |at: usize| space.between(targets[at], is(at), 1.0 / slack);
         // The error is largest in the middle, so that is tested first.
         core::iter::once(from.midpoint(to).max(from + 1))
@@ -215,13 +262,17 @@ impl<'a, const N: usize, S: Space<N>, H: Fn(usize, [f64; N]) -> bool> KeySearch<
                 break;
             }
             let found = space.format().coarsest(STEP_GRADES, |grade| {
-                let steps = space.spline_steps().coarser(grade);
-                let (keys, mut values, counts) = spline(targets, grid, times, steps);
-                let inside = values.len() - 1;
-                values[1..inside].iter_mut().for_each(|value| *value = space.point(*value));
-                let bytes =
-                    || if is_filtered { stream_bytes(&counts, 3 * N, 3) } else { key_bytes * grid.len() };
-                self.passes(&values).then(|| (bytes(), keys, values))
+                let spline = Spline::new(targets, grid, times, space.spline_steps().coarser(grade));
+                let last = times.len() - 1;
+                let values = self.values(grid, |(at, moment, t, length)| {
+                    let value = spline.at(at, t, length);
+                    if moment == 0 || moment == last { value } else { space.point(value) }
+                })?;
+                let bytes = match is_filtered {
+                    true => stream_bytes(&spline.counts(), 3 * N, 3),
+                    false => key_bytes * grid.len(),
+                };
+                Some((bytes, spline.numbers(), values))
             });
             let Some((bytes, keys, values)) = found else { continue };
             let interpolation = Interpolation::CubicSpline;

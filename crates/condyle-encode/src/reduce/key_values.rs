@@ -11,12 +11,22 @@ use condyle::clip::{Interpolation, Track};
 
 /// Moments of each interval of a grid, including its last: interval, moment, fraction of the interval, and
 /// its length.
-fn spans<'a>(grid: &'a [usize], times: &'a [f64]) -> impl Iterator<Item = (usize, usize, f64, f64)> + 'a {
+pub(super) fn spans<'a>(
+    grid: &'a [usize],
+    times: &'a [f64],
+) -> impl Iterator<Item = (usize, usize, f64, f64)> + 'a {
     grid.windows(2).enumerate().flat_map(move |(at, pair)| {
         let (from, to) = (times[pair[0]], times[pair[1]]);
         let first = if at == 0 { pair[0] } else { pair[0] + 1 };
         (first..=pair[1]).map(move |moment| (at, moment, (times[moment] - from) / (to - from), to - from))
     })
+}
+
+/// The item of [`spans`] for a moment.
+pub(super) fn span_of(grid: &[usize], times: &[f64], moment: usize) -> (usize, usize, f64, f64) {
+    let at = grid.partition_point(|&key| key < moment).clamp(1, grid.len() - 1) - 1;
+    let (from, to) = (times[grid[at]], times[grid[at + 1]]);
+    (at, moment, (times[moment] - from) / (to - from), to - from)
 }
 
 /// Least-squares corrections of the keys of a grid, from the errors of straight lines at each moment. `off`
@@ -75,22 +85,6 @@ pub(super) fn moved<const N: usize>(
     keys
 }
 
-/// Straight lines with these keys at a grid: the stored keys, and the values at each moment.
-pub(super) fn line<const N: usize>(
-    space: &impl Space<N>,
-    grid: &[usize],
-    times: &[f64],
-    keys: &[[f64; N]],
-) -> (Vec<[f32; N]>, Vec<[f64; N]>) {
-    let keys: Vec<[f32; N]> = keys.iter().map(|&key| space.stored(key)).collect();
-    let mut values = vec![[0.0; N]; times.len()];
-    for (at, moment, t, _) in spans(grid, times) {
-        let ends = [keys[at], keys[at + 1]].map(|key| key.map(f64::from));
-        values[moment] = space.between(ends[0], ends[1], t);
-    }
-    (keys, values)
-}
-
 /// Derivative at a moment; the moments need not be evenly spaced.
 fn slope<const N: usize>(values: &[[f64; N]], times: &[f64], at: usize) -> [f64; N] {
     let (from, to) = (at.saturating_sub(1), (at + 1).min(values.len() - 1));
@@ -106,36 +100,47 @@ fn slope<const N: usize>(values: &[[f64; N]], times: &[f64], at: usize) -> [f64;
     })
 }
 
-/// Spline through the values at a grid, with their slopes: the stored numbers, the values at each moment, and
-/// the step counts. Values are rounded to `steps`, and slopes to steps with about the same effect.
-pub(super) fn spline<const N: usize>(
-    targets: &[[f64; N]],
-    grid: &[usize],
-    times: &[f64],
+/// Spline through the values at a grid, with their slopes. Values are rounded to `steps`, and slopes to steps
+/// with about the same effect.
+pub(super) struct Spline<const N: usize> {
+    /// Value and slope of each key.
+    keys: Vec<([f32; N], [f32; N])>,
     steps: Steps,
-) -> (Vec<f32>, Vec<[f64; N]>, Vec<i32>) {
-    let longest = grid.windows(2).map(|pair| times[pair[1]] - times[pair[0]]).fold(0.0, f64::max);
-    // The factor of a slope is at most 4/27 of the length.
-    let slope_steps = steps.coarser(exponent(4.0 / longest));
-    let keys: Vec<([f32; N], [f32; N])> = grid
-        .iter()
-        .map(|&at| {
+    slope_steps: Steps,
+}
+
+impl<const N: usize> Spline<N> {
+    pub(super) fn new(targets: &[[f64; N]], grid: &[usize], times: &[f64], steps: Steps) -> Self {
+        let longest = grid.windows(2).map(|pair| times[pair[1]] - times[pair[0]]).fold(0.0, f64::max);
+        // The factor of a slope is at most 4/27 of the length.
+        let slope_steps = steps.coarser(exponent(4.0 / longest));
+        let key = |&at: &usize| {
             (targets[at].map(|v| steps.round(v)), slope(targets, times, at).map(|v| slope_steps.round(v)))
-        })
-        .collect();
-    let mut values = vec![[0.0; N]; targets.len()];
-    for (at, moment, t, length) in spans(grid, times) {
-        let ((a, out), (b, into)) = (keys[at], keys[at + 1]);
-        values[moment] = core::array::from_fn(|c| {
-            hermite([a[c].into(), out[c].into(), into[c].into(), b[c].into()], length, t)
-        });
+        };
+        Self { keys: grid.iter().map(key).collect(), steps, slope_steps }
     }
-    let counts = keys.iter().flat_map(|(value, slope)| {
-        let slope = slope.map(|v| slope_steps.count(v));
-        [slope, value.map(|v| steps.count(v)), slope]
-    });
-    let counts = counts.flatten().collect();
-    (keys.iter().flat_map(|(value, slope)| [*slope, *value, *slope]).flatten().collect(), values, counts)
+
+    /// Value at a fraction of an interval of the grid, which is `length` seconds long.
+    pub(super) fn at(&self, interval: usize, t: f64, length: f64) -> [f64; N] {
+        let ((a, out), (b, into)) = (self.keys[interval], self.keys[interval + 1]);
+        core::array::from_fn(|c| {
+            hermite([a[c].into(), out[c].into(), into[c].into(), b[c].into()], length, t)
+        })
+    }
+
+    /// Stored numbers.
+    pub(super) fn numbers(&self) -> Vec<f32> {
+        self.keys.iter().flat_map(|(value, slope)| [*slope, *value, *slope]).flatten().collect()
+    }
+
+    /// Step counts of the stored numbers.
+    pub(super) fn counts(&self) -> Vec<i32> {
+        let counts = self.keys.iter().flat_map(|(value, slope)| {
+            let slope = slope.map(|v| self.slope_steps.count(v));
+            [slope, value.map(|v| self.steps.count(v)), slope]
+        });
+        counts.flatten().collect()
+    }
 }
 
 /// Values of the authored keys at each moment. Valid for a whole clip, where no other keys precede or follow

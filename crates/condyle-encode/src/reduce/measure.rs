@@ -41,14 +41,14 @@ pub fn measure_keys<'a>(
 }
 
 /// Error of `keys` at all moments of the source.
-pub(super) fn measure_all(
+pub(crate) fn measure_all(
     source: &Source<'_>,
     keys: &RawClip,
     skeleton: &Skeleton,
     options: &EncodeOptions,
 ) -> Result<Measured, Error> {
     let mut all = Measured::default();
-    for (at, frames) in source.windows()?.into_iter().enumerate() {
+    for (at, frames) in source.short_windows()?.into_iter().enumerate() {
         let job = Job::new(skeleton, options, source, source.window(frames)?, false, KeyFormat::Floats)?;
         add_part(&mut all, at, &job.measure(keys));
     }
@@ -87,6 +87,12 @@ fn add_reading(all: &mut Measured, other: &Measured) {
     }
 }
 
+/// Result of a reader, and the model matrices that it gets, per joint and moment.
+struct Reading {
+    measured: Measured,
+    placed: Vec<Vec<Affine64>>,
+}
+
 /// Whether readers that normalise rotations decode differently from those that do not.
 fn has_loose_rotations(clip: &RawClip) -> bool {
     let mut joints = clip.tracks().iter().filter(|track| matches!(track.target, Target::Rotation(_)));
@@ -100,53 +106,81 @@ fn has_loose_rotations(clip: &RawClip) -> bool {
 impl Job<'_, '_> {
     /// Error of the clip at each moment, for readers that normalise rotations and for those that do not.
     pub(super) fn measure(&self, clip: &RawClip) -> Measured {
-        let mut measured = self.measure_as(clip, true);
+        let (moments, count) = (&self.source.moments, self.joints.len());
+        let tracks = source::joint_tracks(clip, count);
+        let none = || Measured {
+            joints: vec![JointError::default(); count],
+            frames: vec![0.0; self.source.frames.len()],
+            ..Measured::default()
+        };
+        let mut readings = vec![Reading { measured: none(), placed: Vec::with_capacity(count) }];
         if has_loose_rotations(clip) {
-            add_reading(&mut measured, &self.measure_as(clip, false));
+            readings.push(Reading { measured: none(), placed: Vec::with_capacity(count) });
         }
+        for j in 0..count {
+            let mut locals = source::joint(clip, self.skeleton, j, &tracks[j], moments);
+            for (reading, it) in readings.iter_mut().enumerate() {
+                if let Some(track) = tracks[j].rotation.filter(|_| reading > 0) {
+                    let (times, mut hint) = (&clip.timelines()[track.timeline], 0);
+                    for (local, &seconds) in locals.iter_mut().zip(moments) {
+                        let span = Span::find(times, seconds, hint);
+                        hint = span.key;
+                        let length = length_at(track, span);
+                        local.rotation = local.rotation.map(|v| v * length);
+                    }
+                }
+                let parents = self.joints[j].parent.map(|parent| it.placed[parent].as_slice());
+                let at = |(moment, local): (usize, &Transform64)| {
+                    let local = Affine64::local(local);
+                    parents.map_or(local, |parents| parents[moment].after(&local))
+                };
+                it.placed.push(locals.iter().enumerate().map(at).collect());
+            }
+        }
+        for Reading { measured, placed } in &mut readings {
+            self.compare(placed, measured);
+        }
+        let mut readings = readings.into_iter().map(|reading| reading.measured);
+        let mut measured = readings.next().unwrap_or_default();
+        readings.for_each(|reading| add_reading(&mut measured, &reading));
+        self.measure_free(clip, &mut measured);
         measured
     }
 
-    fn measure_as(&self, clip: &RawClip, normalizes: bool) -> Measured {
-        let (moments, count) = (&self.source.moments, self.joints.len());
-        let tracks = source::joint_tracks(clip, count);
-        let mut measured = Measured { joints: vec![JointError::default(); count], ..Measured::default() };
-        measured.frames = vec![0.0; self.source.frames.len()];
-        let mut placed: Vec<Vec<Affine64>> = Vec::with_capacity(count);
-        for (j, joint) in self.joints.iter().enumerate() {
-            let mut locals = source::joint(clip, self.skeleton, j, &tracks[j], moments);
-            if let Some(track) = tracks[j].rotation.filter(|_| !normalizes) {
-                let times = &clip.timelines()[track.timeline];
-                for (local, &seconds) in locals.iter_mut().zip(moments) {
-                    let length = length_at(track, Span::find(times, seconds, 0));
-                    local.rotation = local.rotation.map(|v| v * length);
+    /// Adds the errors of joints: of their model matrices at each moment.
+    fn compare(&self, placed: &[Vec<Affine64>], measured: &mut Measured) {
+        // Leaves first: they have the largest errors, so that most errors of other joints are below those of
+        // their frames.
+        for (j, joint) in self.joints.iter().enumerate().rev() {
+            let (worst, mut frame) = (&mut measured.joints[j], 0);
+            for (moment, (is, want)) in placed[j].iter().zip(&self.model[j]).enumerate() {
+                while self.source.frames.get(frame + 1).is_some_and(|&next| next <= moment) {
+                    frame += 1;
                 }
-            }
-            let parents = joint.parent.map(|parent| placed[parent].as_slice());
-            let at = |(moment, local): (usize, &Transform64)| {
-                let local = Affine64::local(local);
-                parents.map_or(local, |parents| parents[moment].after(&local))
-            };
-            let is: Vec<Affine64> = locals.iter().enumerate().map(at).collect();
-            for (moment, (is, want)) in is.iter().zip(&self.model[j]).enumerate() {
                 for (point, body) in joint.shell.iter().enumerate() {
-                    let off = body.between(is, want) as f32;
-                    if off > measured.joints[j].error {
-                        measured.joints[j] = JointError { error: off, seconds: moments[moment], point };
+                    let in_frame = measured.frames.get(frame).copied().unwrap_or(f32::INFINITY);
+                    let floor = f64::from(worst.error.min(in_frame));
+                    let Some(off) = body.beyond(is, want, floor) else { continue };
+                    let off = off as f32;
+                    if off > worst.error {
+                        *worst = JointError { error: off, seconds: self.source.moments[moment], point };
                     }
-                    let frame = self.source.frames.partition_point(|&at| at <= moment).saturating_sub(1);
                     if let Some(frame) = measured.frames.get_mut(frame) {
                         *frame = frame.max(off);
                     }
                 }
             }
-            placed.push(is);
         }
         for (joint, error) in measured.joints.iter().enumerate() {
             if error.error > measured.error_max {
                 (measured.error_max, measured.joint, measured.seconds) = (error.error, joint, error.seconds);
             }
         }
+    }
+
+    /// Adds the errors of tracks that drive no joint.
+    fn measure_free(&self, clip: &RawClip, measured: &mut Measured) {
+        let moments = &self.source.moments;
         for (index, free) in self.source.free.iter().enumerate() {
             // The value of a target without a track is unknown here and counts as 0.
             let track = clip.track(free.target);
@@ -158,7 +192,6 @@ impl Job<'_, '_> {
                 }
             }
         }
-        measured
     }
 }
 

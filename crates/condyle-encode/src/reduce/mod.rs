@@ -421,10 +421,12 @@ impl<'s, 'a> Job<'s, 'a> {
                 parents.map_or(local, |parents| parents[moment].after(&local))
             };
             let is: Vec<Affine64> = (0..count).map(at).collect();
-            let off = |(is, want): (&Affine64, &Affine64)| {
-                joint.shell.iter().map(|body| body.between(is, want)).fold(0.0, f64::max)
-            };
-            let worst = is.iter().zip(&self.model[index]).map(off).fold(0.0, f64::max);
+            let mut worst = 0.0_f64;
+            for (is, want) in is.iter().zip(&self.model[index]) {
+                for body in &joint.shell {
+                    worst = worst.max(body.beyond(is, want, worst).unwrap_or_default());
+                }
+            }
             fit.errors.push(worst / joint.budget);
             placed.push(is);
         }

@@ -60,7 +60,7 @@ pub(super) struct Window<'a> {
 
 /// Clip, and the moments at which it is sampled.
 #[derive(Clone)]
-pub(super) struct Source<'a> {
+pub(crate) struct Source<'a> {
     pub(super) of: &'a AnyClip<'a>,
     skeleton: &'a Skeleton,
     pub(super) frames: usize,
@@ -78,7 +78,7 @@ pub(super) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         of: &'a AnyClip<'a>,
         skeleton: &'a Skeleton,
         options: &EncodeOptions,
@@ -149,7 +149,7 @@ impl<'a> Source<'a> {
 
     /// Returns three times between each two adjacent keys that are less than four source moments apart. Skips
     /// unchanged tracks and the two sides of a jump. A raw clip in one part needs no such times.
-    pub(super) fn unseen(&self, keys: &RawClip) -> Result<Vec<f64>, Error> {
+    pub(crate) fn unseen(&self, keys: &RawClip) -> Result<Vec<f64>, Error> {
         let is_authored = matches!(self.of, AnyClip::Raw(_)) && self.windows()?.len() == 1;
         if is_authored || self.per_frame == 1 {
             return Ok(Vec::new());
@@ -167,7 +167,7 @@ impl<'a> Source<'a> {
     }
 
     /// Returns the same source with additional moments.
-    pub(super) fn with(&self, moments: &[f64]) -> Self {
+    pub(crate) fn with(&self, moments: &[f64]) -> Self {
         let mut it = self.clone();
         it.between.extend(moments);
         it.between.sort_by(f64::total_cmp);
@@ -190,7 +190,7 @@ impl<'a> Source<'a> {
     }
 
     /// Frames per second.
-    pub(super) fn rate(&self) -> f32 {
+    pub(crate) fn rate(&self) -> f32 {
         super::super::rate::rate([self.of.start(), self.of.end()], self.frames)
     }
 
@@ -200,30 +200,42 @@ impl<'a> Source<'a> {
     /// # Errors
     /// [`Error::TooMany`] for a frame with more keys than the memory limit allows.
     pub(super) fn windows(&self) -> Result<Vec<Range<usize>>, Error> {
-        // Number of moments before this frame.
-        let moments = |frame: usize| {
-            let before = self.seconds(frame * self.per_frame);
-            frame * self.per_frame + self.between.partition_point(|&time| time < before)
-        };
         let most = self.most_moments;
-        let all = moments(self.frames);
+        let parts = self.ranges(most);
+        let longest = parts.iter().map(|part| self.before(part.end) - self.before(part.start)).max();
+        let (longest, limit) = (longest.unwrap_or(0), 4 * most + self.per_frame);
+        if longest > limit {
+            return Err(Error::TooMany { what: "keys within a frame", found: longest, limit });
+        }
+        Ok(parts)
+    }
+
+    /// The same ranges, split further for a measurement, which needs no context: 10 MB of matrices each.
+    pub(super) fn short_windows(&self) -> Result<Vec<Range<usize>>, Error> {
+        self.windows()?;
+        Ok(self.ranges((self.most_moments / 16).max(self.per_frame)))
+    }
+
+    /// Number of moments before a frame.
+    fn before(&self, frame: usize) -> usize {
+        let before = self.seconds(frame * self.per_frame);
+        frame * self.per_frame + self.between.partition_point(|&time| time < before)
+    }
+
+    /// Splits the frames into ranges of about `most` moments.
+    fn ranges(&self, most: usize) -> Vec<Range<usize>> {
+        let all = self.before(self.frames);
         let share = all.div_ceil(all.div_ceil(most).max(1)).max(1);
         let (mut bounds, mut last) = (vec![0], 0);
         for frame in 1..self.frames {
-            let part = moments(frame) / share;
+            let part = self.before(frame) / share;
             if part > last {
                 bounds.push(frame);
                 last = part;
             }
         }
         bounds.push(self.frames);
-        let parts = bounds.windows(2).map(|pair| pair[0]..pair[1]);
-        let longest = parts.clone().map(|part| moments(part.end) - moments(part.start)).max().unwrap_or(0);
-        let limit = 4 * most + self.per_frame;
-        if longest > limit {
-            return Err(Error::TooMany { what: "keys within a frame", found: longest, limit });
-        }
-        Ok(parts.collect())
+        bounds.windows(2).map(|pair| pair[0]..pair[1]).collect()
     }
 
     /// Time of the evenly spaced moment `at`.
@@ -260,7 +272,7 @@ impl<'a> Source<'a> {
     }
 
     /// Whether a track stays unchanged.
-    pub(super) fn keeps(&self, target: Target) -> bool {
+    pub(crate) fn keeps(&self, target: Target) -> bool {
         self.kept.binary_search_by_key(&target, |(_, track)| track.target).is_ok()
     }
 

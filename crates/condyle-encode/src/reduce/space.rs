@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use super::super::algebra::{Vector, log_near, sub};
 use super::format::{KeyFormat, ROTATION_GRADES, STEP_GRADES, Steps, greatest, rotation, stream_bytes};
-use condyle_base::math::quats::{Quat64, conjugate, exp, near, product, slerp_f64};
+use condyle_base::math::quats::{Quat64, Slerp, conjugate, exp, near, product};
 use condyle_base::math::vectors::normalize;
 
 /// Storage and interpolation of the values of a property.
@@ -16,8 +16,15 @@ pub(super) trait Space<const N: usize>: Copy {
     /// Number of grades of precision, of which `self` is the finest.
     const GRADES: i32;
     fn coarser(self, grade: i32) -> Self;
+    /// Two adjacent keys, prepared for interpolation.
+    type Span;
+    fn span(&self, from: [f64; N], to: [f64; N]) -> Self::Span;
     /// Value that a reader gets between two keys.
-    fn between(&self, from: [f64; N], to: [f64; N], t: f64) -> [f64; N];
+    fn at(&self, span: &Self::Span, t: f64) -> [f64; N];
+    /// [`at`](Self::at) for a single time.
+    fn between(&self, from: [f64; N], to: [f64; N], t: f64) -> [f64; N] {
+        self.at(&self.span(from, to), t)
+    }
     /// Difference from one value to another; `moved` adds it.
     fn way(&self, from: [f64; N], to: [f64; N]) -> Vector;
     fn moved(&self, from: [f64; N], way: Vector) -> [f64; N];
@@ -59,7 +66,13 @@ impl Space<3> for Lengths {
         Self { steps: self.steps.coarser(grade), ..self }
     }
 
-    fn between(&self, from: Vector, to: Vector, t: f64) -> Vector {
+    type Span = [Vector; 2];
+
+    fn span(&self, from: Vector, to: Vector) -> [Vector; 2] {
+        [from, to]
+    }
+
+    fn at(&self, [from, to]: &[Vector; 2], t: f64) -> Vector {
         core::array::from_fn(|c| from[c] + (to[c] - from[c]) * t)
     }
 
@@ -106,6 +119,13 @@ pub(super) struct Turns {
     pub(super) grade: i32,
 }
 
+/// Two adjacent rotations.
+pub(super) struct TurnSpan {
+    slerp: Slerp,
+    /// Length of each minus one, to first order.
+    longer: [f64; 2],
+}
+
 impl Space<4> for Turns {
     const GRADES: i32 = ROTATION_GRADES;
 
@@ -117,11 +137,17 @@ impl Space<4> for Turns {
         Self { grade: self.grade + grade, ..self }
     }
 
-    fn between(&self, from: Quat64, to: Quat64, t: f64) -> Quat64 {
-        let way = self.point(slerp_f64(from.map(|v| v as f32), to.map(|v| v as f32), t));
-        // Length minus one, to first order.
+    type Span = TurnSpan;
+
+    fn span(&self, from: Quat64, to: Quat64) -> TurnSpan {
         let longer = |q: Quat64| (q.iter().map(|v| v * v).sum::<f64>() - 1.0) / 2.0;
-        let length = 1.0 + longer(from) * (1.0 - t) + longer(to) * t;
+        let slerp = Slerp::new(from.map(|v| v as f32), to.map(|v| v as f32));
+        TurnSpan { slerp, longer: [longer(from), longer(to)] }
+    }
+
+    fn at(&self, TurnSpan { slerp, longer: [from, to] }: &TurnSpan, t: f64) -> Quat64 {
+        let way = self.point(slerp.at(t));
+        let length = 1.0 + from * (1.0 - t) + to * t;
         way.map(|v| v * length)
     }
 
