@@ -16,6 +16,7 @@
 //! |---|---|---|
 //! | [`encode`](crate::encode()) | a [`RawClip`], its [`Skeleton`], an error bound | [`Encoded`]: a [`Clip`] and its error |
 //! | [`reduce`](crate::reduce()) | any clip, an error bound | [`Reduced`]: a [`RawClip`] with few keys, for other programs |
+//! | [`unpack`](crate::unpack()) | a compressed clip, an error bound | [`Reduced`]: a [`RawClip`] with the keys of its curves |
 //! | [`measure_keys`] | a clip and its reduced keys | [`Measured`]: the error of the keys |
 //!
 //! # Features
@@ -57,6 +58,7 @@ mod shell;
 mod source;
 mod task;
 mod turn;
+mod unpack;
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -84,6 +86,7 @@ pub use options::{
 use rate::Frames;
 pub use reduce::{KeyFormat, Reduced, measure_keys, reduce};
 use task::{ClipJob, DECODER_ROUNDING, JointFacts, MAX_SEGMENT_SAMPLES, Motion, minus_rounding};
+pub use unpack::unpack;
 use write::{Curves, Kept, Parts};
 
 /// Compresses a clip to the smallest encoding found whose error at every shell point is within budget.

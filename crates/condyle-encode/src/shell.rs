@@ -42,7 +42,7 @@ pub(super) fn bodies(skeleton: &Skeleton, shell: &Shell) -> Result<Vec<Vec<Body>
 }
 
 /// Model matrices of the rest pose.
-fn rest(skeleton: &Skeleton) -> Vec<Affine64> {
+pub(super) fn rest(skeleton: &Skeleton) -> Vec<Affine64> {
     let mut model: Vec<Affine64> = Vec::with_capacity(skeleton.joint_count());
     for (joint, t) in skeleton.rest().transforms().enumerate() {
         let local = Affine64::local(&t.into());

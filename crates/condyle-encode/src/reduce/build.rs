@@ -15,7 +15,7 @@ use condyle_base::math::vectors::normalize;
 
 /// Tracks, and their shared timelines.
 #[derive(Default)]
-pub(super) struct Build {
+pub(crate) struct Build {
     timelines: Vec<Vec<f32>>,
     /// Index of each timeline, by the bits of its times.
     places: BTreeMap<Vec<u32>, usize>,
@@ -23,7 +23,7 @@ pub(super) struct Build {
 }
 
 impl Build {
-    pub(super) fn add(&mut self, target: Target, channel: &Channel, moments: &[f64]) {
+    pub(crate) fn add(&mut self, target: Target, channel: &Channel, moments: &[f64]) {
         let times = match &channel.times {
             Some(times) => times.clone(),
             None => channel.keys.iter().map(|&key| moments[key] as f32).collect(),
@@ -42,7 +42,7 @@ impl Build {
     }
 
     /// Builds the clip. `is_whole` means that it is not a part of a clip.
-    pub(super) fn finish(
+    pub(crate) fn finish(
         mut self,
         source: &Source<'_>,
         skeleton: &Skeleton,

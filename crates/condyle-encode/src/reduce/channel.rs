@@ -9,18 +9,18 @@ use condyle::clip::{Interpolation, Target};
 
 /// Keys of one property.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Channel {
-    pub(super) interpolation: Interpolation,
+pub(crate) struct Channel {
+    pub(crate) interpolation: Interpolation,
     /// Moments of the keys.
-    pub(super) keys: Vec<usize>,
+    pub(crate) keys: Vec<usize>,
     /// Times of the keys, if they are authored ones.
-    pub(super) times: Option<Vec<f32>>,
+    pub(crate) times: Option<Vec<f32>>,
     /// Numbers of all keys, in the order of a [`Track`](condyle::clip::Track).
-    pub(super) values: Vec<f32>,
+    pub(crate) values: Vec<f32>,
 }
 
 impl Channel {
-    pub(super) fn constant(value: &[f32]) -> Self {
+    pub(crate) fn constant(value: &[f32]) -> Self {
         Self { interpolation: Interpolation::Linear, keys: vec![0], times: None, values: value.to_vec() }
     }
 

@@ -14,14 +14,17 @@ mod space;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use self::build::Build;
-use self::channel::{Channel, Grids, fit_values};
+pub(super) use self::build::Build;
+pub(super) use self::channel::Channel;
+use self::channel::{Grids, fit_values};
 pub use self::format::KeyFormat;
 use self::format::{ROTATION_GRADES, STEP_GRADES, Steps};
 use self::key_search::{Property, fit};
+use self::measure::add_part;
+pub(super) use self::measure::measure_all;
 pub use self::measure::measure_keys;
-use self::measure::{add_part, measure_all};
-use self::source::{Source, Window};
+pub(super) use self::source::Source;
+use self::source::Window;
 use self::space::{Lengths, Turns};
 use super::aims::Aims;
 use super::algebra::{Affine64, Vector, apply, length, sub, turned};
@@ -166,7 +169,7 @@ fn frames_made_worse(options: &EncodeOptions, at_moments: &Measured, between: &M
 }
 
 /// Whether all joints and tracks are within their budgets.
-fn holds(options: &EncodeOptions, it: &Measured) -> bool {
+pub(super) fn holds(options: &EncodeOptions, it: &Measured) -> bool {
     let mut joints = it.joints.iter().enumerate();
     joints.all(|(joint, worst)| worst.error <= options.budget_of_joint(joint))
         && it.track_over_budget(options).is_none()

@@ -422,8 +422,9 @@ fn one_by_one(
     }
 }
 
-/// Returns the three components of a track. Its keys begin at bit `bit` of each row.
-pub(crate) fn numbers(
+/// Returns the three components of a track: the weighted sum of the keys that `taps` names. Its keys begin at
+/// bit `bit` of each row.
+pub fn numbers(
     segment: &Segment<'_>,
     placed: &Placed,
     track: usize,
