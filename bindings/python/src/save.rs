@@ -6,7 +6,7 @@ use std::sync::Arc;
 use condyle::sampling::{AnyClip, PoseSource};
 use condyle::{Pose, RawClip, Skeleton, Target, Track};
 use condyle_bvh::WriteOptions;
-use condyle_encode::{KeyFormat, Shell, reduce};
+use condyle_encode::{Shell, unpack};
 use condyle_gltf::{Asset, ClipExporter};
 use condyle_io::ModelClip;
 use pyo3::prelude::*;
@@ -160,7 +160,7 @@ fn of_motion(name: &str, skeleton: &Skeleton, unit: Option<f64>, is_turned: bool
 /// Fraction of a clip's bound reserved for key reduction, which adds to the encoder's error.
 const PART: f32 = 1.0 / 16.0;
 
-/// The uncompressed clip. For a compressed one, as few keys as possible within 1/16 of its bound.
+/// The uncompressed clip. For a compressed one, the keys of its curves, within 1/16 of its bound.
 fn authored(name: &str, motion: &ModelClip, asset: &Asset, metres: f64) -> Result<RawClip, condyle::Error> {
     match &motion.clip {
         AnyClip::Raw(clip) => Ok(RawClip::clone(clip).with_name(name)),
@@ -169,7 +169,7 @@ fn authored(name: &str, motion: &ModelClip, asset: &Asset, metres: f64) -> Resul
             let mut options = asset.encode_options(clip, clip.budget() * PART, radius)?;
             options.track_budget *= PART;
             let source = AnyClip::compressed(name, clip.clone());
-            Ok(reduce(source, &asset.skeleton, &options, KeyFormat::Floats)?.clip)
+            Ok(unpack(&source, &asset.skeleton, &options)?.clip)
         }
     }
 }

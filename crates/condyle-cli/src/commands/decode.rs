@@ -5,7 +5,7 @@ mod bvh;
 use std::path::PathBuf;
 
 use condyle::{Error, RawClip, Target, Track};
-use condyle_encode::{EncodeOptions, KeyFormat, Shell, reduce};
+use condyle_encode::{EncodeOptions, Shell, unpack};
 use condyle_gltf::{Asset, ClipExporter};
 use rayon::prelude::*;
 use serde_json::{Value, json};
@@ -30,11 +30,12 @@ Examples:
   condyle decode fox.condyle --clip Run -o run.glb
   condyle decode fox.condyle --clip Run -o run.bvh
 
-The document is the one that was encoded. Each track has the fewest keys, with linear or spline
-interpolation, that keep every vertex within 1/16 of the bound of the compressed clip, also between
-keys. decode reads the written file back, prints its error, and warns if that is more than 1/16 of
-the bound. A constant track has one key, and a joint in its rest pose has no track. Fallback tracks,
-including step tracks, get their original keys back. Extracted root motion is restored.
+The document is the one that was encoded. Each track has the keys of the compressed curves, and more
+where the interpolation of glTF differs: every vertex is within 1/16 of the bound of the compressed
+clip, also between keys. decode reads the written file back, prints its error, and warns if that is
+more than 1/16 of the bound. A constant track has one key, and a joint in its rest pose has no track.
+Fallback tracks, including step tracks, get their original keys back. Extracted root motion is
+restored.
 
 A BVH has a frame for each frame of the clip, rotations in the order Z, X, Y, lengths in the units
 of the model, and positions for roots and for joints that move along their bones. A joint that does
@@ -97,7 +98,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let keys = |it: &PackedClip| {
         let options = options(it, asset, metres);
         let found = options.and_then(|options| {
-            let keys = reduce(it.any(), &asset.skeleton, &options, KeyFormat::Floats)?;
+            let keys = unpack(&it.any(), &asset.skeleton, &options)?;
             Ok((keys.clip, options))
         });
         bar.inc(1);

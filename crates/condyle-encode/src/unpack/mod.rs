@@ -178,3 +178,6 @@ fn are_near(a: &[f64], b: &[f64], tolerance: f64) -> bool {
     let square: f64 = a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum();
     4.0 * square <= tolerance * tolerance
 }
+
+#[cfg(test)]
+mod tests;
