@@ -36,6 +36,7 @@
 
 mod clip;
 mod cluster;
+mod copies;
 mod error;
 mod joints;
 mod measure;

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 
 use crate::clip::Clip;
 use crate::cluster::Cluster;
+use crate::copies::{Copies, LANES};
 use crate::error::Error;
 use crate::subject::{Moment, POINTS, Subject, Worst};
 use crate::tree;
@@ -89,7 +90,7 @@ const BLOCK_BYTES: usize = 32 << 20;
 /// second.
 const POSED_IN_BLOCK: usize = 1 << 24;
 /// Number of moments in the task of one thread.
-const IN_TASK: usize = 64;
+const IN_TASK: usize = 128;
 
 /// Result for some clusters at some moments of a block. Moments are counted from the start of the block.
 struct Found {
@@ -152,6 +153,10 @@ impl Cluster {
         range: Range<usize>,
         found: &mut Found,
     ) -> Result<(), Refusal> {
+        let range = self.play_copies(sides, played, range, found);
+        if range.is_empty() {
+            return Ok(());
+        }
         let points = vec![[0.0_f32; 3]; self.numbers[0].len()];
         let squares = vec![0.0_f64; points.len()];
         let mut playing = Playing { posed: [points.clone(), points.clone()], morphed: points, squares };
@@ -176,13 +181,63 @@ impl Cluster {
                     found.broken = found.broken.into_iter().chain(it).min();
                     return Ok(());
                 }
-                self.keep_worst(at, greatest, &playing.squares, found);
+                self.keep_worst(at, greatest, playing.squares.iter().copied(), found);
             }
             times += 1;
             found.greatest[at] = greatest.max(found.greatest[at]);
         }
         found.histogram.add(&playing.squares, times);
         Ok(())
+    }
+
+    /// If both meshes are equal, adds the distances without posing them. Returns the moments that are left:
+    /// none, or those from the first at which a distance is not finite.
+    fn play_copies(
+        &self,
+        sides: [&Subject<'_>; 2],
+        played: &[Vec<Moment>; 2],
+        range: Range<usize>,
+        found: &mut Found,
+    ) -> Range<usize> {
+        let has_balls = sides[0].parts[self.parts[0]].instance.is_none();
+        let copies = Copies::new(self.meshes.each_ref().map(|mesh| &**mesh)).filter(|_| !has_balls);
+        let Some(copies) = copies else { return range };
+        let palettes =
+            |at: usize| [0, 1].map(|side| sides[side].palette_of(self.parts[side], &played[side][at]));
+        let is_still = |at: usize| {
+            let (now, before) = (palettes(at), palettes(at - 1));
+            (0..2).all(|side| {
+                let [now, before] = [now, before].map(|palettes| palettes[side].matrices());
+                self.joints[side].iter().map(|&j| usize::from(j)).all(|j| now[j] == before[j])
+            })
+        };
+        // Ranges of moments in which no joint of the cluster moves.
+        let mut moments: Vec<Range<usize>> = Vec::new();
+        for at in range.clone() {
+            match moments.last_mut().filter(|_| is_still(at)) {
+                Some(last) => last.end = at + 1,
+                None => moments.push(at..at + 1),
+            }
+        }
+        let mut squares = vec![[0.0; LANES]; self.numbers[0].len()];
+        for moments in moments.chunks(LANES) {
+            let lanes: Vec<_> = moments.iter().map(|moments| palettes(moments.start)).collect();
+            let greatest = copies.measure(&lanes, &mut squares);
+            let mut times = [0; LANES];
+            for (lane, moments) in moments.iter().enumerate() {
+                if !greatest[lane].is_finite() {
+                    found.histogram.add_lanes(&squares, &times);
+                    return moments.start..range.end;
+                }
+                times[lane] = moments.len() as u64;
+                let of_lane = || squares.iter().map(|squares| squares[lane]);
+                self.keep_worst(moments.start, greatest[lane], of_lane(), found);
+                let most = &mut found.greatest[moments.clone()];
+                most.iter_mut().for_each(|most| *most = greatest[lane].max(*most));
+            }
+            found.histogram.add_lanes(&squares, &times);
+        }
+        range.end..range.end
     }
 
     /// Poses the vertices of one model, unless they have not moved since the previous moment. Returns whether
@@ -218,14 +273,14 @@ impl Cluster {
     }
 
     /// Keeps the vertex with the largest distance at a moment, if it is larger than any before.
-    fn keep_worst(&self, at: usize, greatest: f64, squares: &[f64], found: &mut Found) {
+    fn keep_worst(&self, at: usize, greatest: f64, squares: impl Iterator<Item = f64>, found: &mut Found) {
         let place = (at, self.parts[0]);
         let may_be_worst = |worst: Far| {
             greatest > worst.square || (greatest == worst.square && place <= (worst.moment, worst.part))
         };
         if found.worst.is_none_or(may_be_worst) {
-            let equal = squares.iter().zip(&self.numbers[0]).filter(|(square, _)| **square == greatest);
-            let far = |(&square, &vertex)| Far { square, moment: at, part: self.parts[0], vertex };
+            let equal = squares.zip(&self.numbers[0]).filter(|(square, _)| *square == greatest);
+            let far = |(square, &vertex)| Far { square, moment: at, part: self.parts[0], vertex };
             found.worst = furthest(found.worst, equal.map(far).min_by_key(|far| far.vertex));
         }
     }
@@ -242,10 +297,15 @@ impl Playing {
         if has_balls {
             whole_balls(posed, squares);
         }
-        // The bits of squares, read as integers, have the same order, with infinity and NaN at the top.
-        let bits = squares.iter().fold(0, |bits, square| bits.max(square.to_bits() & (u64::MAX >> 1)));
-        f64::from_bits(bits)
+        largest(squares)
     }
+}
+
+/// Returns the largest square, or one that is not finite.
+fn largest(squares: &[f64]) -> f64 {
+    // The bits of squares, read as integers, have the same order, with infinity and NaN at the top.
+    let bits = squares.iter().fold(0, |bits, square| bits.max(square.to_bits() & (u64::MAX >> 1)));
+    f64::from_bits(bits)
 }
 
 /// Replaces the squares of the four points of each joint by that of the farthest point of its ball.
@@ -263,14 +323,20 @@ fn whole_balls(posed: &[Vec<[f32; 3]>; 2], squares: &mut [f64]) {
 /// of them.
 #[derive(Default)]
 struct Histogram {
-    /// Counts by exponent, then by the top 10 bits of the mantissa, so the relative error of a distance is at
-    /// most 1/2048. Empty for an unused exponent.
-    octaves: Vec<Vec<u64>>,
+    /// Counts by exponent and top 10 bits of the mantissa, so the relative error of a distance is at most
+    /// 1/2048. Whole octaves: the first bin begins at a power of two.
+    counts: Vec<u64>,
+    /// Number of the first bin.
+    first: usize,
     zeros: u64,
 }
 
 impl Histogram {
     const BITS: u32 = 10;
+
+    fn bin(square: f64) -> usize {
+        (square.to_bits() >> (52 - Self::BITS)) as usize
+    }
 
     /// Counts each of these squares `times` times.
     fn add(&mut self, squares: &[f64], times: u64) {
@@ -281,49 +347,57 @@ impl Histogram {
             self.zeros += times * squares.len() as u64;
             return;
         }
-        for &square in squares {
-            if square == 0.0 {
-                self.zeros += times;
-                continue;
-            }
-            let bin = (square.to_bits() >> (52 - Self::BITS)) as usize;
-            let (octave, bin) = (bin >> Self::BITS, bin & ((1 << Self::BITS) - 1));
-            match self.octaves.get_mut(octave).filter(|octave| !octave.is_empty()) {
-                Some(counts) => counts[bin] += times,
-                None => self.octave(octave)[bin] += times,
-            }
+        squares.iter().for_each(|&square| self.count(square, times));
+    }
+
+    /// Counts the squares of each lane as many times as `times` has for that lane.
+    fn add_lanes(&mut self, squares: &[[f64; LANES]], times: &[u64; LANES]) {
+        let lanes = times.iter().position(|&times| times == 0).unwrap_or(LANES);
+        for squares in squares {
+            squares[..lanes].iter().zip(times).for_each(|(&square, &times)| self.count(square, times));
         }
     }
 
-    /// Returns the counts of an exponent, and allocates them if necessary.
-    fn octave(&mut self, octave: usize) -> &mut Vec<u64> {
-        let length = self.octaves.len().max(octave + 1);
-        self.octaves.resize_with(length, Vec::new);
-        let counts = &mut self.octaves[octave];
-        counts.resize(1 << Self::BITS, 0);
-        counts
+    #[inline]
+    fn count(&mut self, square: f64, times: u64) {
+        match self.counts.get_mut(Self::bin(square).wrapping_sub(self.first)) {
+            Some(count) => *count += times,
+            None if square == 0.0 => self.zeros += times,
+            None => *self.grown(Self::bin(square)) += times,
+        }
+    }
+
+    /// Returns the count of a bin, and allocates the octaves up to it if necessary.
+    fn grown(&mut self, bin: usize) -> &mut u64 {
+        let octave = bin >> Self::BITS << Self::BITS;
+        let end = octave + (1 << Self::BITS);
+        if self.counts.is_empty() {
+            self.first = octave;
+        }
+        if octave < self.first {
+            self.counts.splice(..0, std::iter::repeat_n(0, self.first - octave));
+            self.first = octave;
+        }
+        self.counts.resize(self.counts.len().max(end - self.first), 0);
+        &mut self.counts[bin - self.first]
     }
 
     fn merge(&mut self, other: Self) {
         self.zeros += other.zeros;
-        for (octave, counts) in other.octaves.into_iter().enumerate().filter(|(_, counts)| !counts.is_empty())
-        {
-            self.octave(octave).iter_mut().zip(counts).for_each(|(a, b)| *a += b);
+        for (bin, count) in (other.first..).zip(other.counts).filter(|(_, count)| *count > 0) {
+            *self.grown(bin) += count;
         }
     }
 
     /// Returns the distance that this fraction of all distances does not exceed, at most 1/2048 too large.
     fn percentile(&self, share: f64) -> f64 {
-        let total = self.zeros + self.octaves.iter().flatten().sum::<u64>();
+        let total = self.zeros + self.counts.iter().sum::<u64>();
         let wanted = ((total as f64 * share).ceil() as u64).max(1);
         let mut seen = self.zeros;
         if seen >= wanted {
             return 0.0;
         }
-        let bins = self.octaves.iter().enumerate().flat_map(|(octave, counts)| {
-            counts.iter().enumerate().map(move |(bin, count)| ((octave << Self::BITS) + bin, count))
-        });
-        let found = bins.into_iter().find(|(_, count)| {
+        let found = (self.first..).zip(&self.counts).find(|(_, count)| {
             seen += **count;
             seen >= wanted
         });
