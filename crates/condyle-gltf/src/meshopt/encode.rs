@@ -86,7 +86,7 @@ pub(crate) fn attributes(elements: &[u8], stride: usize) -> Vec<u8> {
                 .step_by(stride)
                 .map(|&byte| zigzag(byte.wrapping_sub(core::mem::replace(last, byte))))
                 .collect();
-            write_deltas(&deltas, &mut out);
+            write_deltas(&deltas, WIDTHS, &mut out);
         }
     }
     out.resize(out.len() + 32_usize.saturating_sub(stride), 0);
@@ -94,60 +94,83 @@ pub(crate) fn attributes(elements: &[u8], stride: usize) -> Vec<u8> {
     out
 }
 
+/// Bits of a delta for each code of a group, in version 0.
+const WIDTHS: [u32; 4] = [0, 2, 4, 8];
+
+/// Returns the groups of the deltas of one byte of each element of a block. Readers ignore the padding of the
+/// last group; zeros take the fewest bytes.
+fn groups(deltas: &[u8]) -> impl Iterator<Item = [u8; GROUP]> + '_ {
+    deltas.chunks(GROUP).map(|deltas| core::array::from_fn(|at| deltas.get(at).copied().unwrap_or_default()))
+}
+
+/// Returns the code with the fewest bytes for a group, and these bytes.
+fn best_code(group: &[u8; GROUP], widths: [u32; 4]) -> (u8, usize) {
+    let sizes = widths.map(|width| group_bytes(group, width));
+    let code = (0..4_u8).min_by_key(|&code| sizes[usize::from(code)]).unwrap_or(3);
+    (code, sizes[usize::from(code)])
+}
+
+/// Returns the number of bytes that [`write_deltas`] writes.
+pub(super) fn deltas_bytes(deltas: &[u8], widths: [u32; 4]) -> usize {
+    let sizes = groups(deltas).map(|group| best_code(&group, widths).1);
+    deltas.len().div_ceil(GROUP).div_ceil(4) + sizes.fold(0, usize::saturating_add)
+}
+
 /// Writes the deltas of one byte of each element of a block: two bits for each group, then the groups.
-fn write_deltas(deltas: &[u8], out: &mut Vec<u8>) {
+pub(super) fn write_deltas(deltas: &[u8], widths: [u32; 4], out: &mut Vec<u8>) {
     let header = out.len();
     out.resize(header + deltas.len().div_ceil(GROUP).div_ceil(4), 0);
-    for (g, deltas) in deltas.chunks(GROUP).enumerate() {
-        // Readers ignore the padding of the last group; zeros take the fewest bytes.
-        let mut group = [0; GROUP];
-        group[..deltas.len()].copy_from_slice(deltas);
-        let code = (0..4).min_by_key(|&code| group_bytes(&group, code)).unwrap_or(3);
+    for (g, group) in groups(deltas).enumerate() {
+        let (code, _) = best_code(&group, widths);
         out[header + g / 4] |= code << (2 * (g % 4));
-        write_group(&group, code, out);
+        write_group(&group, widths[usize::from(code)], out);
     }
 }
 
-/// Returns the size of a group in bytes with one of the four codes.
-fn group_bytes(group: &[u8; GROUP], code: u8) -> usize {
-    let spilled = |sentinel: u8| group.iter().filter(|&&delta| delta >= sentinel).count();
-    match code {
+/// Returns the size of a group in bytes with deltas of `width` bits.
+fn group_bytes(group: &[u8; GROUP], width: u32) -> usize {
+    match width {
         0 if *group == [0; GROUP] => 0,
         0 => usize::MAX,
-        1 => 4 + spilled(3),
-        2 => 8 + spilled(15),
-        _ => 16,
+        8 => GROUP,
+        _ => {
+            let sentinel = (1 << width) - 1;
+            GROUP * width as usize / 8 + group.iter().filter(|&&delta| delta >= sentinel).count()
+        }
     }
 }
 
 /// Writes a group. A delta that does not fit the width is written as a sentinel, and follows as a whole byte.
-fn write_group(group: &[u8; GROUP], code: u8, out: &mut Vec<u8>) {
-    let width = match code {
+fn write_group(group: &[u8; GROUP], width: u32, out: &mut Vec<u8>) {
+    match width {
         0 => return,
-        1 => 2,
-        2 => 4,
-        _ => return out.extend(group),
-    };
+        8 => return out.extend(group),
+        _ => {}
+    }
     let sentinel = (1 << width) - 1;
-    for deltas in group.chunks(8 / width) {
-        out.push(deltas.iter().fold(0, |byte, &delta| byte << width | delta.min(sentinel)));
+    for deltas in group.chunks(8 / width as usize) {
+        // Single bits are packed from the low end, wider ones from the high end.
+        out.push((0..).zip(deltas).fold(0, |byte, (at, &delta)| match width {
+            1 => byte | delta.min(sentinel) << at,
+            _ => byte << width | delta.min(sentinel),
+        }));
     }
     out.extend(group.iter().filter(|&&delta| delta >= sentinel));
 }
 
 /// Maps `0, -1, 1, -2, ...` to `0, 1, 2, 3, ...`.
-fn zigzag(delta: u8) -> u8 {
+pub(super) fn zigzag(delta: u8) -> u8 {
     delta << 1 ^ 0_u8.wrapping_sub(delta >> 7)
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::attributes::decode;
     use super::*;
 
     /// Returns seeded bytes. Each of `spreads` limits the difference from the previous element for a hundred
     /// bytes.
-    fn bytes(seed: u64, length: usize, stride: usize, spreads: &[u8]) -> Vec<u8> {
+    pub(in super::super) fn bytes(seed: u64, length: usize, stride: usize, spreads: &[u8]) -> Vec<u8> {
         let mut state = seed | 1;
         let mut out: Vec<u8> = Vec::with_capacity(length);
         for at in 0..length {
@@ -181,7 +204,7 @@ mod tests {
     fn each_group_takes_the_least_bytes() {
         let taken = |deltas: [u8; GROUP]| {
             let mut out = Vec::new();
-            write_deltas(&deltas, &mut out);
+            write_deltas(&deltas, WIDTHS, &mut out);
             (out[0], out.len() - 1)
         };
         let with =

@@ -17,7 +17,7 @@ fn each_16(bytes: &mut [u8], f: impl Fn([u16; 4]) -> [u16; 4]) {
     }
 }
 
-pub(super) fn octahedral_8(bytes: &mut [u8]) {
+pub(crate) fn octahedral_8(bytes: &mut [u8]) {
     each_8(bytes, |v| {
         let [x, y, z] = octahedral([v[0], v[1], v[2]].map(|c| f32::from(c as i8)));
         let pack = |c: f32| (c * 127.0).round() as i8 as u8;
@@ -62,7 +62,7 @@ pub(super) fn quaternion(bytes: &mut [u8]) {
 }
 
 /// Computes `mantissa * 2^exponent`, which is exact.
-pub(super) fn exponential(bytes: &mut [u8]) {
+pub(crate) fn exponential(bytes: &mut [u8]) {
     each_8(bytes, |v| {
         let word = i32::from_le_bytes(v);
         let (exponent, mantissa) = (word >> 24, (word << 8) >> 8);

@@ -3,7 +3,8 @@
 use super::{Reader, check_header, unzigzag};
 
 /// The sixteen most recent items, newest first.
-struct Recent<T> {
+#[derive(Default)]
+pub(super) struct Recent<T> {
     items: [T; 16],
     pushed: usize,
 }
@@ -13,7 +14,13 @@ impl<T: Copy + Default> Recent<T> {
         Self { items: [T::default(); 16], pushed: 0 }
     }
 
-    fn push(&mut self, item: T) {
+    /// Returns the number of items after the newest one that matches.
+    pub(super) fn position(&self, matches: impl Fn(&T) -> bool) -> Option<u8> {
+        let back = (0..self.pushed.min(16)).find(|back| matches(&self.items[(self.pushed - 1 - back) % 16]));
+        back.map(|back| back as u8)
+    }
+
+    pub(super) fn push(&mut self, item: T) {
         self.items[self.pushed % 16] = item;
         self.pushed += 1;
     }

@@ -6,8 +6,10 @@
 
 mod attributes;
 pub(crate) mod encode;
-mod filters;
+pub(crate) mod filters;
 mod indices;
+pub(crate) mod triangles;
+pub(crate) mod versioned;
 
 use crate::json::Json;
 use crate::problem::{Problems, quoted};
