@@ -33,8 +33,8 @@ impl Document {
 pub(crate) struct Accessor<'a> {
     pub(crate) count: usize,
     path: Path<'a>,
-    format: Format,
-    shape: Shape,
+    pub(crate) format: Format,
+    pub(crate) shape: Shape,
     /// Element data; without it, all elements are zero.
     elements: Option<Elements<'a>>,
     sparse: Option<Sparse<'a>>,
@@ -87,6 +87,11 @@ impl<'a> Accessors<'a> {
     /// Returns the JSON of the accessor whose index is at `place`.
     pub(crate) fn json(&self, place: &Json<'_>) -> Option<&'a Value> {
         self.json?.get(whole(place.value)?)
+    }
+
+    /// Returns the accessor whose index is at `place`, of any type.
+    pub(crate) fn at(&self, place: &Json<'_>) -> Option<Accessor<'a>> {
+        self.list.get(whole(place.value)?)?.clone()
     }
 
     /// Returns whether the object uses an extension that makes the importer refuse the document.

@@ -1,0 +1,184 @@
+//! Joint weights as integers whose sum is exact, and their error in posed vertices.
+
+use condyle::Error;
+
+use super::measure::{Moments, Shape, apply};
+use crate::asset::Asset;
+
+/// Fewest bits of a weight: normalised bytes.
+pub(super) const LEAST_BITS: u32 = 8;
+/// Most bits of a weight.
+pub(super) const MOST_BITS: u32 = 16;
+const CHOICES: usize = (MOST_BITS - LEAST_BITS + 1) as usize;
+
+/// Returns the sum of all weights of a vertex with this number of bits.
+pub(super) fn one(bits: u32) -> u32 {
+    if bits == LEAST_BITS { 255 } else { 1 << bits }
+}
+
+/// Rounds weights to integers with the sum `one`. The weights with the largest remainders are rounded up.
+pub(super) fn rounded(row: &[(u16, f64)], one: u32) -> Vec<u32> {
+    let sum: f64 = row.iter().map(|(_, weight)| weight).sum();
+    let scale = if sum > 0.0 { f64::from(one) / sum } else { 0.0 };
+    let scaled: Vec<f64> = row.iter().map(|(_, weight)| weight * scale).collect();
+    let mut out: Vec<u32> = scaled.iter().map(|weight| (weight.floor() as u32).min(one)).collect();
+    let mut order: Vec<usize> = (0..row.len()).collect();
+    order.sort_by(|&a, &b| (scaled[b] - scaled[b].floor()).total_cmp(&(scaled[a] - scaled[a].floor())));
+    let missing = one.saturating_sub(out.iter().sum());
+    for at in order.iter().cycle().take(if row.is_empty() { 0 } else { missing as usize }) {
+        out[*at] += 1;
+    }
+    out
+}
+
+/// The numbers that weights can have.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Precision {
+    /// Multiples of a power of two; bytes if there are 8 bits.
+    Bits(u32),
+    /// Normalised 16-bit integers. The low byte is constant, except for the vertices that are `true`.
+    Mixed(Vec<bool>),
+    /// All floats.
+    Exact,
+}
+
+impl Precision {
+    /// Returns the sum of all weights of a vertex.
+    pub(super) fn one(&self) -> u32 {
+        match self {
+            Self::Bits(bits) => one(*bits),
+            Self::Mixed(_) | Self::Exact => MIXED,
+        }
+    }
+
+    pub(super) fn bits(&self) -> u32 {
+        match self {
+            Self::Bits(bits) => *bits,
+            Self::Mixed(_) => 16,
+            Self::Exact => 32,
+        }
+    }
+
+    /// Returns rows with rounded weights, without weights of zero.
+    pub(super) fn rounded(&self, rows: &[Vec<(u16, f64)>]) -> Vec<Vec<(u16, u32)>> {
+        let row = |(vertex, row): (usize, &Vec<(u16, f64)>)| {
+            let weights = match self {
+                Self::Mixed(fine) if !fine.get(vertex).is_some_and(|&fine| fine) => coarse(row),
+                _ => rounded(row, self.one()),
+            };
+            let joints = row.iter().map(|(joint, _)| *joint).zip(weights);
+            joints.filter(|(_, weight)| *weight > 0).collect()
+        };
+        rows.iter().enumerate().map(row).collect()
+    }
+}
+
+/// Sum of weights of 16 bits.
+const MIXED: u32 = 65_535;
+
+/// Rounds weights to integers with the sum 65535. All but the first are multiples of 256.
+fn coarse(row: &[(u16, f64)]) -> Vec<u32> {
+    let mut out: Vec<u32> = rounded(row, 256).iter().map(|weight| weight << 8).collect();
+    if let Some(first) = out.iter_mut().find(|weight| **weight > 0) {
+        *first -= 1;
+    }
+    out
+}
+
+/// The errors of rounded weights.
+pub(super) struct Errors {
+    /// Largest error of a vertex for each number of bits from [`LEAST_BITS`] on.
+    pub(super) of_bits: [f64; CHOICES],
+    /// Error of each vertex with the coarse weights of [`Precision::Mixed`].
+    pub(super) of_vertices: Vec<f64>,
+    /// Largest error of a vertex with its fine weights.
+    pub(super) of_fine: f64,
+}
+
+/// Measures the errors of rounded weights.
+pub(super) fn errors(
+    shape: &Shape,
+    instances: &[usize],
+    asset: &Asset,
+    moments: &Moments,
+) -> Result<Errors, Error> {
+    // The change of each weight, for each number of bits. A single weight is exact.
+    let blended: Vec<usize> = (0..shape.rows.len()).filter(|&v| is_blended(&shape.rows[v])).collect();
+    let changes: Vec<Vec<[f64; CHOICES + 2]>> =
+        blended.iter().map(|&vertex| changes(&shape.rows[vertex])).collect();
+    let (mut worst, mut of_fine) = ([0.0_f64; CHOICES], 0.0_f64);
+    let mut of_vertices = vec![0.0_f64; shape.rows.len()];
+    moments.visit(asset, |posed| {
+        for instance in instances.iter().map(|&at| &asset.instances[at]) {
+            let palette = posed.palette(asset, instance);
+            for (&vertex, changes) in blended.iter().zip(&changes) {
+                let mut off = [[0.0; 3]; CHOICES + 2];
+                for ((joint, _), changes) in shape.rows[vertex].iter().zip(changes) {
+                    let Some(matrix) = palette.get(usize::from(*joint)) else { continue };
+                    let place = apply(matrix, shape.positions[vertex]);
+                    for (off, change) in off.iter_mut().zip(changes) {
+                        *off = std::array::from_fn(|axis| off[axis] + change * place[axis]);
+                    }
+                }
+                let own = &mut of_vertices[vertex];
+                for (worst, off) in worst.iter_mut().chain([own, &mut of_fine]).zip(off) {
+                    *worst = worst.max(off.iter().map(|v| v * v).sum::<f64>());
+                }
+            }
+        }
+        Ok(())
+    })?;
+    of_vertices.iter_mut().for_each(|error| *error = error.sqrt());
+    Ok(Errors { of_bits: worst.map(f64::sqrt), of_vertices, of_fine: of_fine.sqrt() })
+}
+
+fn is_blended(row: &[(u16, f64)]) -> bool {
+    !matches!(row, [(_, weight)] if *weight == 1.0)
+}
+
+/// Returns the change of each weight for each number of bits, and for coarse and fine weights of 16 bits.
+fn changes(row: &[(u16, f64)]) -> Vec<[f64; CHOICES + 2]> {
+    let mut out = vec![[0.0; CHOICES + 2]; row.len()];
+    let bits = (LEAST_BITS..=MOST_BITS).map(|bits| (one(bits), rounded(row, one(bits))));
+    for (at, (one, weights)) in bits.chain([(MIXED, coarse(row)), (MIXED, rounded(row, MIXED))]).enumerate() {
+        for ((out, (_, weight)), rounded) in out.iter_mut().zip(row).zip(weights) {
+            out[at] = f64::from(rounded) / f64::from(one) - weight;
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_exact_and_weights_near() {
+        let mut state = 3_u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            f64::from((state >> 40) as u32) / f64::from(1 << 24)
+        };
+        for count in [1, 2, 3, 4, 5, 8, 12, 300] {
+            for bits in LEAST_BITS..=MOST_BITS {
+                let raw: Vec<f64> = (0..count).map(|_| next().powi(3) + 1e-9).collect();
+                let sum: f64 = raw.iter().sum();
+                let row: Vec<(u16, f64)> = raw.iter().zip(0..).map(|(w, joint)| (joint, w / sum)).collect();
+                let found = rounded(&row, one(bits));
+                assert_eq!(found.iter().sum::<u32>(), one(bits), "{count} weights, {bits} bits");
+                for ((_, weight), found) in row.iter().zip(found) {
+                    assert!((weight * f64::from(one(bits)) - f64::from(found)).abs() < 1.0 + 1e-9);
+                }
+            }
+        }
+        // A sum other than 1 is rescaled, and zeros are left out.
+        assert_eq!(rounded(&[(0, 0.5), (1, 0.25)], 255), [170, 85]);
+        let rows = [vec![(4, 0.9999), (7, 0.0001)], vec![]];
+        assert_eq!(Precision::Bits(8).rounded(&rows), [vec![(4, 255)], vec![]]);
+        assert_eq!(Precision::Mixed(vec![true, false]).rounded(&rows)[0], [(4, 65_528), (7, 7)]);
+        let rows = [vec![(4, 0.8), (7, 0.2)], vec![(3, 1.0)]];
+        let mixed = Precision::Mixed(vec![false; 2]).rounded(&rows);
+        assert_eq!(mixed, [vec![(4, (205 << 8) - 1), (7, 51 << 8)], vec![(3, 65_535)]]);
+        assert_eq!(rounded(&[(0, 0.0)], 255), [255]);
+    }
+}
