@@ -9,6 +9,7 @@ mod attach;
 mod bin;
 mod carry;
 mod clips;
+mod geometry;
 mod morphs;
 mod numbers;
 mod pools;
@@ -18,7 +19,7 @@ mod streams;
 use std::fmt;
 
 use condyle::mesh::VertexSlices;
-use condyle::{Pose, Transform, Vertices};
+use condyle::{Error, Pose, Transform, Vertices};
 use serde_json::Value;
 
 use self::bin::{ARRAY_BUFFER, Bin};
@@ -28,6 +29,7 @@ use crate::problem::Problem;
 
 pub use self::attach::JointMesh;
 pub use self::clips::ClipExporter;
+pub use self::geometry::{MeshCompression, PackedMesh, PackedMeshes, pack_meshes};
 pub use self::morphs::{MorphExporter, MorphFrame};
 
 /// One pose of an [`Asset`], for [`Exporter::glb`].
@@ -121,6 +123,13 @@ pub enum ExportError {
         /// Number that the asset has.
         count: usize,
     },
+    /// A pose of a clip cannot be computed, for example because it is outside the range of f32.
+    Pose(Error),
+    /// The written file cannot be read again.
+    Unreadable {
+        /// The reason.
+        what: String,
+    },
     /// `what` would take more than `limit` bytes.
     TooLarge {
         /// The file, or a part of it.
@@ -135,6 +144,8 @@ pub enum ExportError {
 impl fmt::Display for ExportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
+            Self::Pose(ref error) => write!(f, "a pose cannot be computed: {error}"),
+            Self::Unreadable { ref what } => write!(f, "the written file cannot be read: {what}"),
             Self::Mismatch { what, found, needed } => {
                 write!(f, "{what}: {found} found, {needed} expected; was the scene posed from this asset?")
             }
@@ -175,6 +186,12 @@ impl fmt::Display for ExportError {
 }
 
 impl std::error::Error for ExportError {}
+
+impl From<Error> for ExportError {
+    fn from(error: Error) -> Self {
+        Self::Pose(error)
+    }
+}
 
 /// Writes an asset in any number of poses, each as a static `.glb`.
 ///

@@ -52,6 +52,7 @@ mod around;
 mod asset;
 mod attribute_values;
 mod attributes;
+mod byte_counts;
 mod clips;
 mod constraints;
 mod container;
@@ -89,8 +90,12 @@ mod uri;
 
 pub use around::PlacedBounds;
 pub use asset::{Asset, Instance, Placement};
+pub use byte_counts::ByteCounts;
 pub use document::Document;
-pub use export::{ClipExporter, ExportError, Exporter, JointMesh, MorphExporter, MorphFrame, PosedScene};
+pub use export::{
+    ClipExporter, ExportError, Exporter, JointMesh, MeshCompression, MorphExporter, MorphFrame, PackedMesh,
+    PackedMeshes, PosedScene, pack_meshes,
+};
 pub use extent::Extent;
 pub use meshes::Primitive;
 pub use poser::{Poser, PoserOptions, Skinning};

@@ -16,7 +16,7 @@ const FLOAT: u32 = 5126;
 const UNSIGNED_INT: u32 = 5125;
 /// The `target` of buffer views with vertex attributes.
 pub(super) const ARRAY_BUFFER: u32 = 34962;
-const ELEMENT_ARRAY_BUFFER: u32 = 34963;
+pub(super) const ELEMENT_ARRAY_BUFFER: u32 = 34963;
 /// The only buffer of the file, and its buffer views.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Bin {

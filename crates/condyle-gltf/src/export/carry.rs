@@ -116,6 +116,14 @@ fn accessor_references(json: &mut Value, edit: Edit<'_>) {
             skin.retain(|key, reference| key != "inverseBindMatrices" || edit(reference));
         }
     }
+    for animation in json.get_mut("animations").and_then(Value::as_array_mut).into_iter().flatten() {
+        for sampler in animation.get_mut("samplers").and_then(Value::as_array_mut).into_iter().flatten() {
+            if let Some(sampler) = sampler.as_object_mut() {
+                sampler
+                    .retain(|key, reference| !matches!(key.as_str(), "input" | "output") || edit(reference));
+            }
+        }
+    }
     for node in json.get_mut("nodes").and_then(Value::as_array_mut).into_iter().flatten() {
         let instancing = node.pointer_mut("/extensions/EXT_mesh_gpu_instancing/attributes");
         if let Some(attributes) = instancing.and_then(Value::as_object_mut) {
@@ -243,7 +251,7 @@ fn mime_type(data: &[u8]) -> Option<&'static str> {
 }
 
 /// Returns whether any vertex attribute has a format that requires `KHR_mesh_quantization`.
-fn needs_quantization(json: &Value, accessors: &[Value]) -> bool {
+pub(super) fn needs_quantization(json: &Value, accessors: &[Value]) -> bool {
     const FLOAT: u64 = 5126;
     const UNSIGNED: [u64; 2] = [5121, 5123];
     let meshes = json.get("meshes").and_then(Value::as_array).into_iter().flatten();

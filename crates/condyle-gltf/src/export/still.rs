@@ -67,7 +67,7 @@ pub(super) fn remove_movement(json: &mut Value) {
 }
 
 /// Removes compressed forms of primitives. Any that remain after reading also exist uncompressed.
-fn remove_compressed_twins(json: &mut Value) {
+pub(super) fn remove_compressed_twins(json: &mut Value) {
     for mesh in json.get_mut("meshes").and_then(Value::as_array_mut).into_iter().flatten() {
         objects(mesh, "primitives").for_each(|primitive| remove_extension(primitive, draco::EXTENSION));
     }

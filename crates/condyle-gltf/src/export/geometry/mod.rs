@@ -1,0 +1,505 @@
+//! Writes a document with smaller meshes: quantised attributes, an order of triangles and vertices that GPUs
+//! and the compression prefer, and compressed buffer views.
+//!
+//! `source` reads the primitives, `groups` finds those that share a skin, `fit` chooses their precision, and
+//! `order` their order. `streams` writes the data. Then the file is read again, and the error measured.
+
+mod columns;
+mod directions;
+mod fit;
+mod grid;
+mod groups;
+mod measure;
+mod order;
+mod source;
+mod streams;
+#[cfg(test)]
+mod tests;
+mod weights;
+
+use std::collections::HashMap;
+
+use condyle::math::Transform64;
+use condyle::{Affine, JointMap};
+use serde_json::{Map, Value, json};
+
+use self::columns::{Column, Slot};
+use self::fit::Fit;
+use self::grid::Grid;
+use self::groups::Group;
+use self::measure::{Moments, Shape, apart};
+use self::source::{Source, Unpacked};
+use self::streams::{Codec, Streams};
+use self::weights::Precision;
+use super::bin::Bin;
+use super::{ExportError, carry, set_generator, still};
+use crate::asset::Asset;
+use crate::document::Document;
+use crate::draco;
+use crate::extensions::{remove_extension, require_extension};
+use crate::json::Json;
+use crate::meshopt;
+use crate::problem::{Problem, Problems};
+use crate::scene::Scene;
+
+/// Products of a matrix and a point that the last measurement may compute.
+const MEASURED_WORK: usize = 400_000_000;
+/// Number of times that all meshes are packed again, if the written file exceeds the error.
+const TRIES: usize = 4;
+
+/// Extension that compresses buffer views.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum MeshCompression {
+    /// `EXT_meshopt_compression`, which most readers support.
+    #[default]
+    Ext,
+    /// `KHR_meshopt_compression`, its successor. Files are smaller, and fewer readers support it.
+    Khr,
+}
+
+/// Result of [`pack_meshes`].
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct PackedMeshes {
+    /// The file.
+    pub glb: Vec<u8>,
+    /// The packed meshes, by increasing index.
+    pub meshes: Vec<PackedMesh>,
+    /// The primitives that do not change, by the index of their mesh, with the reason.
+    pub unpacked: Vec<(usize, String)>,
+    /// Problems found while copying the document.
+    pub problems: Vec<Problem>,
+}
+
+/// Mesh in a packed file.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct PackedMesh {
+    /// Index of the mesh in the document that was packed.
+    pub mesh: usize,
+    /// Its name, or an empty string.
+    pub name: String,
+    /// Vertices before and after. Equal vertices are merged, and vertices without a triangle dropped.
+    pub vertices: [usize; 2],
+    /// Number of triangles.
+    pub triangles: usize,
+    /// Largest distance of a posed vertex to its original, in the document's units, over all clips.
+    pub error: f64,
+    /// Largest angle of a normal or tangent to its original in the bind pose, in radians.
+    pub angle: f64,
+    /// Bits of the weights; 0 without a skin.
+    pub weight_bits: u32,
+    /// Distance of neighbouring positions in the document's units; 0 if positions are exact.
+    pub step: f64,
+    /// The parts that stay 32-bit floats, with the reason.
+    pub floats: Vec<String>,
+}
+
+/// Writes an asset's document with smaller meshes, with an error of at most `budget` at every posed vertex.
+///
+/// `budget` is in the document's units. The error is the distance of a vertex to its original while any clip
+/// of the document plays. It includes the rounding of positions, weights and morph targets. At most
+/// three quarters of it are for the weights. It is measured in the rest pose, at every key, and at three times
+/// between keys. If that requires several hundred million vertex positions, only some of these times are
+/// measured. A document without clips is measured in the rest pose only.
+///
+/// - Positions and offsets of morph targets become integers of 8 or 16 bits (`KHR_mesh_quantization`). The
+///   inverse bind matrices, or the node of a mesh without a skin, get the transform that turns them back into
+///   positions. If the node cannot have it, because it is animated or has children, or if 16 bits are too
+///   coarse, positions stay floats that are multiples of a power of two.
+/// - Weights have 8 bits, or up to 16 if the error requires it. Their sum is exact.
+/// - Normals and tangents have octahedral coordinates of 8 bits, less than a degree from the original.
+/// - Texture coordinates are rounded to 1/4096.
+/// - Other attributes keep their values. Equal vertices are merged.
+/// - Triangles and vertices are in an order for GPUs. Primitives that are not lists of triangles, and those
+///   with unknown extensions, stay unchanged.
+///
+/// Everything else is unchanged, under the same indices and names, with the exceptions of
+/// [`ClipExporter`](super::ClipExporter). Animations keep their keys.
+///
+/// # Errors
+/// [`ExportError::Pose`] if a pose is outside the range of f32, [`ExportError::TooLarge`] above 4 GiB.
+///
+/// ```
+/// use condyle_gltf::{Asset, Document, MeshCompression, example, pack_meshes};
+///
+/// let asset = Asset::from_document(example::document())?;
+/// let packed = pack_meshes(&asset, 1e-3, MeshCompression::Ext)?;
+/// assert!(packed.meshes[0].error <= 1e-3);
+/// let again = Asset::from_document(Document::from_slice("packed.glb", &packed.glb, None)?)?;
+/// assert_eq!(again.instances[0].primitives[0].triangles().len(), 4);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn pack_meshes(
+    asset: &Asset,
+    budget: f32,
+    compression: MeshCompression,
+) -> Result<PackedMeshes, ExportError> {
+    let (sources, unpacked) = source::sources(asset);
+    let shapes: Vec<Shape> = sources.iter().map(|source| shape_of(source)).collect();
+    let work = sources
+        .iter()
+        .zip(&shapes)
+        .map(|(source, shape)| shape.work().saturating_mul(source.instances.len()));
+    let work = work.fold(0, usize::saturating_add);
+    if work > MEASURED_WORK {
+        let what = "the posed vertices of a moment";
+        return Err(ExportError::TooLarge { what, bytes: work, limit: MEASURED_WORK });
+    }
+    let groups = groups::groups(asset, &sources, &unpacked);
+    let mut aim = f64::from(budget);
+    let mut tries = 0..TRIES;
+    let (glb, meshes, problems) = loop {
+        let writer = Writer::fit(asset, &sources, &shapes, &groups, aim)?;
+        let (glb, problems) = writer.smaller_glb(compression)?;
+        let meshes = report(asset, &sources, &shapes, &writer.packed, &glb)?;
+        let error = meshes.iter().map(|mesh| mesh.error).fold(0.0, f64::max);
+        // The search measures fewer moments than the report.
+        if error <= f64::from(budget) || tries.next().is_none() {
+            break (glb, meshes, problems);
+        }
+        aim *= (0.99 * f64::from(budget) / error).max(0.5);
+    };
+    let unpacked = unpacked.into_iter().map(|Unpacked { mesh, primitive, why }| {
+        (mesh, format!("primitive {primitive} is unchanged: {why}"))
+    });
+    Ok(PackedMeshes { glb, meshes, unpacked: unpacked.collect(), problems })
+}
+
+fn shape_of(source: &Source<'_>) -> Shape {
+    let mut shape = Shape::of(source.data);
+    if !source.is_skinned {
+        shape.rows.iter_mut().for_each(|row| *row = vec![(0, 1.0)]);
+    }
+    shape
+}
+
+/// A primitive in its new form.
+struct Packed {
+    columns: Vec<Column>,
+    triangles: Vec<[u32; 3]>,
+    vertex_count: usize,
+    /// The new vertex of each old one; `u32::MAX` for vertices that are dropped.
+    twins: Vec<u32>,
+    angle: f64,
+    bits: u32,
+    grid: Grid,
+    floats: Vec<String>,
+}
+
+/// Encodes all primitives of a group. If a column does not fit the grid, all positions become exact floats.
+fn encoded(sources: &[Source<'_>], shapes: &[Shape], group: &Group, mut fit: Fit) -> (Fit, Vec<Packed>) {
+    loop {
+        let all = group.sources.iter().zip(&fit.weights);
+        let all = all.map(|(&at, weights)| primitive(&sources[at], &shapes[at], &fit, weights));
+        match all.collect::<Option<Vec<_>>>() {
+            Some(all) => return (fit, all),
+            // Exact floats always fit.
+            None => fit.grid = Grid::Exact,
+        }
+    }
+}
+
+/// Encodes a primitive. `None` if its positions do not fit the grid.
+fn primitive(source: &Source<'_>, shape: &Shape, fit: &Fit, weights: &Precision) -> Option<Packed> {
+    let vertices = source.data.vertices();
+    let mut floats = Vec::new();
+    let mut angle = 0.0_f64;
+    let mut columns = vec![columns::positions(Slot::attribute("POSITION"), &shape.positions, &fit.grid)?];
+    if !matches!(fit.grid, Grid::Integers { .. }) {
+        floats
+            .push(format!("positions: {}", fit.why_floats.as_deref().unwrap_or("their range is too large")));
+    }
+    let mut direction = |found: Option<(Column, f64)>, exact: Column, what: &str| match found {
+        Some((column, found)) => {
+            angle = angle.max(found);
+            columns.push(column);
+        }
+        None => {
+            floats.push(format!("{what}: not all have unit length"));
+            columns.push(exact);
+        }
+    };
+    if !vertices.normals.is_empty() {
+        let (slot, values) = (Slot::attribute("NORMAL"), &vertices.normals);
+        let exact = columns::floats(slot.clone(), &wide(values));
+        direction(columns::directions(slot, values), exact, "normals");
+    }
+    if !vertices.tangents.is_empty() {
+        let (slot, values) = (Slot::attribute("TANGENT"), &vertices.tangents);
+        let exact = columns::floats(slot.clone(), &wide(values));
+        direction(columns::directions(slot, values), exact, "tangents");
+    }
+    columns.extend(source.others.iter().cloned());
+    if source.is_skinned {
+        if *weights == Precision::Exact {
+            floats.push("weights: 16 bits are too coarse for the error".into());
+            columns.extend(columns::exact_influences(&shape.rows));
+        } else {
+            columns.extend(columns::influences(&weights.rounded(&shape.rows), weights));
+        }
+    }
+    for (at, has) in source.targets.iter().enumerate() {
+        let target = source.data.morph_targets().get(at)?;
+        let mut deltas = vec![[[0.0; 3]; 3]; source.data.vertex_count()];
+        for (vertex, delta) in target.deltas() {
+            deltas[vertex as usize] = [delta.position, delta.normal, delta.tangent].map(|v| v.map(f64::from));
+        }
+        let list = |kind: usize| deltas.iter().map(|all| all[kind]).collect::<Vec<_>>();
+        let slot = |name: &str| Slot::Target(at, name.into());
+        if has[0] {
+            columns.push(columns::positions(slot("POSITION"), &list(0), &fit.grid)?);
+        }
+        for (kind, name) in [(1, "NORMAL"), (2, "TANGENT")].into_iter().filter(|(kind, _)| has[*kind]) {
+            columns.push(columns::turns(slot(name), &list(kind)));
+        }
+    }
+    let (mut twins, count) = welded(&columns, source.data.vertex_count());
+    let renamed: Vec<[u32; 3]> =
+        source.triangles.iter().map(|triangle| triangle.map(|corner| twins[corner as usize])).collect();
+    let mut triangles = order::ordered(&renamed, count);
+    let old = order::renumber(&mut triangles, count);
+    let mut new = vec![u32::MAX; count];
+    (0..).zip(&old).for_each(|(at, &old)| new[old as usize] = at);
+    // The first vertex of each set of equal ones.
+    let mut firsts = vec![u32::MAX; count];
+    for (vertex, &twin) in (0..).zip(&twins) {
+        firsts[twin as usize] = vertex.min(firsts[twin as usize]);
+    }
+    let chosen: Vec<u32> = old.iter().map(|&old| firsts[old as usize]).collect();
+    twins.iter_mut().for_each(|twin| *twin = new[*twin as usize]);
+    let columns = columns.iter().map(|column| column.select(&chosen)).collect();
+    let vertex_count = chosen.len();
+    Some(Packed {
+        columns,
+        triangles,
+        vertex_count,
+        twins,
+        angle,
+        bits: weights.bits(),
+        grid: fit.grid,
+        floats,
+    })
+}
+
+fn wide<const N: usize>(values: &[[f32; N]]) -> Vec<[f64; N]> {
+    values.iter().map(|v| v.map(f64::from)).collect()
+}
+
+/// Gives vertices with equal attributes one number. Returns the number of each vertex, and their count.
+fn welded(columns: &[Column], vertex_count: usize) -> (Vec<u32>, usize) {
+    let mut known: HashMap<Vec<u8>, u32> = HashMap::new();
+    let number = |vertex: usize| {
+        let element =
+            |column: &Column| column.elements[vertex * column.form.stride..][..column.form.stride].to_vec();
+        let key: Vec<u8> = columns.iter().flat_map(element).collect();
+        let next = known.len() as u32;
+        *known.entry(key).or_insert(next)
+    };
+    let numbers: Vec<u32> = (0..vertex_count).map(number).collect();
+    (numbers, known.len())
+}
+
+/// Writes the packed primitives into the document.
+struct Writer<'a> {
+    asset: &'a Asset,
+    sources: &'a [Source<'a>],
+    packed: Vec<Packed>,
+    groups: &'a [Group],
+    /// The grid of each group.
+    grids: Vec<Grid>,
+}
+
+impl<'a> Writer<'a> {
+    /// Packs all primitives with an error of at most `budget`.
+    fn fit(
+        asset: &'a Asset,
+        sources: &'a [Source<'a>],
+        shapes: &[Shape],
+        groups: &'a [Group],
+        budget: f64,
+    ) -> Result<Self, ExportError> {
+        let mut packed: Vec<Option<Packed>> = sources.iter().map(|_| None).collect();
+        let mut grids = Vec::new();
+        for group in groups {
+            let fit = fit::fit(asset, sources, shapes, group, budget)?;
+            let (fit, found) = encoded(sources, shapes, group, fit);
+            for (&at, found) in group.sources.iter().zip(found) {
+                packed[at] = Some(found);
+            }
+            grids.push(fit.grid);
+        }
+        let packed = packed.into_iter().flatten().collect();
+        Ok(Self { asset, sources, packed, groups, grids })
+    }
+
+    /// Returns the smaller of the compressed and the uncompressed file.
+    fn smaller_glb(&self, compression: MeshCompression) -> Result<(Vec<u8>, Vec<Problem>), ExportError> {
+        let mut json = self.asset.document.json.clone();
+        still::remove_attributes(&mut json, &self.asset.faulty);
+        still::remove_compressed_twins(&mut json);
+        self.clear(&mut json);
+        self.move_nodes(&mut json);
+        still::remove_meshes(&mut json, &self.asset.faulty_meshes, &mut []);
+        let carry::Carried { mut accessors, bin, problems, .. } =
+            carry::carry(&mut json, &self.asset.document, carry::Form::Stored);
+        let streams = self.fill(&mut json, &mut accessors);
+        set_generator(&mut json);
+        if carry::needs_quantization(&json, &accessors) {
+            require_extension(&mut json, "KHR_mesh_quantization");
+        }
+        let glb = |codec: Option<Codec>| {
+            let (mut json, mut accessors, mut bin): (Value, Vec<Value>, Bin) =
+                (json.clone(), accessors.clone(), bin.clone());
+            streams.finish(&mut accessors, &mut bin, codec);
+            if !accessors.is_empty() {
+                json["accessors"] = accessors.into();
+            }
+            bin.into_glb(json)
+        };
+        let codec = match compression {
+            MeshCompression::Ext => Codec { extension: meshopt::EXTENSIONS[1], version: 0 },
+            MeshCompression::Khr => Codec { extension: meshopt::EXTENSIONS[0], version: 1 },
+        };
+        let (plain, compressed) = (glb(None)?, glb(Some(codec))?);
+        Ok((if compressed.len() < plain.len() { compressed } else { plain }, problems))
+    }
+
+    /// Removes the attributes that will be replaced.
+    fn clear(&self, json: &mut Value) {
+        for source in self.sources {
+            let primitive = &mut json["meshes"][source.mesh]["primitives"][source.primitive];
+            let Some(primitive) = primitive.as_object_mut() else { continue };
+            primitive.insert("attributes".into(), Map::new().into());
+            primitive.remove("indices");
+            remove_extension(primitive, draco::EXTENSION);
+            let targets = primitive.get_mut("targets").and_then(Value::as_array_mut);
+            targets.into_iter().flatten().for_each(|target| *target = json!({}));
+        }
+        for skin in self.groups.iter().flat_map(|group| &group.skins) {
+            if let Some(skin) = json["skins"][*skin].as_object_mut() {
+                skin.remove("inverseBindMatrices");
+            }
+        }
+    }
+
+    /// Gives nodes without a skin the transform from integers to positions.
+    fn move_nodes(&self, json: &mut Value) {
+        let scene = Scene::load(&Json::root(&self.asset.document.json), &mut Problems::unheard());
+        for (group, grid) in self.groups.iter().zip(&self.grids) {
+            for &node in &group.nodes {
+                let Some(own) = scene.nodes.get(node) else { continue };
+                let rows = own.matrix.unwrap_or_else(|| Transform64::to_rows(&own.trs));
+                if let Some(json) = json["nodes"][node].as_object_mut() {
+                    grid.put_into(json, &rows, own.trs.scale);
+                }
+            }
+        }
+    }
+
+    /// Adds all data to streams, and refers to it.
+    fn fill(&self, json: &mut Value, accessors: &mut Vec<Value>) -> Streams {
+        let mut streams = Streams::default();
+        let dropped = &self.asset.faulty_meshes;
+        // Each stream has one attribute of all meshes after the other.
+        for (source, packed) in self.sources.iter().zip(&self.packed) {
+            let mesh = source.mesh - dropped.partition_point(|&mesh| mesh < source.mesh);
+            let primitive = &mut json["meshes"][mesh]["primitives"][source.primitive];
+            for column in &packed.columns {
+                let accessor = streams.attribute(accessors, column);
+                match &column.slot {
+                    Slot::Attribute(name) => primitive["attributes"][name] = accessor.into(),
+                    Slot::Target(at, name) => primitive["targets"][at][name] = accessor.into(),
+                }
+            }
+            let triangles = packed.triangles.clone();
+            primitive["indices"] = streams.triangles(accessors, triangles, packed.vertex_count).into();
+        }
+        for (group, grid) in self.groups.iter().zip(&self.grids) {
+            for &at in &group.skins {
+                let own = |matrix: &Affine| match grid {
+                    Grid::Integers { .. } => {
+                        columns_of(&grid.before(&matrix.rows.map(|row| row.map(f64::from))))
+                    }
+                    _ => matrix.to_columns(),
+                };
+                let matrices: Vec<[f32; 16]> = self.asset.skins[at].inverse_bind().iter().map(own).collect();
+                json["skins"][at]["inverseBindMatrices"] = streams.matrices(accessors, &matrices).into();
+            }
+        }
+        streams
+    }
+}
+
+fn columns_of(rows: &crate::rows::Rows) -> [f32; 16] {
+    std::array::from_fn(|at| match at % 4 {
+        3 => f32::from(u8::from(at == 15)),
+        row => rows[row][at / 4] as f32,
+    })
+}
+
+/// Reads the file again, and measures its errors.
+fn report(
+    asset: &Asset,
+    sources: &[Source<'_>],
+    shapes: &[Shape],
+    packed: &[Packed],
+    glb: &[u8],
+) -> Result<Vec<PackedMesh>, ExportError> {
+    let unread = |what: String| ExportError::Unreadable { what };
+    let document = Document::from_slice("the packed file", glb, None);
+    let written = document.and_then(Asset::from_document).map_err(|refused| unread(refused.to_string()))?;
+    let names = asset.document.json.get("meshes");
+    let mut meshes: Vec<PackedMesh> = Vec::new();
+    let mut pairs = Vec::new();
+    for (at, (source, packed)) in sources.iter().zip(packed).enumerate() {
+        if meshes.last().is_none_or(|last| last.mesh != source.mesh) {
+            let name = names.and_then(|all| all.get(source.mesh)?.get("name")?.as_str()).unwrap_or_default();
+            meshes.push(PackedMesh { mesh: source.mesh, name: name.into(), ..PackedMesh::default() });
+        }
+        let own = meshes.len() - 1;
+        let mesh = &mut meshes[own];
+        mesh.vertices[0] += source.data.vertex_count();
+        mesh.vertices[1] += packed.vertex_count;
+        mesh.triangles += packed.triangles.len();
+        mesh.angle = mesh.angle.max(packed.angle);
+        if source.is_skinned {
+            mesh.weight_bits = mesh.weight_bits.max(packed.bits);
+        }
+        mesh.step = match packed.grid {
+            Grid::Integers { step, .. } => step,
+            Grid::Powers(exponent) => 2_f64.powi(exponent),
+            Grid::Exact => 0.0,
+        };
+        let new = packed.floats.iter().filter(|what| !mesh.floats.contains(what)).cloned();
+        let new: Vec<String> = new.collect();
+        mesh.floats.extend(new);
+        for &instance in &source.instances {
+            let twin = written.instances.get(instance);
+            let twin = twin.and_then(|twin| twin.primitives.iter().find(|it| it.index == source.primitive));
+            let twin = twin.filter(|twin| twin.mesh.vertex_count() == packed.vertex_count);
+            let twin = twin.ok_or_else(|| unread(format!("mesh {} differs", source.mesh)))?;
+            let mut shape = Shape::of(&twin.mesh);
+            if !source.is_skinned {
+                shape.rows.iter_mut().for_each(|row| *row = vec![(0, 1.0)]);
+            }
+            pairs.push((own, at, instance, shape));
+        }
+    }
+    let work: usize = pairs.iter().map(|(.., shape)| 2 * shape.work()).sum();
+    let moments = Moments::of(&asset.clips, MEASURED_WORK / work.max(1));
+    let map = JointMap::by_node(&asset.skeleton, &written.skeleton);
+    let clips = asset.clips.iter().map(|clip| map.clip(clip)).collect::<Result<Vec<_>, _>>()?;
+    moments.visit_both([(asset, &asset.clips), (&written, &clips)], |a, b| {
+        for (own, at, instance, shape) in &pairs {
+            let (this, that) = (&asset.instances[*instance], &written.instances[*instance]);
+            let weights = a.weights(this)?;
+            let (one, other) = (a.palette(asset, this), b.palette(&written, that));
+            let off = apart((&shapes[*at], &one), (shape, &other), &weights, Some(&packed[*at].twins));
+            meshes[*own].error = meshes[*own].error.max(off);
+        }
+        Ok(())
+    })?;
+    Ok(meshes)
+}
