@@ -29,6 +29,8 @@ pub(super) struct Bin {
     fallback: usize,
     /// The compression extensions of these views.
     compressions: BTreeSet<&'static str>,
+    /// The compression extension of further views, if the caller chose one.
+    chosen: Option<&'static str>,
 }
 
 #[derive(Debug, Clone)]
@@ -82,7 +84,13 @@ impl Bin {
     /// Returns the extension for compressing further views: one that readers of the file must support anyway,
     /// or else the most widely supported one.
     pub(super) fn compression(&self) -> &'static str {
-        self.compressions.first().copied().unwrap_or("EXT_meshopt_compression")
+        let required = self.compressions.first().copied();
+        self.chosen.or(required).unwrap_or("EXT_meshopt_compression")
+    }
+
+    /// Chooses the extension for compressing further views.
+    pub(super) fn choose(&mut self, extension: &'static str) {
+        self.chosen = Some(extension);
     }
 
     /// Returns whether any view is compressed by an extension.

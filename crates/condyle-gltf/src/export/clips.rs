@@ -6,6 +6,7 @@ use condyle::{Interpolation, RawClip, Target, Track};
 use serde_json::{Map, Value, json};
 
 use super::bin::Bin;
+use super::geometry::MeshCompression;
 use super::numbers::{Numbers, Store};
 use super::pools::Pools;
 use super::still::{remove_attributes, remove_meshes};
@@ -85,6 +86,13 @@ impl<'a> ClipExporter<'a> {
         Self { asset, json, accessors, bin, kept, problems, left_out, kept_for }
     }
 
+    /// Sets the extension of [`compressed_glb`](Self::compressed_glb).
+    #[must_use]
+    pub fn with_compression(mut self, compression: MeshCompression) -> Self {
+        self.bin.choose(compression.extension());
+        self
+    }
+
     /// Returns the bytes of buffer views that are not written because only the document's animations used
     /// them.
     #[must_use]
@@ -151,8 +159,10 @@ impl<'a> ClipExporter<'a> {
         Ok(self.stored::<Pools>(clips)?.byte_count())
     }
 
-    /// Like [`packed_glb`](Self::packed_glb), but compressed by `EXT_meshopt_compression`, which readers must
-    /// support.
+    /// Like [`packed_glb`](Self::packed_glb), but compressed by an extension that readers must support.
+    ///
+    /// [`with_compression`](Self::with_compression) sets it. The default is one that the file requires
+    /// anyway, or else `EXT_meshopt_compression`.
     ///
     /// The values read back are identical. The file is small for clips that
     /// [`reduce`](condyle_encode::reduce) has rounded for this format: see

@@ -58,6 +58,16 @@ pub enum MeshCompression {
     Khr,
 }
 
+impl MeshCompression {
+    /// Name of the extension.
+    pub(super) fn extension(self) -> &'static str {
+        match self {
+            Self::Ext => meshopt::EXTENSIONS[1],
+            Self::Khr => meshopt::EXTENSIONS[0],
+        }
+    }
+}
+
 /// Result of [`pack_meshes`].
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -100,9 +110,9 @@ pub struct PackedMesh {
 ///
 /// `budget` is in the document's units. The error is the distance of a vertex to its original while any clip
 /// of the document plays. It includes the rounding of positions, weights and morph targets. At most
-/// three quarters of it are for the weights. It is measured in the rest pose, at every key, and at three times
-/// between keys. If that requires several hundred million vertex positions, only some of these times are
-/// measured. A document without clips is measured in the rest pose only.
+/// three quarters of it are for the weights. It is measured in the rest pose, at every key, and at three
+/// times between keys. If that requires several hundred million vertex positions, only some of these times
+/// are measured. A document without clips is measured in the rest pose only.
 ///
 /// - Positions and offsets of morph targets become integers of 8 or 16 bits (`KHR_mesh_quantization`). The
 ///   inverse bind matrices, or the node of a mesh without a skin, get the transform that turns them back into
@@ -358,10 +368,8 @@ impl<'a> Writer<'a> {
             }
             bin.into_glb(json)
         };
-        let codec = match compression {
-            MeshCompression::Ext => Codec { extension: meshopt::EXTENSIONS[1], version: 0 },
-            MeshCompression::Khr => Codec { extension: meshopt::EXTENSIONS[0], version: 1 },
-        };
+        let version = u8::from(compression == MeshCompression::Khr);
+        let codec = Codec { extension: compression.extension(), version };
         let (plain, compressed) = (glb(None)?, glb(Some(codec))?);
         Ok((if compressed.len() < plain.len() { compressed } else { plain }, problems))
     }
