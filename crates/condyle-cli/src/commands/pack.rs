@@ -2,6 +2,7 @@
 
 mod drop;
 mod form;
+mod mesh;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,12 +10,13 @@ use std::path::{Path, PathBuf};
 use condyle::sampling::AnyClip;
 use condyle::{Error, RawClip};
 use condyle_encode::{EncodeOptions, Shell, frame_count};
-use condyle_gltf::{Asset, ClipExporter, Problem, Severity};
+use condyle_gltf::{Asset, ClipExporter, Document, MeshCompression, Problem, Severity};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use self::drop::{displacement, dropped, without};
 use self::form::{Form, Growth, requires_compression};
+use self::mesh::{Kinds, MESH_PART, Meshes};
 use crate::failure::Failure;
 use crate::model::container::is_container;
 use crate::model::document::{self, metres_per_unit, warn_of_repairs};
@@ -36,6 +38,7 @@ Examples:
   condyle pack fox.glb -o small.glb --height 0.6m            if the fox is 60 cm high
   condyle pack fox.glb -o small.glb --error 2mm --drop --keep b_Tail03_014
   condyle pack fox.glb -o small.glb --meshopt                for readers that support EXT_meshopt_compression
+  condyle pack fox.glb -o small.glb --mesh                   the meshes too, within the same error
 
 Every track has the fewest keys that keep all vertices within --error, morph targets included: with
 linear or spline interpolation, at times that tracks share, with rotations and weights as 16-bit
@@ -51,6 +54,13 @@ that have a name. The error of the joints that lose their tracks is printed.
 With --meshopt, numbers are as coarse as --error allows, and compressed with EXT_meshopt_compression
 where that is smaller. three.js, Babylon.js and many engines read that; other readers must refuse
 the file. A file that already requires the extension gets it without --meshopt.
+
+With --mesh, half of --error is for the meshes and half for the animations. Positions, weights and
+morph targets have the fewest bits that keep posed vertices within their half in all clips. Without
+clips, the meshes get all of it, in the rest pose. Normals and tangents have 8 bits, texture coordinates 12. Equal
+vertices are merged. Triangles and vertices are ordered for GPUs. Readers must also support
+KHR_mesh_quantization. Materials, textures, names and all else stay. The report lists the parts that
+stay floats, and the primitives that do not change.
 
 The printed errors are measured on the written file: at every key, at every frame and at three times
 between frames, at points that enclose all vertices, and within --shell around joints without
@@ -79,6 +89,12 @@ pub(crate) struct Args {
     /// Compress the animations with EXT_meshopt_compression; readers must support it
     #[arg(long, help_heading = OUTPUT)]
     meshopt: bool,
+    /// Quantise, reorder and compress the meshes too; implies --meshopt
+    #[arg(long, help_heading = OUTPUT)]
+    mesh: bool,
+    /// Compress with KHR_meshopt_compression, the successor of EXT_meshopt_compression
+    #[arg(long, requires = "mesh", help_heading = OUTPUT)]
+    khr: bool,
     #[command(flatten)]
     overwrite: Overwrite,
     /// Print one JSON object per line: one for each clip, then one for the file
@@ -107,7 +123,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let metres = metres_per_unit(path, &mut asset, args.space, args.height.length)?;
     args.error.warn_above(0.02, "--error");
     args.bounded.warn_of_size();
-    let budget = at_most(args.error.metres / metres);
+    if args.mesh && asset.instances.is_empty() {
+        warn(path, "no node shows a mesh: --mesh has the effect of --meshopt");
+    }
+    let (part, clip_part) = match args.mesh && !asset.instances.is_empty() {
+        // Without clips, the meshes get the whole error.
+        true if asset.clips.is_empty() => (1.0, 1.0),
+        true => (MESH_PART, 1.0 - MESH_PART),
+        false => (0.0, 1.0),
+    };
+    let budget = at_most(clip_part * args.error.metres / metres);
     if budget == 0.0 {
         return Err(Failure::Usage(format!(
             "{name}: at this --height the error rounds to 0 in f32; raise --error, or correct --height"
@@ -124,8 +149,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let dropped = if args.drop { dropped(&asset, &args.keep)? } else { BTreeSet::new() };
 
     let mut form = Form {
-        exporter: ClipExporter::new(&asset),
-        compressed: args.meshopt || requires_compression(&asset),
+        exporter: exporter(args, &asset),
+        compressed: args.meshopt || args.mesh || requires_compression(&asset),
     };
     let bar = progress(asset.clips.len(), "packing");
     let packed = |clip: &RawClip| -> Result<([RawClip; 2], EncodeOptions), Failure> {
@@ -141,7 +166,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let (plain, compressed) = found.into_iter().map(|[plain, compressed]| (plain, compressed)).unzip();
     form.exporter.problems().iter().for_each(|problem| warn(path, &problem.to_string()));
     let (glb, clips) = form.smaller_glb([plain, compressed]).map_err(|e| failed(&e))?;
-    let written = written::clips(&args.output, &glb, &asset)?;
+    let meshes = match part > 0.0 {
+        true => {
+            let (files, budget) = ((&*args.output, &**path), at_most(part * args.error.metres / metres));
+            Some(Meshes::pack(files, &glb, budget, metres, compression(args))?)
+        }
+        false => None,
+    };
+    let glb = meshes.as_ref().map_or(&*glb, Meshes::glb);
+    let written = written::clips(&args.output, glb, &asset)?;
     let row = |((clip, written), options): ((&RawClip, RawClip), &EncodeOptions)| {
         let original = without(clip, &dropped, &asset)?;
         let left_out = metres * displacement((clip, &written), &dropped, &asset, reach)?;
@@ -157,22 +190,38 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     for (row, clip) in rows.iter_mut().zip(clips.chunks(1)) {
         row.after = form.bytes(clip).map_err(|e| failed(&e))?;
     }
-    warn_of_errors(path, &rows, args.error.metres);
+    warn_of_errors(path, &rows, clip_part * args.error.metres);
     let before = source_bytes(&asset, path);
     let source = std::fs::read(path).unwrap_or_default();
-    let growth = Growth::of(&form, &clips, &glb, (before, &source));
-    let file = write_file(args.output.clone(), |out| out.write_all(&glb))?;
+    let growth = Growth::of(&form, &clips, glb, (before, &source));
+    let after =
+        Document::from_slice(&name, glb, None).map_err(|refused| document::refusal(path, &refused))?;
+    let kinds = [Kinds::of(&asset.document, before), Kinds::of(&after, glb.len())];
+    let file = write_file(args.output.clone(), |out| out.write_all(glb))?;
     let names = asset.skeleton.names();
     let dropped = dropped.into_iter().map(|joint| names[usize::from(joint)].clone()).collect();
-    let outcome = Outcome { rows, dropped, compressed: form.compressed, before, after: glb.len(), growth };
+    let after = glb.len();
+    let compressed = form.compressed;
+    let outcome =
+        Outcome { rows, dropped, compressed, before, after, growth, meshes: meshes.as_ref(), kinds };
     match args.json {
-        true => outcome.print_json(args.error.metres, &file.to_json()),
+        true => outcome.print_json(clip_part * args.error.metres, &file.to_json()),
         false => print(&outcome.to_text(args, &path_text(&file.path))),
     }
 }
 
+/// Returns the extension that compresses the file.
+fn compression(args: &Args) -> MeshCompression {
+    if args.khr { MeshCompression::Khr } else { MeshCompression::Ext }
+}
+
+fn exporter<'a>(args: &Args, asset: &'a Asset) -> ClipExporter<'a> {
+    let exporter = ClipExporter::new(asset);
+    if args.khr { exporter.with_compression(compression(args)) } else { exporter }
+}
+
 /// Result for a file.
-struct Outcome {
+struct Outcome<'a> {
     rows: Vec<Row>,
     /// Names of the joints whose tracks were dropped.
     dropped: Vec<String>,
@@ -182,9 +231,12 @@ struct Outcome {
     before: usize,
     after: usize,
     growth: Option<Growth>,
+    meshes: Option<&'a Meshes>,
+    /// Bytes before and after, by kind.
+    kinds: [Kinds; 2],
 }
 
-impl Outcome {
+impl Outcome<'_> {
     fn to_text(&self, args: &Args, to: &str) -> String {
         let headings = ["clip", "rate", "tracks", "keys", "before", "after", "worst, mm"];
         let mut lines = vec![headings.map(String::from).to_vec()];
@@ -198,10 +250,16 @@ impl Outcome {
                 millimetres(off)
             );
         }
-        if self.compressed && !args.meshopt {
+        if self.compressed && !args.meshopt && !args.mesh {
             out += "\nthe file already requires compressed buffer views, so its keys are compressed too\n";
         }
+        if let Some(meshes) = self.meshes {
+            out += &format!("\n{}", meshes.to_text());
+        }
         out += &format!("\n{to}: {} to {}\n", size(self.before), size(self.after));
+        if self.meshes.is_some() {
+            out += &format!("{}\n", self.kinds[0].to_text(&self.kinds[1]));
+        }
         if let Some(growth) = &self.growth {
             out += &format!("{}\n", growth.to_text(args.meshopt || self.compressed));
         }
@@ -217,6 +275,9 @@ impl Outcome {
             "dropped": self.dropped,
             "meshopt": self.compressed,
             "larger": self.growth.as_ref().map(Growth::to_json),
+            "bytes_before": self.kinds[0].to_json(),
+            "bytes_after": self.kinds[1].to_json(),
+            "mesh": self.meshes.map(Meshes::to_json),
         });
         print_json(&line.to_string())
     }

@@ -56,6 +56,37 @@ fn compressed_is_smaller_still() {
     folder.run("check small.glb").assert().success();
 }
 
+/// `compare` pairs vertices by their paths and finds no larger error than the report.
+#[test]
+fn meshes_are_smaller_and_within_the_error() {
+    let folder = Folder::with_character();
+    let size = |options: &str| {
+        let said = lines(&folder, &format!("pack a.glb -o small.glb --force --error 0.5mm --json{options}"));
+        let file = said.last().expect("a line").clone();
+        folder.run("check small.glb").assert().success();
+        for found in lines(&folder, "compare a.glb small.glb --json") {
+            assert!(number(&found["worst"], "millimetres") <= 0.5, "{options}: {found}");
+        }
+        file
+    };
+    let (compressed, ext, khr) = (size(" --meshopt"), size(" --mesh"), size(" --mesh --khr"));
+    let bytes = |file: &Value| number(&file["file"], "bytes");
+    assert!(bytes(&ext) < 0.7 * bytes(&compressed), "{ext}");
+    assert!(bytes(&khr) < bytes(&ext), "{khr}");
+    assert_eq!(compressed["mesh"], Value::Null);
+    let meshes = ext["mesh"]["meshes"].as_array().expect("meshes");
+    assert!(!meshes.is_empty());
+    for mesh in meshes {
+        assert!(number(mesh, "error_max_m") <= 0.25e-3, "{mesh}");
+        assert!(number(mesh, "angle_max_deg") < 1.0, "{mesh}");
+    }
+    for kind in ["geometry", "animation"] {
+        assert!(number(&ext["bytes_after"], kind) < number(&ext["bytes_before"], kind), "{ext}");
+    }
+    let text = transcript(&mut folder.run("pack a.glb -o small.glb --force --mesh"));
+    assert!(text.contains("geometry ") && text.contains("weights"), "{text}");
+}
+
 /// Splines, steps, morph weights, scales and meshes on joints.
 #[test]
 fn every_kind_of_track_is_within_the_error() {
