@@ -3,6 +3,8 @@
 // TOOLS is a folder filled by `npm install --prefix`. Prints a line of JSON per file. It has the largest
 // distance between corresponding vertices in world space, in units of the file, with its clip and time. It
 // also has the largest distance of a vertex from the origin, and the number of compared times and vertices.
+// A file with vertices in another order, as from `pack --mesh`, is paired by CONDYLE_PLAY_PAIR: a vertex and its
+// counterpart are at most that far apart in the rest pose and at some times of each clip.
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -69,11 +71,75 @@ class Player {
   }
 }
 
+const PAIR = Number(process.env.CONDYLE_PLAY_PAIR ?? 0);
+/// Times per clip at which vertices are paired.
+const PAIRED = 5;
+
+/// Positions of all vertices of a mesh in world space.
+function positions(mesh) {
+  const { count } = mesh.geometry.attributes.position;
+  const [out, p] = [new Float64Array(3 * count), new Vector3()];
+  for (let vertex = 0; vertex < count; vertex++) mesh.getVertexPosition(vertex, p).applyMatrix4(mesh.matrixWorld).toArray(out, 3 * vertex);
+  return out;
+}
+
+/// Positions of all vertices of each mesh in the rest pose and at some times of each clip.
+function samples(model) {
+  const all = model.meshes.map(() => []);
+  const add = () => model.meshes.forEach((mesh, at) => all[at].push(positions(mesh)));
+  model.scene.updateMatrixWorld(true);
+  for (const mesh of model.meshes) mesh.skeleton?.update();
+  add();
+  for (const clip of model.clips) {
+    const player = new Player(model, clip);
+    for (let part = 0; part < PAIRED; part++) {
+      player.pose((clip.duration * part) / (PAIRED - 1));
+      add();
+    }
+    player.stop();
+  }
+  return all;
+}
+
+/// Returns for each mesh the counterpart of every vertex of `a` that a triangle uses: the vertex of `b` with the
+/// smallest distance over all samples, among those that are near in the rest pose.
+function counterparts(a, b) {
+  const [from, to] = [samples(a), samples(b)];
+  return a.meshes.map((mesh, m) => {
+    const cells = new Map();
+    const cell = (list, vertex, by) => [0, 1, 2].map((axis) => Math.floor(list[3 * vertex + axis] / PAIR) + by[axis]).join();
+    const count = to[m][0].length / 3;
+    for (let vertex = 0; vertex < count; vertex++) {
+      const key = cell(to[m][0], vertex, [0, 0, 0]);
+      if (!cells.has(key)) cells.set(key, []);
+      cells.get(key).push(vertex);
+    }
+    const near = [-1, 0, 1];
+    const around = near.flatMap((x) => near.flatMap((y) => near.map((z) => [x, y, z])));
+    const distance = (vertex, other, at) =>
+      Math.hypot(...[0, 1, 2].map((axis) => from[m][at][3 * vertex + axis] - to[m][at][3 * other + axis]));
+    const twins = new Map();
+    const used = mesh.geometry.index?.array ?? Array.from({ length: from[m][0].length / 3 }, (_, at) => at);
+    for (const vertex of new Set(used)) {
+      let best = { twin: undefined, off: Infinity };
+      for (const twin of around.flatMap((by) => cells.get(cell(from[m][0], vertex, by)) ?? [])) {
+        let off = 0;
+        for (let at = 0; at < from[m].length && off < best.off; at++) off = Math.max(off, distance(vertex, twin, at));
+        if (off < best.off) best = { twin, off };
+      }
+      if (best.twin === undefined) throw new Error(`${mesh.name}: vertex ${vertex} has no counterpart`);
+      twins.set(vertex, best.twin);
+    }
+    return twins;
+  });
+}
+
 function worst(a, b) {
   const found = { worst: 0, clip: null, seconds: 0, size: 0, moments: 0, vertices: 0 };
   const count = a.meshes.reduce((sum, mesh) => sum + mesh.geometry.attributes.position.count, 0);
   const [p, q] = [new Vector3(), new Vector3()];
   if (a.clips.length !== b.clips.length || a.meshes.length !== b.meshes.length) throw new Error("different clips or meshes");
+  const twins = PAIR > 0 ? counterparts(a, b) : null;
   a.clips.forEach((clip, at) => {
     const all = moments([clip, b.clips[at]]);
     const step = Math.max(1, (all.length * count) / MOST);
@@ -85,11 +151,13 @@ function worst(a, b) {
       a.meshes.forEach((mesh, m) => {
         const other = b.meshes[m];
         const { count } = mesh.geometry.attributes.position;
-        if (other.geometry.attributes.position.count !== count) throw new Error(`${mesh.name} has a different number of vertices`);
+        if (!twins && other.geometry.attributes.position.count !== count) throw new Error(`${mesh.name} has a different number of vertices`);
         found.vertices += count;
         for (let vertex = 0; vertex < count; vertex++) {
+          const twin = twins ? twins[m].get(vertex) : vertex;
+          if (twin === undefined) continue;
           mesh.getVertexPosition(vertex, p).applyMatrix4(mesh.matrixWorld);
-          other.getVertexPosition(vertex, q).applyMatrix4(other.matrixWorld);
+          other.getVertexPosition(twin, q).applyMatrix4(other.matrixWorld);
           const distance = p.distanceTo(q);
           found.size = Math.max(found.size, p.length());
           // NaN is worse than any number.
