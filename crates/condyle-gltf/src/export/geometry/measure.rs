@@ -55,6 +55,10 @@ impl Shape {
     /// for a mesh without a skin.
     fn posed(&self, palette: &[Rows], weights: &[f32]) -> Vec<[f64; 3]> {
         let place = |(point, row): ([f64; 3], &Vec<(u16, f64)>)| {
+            // Some nodes can show a skinned mesh without its skin.
+            if let [only] = palette {
+                return apply(only, point);
+            }
             let mut out = [0.0; 3];
             for &(joint, weight) in row {
                 let Some(matrix) = palette.get(usize::from(joint)) else { continue };

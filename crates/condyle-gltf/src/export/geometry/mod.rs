@@ -458,6 +458,9 @@ fn report(
     let unread = |what: String| ExportError::Unreadable { what };
     let document = Document::from_slice("the packed file", glb, None);
     let written = document.and_then(Asset::from_document).map_err(|refused| unread(refused.to_string()))?;
+    if written.instances.len() != asset.instances.len() {
+        return Err(unread("it shows other meshes".into()));
+    }
     let names = asset.document.json.get("meshes");
     let mut meshes: Vec<PackedMesh> = Vec::new();
     let mut pairs = Vec::new();
@@ -483,29 +486,33 @@ fn report(
         let new = packed.floats.iter().filter(|what| !mesh.floats.contains(what)).cloned();
         let new: Vec<String> = new.collect();
         mesh.floats.extend(new);
-        for &instance in &source.instances {
-            let twin = written.instances.get(instance);
-            let twin = twin.and_then(|twin| twin.primitives.iter().find(|it| it.index == source.primitive));
-            let twin = twin.filter(|twin| twin.mesh.vertex_count() == packed.vertex_count);
-            let twin = twin.ok_or_else(|| unread(format!("mesh {} differs", source.mesh)))?;
-            let mut shape = Shape::of(&twin.mesh);
-            if !source.is_skinned {
-                shape.rows.iter_mut().for_each(|row| *row = vec![(0, 1.0)]);
-            }
-            pairs.push((own, at, instance, shape));
-        }
+        let mut twins = source.instances.iter().map(|&instance| {
+            let twin = written.instances.get(instance)?;
+            twin.primitives.iter().find(|it| it.index == source.primitive)
+        });
+        // All nodes share the vertices of a primitive, but nodes without a skin do not read the weights.
+        let skinned = source.instances.iter().position(|&at| still::is_skinned(&asset.instances[at]));
+        let twin = twins.nth(skinned.unwrap_or_default()).flatten();
+        let twin = twin.filter(|twin| twin.mesh.vertex_count() == packed.vertex_count);
+        let twin = twin.ok_or_else(|| unread(format!("mesh {} differs", source.mesh)))?;
+        pairs.push((own, at, Shape::of(&twin.mesh)));
     }
-    let work: usize = pairs.iter().map(|(.., shape)| 2 * shape.work()).sum();
+    let joints = asset.skeleton.joint_count();
+    let works =
+        pairs.iter().map(|(_, at, shape)| shape.work().saturating_mul(2 * sources[*at].instances.len()));
+    let work = works.fold(joints, usize::saturating_add);
     let moments = Moments::of(&asset.clips, MEASURED_WORK / work.max(1));
     let map = JointMap::by_node(&asset.skeleton, &written.skeleton);
     let clips = asset.clips.iter().map(|clip| map.clip(clip)).collect::<Result<Vec<_>, _>>()?;
     moments.visit_both([(asset, &asset.clips), (&written, &clips)], |a, b| {
-        for (own, at, instance, shape) in &pairs {
-            let (this, that) = (&asset.instances[*instance], &written.instances[*instance]);
-            let weights = a.weights(this)?;
-            let (one, other) = (a.palette(asset, this), b.palette(&written, that));
-            let off = apart((&shapes[*at], &one), (shape, &other), &weights, Some(&packed[*at].twins));
-            meshes[*own].error = meshes[*own].error.max(off);
+        for (own, at, shape) in &pairs {
+            for &instance in &sources[*at].instances {
+                let (this, that) = (&asset.instances[instance], &written.instances[instance]);
+                let weights = a.weights(this)?;
+                let (one, other) = (a.palette(asset, this), b.palette(&written, that));
+                let off = apart((&shapes[*at], &one), (shape, &other), &weights, Some(&packed[*at].twins));
+                meshes[*own].error = meshes[*own].error.max(off);
+            }
         }
         Ok(())
     })?;

@@ -263,6 +263,20 @@ fn a_skin_that_is_shared_with_unpacked_primitives_stays() {
 }
 
 #[test]
+fn a_mesh_can_be_shown_with_and_without_its_skin() {
+    let mut it = strip(50);
+    let nodes = it.json["nodes"].as_array_mut().unwrap();
+    nodes.extend([json!({ "mesh": 0, "translation": [3, 0, 0] }), json!({ "mesh": 0, "scale": [2, 2, 2] })]);
+    it.json["scenes"][0]["nodes"] = json!([0, 1, 3, 4]);
+    let asset = it.import().unwrap();
+    let packed = pack_meshes(&asset, 1e-3, MeshCompression::Ext).unwrap();
+    assert!(packed.meshes[0].floats.is_empty() && packed.meshes[0].error <= 1e-3, "{:?}", packed.meshes);
+    // The larger node needs a smaller step.
+    assert!(packed.meshes[0].step < 0.7e-3, "{:?}", packed.meshes);
+    assert_near(&asset, &read(&packed.glb), 1e-3, "with and without a skin");
+}
+
+#[test]
 fn odd_vertices_stay_floats() {
     // A normal of zero, and an error below the precision of 16 bits.
     let mut it = strip(20);
