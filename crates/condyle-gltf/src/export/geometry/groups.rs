@@ -11,7 +11,7 @@ use crate::json::whole;
 
 /// Beginnings of the names of extensions that do not refer to nodes.
 const LOCAL: [&str; 6] =
-    ["KHR_materials_", "KHR_texture_", "EXT_texture_", "KHR_mesh_", "EXT_meshopt_", "KHR_lights_"];
+    ["KHR_materials_", "KHR_texture_", "EXT_texture_", "KHR_mesh", "EXT_meshopt_", "KHR_lights_"];
 
 /// Meshes that share one grid.
 #[derive(Debug, Default)]

@@ -210,6 +210,12 @@ fn nodes_without_a_skin_take_the_transform_if_they_can() {
     };
     let (moved, packed) = without_skin(&|_| ());
     assert!(moved && packed.meshes[0].floats.is_empty());
+    for local in ["KHR_meshopt_compression", "KHR_mesh_quantization"] {
+        let (moved, _) = without_skin(&|it| it.json["extensionsUsed"] = json!([local]));
+        assert!(moved, "{local}");
+    }
+    let (moved, packed) = without_skin(&|it| it.json["extensionsUsed"] = json!(["VRM"]));
+    assert!(!moved && packed.meshes[0].floats[0].contains("VRM"), "{:?}", packed.meshes);
     let (moved, packed) = without_skin(&|it| {
         let node = it.json["nodes"][0].as_object_mut().unwrap();
         ["translation", "rotation", "scale"].iter().for_each(|key| drop(node.remove(*key)));
