@@ -41,6 +41,7 @@ usage: cargo xtask COMMAND
   words [FILE...]                   check the wording of comments and documentation, of all files or of some
   tables                            fit the weights of slerp and of Eberly's series in crates/condyle/src/interpolation
   playback                          play packed models in three.js at three errors and more times, write docs/reports/packing.md
+  mesh-peers                        compare packed meshes with gltfpack, write docs/reports/packing.md
   pack-peers                        compare with gltfpack and glTF-Transform, write docs/reports/packing.md
   papers                            write the tables, plots and clock cycles of docs/reports/papers.md
   times                             measure builds and tests from scratch, write docs/dev/ci.md
@@ -68,6 +69,7 @@ fn main() -> ExitCode {
         ["guide"] => step::alone("guide", guide::check),
         ["words"] => step::alone("words", words::check),
         ["words", paths @ ..] if paths.iter().all(|path| !path.starts_with('-')) => words::list(paths),
+        ["mesh-peers"] => step::alone("mesh-peers", playback::mesh_peers),
         ["pack-peers"] => step::alone("pack-peers", playback::peers),
         ["playback"] => step::alone("playback", playback::whole),
         ["papers"] => step::alone("papers", papers::write),

@@ -32,6 +32,7 @@ pub(crate) fn steps() -> Vec<Step> {
 
 const PAGE: &str = "docs/reports/packing.md";
 const PLAYED: [&str; 2] = ["<!-- from `cargo xtask playback` -->\n\n", "\n<!-- until here -->"];
+const MESH_PEERS: [&str; 2] = ["<!-- from `cargo xtask mesh-peers` -->\n\n", "\n<!-- until here, meshes -->"];
 const PEERS: [&str; 2] = ["<!-- from `cargo xtask pack-peers` -->\n\n", "\n<!-- until here, too -->"];
 
 /// Plays the models at more errors and times, and writes docs/reports/packing.md.
@@ -56,17 +57,26 @@ pub(crate) fn whole(log: &mut Log) -> Outcome {
 
 /// Compares with other programs on the same models, and writes docs/reports/packing.md.
 pub(crate) fn peers(log: &mut Log) -> Outcome {
+    compare(log, "xtask/pack-peers.mjs", PEERS)
+}
+
+/// Compares packed meshes with gltfpack, and writes docs/reports/packing.md.
+pub(crate) fn mesh_peers(log: &mut Log) -> Outcome {
+    compare(log, "xtask/mesh-peers.mjs", MESH_PEERS)
+}
+
+fn compare(log: &mut Log, script: &str, place: [&str; 2]) -> Outcome {
     need("node", &["--version"])?;
     let tools = install(log, &["gltfpack@1.3.0", "@gltf-transform/cli@4.5.1"])?;
     log.run(&mut cargo("build", ["--release", "-p", "condyle-cli"]))?;
     let folder = out_dir().join("packed");
     std::fs::create_dir_all(&folder)?;
     let mut node = Command::new("node");
-    node.arg(crate::root().join("xtask/pack-peers.mjs")).arg(tools);
+    node.arg(crate::root().join(script)).arg(tools);
     node.arg(crate::root().join("target/release/condyle")).arg(folder);
     log.limit = Duration::from_secs(3600);
     let table = log.capture(node.args(references()?.iter().map(|(model, _)| model)))?;
-    fill(PAGE, PEERS, &table)?;
+    fill(PAGE, place, &table)?;
     Ok(format!("written to {PAGE}"))
 }
 
