@@ -117,10 +117,10 @@ impl Job<'_, '_> {
         if has_loose_rotations(clip) {
             readings.push(Reading { measured: none(), placed: Vec::with_capacity(count) });
         }
-        for j in 0..count {
-            let mut locals = source::joint(clip, self.skeleton, j, &tracks[j], moments);
+        for (j, tracks) in tracks.iter().enumerate() {
+            let mut locals = source::joint(clip, self.skeleton, j, tracks, moments);
             for (reading, it) in readings.iter_mut().enumerate() {
-                if let Some(track) = tracks[j].rotation.filter(|_| reading > 0) {
+                if let Some(track) = tracks.rotation.filter(|_| reading > 0) {
                     let (times, mut hint) = (&clip.timelines()[track.timeline], 0);
                     for (local, &seconds) in locals.iter_mut().zip(moments) {
                         let span = Span::find(times, seconds, hint);
