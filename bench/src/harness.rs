@@ -105,8 +105,8 @@ impl Subjects {
         self.kernel_in(&Room::new(out), implementation, bound, input, call, error);
     }
 
-    /// Like [`kernel_in`](Self::kernel_in), on a pool with the room's number of threads. The calling thread
-    /// is one of them.
+    /// Like [`kernel_in`](Self::kernel_in), on a pool with the room's number of threads if that is not one. The
+    /// calling thread is one of them.
     pub(crate) fn kernel_on<I: Sync + 'static, T: Clone + Send + 'static>(
         &mut self,
         room: &Room<T>,
@@ -116,6 +116,9 @@ impl Subjects {
         call: impl Fn(&I, &mut T) + Clone + Sync + 'static,
         error: impl Fn(&T) -> f64 + Clone + 'static,
     ) {
+        if room.threads == 1 {
+            return self.kernel_in(room, implementation, bound, input, call, error);
+        }
         let pool = POOL.with(|pool| pool.get_or_init(|| pool_of(room.threads)).clone());
         assert_eq!(pool.current_num_threads(), room.threads, "a thread is in one pool only");
         let call = move |input: &I, out: &mut T| {

@@ -196,7 +196,11 @@ class Clip:
             row = numbers(self.data, at, f"{values}{'h' if short else 'f'}")
             need(all(map(math.isfinite, row)), "fallback values")
             at += values * (2 if short else 4)
-            tracks[i] = (kind, index, way, width, held, times, [v / 32767 for v in row] if short else list(row))
+            row = [v / 32767 for v in row] if short else list(row)
+            if short:
+                # Rotations: their lengths are rounding errors.
+                row = sum((unit(row[n : n + width]) for n in range(0, len(row), width)), [])
+            tracks[i] = (kind, index, way, width, held, times, row)
         return {(t[0], t[1]): t for t in tracks.values()}, at
 
     def read_segment(self, place, frames, parts):
