@@ -105,8 +105,8 @@ impl Subjects {
         self.kernel_in(&Room::new(out), implementation, bound, input, call, error);
     }
 
-    /// Like [`kernel_in`](Self::kernel_in), on a pool with the room's number of threads if that is not one. The
-    /// calling thread is one of them.
+    /// Like [`kernel_in`](Self::kernel_in), on a pool with the room's number of threads if there are several.
+    /// The calling thread is one of them.
     pub(crate) fn kernel_on<I: Sync + 'static, T: Clone + Send + 'static>(
         &mut self,
         room: &Room<T>,
