@@ -151,24 +151,23 @@ impl Influences {
             let starts = &self.starts[first..=vertices.min(first + GROUP_VERTICES)];
             let lengths = || starts.windows(2).map(|ends| (ends[1] - ends[0]) as usize);
             let (shortest, longest) = (lengths().min().unwrap_or(0), lengths().max().unwrap_or(0));
-            let padded_begin = u32::try_from(self.joints.len());
-            let group = match padded_begin {
-                _ if shortest == 0 || longest > EVEN => GroupRows { begin: starts[0], count: 0 },
-                _ if shortest == longest && starts.len() > GROUP_VERTICES => {
-                    GroupRows { begin: starts[0], count: longest as u8 }
+            let begin = self.joints.len();
+            let has_room = u32::try_from(begin + GROUP_VERTICES * longest).is_ok();
+            let is_even = shortest == longest && starts.len() > GROUP_VERTICES;
+            let group = if shortest == 0 || longest > EVEN || !(is_even || has_room) {
+                GroupRows { begin: starts[0], count: 0 }
+            } else if is_even {
+                GroupRows { begin: starts[0], count: longest as u8 }
+            } else {
+                for v in 0..GROUP_VERTICES {
+                    row.clear();
+                    row.extend(self.row((first + v).min(vertices - 1)));
+                    let (joint, weight) = row[0];
+                    row.resize(longest, (joint, 0.0_f32.copysign(weight)));
+                    self.joints.extend(row.iter().map(|influence| influence.0));
+                    self.weights.extend(row.iter().map(|influence| influence.1));
                 }
-                Err(_) => GroupRows { begin: starts[0], count: 0 },
-                Ok(begin) => {
-                    for v in 0..GROUP_VERTICES {
-                        row.clear();
-                        row.extend(self.row((first + v).min(vertices - 1)));
-                        let (joint, weight) = row[0];
-                        row.resize(longest, (joint, 0.0_f32.copysign(weight)));
-                        self.joints.extend(row.iter().map(|influence| influence.0));
-                        self.weights.extend(row.iter().map(|influence| influence.1));
-                    }
-                    GroupRows { begin, count: longest as u8 }
-                }
+                GroupRows { begin: begin as u32, count: longest as u8 }
             };
             self.groups.push(group);
         }
