@@ -241,6 +241,42 @@ impl Demand {
     }
 }
 
+/// Factor by which a kernel with AVX-512 may be slower than with AVX2.
+const SLOWER: f64 = 1.03;
+
+/// Compares AVX-512 with AVX2 in both modes: one line with the number of results that are slower beyond
+/// [`SLOWER`], and one for each of them. No lines if nothing was measured on both.
+fn wider(rows: &[Row]) -> Vec<Vec<String>> {
+    let (narrow, wide) = (Isa::Avx2.name(), Isa::Avx512.name());
+    // Two threads are measured with less certainty than 3 %.
+    let ours = |isa| rows.iter().filter(move |row| !row.peer && row.threads == 1 && row.isa == isa);
+    let subject = |row: &Row| (row.work, row.layout, row.n, row.implementation, row.mode);
+    let times = |row| {
+        let other = ours(narrow).find(|other| subject(other) == subject(row))?;
+        Some((row, row.ns / other.ns))
+    };
+    let pairs: Vec<(&Row, f64)> = ours(wide).filter_map(times).collect();
+    if pairs.is_empty() {
+        return Vec::new();
+    }
+    let slower: Vec<_> = pairs.iter().filter(|(_, times)| *times > SLOWER).collect();
+    let line = |work: &str, layout: &str, what: String, n: usize, cells: [String; 4]| {
+        [vec![work.to_owned(), layout.to_owned(), what, n.to_string()], cells.to_vec()].concat()
+    };
+    let verdict = if slower.is_empty() { "met" } else { "missed" };
+    let found = slower.len().to_string();
+    let what = format!("{wide}: results slower than on {narrow} by more than 3 %");
+    let cells = ["≤ 0".to_owned(), found, String::new(), verdict.to_owned()];
+    let all = line("all", "", what, pairs.len(), cells);
+    let each = slower.iter().map(|(row, times)| {
+        let what = format!("{wide}, {}, {}: time relative to {narrow}", row.mode, row.implementation);
+        let missed = format!("missed by {:.0} %", 100.0 * (times / SLOWER - 1.0));
+        let cells = [format!("≤ {SLOWER}"), format!("{times:.2}"), format!("{:.2}", row.cycles), missed];
+        line(row.work, row.layout, what, row.n, cells)
+    });
+    [all].into_iter().chain(each).collect()
+}
+
 /// Number of CPUs that this process may run on.
 pub(crate) fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
@@ -281,6 +317,7 @@ pub(crate) fn table(rows: &[Row], request: &Request, cpus: usize) -> Table {
             ]);
         }
     }
+    lines.extend(wider(rows));
     let head = ["work", "layout", "what", "n", "limit", "found", "core cycles", "verdict"];
     Table {
         title: "Targets".into(),
@@ -289,7 +326,7 @@ pub(crate) fn table(rows: &[Row], request: &Request, cpus: usize) -> Table {
                counter of 2.5 GHz and a core at 3.1 GHz. `core cycles` is the same time in cycles of the core. \
                `ns of call overhead` is the time of a call on one joint or vertex, minus 1/67 of the \
                time of a call on 67. Calls that return one result are compared with the call that returns all of them: \
-               `sample_joint` with `sample`, `rotation` with `interpolate`."
+               `sample_joint` with `sample`, `rotation` with `interpolate`. The last lines compare AVX-512 with AVX2."
             .into(),
         head: head.map(String::from).to_vec(),
         words: 3,
@@ -400,6 +437,24 @@ mod tests {
             let measured: Vec<_> = found.iter().filter(|verdict| *verdict != "not measured").collect();
             assert_eq!(measured[1..], [verdict]);
         }
+    }
+
+    #[test]
+    fn results_that_are_slower_with_avx_512_are_listed() {
+        let on = |isa, work, ns| Row { isa, ..row(work, "structs", 1024, ns) };
+        let rows = [
+            on("avx2", "skin_p4", 3.0),
+            on("avx512", "skin_p4", 3.3),
+            on("avx2", "skin_pn4", 4.0),
+            on("avx512", "skin_pn4", 4.1),
+            on("avx512", "skin_pnt4", 9.0),
+            Row { peer: true, ..on("avx512", "skin_p4", 9.0) },
+        ];
+        let lines = wider(&rows);
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert_eq!(lines[0][3..6], ["2", "≤ 0", "1"]);
+        assert_eq!([&lines[1][0], &lines[1][5], &lines[1][7]], ["skin_p4", "1.10", "missed by 7 %"]);
+        assert!(wider(&rows[..1]).is_empty());
     }
 
     #[test]
