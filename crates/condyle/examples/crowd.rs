@@ -101,12 +101,13 @@ fn main() -> Result<(), Error> {
         let start = |_| scope.spawn(|| crew.help(Room::new(&cast.skeleton), run));
         let helpers: Vec<_> = (0..others).map(start).collect();
         let wake = || helpers.iter().for_each(|helper| helper.thread().unpark());
+        // Also if a part panics here: the scope waits for the helpers.
+        let _end = Dismissal { crew: &crew, wake };
         let mut room = Room::new(&cast.skeleton);
         for _ in 0..FRAMES {
             crew.share(parts.len(), wake, |turn| run(&mut room, turn));
             // The palettes of all parts are complete. An engine draws them here, and reads its input.
         }
-        crew.dismiss(wake);
     });
     drop(parts);
     failure.into_inner().unwrap_or_else(PoisonError::into_inner)?;
@@ -202,14 +203,21 @@ impl Crew {
         }
     }
 
-    /// Ends the helpers.
-    fn dismiss(&self, wake: impl Fn()) {
-        self.open.store(Self::NONE, Release);
-        wake();
-    }
-
     fn take(&self, open: usize) -> Option<usize> {
         self.next.fetch_update(Relaxed, Relaxed, |next| (next < open).then_some(next + 1)).ok()
+    }
+}
+
+/// Ends the helpers when it goes out of scope.
+struct Dismissal<'a, W: Fn()> {
+    crew: &'a Crew,
+    wake: W,
+}
+
+impl<W: Fn()> Drop for Dismissal<'_, W> {
+    fn drop(&mut self) {
+        self.crew.open.store(Crew::NONE, Release);
+        (self.wake)();
     }
 }
 

@@ -391,6 +391,7 @@ impl Dispatch {
     }
 
     /// Returns the dispatch with AVX2 in place of AVX-512, for [`dispatch_256!`].
+    #[doc(hidden)]
     #[must_use]
     #[inline]
     pub fn at_most_avx2(self) -> Self {

@@ -209,10 +209,16 @@ impl<'a> Fallback<'a> {
         Ok(end)
     }
 
-    /// Returns the key times in seconds, and the original track, on the first timeline.
+    /// Returns the key times in seconds, and the original track, on the first timeline. Rotations of 16-bit
+    /// integers have unit length.
     pub fn to_track(&self, target: Target) -> (Vec<f32>, Track) {
         let interpolation = self.interpolation.unwrap_or(Interpolation::Step);
-        let values = (0..self.value_count()).map(|at| self.number(at)).collect();
+        let values = match interpolation {
+            Interpolation::Linear if self.is_short => {
+                (0..self.keys).flat_map(|key| rounded_unit(self.key(key))).collect()
+            }
+            _ => (0..self.value_count()).map(|at| self.number(at)).collect(),
+        };
         (self.seconds(), Track { target, interpolation, timeline: 0, values })
     }
 

@@ -97,7 +97,8 @@ impl fmt::Debug for Frames {
 #[derive(Debug, Clone, PartialEq)]
 pub struct FramesOptions {
     /// Largest displacement between the clip and the frames, in the skeleton's units. It comes on top of the
-    /// error of the clip itself.
+    /// error of the clip itself. Small jumps between the segments of a compressed clip are smoothed outside
+    /// of this budget, see [`Frames::seam_error`].
     pub budget: f32,
     /// Radius of the ball around each joint whose points are measured, in the skeleton's units.
     pub radii: Vec<f32>,

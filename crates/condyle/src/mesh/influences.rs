@@ -56,8 +56,8 @@ const EVEN: usize = 8;
 ///
 /// If the vertices of a group have different numbers of influences, a copy of their rows is padded to the
 /// longest one. The last group is filled up with copies of its last row. A padded influence has the first
-/// joint of its row, and weight 0 with the sign of the first weight. Its products are zeros with the signs of
-/// the first products: they change no bit of a sum.
+/// joint of its row, and weight 0 with the sign of the first weight. If matrices are finite, its products are
+/// zeros with the signs of the first products: they change no bit of a sum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct GroupRows {
     /// The first influence in `joints` and `weights`.
