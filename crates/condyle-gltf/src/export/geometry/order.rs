@@ -16,10 +16,14 @@ const FEW_LEFT: f32 = 2.0;
 /// Score of a triangle with a recent edge.
 const EDGE: f32 = 2.0;
 
-/// Returns the same triangles in another order.
+/// Maximum number of triangles around a recent vertex that are compared. Real vertices have about six; the hub
+/// of a fan has all of them.
+const COMPARED: usize = 32;
+
+/// Returns the same triangles in another order, in time proportional to their number.
 pub(super) fn ordered(triangles: &[[u32; 3]], vertex_count: usize) -> Vec<[u32; 3]> {
-    let around = Around::new(triangles, vertex_count);
-    let mut left: Vec<u32> = (0..vertex_count).map(|v| around.of(v).len() as u32).collect();
+    let mut around = Around::new(triangles, vertex_count);
+    let mut left: Vec<u32> = (0..vertex_count).map(|v| around.row(v).len() as u32).collect();
     let mut is_out = vec![false; triangles.len()];
     let mut recent: VecDeque<u32> = VecDeque::with_capacity(CACHE + 3);
     let mut edges: VecDeque<[u32; 2]> = VecDeque::with_capacity(CACHE + 3);
@@ -28,11 +32,8 @@ pub(super) fn ordered(triangles: &[[u32; 3]], vertex_count: usize) -> Vec<[u32; 
     while out.len() < triangles.len() {
         let mut best: Option<(f32, usize)> = None;
         for &vertex in &recent {
-            for &at in around.of(vertex as usize) {
+            for &at in around.next(vertex as usize, &is_out) {
                 let at = at as usize;
-                if is_out[at] {
-                    continue;
-                }
                 let score = score(triangles[at], &recent, &edges, &left);
                 let is_better = best.is_none_or(|(most, known)| score > most || score == most && at < known);
                 if is_better {
@@ -103,15 +104,18 @@ pub(super) fn renumber(triangles: &mut [[u32; 3]], vertex_count: usize) -> Vec<u
 /// The triangles around each vertex, as compressed rows.
 struct Around {
     starts: Vec<u32>,
+    /// Number of triangles at the start of each row that may be left.
+    left: Vec<u32>,
     triangles: Vec<u32>,
 }
 
 impl Around {
     fn new(triangles: &[[u32; 3]], vertex_count: usize) -> Self {
-        let mut starts = vec![0_u32; vertex_count + 1];
-        triangles.as_flattened().iter().for_each(|&corner| starts[corner as usize + 1] += 1);
-        for at in 1..starts.len() {
-            starts[at] += starts[at - 1];
+        let mut left = vec![0_u32; vertex_count];
+        triangles.as_flattened().iter().for_each(|&corner| left[corner as usize] += 1);
+        let mut starts = vec![0; vertex_count + 1];
+        for (at, count) in left.iter().enumerate() {
+            starts[at + 1] = starts[at] + count;
         }
         let mut ends = starts.clone();
         let mut around = vec![0; 3 * triangles.len()];
@@ -120,11 +124,29 @@ impl Around {
             around[*end as usize] = at as u32 / 3;
             *end += 1;
         }
-        Self { starts, triangles: around }
+        Self { starts, left, triangles: around }
     }
 
-    fn of(&self, vertex: usize) -> &[u32] {
+    /// Returns all triangles around a vertex.
+    fn row(&self, vertex: usize) -> &[u32] {
         &self.triangles[self.starts[vertex] as usize..self.starts[vertex + 1] as usize]
+    }
+
+    /// Returns up to [`COMPARED`] triangles around a vertex that are not out. Those that are out leave the row,
+    /// each once.
+    fn next(&mut self, vertex: usize, is_out: &[bool]) -> &[u32] {
+        let (start, left) = (self.starts[vertex] as usize, &mut self.left[vertex]);
+        let row = &mut self.triangles[start..];
+        let mut at = 0;
+        while at < COMPARED.min(*left as usize) {
+            if is_out[row[at] as usize] {
+                *left -= 1;
+                row[at] = row[*left as usize];
+            } else {
+                at += 1;
+            }
+        }
+        &row[..at]
     }
 }
 
@@ -185,6 +207,15 @@ mod tests {
         // A vertex without a triangle is left out, and a triangle without an area stays.
         let mut odd = ordered(&[[4, 4, 1], [1, 1, 1]], 9);
         assert_eq!(renumber(&mut odd, 9).len(), 2);
+    }
+
+    /// Looking at all triangles of the hub for each triangle would take minutes.
+    #[test]
+    fn a_hub_and_equal_triangles_take_time_in_proportion() {
+        let fan: Vec<[u32; 3]> = (1..100_000).map(|v| [0, v, v + 1]).collect();
+        assert_eq!(ordered(&fan, 100_001), fan);
+        let equal = vec![[0; 3]; 100_000];
+        assert_eq!(ordered(&equal, 1), equal);
     }
 
     #[test]
