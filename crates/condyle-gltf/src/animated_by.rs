@@ -141,8 +141,8 @@ fn warning(nodes: &BTreeSet<u32>, what: String, action: &str) -> Option<Problem>
 
 #[cfg(test)]
 mod tests {
+    use crate::value::json;
     use condyle::Target;
-    use serde_json::json;
 
     use crate::asset::Asset;
     use crate::testing::{Builder, character};

@@ -1,11 +1,10 @@
 //! Checks the parts of a document that do not move: materials, textures, images, cameras and lights.
 
-use serde_json::Value;
-
 use crate::document::Document;
 use crate::json::Json;
 use crate::problem::Problems;
 use crate::uri::{self, Resource};
+use crate::value::Value;
 
 const ABSENT: &str = "treated as absent";
 /// The action for an image without data.
@@ -76,7 +75,7 @@ fn check_index(reference: Option<Json<'_>>, what: &str, count: usize, problems: 
 mod tests {
     use crate::problem::Severity;
     use crate::testing::character;
-    use serde_json::json;
+    use crate::value::json;
 
     #[test]
     fn references_that_lead_nowhere_are_warned_of() {

@@ -55,7 +55,7 @@ impl Asset {
 #[cfg(test)]
 mod tests {
     use crate::testing::character;
-    use serde_json::json;
+    use crate::value::json;
 
     #[test]
     fn attributes_are_read_when_asked_for() {

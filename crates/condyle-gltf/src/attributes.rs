@@ -111,7 +111,7 @@ impl Checker<'_> {
 mod tests {
     use crate::problem::Severity;
     use crate::testing::character;
-    use serde_json::json;
+    use crate::value::json;
 
     #[test]
     fn a_large_asset_prints_as_a_line() {

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
 use crate::document::{Document, StoredView};
 use crate::draco;
 use crate::json::whole;
+use crate::value::Value;
 
 /// Bytes of the buffer views of a document, as the file stores them: compressed views count compressed.
 ///

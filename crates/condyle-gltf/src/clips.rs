@@ -4,13 +4,13 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use condyle::{Interpolation, RawClip, Skeleton, Target, Track};
-use serde_json::Value;
 
 use crate::accessor::{Accessor, Accessors};
 use crate::format::{Component, Format, Shape, Usage};
 use crate::json::{Json, Path, report_duplicate_names};
 use crate::problem::{Problems, REFUSED, Severity, quoted};
 use crate::scene::{Scene, UNIT_TOLERANCE};
+use crate::value::Value;
 
 const FRACTIONS: [Format; 5] = [
     Format::plain(Component::F32),
@@ -391,6 +391,9 @@ fn repair_rotations(values: &mut [f32], path: &Path<'_>, problems: &mut Problems
             near += 1;
             keep_worst(&mut worst_near, length);
         }
+    }
+    if zero + far + near == 0 {
+        return;
     }
     let length = |worst: f64| format!("a rotation has length {worst:.6}, not 1");
     problems.counted(Severity::Warning, path, zero, "a rotation has length 0", "treated as no rotation");

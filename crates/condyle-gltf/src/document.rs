@@ -5,8 +5,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use crate::container;
 use crate::draco;
 use crate::extensions;
@@ -16,6 +14,7 @@ use crate::json::Json;
 use crate::meshopt;
 use crate::problem::{Problem, Problems, Refused};
 use crate::uri::{self, Resource};
+use crate::value::Value;
 
 /// A glTF document: its JSON, and the bytes of its buffer views.
 ///
@@ -400,8 +399,8 @@ mod tests {
     use super::*;
     use crate::problem::Severity;
     use crate::testing::Builder;
+    use crate::value::json;
     use base64::prelude::{BASE64_STANDARD, Engine};
-    use serde_json::json;
 
     fn errors(json: &Value) -> Vec<(Severity, String)> {
         let mut json = json.clone();

@@ -6,14 +6,13 @@
 #[cfg(feature = "draco")]
 mod stream;
 
-use serde_json::{Map, Value, json};
-
 #[cfg(feature = "draco")]
 use self::stream::decode;
 use crate::extensions;
 use crate::format::{Component, Shape};
 use crate::json::Json;
 use crate::problem::Problems;
+use crate::value::{Map, Value, json};
 
 pub(crate) const EXTENSION: &str = "KHR_draco_mesh_compression";
 
@@ -46,7 +45,7 @@ struct Attribute<'a> {
     name: &'a str,
     /// Attribute number in the stream.
     id: u32,
-    accessor: &'a Map<String, Value>,
+    accessor: &'a Map,
     component: Component,
     width: usize,
     count: usize,
@@ -184,14 +183,14 @@ impl Expansion {
 
     /// Gives a primitive that could not be decoded a position accessor without data. No further problems are
     /// then reported for the primitive.
-    fn hide(&mut self, mesh: usize, primitive: usize, positions: Option<Map<String, Value>>) {
+    fn hide(&mut self, mesh: usize, primitive: usize, positions: Option<Map>) {
         let Some(accessor) = positions else { return };
         let attributes = vec![("POSITION".into(), self.add(accessor, json!({}), None))];
         self.edits.push(Edit { mesh, primitive, attributes, indices: None });
     }
 
     /// Adds an accessor with a separate view, and returns its index.
-    fn add(&mut self, mut accessor: Map<String, Value>, mut view: Value, bytes: Option<Vec<u8>>) -> usize {
+    fn add(&mut self, mut accessor: Map, mut view: Value, bytes: Option<Vec<u8>>) -> usize {
         // The buffer index is not used, because the bytes of the view are already known.
         view["buffer"] = 0.into();
         view["byteLength"] = bytes.as_ref().map_or(1, Vec::len).into();

@@ -20,12 +20,12 @@ use std::fmt;
 
 use condyle::mesh::VertexSlices;
 use condyle::{Error, Pose, Transform, Vertices};
-use serde_json::Value;
 
 use self::bin::{ARRAY_BUFFER, Bin};
 use self::still::{BakedPrimitive, MovingNode, Which};
 use crate::asset::Asset;
 use crate::problem::Problem;
+use crate::value::Value;
 
 pub use self::attach::JointMesh;
 pub use self::clips::ClipExporter;

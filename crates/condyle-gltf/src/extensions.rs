@@ -2,11 +2,10 @@
 
 use std::collections::HashSet;
 
-use serde_json::{Map, Value};
-
 use crate::container::ADVICE_1_0;
 use crate::json::Json;
 use crate::problem::{Problems, quoted};
+use crate::value::{Map, Value};
 
 /// Use of the data of an extension.
 #[derive(Clone, Copy, PartialEq)]
@@ -150,7 +149,9 @@ pub(crate) fn check(root: &Json<'_>, problems: &mut Problems) {
         }
     }
     let mut listed = names;
-    report_undeclared(root, &mut listed, problems);
+    if has_undeclared(root.value, &listed) {
+        report_undeclared(root, &mut listed, problems);
+    }
     let refused = refused(root);
     for (name, item) in used {
         let (what, action) = match support(name) {
@@ -159,6 +160,19 @@ pub(crate) fn check(root: &Json<'_>, problems: &mut Problems) {
             _ => continue,
         };
         problems.note(&item.path, format!("the extension {} {what}", quoted(name)), action);
+    }
+}
+
+/// Returns whether an extension has objects but is not listed. Needs no paths, unlike the report.
+fn has_undeclared(value: &Value, listed: &HashSet<&str>) -> bool {
+    match value {
+        Value::Object(map) => {
+            let own = map.get("extensions").and_then(Value::as_object);
+            own.is_some_and(|own| own.keys().any(|name| !listed.contains(name.as_str())))
+                || map.iter().any(|(key, inner)| *key != "extras" && has_undeclared(inner, listed))
+        }
+        Value::Array(items) => items.iter().any(|inner| has_undeclared(inner, listed)),
+        _ => false,
     }
 }
 
@@ -213,12 +227,15 @@ pub(crate) fn refused<'a>(root: &Json<'a>) -> HashSet<&'a str> {
 /// Returns whether an object uses an extension that makes the importer refuse the document. The meaning of
 /// such an object is unknown, so the importer cannot check it.
 pub(crate) fn hides(refused: &HashSet<&str>, object: &Value) -> bool {
+    if refused.is_empty() {
+        return false;
+    }
     let own = object.get("extensions").and_then(Value::as_object);
-    !refused.is_empty() && own.is_some_and(|own| own.keys().any(|name| refused.contains(name.as_str())))
+    own.is_some_and(|own| own.keys().any(|name| refused.contains(name.as_str())))
 }
 
 /// Removes an extension's object, and the `extensions` object if it becomes empty.
-pub(crate) fn remove_extension(owner: &mut Map<String, Value>, name: &str) {
+pub(crate) fn remove_extension(owner: &mut Map, name: &str) {
     let Some(extensions) = owner.get_mut("extensions").and_then(Value::as_object_mut) else { return };
     extensions.remove(name);
     if extensions.is_empty() {
@@ -254,7 +271,7 @@ pub(crate) fn require_extension(json: &mut Value, name: &str) {
 mod tests {
     use super::*;
     use crate::problem::Severity;
-    use serde_json::json;
+    use crate::value::json;
 
     fn problems(value: &Value) -> Vec<(Severity, String, String)> {
         let mut problems = Problems::new(0);

@@ -164,8 +164,8 @@ impl Bounds {
 
 #[cfg(test)]
 mod tests {
+    use crate::value::json;
     use condyle::{Interpolation, Joint, Skeleton, Target, Track, Transform};
-    use serde_json::json;
 
     use super::*;
     use crate::testing::Builder;

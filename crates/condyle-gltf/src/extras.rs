@@ -9,8 +9,10 @@ use std::fmt;
 use serde_core::Serialize;
 use serde_core::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_core::ser::Serializer;
+use serde_json::Error;
 use serde_json::value::RawValue;
-use serde_json::{Error, Map, Value};
+
+use crate::value::{Map, Text, Value};
 
 const KEY: &str = "extras";
 
@@ -22,7 +24,7 @@ pub(crate) fn parse(text: &[u8]) -> Result<Value, Error> {
 /// Returns a tree made by [`parse`], or a part of one, as text.
 pub(crate) fn to_text(value: &Value) -> String {
     // A tree of values with string keys can always be written.
-    serde_json::to_string(&Text(value)).unwrap_or_default()
+    serde_json::to_string(&Written(value)).unwrap_or_default()
 }
 
 /// Returns the value at a pointer as text. Source: RFC 6901, "JSON Pointer".
@@ -45,24 +47,27 @@ pub(crate) fn text_at(root: &Value, pointer: &str) -> Option<String> {
         if let (true, Value::String(text)) = (is_extras, at) {
             let rest: String = parts.map(|part| format!("/{part}")).collect();
             if rest.is_empty() {
-                return Some(text.clone());
+                return Some(text.to_string());
             }
-            return serde_json::from_str::<Value>(text).ok()?.pointer(&rest).map(Value::to_string);
+            return serde_json::from_str::<serde_json::Value>(text)
+                .ok()?
+                .pointer(&rest)
+                .map(ToString::to_string);
         }
     }
     Some(to_text(at))
 }
 
 /// Removes a member from the extras of an object.
-pub(crate) fn remove_member(owner: &mut Map<String, Value>, member: &str) {
+pub(crate) fn remove_member(owner: &mut Map, member: &str) {
     let Some(Value::String(text)) = owner.get_mut(KEY) else { return };
     if !text.contains(member) {
         return;
     }
-    if let Ok(Value::Object(mut map)) = serde_json::from_str(text)
+    if let Ok(serde_json::Value::Object(mut map)) = serde_json::from_str(text)
         && map.remove(member).is_some()
     {
-        *text = Value::Object(map).to_string();
+        *text = serde_json::Value::Object(map).to_string().into();
     }
 }
 
@@ -117,7 +122,7 @@ impl<'de> Visitor<'de> for Grow {
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
         let mut map = Map::new();
-        while let Some(key) = members.next_key::<String>()? {
+        while let Some(key) = members.next_key::<Text>()? {
             let value = match key == KEY {
                 true => members.next_value::<&RawValue>()?.get().into(),
                 false => members.next_value::<Tree>()?.0,
@@ -128,12 +133,12 @@ impl<'de> Visitor<'de> for Grow {
     }
 }
 
-struct Text<'a>(&'a Value);
+struct Written<'a>(&'a Value);
 
-impl Serialize for Text<'_> {
+impl Serialize for Written<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
-            Value::Array(list) => serializer.collect_seq(list.iter().map(Text)),
+            Value::Array(list) => serializer.collect_seq(list.iter().map(Written)),
             Value::Object(map) => serializer.collect_map(map.iter().map(|(key, value)| {
                 let raw = match value {
                     Value::String(text) if key == KEY => serde_json::from_str(text).ok(),
@@ -155,7 +160,7 @@ impl Serialize for Member<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.raw {
             Some(raw) => raw.serialize(serializer),
-            None => Text(self.value).serialize(serializer),
+            None => Written(self.value).serialize(serializer),
         }
     }
 }

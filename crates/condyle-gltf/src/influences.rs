@@ -148,7 +148,7 @@ fn repair(sets: &mut [Set], vertex_count: usize, path: &Path<'_>, problems: &mut
 mod tests {
     use super::*;
     use crate::testing::{Builder, character};
-    use serde_json::json;
+    use crate::value::json;
 
     const JOINTS_0: &str = "/meshes/0/primitives/0/attributes/JOINTS_0";
     const WEIGHTS_0: &str = "/meshes/0/primitives/0/attributes/WEIGHTS_0";

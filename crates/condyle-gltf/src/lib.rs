@@ -87,6 +87,7 @@ mod still;
 #[cfg(test)]
 mod testing;
 mod uri;
+mod value;
 
 pub use around::PlacedBounds;
 pub use asset::{Asset, Instance, Placement};

@@ -222,7 +222,9 @@ fn check_bounds(
     accessors: &Accessors<'_>,
     problems: &mut Problems,
 ) {
-    let Some(json) = accessors.json(place).filter(|json| json["componentType"] == 5126) else { return };
+    let Some(json) = accessors.json(place).filter(|json| json["componentType"].as_u64() == Some(5126)) else {
+        return;
+    };
     for (key, pick) in [("min", f32::min as fn(f32, f32) -> f32), ("max", f32::max)] {
         let found = positions.iter().copied().reduce(|a, b| std::array::from_fn(|i| pick(a[i], b[i])));
         let stated: Option<Vec<f64>> =
@@ -353,7 +355,7 @@ fn triangles(
 mod tests {
     use super::*;
     use crate::testing::{Builder, character};
-    use serde_json::{Value, json};
+    use crate::value::{Value, json};
 
     /// Returns a mesh of `count` vertices, shown by a node that does not move.
     fn still(count: usize, primitive: Value) -> Builder {

@@ -1,8 +1,8 @@
 //! Makes an asset that holds joints as nodes, without meshes, for motion from files of other formats.
 
 use condyle::{Joint, RawClip, Skeleton, Transform};
-use serde_json::{Value, json};
 
+use crate::value::{Value, json};
 use crate::{Asset, Document, Refused};
 
 impl Asset {

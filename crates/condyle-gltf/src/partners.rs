@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use condyle::{Affine, Error, Joint, JointMap, Skeleton, Target, Track, local_to_model};
 use condyle_base::math::quats::{Quat64 as Quat, conjugate, product};
-use serde_json::Value;
 
 use crate::asset::Asset;
 use crate::json::whole;
+use crate::value::Value;
 
 /// The matching joints of two documents.
 pub(crate) struct Partners {
@@ -164,7 +164,7 @@ fn bones(asset: &Asset) -> BTreeMap<String, u16> {
     let joint = |bone: &Value| joints.get(&bone.get("node").and_then(whole)?).copied();
     let new = extension("VRMC_vrm").or_else(|| extension("VRMC_vrm_animation"));
     if let Some(new) = new.and_then(Value::as_object) {
-        return new.iter().filter_map(|(name, bone)| Some((name.clone(), joint(bone)?))).collect();
+        return new.iter().filter_map(|(name, bone)| Some((name.to_string(), joint(bone)?))).collect();
     }
     let old = extension("VRM").and_then(Value::as_array).into_iter().flatten();
     let named = old.filter_map(|bone| Some((bone.get("bone")?.as_str()?, joint(bone)?)));
@@ -201,7 +201,7 @@ fn without_prefix(name: &str) -> &str {
 mod tests {
     use super::*;
     use crate::testing::Builder;
-    use serde_json::json;
+    use crate::value::json;
 
     #[test]
     fn prefixes_are_no_part_of_a_name() {

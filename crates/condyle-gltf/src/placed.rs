@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use condyle::container::{MeshPlacement, PlacedMesh};
 use condyle::{Error, MorphTarget, SkinnedMesh, Vertices};
-use serde_json::Value;
 
 use crate::asset::{Asset, Instance, Placement};
 use crate::meshes::Primitive;
+use crate::value::Value;
 
 /// Limit on the bytes for mesh copies in addition to the meshes themselves. A document of a few hundred bytes
 /// can show one mesh on a million nodes.

@@ -252,7 +252,7 @@ fn walk(nodes: &[Node]) -> (Vec<usize>, Vec<(usize, usize)>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Value, json};
+    use crate::value::{Value, json};
 
     fn load(value: &Value) -> (Scene, Vec<(Severity, String, usize)>) {
         let mut problems = Problems::new(0);

@@ -66,8 +66,8 @@ mod tests {
     use crate::asset::Placement;
     use crate::problem::Severity;
     use crate::testing::{Builder, character};
+    use crate::value::json;
     use condyle::skeleton::NO_PARENT;
-    use serde_json::json;
 
     #[test]
     fn joints_animated_nodes_carriers_of_moving_meshes_and_their_ancestors() {

@@ -165,8 +165,8 @@ impl NodeSkin {
 mod tests {
     use crate::problem::Severity;
     use crate::testing::{Builder, character};
+    use crate::value::json;
     use condyle::Affine;
-    use serde_json::json;
 
     fn with_matrices(change: impl Fn(&mut [f32]), count: usize) -> Builder {
         let mut it = character();

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use condyle::{Affine, Error, Quat, Transform};
-use serde_json::{Map, Value, json};
 
 use crate::asset::{Asset, Placement};
+use crate::value::Value;
 
 /// JSON paths of the unit, and of the mark for rotated axes.
 const UNIT: &str = "/asset/extras/condyle/metresPerUnit";
@@ -73,16 +73,16 @@ impl Asset {
     }
 
     /// Writes an entry into the document's extras, which are stored as text.
-    fn note(&mut self, key: &str, value: Value) {
+    fn note(&mut self, key: &str, value: serde_json::Value) {
         let extras = self.document.json_at("/asset/extras");
         let extras = extras.and_then(|text| serde_json::from_str(&text).ok());
-        let mut extras: Map<String, Value> = extras.unwrap_or_default();
-        let own = extras.entry("condyle").or_insert_with(|| json!({}));
+        let mut extras: serde_json::Map<String, serde_json::Value> = extras.unwrap_or_default();
+        let own = extras.entry("condyle").or_insert_with(|| serde_json::json!({}));
         if !own.is_object() {
-            *own = json!({});
+            *own = serde_json::json!({});
         }
         own[key] = value;
-        let extras = Value::Object(extras).to_string();
+        let extras = serde_json::Value::Object(extras).to_string();
         self.document.edit(|json| json["asset"]["extras"] = extras.as_str().into());
     }
 }
@@ -130,9 +130,9 @@ fn product([ax, ay, az, aw]: Quat, [bx, by, bz, bw]: Quat) -> Quat {
 
 #[cfg(test)]
 mod tests {
+    use crate::value::json;
     use condyle::clip::Y_UP_FROM_Z_UP;
     use condyle::{NormalRule, RawClip};
-    use serde_json::json;
 
     use super::*;
     use crate::draco;

@@ -69,7 +69,7 @@ impl Asset {
 #[cfg(test)]
 mod tests {
     use crate::testing::character;
-    use serde_json::json;
+    use crate::value::json;
 
     #[test]
     fn nodes_that_no_clip_moves_follow_the_joint_above_them() {

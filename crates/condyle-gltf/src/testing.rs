@@ -1,11 +1,11 @@
 //! Handmade documents for the tests.
 
 use base64::prelude::{BASE64_STANDARD, Engine};
-use serde_json::{Value, json};
 
 use crate::asset::Asset;
 use crate::document::Document;
 use crate::problem::{Problem, Refused, Severity};
+use crate::value::{Value, json};
 
 /// A document under construction: any JSON, and one buffer for its accessors.
 pub(crate) struct Builder {

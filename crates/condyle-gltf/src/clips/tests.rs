@@ -3,7 +3,7 @@
 use super::*;
 use crate::problem::Problem;
 use crate::testing::{Builder, character};
-use serde_json::{Value, json};
+use crate::value::{Value, json};
 
 /// Returns the character with one animation of one channel on node 2.
 fn animated(path: &str, interpolation: &str, times: &[f32], values: &[f32]) -> Builder {

@@ -1,9 +1,9 @@
 use condyle::Pose;
-use serde_json::{Value, json};
 
 use crate::asset::Asset;
 use crate::problem::Severity;
 use crate::testing::Builder;
+use crate::value::{Value, json};
 use crate::{Poser, PoserOptions};
 
 const ROOT_HALF: f64 = std::f64::consts::FRAC_1_SQRT_2;

@@ -1,9 +1,8 @@
 //! Adds meshes of the caller to joints of a document.
 
-use serde_json::{Value, json};
-
 use super::bin::ARRAY_BUFFER;
 use super::{ClipExporter, ExportError};
+use crate::value::{Value, json};
 
 /// A triangle mesh that follows a joint, for [`ClipExporter::attach`]. Positions and normals are in joint
 /// space.

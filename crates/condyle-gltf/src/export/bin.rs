@@ -5,12 +5,11 @@ use std::collections::{BTreeSet, HashMap};
 use std::hash::Hasher;
 use std::ops::Range;
 
-use serde_json::{Map, Value, json};
-
 use super::ExportError;
 use crate::extensions::require_extension;
 use crate::extras;
 use crate::json::whole;
+use crate::value::{Map, Value, json};
 
 const FLOAT: u32 = 5126;
 const UNSIGNED_INT: u32 = 5125;
@@ -41,7 +40,7 @@ struct Known {
 
 impl Bin {
     /// Appends the data of a view and returns its index. `view` keeps its stride, target, name and extras.
-    pub(super) fn add_view(&mut self, mut view: Map<String, Value>, data: &[u8]) -> usize {
+    pub(super) fn add_view(&mut self, mut view: Map, data: &[u8]) -> usize {
         pad(&mut self.bytes, 0);
         view.insert("buffer".into(), 0.into());
         view.insert("byteOffset".into(), self.bytes.len().into());
@@ -56,7 +55,7 @@ impl Bin {
     /// `view` holds the uncompressed length.
     pub(super) fn add_compressed(
         &mut self,
-        mut view: Map<String, Value>,
+        mut view: Map,
         extension: &'static str,
         data: &[u8],
         plain: Option<&[u8]>,
@@ -156,8 +155,8 @@ impl Bin {
             json["bufferViews"] = self.views.into();
             let mut buffers = vec![json!({ "byteLength": self.bytes.len() })];
             if self.fallback > 0 {
-                let mark = |&name: &&str| (name.to_string(), json!({ "fallback": true }));
-                let marks: Map<String, Value> = self.compressions.iter().map(mark).collect();
+                let mark = |&name: &&str| (name.into(), json!({ "fallback": true }));
+                let marks: Map = self.compressions.iter().map(mark).collect();
                 buffers.push(json!({ "byteLength": self.fallback, "extensions": marks }));
                 self.compressions.iter().for_each(|name| require_extension(&mut json, name));
             }

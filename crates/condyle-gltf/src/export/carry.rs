@@ -1,14 +1,13 @@
 //! Copies the unchanged data of a document: the accessors, views and images that are still referenced, under
 //! new indices.
 
-use serde_json::{Map, Value};
-
 use super::bin::Bin;
 use crate::appearance::IMAGE_REPLACED;
 use crate::document::{Document, StoredView};
 use crate::extensions::{remove_extension, unlist_extension};
 use crate::json::whole;
 use crate::problem::{Problem, Severity};
+use crate::value::{Map, Value};
 use crate::{extensions, meshopt};
 
 /// The copied data. References in the document now use the new indices.
@@ -276,8 +275,8 @@ pub(super) fn needs_quantization(json: &Value, accessors: &[Value]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use crate::value::json;
     use base64::prelude::{BASE64_STANDARD, Engine};
-    use serde_json::json;
 
     use super::*;
     use crate::asset::Asset;

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use condyle::{Interpolation, RawClip, Target, Track};
-use serde_json::{Map, Value, json};
 
 use super::bin::Bin;
 use super::geometry::MeshCompression;
@@ -16,6 +15,7 @@ use crate::asset::Asset;
 use crate::clips::name_of;
 use crate::extensions::{describes, unlist_extension};
 use crate::problem::{Problem, Problems, quoted};
+use crate::value::{Map, Value, json};
 
 /// Writes an asset's document with other clips in place of its animations.
 ///
@@ -59,7 +59,7 @@ pub struct ClipExporter<'a> {
 struct Beside {
     /// Name of the animation's clip.
     name: String,
-    members: Map<String, Value>,
+    members: Map,
 }
 
 impl<'a> ClipExporter<'a> {

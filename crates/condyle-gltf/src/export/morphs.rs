@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use condyle::Vertices;
 use condyle::mesh::VertexSlices;
-use serde_json::{Value, json};
 
 use super::bin::{ARRAY_BUFFER, Bin};
 use super::still::{self, BakedPrimitive};
 use super::{ExportError, Exporter, presentable};
 use crate::asset::Asset;
 use crate::problem::Problem;
+use crate::value::{Value, json};
 
 /// One frame of a clip, for [`MorphExporter::glb`].
 #[derive(Debug, Clone)]

@@ -1,8 +1,7 @@
 //! Numeric data of animations, and the interface of its storage.
 
-use serde_json::{Value, json};
-
 use super::bin::Bin;
+use crate::value::{Value, json};
 
 /// Component types of glTF.
 pub(super) const SHORT: u32 = 5122;

@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Map, Value};
-
 use super::bin::Bin;
 use super::numbers::{FLOAT, Numbers, SHORT, Store, UNSIGNED_SHORT, signed, unsigned};
+use crate::value::{Map, Value};
 
 /// Three views: key times, 16-bit integers and floats. Accessors are aligned to their component size, views
 /// to four bytes.
@@ -75,7 +74,7 @@ fn integers(values: &[f32]) -> Option<(u32, Vec<u8>)> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use crate::value::json;
 
     use super::*;
 

@@ -4,7 +4,6 @@
 use std::collections::{HashMap, HashSet};
 
 use condyle::Target;
-use serde_json::{Map, Value};
 
 use super::ExportError;
 use crate::asset::{Asset, Instance, Placement};
@@ -13,6 +12,7 @@ use crate::draco;
 use crate::extensions::{remove_extension, unlist_extension};
 use crate::extras;
 use crate::json::{memory, whole};
+use crate::value::{Map, Value};
 
 /// A node whose transform changes with the pose.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +33,7 @@ pub(super) struct BakedPrimitive {
 }
 
 /// Returns the objects of a list such as `nodes`; none if the list is missing.
-fn objects<'a>(parent: &'a mut Value, list: &str) -> impl Iterator<Item = &'a mut Map<String, Value>> {
+fn objects<'a>(parent: &'a mut Value, list: &str) -> impl Iterator<Item = &'a mut Map> {
     let list = parent.get_mut(list).and_then(Value::as_array_mut);
     list.into_iter().flatten().filter_map(Value::as_object_mut)
 }
@@ -160,7 +160,7 @@ fn within_budget(what: &'static str, bytes: usize) -> Result<usize, ExportError>
 }
 
 /// Removes everything except the mesh from a node, and returns it: transform, children, camera, light.
-fn split(node: &mut Map<String, Value>) -> Map<String, Value> {
+fn split(node: &mut Map) -> Map {
     const LIGHT: &str = "KHR_lights_punctual";
     let mut left = Map::new();
     for key in ["matrix", "translation", "rotation", "scale", "children", "camera"] {
@@ -221,7 +221,7 @@ fn indices(list: &[Value]) -> impl Iterator<Item = usize> + '_ {
 
 /// Edits or removes the indices in a list; removes the list if it becomes empty, because lists must not be
 /// empty.
-fn edit_indices(owner: &mut Map<String, Value>, key: &str, edit: impl Fn(usize) -> Option<usize>) {
+fn edit_indices(owner: &mut Map, key: &str, edit: impl Fn(usize) -> Option<usize>) {
     let Some(list) = owner.get_mut(key).and_then(Value::as_array_mut) else { return };
     *list = indices(list).filter_map(edit).map(Value::from).collect();
     if list.is_empty() {

@@ -3,12 +3,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use serde_json::{Map, Value, json};
-
 use super::bin::Bin;
 use super::numbers::{FLOAT, Numbers, SHORT, Store, signed};
 use super::pools::Pools;
 use crate::meshopt::encode;
+use crate::value::{Map, Value, json};
 
 /// Element layout of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,7 +54,7 @@ impl Stream {
     }
 
     /// Returns the buffer view of the compressed data.
-    fn view(&self, Kind { filter, stride }: Kind, extension: &str) -> Map<String, Value> {
+    fn view(&self, Kind { filter, stride }: Kind, extension: &str) -> Map {
         let count = self.elements.len() / stride;
         let mut form = json!({ "byteStride": stride, "count": count, "mode": "ATTRIBUTES" });
         if filter != PLAIN {

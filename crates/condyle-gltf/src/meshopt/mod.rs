@@ -186,8 +186,8 @@ fn unzigzag(v: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::{Value, json};
     use base64::prelude::{BASE64_STANDARD, Engine};
-    use serde_json::{Value, json};
 
     /// Returns `(name, layout, encoded, decoded)` of each case made by `tests/data/meshopt.mjs`.
     fn cases() -> Vec<(String, Layout, Vec<u8>, Vec<u8>)> {

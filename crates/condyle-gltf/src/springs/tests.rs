@@ -1,9 +1,9 @@
 use condyle_solve::spring_bones::{Collider, ColliderShape, Spring, SpringJoint, Springs};
-use serde_json::{Value, json};
 
 use crate::asset::Asset;
 use crate::problem::Severity;
 use crate::testing::{Builder, character};
+use crate::value::{Value, json};
 
 /// Returns the character with a braid of nodes 3, 4 and 5 on its knee. Node 6 is another child of the knee
 /// and not a joint.

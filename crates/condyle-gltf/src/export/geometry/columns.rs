@@ -1,11 +1,10 @@
 //! Encoded vertex attributes: the bytes of each vertex, and the accessor type that reads them.
 
-use serde_json::{Value, json};
-
 use super::directions;
 use super::grid::Grid;
 use super::weights::{LEAST_BITS, Precision};
 use crate::meshopt::filters;
+use crate::value::{Value, json};
 
 pub(super) const BYTE: u32 = 5120;
 pub(super) const UNSIGNED_BYTE: u32 = 5121;

@@ -1,9 +1,8 @@
 //! The grid of positions, and the transform that turns integers back into positions.
 
-use serde_json::{Map, Value, json};
-
 use super::measure::apply;
 use crate::rows::Rows;
+use crate::value::{Map, Value, json};
 
 /// The numbers that positions can have.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -59,7 +58,7 @@ impl Grid {
     }
 
     /// Puts the transform from integers to positions into a node without children.
-    pub(super) fn put_into(&self, node: &mut Map<String, Value>, own: &Rows, scale: [f64; 3]) {
+    pub(super) fn put_into(&self, node: &mut Map, own: &Rows, scale: [f64; 3]) {
         let Self::Integers { step, .. } = *self else { return };
         let rows = self.before(own);
         if node.get("matrix").is_some_and(|matrix| !matrix.is_null()) {

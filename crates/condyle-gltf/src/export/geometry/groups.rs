@@ -3,11 +3,11 @@
 use std::collections::{BTreeSet, HashMap};
 
 use condyle::Target;
-use serde_json::Value;
 
 use super::source::{Source, Unpacked};
 use crate::asset::{Asset, Placement};
 use crate::json::whole;
+use crate::value::Value;
 
 /// Beginnings of the names of extensions that do not refer to nodes.
 const LOCAL: [&str; 6] =

@@ -21,7 +21,6 @@ use std::collections::HashMap;
 
 use condyle::math::Transform64;
 use condyle::{Affine, JointMap};
-use serde_json::{Map, Value, json};
 
 use self::columns::{Column, Slot};
 use self::fit::Fit;
@@ -41,6 +40,7 @@ use crate::json::Json;
 use crate::meshopt;
 use crate::problem::{Problem, Problems};
 use crate::scene::Scene;
+use crate::value::{Map, Value, json};
 
 /// Products of a matrix and a point that the last measurement may compute.
 const MEASURED_WORK: usize = 400_000_000;

@@ -131,7 +131,7 @@ impl<'a> Reader<'a, '_> {
                     "TANGENT" => has[2] = !vertices.tangents.is_empty(),
                     _ => {
                         let place = Json { value: place, path: target.path.clone() };
-                        others.push(self.column(Slot::Target(at, name.clone()), &place)?);
+                        others.push(self.column(Slot::Target(at, name.to_string()), &place)?);
                     }
                 }
             }

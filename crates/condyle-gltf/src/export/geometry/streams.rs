@@ -3,11 +3,10 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Map, Value, json};
-
 use super::super::bin::{ARRAY_BUFFER, Bin, ELEMENT_ARRAY_BUFFER};
 use super::columns::{Column, FLOAT, PLAIN, UNSIGNED_INT, UNSIGNED_SHORT, decoded};
 use crate::meshopt::{encode, triangles, versioned};
+use crate::value::{Map, Value, json};
 
 /// Bytes of the JSON that describes a compressed view.
 const DESCRIPTION: usize = 150;
@@ -175,7 +174,7 @@ impl Data {
     /// Appends the smaller form, and refers to it in the accessors `owners`.
     fn add(
         mut self,
-        mut view: Map<String, Value>,
+        mut view: Map,
         codec: Option<Codec>,
         bin: &mut Bin,
         owners: &[usize],

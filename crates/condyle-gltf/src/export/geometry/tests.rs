@@ -1,11 +1,11 @@
 use std::path::Path;
 
 use condyle::RawClip;
-use serde_json::{Value, json};
 
 use super::*;
 use crate::poser::{Poser, PoserOptions};
 use crate::testing::{Builder, character, chunks};
+use crate::value::{Value, json};
 
 const COMPRESSIONS: [MeshCompression; 2] = [MeshCompression::Ext, MeshCompression::Khr];
 
@@ -218,7 +218,7 @@ fn nodes_without_a_skin_take_the_transform_if_they_can() {
     assert!(!moved && packed.meshes[0].floats[0].contains("VRM"), "{:?}", packed.meshes);
     let (moved, packed) = without_skin(&|it| {
         let node = it.json["nodes"][0].as_object_mut().unwrap();
-        ["translation", "rotation", "scale"].iter().for_each(|key| drop(node.remove(*key)));
+        ["translation", "rotation", "scale"].iter().for_each(|key| drop(node.remove(key)));
         let matrix = [0., 2., 0., 0., -1., 0., 0., 0., 0., 0., 1., 0., 5., 6., 7., 1.];
         node.insert("matrix".into(), json!(matrix));
     });
