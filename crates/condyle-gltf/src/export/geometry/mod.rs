@@ -5,6 +5,7 @@
 //! `order` their order. `streams` writes the data. Then the file is read again, and the error measured.
 
 mod columns;
+mod coordinates;
 mod directions;
 mod fit;
 mod grid;

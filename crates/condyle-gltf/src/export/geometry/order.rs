@@ -132,8 +132,8 @@ impl Around {
         &self.triangles[self.starts[vertex] as usize..self.starts[vertex + 1] as usize]
     }
 
-    /// Returns up to [`COMPARED`] triangles around a vertex that are not out. Those that are out leave the row,
-    /// each once.
+    /// Returns up to [`COMPARED`] triangles around a vertex that are not out. Those that are out leave the
+    /// row, each once.
     fn next(&mut self, vertex: usize, is_out: &[bool]) -> &[u32] {
         let (start, left) = (self.starts[vertex] as usize, &mut self.left[vertex]);
         let row = &mut self.triangles[start..];

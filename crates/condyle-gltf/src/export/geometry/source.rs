@@ -7,6 +7,7 @@ use condyle::SkinnedMesh;
 use super::columns::{
     BYTE, Column, FLOAT, Form, SHORT, Slot, UNSIGNED_BYTE, UNSIGNED_INT, UNSIGNED_SHORT, floats, powers,
 };
+use super::coordinates;
 use crate::accessor::{Accessor, Accessors};
 use crate::asset::Asset;
 use crate::draco;
@@ -14,9 +15,8 @@ use crate::format::{Component, Shape};
 use crate::influences::check_count;
 use crate::json::Json;
 use crate::problem::Problems;
+use crate::value::Value;
 
-/// Step of texture coordinates: 2^-12, so that the error is at most 1/8192 of the texture.
-const COORDINATE_STEP: i32 = -12;
 /// Maximum number of bytes of all attributes. A document can show a few vertices in many primitives.
 const MOST_BYTES: usize = 1 << 29;
 /// Extensions of a primitive that do not refer to its vertices.
@@ -118,7 +118,7 @@ impl<'a> Reader<'a, '_> {
             let is_read = matches!(*name, "POSITION" | "NORMAL" | "TANGENT")
                 || is_skinned && (name.starts_with("JOINTS_") || name.starts_with("WEIGHTS_"));
             if !is_read {
-                others.push(self.column(Slot::attribute(name), place)?);
+                others.push(self.column(Slot::attribute(name), place, json.value)?);
             }
         }
         let mut moved = Vec::new();
@@ -131,7 +131,7 @@ impl<'a> Reader<'a, '_> {
                     "TANGENT" => has[2] = !vertices.tangents.is_empty(),
                     _ => {
                         let place = Json { value: place, path: target.path.clone() };
-                        others.push(self.column(Slot::Target(at, name.to_string()), &place)?);
+                        others.push(self.column(Slot::Target(at, name.to_string()), &place, json.value)?);
                     }
                 }
             }
@@ -150,7 +150,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// Returns an attribute as the file has it; texture coordinates that are floats are rounded.
-    fn column(&self, slot: Slot, place: &Json<'_>) -> Result<Column, String> {
+    fn column(&self, slot: Slot, place: &Json<'_>, primitive: &Value) -> Result<Column, String> {
         let silent = &mut Problems::unheard();
         let (Slot::Attribute(name) | Slot::Target(_, name)) = &slot;
         let unread = || format!("its attribute {name} cannot be read");
@@ -164,10 +164,12 @@ impl<'a> Reader<'a, '_> {
         if matches!(accessor.shape, Shape::Mat2 | Shape::Mat3 | Shape::Mat4) {
             return Err(format!("its attribute {name} has matrices"));
         }
-        if accessor.format.component == Component::F32 && name.starts_with("TEXCOORD_") {
+        let set = name.strip_prefix("TEXCOORD_").and_then(|set| set.parse().ok());
+        if let (Component::F32, Some(set)) = (accessor.format.component, set) {
             let values = accessor.vectors::<2>(silent).ok_or_else(unread)?;
             let values: Vec<[f64; 2]> = values.iter().map(|v| v.map(f64::from)).collect();
-            let rounded = powers(slot.clone(), &values, COORDINATE_STEP);
+            let exponent = coordinates::exponent(&self.asset.document.json, primitive, set);
+            let rounded = powers(slot.clone(), &values, exponent);
             return Ok(rounded.unwrap_or_else(|| floats(slot, &values)));
         }
         exact(slot.clone(), &accessor).ok_or_else(unread)
