@@ -3,7 +3,7 @@
 use crate::json::whole;
 use crate::value::Value;
 
-/// Exponent of the step of texture coordinates without a transform: 2^-12, so that the error is at most 1/8192
+/// Exponent of the step of texture coordinates without a transform: 2^-12, so the error is at most 1/8192
 /// of the texture.
 const EXPONENT: i32 = -12;
 

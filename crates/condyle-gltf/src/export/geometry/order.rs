@@ -16,8 +16,8 @@ const FEW_LEFT: f32 = 2.0;
 /// Score of a triangle with a recent edge.
 const EDGE: f32 = 2.0;
 
-/// Maximum number of triangles around a recent vertex that are compared. Real vertices have about six; the hub
-/// of a fan has all of them.
+/// Maximum number of triangles around a recent vertex that are compared. Real vertices have about six; the
+/// hub of a fan has all of them.
 const COMPARED: usize = 32;
 
 /// Returns the same triangles in another order, in time proportional to their number.

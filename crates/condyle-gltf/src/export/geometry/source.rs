@@ -22,6 +22,9 @@ const MOST_BYTES: usize = 1 << 29;
 /// Extensions of a primitive that do not refer to its vertices.
 const EXTENSIONS: [&str; 2] = ["KHR_materials_variants", draco::EXTENSION];
 
+/// Extension with which a node shows its mesh many times, with any transform.
+const INSTANCES: &str = "EXT_mesh_gpu_instancing";
+
 /// A primitive that can be packed.
 pub(super) struct Source<'a> {
     pub(super) mesh: usize,
@@ -99,6 +102,12 @@ impl<'a> Reader<'a, '_> {
         let extensions = json.entries("extensions", silent);
         if let Some((name, _)) = extensions.iter().find(|(name, _)| !EXTENSIONS.contains(name)) {
             return Err(format!("its extension {name} may refer to vertices"));
+        }
+        let nodes = found.iter().map(|(at, _)| self.asset.instances[*at].node);
+        for node in nodes {
+            if !self.asset.document.json["nodes"][node]["extensions"][INSTANCES].is_null() {
+                return Err(format!("its copies by {INSTANCES} are not measured (node {node})"));
+            }
         }
         let data: &SkinnedMesh = &own.mesh;
         let vertices = &data.vertices();

@@ -239,7 +239,7 @@ fn nodes_without_a_skin_take_the_transform_if_they_can() {
 fn other_primitives_stay_with_a_reason() {
     let unpacked = |change: &dyn Fn(&mut Value)| {
         let mut it = strip(20);
-        change(&mut it.json["meshes"][0]["primitives"][0]);
+        change(&mut it.json);
         let asset = it.import().unwrap();
         let packed = pack_meshes(&asset, 1e-3, MeshCompression::Ext).unwrap();
         let again = read(&packed.glb);
@@ -248,10 +248,19 @@ fn other_primitives_stay_with_a_reason() {
         assert_eq!(packed.meshes.len(), 0);
         packed.unpacked[0].1.clone()
     };
-    assert!(unpacked(&|it| it["mode"] = json!(0)).contains("list of triangles"));
-    assert!(unpacked(&|it| it["mode"] = json!(5)).contains("list of triangles"));
+    let of = |it: &mut Value, key: &str, value: &Value| {
+        it["meshes"][0]["primitives"][0][key] = value.clone();
+    };
+    assert!(unpacked(&|it| of(it, "mode", &json!(0))).contains("list of triangles"));
+    assert!(unpacked(&|it| of(it, "mode", &json!(5))).contains("list of triangles"));
     let outlines = json!({ "ACME_outline": { "indices": 3 } });
-    assert!(unpacked(&|it| it["extensions"] = outlines.clone()).contains("ACME_outline"));
+    assert!(unpacked(&|it| of(it, "extensions", &outlines)).contains("ACME_outline"));
+    let copies = json!({ "EXT_mesh_gpu_instancing": { "attributes": {} } });
+    let shown = |it: &mut Value| {
+        let nodes = it["nodes"].as_array_mut().unwrap();
+        nodes.iter_mut().for_each(|node| node["extensions"] = copies.clone());
+    };
+    assert!(unpacked(&shown).contains("EXT_mesh_gpu_instancing"));
 }
 
 /// A primitive that cannot be packed needs the same inverse bind matrices as before.
