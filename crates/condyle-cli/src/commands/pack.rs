@@ -56,9 +56,9 @@ where that is smaller. three.js, Babylon.js and many engines read that; other re
 the file. A file that already requires the extension gets it without --meshopt.
 
 With --mesh, half of --error is for the meshes and half for the animations. Positions, weights and
-morph targets have the fewest bits that keep posed vertices within their half in all clips. Without
-clips, the meshes get all of it, in the rest pose. Normals and tangents have 8 bits, texture coordinates 12. Equal
-vertices are merged. Triangles and vertices are ordered for GPUs. Readers must also support
+morph targets have the fewest bits that keep posed vertices within their half in all clips, and with
+other morph weights that add up to at most 1. Without clips, the meshes get all of it, in the rest
+pose. Normals and tangents have 8 bits, texture coordinates 12. Equal vertices are merged. Triangles and vertices are ordered for GPUs. Readers must also support
 KHR_mesh_quantization. Materials, textures, names and all else stay. The report lists the parts that
 stay floats, and the primitives that do not change.
 

@@ -59,6 +59,10 @@ impl Meshes {
         lines.extend(self.found.meshes.iter().map(|mesh| self.cells(mesh)));
         let mut out = if lines.len() > 1 { table("<>>>>>>>", lines) } else { String::new() };
         for mesh in &self.found.meshes {
+            if mesh.target_error > 0.0 {
+                let more = millimetres(mesh.target_error * self.metres);
+                out += &format!("{}: morph weights above a sum of 1 add {more} mm each\n", name_of(mesh));
+            }
             for what in &mesh.floats {
                 out += &format!("{}: floats stay for {}\n", name_of(mesh), printable(what));
             }
@@ -94,6 +98,7 @@ impl Meshes {
                 "weight_bits": mesh.weight_bits,
                 "angle_max_deg": mesh.angle.to_degrees(),
                 "error_max_m": mesh.error * self.metres,
+                "target_error_max_m": mesh.target_error * self.metres,
                 "floats": mesh.floats,
             })
         };

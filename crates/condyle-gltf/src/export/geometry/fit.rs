@@ -4,7 +4,7 @@ use condyle::Error;
 
 use super::grid::Grid;
 use super::groups::Group;
-use super::measure::{Moments, Shape, apart};
+use super::measure::{Apart, Moments, Shape, apart};
 use super::source::Source;
 use super::weights::{self, LEAST_BITS, Precision};
 use super::{columns, order};
@@ -151,7 +151,7 @@ impl Search<'_> {
 
     /// Returns the largest error of a posed vertex on a grid.
     fn error(&self, moved: &[Shape], grid: &Grid) -> Result<f64, Error> {
-        let mut worst = 0.0_f64;
+        let mut worst = Apart::default();
         for (&at, moved) in self.group.sources.iter().zip(moved) {
             let (source, shape) = (&self.sources[at], &self.shapes[at]);
             let target = |target: &Vec<(u32, [f64; 3])>| {
@@ -167,12 +167,12 @@ impl Search<'_> {
                 for instance in source.instances.iter().map(|&at| &self.asset.instances[at]) {
                     let palette = posed.palette(self.asset, instance);
                     let weights = posed.weights(instance)?;
-                    worst = worst.max(apart((shape, &palette), (&rounded, &palette), &weights, None));
+                    worst.add(apart((shape, &palette), (&rounded, &palette), &weights, None));
                 }
                 Ok(())
             })?;
         }
-        Ok(worst)
+        Ok(worst.worst)
     }
 
     /// Returns the largest step, at most `most`, that keeps the error; `None` if no step does.

@@ -36,7 +36,11 @@ impl Shape {
 
     /// Number of products of a matrix and a point for each pose.
     pub(super) fn work(&self) -> usize {
-        self.rows.iter().map(Vec::len).sum::<usize>() + self.targets.iter().map(Vec::len).sum::<usize>()
+        // The positions are posed with and without morph targets.
+        let times = if self.targets.is_empty() { 1 } else { 2 };
+        let row = |vertex: &u32| self.rows.get(*vertex as usize).map_or(1, |row| 1 + row.len());
+        let targets = self.targets.iter().flatten().map(|(vertex, _)| row(vertex));
+        times * self.rows.iter().map(Vec::len).sum::<usize>() + targets.sum::<usize>()
     }
 
     /// Returns the positions with the morph targets applied.
@@ -69,33 +73,106 @@ impl Shape {
         };
         self.morphed(weights).into_iter().zip(&self.rows).map(place).collect()
     }
+
+    /// Returns an offset of a vertex in a pose.
+    fn posed_offset(&self, palette: &[Rows], vertex: usize, offset: [f64; 3]) -> [f64; 3] {
+        if let [only] = palette {
+            return turned(only, offset);
+        }
+        let mut out = [0.0; 3];
+        for &(joint, weight) in self.rows.get(vertex).into_iter().flatten() {
+            let Some(matrix) = palette.get(usize::from(joint)) else { continue };
+            let moved = turned(matrix, offset);
+            out = std::array::from_fn(|axis| out[axis] + weight * moved[axis]);
+        }
+        out
+    }
+
+    /// Returns the offset of a vertex in a morph target; zero if the target does not move it.
+    fn offset(&self, target: usize, vertex: usize) -> [f64; 3] {
+        let Some(target) = self.targets.get(target) else { return [0.0; 3] };
+        let found = target.binary_search_by_key(&vertex, |(vertex, _)| *vertex as usize);
+        found.map_or([0.0; 3], |at| target[at].1)
+    }
 }
 
 pub(super) fn apply(matrix: &Rows, p: [f64; 3]) -> [f64; 3] {
     matrix.map(|row| row[0] * p[0] + row[1] * p[1] + row[2] * p[2] + row[3])
 }
 
+/// Applies a matrix to an offset, without the translation.
+fn turned(matrix: &Rows, v: [f64; 3]) -> [f64; 3] {
+    matrix.map(|row| row[0] * v[0] + row[1] * v[1] + row[2] * v[2])
+}
+
+fn length(v: [f64; 3]) -> f64 {
+    v.iter().map(|v| v * v).sum::<f64>().sqrt()
+}
+
 pub(super) fn distance(a: [f64; 3], b: [f64; 3]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
 }
 
-/// Returns the largest distance between vertices of two shapes in one pose. `twin` is the vertex of `b` for
+/// The largest distances between vertices of two shapes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Apart {
+    /// Largest distance with the weights of a moment, and with any weights that are at least 0 and add up to at most 1.
+    pub(super) worst: f64,
+    /// Largest part of a morph target whose weight is 1.
+    pub(super) target: f64,
+}
+
+impl Apart {
+    pub(super) fn add(&mut self, other: Self) {
+        self.worst = self.worst.max(other.worst);
+        self.target = self.target.max(other.target);
+    }
+}
+
+/// Returns the largest distances between vertices of two shapes in one pose. `twin` is the vertex of `b` for
 /// each vertex of `a`; `u32::MAX` for a vertex without one.
+///
+/// The distance is a convex function of the weights of morph targets. For all weights that are at least 0 and
+/// add up to at most 1, it is therefore largest without targets, or with a single one at weight 1.
 pub(super) fn apart(
     (a, a_palette): (&Shape, &[Rows]),
     (b, b_palette): (&Shape, &[Rows]),
     weights: &[f32],
     twin: Option<&[u32]>,
-) -> f64 {
-    let (a, b) = (a.posed(a_palette, weights), b.posed(b_palette, weights));
-    let mut worst = 0.0_f64;
-    for (at, &place) in a.iter().enumerate() {
-        let other = twin.map_or(Some(at), |twin| twin.get(at).map(|&at| at as usize));
-        if let Some(&other) = other.and_then(|at| b.get(at)) {
-            worst = worst.max(distance(place, other));
+) -> Apart {
+    let twin_of = |vertex: usize| {
+        let twin = twin.map_or(Some(vertex), |twin| twin.get(vertex).map(|&at| at as usize));
+        twin.filter(|&twin| twin < b.positions.len())
+    };
+    let differences = |weights: &[f32]| -> Vec<[f64; 3]> {
+        let (a, b) = (a.posed(a_palette, weights), b.posed(b_palette, weights));
+        let of = |(vertex, place): (usize, &[f64; 3])| {
+            twin_of(vertex).map_or([0.0; 3], |twin| difference(*place, b[twin]))
+        };
+        a.iter().enumerate().map(of).collect()
+    };
+    let worst = |all: &[[f64; 3]]| all.iter().map(|&v| length(v)).fold(0.0, f64::max);
+    let without_targets = differences(&[]);
+    let mut found = Apart { worst: worst(&without_targets), target: 0.0 };
+    if weights.iter().any(|weight| *weight != 0.0) {
+        found.worst = found.worst.max(worst(&differences(weights)));
+    }
+    for (target, moved) in a.targets.iter().enumerate() {
+        for &(vertex, offset) in moved {
+            let vertex = vertex as usize;
+            let Some(twin) = twin_of(vertex) else { continue };
+            let other = b.posed_offset(b_palette, twin, b.offset(target, twin));
+            let own = difference(a.posed_offset(a_palette, vertex, offset), other);
+            let base = without_targets[vertex];
+            let whole = length(std::array::from_fn(|axis| base[axis] + own[axis]));
+            found.add(Apart { worst: whole, target: length(own) });
         }
     }
-    worst
+    found
+}
+
+fn difference(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    std::array::from_fn(|axis| a[axis] - b[axis])
 }
 
 /// A pose of a document at one moment of a clip.

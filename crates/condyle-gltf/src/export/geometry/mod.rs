@@ -97,6 +97,9 @@ pub struct PackedMesh {
     pub triangles: usize,
     /// Largest distance of a posed vertex to its original, in the document's units, over all clips.
     pub error: f64,
+    /// Part of a morph target at weight 1 in such a distance. If weights add up to `sum`, which is more than
+    /// 1, the distance is at most `error + (sum - 1) * target_error`.
+    pub target_error: f64,
     /// Largest angle of a normal or tangent to its original in the bind pose, in radians.
     pub angle: f64,
     /// Bits of the weights; 0 without a skin.
@@ -114,6 +117,10 @@ pub struct PackedMesh {
 /// three quarters of it are for the weights. It is measured in the rest pose, at every key, and at three
 /// times between keys. If that requires several hundred million vertex positions, only some of these times
 /// are measured. A document without clips is measured in the rest pose only.
+///
+/// An application can set other weights of morph targets than the clips do. In all these poses, the error is
+/// also bounded for any weights that are at least 0 and add up to at most 1.
+/// [`PackedMesh::target_error`] bounds the error of larger weights.
 ///
 /// - Positions and offsets of morph targets become integers of 8 or 16 bits (`KHR_mesh_quantization`). The
 ///   inverse bind matrices, or the node of a mesh without a skin, get the transform that turns them back into
@@ -512,7 +519,9 @@ fn report(
                 let weights = a.weights(this)?;
                 let (one, other) = (a.palette(asset, this), b.palette(&written, that));
                 let off = apart((&shapes[*at], &one), (shape, &other), &weights, Some(&packed[*at].twins));
-                meshes[*own].error = meshes[*own].error.max(off);
+                let mesh = &mut meshes[*own];
+                mesh.error = mesh.error.max(off.worst);
+                mesh.target_error = mesh.target_error.max(off.target);
             }
         }
         Ok(())

@@ -7,6 +7,8 @@ use crate::poser::{Poser, PoserOptions};
 use crate::testing::{Builder, character, chunks};
 use crate::value::{Value, json};
 
+mod limits;
+
 const COMPRESSIONS: [MeshCompression; 2] = [MeshCompression::Ext, MeshCompression::Khr];
 
 fn read(glb: &[u8]) -> Asset {

@@ -1,0 +1,40 @@
+//! Bounds that hold for all uses of a packed file, and inputs that are refused.
+
+use super::*;
+
+fn packed(it: &Builder, budget: f32) -> (Asset, PackedMeshes) {
+    let asset = it.import().unwrap();
+    let packed = pack_meshes(&asset, budget, MeshCompression::Ext).unwrap();
+    (asset, packed)
+}
+
+/// A strip with three morph targets, which no clip drives.
+fn face() -> Builder {
+    let mut it = strip(300);
+    let target = |it: &mut Builder, phase: f32| {
+        let delta = |i: usize| {
+            let angle = phase + 0.7 * i as f32;
+            [0.2 * angle.sin(), 0.1 * angle.cos(), 0.05 * (3.0 * angle).sin()]
+        };
+        let deltas: Vec<f32> = (0..300).flat_map(delta).collect();
+        json!({ "POSITION": it.floats("VEC3", &deltas) })
+    };
+    let targets = [0.0, 1.0, 2.0].map(|phase| target(&mut it, phase));
+    it.json["meshes"][0]["primitives"][0]["targets"] = json!(targets);
+    it.json["meshes"][0].as_object_mut().unwrap().remove("weights");
+    it
+}
+
+/// An application can set weights that no clip has.
+#[test]
+fn targets_that_no_clip_drives_stay_within_the_error() {
+    for budget in [1e-3_f32, 2e-2] {
+        let (mut asset, packed) = packed(&face(), budget);
+        let mut again = read(&packed.glb);
+        for weights in [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.5, 0.25, 0.25]] {
+            asset.instances[0].morph_weights = weights.to_vec();
+            again.instances[0].morph_weights = weights.to_vec();
+            assert_near(&asset, &again, budget.into(), &format!("{budget} {weights:?}"));
+        }
+    }
+}
