@@ -1,6 +1,6 @@
 //! A file under a temporary name next to its destination. It is renamed when it is complete, together with
 //! all other files of the command. If it is never completed, it is removed, whether the command ended by an
-//! error, SIGHUP, SIGINT or SIGTERM.
+//! error, SIGHUP, SIGINT, SIGTERM or SIGXFSZ.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 #[cfg(unix)]
-use signal_hook::consts::SIGHUP;
+use signal_hook::consts::{SIGHUP, SIGXFSZ};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::{flag, low_level};
 
@@ -268,10 +268,11 @@ fn caught() -> Vec<i32> {
         status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
     match ignored {
         Some(bits) => {
-            [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| bits >> (signal - 1) & 1 == 0).collect()
+            let all = [SIGHUP, SIGINT, SIGTERM, SIGXFSZ];
+            all.into_iter().filter(|signal| bits >> (signal - 1) & 1 == 0).collect()
         }
         // A program under `nohup` must outlive its terminal.
-        None => vec![SIGINT, SIGTERM],
+        None => vec![SIGINT, SIGTERM, SIGXFSZ],
     }
 }
 

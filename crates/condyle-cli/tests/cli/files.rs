@@ -196,6 +196,18 @@ mod unix {
     }
 
     #[test]
+    fn a_limit_on_the_size_of_files_leaves_no_unfinished_file() {
+        let folder = with_cloud();
+        let mut shell = Command::new("sh");
+        shell.args(["-c", r#"ulimit -f 4; exec "$0" "$@""#]);
+        shell.arg(assert_cmd::cargo::cargo_bin!("condyle")).args(LINE.split(' '));
+        let streams = shell.current_dir(folder.path(".")).stdout(Stdio::null()).stderr(Stdio::null());
+        let status = streams.status().expect("a shell");
+        assert!(!status.success());
+        assert!(!folder.path("new").exists(), "{status}");
+    }
+
+    #[test]
     fn a_signal_leaves_no_unfinished_file() {
         let folder = with_cloud();
         // Where ignored signals cannot be detected, a hangup is not caught.
