@@ -146,6 +146,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             .map_err(|e| failed(&e))?;
         work.afford(&name, clip.name(), &own)?;
     }
+    if part > 0.0 {
+        work.afford_part(&name, "--mesh", &Work::meshes(&asset))?;
+    }
     let dropped = if args.drop { dropped(&asset, &args.keep)? } else { BTreeSet::new() };
 
     let mut form = Form {

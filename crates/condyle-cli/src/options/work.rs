@@ -3,11 +3,12 @@
 //! A file of six kilobytes can request four million frames of sixteen joints. Each command checks all of its
 //! clips here before it begins.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use condyle::{Error, RawClip};
 use condyle_encode::{EncodeOptions, frame_count};
-use condyle_gltf::{Asset, Placement};
+use condyle_gltf::{Asset, Placement, pack_meshes_work};
 
 use crate::failure::Failure;
 use crate::options::heading::COMPUTATION;
@@ -15,6 +16,8 @@ use crate::text::{counted, printable, size};
 
 /// Cost of posing a joint. Costs are counted in posed vertices.
 const JOINT: u64 = 16;
+/// Products of a matrix and a point for each posed vertex.
+const PRODUCTS: u64 = 4;
 /// Cost of fitting keys to a joint at one frame, including the moments up to the next frame.
 const FIT: u64 = 256;
 /// Cost of drawing a triangle.
@@ -61,17 +64,22 @@ pub(crate) struct Budget {
 impl Budget {
     /// Adds the work on a clip before the work begins. An error if the total is then above the limit.
     pub(crate) fn afford(&mut self, file: &str, clip: &str, work: &Work) -> Result<(), Failure> {
+        let what =
+            if clip.is_empty() { "the rest pose".into() } else { format!("the clip {}", printable(clip)) };
+        self.afford_part(file, &what, work)
+    }
+
+    /// Adds the work on a part of a file. An error if the total is then above the limit.
+    pub(crate) fn afford_part(&mut self, file: &str, part: &str, work: &Work) -> Result<(), Failure> {
         let alone = self.asked == 0;
         self.asked = self.asked.saturating_add(work.total);
         let times = self.asked as f64 / BASE.max(self.bytes.saturating_mul(PER_BYTE)) as f64;
         if times <= self.factor {
             return Ok(());
         }
-        let clip =
-            if clip.is_empty() { "the rest pose".into() } else { format!("the clip {}", printable(clip)) };
-        let before = if alone { "" } else { ", with the clips before it," };
+        let before = if alone { "" } else { " with the clips before it," };
         Err(Failure::Data(format!(
-            "{}: {clip}, {},{before} would take {times:.1} times the work allowed for {}, and --max-work is {}; \
+            "{}: {part}, {},{before} would take {times:.1} times the work allowed for {}, and --max-work is {}; \
              reduce the request or, if you trust the file, allow it with --max-work {}",
             printable(file),
             work.what,
@@ -109,6 +117,17 @@ impl Work {
         let used = clip.tracks().iter().map(|track| clip.timelines()[track.timeline].len());
         let frames = frame_count(clip, asset.skeleton.joint_count(), options)?;
         Ok(Self::fit(asset, frames.saturating_add(used.sum::<usize>() / 4), 1))
+    }
+
+    /// Returns the work of packing the meshes of an asset.
+    pub(crate) fn meshes(asset: &Asset) -> Self {
+        let meshes: BTreeSet<usize> = asset.instances.iter().map(|it| it.mesh).collect();
+        let keys = asset.clips.iter().map(|clip| clip.timelines().iter().map(Vec::len).max().unwrap_or(0));
+        let moments = counted(keys.sum(), "key", "keys");
+        Self {
+            total: pack_meshes_work(asset) / PRODUCTS,
+            what: format!("{} at {moments}", counted(meshes.len(), "mesh", "meshes")),
+        }
     }
 
     /// Returns the work of posing these assets at a number of moments.
@@ -229,7 +248,7 @@ mod tests {
         // The work adds up over several requests.
         let parts: Vec<Work> = (0..64).map(|_| fit(1 << 16, 16)).collect();
         let why = afford(1.0, 6_000, &parts).expect_err("as many");
-        assert!(why.contains("with the clips before it"), "{why}");
+        assert!(why.contains("joints, with the clips before it, would take"), "{why}");
         assert!(
             afford(0.01, 6_000, &[fit(300, 100)]).is_ok() && afford(0.001, 6_000, &[fit(300, 100)]).is_err()
         );

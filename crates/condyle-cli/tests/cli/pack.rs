@@ -87,6 +87,18 @@ fn meshes_are_smaller_and_within_the_error() {
     assert!(text.contains("geometry ") && text.contains("weights"), "{text}");
 }
 
+/// The search for the precision of meshes is work, too.
+#[test]
+fn meshes_count_as_work() {
+    let folder = Folder::with_character();
+    folder.run("pack a.glb -o small.glb --max-work 0.02 --meshopt").assert().success();
+    folder.refuses(
+        "pack a.glb -o b.glb --max-work 0.02 --mesh",
+        1,
+        &["a.glb", "--mesh", "meshes", "--max-work"],
+    );
+}
+
 /// Splines, steps, morph weights, scales and meshes on joints.
 #[test]
 fn every_kind_of_track_is_within_the_error() {

@@ -7,7 +7,7 @@ use super::groups::Group;
 use super::measure::{Apart, Moments, Shape, apart};
 use super::source::Source;
 use super::weights::{self, LEAST_BITS, Precision};
-use super::{columns, order};
+use super::{columns, measure, order};
 use crate::asset::Asset;
 use crate::meshopt::encode;
 
@@ -23,6 +23,28 @@ const NEAR: f64 = 0.94;
 const LEAST_STEPS: f64 = 255.0;
 /// Products of a matrix and a point that a search may compute for each measurement.
 const SEARCH_WORK: usize = 60_000_000;
+
+/// Most measurements of a search: one for weights, then for steps of integers, then for powers of two.
+const MEASUREMENTS: usize = 1 + TRIES + FINER as usize;
+
+/// Returns the moments at which a search measures all sources of a document.
+pub(super) fn moments(asset: &Asset, sources: &[Source<'_>], shapes: &[Shape], all: &Moments) -> Moments {
+    all.at_most(SEARCH_WORK / visit_work(asset, sources, shapes).max(1))
+}
+
+/// Returns the largest work of a search, in products of a matrix and a point.
+pub(super) fn work(asset: &Asset, sources: &[Source<'_>], shapes: &[Shape], all: &Moments) -> usize {
+    let count = moments(asset, sources, shapes, all).count();
+    visit_work(asset, sources, shapes).saturating_mul(count).saturating_mul(MEASUREMENTS)
+}
+
+/// Returns the work of one measurement of all sources at one moment. The joints are posed for each of them.
+fn visit_work(asset: &Asset, sources: &[Source<'_>], shapes: &[Shape]) -> usize {
+    let works = sources.iter().zip(shapes).map(|(source, shape)| {
+        measure::pose_work(asset).saturating_add(measure::source_work(asset, source, shape))
+    });
+    works.fold(0, usize::saturating_add)
+}
 
 /// The precision of a group of meshes.
 #[derive(Debug)]
@@ -40,9 +62,10 @@ pub(super) fn fit(
     sources: &[Source<'_>],
     shapes: &[Shape],
     group: &Group,
+    moments: &Moments,
     budget: f64,
 ) -> Result<Fit, Error> {
-    let search = Search { asset, sources, shapes, group };
+    let search = Search { asset, sources, shapes, group, moments };
     let mut weights = Vec::new();
     for &at in &group.sources {
         weights.push(match sources[at].is_skinned {
@@ -99,24 +122,14 @@ struct Search<'a> {
     sources: &'a [Source<'a>],
     shapes: &'a [Shape],
     group: &'a Group,
+    moments: &'a Moments,
 }
 
 impl Search<'_> {
-    /// Returns moments for a measurement of all sources of the document.
-    fn moments(&self) -> Moments {
-        let joints = self.asset.skeleton.joint_count();
-        let works = self.sources.iter().zip(self.shapes).map(|(source, shape)| {
-            joints.saturating_add(shape.work().saturating_mul(2 * source.instances.len()))
-        });
-        let work = works.fold(1, usize::saturating_add);
-        Moments::of(&self.asset.clips, SEARCH_WORK / work)
-    }
-
     /// Returns the precision that keeps the error of a source's weights in the fewest bytes.
     fn weights(&self, at: usize, budget: f64) -> Result<Precision, Error> {
         let (source, shape) = (&self.sources[at], &self.shapes[at]);
-        let moments = self.moments();
-        let errors = weights::errors(shape, &source.instances, self.asset, &moments)?;
+        let errors = weights::errors(shape, &source.instances, self.asset, self.moments)?;
         let found = (LEAST_BITS..).zip(errors.of_bits).find(|(_, error)| *error <= budget);
         let Some((bits, _)) = found else { return Ok(Precision::Exact) };
         if bits == LEAST_BITS || errors.of_fine > budget {
@@ -162,8 +175,7 @@ impl Search<'_> {
                 rows: moved.rows.clone(),
                 targets: moved.targets.iter().map(target).collect(),
             };
-            let moments = self.moments();
-            moments.visit(self.asset, |posed| {
+            self.moments.visit(self.asset, |posed| {
                 for instance in source.instances.iter().map(|&at| &self.asset.instances[at]) {
                     let palette = posed.palette(self.asset, instance);
                     let weights = posed.weights(instance)?;

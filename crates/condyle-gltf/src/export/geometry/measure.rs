@@ -3,11 +3,18 @@
 use condyle::sampling::PoseSource;
 use condyle::{Affine, Error, Pose, RawClip, SkinnedMesh, local_to_model};
 
+use super::source::Source;
 use crate::asset::{Asset, Instance, Placement};
 use crate::rows::{Rows, multiply};
 
 /// Number of parts into which the time between two keys is divided.
 const BETWEEN: usize = 4;
+
+/// Costs of posing a joint, of a matrix of a palette, and of an instance. The unit is a product of a matrix
+/// and a point.
+const JOINT: usize = 8;
+const MATRIX: usize = 4;
+const INSTANCE: usize = 64;
 
 /// Vertices with everything that moves them, in f64.
 #[derive(Debug, Clone)]
@@ -105,18 +112,15 @@ fn turned(matrix: &Rows, v: [f64; 3]) -> [f64; 3] {
     matrix.map(|row| row[0] * v[0] + row[1] * v[1] + row[2] * v[2])
 }
 
-fn length(v: [f64; 3]) -> f64 {
+pub(super) fn length(v: [f64; 3]) -> f64 {
     v.iter().map(|v| v * v).sum::<f64>().sqrt()
-}
-
-pub(super) fn distance(a: [f64; 3], b: [f64; 3]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
 }
 
 /// The largest distances between vertices of two shapes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Apart {
-    /// Largest distance with the weights of a moment, and with any weights that are at least 0 and add up to at most 1.
+    /// Largest distance with the weights of a moment, and with any weights that are at least 0 and add up
+    /// to at most 1.
     pub(super) worst: f64,
     /// Largest part of a morph target whose weight is 1.
     pub(super) target: f64,
@@ -171,8 +175,25 @@ pub(super) fn apart(
     found
 }
 
-fn difference(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+pub(super) fn difference(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     std::array::from_fn(|axis| a[axis] - b[axis])
+}
+
+/// Returns the cost of posing the joints of a document.
+pub(super) fn pose_work(asset: &Asset) -> usize {
+    JOINT * (1 + asset.skeleton.joint_count())
+}
+
+/// Returns the cost of posing the original and the rounded vertices of a source once.
+pub(super) fn source_work(asset: &Asset, source: &Source<'_>, shape: &Shape) -> usize {
+    let instance = |&at: &usize| {
+        let matrices = match asset.instances[at].placement {
+            Placement::Skin(skin) => asset.skins[skin].joints().len(),
+            Placement::Joint(_) | Placement::Fixed(_) => 1,
+        };
+        INSTANCE.saturating_add(MATRIX * matrices).saturating_add(shape.work().saturating_mul(2))
+    };
+    source.instances.iter().map(instance).fold(0, usize::saturating_add)
 }
 
 /// A pose of a document at one moment of a clip.
@@ -213,8 +234,7 @@ impl Posed<'_> {
 pub(super) struct Moments(Vec<(Option<usize>, f64)>);
 
 impl Moments {
-    /// Returns at most `most` moments, evenly spread.
-    pub(super) fn of(clips: &[RawClip], most: usize) -> Self {
+    pub(super) fn of(clips: &[RawClip]) -> Self {
         let mut all = vec![(None, 0.0)];
         for (at, clip) in clips.iter().enumerate() {
             let mut keys: Vec<f32> = clip.timelines().iter().flatten().copied().collect();
@@ -227,8 +247,17 @@ impl Moments {
                 all.extend((0..BETWEEN).map(part));
             }
         }
-        let every = all.len().div_ceil(most.max(1));
-        Self(all.into_iter().step_by(every).collect())
+        Self(all)
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns at most `most` of the moments, evenly spread.
+    pub(super) fn at_most(&self, most: usize) -> Self {
+        let every = self.0.len().div_ceil(most.max(1)).max(1);
+        Self(self.0.iter().copied().step_by(every).collect())
     }
 
     /// Poses a document at each moment.

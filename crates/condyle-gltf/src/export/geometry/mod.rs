@@ -156,6 +156,8 @@ pub fn pack_meshes(
 ) -> Result<PackedMeshes, ExportError> {
     let (sources, unpacked) = source::sources(asset);
     let shapes: Vec<Shape> = sources.iter().map(|source| shape_of(source)).collect();
+    let moments = Moments::of(&asset.clips);
+    let searched = fit::moments(asset, &sources, &shapes, &moments);
     let work = sources
         .iter()
         .zip(&shapes)
@@ -169,9 +171,9 @@ pub fn pack_meshes(
     let mut aim = f64::from(budget);
     let mut tries = 0..TRIES;
     let (glb, meshes, problems) = loop {
-        let writer = Writer::fit(asset, &sources, &shapes, &groups, aim)?;
+        let writer = Writer::fit(asset, &sources, &shapes, &groups, &searched, aim)?;
         let (glb, problems) = writer.smaller_glb(compression)?;
-        let meshes = report(asset, &sources, &shapes, &writer.packed, &glb)?;
+        let meshes = report(asset, &sources, &shapes, &moments, &writer.packed, &glb)?;
         let error = meshes.iter().map(|mesh| mesh.error).fold(0.0, f64::max);
         // The search measures fewer moments than the report.
         if error <= f64::from(budget) || tries.next().is_none() {
@@ -183,6 +185,29 @@ pub fn pack_meshes(
         (mesh, format!("primitive {primitive} is unchanged: {why}"))
     });
     Ok(PackedMeshes { glb, meshes, unpacked: unpacked.collect(), problems })
+}
+
+/// Returns the largest number of products of a matrix and a point that [`pack_meshes`] may compute.
+///
+/// A small file can request many of them, because its clips can have many keys and its nodes can share
+/// meshes. A service can check this number before it packs a file.
+///
+/// ```
+/// use condyle_gltf::{Asset, example, pack_meshes_work};
+///
+/// let asset = Asset::from_document(example::document())?;
+/// assert!((1_000..10_000_000).contains(&pack_meshes_work(&asset)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn pack_meshes_work(asset: &Asset) -> u64 {
+    let (sources, _) = source::sources(asset);
+    let shapes: Vec<Shape> = sources.iter().map(|source| shape_of(source)).collect();
+    let all = Moments::of(&asset.clips);
+    let search = fit::work(asset, &sources, &shapes, &all);
+    let each = report_work(asset, &sources, &shapes);
+    let report = each.saturating_mul(all.at_most(MEASURED_WORK / each.max(1)).count());
+    (search.saturating_add(report) as u64).saturating_mul(TRIES as u64 + 1)
 }
 
 fn shape_of(source: &Source<'_>) -> Shape {
@@ -336,12 +361,13 @@ impl<'a> Writer<'a> {
         sources: &'a [Source<'a>],
         shapes: &[Shape],
         groups: &'a [Group],
+        moments: &Moments,
         budget: f64,
     ) -> Result<Self, ExportError> {
         let mut packed: Vec<Option<Packed>> = sources.iter().map(|_| None).collect();
         let mut grids = Vec::new();
         for group in groups {
-            let fit = fit::fit(asset, sources, shapes, group, budget)?;
+            let fit = fit::fit(asset, sources, shapes, group, moments, budget)?;
             let (fit, found) = encoded(sources, shapes, group, fit);
             for (&at, found) in group.sources.iter().zip(found) {
                 packed[at] = Some(found);
@@ -455,11 +481,19 @@ fn columns_of(rows: &crate::rows::Rows) -> [f32; 16] {
     })
 }
 
+/// Returns the work of the last measurement at one moment.
+fn report_work(asset: &Asset, sources: &[Source<'_>], shapes: &[Shape]) -> usize {
+    let works = sources.iter().zip(shapes);
+    let works = works.map(|(source, shape)| measure::source_work(asset, source, shape));
+    works.fold(2 * measure::pose_work(asset), usize::saturating_add)
+}
+
 /// Reads the file again, and measures its errors.
 fn report(
     asset: &Asset,
     sources: &[Source<'_>],
     shapes: &[Shape],
+    moments: &Moments,
     packed: &[Packed],
     glb: &[u8],
 ) -> Result<Vec<PackedMesh>, ExportError> {
@@ -505,11 +539,7 @@ fn report(
         let twin = twin.ok_or_else(|| unread(format!("mesh {} differs", source.mesh)))?;
         pairs.push((own, at, Shape::of(&twin.mesh)));
     }
-    let joints = asset.skeleton.joint_count();
-    let works =
-        pairs.iter().map(|(_, at, shape)| shape.work().saturating_mul(2 * sources[*at].instances.len()));
-    let work = works.fold(joints, usize::saturating_add);
-    let moments = Moments::of(&asset.clips, MEASURED_WORK / work.max(1));
+    let moments = moments.at_most(MEASURED_WORK / report_work(asset, sources, shapes).max(1));
     let map = JointMap::by_node(&asset.skeleton, &written.skeleton);
     let clips = asset.clips.iter().map(|clip| map.clip(clip)).collect::<Result<Vec<_>, _>>()?;
     moments.visit_both([(asset, &asset.clips), (&written, &clips)], |a, b| {

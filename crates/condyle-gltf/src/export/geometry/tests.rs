@@ -48,7 +48,7 @@ fn assert_near(a: &Asset, b: &Asset, budget: f64, what: &str) {
                     let pairs = one.iter().zip(&other);
                     let distances = pairs.map(|(one, other)| {
                         let [p, q] = [one[vertex as usize], other[twin]].map(|p| p.map(f64::from));
-                        measure::distance(p, q)
+                        measure::length(measure::difference(p, q))
                     });
                     distances.fold(0.0, f64::max)
                 };

@@ -38,3 +38,22 @@ fn targets_that_no_clip_drives_stay_within_the_error() {
         }
     }
 }
+
+/// Primitives can share one accessor, so this file has few bytes.
+#[test]
+fn work_does_not_grow_with_the_product_of_primitives_and_keys() {
+    let mut it = strip(4);
+    let primitive = it.json["meshes"][0]["primitives"][0].clone();
+    it.json["meshes"][0]["primitives"] = vec![primitive; 100].into();
+    let few = pack_meshes_work(&it.import().unwrap());
+    let times: Vec<f32> = (0..10_000).map(|at| at as f32).collect();
+    let turns = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.8, 0.6].repeat(5_000);
+    it.json["animations"][0]["samplers"] = json!([{
+        "input": it.floats("SCALAR", &times), "output": it.floats("VEC4", &turns), "interpolation": "STEP",
+    }]);
+    let asset = it.import().unwrap();
+    let most = (21 * 60_000_000 + 400_000_000) * 5;
+    assert!(pack_meshes_work(&asset) <= most && few < most / 100, "{few} {}", pack_meshes_work(&asset));
+    let all = Moments::of(&asset.clips);
+    assert_eq!((all.count(), all.at_most(1000).count(), all.at_most(0).count()), (39_998, 1000, 1));
+}
