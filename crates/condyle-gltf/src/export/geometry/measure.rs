@@ -116,6 +116,11 @@ pub(super) fn length(v: [f64; 3]) -> f64 {
     v.iter().map(|v| v * v).sum::<f64>().sqrt()
 }
 
+/// Returns the larger number. NaN is larger than all numbers, so that no error of NaN is accepted.
+pub(super) fn larger(a: f64, b: f64) -> f64 {
+    if a.is_nan() || a > b { a } else { b }
+}
+
 /// The largest distances between vertices of two shapes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Apart {
@@ -128,8 +133,8 @@ pub(super) struct Apart {
 
 impl Apart {
     pub(super) fn add(&mut self, other: Self) {
-        self.worst = self.worst.max(other.worst);
-        self.target = self.target.max(other.target);
+        self.worst = larger(self.worst, other.worst);
+        self.target = larger(self.target, other.target);
     }
 }
 
@@ -155,11 +160,11 @@ pub(super) fn apart(
         };
         a.iter().enumerate().map(of).collect()
     };
-    let worst = |all: &[[f64; 3]]| all.iter().map(|&v| length(v)).fold(0.0, f64::max);
+    let worst = |all: &[[f64; 3]]| all.iter().map(|&v| length(v)).fold(0.0, larger);
     let without_targets = differences(&[]);
     let mut found = Apart { worst: worst(&without_targets), target: 0.0 };
     if weights.iter().any(|weight| *weight != 0.0) {
-        found.worst = found.worst.max(worst(&differences(weights)));
+        found.worst = larger(found.worst, worst(&differences(weights)));
     }
     for (target, moved) in a.targets.iter().enumerate() {
         for &(vertex, offset) in moved {

@@ -27,7 +27,7 @@ use self::columns::{Column, Slot};
 use self::fit::Fit;
 use self::grid::Grid;
 use self::groups::Group;
-use self::measure::{Moments, Shape, apart};
+use self::measure::{Moments, Shape, apart, larger};
 use self::source::{Source, Unpacked};
 use self::streams::{Codec, Streams};
 use self::weights::Precision;
@@ -174,7 +174,7 @@ pub fn pack_meshes(
         let writer = Writer::fit(asset, &sources, &shapes, &groups, &searched, aim)?;
         let (glb, problems) = writer.smaller_glb(compression)?;
         let meshes = report(asset, &sources, &shapes, &moments, &writer.packed, &glb)?;
-        let error = meshes.iter().map(|mesh| mesh.error).fold(0.0, f64::max);
+        let error = meshes.iter().map(|mesh| mesh.error).fold(0.0, larger);
         // The search measures fewer moments than the report.
         if error <= f64::from(budget) || tries.next().is_none() {
             break (glb, meshes, problems);
@@ -550,8 +550,8 @@ fn report(
                 let (one, other) = (a.palette(asset, this), b.palette(&written, that));
                 let off = apart((&shapes[*at], &one), (shape, &other), &weights, Some(&packed[*at].twins));
                 let mesh = &mut meshes[*own];
-                mesh.error = mesh.error.max(off.worst);
-                mesh.target_error = mesh.target_error.max(off.target);
+                mesh.error = larger(mesh.error, off.worst);
+                mesh.target_error = larger(mesh.target_error, off.target);
             }
         }
         Ok(())

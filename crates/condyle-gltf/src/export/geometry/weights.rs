@@ -2,7 +2,7 @@
 
 use condyle::Error;
 
-use super::measure::{Moments, Shape, apply};
+use super::measure::{Moments, Shape, apply, larger};
 use crate::asset::Asset;
 
 /// Fewest bits of a weight: normalised bytes.
@@ -122,7 +122,7 @@ pub(super) fn errors(
                 }
                 let own = &mut of_vertices[vertex];
                 for (worst, off) in worst.iter_mut().chain([own, &mut of_fine]).zip(off) {
-                    *worst = worst.max(off.iter().map(|v| v * v).sum::<f64>());
+                    *worst = larger(*worst, off.iter().map(|v| v * v).sum::<f64>());
                 }
             }
         }

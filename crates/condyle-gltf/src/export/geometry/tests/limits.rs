@@ -57,3 +57,19 @@ fn work_does_not_grow_with_the_product_of_primitives_and_keys() {
     let all = Moments::of(&asset.clips);
     assert_eq!((all.count(), all.at_most(1000).count(), all.at_most(0).count()), (39_998, 1000, 1));
 }
+
+/// A step below the smallest f32 becomes 0, and positions NaN.
+#[test]
+fn an_error_of_nan_is_the_largest() {
+    let it = strip(4).import().unwrap();
+    let shape = Shape::of(&it.instances[0].primitives[0].mesh);
+    let grid = Grid::integers([0.0; 3], 1e-50);
+    let mut rounded = shape.clone();
+    rounded.positions[0] = grid.nearest(shape.positions[0]);
+    let palette = [[[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]]];
+    let apart = |b: &Shape| measure::apart((&shape, &palette), (b, &palette), &[0.5], None).worst;
+    assert_eq!(apart(&shape), 0.0);
+    assert!(apart(&rounded).is_nan(), "{rounded:?}");
+    assert!(larger(f64::NAN, 1.0).is_nan() && larger(1.0, f64::NAN).is_nan());
+    assert_eq!((larger(1.0, 2.0), larger(2.0, 1.0)), (2.0, 2.0));
+}
