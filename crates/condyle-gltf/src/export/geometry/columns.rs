@@ -160,13 +160,14 @@ pub(super) fn decoded(elements: &[u8], filter: &str) -> Vec<u8> {
 }
 
 /// Returns a column of floats that are multiples of a power of two, for the exponential filter. `None` if a
-/// multiple has more than 23 bits.
+/// multiple has more than 23 bits, or is NaN.
 pub(super) fn powers<const N: usize>(slot: Slot, values: &[[f64; N]], exponent: i32) -> Option<Column> {
     let step = 2_f64.powi(exponent);
     let mut elements = Vec::with_capacity(4 * N * values.len());
     for value in values.as_flattened() {
         let multiple = (value / step).round();
-        if multiple.abs() >= f64::from(1 << 23) || !(-100..=100).contains(&exponent) {
+        let fits = multiple.abs() < f64::from(1 << 23);
+        if !fits || !(-100..=100).contains(&exponent) {
             return None;
         }
         elements.extend((exponent << 24 | multiple as i32 & 0xff_ffff).to_le_bytes());

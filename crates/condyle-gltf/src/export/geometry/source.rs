@@ -1,6 +1,6 @@
 //! The primitives that can be packed, and the reasons why others cannot.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use condyle::SkinnedMesh;
 
@@ -122,11 +122,16 @@ impl<'a> Reader<'a, '_> {
         *room = room
             .checked_sub(bytes.saturating_mul(data.vertex_count()))
             .ok_or("all attributes of the file take more than 512 MiB")?;
+        let own = (self.mesh, self.primitive);
+        let faulty = &self.asset.faulty;
+        let faulty = &faulty[faulty.partition_point(|it| (it.mesh, it.primitive) < own)..];
+        let faulty = faulty.iter().take_while(|it| (it.mesh, it.primitive) == own);
+        let faulty: BTreeSet<&str> = faulty.map(|it| it.name.as_str()).collect();
         let mut others = Vec::new();
         for (name, place) in &attributes {
             let is_read = matches!(*name, "POSITION" | "NORMAL" | "TANGENT")
                 || is_skinned && (name.starts_with("JOINTS_") || name.starts_with("WEIGHTS_"));
-            if !is_read {
+            if !is_read && !faulty.contains(name) {
                 others.push(self.column(Slot::attribute(name), place, json.value)?);
             }
         }

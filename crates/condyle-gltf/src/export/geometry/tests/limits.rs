@@ -73,3 +73,18 @@ fn an_error_of_nan_is_the_largest() {
     assert!(larger(f64::NAN, 1.0).is_nan() && larger(1.0, f64::NAN).is_nan());
     assert_eq!((larger(1.0, 2.0), larger(2.0, 1.0)), (2.0, 2.0));
 }
+
+/// The importer drops these attributes, so the written file has none.
+#[test]
+fn invalid_attributes_are_not_written() {
+    let mut it = strip(20);
+    let coordinates = it.floats("VEC2", &[f32::NAN; 40]);
+    it.json["meshes"][0]["primitives"][0]["attributes"]["TEXCOORD_0"] = json!(coordinates);
+    it.json["meshes"][0]["primitives"][0]["attributes"]["BATCHID"] = json!(coordinates);
+    let (asset, packed) = packed(&it, 1e-3);
+    assert!(asset.problems.len() >= 2 && packed.meshes.len() == 1, "{:?}", asset.problems);
+    let attributes = &chunks(&packed.glb).0["meshes"][0]["primitives"][0]["attributes"];
+    assert!(attributes["POSITION"].is_u64() && attributes["_ID"].is_u64(), "{attributes}");
+    assert!(attributes["TEXCOORD_0"].is_null() && attributes["BATCHID"].is_null(), "{attributes}");
+    assert_eq!(read(&packed.glb).problems, []);
+}
