@@ -125,6 +125,11 @@ pub enum ExportError {
     },
     /// A pose of a clip cannot be computed, for example because it is outside the range of f32.
     Pose(Error),
+    /// The error for meshes is not a positive, finite length.
+    Budget {
+        /// The argument.
+        found: f32,
+    },
     /// The written file cannot be read again.
     Unreadable {
         /// The reason.
@@ -145,6 +150,9 @@ impl fmt::Display for ExportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Pose(ref error) => write!(f, "a pose cannot be computed: {error}"),
+            Self::Budget { found } => {
+                write!(f, "the error for meshes is {found}, expected a positive, finite length")
+            }
             Self::Unreadable { ref what } => write!(f, "the written file cannot be read: {what}"),
             Self::Mismatch { what, found, needed } => {
                 write!(f, "{what}: {found} found, {needed} expected; was the scene posed from this asset?")

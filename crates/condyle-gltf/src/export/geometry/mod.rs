@@ -112,6 +112,9 @@ pub struct PackedMesh {
 
 /// Writes an asset's document with smaller meshes, with an error of at most `budget` at every posed vertex.
 ///
+/// If the written file exceeds `budget`, it is packed again for a smaller error, up to four times. Then the
+/// file is returned as it is: compare [`PackedMesh::error`] with `budget`. Rounding to f32 causes such errors.
+///
 /// `budget` is in the document's units. The error is the distance of a vertex to its original while any clip
 /// of the document plays. It includes the rounding of positions, weights and morph targets. At most
 /// three quarters of it are for the weights. It is measured in the rest pose, at every key, and at three
@@ -137,7 +140,8 @@ pub struct PackedMesh {
 /// [`ClipExporter`](super::ClipExporter). Animations keep their keys.
 ///
 /// # Errors
-/// [`ExportError::Pose`] if a pose is outside the range of f32, [`ExportError::TooLarge`] above 4 GiB.
+/// [`ExportError::Budget`] if `budget` is not positive and finite. [`ExportError::Pose`] if a pose is outside
+/// the range of f32, [`ExportError::TooLarge`] above 4 GiB.
 ///
 /// ```
 /// use condyle_gltf::{Asset, Document, MeshCompression, example, pack_meshes};
@@ -154,6 +158,9 @@ pub fn pack_meshes(
     budget: f32,
     compression: MeshCompression,
 ) -> Result<PackedMeshes, ExportError> {
+    if !(budget.is_finite() && budget > 0.0) {
+        return Err(ExportError::Budget { found: budget });
+    }
     let (sources, unpacked) = source::sources(asset);
     let shapes: Vec<Shape> = sources.iter().map(|source| shape_of(source)).collect();
     let moments = Moments::of(&asset.clips);

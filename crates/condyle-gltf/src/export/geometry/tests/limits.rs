@@ -74,7 +74,7 @@ fn an_error_of_nan_is_the_largest() {
     assert_eq!((larger(1.0, 2.0), larger(2.0, 1.0)), (2.0, 2.0));
 }
 
-/// The importer drops these attributes, so the written file has none.
+/// The importer drops these attributes, so they are not in the written file.
 #[test]
 fn invalid_attributes_are_not_written() {
     let mut it = strip(20);
@@ -87,4 +87,17 @@ fn invalid_attributes_are_not_written() {
     assert!(attributes["POSITION"].is_u64() && attributes["_ID"].is_u64(), "{attributes}");
     assert!(attributes["TEXCOORD_0"].is_null() && attributes["BATCHID"].is_null(), "{attributes}");
     assert_eq!(read(&packed.glb).problems, []);
+}
+
+#[test]
+fn errors_that_are_no_length_are_refused() {
+    let asset = strip(20).import().unwrap();
+    for budget in [0.0, -1.0, f32::NAN, f32::INFINITY] {
+        let refused = pack_meshes(&asset, budget, MeshCompression::Ext).unwrap_err();
+        assert!(matches!(refused, ExportError::Budget { .. }), "{refused}");
+    }
+    for budget in [f32::MIN_POSITIVE, f32::MAX] {
+        let packed = pack_meshes(&asset, budget, MeshCompression::Ext).unwrap();
+        assert!(!packed.meshes[0].error.is_nan(), "{budget}");
+    }
 }
