@@ -130,6 +130,13 @@ pub enum ExportError {
         /// The argument.
         found: f32,
     },
+    /// A pose of all nodes that show a mesh is too expensive to measure.
+    TooMuchWork {
+        /// Products of a matrix and a point that the pose requires.
+        work: usize,
+        /// The maximum.
+        limit: usize,
+    },
     /// The written file cannot be read again.
     Unreadable {
         /// The reason.
@@ -152,6 +159,13 @@ impl fmt::Display for ExportError {
             Self::Pose(ref error) => write!(f, "a pose cannot be computed: {error}"),
             Self::Budget { found } => {
                 write!(f, "the error for meshes is {found}, expected a positive, finite length")
+            }
+            Self::TooMuchWork { work, limit } => {
+                write!(
+                    f,
+                    "posing the vertices of all nodes once takes {work} products of a matrix and a point, \
+                     at most {limit} allowed: too many nodes show large meshes"
+                )
             }
             Self::Unreadable { ref what } => write!(f, "the written file cannot be read: {what}"),
             Self::Mismatch { what, found, needed } => {

@@ -140,8 +140,9 @@ pub struct PackedMesh {
 /// [`ClipExporter`](super::ClipExporter). Animations keep their keys.
 ///
 /// # Errors
-/// [`ExportError::Budget`] if `budget` is not positive and finite. [`ExportError::Pose`] if a pose is outside
-/// the range of f32, [`ExportError::TooLarge`] above 4 GiB.
+/// [`ExportError::Budget`] if `budget` is not positive and finite. [`ExportError::TooMuchWork`] if the nodes
+/// show so many vertices that a single pose requires several hundred million products. [`ExportError::Pose`]
+/// if a pose is outside the range of f32, [`ExportError::TooLarge`] above 4 GiB.
 ///
 /// ```
 /// use condyle_gltf::{Asset, Document, MeshCompression, example, pack_meshes};
@@ -165,14 +166,9 @@ pub fn pack_meshes(
     let shapes: Vec<Shape> = sources.iter().map(|source| shape_of(source)).collect();
     let moments = Moments::of(&asset.clips);
     let searched = fit::moments(asset, &sources, &shapes, &moments);
-    let work = sources
-        .iter()
-        .zip(&shapes)
-        .map(|(source, shape)| shape.work().saturating_mul(source.instances.len()));
-    let work = work.fold(0, usize::saturating_add);
+    let work = report_work(asset, &sources, &shapes);
     if work > MEASURED_WORK {
-        let what = "the posed vertices of a moment";
-        return Err(ExportError::TooLarge { what, bytes: work, limit: MEASURED_WORK });
+        return Err(ExportError::TooMuchWork { work, limit: MEASURED_WORK });
     }
     let groups = groups::groups(asset, &sources, &unpacked);
     let mut aim = f64::from(budget);

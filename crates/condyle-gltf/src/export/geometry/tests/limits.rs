@@ -101,3 +101,15 @@ fn errors_that_are_no_length_are_refused() {
         assert!(!packed.meshes[0].error.is_nan(), "{budget}");
     }
 }
+
+#[test]
+fn scenes_of_too_many_vertices_are_refused() {
+    let mut it = strip(20_000);
+    let nodes = (0..7_000).map(|at| json!({ "mesh": 0, "translation": [at, 0, 0] }));
+    it.json["nodes"].as_array_mut().unwrap().extend(nodes);
+    it.json["scenes"][0]["nodes"] = (0..7_003).filter(|at| *at != 2).collect();
+    let asset = it.import().unwrap();
+    let refused = pack_meshes(&asset, 1e-3, MeshCompression::Ext).unwrap_err();
+    assert!(matches!(refused, ExportError::TooMuchWork { work: 400_000_000.., .. }), "{refused}");
+    assert!(!refused.to_string().contains("bytes"), "{refused}");
+}
