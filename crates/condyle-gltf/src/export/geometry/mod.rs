@@ -129,7 +129,8 @@ pub struct PackedMesh {
 ///   inverse bind matrices, or the node of a mesh without a skin, get the transform that turns them back into
 ///   positions. If the node cannot have it, because it is animated or has children, or if 16 bits are too
 ///   coarse, positions stay floats that are multiples of a power of two.
-/// - Weights have 8 bits, or up to 16 if the error requires it. Their sum is exact.
+/// - Weights have 8 bits, or up to 16 if the error requires it. Their sum is exact. If that is too coarse, or
+///   if the original sums differ too much from 1, they stay floats.
 /// - Normals and tangents have octahedral coordinates of 8 bits, less than a degree from the original.
 /// - Texture coordinates are rounded to 1/4096.
 /// - Other attributes keep their values. Equal vertices are merged.
@@ -280,7 +281,7 @@ fn primitive(source: &Source<'_>, shape: &Shape, fit: &Fit, weights: &Precision)
     columns.extend(source.others.iter().cloned());
     if source.is_skinned {
         if *weights == Precision::Exact {
-            floats.push("weights: 16 bits are too coarse for the error".into());
+            floats.push(format!("weights: {}", weights::why_floats(&shape.rows)));
             columns.extend(columns::exact_influences(&shape.rows));
         } else {
             columns.extend(columns::influences(&weights.rounded(&shape.rows), weights));

@@ -132,6 +132,17 @@ pub(super) fn errors(
     Ok(Errors { of_bits: worst.map(f64::sqrt), of_vertices, of_fine: of_fine.sqrt() })
 }
 
+/// Returns the reason why weights stay floats.
+pub(super) fn why_floats(rows: &[Vec<(u16, f64)>]) -> String {
+    let off = |row: &Vec<(u16, f64)>| (row.iter().map(|(_, weight)| weight).sum::<f64>() - 1.0).abs();
+    let most = rows.iter().filter(|row| !row.is_empty()).map(off).fold(0.0, f64::max);
+    // A sum that is closer to 1 than a step of 16 bits changes less than rounding does.
+    if most <= 1.0 / f64::from(MIXED) {
+        return "16 bits are too coarse for the error".into();
+    }
+    format!("they add up to 1 ± {most:.1e}, and rounded weights, which add up to 1, exceed the error")
+}
+
 fn is_blended(row: &[(u16, f64)]) -> bool {
     !matches!(row, [(_, weight)] if *weight == 1.0)
 }

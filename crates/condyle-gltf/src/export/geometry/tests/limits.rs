@@ -113,3 +113,17 @@ fn scenes_of_too_many_vertices_are_refused() {
     assert!(matches!(refused, ExportError::TooMuchWork { work: 400_000_000.., .. }), "{refused}");
     assert!(!refused.to_string().contains("bytes"), "{refused}");
 }
+
+/// Rounded weights add up to 1, which moves vertices whose weights do not.
+#[test]
+fn weights_that_do_not_add_up_to_one_are_the_reason_for_floats() {
+    let mut it = strip(100);
+    let share = |i: usize| (i as f32 * 0.37).fract();
+    let row = |i: usize| [0.9995 * share(i), 0.9995 * (1.0 - share(i)), 0.0, 0.0];
+    let weights: Vec<f32> = (0..100).flat_map(row).collect();
+    let weights = it.floats("VEC4", &weights);
+    it.json["meshes"][0]["primitives"][0]["attributes"]["WEIGHTS_0"] = json!(weights);
+    let (_, packed) = packed(&it, 1e-4);
+    let floats = &packed.meshes[0].floats;
+    assert!(floats.iter().any(|what| what.contains("weights") && what.contains("add up")), "{floats:?}");
+}
