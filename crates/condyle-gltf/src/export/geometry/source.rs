@@ -122,10 +122,10 @@ impl<'a> Reader<'a, '_> {
         *room = room
             .checked_sub(bytes.saturating_mul(data.vertex_count()))
             .ok_or("all attributes of the file take more than 512 MiB")?;
-        let own = (self.mesh, self.primitive);
+        let place = (self.mesh, self.primitive);
         let faulty = &self.asset.faulty;
-        let faulty = &faulty[faulty.partition_point(|it| (it.mesh, it.primitive) < own)..];
-        let faulty = faulty.iter().take_while(|it| (it.mesh, it.primitive) == own);
+        let faulty = &faulty[faulty.partition_point(|it| (it.mesh, it.primitive) < place)..];
+        let faulty = faulty.iter().take_while(|it| (it.mesh, it.primitive) == place);
         let faulty: BTreeSet<&str> = faulty.map(|it| it.name.as_str()).collect();
         let mut others = Vec::new();
         for (name, place) in &attributes {
