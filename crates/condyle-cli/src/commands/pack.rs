@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use self::drop::{displacement, dropped, without};
-use self::form::{Form, Growth, requires_compression};
+use self::form::{Form, Growth};
 use self::mesh::{Kinds, MESH_PART, Meshes};
 use crate::failure::Failure;
 use crate::model::container::is_container;
@@ -53,7 +53,7 @@ that have a name. The error of the joints that lose their tracks is printed.
 
 With --meshopt, numbers are as coarse as --error allows, and compressed with EXT_meshopt_compression
 where that is smaller. three.js, Babylon.js and many engines read that; other readers must refuse
-the file. A file that already requires the extension gets it without --meshopt.
+the file. A file that already requires it or KHR_meshopt_compression gets it without --meshopt.
 
 With --mesh, half of --error is for the meshes and half for the animations. Positions, weights and
 morph targets have the fewest bits that keep posed vertices within their half in all clips, and with
@@ -153,7 +153,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
     let mut form = Form {
         exporter: exporter(args, &asset),
-        compressed: args.meshopt || args.mesh || requires_compression(&asset),
+        compressed: args.meshopt || args.mesh || MeshCompression::required_by(&asset.document).is_some(),
     };
     let bar = progress(asset.clips.len(), "packing");
     let packed = |clip: &RawClip| -> Result<([RawClip; 2], EncodeOptions), Failure> {
@@ -172,7 +172,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let meshes = match part > 0.0 {
         true => {
             let (files, budget) = ((&*args.output, &**path), at_most(part * args.error.metres / metres));
-            Some(Meshes::pack(files, &glb, budget, metres, compression(args))?)
+            Some(Meshes::pack(files, &glb, budget, metres, compression(args, &asset))?)
         }
         false => None,
     };
@@ -213,14 +213,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// Returns the extension that compresses the file.
-fn compression(args: &Args) -> MeshCompression {
-    if args.khr { MeshCompression::Khr } else { MeshCompression::Ext }
+/// Returns the extension that compresses keys and meshes: one that the file requires anyway, if there is one.
+fn compression(args: &Args, asset: &Asset) -> MeshCompression {
+    match args.khr {
+        true => MeshCompression::Khr,
+        false => MeshCompression::required_by(&asset.document).unwrap_or_default(),
+    }
 }
 
 fn exporter<'a>(args: &Args, asset: &'a Asset) -> ClipExporter<'a> {
-    let exporter = ClipExporter::new(asset);
-    if args.khr { exporter.with_compression(compression(args)) } else { exporter }
+    ClipExporter::new(asset).with_compression(compression(args, asset))
 }
 
 /// Result for a file.

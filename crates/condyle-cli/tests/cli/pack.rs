@@ -87,6 +87,32 @@ fn meshes_are_smaller_and_within_the_error() {
     assert!(text.contains("geometry ") && text.contains("weights"), "{text}");
 }
 
+/// Returns the extensions that a file requires.
+fn required(folder: &Folder, file: &str) -> Vec<String> {
+    let glb = folder.read(file);
+    serde_json::from_value(chunks(&glb).0["extensionsRequired"].clone()).expect("names")
+}
+
+/// Readers of the output support only the extension that the input requires.
+#[test]
+fn the_required_compression_is_kept() {
+    let folder = Folder::with_character();
+    folder.run("pack a.glb -o khr.glb --mesh --khr").assert().success();
+    folder.run("pack khr.glb -o again.glb --mesh").assert().success();
+    folder.run("pack khr.glb -o keys.glb").assert().success();
+    folder.run("pack a.glb -o ext.glb --mesh").assert().success();
+    for (file, extension) in [
+        ("khr.glb", "KHR_meshopt_compression"),
+        ("again.glb", "KHR_meshopt_compression"),
+        ("keys.glb", "KHR_meshopt_compression"),
+        ("ext.glb", "EXT_meshopt_compression"),
+    ] {
+        let mut found = required(&folder, file);
+        found.sort_unstable();
+        assert_eq!(found, [extension, "KHR_mesh_quantization"], "{file}");
+    }
+}
+
 /// The search for the precision of meshes is work, too.
 #[test]
 fn meshes_count_as_work() {

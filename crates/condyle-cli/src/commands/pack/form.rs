@@ -9,7 +9,6 @@ use crate::text::size;
 
 /// Approximate size of the JSON of a track: a channel, a sampler and an accessor.
 const TRACK: usize = 180;
-const COMPRESSIONS: [&str; 2] = ["EXT_meshopt_compression", "KHR_meshopt_compression"];
 
 /// Writes clips, compressed or not.
 pub(super) struct Form<'a> {
@@ -78,13 +77,6 @@ fn least(
     let sizes = clips.iter().map(size).collect::<Result<Vec<_>, _>>()?;
     let best = (0..clips.len()).min_by_key(|&at| sizes[at]).unwrap_or_default();
     Ok(clips[best].clone())
-}
-
-/// Whether the document already requires a compression of buffer views.
-pub(super) fn requires_compression(asset: &Asset) -> bool {
-    let listed = asset.document.json_at("/extensionsRequired");
-    let listed: Vec<String> = listed.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
-    listed.iter().any(|name| COMPRESSIONS.contains(&name.as_str()))
 }
 
 /// Reason why a file is larger than its source.

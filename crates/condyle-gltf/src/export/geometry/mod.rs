@@ -36,7 +36,7 @@ use super::{ExportError, carry, set_generator, still};
 use crate::asset::Asset;
 use crate::document::Document;
 use crate::draco;
-use crate::extensions::{remove_extension, require_extension};
+use crate::extensions::{remove_extension, require_extension, requires};
 use crate::json::Json;
 use crate::meshopt;
 use crate::problem::{Problem, Problems};
@@ -60,6 +60,14 @@ pub enum MeshCompression {
 }
 
 impl MeshCompression {
+    /// Returns the extension that a document requires; `None` if it requires neither. Readers of the document
+    /// support this one, so a packed file that uses it has no further requirement.
+    #[must_use]
+    pub fn required_by(document: &Document) -> Option<Self> {
+        let root = Json::root(&document.json);
+        [Self::Ext, Self::Khr].into_iter().find(|it| requires(&root, it.extension()))
+    }
+
     /// Name of the extension.
     pub(super) fn extension(self) -> &'static str {
         match self {
