@@ -53,8 +53,7 @@ impl Meshes {
 
     /// Formats one line for each mesh, then the reasons for parts that do not change.
     pub(super) fn to_text(&self) -> String {
-        let headings =
-            ["mesh", "vertices", "after", "triangles", "step, mm", "weights", "normals", "worst, mm"];
+        let headings = ["mesh", "vertices", "after", "triangles", "step", "weights", "normals", "worst, mm"];
         let mut lines = vec![headings.map(String::from).to_vec()];
         lines.extend(self.found.meshes.iter().map(|mesh| self.cells(mesh)));
         let mut out = if lines.len() > 1 { table("<>>>>>>>", lines) } else { String::new() };
@@ -79,7 +78,7 @@ impl Meshes {
             mesh.vertices[0].to_string(),
             mesh.vertices[1].to_string(),
             mesh.triangles.to_string(),
-            if mesh.step > 0.0 { millimetres(mesh.step * self.metres) } else { "exact".into() },
+            if mesh.step > 0.0 { significant(mesh.step) } else { "exact".into() },
             if mesh.weight_bits > 0 { counted(mesh.weight_bits as usize, "bit", "bits") } else { "-".into() },
             if mesh.angle > 0.0 { format!("{:.2}°", mesh.angle.to_degrees()) } else { "-".into() },
             millimetres(mesh.error * self.metres),
@@ -94,7 +93,7 @@ impl Meshes {
                 "vertices_before": mesh.vertices[0],
                 "vertices": mesh.vertices[1],
                 "triangles": mesh.triangles,
-                "step_m": mesh.step * self.metres,
+                "step": mesh.step,
                 "weight_bits": mesh.weight_bits,
                 "angle_max_deg": mesh.angle.to_degrees(),
                 "error_max_m": mesh.error * self.metres,
@@ -108,6 +107,11 @@ impl Meshes {
             "unpacked": unpacked.collect::<Vec<_>>(),
         })
     }
+}
+
+/// Formats a number with three significant digits, like a length in millimetres.
+fn significant(number: f64) -> String {
+    millimetres(number / 1000.0)
 }
 
 /// Returns the name of a mesh, or its index.

@@ -112,7 +112,8 @@ pub struct PackedMesh {
     pub angle: f64,
     /// Bits of the weights; 0 without a skin.
     pub weight_bits: u32,
-    /// Distance of neighbouring positions in the document's units; 0 if positions are exact.
+    /// Distance of neighbouring positions in the mesh, before the inverse bind matrices or the transform of
+    /// the node; 0 if positions are exact.
     pub step: f64,
     /// The parts that stay 32-bit floats, with the reason.
     pub floats: Vec<String>,
