@@ -199,14 +199,25 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let growth = Growth::of(&form, &clips, glb, (before, &source));
     let after =
         Document::from_slice(&name, glb, None).map_err(|refused| document::refusal(path, &refused))?;
+    let required = after.json_at("/extensionsRequired");
+    let required = required.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
     let kinds = [Kinds::of(&asset.document, before), Kinds::of(&after, glb.len())];
     let file = write_file(args.output.clone(), |out| out.write_all(glb))?;
     let names = asset.skeleton.names();
     let dropped = dropped.into_iter().map(|joint| names[usize::from(joint)].clone()).collect();
     let after = glb.len();
     let compressed = form.compressed;
-    let outcome =
-        Outcome { rows, dropped, compressed, before, after, growth, meshes: meshes.as_ref(), kinds };
+    let outcome = Outcome {
+        rows,
+        dropped,
+        compressed,
+        required,
+        before,
+        after,
+        growth,
+        meshes: meshes.as_ref(),
+        kinds,
+    };
     match args.json {
         true => outcome.print_json(clip_part * args.error.metres, &file.to_json()),
         false => print(&outcome.to_text(args, &path_text(&file.path))),
@@ -232,6 +243,8 @@ struct Outcome<'a> {
     dropped: Vec<String>,
     /// Whether keys may be compressed.
     compressed: bool,
+    /// Extensions that readers of the written file must support.
+    required: Vec<String>,
     /// Bytes of the files read and of the file written.
     before: usize,
     after: usize,
@@ -265,6 +278,10 @@ impl Outcome<'_> {
         if self.meshes.is_some() {
             out += &format!("{}\n", self.kinds[0].to_text(&self.kinds[1]));
         }
+        if !self.required.is_empty() {
+            let names: Vec<_> = self.required.iter().map(|name| printable(name)).collect();
+            out += &format!("readers must support {}\n", names.join(" and "));
+        }
         if let Some(growth) = &self.growth {
             out += &format!("{}\n", growth.to_text(args.meshopt || self.compressed));
         }
@@ -278,7 +295,8 @@ impl Outcome<'_> {
             "clips": self.rows.len(),
             "source_bytes": self.before,
             "dropped": self.dropped,
-            "meshopt": self.compressed,
+            "meshopt": self.required.iter().any(|name| name.ends_with("_meshopt_compression")),
+            "extensions_required": self.required,
             "larger": self.growth.as_ref().map(Growth::to_json),
             "bytes_before": self.kinds[0].to_json(),
             "bytes_after": self.kinds[1].to_json(),

@@ -113,6 +113,25 @@ fn the_required_compression_is_kept() {
     }
 }
 
+/// A file without animations has no compressed keys, but compressed meshes.
+#[test]
+fn required_extensions_are_printed() {
+    let folder = Folder::with_character();
+    folder.run("skin a.glb --rest -o still.glb").assert().success();
+    for (options, expected) in [("", false), (" --meshopt", false), (" --mesh", true)] {
+        let line = format!("pack still.glb -o small.glb --force{options}");
+        let said = lines(&folder, &format!("{line} --json"));
+        let file = said.last().expect("a line");
+        assert_eq!(file["meshopt"], expected, "{options}: {file}");
+        let names = file["extensions_required"].as_array().expect("names");
+        let text = transcript(&mut folder.run(&line));
+        assert_eq!(names.is_empty(), !expected, "{file}");
+        let printed = text.contains("readers must support EXT_meshopt_compression and KHR_mesh_quantization");
+        let other = text.contains("readers must support KHR_mesh_quantization and EXT_meshopt_compression");
+        assert_eq!(printed || other, expected, "{text}");
+    }
+}
+
 /// The search for the precision of meshes is work, too.
 #[test]
 fn meshes_count_as_work() {
