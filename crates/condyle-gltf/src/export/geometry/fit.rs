@@ -56,15 +56,19 @@ pub(super) struct Fit {
     pub(super) why_floats: Option<String>,
 }
 
-/// Returns the precision of a group for an error of `budget`.
+/// Returns the precision of a group for its error.
 pub(super) fn fit(
     asset: &Asset,
     sources: &[Source<'_>],
     shapes: &[Shape],
     group: &Group,
     moments: &Moments,
-    budget: f64,
 ) -> Result<Fit, Error> {
+    let Some(budget) = group.aim else {
+        let weights = group.sources.iter().map(|_| Precision::Exact).collect();
+        let why = "no grid keeps the error";
+        return Ok(Fit { grid: Grid::Exact, weights, why_floats: Some(why.into()) });
+    };
     let search = Search { asset, sources, shapes, group, moments };
     let mut weights = Vec::new();
     for &at in &group.sources {

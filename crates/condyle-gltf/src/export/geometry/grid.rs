@@ -61,20 +61,29 @@ impl Grid {
     pub(super) fn put_into(&self, node: &mut Map, own: &Rows, scale: [f64; 3]) {
         let Self::Integers { step, .. } = *self else { return };
         let rows = self.before(own);
+        // A step in the parent's space. Numbers of f32 are too coarse far from the origin.
+        let precision = rows.map(|[x, y, z, _]| (x * x + y * y + z * z).sqrt() / 256.0);
+        let place = |r: usize| number(rows[r][3], precision[r]);
         if node.get("matrix").is_some_and(|matrix| !matrix.is_null()) {
-            let column = |c: usize| rows.map(|row| row[c]).into_iter().chain([f64::from(u8::from(c == 3))]);
-            node.insert("matrix".into(), (0..4).flat_map(column).map(short).collect());
+            let column = |c: usize| rows.map(|row| short(row[c])).into_iter().chain([json!(0.0)]);
+            let all = (0..3).flat_map(column).chain((0..3).map(place)).chain([json!(1.0)]);
+            node.insert("matrix".into(), all.collect());
             return;
         }
-        node.insert("translation".into(), rows.iter().map(|row| short(row[3])).collect());
+        node.insert("translation".into(), (0..3).map(place).collect());
         node.insert("scale".into(), scale.iter().map(|v| short(v * step)).collect());
     }
 }
 
 /// Returns a number with the digits of an f32.
 fn short(v: f64) -> Value {
+    number(v, f64::INFINITY)
+}
+
+/// Returns a number with the digits of an f32, or all of its digits if that differs by more than `precision`.
+fn number(v: f64, precision: f64) -> Value {
     let short: Option<f64> = (v as f32).to_string().parse().ok();
-    json!(short.unwrap_or(v))
+    json!(short.filter(|short| (short - v).abs() <= precision).unwrap_or(v))
 }
 
 #[cfg(test)]
@@ -108,6 +117,14 @@ mod tests {
         grid.put_into(&mut node, &TURNED, [2.0; 3]);
         let rotation_stays = json!({ "translation": [1.0, 4.0, 3.0], "scale": [1.0, 1.0, 1.0] });
         assert_eq!(Value::from(node), rotation_stays);
+        // Far from the origin, the digits of an f32 would move positions by more than 1/256 of a step.
+        let fine = Grid::Integers { offset: [0.0; 3], step: 1e-3 };
+        let at = |far: f64| TURNED.map(|[x, y, z, _]| [x, y, z, far]);
+        for far in [1000.0, 1e5 / 3.0] {
+            let mut node = Map::new();
+            fine.put_into(&mut node, &at(far), [2.0; 3]);
+            assert_eq!(node.get("translation"), Some(&json!([far, far, far])));
+        }
         let mut node = Map::from_iter([("matrix".into(), json!([]))]);
         grid.put_into(&mut node, &TURNED, [1.0; 3]);
         let matrix = [0., 1., 0., 0., -1., 0., 0., 0., 0., 0., 1., 0., 1., 4., 3., 1.];

@@ -23,6 +23,8 @@ pub(super) struct Group {
     pub(super) nodes: BTreeSet<usize>,
     /// The reason why the group cannot have a transform from integers to positions.
     pub(super) blocked: Option<String>,
+    /// Error of the search in the document's units. `None` if all numbers stay exact.
+    pub(super) aim: Option<f64>,
 }
 
 /// Returns the groups of all meshes with sources.

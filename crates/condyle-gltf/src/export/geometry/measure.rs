@@ -1,11 +1,15 @@
 //! The error of quantised meshes: distances between posed vertices, over all clips of a document.
 
+use condyle::math::Transform64;
 use condyle::sampling::PoseSource;
-use condyle::{Affine, Error, Pose, RawClip, SkinnedMesh, local_to_model};
+use condyle::{Affine, Error, Pose, RawClip, SkinnedMesh};
 
 use super::source::Source;
 use crate::asset::{Asset, Instance, Placement};
+use crate::json::Json;
+use crate::problem::Problems;
 use crate::rows::{Rows, multiply};
+use crate::scene::{Scene, to_affine};
 
 /// Number of parts into which the time between two keys is divided.
 const BETWEEN: usize = 4;
@@ -201,11 +205,13 @@ pub(super) fn source_work(asset: &Asset, source: &Source<'_>, shape: &Shape) -> 
     source.instances.iter().map(instance).fold(0, usize::saturating_add)
 }
 
-/// A pose of a document at one moment of a clip.
+/// A pose of a document at one moment of a clip. Matrices are in f64: far from the origin, the rounding of f32
+/// would be as large as the errors that are measured.
 pub(super) struct Posed<'a> {
     clip: Option<&'a RawClip>,
     seconds: f64,
-    model: &'a [Affine],
+    model: &'a [Rows],
+    fixed: &'a [Rows],
 }
 
 impl Posed<'_> {
@@ -215,13 +221,16 @@ impl Posed<'_> {
         match &instance.placement {
             Placement::Skin(skin) => {
                 let skin = &asset.skins[*skin];
-                let matrix = |(&joint, bind): (&u16, &Affine)| {
-                    multiply(&rows(&self.model[usize::from(joint)]), &rows(bind))
-                };
+                let matrix =
+                    |(&joint, bind): (&u16, &Affine)| multiply(&self.model[usize::from(joint)], &rows(bind));
                 skin.joints().iter().zip(skin.inverse_bind()).map(matrix).collect()
             }
-            Placement::Joint(joint) => vec![rows(&self.model[usize::from(*joint)])],
-            Placement::Fixed(world) => vec![rows(world)],
+            Placement::Joint(joint) => vec![self.model[usize::from(*joint)]],
+            Placement::Fixed(world) => {
+                // A document that was turned has other matrices.
+                let exact = self.fixed.get(instance.node);
+                vec![*exact.filter(|exact| to_affine(exact) == *world).unwrap_or(&rows(world))]
+            }
         }
     }
 
@@ -291,13 +300,16 @@ struct Player<'a> {
     asset: &'a Asset,
     clips: &'a [RawClip],
     pose: Pose,
-    model: Vec<Affine>,
+    model: Vec<Rows>,
+    /// World matrices of all nodes in the rest pose.
+    fixed: Vec<Rows>,
 }
 
 impl<'a> Player<'a> {
     fn new(asset: &'a Asset, clips: &'a [RawClip]) -> Self {
-        let model = vec![Affine::IDENTITY; asset.skeleton.joint_count()];
-        Self { asset, clips, pose: Pose::rest(&asset.skeleton), model }
+        let model = vec![Transform64::IDENTITY.to_rows(); asset.skeleton.joint_count()];
+        let fixed = Scene::load(&Json::root(&asset.document.json), &mut Problems::unheard()).global();
+        Self { asset, clips, pose: Pose::rest(&asset.skeleton), model, fixed }
     }
 
     fn pose(&mut self, (clip, seconds): (Option<usize>, f64)) -> Result<Posed<'_>, Error> {
@@ -308,7 +320,11 @@ impl<'a> Player<'a> {
             None => self.pose.clone_from(skeleton.rest()),
         }
         self.asset.constrain(&mut self.pose)?;
-        local_to_model(skeleton, &self.pose, &mut self.model)?;
-        Ok(Posed { clip, seconds, model: &self.model })
+        for (joint, local) in self.pose.transforms().enumerate() {
+            let local = Transform64::from(local).to_rows();
+            let parent = skeleton.parent(joint as u16).map(|parent| self.model[usize::from(parent)]);
+            self.model[joint] = parent.map_or(local, |parent| multiply(&parent, &local));
+        }
+        Ok(Posed { clip, seconds, model: &self.model, fixed: &self.fixed })
     }
 }

@@ -18,7 +18,7 @@ mod streams;
 mod tests;
 mod weights;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use condyle::math::Transform64;
 use condyle::{Affine, JointMap};
@@ -121,8 +121,8 @@ pub struct PackedMesh {
 
 /// Writes an asset's document with smaller meshes, with an error of at most `budget` at every posed vertex.
 ///
-/// If the written file exceeds `budget`, it is packed again for a smaller error, up to four times. Then the
-/// file is returned as it is: compare [`PackedMesh::error`] with `budget`. Rounding to f32 causes such errors.
+/// If a mesh of the written file exceeds `budget`, it is packed again for a smaller error, up to four times.
+/// Then all of its numbers stay exact.
 ///
 /// `budget` is in the document's units. The error is the distance of a vertex to its original while any clip
 /// of the document plays. It includes the rounding of positions, weights and morph targets. At most
@@ -150,9 +150,9 @@ pub struct PackedMesh {
 /// [`ClipExporter`](super::ClipExporter). Animations keep their keys.
 ///
 /// # Errors
-/// [`ExportError::Budget`] if `budget` is not positive and finite. [`ExportError::TooMuchWork`] if the nodes
-/// show so many vertices that a single pose requires several hundred million products. [`ExportError::Pose`]
-/// if a pose is outside the range of f32, [`ExportError::TooLarge`] above 4 GiB.
+/// [`ExportError::Budget`] if `budget` is not positive and finite. [`ExportError::TooMuchWork`] if a
+/// single pose of all nodes requires several hundred million products. [`ExportError::Pose`] if a pose is
+/// outside the range of f32, [`ExportError::TooLarge`] above 4 GiB.
 ///
 /// ```
 /// use condyle_gltf::{Asset, Document, MeshCompression, example, pack_meshes};
@@ -180,19 +180,30 @@ pub fn pack_meshes(
     if work > MEASURED_WORK {
         return Err(ExportError::TooMuchWork { work, limit: MEASURED_WORK });
     }
-    let groups = groups::groups(asset, &sources, &unpacked);
-    let mut aim = f64::from(budget);
+    let mut groups = groups::groups(asset, &sources, &unpacked);
+    let budget = f64::from(budget);
+    groups.iter_mut().for_each(|group| group.aim = Some(budget));
     let mut tries = 0..TRIES;
     let (glb, meshes, problems) = loop {
-        let writer = Writer::fit(asset, &sources, &shapes, &groups, &searched, aim)?;
+        let writer = Writer::fit(asset, &sources, &shapes, &groups, &searched)?;
         let (glb, problems) = writer.smaller_glb(compression)?;
         let meshes = report(asset, &sources, &shapes, &moments, &writer.packed, &glb)?;
-        let error = meshes.iter().map(|mesh| mesh.error).fold(0.0, larger);
-        // The search measures fewer moments than the report.
-        if error <= f64::from(budget) || tries.next().is_none() {
+        let is_last = tries.next().is_none();
+        let mut again = false;
+        for group in &mut groups {
+            let Some(aim) = group.aim else { continue };
+            let members: BTreeSet<usize> = group.sources.iter().map(|&at| sources[at].mesh).collect();
+            let own = meshes.iter().filter(|mesh| members.contains(&mesh.mesh));
+            let error = own.map(|mesh| mesh.error).fold(0.0, larger);
+            if error.is_nan() || error > budget {
+                // The search measures fewer moments than the report.
+                group.aim = (!is_last).then_some(aim * (0.99 * budget / error).max(0.5));
+                again = true;
+            }
+        }
+        if !again {
             break (glb, meshes, problems);
         }
-        aim *= (0.99 * f64::from(budget) / error).max(0.5);
     };
     let unpacked = unpacked.into_iter().map(|Unpacked { mesh, primitive, why }| {
         (mesh, format!("primitive {primitive} is unchanged: {why}"))
@@ -220,7 +231,7 @@ pub fn pack_meshes_work(asset: &Asset) -> u64 {
     let search = fit::work(asset, &sources, &shapes, &all);
     let each = report_work(asset, &sources, &shapes);
     let report = each.saturating_mul(all.at_most(MEASURED_WORK / each.max(1)).count());
-    (search.saturating_add(report) as u64).saturating_mul(TRIES as u64 + 1)
+    (search.saturating_add(report) as u64).saturating_mul(TRIES as u64 + 2)
 }
 
 fn shape_of(source: &Source<'_>) -> Shape {
@@ -375,12 +386,11 @@ impl<'a> Writer<'a> {
         shapes: &[Shape],
         groups: &'a [Group],
         moments: &Moments,
-        budget: f64,
     ) -> Result<Self, ExportError> {
         let mut packed: Vec<Option<Packed>> = sources.iter().map(|_| None).collect();
         let mut grids = Vec::new();
         for group in groups {
-            let fit = fit::fit(asset, sources, shapes, group, moments, budget)?;
+            let fit = fit::fit(asset, sources, shapes, group, moments)?;
             let (fit, found) = encoded(sources, shapes, group, fit);
             for (&at, found) in group.sources.iter().zip(found) {
                 packed[at] = Some(found);

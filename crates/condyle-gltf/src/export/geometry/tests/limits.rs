@@ -1,6 +1,9 @@
 //! Bounds that hold for all uses of a packed file, and inputs that are refused.
 
 use super::*;
+use crate::json::Json;
+use crate::problem::Problems;
+use crate::scene::Scene;
 
 fn packed(it: &Builder, budget: f32) -> (Asset, PackedMeshes) {
     let asset = it.import().unwrap();
@@ -52,7 +55,7 @@ fn work_does_not_grow_with_the_product_of_primitives_and_keys() {
         "input": it.floats("SCALAR", &times), "output": it.floats("VEC4", &turns), "interpolation": "STEP",
     }]);
     let asset = it.import().unwrap();
-    let most = (21 * 60_000_000 + 400_000_000) * 5;
+    let most = (21 * 60_000_000 + 400_000_000) * 6;
     assert!(pack_meshes_work(&asset) <= most && few < most / 100, "{few} {}", pack_meshes_work(&asset));
     let all = Moments::of(&asset.clips);
     assert_eq!((all.count(), all.at_most(1000).count(), all.at_most(0).count()), (39_998, 1000, 1));
@@ -84,7 +87,10 @@ fn invalid_attributes_are_not_written() {
     let (asset, packed) = packed(&it, 1e-3);
     assert!(asset.problems.len() >= 2 && packed.meshes.len() == 1, "{:?}", asset.problems);
     let attributes = &chunks(&packed.glb).0["meshes"][0]["primitives"][0]["attributes"];
-    assert!(attributes["POSITION"].as_u64().is_some() && attributes["_ID"].as_u64().is_some(), "{attributes}");
+    assert!(
+        attributes["POSITION"].as_u64().is_some() && attributes["_ID"].as_u64().is_some(),
+        "{attributes}"
+    );
     assert!(attributes["TEXCOORD_0"].is_null() && attributes["BATCHID"].is_null(), "{attributes}");
     assert_eq!(read(&packed.glb).problems, []);
 }
@@ -126,4 +132,46 @@ fn weights_that_do_not_add_up_to_one_are_the_reason_for_floats() {
     let (_, packed) = packed(&it, 1e-4);
     let floats = &packed.meshes[0].floats;
     assert!(floats.iter().any(|what| what.contains("weights") && what.contains("add up")), "{floats:?}");
+}
+
+/// Places the vertices of the first instance, which has no skin, in f64.
+fn placed(asset: &Asset) -> Vec<[f64; 3]> {
+    let scene = Scene::load(&Json::root(&asset.document.json), &mut Problems::unheard());
+    let instance = &asset.instances[0];
+    let world = scene.global()[instance.node];
+    let positions = &instance.primitives[0].mesh.vertices().positions;
+    positions.iter().map(|p| measure::apply(&world, p.map(f64::from))).collect()
+}
+
+/// The rounding of world matrices to f32 would be larger than the error.
+#[test]
+fn meshes_far_from_the_origin_stay_within_the_error() {
+    for (far, budget) in [(3e3, 5e-4_f32), (1e4, 1e-4), (1e6, 5e-4)] {
+        for in_vertices in [false, true] {
+            let mut it = strip(60);
+            let node = it.json["nodes"][0].as_object_mut().unwrap();
+            node.remove("skin");
+            node.insert("rotation".into(), json!([0.6, 0, 0, 0.8]));
+            node.insert("translation".into(), json!([far / 3.0, 0, far / 7.0]));
+            it.json["nodes"].as_array_mut().unwrap().push(json!({
+                "children": [0], "rotation": [0, 0.28, 0, 0.96], "translation": [far / 9.0, 1, 0],
+            }));
+            it.json["scenes"][0]["nodes"] = json!([3, 1]);
+            if in_vertices {
+                let positions: Vec<f32> = (0..180).map(|i| far as f32 + (i as f32).sin()).collect();
+                let positions = it.floats("VEC3", &positions);
+                it.json["meshes"][0]["primitives"][0]["attributes"]["POSITION"] = json!(positions);
+            }
+            let (asset, packed) = packed(&it, budget);
+            let near = placed(&read(&packed.glb));
+            let apart = |p: &[f64; 3]| {
+                let distances = near.iter().map(|q| measure::length(measure::difference(*p, *q)));
+                distances.fold(f64::INFINITY, f64::min)
+            };
+            let worst = placed(&asset).iter().map(apart).fold(0.0, f64::max);
+            let reported = packed.meshes[0].error;
+            assert!(worst <= reported * 1.001 + 1e-9, "{far}, {in_vertices}: {worst} {reported}");
+            assert!(reported <= f64::from(budget), "{far}, {in_vertices}: {reported}");
+        }
+    }
 }
