@@ -15,6 +15,7 @@ mod bitangents;
 mod call;
 mod chunks;
 mod dual;
+mod few;
 mod interleaved;
 mod kernel;
 mod morph;

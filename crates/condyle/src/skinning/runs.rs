@@ -7,6 +7,7 @@ use core::ops::Range;
 
 use super::call::{Call, DualCall, Frames, InfluenceRows, Normals};
 use super::dual::kernel::skin_dual;
+use super::few::skin_few;
 use super::kernel::{BATCH_VERTICES, Groups, Turned, finish_normals, finish_tangents, skin_even, skin_mixed};
 use super::packed::copy_front;
 use super::palette::Palette;
@@ -60,63 +61,96 @@ pub(super) fn skin_range(
     frames: Frames,
     vertices: Range<usize>,
     bind: VertexSlices<'_>,
-    posed: VertexSlicesMut<'_>,
+    mut posed: VertexSlicesMut<'_>,
 ) -> Option<()> {
     let call = &call(influences, palette, frames, vertices.start);
     let influences = influences.parts().0;
     let groups = &influences.groups()[vertices.start / GROUP_VERTICES..];
     let starts = &influences.as_slices().0[vertices.start..=vertices.end];
-    // Copy the last one to eight vertices to a padded buffer, because kernels read one number past each
-    // vector.
+    let rows = InfluenceRows { groups, starts };
+    // Kernels for groups read and write one number past each vector, so the last one to eight vertices are
+    // not among them.
     let last = bind.positions.len().saturating_sub(1) / GROUP_VERTICES * GROUP_VERTICES;
+    if last > 0 {
+        skin_front(call, rows, last, bind, &mut posed)?;
+    }
+    if call.dual.is_some() {
+        return skin_padded(call, rows, last, bind, posed);
+    }
+    let bind = VertexSlices {
+        positions: &bind.positions[last..],
+        normals: bind.normals.get(last..).unwrap_or(&[]),
+        tangents: bind.tangents.get(last..).unwrap_or(&[]),
+    };
+    let posed = &mut VertexSlicesMut {
+        positions: &mut posed.positions[last..],
+        normals: posed.normals.get_mut(last..).unwrap_or(&mut []),
+        tangents: posed.tangents.get_mut(last..).unwrap_or(&mut []),
+    };
+    dispatch!(|s, mode| skin_few(s, mode, call, &starts[last..], bind, posed))
+}
+
+/// Skins the first `count` vertices: whole groups, with at least one vertex after them.
+#[inline(never)]
+fn skin_front(
+    call: &Call<'_>,
+    InfluenceRows { groups, starts }: InfluenceRows<'_>,
+    count: usize,
+    bind: VertexSlices<'_>,
+    posed: &mut VertexSlicesMut<'_>,
+) -> Option<()> {
+    let any_linear = call.dual.is_none_or(|dual| !dual.shares.is_empty());
+    let any = any_linear && (call.frames.tangents || call.frames.normals != Normals::None);
+    // Clear only a buffer that is used.
+    let mut batch: [Turned; BATCH_VERTICES / GROUP_VERTICES];
+    let turned: &mut [Turned] = if any {
+        batch = [[[[0.0; 8]; 3]; GROUP_VERTICES / 2]; BATCH_VERTICES / GROUP_VERTICES];
+        &mut batch
+    } else {
+        &mut []
+    };
+    let whole = VertexSlicesMut {
+        positions: &mut *posed.positions,
+        normals: &mut *posed.normals,
+        tangents: &mut *posed.tangents,
+    };
+    let rows = InfluenceRows { groups: &groups[..count / GROUP_VERTICES], starts: &starts[..=count] };
+    skin_groups(call, rows, count, bind, whole, turned)
+}
+
+/// Skins the vertices from `last` on, at most a group, by dual quaternions. Copies them to padded arrays.
+#[inline(never)]
+fn skin_padded(
+    call: &Call<'_>,
+    InfluenceRows { groups, starts }: InfluenceRows<'_>,
+    last: usize,
+    bind: VertexSlices<'_>,
+    posed: VertexSlicesMut<'_>,
+) -> Option<()> {
+    let frames = call.frames;
     let mut begins = [starts[starts.len() - 1]; GROUP_VERTICES + 1];
     copy_front(&mut begins, &starts[last..]);
     let (mut tail, mut tail_out) = (Tail::ONES, Tail::ONES);
     copy_front(&mut tail.positions, &bind.positions[last..]);
     copy_front(&mut tail.normals, bind.normals.get(last..).unwrap_or(&[]));
     copy_front(&mut tail.tangents, bind.tangents.get(last..).unwrap_or(&[]));
-
-    let VertexSlicesMut { positions, normals, tangents } = posed;
-    let whole =
-        VertexSlicesMut { positions: &mut *positions, normals: &mut *normals, tangents: &mut *tangents };
-    let (groups, tail_groups) = groups.split_at(last / GROUP_VERTICES);
-    let tail_groups = &tail_groups[..tail_groups.len().min(1)];
-    let any_linear = call.dual.is_none_or(|dual| !dual.shares.is_empty());
-    let any = any_linear && (frames.tangents || frames.normals != Normals::None);
-    // Clear only the buffers that are used: clearing a whole batch would double the time of a call for a few
-    // vertices. The tail's buffer is filled with ones, because zero vectors take longer to normalise.
-    let mut batch: [Turned; BATCH_VERTICES / GROUP_VERTICES];
-    let mut group: [Turned; 1];
-    if last > 0 {
-        let turned: &mut [Turned] = if any {
-            batch = [[[[0.0; 8]; 3]; GROUP_VERTICES / 2]; BATCH_VERTICES / GROUP_VERTICES];
-            &mut batch
-        } else {
-            &mut []
-        };
-        let rows = InfluenceRows { groups, starts: &starts[..=last] };
-        skin_groups(call, rows, last, bind, whole, turned)?;
-    }
-    let turned: &mut [Turned] = if any {
-        group = [[[[1.0; 8]; 3]; GROUP_VERTICES / 2]];
-        &mut group
-    } else {
-        &mut []
-    };
+    let tail_groups = &groups[last / GROUP_VERTICES..];
+    // The buffer is filled with ones, because zero vectors take longer to normalise.
+    let mut turned = [[[[1.0; 8]; 3]; GROUP_VERTICES / 2]];
     skin_groups(
         &Call { dual: call.dual.map(|dual| dual.after(last)), ..*call },
-        InfluenceRows { groups: tail_groups, starts: &begins },
+        InfluenceRows { groups: &tail_groups[..tail_groups.len().min(1)], starts: &begins },
         starts.len() - 1 - last,
         tail.slices(),
         tail_out.slices_mut(),
-        turned,
+        &mut turned,
     )?;
-    copy_front(&mut positions[last..], &tail_out.positions);
+    copy_front(&mut posed.positions[last..], &tail_out.positions);
     if frames.normals != Normals::None {
-        copy_front(&mut normals[last..], &tail_out.normals);
+        copy_front(&mut posed.normals[last..], &tail_out.normals);
     }
     if frames.tangents {
-        copy_front(&mut tangents[last..], &tail_out.tangents);
+        copy_front(&mut posed.tangents[last..], &tail_out.tangents);
     }
     Some(())
 }

@@ -100,6 +100,14 @@ pub(super) fn unit<S: Simd, M: Mode>(s: S, mode: M, v: [f32x8<S>; 4]) -> [f32x8<
     times_each(factor, [a, b, c, d])
 }
 
+/// Normalises two vectors, with the bits of [`unit`].
+#[inline(always)]
+pub(super) fn unit_two<S: Simd, M: Mode>(s: S, mode: M, v: f32x8<S>) -> f32x8<S> {
+    let xyz = [spread_halves::<S, 0>(v), spread_halves::<S, 1>(v), spread_halves::<S, 2>(v)];
+    let (scale, factor) = unit_factor(s, mode, xyz);
+    if let Some(scale) = scale { v / scale * factor } else { v * factor }
+}
+
 /// [`unit`] with one vertex per lane.
 #[inline(always)]
 pub(super) fn unit_lanes<S: Simd, M: Mode>(s: S, mode: M, v: [f32x8<S>; 3]) -> [f32x8<S>; 3] {

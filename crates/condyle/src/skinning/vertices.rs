@@ -26,24 +26,28 @@ pub enum VertexTarget<'a> {
 }
 
 impl<'a> From<VertexSlices<'a>> for VertexSource<'a> {
+    #[inline]
     fn from(planes: VertexSlices<'a>) -> Self {
         Self::Planes(planes)
     }
 }
 
 impl<'a> From<Interleaved<'a>> for VertexSource<'a> {
+    #[inline]
     fn from(interleaved: Interleaved<'a>) -> Self {
         Self::Interleaved(interleaved)
     }
 }
 
 impl<'a> From<VertexSlicesMut<'a>> for VertexTarget<'a> {
+    #[inline]
     fn from(planes: VertexSlicesMut<'a>) -> Self {
         Self::Planes(planes)
     }
 }
 
 impl<'a> From<InterleavedMut<'a>> for VertexTarget<'a> {
+    #[inline]
     fn from(interleaved: InterleavedMut<'a>) -> Self {
         Self::Interleaved(interleaved)
     }

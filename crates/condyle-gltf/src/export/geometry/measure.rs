@@ -205,7 +205,7 @@ pub(super) fn source_work(asset: &Asset, source: &Source<'_>, shape: &Shape) -> 
     source.instances.iter().map(instance).fold(0, usize::saturating_add)
 }
 
-/// A pose of a document at one moment of a clip. Matrices are in f64: far from the origin, the rounding of f32
+/// A pose of a document at one moment of a clip, in f64. Far from the origin, the rounding of f32
 /// would be as large as the errors that are measured.
 pub(super) struct Posed<'a> {
     clip: Option<&'a RawClip>,
