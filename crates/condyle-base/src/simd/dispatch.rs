@@ -70,27 +70,9 @@ macro_rules! dispatch {
     (|$s:ident, $mode:ident| $op:expr) => {
         $crate::simd::dispatch!($crate::simd::Dispatch::current(), |$s, $mode| $op)
     };
-    ($dispatch:expr, |$s:ident, $mode:ident| $op:expr) => {{
-        let dispatch: $crate::simd::Dispatch = $dispatch;
-        match dispatch.level() {
-            #[cfg(all(
-                any(target_arch = "x86", target_arch = "x86_64"),
-                not(disable_dispatch_avx2)
-            ))]
-            fearless_simd::Level::Avx2($s) if dispatch.is_fast() => $crate::simd::fused!($s, $mode, $op),
-            #[cfg(all(
-                any(target_arch = "x86", target_arch = "x86_64"),
-                not(disable_dispatch_avx512)
-            ))]
-            fearless_simd::Level::Avx512($s) if dispatch.is_fast() => $crate::simd::fused!($s, $mode, $op),
-            #[cfg(target_arch = "aarch64")]
-            fearless_simd::Level::Neon($s) if dispatch.is_fast() => $crate::simd::fused!($s, $mode, $op),
-            level => fearless_simd::dispatch!(level, $s => {
-                let $mode = $crate::simd::Portable;
-                $op
-            }),
-        }
-    }};
+    ($dispatch:expr, |$s:ident, $mode:ident| $op:expr) => {
+        $crate::simd::dispatch_modes!($dispatch, not(disable_dispatch_avx512), |$s, $mode| $op)
+    };
 }
 
 /// Does the same as [`dispatch!`], but runs the copy for AVX2 on machines with AVX-512.
@@ -109,19 +91,25 @@ macro_rules! dispatch_256 {
     (|$s:ident, $mode:ident| $op:expr) => {
         $crate::simd::dispatch_256!($crate::simd::Dispatch::current(), |$s, $mode| $op)
     };
-    ($dispatch:expr, |$s:ident, $mode:ident| $op:expr) => {{
-        let dispatch = $crate::simd::Dispatch::at_most_avx2($dispatch);
+    ($dispatch:expr, |$s:ident, $mode:ident| $op:expr) => {
+        $crate::simd::dispatch_modes!(
+            $crate::simd::Dispatch::at_most_avx2($dispatch),
+            all(disable_dispatch_avx2, not(disable_dispatch_avx512)),
+            |$s, $mode| $op
+        )
+    };
+}
+
+/// [`dispatch!`] of a kernel with a mode. The copy for AVX-512 is compiled if `$avx512` holds.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! dispatch_modes {
+    ($dispatch:expr, $avx512:meta, |$s:ident, $mode:ident| $op:expr) => {{
+        let dispatch: $crate::simd::Dispatch = $dispatch;
         match dispatch.level() {
-            #[cfg(all(
-                any(target_arch = "x86", target_arch = "x86_64"),
-                not(disable_dispatch_avx2)
-            ))]
+            #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), not(disable_dispatch_avx2)))]
             fearless_simd::Level::Avx2($s) if dispatch.is_fast() => $crate::simd::fused!($s, $mode, $op),
-            #[cfg(all(
-                any(target_arch = "x86", target_arch = "x86_64"),
-                disable_dispatch_avx2,
-                not(disable_dispatch_avx512)
-            ))]
+            #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), $avx512))]
             fearless_simd::Level::Avx512($s) if dispatch.is_fast() => $crate::simd::fused!($s, $mode, $op),
             #[cfg(target_arch = "aarch64")]
             fearless_simd::Level::Neon($s) if dispatch.is_fast() => $crate::simd::fused!($s, $mode, $op),

@@ -408,7 +408,7 @@ impl Dispatch {
 
 #[cfg(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64"))]
 pub use crate::fused;
-pub use crate::{baseline, dispatch, dispatch_256, each, in_lanes};
+pub use crate::{baseline, dispatch, dispatch_256, dispatch_modes, each, in_lanes};
 #[cfg(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64"))]
 pub use dispatch::Fast;
 pub use dispatch::{HAS_LANES, Mode, Portable, has_lanes, part};
