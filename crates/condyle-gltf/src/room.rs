@@ -3,6 +3,7 @@
 
 use condyle::sampling::PoseSource;
 use condyle::{Affine, Error, Pose, RawClip, Skin, Target, local_to_model};
+use condyle_base::math::vectors::{columns, stretch_bound};
 use condyle_encode::{EncodeOptions, Encoded, Measured, Shell};
 
 use crate::asset::{Asset, Instance, Placement};
@@ -254,13 +255,9 @@ fn farthest(instance: &Instance, of: impl Fn(usize) -> f64) -> f64 {
     worst
 }
 
-/// Returns an upper bound on the factor by which a matrix `M` lengthens vectors. It is the square root of the
-/// largest row sum of `MᵀM`, with absolute values. It is exact if the columns are orthogonal.
+/// Returns an upper bound on the factor by which a matrix lengthens vectors.
 fn stretch(m: &Affine) -> f64 {
-    let column = |c: usize| [0, 1, 2].map(|r| f64::from(m.rows[r][c]));
-    let dot = |a: [f64; 3], b: [f64; 3]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-    let row = |r: usize| (0..3).map(|c| dot(column(r), column(c)).abs()).sum::<f64>();
-    (0..3).map(row).fold(0.0, f64::max).sqrt()
+    stretch_bound(columns(&m.to_f64()))
 }
 
 #[cfg(test)]

@@ -105,6 +105,15 @@ pub fn stretch(m: &[[f64; 3]; 3]) -> f64 {
     sqrt_f64(mean + 2.0 * spread * sin_cos_f64(angle).1)
 }
 
+/// Returns an upper bound of [`stretch`]: the square root of the largest sum of magnitudes in a row of `MᵀM`,
+/// where `M` has these columns. Exact if the columns are perpendicular. Gershgorin 1931.
+#[must_use]
+pub fn stretch_bound([a, b, c]: [[f64; 3]; 3]) -> f64 {
+    let (ab, ac, bc) = (dot(a, b).abs(), dot(a, c).abs(), dot(b, c).abs());
+    let sums = [dot(a, a) + ab + ac, dot(b, b) + ab + bc, dot(c, c) + ac + bc];
+    sqrt_f64(sums.into_iter().fold(0.0, f64::max))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

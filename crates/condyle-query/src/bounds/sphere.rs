@@ -3,7 +3,7 @@
 use super::aabb::rounded_up;
 use condyle_base::math::Affine;
 use condyle_base::math::scalar::sqrt_f64;
-use condyle_base::math::vectors::dot;
+use condyle_base::math::vectors::{columns, dot, stretch_bound};
 
 /// Sphere, including its surface.
 ///
@@ -76,12 +76,7 @@ impl Sphere {
 
 /// Upper bound on the factor by which a matrix lengthens a vector; exact if its columns are perpendicular.
 pub(crate) fn stretch(rows: &[[f64; 4]; 3]) -> f64 {
-    let product =
-        |a: usize, b: usize| rows[0][a] * rows[0][b] + rows[1][a] * rows[1][b] + rows[2][a] * rows[2][b];
-    // Gershgorin circles of the transpose times the matrix.
-    let (xy, xz, yz) = (product(0, 1).abs(), product(0, 2).abs(), product(1, 2).abs());
-    let square = [product(0, 0) + xy + xz, product(1, 1) + xy + yz, product(2, 2) + xz + yz];
-    sqrt_f64(square.into_iter().fold(0.0, f64::max)) * (1.0 + 1e-14)
+    stretch_bound(columns(rows)) * (1.0 + 1e-14)
 }
 
 pub(crate) fn distance2(a: [f64; 3], b: [f64; 3]) -> f64 {
