@@ -5,12 +5,12 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use condyle::clip::curve::Curve;
 use condyle::clip::keys::{Span, component_at, value_at};
 use condyle::clip::layout::{Class, Kind, MAX_LOG, Placed, Segment, WIDTH, segment_tracks};
 use condyle::clip::spline::{Degree, Taps};
 use condyle::clip::view::{ClipView, Place};
 use condyle::clip::{Clip, Interpolation, Target, Track};
-use condyle::sampling::numbers;
 use condyle::skeleton::Skeleton;
 use condyle_base::math::quats::{Quat64, conjugate, exp, log, near, product, rotate};
 use condyle_base::math::vectors::normalize;
@@ -151,7 +151,7 @@ impl<'a> Curves<'a> {
         let (segment, class) = (&self.segments[place.segment], piece.placed.class);
         let taps = Taps::at(class.degree, class.intervals, place.ratio);
         let sum = |taps: &Taps| {
-            let half = numbers(segment, &piece.placed, piece.track, piece.bit, taps);
+            let half = Curve::new(segment, &piece.placed, piece.track, piece.bit).sum(taps);
             exp(half.map(|v| v.clamp(-MAX_LOG, MAX_LOG)))
         };
         if class.degree != Degree::Linear || class.kind != Kind::Rotation {
@@ -175,7 +175,7 @@ impl<'a> Curves<'a> {
         let Some(piece) = piece_in(pieces, place.segment) else { return [0.0; WIDTH] };
         let class = piece.placed.class;
         let taps = Taps::at(class.degree, class.intervals, place.ratio);
-        numbers(&self.segments[place.segment], &piece.placed, piece.track, piece.bit, &taps)
+        Curve::new(&self.segments[place.segment], &piece.placed, piece.track, piece.bit).sum(&taps)
     }
 }
 

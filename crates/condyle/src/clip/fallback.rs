@@ -75,32 +75,31 @@ pub fn interpolation_code(interpolation: Interpolation) -> u8 {
 
 impl<'a> Fallback<'a> {
     /// Reads a track from its line in the table, which begins at `table`.
+    #[inline(always)]
     pub fn read(bytes: &'a [u8], table: usize, at: usize) -> Self {
-        let line_of = |at: usize| at.saturating_mul(FALLBACK).saturating_add(table);
-        let code = |at: usize| bytes.get(at).copied().unwrap_or(u8::MAX);
+        let line_of = |at: usize| line(bytes, table, at);
         // Offset of the track's bytes after its segments.
-        let body = |line: usize| {
-            let is_in_part = code(line.saturating_add(1)) & IN_PART != 0;
-            let place = u32_at(bytes, line.saturating_add(12)) as usize;
-            place.saturating_add(if is_in_part { 8 } else { 0 })
+        let body = |line: &[u8; FALLBACK]| {
+            let place = u32_at(line, 12) as usize;
+            place.saturating_add(if line[1] & IN_PART != 0 { 8 } else { 0 })
         };
         let line = line_of(at);
-        let (first, second) = (code(line), code(line + 1));
-        let (place, body_place) = (u32_at(bytes, line + 12) as usize, body(line));
+        let second = line[1];
+        let (place, body_place) = (u32_at(line, 12) as usize, body(line));
         let segments = (second & IN_PART != 0)
             .then(|| u32_at(bytes, place) as usize..u32_at(bytes, place.saturating_add(4)) as usize);
-        let keys = u32_at(bytes, line + 8) as usize;
+        let keys = u32_at(line, 8) as usize;
         let owner = (second & SHARED != 0).then(|| u32_at(bytes, body_place) as usize);
         Self {
-            kind: Kind::ALL.get(usize::from(first)).copied(),
+            kind: Kind::ALL.get(usize::from(line[0])).copied(),
             interpolation: match second & !(IN_PART | SHARED | SHORTS) {
                 0 => Some(Interpolation::Step),
                 1 => Some(Interpolation::Linear),
                 2 => Some(Interpolation::CubicSpline),
                 _ => None,
             },
-            width: u16_at(bytes, line + 2).into(),
-            index: u32_at(bytes, line + 4) as usize,
+            width: u16_at(line, 2).into(),
+            index: u32_at(line, 4) as usize,
             keys,
             owner,
             is_short: second & SHORTS != 0,
@@ -112,12 +111,20 @@ impl<'a> Fallback<'a> {
         }
     }
 
+    /// Returns the target of a track, without its other values.
+    #[inline(always)]
+    pub fn target_at(bytes: &[u8], table: usize, at: usize) -> (Option<Kind>, usize) {
+        let line = line(bytes, table, at);
+        (Kind::ALL.get(usize::from(line[0])).copied(), u32_at(line, 4) as usize)
+    }
+
     /// Returns the target. Fallback tracks are sorted by it.
     pub fn target(&self) -> (Option<Kind>, usize) {
         (self.kind, self.index)
     }
 
     /// Returns whether the track is used in a segment.
+    #[inline(always)]
     pub fn holds(&self, segment: usize) -> bool {
         self.segments.as_ref().is_none_or(|segments| segments.contains(&segment))
     }
@@ -256,6 +263,7 @@ impl<'a> Fallback<'a> {
     }
 
     /// Offset of the track's times. Two tracks with equal offsets share their times.
+    #[inline(always)]
     pub fn times(&self) -> usize {
         self.times
     }
@@ -301,6 +309,7 @@ impl<'a> Fallback<'a> {
 
     /// Returns the values of the keys around a time and the factor between them. The factor is 0 if the first
     /// one is the value at that time.
+    #[inline(always)]
     pub fn ends<const N: usize>(&self, span: Span) -> ([f32; N], [f32; N], f32) {
         let factor = match self.interpolation {
             Some(Interpolation::CubicSpline) => {
@@ -315,6 +324,7 @@ impl<'a> Fallback<'a> {
     }
 
     /// Does the same as [`ends`](Self::ends) for rotations, which have unit length.
+    #[inline(always)]
     pub fn rotation_ends(&self, span: Span) -> ([f32; 4], [f32; 4], f32) {
         if self.interpolation != Some(Interpolation::CubicSpline) {
             let (from, to, factor) = self.ends(span);
@@ -331,6 +341,7 @@ impl<'a> Fallback<'a> {
     }
 
     /// Returns the numbers of a key without tangents.
+    #[inline(always)]
     fn key<const N: usize>(&self, key: usize) -> [f32; N] {
         if self.is_short {
             let bytes = self.bytes.get(self.values + 2 * N * key..).unwrap_or_default();
@@ -361,7 +372,15 @@ impl<'a> Fallback<'a> {
     }
 }
 
+/// Returns a line of the table of fallback tracks. No track has a line of these bytes past the end.
+#[inline(always)]
+fn line(bytes: &[u8], table: usize, at: usize) -> &[u8; FALLBACK] {
+    let line = at.saturating_mul(FALLBACK).saturating_add(table);
+    bytes.get(line..).and_then(<[u8]>::first_chunk).unwrap_or(&[u8::MAX; FALLBACK])
+}
+
 /// Returns the rotation of unit length for one whose components were rounded to 16-bit integers.
+#[inline(always)]
 fn rounded_unit(q: [f32; 4]) -> [f32; 4] {
     let excess = q.iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>() - 1.0;
     if excess.abs() > ROUNDED_SHORT {

@@ -256,6 +256,24 @@ pub struct Placed {
     pub track: usize,
 }
 
+/// Number of a class, and the offsets of its rows and tracks.
+#[derive(Debug, Clone, Copy)]
+pub struct ClassPlace {
+    at: usize,
+    rows: usize,
+    track: usize,
+}
+
+impl ClassPlace {
+    /// Moves on to the class after `class`, which is at this place.
+    #[inline(always)]
+    pub fn pass(&mut self, class: &Class) {
+        self.at += 1;
+        self.rows += class.key_count() * class.row_bytes;
+        self.track += class.count;
+    }
+}
+
 /// Size in bytes of a segment's header, before the classes.
 pub const SEGMENT: usize = 8;
 /// Flag in the byte with the size of offsets: there are linear rotations.
@@ -328,16 +346,29 @@ impl<'a> Segment<'a> {
         Class::read(self.bytes, SEGMENT + at * Class::LINE)
     }
 
+    /// Returns the place of the first class.
+    #[inline(always)]
+    pub fn first_class(&self) -> ClassPlace {
+        ClassPlace { at: 0, rows: SEGMENT + self.class_count * Class::LINE, track: 0 }
+    }
+
+    /// Returns the class at a place, or `None` after the last one.
+    #[inline(always)]
+    pub fn placed(&self, &ClassPlace { at, rows, track }: &ClassPlace) -> Option<Placed> {
+        if at >= self.class_count {
+            return None;
+        }
+        let class = self.class(at).ok()?;
+        Some(Placed { class, rows, track })
+    }
+
     /// Returns the classes in order, each with its place.
     #[inline(always)]
     pub fn classes(&self) -> impl Iterator<Item = Placed> + use<'a, '_> {
-        let mut rows = SEGMENT + self.class_count * Class::LINE;
-        let mut track = 0;
-        (0..self.class_count).map_while(move |at| {
-            let class = self.class(at).ok()?;
-            let placed = Placed { class, rows, track };
-            rows += class.key_count() * class.row_bytes;
-            track += class.count;
+        let mut place = self.first_class();
+        core::iter::from_fn(move || {
+            let placed = self.placed(&place)?;
+            place.pass(&placed.class);
             Some(placed)
         })
     }

@@ -6,6 +6,8 @@
 
 mod check;
 #[doc(hidden)]
+pub mod curve;
+#[doc(hidden)]
 pub mod fallback;
 #[doc(hidden)]
 pub mod keys;

@@ -108,7 +108,14 @@ impl<'a> ClipView<'a> {
         Segment::new(bytes, self.header.index_bytes())
     }
 
+    /// Returns the target of a fallback track. The tracks are sorted by it.
+    #[inline(always)]
+    pub fn fallback_target(&self, at: usize) -> (Option<Kind>, usize) {
+        Fallback::target_at(self.bytes, self.header.fallback_tracks(), at)
+    }
+
     /// Returns a fallback track.
+    #[inline(always)]
     pub fn fallback_at(&self, at: usize) -> Fallback<'a> {
         Fallback::read(self.bytes, self.header.fallback_tracks(), at)
     }
@@ -124,7 +131,7 @@ impl<'a> ClipView<'a> {
         let (mut low, mut high) = (0, self.header.fallback_count);
         while low < high {
             let middle = low.midpoint(high);
-            if self.fallback_at(middle).target() < (Some(kind), index) {
+            if self.fallback_target(middle) < (Some(kind), index) {
                 low = middle + 1;
             } else {
                 high = middle;

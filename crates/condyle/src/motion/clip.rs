@@ -3,13 +3,14 @@
 use core::f64::consts::FRAC_PI_2;
 use core::ops::Range;
 
-use super::root::over;
-use crate::clip::layout::{Kind, MAX_BITS, Segment, WIDTH};
+use super::root::over_pairs;
+use crate::clip::curve::Curve;
+use crate::clip::layout::{ClassPlace, Kind, MAX_BITS, Segment};
 use crate::clip::spline::{Degree, Taps};
-use crate::clip::{Clip, Place, Target};
+use crate::clip::{Clip, ClipView, Place, Target};
 use crate::play::Looping;
 use crate::pose::Pose;
-use crate::sampling::clip::{numbers, sample_by};
+use crate::sampling::clip::sample_by;
 use crate::sampling::{self, PoseSource};
 use crate::skeleton::Skeleton;
 use condyle_base::bytes::u32_at;
@@ -18,7 +19,7 @@ use condyle_base::math::quats::{
     Quat64, conjugate, from_rotation_vector, product, rotation_vector, unit_exp,
 };
 use condyle_base::math::{Rigid, Transform};
-use condyle_base::simd::{Dispatch, each};
+use condyle_base::simd::{Dispatch, dispatch, each};
 
 impl Clip<'_> {
     /// Returns the root motion at a time of the clip, relative to the start, or the identity if the clip has
@@ -50,30 +51,10 @@ impl Clip<'_> {
         if !self.has_motion() {
             return Rigid::IDENTITY;
         }
-        let clip = self.view();
-        let Place { segment, ratio } =
-            clip.locate(if seconds.is_nan() { f64::NEG_INFINITY } else { seconds });
-        let mut motion = Rigid::IDENTITY;
-        let segment = &clip.segment(segment);
-        for placed in segment.classes().take_while(|placed| placed.class.kind <= Kind::Translation) {
-            let class = placed.class;
-            // Indices ascend in a class, which has at least one track. The motion has the highest index of
-            // all tracks, so only the last track of the class can be the motion.
-            let track = placed.track + class.count - 1;
-            if segment.index(track) != self.joint_count() {
-                continue;
-            }
-            let constant = class.degree == Degree::Constant;
-            let bit = if constant { 0 } else { bits_of(segment, placed.track..track) };
-            let sum = |taps: &Taps| numbers(segment, &placed, track, bit, taps);
-            let taps = Taps::at(class.degree, class.intervals, ratio);
-            if class.kind == Kind::Translation {
-                motion.translation = sum(&taps);
-            } else {
-                motion.rotation = turned(class.degree, taps, sum);
-            }
-        }
-        motion
+        dispatch!(|_s| {
+            let place = self.motion_place(seconds);
+            MotionCurves::new(self.view(), place.segment).at([place.ratio])[0]
+        })
     }
 
     /// Returns the root motion from one value of a clock to another, or the identity if the clip has no
@@ -85,8 +66,87 @@ impl Clip<'_> {
     /// # Errors
     /// [`Error::NotFinite`] if `from` or `to` is NaN or infinite.
     pub fn motion_over(&self, looping: Looping, from: f64, to: f64) -> Result<Rigid, Error> {
-        over(|seconds| self.motion_at(self.start() + seconds), self.duration(), looping, from, to)
+        if !self.has_motion() {
+            return over_pairs(|_, _| [Rigid::IDENTITY; 2], self.duration(), looping, from, to);
+        }
+        let motion = |from: f64, to: f64| {
+            dispatch!(|_s| {
+                let [from, to] = [from, to].map(|seconds| self.motion_place(self.start() + seconds));
+                let curves = MotionCurves::new(self.view(), from.segment);
+                // Both ends of a short interval are usually in one segment.
+                if from.segment == to.segment {
+                    return curves.at([from.ratio, to.ratio]);
+                }
+                let [from] = curves.at([from.ratio]);
+                let [to] = MotionCurves::new(self.view(), to.segment).at([to.ratio]);
+                [from, to]
+            })
+        };
+        over_pairs(motion, self.duration(), looping, from, to)
     }
+
+    /// Finds a time. NaN counts as the start.
+    #[inline(always)]
+    fn motion_place(&self, seconds: f64) -> Place {
+        self.view().locate(if seconds.is_nan() { f64::NEG_INFINITY } else { seconds })
+    }
+}
+
+/// Curves of the root motion in one segment. A property without a curve stays at the identity.
+struct MotionCurves<'a> {
+    rotation: Option<Curve<'a>>,
+    translation: Option<Curve<'a>>,
+}
+
+impl<'a> MotionCurves<'a> {
+    /// Finds the curves: the motion is stored as the joint after the last one.
+    #[inline(always)]
+    fn new(view: ClipView<'a>, segment: usize) -> Self {
+        let segment = view.segment(segment);
+        let mut place = segment.first_class();
+        let mut curve = |kind| motion_curve(&segment, view.joint_count(), kind, &mut place);
+        let rotation = curve(Kind::Rotation);
+        Self { rotation, translation: curve(Kind::Translation) }
+    }
+
+    /// Returns the motion at some fractions of the segment. Each step is done for all of them, so that they
+    /// do not wait for each other.
+    #[inline(always)]
+    fn at<const N: usize>(&self, ratios: [f64; N]) -> [Rigid; N] {
+        let mut motions = [Rigid::IDENTITY; N];
+        if let Some(curve) = &self.rotation {
+            let rotations = turned(curve, ratios);
+            each!(k in [0, 1] below N => motions[k].rotation = rotations[k]);
+        }
+        if let Some(curve) = &self.translation {
+            each!(k in [0, 1] below N => motions[k].translation = curve.at(ratios[k]));
+        }
+        motions
+    }
+}
+
+/// Finds the curve of joint `motion` among the classes of a kind, of which none is before `place`.
+/// Afterwards, the same holds for later kinds.
+#[inline(always)]
+fn motion_curve<'a>(
+    segment: &Segment<'a>,
+    motion: usize,
+    kind: Kind,
+    place: &mut ClassPlace,
+) -> Option<Curve<'a>> {
+    while let Some(placed) = segment.placed(place).filter(|placed| placed.class.kind <= kind) {
+        let class = placed.class;
+        // Indices ascend in a class, which has at least one track. The motion has the highest index of all
+        // tracks, so only the last track of the class can be the motion.
+        let track = placed.track + class.count - 1;
+        if class.kind == kind && segment.index(track) == motion {
+            let constant = class.degree == Degree::Constant;
+            let bit = if constant { 0 } else { bits_of(segment, placed.track..track) };
+            return Some(Curve::new(segment, &placed, track, bit));
+        }
+        place.pass(&class);
+    }
+    None
 }
 
 /// Returns the number of bits that some tracks use in each row.
@@ -109,16 +169,21 @@ fn bits_of(segment: &Segment<'_>, tracks: Range<usize>) -> usize {
 /// Maximum number of tracks whose bit widths, of one component, sum to at most 255.
 const TRACKS: usize = 255 / MAX_BITS as usize;
 
-/// Evaluates a rotation curve. `sum` returns weighted sums of its keys.
+/// Evaluates a rotation curve.
 #[inline(always)]
-fn turned(degree: Degree, taps: Taps, sum: impl Fn(&Taps) -> [f64; WIDTH]) -> Quat64 {
-    if degree != Degree::Linear {
-        return turn(sum(&taps));
+fn turned<const N: usize>(curve: &Curve<'_>, ratios: [f64; N]) -> [Quat64; N] {
+    let (mut turns, mut halves) = ([Rigid::IDENTITY.rotation; N], [[0.0; 3]; N]);
+    if curve.degree == Degree::Linear {
+        // A linear curve interpolates two keys by slerp. Other curves are evaluated as one logarithm.
+        each!(k in [0, 1] below N => {
+            let taps = Taps::at(curve.degree, curve.intervals, ratios[k]);
+            turns[k] = between(curve.key(taps.first), curve.key(taps.first + 1), taps.weights[1]);
+        });
+        return turns;
     }
-    // A linear curve interpolates two keys by slerp. Other curves are evaluated as one logarithm.
-    let key = |first| Taps { first, count: 1, weights: [1.0, 0.0, 0.0, 0.0] };
-    let (from, to) = (sum(&key(taps.first)), sum(&key(taps.first + 1)));
-    between(from, to, taps.weights[1])
+    each!(k in [0, 1] below N => halves[k] = curve.at(ratios[k]));
+    each!(k in [0, 1] below N => turns[k] = turn(halves[k]));
+    turns
 }
 
 /// Returns the rotation of a half rotation vector.

@@ -152,18 +152,30 @@ pub fn over(
     from: f64,
     to: f64,
 ) -> Result<Rigid, Error> {
+    over_pairs(|from, to| [motion(from), motion(to)], duration, looping, from, to)
+}
+
+/// [`over`] for a function that returns the motions at two times.
+#[inline(always)]
+pub(super) fn over_pairs(
+    motions: impl Fn(f64, f64) -> [Rigid; 2],
+    duration: f64,
+    looping: Looping,
+    from: f64,
+    to: f64,
+) -> Result<Rigid, Error> {
     check_clock(to)?;
     let (from, to) = (looping.moment(from, duration)?, looping.moment(to, duration)?);
     if from == to {
         return Ok(Rigid::IDENTITY);
     }
-    let (here, there) = (motion(from.seconds), motion(to.seconds));
+    let [here, there] = motions(from.seconds, to.seconds);
     if from.loops == to.loops {
         return Ok(here.way_to(&there));
     }
     // Relative to the start of a loop.
-    let start = motion(0.0);
-    let whole = start.inverse() * motion(duration);
+    let [start, end] = motions(0.0, duration);
+    let whole = start.inverse() * end;
     Ok(here.inverse() * start * whole.power(to.loops - from.loops) * (start.inverse() * there))
 }
 

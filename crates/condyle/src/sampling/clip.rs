@@ -6,17 +6,19 @@ use core::ops::Range;
 
 use super::kernel::{self, Moment, Wanted};
 use super::raw::BlockKeys;
+use crate::clip::curve::Curve;
 use crate::clip::fallback::Fallback;
-use crate::clip::layout::{Kind, MAX_LOG, Placed, Segment, WIDTH, segment_tracks};
+use crate::clip::keys::Span;
+use crate::clip::layout::{Kind, MAX_LOG, WIDTH, segment_tracks};
 use crate::clip::spline::{Degree, Taps};
 use crate::clip::{Clip, ClipView, Target};
 use crate::interpolation::{slerp_block, vector_block};
 use crate::play::clock::check_clock;
 use crate::pose::{Pose, PoseBlock};
 use crate::skeleton::Skeleton;
-use condyle_base::error::{Error, invariant};
+use condyle_base::error::Error;
 use condyle_base::math::{Transform, quats};
-use condyle_base::simd::{BLOCK, Dispatch, Lanes, dispatch};
+use condyle_base::simd::{BLOCK, Dispatch, Lanes, dispatch, each};
 
 fn check(clip: ClipView<'_>, skeleton: &Skeleton, seconds: f64) -> Result<(), Error> {
     Error::check_len("the joints of the skeleton", skeleton.joint_count(), clip.joint_count())?;
@@ -186,29 +188,6 @@ fn put_authored(
     wanted: Option<Wanted<'_>>,
     blocks: &mut [PoseBlock],
 ) {
-    if let Some(Wanted { first, mask: None, .. }) = wanted {
-        let own = [Kind::Rotation, Kind::Translation, Kind::Scale].map(|kind| clip.fallback_of(kind, first));
-        let own = own.into_iter().flatten().filter(|track| track.holds(segment)).map(|track| (track, 0));
-        return put_tracks(dispatch, seconds, own, blocks);
-    }
-    // Free tracks come after all other tracks.
-    let tracks = clip.fallback_tracks().take_while(|track| track.kind != Some(Kind::Free));
-    let is_wanted = |track: &Fallback<'_>| wanted.is_none_or(|wanted| wanted.has(track.index));
-    let tracks = tracks.filter(|track| track.holds(segment) && is_wanted(track)).map(|track| {
-        let lane = track.index;
-        (track, lane)
-    });
-    put_tracks(dispatch, seconds, tracks, blocks);
-}
-
-/// Writes the values of fallback tracks, each to its lane of `blocks`. The tracks are sorted by kind, then by
-/// lane: those of one block are computed together.
-fn put_tracks<'a>(
-    dispatch: Dispatch,
-    seconds: f64,
-    tracks: impl Iterator<Item = (Fallback<'a>, usize)>,
-    blocks: &mut [PoseBlock],
-) {
     // Consecutive tracks with the same key times share one search.
     let mut known = None;
     let mut span = |track: &Fallback<'_>| {
@@ -219,50 +198,93 @@ fn put_tracks<'a>(
         known = Some((track.times(), span));
         span
     };
-    let mut tracks = tracks.peekable();
-    while let Some((track, lane)) = tracks.peek() {
-        let (kind, at) = (track.kind, lane / BLOCK);
-        let next = || tracks.next_if(|(track, lane)| (track.kind, lane / BLOCK) == (kind, at));
-        let mine = iter::from_fn(next);
-        let block = blocks.get_mut(at);
-        if kind == Some(Kind::Rotation) {
-            let ends = mine.map(|(track, lane)| (lane, track.rotation_ends(span(&track))));
-            put_block(block.map(|block| &mut block.rotation), ends, |BlockKeys { from, to, factor }, out| {
-                dispatch!(dispatch, |s, mode| slerp_block(s, mode, from, to, factor, out));
-            });
-        } else {
-            let property = block.map(|block| match kind {
-                Some(Kind::Translation) => &mut block.translation,
-                _ => &mut block.scale,
-            });
-            let ends = mine.map(|(track, lane)| (lane, track.ends(span(&track))));
-            put_block(property, ends, |BlockKeys { from, to, factor }, out| {
-                dispatch!(dispatch, |s, mode| vector_block(s, mode, from, to, factor, out));
-            });
+    if let Some(Wanted { first, mask: None, .. }) = wanted {
+        for kind in [Kind::Rotation, Kind::Translation, Kind::Scale] {
+            let track = clip.fallback_of(kind, first).filter(|track| track.holds(segment));
+            if let (Some(track), Some(block)) = (track, blocks.first_mut()) {
+                put_block(dispatch, kind, [(track, 0)].into_iter(), &mut span, block);
+            }
+        }
+        return;
+    }
+    // Tracks are sorted by kind, then by joint: those of one block are computed together. Free tracks come
+    // after all other tracks.
+    let count = clip.header().fallback_count;
+    let mut next = 0;
+    while next < count
+        && let (Some(kind @ (Kind::Rotation | Kind::Translation | Kind::Scale)), joint) =
+            clip.fallback_target(next)
+    {
+        let at = joint / BLOCK;
+        let in_block = |joint: usize| wanted.is_none_or(|wanted| wanted.has(joint));
+        let mine = iter::from_fn(|| {
+            while next < count
+                && let (found, joint) = clip.fallback_target(next)
+                && (found, joint / BLOCK) == (Some(kind), at)
+            {
+                next += 1;
+                if in_block(joint) {
+                    let track = clip.fallback_at(next - 1);
+                    if track.holds(segment) {
+                        return Some((track, joint % BLOCK));
+                    }
+                }
+            }
+            None
+        });
+        match blocks.get_mut(at) {
+            Some(block) => put_block(dispatch, kind, mine, &mut span, block),
+            None => mine.for_each(drop),
         }
     }
 }
 
+/// Writes the values of fallback tracks of one kind, each to its lane of a block.
+#[inline(always)]
+fn put_block<'a>(
+    dispatch: Dispatch,
+    kind: Kind,
+    tracks: impl Iterator<Item = (Fallback<'a>, usize)>,
+    span: &mut impl FnMut(&Fallback<'a>) -> Span,
+    block: &mut PoseBlock,
+) {
+    if kind == Kind::Rotation {
+        let ends = tracks.map(|(track, lane)| (lane, track.rotation_ends(span(&track))));
+        put_lanes(&mut block.rotation, ends, |BlockKeys { from, to, factor }, out| {
+            dispatch!(dispatch, |s, mode| slerp_block(s, mode, from, to, factor, out));
+        });
+        return;
+    }
+    let property = if kind == Kind::Translation { &mut block.translation } else { &mut block.scale };
+    let ends = tracks.map(|(track, lane)| (lane, track.ends(span(&track))));
+    put_lanes(property, ends, |BlockKeys { from, to, factor }, out| {
+        dispatch!(dispatch, |s, mode| vector_block(s, mode, from, to, factor, out));
+    });
+}
+
 /// Interpolates some joints of a block: `tracks` has the lane, both keys and the factor of each. The others
 /// keep their values.
-fn put_block<const N: usize>(
-    block: Option<&mut [Lanes; N]>,
+#[inline(always)]
+fn put_lanes<const N: usize>(
+    block: &mut [Lanes; N],
     tracks: impl Iterator<Item = (usize, ([f32; N], [f32; N], f32))>,
     interpolate: impl FnOnce(&BlockKeys<N>, &mut [Lanes; N]),
 ) {
-    let Some(block) = block else { return tracks.for_each(drop) };
     let mut keys = BlockKeys::of_rest(block);
     let mut lanes = 0_u16;
     for (lane, ends) in tracks {
         keys.set(lane % BLOCK, ends);
         lanes |= 1 << (lane % BLOCK);
     }
+    if lanes == 0 {
+        return;
+    }
     let mut out = keys.from;
     interpolate(&keys, &mut out);
-    for (out, row) in out.iter().zip(block) {
-        for lane in (0..BLOCK).filter(|lane| lanes >> lane & 1 == 1) {
-            row[lane] = out[lane];
-        }
+    while lanes != 0 {
+        let lane = lanes.trailing_zeros() as usize % BLOCK;
+        each!(c in [0, 1, 2, 3] below N => block[c][lane] = out[c][lane]);
+        lanes &= lanes - 1;
     }
 }
 
@@ -413,37 +435,11 @@ fn one_by_one(
                 bit += segment.total_width(track);
                 continue;
             }
-            let numbers = numbers(segment, &placed, track, bit, &taps);
+            let numbers = Curve::new(segment, &placed, track, bit).sum(&taps);
             if class.degree != Degree::Constant {
                 bit += segment.total_width(track);
             }
             put(index, numbers);
         }
     }
-}
-
-/// Returns the three components of a track: the weighted sum of the keys that `taps` names. Its keys begin at
-/// bit `bit` of each row.
-pub fn numbers(
-    segment: &Segment<'_>,
-    placed: &Placed,
-    track: usize,
-    bit: usize,
-    taps: &Taps,
-) -> [f64; WIDTH] {
-    let class = placed.class;
-    let widths = if class.degree == Degree::Constant { [0; WIDTH] } else { segment.widths(track) };
-    let mut sums = [0, 1, 2].map(|c| f64::from(segment.offset(track, c)));
-    for (key, &weight) in (taps.first..).zip(&taps.weights[..taps.count]) {
-        let row = placed.rows + key * class.row_bytes + bit / 8;
-        let word = segment.bytes.get(row..).and_then(<[u8]>::first_chunk);
-        invariant!(word.is_some(), "the window at bit {bit} of a row is within the clip");
-        let mut word = word.map_or(0, |bytes| u128::from_le_bytes(*bytes)) >> (bit % 8);
-        for (sum, width) in sums.iter_mut().zip(widths) {
-            *sum += f64::from(word as u32 & ((1 << width) - 1)) * weight;
-            word >>= width;
-        }
-    }
-    let step = f64::from(segment.step(track));
-    sums.map(|sum| sum * step)
 }

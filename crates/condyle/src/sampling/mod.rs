@@ -18,9 +18,9 @@ mod recorded;
 mod source;
 
 pub use any::AnyClip;
-pub use clip::{joint, partial, sample, track, tracks};
 #[doc(hidden)]
-pub use clip::{numbers, sample_by};
+pub use clip::sample_by;
+pub use clip::{joint, partial, sample, track, tracks};
 pub(crate) use raw::search_raw;
 pub use raw::{RawCursor, raw, raw_track};
 pub use source::PoseSource;

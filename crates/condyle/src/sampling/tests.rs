@@ -2,12 +2,14 @@ use std::format;
 use std::vec;
 use std::vec::Vec;
 
-use super::clip::numbers;
 use super::*;
+use crate::clip::curve::Curve;
 use crate::clip::layout::Kind;
 use crate::clip::spline::{Degree, Taps};
 use crate::clip::tests::made::{MADE_SIZE, Made, Turning, made, made_turning};
 use crate::clip::{Clip, Interpolation, RawClip, Target, Track};
+use crate::motion::over;
+use crate::play::Looping;
 use crate::pose::Pose;
 use crate::skeleton::Skeleton;
 use crate::testing::reference;
@@ -149,6 +151,11 @@ fn any_moment_is_what_the_words_of_the_format_say() {
                 let all = motion_among_all(&clip, seconds);
                 let case = format!("{what:?} at {seconds}: {:?}, {all:?}", motion.0);
                 assert_eq!(motion.0.translation, all.translation, "{case}");
+                // Two times together have the bits of each one.
+                let (from, to) = (seconds - clip.start(), seconds - clip.start() + 0.04);
+                let each = |since: f64| clip.motion_at(clip.start() + since);
+                let want = over(each, clip.duration(), Looping::Wrap, from, to);
+                assert_eq!(clip.motion_over(Looping::Wrap, from, to), want, "{case}");
                 assert!((0..4).all(|c| off(motion.0.rotation[c], all.rotation[c]) < 1e-15), "{case}");
                 for (target, width) in clip.free_tracks() {
                     let mut values = vec![f32::NAN; width];
@@ -178,7 +185,7 @@ fn motion_among_all(clip: &Clip<'_>, seconds: f64) -> Rigid {
         let taps = Taps::at(class.degree, class.intervals, place.ratio);
         let mut bit = 0;
         for track in placed.track..placed.track + class.count {
-            let at = |taps: Taps| numbers(segment, &placed, track, bit, &taps);
+            let at = |taps: Taps| Curve::new(segment, &placed, track, bit).sum(&taps);
             let key = |k| Taps { first: taps.first + k, count: 1, weights: [1.0, 0.0, 0.0, 0.0] };
             match (segment.index(track) == clip.joint_count(), class.kind, class.degree) {
                 (false, ..) | (_, Kind::Scale | Kind::Free, _) => {}

@@ -289,10 +289,18 @@ impl<'a, S: Simd> Records<'a, S> {
     pub(super) fn part(&self, placed: &Placed, before: Part, joints: Range<usize>) -> Part {
         let end = placed.track + placed.class.count;
         let mut track = placed.track + before.first + before.count;
+        let mut records = self.segment.bytes.get(self.segment.record(track)..).unwrap_or_default();
         let mut bits_until = |joint: usize| {
             let mut bits = 0;
-            while track < end && self.segment.index(track) < joint {
-                bits += self.segment.total_width(track);
+            while track < end {
+                let Some(head) = records.first_chunk::<WINDOW>() else { break };
+                if self.joint(head) >= joint {
+                    break;
+                }
+                // The third byte of the product is the sum of the three widths.
+                let widths = u32_at(head, 0) >> 8;
+                bits += usize::from((widths.wrapping_mul(0x01_0101) >> 16) as u8);
+                records = records.get(self.bytes..).unwrap_or_default();
                 track += 1;
             }
             (track - placed.track, bits)
@@ -303,13 +311,19 @@ impl<'a, S: Simd> Records<'a, S> {
         Part { first, count: next - first, bit, next_bit: bit + own }
     }
 
+    /// Returns a record's joint.
+    #[inline(always)]
+    fn joint(&self, record: &[u8]) -> usize {
+        let byte = |at: usize| record.get(at).map_or(0, |&byte| usize::from(byte));
+        let high = if self.segment.index_bytes == 1 { 0 } else { byte(self.bytes - 1) };
+        byte(OFFSET - 1) | high << 8
+    }
+
     /// Returns the index of a record's joint in a batch that begins with joint `base`. If the joint is not
     /// wanted, the index is past any batch.
     #[inline(always)]
     fn place(&self, record: &[u8], base: usize) -> usize {
-        let byte = |at: usize| record.get(at).map_or(0, |&byte| usize::from(byte));
-        let high = if self.segment.index_bytes == 1 { 0 } else { byte(self.bytes - 1) };
-        let joint = byte(OFFSET - 1) | high << 8;
+        let joint = self.joint(record);
         let has = self.wanted.is_none_or(|wanted| wanted.has(joint));
         if has { joint.wrapping_sub(base) } else { usize::MAX }
     }
