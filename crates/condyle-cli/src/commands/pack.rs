@@ -58,9 +58,10 @@ the file. A file that already requires it or KHR_meshopt_compression gets it wit
 With --mesh, half of --error is for the meshes and half for the animations. Positions, weights and
 morph targets have the fewest bits that keep posed vertices within their half in all clips, and with
 other morph weights that add up to at most 1. Without clips, the meshes get all of it, in the rest
-pose. Normals and tangents have 8 bits, texture coordinates 12. Equal vertices are merged. Triangles and vertices are ordered for GPUs. Readers must also support
-KHR_mesh_quantization. Materials, textures, names and all else stay. The report lists the parts that
-stay floats, and the primitives that do not change.
+pose. Normals and tangents have 8 bits, texture coordinates 12. Equal vertices are merged. Triangles
+and vertices are ordered for GPUs. Readers must also support KHR_mesh_quantization. Materials,
+textures, names and all else stay. The report lists the parts that stay floats, and the primitives
+that do not change.
 
 The printed errors are measured on the written file: at every key, at every frame and at three times
 between frames, at points that enclose all vertices, and within --shell around joints without
@@ -283,7 +284,7 @@ impl Outcome<'_> {
             out += &format!("readers must support {}\n", names.join(" and "));
         }
         if let Some(growth) = &self.growth {
-            out += &format!("{}\n", growth.to_text(args.meshopt || self.compressed));
+            out += &format!("{}\n", growth.to_text(args.meshopt || args.mesh || self.compressed));
         }
         out
     }

@@ -106,8 +106,8 @@ impl Growth {
         Some(Self { total, json, keys, rest: total as i64 - json - keys, kept_for })
     }
 
-    /// Formats the growth. `may_compress` is true if --meshopt was given, or if the document already requires
-    /// compressed buffer views.
+    /// Formats the growth. `may_compress` is true if --meshopt or --mesh was given, or if the document
+    /// requires compressed buffer views.
     pub(super) fn to_text(&self, may_compress: bool) -> String {
         let change = |bytes: i64| {
             format!("{}{}", if bytes < 0 { "-" } else { "+" }, size(bytes.unsigned_abs() as usize))

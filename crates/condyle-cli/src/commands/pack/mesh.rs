@@ -41,7 +41,10 @@ impl Meshes {
             let (found, most) = (millimetres(mesh.error * metres), millimetres(most));
             warn(
                 path,
-                &format!("{}: the error is {found} mm, not {most}: f32 allows no less", name_of(mesh)),
+                &format!(
+                    "{}: the error is {found} mm, more than {most} mm, after five attempts",
+                    name_of(mesh)
+                ),
             );
         }
         Ok(meshes)
@@ -109,7 +112,7 @@ impl Meshes {
     }
 }
 
-/// Formats a number with three significant digits, like a length in millimetres.
+/// Formats a number like a length in millimetres: the larger it is, the fewer its decimals.
 fn significant(number: f64) -> String {
     millimetres(number / 1000.0)
 }
