@@ -25,41 +25,43 @@ struct Known {
     support: Support,
     /// Whether the exporter finds all accessors and buffer views that the extension refers to.
     traceable: bool,
+    /// Whether the extension refers to no node by its index. It can be an object of a node.
+    local: bool,
 }
 
-const fn known(name: &'static str, support: Support, traceable: bool) -> Known {
-    Known { name, support, traceable }
+const fn known(name: &'static str, support: Support, traceable: bool, local: bool) -> Known {
+    Known { name, support, traceable, local }
 }
 
 const KNOWN: &[Known] = &[
-    known("KHR_mesh_quantization", Support::Full, true),
-    known("EXT_meshopt_compression", Support::Full, true),
-    known("KHR_meshopt_compression", Support::Full, true),
-    known("KHR_draco_mesh_compression", Support::Full, true),
-    known("KHR_texture_transform", Support::Full, true),
-    known("KHR_texture_basisu", Support::Full, true),
-    known("EXT_texture_webp", Support::Full, true),
-    known("EXT_texture_avif", Support::Full, true),
-    known("MSFT_texture_dds", Support::Full, true),
-    known("KHR_animation_pointer", Support::Full, true),
-    known("KHR_lights_punctual", Support::Full, true),
-    known("EXT_lights_image_based", Support::Full, false),
-    known("EXT_lights_ies", Support::Full, false),
-    known("KHR_xmp", Support::Full, false),
-    known("KHR_xmp_json_ld", Support::Full, true),
-    known("KHR_node_selectability", Support::Full, true),
-    known("KHR_node_hoverability", Support::Full, true),
-    known("KHR_materials_", Support::Full, true),
-    known("EXT_materials_", Support::Full, false),
-    known("KHR_node_visibility", Support::None, true),
-    known("EXT_mesh_gpu_instancing", Support::None, true),
-    known("VRM", Support::Part, true),
-    known("VRMC_springBone", Support::Full, true),
-    known("VRMC_springBone_extended_collider", Support::Full, true),
-    known("VRMC_node_constraint", Support::Full, true),
-    known("VRMC_vrm", Support::Part, true),
-    known("VRMC_vrm_animation", Support::Part, true),
-    known("VRMC_", Support::None, true),
+    known("KHR_mesh_quantization", Support::Full, true, true),
+    known("EXT_meshopt_compression", Support::Full, true, true),
+    known("KHR_meshopt_compression", Support::Full, true, true),
+    known("KHR_draco_mesh_compression", Support::Full, true, true),
+    known("KHR_texture_transform", Support::Full, true, true),
+    known("KHR_texture_basisu", Support::Full, true, true),
+    known("EXT_texture_webp", Support::Full, true, true),
+    known("EXT_texture_avif", Support::Full, true, true),
+    known("MSFT_texture_dds", Support::Full, true, true),
+    known("KHR_animation_pointer", Support::Full, true, false),
+    known("KHR_lights_punctual", Support::Full, true, true),
+    known("EXT_lights_image_based", Support::Full, false, true),
+    known("EXT_lights_ies", Support::Full, false, true),
+    known("KHR_xmp", Support::Full, false, true),
+    known("KHR_xmp_json_ld", Support::Full, true, true),
+    known("KHR_node_selectability", Support::Full, true, true),
+    known("KHR_node_hoverability", Support::Full, true, true),
+    known("KHR_materials_", Support::Full, true, true),
+    known("EXT_materials_", Support::Full, false, true),
+    known("KHR_node_visibility", Support::None, true, true),
+    known("EXT_mesh_gpu_instancing", Support::None, true, true),
+    known("VRM", Support::Part, true, false),
+    known("VRMC_springBone", Support::Full, true, false),
+    known("VRMC_springBone_extended_collider", Support::Full, true, false),
+    known("VRMC_node_constraint", Support::Full, true, false),
+    known("VRMC_vrm", Support::Part, true, false),
+    known("VRMC_vrm_animation", Support::Part, true, false),
+    known("VRMC_", Support::None, true, false),
 ];
 
 fn find(name: &str) -> Option<&'static Known> {
@@ -77,6 +79,11 @@ fn is_supported(name: &str) -> bool {
 /// Returns whether the exporter finds all accessors and buffer views that an extension refers to.
 pub(crate) fn is_traceable(name: &str) -> bool {
     find(name).is_some_and(|k| k.traceable)
+}
+
+/// Returns whether an extension refers to no node by its index.
+pub(crate) fn is_local(name: &str) -> bool {
+    find(name).is_some_and(|k| k.local)
 }
 
 /// Returns whether an extension only describes its object, without references into it.

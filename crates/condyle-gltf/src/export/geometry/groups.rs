@@ -6,12 +6,9 @@ use condyle::Target;
 
 use super::source::{Source, Unpacked};
 use crate::asset::{Asset, Placement};
+use crate::extensions::is_local;
 use crate::json::whole;
 use crate::value::Value;
-
-/// Beginnings of the names of extensions that do not refer to nodes.
-const LOCAL: [&str; 6] =
-    ["KHR_materials_", "KHR_texture_", "EXT_texture_", "KHR_mesh", "EXT_meshopt_", "KHR_lights_"];
 
 /// Meshes that share one grid.
 #[derive(Debug, Default)]
@@ -100,7 +97,7 @@ impl<'a> Nodes<'a> {
         let joints = skins.filter_map(|skin| skin.get("joints")?.as_array()).flatten().filter_map(whole);
         let used = json.get("extensionsUsed").and_then(Value::as_array).into_iter().flatten();
         let mut used = used.filter_map(Value::as_str);
-        let extension = used.find(|name| !LOCAL.iter().any(|local| name.starts_with(local)));
+        let extension = used.find(|name| !is_local(name));
         Self { json, moved: moved.chain(joints).collect(), extension }
     }
 

@@ -212,7 +212,14 @@ fn nodes_without_a_skin_take_the_transform_if_they_can() {
     };
     let (moved, packed) = without_skin(&|_| ());
     assert!(moved && packed.meshes[0].floats.is_empty());
-    for local in ["KHR_meshopt_compression", "KHR_mesh_quantization"] {
+    for local in [
+        "KHR_meshopt_compression",
+        "KHR_mesh_quantization",
+        "KHR_xmp_json_ld",
+        "MSFT_texture_dds",
+        "EXT_materials_bump",
+        "KHR_node_selectability",
+    ] {
         let (moved, _) = without_skin(&|it| it.json["extensionsUsed"] = json!([local]));
         assert!(moved, "{local}");
     }
