@@ -29,7 +29,9 @@ use crate::value::Value;
 
 pub use self::attach::JointMesh;
 pub use self::clips::ClipExporter;
-pub use self::geometry::{MeshCompression, PackedMesh, PackedMeshes, pack_meshes, pack_meshes_work};
+pub use self::geometry::{
+    MeshCompression, PackedMesh, PackedMeshes, UnpackedPrimitive, pack_meshes, pack_meshes_work,
+};
 pub use self::morphs::{MorphExporter, MorphFrame};
 
 /// One pose of an [`Asset`], for [`Exporter::glb`].

@@ -95,7 +95,7 @@ pub use byte_counts::ByteCounts;
 pub use document::Document;
 pub use export::{
     ClipExporter, ExportError, Exporter, JointMesh, MeshCompression, MorphExporter, MorphFrame, PackedMesh,
-    PackedMeshes, PosedScene, pack_meshes, pack_meshes_work,
+    PackedMeshes, PosedScene, UnpackedPrimitive, pack_meshes, pack_meshes_work,
 };
 pub use extent::Extent;
 pub use meshes::Primitive;

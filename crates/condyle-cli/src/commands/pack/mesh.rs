@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use condyle_gltf::{Asset, ByteCounts, Document, MeshCompression, PackedMesh, PackedMeshes, pack_meshes};
+use condyle_gltf::{
+    Asset, ByteCounts, Document, MeshCompression, PackedMesh, PackedMeshes, UnpackedPrimitive, pack_meshes,
+};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -69,8 +71,8 @@ impl Meshes {
                 out += &format!("{}: floats stay for {}\n", name_of(mesh), printable(what));
             }
         }
-        for (mesh, why) in &self.found.unpacked {
-            out += &format!("mesh {mesh}: {}\n", printable(why));
+        for UnpackedPrimitive { mesh, primitive, why, .. } in &self.found.unpacked {
+            out += &format!("mesh {mesh}: primitive {primitive} is unchanged: {}\n", printable(why));
         }
         out
     }
@@ -104,7 +106,9 @@ impl Meshes {
                 "floats": mesh.floats,
             })
         };
-        let unpacked = self.found.unpacked.iter().map(|(mesh, why)| json!({ "mesh": mesh, "why": why }));
+        let unpacked = self.found.unpacked.iter();
+        let unpacked =
+            unpacked.map(|it| json!({ "mesh": it.mesh, "primitive": it.primitive, "why": it.why }));
         json!({
             "meshes": self.found.meshes.iter().map(mesh).collect::<Vec<_>>(),
             "unpacked": unpacked.collect::<Vec<_>>(),

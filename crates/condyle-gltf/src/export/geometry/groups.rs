@@ -4,7 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use condyle::Target;
 
-use super::source::{Source, Unpacked};
+use super::UnpackedPrimitive;
+use super::source::Source;
 use crate::asset::{Asset, Placement};
 use crate::extensions::is_local;
 use crate::json::whole;
@@ -25,7 +26,7 @@ pub(super) struct Group {
 }
 
 /// Returns the groups of all meshes with sources.
-pub(super) fn groups(asset: &Asset, sources: &[Source<'_>], unpacked: &[Unpacked]) -> Vec<Group> {
+pub(super) fn groups(asset: &Asset, sources: &[Source<'_>], unpacked: &[UnpackedPrimitive]) -> Vec<Group> {
     let mut group_of_skin: HashMap<usize, usize> = HashMap::new();
     let mut parents: Vec<usize> =
         (0..asset.instances.iter().map(|it| it.mesh + 1).max().unwrap_or(0)).collect();
@@ -67,7 +68,7 @@ pub(super) fn groups(asset: &Asset, sources: &[Source<'_>], unpacked: &[Unpacked
             }
         }
     }
-    for Unpacked { mesh, primitive, .. } in unpacked.iter().filter(|it| it.mesh < parents.len()) {
+    for UnpackedPrimitive { mesh, primitive, .. } in unpacked.iter().filter(|it| it.mesh < parents.len()) {
         if let Some(&at) = at_mesh.get(&root(&parents, *mesh)) {
             let why =
                 format!("primitive {primitive} of mesh {mesh} shares their skin or node and is not packed");

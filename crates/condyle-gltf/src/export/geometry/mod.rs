@@ -28,7 +28,7 @@ use self::fit::Fit;
 use self::grid::Grid;
 use self::groups::Group;
 use self::measure::{Moments, Shape, apart, larger};
-use self::source::{Source, Unpacked};
+use self::source::Source;
 use self::streams::{Codec, Streams};
 use self::weights::Precision;
 use super::bin::Bin;
@@ -85,10 +85,22 @@ pub struct PackedMeshes {
     pub glb: Vec<u8>,
     /// The packed meshes, by increasing index.
     pub meshes: Vec<PackedMesh>,
-    /// The primitives that do not change, by the index of their mesh, with the reason.
-    pub unpacked: Vec<(usize, String)>,
+    /// The primitives that do not change.
+    pub unpacked: Vec<UnpackedPrimitive>,
     /// Problems found while copying the document.
     pub problems: Vec<Problem>,
+}
+
+/// Primitive that [`pack_meshes`] does not change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnpackedPrimitive {
+    /// Index of the mesh in the document.
+    pub mesh: usize,
+    /// Index of the primitive in the mesh.
+    pub primitive: usize,
+    /// The reason.
+    pub why: String,
 }
 
 /// Mesh in a packed file.
@@ -205,10 +217,7 @@ pub fn pack_meshes(
             break (glb, meshes, problems);
         }
     };
-    let unpacked = unpacked.into_iter().map(|Unpacked { mesh, primitive, why }| {
-        (mesh, format!("primitive {primitive} is unchanged: {why}"))
-    });
-    Ok(PackedMeshes { glb, meshes, unpacked: unpacked.collect(), problems })
+    Ok(PackedMeshes { glb, meshes, unpacked, problems })
 }
 
 /// Returns the largest number of products of a matrix and a point that [`pack_meshes`] may compute.
@@ -256,16 +265,22 @@ struct Packed {
 }
 
 /// Encodes all primitives of a group. If a column does not fit the grid, all positions become exact floats.
-fn encoded(sources: &[Source<'_>], shapes: &[Shape], group: &Group, mut fit: Fit) -> (Fit, Vec<Packed>) {
-    loop {
+fn encoded(
+    sources: &[Source<'_>],
+    shapes: &[Shape],
+    group: &Group,
+    mut fit: Fit,
+) -> Result<(Fit, Vec<Packed>), ExportError> {
+    for grid in [fit.grid, Grid::Exact] {
+        fit.grid = grid;
         let all = group.sources.iter().zip(&fit.weights);
         let all = all.map(|(&at, weights)| primitive(&sources[at], &shapes[at], &fit, weights));
-        match all.collect::<Option<Vec<_>>>() {
-            Some(all) => return (fit, all),
-            // Exact floats always fit.
-            None => fit.grid = Grid::Exact,
+        if let Some(all) = all.collect::<Option<Vec<_>>>() {
+            return Ok((fit, all));
         }
     }
+    // Exact floats fit, so this is a primitive with fewer morph targets than its JSON.
+    Err(ExportError::Unreadable { what: "a morph target of a mesh is missing".into() })
 }
 
 /// Encodes a primitive. `None` if its positions do not fit the grid.
@@ -391,7 +406,7 @@ impl<'a> Writer<'a> {
         let mut grids = Vec::new();
         for group in groups {
             let fit = fit::fit(asset, sources, shapes, group, moments)?;
-            let (fit, found) = encoded(sources, shapes, group, fit);
+            let (fit, found) = encoded(sources, shapes, group, fit)?;
             for (&at, found) in group.sources.iter().zip(found) {
                 packed[at] = Some(found);
             }

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use condyle::SkinnedMesh;
 
+use super::UnpackedPrimitive;
 use super::columns::{
     BYTE, Column, FLOAT, Form, SHORT, Slot, UNSIGNED_BYTE, UNSIGNED_INT, UNSIGNED_SHORT, floats, powers,
 };
@@ -41,16 +42,8 @@ pub(super) struct Source<'a> {
     pub(super) targets: Vec<[bool; 3]>,
 }
 
-/// A primitive that is not packed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Unpacked {
-    pub(super) mesh: usize,
-    pub(super) primitive: usize,
-    pub(super) why: String,
-}
-
 /// Returns the primitives that can be packed, and those that cannot.
-pub(super) fn sources(asset: &Asset) -> (Vec<Source<'_>>, Vec<Unpacked>) {
+pub(super) fn sources(asset: &Asset) -> (Vec<Source<'_>>, Vec<UnpackedPrimitive>) {
     let silent = &mut Problems::unheard();
     let root = Json::root(&asset.document.json);
     let accessors = Accessors::load(&asset.document, silent);
@@ -67,7 +60,7 @@ pub(super) fn sources(asset: &Asset) -> (Vec<Source<'_>>, Vec<Unpacked>) {
                 Reader { asset, accessors: &accessors, mesh, primitive, instances }.read(json, &mut room);
             match found {
                 Ok(source) => sources.push(source),
-                Err(why) => unpacked.push(Unpacked { mesh, primitive, why }),
+                Err(why) => unpacked.push(UnpackedPrimitive { mesh, primitive, why }),
             }
         }
     }
@@ -90,12 +83,15 @@ impl<'a> Reader<'a, '_> {
             Some((*at, found))
         };
         let found: Vec<_> = self.instances.iter().filter_map(of).collect();
+        if self.instances.is_empty() {
+            return Err("no node of a scene shows it".into());
+        }
         let is_skinned = |at: usize| super::super::still::is_skinned(&self.asset.instances[at]);
         // If only some nodes have a skin, only the vertices of such a node have influences.
         let (first, own) = *found
             .iter()
             .max_by_key(|(at, _)| (is_skinned(*at), usize::MAX - at))
-            .ok_or("no node shows it, or it has no positions")?;
+            .ok_or("it has no positions that can be read")?;
         if json.whole_or("mode", 4, silent) != Some(4) || !own.drawable {
             return Err("it is not a list of triangles".into());
         }

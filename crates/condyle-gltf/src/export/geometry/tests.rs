@@ -255,7 +255,10 @@ fn other_primitives_stay_with_a_reason() {
         let mesh = |asset: &Asset| asset.instances[0].primitives[0].mesh.vertices().clone();
         assert_eq!(mesh(&again), mesh(&asset));
         assert_eq!(packed.meshes.len(), 0);
-        packed.unpacked[0].1.clone()
+        let [UnpackedPrimitive { mesh: 0, primitive: 0, why }] = &packed.unpacked[..] else {
+            panic!("{:?}", packed.unpacked)
+        };
+        why.clone()
     };
     let of = |it: &mut Value, key: &str, value: &Value| {
         it["meshes"][0]["primitives"][0][key] = value.clone();

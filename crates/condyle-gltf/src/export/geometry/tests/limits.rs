@@ -175,3 +175,20 @@ fn meshes_far_from_the_origin_stay_within_the_error() {
         }
     }
 }
+
+#[test]
+fn unpacked_primitives_have_one_reason() {
+    let why = |change: &dyn Fn(&mut Builder)| {
+        let mut it = strip(20);
+        it.json["meshes"].as_array_mut().unwrap().push(json!({ "primitives": [{ "attributes": {} }] }));
+        change(&mut it);
+        let (_, packed) = packed(&it, 1e-3);
+        packed.unpacked.iter().map(|it| (it.mesh, it.why.clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(why(&|_| ()), [(1, "no node of a scene shows it".into())]);
+    let shown = why(&|it| {
+        it.json["nodes"].as_array_mut().unwrap().push(json!({ "mesh": 1 }));
+        it.json["scenes"][0]["nodes"].as_array_mut().unwrap().push(json!(3));
+    });
+    assert_eq!(shown, [(1, "it has no positions that can be read".into())]);
+}
