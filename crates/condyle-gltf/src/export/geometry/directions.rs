@@ -1,6 +1,6 @@
 //! Unit vectors as octahedral coordinates of eight bits, for the octahedral filter.
 //!
-//! Source: A. Meyer et al., "On Floating-Point Normal Vectors", 2010: the vector is projected to an
+//! Source: Q. Meyer et al., "On Floating-Point Normal Vectors", 2010: the vector is projected to an
 //! octahedron, whose lower half is folded outwards onto a square.
 
 use crate::meshopt::filters;

@@ -152,7 +152,8 @@ pub struct PackedMesh {
 ///   coarse, positions stay floats that are multiples of a power of two.
 /// - Weights have 8 bits, or up to 16 if the error requires it. Their sum is exact. If that is too coarse, or
 ///   if the original sums differ too much from 1, they stay floats.
-/// - Normals and tangents have octahedral coordinates of 8 bits, less than a degree from the original.
+/// - Normals and tangents have octahedral coordinates of 8 bits, less than a degree from the original in the
+///   bind pose. Their offsets in morph targets are rounded to 1/127, and this error is not measured.
 /// - Texture coordinates are rounded to 1/4096.
 /// - Other attributes keep their values. Equal vertices are merged.
 /// - Triangles and vertices are in an order for GPUs. Primitives that are not lists of triangles, and those
