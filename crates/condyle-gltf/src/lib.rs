@@ -99,6 +99,8 @@ pub use export::{
 };
 pub use extent::Extent;
 pub use meshes::Primitive;
+#[doc(hidden)]
+pub use meshopt::assert_encoders;
 pub use poser::{Poser, PoserOptions, Skinning};
 pub use problem::{Problem, Refused, Severity};
 pub use still::StillNode;

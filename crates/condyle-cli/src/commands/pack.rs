@@ -56,12 +56,12 @@ where that is smaller. three.js, Babylon.js and many engines read that; other re
 the file. A file that already requires it or KHR_meshopt_compression gets it without --meshopt.
 
 With --mesh, half of --error is for the meshes and half for the animations. Positions, weights and
-morph targets have the fewest bits that keep posed vertices within their half in all clips, and with
-other morph weights that add up to at most 1. Without clips, the meshes get all of it, in the rest
-pose. Normals and tangents have 8 bits, texture coordinates 12. Equal vertices are merged. Triangles
-and vertices are ordered for GPUs. Readers must also support KHR_mesh_quantization. Materials,
-textures, names and all else stay. The report lists the parts that stay floats, and the primitives
-that do not change.
+morph targets have the fewest bits that keep posed vertices within their half in the poses of all
+clips, and with other morph weights that add up to at most 1. Other poses are not measured. Without
+clips, the meshes get all of it, in the rest pose only. Normals and tangents have 8 bits, texture
+coordinates 12, colours 8 or 16. Equal vertices are merged. Triangles and vertices are ordered for
+GPUs. Readers must also support KHR_mesh_quantization. Materials, textures, names and all else stay.
+The report lists the parts that stay floats, and the primitives that do not change.
 
 The printed errors are measured on the written file: at every key, at every frame and at three times
 between frames, at points that enclose all vertices, and within --shell around joints without

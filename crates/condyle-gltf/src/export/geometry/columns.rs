@@ -289,6 +289,33 @@ pub(super) fn directions<const N: usize>(slot: Slot, vectors: &[[f32; N]]) -> Op
     Some((Column { slot, form, elements }, worst))
 }
 
+/// Returns the column of colours: normalised bytes if no component changes by more than one step of a
+/// display, 16 bits otherwise. `None` if a number is outside 0 to 1.
+pub(super) fn colors<const N: usize>(slot: Slot, values: &[[f32; N]]) -> Option<Column> {
+    let all = values.as_flattened();
+    if !all.iter().all(|v| (0.0..=1.0).contains(v)) {
+        return None;
+    }
+    let rounded = |v: f32, most: f64| (f64::from(v) * most).round();
+    let is_near = |&v: &f32| (steps(rounded(v, 255.0) / 255.0) - steps(v.into())).abs() <= 1.0;
+    if all.iter().all(is_near) {
+        let bytes = values.iter().map(|color| color.map(|v| rounded(v, 255.0) as u8));
+        return Some(Column::of(slot, Form::new(UNSIGNED_BYTE, N).normalized(), bytes));
+    }
+    let form = Form::new(UNSIGNED_SHORT, N).normalized();
+    let mut elements = Vec::with_capacity(form.stride * values.len());
+    for (at, color) in (1..).zip(values) {
+        elements.extend(color.iter().flat_map(|&v| (rounded(v, 65_535.0) as u16).to_le_bytes()));
+        elements.resize(form.stride * at, 0);
+    }
+    Some(Column { slot, form, elements })
+}
+
+/// Returns a linear colour in the 255 steps of a display. Source: IEC 61966-2-1 (sRGB).
+fn steps(linear: f64) -> f64 {
+    255.0 * if linear <= 0.003_130_8 { 12.92 * linear } else { 1.055 * linear.powf(1.0 / 2.4) - 0.055 }
+}
+
 /// Returns the offsets of a morph target's normals or tangents: normalised bytes if they fit.
 pub(super) fn turns(slot: Slot, values: &[[f64; 3]]) -> Column {
     let fits = values.as_flattened().iter().all(|v| v.abs() <= 1.0);
@@ -300,4 +327,32 @@ pub(super) fn turns(slot: Slot, values: &[[f64; 3]]) -> Column {
     }
     let bytes = values.iter().map(|v| v.map(|v| (v * 127.0).round() as i8 as u8));
     Column::of(slot, Form::new(BYTE, 3).normalized(), bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colors_take_bytes_where_a_display_shows_no_step() {
+        let of = |values: &[[f32; 3]]| colors(Slot::attribute("COLOR_0"), values);
+        // Bytes of a display, 51 to 255, and a light grey halfway between two bytes.
+        let light: Vec<[f32; 3]> = (51..=255).map(|v| [(v as f32) / 255.0, 1.0, 0.5 + 0.5 / 255.0]).collect();
+        let column = of(&light).unwrap();
+        assert_eq!(
+            (column.form.component, column.form.stride, column.form.normalized),
+            (UNSIGNED_BYTE, 4, true)
+        );
+        assert_eq!(column.elements[..4], [51, 255, 128, 0]);
+        // A dark linear colour halfway between two bytes: 3 steps of a display.
+        let dark = of(&[[0.5 / 255.0, 0.0, 1.0]]).unwrap();
+        assert_eq!((dark.form.component, dark.form.stride), (UNSIGNED_SHORT, 8));
+        assert_eq!(dark.elements, [129, 0, 0, 0, 255, 255, 0, 0]);
+        for value in [-0.01, 1.01, f32::NAN, f32::INFINITY] {
+            assert!(of(&[[0.5, value, 0.5]]).is_none(), "{value}");
+        }
+        let worst = (0..=100_000).map(|i| f64::from(i) / 1e5);
+        let worst = worst.map(|v| (steps((v * 65_535.0).round() / 65_535.0) - steps(v)).abs());
+        assert!(worst.fold(0.0, f64::max) < 0.03);
+    }
 }

@@ -6,7 +6,7 @@ use super::grid::Grid;
 use super::groups::Group;
 use super::measure::{Apart, Moments, Shape, apart};
 use super::source::Source;
-use super::weights::{self, LEAST_BITS, Precision};
+use super::weights::{self, LEAST_BITS, Precision, Spreads};
 use super::{columns, measure, order};
 use crate::asset::Asset;
 use crate::meshopt::encode;
@@ -24,8 +24,8 @@ const LEAST_STEPS: f64 = 255.0;
 /// Products of a matrix and a point that a search may compute for each measurement.
 const SEARCH_WORK: usize = 60_000_000;
 
-/// Most measurements of a search: one for weights, then for steps of integers, then for powers of two.
-const MEASUREMENTS: usize = 1 + TRIES + FINER as usize;
+/// Most measurements of a search: three for weights, then for steps of integers, then for powers of two.
+const MEASUREMENTS: usize = 3 + TRIES + FINER as usize;
 
 /// Returns the moments at which a search measures all sources of a document.
 pub(super) fn moments(asset: &Asset, sources: &[Source<'_>], shapes: &[Shape], all: &Moments) -> Moments {
@@ -50,10 +50,22 @@ fn visit_work(asset: &Asset, sources: &[Source<'_>], shapes: &[Shape]) -> usize 
 #[derive(Debug)]
 pub(super) struct Fit {
     pub(super) grid: Grid,
-    /// Precision of the weights of each source of the group.
-    pub(super) weights: Vec<Precision>,
+    /// Precision of the weights of each source of the group, and these weights.
+    pub(super) weights: Vec<Rounded>,
     /// The reason for floats instead of integers.
     pub(super) why_floats: Option<String>,
+}
+
+/// The weights of a source.
+#[derive(Debug)]
+pub(super) struct Rounded {
+    pub(super) precision: Precision,
+    /// Joints and integer weights of each vertex; no rows for [`Precision::Exact`].
+    pub(super) rows: Vec<Vec<(u16, u32)>>,
+}
+
+impl Rounded {
+    const EXACT: Self = Self { precision: Precision::Exact, rows: Vec::new() };
 }
 
 /// Returns the precision of a group for its error.
@@ -65,7 +77,7 @@ pub(super) fn fit(
     moments: &Moments,
 ) -> Result<Fit, Error> {
     let Some(budget) = group.aim else {
-        let weights = group.sources.iter().map(|_| Precision::Exact).collect();
+        let weights = group.sources.iter().map(|_| Rounded::EXACT).collect();
         let why = "no grid keeps the error";
         return Ok(Fit { grid: Grid::Exact, weights, why_floats: Some(why.into()) });
     };
@@ -74,7 +86,7 @@ pub(super) fn fit(
     for &at in &group.sources {
         weights.push(match sources[at].is_skinned {
             true => search.weights(at, WEIGHT_PART * budget)?,
-            false => Precision::Exact,
+            false => Rounded::EXACT,
         });
     }
     let moved = group.sources.iter().zip(&weights).map(|(&at, weights)| weighted(&shapes[at], weights));
@@ -112,13 +124,13 @@ pub(super) fn fit(
 }
 
 /// Returns a shape with rounded weights.
-fn weighted(shape: &Shape, weights: &Precision) -> Shape {
-    if *weights == Precision::Exact {
+fn weighted(shape: &Shape, weights: &Rounded) -> Shape {
+    if weights.precision == Precision::Exact {
         return shape.clone();
     }
-    let one = f64::from(weights.one());
-    let row = |row: Vec<(u16, u32)>| row.into_iter().map(|(joint, w)| (joint, f64::from(w) / one)).collect();
-    Shape { rows: weights.rounded(&shape.rows).into_iter().map(row).collect(), ..shape.clone() }
+    let one = f64::from(weights.precision.one());
+    let row = |row: &Vec<(u16, u32)>| row.iter().map(|&(joint, w)| (joint, f64::from(w) / one)).collect();
+    Shape { rows: weights.rows.iter().map(row).collect(), ..shape.clone() }
 }
 
 struct Search<'a> {
@@ -131,24 +143,41 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Returns the precision that keeps the error of a source's weights in the fewest bytes.
-    fn weights(&self, at: usize, budget: f64) -> Result<Precision, Error> {
+    fn weights(&self, at: usize, budget: f64) -> Result<Rounded, Error> {
         let (source, shape) = (&self.sources[at], &self.shapes[at]);
-        let errors = weights::errors(shape, &source.instances, self.asset, self.moments)?;
-        let found = (LEAST_BITS..).zip(errors.of_bits).find(|(_, error)| *error <= budget);
-        let Some((bits, _)) = found else { return Ok(Precision::Exact) };
-        if bits == LEAST_BITS || errors.of_fine > budget {
-            return Ok(Precision::Bits(bits));
+        let mut choices = self.choices(at, &Spreads::default(), budget)?;
+        if let [Rounded { precision: Precision::Bits(LEAST_BITS), .. }] = &*choices {
+            return Ok(choices.swap_remove(0));
         }
-        let mixed = Precision::Mixed(errors.of_vertices.iter().map(|error| *error > budget).collect());
+        // Neighbours then differ more, so this can take more bytes.
+        let spreads = Spreads::of(shape, &source.instances, self.asset, self.moments)?;
+        choices.extend(self.choices(at, &spreads, budget)?);
         let mut triangles = order::ordered(&source.triangles, shape.rows.len());
         let vertices = order::renumber(&mut triangles, shape.rows.len());
-        let bytes = |precision: &Precision| -> usize {
-            let columns = columns::influences(&precision.rounded(&shape.rows), precision).into_iter();
+        let bytes = |weights: &Rounded| -> usize {
+            let columns = columns::influences(&weights.rows, &weights.precision).into_iter();
             let columns = columns.map(|column| column.select(&vertices));
             columns.map(|column| encode::attributes(&column.elements, column.form.stride).len()).sum()
         };
-        let floats = Precision::Bits(bits);
-        Ok(if bytes(&mixed) <= bytes(&floats) { mixed } else { floats })
+        Ok(choices.into_iter().min_by_key(bytes).unwrap_or(Rounded::EXACT))
+    }
+
+    /// Returns the weights of a source that keep the error: of the fewest bits, and mixed ones.
+    fn choices(&self, at: usize, spreads: &Spreads, budget: f64) -> Result<Vec<Rounded>, Error> {
+        let (source, shape) = (&self.sources[at], &self.shapes[at]);
+        let errors = weights::errors((shape, spreads), &source.instances, self.asset, self.moments)?;
+        let with = |precision: Precision| {
+            let rows = precision.rounded(&shape.rows, spreads);
+            Rounded { precision, rows }
+        };
+        let found = (LEAST_BITS..).zip(errors.of_bits).find(|(_, error)| *error <= budget);
+        let mut choices: Vec<Rounded> =
+            found.map(|(bits, _)| with(Precision::Bits(bits))).into_iter().collect();
+        if found.is_some_and(|(bits, _)| bits > LEAST_BITS) && errors.of_fine <= budget {
+            let fine = errors.of_vertices.iter().map(|error| *error > budget).collect();
+            choices.insert(0, with(Precision::Mixed(fine)));
+        }
+        Ok(choices)
     }
 
     fn bounds(&self) -> ([f64; 3], [f64; 3]) {

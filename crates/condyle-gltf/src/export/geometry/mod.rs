@@ -6,6 +6,7 @@
 
 mod columns;
 mod coordinates;
+mod digits;
 mod directions;
 mod fit;
 mod grid;
@@ -24,7 +25,7 @@ use condyle::math::Transform64;
 use condyle::{Affine, JointMap};
 
 use self::columns::{Column, Slot};
-use self::fit::Fit;
+use self::fit::{Fit, Rounded};
 use self::grid::Grid;
 use self::groups::Group;
 use self::measure::{Moments, Shape, apart, larger};
@@ -140,7 +141,12 @@ pub struct PackedMesh {
 /// of the document plays. It includes the rounding of positions, weights and morph targets. At most
 /// three quarters of it are for the weights. It is measured in the rest pose, at every key, and at three
 /// times between keys. If that requires several hundred million vertex positions, only some of these times
-/// are measured. A document without clips is measured in the rest pose only.
+/// are measured.
+///
+/// Poses that no clip of the document contains are not measured. The error of weights grows with the movement
+/// of the joints from the bind pose, so it can be larger there. A document without clips is measured in the
+/// rest pose only, where the rounding of weights hardly moves a vertex. Pass a document with the clips that
+/// the meshes are for, or a small `budget`.
 ///
 /// An application can set other weights of morph targets than the clips do. In all these poses, the error is
 /// also bounded for any weights that are at least 0 and add up to at most 1.
@@ -155,7 +161,10 @@ pub struct PackedMesh {
 /// - Normals and tangents have octahedral coordinates of 8 bits, less than a degree from the original in the
 ///   bind pose. Their offsets in morph targets are rounded to 1/127, and this error is not measured.
 /// - Texture coordinates are rounded to 1/4096.
+/// - Colours from 0 to 1 become normalised integers. They have 8 bits if no colour changes by more than one
+///   of the 255 steps of a display (sRGB). Otherwise they have 16 bits, and change by at most 0.03 steps.
 /// - Other attributes keep their values. Equal vertices are merged.
+/// - Transforms of nodes, and bounds of accessors, have the fewest digits that give the same 32-bit float.
 /// - Triangles and vertices are in an order for GPUs. Primitives that are not lists of triangles, and those
 ///   with unknown extensions, stay unchanged.
 ///
@@ -285,7 +294,7 @@ fn encoded(
 }
 
 /// Encodes a primitive. `None` if its positions do not fit the grid.
-fn primitive(source: &Source<'_>, shape: &Shape, fit: &Fit, weights: &Precision) -> Option<Packed> {
+fn primitive(source: &Source<'_>, shape: &Shape, fit: &Fit, weights: &Rounded) -> Option<Packed> {
     let vertices = source.data.vertices();
     let mut floats = Vec::new();
     let mut angle = 0.0_f64;
@@ -316,11 +325,11 @@ fn primitive(source: &Source<'_>, shape: &Shape, fit: &Fit, weights: &Precision)
     }
     columns.extend(source.others.iter().cloned());
     if source.is_skinned {
-        if *weights == Precision::Exact {
+        if weights.precision == Precision::Exact {
             floats.push(format!("weights: {}", weights::why_floats(&shape.rows)));
             columns.extend(columns::exact_influences(&shape.rows));
         } else {
-            columns.extend(columns::influences(&weights.rounded(&shape.rows), weights));
+            columns.extend(columns::influences(&weights.rows, &weights.precision));
         }
     }
     for (at, has) in source.targets.iter().enumerate() {
@@ -360,7 +369,7 @@ fn primitive(source: &Source<'_>, shape: &Shape, fit: &Fit, weights: &Precision)
         vertex_count,
         twins,
         angle,
-        bits: weights.bits(),
+        bits: weights.precision.bits(),
         grid: fit.grid,
         floats,
     })
@@ -429,6 +438,8 @@ impl<'a> Writer<'a> {
             carry::carry(&mut json, &self.asset.document, carry::Form::Stored);
         let streams = self.fill(&mut json, &mut accessors);
         set_generator(&mut json);
+        digits::shorten_nodes(&mut json);
+        digits::shorten_bounds(&mut accessors);
         if carry::needs_quantization(&json, &accessors) {
             require_extension(&mut json, "KHR_mesh_quantization");
         }

@@ -12,7 +12,7 @@ use super::coordinates;
 use crate::accessor::{Accessor, Accessors};
 use crate::asset::Asset;
 use crate::draco;
-use crate::format::{Component, Shape};
+use crate::format::{Component, Format, Shape};
 use crate::influences::check_count;
 use crate::json::Json;
 use crate::problem::Problems;
@@ -159,7 +159,7 @@ impl<'a> Reader<'a, '_> {
         })
     }
 
-    /// Returns an attribute as the file has it; texture coordinates that are floats are rounded.
+    /// Returns an attribute as the file has it; texture coordinates and colours are rounded.
     fn column(&self, slot: Slot, place: &Json<'_>, primitive: &Value) -> Result<Column, String> {
         let silent = &mut Problems::unheard();
         let (Slot::Attribute(name) | Slot::Target(_, name)) = &slot;
@@ -181,6 +181,22 @@ impl<'a> Reader<'a, '_> {
             let exponent = coordinates::exponent(&self.asset.document.json, primitive, set);
             let rounded = powers(slot.clone(), &values, exponent);
             return Ok(rounded.unwrap_or_else(|| floats(slot, &values)));
+        }
+        let is_fraction = accessor.format.component == Component::F32
+            || accessor.format == Format::normalized(Component::U16);
+        if is_fraction && name.starts_with("COLOR_") && matches!(slot, Slot::Attribute(_)) {
+            let found = match accessor.shape {
+                Shape::Vec3 => {
+                    accessor.vectors::<3>(silent).and_then(|all| super::columns::colors(slot.clone(), &all))
+                }
+                Shape::Vec4 => {
+                    accessor.vectors::<4>(silent).and_then(|all| super::columns::colors(slot.clone(), &all))
+                }
+                _ => None,
+            };
+            if let Some(column) = found {
+                return Ok(column);
+            }
         }
         exact(slot.clone(), &accessor).ok_or_else(unread)
     }

@@ -360,3 +360,30 @@ fn equal_vertices_are_merged_and_unused_ones_dropped() {
     let packed = pack_meshes(&asset, 1e-3, MeshCompression::Ext).unwrap();
     assert_eq!((packed.meshes[0].vertices, packed.meshes[0].triangles), ([7, 4], 2));
 }
+
+#[test]
+fn colors_become_bytes_and_stay_near() {
+    for (scale, component, most) in [(1.0_f32, 5121, 255.0), (0.01, 5123, 65_535.0)] {
+        let mut it = strip(60);
+        let colors: Vec<f32> = (0..180).map(|i| scale * (0.3 + 0.7 * (i as f32 / 180.0))).collect();
+        it.json["meshes"][0]["primitives"][0]["attributes"]["COLOR_0"] = json!(it.floats("VEC3", &colors));
+        it.json["meshes"][0]["primitives"][0]["attributes"]["COLOR_1"] =
+            json!(it.floats("VEC4", &[2.5_f32; 240]));
+        let asset = it.import().unwrap();
+        let again = read(&pack_meshes(&asset, 1e-3, MeshCompression::Ext).unwrap().glb);
+        let json = &again.document.json;
+        let attributes = &json["meshes"][0]["primitives"][0]["attributes"];
+        let accessor = |name: &str| attributes[name].as_u64().unwrap() as usize;
+        let of = |name: &str| json["accessors"][accessor(name)]["componentType"].as_u64();
+        assert_eq!((of("COLOR_0"), of("COLOR_1")), (Some(component), Some(5126)), "{scale}");
+        let vectors = |asset: &Asset, accessor: usize| asset.document.vectors::<3>(accessor, 60).unwrap();
+        let before = it.json["meshes"][0]["primitives"][0]["attributes"]["COLOR_0"].as_u64().unwrap();
+        let (mut a, mut b) = (vectors(&asset, before as usize), vectors(&again, accessor("COLOR_0")));
+        // The colours rise from vertex to vertex, and the file has another order.
+        a.sort_by(|a, b| a[0].total_cmp(&b[0]));
+        b.sort_by(|a, b| a[0].total_cmp(&b[0]));
+        for (a, b) in a.as_flattened().iter().zip(b.as_flattened()) {
+            assert!((a - b).abs() <= 0.5001 / most, "{a} {b}");
+        }
+    }
+}
