@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use condyle::container::{Container, ContainerWriter, EntryKind};
+use condyle::frames::FramesOptions;
 use condyle::sampling::{AnyClip, PoseSource, RawCursor};
 use condyle::{Error as Refusal, Pose, RawClip};
 use condyle_encode::{Effort, EncodeOptions, Shell};
@@ -24,6 +25,7 @@ use crate::render::{Drawn, Style, sheet};
 use crate::retime::Retime;
 use crate::save::{self, Kind, Saved};
 use crate::skeleton::Skeleton;
+use crate::unpacked::Frames;
 
 /// Poses of a skeleton over time, compressed or uncompressed.
 ///
@@ -194,6 +196,38 @@ impl Clip {
         options.effort = effort_of(effort)?;
         options.rate = rate;
         self.encoded(py, &options, progress)
+    }
+
+    /// Unpack the clip into evenly spaced poses, which sample and blend faster.
+    ///
+    /// Parameters
+    /// ----------
+    /// `budget` : float
+    ///     Maximum error of every point within `shell` of a joint, in the skeleton's units, in addition to
+    ///     the error of a compressed clip.
+    /// `shell` : float
+    ///     Radius around each joint, in the skeleton's units. `Model.to_frames` bounds the error at every
+    ///     vertex instead.
+    ///
+    /// Returns
+    /// -------
+    /// Frames
+    ///
+    /// Notes
+    /// -----
+    /// The smallest form within the budget is kept, with at most 120 poses per second. Small jumps between
+    /// segments of a compressed clip are smoothed; `Frames.seam_error` bounds the difference. Raises `Error`
+    /// for a clip with other jumps, unless the budget is as large as the jump.
+    ///
+    /// Examples
+    /// --------
+    /// >>> clip = condyle.open("two_joints.glb").clips[0].retime(0.25, 0.5)
+    /// >>> frames = clip.to_frames(1e-3, shell=0.5)
+    /// >>> frames.error <= 1e-3, frames.sample([0.3]).rotations.shape
+    /// (True, (1, 2, 4))
+    #[pyo3(signature = (budget=2e-4, *, shell))]
+    fn to_frames(&self, py: Python<'_>, budget: f32, shell: f32) -> PyResult<Frames> {
+        Frames::new(py, self, FramesOptions::new(&self.skeleton, budget, shell))
     }
 
     /// Return a part of the clip, stretched, reversed or resampled, as an uncompressed clip that starts

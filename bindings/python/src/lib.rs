@@ -26,6 +26,7 @@ mod retime;
 mod save;
 mod skeleton;
 mod solve;
+mod unpacked;
 mod vertices;
 
 use pyo3::prelude::*;
@@ -64,6 +65,8 @@ mod _condyle {
     use super::skeleton::Skeleton;
     #[pymodule_export]
     use super::solve::{aim, chain, two_bone};
+    #[pymodule_export]
+    use super::unpacked::{Frames, sample_frames};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]

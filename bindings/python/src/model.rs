@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use condyle::container::{ContainerWriter, EntryKind};
+use condyle::frames::FramesOptions;
 use condyle::sampling::{PoseSource, RawCursor};
 use condyle::{Affine, Pose, RawClip, local_to_model};
 use condyle_compare::Subject;
@@ -26,6 +27,7 @@ use crate::progress::told_apart;
 use crate::render::{self, Style, render, sheet};
 use crate::save::{self, Kind};
 use crate::skeleton::Skeleton;
+use crate::unpacked::{self, Frames};
 use crate::vertices::{VertexArrays, write_vertices};
 
 /// Character or motion, loaded by `open`: a skeleton, clips and meshes.
@@ -238,6 +240,48 @@ impl Model {
         clip.get().encoded(py, &self.options(py, clip.get(), budget, shell, effort, rate)?, progress)
     }
 
+    /// Unpack a clip into evenly spaced poses, which sample and blend faster, with the error bounded at every
+    /// vertex.
+    ///
+    /// Parameters
+    /// ----------
+    /// `clip` : int, str or Clip
+    ///     Clip of this model's skeleton.
+    /// `budget` : float
+    ///     Maximum error in the skeleton's units, in addition to the error of a compressed clip.
+    /// `shell` : float, optional
+    ///     Radius around joints without vertices, in the skeleton's units. Default: 3 cm.
+    ///
+    /// Returns
+    /// -------
+    /// Frames
+    ///     See `Clip.to_frames` and `sample_frames`. Measured at the vertices of the bind pose, without morph
+    ///     targets.
+    ///
+    /// Examples
+    /// --------
+    /// >>> model = condyle.open("two_joints.glb")
+    /// >>> model.to_frames(model.clips[0].retime(0.25, 0.5), 1e-3).error <= 1e-3
+    /// True
+    #[pyo3(signature = (clip, budget=2e-4, *, shell=None))]
+    fn to_frames(
+        &self,
+        py: Python<'_>,
+        clip: &Bound<'_, PyAny>,
+        budget: f32,
+        shell: Option<f32>,
+    ) -> PyResult<Frames> {
+        let clip = self
+            .clip(clip)?
+            .ok_or_else(|| Error::new_err("clip must be an index, a name or a Clip, got None"))?;
+        let shell = shell.unwrap_or_else(|| Shell::radius(self.unit.unwrap_or(1.0).into()));
+        let options = match &self.asset {
+            Some(asset) => unpacked::of_meshes(asset, budget, shell).map_err(refused)?,
+            None => FramesOptions::new(&self.skeleton, budget, shell),
+        };
+        Frames::new(py, clip.get(), options)
+    }
+
     /// Return the model as the bytes of a .condyle file, for `open` and `from_bytes`.
     ///
     /// Uncompressed clips are compressed with `budget` and `shell`, as by `encode`. The file also
@@ -282,25 +326,56 @@ impl Model {
     /// model with one clip, or .condyle, the result of `pack` with default arguments. The file appears
     /// only when it is complete.
     ///
+    /// Parameters
+    /// ----------
+    /// `path` : str or PathLike
+    ///     File to write.
+    /// `mesh_budget` : float, optional
+    ///     Writes smaller meshes to a .glb, with at most this error of a vertex, in the skeleton's units.
+    ///     By default meshes stay unchanged.
+    /// `compression` : "ext" or "khr"
+    ///     Extension for smaller meshes: EXT_meshopt_compression, which most programs read, or
+    ///     KHR_meshopt_compression, whose files are smaller.
+    ///
+    /// Notes
+    /// -----
     /// A compressed clip is written to a .glb with as few keys as possible, with an error within 1/16
     /// of the clip's bound. Data that the format cannot store is left out with a UserWarning; see
     /// `Clip.save`.
     ///
+    /// The error of smaller meshes is measured in the rest pose and while the model's clips play, and not in
+    /// other poses. Normals, tangents, colours and texture coordinates are rounded too, as by
+    /// `condyle pack --mesh`.
+    ///
+    /// Examples
+    /// --------
     /// >>> model = condyle.open("two_joints.glb")
-    /// >>> model.with_clips([model.encode("bend")]).save("small.glb")
+    /// >>> model.with_clips([model.encode("bend")]).save("small.glb", mesh_budget=1e-3)
     /// >>> condyle.open("small.glb")
     /// <condyle.Model small.glb: 2 joints, 1 clip, 20 vertices>
-    fn save(slf: &Bound<'_, Self>, path: PathBuf) -> PyResult<()> {
+    #[pyo3(signature = (path, *, mesh_budget=None, compression="ext"))]
+    fn save(
+        slf: &Bound<'_, Self>,
+        path: PathBuf,
+        mesh_budget: Option<f32>,
+        compression: &str,
+    ) -> PyResult<()> {
         let (py, it) = (slf.py(), slf.get());
+        let smaller = save::Smaller::new(mesh_budget, compression)?;
         let clips: Vec<_> = it.clips.iter().map(|clip| clip.get().saved()).collect();
-        let data = match (Kind::of(&path)?, &clips[..]) {
-            (Kind::Glb, clips) => save::glb(
-                py,
-                &it.name,
-                &it.skeleton,
-                (it.asset.as_ref(), it.unit.map(f64::from), it.turned),
-                clips,
-            )?,
+        let kind = Kind::of(&path)?;
+        if mesh_budget.is_some() && kind != Kind::Glb {
+            return Err(Error::new_err("mesh_budget applies only to .glb"));
+        }
+        let data = match (kind, &clips[..]) {
+            (Kind::Glb, clips) => {
+                let shape = (it.asset.as_ref(), it.unit.map(f64::from), it.turned);
+                let glb = save::glb(py, &it.name, &it.skeleton, shape, clips)?;
+                match smaller {
+                    None => glb,
+                    Some(smaller) => smaller.apply(py, &it.name, glb)?,
+                }
+            }
             (Kind::Bvh, [clip]) => save::bvh(py, *clip, None)?,
             (Kind::Bvh, clips) => {
                 let count = clips.len();

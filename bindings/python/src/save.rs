@@ -7,7 +7,7 @@ use condyle::sampling::{AnyClip, PoseSource};
 use condyle::{Pose, RawClip, Skeleton, Target, Track};
 use condyle_bvh::WriteOptions;
 use condyle_encode::{Shell, unpack};
-use condyle_gltf::{Asset, ClipExporter};
+use condyle_gltf::{Asset, ClipExporter, Document, MeshCompression, pack_meshes};
 use condyle_io::ModelClip;
 use pyo3::prelude::*;
 
@@ -145,6 +145,53 @@ pub(crate) fn glb(
     let (bytes, problems) = written.map_err(Error::new_err)?;
     problems.iter().try_for_each(|problem| warn(py, problem))?;
     Ok(bytes)
+}
+
+/// Smaller meshes.
+#[derive(Clone, Copy)]
+pub(crate) struct Smaller {
+    budget: f32,
+    compression: MeshCompression,
+}
+
+impl Smaller {
+    /// `None` without a budget.
+    pub(crate) fn new(budget: Option<f32>, compression: &str) -> PyResult<Option<Self>> {
+        let compression = match compression {
+            "ext" => MeshCompression::Ext,
+            "khr" => MeshCompression::Khr,
+            _ => {
+                let found = format!("compression must be \"ext\" or \"khr\", got {compression:?}");
+                return Err(Error::new_err(found));
+            }
+        };
+        match budget {
+            Some(budget) if !(budget > 0.0 && budget.is_finite()) => {
+                Err(Error::new_err(format!("mesh_budget must be finite and above 0, got {budget}")))
+            }
+            _ => Ok(budget.map(|budget| Self { budget, compression })),
+        }
+    }
+
+    /// Returns a document with smaller meshes.
+    pub(crate) fn apply(self, py: Python<'_>, name: &str, glb: Vec<u8>) -> PyResult<Vec<u8>> {
+        let name = name.to_owned();
+        let packed = told_apart(py, None, move |_| {
+            let asset = Document::from_slice(&name, &glb, None).and_then(Asset::from_document);
+            let asset = asset.map_err(|refused| refused.to_string())?;
+            pack_meshes(&asset, self.budget, self.compression).map_err(|e| format!("{name}: {e}"))
+        })?;
+        let packed = packed.map_err(Error::new_err)?;
+        packed.problems.iter().try_for_each(|problem| warn(py, &problem.to_string()))?;
+        for mesh in packed.meshes.iter().filter(|mesh| mesh.error > f64::from(self.budget) * (1.0 + 1e-6)) {
+            let (error, budget) = (mesh.error, self.budget);
+            warn(py, &format!("mesh {}: the error is {error}, not {budget}: f32 allows no less", mesh.mesh))?;
+        }
+        for (mesh, why) in &packed.unpacked {
+            warn(py, &format!("mesh {mesh}: {why}"))?;
+        }
+        Ok(packed.glb)
+    }
 }
 
 /// Document with only the joints, and the unit and rotation of the opened file.

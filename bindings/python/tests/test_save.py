@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
+from typing import Literal
 
 import condyle
 import numpy as np
@@ -180,3 +181,29 @@ def test_errors_name_the_argument_and_the_clip() -> None:
         condyle.Clip.from_bytes(b"no clip")
     with pytest.raises(condyle.Error, match="duration=.* is out of range"):
         made().retime(0, 1, duration=1e-42)
+
+
+@pytest.mark.parametrize("compression", ["ext", "khr"])
+@pytest.mark.parametrize("name", ["eight_influences", "morph", "two_joints"])
+def test_smaller_meshes_stay_within_their_budget(
+    name: str, compression: Literal["ext", "khr"], tmp_path: Path
+) -> None:
+    model = condyle.open(TESTDATA / f"{name}.glb")
+    model.save(tmp_path / "whole.glb")
+    model.save(tmp_path / "small.glb", mesh_budget=1e-3, compression=compression)
+    assert (tmp_path / "small.glb").stat().st_size < (tmp_path / "whole.glb").stat().st_size
+    small = condyle.open(tmp_path / "small.glb")
+    for difference in condyle.compare(model, small):
+        assert difference.worst < 1e-3 + 1e-5
+
+
+def test_wrong_options_of_smaller_meshes_are_named(tmp_path: Path) -> None:
+    model = condyle.open(TESTDATA / "two_joints.glb")
+    for budget in (0, -1, float("nan"), float("inf")):
+        with pytest.raises(condyle.Error, match="mesh_budget must be finite and above 0"):
+            model.save(tmp_path / "x.glb", mesh_budget=budget)
+    with pytest.raises(condyle.Error, match="mesh_budget applies only to .glb"):
+        model.save(tmp_path / "x.condyle", mesh_budget=1e-3)
+    with pytest.raises(condyle.Error, match='compression must be "ext" or "khr", got "zip"'):
+        model.save(tmp_path / "x.glb", mesh_budget=1e-3, compression="zip")  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())

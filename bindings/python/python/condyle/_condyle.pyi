@@ -14,6 +14,7 @@ __all__ = [
     "Clip",
     "Error",
     "FileError",
+    "Frames",
     "Library",
     "Model",
     "Primitive",
@@ -35,6 +36,7 @@ __all__ = [
     "join",
     "nlerp",
     "open",
+    "sample_frames",
     "slerp",
     "to_matrices",
     "two_bone",
@@ -217,6 +219,35 @@ class Clip:
         >>> clip.sample(np.linspace(clip.start, clip.end, 10)).rotations.shape
         (10, 2, 4)
         """
+    def to_frames(self, budget: float = 0.0002, *, shell: float) -> Frames:
+        """Unpack the clip into evenly spaced poses, which sample and blend faster.
+
+        Parameters
+        ----------
+        `budget` : float
+            Maximum error of every point within `shell` of a joint, in the skeleton's units, in addition to
+            the error of a compressed clip.
+        `shell` : float
+            Radius around each joint, in the skeleton's units. `Model.to_frames` bounds the error at every
+            vertex instead.
+
+        Returns
+        -------
+        Frames
+
+        Notes
+        -----
+        The smallest form within the budget is kept, with at most 120 poses per second. Small jumps between
+        segments of a compressed clip are smoothed; `Frames.seam_error` bounds the difference. Raises `Error`
+        for a clip with other jumps, unless the budget is as large as the jump.
+
+        Examples
+        --------
+        >>> clip = condyle.open("two_joints.glb").clips[0].retime(0.25, 0.5)
+        >>> frames = clip.to_frames(1e-3, shell=0.5)
+        >>> frames.error <= 1e-3, frames.sample([0.3]).rotations.shape
+        (True, (1, 2, 4))
+        """
     def encode(
         self,
         budget: float = 0.0005,
@@ -385,6 +416,57 @@ class Clip:
     @staticmethod
     def from_bytes(data: bytes) -> Clip:
         """Return the first clip in the bytes of a .condyle file, such as `to_bytes` writes."""
+
+@final
+class Frames:
+    """Clip unpacked into evenly spaced poses, which sample and blend faster than the clip.
+
+    `Clip.to_frames` and `Model.to_frames` create them. They take about ten times the memory of a
+    compressed clip. They have no morph weights, tracks, root motion or events: sample these from the
+    clip. They cannot be pickled; pickle the clip.
+    """
+
+    @property
+    def name(self) -> str:
+        """Name of the clip."""
+    @property
+    def skeleton(self) -> Skeleton:
+        """Skeleton that the clip animates."""
+    @property
+    def start(self) -> float:
+        """Time of the first pose in seconds, that of the clip."""
+    @property
+    def end(self) -> float:
+        """Time of the last pose in seconds, that of the clip."""
+    @property
+    def rate(self) -> float:
+        """Poses per second. 0 for a clip without duration."""
+    @property
+    def error(self) -> float:
+        """Upper bound on the displacement between the clip and the frames, in the skeleton's units, without
+        `seam_error`.
+        """
+    @property
+    def seam_error(self) -> float:
+        """Upper bound on half of the jumps between the segments of a compressed clip, which the frames
+        smooth. 0 for an uncompressed clip.
+        """
+    @property
+    def memory(self) -> int:
+        """Size in bytes, including the clip."""
+    def sample(
+        self, times: ArrayLike, *, out: Poses | _Arrays | None = None, threads: int | None = 1
+    ) -> Poses:
+        """Sample the local transforms of all joints, like `Clip.sample`.
+
+        `times` has any shape; the poses are (..., J, 4) and (..., J, 3).
+
+        >>> clip = condyle.open("two_joints.glb").clips[0].retime(0.25, 0.5)
+        >>> frames = clip.to_frames(1e-3, shell=0.5)
+        >>> times = np.linspace(clip.start, clip.end, 10)
+        >>> bool(np.allclose(frames.sample(times).rotations, clip.sample(times).rotations, atol=2e-3))
+        True
+        """
 
 @final
 class Primitive:
@@ -613,6 +695,33 @@ class Model:
         >>> condyle.open("two_joints.glb").encode("bend", 1e-3)
         <condyle.Clip "bend": 1.500 s, 2 joints, compressed>
         """
+    def to_frames(
+        self, clip: int | str | Clip, budget: float = 0.0002, *, shell: float | None = None
+    ) -> Frames:
+        """Unpack a clip into evenly spaced poses, which sample and blend faster, with the error bounded at every
+        vertex.
+
+        Parameters
+        ----------
+        `clip` : int, str or Clip
+            Clip of this model's skeleton.
+        `budget` : float
+            Maximum error in the skeleton's units, in addition to the error of a compressed clip.
+        `shell` : float, optional
+            Radius around joints without vertices, in the skeleton's units. Default: 3 cm.
+
+        Returns
+        -------
+        Frames
+            See `Clip.to_frames` and `sample_frames`. Measured at the vertices of the bind pose, without morph
+            targets.
+
+        Examples
+        --------
+        >>> model = condyle.open("two_joints.glb")
+        >>> model.to_frames(model.clips[0].retime(0.25, 0.5), 1e-3).error <= 1e-3
+        True
+        """
     def pack(
         self,
         budget: float = 0.0005,
@@ -640,19 +749,44 @@ class Model:
         >>> packed.clips[0].compressed
         True
         """
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        mesh_budget: float | None = None,
+        compression: Literal["ext", "khr"] = "ext",
+    ) -> None:
         """Write the model with all its clips to a file for other programs.
 
         The extension of `path` selects the format: .glb with meshes, materials and images, .bvh for a
         model with one clip, or .condyle, the result of `pack` with default arguments. The file appears
         only when it is complete.
 
+        Parameters
+        ----------
+        `path` : str or PathLike
+            File to write.
+        `mesh_budget` : float, optional
+            Writes smaller meshes to a .glb, with at most this error of a vertex, in the skeleton's units.
+            By default meshes stay unchanged.
+        `compression` : "ext" or "khr"
+            Extension for smaller meshes: EXT_meshopt_compression, which most programs read, or
+            KHR_meshopt_compression, whose files are smaller.
+
+        Notes
+        -----
         A compressed clip is written to a .glb with as few keys as possible, with an error within 1/16
         of the clip's bound. Data that the format cannot store is left out with a UserWarning; see
         `Clip.save`.
 
+        The error of smaller meshes is measured in the rest pose and while the model's clips play, and not in
+        other poses. Normals, tangents, colours and texture coordinates are rounded too, as by
+        `condyle pack --mesh`.
+
+        Examples
+        --------
         >>> model = condyle.open("two_joints.glb")
-        >>> model.with_clips([model.encode("bend")]).save("small.glb")
+        >>> model.with_clips([model.encode("bend")]).save("small.glb", mesh_budget=1e-3)
         >>> condyle.open("small.glb")
         <condyle.Model small.glb: 2 joints, 1 clip, 20 vertices>
         """
@@ -1199,6 +1333,53 @@ def blend(
     >>> condyle.blend(wheel, both, [0.5, 0.5], about="first").rotations.round(3).tolist()
     [[0.0, 1.0, 0.0, 0.0]]
     """
+def sample_frames(
+    frames: list[Frames],
+    times: ArrayLike,
+    weights: ArrayLike,
+    *,
+    masks: ArrayLike | None = None,
+    out: Poses | _Arrays | None = None,
+    threads: int | None = 1,
+) -> Poses:
+    """Sample several clips and blend them, for many characters in one call.
+
+    Parameters
+    ----------
+    `frames` : list of Frames
+        L unpacked clips of the same skeleton, at most 8.
+    `times` : array_like, shape (L, ...)
+        Time of each clip for each character, in seconds.
+    `weights` : array_like, shape (L,) or (L, ...)
+        One weight per clip, or one per clip and character. Weights are normalised to sum 1. Where the sum
+        is 0, joints take the rest pose.
+    `masks` : array_like, shape (L, J), optional
+        Factor of the weight for each joint, 0 to 1.
+    `out` : Poses, optional
+        Arrays for the result.
+    `threads` : int or None
+        Number of threads. None uses all cores.
+
+    Returns
+    -------
+    Poses
+        Rotations (..., J, 4), translations (..., J, 3) and scales (..., J, 3).
+
+    Notes
+    -----
+    The result does not depend on the order of the clips. Rotations are blended in the hemisphere of the
+    rest pose, as by `blend`.
+
+    Examples
+    --------
+    >>> model = condyle.open("two_joints.glb")
+    >>> bend = model.to_frames(model.clips[0].retime(0.25, 0.5))
+    >>> back = model.to_frames(model.clips[0].retime(0.25, 0.5, speed=-1))
+    >>> crowd = np.random.default_rng(0).uniform(0, 0.25, (2, 1000))
+    >>> condyle.sample_frames([bend, back], crowd, [0.75, 0.25]).rotations.shape
+    (1000, 2, 4)
+    """
+
 def difference(
     poses: Poses | _Arrays,
     reference: Poses | _Arrays,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -53,6 +51,9 @@ class Picture(np.ndarray[tuple[int, ...], np.dtype[np.uint8]]):
 
         The file appears only when it is complete.
         """
+        # Imported here, because it takes a third of the time to import the package.
+        from pathlib import Path
+
         data, path = self.encode(path), Path(path)
         draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
         try:
@@ -82,4 +83,6 @@ class Picture(np.ndarray[tuple[int, ...], np.dtype[np.uint8]]):
     def _repr_html_(self) -> str | None:
         if not self._is_shown(4):
             return None
+        import base64
+
         return f'<img src="data:image/gif;base64,{base64.b64encode(self.encode(".gif")).decode()}"/>'
