@@ -240,8 +240,7 @@ impl Model {
         clip.get().encoded(py, &self.options(py, clip.get(), budget, shell, effort, rate)?, progress)
     }
 
-    /// Unpack a clip into evenly spaced poses, which sample and blend faster, with the error bounded at every
-    /// vertex.
+    /// Unpack a clip into evenly spaced poses, with the error bounded at every vertex.
     ///
     /// Parameters
     /// ----------

@@ -698,8 +698,7 @@ class Model:
     def to_frames(
         self, clip: int | str | Clip, budget: float = 0.0002, *, shell: float | None = None
     ) -> Frames:
-        """Unpack a clip into evenly spaced poses, which sample and blend faster, with the error bounded at every
-        vertex.
+        """Unpack a clip into evenly spaced poses, with the error bounded at every vertex.
 
         Parameters
         ----------
