@@ -96,7 +96,7 @@ fn reduce_large(x: f32) -> (u32, f64) {
 }
 
 /// Returns `sin(r) / r` and `cos(r)` for `r2 = r²` with `r` in [-π/4, π/4], within 1e-12. Taylor series.
-#[inline]
+#[inline(always)]
 pub fn sinc_cos(r2: f64) -> (f64, f64) {
     let sinc = [
         1.0,
@@ -126,7 +126,7 @@ fn sin_cos_quadrant(quadrant: u32, r: f64) -> (f64, f64) {
 }
 
 /// Evaluates a polynomial. The coefficient of the lowest power comes first.
-#[inline]
+#[inline(always)]
 fn horner<const N: usize>(coefficients: [f64; N], x: f64) -> f64 {
     let [rest @ .., last] = &coefficients[..] else { return 0.0 };
     rest.iter().rev().fold(*last, |sum, c| sum * x + c)

@@ -131,8 +131,6 @@ type Vectors = [[f32; 4]];
 struct Batch<'a> {
     /// The first joint; the others follow in order.
     base: usize,
-    /// Number of joints from the first one on, at least those of the batch.
-    joints: usize,
     /// The joints to sample, or `None` for all.
     wanted: Option<Wanted<'a>>,
 }
@@ -148,8 +146,6 @@ impl Batch<'_> {
 /// A time in a clip.
 pub(super) struct Moment<'a> {
     segment: Segment<'a>,
-    /// Number of joints of the clip.
-    joints: usize,
     /// Position within the segment, from 0 to 1.
     ratio: f64,
     /// Interpolation between the keys of linear rotations at this time.
@@ -160,12 +156,7 @@ impl<'a> Moment<'a> {
     #[inline(always)]
     pub(super) fn new(clip: ClipView<'a>, Place { segment, ratio }: Place) -> Self {
         let segment = clip.segment(segment);
-        Self {
-            segment,
-            joints: clip.joint_count(),
-            ratio,
-            between: Between::new(segment.linear_rotations(), ratio),
-        }
+        Self { segment, ratio, between: Between::new(segment.linear_rotations(), ratio) }
     }
 }
 
@@ -190,8 +181,7 @@ pub(super) fn pose(
     rest: &[PoseBlock],
     blocks: &mut [PoseBlock],
 ) {
-    let (base, count) = wanted.map_or((0, usize::MAX), |wanted| (wanted.first, wanted.count));
-    let batch = Batch { base, joints: (moment.joints - base).min(count), wanted };
+    let batch = Batch { base: wanted.map_or(0, |wanted| wanted.first), wanted };
     // A smaller batch has less memory to clear.
     if blocks.len() <= 1 {
         small_pose::<BLOCK>(dispatch, moment, &batch, rest, blocks);
@@ -266,7 +256,6 @@ fn large_pose(
             sample_batch(dispatch, moment, &batch, &mut out, &mut *parts);
         }
         batch.base += BATCH_JOINTS;
-        batch.joints = batch.joints.saturating_sub(BATCH_JOINTS);
     }
 }
 

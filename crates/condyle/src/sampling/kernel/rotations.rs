@@ -104,17 +104,14 @@ fn rotate_blocks<S: Simd, M: Mode, const LINEAR: bool>(
         // Two registers at a time, unless one register holds a whole block.
         let (lanes, step) = (S::f32s::LEN, (2 * S::f32s::LEN).min(BLOCK));
         for lane in (0..BLOCK).step_by(step) {
-            if at * BLOCK + lane >= batch.joints {
-                break;
-            }
             let first = load_all(s, &logs, lane);
-            let turns = if lanes < step && at * BLOCK + lane + lanes < batch.joints {
+            let turns = if lanes < step {
                 exp_map::exp_all(s, mode, [first, load_all(s, &logs, lane + lanes)])
             } else {
                 [exp_map::exp(s, mode, &first); 2]
             };
             each!(k in [0, 1] => {
-                if k * lanes < step && at * BLOCK + lane + k * lanes < batch.joints {
+                if k * lanes < step {
                     let lane = lane + k * lanes;
                     let mut turn = turns[k];
                     if LINEAR {
