@@ -316,7 +316,7 @@ const BYTES: [&str; 3] = ["memcpy", "memmove", "memset"];
 
 /// Intended calls, by the function that dispatches. Sampling gathers the keys of sixteen joints one track
 /// after another before it interpolates them, which does not vectorise. Eight baked vertices are copied once.
-/// The sums of dual quaternions of eight vertices exceed the registers. Root motion computes rare cases apart.
+/// The sums of dual quaternions of eight vertices exceed the registers. Rare cases of root motion are apart.
 const WANTED: [(&str, &str); 12] = [
     ("clip::Clip::motion_at", "condyle::motion::clip::slerp"),
     ("clip::Clip::motion_at", "condyle_base::math::quats::exp_far"),
