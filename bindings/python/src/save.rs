@@ -6,7 +6,7 @@ use std::sync::Arc;
 use condyle::sampling::{AnyClip, PoseSource};
 use condyle::{Pose, RawClip, Skeleton, Target, Track};
 use condyle_bvh::WriteOptions;
-use condyle_encode::{Shell, unpack};
+use condyle_encode::{Shell, curve_keys};
 use condyle_gltf::{Asset, ClipExporter, Document, MeshCompression, pack_meshes};
 use condyle_io::ModelClip;
 use pyo3::prelude::*;
@@ -216,7 +216,7 @@ fn authored(name: &str, motion: &ModelClip, asset: &Asset, metres: f64) -> Resul
             let mut options = asset.encode_options(clip, clip.budget() * PART, radius)?;
             options.track_budget *= PART;
             let source = AnyClip::compressed(name, clip.clone());
-            Ok(unpack(&source, &asset.skeleton, &options)?.clip)
+            Ok(curve_keys(&source, &asset.skeleton, &options)?.clip)
         }
     }
 }

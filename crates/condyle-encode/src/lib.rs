@@ -16,7 +16,7 @@
 //! |---|---|---|
 //! | [`encode`](crate::encode()) | a [`RawClip`], its [`Skeleton`], an error bound | [`Encoded`]: a [`Clip`] and its error |
 //! | [`reduce`](crate::reduce()) | any clip, an error bound | [`Reduced`]: a [`RawClip`] with few keys, for other programs |
-//! | [`unpack`](crate::unpack()) | a compressed clip, an error bound | [`Reduced`]: a [`RawClip`] with the keys of its curves |
+//! | [`curve_keys`](crate::curve_keys()) | a compressed clip, an error bound | [`Reduced`]: a [`RawClip`] with the keys of its curves |
 //! | [`measure_keys`] | a clip and its reduced keys | [`Measured`]: the error of the keys |
 //!
 //! # Features
@@ -41,6 +41,7 @@ mod algebra;
 mod body;
 mod budget;
 mod curve;
+mod curve_keys;
 mod fit;
 mod free_tracks;
 mod hull;
@@ -58,7 +59,6 @@ mod shell;
 mod source;
 mod task;
 mod turn;
-mod unpack;
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -75,6 +75,7 @@ use condyle_base::error::Error;
 use condyle_base::math::Transform64;
 use condyle_base::math::quats::is_loose;
 use condyle_base::math::vectors::normalize;
+pub use curve_keys::curve_keys;
 use fit::Shape;
 use free_tracks::free_tracks;
 use kept::{Failed, KeptTracks};
@@ -86,7 +87,6 @@ pub use options::{
 use rate::Frames;
 pub use reduce::{KeyFormat, Reduced, measure_keys, reduce};
 use task::{ClipJob, DECODER_ROUNDING, JointFacts, MAX_SEGMENT_SAMPLES, Motion, minus_rounding};
-pub use unpack::unpack;
 use write::{Curves, Kept, Parts};
 
 /// Compresses a clip to the smallest encoding found whose error at every shell point is within budget.

@@ -5,7 +5,7 @@ mod bvh;
 use std::path::PathBuf;
 
 use condyle::{Error, RawClip, Target, Track};
-use condyle_encode::{EncodeOptions, Shell, unpack};
+use condyle_encode::{EncodeOptions, Shell, curve_keys};
 use condyle_gltf::{Asset, ClipExporter};
 use rayon::prelude::*;
 use serde_json::{Value, json};
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let keys = |it: &PackedClip| {
         let options = options(it, asset, metres);
         let found = options.and_then(|options| {
-            let keys = unpack(&it.any(), &asset.skeleton, &options)?;
+            let keys = curve_keys(&it.any(), &asset.skeleton, &options)?;
             Ok((keys.clip, options))
         });
         bar.inc(1);

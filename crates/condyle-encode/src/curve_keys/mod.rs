@@ -39,20 +39,24 @@ const MOST: f64 = 0.01;
 /// ```
 /// use condyle::example;
 /// use condyle::sampling::AnyClip;
-/// use condyle_encode::{EncodeOptions, Shell, encode, unpack};
+/// use condyle_encode::{EncodeOptions, Shell, encode, curve_keys};
 ///
 /// let (skeleton, walk) = (example::skeleton(), example::walk());
 /// let mut options = EncodeOptions::new(1e-3, Shell::Balls(0.03));
 /// let clip = encode(&walk, &skeleton, &options, &mut |_| ())?.into_clip();
 /// options.budget /= 16.0;
-/// let keys = unpack(&AnyClip::compressed("walk", clip), &skeleton, &options)?;
+/// let keys = curve_keys(&AnyClip::compressed("walk", clip), &skeleton, &options)?;
 /// assert!(keys.measured.error_max <= 1e-3 / 16.0);
 /// # Ok::<(), condyle::Error>(())
 /// ```
 ///
 /// # Errors
 /// Returns the errors of [`reduce`](crate::reduce()).
-pub fn unpack(clip: &AnyClip<'_>, skeleton: &Skeleton, options: &EncodeOptions) -> Result<Reduced, Error> {
+pub fn curve_keys(
+    clip: &AnyClip<'_>,
+    skeleton: &Skeleton,
+    options: &EncodeOptions,
+) -> Result<Reduced, Error> {
     options.check(skeleton.joint_count())?;
     let mut best: Option<Reduced> = None;
     if let AnyClip::Compressed { clip: packed, .. } = clip {

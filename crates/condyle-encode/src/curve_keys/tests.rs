@@ -11,11 +11,11 @@ fn options(budget: f32) -> EncodeOptions {
     EncodeOptions::new(budget, Shell::Balls(0.03))
 }
 
-/// Encodes a clip and unpacks it within 1/16 of the budget.
+/// Encodes a clip, and returns its keys within 1/16 of the budget.
 fn there_and_back(clip: &RawClip, skeleton: &Skeleton, options: &EncodeOptions) -> (Clip<'static>, Reduced) {
     let packed = encode(clip, skeleton, options, &mut |_| ()).expect("a clip").into_clip();
     let part = EncodeOptions { root_motion: None, ..options.with_part(1.0 / 16.0) };
-    let found = unpack(&AnyClip::compressed("back", packed.clone()), skeleton, &part).expect("keys");
+    let found = curve_keys(&AnyClip::compressed("back", packed.clone()), skeleton, &part).expect("keys");
     (packed, found)
 }
 
@@ -100,7 +100,7 @@ fn a_constant_has_one_key() {
 #[test]
 fn an_authored_clip_is_reduced() {
     let (skeleton, walk) = (example::skeleton(), example::walk());
-    let found = unpack(&AnyClip::from(&walk), &skeleton, &options(1e-3)).expect("keys");
+    let found = curve_keys(&AnyClip::from(&walk), &skeleton, &options(1e-3)).expect("keys");
     let reduced = reduce(&walk, &skeleton, &options(1e-3), KeyFormat::Floats).expect("keys");
     assert_eq!(found, reduced);
 }
