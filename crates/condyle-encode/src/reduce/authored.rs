@@ -3,11 +3,13 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::Reduced;
 use super::build::{Build, unit};
-use super::channel::{Channel, as_authored, own_times};
+use super::channel::{Channel, as_authored, own_times, targets};
 use super::format::{self, KeyFormat, number_bytes};
+use super::job::{Channels, Job};
 use super::source::Authored;
-use super::{Channels, Job, Reduced, targets};
+
 use crate::Measured;
 use condyle::clip::{Interpolation, RawClip, Target, Track};
 use condyle::sampling::AnyClip;

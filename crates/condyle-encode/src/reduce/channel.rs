@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use super::format::{KeyFormat, Steps, greatest};
 use super::source::{Authored, Free};
 use condyle::clip::{Interpolation, Target};
+use condyle::skeleton::Skeleton;
 
 /// Keys of one property.
 #[derive(Debug, Clone, PartialEq)]
@@ -174,4 +175,21 @@ pub(super) fn fit_values(
         (bytes, as_authored(own, own.track.values.clone()))
     });
     [even, uneven, authored].into_iter().flatten().min_by_key(|(bytes, _)| *bytes).map(|(_, found)| found)
+}
+
+/// Properties of a joint.
+pub(super) fn targets(joint: usize) -> [Target; 3] {
+    let joint = joint as u16;
+    [Target::Rotation(joint), Target::Translation(joint), Target::Scale(joint)]
+}
+
+/// Value of a joint's property without a track.
+pub(super) fn rest_value(skeleton: &Skeleton, target: Target) -> Vec<f32> {
+    let rest = |joint: u16| skeleton.rest().get(joint.into());
+    match target {
+        Target::Rotation(joint) => rest(joint).rotation.to_vec(),
+        Target::Translation(joint) => rest(joint).translation.to_vec(),
+        Target::Scale(joint) => rest(joint).scale.to_vec(),
+        _ => Vec::new(),
+    }
 }

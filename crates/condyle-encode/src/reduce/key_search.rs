@@ -3,7 +3,6 @@
 use alloc::vec::Vec;
 use core::cell::Cell;
 
-use super::Uneven;
 use super::channel::{Channel, Grids, as_authored, own_times, thinned};
 use super::format::{KeyFormat, STEP_GRADES, stream_bytes};
 use super::key_values::{Spline, authored_values, coarser, moved, span_of, spans};
@@ -21,6 +20,9 @@ pub(super) struct Property<'a, const N: usize> {
     pub(super) targets: &'a [[f64; N]],
     pub(super) authored: Option<Authored<'a>>,
 }
+
+/// Unevenly spaced sets of keys that previous properties use.
+pub(super) type Uneven = Vec<Vec<usize>>;
 
 /// Maximum number of unevenly spaced sets of keys that the next property tries. Not tuned.
 const MAX_UNEVEN: usize = 16;

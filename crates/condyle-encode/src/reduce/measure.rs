@@ -3,8 +3,8 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::Job;
 use super::format::KeyFormat;
+use super::job::Job;
 use super::source::Source;
 use crate::algebra::Affine64;
 use crate::options::{EncodeOptions, JointError, Measured};

@@ -3,9 +3,13 @@ use std::vec::Vec;
 use super::authored::bytes;
 use super::channel::own_times;
 use super::*;
+use crate::algebra::{length, sub, turned};
 use crate::{JointError, Shell, encode};
 use condyle::skeleton::Joint;
-use condyle::{Track, Transform};
+use condyle::{Interpolation, Target, Track, Transform};
+use condyle_base::math::Transform64;
+use condyle_base::math::quats::Quat64;
+use condyle_base::math::vectors::normalize;
 use condyle_testing::Random;
 
 #[test]

@@ -1,0 +1,86 @@
+//! Parts of a long clip, which are reduced separately, and their budgets.
+
+use alloc::vec::Vec;
+
+use super::Reduced;
+use super::build::Build;
+use super::channel::{Channel, rest_value};
+use super::measure::add_part;
+use super::source::Source;
+use crate::options::{EncodeOptions, Measured};
+use condyle::clip::{Interpolation, Target};
+use condyle::skeleton::Skeleton;
+use condyle_base::error::Error;
+
+/// Reduced keys of a range of frames, and the first and last moment of the range.
+pub(super) type Part = (Reduced, [f32; 2]);
+
+/// Frames that exceed a budget only at the moments that `between` adds, in ascending order.
+pub(super) fn frames_made_worse(
+    options: &EncodeOptions,
+    at_moments: &Measured,
+    between: &Measured,
+) -> Vec<usize> {
+    if holds(options, between) {
+        return Vec::new();
+    }
+    let is_of_tracks =
+        at_moments.track_over_budget(options).is_none() && between.track_over_budget(options).is_some();
+    // A frame's error does not name its joint, so the smallest budget decides.
+    let own = options.joint_budgets.iter().map(|&(_, budget)| budget);
+    let least = own.fold(options.budget, f32::min);
+    let held = holds(options, at_moments);
+    let pairs = at_moments.frames.iter().zip(&between.frames).enumerate();
+    let worse = pairs.filter(|(_, (before, after))| {
+        is_of_tracks || (after > before && **after > least && (held || **before <= least))
+    });
+    worse.map(|(frame, _)| frame).collect()
+}
+
+/// Whether all joints and tracks are within their budgets.
+pub(crate) fn holds(options: &EncodeOptions, it: &Measured) -> bool {
+    let mut joints = it.joints.iter().enumerate();
+    joints.all(|(joint, worst)| worst.error <= options.budget_of_joint(joint))
+        && it.track_over_budget(options).is_none()
+}
+
+/// Joins the parts of a clip. A track that is constant or missing in one part gets two keys there.
+pub(super) fn join(mut parts: Vec<Part>, source: &Source<'_>, skeleton: &Skeleton) -> Result<Reduced, Error> {
+    if parts.len() == 1 {
+        return parts.pop().map(|(whole, _)| whole).ok_or(Error::NoKeys { timeline: 0 });
+    }
+    let mut targets: Vec<Target> =
+        parts.iter().flat_map(|(part, _)| part.clip.tracks()).map(|track| track.target).collect();
+    targets.sort();
+    targets.dedup();
+    targets.retain(|&target| !source.keeps(target));
+    let mut build = Build::default();
+    for target in targets {
+        let (mut times, mut values): (Vec<f32>, Vec<f32>) = Default::default();
+        for (part, bounds) in &parts {
+            let (own_times, own_values) = match part.clip.track(target) {
+                Some(track) => (part.clip.timelines()[track.timeline].clone(), track.values.clone()),
+                // Free tracks are in all parts.
+                None => (vec![bounds[0]], rest_value(skeleton, target)),
+            };
+            let (own_times, own_values) = match own_times.len() {
+                1 => (bounds.to_vec(), own_values.repeat(2)),
+                _ => (own_times, own_values),
+            };
+            // The last key of a part is the first of the next one.
+            let skip = usize::from(times.last() == own_times.first());
+            let width = own_values.len() / own_times.len();
+            times.extend(&own_times[skip..]);
+            values.extend(&own_values[skip * width..]);
+        }
+        let keys =
+            Channel { interpolation: Interpolation::Linear, keys: Vec::new(), times: Some(times), values };
+        build.add(target, &keys, &[]);
+    }
+    let clip = build.finish(source, skeleton, true)?;
+    let mut all = Measured::default();
+    for (at, (part, _)) in parts.iter().enumerate() {
+        add_part(&mut all, at, &part.measured);
+    }
+    Ok(Reduced { clip, rate: source.rate(), measured: all })
+}
