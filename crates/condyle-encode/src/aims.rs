@@ -26,7 +26,22 @@ pub(super) struct Aims<'a> {
     sum: Vector,
     /// Inverse of each point's distance from the joint.
     nearness: Vec<f64>,
+    /// Difference between two readers of the same keys, per moment; empty if all readers get the same.
+    spreads: Vec<Spread>,
 }
+
+/// Half of the difference between readers that normalise rotations and readers that do not. The aims are the
+/// means of both.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Spread {
+    /// Distance by which the joint moves.
+    pub(super) shift: f64,
+    /// Distance by which a point at distance 1 from the joint moves in addition.
+    pub(super) turn: f64,
+}
+
+/// Fraction of a limit that remains if readers differ by more than the limit.
+const LEAST_LEFT: f64 = 0.5;
 
 /// Data of a moment. The displacement of a point is an affine function of it: the decoded model matrix minus
 /// the authored one.
@@ -72,7 +87,12 @@ impl<'a> Aims<'a> {
             }
         }
         let nearness = points.iter().map(|point| 1.0 / point.body.size()).collect();
-        Self { moments, points, products, sum, nearness }
+        Self { moments, points, products, sum, nearness, spreads: Vec::new() }
+    }
+
+    /// The same aims, for readers that differ.
+    pub(super) fn with_spreads(self, spreads: Vec<Spread>) -> Self {
+        Self { spreads, ..self }
     }
 
     /// Displacement of the points at a moment with rotation `q`, and the linear part of the joint's matrix.
@@ -84,8 +104,27 @@ impl<'a> Aims<'a> {
 
     /// Whether all points are within their limits at a moment.
     pub(super) fn holds(&self, moment: usize, q: Quat64) -> bool {
+        if let Some(&spread) = self.spreads.get(moment) {
+            return self.holds_for_both(moment, q, spread);
+        }
         let (off, _) = self.off(moment, q);
         self.points.iter().all(|point| point.body.is_within(&off, point.limit * USABLE_FRACTION))
+    }
+
+    /// [`holds`](Self::holds) for readers that normalise `q` and for those that do not.
+    fn holds_for_both(&self, moment: usize, q: Quat64, Spread { shift, turn }: Spread) -> bool {
+        let [x, y, z, w] = q.map(|v| v * v);
+        let longer = (x + y + z + w - 1.0).abs();
+        // The matrix of a rotation by the angle a, minus 1, moves a point at distance 1 by 2 sin(a / 2). The
+        // squared length is a factor of it.
+        let turn = turn + longer * sqrt_f64(x + y + z);
+        let scale = &self.moments[moment].scale;
+        let turn = turn * scale[0].abs().max(scale[1].abs()).max(scale[2].abs());
+        let (off, _) = self.off(moment, q.map(|v| v * (1.0 - (x + y + z + w - 1.0) / 4.0)));
+        self.points.iter().zip(&self.nearness).all(|(point, nearness)| {
+            let limit = point.limit * USABLE_FRACTION;
+            point.body.is_within(&off, (limit - shift - turn / nearness).max(limit * LEAST_LEFT))
+        })
     }
 
     /// One Gauss-Newton step of half length from `q` towards the rotation that brings the points nearest to
@@ -125,10 +164,75 @@ impl<'a> Aims<'a> {
         let scale = scale[0].abs().max(scale[1].abs()).max(scale[2].abs());
         // The ends of an arm rotated by two quaternions are at most twice its length times their difference
         // apart.
+        let spread = self.spreads.get(moment).copied();
+        let Spread { shift, turn } = spread.unwrap_or_default();
         let room_of = |(point, nearness): (&Point, &f64)| {
-            (point.limit * USABLE_FRACTION - point.body.farthest(&off)) * nearness
+            (point.limit * USABLE_FRACTION - shift - point.body.farthest_at_most(&off)) * nearness
+                - turn * scale
         };
         let least = self.points.iter().zip(&self.nearness).map(room_of).fold(f64::INFINITY, f64::min);
-        (least / (2.0 * stretch * scale)).max(0.0)
+        // The difference between readers grows with the distance of the quaternion too, at most as fast.
+        let ways = if spread.is_some() { 4.0 } else { 2.0 };
+        (least / (ways * stretch * scale)).max(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+    use crate::body::Body;
+    use condyle_base::math::vectors::normalize;
+    use condyle_testing::{Random, tries};
+
+    /// Both readers keep all points within their limits where the aims hold, and the aims hold in the room.
+    #[test]
+    fn aims_hold_for_both_kinds_of_readers() {
+        let mut random = Random(8);
+        let mut held = 0;
+        for case in 0..tries(2000) {
+            let mut turn = || {
+                let mut q = random.unit::<4>().map(f64::from);
+                normalize(&mut q);
+                q
+            };
+            let (own, above) = (turn(), turn());
+            let mut vector = |size: f32| random.vector(size).map(f64::from);
+            let local = Transform64 { translation: vector(0.3), rotation: own, scale: [1.0; 3] };
+            let mean = Affine64 { linear: rows(above), origin: vector(0.3) };
+            let half = Affine64 { linear: [(); 3].map(|()| vector(1e-4)), origin: vector(2e-4) };
+            let points = [0.1, 0.4].map(|size| Point { body: Body::point(vector(size)), limit: 1e-3 });
+            let model = mean.after(&Affine64::local(&local));
+            let spread = Spread {
+                shift: crate::algebra::length(half.point(local.translation)),
+                turn: sqrt_f64(crate::body::squares(&half.linear)),
+            };
+            let (parents, models, locals) = ([mean], [model], [local]);
+            let aims = Aims::new(Some(&parents), &models, &points, &locals).with_spreads(vec![spread]);
+            let off = random.unit::<4>().map(f64::from);
+            let size = [0.1, 0.5, 0.9, 2.0][case % 4] * aims.room(0, own);
+            let q: Quat64 = core::array::from_fn(|c| own[c] + off[c] * size);
+            assert!(case % 4 == 3 || size == 0.0 || aims.holds(0, q), "case {case}");
+            if !aims.holds(0, q) {
+                continue;
+            }
+            held += 1;
+            for sign in [1.0, -1.0] {
+                let parent = mean.less(&Affine64 {
+                    linear: half.linear.map(|row| row.map(|v| v * -sign)),
+                    origin: half.origin.map(|v| v * -sign),
+                });
+                let mut rotation = q;
+                if sign < 0.0 {
+                    normalize(&mut rotation);
+                }
+                let off = parent.after(&Affine64::local(&Transform64 { rotation, ..local })).less(&model);
+                for point in &points {
+                    assert!(point.body.farthest(&off) <= point.limit, "case {case}, reader {sign}");
+                }
+            }
+        }
+        assert!(held > tries(2000) / 8, "{held}");
     }
 }

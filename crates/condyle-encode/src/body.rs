@@ -10,6 +10,7 @@
 //! displacement is at most 0.2 + 0.03 = 0.23 mm.
 
 use super::algebra::{Affine64, Vector, apply, length, sub, times, transposed};
+use condyle_base::math::scalar::sqrt_f64;
 use condyle_base::math::vectors::{dot, stretch};
 
 /// Point, or ball around a point, in joint space.
@@ -30,6 +31,12 @@ impl Body {
         self.around(length(off.point(self.centre)), &off.linear)
     }
 
+    /// Upper bound of [`farthest`](Self::farthest), at most √3 times it, without an eigenvalue.
+    pub(super) fn farthest_at_most(&self, off: &Affine64) -> f64 {
+        let middle = length(off.point(self.centre));
+        middle + self.axes.as_ref().map_or(0.0, |axes| sqrt_f64(squares(&times(&off.linear, axes))))
+    }
+
     /// Maximum displacement between two given matrices.
     pub(super) fn between(&self, is: &Affine64, want: &Affine64) -> f64 {
         match self.axes {
@@ -44,7 +51,7 @@ impl Body {
         let off = is.less(want);
         let (middle, moved) = (length(off.point(self.centre)), times(&off.linear, axes));
         // The root of the sum of the squared singular values is at least the largest. `stretch` may round up.
-        let square = dot(moved[0], moved[0]) + dot(moved[1], moved[1]) + dot(moved[2], moved[2]);
+        let square = squares(&moved);
         let left = floor - middle;
         (left < 0.0 || square * 1.000_001 > left * left).then(|| middle + stretch(&moved))
     }
@@ -55,7 +62,7 @@ impl Body {
         let Some(axes) = &self.axes else { return dot(middle, middle) <= limit * limit };
         let left = limit - length(middle);
         let moved = times(&off.linear, axes);
-        let square = dot(moved[0], moved[0]) + dot(moved[1], moved[1]) + dot(moved[2], moved[2]);
+        let square = squares(&moved);
         // `square` is the sum of the squared singular values: at least the square of the largest, and at most
         // three times that.
         let most = left * left;
@@ -86,6 +93,11 @@ impl Body {
     fn around(&self, middle: f64, linear: &[Vector; 3]) -> f64 {
         middle + self.axes.as_ref().map_or(0.0, |axes| stretch(&times(linear, axes)))
     }
+}
+
+/// Sum of the squared singular values of a matrix.
+pub(super) fn squares(matrix: &[Vector; 3]) -> f64 {
+    dot(matrix[0], matrix[0]) + dot(matrix[1], matrix[1]) + dot(matrix[2], matrix[2])
 }
 
 /// Returns an upper bound on the displacement of any point of a ball. `centre` and `ends` are the

@@ -46,11 +46,7 @@ pub(super) fn search(job: &SegmentJob<'_>, model: &[Vec<Affine64>]) -> SegmentFi
             points: &points[index],
         };
         let is_held = fit_rotation(job, &rotating, &mut own, &mut fit);
-        let at = |moment: usize| {
-            let local = Affine64::local(&own[moment]);
-            parents.map_or(local, |parents| parents[moment].after(&local))
-        };
-        let placed: Vec<Affine64> = (0..own.len()).map(at).collect();
+        let placed = place(parents, &own);
         fails[index] = fit.missing.last().is_some_and(|&(missing, _)| missing == index)
             || !is_held && is_over_budget(joint, &placed, &model[index]);
         if fails[index] {
@@ -85,14 +81,19 @@ pub(super) fn nlerp_suffices(
 pub(super) fn place_all(joints: &[JointFacts], source: &[Vec<Transform64>]) -> Vec<Vec<Affine64>> {
     let mut model: Vec<Vec<Affine64>> = Vec::with_capacity(joints.len());
     for (joint, locals) in joints.iter().zip(source) {
-        let local = locals.iter().map(Affine64::local);
-        let placed = match joint.parent {
-            Some(parent) => model[parent].iter().zip(local).map(|(m, local)| m.after(&local)).collect(),
-            None => local.collect(),
-        };
-        model.push(placed);
+        let parents = joint.parent.map(|parent| model[parent].as_slice());
+        model.push(place(parents, locals));
     }
     model
+}
+
+/// Model matrices of a joint, per moment.
+pub(super) fn place(parents: Option<&[Affine64]>, locals: &[Transform64]) -> Vec<Affine64> {
+    let local = locals.iter().map(Affine64::local);
+    match parents {
+        Some(parents) => parents.iter().zip(local).map(|(parent, local)| parent.after(&local)).collect(),
+        None => local.collect(),
+    }
 }
 
 /// Whether one of a joint's own points is over its budget.

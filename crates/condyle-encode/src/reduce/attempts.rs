@@ -6,10 +6,11 @@ use alloc::vec::Vec;
 use super::Reduced;
 use super::build::Build;
 use super::channel::{fit_values, targets};
+use super::format::KeyFormat;
 use super::job::{Channels, Job};
 use super::parts::holds;
+use super::placed::Placed;
 use crate::aims::Aims;
-use crate::algebra::Affine64;
 use crate::budget::{FIRST_SPLIT, MAX_ROUNDS, graded_by_depth, tighten};
 use crate::options::Measured;
 use crate::points::points_to_place;
@@ -29,6 +30,13 @@ struct Fit {
     lacking: Vec<[bool; 3]>,
 }
 
+impl Fit {
+    /// Whether a joint is over budget or lacks keys.
+    fn fails(&self, joint: usize) -> bool {
+        self.errors[joint] > 1.0 || self.lacking[joint].contains(&true)
+    }
+}
+
 impl Job<'_, '_> {
     /// Returns a clip within the budget, or the best one if no clip is.
     pub(super) fn best(&mut self) -> Result<Reduced, Error> {
@@ -44,7 +52,11 @@ impl Job<'_, '_> {
             if best.as_ref().is_none_or(|best| measured.error_max < best.measured.error_max) {
                 best = Some(Reduced { clip, rate: self.of.rate(), measured });
             }
-            self.use_less();
+            match self.format {
+                // Readers that normalise rotations may exceed the budget that other readers meet.
+                KeyFormat::Shorts | KeyFormat::Filtered if !self.readers_differ => self.readers_differ = true,
+                _ => self.use_less(),
+            }
         }
         let clip = self.exact()?;
         let exact = Reduced { measured: self.measure(&clip), rate: self.of.rate(), clip };
@@ -116,39 +128,45 @@ impl Job<'_, '_> {
             nlerp: false,
         };
         let (points, is_static) = points_to_place(&job, &self.model);
-        let count = self.source.moments.len();
-        let mut placed: Vec<Vec<Affine64>> = Vec::with_capacity(joints.len());
+        let mut placed: Vec<Placed> = Vec::with_capacity(joints.len());
         let mut uneven = Vec::new();
         let mut fit =
             Fit { channels: Vec::new(), errors: Vec::new(), lacking: vec![[false; 3]; joints.len()] };
         for (index, joint) in joints.iter().enumerate() {
+            // The descendants of a joint that fails are fitted in the next attempt.
+            if joint.parent.is_some_and(|parent| fit.fails(parent)) {
+                fit.channels.push(Channels::default());
+                fit.errors.push(f64::INFINITY);
+                placed.push(Placed::default());
+                continue;
+            }
             let mut own = self.source.joints[index].clone();
-            let parents = joint.parent.map(|parent| placed[parent].as_slice());
+            let above = joint.parent.map(|parent| &placed[parent]);
+            let parents = above.map(|above| above.mean.as_slice());
             let found = if self.exact[index] {
                 self.exact_channels(index).map(Ok)
             } else {
                 let translation = self.translation(index, parents, &fractions[index], &mut own, &mut uneven);
                 let scale = self.scale(index, &points[index], &fractions[index], &mut own, &mut uneven);
                 let aims = Aims::new(parents, &self.model[index], &points[index], &own);
+                let aims = match self.readers_differ {
+                    true => aims.with_spreads(Placed::spreads(above, &own)),
+                    false => aims,
+                };
                 let rotation =
                     self.rotation(index, is_static[index], &aims, &points[index], &mut own, &mut uneven);
                 [rotation, translation, scale]
             };
             fit.lacking[index] = found.each_ref().map(Result::is_err);
             fit.channels.push(found.map(Result::unwrap_or_default));
-            let at = |moment: usize| {
-                let local = Affine64::local(&own[moment]);
-                parents.map_or(local, |parents| parents[moment].after(&local))
-            };
-            let is: Vec<Affine64> = (0..count).map(at).collect();
-            let mut worst = 0.0_f64;
-            for (is, want) in is.iter().zip(&self.model[index]) {
-                for body in &joint.shell {
-                    worst = worst.max(body.beyond(is, want, worst).unwrap_or_default());
-                }
-            }
-            fit.errors.push(worst / joint.budget);
+            let is = Placed::new(above, &own, self.readers_differ);
+            fit.errors.push(is.error(joint, &self.model[index]) / joint.budget);
             placed.push(is);
+            // Frees the matrices of joints whose children are all placed.
+            let above = joint.parent.into_iter();
+            for done in above.chain([index]).filter(|&it| self.last_child[it] == index) {
+                placed[done] = Placed::default();
+            }
         }
         fit
     }
@@ -186,7 +204,7 @@ fn failed(joints: &[JointFacts], fit: &Fit) -> Vec<usize> {
     let mut topmost = Vec::new();
     for (joint, facts) in joints.iter().enumerate() {
         below[joint] = facts.parent.is_some_and(|parent| below[parent]);
-        if (fit.errors[joint] > 1.0 || fit.lacking[joint].contains(&true)) && !below[joint] {
+        if fit.fails(joint) && !below[joint] {
             below[joint] = true;
             topmost.push(joint);
         }

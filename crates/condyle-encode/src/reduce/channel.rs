@@ -88,10 +88,23 @@ pub(super) fn as_authored(authored: Authored<'_>, values: Vec<f32>) -> Channel {
     Channel { interpolation: track.interpolation, keys: Vec::new(), times: Some(times.to_vec()), values }
 }
 
+/// Result of [`thinned`].
+pub(super) enum Thinned {
+    Keys(Vec<usize>),
+    /// There is no line from one place to the next, or no place.
+    OutOfReach,
+    TooMany,
+}
+
 /// Minimum set of places for keys with the target values: after each key, takes the farthest place that a
-/// straight line `reaches`.
-pub(super) fn thinned(places: &[usize], mut reaches: impl FnMut(usize, usize) -> bool) -> Option<Vec<usize>> {
-    let mut keys = vec![*places.first()?];
+/// straight line `reaches`. Ends once there are too many keys.
+pub(super) fn thinned(
+    places: &[usize],
+    is_too_many: impl Fn(usize) -> bool,
+    mut reaches: impl FnMut(usize, usize) -> bool,
+) -> Thinned {
+    let Some(&first) = places.first() else { return Thinned::OutOfReach };
+    let mut keys = vec![first];
     let mut from = 0;
     while from + 1 < places.len() {
         let left = places.len() - 1 - from;
@@ -113,12 +126,15 @@ pub(super) fn thinned(places: &[usize], mut reaches: impl FnMut(usize, usize) ->
             }
         }
         if far == 0 {
-            return None;
+            return Thinned::OutOfReach;
         }
         from += far;
         keys.push(places[from]);
+        if is_too_many(keys.len()) {
+            return Thinned::TooMany;
+        }
     }
-    Some(keys)
+    Thinned::Keys(keys)
 }
 
 /// Cheapest keys for a track that drives no joint, with each component within `limit`.
@@ -168,8 +184,12 @@ pub(super) fn fit_values(
     let width = if in_steps || format == KeyFormat::Filtered { 2 } else { 4 } * width;
     let even = grids.iter().find(|grid| grid.windows(2).all(|pair| holds_line(pair[0], pair[1])));
     let even = even.map(|grid| (width * grid.len(), linear(grid)));
-    let uneven = thinned(&grids.places, holds_line)
-        .map(|grid| (width * grid.len() + own_times(grid.len()), linear(&grid)));
+    let least = even.as_ref().map_or(usize::MAX, |(bytes, _)| *bytes);
+    let bytes = |keys: usize| width * keys + own_times(keys);
+    let uneven = match thinned(&grids.places, |keys| bytes(keys) >= least, holds_line) {
+        Thinned::Keys(grid) => Some((bytes(grid.len()), linear(&grid))),
+        Thinned::OutOfReach | Thinned::TooMany => None,
+    };
     let authored = free.authored.filter(|_| !grids.pinned).map(|own| {
         let bytes = 4 * own.track.values.len() + own_times(own.times.len());
         (bytes, as_authored(own, own.track.values.clone()))
@@ -191,5 +211,24 @@ pub(super) fn rest_value(skeleton: &Skeleton, target: Target) -> Vec<f32> {
         Target::Translation(joint) => rest(joint).translation.to_vec(),
         Target::Scale(joint) => rest(joint).scale.to_vec(),
         _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinning_ends_at_too_many_keys() {
+        let places: Vec<usize> = (0..10).collect();
+        let found =
+            |most: usize, far: usize| match thinned(&places, |keys| keys > most, |from, to| to - from <= far)
+            {
+                Thinned::Keys(keys) => Ok(keys),
+                Thinned::OutOfReach => Err("out of reach"),
+                Thinned::TooMany => Err("too many"),
+            };
+        assert_eq!(found(4, 4), Ok(vec![0, 4, 8, 9]));
+        assert_eq!((found(3, 4), found(9, 0)), (Err("too many"), Err("out of reach")));
     }
 }

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::cell::Cell;
 
-use super::channel::{Channel, Grids, as_authored, own_times, thinned};
+use super::channel::{Channel, Grids, Thinned, as_authored, own_times, thinned};
 use super::format::{KeyFormat, STEP_GRADES, stream_bytes};
 use super::key_values::{Spline, authored_values, coarser, moved, span_of, spans};
 use super::source::Authored;
@@ -18,6 +18,8 @@ pub(super) struct Property<'a, const N: usize> {
     pub(super) times: &'a [f64],
     /// Value at each moment.
     pub(super) targets: &'a [[f64; N]],
+    /// Squared distance from each target within which every value holds; empty if unknown.
+    pub(super) rooms: &'a [f64],
     pub(super) authored: Option<Authored<'a>>,
 }
 
@@ -114,6 +116,19 @@ impl<'a, const N: usize, S: Space<N>, H: Fn(usize, [f64; N]) -> bool> KeySearch<
         Some(values)
     }
 
+    /// Whether the value at a fraction of the path from the target to `value` holds.
+    fn part_holds(&self, at: usize, value: [f64; N], part: f64) -> bool {
+        let target = self.property.targets[at];
+        if let Some(room) = self.property.rooms.get(at) {
+            let off = self.space.square(target, value);
+            // For a longer arc, the chord of a part of it is longer than that part of its chord.
+            if off < 0.01 && off * (1.01 * part * part) < *room {
+                return true;
+            }
+        }
+        (self.holds)(at, self.space.between(target, value, part))
+    }
+
     fn is_filtered(&self) -> bool {
         self.space.format() == KeyFormat::Filtered
     }
@@ -174,8 +189,7 @@ impl<'a, const N: usize, S: Space<N>, H: Fn(usize, [f64; N]) -> bool> KeySearch<
             let (middle, span) = (from.midpoint(to), self.space.span(targets[from], targets[to]));
             [middle, from.midpoint(middle), middle.midpoint(to)].into_iter().any(|at| {
                 let t = (times[at] - times[from]) / (times[to] - times[from]);
-                let is = self.space.at(&span, t);
-                !(self.holds)(at, self.space.between(targets[at], is, 0.25))
+                !self.part_holds(at, self.space.at(&span, t), 0.25)
             })
         };
         if grid.len() > 1 && is_off(span_of(grid, times, self.hopeless.get()).0) {
@@ -216,11 +230,14 @@ impl<'a, const N: usize, S: Space<N>, H: Fn(usize, [f64; N]) -> bool> KeySearch<
     fn try_thinned_lines(&mut self, uneven: &mut Uneven) {
         let places = &self.property.grids.places;
         for slack in [1.8, 1.3, 1.0] {
-            let Some(keys) = thinned(places, |from, to| self.reaches(from, to, slack)) else { continue };
+            let bytes = |keys: usize| self.space.key_bytes() * keys + own_times(keys);
+            let is_too_many = |keys: usize| bytes(keys) >= self.least();
+            let keys = match thinned(places, is_too_many, |from, to| self.reaches(from, to, slack)) {
+                Thinned::Keys(keys) => keys,
+                Thinned::OutOfReach => continue,
+                Thinned::TooMany => break,
+            };
             let overhead = own_times(keys.len());
-            if self.space.key_bytes() * keys.len() + overhead >= self.least() {
-                break;
-            }
             let found = self.try_moved_line(&keys, overhead).or_else(|| {
                 let values: Vec<[f64; N]> = keys.iter().map(|&at| self.own[at]).collect();
                 self.try_line(&keys, &values, overhead)
@@ -239,15 +256,14 @@ impl<'a, const N: usize, S: Space<N>, H: Fn(usize, [f64; N]) -> bool> KeySearch<
     /// Whether a line between the values at two moments holds at all moments between them, within `slack`
     /// times the limit.
     fn reaches(&self, from: usize, to: usize, slack: f64) -> bool {
-        let (Property { times, targets, .. }, space) = (self.property, self.space);
+        let (times, space) = (self.property.times, self.space);
         let ends = [from, to].map(|at| space.stored(self.own[at]).map(f64::from));
         let (length, span) = (times[to] - times[from], space.span(ends[0], ends[1]));
         let is = |at: usize| space.at(&span, (times[at] - times[from]) / length);
-        let near = |at: usize| space.between(targets[at], is(at), 1.0 / slack);
         // The error is largest in the middle, so that is tested first.
         core::iter::once(from.midpoint(to).max(from + 1))
             .chain(from + 1..to)
-            .all(|at| (self.holds)(at, near(at)))
+            .all(|at| self.part_holds(at, is(at), 1.0 / slack))
     }
 
     /// Minimum number of bytes per key of a spline.

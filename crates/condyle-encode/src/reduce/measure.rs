@@ -2,19 +2,20 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use super::format::KeyFormat;
 use super::job::Job;
 use super::source::Source;
 use crate::algebra::Affine64;
 use crate::options::{EncodeOptions, JointError, Measured};
-use crate::source;
+use crate::search::place;
+use crate::source::{self, JointTracks};
 use condyle::clip::keys::{Span, length_at};
 use condyle::clip::{RawClip, Target};
 use condyle::sampling::AnyClip;
 use condyle::skeleton::Skeleton;
 use condyle_base::error::Error;
-use condyle_base::math::Transform64;
 use condyle_base::math::quats::is_loose;
 
 /// Measures the error of `keys` compared with `clip`: the displacement of the points of the shell.
@@ -76,22 +77,16 @@ pub(super) fn add_part(all: &mut Measured, at: usize, part: &Measured) {
     }
 }
 
-/// Merges the maximum errors of two readings of the same keys.
+/// Merges the errors of joints and frames of two readings of the same keys.
 fn add_reading(all: &mut Measured, other: &Measured) {
     let frames = all.frames.iter_mut().zip(&other.frames);
     frames.for_each(|(all, &other)| *all = all.max(other));
     let joints = all.joints.iter_mut().zip(&other.joints);
     joints.filter(|(all, other)| other.error > all.error).for_each(|(all, other)| *all = *other);
-    if other.error_max > all.error_max {
-        (all.error_max, all.joint, all.seconds) = (other.error_max, other.joint, other.seconds);
-    }
 }
 
-/// Result of a reader, and the model matrices that it gets, per joint and moment.
-struct Reading {
-    measured: Measured,
-    placed: Vec<Vec<Affine64>>,
-}
+/// Moments that are measured together: a few megabytes of matrices.
+const CHUNK: usize = 512;
 
 /// Whether readers that normalise rotations decode differently from those that do not.
 fn has_loose_rotations(clip: &RawClip) -> bool {
@@ -106,20 +101,49 @@ fn has_loose_rotations(clip: &RawClip) -> bool {
 impl Job<'_, '_> {
     /// Error of the clip at each moment, for readers that normalise rotations and for those that do not.
     pub(super) fn measure(&self, clip: &RawClip) -> Measured {
-        let (moments, count) = (&self.source.moments, self.joints.len());
-        let tracks = source::joint_tracks(clip, count);
+        let (moments, joints) = (&self.source.moments, self.joints.len());
+        let tracks = source::joint_tracks(clip, joints);
         let none = || Measured {
-            joints: vec![JointError::default(); count],
+            joints: vec![JointError::default(); joints],
             frames: vec![0.0; self.source.frames.len()],
             ..Measured::default()
         };
-        let mut readings = vec![Reading { measured: none(), placed: Vec::with_capacity(count) }];
-        if has_loose_rotations(clip) {
-            readings.push(Reading { measured: none(), placed: Vec::with_capacity(count) });
+        let count = if has_loose_rotations(clip) { 2 } else { 1 };
+        let mut readings = vec![none(); count];
+        // Works in chunks, so that memory does not depend on the length of the clip.
+        for first in (0..moments.len()).step_by(CHUNK) {
+            let chunk = first..moments.len().min(first + CHUNK);
+            for (measured, placed) in readings.iter_mut().zip(self.read(clip, &tracks, count, chunk.clone()))
+            {
+                self.compare(&placed, chunk.start, measured);
+            }
         }
+        let mut readings = readings.into_iter();
+        let mut measured = readings.next().unwrap_or_default();
+        readings.for_each(|reading| add_reading(&mut measured, &reading));
+        for (joint, error) in measured.joints.iter().enumerate() {
+            if error.error > measured.error_max {
+                (measured.error_max, measured.joint, measured.seconds) = (error.error, joint, error.seconds);
+            }
+        }
+        self.measure_free(clip, &mut measured);
+        measured
+    }
+
+    /// Model matrices at some moments, per joint: of readers that normalise rotations, then of those that
+    /// do not.
+    fn read(
+        &self,
+        clip: &RawClip,
+        tracks: &[JointTracks<'_>],
+        readings: usize,
+        chunk: Range<usize>,
+    ) -> Vec<Vec<Vec<Affine64>>> {
+        let moments = &self.source.moments[chunk];
+        let mut readings: Vec<Vec<Vec<Affine64>>> = vec![Vec::with_capacity(tracks.len()); readings];
         for (j, tracks) in tracks.iter().enumerate() {
             let mut locals = source::joint(clip, self.skeleton, j, tracks, moments);
-            for (reading, it) in readings.iter_mut().enumerate() {
+            for (reading, placed) in readings.iter_mut().enumerate() {
                 if let Some(track) = tracks.rotation.filter(|_| reading > 0) {
                     let (times, mut hint) = (&clip.timelines()[track.timeline], 0);
                     for (local, &seconds) in locals.iter_mut().zip(moments) {
@@ -129,31 +153,21 @@ impl Job<'_, '_> {
                         local.rotation = local.rotation.map(|v| v * length);
                     }
                 }
-                let parents = self.joints[j].parent.map(|parent| it.placed[parent].as_slice());
-                let at = |(moment, local): (usize, &Transform64)| {
-                    let local = Affine64::local(local);
-                    parents.map_or(local, |parents| parents[moment].after(&local))
-                };
-                it.placed.push(locals.iter().enumerate().map(at).collect());
+                let parents = self.joints[j].parent.map(|parent| placed[parent].as_slice());
+                placed.push(place(parents, &locals));
             }
         }
-        for Reading { measured, placed } in &mut readings {
-            self.compare(placed, measured);
-        }
-        let mut readings = readings.into_iter().map(|reading| reading.measured);
-        let mut measured = readings.next().unwrap_or_default();
-        readings.for_each(|reading| add_reading(&mut measured, &reading));
-        self.measure_free(clip, &mut measured);
-        measured
+        readings
     }
 
-    /// Adds the errors of joints: of their model matrices at each moment.
-    fn compare(&self, placed: &[Vec<Affine64>], measured: &mut Measured) {
+    /// Adds the errors of joints: of their model matrices at the moments from `first`.
+    fn compare(&self, placed: &[Vec<Affine64>], first: usize, measured: &mut Measured) {
+        let before = self.source.frames.partition_point(|&frame| frame <= first).saturating_sub(1);
         // Leaves first: they have the largest errors, so that most errors of other joints are below those of
         // their frames.
         for (j, joint) in self.joints.iter().enumerate().rev() {
-            let (worst, mut frame) = (&mut measured.joints[j], 0);
-            for (moment, (is, want)) in placed[j].iter().zip(&self.model[j]).enumerate() {
+            let (worst, mut frame) = (&mut measured.joints[j], before);
+            for (moment, (is, want)) in (first..).zip(placed[j].iter().zip(&self.model[j][first..])) {
                 while self.source.frames.get(frame + 1).is_some_and(|&next| next <= moment) {
                     frame += 1;
                 }
@@ -169,11 +183,6 @@ impl Job<'_, '_> {
                         *frame = frame.max(off);
                     }
                 }
-            }
-        }
-        for (joint, error) in measured.joints.iter().enumerate() {
-            if error.error > measured.error_max {
-                (measured.error_max, measured.joint, measured.seconds) = (error.error, joint, error.seconds);
             }
         }
     }

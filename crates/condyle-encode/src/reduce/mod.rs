@@ -11,6 +11,7 @@ mod key_search;
 mod key_values;
 mod measure;
 mod parts;
+mod placed;
 mod properties;
 mod source;
 mod space;

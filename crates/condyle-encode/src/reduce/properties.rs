@@ -40,7 +40,7 @@ impl Job<'_, '_> {
     /// Property of a joint with a target value at each moment.
     fn property<'p, const N: usize>(&'p self, of: Target, targets: &'p [[f64; N]]) -> Property<'p, N> {
         let (grids, times) = (&self.grids, &self.source.moments);
-        Property { grids, times, targets, authored: self.of.authored(of) }
+        Property { grids, times, targets, rooms: &[], authored: self.of.authored(of) }
     }
 
     pub(super) fn translation(
@@ -143,11 +143,14 @@ impl Job<'_, '_> {
             return Ok(None);
         }
         let (rest, middle) = (joint.rest.rotation, own[own.len() / 2].rotation);
-        let reach =
-            self.model[index].iter().fold(0.0_f64, |most, model| most.max(points::reach(points, model)));
+        let reach_at = |model: &Affine64| points::reach(points, model);
+        let reach = || self.model[index].iter().map(reach_at).fold(0.0, f64::max);
+        let least_reach = reach_at(&self.model[index][own.len() / 2]);
         let limit = points.iter().map(|point| point.limit).fold(f64::INFINITY, f64::min).min(joint.budget);
-        let static_part = self.static_part();
-        let near = |to: Quat64| own.iter().all(|it| turned(to, it.rotation) * reach <= limit * static_part);
+        let threshold = limit * self.static_part();
+        let is_within =
+            |to: Quat64, reach: f64| own.iter().all(|local| turned(to, local.rotation) * reach <= threshold);
+        let near = |to: Quat64| is_within(to, least_reach) && is_within(to, reach());
         let serves = |value: Quat64| is_static || (0..own.len()).all(|moment| aims.holds(moment, value));
         if near(rest) && serves(rest) {
             own.iter_mut().for_each(|local| local.rotation = rest);
@@ -158,7 +161,7 @@ impl Job<'_, '_> {
                 let (_, value) = format::rotation(middle, self.format, grade);
                 let is = value.map(f64::from);
                 // Four 16-bit numbers are used only if no coarser form is within limits.
-                let is_near = grade < 2 || turned(is, middle) * reach <= limit * CONSTANT_ROUNDING;
+                let is_near = grade < 2 || turned(is, middle) * reach() <= limit * CONSTANT_ROUNDING;
                 (is_near && serves(is)).then_some((value, is))
             });
             if let Some((value, is)) = constant {
@@ -176,7 +179,15 @@ impl Job<'_, '_> {
                 last
             })
             .collect();
-        let property = self.property(Target::Rotation(index as u16), &targets);
+        let rooms: Vec<f64> = targets
+            .iter()
+            .enumerate()
+            .map(|(moment, &target)| {
+                let room = aims.room(moment, target);
+                room * room
+            })
+            .collect();
+        let property = Property { rooms: &rooms, ..self.property(Target::Rotation(index as u16), &targets) };
         let holds = |moment: usize, value: Quat64| aims.holds(moment, value);
         let mut found = |format| fit(&Turns { format, grade: 0 }, property, uneven, holds);
         // If integers are too coarse, tries floats.

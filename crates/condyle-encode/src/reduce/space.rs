@@ -8,7 +8,8 @@ use alloc::vec::Vec;
 use super::super::algebra::{Vector, log_near, sub};
 use super::format::{KeyFormat, ROTATION_GRADES, STEP_GRADES, Steps, greatest, rotation, stream_bytes};
 use condyle_base::math::quats::{Quat64, Slerp, conjugate, exp, near, product};
-use condyle_base::math::vectors::normalize;
+use condyle_base::math::scalar::sqrt_f64;
+use condyle_base::math::vectors::{dot, normalize};
 
 /// Storage and interpolation of the values of a property.
 pub(super) trait Space<const N: usize>: Copy {
@@ -28,6 +29,8 @@ pub(super) trait Space<const N: usize>: Copy {
     /// Difference from one value to another; `moved` adds it.
     fn way(&self, from: [f64; N], to: [f64; N]) -> Vector;
     fn moved(&self, from: [f64; N], way: Vector) -> [f64; N];
+    /// Squared distance between two values.
+    fn square(&self, from: [f64; N], to: [f64; N]) -> f64;
     /// Value as stored in a key.
     fn stored(&self, value: [f64; N]) -> [f32; N];
     /// Value that a reader gets for a point of a spline.
@@ -84,6 +87,11 @@ impl Space<3> for Lengths {
         core::array::from_fn(|c| from[c] + way[c])
     }
 
+    fn square(&self, from: Vector, to: Vector) -> f64 {
+        let off = sub(to, from);
+        dot(off, off)
+    }
+
     fn stored(&self, value: Vector) -> [f32; 3] {
         value.map(|v| self.steps.round(v))
     }
@@ -121,9 +129,61 @@ pub(super) struct Turns {
 
 /// Two adjacent rotations.
 pub(super) struct TurnSpan {
-    slerp: Slerp,
+    path: TurnPath,
     /// Length of each minus one, to first order.
     longer: [f64; 2],
+}
+
+/// Shortest path from one rotation to another.
+enum TurnPath {
+    /// Slerp by a small angle, without sines and arctangents: the two ends, and the squared angle.
+    Short([Quat64; 2], f64),
+    Long(Slerp),
+}
+
+impl TurnPath {
+    /// Largest cosine subtracted from 1 for which the series suffice: rotations of up to 36°.
+    const SHORT: f64 = 0.05;
+
+    fn new(from: Quat64, to: Quat64) -> Self {
+        // Keys are f32.
+        let [a, b] = [from, to].map(|q| q.map(|v| v as f32));
+        let ends = [a, b].map(|q| q.map(f64::from));
+        let to = near(ends[0], ends[1]);
+        let cos: f64 = (0..4).map(|c| ends[0][c] * to[c]).sum();
+        let y = 1.0 - cos.min(1.0);
+        if y > Self::SHORT {
+            return Self::Long(Slerp::new(a, b));
+        }
+        // Squared arccosine of 1 - y, within 1e-13.
+        let series = [2.0, 1.0 / 3.0, 4.0 / 45.0, 1.0 / 35.0, 16.0 / 1575.0, 8.0 / 2079.0, 32.0 / 21021.0];
+        Self::Short([ends[0], to], y * horner(series, y))
+    }
+
+    /// Rotation at `t` with this length.
+    fn at(&self, t: f64, length: f64) -> Quat64 {
+        match self {
+            Self::Short([from, to], square) => {
+                // sin(x) / x. The sine of the angle between the ends is a common factor, without effect.
+                let series = [1.0, -1.0 / 6.0, 1.0 / 120.0, -1.0 / 5_040.0, 1.0 / 362_880.0];
+                let part = |t: f64| t * horner(series, t * t * square);
+                let (a, b) = (part(1.0 - t), part(t));
+                let q: Quat64 = core::array::from_fn(|c| from[c] * a + to[c] * b);
+                let by = length / sqrt_f64((q[0] * q[0] + q[1] * q[1]) + (q[2] * q[2] + q[3] * q[3]));
+                q.map(|v| v * by)
+            }
+            Self::Long(slerp) => {
+                let mut q = slerp.at(t);
+                normalize(&mut q);
+                q.map(|v| v * length)
+            }
+        }
+    }
+}
+
+/// Polynomial with the lowest power first.
+fn horner<const N: usize>(terms: [f64; N], x: f64) -> f64 {
+    terms.iter().rev().fold(0.0, |sum, term| sum * x + term)
 }
 
 impl Space<4> for Turns {
@@ -141,22 +201,32 @@ impl Space<4> for Turns {
 
     fn span(&self, from: Quat64, to: Quat64) -> TurnSpan {
         let longer = |q: Quat64| (q.iter().map(|v| v * v).sum::<f64>() - 1.0) / 2.0;
-        let slerp = Slerp::new(from.map(|v| v as f32), to.map(|v| v as f32));
-        TurnSpan { slerp, longer: [longer(from), longer(to)] }
+        TurnSpan { path: TurnPath::new(from, to), longer: [longer(from), longer(to)] }
     }
 
-    fn at(&self, TurnSpan { slerp, longer: [from, to] }: &TurnSpan, t: f64) -> Quat64 {
-        let way = self.point(slerp.at(t));
-        let length = 1.0 + from * (1.0 - t) + to * t;
-        way.map(|v| v * length)
+    fn at(&self, TurnSpan { path, longer: [from, to] }: &TurnSpan, t: f64) -> Quat64 {
+        path.at(t, 1.0 + from * (1.0 - t) + to * t)
     }
 
     fn way(&self, from: Quat64, to: Quat64) -> Vector {
-        log_near(product(conjugate(from), near(from, to)), [0.0; 3])
+        let q = product(conjugate(from), near(from, to));
+        let [x, y, z, w] = q;
+        let tangent = (x * x + y * y + z * z) / (w * w);
+        if w > 0.0 && tangent < 1e-4 {
+            // The arctangent of a small number, divided by it.
+            let ratio = horner([1.0, -1.0 / 3.0, 1.0 / 5.0, -1.0 / 7.0], tangent) / w;
+            return [x, y, z].map(|v| v * ratio);
+        }
+        log_near(q, [0.0; 3])
     }
 
     fn moved(&self, from: Quat64, way: Vector) -> Quat64 {
         self.point(product(from, exp(way)))
+    }
+
+    fn square(&self, from: Quat64, to: Quat64) -> f64 {
+        let to = near(from, to);
+        (0..4).map(|c| (to[c] - from[c]) * (to[c] - from[c])).sum()
     }
 
     fn stored(&self, value: Quat64) -> [f32; 4] {
