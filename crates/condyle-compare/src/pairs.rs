@@ -175,14 +175,19 @@ fn size(it: &Subject<'_>) -> f64 {
 /// Pairs parts by name, or all parts by order if names do not match. Both parts must have the same number of
 /// vertices.
 fn twin_parts(a: &Subject<'_>, b: &Subject<'_>) -> Vec<(usize, usize)> {
+    let twins = parts_by_name(a, b);
+    twins.into_iter().filter(|&(p, q)| a.parts[p].rest.len() == b.parts[q].rest.len()).collect()
+}
+
+/// Pairs parts by name, or all parts by order if names do not match.
+fn parts_by_name(a: &Subject<'_>, b: &Subject<'_>) -> Vec<(usize, usize)> {
     let key = |part: &Part| (part.name.clone(), part.primitive);
     let (these, those) = (&a.parts, &b.parts);
     let named = by_key(these.iter().map(key), those.iter().map(key));
-    let twins = match named.len() < these.len() && these.len() == those.len() {
+    match named.len() < these.len() && these.len() == those.len() {
         true => (0..these.len()).map(|part| (part, part)).collect(),
         false => named,
-    };
-    twins.into_iter().filter(|&(p, q)| these[p].rest.len() == those[q].rest.len()).collect()
+    }
 }
 
 /// Whether each vertex of a part is within a distance of the vertex with the same index in the other part, at
@@ -278,23 +283,39 @@ impl Places {
     }
 
     /// Pairs the known parts by order, and all other vertices by position. Of several vertices at one
-    /// position, the one with the same joints and morph targets is chosen. A vertex may have several
+    /// position, one of the same part is chosen, because instances of a mesh may overlap at rest. Of several
+    /// of these, the one with the same joints and morph targets is chosen. A vertex may have several
     /// counterparts, because meshes are split along seams.
     fn links(mut self, a: &Subject<'_>, b: &Subject<'_>, known: &[(usize, usize)]) -> Vec<Link> {
         self.leave_open(a, b, known);
         let marks = marks(a, b, &self.flat, self.reach);
         let mut links = links_in_order(a, known);
+        let mut twins = [a, b].map(|it| vec![None; it.parts.len()]);
+        for (p, q) in parts_by_name(a, b) {
+            (twins[0][p], twins[1][q]) = (Some(q), Some(p));
+        }
         let mut met = vec![false; self.flat[1].places.len()];
         for side in [0, 1] {
             let (own, other) = (&self.flat[side], 1 - side);
-            let tree = Tree::new(&marks[other]);
+            let twins = &twins[side];
+            let of_parts = part_trees([a, b][other], &marks[other], twins);
+            let tree = std::sync::LazyLock::new(|| Tree::new(&marks[other]));
             let near = |vertex: u32, found: Option<(u32, f64)>| {
                 let found = found?.0;
                 let apart = square(&own.places[vertex as usize], &self.flat[other].places[found as usize]);
                 (apart <= self.reach * self.reach).then_some(found)
             };
             let twin = |&vertex: &u32| {
-                let marked = near(vertex, tree.nearest(&marks[side][vertex as usize]));
+                let mark = &marks[side][vertex as usize];
+                let of_part = twins[own.names[vertex as usize][0] as usize].and_then(|part: usize| {
+                    let (first, tree) = of_parts[part].as_ref()?;
+                    let (found, square) = tree.nearest(mark)?;
+                    near(vertex, Some((first + found, square)))
+                });
+                if of_part.is_some() {
+                    return Some((vertex, of_part?));
+                }
+                let marked = near(vertex, tree.nearest(mark));
                 // If no vertex with the same joints and morph targets is near, the nearest vertex counts,
                 // because joints may differ only by their names.
                 let plain = || near(vertex, self.trees[other].nearest(&own.places[vertex as usize]));
@@ -317,6 +338,27 @@ impl Places {
         }
         links
     }
+}
+
+/// Trees of the parts that are twins, with the number of the first vertex of each.
+fn part_trees<const D: usize>(
+    it: &Subject<'_>,
+    marks: &[[f32; D]],
+    twins: &[Option<usize>],
+) -> Vec<Option<(u32, Tree<D>)>> {
+    let mut is_twin = vec![false; it.parts.len()];
+    twins.iter().flatten().for_each(|&part| is_twin[part] = true);
+    let mut first = 0;
+    let ranges = it.parts.iter().zip(is_twin).map(|(part, is_twin)| {
+        let range = first..first + part.rest.len();
+        first = range.end;
+        (range, is_twin)
+    });
+    let ranges: Vec<_> = ranges.collect();
+    let tree = |(range, is_twin): (std::ops::Range<usize>, bool)| {
+        is_twin.then(|| (range.start as u32, Tree::new(&marks[range])))
+    };
+    ranges.into_par_iter().map(tree).collect()
 }
 
 /// Returns coordinates that distinguish vertices, in units of the models. They are the position at rest, a
@@ -449,6 +491,38 @@ fn by_key<K: Hash + Eq>(a: impl Iterator<Item = K>, b: impl Iterator<Item = K>) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use condyle_gltf::{Asset, Document};
+
+    /// Two instances of a triangle at one place, with its vertices in this order.
+    fn two_triangles(order: [usize; 3]) -> Asset {
+        let json = r#"{"asset":{"version":"2.0"},"scene":0,"scenes":[{"nodes":[0,1]}],
+            "nodes":[{"name":"left","mesh":0},{"name":"right","mesh":0}],
+            "meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],
+            "accessors":[{"bufferView":0,"componentType":5126,"count":3,"type":"VEC3",
+            "min":[0,0,0],"max":[1,1,0]}],"bufferViews":[{"buffer":0,"byteLength":36}],
+            "buffers":[{"byteLength":36}]}"#;
+        let json = format!("{json}{}", " ".repeat(json.len().wrapping_neg() % 4));
+        let corners = order.map(|at| [[0.0_f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]][at]);
+        let mut glb = b"glTF\x02\0\0\0".to_vec();
+        let word = |n: usize| (n as u32).to_le_bytes();
+        glb.extend(word(12 + 8 + json.len() + 8 + 36));
+        glb.extend(word(json.len()).iter().chain(b"JSON").chain(json.as_bytes()));
+        glb.extend(word(36).iter().chain(b"BIN\0"));
+        glb.extend(corners.as_flattened().iter().flat_map(|x| x.to_le_bytes()));
+        Asset::from_document(Document::from_slice("triangles", &glb, None).expect("a file")).expect("a model")
+    }
+
+    #[test]
+    fn instances_at_one_place_are_paired_with_themselves() {
+        let (a, b) = (two_triangles([0, 1, 2]), two_triangles([2, 0, 1]));
+        let mut sides = [&a, &b].map(|asset| Subject::new("triangles", asset, vec![]).expect("small"));
+        let [a, b] = &mut sides;
+        let found = pairs(a, b, 0.1).expect("the same vertices");
+        assert_eq!((found.how, found.unpaired, found.links.len()), (How::Place, [0, 0], 6));
+        for Link { parts, vertices } in found.links {
+            assert_eq!(parts[0], parts[1], "{vertices:?}");
+        }
+    }
 
     #[test]
     fn equal_keys_are_paired_in_their_order() {
