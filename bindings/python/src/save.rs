@@ -7,7 +7,7 @@ use condyle::sampling::{AnyClip, PoseSource};
 use condyle::{Pose, RawClip, Skeleton, Target, Track};
 use condyle_bvh::WriteOptions;
 use condyle_encode::{Shell, curve_keys};
-use condyle_gltf::{Asset, ClipExporter, Document, MeshCompression, pack_meshes};
+use condyle_gltf::{Asset, ClipExporter, Document, MeshCompression, UnpackedPrimitive, pack_meshes};
 use condyle_io::ModelClip;
 use pyo3::prelude::*;
 
@@ -185,10 +185,10 @@ impl Smaller {
         packed.problems.iter().try_for_each(|problem| warn(py, &problem.to_string()))?;
         for mesh in packed.meshes.iter().filter(|mesh| mesh.error > f64::from(self.budget) * (1.0 + 1e-6)) {
             let (error, budget) = (mesh.error, self.budget);
-            warn(py, &format!("mesh {}: the error is {error}, not {budget}: f32 allows no less", mesh.mesh))?;
+            warn(py, &format!("mesh {}: the error is {error}, not {budget}", mesh.mesh))?;
         }
-        for (mesh, why) in &packed.unpacked {
-            warn(py, &format!("mesh {mesh}: {why}"))?;
+        for UnpackedPrimitive { mesh, primitive, why, .. } in &packed.unpacked {
+            warn(py, &format!("mesh {mesh}, primitive {primitive} is unchanged: {why}"))?;
         }
         Ok(packed.glb)
     }
