@@ -21,6 +21,9 @@ const MOST: f64 = 4e-3;
 /// vertices are not counterparts.
 const SPREAD: f64 = 8.0;
 
+/// Roundings of a position to f32 between a vertex and its counterpart.
+const ROUNDINGS: f64 = 4.0;
+
 /// Kind of pairing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum How {
@@ -273,7 +276,11 @@ impl Places {
                 false => squares.select_nth_unstable_by(half, f64::total_cmp).1.sqrt(),
             }
         });
-        it.reach = (SPREAD * middle[0].min(middle[1])).clamp(SAME * size, MOST * size);
+        // Far from the origin, the positions of most vertices can be equal and those of some a rounding apart.
+        let numbers = it.flat.iter().flat_map(|flat| flat.places.as_flattened());
+        let far = numbers.fold(0.0_f32, |most, v| most.max(v.abs()));
+        let least = (SAME * size).max(ROUNDINGS * f64::from(f32::EPSILON * far));
+        it.reach = (SPREAD * middle[0].min(middle[1])).clamp(least, least.max(MOST * size));
         it
     }
 
@@ -493,8 +500,8 @@ mod tests {
     use super::*;
     use condyle_gltf::{Asset, Document};
 
-    /// Two instances of a triangle at one place, with its vertices in this order.
-    fn two_triangles(order: [usize; 3]) -> Asset {
+    /// Two instances of a triangle at one place, with these vertices.
+    fn two_triangles(corners: [[f32; 3]; 3]) -> Asset {
         let json = r#"{"asset":{"version":"2.0"},"scene":0,"scenes":[{"nodes":[0,1]}],
             "nodes":[{"name":"left","mesh":0},{"name":"right","mesh":0}],
             "meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],
@@ -502,7 +509,6 @@ mod tests {
             "min":[0,0,0],"max":[1,1,0]}],"bufferViews":[{"buffer":0,"byteLength":36}],
             "buffers":[{"byteLength":36}]}"#;
         let json = format!("{json}{}", " ".repeat(json.len().wrapping_neg() % 4));
-        let corners = order.map(|at| [[0.0_f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]][at]);
         let mut glb = b"glTF\x02\0\0\0".to_vec();
         let word = |n: usize| (n as u32).to_le_bytes();
         glb.extend(word(12 + 8 + json.len() + 8 + 36));
@@ -514,7 +520,8 @@ mod tests {
 
     #[test]
     fn instances_at_one_place_are_paired_with_themselves() {
-        let (a, b) = (two_triangles([0, 1, 2]), two_triangles([2, 0, 1]));
+        let [a, b, c] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
+        let (a, b) = (two_triangles([a, b, c]), two_triangles([c, a, b]));
         let mut sides = [&a, &b].map(|asset| Subject::new("triangles", asset, vec![]).expect("small"));
         let [a, b] = &mut sides;
         let found = pairs(a, b, 0.1).expect("the same vertices");
@@ -522,6 +529,19 @@ mod tests {
         for Link { parts, vertices } in found.links {
             assert_eq!(parts[0], parts[1], "{vertices:?}");
         }
+    }
+
+    #[test]
+    fn vertices_far_from_the_origin_may_be_a_rounding_apart() {
+        let far = 1e4_f32;
+        let corners = [[far, 0.0, 0.0], [far + 1.0, 0.0, 0.0], [far, 1.0, 0.0]];
+        let mut other = [corners[2], corners[0], corners[1]];
+        other[2][0] = other[2][0].next_up();
+        let (a, b) = (two_triangles(corners), two_triangles(other));
+        let mut sides = [&a, &b].map(|asset| Subject::new("triangles", asset, vec![]).expect("small"));
+        let [a, b] = &mut sides;
+        let found = pairs(a, b, 0.1).expect("the same vertices");
+        assert_eq!((found.how, found.unpaired), (How::Place, [0, 0]));
     }
 
     #[test]
