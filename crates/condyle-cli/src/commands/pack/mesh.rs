@@ -71,6 +71,13 @@ impl Meshes {
                 out += &format!("{}: floats stay for {}\n", name_of(mesh), printable(what));
             }
         }
+        if let [measured, all] = self.found.moments
+            && measured < all
+        {
+            out += &format!(
+                "the errors of meshes are measured at {measured} of {all} moments, because all would take too long\n"
+            );
+        }
         for UnpackedPrimitive { mesh, primitive, why, .. } in &self.found.unpacked {
             out += &format!("mesh {mesh}: primitive {primitive} is unchanged: {}\n", printable(why));
         }
@@ -110,6 +117,8 @@ impl Meshes {
         let unpacked =
             unpacked.map(|it| json!({ "mesh": it.mesh, "primitive": it.primitive, "why": it.why }));
         json!({
+            "moments_measured": self.found.moments[0],
+            "moments": self.found.moments[1],
             "meshes": self.found.meshes.iter().map(mesh).collect::<Vec<_>>(),
             "unpacked": unpacked.collect::<Vec<_>>(),
         })

@@ -88,6 +88,9 @@ pub struct PackedMeshes {
     pub meshes: Vec<PackedMesh>,
     /// The primitives that do not change.
     pub unpacked: Vec<UnpackedPrimitive>,
+    /// Number of moments at which errors were measured, and of all moments. There are more of these if a clip
+    /// has so many keys that measuring all would take too long. Moments between may have larger errors.
+    pub moments: [usize; 2],
     /// Problems found while copying the document.
     pub problems: Vec<Problem>,
 }
@@ -227,7 +230,8 @@ pub fn pack_meshes(
             break (glb, meshes, problems);
         }
     };
-    Ok(PackedMeshes { glb, meshes, unpacked, problems })
+    let measured = measured(&moments, work);
+    Ok(PackedMeshes { glb, meshes, unpacked, moments: [measured.count(), moments.count()], problems })
 }
 
 /// Returns the largest number of products of a matrix and a point that [`pack_meshes`] may compute.
@@ -249,8 +253,13 @@ pub fn pack_meshes_work(asset: &Asset) -> u64 {
     let all = Moments::of(&asset.clips);
     let search = fit::work(asset, &sources, &shapes, &all);
     let each = report_work(asset, &sources, &shapes);
-    let report = each.saturating_mul(all.at_most(MEASURED_WORK / each.max(1)).count());
+    let report = each.saturating_mul(measured(&all, each).count());
     (search.saturating_add(report) as u64).saturating_mul(TRIES as u64 + 2)
+}
+
+/// Returns the moments at which errors are reported, if one moment takes `work`.
+fn measured(all: &Moments, work: usize) -> Moments {
+    all.at_most(MEASURED_WORK / work.max(1))
 }
 
 fn shape_of(source: &Source<'_>) -> Shape {
@@ -589,7 +598,7 @@ fn report(
         let twin = twin.ok_or_else(|| unread(format!("mesh {} differs", source.mesh)))?;
         pairs.push((own, at, Shape::of(&twin.mesh)));
     }
-    let moments = moments.at_most(MEASURED_WORK / report_work(asset, sources, shapes).max(1));
+    let moments = measured(moments, report_work(asset, sources, shapes));
     let map = JointMap::by_node(&asset.skeleton, &written.skeleton);
     let clips = asset.clips.iter().map(|clip| map.clip(clip)).collect::<Result<Vec<_>, _>>()?;
     moments.visit_both([(asset, &asset.clips), (&written, &clips)], |a, b| {
