@@ -276,7 +276,7 @@ impl Places {
                 false => squares.select_nth_unstable_by(half, f64::total_cmp).1.sqrt(),
             }
         });
-        // Far from the origin, the positions of most vertices can be equal and those of some a rounding apart.
+        // Far from the origin, most vertices can have equal positions, and some be a rounding apart.
         let numbers = it.flat.iter().flat_map(|flat| flat.places.as_flattened());
         let far = numbers.fold(0.0_f32, |most, v| most.max(v.abs()));
         let least = (SAME * size).max(ROUNDINGS * f64::from(f32::EPSILON * far));

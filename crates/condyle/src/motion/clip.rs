@@ -60,8 +60,8 @@ impl Clip<'_> {
     /// Returns the root motion from one value of a clock to another, or the identity if the clip has no
     /// motion.
     ///
-    /// Multiply the character's world transform by it from the right, as for [`over`]. The clock is 0 at the
-    /// start of the clip.
+    /// Multiply the character's world transform by it from the right, as for [`over`](super::over). The clock
+    /// is 0 at the start of the clip.
     ///
     /// # Errors
     /// [`Error::NotFinite`] if `from` or `to` is NaN or infinite.

@@ -88,8 +88,8 @@ pub struct PackedMeshes {
     pub meshes: Vec<PackedMesh>,
     /// The primitives that do not change.
     pub unpacked: Vec<UnpackedPrimitive>,
-    /// Number of moments at which errors were measured, and of all moments. There are more of these if a clip
-    /// has so many keys that measuring all would take too long. Moments between may have larger errors.
+    /// Number of moments at which errors were measured, and of all moments. The second is larger if measuring
+    /// all would take too long. Other moments may have larger errors.
     pub moments: [usize; 2],
     /// Problems found while copying the document.
     pub problems: Vec<Problem>,
