@@ -52,9 +52,9 @@ pub(crate) fn section(work: &str) -> (&'static str, &'static str) {
         "nlerp" => ("Normalised linear interpolation: cycles per joint", "One factor for all joints."),
         "other" => (
             "Other interpolation methods: cycles per joint",
-            "The polynomial of lower degree; a factor per joint; Eberly's series with 16 terms, with 5 terms on half of the angle, \
-             and with a precomputed midpoint; nlerp with a corrected factor; the exponential map; slerp of every \
-             other joint by a list of indices; and slerp that overwrites its first argument.",
+            "Slerp: the polynomial of lower degree, a factor per joint, every other joint by a list of indices, \
+             and output to the first argument. Eberly's series: 16 terms, 5 terms on half of the angle, and \
+             5 terms with a precomputed midpoint. Others: nlerp with a corrected factor, and the exponential map.",
         ),
         "quats" => ("Joints to matrices: cycles per joint", "Three rows, or four columns (`columns`)."),
         "mats" => ("Matrices to joints: cycles per joint", ""),
