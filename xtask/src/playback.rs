@@ -32,6 +32,9 @@ pub(crate) fn steps() -> Vec<Step> {
 
 const PAGE: &str = "docs/reports/packing.md";
 const PLAYED: [&str; 2] = ["<!-- from `cargo xtask playback` -->\n\n", "\n<!-- until here -->"];
+/// Files with meshes that others made and that are not among the models.
+const REAL: [&str; 4] =
+    ["03_all_animations.gltf", "AnimatedMorphSphere.gltf", "LeftHandHumanoid.gltf", "MorphStressTest.gltf"];
 const MESH_PEERS: [&str; 2] = ["<!-- from `cargo xtask mesh-peers` -->\n\n", "\n<!-- until here, meshes -->"];
 const PEERS: [&str; 2] = ["<!-- from `cargo xtask pack-peers` -->\n\n", "\n<!-- until here, too -->"];
 
@@ -57,15 +60,17 @@ pub(crate) fn whole(log: &mut Log) -> Outcome {
 
 /// Compares with other programs on the same models, and writes docs/reports/packing.md.
 pub(crate) fn peers(log: &mut Log) -> Outcome {
-    compare(log, "xtask/pack-peers.mjs", PEERS)
+    compare(log, "xtask/pack-peers.mjs", PEERS, &[])
 }
 
 /// Compares packed meshes with gltfpack, and writes docs/reports/packing.md.
 pub(crate) fn mesh_peers(log: &mut Log) -> Outcome {
-    compare(log, "xtask/mesh-peers.mjs", MESH_PEERS)
+    let real = crate::root().join("../shared/real");
+    let real = REAL.map(|name| real.join(name)).into_iter().filter(|path| path.exists());
+    compare(log, "xtask/mesh-peers.mjs", MESH_PEERS, &real.collect::<Vec<_>>())
 }
 
-fn compare(log: &mut Log, script: &str, place: [&str; 2]) -> Outcome {
+fn compare(log: &mut Log, script: &str, place: [&str; 2], more: &[PathBuf]) -> Outcome {
     need("node", &["--version"])?;
     let tools = install(log, &["gltfpack@1.3.0", "@gltf-transform/cli@4.5.1"])?;
     log.run(&mut cargo("build", ["--release", "-p", "condyle-cli"]))?;
@@ -75,7 +80,7 @@ fn compare(log: &mut Log, script: &str, place: [&str; 2]) -> Outcome {
     node.arg(crate::root().join(script)).arg(tools);
     node.arg(crate::root().join("target/release/condyle")).arg(folder);
     log.limit = Duration::from_secs(3600);
-    let table = log.capture(node.args(references()?.iter().map(|(model, _)| model)))?;
+    let table = log.capture(node.args(references()?.iter().map(|(model, _)| model)).args(more))?;
     fill(PAGE, place, &table)?;
     Ok(format!("written to {PAGE}"))
 }
