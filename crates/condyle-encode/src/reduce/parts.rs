@@ -1,5 +1,6 @@
 //! Parts of a long clip, which are reduced separately, and their budgets.
 
+use alloc::vec;
 use alloc::vec::Vec;
 
 use super::Reduced;
