@@ -227,7 +227,8 @@ impl Clip {
     /// (True, (1, 2, 4))
     #[pyo3(signature = (budget=2e-4, *, shell))]
     fn to_frames(&self, py: Python<'_>, budget: f32, shell: f32) -> PyResult<Frames> {
-        Frames::new(py, self, FramesOptions::new(&self.skeleton, budget, shell))
+        let options = FramesOptions::new(&self.skeleton, budget, shell);
+        Frames::new(py, &self.name, (&self.motion, &self.skeleton), options)
     }
 
     /// Return a part of the clip, stretched, reversed or resampled, as an uncompressed clip that starts

@@ -278,7 +278,8 @@ impl Model {
             Some(asset) => unpacked::of_meshes(asset, budget, shell).map_err(refused)?,
             None => FramesOptions::new(&self.skeleton, budget, shell),
         };
-        Frames::new(py, clip.get(), options)
+        let clip = clip.get();
+        Frames::new(py, &clip.name, (&clip.motion, &clip.skeleton), options)
     }
 
     /// Return the model as the bytes of a .condyle file, for `open` and `from_bytes`.

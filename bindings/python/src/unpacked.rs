@@ -6,10 +6,10 @@ use condyle::frames::{FramesOptions, MAX_LAYERS};
 use condyle::sampling::AnyClip;
 use condyle::{Error as Refusal, FrameLayer, Pose, sample_frames as sampled};
 use condyle_gltf::{Asset, Placement};
+use condyle_io::ModelClip;
 use pyo3::prelude::*;
 
 use crate::arrays::{Input, shape_text};
-use crate::clip::Clip;
 use crate::errors::Error;
 use crate::frames::{for_each_frame, thread_count};
 use crate::poses::{PoseArrays, get};
@@ -30,15 +30,19 @@ pub(crate) struct Frames {
 
 impl Frames {
     /// Unpacks a clip.
-    pub(crate) fn new(py: Python<'_>, clip: &Clip, options: FramesOptions) -> PyResult<Self> {
-        let (motion, skeleton) = (Arc::clone(&clip.motion), Arc::clone(&clip.skeleton));
+    pub(crate) fn new(
+        py: Python<'_>,
+        name: &str,
+        (motion, own): (&Arc<ModelClip>, &Arc<condyle::Skeleton>),
+        options: FramesOptions,
+    ) -> PyResult<Self> {
+        let (motion, skeleton) = (Arc::clone(motion), Arc::clone(own));
         let frames = told_apart(py, None, move |_| match &motion.clip {
             AnyClip::Raw(clip) => clip.to_frames(&skeleton, &options),
             AnyClip::Compressed { clip, .. } => clip.to_frames(&skeleton, &options),
         });
-        let name = clip.name.clone();
         let frames = frames?.map_err(|error| Error::new_err(format!("the clip {name:?}: {error}")))?;
-        Ok(Self { frames, name, skeleton: Arc::clone(&clip.skeleton) })
+        Ok(Self { frames, name: name.to_owned(), skeleton: Arc::clone(own) })
     }
 }
 

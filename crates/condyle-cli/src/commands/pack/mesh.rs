@@ -41,13 +41,7 @@ impl Meshes {
         let most = f64::from(budget) * metres;
         for mesh in meshes.found.meshes.iter().filter(|mesh| mesh.error * metres > most * (1.0 + 1e-6)) {
             let (found, most) = (millimetres(mesh.error * metres), millimetres(most));
-            warn(
-                path,
-                &format!(
-                    "{}: the error is {found} mm, more than {most} mm, after five attempts",
-                    name_of(mesh)
-                ),
-            );
+            warn(path, &format!("{}: the error is {found} mm, more than {most} mm", name_of(mesh)));
         }
         Ok(meshes)
     }

@@ -41,7 +41,7 @@ pub(super) fn work(asset: &Asset, sources: &[Source<'_>], shapes: &[Shape], all:
 /// Returns the work of one measurement of all sources at one moment. The joints are posed for each of them.
 fn visit_work(asset: &Asset, sources: &[Source<'_>], shapes: &[Shape]) -> usize {
     let works = sources.iter().zip(shapes).map(|(source, shape)| {
-        measure::pose_work(asset).saturating_add(measure::source_work(asset, source, shape))
+        measure::pose_work(asset).saturating_add(measure::shape_work(asset, &source.instances, shape))
     });
     works.fold(0, usize::saturating_add)
 }

@@ -4,7 +4,6 @@ use condyle::math::Transform64;
 use condyle::sampling::PoseSource;
 use condyle::{Affine, Error, Pose, RawClip, SkinnedMesh};
 
-use super::source::Source;
 use crate::asset::{Asset, Instance, Placement};
 use crate::json::Json;
 use crate::problem::Problems;
@@ -193,8 +192,8 @@ pub(super) fn pose_work(asset: &Asset) -> usize {
     JOINT * (1 + asset.skeleton.joint_count())
 }
 
-/// Returns the cost of posing the original and the rounded vertices of a source once.
-pub(super) fn source_work(asset: &Asset, source: &Source<'_>, shape: &Shape) -> usize {
+/// Returns the cost of posing the original and the rounded vertices of a primitive once, for these instances.
+pub(super) fn shape_work(asset: &Asset, instances: &[usize], shape: &Shape) -> usize {
     let instance = |&at: &usize| {
         let matrices = match asset.instances[at].placement {
             Placement::Skin(skin) => asset.skins[skin].joints().len(),
@@ -202,7 +201,7 @@ pub(super) fn source_work(asset: &Asset, source: &Source<'_>, shape: &Shape) -> 
         };
         INSTANCE.saturating_add(MATRIX * matrices).saturating_add(shape.work().saturating_mul(2))
     };
-    source.instances.iter().map(instance).fold(0, usize::saturating_add)
+    instances.iter().map(instance).fold(0, usize::saturating_add)
 }
 
 /// A pose of a document at one moment of a clip, in f64. Far from the origin, the rounding of f32

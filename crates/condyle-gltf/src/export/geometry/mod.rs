@@ -543,7 +543,7 @@ fn columns_of(rows: &crate::rows::Rows) -> [f32; 16] {
 /// Returns the work of the last measurement at one moment.
 fn report_work(asset: &Asset, sources: &[Source<'_>], shapes: &[Shape]) -> usize {
     let works = sources.iter().zip(shapes);
-    let works = works.map(|(source, shape)| measure::source_work(asset, source, shape));
+    let works = works.map(|(source, shape)| measure::shape_work(asset, &source.instances, shape));
     works.fold(2 * measure::pose_work(asset), usize::saturating_add)
 }
 
