@@ -3,6 +3,7 @@
 mod asm;
 mod bench;
 mod ci;
+mod dependencies;
 mod eberly;
 mod features;
 mod fuzz;

@@ -1,113 +1,87 @@
-//! Packages of the published crates, and licences and versions of their dependencies.
+//! Packages of the published crates, and a program that is built from the packages alone.
 
-use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
 
 use crate::public_api::PUBLISHED;
-use crate::step::{Log, Outcome, Step, Stop, cargo};
+use crate::step::{Log, ONE_KERNEL, Outcome, Step, Stop, build_dir, cargo, out_dir, unlocked_cargo};
 
 pub(crate) fn steps() -> Vec<Step> {
-    vec![Step::new("package", package).apart("package"), Step::new("dependencies", dependencies)]
+    vec![Step::new("package", package).apart("package")]
 }
 
-/// Packs the published crates in publishing order, which checks manifests and versions.
+/// Files that each package has.
+const REQUIRED: [&str; 4] = ["Cargo.toml", "LICENSE-APACHE", "LICENSE-MIT", "README.md"];
+
+/// Packs the published crates in publishing order, which checks manifests and versions. Then runs the command
+/// line's demo and the README's Rust program, both built from the packages.
 fn package(log: &mut Log) -> Outcome {
     let packages = PUBLISHED.iter().flat_map(|krate| ["-p", krate]);
     let mut command = cargo("package", packages);
-    // Without compilation, because other steps compile the crates. The unit tests of `condyle` and
-    // `condyle-base` do not compile from a package, because they include files of `condyle-testing`.
+    // The unit tests of `condyle` and `condyle-base` do not compile from a package, because they include
+    // files of `condyle-testing`. The libraries are compiled below.
     command.args(["--no-verify", "--allow-dirty"]);
-    command.env("CARGO_TARGET_DIR", crate::step::build_dir("package"));
+    command.env("CARGO_TARGET_DIR", build_dir("package"));
     log.run(&mut command)?;
-    Ok(format!("{} crates", PUBLISHED.len()))
+    let folder = out_dir().join("packages");
+    unpack(log, &folder)?;
+    write_programs(&folder)?;
+    let mut build = unlocked_cargo("build");
+    build.args(["--workspace"]).current_dir(&folder);
+    build.env("RUSTFLAGS", ONE_KERNEL).env("CARGO_TARGET_DIR", build_dir("packages"));
+    log.run(&mut build)?;
+    let programs = build_dir("packages").join("debug");
+    log.run(Command::new(programs.join("condyle")).arg("demo").current_dir(&folder))?;
+    log.run(Command::new(programs.join(PROGRAM)).current_dir(&folder))?;
+    Ok(format!("{} crates, the README's program built from them", PUBLISHED.len()))
 }
 
-/// Allowed licences of dependencies.
-const ALLOWED: [&str; 11] = [
-    "MIT",
-    "Apache-2.0",
-    "Apache-2.0 WITH LLVM-exception",
-    "BSD-2-Clause",
-    "BSD-3-Clause",
-    "0BSD",
-    "CC0-1.0",
-    "ISC",
-    "Unicode-3.0",
-    "Unlicense",
-    "Zlib",
-];
+/// Name of the README's program.
+const PROGRAM: &str = "readme-program";
 
-/// Checks the licence of every dependency of the crates, the benchmark and the Python package. Checks that
-/// the command line links one version of each. The fuzz targets and the GPU example are not distributed.
-fn dependencies(log: &mut Log) -> Outcome {
-    let (mut faults, mut count) = (0, 0);
-    for manifest in ["Cargo.toml", crate::python::MANIFEST] {
-        let args = ["--format-version", "1", "--manifest-path", manifest];
-        let metadata = log.capture(&mut cargo("metadata", args))?;
-        let metadata: serde_json::Value =
-            serde_json::from_str(&metadata).map_err(|e| Stop::Failed(format!("cargo metadata: {e}")))?;
-        let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
-        count += packages.len();
-        for package in packages {
-            let licence = package["license"].as_str().unwrap_or("none");
-            if !is_allowed(licence) {
-                faults += 1;
-                log.note(&format!("{}: the licence {licence}", package["name"].as_str().unwrap_or("?")));
-            }
+/// Unpacks each package to `folder/CRATE`, and checks that it has the [`REQUIRED`] files.
+fn unpack(log: &mut Log, folder: &Path) -> Result<(), Stop> {
+    if folder.exists() {
+        std::fs::remove_dir_all(folder)?;
+    }
+    for krate in PUBLISHED {
+        let into = folder.join(krate);
+        std::fs::create_dir_all(&into)?;
+        let archive = build_dir("package/package").join(format!("{krate}-{}.crate", version()));
+        let mut tar = Command::new("tar");
+        log.run(tar.arg("-xzf").arg(archive).arg("--strip-components=1").arg("-C").arg(&into))?;
+        if let Some(missing) = REQUIRED.iter().find(|file| !into.join(file).is_file()) {
+            return Err(Stop::Failed(format!("the package {krate} has no {missing}")));
         }
     }
-    if faults > 0 {
-        return Err(Stop::Failed(format!("{faults} packages have a licence that is not allowed")));
-    }
-    let duplicates = duplicates(log)?;
-    let unknown: Vec<_> = duplicates.iter().filter(|name| !DUPLICATES.contains(&name.as_str())).collect();
-    if !unknown.is_empty() {
-        return Err(Stop::Failed(format!("the command line links several versions of {unknown:?}")));
-    }
-    let gone: Vec<_> = DUPLICATES.iter().filter(|name| !duplicates.iter().any(|it| it == *name)).collect();
-    if !gone.is_empty() {
-        return Err(Stop::Failed(format!("{gone:?} has one version now: remove it from the list")));
-    }
-    Ok(format!("{count} packages, {} in two versions", DUPLICATES.len()))
+    Ok(())
 }
 
-/// Packages that the command line links in two versions, because its dependencies require both.
-const DUPLICATES: [&str; 1] = ["miniz_oxide"];
-
-/// Packages that the command line links in several versions. Macros are not linked.
-fn duplicates(log: &mut Log) -> Result<BTreeSet<String>, Stop> {
-    let args = ["-d", "-e", "normal,no-proc-macro", "-p", "condyle-cli", "--depth", "0"];
-    let told = log.capture(&mut cargo("tree", args))?;
-    Ok(told
-        .lines()
-        .filter_map(|line| line.split(' ').next())
-        .filter(|it| !it.is_empty())
-        .map(Into::into)
-        .collect())
+/// Writes a workspace of the command line and of the README's Rust program. Their dependencies are on
+/// crates.io; a patch replaces those of this project with the unpacked packages.
+fn write_programs(folder: &Path) -> Result<(), Stop> {
+    let libraries = PUBLISHED.iter().filter(|krate| **krate != "condyle-cli");
+    let patches: String = libraries.map(|krate| format!("{krate} = {{ path = \"{krate}\" }}\n")).collect();
+    let workspace = format!(
+        "[workspace]\nresolver = \"3\"\nmembers = [\"condyle-cli\", \"{PROGRAM}\"]\n\n[patch.crates-io]\n{patches}"
+    );
+    std::fs::write(folder.join("Cargo.toml"), workspace)?;
+    // The tested versions of all other crates.
+    std::fs::copy(crate::root().join("Cargo.lock"), folder.join("Cargo.lock"))?;
+    let readme = std::fs::read_to_string(crate::root().join("README.md"))?;
+    let code = readme.split_once("```rust,no_run\n").and_then(|(_, rest)| rest.split_once("```"));
+    let (code, _) = code.ok_or(Stop::Failed("README.md lacks its Rust program".into()))?;
+    let source = folder.join(PROGRAM).join("src");
+    std::fs::create_dir_all(&source)?;
+    std::fs::write(source.join("main.rs"), code)?;
+    let manifest = format!(
+        "[package]\nname = \"{PROGRAM}\"\nedition = \"2024\"\n\n[dependencies]\ncondyle-gltf = \"{}\"\n",
+        version()
+    );
+    Ok(std::fs::write(folder.join(PROGRAM).join("Cargo.toml"), manifest)?)
 }
 
-/// Whether the allowed licences satisfy an SPDX expression. `/` is the old form of `OR`.
-fn is_allowed(expression: &str) -> bool {
-    let expression = expression.replace('/', " OR ").replace(['(', ')'], " ( ");
-    // Requires every part inside and between parentheses. This refuses some expressions that could be
-    // satisfied.
-    expression.split(" ( ").map(str::trim).filter(|part| !part.is_empty()).all(|part| {
-        let part = part.trim_start_matches("AND ").trim_end_matches(" AND").trim();
-        matches!(part, "AND")
-            || part.split(" OR ").any(|any| any.split(" AND ").all(|one| ALLOWED.contains(&one.trim())))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn expressions_are_read() {
-        for yes in ["MIT", "MIT/Apache-2.0", "GPL-3.0 OR Zlib", "(MIT OR Apache-2.0) AND Unicode-3.0"] {
-            assert!(is_allowed(yes), "{yes}");
-        }
-        for no in ["none", "GPL-3.0", "MIT AND GPL-3.0", "(MIT OR Apache-2.0) AND MPL-2.0"] {
-            assert!(!is_allowed(no), "{no}");
-        }
-    }
+/// Version of all published crates.
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
 }

@@ -170,12 +170,18 @@ pub(crate) fn cargo<S: AsRef<std::ffi::OsStr>>(
     subcommand: &str,
     args: impl IntoIterator<Item = S>,
 ) -> Command {
-    let mut command = Command::new("cargo");
-    command.args(subcommand.split(' '));
+    let mut command = unlocked_cargo(subcommand);
     if subcommand != "fmt" {
         command.arg("--locked");
     }
-    command.args(args).current_dir(crate::root()).env("CARGO_TERM_COLOR", "never");
+    command.args(args);
+    command
+}
+
+/// [`cargo`] that may change the lock file, for workspaces that a step writes.
+pub(crate) fn unlocked_cargo(subcommand: &str) -> Command {
+    let mut command = Command::new("cargo");
+    command.args(subcommand.split(' ')).current_dir(crate::root()).env("CARGO_TERM_COLOR", "never");
     // Removes the environment of the outer cargo, and compiler flags, which could enable instruction sets
     // that a step must not use.
     for (name, _) in std::env::vars_os() {

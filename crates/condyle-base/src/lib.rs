@@ -4,6 +4,7 @@
 //! This crate is public because the other crates need it. It has no stability guarantee. Programs use
 //! `condyle` and the crates of file formats, which re-export the types that programs need.
 #![cfg_attr(not(feature = "std"), no_std)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 // x87 registers round differently from all other instruction sets.
 #[cfg(all(target_arch = "x86", not(target_feature = "sse2")))]

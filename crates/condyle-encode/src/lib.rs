@@ -24,6 +24,7 @@
 //! - `std` (default): detects the instruction set of the CPU at run time.
 //! - `scalar`: compiles kernels without vector instructions too, for debugging.
 #![cfg_attr(not(feature = "std"), no_std)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 extern crate alloc;
 #[cfg(test)]

@@ -44,6 +44,7 @@
 //!
 //! Extensions for materials, textures and lights stay in the document's JSON and in exported files. If the
 //! document requires any other extension, it is refused.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod accessor;
 mod animated_by;

@@ -29,6 +29,7 @@
 //! One feature per format, all enabled by default: `gltf` (`.glb`, `.gltf`, `.vrm`, `.vrma`), `draco`
 //! (compressed meshes in glTF), `bvh` (`.bvh`), `body` (`.npz` with a body model or body motion). Without a
 //! feature, files of its format are rejected. Containers (`.condyle`) can always be read.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "body")]
 mod body;

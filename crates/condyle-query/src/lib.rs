@@ -23,6 +23,7 @@
 //! - `bytemuck`: implements `Pod` and `Zeroable` for the plain types.
 //! - `scalar`: compiles kernels without vector instructions too, for debugging.
 #![cfg_attr(not(feature = "std"), no_std)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 extern crate alloc;
 #[cfg(test)]

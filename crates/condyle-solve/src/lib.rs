@@ -37,6 +37,7 @@
 //! - `std` (default): detects the instruction set of the CPU at run time.
 //! - `scalar`: also compiles the kernels without vector instructions, for debugging.
 #![cfg_attr(not(feature = "std"), no_std)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 extern crate alloc;
 #[cfg(test)]

@@ -207,6 +207,7 @@
 //! - `bytemuck`: implements `Pod` and `Zeroable` for the plain types.
 //! - `mint`: converts matrices to and from `mint` types.
 #![cfg_attr(not(feature = "std"), no_std)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 extern crate alloc;
 #[cfg(test)]
