@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use crate::step::{Log, Outcome, Step, Stop, out_dir};
 use crate::{
-    asm, bench, dependencies, features, fuzz, gpu, guide, levels, lint, miri, package, playback, public_api,
-    python, readme, targets, testdata, validator, words,
+    asm, bench, dependencies, dist, features, fuzz, gpu, guide, levels, lint, miri, package, playback,
+    public_api, python, readme, targets, testdata, validator, words,
 };
 
 /// Optional steps: they need tools or models that a machine may lack, and may be skipped even with
@@ -26,6 +26,7 @@ fn steps() -> Vec<Step> {
         public_api::steps(),
         package::steps(),
         dependencies::steps(),
+        dist::steps(),
         readme::steps(),
         // Long and single-threaded, so it runs next to the tests.
         miri::steps(),

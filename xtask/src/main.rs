@@ -4,6 +4,7 @@ mod asm;
 mod bench;
 mod ci;
 mod dependencies;
+mod dist;
 mod eberly;
 mod features;
 mod fuzz;
@@ -41,6 +42,7 @@ usage: cargo xtask COMMAND
   guide                             check the links of all pages, build the guide in target/xtask/guide
   words [FILE...]                   check the wording of comments and documentation, of all files or of some
   tables                            fit the weights of slerp and of Eberly's series in crates/condyle/src/interpolation
+  dist [--twice]                    write the release's archives to target/dist, twice to compare their bytes
   playback                          play packed models in three.js at three errors and more times, write docs/reports/packing.md
   mesh-peers                        compare packed meshes with gltfpack, write docs/reports/packing.md
   pack-peers                        compare with gltfpack and glTF-Transform, write docs/reports/packing.md
@@ -67,6 +69,8 @@ fn main() -> ExitCode {
         ["asm", "--update"] => step::alone("asm", asm::update),
         ["public-api"] => step::alone("public-api", public_api::check),
         ["public-api", "--update"] => step::alone("public-api", public_api::update),
+        ["dist"] => step::alone("dist", dist::write),
+        ["dist", "--twice"] => step::alone("dist", dist::twice),
         ["guide"] => step::alone("guide", guide::check),
         ["words"] => step::alone("words", words::check),
         ["words", paths @ ..] if paths.iter().all(|path| !path.starts_with('-')) => words::list(paths),

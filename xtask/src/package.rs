@@ -82,6 +82,6 @@ fn write_programs(folder: &Path) -> Result<(), Stop> {
 }
 
 /// Version of all published crates.
-fn version() -> &'static str {
+pub(crate) fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }

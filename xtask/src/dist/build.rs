@@ -1,0 +1,191 @@
+//! Builds of one checkout, without its path and without the time in their bytes.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::step::{Log, ONE_KERNEL, Stop, unlocked_cargo, works};
+
+/// Oldest C library of Linux that the programs run with.
+const GLIBC: &str = "2.28";
+
+/// Tools that pip installs, with their versions. Zig links with old versions of the C library.
+const TOOLS: [&str; 3] = ["maturin==1.16.0", "cargo-zigbuild==0.24.1", "ziglang==0.17.1"];
+
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Kind {
+    /// Optimised, for an old C library.
+    Release,
+    /// Not optimised, one copy of each kernel, for the C library of this machine.
+    Quick,
+}
+
+pub(super) struct Build {
+    checkout: PathBuf,
+    kind: Kind,
+    folder: PathBuf,
+    /// Environment with [`TOOLS`].
+    environment: PathBuf,
+    host: String,
+    seconds: u64,
+}
+
+impl Build {
+    /// Installs the tools. All files of the archives get the time of the last commit.
+    pub(super) fn new(log: &mut Log, checkout: PathBuf, kind: Kind) -> Result<Self, Stop> {
+        let environment = crate::step::out_dir().join("dist-tools");
+        if !works("python3", &["-c", "import ensurepip, venv"]) {
+            return Err(Stop::Skipped("python3-venv is not installed".into()));
+        }
+        if !super::in_environment(&environment, "cargo-zigbuild").exists() {
+            log.run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment))?;
+            let mut pip = Command::new(super::in_environment(&environment, "python"));
+            pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(TOOLS);
+            if log.run(&mut pip).is_err() {
+                return Err(Stop::Skipped(format!("pip could not install {}", TOOLS.join(" "))));
+            }
+        }
+        let version = log.capture(Command::new("rustc").arg("-vV"))?;
+        let host =
+            version.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or_default().to_owned();
+        let mut time = Command::new("git");
+        let time = log.capture(time.args(["log", "-1", "--format=%ct"]).current_dir(&checkout))?;
+        let seconds =
+            time.trim().parse().map_err(|_| Stop::Failed(format!("git's time of the commit: {time}")))?;
+        let folder = checkout.join(if kind == Kind::Release { "target/dist" } else { "target/dist-quick" });
+        Ok(Self { checkout, kind, folder, environment, host, seconds })
+    }
+
+    /// Folder of the sources.
+    pub(super) fn checkout(&self) -> &Path {
+        &self.checkout
+    }
+
+    /// Folder of the artefacts.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Target triple of the artefacts.
+    pub(super) fn target(&self) -> &str {
+        &self.host
+    }
+
+    /// Time of the last commit, in seconds since 1970.
+    pub(super) fn seconds(&self) -> u64 {
+        self.seconds
+    }
+
+    /// Empty folder for files that go into an archive.
+    pub(super) fn scratch(&self, name: &str) -> Result<PathBuf, Stop> {
+        let folder = self.built().join(name);
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder)?;
+        }
+        std::fs::create_dir_all(&folder)?;
+        Ok(folder)
+    }
+
+    /// Folder of the compiler's output.
+    fn built(&self) -> PathBuf {
+        self.checkout.join("target/dist-build")
+    }
+
+    /// Whether Zig links, with an old C library.
+    fn is_linked_by_zig(&self) -> bool {
+        self.kind == Kind::Release && self.host.ends_with("linux-gnu")
+    }
+
+    /// Target for cargo-zigbuild, with the version of the C library.
+    fn zig_target(&self) -> String {
+        format!("{}.{GLIBC}", self.host)
+    }
+
+    /// Sets what a reproducible build needs.
+    fn prepare(&self, command: &mut Command) {
+        let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+        let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo"))).unwrap_or_default();
+        let remap = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
+        let mut flags = vec![remap(&self.checkout, "condyle"), remap(&home, "cargo")];
+        if self.kind == Kind::Quick {
+            flags.extend(ONE_KERNEL.split(' ').map(Into::into));
+        }
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let tools = super::in_environment(&self.environment, "");
+        let path = std::env::join_paths(std::iter::once(tools).chain(std::env::split_paths(&path)));
+        command
+            .current_dir(&self.checkout)
+            .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"))
+            .env("CARGO_TARGET_DIR", self.built())
+            .env("CARGO_INCREMENTAL", "0")
+            .env("CARGO_PROFILE_RELEASE_STRIP", "symbols")
+            .env("SOURCE_DATE_EPOCH", self.seconds.to_string());
+        if let Ok(path) = path {
+            command.env("PATH", path);
+        }
+        if self.kind == Kind::Quick {
+            command.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
+        }
+    }
+
+    /// Builds the command line.
+    pub(super) fn program(&self, log: &mut Log) -> Result<PathBuf, Stop> {
+        let zig = self.is_linked_by_zig();
+        let mut build = unlocked_cargo(if zig { "zigbuild" } else { "build" });
+        let target = if zig { self.zig_target() } else { self.host.clone() };
+        build.args(["--locked", "--release", "-p", "condyle-cli", "--target", &target]);
+        self.prepare(&mut build);
+        log.run(&mut build)?;
+        let name = Path::new("condyle").with_extension(std::env::consts::EXE_EXTENSION);
+        Ok(self.built().join(&self.host).join("release").join(name))
+    }
+
+    /// Builds the source distribution and, except in a quick build, the wheel of the Python package.
+    pub(super) fn python(&self, log: &mut Log) -> Result<(), Stop> {
+        let maturin = super::in_environment(&self.environment, "maturin");
+        let manifest = ["--manifest-path", crate::python::MANIFEST, "--out"];
+        let mut source = Command::new(&maturin);
+        self.prepare(source.arg("sdist").args(manifest).arg(&self.folder));
+        log.run(&mut source)?;
+        if self.kind == Kind::Quick {
+            return Ok(());
+        }
+        let mut wheel = Command::new(&maturin);
+        wheel.args(["build", "--release", "--locked"]).args(manifest).arg(&self.folder);
+        if self.is_linked_by_zig() {
+            let compatible = format!("manylinux_{}", GLIBC.replace('.', "_"));
+            wheel.args(["--zig", "--target", &self.host, "--compatibility", &compatible]);
+        }
+        self.prepare(&mut wheel);
+        log.run(&mut wheel)
+    }
+
+    /// Writes a bill of materials of the command line and of the Python package, except in a quick build.
+    pub(super) fn bills_of_materials(&self, log: &mut Log) -> Result<(), Stop> {
+        if self.kind == Kind::Quick {
+            return Ok(());
+        }
+        if !works("cargo", &["cyclonedx", "--version"]) {
+            return Err(Stop::Failed("cargo-cyclonedx is missing: `cargo install cargo-cyclonedx`".into()));
+        }
+        for (krate, manifest) in
+            [("condyle-cli", "crates/condyle-cli/Cargo.toml"), ("condyle-python", crate::python::MANIFEST)]
+        {
+            let name = format!("{krate}-{}.cdx", crate::package::version());
+            let mut bill = unlocked_cargo("cyclonedx");
+            bill.args([
+                "--format",
+                "json",
+                "--describe",
+                "crate",
+                "--no-build-deps",
+                "--override-filename",
+                &name,
+            ]);
+            self.prepare(bill.args(["--manifest-path", manifest]));
+            log.run(&mut bill)?;
+            let written = self.checkout.join(manifest).with_file_name(format!("{name}.json"));
+            std::fs::rename(written, self.folder.join(format!("{name}.json")))?;
+        }
+        Ok(())
+    }
+}

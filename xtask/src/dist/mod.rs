@@ -1,0 +1,114 @@
+//! `cargo xtask dist`: everything that a release offers for download, made reproducibly.
+
+mod archive;
+mod build;
+mod licences;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::step::{Log, Outcome, Step, Stop, out_dir};
+
+use archive::{Entry, pack, sums};
+use build::{Build, Kind};
+
+pub(crate) fn steps() -> Vec<Step> {
+    vec![Step::new("dist", quick).apart("dist")]
+}
+
+/// Makes all artefacts in `target/dist`.
+pub(crate) fn write(log: &mut Log) -> Outcome {
+    let build = Build::new(log, crate::root(), Kind::Release)?;
+    make(log, &build)
+}
+
+/// Makes all artefacts here and in a clone of the last commit at another path, and compares their bytes.
+pub(crate) fn twice(log: &mut Log) -> Outcome {
+    compare(log, Kind::Release)
+}
+
+/// The same comparison with builds that are not optimised and have one copy of each kernel.
+fn quick(log: &mut Log) -> Outcome {
+    compare(log, Kind::Quick)
+}
+
+fn compare(log: &mut Log, kind: Kind) -> Outcome {
+    let clone = out_dir().join("clone");
+    if clone.exists() {
+        std::fs::remove_dir_all(&clone)?;
+    }
+    log.run(Command::new("git").args(["clone", "--quiet", "--no-hardlinks"]).arg(crate::root()).arg(&clone))?;
+    let ours = Build::new(log, crate::root(), kind)?;
+    let other = Build::new(log, clone, kind)?;
+    let made = make(log, &ours)?;
+    make(log, &other)?;
+    let mut differences = Vec::new();
+    for name in names(ours.folder())? {
+        if std::fs::read(ours.folder().join(&name))? != std::fs::read(other.folder().join(&name))? {
+            differences.push(name);
+        }
+    }
+    if differences.is_empty() {
+        Ok(format!("{made}; a build at another path has the same bytes"))
+    } else {
+        Err(Stop::Failed(format!("a build at another path has other bytes: {}", differences.join(", "))))
+    }
+}
+
+/// Makes the artefacts of a build, and `SHA256SUMS`.
+fn make(log: &mut Log, build: &Build) -> Outcome {
+    let folder = build.folder();
+    if folder.exists() {
+        std::fs::remove_dir_all(folder)?;
+    }
+    std::fs::create_dir_all(folder)?;
+    command_line(log, build)?;
+    build.python(log)?;
+    build.bills_of_materials(log)?;
+    let names = names(folder)?;
+    std::fs::write(folder.join("SHA256SUMS"), sums(folder, &names)?)?;
+    let sizes = names.iter().map(|name| {
+        let bytes = std::fs::metadata(folder.join(name)).map_or(0, |data| data.len());
+        format!("{name} {:.2} MB", bytes as f64 / 1e6)
+    });
+    Ok(sizes.collect::<Vec<_>>().join(", "))
+}
+
+/// Names of the files in a folder, sorted.
+fn names(folder: &Path) -> Result<Vec<String>, Stop> {
+    let files = std::fs::read_dir(folder)?.flatten();
+    let mut names: Vec<_> = files.map(|file| file.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    Ok(names)
+}
+
+/// Shells with completions.
+const SHELLS: [&str; 5] = ["bash", "elvish", "fish", "powershell", "zsh"];
+
+/// Archive of the command line: program, manual pages, completions and licences.
+fn command_line(log: &mut Log, build: &Build) -> Result<(), Stop> {
+    let program = build.program(log)?;
+    let folder = build.scratch("command-line")?;
+    log.run(Command::new(&program).args(["man", "-o"]).arg(folder.join("man")))?;
+    let name = format!("condyle-{}-{}", crate::package::version(), build.target());
+    let mut entries = vec![
+        Entry::program(format!("{name}/condyle"), &program)?,
+        Entry::text(format!("{name}/THIRD-PARTY-LICENSES.txt"), licences::of(log, "condyle-cli")?),
+    ];
+    for file in ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"] {
+        entries.push(Entry::file(format!("{name}/{file}"), &build.checkout().join(file))?);
+    }
+    for page in names(&folder.join("man"))? {
+        entries.push(Entry::file(format!("{name}/man/{page}"), &folder.join("man").join(&page))?);
+    }
+    for shell in SHELLS {
+        let script = log.capture(Command::new(&program).args(["completions", shell]))?;
+        entries.push(Entry::text(format!("{name}/completions/condyle.{shell}"), script));
+    }
+    pack(&build.folder().join(format!("{name}.tar.gz")), entries, build.seconds())
+}
+
+/// Where a tool's file is in an environment of Python.
+fn in_environment(environment: &Path, program: &str) -> PathBuf {
+    environment.join(if cfg!(windows) { "Scripts" } else { "bin" }).join(program)
+}
