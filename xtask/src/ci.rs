@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::step::{Log, Outcome, Step, Stop, out_dir};
 use crate::{
     asm, bench, dependencies, dist, features, fuzz, gpu, guide, levels, lint, miri, package, playback,
-    public_api, python, readme, targets, testdata, validator, words,
+    public_api, python, readme, targets, testdata, validator, words, workflows,
 };
 
 /// Optional steps: they need tools or models that a machine may lack, and may be skipped even with
@@ -27,6 +27,7 @@ fn steps() -> Vec<Step> {
         package::steps(),
         dependencies::steps(),
         dist::steps(),
+        workflows::steps(),
         readme::steps(),
         // Long and single-threaded, so it runs next to the tests.
         miri::steps(),

@@ -15,6 +15,7 @@ mod lint;
 mod miri;
 mod package;
 mod papers;
+mod pip;
 mod playback;
 mod public_api;
 mod python;
@@ -27,6 +28,7 @@ mod tests;
 mod times;
 mod validator;
 mod words;
+mod workflows;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -43,6 +45,7 @@ usage: cargo xtask COMMAND
   words [FILE...]                   check the wording of comments and documentation, of all files or of some
   tables                            fit the weights of slerp and of Eberly's series in crates/condyle/src/interpolation
   dist [--twice]                    write the release's archives to target/dist, twice to compare their bytes
+  release-notes                     print the notes of this version, from CHANGELOG.md
   playback                          play packed models in three.js at three errors and more times, write docs/reports/packing.md
   mesh-peers                        compare packed meshes with gltfpack, write docs/reports/packing.md
   pack-peers                        compare with gltfpack and glTF-Transform, write docs/reports/packing.md
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
         ["public-api", "--update"] => step::alone("public-api", public_api::update),
         ["dist"] => step::alone("dist", dist::write),
         ["dist", "--twice"] => step::alone("dist", dist::twice),
+        ["release-notes"] => dist::notes(),
         ["guide"] => step::alone("guide", guide::check),
         ["words"] => step::alone("words", words::check),
         ["words", paths @ ..] if paths.iter().all(|path| !path.starts_with('-')) => words::list(paths),
@@ -87,6 +91,15 @@ fn main() -> ExitCode {
         },
         _ => usage(),
     }
+}
+
+/// Whether the usage text has this command with these flags.
+fn is_command(command: &str) -> bool {
+    let mut words = command.split(' ');
+    let name = words.next().unwrap_or_default();
+    let flags: Vec<_> = words.filter(|word| word.starts_with("--")).collect();
+    let mut lines = USAGE.lines().filter(|line| line.trim_start().split(' ').next() == Some(name));
+    lines.any(|line| flags.iter().all(|flag| line.contains(flag)))
 }
 
 fn usage() -> ExitCode {

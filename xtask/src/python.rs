@@ -3,6 +3,7 @@
 
 use std::process::Command;
 
+use crate::pip;
 use crate::step::{Log, ONE_KERNEL, Outcome, Step, Stop, build_dir, cargo, need, out_dir, works};
 
 /// A separate workspace, because it needs PyO3.
@@ -24,9 +25,8 @@ fn python(log: &mut Log) -> Outcome {
     if !works("python3", &["-c", "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 10))"]) {
         return Err(Stop::Skipped("python3 is older than 3.10 or python3-venv is not installed".into()));
     }
-    let environment = out_dir().join("python");
-    log.run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment))?;
-    let programs = environment.join(if cfg!(windows) { "Scripts" } else { "bin" });
+    let environment = pip::environment(log, "python", &TOOLS)?;
+    let programs = pip::program(&environment, "");
     let program = programs.join("python");
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths(std::iter::once(programs).chain(std::env::split_paths(&path)))
@@ -39,9 +39,6 @@ fn python(log: &mut Log) -> Outcome {
         command
     };
     let pip = ["pip", "install", "--quiet", "--disable-pip-version-check"];
-    if log.run(&mut python(&[&pip[..], &TOOLS].concat())).is_err() {
-        return Err(Stop::Skipped(format!("pip could not install {}", TOOLS.join(" "))));
-    }
     let has_clusters = log.run(&mut python(&[&pip[..], &CLUSTERS].concat())).is_ok();
     // Uses the existing interpreter instead of an isolated build environment.
     log.run(&mut python(&[&pip[..], &["--no-build-isolation", "--no-deps", "."]].concat()))?;

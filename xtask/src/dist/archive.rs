@@ -30,7 +30,7 @@ impl Entry {
     }
 }
 
-/// Writes a `.tar.gz` with the entries in the order of their paths. All of them have one time, in seconds since 1970.
+/// Writes a `.tar.gz` with the entries in the order of their paths. All have one time, in seconds since 1970.
 pub(super) fn pack(path: &Path, mut entries: Vec<Entry>, seconds: u64) -> Result<(), Stop> {
     entries.sort_by(|a, b| a.path.cmp(&b.path));
     // The header of gzip has no time and no name.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::pip;
 use crate::step::{Log, ONE_KERNEL, Stop, unlocked_cargo, works};
 
 /// Oldest C library of Linux that the programs run with.
@@ -32,18 +33,7 @@ pub(super) struct Build {
 impl Build {
     /// Installs the tools. All files of the archives get the time of the last commit.
     pub(super) fn new(log: &mut Log, checkout: PathBuf, kind: Kind) -> Result<Self, Stop> {
-        let environment = crate::step::out_dir().join("dist-tools");
-        if !works("python3", &["-c", "import ensurepip, venv"]) {
-            return Err(Stop::Skipped("python3-venv is not installed".into()));
-        }
-        if !super::in_environment(&environment, "cargo-zigbuild").exists() {
-            log.run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment))?;
-            let mut pip = Command::new(super::in_environment(&environment, "python"));
-            pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(TOOLS);
-            if log.run(&mut pip).is_err() {
-                return Err(Stop::Skipped(format!("pip could not install {}", TOOLS.join(" "))));
-            }
-        }
+        let environment = pip::environment(log, "dist-tools", &TOOLS)?;
         let version = log.capture(Command::new("rustc").arg("-vV"))?;
         let host =
             version.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or_default().to_owned();
@@ -75,7 +65,7 @@ impl Build {
         self.seconds
     }
 
-    /// Empty folder for files that go into an archive.
+    /// Empty folder for files of an archive.
     pub(super) fn scratch(&self, name: &str) -> Result<PathBuf, Stop> {
         let folder = self.built().join(name);
         if folder.exists() {
@@ -110,7 +100,7 @@ impl Build {
             flags.extend(ONE_KERNEL.split(' ').map(Into::into));
         }
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let tools = super::in_environment(&self.environment, "");
+        let tools = pip::program(&self.environment, "");
         let path = std::env::join_paths(std::iter::once(tools).chain(std::env::split_paths(&path)));
         command
             .current_dir(&self.checkout)
@@ -141,7 +131,7 @@ impl Build {
 
     /// Builds the source distribution and, except in a quick build, the wheel of the Python package.
     pub(super) fn python(&self, log: &mut Log) -> Result<(), Stop> {
-        let maturin = super::in_environment(&self.environment, "maturin");
+        let maturin = pip::program(&self.environment, "maturin");
         let manifest = ["--manifest-path", crate::python::MANIFEST, "--out"];
         let mut source = Command::new(&maturin);
         self.prepare(source.arg("sdist").args(manifest).arg(&self.folder));

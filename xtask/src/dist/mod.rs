@@ -4,8 +4,8 @@ mod archive;
 mod build;
 mod licences;
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
+use std::process::{Command, ExitCode};
 
 use crate::step::{Log, Outcome, Step, Stop, out_dir};
 
@@ -108,7 +108,42 @@ fn command_line(log: &mut Log, build: &Build) -> Result<(), Stop> {
     pack(&build.folder().join(format!("{name}.tar.gz")), entries, build.seconds())
 }
 
-/// Where a tool's file is in an environment of Python.
-fn in_environment(environment: &Path, program: &str) -> PathBuf {
-    environment.join(if cfg!(windows) { "Scripts" } else { "bin" }).join(program)
+/// Prints the section of this version in `CHANGELOG.md`, without its heading.
+pub(crate) fn notes() -> ExitCode {
+    let changes = std::fs::read_to_string(crate::root().join("CHANGELOG.md")).unwrap_or_default();
+    match section(&changes, crate::package::version()) {
+        Some(section) => {
+            println!("{section}");
+            ExitCode::SUCCESS
+        }
+        None => {
+            eprintln!(
+                "CHANGELOG.md has no section with the version {} and a date",
+                crate::package::version()
+            );
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Section of a released version. An unreleased one has no date.
+fn section<'a>(changes: &'a str, version: &str) -> Option<&'a str> {
+    let (_, rest) = changes.split_once(&format!("\n## {version} - "))?;
+    let (date, rest) = rest.split_once('\n')?;
+    let end = rest.find("\n## ").unwrap_or(rest.len());
+    date.starts_with(|c: char| c.is_ascii_digit()).then(|| rest[..end].trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_are_one_section() {
+        let changes = "# Changelog\n\n## 0.2.0 - Unreleased\n\n- c\n\n## 0.1.0 - 2026-12-01\n\n- a\n- b\n\n## 0.0.1 - 2025-01-01\n\n- z\n";
+        assert_eq!(section(changes, "0.1.0"), Some("- a\n- b"));
+        assert_eq!(section(changes, "0.0.1"), Some("- z"));
+        assert_eq!(section(changes, "0.2.0"), None);
+        assert_eq!(section(changes, "0.3.0"), None);
+    }
 }
