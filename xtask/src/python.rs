@@ -1,6 +1,7 @@
 //! Builds and installs the Python package in a fresh environment. Checks lints, tests, examples, types, and
 //! jobs on clusters of two workers.
 
+use std::path::Path;
 use std::process::Command;
 
 use crate::pip;
@@ -41,7 +42,20 @@ fn python(log: &mut Log) -> Outcome {
     let pip = ["pip", "install", "--quiet", "--disable-pip-version-check"];
     let has_clusters = log.run(&mut python(&[&pip[..], &CLUSTERS].concat())).is_ok();
     // Uses the existing interpreter instead of an isolated build environment.
-    log.run(&mut python(&[&pip[..], &["--no-build-isolation", "--no-deps", "."]].concat()))?;
+    let wheels = out_dir().join("wheels");
+    if wheels.exists() {
+        std::fs::remove_dir_all(&wheels)?;
+    }
+    let from_wheels = ["--find-links".as_ref(), wheels.as_os_str()];
+    let wheel = ["pip", "wheel", "--quiet", "--no-build-isolation", "--no-deps", "--wheel-dir"];
+    log.run(python(&wheel).arg(&wheels).arg("."))?;
+    log.run(python(&pip).args(from_wheels).args([
+        "--force-reinstall",
+        "--no-deps",
+        "--no-index",
+        "condyle",
+    ]))?;
+    installs_into_an_empty_environment(log, &wheels)?;
     let cargo = |subcommand: &str, arguments: &[&str]| {
         let mut command = cargo(subcommand, ["--manifest-path", MANIFEST, "--release"]);
         command.args(arguments).env("CARGO_TARGET_DIR", build_dir("python")).env("RUSTFLAGS", ONE_KERNEL);
@@ -69,4 +83,24 @@ fn python(log: &mut Log) -> Outcome {
     let tests = last.split(" in ").next().unwrap_or_default().replace("passed", "tests");
     let missing = if has_clusters { "" } else { "; pip could not install Ray and Dask" };
     Ok(tests + missing)
+}
+
+/// Installs the package from a folder of wheels into an environment without any other package. pip finds
+/// NumPy on its index.
+fn installs_into_an_empty_environment(log: &mut Log, wheels: &Path) -> Result<(), Stop> {
+    let empty = out_dir().join("python-empty");
+    log.run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&empty))?;
+    let python = || Command::new(pip::program(&empty, "python"));
+    let mut install = python();
+    install.args([
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "condyle",
+        "--find-links",
+    ]);
+    log.run(install.arg(wheels))?;
+    log.run(python().args(["-c", "import condyle; print(condyle.__version__)"]))
 }

@@ -1,5 +1,5 @@
-//! Workflows and issue forms of GitHub, checked against their schemas. They cannot run here, so they only call
-//! steps.
+//! Workflows and issue forms of GitHub, checked against their schemas. They only call steps, because they
+//! cannot run here.
 
 use std::process::Command;
 
