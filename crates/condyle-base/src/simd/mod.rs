@@ -399,6 +399,16 @@ impl Dispatch {
         Self { isa: if narrow { Isa::Avx2 } else { self.isa }, ..self }
     }
 
+    /// Returns the dispatch for a call on this many joints in lanes: AVX2 in place of AVX-512 if they fill at
+    /// most one of its registers. Wider registers save no instruction there, and calls take longer. The bits
+    /// are equal.
+    #[doc(hidden)]
+    #[must_use]
+    #[inline]
+    pub fn for_joints(self, joints: usize) -> Self {
+        if joints <= BLOCK / 2 { self.at_most_avx2() } else { self }
+    }
+
     /// Returns the level for [`dispatch!`].
     #[inline]
     pub fn level(self) -> Level {
@@ -470,6 +480,19 @@ mod tests {
                 dispatch.scope(|| std::panic::resume_unwind(std::boxed::Box::new(())))
             }));
             assert_eq!(Dispatch::current(), before);
+        }
+    }
+
+    #[test]
+    fn few_joints_use_at_most_one_register_of_avx2() {
+        for dispatch in Dispatch::all() {
+            for joints in [0, 1, 8, 9, 16, 67] {
+                let got = dispatch.for_joints(joints);
+                let want = if joints <= 8 { dispatch.at_most_avx2() } else { dispatch };
+                assert_eq!(got, want, "{dispatch}, {joints} joints");
+                assert!(got.isa().is_available() && got.numeric() == dispatch.numeric());
+                assert!(got == dispatch || dispatch.isa() == Isa::Avx512, "{dispatch}, {joints} joints");
+            }
         }
     }
 

@@ -54,7 +54,7 @@ pub use overlay::overlay;
 use crate::pose::{Pose, PoseBlock};
 use crate::skeleton::Skeleton;
 use condyle_base::error::Error;
-use condyle_base::simd::dispatch;
+use condyle_base::simd::{Dispatch, dispatch};
 use few::{Parts, Weighted};
 use weights::{How, NormalizedWeights, Total};
 
@@ -226,7 +226,8 @@ fn few<const N: usize>(
     if let (Some(parts), Some(weights)) = (parts.first_chunk::<N>(), weights.first_chunk::<N>()) {
         let (from, joints) = (reference.blocks(), reference.joint_count());
         let weighted = Weighted { parts, weights };
-        dispatch!(|s, mode| few::kernel(s, mode, joints, from, weighted, least2, out));
+        let dispatch = Dispatch::current().for_joints(joints);
+        dispatch!(dispatch, |s, mode| few::kernel(s, mode, joints, from, weighted, least2, out));
     }
 }
 

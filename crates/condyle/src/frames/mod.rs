@@ -577,5 +577,6 @@ impl Store {
 
 fn run(dispatch: Dispatch, input: kernel::Input<'_>, pose: &mut Pose) {
     let out = pose.blocks_mut();
+    let dispatch = dispatch.for_joints(input.joints);
     dispatch!(dispatch, |s, mode| kernel::pose(s, mode, input, out));
 }

@@ -10,7 +10,7 @@ use super::{exponential_map, formula, one_factor};
 use crate::pose::{Pose, PoseBlock};
 use condyle_base::error::{Error, invariant};
 use condyle_base::math::{JointQuat, Quat, Transform};
-use condyle_base::simd::{BLOCK, dispatch, dispatch_256};
+use condyle_base::simd::{BLOCK, Dispatch, dispatch, dispatch_256};
 
 /// A list of joints that can be read and written one at a time.
 pub(super) trait Joints {
@@ -163,10 +163,11 @@ impl Plan {
         out: &mut [PoseBlock],
     ) {
         invariant!(from.len() == out.len() && to.len() == out.len(), "poses of the same size");
+        let dispatch = Dispatch::current().for_joints(factors.joints);
         macro_rules! run {
             ($weights:expr) => {{
                 let weights = $weights;
-                dispatch!(|s, mode| lanes_blocks(s, mode, &weights, &factors, Some(from), to, out))
+                dispatch!(dispatch, |s, mode| lanes_blocks(s, mode, &weights, &factors, Some(from), to, out))
             }};
         }
         let halved = |terms| Nested::new(terms, formula::factor_halved(terms));
@@ -215,7 +216,8 @@ pub(super) fn slerp_blocks(
 ) {
     invariant!(to.len() == out.len(), "poses of the same size");
     let weights = Fitted::slerp(degree);
-    dispatch!(|s, mode| lanes_blocks(s, mode, &weights, factors, from, to, out));
+    let dispatch = Dispatch::current().for_joints(factors.joints);
+    dispatch!(dispatch, |s, mode| lanes_blocks(s, mode, &weights, factors, from, to, out));
 }
 
 impl Step<'_> {
@@ -339,10 +341,11 @@ impl Uniform {
             from.is_none_or(|from| from.len() == out.len()) && to.len() == out.len(),
             "poses of the same size"
         );
+        let dispatch = Dispatch::current().for_joints(joints);
         macro_rules! run {
             ($weights:expr) => {{
                 let factor = &OneFactor { weights: $weights, nearer: self.nearer, f: self.f };
-                dispatch!(|s, mode| uniform_blocks(s, mode, factor, joints, from, to, out))
+                dispatch!(dispatch, |s, mode| uniform_blocks(s, mode, factor, joints, from, to, out))
             }};
         }
         match &self.weights {

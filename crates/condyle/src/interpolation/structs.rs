@@ -66,8 +66,49 @@ fn groups<S: Simd, M: Mode, V: Quads<S>, W: Weights<S, V>>(
         && !out.is_empty()
     {
         let from = from.and_then(|from| from.get(at..));
-        group::<S, M, V, W>(s, mode, factor, from, to, out);
+        if out.len() <= FEW {
+            for (i, (to, out)) in to.iter().zip(out).enumerate() {
+                let from = from.and_then(|from| from.get(i)).unwrap_or(out);
+                *out = single::<S, M, V, W>(s, mode, factor, from, to);
+            }
+        } else {
+            group::<S, M, V, W>(s, mode, factor, from, to, out);
+        }
     }
+}
+
+/// Number of last joints up to which each is computed alone, in all lanes. A group would gather lanes that
+/// have no joint.
+const FEW: usize = 2;
+
+/// Interpolates one joint, with the arithmetic of [`group`].
+#[inline(always)]
+fn single<S: Simd, M: Mode, V: Quads<S>, W: Weights<S, V>>(
+    s: S,
+    mode: M,
+    factor: &OneFactor<'_, W>,
+    from: &JointQuat,
+    to: &JointQuat,
+) -> JointQuat {
+    let &OneFactor { weights, nearer, f } = factor;
+    let (near, far) = nearer.order(from, to);
+    let [x, y, z, w] = near.rotation;
+    let a = [V::splat(s, x), V::splat(s, y), V::splat(s, z), V::splat(s, w)];
+    let [x, y, z, w] = far.rotation;
+    let b = [V::splat(s, x), V::splat(s, y), V::splat(s, z), V::splat(s, w)];
+    let ([x, y, z, w], sign) = rotations(s, mode, weights, V::splat(s, f), a, b);
+    let sign = if nearer == Nearer::First { V::splat(s, 1.0) } else { sign };
+    let rotation = [(x * sign)[0], (y * sign)[0], (z * sign)[0], (w * sign)[0]];
+    let [x, y, z, scale] = rest(s, mode, f32x4::splat(s, f), near, far);
+    JointQuat { rotation, translation: [x, y, z], scale }
+}
+
+/// Interpolates the translation and the scale of one joint, without a transpose.
+#[inline(always)]
+fn rest<S: Simd, M: Mode>(s: S, mode: M, f: f32x4<S>, near: &JointQuat, far: &JointQuat) -> [f32; 4] {
+    let [[x, y, z], [a, b, c]] = [near.translation, far.translation];
+    let (near, far) = ([x, y, z, near.scale], [a, b, c, far.scale]);
+    vectors(mode, f, [f32x4::load_array(s, near)], [f32x4::load_array(s, far)])[0].to_array()
 }
 
 /// Interpolates one joint per lane. If there are fewer joints, the other lanes are identities.
@@ -94,11 +135,7 @@ fn group<S: Simd, M: Mode, V: Quads<S>, W: Weights<S, V>>(
     let f = f32x4::splat(s, f);
     for i in 0..V::LEN {
         let (near, far) = nearer.order(from.unwrap_or(out), to);
-        // Translation and scale are interpolated joint by joint, without a transpose.
-        let rest = |JointQuat { translation: [x, y, z], scale, .. }: JointQuat| {
-            [f32x4::load_array(s, [x, y, z, scale])]
-        };
-        let [x, y, z, scale] = vectors(mode, f, rest(joint(near, i)), rest(joint(far, i)))[0].to_array();
+        let [x, y, z, scale] = rest(s, mode, f, &joint(near, i), &joint(far, i));
         if let Some(out) = out.get_mut(i) {
             (out.translation, out.scale) = ([x, y, z], scale);
         }

@@ -13,7 +13,7 @@ use super::packed::copy_front;
 use super::palette::Palette;
 use super::rows::Rows;
 use crate::mesh::{AtMost, GROUP_VERTICES, Influences, VertexSlices, VertexSlicesMut};
-use condyle_base::simd::dispatch;
+use condyle_base::simd::{dispatch, dispatch_256};
 
 /// Returns the values that all runs of a call share. `first` is the first vertex.
 fn call<'a>(
@@ -87,7 +87,7 @@ pub(super) fn skin_range(
         normals: posed.normals.get_mut(last..).unwrap_or(&mut []),
         tangents: posed.tangents.get_mut(last..).unwrap_or(&mut []),
     };
-    dispatch!(|s, mode| skin_few(s, mode, call, &starts[last..], bind, posed))
+    dispatch_256!(|s, mode| skin_few(s, mode, call, &starts[last..], bind, posed))
 }
 
 /// Skins the first `count` vertices: whole groups, with at least one vertex after them.

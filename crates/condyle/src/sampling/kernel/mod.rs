@@ -184,7 +184,8 @@ pub(super) fn pose(
     let batch = Batch { base: wanted.map_or(0, |wanted| wanted.first), wanted };
     // A smaller batch has less memory to clear.
     if blocks.len() <= 1 {
-        small_pose::<BLOCK>(dispatch, moment, &batch, rest, blocks);
+        // Tracks are unpacked in eight lanes, so AVX-512 is slower even with sixteen joints.
+        small_pose::<BLOCK>(dispatch.at_most_avx2(), moment, &batch, rest, blocks);
     } else if blocks.len() * BLOCK <= SMALL_BATCH_JOINTS {
         small_pose::<SMALL_BATCH_JOINTS>(dispatch, moment, &batch, rest, blocks);
     } else {
