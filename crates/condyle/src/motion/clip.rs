@@ -71,7 +71,9 @@ impl Clip<'_> {
         }
         let motion = |from: f64, to: f64| {
             dispatch_256!(|_s| {
-                let [from, to] = [from, to].map(|seconds| self.motion_place(self.start() + seconds));
+                // `map` would not be inlined: a call, outside the instruction set.
+                let from = self.motion_place(self.start() + from);
+                let to = self.motion_place(self.start() + to);
                 let curves = MotionCurves::new(self.view(), from.segment);
                 // Both ends of a short interval are usually in one segment.
                 if from.segment == to.segment {
