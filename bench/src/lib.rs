@@ -5,6 +5,7 @@
 
 mod data;
 mod harness;
+mod limits;
 mod machine;
 mod peers;
 mod report;
@@ -121,12 +122,15 @@ pub fn run<E>(
             print(&report::results(rows).text())?;
         }
     }
-    let (targets, closeness) = (targets::table(&all, request, targets::cpus()), report::closeness(&all));
+    let (targets, closeness) = (targets::verdicts(&all, request, targets::cpus()), report::closeness(&all));
     match request.format {
         Format::Json => {}
         Format::Text => {
-            for table in [closeness, targets].iter().filter(|table| !table.rows.is_empty()) {
-                print(&table.text())?;
+            if !closeness.rows.is_empty() {
+                print(&closeness.text())?;
+            }
+            if !targets.table.rows.is_empty() {
+                print(&targets.text())?;
             }
             print(&report::summary(&all))?;
         }

@@ -67,7 +67,7 @@ pub fn aligned(align: &str, rows: impl IntoIterator<Item = Vec<String>>) -> Stri
 }
 
 /// Wraps text to the terminal width, with a newline after each line.
-fn wrapped(text: &str) -> String {
+pub(crate) fn wrapped(text: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ').filter(|word| !word.is_empty()) {
         match lines.last_mut() {

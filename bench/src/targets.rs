@@ -5,6 +5,7 @@ use condyle::{Isa, Numeric};
 
 use crate::Request;
 use crate::harness::Row;
+use crate::limits::{Listed, Missed};
 use crate::table::Table;
 use crate::works::{FRAMES, call};
 
@@ -244,9 +245,15 @@ impl Demand {
 /// Factor by which a kernel with AVX-512 may be slower than with AVX2.
 const SLOWER: f64 = 1.03;
 
+/// Text of the target that compares a result on AVX-512 with AVX2.
+fn wider_than(row: &Row) -> String {
+    let (narrow, wide) = (Isa::Avx2.name(), Isa::Avx512.name());
+    format!("{wide}, {}, {}: time relative to {narrow}", row.mode, row.implementation)
+}
+
 /// Compares AVX-512 with AVX2 in both modes: one line with the number of results that are slower beyond
 /// [`SLOWER`], and one for each of them. No lines if nothing was measured on both.
-fn wider(rows: &[Row]) -> Vec<Vec<String>> {
+fn wider(rows: &[Row], limits: &mut Listed) -> Vec<Vec<String>> {
     let (narrow, wide) = (Isa::Avx2.name(), Isa::Avx512.name());
     // Two threads are measured with less certainty than 3 %.
     let is_ours = |row: &&Row| !row.peer && row.threads == 1 && !row.work.starts_with("roofline");
@@ -264,14 +271,15 @@ fn wider(rows: &[Row]) -> Vec<Vec<String>> {
     let line = |work: &str, layout: &str, what: String, n: usize, cells: [String; 4]| {
         [vec![work.to_owned(), layout.to_owned(), what, n.to_string()], cells.to_vec()].concat()
     };
-    let verdict = if slower.is_empty() { "met" } else { "missed" };
+    let verdict = if slower.is_empty() { "met" } else { "missed, see below" };
     let found = slower.len().to_string();
     let what = format!("{wide}: results slower than on {narrow} by more than 3 %");
     let cells = ["≤ 0".to_owned(), found, String::new(), verdict.to_owned()];
     let all = line("all", "", what, pairs.len(), cells);
     let each = slower.iter().map(|(row, times)| {
-        let what = format!("{wide}, {}, {}: time relative to {narrow}", row.mode, row.implementation);
-        let missed = format!("missed by {:.0} %", 100.0 * (times / SLOWER - 1.0));
+        let what = wider_than(row);
+        let missed = Missed { work: row.work, layout: row.layout, what: &what };
+        let missed = limits.verdict(times / SLOWER - 1.0, missed);
         let cells = [format!("≤ {SLOWER}"), format!("{times:.2}"), format!("{:.2}", row.cycles), missed];
         line(row.work, row.layout, what, row.n, cells)
     });
@@ -283,14 +291,32 @@ pub(crate) fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// Targets of one run, with their verdicts and the reasons of those that were missed.
+pub(crate) struct Verdicts {
+    pub(crate) table: Table,
+    limits: Listed,
+}
+
+impl Verdicts {
+    /// Text for a terminal.
+    pub(crate) fn text(&self) -> String {
+        self.table.text() + &self.limits.text()
+    }
+
+    /// Markdown with headings of the second level.
+    pub(crate) fn markdown(&self) -> String {
+        self.table.markdown() + &self.limits.markdown()
+    }
+}
+
 /// One row per target on a requested case, if its level was requested. A target with more threads than `cpus`
 /// has no verdict.
-pub(crate) fn table(rows: &[Row], request: &Request, cpus: usize) -> Table {
+pub(crate) fn verdicts(rows: &[Row], request: &Request, cpus: usize) -> Verdicts {
     // Instruction sets without fused multiply-add have one mode, under either name.
     let fast = |isa: Isa, numeric| numeric == Numeric::Fast || !isa.fuses();
     let asked = |isa| request.levels.iter().any(|level| level.isa() == isa && fast(isa, level.numeric()));
     let targets = TARGETS.iter().filter(|(work, _, n, _)| request.wants(work, *n));
-    let mut lines = Vec::new();
+    let (mut lines, mut limits) = (Vec::new(), Listed::default());
     for &(work, layout, n, demands) in targets {
         let subject = Subject { rows, layout, implementation: "condyle", isa: Isa::Avx2 };
         let findings = demands.iter().map(|demand| demand.of(work, n, subject));
@@ -302,9 +328,10 @@ pub(crate) fn table(rows: &[Row], request: &Request, cpus: usize) -> Table {
                 match beyond <= 0.0 {
                     _ if threads > cpus => format!("none: {cpus} CPU for {threads} threads"),
                     true => "met".into(),
-                    false => format!("missed by {:.0} %", 100.0 * beyond),
+                    false => limits.verdict(beyond, Missed { work, layout, what: &what }),
                 }
             };
+            let verdict = found.map_or("not measured".into(), verdict);
             let shown = |value: Option<f64>| value.map_or(String::new(), |v| format!("{v:.2}"));
             lines.push(vec![
                 work.into(),
@@ -314,25 +341,37 @@ pub(crate) fn table(rows: &[Row], request: &Request, cpus: usize) -> Table {
                 format!("{sign} {limit}"),
                 shown(found),
                 shown(cycles),
-                found.map_or("not measured".into(), verdict),
+                verdict,
             ]);
         }
     }
-    lines.extend(wider(rows));
+    lines.extend(wider(rows, &mut limits));
     let head = ["work", "layout", "what", "n", "limit", "found", "core cycles", "verdict"];
-    Table {
+    let table = Table {
         title: "Targets".into(),
         note: "Targets are for AVX2 in the fast mode unless they name another level. Limits in nanoseconds are for a Zen 3 core at \
                3.24 GHz; on other cores only the ratios count. Limits in ticks were set with a time-stamp \
                counter of 2.5 GHz and a core at 3.1 GHz. `core cycles` is the same time in cycles of the core. \
                `ns of call overhead` is the time of a call on one joint or vertex, minus 1/67 of the \
                time of a call on 67. Calls that return one result are compared with the call that returns all of them: \
-               `sample_joint` with `sample`, `rotation` with `interpolate`. The last lines compare AVX-512 with AVX2."
+               `sample_joint` with `sample`, `rotation` with `interpolate`. The last lines compare AVX-512 with AVX2. \
+               `limit` in a verdict is the number of the reason below the table."
             .into(),
         head: head.map(String::from).to_vec(),
         words: 3,
         rows: lines,
-    }
+    };
+    Verdicts { table, limits }
+}
+
+/// Work, layout and text of every target.
+#[cfg(test)]
+pub(crate) fn subjects() -> Vec<(&'static str, &'static str, String)> {
+    let each = |&(work, layout, n, demands): &(&'static str, &'static str, usize, &'static [Demand])| {
+        let subject = Subject { rows: &[], layout, implementation: "condyle", isa: Isa::Avx2 };
+        demands.iter().map(move |demand| (work, layout, demand.of(work, n, subject).what))
+    };
+    TARGETS.iter().flat_map(each).collect()
 }
 
 #[cfg(test)]
@@ -343,11 +382,11 @@ mod tests {
     use crate::Format;
 
     /// `None` if the machine lacks this level.
-    fn verdicts(numeric: Numeric, only: Option<&str>, rows: &[Row]) -> Option<Vec<String>> {
+    fn found(numeric: Numeric, only: Option<&str>, rows: &[Row]) -> Option<Vec<String>> {
         let levels = vec![Dispatch::new(Isa::Avx2, numeric)?];
         let only = only.map(String::from);
         let request = Request { only, elements: None, rounds: 1, format: Format::Text, levels };
-        table(rows, &request, 2).rows.into_iter().map(|mut line| line.pop()).collect()
+        verdicts(rows, &request, 2).table.rows.into_iter().map(|mut line| line.pop()).collect()
     }
 
     #[test]
@@ -358,7 +397,7 @@ mod tests {
         let only = Some(rows[0].work.to_string());
         let request = Request { only, elements: None, rounds: 1, format: Format::Text, levels: vec![level] };
         let of_threads = |cpus| {
-            let mut lines = table(&rows, &request, cpus).rows;
+            let mut lines = verdicts(&rows, &request, cpus).table.rows;
             lines.retain(|line| line[2].contains("two threads") && line[7] != "not measured");
             lines.into_iter().map(|mut line| line.pop().unwrap_or_default()).collect::<Vec<_>>()
         };
@@ -368,12 +407,12 @@ mod tests {
 
     #[test]
     fn what_was_asked_for_and_not_measured_is_said() {
-        let Some(all) = verdicts(Numeric::Fast, None, &[]) else { return };
+        let Some(all) = found(Numeric::Fast, None, &[]) else { return };
         let demands = TARGETS.iter().flat_map(|(.., demands)| *demands);
         let on_avx2 = demands.filter(|demand| !matches!(demand, On(..))).count();
         assert_eq!(all, vec!["not measured"; on_avx2]);
-        assert_eq!(verdicts(Numeric::Fast, Some("blend_layer"), &[]), Some(vec!["not measured".into()]));
-        assert_eq!(verdicts(Numeric::Portable, None, &[]), Some(vec![]));
+        assert_eq!(found(Numeric::Fast, Some("blend_layer"), &[]), Some(vec!["not measured".into()]));
+        assert_eq!(found(Numeric::Portable, None, &[]), Some(vec![]));
     }
 
     /// Result of condyle on AVX2.
@@ -399,41 +438,41 @@ mod tests {
 
     #[test]
     fn limits_of_time_are_limits_of_ticks() {
-        for (ticks, verdict) in [(4.5, "met"), (5.4, "missed by 20 %")] {
+        for (ticks, verdict) in [(4.5, "met"), (5.4, "missed by 20 %, no reason known")] {
             let row = Row { ticks, ..row("blend_layer", "blocks", 1024, 1.0) };
-            let Some(found) = verdicts(Numeric::Fast, Some(row.work), &[row]) else { return };
+            let Some(found) = found(Numeric::Fast, Some(row.work), &[row]) else { return };
             assert_eq!(found, [verdict]);
         }
     }
 
     #[test]
     fn a_limit_may_be_one_of_a_whole_call() {
-        for (ns, verdict) in [(7.0, "met"), (9.0, "missed by 21 %")] {
+        for (ns, verdict) in [(7.0, "met"), (9.0, "missed by 21 %: limit 1")] {
             let row = row("model_to_local_67", "structs", 67, ns);
-            let Some(found) = verdicts(Numeric::Fast, Some(row.work), &[row]) else { return };
+            let Some(found) = found(Numeric::Fast, Some(row.work), &[row]) else { return };
             assert_eq!(found, [verdict]);
         }
     }
 
     #[test]
     fn what_a_call_costs_is_what_one_takes_beyond_its_share() {
-        for (one, verdict) in [(34.0, "met"), (37.0, "missed by 10 %")] {
+        for (one, verdict) in [(34.0, "met"), (37.0, "missed by 10 %, no reason known")] {
             let rows = [row("call_blend", "blocks", 1, one), row("call_blend", "blocks", 67, 4.0)];
-            let Some(found) = verdicts(Numeric::Fast, Some("call_blend"), &rows) else { return };
+            let Some(found) = found(Numeric::Fast, Some("call_blend"), &rows) else { return };
             assert_eq!(found, [verdict]);
         }
         // A joint sampled alone is compared with its share of a full sample.
         let rows = [row("call_sample_joint", "blocks", 1, 34.0), row("call_sample", "blocks", 67, 4.0)];
-        let Some(found) = verdicts(Numeric::Fast, Some("call_sample_joint"), &rows) else { return };
+        let Some(found) = found(Numeric::Fast, Some("call_sample_joint"), &rows) else { return };
         assert_eq!(found, ["met"]);
     }
 
     #[test]
     fn two_threads_are_held_against_one() {
-        for (two, verdict) in [(500.0, "met"), (625.0, "missed by 11 %")] {
+        for (two, verdict) in [(500.0, "met"), (625.0, "missed by 11 %, no reason known")] {
             let of = |threads, ns| Row { threads, ..row("character_67_crowd1000", "blocks", 1000, ns) };
             let rows = [of(1, 1000.0), of(2, two)];
-            let Some(found) = verdicts(Numeric::Fast, Some(rows[0].work), &rows) else { return };
+            let Some(found) = found(Numeric::Fast, Some(rows[0].work), &rows) else { return };
             // The first verdict is about the time per character.
             let measured: Vec<_> = found.iter().filter(|verdict| *verdict != "not measured").collect();
             assert_eq!(measured[1..], [verdict]);
@@ -451,11 +490,14 @@ mod tests {
             on("avx512", "skin_pnt4", 9.0),
             Row { peer: true, ..on("avx512", "skin_p4", 9.0) },
         ];
-        let lines = wider(&rows);
+        let lines = wider(&rows, &mut Listed::default());
         assert_eq!(lines.len(), 2, "{lines:?}");
         assert_eq!(lines[0][3..6], ["2", "≤ 0", "1"]);
-        assert_eq!([&lines[1][0], &lines[1][5], &lines[1][7]], ["skin_p4", "1.10", "missed by 7 %"]);
-        assert!(wider(&rows[..1]).is_empty());
+        assert_eq!(
+            [&lines[1][0], &lines[1][5], &lines[1][7]],
+            ["skin_p4", "1.10", "missed by 7 %, no reason known"]
+        );
+        assert!(wider(&rows[..1], &mut Listed::default()).is_empty());
     }
 
     #[test]
@@ -466,7 +508,7 @@ mod tests {
             let request = Request { only, elements: None, rounds: 1, format: Format::Text, levels };
             let row = row("skin_p4", "structs", 1024, 5.0);
             let row = Row { isa: "sse42", mode: numeric.name(), ..row };
-            let lines = table(&[row], &request, 2).rows;
+            let lines = verdicts(&[row], &request, 2).table.rows;
             assert_eq!(lines.len(), 1, "{numeric:?}");
             assert_eq!([&lines[0][2], &lines[0][7]], ["sse42: ns", "met"], "{numeric:?}");
         }
