@@ -90,7 +90,7 @@ def made(folder: Path) -> tuple[Path, Path]:
     """Paths of the library and of the folder to pack."""
     random = np.random.default_rng(16)
     # Each clip is stored under many names. Other jobs measure the encoding.
-    few = [motion(random, at).encode(shell=0.03, effort="fast").to_bytes() for at in range(min(CLIPS, 64))]
+    few = [motion(random, at).encode(shell=0.03).to_bytes() for at in range(min(CLIPS, 64))]
     library, files = folder / "motion.condyle", folder / "files"
     condyle.join(library, [few[at % len(few)] for at in range(CLIPS)], names=[f"clip {at}" for at in range(CLIPS)])
     files.mkdir()
@@ -147,13 +147,13 @@ def all_jobs(folder: Path) -> list[Done]:
     per, start = max(1, CLIPS // 16), started(library, out)
     pose = jobs.Pose(str(library), out, rate=RATE, per_shard=per)
     measure = jobs.Measure(str(library), out, rate=RATE, per_shard=per)
-    encode = jobs.Encode(str(fewer), out, budget=2e-3, effort="fast", per_shard=max(1, FILES // 16))
-    pack = jobs.Pack(str(files), out, effort="fast", per_shard=max(1, FILES // 16))
+    encode = jobs.Encode(str(fewer), out, budget=2e-3, per_shard=max(1, FILES // 16))
+    pack = jobs.Pack(str(files), out, per_shard=max(1, FILES // 16))
     return [
         measured("`Pose`", "joint positions at 30 Hz, as arrays", pose, clips, bytes_, start),
         measured("`Measure`", "boxes and speeds at 30 Hz", measure, clips, bytes_, start),
-        measured("`Encode`", "another error bound, effort `fast`", encode, FILES, fewer.stat().st_size, start),
-        measured("`Pack`", "BVH files to a library, effort `fast`", pack, FILES, size(files), start),
+        measured("`Encode`", "another error bound", encode, FILES, fewer.stat().st_size, start),
+        measured("`Pack`", "BVH files to a library", pack, FILES, size(files), start),
     ]
 
 

@@ -7,7 +7,7 @@ use condyle::container::{Container, ContainerWriter, EntryKind};
 use condyle::frames::FramesOptions;
 use condyle::sampling::{AnyClip, PoseSource, RawCursor};
 use condyle::{Error as Refusal, Pose, RawClip};
-use condyle_encode::{Effort, EncodeOptions, Shell};
+use condyle_encode::{EncodeOptions, Shell};
 use condyle_io::ModelClip;
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -166,8 +166,8 @@ impl Clip {
     ///     Radius around each joint, in the skeleton's units. 0.03 suits a person in metres. There is
     ///     no default, because a clip knows neither a mesh nor a unit; `Model.encode` bounds the error
     ///     at every vertex instead.
-    /// `effort` : "fast", "normal" or "best"
-    ///     Time that the encoder spends on a smaller result.
+    /// `best` : bool
+    ///     Whether to search longer for a smaller result.
     /// `rate` : float, optional
     ///     Frames per second. Default: the rate of the authored keys.
     /// `progress` : object with an `update` method, optional
@@ -182,18 +182,18 @@ impl Clip {
     /// >>> small = condyle.open("two_joints.glb").clips[0].encode(1e-3, shell=0.03)
     /// >>> small.compressed, len(pickle.dumps(small)) < 2000
     /// (True, True)
-    #[pyo3(signature = (budget=5e-4, *, shell, effort="normal", rate=None, progress=None))]
+    #[pyo3(signature = (budget=5e-4, *, shell, best=false, rate=None, progress=None))]
     fn encode(
         &self,
         py: Python<'_>,
         budget: f32,
         shell: f32,
-        effort: &str,
+        best: bool,
         rate: Option<f32>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let mut options = EncodeOptions::new(budget, Shell::Balls(shell));
-        options.effort = effort_of(effort)?;
+        options.best = best;
         options.rate = rate;
         self.encoded(py, &options, progress)
     }
@@ -498,13 +498,3 @@ impl Clip {
 
 /// Progress steps of one encode.
 const PERCENT: f32 = 100.0;
-
-/// Encoder effort by name.
-pub(crate) fn effort_of(name: &str) -> PyResult<Effort> {
-    match name {
-        "fast" => Ok(Effort::Fast),
-        "normal" => Ok(Effort::Normal),
-        "best" => Ok(Effort::Best),
-        _ => Err(Error::new_err(format!("effort must be \"fast\", \"normal\" or \"best\", got {name:?}"))),
-    }
-}

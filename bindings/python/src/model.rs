@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
 use crate::arrays::{Output, Times};
-use crate::clip::{Clip, effort_of};
+use crate::clip::Clip;
 use crate::errors::{Error, Problem, refused};
 use crate::frames::{Planes, for_each_frame, thread_count};
 use crate::poses::{write_origins, write_rows};
@@ -211,7 +211,7 @@ impl Model {
     /// `shell` : float, optional
     ///     Radius around joints without vertices within which the bound holds, in the units of the
     ///     model. Default: 3 cm, converted by `unit`.
-    /// `effort`, `rate`, `progress`
+    /// `best`, `rate`, `progress`
     ///     See `Clip.encode`.
     ///
     /// Returns
@@ -222,7 +222,7 @@ impl Model {
     /// --------
     /// >>> condyle.open("two_joints.glb").encode("bend", 1e-3)
     /// <condyle.Clip "bend": 1.500 s, 2 joints, compressed>
-    #[pyo3(signature = (clip, budget=5e-4, *, shell=None, effort="normal", rate=None, progress=None))]
+    #[pyo3(signature = (clip, budget=5e-4, *, shell=None, best=false, rate=None, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn encode(
         &self,
@@ -230,14 +230,14 @@ impl Model {
         clip: &Bound<'_, PyAny>,
         budget: f32,
         shell: Option<f32>,
-        effort: &str,
+        best: bool,
         rate: Option<f32>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Clip> {
         let clip = self
             .clip(clip)?
             .ok_or_else(|| Error::new_err("clip must be an index, a name or a Clip, got None"))?;
-        clip.get().encoded(py, &self.options(py, clip.get(), budget, shell, effort, rate)?, progress)
+        clip.get().encoded(py, &self.options(py, clip.get(), budget, shell, best, rate)?, progress)
     }
 
     /// Unpack a clip into evenly spaced poses, with the error bounded at every vertex.
@@ -290,7 +290,7 @@ impl Model {
     ///
     /// Parameters
     /// ----------
-    /// `budget`, `shell`, `effort`
+    /// `budget`, `shell`, `best`
     ///     See `encode`.
     /// `progress` : object with an `update` method, optional
     ///     Progress bar with 100 steps per uncompressed clip.
@@ -300,20 +300,20 @@ impl Model {
     /// >>> packed = condyle.from_bytes(condyle.open("two_joints.glb").pack())
     /// >>> packed.clips[0].compressed
     /// True
-    #[pyo3(signature = (budget=5e-4, *, shell=None, effort="normal", progress=None))]
+    #[pyo3(signature = (budget=5e-4, *, shell=None, best=false, progress=None))]
     fn pack<'py>(
         &self,
         py: Python<'py>,
         budget: f32,
         shell: Option<f32>,
-        effort: &str,
+        best: bool,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let packed = |clip: &Clip| {
             if clip.compressed() {
                 return Ok(clip.clone());
             }
-            let options = self.options(py, clip, budget, shell, effort, None)?;
+            let options = self.options(py, clip, budget, shell, best, None)?;
             clip.encoded(py, &options, progress)
         };
         let clips = self.clips.iter().map(Py::get).map(packed).collect::<PyResult<Vec<_>>>()?;
@@ -666,7 +666,7 @@ impl Model {
         clip: &Clip,
         budget: f32,
         shell: Option<f32>,
-        effort: &str,
+        best: bool,
         rate: Option<f32>,
     ) -> PyResult<EncodeOptions> {
         let shell = shell.unwrap_or_else(|| Shell::radius(self.unit.unwrap_or(1.0).into()));
@@ -679,7 +679,7 @@ impl Model {
             }
             None => EncodeOptions::new(budget, Shell::Balls(shell)),
         };
-        options.effort = effort_of(effort)?;
+        options.best = best;
         options.rate = rate;
         Ok(options)
     }

@@ -29,7 +29,7 @@ def library(path: Path) -> Path:
         turns /= np.linalg.norm(turns, axis=-1, keepdims=True)
         clip = condyle.Clip.from_poses(skeleton, np.arange(20) / 30, turns, name=f"clip {at}")
         scale = 100 if at % 2 else 1
-        parts.append(clip.encode(5e-4 * scale, shell=0.03 * scale, effort="fast").to_bytes())
+        parts.append(clip.encode(5e-4 * scale, shell=0.03 * scale).to_bytes())
         units.append(0.01 if at % 2 else None)
     condyle.join(path, parts, units=units)
     return path

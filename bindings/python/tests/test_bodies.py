@@ -249,12 +249,12 @@ def test_packs_choose_the_model_by_gender(tmp_path: Path) -> None:
     for gender in ("female", "male", "other"):
         written(motions / f"{gender}.npz", 24, gender=gender)
     written(motions / "none.npz", 24)
-    jobs.run(jobs.Pack(str(motions), str(tmp_path / "out"), body=models, effort="fast"))
+    jobs.run(jobs.Pack(str(motions), str(tmp_path / "out"), body=models))
     library = condyle.Library(tmp_path / "out" / "library.condyle")
     heights = {gender: condyle.BodyModel(path).shaped().skeleton.rest.translations for gender, path in models.items()}
     for name, gender in {"female": "female", "male": "male", "other": "neutral", "none": "neutral"}.items():
         assert np.array_equal(library.skeleton(name).rest.translations, heights[gender]), name
-    done = jobs.run(jobs.Pack(str(motions), str(tmp_path / "out"), body={"male": models["male"]}, effort="fast"))
+    done = jobs.run(jobs.Pack(str(motions), str(tmp_path / "out"), body={"male": models["male"]}))
     assert done["clips"] == 1 and len(done["left_out"]) == 3
     assert "its gender is 'female', but body= has neither this model" in done["left_out"][0]["why"]
     with pytest.raises(condyle.Error, match="body must map 'female', 'male' or 'neutral' to files, got 'him'"):

@@ -30,7 +30,7 @@ def long_clip(joints: int = 40, frames: int = 20_000) -> condyle.Clip:
 def encoded() -> None:
     clip = long_clip()
     began.set()
-    clip.encode(1e-3, shell=0.03, effort="best")
+    clip.encode(1e-3, shell=0.03, best=True)
 
 
 def sampled(threads: int) -> None:

@@ -267,7 +267,7 @@ def test_worker_processes_copy_nothing(tmp_path: Path, method: str) -> None:
     turns = np.random.default_rng(2).normal(size=(1000, 60, 4))
     turns /= np.linalg.norm(turns, axis=-1, keepdims=True)
     skeleton = condyle.Skeleton(range(-1, 59), translations=np.tile([0.0, 0.2, 0.0], (60, 1)))
-    clip = condyle.Clip.from_poses(skeleton, np.arange(1000) / 30, turns).encode(shell=0.03, effort="fast").to_bytes()
+    clip = condyle.Clip.from_poses(skeleton, np.arange(1000) / 30, turns).encode(shell=0.03).to_bytes()
     path, copies = tmp_path / "large.condyle", -(-(40 << 20) // len(clip))
     condyle.join(path, [clip] * copies, names=[f"clip {at}" for at in range(copies)])
     with ProcessPoolExecutor(1, mp_context=get_context(method)) as pool:
@@ -392,7 +392,7 @@ def test_no_clips_at_all_and_what_is_no_library(path: Path, tmp_path: Path) -> N
     numbers = jobs.Pose(str(path), out, per_shard=np.int64(3), rate=np.float32(30))  # type: ignore[arg-type]
     assert jobs.run(numbers)["clips"] == CLIPS
     wrong: list[Callable[[], object]] = [
-        lambda: jobs.Encode(str(path), "out", effort="x"),  # type: ignore[arg-type]
+        lambda: jobs.Encode(str(path), "out", budget=0),
         lambda: jobs.Pack(str(path.parent), "out", unit=0),
         lambda: jobs.Pack(str(path.parent), "out", shell=float("nan")),
         lambda: jobs.run(numbers, 0),

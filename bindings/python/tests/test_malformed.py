@@ -23,7 +23,7 @@ import condyle
 seed, path, broken = int(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3])
 whole = path.read_bytes()
 if seed % 2 and path.suffix == ".glb":
-    whole = condyle.from_bytes(whole).pack(effort="fast")
+    whole = condyle.from_bytes(whole).pack()
 body = condyle.BodyModel(sys.argv[4]).shaped() if path.name == "motion.npz" else None
 random = random.Random(seed)
 numbers = [b"-1", b"0", b"4294967295", b"1e999", b"18446744073709551616", b"null", b"{}", b"0.5"]

@@ -11,12 +11,24 @@ use super::task::{BudgetFractions, JointFacts};
 pub(super) const FIRST_SPLIT: BudgetFractions =
     BudgetFractions { place: 0.75, translation: 0.45, swing: Some(3.0) };
 
-/// Maximum number of times that the split is tightened before the fixed splits are tried. Half and twice:
-/// equal bytes.
-pub(super) const MAX_ROUNDS: usize = 20;
-/// Number of rounds after which the search checks whether tightening can help at all; most searches need
-/// fewer rounds.
+/// Splits that [`EncodeOptions::best`](super::EncodeOptions::best) tries.
+pub(super) const SPLITS: [BudgetFractions; 3] = [
+    FIRST_SPLIT,
+    BudgetFractions { place: 0.85, translation: 0.55, ..FIRST_SPLIT },
+    BudgetFractions { place: 0.65, translation: 0.35, ..FIRST_SPLIT },
+];
+
+/// Number of rounds in which all joints are fitted again. Most searches need fewer: the joints of the targets
+/// and defaults are all within their budgets after at most four.
+pub(super) const WHOLE_ROUNDS: usize = 4;
+/// Number of rounds after which the search checks whether tightening can help at all.
 pub(super) const HOPEFUL_ROUNDS: usize = 2;
+/// Maximum number of times that one joint may fail after these rounds.
+pub(super) const MAX_FAILURES: usize = 16;
+/// Maximum number of fits after these rounds, per joint on average.
+pub(super) const MAX_FITS: usize = 16;
+/// The same if there are curves within the budget already.
+pub(super) const MAX_FITS_TO_SAVE: usize = 2;
 
 /// Fractions that grow linearly from the root to the leaves: each joint gets the same increment, even if it
 /// corrects none of its ancestors' error. The leaves' own points have the whole budget. Fallback for segments
@@ -34,8 +46,8 @@ pub(super) fn graded_by_depth(joints: &[JointFacts], factor: f64) -> Vec<BudgetF
     depths.into_iter().map(fractions_at).collect()
 }
 
-/// Gives a failing joint more of its budget by taking from its ancestors, more from those farther up. Every
-/// ancestor adds to the error that its descendants inherit. If no curve met the budget for the translation,
+/// Gives a failing joint more of its budget by taking from its nearest `levels` ancestors, more from those
+/// farther up. Every ancestor adds to the error that its descendants inherit. If no curve met the budget for the translation,
 /// the translation gets a larger fraction.
 ///
 /// A factor of 0.7 for each ancestor instead of 0.85: targets +0.9 %, defaults +1.2 %; 0.92: +0.1 % and +0.9
@@ -44,19 +56,18 @@ pub(super) fn tighten(
     joints: &[JointFacts],
     joint: usize,
     translation_lacks: bool,
+    levels: usize,
     fractions: &mut [BudgetFractions],
 ) {
     const MIN_FRACTION: f64 = 0.02;
     let mut most = fractions[joint].place;
-    let mut at = Some(joint);
-    while let Some(j) = at {
+    for j in core::iter::successors(Some(joint), |&j| joints[j].parent).take(levels.saturating_add(1)) {
         most = (most * 0.85).min(fractions[j].place);
         fractions[j].place = most.max(MIN_FRACTION);
         if j != joint || !translation_lacks {
             fractions[j].translation = fractions[j].translation.min(most).max(MIN_FRACTION);
         }
         fractions[j].swing = Some(fractions[j].swing.map_or(2.0, |swing| (swing * 0.6).max(MIN_FRACTION)));
-        at = joints[j].parent;
     }
     if translation_lacks {
         fractions[joint].translation = (fractions[joint].translation * 1.5).min(0.95);

@@ -129,8 +129,33 @@ pub(super) fn best_keys(kind: Kind, shape: &Shape, targets: &[[f64; 3]], keys: &
 pub(super) struct Candidates<'a> {
     /// Shapes, few keys first.
     pub(super) shapes: &'a [Shape],
-    /// Curves of the segment so far: another curve of the same class costs less.
-    pub(super) others: &'a [Curve],
+    /// Classes of the segment's curves so far: another curve of the same class costs less.
+    pub(super) classes: &'a Classes,
+}
+
+/// Number of curves of each class: with the same kind, degree and number of intervals.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Classes(Vec<((Kind, Degree, usize), usize)>);
+
+impl Classes {
+    pub(super) fn add(&mut self, curve: &Curve) {
+        let class = (curve.kind, curve.degree, curve.intervals);
+        match self.0.iter_mut().find(|(own, _)| *own == class) {
+            Some((_, count)) => *count += 1,
+            None => self.0.push((class, 1)),
+        }
+    }
+
+    pub(super) fn remove(&mut self, curve: &Curve) {
+        let class = (curve.kind, curve.degree, curve.intervals);
+        if let Some((_, count)) = self.0.iter_mut().find(|(own, _)| *own == class) {
+            *count -= 1;
+        }
+    }
+
+    fn has(&self, class: (Kind, Degree, usize)) -> bool {
+        self.0.iter().any(|(own, count)| *own == class && *count > 0)
+    }
 }
 
 /// Smallest curve near `targets` that `passes` accepts, with components of at most `max_bits`. `passes`
@@ -140,7 +165,7 @@ pub(super) struct Candidates<'a> {
 /// -0.1 %; defaults equal.
 pub(super) fn cheapest(
     TrackId { kind, index }: TrackId,
-    Candidates { shapes, others }: Candidates<'_>,
+    Candidates { shapes, classes }: Candidates<'_>,
     max_bits: u32,
     targets: &[[f64; 3]],
     guess: f64,
@@ -189,9 +214,8 @@ pub(super) fn cheapest(
         if curve.range().1.iter().any(|&bits| bits > max_bits) {
             continue;
         }
-        let is_same = |c: &Curve| (c.kind, c.degree, c.intervals) == (kind, shape.degree, shape.intervals);
-        let cost =
-            curve.bits() + if others.iter().any(is_same) { 0 } else { CLASS_COST + 4 * shape.key_count() };
+        let is_known = classes.has((kind, shape.degree, shape.intervals));
+        let cost = curve.bits() + if is_known { 0 } else { CLASS_COST + 4 * shape.key_count() };
         if best.as_ref().is_none_or(|(least, _)| cost < *least) {
             best = Some((cost, curve));
             worse_in_a_row = 0;

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::algebra::{Vector, log_near, sub};
 use super::curve::TrackId;
-use super::curve::{Candidates, cheapest, constant};
+use super::curve::{Candidates, Classes, cheapest, constant};
 use super::fit::Shape;
 use super::source;
 use super::task::{CONSTANT_STEP, ClipJob, STATIC_THRESHOLD, USABLE_FRACTION, minus_rounding};
@@ -43,6 +43,11 @@ impl ClipJob<'_> {
             return Ok(());
         }
         let seconds = self.seconds(first, frames);
+        let mut classes = Classes::default();
+        let mut add = |curve: Option<Curve>, classes: &mut Classes| {
+            curve.iter().for_each(|curve| classes.add(curve));
+            curves.extend(curve);
+        };
         let mut index = 0;
         for (at, (free, track)) in self.free_tracks.iter().zip(&self.free_sources).enumerate() {
             if free.target.rotates() {
@@ -57,9 +62,8 @@ impl ClipJob<'_> {
                         })
                         .collect();
                     let limit = minus_rounding(self.options.budget_of(free.target), 1e-7) / SQRT_3;
-                    curves.extend(
-                        values(index, &targets, Candidates { shapes, others: curves }, limit).ok_or(at)?,
-                    );
+                    let candidates = Candidates { shapes, classes: &classes };
+                    add(values(index, &targets, candidates, limit).ok_or(at)?, &mut classes);
                 }
                 index += 1;
                 continue;
@@ -75,9 +79,8 @@ impl ClipJob<'_> {
                     // Half a ULP is reserved for the decoder's f32 rounding.
                     let size = targets.iter().flatten().fold(0.0_f64, |size, v| size.max(v.abs()));
                     let limit = minus_rounding(self.options.budget_of(free.target), 1e-7 * size);
-                    let found =
-                        values(index, &targets, Candidates { shapes, others: curves }, limit).ok_or(at)?;
-                    curves.extend(found);
+                    let candidates = Candidates { shapes, classes: &classes };
+                    add(values(index, &targets, candidates, limit).ok_or(at)?, &mut classes);
                 }
                 index += 1;
             }

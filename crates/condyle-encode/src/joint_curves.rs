@@ -3,14 +3,13 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::SegmentPart;
 use super::algebra::Affine64;
-use super::budget::{FIRST_SPLIT, HOPEFUL_ROUNDS, MAX_ROUNDS, graded_by_depth, tighten};
+use super::budget::graded_by_depth;
 use super::fit::Shape;
-use super::options::Effort;
-use super::search::{nlerp_suffices, place_all, search};
+use super::search::{Search, nlerp_suffices, place_all};
 use super::source;
-use super::task::{BudgetFractions, ClipJob, JointFacts, SegmentFit, SegmentJob};
-use super::turn::is_hopeless;
+use super::task::{BudgetFractions, ClipJob, JointFacts, SegmentFit, SegmentJob, bits};
 use condyle::clip::layout::JOINT_BITS;
 use condyle::clip::write::Curves;
 use condyle_base::math::Transform64;
@@ -20,9 +19,7 @@ impl ClipJob<'_> {
     pub(super) fn joint_curves(
         &self,
         joints: &[JointFacts],
-        first: usize,
-        frames: usize,
-        shapes: &[Shape],
+        &SegmentPart { first, frames, shapes, splits, .. }: &SegmentPart<'_>,
     ) -> Result<Curves, usize> {
         let seconds = self.seconds(first, frames);
         let source: Vec<Vec<Transform64>> = (0..joints.len())
@@ -30,14 +27,10 @@ impl ClipJob<'_> {
             .collect();
         let model = place_all(joints, &source);
         let mut search = SplitSearch { job: self, joints, shapes, source, model, best: None, failing: 0 };
-        let splits: &[[f64; 2]] = match self.options.effort {
-            Effort::Best => &[[FIRST_SPLIT.place, FIRST_SPLIT.translation], [0.85, 0.55], [0.65, 0.35]],
-            _ => &[[FIRST_SPLIT.place, FIRST_SPLIT.translation]],
-        };
-        // At frames, a joint can correct the whole error of its ancestors; between frames it cannot.
-        let swing = FIRST_SPLIT.swing.filter(|_| self.moments > 1);
-        for &[place, translation] in splits {
-            search.tighten_from(BudgetFractions { place, translation, swing })?;
+        for split in splits {
+            // At frames, a joint can correct the whole error of its ancestors; between frames it cannot.
+            let swing = split.swing.filter(|_| self.moments > 1);
+            search.tighten_from(BudgetFractions { swing, ..*split })?;
         }
         search.try_fixed_splits();
         search.best.map(|found| Curves { nlerp: found.nlerp, curves: found.curves }).ok_or(search.failing)
@@ -59,51 +52,46 @@ struct SplitSearch<'a> {
 }
 
 impl SplitSearch<'_> {
-    fn attempt(&self, fractions: &[BudgetFractions], nlerp: bool) -> SegmentFit {
-        let (joints, shapes, max_bits) = (self.joints, self.shapes, JOINT_BITS);
-        search(&SegmentJob { joints, source: &self.source, shapes, fractions, max_bits, nlerp }, &self.model)
+    fn search(&self, fractions: Vec<BudgetFractions>, nlerp: bool) -> Search<'_> {
+        let (joints, source, shapes, max_bits) = (self.joints, &self.source, self.shapes, JOINT_BITS);
+        Search::new(SegmentJob { joints, source, shapes, max_bits, nlerp }, &self.model, fractions)
     }
 
     /// Starts all joints with one split and tightens it where a joint fails. On failure, returns a joint for
     /// which no split can help.
     fn tighten_from(&mut self, split: BudgetFractions) -> Result<(), usize> {
         let joints = self.joints;
-        let mut fractions = vec![split; joints.len()];
         // With root motion the whole character rotates too, by angles that this check does not cover.
-        let mut nlerp = self.job.motion.is_none()
+        let nlerp = self.job.motion.is_none()
             && nlerp_suffices(joints, &self.source, self.job.moments, self.job.size);
-        for round in 0..MAX_ROUNDS {
-            let found = self.attempt(&fractions, nlerp);
-            let Some(&first) = found.failed.first() else {
-                if self.best.as_ref().is_none_or(|best| found.bits() < best.bits()) {
-                    self.best = Some(found);
-                }
-                return Ok(());
-            };
-            self.failing = first;
-            nlerp = false;
-            if round == HOPEFUL_ROUNDS && self.is_hopeless_below(first) {
-                return Err(first);
+        let mut search = self.search(vec![split; joints.len()], nlerp);
+        if search.fit_in_rounds()? {
+            let found = search.finish();
+            if bits(&found.curves) < self.bits() {
+                self.best = Some(found);
             }
-            for &joint in &found.failed {
-                let lacks = found.missing.contains(&(joint, 1));
-                tighten(joints, joint, lacks, &mut fractions);
-            }
+            return Ok(());
+        }
+        // Long chains take fewer bits with fractions that grow along them.
+        let graded = match self.best {
+            None => self.search(graded_by_depth(joints, 1.0), false).fit().ok(),
+            Some(_) => None,
+        };
+        let most = graded.as_ref().map_or(self.bits(), |graded| bits(&graded.curves));
+        let found = search.fit_locally(most);
+        match found {
+            Ok(found) => self.best = Some(found),
+            Err(joint) => self.failing = joint,
+        }
+        if self.best.is_none() {
+            self.best = graded;
         }
         Ok(())
     }
 
-    /// Whether no curve fits a joint or one of its descendants, even if all of their ancestors were exact.
-    fn is_hopeless_below(&self, above: usize) -> bool {
-        let joints = self.joints;
-        let is_below = |joint| {
-            core::iter::successors(Some(joint), |&joint: &usize| joints[joint].parent).any(|j| j == above)
-        };
-        let is_hopeless = |joint: usize| {
-            let parent = joints[joint].parent.map(|parent| &self.model[parent][..]);
-            is_hopeless(&joints[joint], self.shapes, &self.source[joint], parent, &self.model[joint])
-        };
-        (above..joints.len()).any(|joint| is_below(joint) && is_hopeless(joint))
+    /// Size of the best curves so far.
+    fn bits(&self) -> usize {
+        self.best.as_ref().map_or(usize::MAX, |best| bits(&best.curves))
     }
 
     /// Tries fixed splits until one is within the budget, unless tightening found one. Tightening does not
@@ -112,20 +100,15 @@ impl SplitSearch<'_> {
         let joints = self.joints;
         let flat =
             |place, swing| vec![BudgetFractions { place, translation: place / 2.0, swing }; joints.len()];
-        for fractions in [
-            graded_by_depth(joints, 1.0),
-            flat(0.9, None),
-            flat(0.6, None),
-            flat(0.9, Some(1.5)),
-            graded_by_depth(joints, 0.5),
-        ] {
+        for fractions in
+            [flat(0.9, None), flat(0.6, None), flat(0.9, Some(1.5)), graded_by_depth(joints, 0.5)]
+        {
             if self.best.is_some() {
                 break;
             }
-            let found = self.attempt(&fractions, false);
-            match found.failed.first() {
-                Some(&first) => self.failing = first,
-                None => self.best = Some(found),
+            match self.search(fractions, false).fit() {
+                Ok(found) => self.best = Some(found),
+                Err(joint) => self.failing = joint,
             }
         }
     }

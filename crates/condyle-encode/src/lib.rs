@@ -65,6 +65,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 pub use body::farthest_of_ball;
+use budget::SPLITS;
 use condyle::clip::layout::{Header, Kind, MAX_FRAMES, MAX_FREE_TRACKS, MAX_PLACES, MOTION, WIDE};
 use condyle::clip::spline::Degree;
 use condyle::clip::write::{self, free_parts};
@@ -82,12 +83,12 @@ use free_tracks::free_tracks;
 use kept::{Failed, KeptTracks};
 use measure::Overrun;
 use options::positive;
-pub use options::{
-    Effort, EncodeOptions, Encoded, Encoding, JointError, JointShell, Measured, OffFrames, Shell,
-};
+pub use options::{EncodeOptions, Encoded, Encoding, JointError, JointShell, Measured, OffFrames, Shell};
 use rate::Frames;
 pub use reduce::{KeyFormat, Reduced, measure_keys, reduce};
-use task::{ClipJob, DECODER_ROUNDING, JointFacts, MAX_SEGMENT_SAMPLES, Motion, minus_rounding};
+use task::{
+    BudgetFractions, ClipJob, DECODER_ROUNDING, JointFacts, MAX_SEGMENT_SAMPLES, Motion, minus_rounding,
+};
 use write::{Curves, Kept, Parts};
 
 /// Compresses a clip to the smallest encoding found whose error at every shell point is within budget.
@@ -221,26 +222,44 @@ fn frames(clip: &RawClip, joints: usize, options: &EncodeOptions) -> Result<Fram
     Ok(Frames { count: count as usize, is_lowered })
 }
 
+/// Numbers of frames per segment that [`EncodeOptions::best`] tries. More kinds of curves or longer segments
+/// save less than 0.5 % on the defaults, and take several times as long.
+const LENGTHS: [usize; 3] = [24, 48, SEGMENT_FRAMES];
+/// Usual number of frames per segment. 32 frames: targets +2.7 %, defaults +1.9 %; 128: -0.4 % and -0.7 %. The
+/// segment length bounds the data that sampling one moment may have to read.
+const SEGMENT_FRAMES: usize = 64;
+/// Number of frames from which a length is tried on one in [`SAMPLED`] segments only. Not tuned.
+const MANY_FRAMES: usize = 1024;
+const SAMPLED: usize = 4;
+/// Part of the time in which the lengths are tried, for the progress.
+const TRYING: f32 = 0.3;
+
 fn compress(job: &ClipJob<'_>, progress: &mut dyn FnMut(f32)) -> Result<Encoded, Error> {
-    // 32 frames: targets +2.7 %, defaults +1.9 %; 128: -0.4 % and -0.7 %. The segment length bounds the data
-    // that sampling one moment may have to read.
-    let lengths: &[usize] = match job.options.effort {
-        Effort::Best => &[24, 48, 64, 96, 160, 256],
-        _ => &[64],
+    let encoded = if job.options.best {
+        let frames = best_length(job, &mut |done| progress(TRYING * done))?;
+        job.run(frames, &SPLITS, &mut |done| progress(TRYING + (1.0 - TRYING) * done))?
+    } else {
+        job.run(SEGMENT_FRAMES, &SPLITS[..1], progress)?
     };
-    // All lengths of at least the whole clip give the same single segment, so one of them is enough.
-    let count = lengths.iter().position(|&frames| frames >= job.frames).map_or(lengths.len(), |at| at + 1);
-    let part = 1.0 / count as f32;
-    let mut run = |at: usize| job.run(lengths[at], &mut |done| progress((at as f32 + done) * part));
-    let mut best = run(0)?;
-    for at in 1..count {
-        let encoded = run(at)?;
-        if encoded.bytes().len() < best.bytes().len() {
-            best = encoded;
+    progress(1.0);
+    Ok(encoded)
+}
+
+/// Number of frames per segment with which a clip is probably the smallest.
+fn best_length(job: &ClipJob<'_>, progress: &mut dyn FnMut(f32)) -> Result<usize, Error> {
+    let mut best = (f64::INFINITY, SEGMENT_FRAMES);
+    // All lengths of at least the whole clip give the same single segment.
+    let count = LENGTHS.iter().position(|&frames| frames >= job.frames).map_or(LENGTHS.len(), |at| at + 1);
+    if count == 1 {
+        return Ok(LENGTHS[0]);
+    }
+    for (at, &frames) in LENGTHS[..count].iter().enumerate() {
+        let bytes = job.bytes_per_frame(frames, &mut |done| progress((at as f32 + done) / count as f32))?;
+        if let Some(bytes) = bytes.filter(|&bytes| bytes < best.0) {
+            best = (bytes, frames);
         }
     }
-    progress(1.0);
-    Ok(best)
+    Ok(best.1)
 }
 
 /// Maximum number of frames per segment that the format can count.
@@ -340,12 +359,51 @@ impl<'a> ClipJob<'a> {
         Ok(job)
     }
 
-    /// Encodes with segments of about `about` frames.
-    fn run(&self, about: usize, progress: &mut dyn FnMut(f32)) -> Result<Encoded, Error> {
+    /// Number of frames per segment if segments have about `about` frames, and number of segments.
+    fn segments(&self, about: usize) -> (usize, usize) {
         let about = about.min(MAX_SEGMENT_SAMPLES / (self.joints.len().max(1) * self.moments)).max(1);
-        let segment_count = self.frames.div_ceil(about + about / 2).max(1);
-        let segment_frames = self.frames.div_ceil(segment_count).max(1);
-        let segment_count = self.frames.div_ceil(segment_frames).max(1);
+        let count = self.frames.div_ceil(about + about / 2).max(1);
+        let frames = self.frames.div_ceil(count).max(1);
+        (frames, self.frames.div_ceil(frames).max(1))
+    }
+
+    /// Bytes per frame with segments of about `about` frames, of a part of the segments if there are many.
+    /// `None` if one of them has a track without a suitable curve.
+    fn bytes_per_frame(&self, about: usize, progress: &mut dyn FnMut(f32)) -> Result<Option<f64>, Error> {
+        let (segment_frames, count) = self.segments(about);
+        let kept = KeptTracks::new(self, segment_frames, count);
+        let mut segments = vec![Curves::default(); count];
+        let mut shapes: Option<(usize, Vec<Shape>)> = None;
+        let mut covered = 0;
+        for at in (0..count).step_by(if self.frames < MANY_FRAMES { 1 } else { SAMPLED }) {
+            progress(at as f32 / count as f32);
+            let first = at * segment_frames;
+            let frames = (self.frames - first).min(segment_frames);
+            let (_, shapes) = match shapes.take() {
+                Some(known) if known.0 == frames => shapes.insert(known),
+                _ => shapes.insert((frames, self.shapes(frames))),
+            };
+            let part = SegmentPart { at, first, frames, shapes, splits: &SPLITS[..1] };
+            let Ok(found) = self.segment(&kept, &part)? else { return Ok(None) };
+            segments[at] = found.curves;
+            covered += frames;
+        }
+        let tracks = kept.tracks();
+        let header = self.header(segment_frames, count, tracks.len());
+        let (free_tracks, events) = (&self.free_tracks[..], self.events.as_slice());
+        let parts = Parts { header, free_tracks, fallback: &tracks, events, segments: &segments };
+        let bytes = write::write(self.clip, &parts)?.len();
+        Ok(Some(bytes as f64 / covered.max(1) as f64))
+    }
+
+    /// Encodes with segments of about `about` frames.
+    fn run(
+        &self,
+        about: usize,
+        splits: &[BudgetFractions],
+        progress: &mut dyn FnMut(f32),
+    ) -> Result<Encoded, Error> {
+        let (segment_frames, segment_count) = self.segments(about);
         let mut kept = KeptTracks::new(self, segment_frames, segment_count);
         let mut shapes: Vec<(usize, Vec<Shape>)> = Vec::new();
         // A fallback track in one segment does not affect the other segments.
@@ -360,7 +418,8 @@ impl<'a> ClipJob<'a> {
                     shapes.push((frames, self.shapes(frames)));
                     shapes.len() - 1
                 });
-                match self.segment(&kept, at, first, frames, &shapes[known].1)? {
+                let part = SegmentPart { at, first, frames, shapes: &shapes[known].1, splits };
+                match self.segment(&kept, &part)? {
                     Ok(found) => *fit = Some(found),
                     Err(failing) => {
                         failed = Some(failing);
@@ -397,12 +456,10 @@ impl<'a> ClipJob<'a> {
     fn segment(
         &self,
         kept: &KeptTracks<'_, '_>,
-        segment: usize,
-        first: usize,
-        frames: usize,
-        shapes: &[Shape],
+        part: &SegmentPart<'_>,
     ) -> Result<Result<SegmentCurves, Failed>, Error> {
-        let mut curves = match self.joint_curves(&kept.joints_in(segment), first, frames, shapes) {
+        let &SegmentPart { at: segment, first, frames, shapes, .. } = part;
+        let mut curves = match self.joint_curves(&kept.joints_in(segment), part) {
             Ok(curves) => curves,
             Err(joint) => return Ok(Err(Failed::Joint { joint, segment })),
         };
@@ -422,14 +479,7 @@ impl<'a> ClipJob<'a> {
         if frames == 0 {
             return Vec::new();
         }
-        let strides: &[f64] = match self.options.effort {
-            Effort::Fast => &[16.0, 8.0, 4.0, 2.0, 1.0],
-            Effort::Normal => &[32.0, 16.0, 12.0, 8.0, 6.0, 4.0, 3.0, 2.0, 1.5, 1.0, 0.5],
-            Effort::Best => &[
-                64.0, 48.0, 32.0, 24.0, 16.0, 12.0, 10.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.5, 3.0, 2.5, 2.0, 1.75,
-                1.5, 1.25, 1.0, 0.75, 0.5,
-            ],
-        };
+        let strides = [32.0, 16.0, 12.0, 8.0, 6.0, 4.0, 3.0, 2.0, 1.5, 1.0, 0.5];
         let moments = frames * self.moments + 1;
         let mut shapes: Vec<Shape> = Vec::new();
         for stride in strides {
@@ -532,6 +582,17 @@ fn encodings(segments: &[Curves], fallback: usize) -> Vec<(Encoding, usize)> {
     ];
     encodings.retain(|&(_, count)| count > 0);
     encodings
+}
+
+/// Segment to fit, and what to try for it.
+struct SegmentPart<'a> {
+    /// Index of the segment.
+    at: usize,
+    /// First frame.
+    first: usize,
+    frames: usize,
+    shapes: &'a [Shape],
+    splits: &'a [BudgetFractions],
 }
 
 /// Curves of a segment.

@@ -5,10 +5,12 @@ use alloc::vec::Vec;
 
 use super::algebra::{Affine64, sub};
 use super::body::Body;
-use super::budget::{FIRST_SPLIT, MAX_ROUNDS, tighten};
+use super::budget::FIRST_SPLIT;
+
 use super::fit::Shape;
-use super::task::{BudgetFractions, ClipJob, JointFacts, Motion, SegmentJob};
-use super::{search, source};
+use super::search::{self, Search};
+use super::source;
+use super::task::{BudgetFractions, ClipJob, JointFacts, Motion, SegmentFit, SegmentJob};
 use condyle::clip::layout::MAX_BITS;
 use condyle::clip::spline::Degree;
 use condyle::clip::write::Curve;
@@ -95,19 +97,18 @@ impl Motion {
         // Root motion cannot be a fallback track. If no curve meets the budget, the budget is doubled until
         // one does.
         for _ in 0..64 {
-            let mut fractions = [BudgetFractions { swing: None, ..FIRST_SPLIT }];
-            for _ in 0..MAX_ROUNDS {
-                let (joints, source, shapes) = (&joints[..], &source[..], &shapes[..]);
-                let (given, max_bits) = (&fractions, MAX_BITS);
-                let segment = SegmentJob { joints, source, shapes, fractions: given, max_bits, nlerp: false };
-                let found = search::search(&segment, &model);
-                if found.failed.is_empty() {
-                    let mut curves = found.curves;
-                    curves.iter_mut().for_each(|curve| curve.index = job.joints.len());
-                    return Ok((curves, joints[0].budget <= self.facts.budget));
-                }
-                let lacks = found.missing.contains(&(0, 1));
-                tighten(joints, 0, lacks, &mut fractions);
+            let fractions = vec![BudgetFractions { swing: None, ..FIRST_SPLIT }];
+            let (source, shapes, max_bits) = (&source[..], &shapes[..], MAX_BITS);
+            let segment = SegmentJob { joints: &joints, source, shapes, max_bits, nlerp: false };
+            let mut search = Search::new(segment, &model, fractions);
+            let found = match search.fit_in_rounds() {
+                Ok(true) => Ok(search.finish()),
+                Ok(false) => search.fit_locally(usize::MAX),
+                Err(joint) => Err(joint),
+            };
+            if let Ok(SegmentFit { mut curves, .. }) = found {
+                curves.iter_mut().for_each(|curve| curve.index = job.joints.len());
+                return Ok((curves, joints[0].budget <= self.facts.budget));
             }
             joints[0].budget *= 2.0;
         }

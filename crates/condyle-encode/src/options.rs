@@ -90,40 +90,13 @@ impl JointShell {
     }
 }
 
-/// Time that the encoder spends to save bytes.
-///
-/// ```
-/// use condyle_encode::{Effort, EncodeOptions, Shell};
-///
-/// // While an artist waits; use `Best` for a release build.
-/// let mut options = EncodeOptions::new(5e-4, Shell::Balls(0.03));
-/// options.effort = Effort::Fast;
-/// assert!(Effort::ALL.is_sorted() && Effort::Fast < Effort::Best);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-#[non_exhaustive]
-pub enum Effort {
-    /// Tries few kinds of curves.
-    Fast,
-    /// Tries the kinds of curves that save most.
-    #[default]
-    Normal,
-    /// Tries all kinds of curves, several splits of the error budget, and several segment lengths.
-    Best,
-}
-
-impl Effort {
-    /// All levels.
-    pub const ALL: [Self; 3] = [Self::Fast, Self::Normal, Self::Best];
-}
-
 /// Options of [`encode`](crate::encode()). Create them with [`new`](Self::new), then set other fields.
 ///
 /// ```
-/// use condyle_encode::{Effort, EncodeOptions, Shell};
+/// use condyle_encode::{EncodeOptions, Shell};
 ///
 /// let mut options = EncodeOptions::new(1e-3, Shell::Balls(0.03));
-/// options.effort = Effort::Best;
+/// options.best = true; // slower, smaller
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -154,8 +127,9 @@ pub struct EncodeOptions {
     /// Whether the budget also holds between frames: at three intermediate times between frames and at all
     /// keys of the source. If false, it holds at the frames only.
     pub between: bool,
-    /// Time to spend on compression.
-    pub effort: Effort,
+    /// Whether to search longer for a smaller clip: for the best segment length, and with several splits of the
+    /// error budget. Takes two to four times as long.
+    pub best: bool,
     /// Root motion to extract from the pose, for [`Clip::motion_at`](condyle::Clip::motion_at). The
     /// extraction equals [`motion::extract`](condyle::motion::extract), sampled at every frame:
     /// `sample_rate` is ignored. The error of the motion counts towards the budget of every point.
@@ -178,7 +152,7 @@ impl EncodeOptions {
             rate: None,
             shell,
             between: true,
-            effort: Effort::default(),
+            best: false,
             root_motion: None,
             events: Vec::new(),
         }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::algebra::{Affine64, Vector, length, sub, turned};
 use super::body::Body;
-use super::task::{STATIC_THRESHOLD, SegmentJob};
+use super::task::{BudgetFractions, JointFacts, STATIC_THRESHOLD};
 use condyle_base::math::Transform64;
 
 /// Maximum number of points that a static joint passes to its parent: the outermost in this many directions.
@@ -16,26 +16,90 @@ const MAX_CARRIED_POINTS: usize = 14;
 const CARRIED_LIMIT: f64 = 0.97;
 
 /// Point or ball in joint space, and its maximum displacement in model space.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Point {
     pub(super) body: Body,
     pub(super) limit: f64,
 }
 
-/// Returns the points of each joint: its shell, the outermost points of its static children, and the origins
-/// of its moving children. Also returns which joints are static: their parents move the points to their
-/// positions.
-pub(super) fn points_to_place(job: &SegmentJob<'_>, model: &[Vec<Affine64>]) -> (Vec<Vec<Point>>, Vec<bool>) {
-    let joints = job.joints;
-    let mut static_joints = vec![false; joints.len()];
-    let mut points: Vec<Vec<Point>> = vec![Vec::new(); joints.len()];
-    for (index, joint) in joints.iter().enumerate().rev() {
-        points[index].extend(joint.shell.iter().map(|&body| Point { body, limit: joint.budget }));
-        let source = &job.source[index];
+/// Points of each joint: its shell, the outermost points of its static children, and the origins of its moving
+/// children.
+pub(super) struct PointsToPlace<'a> {
+    joints: &'a [JointFacts],
+    /// Authored local transforms, per joint and moment.
+    source: &'a [Vec<Transform64>],
+    /// Authored model matrices, per joint and moment.
+    model: &'a [Vec<Affine64>],
+    points: Vec<Vec<Point>>,
+    /// Points that each joint passes to its parent.
+    passed: Vec<Vec<Point>>,
+    /// Whether the parent of each joint moves the joint's points to their positions.
+    is_static: Vec<bool>,
+    children: Vec<Vec<usize>>,
+}
+
+impl<'a> PointsToPlace<'a> {
+    pub(super) fn new(
+        joints: &'a [JointFacts],
+        source: &'a [Vec<Transform64>],
+        model: &'a [Vec<Affine64>],
+        fractions: &[BudgetFractions],
+    ) -> Self {
+        let count = joints.len();
+        let mut children = vec![Vec::new(); count];
+        for (index, joint) in joints.iter().enumerate() {
+            if let Some(parent) = joint.parent {
+                children[parent].push(index);
+            }
+        }
+        let (points, passed) = (vec![Vec::new(); count], vec![Vec::new(); count]);
+        let mut it = Self { joints, source, model, points, passed, is_static: vec![false; count], children };
+        for index in (0..count).rev() {
+            it.collect(index);
+            it.pass(&fractions[index], index);
+        }
+        it
+    }
+
+    pub(super) fn of(&self, joint: usize) -> &[Point] {
+        &self.points[joint]
+    }
+
+    pub(super) fn is_static(&self, joint: usize) -> bool {
+        self.is_static[joint]
+    }
+
+    pub(super) fn children(&self, joint: usize) -> &[usize] {
+        &self.children[joint]
+    }
+
+    /// Updates the points that a joint passes to its parent. Returns whether they have changed.
+    pub(super) fn update(&mut self, fractions: &BudgetFractions, joint: usize) -> bool {
+        let before = core::mem::take(&mut self.passed[joint]);
+        self.pass(fractions, joint);
+        let has_changed = self.passed[joint] != before;
+        if let Some(parent) = self.joints[joint].parent.filter(|_| has_changed) {
+            self.collect(parent);
+        }
+        has_changed
+    }
+
+    /// Collects the points of a joint from its children and its shell.
+    fn collect(&mut self, index: usize) {
+        let joint = &self.joints[index];
+        let own = joint.shell.iter().map(|&body| Point { body, limit: joint.budget });
+        let passed = self.children[index].iter().rev().flat_map(|&child| &self.passed[child]).copied();
+        self.points[index] = passed.chain(own).collect();
+    }
+
+    /// Finds the points that a joint passes to its parent, and whether it is static.
+    fn pass(&mut self, fractions: &BudgetFractions, index: usize) {
+        let (joint, source, model) = (&self.joints[index], &self.source[index], self.model);
+        let points = &self.points[index];
         let middle = source[source.len() / 2];
-        let Some(parent) = joint.parent else { continue };
+        let Some(parent) = joint.parent else { return };
         let outer = model[parent][source.len() / 2].reach();
-        let reach = reach(&points[index], &model[index][source.len() / 2]);
+        let reach = reach(points, &model[index][source.len() / 2]);
         let shift = |local: &Transform64| length(sub(local.translation, middle.translation)) * outer;
         let moves = |local: &Transform64| {
             let stretched = length(sub(local.scale, middle.scale)) * reach;
@@ -43,31 +107,31 @@ pub(super) fn points_to_place(job: &SegmentJob<'_>, model: &[Vec<Affine64>]) -> 
         };
         let threshold = joint.budget * STATIC_THRESHOLD;
         let is_kept = joint.fallback.iter().any(|&fallback| fallback);
-        if !is_kept && source.iter().all(|local| moves(local) < threshold) {
-            static_joints[index] = true;
+        self.is_static[index] = !is_kept && source.iter().all(|local| moves(local) < threshold);
+        if self.is_static[index] {
             let matrix = Affine64::local(&middle);
-            let mut carried: Vec<Point> = points[index]
+            let mut carried: Vec<Point> = points
                 .iter()
                 .map(|point| Point { body: point.body.moved(&matrix), limit: point.limit * CARRIED_LIMIT })
                 .collect();
             outermost(&mut carried);
-            points[parent].extend(carried);
-            continue;
+            self.passed[index] = carried;
+            return;
         }
-        let fractions = &job.fractions[index];
+        let mut passed = Vec::new();
         if source.iter().all(|local| shift(local) < threshold) {
             let body = Body::point(middle.translation);
-            points[parent].push(Point { body, limit: joint.budget * fractions.place });
+            passed.push(Point { body, limit: joint.budget * fractions.place });
         }
         if let Some(swing) = fractions.swing {
             for axis in 0..3 {
                 let mut local = middle.translation;
                 local[axis] += reach / outer.max(f64::MIN_POSITIVE);
-                points[parent].push(Point { body: Body::point(local), limit: joint.budget * swing });
+                passed.push(Point { body: Body::point(local), limit: joint.budget * swing });
             }
         }
+        self.passed[index] = passed;
     }
-    (points, static_joints)
 }
 
 /// Keeps the outermost points.

@@ -9,52 +9,207 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::algebra::{Affine64, Vector, add, apply, length, sub, turned};
-use super::curve::TrackId;
-use super::curve::{Candidates, cheapest, constant};
-use super::points::{Point, points_to_place};
+use super::budget::{HOPEFUL_ROUNDS, MAX_FAILURES, MAX_FITS, MAX_FITS_TO_SAVE, WHOLE_ROUNDS, tighten};
+use super::curve::{Candidates, Classes, TrackId, cheapest, constant};
+use super::points::{Point, PointsToPlace};
 use super::task::{
-    CONSTANT_STEP, JointFacts, STATIC_THRESHOLD, SegmentFit, SegmentJob, USABLE_FRACTION, keep,
+    BudgetFractions, CONSTANT_STEP, JointFacts, JointFit, STATIC_THRESHOLD, SegmentFit, SegmentJob,
+    USABLE_FRACTION, bits, keep,
 };
-use super::turn::{RotatingJoint, fit_rotation};
+use super::turn::{RotatingJoint, fit_rotation, is_hopeless};
 use condyle::clip::layout::Kind;
 use condyle_base::math::Transform64;
 use condyle_base::math::vectors::dot;
 
-/// Fits all joints of a segment. `model` holds the authored model matrices.
-pub(super) fn search(job: &SegmentJob<'_>, model: &[Vec<Affine64>]) -> SegmentFit {
-    let joints = job.joints;
-    let (points, is_static) = points_to_place(job, model);
-    let mut fails = vec![false; joints.len()];
-    let mut decoded: Vec<Vec<Affine64>> = Vec::with_capacity(joints.len());
-    let mut fit = SegmentFit { nlerp: job.nlerp, ..SegmentFit::default() };
-    for (index, joint) in joints.iter().enumerate() {
-        let source = &job.source[index];
-        if joint.parent.is_some_and(|parent| fails[parent]) {
-            fails[index] = true;
-            decoded.push(Vec::new());
-            continue;
+/// Search for curves of all joints of a segment, parents first.
+///
+/// In the first rounds, all ancestors of a joint that fails get lower fractions, and all joints are fitted
+/// again. After that only its nearest ancestors do, twice as many each time that it fails, and only the joints
+/// that depend on them are fitted again. With thousands of joints some joint fails in almost every round.
+pub(super) struct Search<'a> {
+    job: SegmentJob<'a>,
+    /// Authored model matrices, per joint and moment.
+    model: &'a [Vec<Affine64>],
+    fractions: Vec<BudgetFractions>,
+    points: PointsToPlace<'a>,
+    fits: Vec<JointFit>,
+    classes: Classes,
+    /// Size of all curves.
+    bits: usize,
+    /// Joints to fit, again or for the first time.
+    stale: Vec<bool>,
+    /// Number of times that each joint failed.
+    failures: Vec<usize>,
+}
+
+impl<'a> Search<'a> {
+    pub(super) fn new(
+        job: SegmentJob<'a>,
+        model: &'a [Vec<Affine64>],
+        fractions: Vec<BudgetFractions>,
+    ) -> Self {
+        let count = job.joints.len();
+        let points = PointsToPlace::new(job.joints, job.source, model, &fractions);
+        let (fits, classes) = (vec![JointFit::default(); count], Classes::default());
+        Self {
+            job,
+            model,
+            fractions,
+            points,
+            fits,
+            classes,
+            bits: 0,
+            stale: vec![true; count],
+            failures: vec![0; count],
         }
-        let parents = joint.parent.map(|p| decoded[p].as_slice());
-        let mut own = source.clone();
-        fit_translation(job, index, parents, &model[index], &mut own, &mut fit);
-        fit_scale(job, index, &points[index], &mut own, &mut fit);
-        let rotating = RotatingJoint {
-            index,
-            is_static: is_static[index],
-            parents,
-            model: &model[index],
-            points: &points[index],
-        };
-        let is_held = fit_rotation(job, &rotating, &mut own, &mut fit);
-        let placed = place(parents, &own);
-        fails[index] = fit.missing.last().is_some_and(|&(missing, _)| missing == index)
-            || !is_held && is_over_budget(joint, &placed, &model[index]);
-        if fails[index] {
-            fit.failed.push(index);
-        }
-        decoded.push(placed);
     }
-    fit
+
+    /// Fits all joints with the given fractions. On failure, returns the first joint that fails.
+    pub(super) fn fit(mut self) -> Result<SegmentFit, usize> {
+        match (0..self.fits.len()).find(|&joint| !self.fit_joint(joint)) {
+            Some(failing) => Err(failing),
+            None => Ok(self.finish()),
+        }
+    }
+
+    /// Fits all joints, and all again with lower fractions while a joint fails. Returns whether all joints are
+    /// within their budgets; on failure, a joint for which no fractions can help.
+    pub(super) fn fit_in_rounds(&mut self) -> Result<bool, usize> {
+        for round in 0..WHOLE_ROUNDS {
+            let failed = self.fit_round();
+            let Some(&first) = failed.first() else { return Ok(true) };
+            if round == HOPEFUL_ROUNDS && self.is_hopeless_below(first) {
+                return Err(first);
+            }
+            self.job.nlerp = false;
+            for joint in failed {
+                self.tighten_above(joint, usize::MAX);
+            }
+            self.stale.fill(true);
+            self.fits.fill(JointFit::default());
+            (self.classes, self.bits) = (Classes::default(), 0);
+        }
+        Ok(false)
+    }
+
+    /// Fits the remaining joints, with lower fractions near joints that fail. On failure, returns a joint for
+    /// which no curve was found within `most_bits` for all joints, or with too many fits.
+    pub(super) fn fit_locally(mut self, most_bits: usize) -> Result<SegmentFit, usize> {
+        let most_fits = if most_bits == usize::MAX { MAX_FITS } else { MAX_FITS_TO_SAVE };
+        let mut left = most_fits * self.fits.len();
+        let mut joint = 0;
+        while joint < self.fits.len() {
+            if !self.stale[joint] {
+                joint += 1;
+                continue;
+            }
+            if left == 0 || self.bits > most_bits {
+                return Err(joint);
+            }
+            left -= 1;
+            if self.fit_joint(joint) {
+                joint += 1;
+                continue;
+            }
+            self.failures[joint] += 1;
+            if self.failures[joint] == MAX_FAILURES {
+                return Err(joint);
+            }
+            joint = self.tighten_above(joint, 1 << self.failures[joint]);
+        }
+        Ok(self.finish())
+    }
+
+    /// Fits all joints except the descendants of joints that fail, and returns these joints.
+    fn fit_round(&mut self) -> Vec<usize> {
+        let mut failed = Vec::new();
+        let mut fails = vec![false; self.fits.len()];
+        for joint in 0..self.fits.len() {
+            if self.job.joints[joint].parent.is_some_and(|parent| fails[parent]) {
+                fails[joint] = true;
+            } else if !self.fit_joint(joint) {
+                fails[joint] = true;
+                failed.push(joint);
+            }
+        }
+        failed
+    }
+
+    /// Lowers the fractions of a failing joint and its nearest ancestors. Returns the first joint to fit
+    /// again.
+    fn tighten_above(&mut self, failing: usize, levels: usize) -> usize {
+        let joints = self.job.joints;
+        let lacks = self.fits[failing].missing.contains(&Kind::Translation);
+        tighten(joints, failing, lacks, levels, &mut self.fractions);
+        self.stale[failing] = true;
+        let (mut joint, mut level) = (failing, 0);
+        while let Some(parent) = joints[joint].parent {
+            let has_changed = self.points.update(&self.fractions[joint], joint);
+            level += 1;
+            if !has_changed && level > levels {
+                break;
+            }
+            self.stale[parent] = true;
+            joint = parent;
+        }
+        joint
+    }
+
+    /// Whether no curve fits a joint or one of its descendants, even if all of their ancestors were exact.
+    fn is_hopeless_below(&self, above: usize) -> bool {
+        let SegmentJob { joints, shapes, source, .. } = self.job;
+        let mut is_below = vec![false; joints.len()];
+        (above..joints.len()).any(|joint| {
+            is_below[joint] = joint == above || joints[joint].parent.is_some_and(|parent| is_below[parent]);
+            let parent = joints[joint].parent.map(|parent| &self.model[parent][..]);
+            is_below[joint] && is_hopeless(&joints[joint], shapes, &source[joint], parent, &self.model[joint])
+        })
+    }
+
+    /// Fits a joint. Returns whether it is within its budget.
+    fn fit_joint(&mut self, index: usize) -> bool {
+        let (job, joint, model) = (&self.job, &self.job.joints[index], &self.model[index]);
+        let before = core::mem::take(&mut self.fits[index]);
+        before.curves.iter().for_each(|curve| self.classes.remove(curve));
+        self.bits -= bits(&before.curves);
+        let parents = joint.parent.map(|parent| self.fits[parent].decoded.as_slice());
+        let mut own = job.source[index].clone();
+        let mut fit = JointFit::default();
+        let (points, is_static) = (self.points.of(index), self.points.is_static(index));
+        let translation = self.fractions[index].translation;
+        let parts = Parts { job, index, classes: &self.classes, translation };
+        fit_translation(parts, parents, model, &mut own, &mut fit);
+        fit_scale(parts, points, &mut own, &mut fit);
+        let rotating = RotatingJoint { index, is_static, parents, model, points };
+        let is_held = fit_rotation(job, &rotating, &mut own, &self.classes, &mut fit);
+        let decoded = place(parents, &own);
+        let is_fitted = fit.missing.is_empty() && (is_held || !is_over_budget(joint, &decoded, model));
+        fit.curves.iter().for_each(|curve| self.classes.add(curve));
+        self.bits += bits(&fit.curves);
+        self.stale[index] = false;
+        if decoded != before.decoded {
+            self.points.children(index).iter().for_each(|&child| self.stale[child] = true);
+        }
+        self.fits[index] = JointFit { decoded, ..fit };
+        is_fitted
+    }
+
+    pub(super) fn finish(self) -> SegmentFit {
+        SegmentFit {
+            curves: self.fits.into_iter().flat_map(|fit| fit.curves).collect(),
+            nlerp: self.job.nlerp,
+        }
+    }
+}
+
+/// What the fits of a joint's translation and scale need.
+#[derive(Clone, Copy)]
+struct Parts<'a> {
+    job: &'a SegmentJob<'a>,
+    index: usize,
+    classes: &'a Classes,
+    /// [`BudgetFractions::translation`] of the joint.
+    translation: f64,
 }
 
 /// Whether nlerp between frames stays within a fraction of the budget of slerp, for a character of this size.
@@ -107,12 +262,11 @@ fn is_over_budget(joint: &JointFacts, decoded: &[Affine64], model: &[Affine64]) 
 /// Fits the translation of a joint: at rest, constant, or a curve to its position relative to the decoded
 /// parent.
 fn fit_translation(
-    job: &SegmentJob<'_>,
-    index: usize,
+    Parts { job, index, classes, translation }: Parts<'_>,
     parents: Option<&[Affine64]>,
     model: &[Affine64],
     own: &mut [Transform64],
-    fit: &mut SegmentFit,
+    fit: &mut JointFit,
 ) {
     let joint = &job.joints[index];
     if joint.fallback[1] {
@@ -147,9 +301,9 @@ fn fit_translation(
             sub(place, rest)
         })
         .collect();
-    let limit = joint.budget * job.fractions[index].translation * USABLE_FRACTION;
+    let limit = joint.budget * translation * USABLE_FRACTION;
     let guess = limit / outer.max(f64::MIN_POSITIVE);
-    let candidates = Candidates { shapes: job.shapes, others: &fit.curves };
+    let candidates = Candidates { shapes: job.shapes, classes };
     let curve = cheapest(id, candidates, job.max_bits, &targets, guess, |shape, keys| {
         (0..targets.len()).all(|moment| {
             let off = sub(shape.value(keys, moment), targets[moment]);
@@ -157,7 +311,7 @@ fn fit_translation(
             dot(off, off) <= limit * limit
         })
     });
-    if let Some((shape, keys)) = keep(job, id, curve, fit) {
+    if let Some((shape, keys)) = keep(job, id.kind, curve, fit) {
         for (moment, local) in own.iter_mut().enumerate() {
             local.translation = add(rest, shape.value(&keys, moment));
         }
@@ -167,11 +321,10 @@ fn fit_translation(
 /// Fits the scale of a joint: at rest, constant, or a curve. Halving or doubling the fraction of the
 /// threshold, 1/4, or of the budget, 1/2: equal bytes.
 fn fit_scale(
-    job: &SegmentJob<'_>,
-    index: usize,
+    Parts { job, index, classes, translation }: Parts<'_>,
     points: &[Point],
     own: &mut [Transform64],
-    fit: &mut SegmentFit,
+    fit: &mut JointFit,
 ) {
     let joint = &job.joints[index];
     if joint.fallback[2] {
@@ -197,13 +350,13 @@ fn fit_scale(
         return;
     }
     let targets: Vec<Vector> = own.iter().map(|local| sub(local.scale, rest)).collect();
-    let limit = job.fractions[index].translation * 0.5;
-    let candidates = Candidates { shapes: job.shapes, others: &fit.curves };
+    let limit = translation * 0.5;
+    let candidates = Candidates { shapes: job.shapes, classes };
     let guess = limit / far.max(f64::MIN_POSITIVE);
     let curve = cheapest(id, candidates, job.max_bits, &targets, guess, |shape, keys| {
         (0..targets.len()).all(|moment| off(shape.value(keys, moment), targets[moment]) <= limit)
     });
-    if let Some((shape, keys)) = keep(job, id, curve, fit) {
+    if let Some((shape, keys)) = keep(job, id.kind, curve, fit) {
         for (moment, local) in own.iter_mut().enumerate() {
             local.scale = add(rest, shape.value(&keys, moment));
         }

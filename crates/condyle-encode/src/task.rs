@@ -2,12 +2,14 @@
 
 use alloc::vec::Vec;
 
+use super::algebra::Affine64;
 use super::body::Body;
-use super::curve::{TrackId, scaled};
+use super::curve::scaled;
 use super::fit::Shape;
 use super::options::EncodeOptions;
 use super::source::JointTracks;
 use super::write::{FreeTrack, RECORD};
+use condyle::clip::layout::Kind;
 use condyle::clip::write::Curve;
 use condyle::clip::{RawClip, Track};
 use condyle::motion::RootMotion;
@@ -41,14 +43,13 @@ pub(super) struct BudgetFractions {
 }
 
 /// One segment to fit.
+#[derive(Clone, Copy)]
 pub(super) struct SegmentJob<'a> {
     pub(super) joints: &'a [JointFacts],
     /// Authored local transforms, per joint and moment.
     pub(super) source: &'a [Vec<Transform64>],
     /// Kinds of curves to try, few keys first.
     pub(super) shapes: &'a [Shape],
-    /// Fractions for each joint.
-    pub(super) fractions: &'a [BudgetFractions],
     /// Maximum number of bits per component.
     pub(super) max_bits: u32,
     /// Whether linear rotation tracks interpolate by nlerp instead of slerp.
@@ -56,22 +57,26 @@ pub(super) struct SegmentJob<'a> {
 }
 
 /// Fit of one segment.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct SegmentFit {
     pub(super) curves: Vec<Curve>,
-    /// Tracks for which no curve met the budget: the joint, and 0 for rotation, 1 for translation or 2 for
-    /// scale.
-    pub(super) missing: Vec<(usize, usize)>,
     /// Copied from the job.
     pub(super) nlerp: bool,
-    /// Joints that are over budget or lack a curve. Their descendants are not fitted.
-    pub(super) failed: Vec<usize>,
 }
 
-impl SegmentFit {
-    pub(super) fn bits(&self) -> usize {
-        self.curves.iter().map(|curve| curve.bits() + 8 * RECORD).sum()
-    }
+/// Number of bits that curves take.
+pub(super) fn bits(curves: &[Curve]) -> usize {
+    curves.iter().map(|curve| curve.bits() + 8 * RECORD).sum()
+}
+
+/// Fit of one joint.
+#[derive(Debug, Clone, Default)]
+pub(super) struct JointFit {
+    pub(super) curves: Vec<Curve>,
+    /// Kinds of tracks for which no curve met the budget.
+    pub(super) missing: Vec<Kind>,
+    /// Decoded model matrices, per moment.
+    pub(super) decoded: Vec<Affine64>,
 }
 
 /// Fraction of the budget: a joint is static if none of its points moves by more than this. Half: targets
@@ -88,12 +93,12 @@ pub(super) const USABLE_FRACTION: f64 = 1.0 - 1e-4;
 /// curve met the budget; the track is then listed as missing.
 pub(super) fn keep<'a>(
     job: &SegmentJob<'a>,
-    TrackId { kind, index }: TrackId,
+    kind: Kind,
     curve: Option<Curve>,
-    fit: &mut SegmentFit,
+    fit: &mut JointFit,
 ) -> Option<(&'a Shape, Vec<[f64; 3]>)> {
     let Some(curve) = curve else {
-        fit.missing.push((index, kind as usize));
+        fit.missing.push(kind);
         return None;
     };
     let is_its = |shape: &&Shape| shape.degree == curve.degree && shape.intervals == curve.intervals;

@@ -7,10 +7,10 @@ use super::aims::Aims;
 use super::algebra::{Affine64, Vector, log_near, sub, turned};
 use super::body::Body;
 use super::curve::TrackId;
-use super::curve::{Candidates, best_keys, cheapest, constant};
+use super::curve::{Candidates, Classes, best_keys, cheapest, constant};
 use super::fit::Shape;
 use super::points::{self, Point};
-use super::task::{CONSTANT_STEP, JointFacts, STATIC_THRESHOLD, SegmentFit, SegmentJob, keep};
+use super::task::{CONSTANT_STEP, JointFacts, JointFit, STATIC_THRESHOLD, SegmentJob, keep};
 use condyle::clip::layout::Kind;
 use condyle::clip::spline::Degree;
 use condyle_base::math::Transform64;
@@ -36,7 +36,8 @@ pub(super) fn fit_rotation(
     job: &SegmentJob<'_>,
     rotating: &RotatingJoint<'_>,
     own: &mut [Transform64],
-    fit: &mut SegmentFit,
+    classes: &Classes,
+    fit: &mut JointFit,
 ) -> bool {
     let &RotatingJoint { index, is_static, parents, model, points } = rotating;
     let joint = &job.joints[index];
@@ -73,7 +74,7 @@ pub(super) fn fit_rotation(
     let goals = Goals::new(&aims, rest, own);
     // The moment that failed last is the most likely to fail again, so it is checked first.
     let mut suspect = 0;
-    let candidates = Candidates { shapes: job.shapes, others: &fit.curves };
+    let candidates = Candidates { shapes: job.shapes, classes };
     let guess = limit / reach.max(f64::MIN_POSITIVE);
     let curve = cheapest(id, candidates, job.max_bits, &goals.logs, guess, |shape, keys| {
         let mut path = Path::new(rest, shape, keys, job.nlerp);
@@ -89,7 +90,7 @@ pub(super) fn fit_rotation(
             None => true,
         }
     });
-    let Some((shape, keys)) = keep(job, id, curve, fit) else { return false };
+    let Some((shape, keys)) = keep(job, id.kind, curve, fit) else { return false };
     let mut path = Path::new(rest, shape, &keys, job.nlerp);
     for (moment, local) in own.iter_mut().enumerate() {
         local.rotation = path.at(moment);

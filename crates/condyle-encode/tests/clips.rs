@@ -9,7 +9,7 @@ use condyle::{
     local_to_model,
 };
 use condyle_base::math::quats::product;
-use condyle_encode::{Effort, EncodeOptions, Shell, encode};
+use condyle_encode::{EncodeOptions, Shell, encode};
 use condyle_testing::{Random, assert_close, reference, tries};
 
 /// Writes the correct checksum into the bytes.
@@ -150,7 +150,6 @@ fn moments_between_the_frames_of_an_hour_are_exact() {
     // The fraction between frames is computed in f64, so the clip is as accurate as its keys.
     let mut options = EncodeOptions::new(1e-4, Shell::Balls(0.03));
     options.rate = Some(120.0);
-    options.effort = Effort::Fast;
     let late = raw.cut(3590.0, 3600.0).expect("within");
     let clip = encode(&late, &skeleton, &options, &mut |_| ()).expect("one joint").into_clip();
     for _ in 0..tries(2000) {
@@ -164,8 +163,7 @@ fn moments_between_the_frames_of_an_hour_are_exact() {
 /// Debug output of a large result is short.
 #[test]
 fn results_are_printed_in_a_line() {
-    let mut options = EncodeOptions::new(5e-4, Shell::Balls(0.03));
-    options.effort = Effort::Fast;
+    let options = EncodeOptions::new(5e-4, Shell::Balls(0.03));
     let still = RawClip::new("still".into(), vec![], vec![]).expect("valid");
     let encoded = encode(&still, &Random(3).skeleton(256), &options, &mut |_| ()).expect("a clip");
     for (text, told) in

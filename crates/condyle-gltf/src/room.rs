@@ -88,7 +88,7 @@ impl Asset {
     /// let asset = Asset::open("face.glb")?;
     /// for clip in &asset.clips {
     ///     let mut options = asset.encode_options(clip, 5e-4, 0.03)?;
-    ///     options.effort = condyle_encode::Effort::Best;
+    ///     options.best = true; // slower, smaller
     ///     let encoded = condyle_encode::encode(clip, &asset.skeleton, &options, &mut |_| ())?;
     ///     let morphed = asset.morph_error(clip, &encoded.measured)?;
     ///     assert!(encoded.measured.error_max.max(morphed) <= 5e-4);

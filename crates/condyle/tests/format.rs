@@ -14,7 +14,7 @@ use condyle::{
     Clip, Dispatch, Interpolation, Joint, Numeric, Pose, RawClip, Skeleton, Target, Track, Transform, sample,
     sampling,
 };
-use condyle_encode::{Effort, EncodeOptions, Shell, encode};
+use condyle_encode::{EncodeOptions, Shell, encode};
 
 /// Checksum of docs/format.md.
 fn checksum(bytes: &[u8]) -> u64 {
@@ -141,7 +141,6 @@ const SHELL: f32 = 0.03;
 fn encoded(raw: &RawClip, rate: f32, change: impl FnOnce(&mut EncodeOptions)) -> Vec<u8> {
     let mut options = EncodeOptions::new(1e-3, Shell::Balls(SHELL));
     options.rate = Some(rate);
-    options.effort = Effort::Fast;
     change(&mut options);
     encode(raw, &skeleton(), &options, &mut |_| ()).expect("a clip of the skeleton").bytes().to_vec()
 }

@@ -46,7 +46,6 @@ _Array = NDArray[np.float32]
 class _Bar(Protocol):
     def update(self, n: int, /) -> object: ...
 
-_Effort = Literal["fast", "normal", "best"]
 _Skinning = Literal["linear", "dual"]
 _Arrays = tuple[_Array, _Array, _Array]
 _ClipLike = int | str | Clip | None
@@ -253,7 +252,7 @@ class Clip:
         budget: float = 0.0005,
         *,
         shell: float,
-        effort: _Effort = "normal",
+        best: bool = False,
         rate: float | None = None,
         progress: _Bar | None = None,
     ) -> Clip:
@@ -267,8 +266,8 @@ class Clip:
             Radius around each joint, in the skeleton's units. 0.03 suits a person in metres. There is
             no default, because a clip knows neither a mesh nor a unit; `Model.encode` bounds the error
             at every vertex instead.
-        `effort` : "fast", "normal" or "best"
-            Time that the encoder spends on a smaller result.
+        `best` : bool
+            Whether to search longer for a smaller result.
         `rate` : float, optional
             Frames per second. Default: the rate of the authored keys.
         `progress` : object with an `update` method, optional
@@ -668,7 +667,7 @@ class Model:
         budget: float = 0.0005,
         *,
         shell: float | None = None,
-        effort: _Effort = "normal",
+        best: bool = False,
         rate: float | None = None,
         progress: _Bar | None = None,
     ) -> Clip:
@@ -683,7 +682,7 @@ class Model:
         `shell` : float, optional
             Radius around joints without vertices within which the bound holds, in the units of the
             model. Default: 3 cm, converted by `unit`.
-        `effort`, `rate`, `progress`
+        `best`, `rate`, `progress`
             See `Clip.encode`.
 
         Returns
@@ -726,7 +725,7 @@ class Model:
         budget: float = 0.0005,
         *,
         shell: float | None = None,
-        effort: _Effort = "normal",
+        best: bool = False,
         progress: _Bar | None = None,
     ) -> bytes:
         """Return the model as the bytes of a .condyle file, for `open` and `from_bytes`.
@@ -737,7 +736,7 @@ class Model:
 
         Parameters
         ----------
-        `budget`, `shell`, `effort`
+        `budget`, `shell`, `best`
             See `encode`.
         `progress` : object with an `update` method, optional
             Progress bar with 100 steps per uncompressed clip.

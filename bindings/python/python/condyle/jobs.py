@@ -223,7 +223,7 @@ class Encode(_OfLibrary):
     _: KW_ONLY
     budget: float = 0.0005
     shell: float = 0.03
-    effort: Literal["fast", "normal", "best"] = "normal"
+    best: bool = False
     rate: float | None = None
 
     kind = "encode"
@@ -233,7 +233,6 @@ class Encode(_OfLibrary):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._above_zero("budget", "shell", *(["rate"] if self.rate is not None else []))
-        _check_effort(self.effort)
 
     def write(self, shard: Shard, path: Path) -> Facts:
         library = self.library()
@@ -249,7 +248,7 @@ class Encode(_OfLibrary):
             times = np.unique(np.linspace(clip.start, clip.end, frames + 1, dtype="f4"))
             keys = condyle.Clip.from_poses(clip.skeleton, times, *clip.sample(times), name=clip.name)
             own = 1.0 if unit is None else unit
-            small = keys.encode(self.budget / own, shell=self.shell / own, effort=self.effort, rate=rate)
+            small = keys.encode(self.budget / own, shell=self.shell / own, best=self.best, rate=rate)
             clips.append(small.to_bytes())
             metres.append(unit)
         condyle.join(path, clips, units=metres)
@@ -280,8 +279,8 @@ class Pack(Job):
         Maximum error in metres at each vertex, or within `shell` of joints without a mesh.
     `shell` : float
         Radius around joints in metres.
-    `effort` : "fast", "normal" or "best"
-        Time that the encoder spends on a smaller result.
+    `best` : bool
+        Whether to search longer for a smaller result.
     `unit` : float, optional
         Metres per unit of the files. Default: the unit stated by each file, else 1.
     `up` : "y" or "z"
@@ -303,7 +302,7 @@ class Pack(Job):
     per_shard: int = 64
     budget: float = 0.0005
     shell: float = 0.03
-    effort: Literal["fast", "normal", "best"] = "normal"
+    best: bool = False
     unit: float | None = None
     up: Literal["y", "z"] = "y"
     body: str | Mapping[str, str] | None = None
@@ -315,7 +314,6 @@ class Pack(Job):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._above_zero("budget", "shell", *(["unit"] if self.unit is not None else []))
-        _check_effort(self.effort)
         if self.up not in ("y", "z"):
             raise condyle.Error(f'up must be "y" or "z", got {self.up!r}')
         if isinstance(self.body, Mapping):
@@ -406,7 +404,7 @@ class Pack(Job):
         unit = given or model.unit or 1.0
         budget, shell = self.budget / unit, self.shell / unit
         repairs = sum(problem.severity == "warning" for problem in model.problems)
-        return [model.encode(clip, budget, shell=shell, effort=self.effort) for clip in model.clips], unit, repairs
+        return [model.encode(clip, budget, shell=shell, best=self.best) for clip in model.clips], unit, repairs
 
     def join(self, shards: list[Path], facts: list[Facts], path: Path) -> Facts:
         clips = [clip for of in facts for clip in of["clips"]]
@@ -513,11 +511,6 @@ def _stamp(path: Path) -> tuple[int, int]:
 def _moments(clip: condyle.Clip, rate: float) -> NDArray[np.float64]:
     """Frame times from the first key. Includes the last key if it is within a thousandth of a frame."""
     return clip.start + np.arange(int(clip.duration * rate + 1e-3) + 1) / rate
-
-
-def _check_effort(effort: str) -> None:
-    if effort not in ("fast", "normal", "best"):
-        raise condyle.Error(f"effort must be 'fast', 'normal' or 'best', got {effort!r}")
 
 
 def _told(name: str, source: str, clip: condyle.Clip, repairs: int) -> Facts:

@@ -36,7 +36,7 @@ fn long_clips_of_many_joints_in_a_small_file() {
     let folder = chain(3600.0);
     for (line, what) in [
         ("encode chain.gltf -o a.condyle", "8,192 frames of 2,000 joints"),
-        ("encode chain.gltf -o a.condyle --effort best", "8,192 frames of 2,000 joints"),
+        ("encode chain.gltf -o a.condyle --best", "8,192 frames of 2,000 joints"),
         ("pack chain.gltf -o a.glb", "8,192 frames of 2,000 joints"),
         ("reach chain.gltf --clip Wave --goal 1=0,0,0 -o a.glb", "8,193 frames of 2,000 joints"),
         ("skin chain.gltf --clip Wave --fps 27 -o a.npy --joints", "97,201 moments of 2,000 joints"),

@@ -33,7 +33,7 @@ const MOST: f64 = 0.01;
 /// A clip that is stepped in some segments only is converted by [`reduce`](crate::reduce()).
 ///
 /// A constant track has one key, a track at rest is omitted, and fallback tracks stay unchanged.
-/// [`EncodeOptions::effort`], [`root_motion`](EncodeOptions::root_motion) and
+/// [`EncodeOptions::best`], [`root_motion`](EncodeOptions::root_motion) and
 /// [`events`](EncodeOptions::events) do not apply. [`Reduced`] describes the fields of the result.
 ///
 /// ```

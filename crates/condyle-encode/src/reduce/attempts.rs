@@ -11,15 +11,19 @@ use super::job::{Channels, Job};
 use super::parts::holds;
 use super::placed::Placed;
 use crate::aims::Aims;
-use crate::budget::{FIRST_SPLIT, MAX_ROUNDS, graded_by_depth, tighten};
+use crate::budget::{FIRST_SPLIT, graded_by_depth, tighten};
 use crate::options::Measured;
-use crate::points::points_to_place;
-use crate::task::{BudgetFractions, JointFacts, SegmentJob, minus_rounding};
+use crate::points::PointsToPlace;
+use crate::task::{BudgetFractions, JointFacts, minus_rounding};
 use condyle::clip::RawClip;
 use condyle_base::error::Error;
 
 /// Maximum number of attempts with less of the budget, if rounding exceeds it.
 const MAX_TRIES: usize = 4;
+
+/// Maximum number of times that the split is tightened before the fixed splits are tried. Half and twice: equal
+/// bytes.
+const MAX_ROUNDS: usize = 20;
 
 /// Result of one attempt.
 struct Fit {
@@ -105,7 +109,7 @@ impl Job<'_, '_> {
             // Stops tightening if it has no effect.
             let is_same = failed == last && failed.iter().all(|&joint| fractions[joint].place < 0.4);
             for &joint in &failed {
-                tighten(joints, joint, found.lacking[joint][1], &mut fractions);
+                tighten(joints, joint, found.lacking[joint][1], usize::MAX, &mut fractions);
             }
             last = failed;
             if is_same {
@@ -119,15 +123,7 @@ impl Job<'_, '_> {
     /// Fits each joint relative to its parent as readers will decode it, parents first.
     fn search(&self, fractions: &[BudgetFractions]) -> Fit {
         let joints = &self.joints[..];
-        let job = SegmentJob {
-            joints,
-            source: &self.source.joints,
-            shapes: &[],
-            fractions,
-            max_bits: 0,
-            nlerp: false,
-        };
-        let (points, is_static) = points_to_place(&job, &self.model);
+        let points = PointsToPlace::new(joints, &self.source.joints, &self.model, fractions);
         let mut placed: Vec<Placed> = Vec::with_capacity(joints.len());
         let mut uneven = Vec::new();
         let mut fit =
@@ -147,14 +143,20 @@ impl Job<'_, '_> {
                 self.exact_channels(index).map(Ok)
             } else {
                 let translation = self.translation(index, parents, &fractions[index], &mut own, &mut uneven);
-                let scale = self.scale(index, &points[index], &fractions[index], &mut own, &mut uneven);
-                let aims = Aims::new(parents, &self.model[index], &points[index], &own);
+                let scale = self.scale(index, points.of(index), &fractions[index], &mut own, &mut uneven);
+                let aims = Aims::new(parents, &self.model[index], points.of(index), &own);
                 let aims = match self.readers_differ {
                     true => aims.with_spreads(Placed::spreads(above, &own)),
                     false => aims,
                 };
-                let rotation =
-                    self.rotation(index, is_static[index], &aims, &points[index], &mut own, &mut uneven);
+                let rotation = self.rotation(
+                    index,
+                    points.is_static(index),
+                    &aims,
+                    points.of(index),
+                    &mut own,
+                    &mut uneven,
+                );
                 [rotation, translation, scale]
             };
             fit.lacking[index] = found.each_ref().map(Result::is_err);

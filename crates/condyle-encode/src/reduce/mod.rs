@@ -78,7 +78,7 @@ const MAX_REFINEMENTS: usize = 1;
 /// constant track has one key, a track at rest is omitted, and step tracks stay unchanged.
 ///
 /// `format` is the number format in which the keys will be stored; the error includes its rounding.
-/// [`EncodeOptions::effort`], [`root_motion`](EncodeOptions::root_motion) and
+/// [`EncodeOptions::best`], [`root_motion`](EncodeOptions::root_motion) and
 /// [`events`](EncodeOptions::events) do not apply.
 ///
 /// # Errors

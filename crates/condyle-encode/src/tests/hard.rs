@@ -20,7 +20,7 @@ fn flips_within_a_frame_are_followed() {
         let clip =
             RawClip::new("flip".into(), vec![times.clone()], (0..4).map(of_joint).collect()).expect("a clip");
         for budget in [1e-3, 1e-2] {
-            check(&clip, &skeleton, &fast(budget), &format!("{degrees} degrees, {budget}"));
+            check(&clip, &skeleton, &within(budget), &format!("{degrees} degrees, {budget}"));
         }
     }
 }
@@ -48,7 +48,7 @@ fn any_scale_keeps_the_budget() {
         tracks.push(track(Target::Scale(1), Interpolation::Linear, (0..=24).flat_map(scale).collect()));
         let clip = RawClip::new(case.into(), vec![times.clone()], tracks).expect("a clip");
         for budget in [1e-4, 1e-3, 1e-2] {
-            check(&clip, &skeleton, &fast(budget), &format!("{case}, {budget}"));
+            check(&clip, &skeleton, &within(budget), &format!("{case}, {budget}"));
         }
     }
 }
@@ -65,7 +65,7 @@ fn loose_rest_rotations_are_kept() {
     let smooth = random.smooth_clip(&skeleton, 30);
     let tracks = smooth.tracks().iter().filter(|t| t.target != Target::Rotation(2)).cloned().collect();
     let clip = RawClip::new("loose".into(), smooth.timelines().to_vec(), tracks).expect("a clip");
-    let encoded = encode(&clip, &skeleton, &fast(1e-3), &mut |_| ()).expect("a clip");
+    let encoded = encode(&clip, &skeleton, &within(1e-3), &mut |_| ()).expect("a clip");
     assert!(encoded.measured.error_max <= 1e-3, "{}", encoded.measured.error_max);
     let decoded = Clip::from_bytes(encoded.bytes()).expect("a clip");
     let mut pose = Pose::identity(4);
@@ -89,7 +89,7 @@ fn what_is_hidden_at_rest_keeps_its_budget() {
             track(Target::Rotation(2), Interpolation::Linear, turns),
         ];
         let clip = RawClip::new("shown".into(), vec![times], tracks).expect("a clip");
-        let encoded = check(&clip, &skeleton, &fast(1e-3), &format!("hidden by {hidden}"));
+        let encoded = check(&clip, &skeleton, &within(1e-3), &format!("hidden by {hidden}"));
         let clip = Clip::from_bytes(encoded.bytes()).expect("a clip");
         let shown = sampling::joint(&clip, &skeleton, 1.2, 2).expect("a joint");
         assert!((shown.scale[0] - 1.0).abs() < 0.04 && shown.rotation[1] > 0.9, "{hidden}: {shown:?}");
@@ -108,7 +108,7 @@ fn a_motion_beyond_all_measure_costs_the_pose_nothing() {
         track(Target::Rotation(1), Interpolation::Linear, turns),
     ];
     let clip = RawClip::new("far".into(), vec![times], tracks).expect("a clip");
-    let options = EncodeOptions { root_motion: Some(RootMotionOptions::default()), ..fast(1e-4) };
+    let options = EncodeOptions { root_motion: Some(RootMotionOptions::default()), ..within(1e-4) };
     let encoded = encode(&clip, &skeleton, &options, &mut |_| ()).expect("a clip");
     // The in-place root keeps rounding errors of its position, so its tracks may be fallback tracks.
     let kept = encoded.fallback.iter().all(|t| matches!(t, Target::Rotation(0) | Target::Translation(0)));
@@ -122,7 +122,7 @@ fn a_clip_of_too_many_frames_is_refused() {
         let values = vec![0.0, 0.0, 0.0, 1.0, 0.0, 0.0];
         let tracks = vec![track(Target::Translation(0), Interpolation::Linear, values)];
         let clip = RawClip::new("long".into(), vec![vec![0.0, seconds]], tracks).expect("a clip");
-        encode(&clip, &chain(joints, link), &EncodeOptions { rate: Some(24.0), ..fast(1e-3) }, &mut |_| ())
+        encode(&clip, &chain(joints, link), &EncodeOptions { rate: Some(24.0), ..within(1e-3) }, &mut |_| ())
             .map(|_| ())
     };
     let refused = |at| move |e| matches!(e, Error::TooMany { what: "frames", limit, .. } if limit == at);
@@ -139,7 +139,7 @@ fn what_cannot_be_a_curve_is_authored() {
     let values = (0..=150).flat_map(|key| [(key * 7919 % 13) as f32, 0.0, 0.0]).collect();
     let tracks = vec![track(Target::Translation(1), Interpolation::Linear, values)];
     let clip = RawClip::new("noise".into(), vec![times], tracks).expect("a clip");
-    let options = EncodeOptions { rate: Some(30.0), ..fast(1e-4) };
+    let options = EncodeOptions { rate: Some(30.0), ..within(1e-4) };
     let encoded = check(&clip, &skeleton, &options, "noise");
     assert_eq!(encoded.fallback, [Target::Translation(1)]);
     assert!(encoded.encodings.contains(&(Encoding::Fallback, 1)), "{:?}", encoded.encodings);
@@ -185,7 +185,7 @@ fn a_jump_is_kept_in_the_segments_where_it_is() {
         ];
         RawClip::new("walk".into(), vec![times.clone()], tracks).expect("a clip")
     };
-    let options = EncodeOptions { root_motion: Some(RootMotionOptions::default()), ..fast(1e-3) };
+    let options = EncodeOptions { root_motion: Some(RootMotionOptions::default()), ..within(1e-3) };
     let smooth = check(&walk(&[]), &skeleton, &options, "no jump");
     assert_eq!(smooth.fallback, []);
     let bytes = smooth.bytes().len();

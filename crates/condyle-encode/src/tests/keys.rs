@@ -36,14 +36,14 @@ fn hostile_clips_are_refused_or_encoded() {
         ];
         let Ok(clip) = RawClip::new("hostile".into(), vec![times], tracks) else { continue };
         let case = format!("{round}: {clip:?}, {step:e} s, {size:e}");
-        match encode(&clip, &chain(2, link), &fast(1e-3), &mut |_| ()) {
+        match encode(&clip, &chain(2, link), &within(1e-3), &mut |_| ()) {
             Ok(encoded) => {
                 assert!(encoded.measured.error_max.is_finite(), "{case}");
                 assert!(Clip::from_bytes(encoded.bytes()).is_ok(), "{case}");
             }
             Err(error) => assert!(!error.to_string().is_empty(), "{case}"),
         }
-        if let Ok(reduced) = reduce(&clip, &chain(2, link), &fast(1e-3), KeyFormat::Filtered) {
+        if let Ok(reduced) = reduce(&clip, &chain(2, link), &within(1e-3), KeyFormat::Filtered) {
             assert!(reduced.clip.tracks().len() <= 4, "{case}");
         }
     }
@@ -70,7 +70,7 @@ fn keys_that_jitter_take_no_more_than_they_did() {
     let places = track(Target::Translation(1), Interpolation::Linear, [0.0, 0.3, 0.0].repeat(times.len()));
     let clip = RawClip::new("jitter".into(), vec![times], vec![turns, places]).expect("a clip");
     let source = clip.timelines()[0].len() * 4 * (1 + 4 + 3);
-    let encoded = encode(&clip, &chain(3, link), &fast(1e-5), &mut |_| ()).expect("a clip");
+    let encoded = encode(&clip, &chain(3, link), &within(1e-5), &mut |_| ()).expect("a clip");
     assert!(encoded.measured.error_max <= 1e-5, "{:?}", encoded.measured);
     assert!(encoded.bytes().len() < source * 3 / 4, "{} of {source}", encoded.bytes().len());
     assert_eq!(encoded.fallback, [Target::Rotation(1)]);
@@ -84,7 +84,7 @@ fn few_keys_in_a_long_clip_are_kept() {
     let moves = track(Target::Translation(1), Interpolation::Linear, values);
     let clip = RawClip::new("long".into(), vec![times], vec![moves]).expect("a clip");
     let skeleton = chain(3, link);
-    let encoded = encode(&clip, &skeleton, &fast(1e-4), &mut |_| ()).expect("a clip").into_clip();
+    let encoded = encode(&clip, &skeleton, &within(1e-4), &mut |_| ()).expect("a clip").into_clip();
     let mut poses = [Pose::rest(&skeleton), Pose::rest(&skeleton)];
     for seconds in [99.99, 100.0, 100.01, 100.02, 100.033, 100.05] {
         sample(&encoded, &skeleton, seconds, &mut poses[0]).expect("a pose");
@@ -105,7 +105,7 @@ fn a_clip_takes_no_more_than_its_authored_numbers() {
     for (keys, seconds, budget) in [(12, 0.5, 1e-3), (25, 1.0 / 24.0, 5e-4), (9, 0.37, 1e-3)] {
         let clip = turns(&mut random, joints, evenly(keys, seconds));
         let skeleton = chain(joints.into(), link);
-        let encoded = encode(&clip, &skeleton, &fast(budget), &mut |_| ()).expect("a clip");
+        let encoded = encode(&clip, &skeleton, &within(budget), &mut |_| ()).expect("a clip");
         let source = 4 * keys * (1 + 4 * usize::from(joints));
         let case = format!("{keys} keys: {} of {source}, {:?}", encoded.bytes().len(), encoded.encodings);
         assert!(encoded.bytes().len() <= source, "{case}");
@@ -129,7 +129,7 @@ fn a_clip_of_few_keys_is_never_much_more_than_they_are() {
     let values = [0.0, 0.0, 0.0, 1.0, 2.0, 0.0, 0.0, -1.0, 0.5].map(|v| [0.0, v, 0.0]).concat();
     let moves = track(Target::Translation(1), Interpolation::CubicSpline, values);
     let clip = RawClip::new("spline".into(), vec![times], vec![moves]).expect("a clip");
-    let encoded = encode(&clip, &chain(2, link), &fast(1e-4), &mut |_| ()).expect("a clip");
+    let encoded = encode(&clip, &chain(2, link), &within(1e-4), &mut |_| ()).expect("a clip");
     // The same number of numbers, plus the bytes that any clip and any track take.
     assert!(encoded.bytes().len() <= 4 * (3 + 27) + 84, "{} {:?}", encoded.bytes().len(), encoded.encodings);
     assert!(encoded.measured.error_max <= 1e-4, "{:?}", encoded.measured);
@@ -164,7 +164,7 @@ fn shorts(clip: &Clip<'_>) -> usize {
 #[test]
 fn curves_are_given_up_for_an_eighth_of_their_bytes() {
     let mut random = Random(41);
-    let (mut kept, mut given_up) = (0, 0);
+    let mut given_up = 0;
     for calm in [7_u16, 8, 9].repeat(2) {
         // Translations that jump between frames, which no curve follows, and joints that swing slowly.
         let mut at = 0.0_f32;
@@ -203,14 +203,10 @@ fn curves_are_given_up_for_an_eighth_of_their_bytes() {
                 assert_eq!(chosen.bytes().len(), keys, "{case}");
                 given_up += 1;
             }
-            Some(_) => {
-                assert_eq!(chosen, curves, "{case}");
-                kept += 1;
-            }
-            None => assert_eq!(chosen, curves, "{case}"),
+            _ => assert_eq!(chosen, curves, "{case}"),
         }
     }
-    assert!(kept > 0 && given_up > 0, "{kept} {given_up}");
+    assert!(given_up > 0, "no clip has keys that save an eighth");
 }
 
 /// If integers are too coarse for joints with descendants, they can be accurate enough near the ends of
@@ -220,7 +216,7 @@ fn as_many_rotations_are_integers_as_the_budget_allows() {
     let joints = 12;
     let clip = turns(&mut Random(17), joints, evenly(12, 0.5));
     let skeleton = chain(joints.into(), link);
-    let found: Vec<usize> = (0..12)
+    let found: Vec<usize> = (1..12)
         .map(|halving| {
             let budget = 2e-3 / f32::from(1_u16 << halving);
             let options = on_axes(joints.into(), budget);
@@ -239,7 +235,7 @@ fn as_many_rotations_are_integers_as_the_budget_allows() {
 fn integers_hold_the_budget_of_each_joint() {
     let joints = 12;
     let clip = turns(&mut Random(17), joints, evenly(12, 0.5));
-    let options = EncodeOptions { joint_budgets: vec![(11, 2e-5)], ..fast(2e-3) };
+    let options = EncodeOptions { joint_budgets: vec![(11, 2e-5)], ..within(2e-3) };
     let encoded = encode(&clip, &chain(joints.into(), link), &options, &mut |_| ()).expect("a clip");
     assert_eq!(encoded.encodings, [(Encoding::Fallback, 12)]);
     assert!(encoded.measured.joints[11].error <= 2e-5, "{:?}", encoded.measured.joints[11]);
@@ -261,7 +257,7 @@ fn keys_on_a_line_are_left_out_beside_integers() {
     let rises = track(Target::Translation(1), Interpolation::Linear, rises);
     let tracks = jitter.tracks().iter().cloned().chain([rises]).collect();
     let clip = RawClip::new("rises".into(), jitter.timelines().to_vec(), tracks).expect("a clip");
-    let encoded = encode(&clip, &chain(3, link), &fast(1e-3), &mut |_| ()).expect("a clip");
+    let encoded = encode(&clip, &chain(3, link), &within(1e-3), &mut |_| ()).expect("a clip");
     assert_eq!(shorts(encoded.clip()), 2, "{:?}", encoded.encodings);
     // Two rotations with separate times, and 1/3 of the size of the translations.
     assert!(encoded.bytes().len() < 300 * (4 + 4 + 8 + 8 + 4), "{}", encoded.bytes().len());
@@ -280,7 +276,7 @@ fn steps_are_integers_where_nothing_is_lost() {
         let values = [key, [0.0, 0.0, 0.0, 1.0], key].concat();
         let jumps = track(Target::Rotation(0), Interpolation::Step, values.clone());
         let clip = RawClip::new("steps".into(), vec![vec![0.0, 0.5, 1.0]], vec![jumps]).expect("a clip");
-        let encoded = encode(&clip, &chain(1, link), &fast(1e-3), &mut |_| ()).expect("a clip");
+        let encoded = encode(&clip, &chain(1, link), &within(1e-3), &mut |_| ()).expect("a clip");
         assert_eq!(shorts(encoded.clip()), count, "{key:?}");
         let fallback = encoded.clip().view().fallback_tracks().next().expect("steps");
         let found = fallback.to_track(Target::Rotation(0)).1.values;
@@ -306,7 +302,7 @@ fn the_budget_holds_just_before_a_jump_of_a_joint() {
         let turned = [0.0, 0.0, (angle / 2.0).sin(), (angle / 2.0).cos()];
         let (clip, last) = jump(Target::Rotation(0), &[0.0, 0.0, 0.0, 1.0], &turned);
         let skeleton = chain(1, link);
-        let encoded = encode(&clip, &skeleton, &fast(5e-4), &mut |_| ()).expect("a clip");
+        let encoded = encode(&clip, &skeleton, &within(5e-4), &mut |_| ()).expect("a clip");
         assert!(encoded.measured.error_max <= 5e-4, "{angle}: {:?}", encoded.measured);
         let mut pose = Pose::rest(&skeleton);
         for seconds in [f64::from(last), f64::from(last.next_up())] {
@@ -324,7 +320,7 @@ fn the_budget_holds_just_before_a_jump_of_a_weight() {
     for size in [1.2e-3_f32, 2e-3, 3e-3, 1.0] {
         let target = Target::Weights(0);
         let (clip, last) = jump(target, &[0.0], &[size]);
-        let encoded = encode(&clip, &chain(1, link), &fast(1e-3), &mut |_| ()).expect("a clip");
+        let encoded = encode(&clip, &chain(1, link), &within(1e-3), &mut |_| ()).expect("a clip");
         assert!(encoded.measured.track_error_max <= 1e-3, "{size}: {:?}", encoded.measured);
         for (seconds, want) in [(last, 0.0), (last.next_up(), size)] {
             let mut is = [f32::NAN];
@@ -342,7 +338,7 @@ fn weights_at_rounded_times_are_curves() {
     let values = times.iter().map(|time| 0.2 * (3.0 * time).sin()).collect();
     let smiles = track(Target::Weights(0), Interpolation::Linear, values);
     let clip = RawClip::new("smile".into(), vec![times], vec![smiles]).expect("a clip");
-    let encoded = encode(&clip, &chain(1, link), &fast(1e-3), &mut |_| ()).expect("a clip");
+    let encoded = encode(&clip, &chain(1, link), &within(1e-3), &mut |_| ()).expect("a clip");
     assert_eq!((encoded.off_frames.keys, encoded.fallback.len()), (0, 0), "{}", encoded.rate);
     assert!(encoded.measured.track_error_max <= 1e-3, "{:?}", encoded.measured);
 }

@@ -27,7 +27,7 @@ fn motion_is_taken_out_and_kept_within_the_budget() {
                 wanted.translation = [true, rotation == condyle::motion::MotionRotation::Whole, true];
                 (wanted.rotation, wanted.sample_rate) = (rotation, sample_rate);
                 let case = format!("{wanted:?}, {budget}");
-                let options = EncodeOptions { root_motion: Some(wanted), ..fast(budget) };
+                let options = EncodeOptions { root_motion: Some(wanted), ..within(budget) };
                 let encoded = check(&clip, &skeleton, &options, &case);
                 let decoded = Clip::from_bytes(encoded.bytes()).expect("a clip");
                 assert!(decoded.has_motion(), "{case}");
@@ -63,7 +63,7 @@ fn motion_is_taken_out_and_kept_within_the_budget() {
     let still = encode(
         &RawClip::new("".into(), vec![], vec![]).expect("none"),
         &chain(1, link),
-        &fast(1e-3),
+        &within(1e-3),
         &mut |_| (),
     );
     let still = still.expect("a clip");
@@ -78,7 +78,7 @@ fn events_come_back_in_the_order_of_time() {
     let event = |seconds, name: &str| Event { seconds, name: name.to_string() };
     let events =
         vec![event(0.5, "right"), event(0.0, "left"), event(0.5, ""), event(clip.duration(), "Übergang 終")];
-    let options = EncodeOptions { events: events.clone(), ..fast(1e-3) };
+    let options = EncodeOptions { events: events.clone(), ..within(1e-3) };
     let encoded = encode(&clip, &skeleton, &options, &mut |_| ()).expect("a clip");
     let decoded = Clip::from_bytes(encoded.bytes()).expect("a clip");
     let want = Events::new(clip.duration(), events).expect("events");
@@ -86,7 +86,7 @@ fn events_come_back_in_the_order_of_time() {
     assert_eq!((decoded.event_count(), decoded.event(0), decoded.event(4)), (4, Some((0.0, "left")), None));
     let mut many = want.as_slice().to_vec();
     many.resize(65_536, event(0.25, "x"));
-    let options = EncodeOptions { events: many, ..fast(1e-3) };
+    let options = EncodeOptions { events: many, ..within(1e-3) };
     let refused = encode(&clip, &skeleton, &options, &mut |_| ());
     assert!(matches!(refused, Err(Error::TooMany { what: "events", found: 65_536, limit: 65_535 })));
 }
@@ -114,7 +114,7 @@ fn a_root_that_turns_at_random_keeps_the_budget() {
     for budget in [1e-3, 1e-2] {
         let mut motion = RootMotionOptions::default();
         (motion.translation, motion.rotation) = ([true; 3], condyle::motion::MotionRotation::Whole);
-        let options = EncodeOptions { root_motion: Some(motion), ..fast(budget) };
+        let options = EncodeOptions { root_motion: Some(motion), ..within(budget) };
         let encoded = check(&clip, &skeleton, &options, &format!("a turning root, {budget}"));
         assert_eq!(encoded.fallback, [], "{budget}");
         assert!(

@@ -39,7 +39,7 @@ fn named_rotations_keep_the_budget_of_values() {
                 track(Target::FreeRotation(4), Interpolation::Linear, still),
             ];
             let clip = RawClip::new("turns".into(), vec![times.clone()], tracks).expect("a clip");
-            let options = EncodeOptions { track_budget, ..fast(1e-3) };
+            let options = EncodeOptions { track_budget, ..within(1e-3) };
             let case = format!("speed {speed}, {track_budget}");
             let encoded = check(&clip, &chain(2, link), &options, &case);
             if round > 0 && speed < 10.0 {

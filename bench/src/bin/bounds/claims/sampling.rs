@@ -3,7 +3,7 @@
 use condyle::sampling::{self, RawCursor};
 use condyle::{Dispatch, Interpolation, Joint, Pose, RawClip, Skeleton, Target, Track, Transform};
 use condyle_encode::encode;
-use condyle_encode::{Effort, EncodeOptions, Shell};
+use condyle_encode::{EncodeOptions, Shell};
 use condyle_testing::reference;
 
 use super::{apart, quat, start_rotation, start_vector, unit, vector, worst};
@@ -152,8 +152,7 @@ fn clip(case: &[f32]) -> [f64; 2] {
     let track =
         |(target, values)| Track { target, interpolation: Interpolation::Linear, timeline: 0, values };
     let raw = RawClip::new(String::new(), vec![times], tracks.into_iter().map(track).collect());
-    let mut options = EncodeOptions::new(1e-4, Shell::Balls(0.03));
-    options.effort = Effort::Fast;
+    let options = EncodeOptions::new(1e-4, Shell::Balls(0.03));
     let skeleton = one_joint();
     let clip =
         encode(&raw.expect("finite keys"), &skeleton, &options, &mut |_| ()).expect("one joint").into_clip();

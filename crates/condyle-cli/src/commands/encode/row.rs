@@ -28,8 +28,8 @@ impl Job<'_> {
     /// Returns the options for one of its clips.
     pub(crate) fn options(&self, clip: &RawClip) -> Result<EncodeOptions, Error> {
         let mut options = self.bounded.options(&self.asset, clip, self.options.budget, self.metres)?;
-        let EncodeOptions { rate, between, effort, .. } = self.options;
-        (options.rate, options.between, options.effort) = (rate, between, effort);
+        let EncodeOptions { rate, between, best, .. } = self.options;
+        (options.rate, options.between, options.best) = (rate, between, best);
         Ok(options)
     }
 }

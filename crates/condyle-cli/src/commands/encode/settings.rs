@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use clap::ValueEnum;
 use condyle::RawClip;
 use condyle_encode::{EncodeOptions, Shell, frame_count};
 use condyle_gltf::Asset;
@@ -31,34 +30,13 @@ pub(crate) struct Settings {
     /// Bound the error at the frames only, not between them
     #[arg(long, help_heading = PRECISION)]
     at_samples: bool,
-    /// Time to spend on a smaller file
-    #[arg(long, value_enum, default_value_t = Effort::Normal, help_heading = PRECISION)]
-    effort: Effort,
+    /// Search longer for a smaller file
+    #[arg(long, help_heading = PRECISION)]
+    best: bool,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Effort {
-    Fast,
-    Normal,
-    Best,
-}
-
-impl Effort {
-    /// Number of times that a clip is encoded; the best result is kept.
-    fn tries(self) -> u64 {
-        if matches!(self, Self::Best) { 6 } else { 1 }
-    }
-}
-
-impl From<Effort> for condyle_encode::Effort {
-    fn from(effort: Effort) -> Self {
-        match effort {
-            Effort::Fast => Self::Fast,
-            Effort::Normal => Self::Normal,
-            Effort::Best => Self::Best,
-        }
-    }
-}
+/// Time of [`EncodeOptions::best`] as a multiple of the usual time.
+const BEST_TIME: u64 = 5;
 
 impl Settings {
     /// Warns about lengths that were probably meant in another unit.
@@ -82,7 +60,7 @@ impl Settings {
             Rate::Hertz(rate) => Some(rate),
         };
         options.between = !self.at_samples;
-        options.effort = self.effort.into();
+        options.best = self.best;
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         Ok(Job { path, name, asset, options, bounded: self.bounded, metres })
     }
@@ -94,6 +72,6 @@ impl Settings {
         // Keys between the frames are evaluated once, too.
         let keys = clip.timelines().iter().map(Vec::len).sum::<usize>();
         let frames = frames.saturating_add(keys.saturating_sub(frames) / 4);
-        Ok(Work::fit(&job.asset, frames, self.effort.tries()))
+        Ok(Work::fit(&job.asset, frames, if self.best { BEST_TIME } else { 1 }))
     }
 }
