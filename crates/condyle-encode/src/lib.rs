@@ -223,10 +223,10 @@ fn frames(clip: &RawClip, joints: usize, options: &EncodeOptions) -> Result<Fram
 }
 
 /// Numbers of frames per segment that [`EncodeOptions::best`] tries. More kinds of curves or longer segments
-/// save less than 0.5 % on the defaults, and take several times as long.
+/// save less than 0.7 % on the targets, and are several times slower.
 const LENGTHS: [usize; 3] = [24, 48, SEGMENT_FRAMES];
-/// Usual number of frames per segment. 32 frames: targets +2.7 %, defaults +1.9 %; 128: -0.4 % and -0.7 %. The
-/// segment length bounds the data that sampling one moment may have to read.
+/// Usual number of frames per segment. 32 frames: targets +2.7 %, defaults +1.9 %; 128: -0.4 % and -0.7 %.
+/// The segment length bounds the data that sampling one moment may have to read.
 const SEGMENT_FRAMES: usize = 64;
 /// Number of frames from which a length is tried on one in [`SAMPLED`] segments only. Not tuned.
 const MANY_FRAMES: usize = 1024;

@@ -127,8 +127,8 @@ pub struct EncodeOptions {
     /// Whether the budget also holds between frames: at three intermediate times between frames and at all
     /// keys of the source. If false, it holds at the frames only.
     pub between: bool,
-    /// Whether to search longer for a smaller clip: for the best segment length, and with several splits of the
-    /// error budget. Takes two to four times as long.
+    /// Whether to search longer for a smaller clip: for the best segment length, and with several splits of
+    /// the error budget. This is 2 to 4x slower.
     pub best: bool,
     /// Root motion to extract from the pose, for [`Clip::motion_at`](condyle::Clip::motion_at). The
     /// extraction equals [`motion::extract`](condyle::motion::extract), sampled at every frame:

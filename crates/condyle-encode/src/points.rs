@@ -22,8 +22,8 @@ pub(super) struct Point {
     pub(super) limit: f64,
 }
 
-/// Points of each joint: its shell, the outermost points of its static children, and the origins of its moving
-/// children.
+/// Points of each joint: its shell, the outermost points of its static children, and the origins of its
+/// moving children.
 pub(super) struct PointsToPlace<'a> {
     joints: &'a [JointFacts],
     /// Authored local transforms, per joint and moment.

@@ -24,7 +24,7 @@ use condyle_base::math::vectors::dot;
 /// Search for curves of all joints of a segment, parents first.
 ///
 /// In the first rounds, all ancestors of a joint that fails get lower fractions, and all joints are fitted
-/// again. After that only its nearest ancestors do, twice as many each time that it fails, and only the joints
+/// again. After that only its nearest ancestors do, twice as many each time it fails, and only the joints
 /// that depend on them are fitted again. With thousands of joints some joint fails in almost every round.
 pub(super) struct Search<'a> {
     job: SegmentJob<'a>,
@@ -72,7 +72,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Fits all joints, and all again with lower fractions while a joint fails. Returns whether all joints are
+    /// Fits all joints, all again with lower fractions while a joint fails. Returns whether all joints are
     /// within their budgets; on failure, a joint for which no fractions can help.
     pub(super) fn fit_in_rounds(&mut self) -> Result<bool, usize> {
         for round in 0..WHOLE_ROUNDS {
@@ -202,7 +202,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// What the fits of a joint's translation and scale need.
+/// Input of the fits of a joint's translation and scale.
 #[derive(Clone, Copy)]
 struct Parts<'a> {
     job: &'a SegmentJob<'a>,

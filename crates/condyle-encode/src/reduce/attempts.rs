@@ -21,8 +21,8 @@ use condyle_base::error::Error;
 /// Maximum number of attempts with less of the budget, if rounding exceeds it.
 const MAX_TRIES: usize = 4;
 
-/// Maximum number of times that the split is tightened before the fixed splits are tried. Half and twice: equal
-/// bytes.
+/// Maximum number of times that the split is tightened before the fixed splits are tried. Half and twice:
+/// equal bytes.
 const MAX_ROUNDS: usize = 20;
 
 /// Result of one attempt.
