@@ -42,33 +42,17 @@ impl Limit {
 /// The first reason that matches counts.
 const LIMITS: &[Limit] = &[
     Limit {
-        works: &["call_palette*"],
+        works: &["call_*"],
         layout: "",
         what: &["avx512, "],
-        reason: "These kernels run with AVX2 on both. The selection of the narrower copy adds one to two \
-                 cycles to a call of about 30.",
+        reason: "On few joints these kernels run with AVX2 on both, see decision 087. The selection of the \
+                 narrower copy adds a few cycles to a short call.",
     },
     Limit {
-        works: &["call_motion_at"],
-        layout: "",
+        works: &["skin_pnt2"],
+        layout: "structs",
         what: &["avx512, "],
-        reason: "One result in f64, without lanes. Compiled for AVX-512 it has 9 % more instructions than \
-                 for AVX2.",
-    },
-    Limit {
-        works: &["call_add", "call_blend"],
-        layout: "",
-        what: &["avx512, "],
-        reason: "Roots and divisions of sixteen lanes take 7 to 8 cycles longer than those of eight, and one \
-                 joint waits for each of them. 67 joints are faster with AVX-512.",
-    },
-    Limit {
-        works: &["call_overlay", "call_interpolate"],
-        layout: "",
-        what: &["avx512, "],
-        reason: "Each call copies the coefficients to all lanes. This core stores 64 bytes once per cycle, \
-                 or 32 bytes twice, so copies of twice the width take twice the time. With held coefficients \
-                 both are equal.",
+        reason: "The loop has 345 instructions with AVX-512, because the compiler unrolls it, and 70 with AVX2.",
     },
     Limit {
         works: &["other_*", "slerp_joints"],
@@ -154,6 +138,34 @@ const LIMITS: &[Limit] = &[
                  three divisions. 67 joints are nine such groups.",
     },
     Limit {
+        works: &["call_sample", "call_sample_joint"],
+        layout: "blocks",
+        what: &["ns of call overhead"],
+        reason: "One joint is one chain of about 340 cycles: segment, keys, unpacking, the coefficients of \
+                 slerp, slerp. No instruction has more than 4 % of a profile, see decision 087.",
+    },
+    Limit {
+        works: &["call_interpolate_held", "call_rotation_held"],
+        layout: "",
+        what: &["ns of call overhead"],
+        reason: "With held coefficients the latency of one slerp remains: about 80 cycles, 19 ns. Structures \
+                 are transposed in addition.",
+    },
+    Limit {
+        works: &["call_overlay", "call_interpolate"],
+        layout: "",
+        what: &["ns of call overhead"],
+        reason: "The coefficients of slerp take 15 ns: about 90 multiplications and additions, at two per \
+                 cycle 11 ns. The latency of one slerp is 19 ns.",
+    },
+    Limit {
+        works: &["call_skin_pnt"],
+        layout: "structs",
+        what: &["ns of call overhead"],
+        reason: "One vertex is one chain: the sum of four matrices, three products, a root and a division for \
+                 the normal, and the same for the tangent.",
+    },
+    Limit {
         works: &["call_motion_at", "call_motion_over"],
         layout: "",
         what: &["ns"],
@@ -188,6 +200,20 @@ const LIMITS: &[Limit] = &[
         what: &["speedup compared with glam"],
         reason: "glam branches to one of four formulas, and the branch predictor memorises 1,024 matrices. \
                  With 65,520 matrices glam takes 38 cycles per joint, and condyle 11.",
+    },
+    Limit {
+        works: &["skin_pnt4"],
+        layout: "structs",
+        what: &["speedup compared with glam", "sse42: "],
+        reason: "Transforms take three quarters of the time: with SSE4.2, 48 multiplications and additions on \
+                 two ports, 24 cycles. The rest normalises normals and tangents, see decision 088.",
+    },
+    Limit {
+        works: &["skin_pn4_interleaved"],
+        layout: "structs",
+        what: &["speedup compared with planes"],
+        reason: "128 vertices at a time are copied to planes and back. Stores straight from the kernels take \
+                 two stores and a check per vector, and cost planes 12 %, see decision 088.",
     },
     Limit {
         works: &["skin_pn4_dual"],
