@@ -1,0 +1,66 @@
+//! The C interface: checks pointers and translates calls.
+//!
+//! `include/condyle.h` is generated from this crate by `cargo xtask c-header`. Its first comment states the
+//! rules that every function relies on; the `unsafe` blocks refer to them as "the rules of the header".
+
+#![allow(non_camel_case_types, reason = "the types have their C names")]
+#![allow(clippy::missing_safety_doc, reason = "the rules of the header hold for every function")]
+#![allow(clippy::too_many_arguments, reason = "every pointer has its count next to it")]
+
+#[macro_use]
+mod pointer;
+
+mod constants;
+mod guard;
+mod numbers;
+mod text;
+
+// The order of the header.
+mod status;
+
+mod types;
+
+mod open;
+
+mod skeleton;
+
+mod clip;
+
+#[cfg(feature = "encode")]
+mod encode;
+
+mod writer;
+
+mod player;
+
+mod frames;
+
+mod pose;
+
+mod blend;
+
+mod model;
+
+mod mesh;
+
+mod palette;
+
+mod skin;
+
+pub use blend::*;
+pub use clip::*;
+#[cfg(feature = "encode")]
+pub use encode::*;
+pub use frames::*;
+pub use mesh::*;
+pub use model::*;
+pub use numbers::*;
+pub use open::*;
+pub use palette::*;
+pub use player::*;
+pub use pose::*;
+pub use skeleton::*;
+pub use skin::*;
+pub use status::*;
+pub use types::*;
+pub use writer::*;
