@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::step::{Log, Outcome, Step, Stop, out_dir};
 use crate::{
-    asm, bench, dependencies, dist, features, fuzz, gpu, guide, levels, lint, miri, package, playback,
+    asm, bench, c, dependencies, dist, features, fuzz, gpu, guide, levels, lint, miri, package, playback,
     public_api, python, readme, targets, testdata, validator, words, workflows,
 };
 
@@ -32,6 +32,7 @@ fn steps() -> Vec<Step> {
         // Long and single-threaded, so it runs next to the tests.
         miri::steps(),
         python::steps(),
+        c::steps(),
         targets::steps(),
         levels::steps(),
         features::steps(),

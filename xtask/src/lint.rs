@@ -1,7 +1,7 @@
 //! Format, lints, documentation, and the minimum supported Rust version.
 
 use crate::step::{Log, Outcome, Step, Stop, build_dir, cargo, works};
-use crate::{fuzz, gpu, python};
+use crate::{c, fuzz, gpu, python};
 
 /// Comparison with C++ libraries, which only a person builds.
 const PEERS: &str = "bench/peers/Cargo.toml";
@@ -17,7 +17,7 @@ pub(crate) fn steps() -> Vec<Step> {
 
 fn format(log: &mut Log) -> Outcome {
     log.run(&mut cargo("fmt", ["--all", "--check"]))?;
-    for manifest in [fuzz::MANIFEST, gpu::MANIFEST, python::MANIFEST, PEERS] {
+    for manifest in [fuzz::MANIFEST, gpu::MANIFEST, python::MANIFEST, c::MANIFEST, PEERS] {
         log.run(&mut cargo("fmt", ["--manifest-path", manifest, "--check"]))?;
     }
     Ok(String::new())

@@ -2,6 +2,7 @@
 
 mod asm;
 mod bench;
+mod c;
 mod ci;
 mod dependencies;
 mod dist;
@@ -41,6 +42,7 @@ usage: cargo xtask COMMAND
   ci --strict                       fail if a check is skipped because a tool is missing
   asm [--update]                    compare the machine code of the kernels with xtask/asm.md
   public-api [--update]             compare the documented items of every library with docs/api
+  c-header                          write bindings/c/include/condyle.h with cbindgen
   guide                             check the links of all pages, build the guide in target/xtask/guide
   words [FILE...]                   check the wording of comments and documentation, of all files or of some
   tables                            fit the weights of slerp and of Eberly's series in crates/condyle/src/interpolation
@@ -75,6 +77,7 @@ fn main() -> ExitCode {
         ["dist"] => step::alone("dist", dist::write),
         ["dist", "--twice"] => step::alone("dist", dist::twice),
         ["release-notes"] => dist::notes(),
+        ["c-header"] => step::alone("c-header", c::write_header),
         ["guide"] => step::alone("guide", guide::check),
         ["words"] => step::alone("words", words::check),
         ["words", paths @ ..] if paths.iter().all(|path| !path.starts_with('-')) => words::list(paths),

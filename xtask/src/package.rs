@@ -14,7 +14,7 @@ pub(crate) fn steps() -> Vec<Step> {
 const REQUIRED: [&str; 4] = ["Cargo.toml", "LICENSE-APACHE", "LICENSE-MIT", "README.md"];
 
 /// Manifests outside the workspace that are released with the same version.
-const OTHER_WORKSPACES: [&str; 1] = [crate::python::MANIFEST];
+const OTHER_WORKSPACES: [&str; 2] = [crate::python::MANIFEST, crate::c::MANIFEST];
 
 /// Packs the published crates in publishing order, which checks manifests and versions. Then runs the command
 /// line's demo and the README's Rust program, both built from the packages.
