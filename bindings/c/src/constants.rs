@@ -55,3 +55,36 @@ pub enum condyle_severity {
     /// Remark without consequences.
     CONDYLE_SEVERITY_NOTE = 2,
 }
+
+/// Solver of a chain.
+#[repr(u32)]
+pub enum condyle_chain_method {
+    /// Damped least squares with restarts: the most accurate.
+    CONDYLE_CHAIN_LEAST_SQUARES = 0,
+    /// Cyclic coordinate descent.
+    CONDYLE_CHAIN_CYCLIC_DESCENT = 1,
+    /// FABRIK: the joints move towards the goal and back.
+    CONDYLE_CHAIN_FABRIK = 2,
+}
+
+/// Shape of a collider.
+#[repr(u32)]
+pub enum condyle_collider_shape {
+    /// Sphere.
+    CONDYLE_COLLIDER_SPHERE = 0,
+    /// Capsule.
+    CONDYLE_COLLIDER_CAPSULE = 1,
+    /// Plane.
+    CONDYLE_COLLIDER_PLANE = 2,
+}
+
+/// Shape of a hitbox.
+#[repr(u32)]
+pub enum condyle_shape_kind {
+    /// Sphere.
+    CONDYLE_SHAPE_SPHERE = 0,
+    /// Capsule.
+    CONDYLE_SHAPE_CAPSULE = 1,
+    /// Box.
+    CONDYLE_SHAPE_BOX = 2,
+}

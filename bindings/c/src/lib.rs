@@ -47,11 +47,30 @@ mod palette;
 
 mod skin;
 
+#[cfg(feature = "solve")]
+mod solve;
+
+#[cfg(feature = "solve")]
+mod feet;
+
+#[cfg(feature = "solve")]
+mod springs;
+
+#[cfg(feature = "query")]
+mod query;
+
+#[cfg(feature = "query")]
+mod hitbox;
+
 pub use blend::*;
 pub use clip::*;
 #[cfg(feature = "encode")]
 pub use encode::*;
+#[cfg(feature = "solve")]
+pub use feet::*;
 pub use frames::*;
+#[cfg(feature = "query")]
+pub use hitbox::*;
 pub use mesh::*;
 pub use model::*;
 pub use numbers::*;
@@ -59,8 +78,14 @@ pub use open::*;
 pub use palette::*;
 pub use player::*;
 pub use pose::*;
+#[cfg(feature = "query")]
+pub use query::*;
 pub use skeleton::*;
 pub use skin::*;
+#[cfg(feature = "solve")]
+pub use solve::*;
+#[cfg(feature = "solve")]
+pub use springs::*;
 pub use status::*;
 pub use types::*;
 pub use writer::*;

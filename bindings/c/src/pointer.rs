@@ -90,6 +90,16 @@ macro_rules! put {
     }};
 }
 
+/// Writes a result that the caller may not want.
+#[cfg(feature = "solve")]
+macro_rules! put_optional {
+    ($pointer:ident, $value:expr) => {
+        if !$pointer.is_null() {
+            put!($pointer, $value);
+        }
+    };
+}
+
 /// Writes a structure whose first field is its size. The caller has set the size.
 macro_rules! put_sized {
     ($pointer:ident, $value:expr) => {{
