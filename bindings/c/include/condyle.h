@@ -59,6 +59,12 @@
 // Largest number of layers of `condyle_sample_frames`.
 #define CONDYLE_MAX_FRAME_LAYERS 8
 
+// Largest number of joints of `condyle_chain` and of `condyle_aim`.
+#define CONDYLE_MAX_CHAIN 64
+
+// Largest number of legs.
+#define CONDYLE_MAX_LEGS 16
+
 // Result of a call. 0 is success.
 enum condyle_status
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -195,16 +201,104 @@ typedef uint32_t condyle_skinning;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// Solver of a chain.
+enum condyle_chain_method
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // Damped least squares with restarts: the most accurate.
+    CONDYLE_CHAIN_LEAST_SQUARES = 0,
+    // Cyclic coordinate descent.
+    CONDYLE_CHAIN_CYCLIC_DESCENT = 1,
+    // FABRIK: the joints move towards the goal and back.
+    CONDYLE_CHAIN_FABRIK = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum condyle_chain_method condyle_chain_method;
+#else
+typedef uint32_t condyle_chain_method;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Shape of a collider.
+enum condyle_collider_shape
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // Sphere.
+    CONDYLE_COLLIDER_SPHERE = 0,
+    // Capsule.
+    CONDYLE_COLLIDER_CAPSULE = 1,
+    // Plane.
+    CONDYLE_COLLIDER_PLANE = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum condyle_collider_shape condyle_collider_shape;
+#else
+typedef uint32_t condyle_collider_shape;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Shape of a hitbox.
+enum condyle_shape_kind
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // Sphere.
+    CONDYLE_SHAPE_SPHERE = 0,
+    // Capsule.
+    CONDYLE_SHAPE_CAPSULE = 1,
+    // Box.
+    CONDYLE_SHAPE_BOX = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum condyle_shape_kind condyle_shape_kind;
+#else
+typedef uint32_t condyle_shape_kind;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Bounds of the vertices of each joint, from which the bounds of any pose follow without skinning.
+//
+// Never changes: any number of threads may use it.
+typedef struct condyle_bounds condyle_bounds;
+
 // Motion of all joints over time: raw, as authored, or compressed.
 //
 // Never changes: any number of threads may use it.
 typedef struct condyle_clip condyle_clip;
+
+// Times and places at which the feet of a clip touch the ground.
+//
+// Never changes: any number of threads may use it.
+typedef struct condyle_contacts condyle_contacts;
+
+// Legs of a skeleton.
+//
+// Never changes: any number of threads may use it.
+typedef struct condyle_feet condyle_feet;
+
+// Feet of one character between frames.
+//
+// One thread at a time may use it.
+typedef struct condyle_feet_state condyle_feet_state;
 
 // Clip unpacked into evenly spaced poses: about ten times the memory of a compressed clip, and about half
 // of the time for a character that blends two.
 //
 // Never changes: any number of threads may use it.
 typedef struct condyle_frames condyle_frames;
+
+// Shapes that follow joints.
+//
+// Never changes: any number of threads may use it.
+typedef struct condyle_hitboxes condyle_hitboxes;
 
 // Vertices in the bind pose, their influences, morph targets, and the joints that move them.
 //
@@ -232,10 +326,30 @@ typedef struct condyle_player condyle_player;
 // One thread at a time may change it; between changes, any number of threads may read it.
 typedef struct condyle_pose condyle_pose;
 
+// Hitboxes of one character in its current pose.
+//
+// One thread at a time may change it; between changes, any number of threads may read it.
+typedef struct condyle_posed_hitboxes condyle_posed_hitboxes;
+
 // Names, parents and rest pose of all joints. Parents come before their children.
 //
 // Never changes: any number of threads may use it.
 typedef struct condyle_skeleton condyle_skeleton;
+
+// Springs of one character between frames.
+//
+// One thread at a time may use it.
+typedef struct condyle_spring_state condyle_spring_state;
+
+// Spring bones of a skeleton, with their colliders.
+//
+// Never changes: any number of threads may use it.
+typedef struct condyle_springs condyle_springs;
+
+// Triangles of a posed mesh, for rays.
+//
+// One thread at a time may change it; between changes, any number of threads may read it.
+typedef struct condyle_tree condyle_tree;
 
 // Builds a .condyle file of skeletons, meshes and compressed clips in memory.
 //
@@ -597,6 +711,258 @@ typedef struct {
     // Places of the attributes.
     condyle_vertex_layout layout;
 } condyle_vertex_buffer;
+
+// Goal of an arm or leg. `CONDYLE_TWO_BONE_OPTIONS` has the defaults.
+typedef struct {
+    // Size of this structure: `CONDYLE_TWO_BONE_OPTIONS` sets it.
+    size_t size;
+    // Shoulder, elbow and hand, or hip, knee and foot. The first two turn.
+    uint16_t joints[3];
+    // Goal of the third joint in model space.
+    float goal[3];
+    // Direction in model space to which the middle joint bends; 0, 0, 0 keeps the plane of the limb.
+    float pole[3];
+    // Orientation of the third joint in model space; 0, 0, 0, 0 keeps its local rotation.
+    float orientation[4];
+    // Part of the length in which the limb straightens gradually, 0 to 1; for example 0.05.
+    float soft;
+    // Part of the rotation that is applied, 0 to 1.
+    float weight;
+} condyle_two_bone_options;
+
+// Result of a solver.
+typedef struct {
+    // Distance that is left to the goal, in metres; for aims, to the ray.
+    float distance;
+    // Angle that is left to the goal, in radians.
+    float angle;
+    // Number of iterations.
+    uint32_t iterations;
+} condyle_reached;
+
+// Target of a look. `CONDYLE_AIM_OPTIONS` has the defaults.
+typedef struct {
+    // Size of this structure: `CONDYLE_AIM_OPTIONS` sets it.
+    size_t size;
+    // Joint that points at the target.
+    uint16_t joint;
+    // Axis that points, in the space of the joint.
+    float axis[3];
+    // Origin of the axis in the space of the joint, for example between the eyes.
+    float origin[3];
+    // Target in model space.
+    float target[3];
+    // Axis that points up, in the space of the joint; 0, 0, 0 for none.
+    float up_axis[3];
+    // Direction in model space for `up_axis`.
+    float up_direction[3];
+    // Part of the rotation that is applied, 0 to 1.
+    float weight;
+    // Joints that share the rotation, from the root, with their shares; null for `joint` alone.
+    const condyle_joint_weight *shares;
+    // Number of shares, at most `CONDYLE_MAX_CHAIN`.
+    size_t share_count;
+} condyle_aim_options;
+
+// Goal of a chain of joints. `CONDYLE_CHAIN_OPTIONS` has the defaults.
+typedef struct {
+    // Size of this structure: `CONDYLE_CHAIN_OPTIONS` sets it.
+    size_t size;
+    // Joints that turn, each a descendant of the one before it.
+    const uint16_t *joints;
+    // Number of joints, at most `CONDYLE_MAX_CHAIN`.
+    size_t joint_count;
+    // Joint that reaches the goal.
+    uint16_t tip;
+    // Point in the space of the tip that reaches the goal.
+    float offset[3];
+    // Goal in model space.
+    float goal[3];
+    // Orientation of the tip in model space; 0, 0, 0, 0 for any.
+    float orientation[4];
+    // Method of the solver.
+    condyle_chain_method method;
+    // Distance in metres at which the solver stops.
+    float tolerance;
+    // Largest number of rounds.
+    uint16_t iterations;
+    // Part of the rotation that is applied, 0 to 1.
+    float weight;
+} condyle_chain_options;
+
+// Joints of a leg.
+typedef struct {
+    // Joint that turns the leg.
+    uint16_t hip;
+    // Joint that bends the leg.
+    uint16_t knee;
+    // Joint that turns with the slope.
+    uint16_t foot;
+    // Ball of the foot, or `CONDYLE_NO_JOINT`.
+    uint16_t toe;
+} condyle_leg;
+
+// Point of the ground, in world space.
+typedef struct {
+    // Height.
+    double height;
+    // Normal, of any length.
+    double normal[3];
+} condyle_ground_point;
+
+// Function of the caller that finds the ground at or straight below a point of world space. Returns 1 after
+// writing `point`, or 0 without ground. It must not throw an exception.
+typedef uint32_t (*condyle_ground)(void *data, const double *from, condyle_ground_point *point);
+
+// One frame of one character. `CONDYLE_FEET_FRAME` has the defaults.
+typedef struct {
+    // Size of this structure: `CONDYLE_FEET_FRAME` sets it.
+    size_t size;
+    // Placement of the character in the world.
+    condyle_rigid placement;
+    // Ground. It is called several times per leg, on the thread of the call.
+    condyle_ground ground;
+    // First argument of `ground`.
+    void *ground_data;
+    // Contacts of the clip that dominates the pose, or null if all feet stand.
+    const condyle_contacts *contacts;
+    // Clock of that clip in seconds.
+    double clock;
+    // Seconds since the last call.
+    float seconds;
+    // Part of the change that is applied, 0 to 1.
+    float weight;
+} condyle_feet_frame;
+
+// Joint that swings.
+typedef struct {
+    // Joint index.
+    uint16_t joint;
+    // Speed at which the tail returns to its rest position, in metres per second. VRM: 1.
+    float stiffness;
+    // Speed at which gravity pulls the tail, in metres per second of world space.
+    float gravity[3];
+    // Part of the motion that is lost in a step, 0 to 1. VRM: 0.5.
+    float drag;
+    // Radius of the tail for colliders, in metres.
+    float hit_radius;
+} condyle_spring_joint;
+
+// Chain of joints that swing.
+typedef struct {
+    // Joints, each a descendant of the one before it.
+    const condyle_spring_joint *joints;
+    // Number of joints.
+    size_t joint_count;
+    // Tail of the last joint in its space; 0, 0, 0 if the last joint is only a tail.
+    float end[3];
+    // Joint to which motion is relative, or `CONDYLE_NO_JOINT` for the world.
+    uint16_t center;
+    // Indices of the colliders that stop this chain.
+    const uint16_t *colliders;
+    // Number of indices.
+    size_t collider_count;
+} condyle_spring;
+
+// Shape that stops springs.
+typedef struct {
+    // Joint that carries it, or `CONDYLE_NO_JOINT` for model space.
+    uint16_t joint;
+    // Shape.
+    condyle_collider_shape shape;
+    // 1 keeps tails inside of a sphere or capsule, 0 outside.
+    uint32_t inside;
+    // Centre of a sphere, one end of a capsule, or point of a plane.
+    float offset[3];
+    // Other end of a capsule, or normal of a plane.
+    float tail[3];
+    // Radius of a sphere or capsule.
+    float radius;
+} condyle_collider;
+
+// One frame of one character. `CONDYLE_SPRING_FRAME` has the defaults.
+typedef struct {
+    // Size of this structure: `CONDYLE_SPRING_FRAME` sets it.
+    size_t size;
+    // Seconds since the last call.
+    float seconds;
+    // Placement of the character in the world.
+    condyle_matrix to_world;
+    // Part of the swing that is applied, 0 to 1.
+    float weight;
+    // Wind: added to gravity, in metres per second of world space.
+    float force[3];
+} condyle_spring_frame;
+
+// Box along the axes.
+typedef struct {
+    // Minimum of each coordinate.
+    float min[3];
+    // Maximum of each coordinate.
+    float max[3];
+} condyle_aabb;
+
+// Half-line.
+typedef struct {
+    // First point.
+    float origin[3];
+    // Direction of any length. Distances are multiples of it.
+    float direction[3];
+    // Largest distance; infinity for no limit.
+    float max;
+} condyle_ray;
+
+// Point of a mesh that a ray hits, or that is nearest to a point.
+typedef struct {
+    // 1 if such a point exists, otherwise 0 with all other fields 0.
+    uint32_t found;
+    // Index of the triangle.
+    uint32_t triangle;
+    // Distance: a multiple of the direction of a ray, or metres from a point.
+    float distance;
+    // Weights of the corners of the triangle at the point.
+    float weights[3];
+    // Point.
+    float position[3];
+    // Normal of the triangle.
+    float normal[3];
+    // 1 if a ray hits the side from which the corners are counter-clockwise, otherwise 0.
+    uint32_t front;
+} condyle_hit;
+
+// Shape that follows a joint, in the space of the joint.
+typedef struct {
+    // Joint index.
+    uint16_t joint;
+    // Kind of the shape.
+    condyle_shape_kind kind;
+    // Centre of a sphere or box; one end of a capsule.
+    float center[3];
+    // Other end of a capsule.
+    float end[3];
+    // Radius of a sphere or capsule.
+    float radius;
+    // Rotation of a box.
+    float rotation[4];
+    // Half of the sides of a box.
+    float half_extents[3];
+} condyle_hitbox;
+
+// Hitbox that a ray hits.
+typedef struct {
+    // 1 if the ray hits a hitbox, otherwise 0 with all other fields 0.
+    uint32_t found;
+    // Index of the hitbox.
+    size_t hitbox;
+    // Joint of the hitbox.
+    uint16_t joint;
+    // Distance, a multiple of the direction of the ray.
+    float distance;
+    // Point in model space.
+    float position[3];
+    // Normal of the shape.
+    float normal[3];
+} condyle_hitbox_hit;
 
 #ifdef __cplusplus
 extern "C" {
@@ -1296,6 +1662,293 @@ condyle_status condyle_morph(const condyle_mesh *mesh,
                              const condyle_vertices *morphed,
                              condyle_error *error);
 
+/* ---- Inverse kinematics: arms, legs, looks and chains ---- */
+
+// Turns two joints of a pose so that a third one reaches a goal.
+//
+// `matrices` are the model matrices of `pose`, one per joint. Afterwards they are out of date: update them
+// with `condyle_local_to_model_below`. `reached` may be null.
+//
+// Errors: `CONDYLE_MISMATCH` for another number of joints or matrices; `CONDYLE_INVALID_ARGUMENT` for joints
+// that are not a chain, and numbers out of range. `pose` is then unchanged.
+CONDYLE_API
+condyle_status condyle_two_bone(const condyle_skeleton *skeleton,
+                                const condyle_matrix *matrices,
+                                size_t matrix_count,
+                                const condyle_two_bone_options *options,
+                                condyle_pose *pose,
+                                condyle_reached *reached,
+                                condyle_error *error);
+
+// Turns a joint, or several that share the rotation, so that an axis points at a target.
+//
+// `matrices` and `reached` as for `condyle_two_bone`.
+//
+// Errors: see `condyle_two_bone`.
+CONDYLE_API
+condyle_status condyle_aim(const condyle_skeleton *skeleton,
+                           const condyle_matrix *matrices,
+                           size_t matrix_count,
+                           const condyle_aim_options *options,
+                           condyle_pose *pose,
+                           condyle_reached *reached,
+                           condyle_error *error);
+
+// Turns a chain of joints so that its tip reaches a goal.
+//
+// `matrices` and `reached` as for `condyle_two_bone`.
+//
+// Errors: see `condyle_two_bone`.
+CONDYLE_API
+condyle_status condyle_chain(const condyle_skeleton *skeleton,
+                             const condyle_matrix *matrices,
+                             size_t matrix_count,
+                             const condyle_chain_options *options,
+                             condyle_pose *pose,
+                             condyle_reached *reached,
+                             condyle_error *error);
+
+/* ---- Feet on uneven ground ---- */
+
+// Creates the legs of a skeleton. Free them with `condyle_feet_free`.
+//
+// `legs` has `leg_count` elements, at most `CONDYLE_MAX_LEGS`.
+//
+// Errors: `CONDYLE_MISMATCH` for joints that do not exist; `CONDYLE_INVALID_ARGUMENT` if pelvis, hip, knee,
+// foot and toe are not each a descendant of the one before it.
+CONDYLE_API
+condyle_status condyle_feet_new(const condyle_skeleton *skeleton,
+                                uint16_t pelvis,
+                                const condyle_leg *legs,
+                                size_t leg_count,
+                                condyle_feet **feet,
+                                condyle_error *error);
+
+// Frees legs. Null is ignored.
+CONDYLE_API void condyle_feet_free(condyle_feet *feet);
+
+// Creates the state of one character. Free it with `condyle_feet_state_free`.
+CONDYLE_API
+condyle_status condyle_feet_state_new(const condyle_feet *feet,
+                                      condyle_feet_state **state,
+                                      condyle_error *error);
+
+// Frees the state of a character. Null is ignored.
+CONDYLE_API void condyle_feet_state_free(condyle_feet_state *state);
+
+// Finds the contacts of all legs in a compressed clip. Free them with `condyle_contacts_free`.
+//
+// Errors: `CONDYLE_NO_RESULT` if no foot touches the ground; `CONDYLE_UNSUPPORTED` for a raw clip.
+CONDYLE_API
+condyle_status condyle_contacts_new(const condyle_clip *clip,
+                                    const condyle_skeleton *skeleton,
+                                    const condyle_feet *feet,
+                                    condyle_looping looping,
+                                    condyle_contacts **contacts,
+                                    condyle_error *error);
+
+// Frees contacts. Null is ignored.
+CONDYLE_API void condyle_contacts_free(condyle_contacts *contacts);
+
+// Puts the feet of a pose on the ground, and moves the pelvis.
+//
+// `matrices` are the model matrices of `pose`, one per joint. Afterwards they are out of date: call
+// `condyle_local_to_model` again. `reached` may be null.
+//
+// Errors: `CONDYLE_MISMATCH` for another number of joints or matrices, or contacts of other legs;
+// `CONDYLE_INVALID_ARGUMENT` for numbers that are not finite.
+CONDYLE_API
+condyle_status condyle_feet_place(const condyle_skeleton *skeleton,
+                                  const condyle_matrix *matrices,
+                                  size_t matrix_count,
+                                  const condyle_feet *feet,
+                                  const condyle_feet_frame *frame,
+                                  condyle_feet_state *state,
+                                  condyle_pose *pose,
+                                  condyle_reached *reached,
+                                  condyle_error *error);
+
+/* ---- Springs: hair, tails and clothes that swing ---- */
+
+// Creates springs. Free them with `condyle_springs_free`.
+//
+// Errors: `CONDYLE_MISMATCH` for joints and colliders that do not exist; `CONDYLE_INVALID_ARGUMENT` for
+// numbers out of range.
+CONDYLE_API
+condyle_status condyle_springs_new(const condyle_skeleton *skeleton,
+                                   const condyle_spring *chains,
+                                   size_t chain_count,
+                                   const condyle_collider *colliders,
+                                   size_t collider_count,
+                                   condyle_springs **springs,
+                                   condyle_error *error);
+
+// Creates the springs of a file: VRM 0.x and 1.0. Free them with `condyle_springs_free`.
+//
+// Errors: `CONDYLE_NOT_FOUND` if the file has no springs.
+CONDYLE_API
+condyle_status condyle_springs_of_model(const condyle_model *model,
+                                        condyle_springs **springs,
+                                        condyle_error *error);
+
+// Frees springs. Null is ignored.
+CONDYLE_API void condyle_springs_free(condyle_springs *springs);
+
+// Creates the state of one character. Free it with `condyle_spring_state_free`.
+CONDYLE_API
+condyle_status condyle_spring_state_new(const condyle_springs *springs,
+                                        condyle_spring_state **state,
+                                        condyle_error *error);
+
+// Frees the state of a character. Null is ignored.
+CONDYLE_API void condyle_spring_state_free(condyle_spring_state *state);
+
+// Puts all springs of a character to rest, for example after a cut.
+CONDYLE_API condyle_status condyle_spring_state_reset(condyle_spring_state *state, condyle_error *error);
+
+// Simulates the springs of one character, and turns the joints of its pose.
+//
+// `matrices` are the model matrices of `pose`, one per joint. Afterwards they are out of date: call
+// `condyle_local_to_model` again.
+//
+// Errors: `CONDYLE_MISMATCH` for another number of joints or matrices, or the state of other springs;
+// `CONDYLE_INVALID_ARGUMENT` for numbers out of range.
+CONDYLE_API
+condyle_status condyle_springs_swing(const condyle_skeleton *skeleton,
+                                     const condyle_matrix *matrices,
+                                     size_t matrix_count,
+                                     const condyle_springs *springs,
+                                     const condyle_spring_frame *frame,
+                                     condyle_spring_state *state,
+                                     condyle_pose *pose,
+                                     condyle_error *error);
+
+/* ---- Bounds and rays of posed meshes ---- */
+
+// Creates the bounds of a mesh, without morph targets. Free them with `condyle_bounds_free`.
+CONDYLE_API
+condyle_status condyle_bounds_new(const condyle_mesh *mesh,
+                                  condyle_bounds **bounds,
+                                  condyle_error *error);
+
+// Frees bounds. Null is ignored.
+CONDYLE_API void condyle_bounds_free(condyle_bounds *bounds);
+
+// Writes a box that contains all vertices of a pose, in model space.
+//
+// `matrices` has one model matrix per joint.
+//
+// Errors: `CONDYLE_MISMATCH` for too few matrices.
+CONDYLE_API
+condyle_status condyle_bounds_box(const condyle_bounds *bounds,
+                                  const condyle_matrix *matrices,
+                                  size_t matrix_count,
+                                  condyle_aabb *posed,
+                                  condyle_error *error);
+
+// Creates the triangles of a mesh in its bind pose. Free them with `condyle_tree_free`.
+//
+// Errors: `CONDYLE_INVALID_ARGUMENT` for coordinates out of range.
+CONDYLE_API
+condyle_status condyle_tree_new(const condyle_mesh *mesh,
+                                condyle_tree **tree,
+                                condyle_error *error);
+
+// Frees triangles. Null is ignored.
+CONDYLE_API void condyle_tree_free(condyle_tree *tree);
+
+// Moves the triangles to the posed vertices of `condyle_skin`. Takes 2 ns per triangle.
+//
+// `positions` has three numbers per vertex; `vertex_count` equals the vertex count of the mesh.
+//
+// Errors: `CONDYLE_MISMATCH` for another number; `CONDYLE_INVALID_ARGUMENT` for coordinates out of range.
+// `tree` is then unchanged.
+CONDYLE_API
+condyle_status condyle_tree_refit(condyle_tree *tree,
+                                  const float *positions,
+                                  size_t vertex_count,
+                                  condyle_error *error);
+
+// Finds the nearest triangle that a ray hits, from either side. `hit->found` is 0 without such a point.
+CONDYLE_API
+condyle_status condyle_tree_first_hit(const condyle_tree *tree,
+                                      const condyle_ray *ray,
+                                      condyle_hit *hit,
+                                      condyle_error *error);
+
+// Finds the point of the triangles nearest to `point`, three numbers, within the distance `max`.
+// `hit->found` is 0 without such a point.
+CONDYLE_API
+condyle_status condyle_tree_closest_point(const condyle_tree *tree,
+                                          const float *point,
+                                          float max,
+                                          condyle_hit *hit,
+                                          condyle_error *error);
+
+/* ---- Hitboxes: one shape per joint ---- */
+
+// Creates hitboxes from a list. Free them with `condyle_hitboxes_free`.
+//
+// Errors: `CONDYLE_INVALID_ARGUMENT` for invalid shapes.
+CONDYLE_API
+condyle_status condyle_hitboxes_new(const condyle_hitbox *list,
+                                    size_t count,
+                                    condyle_hitboxes **hitboxes,
+                                    condyle_error *error);
+
+// Fits one hitbox to each joint that moves vertices of a mesh. Free them with `condyle_hitboxes_free`.
+//
+// `coverage` is the minimum part of the vertices of a joint inside of its shape, 0 to 1.
+//
+// Errors: `CONDYLE_INVALID_ARGUMENT` for a coverage out of range.
+CONDYLE_API
+condyle_status condyle_hitboxes_fit(const condyle_mesh *mesh,
+                                    float coverage,
+                                    condyle_hitboxes **hitboxes,
+                                    condyle_error *error);
+
+// Frees hitboxes. Null is ignored.
+CONDYLE_API void condyle_hitboxes_free(condyle_hitboxes *hitboxes);
+
+// Writes the shapes to `list` and their number to `count`. They live as long as the hitboxes.
+CONDYLE_API
+condyle_status condyle_hitboxes_get(const condyle_hitboxes *hitboxes,
+                                    const condyle_hitbox **list,
+                                    size_t *count,
+                                    condyle_error *error);
+
+// Creates the posed hitboxes of one character. Free them with `condyle_posed_hitboxes_free`.
+CONDYLE_API
+condyle_status condyle_posed_hitboxes_new(const condyle_hitboxes *hitboxes,
+                                          condyle_posed_hitboxes **posed,
+                                          condyle_error *error);
+
+// Frees posed hitboxes. Null is ignored.
+CONDYLE_API void condyle_posed_hitboxes_free(condyle_posed_hitboxes *posed);
+
+// Moves hitboxes to a pose. `matrices` has one model matrix per joint.
+//
+// Errors: `CONDYLE_MISMATCH` for too few matrices.
+CONDYLE_API
+condyle_status condyle_hitboxes_place(const condyle_hitboxes *hitboxes,
+                                      const condyle_matrix *matrices,
+                                      size_t matrix_count,
+                                      condyle_posed_hitboxes *posed,
+                                      condyle_error *error);
+
+// Writes a box that contains all posed hitboxes.
+CONDYLE_API
+condyle_status condyle_hitboxes_box(const condyle_posed_hitboxes *posed,
+                                    condyle_aabb *bounds,
+                                    condyle_error *error);
+
+// Finds the first hitbox that a ray hits. `hit->found` is 0 without a hit.
+CONDYLE_API
+condyle_status condyle_hitboxes_first_hit(const condyle_posed_hitboxes *posed,
+                                          const condyle_ray *ray,
+                                          condyle_hitbox_hit *hit,
+                                          condyle_error *error);
+
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus
@@ -1311,3 +1964,13 @@ condyle_status condyle_morph(const condyle_mesh *mesh,
     NULL, NULL, 0 }
 #define CONDYLE_ENCODE_OPTIONS { sizeof(condyle_encode_options), 0.0005f, 0.0f, CONDYLE_EFFORT_NORMAL, 0, \
     CONDYLE_NO_JOINT, 0, 1, NULL, 0 }
+#define CONDYLE_TWO_BONE_OPTIONS { sizeof(condyle_two_bone_options), { 0, 0, 0 }, { 0, 0, 0 }, { 0, 0, 0 }, \
+    { 0, 0, 0, 0 }, 0.0f, 1.0f }
+#define CONDYLE_AIM_OPTIONS { sizeof(condyle_aim_options), 0, { 0, 0, 1 }, { 0, 0, 0 }, { 0, 0, 0 }, { 0, 0, 0 }, \
+    { 0, 1, 0 }, 1.0f, NULL, 0 }
+#define CONDYLE_CHAIN_OPTIONS { sizeof(condyle_chain_options), NULL, 0, 0, { 0, 0, 0 }, { 0, 0, 0 }, \
+    { 0, 0, 0, 0 }, CONDYLE_CHAIN_LEAST_SQUARES, 0.0001f, 50, 1.0f }
+#define CONDYLE_FEET_FRAME { sizeof(condyle_feet_frame), { { 0, 0, 0, 1 }, { 0, 0, 0 } }, NULL, NULL, NULL, 0.0, \
+    0.0f, 1.0f }
+#define CONDYLE_SPRING_FRAME { sizeof(condyle_spring_frame), 0.0f, \
+    { { { 1, 0, 0, 0 }, { 0, 1, 0, 0 }, { 0, 0, 1, 0 } } }, 1.0f, { 0, 0, 0 } }
