@@ -70,6 +70,8 @@ void test_poses(void);
 void test_skin(void);
 void test_player(void);
 void test_encode(void);
+void test_solve(void);
+void test_query(void);
 void test_threads(void);
 
 #endif

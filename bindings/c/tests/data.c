@@ -65,9 +65,9 @@ leg leg_new(void) {
         weights[v * 2] = 1.0f - (float)ring / 3.0f;
         weights[v * 2 + 1] = (float)ring / 3.0f;
     }
-    for (uint32_t i = 0; i < 18; ++i) {
-        uint32_t triangle = i / 3, corner = i % 3;
-        indices[i] = triangle + corner * 4 % 9;
+    for (uint32_t side = 0; side < 3; ++side) {
+        uint32_t corners[6] = {side, side + 1, side + 4, side + 1, side + 5, side + 4};
+        memcpy(&indices[side * 6], corners, sizeof corners);
     }
     uint16_t palette_joints[2] = {1, 2};
     condyle_matrix inverse_bind[2] = {{{{1, 0, 0, -0.1f}, {0, 1, 0, -1}, {0, 0, 1, 0}}},

@@ -18,6 +18,8 @@ int main(int argc, char **argv) {
     test_skin();
     test_player();
     test_encode();
+    test_solve();
+    test_query();
     test_threads();
     printf("%u checks\n", checks);
     return 0;
