@@ -1,0 +1,408 @@
+/* condyle.hpp: condyle.h for C++17. Header only.
+ *
+ * Handles free themselves. Functions take spans instead of pointers and counts, and return `condyle::result`:
+ *
+ *     auto model = condyle::open("character.glb");
+ *     if (!model) return fail(model.error().text());
+ *     auto clip = model->find_clip("walk");
+ *
+ * Define CONDYLE_EXCEPTIONS before including this header, and the functions return the value itself and throw
+ * `condyle::error`:
+ *
+ *     condyle::model model = condyle::open("character.glb");
+ *
+ * The rules of condyle.h on threads, units and lifetimes apply. Handles convert to the pointers of condyle.h, so
+ * every function of it can be called with them.
+ */
+#ifndef CONDYLE_HPP
+#define CONDYLE_HPP
+
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "condyle.h"
+
+namespace condyle {
+
+/* Reason of a failure: a status and its text. */
+class error : public std::exception {
+public:
+    explicit error(const condyle_error &from) : status_(from.status), text_(from.text) {}
+    condyle_status status() const noexcept { return status_; }
+    const std::string &text() const noexcept { return text_; }
+    const char *what() const noexcept override { return text_.c_str(); }
+
+private:
+    condyle_status status_;
+    std::string text_;
+};
+
+/* A value or an error, like std::expected of C++23. */
+template <class T>
+class [[nodiscard]] result {
+public:
+    result(T value) : it_(std::in_place_index<0>, std::move(value)) {}
+    result(condyle::error error) : it_(std::in_place_index<1>, std::move(error)) {}
+    bool has_value() const noexcept { return it_.index() == 0; }
+    explicit operator bool() const noexcept { return has_value(); }
+    /* Check the result first: without a value these throw std::bad_variant_access. */
+    T &operator*() & { return std::get<0>(it_); }
+    const T &operator*() const & { return std::get<0>(it_); }
+    T &&operator*() && { return std::get<0>(std::move(it_)); }
+    T *operator->() { return &std::get<0>(it_); }
+    const T *operator->() const { return &std::get<0>(it_); }
+    const condyle::error &error() const { return std::get<1>(it_); }
+
+private:
+    std::variant<T, condyle::error> it_;
+};
+
+/* Success or an error. */
+template <>
+class [[nodiscard]] result<void> {
+public:
+    result() = default;
+    result(condyle::error error) : it_(std::make_unique<condyle::error>(std::move(error))) {}
+    bool has_value() const noexcept { return it_ == nullptr; }
+    explicit operator bool() const noexcept { return has_value(); }
+    const condyle::error &error() const { return *it_; }
+
+private:
+    std::unique_ptr<condyle::error> it_;
+};
+
+#ifdef CONDYLE_EXCEPTIONS
+template <class T>
+using outcome = T;
+#else
+template <class T>
+using outcome = result<T>;
+#endif
+
+namespace detail {
+
+/* Calls `function(arguments..., &error)`. */
+template <class Function, class... Arguments>
+outcome<void> call(Function function, Arguments... arguments) {
+    condyle_error error;
+    if (function(arguments..., &error) == CONDYLE_OK) return outcome<void>();
+#ifdef CONDYLE_EXCEPTIONS
+    throw condyle::error(error);
+#else
+    return condyle::error(error);
+#endif
+}
+
+/* Calls a function that writes its result to the argument before the error. */
+template <class T, class Out, class Function, class... Arguments>
+outcome<T> make(Function function, Arguments... arguments) {
+    condyle_error error;
+    Out out{};
+    if (function(arguments..., &out, &error) == CONDYLE_OK) return T(out);
+#ifdef CONDYLE_EXCEPTIONS
+    throw condyle::error(error);
+#else
+    return condyle::error(error);
+#endif
+}
+
+/* Calls a function that fills a structure with a size. */
+template <class Info, class Function, class Object>
+outcome<Info> info(Function function, Object object) {
+    condyle_error error;
+    Info out{};
+    out.size = sizeof out;
+    if (function(object, &out, &error) == CONDYLE_OK) return out;
+#ifdef CONDYLE_EXCEPTIONS
+    throw condyle::error(error);
+#else
+    return condyle::error(error);
+#endif
+}
+
+template <class T, void (*Free)(T *)>
+struct deleter {
+    void operator()(T *handle) const noexcept { Free(handle); }
+};
+
+}  // namespace detail
+
+/* Elements of the caller. Converts from arrays and from everything with data() and size(): std::vector,
+ * std::array, std::span. */
+template <class T>
+class span {
+public:
+    constexpr span() noexcept = default;
+    constexpr span(T *data, std::size_t size) noexcept : data_(data), size_(size) {}
+    template <std::size_t N>
+    constexpr span(T (&array)[N]) noexcept : data_(array), size_(N) {}
+    template <class Container,
+              class = std::enable_if_t<std::is_convertible_v<
+                  std::remove_pointer_t<decltype(std::data(std::declval<Container &>()))> (*)[], T (*)[]>>>
+    constexpr span(Container &&container) noexcept : data_(std::data(container)), size_(std::size(container)) {}
+    constexpr T *data() const noexcept { return data_; }
+    constexpr std::size_t size() const noexcept { return size_; }
+    constexpr T *begin() const noexcept { return data_; }
+    constexpr T *end() const noexcept { return data_ + size_; }
+    constexpr T &operator[](std::size_t index) const noexcept { return data_[index]; }
+
+private:
+    T *data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+/* Pointer that frees what it owns, and converts to the pointer of condyle.h. */
+template <class T, void (*Free)(T *)>
+class handle {
+public:
+    handle() noexcept = default;
+    explicit handle(T *owned) noexcept : it_(owned) {}
+    operator T *() const noexcept { return it_.get(); }
+    T *get() const noexcept { return it_.get(); }
+
+private:
+    std::unique_ptr<T, detail::deleter<T, Free>> it_;
+};
+
+using clip = handle<condyle_clip, condyle_clip_free>;
+using frames = handle<condyle_frames, condyle_frames_free>;
+using mesh = handle<condyle_mesh, condyle_mesh_free>;
+using palette = handle<condyle_palette, condyle_palette_free>;
+using player = handle<condyle_player, condyle_player_free>;
+using pose = handle<condyle_pose, condyle_pose_free>;
+using skeleton = handle<condyle_skeleton, condyle_skeleton_free>;
+using bounds = handle<condyle_bounds, condyle_bounds_free>;
+using tree = handle<condyle_tree, condyle_tree_free>;
+using hitboxes = handle<condyle_hitboxes, condyle_hitboxes_free>;
+using posed_hitboxes = handle<condyle_posed_hitboxes, condyle_posed_hitboxes_free>;
+using feet = handle<condyle_feet, condyle_feet_free>;
+using feet_state = handle<condyle_feet_state, condyle_feet_state_free>;
+using contacts = handle<condyle_contacts, condyle_contacts_free>;
+using springs = handle<condyle_springs, condyle_springs_free>;
+using spring_state = handle<condyle_spring_state, condyle_spring_state_free>;
+using writer = handle<condyle_writer, condyle_writer_free>;
+
+/* Three numbers of any vector with operator[], such as glm::vec3 or Eigen::Vector3f. */
+template <class Vector>
+void assign(float (&to)[3], const Vector &from) {
+    for (int axis = 0; axis < 3; ++axis) to[axis] = from[axis];
+}
+
+/* Properties of a type of condyle.h: `info<condyle_clip_info>(clip)`. */
+inline outcome<condyle_skeleton_info> info(const condyle_skeleton *it) {
+    return detail::info<condyle_skeleton_info>(condyle_skeleton_get_info, it);
+}
+inline outcome<condyle_clip_info> info(const condyle_clip *it) {
+    return detail::info<condyle_clip_info>(condyle_clip_get_info, it);
+}
+inline outcome<condyle_mesh_info> info(const condyle_mesh *it) {
+    return detail::info<condyle_mesh_info>(condyle_mesh_get_info, it);
+}
+inline outcome<condyle_frames_info> info(const condyle_frames *it) {
+    return detail::info<condyle_frames_info>(condyle_frames_get_info, it);
+}
+inline outcome<condyle_model_info> info(const condyle_model *it) {
+    return detail::info<condyle_model_info>(condyle_model_get_info, it);
+}
+
+/* Contents of a file. The pointers that its functions return live as long as it. */
+class model : public handle<condyle_model, condyle_model_free> {
+public:
+    using handle::handle;
+    outcome<const condyle_skeleton *> skeleton() const {
+        return detail::make<const condyle_skeleton *, const condyle_skeleton *>(condyle_model_get_skeleton, get());
+    }
+    outcome<const condyle_clip *> clip(std::size_t index) const {
+        return detail::make<const condyle_clip *, const condyle_clip *>(condyle_model_get_clip, get(), index);
+    }
+    outcome<const condyle_clip *> find_clip(const char *name) const {
+        return detail::make<const condyle_clip *, const condyle_clip *>(condyle_model_find_clip, get(), name);
+    }
+    outcome<const condyle_mesh *> mesh(std::size_t index) const {
+        return detail::make<const condyle_mesh *, const condyle_mesh *>(condyle_model_get_mesh, get(), index);
+    }
+};
+
+inline outcome<model> open(const char *path, const condyle_open_options *options = nullptr) {
+    return detail::make<model, condyle_model *>(condyle_open, path, options);
+}
+inline outcome<model> open(const char *name, span<const std::uint8_t> bytes,
+                           const condyle_open_options *options = nullptr) {
+    return detail::make<model, condyle_model *>(condyle_open_memory, name, bytes.data(), bytes.size(), options);
+}
+
+/* Objects for characters. */
+inline outcome<pose> make_pose(const condyle_skeleton *skeleton) {
+    return detail::make<pose, condyle_pose *>(condyle_pose_new, skeleton);
+}
+inline outcome<palette> make_palette(const condyle_mesh *mesh) {
+    return detail::make<palette, condyle_palette *>(condyle_palette_new, mesh);
+}
+inline outcome<player> make_player(condyle_looping looping) {
+    return detail::make<player, condyle_player *>(condyle_player_new, looping);
+}
+inline outcome<clip> load_clip(const char *name, span<const std::uint8_t> bytes) {
+    return detail::make<clip, condyle_clip *>(condyle_clip_load, name, bytes.data(), bytes.size());
+}
+inline outcome<frames> make_frames(const condyle_clip *clip, const condyle_skeleton *skeleton, float error_bound,
+                                   float radius) {
+    return detail::make<frames, condyle_frames *>(condyle_frames_new, clip, skeleton, error_bound, radius);
+}
+inline outcome<tree> make_tree(const condyle_mesh *mesh) {
+    return detail::make<tree, condyle_tree *>(condyle_tree_new, mesh);
+}
+inline outcome<bounds> make_bounds(const condyle_mesh *mesh) {
+    return detail::make<bounds, condyle_bounds *>(condyle_bounds_new, mesh);
+}
+inline outcome<hitboxes> fit_hitboxes(const condyle_mesh *mesh, float coverage = 1) {
+    return detail::make<hitboxes, condyle_hitboxes *>(condyle_hitboxes_fit, mesh, coverage);
+}
+inline outcome<posed_hitboxes> make_posed(const condyle_hitboxes *hitboxes) {
+    return detail::make<posed_hitboxes, condyle_posed_hitboxes *>(condyle_posed_hitboxes_new, hitboxes);
+}
+inline outcome<springs> springs_of(const condyle_model *model) {
+    return detail::make<springs, condyle_springs *>(condyle_springs_of_model, model);
+}
+inline outcome<spring_state> make_state(const condyle_springs *springs) {
+    return detail::make<spring_state, condyle_spring_state *>(condyle_spring_state_new, springs);
+}
+inline outcome<feet_state> make_state(const condyle_feet *feet) {
+    return detail::make<feet_state, condyle_feet_state *>(condyle_feet_state_new, feet);
+}
+inline outcome<clip> encode(const condyle_model *model, const condyle_clip *raw,
+                            const condyle_encode_options *options = nullptr,
+                            condyle_encode_info *info = nullptr) {
+    condyle_error error;
+    condyle_clip *out = nullptr;
+    if (info) info->size = sizeof *info;
+    if (condyle_encode(model, raw, options, &out, info, &error) == CONDYLE_OK) return clip(out);
+#ifdef CONDYLE_EXCEPTIONS
+    throw condyle::error(error);
+#else
+    return condyle::error(error);
+#endif
+}
+
+/* Poses. */
+inline outcome<void> sample(const condyle_clip *clip, const condyle_skeleton *skeleton, double seconds,
+                            condyle_pose *pose) {
+    return detail::call(condyle_sample, clip, skeleton, seconds, pose);
+}
+inline outcome<void> sample(const condyle_player *player, const condyle_clip *clip,
+                            const condyle_skeleton *skeleton, condyle_pose *pose) {
+    return detail::call(condyle_player_sample, player, clip, skeleton, pose);
+}
+inline outcome<void> sample(const condyle_skeleton *skeleton, span<const condyle_frame_layer> layers,
+                            condyle_pose *pose) {
+    return detail::call(condyle_sample_frames, skeleton, layers.data(), layers.size(), pose);
+}
+inline outcome<void> advance(condyle_player *player, double seconds) {
+    return detail::call(condyle_player_advance, player, seconds);
+}
+inline outcome<condyle_rigid> motion(const condyle_player *player, const condyle_clip *clip) {
+    return detail::make<condyle_rigid, condyle_rigid>(condyle_player_get_motion, player, clip);
+}
+inline outcome<condyle_rigid> multiply(const condyle_rigid &a, const condyle_rigid &b) {
+    return detail::make<condyle_rigid, condyle_rigid>(condyle_rigid_multiply, &a, &b);
+}
+inline outcome<void> blend(const condyle_skeleton *skeleton, span<const condyle_layer> layers, condyle_pose *pose,
+                           condyle_mean mean = CONDYLE_MEAN_LINEAR) {
+    return detail::call(condyle_blend, skeleton, layers.data(), layers.size(), mean, pose);
+}
+inline outcome<void> add(const condyle_pose *base, span<const condyle_layer> differences, condyle_pose *pose) {
+    return detail::call(condyle_add, base, differences.data(), differences.size(), pose);
+}
+inline outcome<void> overlay(const condyle_pose *base, const condyle_pose *over, float amount,
+                             span<const float> mask, condyle_pose *pose) {
+    return detail::call(condyle_overlay, base, over, amount, mask.data(), mask.size(), pose);
+}
+inline condyle_layer layer(const condyle_pose *pose, float weight, span<const float> mask = {}) {
+    return {pose, weight, mask.data(), mask.size()};
+}
+
+/* Matrices and vertices. */
+inline outcome<void> local_to_model(const condyle_skeleton *skeleton, const condyle_pose *pose,
+                                    span<condyle_matrix> matrices) {
+    return detail::call(condyle_local_to_model, skeleton, pose, matrices.data(), matrices.size());
+}
+inline outcome<void> fill(const condyle_mesh *mesh, span<const condyle_matrix> matrices, condyle_palette *palette,
+                          condyle_skinning skinning = CONDYLE_SKIN_LINEAR) {
+    return detail::call(condyle_palette_fill, mesh, matrices.data(), matrices.size(), skinning, palette);
+}
+/* `Columns` is any type of 16 floats: condyle_columns, glm::mat4, Eigen::Matrix4f. */
+template <class Columns>
+outcome<void> palette_columns(const condyle_mesh *mesh, span<const condyle_matrix> matrices, Columns *columns,
+                              std::size_t palette_count) {
+    static_assert(sizeof(Columns) == sizeof(condyle_columns), "a matrix of four columns of four floats");
+    return detail::call(condyle_palette_columns, mesh, matrices.data(), matrices.size(),
+                        reinterpret_cast<condyle_columns *>(columns), palette_count);
+}
+/* Arrays of any vectors of three floats; tangents of four. Spans without elements are absent. */
+template <class Vec3, class Vec4 = float[4]>
+condyle_vertices vertices(span<Vec3> positions, span<Vec3> normals = {}, span<Vec4> tangents = {}) {
+    static_assert(sizeof(Vec3) == 3 * sizeof(float) && sizeof(Vec4) == 4 * sizeof(float), "vectors of floats");
+    return {positions.size(), reinterpret_cast<float *>(positions.data()),
+            reinterpret_cast<float *>(normals.data()), reinterpret_cast<float *>(tangents.data())};
+}
+inline outcome<void> skin(const condyle_mesh *mesh, const condyle_palette *palette, const condyle_vertices &posed,
+                          const condyle_const_vertices *bind = nullptr) {
+    return detail::call(condyle_skin, mesh, palette, bind, &posed);
+}
+inline outcome<void> skin(const condyle_mesh *mesh, const condyle_palette *palette,
+                          const condyle_vertex_buffer &posed) {
+    const condyle_const_vertex_buffer *bind = nullptr;
+    return detail::call(condyle_skin_interleaved, mesh, palette, bind, &posed);
+}
+
+/* Solvers and queries. */
+inline outcome<void> two_bone(const condyle_skeleton *skeleton, span<const condyle_matrix> matrices,
+                              const condyle_two_bone_options &options, condyle_pose *pose,
+                              condyle_reached *reached = nullptr) {
+    return detail::call(condyle_two_bone, skeleton, matrices.data(), matrices.size(), &options, pose, reached);
+}
+inline outcome<void> aim(const condyle_skeleton *skeleton, span<const condyle_matrix> matrices,
+                         const condyle_aim_options &options, condyle_pose *pose,
+                         condyle_reached *reached = nullptr) {
+    return detail::call(condyle_aim, skeleton, matrices.data(), matrices.size(), &options, pose, reached);
+}
+inline outcome<void> chain(const condyle_skeleton *skeleton, span<const condyle_matrix> matrices,
+                           const condyle_chain_options &options, condyle_pose *pose,
+                           condyle_reached *reached = nullptr) {
+    return detail::call(condyle_chain, skeleton, matrices.data(), matrices.size(), &options, pose, reached);
+}
+inline outcome<void> swing(const condyle_skeleton *skeleton, span<const condyle_matrix> matrices,
+                           const condyle_springs *springs, const condyle_spring_frame &frame,
+                           condyle_spring_state *state, condyle_pose *pose) {
+    return detail::call(condyle_springs_swing, skeleton, matrices.data(), matrices.size(), springs, &frame, state,
+                        pose);
+}
+template <class Vec3>
+outcome<void> refit(condyle_tree *tree, span<const Vec3> positions) {
+    static_assert(sizeof(Vec3) == 3 * sizeof(float), "vectors of three floats");
+    return detail::call(condyle_tree_refit, tree, reinterpret_cast<const float *>(positions.data()),
+                        positions.size());
+}
+inline outcome<condyle_hit> first_hit(const condyle_tree *tree, const condyle_ray &ray) {
+    return detail::make<condyle_hit, condyle_hit>(condyle_tree_first_hit, tree, &ray);
+}
+inline outcome<condyle_hitbox_hit> first_hit(const condyle_posed_hitboxes *posed, const condyle_ray &ray) {
+    return detail::make<condyle_hitbox_hit, condyle_hitbox_hit>(condyle_hitboxes_first_hit, posed, &ray);
+}
+inline outcome<condyle_aabb> box(const condyle_bounds *bounds, span<const condyle_matrix> matrices) {
+    return detail::make<condyle_aabb, condyle_aabb>(condyle_bounds_box, bounds, matrices.data(), matrices.size());
+}
+inline outcome<void> place(const condyle_hitboxes *hitboxes, span<const condyle_matrix> matrices,
+                           condyle_posed_hitboxes *posed) {
+    return detail::call(condyle_hitboxes_place, hitboxes, matrices.data(), matrices.size(), posed);
+}
+
+}  // namespace condyle
+
+#endif

@@ -1,0 +1,105 @@
+/* condyle.hpp without and with exceptions. `condyle_test_cpp TESTDATA`. */
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "condyle.hpp"
+
+static unsigned checks;
+
+#define CHECK(condition)                                                                   \
+    do {                                                                                   \
+        ++checks;                                                                          \
+        if (!(condition)) {                                                                \
+            std::fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);   \
+            std::exit(1);                                                                  \
+        }                                                                                  \
+    } while (0)
+
+/* Types of other libraries. */
+struct vec3 {
+    float x, y, z;
+    float operator[](int axis) const { return (&x)[axis]; }
+};
+struct mat4 {
+    float columns[4][4];
+};
+
+#ifdef CONDYLE_EXCEPTIONS
+template <class T>
+T take(T value) {
+    return value;
+}
+template <class T>
+bool fails(T function, condyle_status status) {
+    try {
+        function();
+    } catch (const condyle::error &error) {
+        return error.status() == status && !error.text().empty();
+    }
+    return false;
+}
+#define RUN(call) call
+#else
+template <class T>
+T take(condyle::result<T> result) {
+    if (!result) std::fprintf(stderr, "%s\n", result.error().what());
+    CHECK(result.has_value());
+    return *std::move(result);
+}
+template <class T>
+bool fails(T function, condyle_status status) {
+    auto result = function();
+    return !result && result.error().status() == status && !result.error().text().empty();
+}
+#define RUN(call) CHECK((call).has_value())
+#endif
+
+int main(int argc, char **argv) {
+    CHECK(argc == 2);
+    std::string path = std::string(argv[1]) + "/two_joints.glb";
+    condyle::model model = take(condyle::open(path.c_str()));
+    condyle::model moved = std::move(model);
+    model = std::move(moved);
+    const condyle_skeleton *skeleton = take(model.skeleton());
+    const condyle_mesh *mesh = take(model.mesh(0));
+    const condyle_clip *raw = take(model.find_clip("bend"));
+    CHECK(raw == take(model.clip(0)));
+    CHECK(fails([&] { return model.find_clip("run"); }, CONDYLE_NOT_FOUND));
+    CHECK(fails([&] { return condyle::open("missing.glb"); }, CONDYLE_UNREADABLE));
+
+    condyle_encode_info encoded{};
+    condyle::clip clip = take(condyle::encode(model, raw, nullptr, &encoded));
+    CHECK(encoded.bytes == take(condyle::info(clip)).byte_count);
+    condyle::player player = take(condyle::make_player(CONDYLE_WRAP));
+    condyle::pose a = take(condyle::make_pose(skeleton)), b = take(condyle::make_pose(skeleton));
+    RUN(condyle::advance(player, 0.25));
+    RUN(condyle::sample(player, clip, skeleton, a));
+    std::array<condyle_layer, 1> layers = {condyle::layer(a, 1)};
+    RUN(condyle::blend(skeleton, layers, b));
+
+    std::vector<condyle_matrix> matrices(take(condyle::info(skeleton)).joint_count);
+    RUN(condyle::local_to_model(skeleton, b, matrices));
+    CHECK(fails([&] { return condyle::local_to_model(skeleton, b, {}); }, CONDYLE_MISMATCH));
+    condyle_mesh_info shape = take(condyle::info(mesh));
+    std::vector<mat4> upload(shape.palette_count);
+    RUN(condyle::palette_columns(mesh, matrices, upload.data(), upload.size()));
+    CHECK(upload[0].columns[3][3] == 1);
+    condyle::palette palette = take(condyle::make_palette(mesh));
+    RUN(condyle::fill(mesh, matrices, palette));
+    std::vector<vec3> positions(shape.vertices.vertex_count);
+    RUN(condyle::skin(mesh, palette, condyle::vertices(condyle::span<vec3>(positions))));
+
+    condyle::tree tree = take(condyle::make_tree(mesh));
+    RUN(condyle::refit(tree, condyle::span<const vec3>(positions)));
+    condyle_ray ray{{0, 0, 0}, {0, 0, 1}, 100};
+    condyle::assign(ray.origin, vec3{50, 0, -10});
+    CHECK(take(condyle::first_hit(tree, ray)).found == 0);
+    condyle::bounds bounds = take(condyle::make_bounds(mesh));
+    condyle_aabb box = take(condyle::box(bounds, matrices));
+    for (const vec3 &p : positions) CHECK(p.x >= box.min[0] && p.y <= box.max[1]);
+    std::printf("%u checks\n", checks);
+    return 0;
+}
