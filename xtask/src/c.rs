@@ -1,5 +1,6 @@
 //! The C interface: its header, its tests with sanitizers, its symbols and layouts.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -36,8 +37,12 @@ fn check(log: &mut Log) -> Outcome {
     let library = build_dir("c").join("debug");
     let symbols = symbols(log, &library)?;
     headers_compile(log)?;
+    if abi(log)? != std::fs::read_to_string(own().join("abi.txt"))? {
+        return Err(Stop::Failed("abi.txt differs from the header; run `cargo xtask c-header`".into()));
+    }
     let checks = tests(log, &library)?;
-    Ok(format!("{symbols} functions, {checks}"))
+    let cmake = cmake(log)?;
+    Ok(format!("{symbols} functions, {checks}; {cmake}"))
 }
 
 /// Compares the header with the one that cbindgen writes.
@@ -59,12 +64,13 @@ fn header_matches(log: &mut Log) -> Result<(), Stop> {
     Err(Stop::Failed("include/condyle.h differs from the code; run `cargo xtask c-header`".into()))
 }
 
-/// Writes the header.
+/// Writes the header, and the list of its functions, constants and layouts.
 pub(crate) fn write_header(log: &mut Log) -> Outcome {
     need("cbindgen", &["--version"])?;
     let text = generated(log)?;
     std::fs::create_dir_all(own().join("include"))?;
     std::fs::write(own().join("include/condyle.h"), &text)?;
+    std::fs::write(own().join("abi.txt"), abi(log)?)?;
     Ok(format!("{} lines", text.lines().count()))
 }
 
@@ -89,11 +95,70 @@ fn generated(log: &mut Log) -> Result<String, Stop> {
     Ok(text)
 }
 
+/// Binary interface as text: functions, constants, and the layout of each structure on this platform.
+fn abi(log: &mut Log) -> Result<String, Stop> {
+    let header = std::fs::read_to_string(own().join("include/condyle.h"))?;
+    let code: String = header.lines().filter(|line| !line.trim_start().starts_with("//")).fold(
+        String::new(),
+        |mut code, line| {
+            code.push_str(line);
+            code.push('\n');
+            code
+        },
+    );
+    let mut text =
+        "# Binary interface of include/condyle.h on 64-bit platforms. Written by `cargo xtask c-header`.\n\n\
+                    # Functions\n\n"
+            .to_owned();
+    for declaration in declarations(&header) {
+        writeln!(text, "{declaration}").ok();
+    }
+    text.push_str("\n# Constants\n\n");
+    for line in code.lines().map(|line| line.trim().trim_end_matches(',')) {
+        let is_value = |rest: &str| rest.chars().next().is_some_and(|c| c.is_ascii_digit() || c == 'U');
+        let define = line.strip_prefix("#define ").and_then(|it| it.split_once(' '));
+        let pair = if line.starts_with("CONDYLE_") { line.split_once(" = ") } else { define };
+        if let Some((name, value)) = pair.filter(|(_, value)| is_value(value)) {
+            writeln!(text, "{name} {value}").ok();
+        }
+    }
+    text.push_str("\n# Structures: size and alignment, offset of each field\n\n");
+    let mut program = "#include <stdio.h>\n#include \"condyle.h\"\nint main(void) {\n".to_owned();
+    for rest in code.split("typedef struct ").skip(1).filter(|rest| !rest.starts_with("condyle_")) {
+        let Some((fields, end)) = rest.split_once("\n}") else { continue };
+        let Some(name) = end.split(';').next().map(str::trim) else { continue };
+        let printed = format!("printf(\"{name} %zu %zu\\n\", sizeof({name}), condyle_alignof({name}));");
+        program.push_str(&printed);
+        for field in fields.lines().skip(1).filter_map(|line| line.trim().strip_suffix(';')) {
+            let field = field.split('[').next().unwrap_or_default();
+            let field = field.rsplit([' ', '*']).next().unwrap_or_default();
+            writeln!(program, "printf(\"  {field} %zu\\n\", offsetof({name}, {field}));").ok();
+        }
+    }
+    program.push_str("return 0;\n}\n");
+    let program = program.replacen("int main", "#define condyle_alignof(type) _Alignof(type)\nint main", 1);
+    let (source, binary) = (out_dir().join("c-abi.c"), out_dir().join("c-abi"));
+    std::fs::write(&source, program)?;
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-std=c11", "-Wno-format-zero-length", "-I"]).arg(own().join("include"));
+    log.run(gcc.arg(&source).arg("-o").arg(&binary))?;
+    Ok(text + &log.capture(&mut Command::new(&binary))?)
+}
+
+/// Declarations of all functions of the header, each in one line.
+fn declarations(header: &str) -> Vec<String> {
+    let is_code = |line: &&str| !line.trim_start().starts_with("//") && !line.starts_with('#');
+    let code: Vec<&str> = header.lines().filter(is_code).collect();
+    let code = code.join("\n");
+    let declarations = code.split("CONDYLE_API").skip(1).filter_map(|rest| rest.split_once(';'));
+    declarations.map(|(it, _)| it.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+}
+
 /// Names of all functions of the header.
 fn functions() -> Result<Vec<String>, Stop> {
     let header = std::fs::read_to_string(own().join("include/condyle.h"))?;
-    let declarations = header.split("CONDYLE_API\n").skip(1);
-    let names = declarations.filter_map(|rest| rest.split_once('(')?.0.split_whitespace().last());
+    let declarations = declarations(&header);
+    let names = declarations.iter().filter_map(|it| it.split_once('(')?.0.split(' ').next_back());
     let mut names: Vec<String> = names.map(|name| name.trim_start_matches('*').to_owned()).collect();
     names.sort();
     Ok(names)
@@ -147,36 +212,118 @@ fn compilers() -> impl Iterator<Item = [&'static str; 2]> {
 
 const WARNINGS: [&str; 4] = ["-Wall", "-Wextra", "-pedantic", "-Werror"];
 
-/// Compiles the header alone in each language version.
+/// Compiles the headers alone in each language version.
 fn headers_compile(log: &mut Log) -> Result<(), Stop> {
     for [c, cxx] in compilers() {
-        for (compiler, language, versions) in
-            [(c, "c", &["c99", "c11"][..]), (cxx, "c++", &["c++11", "c++17", "c++20"])]
-        {
-            for version in versions {
-                let mut command = Command::new(compiler);
-                command.args(["-x", language, &format!("-std={version}"), "-fsyntax-only"]).args(WARNINGS);
-                log.run(command.arg(own().join("include/condyle.h")).arg("-Wno-pragma-once-outside-header"))?;
+        for (compiler, language, version, header) in [
+            (c, "c", "c99", "condyle.h"),
+            (c, "c", "c11", "condyle.h"),
+            (cxx, "c++", "c++11", "condyle.h"),
+            (cxx, "c++", "c++20", "condyle.h"),
+            (cxx, "c++", "c++17", "condyle.hpp"),
+            (cxx, "c++", "c++20", "condyle.hpp"),
+        ] {
+            let mut command = Command::new(compiler);
+            command.args(["-x", language, &format!("-std={version}"), "-fsyntax-only"]).args(WARNINGS);
+            if header.ends_with("hpp") {
+                command.args(["-fno-exceptions", "-fno-rtti"]);
             }
+            log.run(command.arg(own().join("include").join(header)))?;
         }
     }
     Ok(())
 }
 
-/// Builds and runs the test program with each compiler, with the address and undefined behaviour sanitizers.
+/// Builds and runs the test programs with each compiler and sanitizer.
 fn tests(log: &mut Log, library: &Path) -> Result<String, Stop> {
     let mut told = Vec::new();
-    for [c, _] in compilers() {
-        for sanitizer in ["address,undefined", "thread"] {
-            let program = out_dir().join(format!("c-{c}-{}", &sanitizer[..6]));
-            let mut command = Command::new(c);
-            command.args(["-std=c11", "-g", "-O1"]).args(WARNINGS).arg(format!("-fsanitize={sanitizer}"));
-            command.args(["-fno-sanitize-recover=all", "-I"]).arg(own().join("include"));
-            command.args(test_files("c")?).arg(library.join("libcondyle.a")).args(SYSTEM);
-            log.run(command.arg("-o").arg(&program))?;
+    for [c, cxx] in compilers() {
+        for (compiler, extension, flags) in [
+            (c, "c", &["-std=c11", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"][..]),
+            (c, "c", &["-std=c11", "-fsanitize=thread"]),
+            (cxx, "cpp", &["-std=c++17", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]),
+            (cxx, "cpp", &["-std=c++20", "-fsanitize=address,undefined", "-DCONDYLE_EXCEPTIONS"]),
+        ] {
+            let program = out_dir().join("c-test");
+            let mut command = Command::new(compiler);
+            command.args(["-g", "-O1"]).args(WARNINGS).args(flags);
+            command.arg("-I").arg(own().join("include")).args(test_files(extension)?);
+            log.run(command.arg(library.join("libcondyle.a")).args(SYSTEM).arg("-o").arg(&program))?;
             let text = log.capture(Command::new(&program).arg(crate::root().join("testdata")))?;
-            told.push(format!("{} with {c} -fsanitize={sanitizer}", text.trim()));
+            let sanitizer = flags[1].split('=').next_back().unwrap_or_default();
+            told.push(format!("{compiler} {sanitizer}: {}", text.trim()));
         }
     }
     Ok(told.join(", "))
+}
+
+/// Installs the library by CMake, and builds the samples from an empty folder: by `find_package`, by
+/// `pkg-config`, and by `add_subdirectory`.
+fn cmake(log: &mut Log) -> Result<String, Stop> {
+    if !works("cmake", &["--version"]) {
+        return Ok("cmake is not installed".into());
+    }
+    let folder = out_dir().join("c-cmake");
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder)?;
+    }
+    let (prefix, empty) = (folder.join("prefix"), folder.join("empty"));
+    std::fs::create_dir_all(&empty)?;
+    // Uses the library of the tests again.
+    let profile =
+        ["-DCONDYLE_PROFILE=dev".into(), format!("-DCONDYLE_TARGET_DIR={}", build_dir("c").display())];
+    let mut project = |source: &Path, build: &Path, settings: &[String]| -> Result<(), Stop> {
+        let mut configure = Command::new("cmake");
+        configure.arg("-S").arg(source).arg("-B").arg(build).args(settings);
+        log.run(&mut configure)?;
+        let mut compile = Command::new("cmake");
+        compile.arg("--build").arg(build).env("RUSTFLAGS", ONE_KERNEL);
+        for name in ["RUSTUP_TOOLCHAIN", "CARGO_ENCODED_RUSTFLAGS"] {
+            compile.env_remove(name);
+        }
+        log.run(&mut compile)
+    };
+    let prefix_is = |name: &str| format!("-D{name}={}", prefix.display());
+    let library = folder.join("library");
+    project(&own(), &library, &[&profile[..], &[prefix_is("CMAKE_INSTALL_PREFIX")]].concat())?;
+    let installed = Command::new("cmake").arg("--install").arg(&library).output()?;
+    if !installed.status.success() {
+        return Err(Stop::Failed(String::from_utf8_lossy(&installed.stderr).into_owned()));
+    }
+    for entry in std::fs::read_dir(own().join("samples"))? {
+        let path = entry?.path();
+        std::fs::copy(&path, empty.join(path.file_name().unwrap_or_default()))?;
+    }
+    project(&empty, &empty.join("build"), &[prefix_is("CMAKE_PREFIX_PATH")])?;
+    let game = folder.join("game");
+    std::fs::create_dir_all(&game)?;
+    let text = format!(
+        "cmake_minimum_required(VERSION 3.18)\nproject(game LANGUAGES C CXX)\n\
+         add_subdirectory(\"{0}\" condyle)\nadd_subdirectory(\"{0}/samples\" samples)\n",
+        own().display()
+    );
+    std::fs::write(game.join("CMakeLists.txt"), text)?;
+    project(&game, &game.join("build"), &profile)?;
+    let model = crate::root().join("testdata/two_joints.glb");
+    let mut told = Vec::new();
+    for program in ["engine_loop", "engine_loop_cpp", "raycast_cpp", "from_ozz_cpp"] {
+        for build in [empty.join("build"), game.join("build/samples")] {
+            log.run(Command::new(build.join(program)).arg(&model))?;
+        }
+        told.push(program);
+    }
+    log.run(Command::new(empty.join("build/compress")).arg(&model).arg(folder.join("out.condyle")))?;
+    if works("pkg-config", &["--version"]) {
+        let found = log.capture(
+            Command::new("pkg-config")
+                .args(["--cflags", "--libs", "condyle"])
+                .env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig")),
+        )?;
+        let program = folder.join("dynamic");
+        let mut gcc = Command::new("gcc");
+        gcc.arg(empty.join("engine_loop.c")).args(found.split_whitespace()).arg("-o").arg(&program);
+        log.run(&mut gcc)?;
+        log.run(Command::new(&program).arg(&model).env("LD_LIBRARY_PATH", prefix.join("lib")))?;
+    }
+    Ok(format!("samples {}", told.join(", ")))
 }
