@@ -13,7 +13,7 @@ pub(crate) const MANIFEST: &str = "bindings/c/Cargo.toml";
 const SYSTEM: [&str; 3] = ["-lm", "-lpthread", "-ldl"];
 
 pub(crate) fn steps() -> Vec<Step> {
-    vec![Step::new("c", check).apart("c")]
+    vec![Step::new("c-interface", check).apart("c")]
 }
 
 /// Folder of the binding.
