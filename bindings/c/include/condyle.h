@@ -140,27 +140,6 @@ typedef uint32_t condyle_looping;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// Effort of the encoder.
-enum condyle_effort
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
-    // Fastest, for previews.
-    CONDYLE_EFFORT_FAST = 0,
-    // The default.
-    CONDYLE_EFFORT_NORMAL = 1,
-    // The smallest clip, for shipping.
-    CONDYLE_EFFORT_BEST = 2,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum condyle_effort condyle_effort;
-#else
-typedef uint32_t condyle_effort;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
-
 // Mean of rotations.
 enum condyle_mean
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -504,8 +483,8 @@ typedef struct {
     float error_bound;
     // Radius of the ball that stands for the vertices of a joint without any, or 0 for 3 cm.
     float radius;
-    // Time that the encoder may take.
-    condyle_effort effort;
+    // 1 searches for a smaller clip, in up to five times the time, otherwise 0.
+    uint32_t best;
     // 1 also bounds the error between frames, otherwise 0.
     uint32_t between_frames;
     // Joint whose ground motion becomes root motion: x, z and yaw. `CONDYLE_NO_JOINT` keeps it in the pose.
@@ -1962,7 +1941,7 @@ condyle_status condyle_hitboxes_first_hit(const condyle_posed_hitboxes *posed,
 #define CONDYLE_OPEN_OPTIONS { sizeof(condyle_open_options), NULL, 0.0, 0 }
 #define CONDYLE_MESH_OPTIONS { sizeof(condyle_mesh_options), { 0, NULL, NULL, NULL }, NULL, 0, NULL, NULL, 0, \
     NULL, NULL, 0 }
-#define CONDYLE_ENCODE_OPTIONS { sizeof(condyle_encode_options), 0.0005f, 0.0f, CONDYLE_EFFORT_NORMAL, 0, \
+#define CONDYLE_ENCODE_OPTIONS { sizeof(condyle_encode_options), 0.0005f, 0.0f, 0, 0, \
     CONDYLE_NO_JOINT, 0, 1, NULL, 0 }
 #define CONDYLE_TWO_BONE_OPTIONS { sizeof(condyle_two_bone_options), { 0, 0, 0 }, { 0, 0, 0 }, { 0, 0, 0 }, \
     { 0, 0, 0, 0 }, 0.0f, 1.0f }

@@ -50,7 +50,7 @@ int main(int argc, char **argv) {
         condyle_encode_options options = CONDYLE_ENCODE_OPTIONS;
         condyle_encode_info encoded = {0};
         properties.size = sizeof properties, encoded.size = sizeof encoded;
-        options.effort = CONDYLE_EFFORT_BEST;
+        options.best = 1;
         check(condyle_model_get_clip(model, i, &raw, &error));
         check(condyle_encode(model, raw, &options, &clip, &encoded, &error));
         check(condyle_clip_get_info(clip, &properties, &error));

@@ -34,17 +34,6 @@ pub enum condyle_skinning {
     CONDYLE_SKIN_DUAL_QUATERNION = 2,
 }
 
-/// Effort of the encoder.
-#[repr(u32)]
-pub enum condyle_effort {
-    /// Fastest, for previews.
-    CONDYLE_EFFORT_FAST = 0,
-    /// The default.
-    CONDYLE_EFFORT_NORMAL = 1,
-    /// The smallest clip, for shipping.
-    CONDYLE_EFFORT_BEST = 2,
-}
-
 /// Severity of a problem.
 #[repr(u32)]
 pub enum condyle_severity {

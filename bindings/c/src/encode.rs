@@ -2,14 +2,13 @@
 
 use std::ffi::c_char;
 
-use condyle_encode::{Effort, Shell, encode};
+use condyle_encode::{EncodeOptions, Shell, encode};
 use runtime::motion::{MotionRotation, RootMotionOptions};
 use runtime::play::Event;
 use runtime::sampling::AnyClip;
 
-use crate::clip::{condyle_clip, unknown};
+use crate::clip::condyle_clip;
 use crate::guard::guard;
-use crate::numbers::{CONDYLE_EFFORT_BEST, CONDYLE_EFFORT_FAST, CONDYLE_EFFORT_NORMAL, condyle_effort};
 use crate::open::{condyle_model, flag};
 use crate::status::{CONDYLE_UNSUPPORTED, Fault, condyle_error, condyle_status};
 use crate::types::CONDYLE_NO_JOINT;
@@ -32,8 +31,8 @@ pub struct condyle_encode_options {
     pub error_bound: f32,
     /// Radius of the ball that stands for the vertices of a joint without any, or 0 for 3 cm.
     pub radius: f32,
-    /// Time that the encoder may take.
-    pub effort: condyle_effort,
+    /// 1 searches for a smaller clip, in up to five times the time, otherwise 0.
+    pub best: u32,
     /// 1 also bounds the error between frames, otherwise 0.
     pub between_frames: u32,
     /// Joint whose ground motion becomes root motion: x, z and yaw. `CONDYLE_NO_JOINT` keeps it in the pose.
@@ -65,8 +64,8 @@ pub struct condyle_encode_info {
     pub seconds: f64,
 }
 
-/// Compresses a raw clip for the skeleton and the meshes of a model. Free the result with
-/// `condyle_clip_free`. Takes milliseconds to seconds; several threads may encode at the same time.
+/// Compresses a raw clip for the skeleton and the meshes of a model, or for balls around its joints if it has
+/// none. Free the result with `condyle_clip_free`. Takes milliseconds to seconds; several threads may encode at the same time.
 ///
 /// `options` may be null for the defaults. `info` may be null.
 ///
@@ -88,19 +87,23 @@ pub unsafe extern "C" fn condyle_encode(
         let raw = clip.clip.as_raw();
         let raw =
             raw.ok_or_else(|| unsupported(format!("clip {:?} is compressed already", clip.clip.name())))?;
-        let asset = model.asset.as_ref();
-        let asset = asset.ok_or_else(|| unsupported("the model has no document with meshes".to_owned()))?;
         let mut budget = 5e-4;
-        let mut radius = Shell::radius(asset.unit().unwrap_or(1.0));
+        let mut radius = Shell::radius(if model.unit > 0.0 { model.unit } else { 1.0 });
         if !options.is_null() {
             let it = sized!(options);
             budget = it.error_bound;
             radius = if it.radius == 0.0 { radius } else { it.radius };
         }
-        let mut made = asset.encode_options(raw, budget, radius)?;
+        let mut made = match &model.asset {
+            Some(asset) => asset.encode_options(raw, budget, radius)?,
+            None if model.meshes.is_empty() => EncodeOptions::new(budget, Shell::Balls(radius)),
+            None => {
+                return Err(unsupported("the model is a .condyle, whose clips are compressed".to_owned()));
+            }
+        };
         if !options.is_null() {
             let it = sized!(options);
-            made.effort = effort(it.effort)?;
+            made.best = flag("options->best", it.best)?;
             made.between = flag("options->between_frames", it.between_frames)?;
             if it.motion_joint != CONDYLE_NO_JOINT {
                 let height = flag("options->motion_height", it.motion_height)?;
@@ -117,7 +120,10 @@ pub unsafe extern "C" fn condyle_encode(
             }
         }
         let done = encode(raw, &model.skeleton.skeleton, &made, &mut |_| ())?;
-        let morph_error = asset.morph_error(raw, &done.measured)?;
+        let morph_error = match &model.asset {
+            Some(asset) => asset.morph_error(raw, &done.measured)?,
+            None => 0.0,
+        };
         let found = condyle_encode_info {
             size: size_of::<condyle_encode_info>(),
             raw_bytes: done.raw_bytes,
@@ -133,13 +139,4 @@ pub unsafe extern "C" fn condyle_encode(
         give!(encoded, condyle_clip::new(AnyClip::compressed(raw.name().to_owned(), done.into_clip())));
         Ok(())
     })
-}
-
-fn effort(value: condyle_effort) -> Result<Effort, Fault> {
-    match value {
-        CONDYLE_EFFORT_FAST => Ok(Effort::Fast),
-        CONDYLE_EFFORT_NORMAL => Ok(Effort::Normal),
-        CONDYLE_EFFORT_BEST => Ok(Effort::Best),
-        _ => Err(unknown("options->effort", value, "a constant of condyle_effort")),
-    }
 }

@@ -26,11 +26,11 @@ use crate::types::is_shared;
 pub struct condyle_model {
     pub(crate) skeleton: condyle_skeleton,
     clips: Vec<condyle_clip>,
-    meshes: Vec<condyle_mesh>,
+    pub(crate) meshes: Vec<condyle_mesh>,
     problems: Vec<[CString; 3]>,
     severities: Vec<Severity>,
     name: CString,
-    unit: f64,
+    pub(crate) unit: f64,
     /// Document without its clips, which the encoder and springs need.
     #[cfg(feature = "files")]
     #[cfg_attr(not(any(feature = "encode", feature = "solve")), expect(dead_code, reason = "used by them"))]

@@ -137,9 +137,9 @@ void test_encode(void) {
 
     condyle_clip *bad = NULL;
     REFUSED(CONDYLE_UNSUPPORTED, "compressed already", condyle_encode(model, clip, NULL, &bad, NULL, &error));
-    options.effort = (condyle_effort)8;
-    REFUSED(CONDYLE_INVALID_ARGUMENT, "effort is 8", condyle_encode(model, raw, &options, &bad, NULL, &error));
-    options.effort = CONDYLE_EFFORT_FAST;
+    options.best = 8;
+    REFUSED(CONDYLE_INVALID_ARGUMENT, "best is 8", condyle_encode(model, raw, &options, &bad, NULL, &error));
+    options.best = 0;
     options.error_bound = NAN;
     CHECK(condyle_encode(model, raw, &options, &bad, NULL, &error) == CONDYLE_INVALID_ARGUMENT);
     options.error_bound = 1e-3f;
