@@ -1098,7 +1098,7 @@ condyle_status condyle_clip_view(const char *name,
 // `transforms` has `frame_count` times `joint_count` elements, frame by frame. The clip is linear between
 // frames, and rotations take the shorter arc. `frame_rate` is in frames per second.
 //
-// Errors: `CONDYLE_INVALID_ARGUMENT` for numbers that are not finite, `CONDYLE_MISMATCH` without frames.
+// Errors: `CONDYLE_INVALID_ARGUMENT` without frames, and for numbers that are not finite.
 CONDYLE_API
 condyle_status condyle_clip_new(const char *name,
                                 const condyle_skeleton *skeleton,

@@ -49,32 +49,29 @@ fn parts<'a>(layer: &condyle_layer, out: *const condyle_pose) -> Result<Parts<'a
     Ok((&pose.pose, layer.weight, mask))
 }
 
-/// Converts layers on the stack, because nothing is allocated per frame, and runs `body` with them. A few
-/// layers take a small array, because filling a large one takes longer than some calls.
+/// Converts layers on the stack, because a frame allocates nothing, and runs `body`. Few layers have
+/// an array of their number, because filling a large one takes longer than some calls.
 #[inline(always)]
 fn with_layers<'a, T: Copy>(
     layers: &[condyle_layer],
     out: *const condyle_pose,
     convert: impl Fn(Parts<'a>) -> T,
-    body: impl FnOnce(&[T]) -> Result<(), Fault>,
+    body: impl Fn(&[T]) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
-    let [first, ..] = layers else { return body(&[]) };
-    let first = convert(parts(first, out)?);
-    let fill = |list: &mut [T]| -> Result<(), Fault> {
-        for (place, layer) in list.iter_mut().zip(layers).skip(1) {
-            *place = convert(parts(layer, out)?);
+    let make = |layer: &condyle_layer| -> Result<T, Fault> { Ok(convert(parts(layer, out)?)) };
+    match layers {
+        [] => body(&[]),
+        [a] => body(&[make(a)?]),
+        [a, b] => body(&[make(a)?, make(b)?]),
+        [a, b, c] => body(&[make(a)?, make(b)?, make(c)?]),
+        [first, ..] => {
+            check_layers("layers", layers.len())?;
+            let mut list = [make(first)?; CONDYLE_MAX_LAYERS];
+            for (place, layer) in list.iter_mut().zip(layers).skip(1) {
+                *place = make(layer)?;
+            }
+            body(&list[..layers.len()])
         }
-        Ok(())
-    };
-    if layers.len() <= 4 {
-        let mut list = [first; 4];
-        fill(&mut list)?;
-        body(&list[..layers.len()])
-    } else {
-        check_layers("layers", layers.len())?;
-        let mut list = [first; CONDYLE_MAX_LAYERS];
-        fill(&mut list)?;
-        body(&list[..layers.len()])
     }
 }
 

@@ -150,7 +150,7 @@ pub unsafe extern "C" fn condyle_clip_view(
 /// `transforms` has `frame_count` times `joint_count` elements, frame by frame. The clip is linear between
 /// frames, and rotations take the shorter arc. `frame_rate` is in frames per second.
 ///
-/// Errors: `CONDYLE_INVALID_ARGUMENT` for numbers that are not finite, `CONDYLE_MISMATCH` without frames.
+/// Errors: `CONDYLE_INVALID_ARGUMENT` without frames, and for numbers that are not finite.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn condyle_clip_new(
     name: *const c_char,

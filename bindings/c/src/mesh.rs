@@ -141,6 +141,7 @@ fn pointer<T, N>(slice: &[N]) -> *const T {
 }
 
 /// Reads planes of the caller.
+#[inline(always)]
 pub(crate) fn planes<'a>(vertices: &condyle_const_vertices) -> Result<VertexSlices<'a>, Fault> {
     let count = vertices.vertex_count;
     let normals = if vertices.normals.is_null() { 0 } else { count };

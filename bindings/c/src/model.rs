@@ -63,7 +63,7 @@ pub unsafe extern "C" fn condyle_matrices_to_columns(
 ) -> condyle_status {
     guard(error, || {
         let (from, to) = (Range::new("matrices", matrices, count), Range::new("columns", columns, count));
-        check_apart(&[to], &[from])?;
+        check_apart([to], [from])?;
         let matrices = matrices.cast::<Affine>();
         let matrices = elements!(matrices, count);
         for (out, matrix) in elements_mut!(columns, count).iter_mut().zip(matrices) {

@@ -109,7 +109,7 @@ pub unsafe extern "C" fn condyle_palette_columns(
     guard(error, || {
         let mesh = shared!(mesh);
         let read = Range::new("matrices", matrices, matrix_count);
-        check_apart(&[Range::new("columns", columns, palette_count)], &[read])?;
+        check_apart([Range::new("columns", columns, palette_count)], [read])?;
         let (matrices, columns) = (matrices.cast::<Affine>(), columns.cast::<[f32; 16]>());
         let model = mesh.matrices(elements!(matrices, matrix_count));
         palette_columns(&mesh.skin, model, elements_mut!(columns, palette_count))?;
@@ -135,7 +135,7 @@ pub unsafe extern "C" fn condyle_palette_rows(
     guard(error, || {
         let mesh = shared!(mesh);
         let read = Range::new("matrices", matrices, matrix_count);
-        check_apart(&[Range::new("rows", rows, palette_count)], &[read])?;
+        check_apart([Range::new("rows", rows, palette_count)], [read])?;
         let (matrices, rows) = (matrices.cast::<Affine>(), rows.cast::<Affine>());
         let model = mesh.matrices(elements!(matrices, matrix_count));
         palette_rows(&mesh.skin, model, elements_mut!(rows, palette_count))?;

@@ -56,6 +56,7 @@ impl From<condyle_vertex_layout> for VertexLayout {
 }
 
 /// Memory of planes.
+#[inline(always)]
 fn ranges<'a>(bind: &VertexSlices<'a>) -> [Range; 3] {
     [
         Range::new("bind->positions", bind.positions.as_ptr(), bind.positions.len()),
@@ -66,7 +67,10 @@ fn ranges<'a>(bind: &VertexSlices<'a>) -> [Range; 3] {
 
 /// Output planes that overlap neither each other nor `read`.
 #[inline(always)]
-fn planes_mut<'a>(vertices: &condyle_vertices, read: &[Range]) -> Result<VertexSlicesMut<'a>, Fault> {
+fn planes_mut<'a, const R: usize>(
+    vertices: &condyle_vertices,
+    read: [Range; R],
+) -> Result<VertexSlicesMut<'a>, Fault> {
     let count = vertices.vertex_count;
     let normals = if vertices.normals.is_null() { 0 } else { count };
     let tangents = if vertices.tangents.is_null() { 0 } else { count };
@@ -78,7 +82,7 @@ fn planes_mut<'a>(vertices: &condyle_vertices, read: &[Range]) -> Result<VertexS
         Range::new("normals", normals_at, normals),
         Range::new("tangents", tangents_at, tangents),
     ];
-    check_apart(&written, read)?;
+    check_apart(written, read)?;
     Ok(VertexSlicesMut {
         positions: elements_mut!(positions_at, "positions", count),
         normals: elements_mut!(normals_at, "normals", normals),
@@ -108,7 +112,7 @@ pub unsafe extern "C" fn condyle_skin(
             Some(bind) => planes(bind)?,
             None => mesh.bind(),
         };
-        let posed = planes_mut(posed, &ranges(&bind))?;
+        let posed = planes_mut(posed, ranges(&bind))?;
         skin(mesh.placed.mesh.influences(), palette, bind, posed)?;
         Ok(())
     })
@@ -132,12 +136,12 @@ pub unsafe extern "C" fn condyle_skin_interleaved(
         let source = match optional!(bind) {
             Some(bind) => {
                 let read = Range::new("bind->bytes", bind.bytes, bind.byte_count);
-                check_apart(&[written], &[read])?;
+                check_apart([written], [read])?;
                 let bytes = elements!(bind.bytes, "bind->bytes", bind.byte_count);
                 VertexSource::Interleaved(Interleaved { bytes, layout: bind.layout.into() })
             }
             None => {
-                check_apart(&[written], &ranges(&mesh.bind()))?;
+                check_apart([written], ranges(&mesh.bind()))?;
                 VertexSource::Planes(mesh.bind())
             }
         };
@@ -166,7 +170,7 @@ pub unsafe extern "C" fn condyle_morph(
         let (mesh, morphed) = (shared!(mesh), shared!(morphed));
         let [positions, normals, tangents] = ranges(&mesh.bind());
         let read = [positions, normals, tangents, Range::new("weights", weights, weight_count)];
-        let morphed = planes_mut(morphed, &read)?;
+        let morphed = planes_mut(morphed, read)?;
         morph(&mesh.placed.mesh, elements!(weights, weight_count), morphed)?;
         Ok(())
     })
