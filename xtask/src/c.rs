@@ -41,6 +41,7 @@ fn check(log: &mut Log) -> Outcome {
         return Err(Stop::Failed("abi.txt differs from the header; run `cargo xtask c-header`".into()));
     }
     let checks = tests(log, &library)?;
+    miri(log)?;
     let cmake = cmake(log)?;
     Ok(format!("{symbols} functions, {checks}; {cmake}"))
 }
@@ -255,6 +256,17 @@ fn tests(log: &mut Log, library: &Path) -> Result<String, Stop> {
         }
     }
     Ok(told.join(", "))
+}
+
+/// Runs the calls of `tests/pointers.rs` in an interpreter that detects undefined behaviour.
+fn miri(log: &mut Log) -> Result<(), Stop> {
+    if !works("cargo", &["+nightly", "miri", "--version"]) {
+        log.note("no nightly toolchain with miri: tests/pointers.rs is not run");
+        return Ok(());
+    }
+    let mut command = cargo("+nightly miri test", ["--manifest-path", MANIFEST]);
+    command.args(["--no-default-features", "--test", "pointers"]);
+    log.run(command.env("CARGO_TARGET_DIR", build_dir("c").join("miri")).env("RUSTFLAGS", ONE_KERNEL))
 }
 
 /// Installs the library by CMake, and builds the samples from an empty folder: by `find_package`, by
