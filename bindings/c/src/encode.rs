@@ -98,7 +98,9 @@ pub unsafe extern "C" fn condyle_encode(
             Some(asset) => asset.encode_options(raw, budget, radius)?,
             None if model.meshes.is_empty() => EncodeOptions::new(budget, Shell::Balls(radius)),
             None => {
-                return Err(unsupported("the model is a .condyle, whose clips are compressed".to_owned()));
+                return Err(unsupported(
+                    "the model is a .condyle, and has no document with meshes".to_owned(),
+                ));
             }
         };
         if !options.is_null() {

@@ -48,7 +48,29 @@ static void containers(leg *it, const condyle_clip *encoded) {
     condyle_model_free(opened);
 }
 
+/* Motion without meshes: balls around the joints stand for vertices. */
+static void motion(void) {
+    static const char text[] =
+        "HIERARCHY\nROOT hips\n{\nOFFSET 0 0 0\nCHANNELS 3 Zrotation Xrotation Yrotation\n"
+        "JOINT knee\n{\nOFFSET 0 -0.5 0\nCHANNELS 3 Zrotation Xrotation Yrotation\n"
+        "End Site\n{\nOFFSET 0 -0.5 0\n}\n}\n}\n"
+        "MOTION\nFrames: 3\nFrame Time: 0.1\n0 0 0 0 0 0\n0 10 0 0 -20 0\n0 20 0 0 -40 0\n";
+    condyle_error error;
+    condyle_model *model = NULL;
+    const condyle_clip *raw = NULL;
+    condyle_clip *clip = NULL;
+    condyle_encode_info info = {0};
+    info.size = sizeof info;
+    GOOD(condyle_open_memory("leg.bvh", (const uint8_t *)text, sizeof text - 1, NULL, &model, &error));
+    GOOD(condyle_model_get_clip(model, 0, &raw, &error));
+    GOOD(condyle_encode(model, raw, NULL, &clip, &info, &error));
+    CHECK(info.bytes > 0 && info.error_max <= 5e-4f);
+    condyle_clip_free(clip);
+    condyle_model_free(model);
+}
+
 void test_encode(void) {
+    motion();
     condyle_error error;
     condyle_model *model = open_test("two_joints.glb");
     const condyle_skeleton *skeleton = NULL;
