@@ -1,7 +1,7 @@
 //! Archives whose bytes depend only on their contents.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -9,24 +9,43 @@ use sha2::{Digest, Sha256};
 
 use crate::step::Stop;
 
-/// File of an archive.
+/// File or symbolic link of an archive.
 pub(super) struct Entry {
     path: String,
     mode: u32,
     bytes: Vec<u8>,
+    /// Target of a symbolic link.
+    link: Option<PathBuf>,
 }
 
 impl Entry {
     pub(super) fn text(path: String, text: String) -> Self {
-        Self { path, mode: 0o644, bytes: text.into_bytes() }
+        Self { path, mode: 0o644, bytes: text.into_bytes(), link: None }
     }
 
     pub(super) fn file(path: String, from: &Path) -> Result<Self, Stop> {
-        Ok(Self { path, mode: 0o644, bytes: std::fs::read(from)? })
+        Ok(Self { path, mode: 0o644, bytes: std::fs::read(from)?, link: None })
     }
 
     pub(super) fn program(path: String, from: &Path) -> Result<Self, Stop> {
         Ok(Self { mode: 0o755, ..Self::file(path, from)? })
+    }
+
+    /// All files and links below a folder.
+    pub(super) fn folder(path: &str, from: &Path) -> Result<Vec<Self>, Stop> {
+        let mut entries = Vec::new();
+        for name in super::names(from)? {
+            let (path, from) = (format!("{path}/{name}"), from.join(&name));
+            if from.is_symlink() {
+                let link = Some(std::fs::read_link(&from)?);
+                entries.push(Self { path, mode: 0o777, bytes: Vec::new(), link });
+            } else if from.is_dir() {
+                entries.extend(Self::folder(&path, &from)?);
+            } else {
+                entries.push(Self::file(path, &from)?);
+            }
+        }
+        Ok(entries)
     }
 }
 
@@ -35,12 +54,17 @@ pub(super) fn pack(path: &Path, mut entries: Vec<Entry>, seconds: u64) -> Result
     entries.sort_by(|a, b| a.path.cmp(&b.path));
     // The header of gzip has no time and no name.
     let mut archive = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::best()));
-    for Entry { path, mode, bytes } in &entries {
+    for Entry { path, mode, bytes, link } in &entries {
         let mut header = tar::Header::new_gnu();
         header.set_mode(*mode);
         header.set_mtime(seconds);
         header.set_size(bytes.len() as u64);
-        archive.append_data(&mut header, path, bytes.as_slice())?;
+        if let Some(target) = link {
+            header.set_entry_type(tar::EntryType::Symlink);
+            archive.append_link(&mut header, path, target)?;
+        } else {
+            archive.append_data(&mut header, path, bytes.as_slice())?;
+        }
     }
     Ok(std::fs::write(path, archive.into_inner()?.finish()?)?)
 }

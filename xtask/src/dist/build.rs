@@ -113,20 +113,32 @@ impl Build {
             command.env("PATH", path);
         }
         if self.kind == Kind::Quick {
-            command.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
+            command.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0").env("CARGO_PROFILE_RELEASE_LTO", "off");
         }
+    }
+
+    /// `cargo build` in release mode, linked by Zig for a release.
+    fn cargo_build(&self, args: &[&str]) -> Command {
+        let zig = self.is_linked_by_zig();
+        let mut build = unlocked_cargo(if zig { "zigbuild" } else { "build" });
+        let target = if zig { self.zig_target() } else { self.host.clone() };
+        build.args(["--locked", "--release", "--target", &target]).args(args);
+        self.prepare(&mut build);
+        build
     }
 
     /// Builds the command line.
     pub(super) fn program(&self, log: &mut Log) -> Result<PathBuf, Stop> {
-        let zig = self.is_linked_by_zig();
-        let mut build = unlocked_cargo(if zig { "zigbuild" } else { "build" });
-        let target = if zig { self.zig_target() } else { self.host.clone() };
-        build.args(["--locked", "--release", "-p", "condyle-cli", "--target", &target]);
-        self.prepare(&mut build);
-        log.run(&mut build)?;
+        log.run(&mut self.cargo_build(&["-p", "condyle-cli"]))?;
         let name = Path::new("condyle").with_extension(std::env::consts::EXE_EXTENSION);
         Ok(self.built().join(&self.host).join("release").join(name))
+    }
+
+    /// Builds the C library. Returns the folder of the static and the dynamic one.
+    pub(super) fn c_libraries(&self, log: &mut Log) -> Result<PathBuf, Stop> {
+        let mut build = self.cargo_build(&["--manifest-path", crate::c::MANIFEST]);
+        log.run(&mut build)?;
+        Ok(self.built().join(&self.host).join("release"))
     }
 
     /// Builds the source distribution and, except in a quick build, the wheel of the Python package.

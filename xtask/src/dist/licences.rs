@@ -6,15 +6,26 @@ use std::path::Path;
 
 use crate::step::{Log, Stop, cargo};
 
-/// One text with the name, the version, the licence and the licence files of each package that `krate` links,
-/// and of the standard library. Equal files are printed once, after the packages that they belong to.
-pub(super) fn of(log: &mut Log, krate: &str) -> Result<String, Stop> {
-    let args =
-        ["-p", krate, "-e", "normal,no-proc-macro", "--prefix", "none", "--format", "{p}|{l}", "--no-dedupe"];
+/// One text with the name, the version, the licence and the licence files of each package that `krate` of a
+/// workspace links, and of the standard library. Equal files are printed once, after the packages that they belong to.
+pub(super) fn of(log: &mut Log, manifest: &str, krate: &str) -> Result<String, Stop> {
+    let args = [
+        "--manifest-path",
+        manifest,
+        "-p",
+        krate,
+        "-e",
+        "normal,no-proc-macro",
+        "--prefix",
+        "none",
+        "--format",
+        "{p}|{l}",
+        "--no-dedupe",
+    ];
     let mut packages: Vec<String> = log.capture(&mut cargo("tree", args))?.lines().map(Into::into).collect();
     packages.sort();
     packages.dedup();
-    let folders = folders(log)?;
+    let folders = folders(log, manifest)?;
     // Packages by the text of their licence files.
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for package in packages.iter().filter(|package| !package.starts_with("condyle")) {
@@ -41,8 +52,9 @@ pub(super) fn of(log: &mut Log, krate: &str) -> Result<String, Stop> {
 }
 
 /// Folder of each package, by name and version.
-fn folders(log: &mut Log) -> Result<BTreeMap<String, String>, Stop> {
-    let metadata = log.capture(&mut cargo("metadata", ["--format-version", "1"]))?;
+fn folders(log: &mut Log, manifest: &str) -> Result<BTreeMap<String, String>, Stop> {
+    let metadata =
+        log.capture(&mut cargo("metadata", ["--format-version", "1", "--manifest-path", manifest]))?;
     let metadata: serde_json::Value =
         serde_json::from_str(&metadata).map_err(|e| Stop::Failed(format!("cargo metadata: {e}")))?;
     let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();

@@ -7,7 +7,7 @@ mod licences;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use crate::step::{Log, Outcome, Step, Stop, out_dir};
+use crate::step::{Log, Outcome, Step, Stop, out_dir, works};
 
 use archive::{Entry, pack, sums};
 use build::{Build, Kind};
@@ -63,6 +63,7 @@ fn make(log: &mut Log, build: &Build) -> Outcome {
     }
     std::fs::create_dir_all(folder)?;
     command_line(log, build)?;
+    c_library(log, build)?;
     build.python(log)?;
     build.bills_of_materials(log)?;
     let names = names(folder)?;
@@ -93,7 +94,10 @@ fn command_line(log: &mut Log, build: &Build) -> Result<(), Stop> {
     let name = format!("condyle-{}-{}", crate::package::version(), build.target());
     let mut entries = vec![
         Entry::program(format!("{name}/condyle"), &program)?,
-        Entry::text(format!("{name}/THIRD-PARTY-LICENSES.txt"), licences::of(log, "condyle-cli")?),
+        Entry::text(
+            format!("{name}/THIRD-PARTY-LICENSES.txt"),
+            licences::of(log, "Cargo.toml", "condyle-cli")?,
+        ),
     ];
     for file in ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"] {
         entries.push(Entry::file(format!("{name}/{file}"), &build.checkout().join(file))?);
@@ -104,6 +108,32 @@ fn command_line(log: &mut Log, build: &Build) -> Result<(), Stop> {
     for shell in SHELLS {
         let script = log.capture(Command::new(&program).args(["completions", shell]))?;
         entries.push(Entry::text(format!("{name}/completions/condyle.{shell}"), script));
+    }
+    pack(&build.folder().join(format!("{name}.tar.gz")), entries, build.seconds())
+}
+
+/// Archive of the C library: headers, static and dynamic library, packages of CMake and pkg-config, samples,
+/// licences.
+fn c_library(log: &mut Log, build: &Build) -> Result<(), Stop> {
+    if !works("cmake", &["--version"]) {
+        return Err(Stop::Skipped("cmake is not installed".into()));
+    }
+    let libraries = build.c_libraries(log)?;
+    let (source, folder) = (build.checkout().join("bindings/c"), build.scratch("c-library")?);
+    let mut configure = Command::new("cmake");
+    configure.arg("-S").arg(&source).arg("-B").arg(folder.join("build")).arg("-DCMAKE_INSTALL_LIBDIR=lib");
+    log.run(configure.arg(format!("-DCONDYLE_LIBRARY_DIR={}", libraries.display())))?;
+    let mut install = Command::new("cmake");
+    install.arg("--install").arg(folder.join("build")).arg("--prefix").arg(folder.join("root"));
+    log.run(&mut install)?;
+    let name = format!("condyle-c-{}-{}", crate::package::version(), build.target());
+    let mut entries = Entry::folder(&name, &folder.join("root"))?;
+    entries.extend(Entry::folder(&format!("{name}/samples"), &source.join("samples"))?);
+    entries.push(Entry::file(format!("{name}/README.md"), &source.join("README.md"))?);
+    let licences = licences::of(log, crate::c::MANIFEST, "condyle-c")?;
+    entries.push(Entry::text(format!("{name}/THIRD-PARTY-LICENSES.txt"), licences));
+    for file in ["LICENSE-APACHE", "LICENSE-MIT"] {
+        entries.push(Entry::file(format!("{name}/{file}"), &build.checkout().join(file))?);
     }
     pack(&build.folder().join(format!("{name}.tar.gz")), entries, build.seconds())
 }
