@@ -32,7 +32,7 @@ fn check(log: &mut Log) -> Outcome {
     };
     log.run(&mut cargo("clippy", &["--all-targets", "--", "-D", "warnings"]))?;
     log.run(&mut cargo("clippy", &["--no-default-features", "--lib", "--", "-D", "warnings"]))?;
-    log.run(&mut cargo("test", &["--lib"]))?;
+    log.run(&mut cargo("test", &["--lib", "--tests"]))?;
     log.run(&mut cargo("build", &[]))?;
     let library = build_dir("c").join("debug");
     let symbols = symbols(log, &library)?;
@@ -318,13 +318,14 @@ fn cmake(log: &mut Log) -> Result<String, Stop> {
     project(&game, &game.join("build"), &profile)?;
     let model = crate::root().join("testdata/two_joints.glb");
     let mut told = Vec::new();
-    for program in ["engine_loop", "engine_loop_cpp", "raycast_cpp", "from_ozz_cpp"] {
+    for program in ["engine_loop", "raycast", "engine_loop_cpp", "raycast_cpp", "from_ozz_cpp"] {
         for build in [empty.join("build"), game.join("build/samples")] {
             log.run(Command::new(build.join(program)).arg(&model))?;
         }
         told.push(program);
     }
     log.run(Command::new(empty.join("build/compress")).arg(&model).arg(folder.join("out.condyle")))?;
+    log.run(Command::new(empty.join("build/compress_cpp")).arg(&model).arg(&folder))?;
     if works("pkg-config", &["--version"]) {
         let found = log.capture(
             Command::new("pkg-config")

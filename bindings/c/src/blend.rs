@@ -7,7 +7,7 @@ use crate::clip::unknown;
 use crate::guard::guard;
 use crate::numbers::{CONDYLE_MEAN_EXPONENTIAL, CONDYLE_MEAN_LINEAR, condyle_mean};
 use crate::player::check_layers;
-use crate::pointer::check_other;
+use crate::pointer::{check, check_other};
 use crate::pose::condyle_pose;
 use crate::skeleton::condyle_skeleton;
 use crate::status::{Fault, condyle_error, condyle_status};
@@ -37,16 +37,28 @@ fn mean(value: condyle_mean) -> Result<Mean, Fault> {
 /// Parts of a layer as references.
 type Parts<'a> = (&'a Pose, f32, Option<&'a [f32]>);
 
-/// Reads a layer whose pose is not the output.
+/// Refuses null pointers, and a layer whose pose is the output.
 #[inline(always)]
-fn parts<'a>(layer: &condyle_layer, out: *const condyle_pose) -> Result<Parts<'a>, Fault> {
+fn check_layer(layer: &condyle_layer, out: *const condyle_pose) -> Result<(), Fault> {
+    check("layers[].pose", layer.pose)?;
     check_other(["layers[].pose", "pose"], layer.pose, out)?;
-    let pose = shared!(layer.pose, "layers[].pose");
-    let mask = match layer.mask.is_null() {
-        true => None,
-        false => Some(elements!(layer.mask, "layers[].mask", layer.mask_count)),
-    };
-    Ok((&pose.pose, layer.weight, mask))
+    if !layer.mask.is_null() {
+        elements!(layer.mask, "layers[].mask", layer.mask_count);
+    }
+    Ok(())
+}
+
+/// Parts of a layer that `check_layer` has passed. Separate, because results with an error are large.
+#[inline(always)]
+fn parts<'a>(layer: &condyle_layer) -> Parts<'a> {
+    // SAFETY: not null, aligned and not the output; by the rules of the header a live pose.
+    let pose = unsafe { &(*layer.pose).pose };
+    if layer.mask.is_null() {
+        return (pose, layer.weight, None);
+    }
+    // SAFETY: not null, aligned and within the address space; by the rules of the header that many numbers.
+    let mask = unsafe { std::slice::from_raw_parts(layer.mask, layer.mask_count) };
+    (pose, layer.weight, Some(mask))
 }
 
 /// Converts layers on the stack, because a frame allocates nothing, and runs `body`. Few layers have
@@ -58,17 +70,20 @@ fn with_layers<'a, T: Copy>(
     convert: impl Fn(Parts<'a>) -> T,
     body: impl Fn(&[T]) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
-    let make = |layer: &condyle_layer| -> Result<T, Fault> { Ok(convert(parts(layer, out)?)) };
+    for layer in layers {
+        check_layer(layer, out)?;
+    }
+    let make = |layer: &condyle_layer| convert(parts(layer));
     match layers {
         [] => body(&[]),
-        [a] => body(&[make(a)?]),
-        [a, b] => body(&[make(a)?, make(b)?]),
-        [a, b, c] => body(&[make(a)?, make(b)?, make(c)?]),
+        [a] => body(&[make(a)]),
+        [a, b] => body(&[make(a), make(b)]),
+        [a, b, c] => body(&[make(a), make(b), make(c)]),
         [first, ..] => {
             check_layers("layers", layers.len())?;
-            let mut list = [make(first)?; CONDYLE_MAX_LAYERS];
+            let mut list = [make(first); CONDYLE_MAX_LAYERS];
             for (place, layer) in list.iter_mut().zip(layers).skip(1) {
-                *place = make(layer)?;
+                *place = make(layer);
             }
             body(&list[..layers.len()])
         }
