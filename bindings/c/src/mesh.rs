@@ -7,6 +7,7 @@ use runtime::mesh::VertexSlices;
 use runtime::{Affine, Error, Influences, Skin, SkinnedMesh, Vertices};
 
 use crate::guard::{free, guard};
+use crate::pointer::{check_elements, checked_elements};
 use crate::skeleton::condyle_skeleton;
 use crate::status::{CONDYLE_INVALID_ARGUMENT, Fault, condyle_error, condyle_status};
 use crate::text::c_text;
@@ -144,13 +145,22 @@ fn pointer<T, N>(slice: &[N]) -> *const T {
 #[inline(always)]
 pub(crate) fn planes<'a>(vertices: &condyle_const_vertices) -> Result<VertexSlices<'a>, Fault> {
     let count = vertices.vertex_count;
-    let normals = if vertices.normals.is_null() { 0 } else { count };
-    let tangents = if vertices.tangents.is_null() { 0 } else { count };
-    Ok(VertexSlices {
-        positions: elements!(vertices.positions.cast::<[f32; 3]>(), "positions", count),
-        normals: elements!(vertices.normals.cast::<[f32; 3]>(), "normals", normals),
-        tangents: elements!(vertices.tangents.cast::<[f32; 4]>(), "tangents", tangents),
-    })
+    let normal_count = if vertices.normals.is_null() { 0 } else { count };
+    let tangent_count = if vertices.tangents.is_null() { 0 } else { count };
+    let positions = vertices.positions.cast::<[f32; 3]>();
+    let normals = vertices.normals.cast::<[f32; 3]>();
+    let tangents = vertices.tangents.cast::<[f32; 4]>();
+    // All checks first, because results with an error are large.
+    check_elements("positions", positions, count)?;
+    check_elements("normals", normals, normal_count)?;
+    check_elements("tangents", tangents, tangent_count)?;
+    // SAFETY: checked; by the rules of the header, arrays with one element per vertex.
+    let positions = unsafe { checked_elements(positions, count) };
+    // SAFETY: as above.
+    let normals = unsafe { checked_elements(normals, normal_count) };
+    // SAFETY: as above.
+    let tangents = unsafe { checked_elements(tangents, tangent_count) };
+    Ok(VertexSlices { positions, normals, tangents })
 }
 
 /// Creates a mesh from the caller's arrays, for engines that have an importer. Free it with

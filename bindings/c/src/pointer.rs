@@ -169,6 +169,39 @@ pub(crate) unsafe fn exclusive<'a, T>(what: &'static str, pointer: *mut T) -> Re
     Ok(unsafe { &mut *pointer })
 }
 
+/// Refuses arrays of which `elements` and `elements_mut` make no slice.
+#[inline(always)]
+pub(crate) fn check_elements<T>(what: &'static str, pointer: *const T, count: usize) -> Result<(), Fault> {
+    if count == 0 {
+        return Ok(());
+    }
+    check(what, pointer)?;
+    check_length::<T>(what, count)
+}
+
+/// # Safety
+/// `check_elements` has passed, and `pointer` refers to `count` initialised elements that no one writes to
+/// during `'a`.
+#[inline(always)]
+pub(crate) unsafe fn checked_elements<'a, T>(pointer: *const T, count: usize) -> &'a [T] {
+    if count == 0 {
+        return &[];
+    }
+    // SAFETY: the promise of the caller.
+    unsafe { std::slice::from_raw_parts(pointer, count) }
+}
+
+/// # Safety
+/// `check_elements` has passed, and `pointer` refers to `count` elements that no one else uses during `'a`.
+#[inline(always)]
+pub(crate) unsafe fn checked_elements_mut<'a, T>(pointer: *mut T, count: usize) -> &'a mut [T] {
+    if count == 0 {
+        return &mut [];
+    }
+    // SAFETY: the promise of the caller.
+    unsafe { std::slice::from_raw_parts_mut(pointer, count) }
+}
+
 /// # Safety
 /// `pointer` is null, or refers to `count` initialised elements that no one writes to during `'a`.
 #[inline(always)]
@@ -177,13 +210,9 @@ pub(crate) unsafe fn elements<'a, T>(
     pointer: *const T,
     count: usize,
 ) -> Result<&'a [T], Fault> {
-    if count == 0 {
-        return Ok(&[]);
-    }
-    check(what, pointer)?;
-    check_length::<T>(what, count)?;
-    // SAFETY: not null, aligned, and within the address space; the rest is the promise of the caller.
-    Ok(unsafe { std::slice::from_raw_parts(pointer, count) })
+    check_elements(what, pointer, count)?;
+    // SAFETY: checked; the rest is the promise of the caller.
+    Ok(unsafe { checked_elements(pointer, count) })
 }
 
 /// # Safety
@@ -194,13 +223,9 @@ pub(crate) unsafe fn elements_mut<'a, T>(
     pointer: *mut T,
     count: usize,
 ) -> Result<&'a mut [T], Fault> {
-    if count == 0 {
-        return Ok(&mut []);
-    }
-    check(what, pointer)?;
-    check_length::<T>(what, count)?;
-    // SAFETY: not null, aligned, and within the address space; the rest is the promise of the caller.
-    Ok(unsafe { std::slice::from_raw_parts_mut(pointer, count) })
+    check_elements(what, pointer, count)?;
+    // SAFETY: checked; the rest is the promise of the caller.
+    Ok(unsafe { checked_elements_mut(pointer, count) })
 }
 
 #[inline(always)]

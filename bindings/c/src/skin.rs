@@ -7,7 +7,7 @@ use runtime::{morph, skin};
 use crate::guard::guard;
 use crate::mesh::{condyle_const_vertices, condyle_mesh, condyle_vertices, planes};
 use crate::palette::condyle_palette;
-use crate::pointer::{Range, check_apart};
+use crate::pointer::{Range, check_apart, check_elements, checked_elements_mut};
 use crate::status::{Fault, condyle_error, condyle_status};
 use crate::types::CONDYLE_NO_ATTRIBUTE;
 
@@ -82,12 +82,18 @@ fn planes_mut<'a, const R: usize>(
         Range::new("normals", normals_at, normals),
         Range::new("tangents", tangents_at, tangents),
     ];
+    // All checks first, because results with an error are large.
     check_apart(written, read)?;
-    Ok(VertexSlicesMut {
-        positions: elements_mut!(positions_at, "positions", count),
-        normals: elements_mut!(normals_at, "normals", normals),
-        tangents: elements_mut!(tangents_at, "tangents", tangents),
-    })
+    check_elements("positions", positions_at, count)?;
+    check_elements("normals", normals_at, normals)?;
+    check_elements("tangents", tangents_at, tangents)?;
+    // SAFETY: checked, and apart from all other arrays; by the rules of the header, one element per vertex.
+    let positions = unsafe { checked_elements_mut(positions_at, count) };
+    // SAFETY: as above.
+    let normals = unsafe { checked_elements_mut(normals_at, normals) };
+    // SAFETY: as above.
+    let tangents = unsafe { checked_elements_mut(tangents_at, tangents) };
+    Ok(VertexSlicesMut { positions, normals, tangents })
 }
 
 /// Deforms the vertices of a mesh by its palette.
