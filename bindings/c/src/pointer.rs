@@ -264,10 +264,11 @@ impl Range {
         Self { what, start: pointer.addr(), bytes: count.saturating_mul(size_of::<T>()) }
     }
 
+    /// Whether one begins inside the other. An empty range is never inside another one.
     #[inline(always)]
     fn overlaps(self, other: Self) -> bool {
-        let ends_after = |a: Self, b: Self| a.start.saturating_add(a.bytes) > b.start;
-        other.bytes > 0 && ends_after(self, other) && ends_after(other, self)
+        let begins_in = |a: Self, b: Self| a.start.wrapping_sub(b.start) < b.bytes;
+        begins_in(other, self) | begins_in(self, other)
     }
 }
 
