@@ -1181,7 +1181,8 @@ condyle_status condyle_clip_motion(const condyle_clip *clip,
 /* ---- Compression of raw clips ---- */
 
 // Compresses a raw clip for the skeleton and the meshes of a model. Without meshes, balls around the joints
-// stand for vertices. Free the result with `condyle_clip_free`. Takes milliseconds to seconds; several threads may encode at the same time.
+// stand for vertices. Free the result with `condyle_clip_free`. Takes milliseconds to seconds; several
+// threads may encode at the same time.
 //
 // `options` may be null for the defaults. `info` may be null.
 //

@@ -65,7 +65,8 @@ pub struct condyle_encode_info {
 }
 
 /// Compresses a raw clip for the skeleton and the meshes of a model. Without meshes, balls around the joints
-/// stand for vertices. Free the result with `condyle_clip_free`. Takes milliseconds to seconds; several threads may encode at the same time.
+/// stand for vertices. Free the result with `condyle_clip_free`. Takes milliseconds to seconds; several
+/// threads may encode at the same time.
 ///
 /// `options` may be null for the defaults. `info` may be null.
 ///

@@ -7,7 +7,8 @@ use std::path::Path;
 use crate::step::{Log, Stop, cargo};
 
 /// One text with the name, the version, the licence and the licence files of each package that `krate` of a
-/// workspace links, and of the standard library. Equal files are printed once, after the packages that they belong to.
+/// workspace links, and of the standard library. Equal files are printed once, after the packages that they
+/// belong to.
 pub(super) fn of(log: &mut Log, manifest: &str, krate: &str) -> Result<String, Stop> {
     let args = [
         "--manifest-path",
