@@ -1,4 +1,4 @@
-//! Builds of one checkout, without its path and without the time in their bytes.
+//! Builds of a commit, without the place of the repository and without the time in their bytes.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,7 +23,6 @@ pub(super) enum Kind {
 pub(super) struct Build {
     checkout: PathBuf,
     kind: Kind,
-    folder: PathBuf,
     /// Environment with [`TOOLS`].
     environment: PathBuf,
     host: String,
@@ -31,8 +30,17 @@ pub(super) struct Build {
 }
 
 impl Build {
-    /// Installs the tools. All files of the archives get the time of the last commit.
-    pub(super) fn new(log: &mut Log, checkout: PathBuf, kind: Kind) -> Result<Self, Stop> {
+    /// Installs the tools, and clones the last commit to a path that is the same for every checkout: cargo
+    /// hashes the paths of packages outside the workspace, and symbols contain the hash. All files of the
+    /// archives get the time of the commit.
+    pub(super) fn new(log: &mut Log, kind: Kind) -> Result<Self, Stop> {
+        let checkout = std::env::temp_dir().join("condyle-dist");
+        if checkout.exists() {
+            std::fs::remove_dir_all(&checkout)?;
+        }
+        let mut clone = Command::new("git");
+        clone.args(["clone", "--quiet", "--no-hardlinks"]).arg(crate::root()).arg(&checkout);
+        log.run(&mut clone)?;
         let environment = pip::environment(log, "dist-tools", &TOOLS)?;
         let version = log.capture(Command::new("rustc").arg("-vV"))?;
         let host =
@@ -41,18 +49,16 @@ impl Build {
         let time = log.capture(time.args(["log", "-1", "--format=%ct"]).current_dir(&checkout))?;
         let seconds =
             time.trim().parse().map_err(|_| Stop::Failed(format!("git's time of the commit: {time}")))?;
-        let folder = checkout.join(if kind == Kind::Release { "target/dist" } else { "target/dist-quick" });
-        Ok(Self { checkout, kind, folder, environment, host, seconds })
+        Ok(Self { checkout, kind, environment, host, seconds })
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        self.kind
     }
 
     /// Folder of the sources.
     pub(super) fn checkout(&self) -> &Path {
         &self.checkout
-    }
-
-    /// Folder of the artefacts.
-    pub(super) fn folder(&self) -> &Path {
-        &self.folder
     }
 
     /// Target triple of the artefacts.
@@ -141,18 +147,19 @@ impl Build {
         Ok(self.built().join(&self.host).join("release"))
     }
 
-    /// Builds the source distribution and, except in a quick build, the wheel of the Python package.
-    pub(super) fn python(&self, log: &mut Log) -> Result<(), Stop> {
-        let maturin = pip::program(&self.environment, "maturin");
-        let manifest = ["--manifest-path", crate::python::MANIFEST, "--out"];
-        let mut source = Command::new(&maturin);
-        self.prepare(source.arg("sdist").args(manifest).arg(&self.folder));
-        log.run(&mut source)?;
-        if self.kind == Kind::Quick {
-            return Ok(());
-        }
-        let mut wheel = Command::new(&maturin);
-        wheel.args(["build", "--release", "--locked"]).args(manifest).arg(&self.folder);
+    /// Builds the source distribution of the Python package.
+    pub(super) fn python_source(&self, log: &mut Log, out: &Path) -> Result<(), Stop> {
+        let mut source = Command::new(pip::program(&self.environment, "maturin"));
+        source.args(["sdist", "--manifest-path", crate::python::MANIFEST, "--out"]).arg(out);
+        self.prepare(&mut source);
+        log.run(&mut source)
+    }
+
+    /// Builds the wheel of the Python package.
+    pub(super) fn wheel(&self, log: &mut Log, out: &Path) -> Result<(), Stop> {
+        let mut wheel = Command::new(pip::program(&self.environment, "maturin"));
+        wheel.args(["build", "--release", "--locked", "--manifest-path", crate::python::MANIFEST, "--out"]);
+        wheel.arg(out);
         if self.is_linked_by_zig() {
             let compatible = format!("manylinux_{}", GLIBC.replace('.', "_"));
             wheel.args(["--zig", "--target", &self.host, "--compatibility", &compatible]);
@@ -161,17 +168,16 @@ impl Build {
         log.run(&mut wheel)
     }
 
-    /// Writes a bill of materials of the command line and of the Python package, except in a quick build.
-    pub(super) fn bills_of_materials(&self, log: &mut Log) -> Result<(), Stop> {
-        if self.kind == Kind::Quick {
-            return Ok(());
-        }
+    /// Writes a bill of materials of each artefact.
+    pub(super) fn bills_of_materials(&self, log: &mut Log, out: &Path) -> Result<(), Stop> {
         if !works("cargo", &["cyclonedx", "--version"]) {
             return Err(Stop::Failed("cargo-cyclonedx is missing: `cargo install cargo-cyclonedx`".into()));
         }
-        for (krate, manifest) in
-            [("condyle-cli", "crates/condyle-cli/Cargo.toml"), ("condyle-python", crate::python::MANIFEST)]
-        {
+        for (krate, manifest) in [
+            ("condyle-cli", "crates/condyle-cli/Cargo.toml"),
+            ("condyle-python", crate::python::MANIFEST),
+            ("condyle-c", crate::c::MANIFEST),
+        ] {
             let name = format!("{krate}-{}.cdx", crate::package::version());
             let mut bill = unlocked_cargo("cyclonedx");
             bill.args([
@@ -186,7 +192,7 @@ impl Build {
             self.prepare(bill.args(["--manifest-path", manifest]));
             log.run(&mut bill)?;
             let written = self.checkout.join(manifest).with_file_name(format!("{name}.json"));
-            std::fs::rename(written, self.folder.join(format!("{name}.json")))?;
+            std::fs::copy(written, out.join(format!("{name}.json")))?;
         }
         Ok(())
     }

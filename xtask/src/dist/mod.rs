@@ -4,7 +4,7 @@ mod archive;
 mod build;
 mod licences;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use crate::step::{Log, Outcome, Step, Stop, out_dir, works};
@@ -18,54 +18,53 @@ pub(crate) fn steps() -> Vec<Step> {
 
 /// Makes all artefacts in `target/dist`.
 pub(crate) fn write(log: &mut Log) -> Outcome {
-    let build = Build::new(log, crate::root(), Kind::Release)?;
-    make(log, &build)
+    let build = Build::new(log, Kind::Release)?;
+    make(log, &build, &crate::step::build_dir("dist"))
 }
 
-/// Makes all artefacts here and in a clone of the last commit at another path, and compares their bytes.
+/// Makes all artefacts twice, and compares their bytes.
 pub(crate) fn twice(log: &mut Log) -> Outcome {
-    compare(log, Kind::Release)
+    compare(log, Kind::Release, [crate::step::build_dir("dist"), out_dir().join("dist-again")])
 }
 
-/// The same comparison with builds that are not optimised and have one copy of each kernel.
+/// The same comparison for the C library and the source of the Python package. The builds are not optimised
+/// and have one copy of each kernel. The step `package` builds the command line.
 fn quick(log: &mut Log) -> Outcome {
-    compare(log, Kind::Quick)
+    compare(log, Kind::Quick, ["dist-quick", "dist-again"].map(|name| out_dir().join(name)))
 }
 
-fn compare(log: &mut Log, kind: Kind) -> Outcome {
-    let clone = out_dir().join("clone");
-    if clone.exists() {
-        std::fs::remove_dir_all(&clone)?;
+fn compare(log: &mut Log, kind: Kind, folders: [PathBuf; 2]) -> Outcome {
+    let mut made = String::new();
+    for folder in &folders {
+        let build = Build::new(log, kind)?;
+        made = make(log, &build, folder)?;
     }
-    log.run(Command::new("git").args(["clone", "--quiet", "--no-hardlinks"]).arg(crate::root()).arg(&clone))?;
-    let ours = Build::new(log, crate::root(), kind)?;
-    let other = Build::new(log, clone, kind)?;
-    let made = make(log, &ours)?;
-    make(log, &other)?;
     let mut differences = Vec::new();
-    for name in names(ours.folder())? {
-        if std::fs::read(ours.folder().join(&name))? != std::fs::read(other.folder().join(&name))? {
+    for name in names(&folders[0])? {
+        if std::fs::read(folders[0].join(&name))? != std::fs::read(folders[1].join(&name))? {
             differences.push(name);
         }
     }
     if differences.is_empty() {
-        Ok(format!("{made}; a build at another path has the same bytes"))
+        Ok(format!("{made}; the same bytes twice"))
     } else {
-        Err(Stop::Failed(format!("a build at another path has other bytes: {}", differences.join(", "))))
+        Err(Stop::Failed(format!("two builds have different bytes: {}", differences.join(", "))))
     }
 }
 
 /// Makes the artefacts of a build, and `SHA256SUMS`.
-fn make(log: &mut Log, build: &Build) -> Outcome {
-    let folder = build.folder();
+fn make(log: &mut Log, build: &Build, folder: &Path) -> Outcome {
     if folder.exists() {
         std::fs::remove_dir_all(folder)?;
     }
     std::fs::create_dir_all(folder)?;
-    command_line(log, build)?;
-    c_library(log, build)?;
-    build.python(log)?;
-    build.bills_of_materials(log)?;
+    if build.kind() == Kind::Release {
+        command_line(log, build, folder)?;
+        build.wheel(log, folder)?;
+        build.bills_of_materials(log, folder)?;
+    }
+    c_library(log, build, folder)?;
+    build.python_source(log, folder)?;
     let names = names(folder)?;
     std::fs::write(folder.join("SHA256SUMS"), sums(folder, &names)?)?;
     let sizes = names.iter().map(|name| {
@@ -87,7 +86,7 @@ fn names(folder: &Path) -> Result<Vec<String>, Stop> {
 const SHELLS: [&str; 5] = ["bash", "elvish", "fish", "powershell", "zsh"];
 
 /// Archive of the command line: program, manual pages, completions and licences.
-fn command_line(log: &mut Log, build: &Build) -> Result<(), Stop> {
+fn command_line(log: &mut Log, build: &Build, out: &Path) -> Result<(), Stop> {
     let program = build.program(log)?;
     let folder = build.scratch("command-line")?;
     log.run(Command::new(&program).args(["man", "-o"]).arg(folder.join("man")))?;
@@ -109,12 +108,12 @@ fn command_line(log: &mut Log, build: &Build) -> Result<(), Stop> {
         let script = log.capture(Command::new(&program).args(["completions", shell]))?;
         entries.push(Entry::text(format!("{name}/completions/condyle.{shell}"), script));
     }
-    pack(&build.folder().join(format!("{name}.tar.gz")), entries, build.seconds())
+    pack(&out.join(format!("{name}.tar.gz")), entries, build.seconds())
 }
 
 /// Archive of the C library: headers, static and dynamic library, packages of CMake and pkg-config, samples,
 /// licences.
-fn c_library(log: &mut Log, build: &Build) -> Result<(), Stop> {
+fn c_library(log: &mut Log, build: &Build, out: &Path) -> Result<(), Stop> {
     if !works("cmake", &["--version"]) {
         return Err(Stop::Skipped("cmake is not installed".into()));
     }
@@ -135,7 +134,7 @@ fn c_library(log: &mut Log, build: &Build) -> Result<(), Stop> {
     for file in ["LICENSE-APACHE", "LICENSE-MIT"] {
         entries.push(Entry::file(format!("{name}/{file}"), &build.checkout().join(file))?);
     }
-    pack(&build.folder().join(format!("{name}.tar.gz")), entries, build.seconds())
+    pack(&out.join(format!("{name}.tar.gz")), entries, build.seconds())
 }
 
 /// Prints the section of this version in `CHANGELOG.md`, without its heading.
