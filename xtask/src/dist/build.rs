@@ -173,12 +173,12 @@ impl Build {
         if !works("cargo", &["cyclonedx", "--version"]) {
             return Err(Stop::Failed("cargo-cyclonedx is missing: `cargo install cargo-cyclonedx`".into()));
         }
+        let cli = "crates/condyle-cli/Cargo.toml";
         for (krate, manifest) in [
-            ("condyle-cli", "crates/condyle-cli/Cargo.toml"),
+            ("condyle-cli", cli),
             ("condyle-python", crate::python::MANIFEST),
             ("condyle-c", crate::c::MANIFEST),
         ] {
-            let name = format!("{krate}-{}.cdx", crate::package::version());
             let mut bill = unlocked_cargo("cyclonedx");
             bill.args([
                 "--format",
@@ -186,13 +186,13 @@ impl Build {
                 "--describe",
                 "crate",
                 "--no-build-deps",
-                "--override-filename",
-                &name,
+                "--manifest-path",
+                manifest,
             ]);
-            self.prepare(bill.args(["--manifest-path", manifest]));
+            self.prepare(&mut bill);
             log.run(&mut bill)?;
-            let written = self.checkout.join(manifest).with_file_name(format!("{name}.json"));
-            std::fs::copy(written, out.join(format!("{name}.json")))?;
+            let written = self.checkout.join(manifest).with_file_name(format!("{krate}.cdx.json"));
+            std::fs::copy(written, out.join(format!("{krate}-{}.cdx.json", crate::package::version())))?;
         }
         Ok(())
     }
