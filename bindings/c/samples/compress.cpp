@@ -9,7 +9,7 @@
 static void run(const char *path, const std::string &folder) {
     condyle::model model = condyle::open(path);
     condyle_encode_options options = CONDYLE_ENCODE_OPTIONS;
-    options.effort = CONDYLE_EFFORT_BEST;
+    options.best = 1;
     std::size_t count = condyle::info(model).clip_count;
     for (std::size_t index = 0; index < count; ++index) {
         condyle_encode_info encoded{};
