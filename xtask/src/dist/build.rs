@@ -41,7 +41,10 @@ impl Build {
         let mut clone = Command::new("git");
         clone.args(["clone", "--quiet", "--no-hardlinks"]).arg(crate::root()).arg(&checkout);
         log.run(&mut clone)?;
-        let environment = pip::environment(log, "dist-tools", &TOOLS)?;
+        let environment = match kind {
+            Kind::Release => pip::environment(log, "dist-tools", &TOOLS)?,
+            Kind::Quick => pip::environment(log, "dist-tools-quick", &TOOLS[..1])?,
+        };
         let version = log.capture(Command::new("rustc").arg("-vV"))?;
         let host =
             version.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or_default().to_owned();
