@@ -143,9 +143,13 @@ impl Build {
         Ok(self.built().join(&self.host).join("release").join(name))
     }
 
-    /// Builds the C library. Returns the folder of the static and the dynamic one.
+    /// Builds the C library, in a quick build the runtime alone. Returns the folder of the static and the
+    /// dynamic one.
     pub(super) fn c_libraries(&self, log: &mut Log) -> Result<PathBuf, Stop> {
         let mut build = self.cargo_build(&["--manifest-path", crate::c::MANIFEST]);
+        if self.kind == Kind::Quick {
+            build.arg("--no-default-features");
+        }
         log.run(&mut build)?;
         Ok(self.built().join(&self.host).join("release"))
     }
