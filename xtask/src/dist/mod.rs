@@ -27,8 +27,8 @@ pub(crate) fn twice(log: &mut Log) -> Outcome {
     compare(log, Kind::Release, [crate::step::build_dir("dist"), out_dir().join("dist-again")])
 }
 
-/// The same comparison for the runtime as a C library and the source of the Python package. The builds are not
-/// optimised and have one copy of each kernel. The step `package` builds the command line.
+/// The same comparison for the runtime as a C library and the source of the Python package. The builds are
+/// not optimised and have one copy of each kernel. The step `package` builds the command line.
 fn quick(log: &mut Log) -> Outcome {
     compare(log, Kind::Quick, ["dist-quick", "dist-again"].map(|name| out_dir().join(name)))
 }
