@@ -3,14 +3,13 @@
 use runtime::blending::{self, Additive, Mean};
 use runtime::{Layer, Pose};
 
-use crate::clip::unknown;
 use crate::guard::guard;
 use crate::numbers::{CONDYLE_MEAN_EXPONENTIAL, CONDYLE_MEAN_LINEAR, condyle_mean};
 use crate::player::check_layers;
 use crate::pointer::{check, check_other};
 use crate::pose::condyle_pose;
 use crate::skeleton::condyle_skeleton;
-use crate::status::{Fault, condyle_error, condyle_status};
+use crate::status::{Fault, condyle_error, condyle_status, unknown};
 use crate::types::CONDYLE_MAX_LAYERS;
 
 /// Pose with its weight, for `condyle_blend` and `condyle_add`.

@@ -11,7 +11,9 @@ use crate::mesh::condyle_mesh;
 use crate::numbers::{CONDYLE_CLAMP, CONDYLE_WRAP, condyle_looping};
 use crate::pose::condyle_pose;
 use crate::skeleton::condyle_skeleton;
-use crate::status::{CONDYLE_INVALID_ARGUMENT, CONDYLE_UNSUPPORTED, Fault, condyle_error, condyle_status};
+use crate::status::{
+    CONDYLE_INVALID_ARGUMENT, CONDYLE_UNSUPPORTED, Fault, condyle_error, condyle_status, unknown,
+};
 use crate::text::c_text;
 use crate::types::{condyle_rigid, condyle_transform, is_shared};
 
@@ -33,11 +35,6 @@ pub(crate) fn looping(value: condyle_looping) -> Result<Looping, Fault> {
         CONDYLE_WRAP => Ok(Looping::Wrap),
         _ => Err(unknown("looping", value, "CONDYLE_CLAMP or CONDYLE_WRAP")),
     }
-}
-
-/// Error for a constant that does not exist.
-pub(crate) fn unknown(what: &str, value: u32, needed: &str) -> Fault {
-    Fault::Other(CONDYLE_INVALID_ARGUMENT, format!("{what} is {value}, expected {needed}"))
 }
 
 /// Properties of a clip. Pointers live as long as the clip.

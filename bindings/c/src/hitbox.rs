@@ -4,12 +4,11 @@ use condyle_query::hitbox::{self, Fit, Hitbox, Hitboxes, PosedHitboxes};
 use condyle_query::hits::Shape;
 use runtime::Affine;
 
-use crate::clip::unknown;
 use crate::guard::{free, guard};
 use crate::mesh::condyle_mesh;
 use crate::numbers::{CONDYLE_SHAPE_BOX, CONDYLE_SHAPE_CAPSULE, CONDYLE_SHAPE_SPHERE, condyle_shape_kind};
 use crate::query::{condyle_aabb, condyle_ray};
-use crate::status::{Fault, condyle_error, condyle_status};
+use crate::status::{Fault, condyle_error, condyle_status, unknown};
 use crate::types::{condyle_matrix, is_shared};
 
 /// Shapes that follow joints.

@@ -111,7 +111,7 @@ pub(crate) fn flag(what: &str, value: u32) -> Result<bool, Fault> {
     match value {
         0 => Ok(false),
         1 => Ok(true),
-        _ => Err(crate::clip::unknown(what, value, "0 or 1")),
+        _ => Err(crate::status::unknown(what, value, "0 or 1")),
     }
 }
 

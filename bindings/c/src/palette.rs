@@ -3,14 +3,13 @@
 use runtime::skinning::{palette_columns, palette_dual, palette_rows};
 use runtime::{Affine, NormalRule, Palette, palette};
 
-use crate::clip::unknown;
 use crate::guard::{free, guard};
 use crate::mesh::condyle_mesh;
 use crate::numbers::{
     CONDYLE_SKIN_DUAL_QUATERNION, CONDYLE_SKIN_LINEAR, CONDYLE_SKIN_LINEAR_PLAIN, condyle_skinning,
 };
 use crate::pointer::{Range, check_apart};
-use crate::status::{Fault, condyle_error, condyle_status};
+use crate::status::{Fault, condyle_error, condyle_status, unknown};
 use crate::types::{condyle_columns, condyle_matrix, is_shared};
 
 /// Matrices of the joints of a mesh, for `condyle_skin`.

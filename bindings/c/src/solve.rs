@@ -7,14 +7,13 @@ use condyle_solve::{
 use runtime::Affine;
 
 use crate::blend::condyle_joint_weight;
-use crate::clip::unknown;
 use crate::guard::guard;
 use crate::numbers::{
     CONDYLE_CHAIN_CYCLIC_DESCENT, CONDYLE_CHAIN_FABRIK, CONDYLE_CHAIN_LEAST_SQUARES, condyle_chain_method,
 };
 use crate::pose::condyle_pose;
 use crate::skeleton::condyle_skeleton;
-use crate::status::{CONDYLE_MISMATCH, Fault, condyle_error, condyle_status};
+use crate::status::{CONDYLE_MISMATCH, Fault, condyle_error, condyle_status, unknown};
 use crate::types::condyle_matrix;
 
 /// Largest number of joints of `condyle_chain` and of `condyle_aim`.

@@ -5,14 +5,13 @@ use condyle_solve::spring_bones::{
 };
 use runtime::Affine;
 
-use crate::clip::unknown;
 use crate::guard::{free, guard};
 use crate::numbers::{
     CONDYLE_COLLIDER_CAPSULE, CONDYLE_COLLIDER_PLANE, CONDYLE_COLLIDER_SPHERE, condyle_collider_shape,
 };
 use crate::pose::condyle_pose;
 use crate::skeleton::condyle_skeleton;
-use crate::status::{Fault, condyle_error, condyle_status};
+use crate::status::{Fault, condyle_error, condyle_status, unknown};
 use crate::types::{CONDYLE_NO_JOINT, condyle_matrix, is_shared};
 #[cfg(feature = "files")]
 use crate::{open::condyle_model, status::CONDYLE_NOT_FOUND};

@@ -212,3 +212,8 @@ mod tests {
         assert_eq!(shown(&fits), fits);
     }
 }
+
+/// Error for a constant that does not exist.
+pub(crate) fn unknown(what: &str, value: u32, needed: &str) -> Fault {
+    Fault::Other(CONDYLE_INVALID_ARGUMENT, format!("{what} is {value}, expected {needed}"))
+}
