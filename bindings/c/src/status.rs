@@ -186,6 +186,11 @@ impl Write for Buffer<'_> {
     }
 }
 
+/// Error for a constant that does not exist.
+pub(crate) fn unknown(what: &str, value: u32, needed: &str) -> Fault {
+    Fault::Other(CONDYLE_INVALID_ARGUMENT, format!("{what} is {value}, expected {needed}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -211,9 +216,4 @@ mod tests {
         let fits = "x".repeat(CONDYLE_ERROR_TEXT - 4);
         assert_eq!(shown(&fits), fits);
     }
-}
-
-/// Error for a constant that does not exist.
-pub(crate) fn unknown(what: &str, value: u32, needed: &str) -> Fault {
-    Fault::Other(CONDYLE_INVALID_ARGUMENT, format!("{what} is {value}, expected {needed}"))
 }
