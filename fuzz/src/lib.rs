@@ -3,8 +3,11 @@
 use condyle_gltf::{Asset, Document};
 
 pub mod any;
+mod edit;
 #[path = "../../crates/condyle-gltf/tests/exercise/mod.rs"]
 mod exercise;
+
+pub use edit::edit;
 
 /// Imports a document. An accepted document must pose without a panic, and a refusal must state the location
 /// and the reason.

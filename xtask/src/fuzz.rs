@@ -13,7 +13,8 @@ mod tiny;
 
 /// Targets that run in CI. `posed` is left out: it makes many calls per input, and half a minute covers
 /// little. Run it with `cargo xtask fuzz posed --seconds 900`.
-const TARGETS: [&str; 8] = ["import", "mutate", "meshopt", "bvh", "container", "clip", "solve", "hits"];
+const TARGETS: [&str; 9] =
+    ["import", "mutate", "pack", "meshopt", "bvh", "container", "clip", "solve", "hits"];
 
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 
