@@ -255,7 +255,8 @@ impl Moments {
             keys.dedup();
             all.extend(keys.last().map(|&last| (Some(at), f64::from(last))));
             for pair in keys.windows(2) {
-                let (start, length) = (f64::from(pair[0]), f64::from(pair[1] - pair[0]));
+                let start = f64::from(pair[0]);
+                let length = f64::from(pair[1]) - start;
                 let part = |part: usize| (Some(at), start + length * part as f64 / BETWEEN as f64);
                 all.extend((0..BETWEEN).map(part));
             }

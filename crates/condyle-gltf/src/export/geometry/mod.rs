@@ -22,7 +22,7 @@ mod weights;
 use std::collections::{BTreeSet, HashMap};
 
 use condyle::math::Transform64;
-use condyle::{Affine, JointMap};
+use condyle::{Affine, Error, JointMap};
 
 use self::columns::{Column, Slot};
 use self::fit::{Fit, Rounded};
@@ -608,6 +608,10 @@ fn report(
                 let weights = a.weights(this)?;
                 let (one, other) = (a.palette(asset, this), b.palette(&written, that));
                 let off = apart((&shapes[*at], &one), (shape, &other), &weights, Some(&packed[*at].twins));
+                // The numbers of a file are finite, so this can only come from the pose.
+                if !(off.worst.is_finite() && off.target.is_finite()) {
+                    return Err(Error::NotFinite { what: "positions of a posed instance", at: instance });
+                }
                 let mesh = &mut meshes[*own];
                 mesh.error = larger(mesh.error, off.worst);
                 mesh.target_error = larger(mesh.target_error, off.target);

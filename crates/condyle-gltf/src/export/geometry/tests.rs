@@ -308,6 +308,20 @@ fn a_mesh_can_be_shown_with_and_without_its_skin() {
 }
 
 #[test]
+fn weights_outside_the_range_of_f32_are_refused() {
+    let mut it = strip(20);
+    let node = strip(20).import().unwrap().instances[0].node;
+    let times = it.floats("SCALAR", &[0.0, 1e9]);
+    let spline = it.floats("SCALAR", &[0.0, 0.0, 3e38, -3e38, 1.0, 0.0]);
+    it.json["animations"] = json!([{
+        "samplers": [{ "input": times, "output": spline, "interpolation": "CUBICSPLINE" }],
+        "channels": [{ "sampler": 0, "target": { "node": node, "path": "weights" } }],
+    }]);
+    let refused = pack_meshes(&it.import().unwrap(), 1e-3, MeshCompression::Ext).unwrap_err();
+    assert!(matches!(refused, ExportError::Pose(Error::NotFinite { .. })), "{refused}");
+}
+
+#[test]
 fn odd_vertices_stay_floats() {
     // A normal of zero, and an error below the precision of 16 bits.
     let mut it = strip(20);
