@@ -35,6 +35,7 @@ Examples:
   condyle bake fox.glb --clip Run -o run.exr        a clip as a texture, or as morph targets
   condyle render fox.glb --clip Run -o fox.gif      images, still or animated
   condyle render fox.glb --clip Walk --clip Run -o fox.gif    a blend of two clips
+  condyle view fox.glb                              a model in the browser
   condyle encode fox.glb -o fox.condyle --unit 1cm  its clips, compressed
   condyle encode mocap -o mo.condyle --unit 1cm     all motion in a folder, compressed
   condyle pack fox.glb -o small.glb --unit 1cm      an ordinary .glb with smaller animations

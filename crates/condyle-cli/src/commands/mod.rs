@@ -17,6 +17,7 @@ mod raycast;
 mod reach;
 mod render;
 mod skin;
+mod view;
 
 use crate::failure::Failure;
 use crate::options::numerics::Numerics;
@@ -25,8 +26,9 @@ use crate::options::numerics::Numerics;
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     Demo(demo::Args),
-    #[command(aliases = ["view", "draw", "gif"])]
+    #[command(aliases = ["draw", "gif"])]
     Render(render::Args),
+    View(view::Args),
     Reach(reach::Args),
     Skin(skin::Args),
     Bake(bake::Args),
@@ -96,6 +98,7 @@ impl Command {
             self,
             Self::Info(_)
                 | Self::Check(_)
+                | Self::View(_)
                 | Self::Encode(_)
                 | Self::Decode(_)
                 | Self::Pack(_)
@@ -110,6 +113,7 @@ impl Command {
             Self::Demo(args) => demo::run(args),
             Self::Render(args) => render::run(args),
             Self::Blend(args) => render::blend(args),
+            Self::View(args) => view::run(args),
             Self::Reach(args) => reach::run(args),
             Self::Skin(args) => skin::run(args),
             Self::Bake(args) => bake::run(args),

@@ -195,6 +195,9 @@ fn run(folder: &Folder, line: &str) {
     let typed = typed.replace("/tmp/look", "look");
     let words: Vec<&str> = typed.split_whitespace().collect();
     let command = if words[0] == "query" { words[1] } else { words[0] };
+    if command == "view" {
+        return crate::view::serves(folder, &words);
+    }
     let output = folder.condyle(&words).output().expect("it runs");
     let [told, warned] =
         [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());

@@ -22,4 +22,5 @@ mod scale;
 mod shell;
 mod skin;
 mod streams;
+mod view;
 mod work;
