@@ -12,16 +12,22 @@
  *     condyle::model model = condyle::open("character.glb");
  *
  * The rules of condyle.h on threads, units and lifetimes apply. Handles convert to the pointers of condyle.h, so
- * every function of it can be called with them.
+ * every function of it can be called with them. `put()` receives what such a function makes:
+ *
+ *     condyle::feet feet;
+ *     condyle_feet_new(skeleton, pelvis, legs, leg_count, feet.put(), &error);
+ *
+ * Files with and without CONDYLE_EXCEPTIONS can be linked into one program.
  */
 #ifndef CONDYLE_HPP
 #define CONDYLE_HPP
 
-#include <cstring>
+#include <cstddef>
+#include <cstdint>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -34,7 +40,7 @@ namespace condyle {
 /* Reason of a failure: a status and its text. */
 class error : public std::exception {
 public:
-    explicit error(const condyle_error &from) : status_(from.status), text_(from.text) {}
+    explicit error(const condyle_error &of) : status_(of.status), text_(of.text) {}
     condyle_status status() const noexcept { return status_; }
     const std::string &text() const noexcept { return text_; }
     const char *what() const noexcept override { return text_.c_str(); }
@@ -48,16 +54,19 @@ private:
 template <class T>
 class [[nodiscard]] result {
 public:
-    result(T value) : it_(std::in_place_index<0>, std::move(value)) {}
-    result(condyle::error error) : it_(std::in_place_index<1>, std::move(error)) {}
+    result(T of) : it_(std::in_place_index<0>, std::move(of)) {}
+    result(condyle::error why) : it_(std::in_place_index<1>, std::move(why)) {}
     bool has_value() const noexcept { return it_.index() == 0; }
     explicit operator bool() const noexcept { return has_value(); }
-    /* Check the result first: without a value these throw std::bad_variant_access. */
+    /* Check the result first: without a value these throw std::bad_variant_access, or end the program with
+     * -fno-exceptions. */
     T &operator*() & { return std::get<0>(it_); }
     const T &operator*() const & { return std::get<0>(it_); }
     T &&operator*() && { return std::get<0>(std::move(it_)); }
-    T *operator->() { return &std::get<0>(it_); }
-    const T *operator->() const { return &std::get<0>(it_); }
+    /* Not for temporaries: what a value owns ends with it. */
+    T *operator->() & { return &std::get<0>(it_); }
+    const T *operator->() const & { return &std::get<0>(it_); }
+    T *operator->() && = delete;
     const condyle::error &error() const { return std::get<1>(it_); }
 
 private:
@@ -69,7 +78,7 @@ template <>
 class [[nodiscard]] result<void> {
 public:
     result() = default;
-    result(condyle::error error) : it_(std::make_unique<condyle::error>(std::move(error))) {}
+    result(condyle::error why) : it_(std::make_unique<condyle::error>(std::move(why))) {}
     bool has_value() const noexcept { return it_ == nullptr; }
     explicit operator bool() const noexcept { return has_value(); }
     const condyle::error &error() const { return *it_; }
@@ -78,10 +87,13 @@ private:
     std::unique_ptr<condyle::error> it_;
 };
 
+/* Everything below has another type with exceptions, hence another name for the linker. */
 #ifdef CONDYLE_EXCEPTIONS
+inline namespace throwing {
 template <class T>
 using outcome = T;
 #else
+inline namespace returning {
 template <class T>
 using outcome = result<T>;
 #endif
@@ -127,10 +139,11 @@ outcome<Info> info(Function function, Object object) {
 #endif
 }
 
-template <class T, void (*Free)(T *)>
-struct deleter {
-    void operator()(T *handle) const noexcept { Free(handle); }
-};
+/* NULL for no elements: an empty container can have memory. */
+template <class Span>
+auto pointer(const Span &span) noexcept {
+    return span.size() == 0 ? nullptr : span.data();
+}
 
 }  // namespace detail
 
@@ -164,11 +177,31 @@ class handle {
 public:
     handle() noexcept = default;
     explicit handle(T *owned) noexcept : it_(owned) {}
-    operator T *() const noexcept { return it_.get(); }
-    T *get() const noexcept { return it_.get(); }
+    handle(handle &&other) noexcept : it_(other.release()) {}
+    handle &operator=(handle &&other) noexcept {
+        if (this != &other) reset(other.release());
+        return *this;
+    }
+    ~handle() { reset(); }
+    operator T *() const & noexcept { return it_; }
+    /* The pointer of a temporary handle is freed before it can be used. */
+    operator T *() && = delete;
+    T *get() const & noexcept { return it_; }
+    T *get() && = delete;
+    /* Gives up what it owns, for the caller to free. */
+    T *release() noexcept { return std::exchange(it_, nullptr); }
+    void reset(T *owned = nullptr) noexcept {
+        T *old = std::exchange(it_, owned);
+        if (old) Free(old);
+    }
+    /* Frees what it owns, and returns the place for what a function of condyle.h makes. */
+    T **put() noexcept {
+        reset();
+        return &it_;
+    }
 
 private:
-    std::unique_ptr<T, detail::deleter<T, Free>> it_;
+    T *it_ = nullptr;
 };
 
 using clip = handle<condyle_clip, condyle_clip_free>;
@@ -212,22 +245,26 @@ inline outcome<condyle_model_info> info(const condyle_model *it) {
     return detail::info<condyle_model_info>(condyle_model_get_info, it);
 }
 
-/* Contents of a file. The pointers that its functions return live as long as it. */
+/* Contents of a file. The pointers that its functions return live as long as it, so a temporary has none. */
 class model : public handle<condyle_model, condyle_model_free> {
 public:
     using handle::handle;
-    outcome<const condyle_skeleton *> skeleton() const {
+    outcome<const condyle_skeleton *> skeleton() const & {
         return detail::make<const condyle_skeleton *, const condyle_skeleton *>(condyle_model_get_skeleton, get());
     }
-    outcome<const condyle_clip *> clip(std::size_t index) const {
+    outcome<const condyle_skeleton *> skeleton() && = delete;
+    outcome<const condyle_clip *> clip(std::size_t index) const & {
         return detail::make<const condyle_clip *, const condyle_clip *>(condyle_model_get_clip, get(), index);
     }
-    outcome<const condyle_clip *> find_clip(const char *name) const {
+    outcome<const condyle_clip *> clip(std::size_t) && = delete;
+    outcome<const condyle_clip *> find_clip(const char *name) const & {
         return detail::make<const condyle_clip *, const condyle_clip *>(condyle_model_find_clip, get(), name);
     }
-    outcome<const condyle_mesh *> mesh(std::size_t index) const {
+    outcome<const condyle_clip *> find_clip(const char *) && = delete;
+    outcome<const condyle_mesh *> mesh(std::size_t index) const & {
         return detail::make<const condyle_mesh *, const condyle_mesh *>(condyle_model_get_mesh, get(), index);
     }
+    outcome<const condyle_mesh *> mesh(std::size_t) && = delete;
 };
 
 inline outcome<model> open(const char *path, const condyle_open_options *options = nullptr) {
@@ -321,10 +358,10 @@ inline outcome<void> add(const condyle_pose *base, span<const condyle_layer> dif
 }
 inline outcome<void> overlay(const condyle_pose *base, const condyle_pose *over, float amount,
                              span<const float> mask, condyle_pose *pose) {
-    return detail::call(condyle_overlay, base, over, amount, mask.data(), mask.size(), pose);
+    return detail::call(condyle_overlay, base, over, amount, detail::pointer(mask), mask.size(), pose);
 }
 inline condyle_layer layer(const condyle_pose *pose, float weight, span<const float> mask = {}) {
-    return {pose, weight, mask.data(), mask.size()};
+    return {pose, weight, detail::pointer(mask), mask.size()};
 }
 
 /* Matrices and vertices. */
@@ -344,12 +381,30 @@ outcome<void> palette_columns(const condyle_mesh *mesh, span<const condyle_matri
     return detail::call(condyle_palette_columns, mesh, matrices.data(), matrices.size(),
                         reinterpret_cast<condyle_columns *>(columns), palette_count);
 }
-/* Arrays of any vectors of three floats; tangents of four. Spans without elements are absent. */
-template <class Vec3, class Vec4 = float[4]>
-condyle_vertices vertices(span<Vec3> positions, span<Vec3> normals = {}, span<Vec4> tangents = {}) {
-    static_assert(sizeof(Vec3) == 3 * sizeof(float) && sizeof(Vec4) == 4 * sizeof(float), "vectors of floats");
-    return {positions.size(), reinterpret_cast<float *>(positions.data()),
-            reinterpret_cast<float *>(normals.data()), reinterpret_cast<float *>(tangents.data())};
+/* Arrays and containers of any vectors of three floats; tangents of four. Empty ones are absent. If one has fewer
+ * elements than the positions, the vertices are as many, which functions refuse as the wrong number. */
+template <class Positions, class Normals, class Tangents>
+condyle_vertices vertices(Positions &&positions, Normals &&normals, Tangents &&tangents) {
+    static_assert(sizeof(*std::data(positions)) == 3 * sizeof(float), "positions are vectors of three floats");
+    static_assert(sizeof(*std::data(normals)) == 3 * sizeof(float), "normals are vectors of three floats");
+    static_assert(sizeof(*std::data(tangents)) == 4 * sizeof(float), "tangents are vectors of four floats");
+    std::size_t count = std::size(positions);
+    for (std::size_t other : {std::size(normals), std::size(tangents)})
+        if (other != 0 && other < count) count = other;
+    const auto floats = [](auto &all) {
+        return std::size(all) == 0 ? nullptr : reinterpret_cast<float *>(std::data(all));
+    };
+    return {count, floats(positions), floats(normals), floats(tangents)};
+}
+template <class Positions, class Normals>
+condyle_vertices vertices(Positions &&positions, Normals &&normals) {
+    span<float[4]> tangents;
+    return vertices(positions, normals, tangents);
+}
+template <class Positions>
+condyle_vertices vertices(Positions &&positions) {
+    span<float[3]> normals;
+    return vertices(positions, normals);
 }
 inline outcome<void> skin(const condyle_mesh *mesh, const condyle_palette *palette, const condyle_vertices &posed,
                           const condyle_const_vertices *bind = nullptr) {
@@ -383,11 +438,12 @@ inline outcome<void> swing(const condyle_skeleton *skeleton, span<const condyle_
     return detail::call(condyle_springs_swing, skeleton, matrices.data(), matrices.size(), springs, &frame, state,
                         pose);
 }
-template <class Vec3>
-outcome<void> refit(condyle_tree *tree, span<const Vec3> positions) {
-    static_assert(sizeof(Vec3) == 3 * sizeof(float), "vectors of three floats");
-    return detail::call(condyle_tree_refit, tree, reinterpret_cast<const float *>(positions.data()),
-                        positions.size());
+/* `positions` is an array or a container of vectors of three floats. */
+template <class Positions>
+outcome<void> refit(condyle_tree *tree, const Positions &positions) {
+    static_assert(sizeof(*std::data(positions)) == 3 * sizeof(float), "positions are vectors of three floats");
+    return detail::call(condyle_tree_refit, tree, reinterpret_cast<const float *>(std::data(positions)),
+                        std::size(positions));
 }
 inline outcome<condyle_hit> first_hit(const condyle_tree *tree, const condyle_ray &ray) {
     return detail::make<condyle_hit, condyle_hit>(condyle_tree_first_hit, tree, &ray);
@@ -403,6 +459,7 @@ inline outcome<void> place(const condyle_hitboxes *hitboxes, span<const condyle_
     return detail::call(condyle_hitboxes_place, hitboxes, matrices.data(), matrices.size(), posed);
 }
 
+}  // namespace throwing, or returning
 }  // namespace condyle
 
 #endif

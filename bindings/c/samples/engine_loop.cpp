@@ -29,7 +29,7 @@ static void run(const char *path) {
     condyle::palette palette = condyle::make_palette(mesh);
     std::vector<condyle_matrix> matrices(condyle::info(skeleton).joint_count);
     std::vector<vec3> positions(condyle::info(mesh).vertices.vertex_count);
-    condyle_vertices posed = condyle::vertices(condyle::span<vec3>(positions));
+    condyle_vertices posed = condyle::vertices(positions);
     condyle_rigid place{{0, 0, 0, 1}, {0, 0, 0}};
 
     for (int frame = 0; frame < 120; ++frame) {

@@ -64,8 +64,8 @@ int main(int argc, char **argv) {
 
     // Only then the vertices and the exact triangle.
     check(condyle::fill(mesh, matrices, palette));
-    check(condyle::skin(mesh, palette, condyle::vertices(condyle::span<vec3>(positions))));
-    check(condyle::refit(tree, condyle::span<const vec3>(positions)));
+    check(condyle::skin(mesh, palette, condyle::vertices(positions)));
+    check(condyle::refit(tree, positions));
     condyle_hit hit = take(condyle::first_hit(tree, ray));
     if (hit.found) {
         std::printf("triangle %u at %.3f m, from the %s\n", hit.triangle, hit.distance, hit.front ? "front" : "back");

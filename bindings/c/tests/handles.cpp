@@ -57,6 +57,10 @@ bool fails(T function, condyle_status status) {
 #define RUN(call) CHECK((call).has_value())
 #endif
 
+/* Pointers of temporaries would dangle. */
+static_assert(!std::is_convertible_v<condyle::pose, const condyle_pose *>);
+static_assert(std::is_convertible_v<condyle::pose &, const condyle_pose *>);
+
 int main(int argc, char **argv) {
     CHECK(argc == 2);
     std::string path = std::string(argv[1]) + "/two_joints.glb";
@@ -91,15 +95,30 @@ int main(int argc, char **argv) {
     RUN(condyle::fill(mesh, matrices, palette));
     std::vector<vec3> positions(shape.vertices.vertex_count);
     RUN(condyle::skin(mesh, palette, condyle::vertices(condyle::span<vec3>(positions))));
+    std::vector<vec3> again(positions.size()), few(1), none;
+    RUN(condyle::skin(mesh, palette, condyle::vertices(again)));
+    CHECK(again[0].x == positions[0].x);
+    CHECK(fails([&] { return condyle::skin(mesh, palette, condyle::vertices(again, few)); }, CONDYLE_MISMATCH));
+    /* Reserved memory is not an array of normals, or a mask. */
+    none.reserve(positions.size());
+    CHECK(condyle::vertices(again, none).normals == nullptr);
+    std::vector<float> no_mask;
+    no_mask.reserve(8);
+    CHECK(condyle::layer(a, 1, no_mask).mask == nullptr);
 
     condyle::tree tree = take(condyle::make_tree(mesh));
-    RUN(condyle::refit(tree, condyle::span<const vec3>(positions)));
+    RUN(condyle::refit(tree, positions));
     condyle_ray ray{{0, 0, 0}, {0, 0, 1}, 100};
     condyle::assign(ray.origin, vec3{50, 0, -10});
     CHECK(take(condyle::first_hit(tree, ray)).found == 0);
     condyle::bounds bounds = take(condyle::make_bounds(mesh));
     condyle_aabb box = take(condyle::box(bounds, matrices));
     for (const vec3 &p : positions) CHECK(p.x >= box.min[0] && p.y <= box.max[1]);
+    condyle_error error;
+    condyle::pose made;
+    CHECK(condyle_pose_new(skeleton, made.put(), &error) == CONDYLE_OK && made);
+    condyle::pose owner(made.release());
+    CHECK(!made && owner);
     std::printf("%u checks\n", checks);
     return 0;
 }
