@@ -2,6 +2,7 @@
 #define CONDYLE_EXCEPTIONS
 #include <cstdio>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 
 #include "condyle.hpp"
@@ -17,8 +18,10 @@ static void run(const char *path, const std::string &folder) {
         condyle_clip_info info = condyle::info(clip);
         std::printf("%s: %zu bytes of %zu, error %.3f mm\n", info.name, encoded.bytes, encoded.raw_bytes,
                     encoded.error_max * 1000);
-        std::ofstream file(folder + "/" + std::to_string(index) + ".clip", std::ios::binary);
+        std::string path_of_clip = folder + "/" + std::to_string(index) + ".clip";
+        std::ofstream file(path_of_clip, std::ios::binary);
         file.write(reinterpret_cast<const char *>(info.bytes), static_cast<std::streamsize>(info.byte_count));
+        if (!file.flush()) throw std::runtime_error(path_of_clip + " cannot be written");
 
         // The runtime loads it by `condyle::load_clip(name, bytes)`, or uses mapped bytes by `condyle_clip_view`.
         condyle::clip loaded = condyle::load_clip(info.name, {info.bytes, info.byte_count});
@@ -34,7 +37,7 @@ int main(int argc, char **argv) {
     }
     try {
         run(argv[1], argv[2]);
-    } catch (const condyle::error &error) {
+    } catch (const std::exception &error) {
         std::fprintf(stderr, "%s\n", error.what());
         return 1;
     }
