@@ -4,6 +4,7 @@
 use alloc::vec::Vec;
 
 use super::algebra::{Affine64, Vector, add, apply, scaled_columns, solve, times, transposed};
+use super::bodies::Bodies;
 use super::points::Point;
 use super::task::USABLE_FRACTION;
 use condyle_base::math::Transform64;
@@ -16,16 +17,15 @@ use condyle_base::math::scalar::sqrt_f64;
 const RIDGE: f64 = 1e-3;
 
 /// Points that a rotation must move to their authored positions, at all moments.
-pub(super) struct Aims<'a> {
+pub(super) struct Aims {
     moments: Vec<Aim>,
-    points: &'a [Point],
     /// Sums over the points, each weighted by the inverse of its squared limit: of the products of two
     /// components, and of the components. With these sums, the cost of a moment does not depend on the number
     /// of points.
     products: [Vector; 3],
     sum: Vector,
-    /// Inverse of each point's distance from the joint.
-    nearness: Vec<f64>,
+    /// The points with their usable limits.
+    bodies: Bodies,
     /// Difference between two readers of the same keys, per moment; empty if all readers get the same.
     spreads: Vec<Spread>,
 }
@@ -55,11 +55,11 @@ struct Aim {
     wanted: Affine64,
 }
 
-impl<'a> Aims<'a> {
+impl Aims {
     pub(super) fn new(
         parents: Option<&[Affine64]>,
         model: &[Affine64],
-        points: &'a [Point],
+        points: &[Point],
         own: &[Transform64],
     ) -> Self {
         let of_moment = |(moment, (local, model)): (usize, (&Transform64, &Affine64))| {
@@ -86,8 +86,14 @@ impl<'a> Aims<'a> {
                 }),
             }
         }
-        let nearness = points.iter().map(|point| 1.0 / point.body.size()).collect();
-        Self { moments, points, products, sum, nearness, spreads: Vec::new() }
+        let bodies = Bodies::new(points.iter().map(|point| (point.body, point.limit * USABLE_FRACTION)));
+        Self { moments, products, sum, bodies, spreads: Vec::new() }
+    }
+
+    /// Distance of the outermost point from the joint, in model space, over the whole segment.
+    pub(super) fn reach(&self, model: &[Affine64]) -> f64 {
+        let of_moment = |model: &Affine64| self.bodies.farthest(&Affine64 { origin: [0.0; 3], ..*model });
+        model.iter().map(of_moment).fold(0.0, f64::max)
     }
 
     /// The same aims, for readers that differ.
@@ -108,7 +114,7 @@ impl<'a> Aims<'a> {
             return self.holds_for_both(moment, q, spread);
         }
         let (off, _) = self.off(moment, q);
-        self.points.iter().all(|point| point.body.is_within(&off, point.limit * USABLE_FRACTION))
+        self.bodies.is_within(&off)
     }
 
     /// [`holds`](Self::holds) for readers that normalise `q` and for those that do not.
@@ -121,9 +127,8 @@ impl<'a> Aims<'a> {
         let scale = &self.moments[moment].scale;
         let turn = turn * scale[0].abs().max(scale[1].abs()).max(scale[2].abs());
         let (off, _) = self.off(moment, q.map(|v| v * (1.0 - (x + y + z + w - 1.0) / 4.0)));
-        self.points.iter().zip(&self.nearness).all(|(point, nearness)| {
-            let limit = point.limit * USABLE_FRACTION;
-            point.body.is_within(&off, (limit - shift - turn / nearness).max(limit * LEAST_LEFT))
+        self.bodies.is_within_limits(&off, |limit, nearness| {
+            (limit - shift - turn / nearness).max(limit * LEAST_LEFT)
         })
     }
 
@@ -166,11 +171,7 @@ impl<'a> Aims<'a> {
         // apart.
         let spread = self.spreads.get(moment).copied();
         let Spread { shift, turn } = spread.unwrap_or_default();
-        let room_of = |(point, nearness): (&Point, &f64)| {
-            (point.limit * USABLE_FRACTION - shift - point.body.farthest_at_most(&off)) * nearness
-                - turn * scale
-        };
-        let least = self.points.iter().zip(&self.nearness).map(room_of).fold(f64::INFINITY, f64::min);
+        let least = self.bodies.room(&off, shift) - turn * scale;
         // The difference between readers grows with the distance of the quaternion too, at most as fast.
         let ways = if spread.is_some() { 4.0 } else { 2.0 };
         (least / (ways * stretch * scale)).max(0.0)

@@ -57,7 +57,7 @@ fn largest(guess: i32, mut passes: impl FnMut(u8) -> bool) -> Option<u8> {
 }
 
 /// Code of the largest step that is at most `size`; -1 if every step is larger.
-fn code_of(size: f64) -> i32 {
+pub(super) fn code_of(size: f64) -> i32 {
     (0..=255_u8).rev().find(|&code| f64::from(step(code)) <= size).map_or(-1, i32::from)
 }
 

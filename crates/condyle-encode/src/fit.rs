@@ -60,13 +60,21 @@ impl Shape {
         // Room for taps after the last key, whose weights are 0: a fixed number of taps per moment is faster
         // than a variable one.
         keys.resize(self.key_count() + BAND, [0.0; 3]);
-        for (Taps { first, weights, .. }, value) in self.taps.iter().zip(values) {
-            if let Some(keys) = keys[*first..].first_chunk_mut::<{ BAND + 1 }>() {
-                for (key, weight) in keys.iter_mut().zip(weights) {
-                    for (key, value) in key.iter_mut().zip(value) {
-                        *key += weight * value;
+        let mut left = values;
+        for taps in self.taps.chunk_by(|a, b| a.first == b.first) {
+            let (values, others) = left.split_at(taps.len());
+            left = others;
+            if let Some(keys) = keys[taps[0].first..].first_chunk_mut::<{ BAND + 1 }>() {
+                // The sums of an interval stay in registers.
+                let mut sums = *keys;
+                for (Taps { weights, .. }, value) in taps.iter().zip(values) {
+                    for (sum, weight) in sums.iter_mut().zip(weights) {
+                        for (sum, value) in sum.iter_mut().zip(value) {
+                            *sum += weight * value;
+                        }
                     }
                 }
+                *keys = sums;
             }
         }
         keys.truncate(self.key_count());

@@ -39,6 +39,7 @@ extern crate std;
 
 mod aims;
 mod algebra;
+mod bodies;
 mod body;
 mod budget;
 mod curve;

@@ -4,8 +4,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::algebra::Affine64;
+use super::bodies::Bodies;
 use super::options::{JointError, Measured};
-use super::task::{ClipJob, MAX_SEGMENT_SAMPLES, Motion};
+use super::task::{ClipJob, JointFacts, MAX_SEGMENT_SAMPLES, Motion};
 use super::{search, source};
 use condyle::clip::Clip;
 use condyle::pose::Pose;
@@ -99,6 +100,8 @@ fn compare(
     each: &mut Judge<'_>,
 ) -> Result<Vec<(f64, usize, f64)>, Error> {
     let (skeleton, count) = (job.skeleton, job.joints.len());
+    let of_joint = |joint: &JointFacts| Bodies::new(joint.shell.iter().map(|&body| (body, joint.budget)));
+    let bodies: Vec<Bodies> = job.joints.iter().map(of_joint).collect();
     let mut pose = Pose::rest(skeleton);
     let source: Vec<Vec<Transform64>> =
         (0..count).map(|j| source::joint(job.clip, skeleton, j, &job.tracks[j], seconds)).collect();
@@ -125,15 +128,11 @@ fn compare(
                 Some((got, want)) => got.after(&placed).less(&want.after(&model[j][moment])),
                 None => placed.less(&model[j][moment]),
             };
-            let (mut farthest, mut own) = (0, 0.0);
-            for (point, body) in joint.shell.iter().enumerate() {
-                let off = body.farthest(&off);
-                if off > own {
-                    (farthest, own) = (point, off);
-                }
-            }
+            let own = bodies[j].farthest(&off);
             if own as f32 > measured.joints[j].error {
-                measured.joints[j] = JointError { error: own as f32, seconds: at, point: farthest };
+                let point = joint.shell.iter().position(|body| body.farthest(&off) == own);
+                let point = point.unwrap_or_default();
+                measured.joints[j] = JointError { error: own as f32, seconds: at, point };
             }
             errors.push(own);
         }

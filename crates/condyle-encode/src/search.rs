@@ -9,6 +9,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::algebra::{Affine64, Vector, add, apply, length, sub, turned};
+use super::bodies::Bodies;
 use super::budget::{HOPEFUL_ROUNDS, MAX_FAILURES, MAX_FITS, MAX_FITS_TO_SAVE, WHOLE_ROUNDS, tighten};
 use super::curve::{Candidates, Classes, TrackId, cheapest, constant};
 use super::points::{Point, PointsToPlace};
@@ -253,10 +254,8 @@ pub(super) fn place(parents: Option<&[Affine64]>, locals: &[Transform64]) -> Vec
 
 /// Whether one of a joint's own points is over its budget.
 fn is_over_budget(joint: &JointFacts, decoded: &[Affine64], model: &[Affine64]) -> bool {
-    decoded.iter().zip(model).any(|(decoded, model)| {
-        let off = decoded.less(model);
-        !joint.shell.iter().all(|body| body.is_within(&off, joint.budget))
-    })
+    let bodies = Bodies::new(joint.shell.iter().map(|&body| (body, joint.budget)));
+    decoded.iter().zip(model).any(|(decoded, model)| !bodies.is_within(&decoded.less(model)))
 }
 
 /// Fits the translation of a joint: at rest, constant, or a curve to its position relative to the decoded

@@ -1,15 +1,15 @@
 //! Fits the rotation of a joint, so that the points it carries are at their positions.
 
 use alloc::vec::Vec;
+use core::cell::OnceCell;
 
 use super::MOMENTS_PER_FRAME;
 use super::aims::Aims;
-use super::algebra::{Affine64, Vector, log_near, sub, turned};
+use super::algebra::{Affine64, Vector, log_near, sub, transposed, turned};
 use super::body::Body;
-use super::curve::TrackId;
-use super::curve::{Candidates, Classes, best_keys, cheapest, constant};
+use super::curve::{Candidates, Classes, TrackId, best_keys, cheapest, code_of, constant};
 use super::fit::Shape;
-use super::points::{self, Point};
+use super::points::Point;
 use super::task::{CONSTANT_STEP, JointFacts, JointFit, STATIC_THRESHOLD, SegmentJob, keep};
 use condyle::clip::layout::Kind;
 use condyle::clip::spline::Degree;
@@ -47,13 +47,17 @@ pub(super) fn fit_rotation(
     let id = TrackId { kind: Kind::Rotation, index };
     let rest = joint.rest.rotation;
     let middle = own[own.len() / 2].rotation;
-    let reach = model.iter().map(|model| points::reach(points, model)).fold(0.0, f64::max);
     let limit = points.iter().map(|point| point.limit).fold(f64::INFINITY, f64::min).min(joint.budget);
     let aims = Aims::new(parents, model, points, own);
+    // The maximum over all moments is rarely needed: few joints are near a constant.
+    let (least_reach, all) = (aims.reach(&model[own.len() / 2..=own.len() / 2]), OnceCell::new());
+    let reach = || *all.get_or_init(|| aims.reach(model));
     // A constant is enough for a static joint, whose ancestors place its points, or if it keeps all points
     // within limits.
-    let near =
-        |to: Quat64| own.iter().all(|local| turned(to, local.rotation) * reach < limit * STATIC_THRESHOLD);
+    let is_within = |to: Quat64, reach: f64| {
+        own.iter().all(|local| turned(to, local.rotation) * reach < limit * STATIC_THRESHOLD)
+    };
+    let near = |to: Quat64| is_within(to, least_reach) && is_within(to, reach());
     let serves = |value: Quat64| is_static || (0..own.len()).all(|moment| aims.holds(moment, value));
     if near(rest) && serves(rest) {
         own.iter_mut().for_each(|local| local.rotation = rest);
@@ -61,7 +65,7 @@ pub(super) fn fit_rotation(
     }
     if near(middle) {
         let log = log_near(product(conjugate(rest), middle), [0.0; 3]);
-        let fine = limit * CONSTANT_STEP / reach.max(f64::MIN_POSITIVE);
+        let fine = limit * CONSTANT_STEP / reach().max(f64::MIN_POSITIVE);
         if let Some((curve, value)) =
             constant(id, log, fine).map(|(curve, log)| (curve, product(rest, exp(log))))
             && serves(value)
@@ -75,7 +79,10 @@ pub(super) fn fit_rotation(
     // The moment that failed last is the most likely to fail again, so it is checked first.
     let mut suspect = 0;
     let candidates = Candidates { shapes: job.shapes, classes };
-    let guess = limit / reach.max(f64::MIN_POSITIVE);
+    let guess_with = |reach: f64| limit / reach.max(f64::MIN_POSITIVE);
+    let least = guess_with(least_reach);
+    let is_same = code_of(least) == code_of(guess_with(least_reach * (1.0 + 1e-6)));
+    let guess = if is_same && keeps_lengths(model) { least } else { guess_with(reach()) };
     let curve = cheapest(id, candidates, job.max_bits, &goals.logs, guess, |shape, keys| {
         let mut path = Path::new(rest, shape, keys, job.nlerp);
         let fails = |path: &mut Path<'_>, moment| !goals.holds(path, moment);
@@ -96,6 +103,18 @@ pub(super) fn fit_rotation(
         local.rotation = path.at(moment);
     }
     true
+}
+
+/// Whether the linear parts of all matrices map every vector to about the same length, within 1e-8 of the
+/// longest.
+fn keeps_lengths(model: &[Affine64]) -> bool {
+    let products = |model: &Affine64| {
+        let [x, y, z] = transposed(&model.linear);
+        [dot(x, x), dot(y, y), dot(z, z), dot(x, y), dot(x, z), dot(y, z)]
+    };
+    let first = products(&model[0]);
+    let near = 1e-9 * first[0].min(first[1]).min(first[2]);
+    model.iter().all(|model| products(model).iter().zip(first).all(|(a, b)| (a - b).abs() <= near))
 }
 
 /// Whether no curve would keep a joint's own points within twice the budget even if all its ancestors were
@@ -124,7 +143,7 @@ pub(super) fn is_hopeless(
 
 /// Rotations for a curve to follow, at all moments.
 struct Goals<'a> {
-    aims: &'a Aims<'a>,
+    aims: &'a Aims,
     rotations: Vec<Quat64>,
     /// Logarithms of the rotations, relative to the rest pose.
     logs: Vec<Vector>,
@@ -133,7 +152,7 @@ struct Goals<'a> {
 }
 
 impl<'a> Goals<'a> {
-    fn new(aims: &'a Aims<'a>, rest: Quat64, own: &[Transform64]) -> Self {
+    fn new(aims: &'a Aims, rest: Quat64, own: &[Transform64]) -> Self {
         let best = |(moment, local): (usize, &Transform64)| aims.best(moment, local.rotation);
         let rotations: Vec<Quat64> = own.iter().enumerate().map(best).collect();
         let mut near = log_near(product(conjugate(rest), own[0].rotation), [0.0; 3]);

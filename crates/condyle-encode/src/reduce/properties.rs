@@ -133,7 +133,7 @@ impl Job<'_, '_> {
         &self,
         index: usize,
         is_static: bool,
-        aims: &Aims<'_>,
+        aims: &Aims,
         points: &[Point],
         own: &mut [Transform64],
         uneven: &mut Uneven,
