@@ -77,7 +77,6 @@ use condyle::skeleton::Skeleton;
 use condyle_base::error::Error;
 use condyle_base::math::Transform64;
 use condyle_base::math::quats::is_loose;
-use condyle_base::math::vectors::normalize;
 pub use curve_keys::curve_keys;
 use fit::Shape;
 use free_tracks::free_tracks;
@@ -87,9 +86,8 @@ use options::positive;
 pub use options::{EncodeOptions, Encoded, Encoding, JointError, JointShell, Measured, OffFrames, Shell};
 use rate::Frames;
 pub use reduce::{KeyFormat, Reduced, measure_keys, reduce};
-use task::{
-    BudgetFractions, ClipJob, DECODER_ROUNDING, JointFacts, MAX_SEGMENT_SAMPLES, Motion, minus_rounding,
-};
+use source::JointTracks;
+use task::{BudgetFractions, ClipJob, MAX_SEGMENT_SAMPLES, Motion, joint_facts};
 use write::{Curves, Kept, Parts};
 
 /// Compresses a clip to the smallest encoding found whose error at every shell point is within budget.
@@ -234,11 +232,17 @@ const MANY_FRAMES: usize = 1024;
 const SAMPLED: usize = 4;
 /// Part of the time in which the lengths are tried, for the progress.
 const TRYING: f32 = 0.3;
+/// Part of the time of the usual search.
+const USUAL: f32 = 0.2;
 
 fn compress(job: &ClipJob<'_>, progress: &mut dyn FnMut(f32)) -> Result<Encoded, Error> {
     let encoded = if job.options.best {
         let frames = best_length(job, &mut |done| progress(TRYING * done))?;
-        job.run(frames, &SPLITS, &mut |done| progress(TRYING + (1.0 - TRYING) * done))?
+        let usual = job.run(SEGMENT_FRAMES, &SPLITS[..1], &mut |done| progress(TRYING + USUAL * done))?;
+        let before = TRYING + USUAL;
+        let longer = job.run(frames, &SPLITS, &mut |done| progress(before + (1.0 - before) * done))?;
+        // The length is an estimate, and splits are compared by their bits in each segment.
+        if usual.bytes().len() < longer.bytes().len() { usual } else { longer }
     } else {
         job.run(SEGMENT_FRAMES, &SPLITS[..1], progress)?
     };
@@ -289,12 +293,8 @@ impl<'a> ClipJob<'a> {
         Frames { count: frames, is_lowered }: Frames,
         motion: Option<(u16, RootMotion)>,
     ) -> Result<Self, Error> {
-        let count = skeleton.joint_count();
         clip.check_skeleton(skeleton)?;
-        let shell = shell::bodies(skeleton, &options.shell)?;
-        let tracks = source::joint_tracks(clip, count);
-        let size = shell::extent(skeleton, &shell);
-        let kept = DECODER_ROUNDING * size;
+        let tracks = source::joint_tracks(clip, skeleton.joint_count());
         // A long clip with few keys may have a lowered rate, so that keys are between frames, where curves
         // cannot follow them.
         let slack = if is_lowered { rate::slack(clip, frames) } else { 0.0 };
@@ -304,28 +304,12 @@ impl<'a> ClipJob<'a> {
                 clip.is_stepped(track) || is_off()
             })
         };
-        let rest: Vec<_> = skeleton.rest().transforms().collect();
-        let mut joints: Vec<JointFacts> = Vec::with_capacity(count);
-        for ((j, shell), tracks) in shell.into_iter().enumerate().zip(&tracks) {
-            let mut rest = Transform64::from(rest[j]);
-            // Curves are relative to the rest rotation, which must be a unit quaternion for this.
-            let is_loose = is_loose(&rest.rotation);
-            normalize(&mut rest.rotation);
-            joints.push(JointFacts {
-                parent: skeleton.parent(j as u16).map(usize::from),
-                rest,
-                shell,
-                budget: minus_rounding(options.budget, kept),
-                fallback: [
-                    is_kept(tracks.rotation) || is_loose,
-                    is_kept(tracks.translation),
-                    is_kept(tracks.scale),
-                ],
-            });
-        }
-        for &(joint, budget) in &options.joint_budgets {
-            joints[usize::from(joint)].budget = minus_rounding(budget, kept);
-        }
+        let fallback = |joint: usize| {
+            let is_loose = is_loose(&Transform64::from(skeleton.rest().get(joint)).rotation);
+            let JointTracks { rotation, translation, scale } = tracks[joint];
+            [is_kept(rotation) || is_loose, is_kept(translation), is_kept(scale)]
+        };
+        let (joints, size) = joint_facts(skeleton, options, fallback)?;
         let (free_tracks, free_sources) = free_tracks(clip);
         let (found, limit) = (free_parts(&free_tracks), MAX_FREE_TRACKS);
         if found > limit {

@@ -128,8 +128,7 @@ pub struct EncodeOptions {
     /// keys of the source. If false, it holds at the frames only.
     pub between: bool,
     /// Whether to search longer for a smaller clip: for the best segment length, and with several splits of
-    /// the error budget. This is 2 to 4x slower. Lengths are compared on one segment in four of a long clip,
-    /// so a clip that gains nothing can become slightly larger.
+    /// the error budget. This is 3 to 5x slower. The usual search runs too, and the smaller clip is returned.
     pub best: bool,
     /// Root motion to extract from the pose, for [`Clip::motion_at`](condyle::Clip::motion_at). The
     /// extraction equals [`motion::extract`](condyle::motion::extract), sampled at every frame:

@@ -7,6 +7,7 @@ use super::body::Body;
 use super::curve::scaled;
 use super::fit::Shape;
 use super::options::EncodeOptions;
+use super::shell;
 use super::source::JointTracks;
 use super::write::{FreeTrack, RECORD};
 use condyle::clip::layout::Kind;
@@ -15,7 +16,9 @@ use condyle::clip::{RawClip, Track};
 use condyle::motion::RootMotion;
 use condyle::play::Events;
 use condyle::skeleton::Skeleton;
+use condyle_base::error::Error;
 use condyle_base::math::Transform64;
+use condyle_base::math::vectors::normalize;
 
 /// Joint data that is known before its segments are fitted.
 #[derive(Debug, Clone)]
@@ -27,6 +30,31 @@ pub(super) struct JointFacts {
     pub(super) budget: f64,
     /// Whether rotation, translation and scale are fallback tracks.
     pub(super) fallback: [bool; 3],
+}
+
+/// Facts of all joints, and the [`extent`](shell::extent) of the skeleton. `fallback` returns which tracks of
+/// a joint are fallback tracks.
+pub(super) fn joint_facts(
+    skeleton: &Skeleton,
+    options: &EncodeOptions,
+    fallback: impl Fn(usize) -> [bool; 3],
+) -> Result<(Vec<JointFacts>, f64), Error> {
+    let shell = shell::bodies(skeleton, &options.shell)?;
+    let extent = shell::extent(skeleton, &shell);
+    let budget = |budget: f32| minus_rounding(budget, DECODER_ROUNDING * extent);
+    let of_joint = |((joint, shell), rest): ((usize, Vec<Body>), _)| {
+        let mut rest = Transform64::from(rest);
+        // Curves are relative to the rest rotation, which must be a unit quaternion for this.
+        normalize(&mut rest.rotation);
+        let parent = skeleton.parent(joint as u16).map(usize::from);
+        JointFacts { parent, rest, shell, budget: budget(options.budget), fallback: fallback(joint) }
+    };
+    let each = shell.into_iter().enumerate().zip(skeleton.rest().transforms());
+    let mut joints: Vec<JointFacts> = each.map(of_joint).collect();
+    for &(joint, own) in &options.joint_budgets {
+        joints[usize::from(joint)].budget = budget(own);
+    }
+    Ok((joints, extent))
 }
 
 /// Fractions of its budget by which a joint may be displaced. Its own rotation can correct this displacement
@@ -109,9 +137,10 @@ pub(super) fn keep<'a>(
     Some((shape, keys))
 }
 
-/// Maximum of joints times moments in a segment. It bounds the memory of the search and has no other effect
-/// on quality.
-pub(super) const MAX_SEGMENT_SAMPLES: usize = 1 << 20;
+/// Maximum of joints times moments in a segment of usual length, which bounds the memory of the search: about
+/// 1 GB with 65,535 joints. Half: 65,535 joints in 10 frames take two segments, in one of which a joint
+/// fails, and 92 % more bytes.
+pub(super) const MAX_SEGMENT_SAMPLES: usize = 1 << 21;
 
 /// Data of one clip that stays the same while its segments are fitted.
 pub(super) struct ClipJob<'a> {
@@ -154,7 +183,7 @@ pub(super) struct Motion {
 /// Decoder's f32 rounding error, a few ULPs, as a fraction of the distance to the farthest shell point. It
 /// adds to the fitting error, so budgets reserve it. Half: targets equal, defaults -0.9 %; twice: equal and
 /// +0.5 %.
-pub(super) const DECODER_ROUNDING: f64 = 4e-7;
+const DECODER_ROUNDING: f64 = 4e-7;
 
 /// Budget minus the rounding error, of which at most a fifth of the budget is subtracted. Otherwise nothing
 /// would be left of a budget close to the rounding error. A tenth and two fifths: equal bytes, because it

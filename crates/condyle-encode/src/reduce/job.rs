@@ -9,12 +9,9 @@ use super::source::{Source, Window};
 use crate::algebra::Affine64;
 use crate::options::EncodeOptions;
 use crate::search::place_all;
-use crate::shell;
-use crate::task::{DECODER_ROUNDING, JointFacts, minus_rounding};
+use crate::task::{JointFacts, joint_facts};
 use condyle::skeleton::Skeleton;
 use condyle_base::error::Error;
-use condyle_base::math::Transform64;
-use condyle_base::math::vectors::normalize;
 
 /// Difference between readers as a fraction of the character's size above which the first attempt already
 /// distinguishes them: four times the rounding of 16-bit rotations. Not tuned.
@@ -55,24 +52,8 @@ impl<'s, 'a> Job<'s, 'a> {
         format: KeyFormat,
     ) -> Result<Self, Error> {
         let count = skeleton.joint_count();
-        let shell = shell::bodies(skeleton, &options.shell)?;
-        let extent = shell::extent(skeleton, &shell);
-        let kept = DECODER_ROUNDING * extent;
-        let mut joints = Vec::with_capacity(count);
-        for (j, (shell, rest)) in shell.into_iter().zip(skeleton.rest().transforms()).enumerate() {
-            let mut rest = Transform64::from(rest);
-            normalize(&mut rest.rotation);
-            joints.push(JointFacts {
-                parent: skeleton.parent(j as u16).map(usize::from),
-                rest,
-                shell,
-                budget: minus_rounding(options.budget, kept),
-                fallback: targets(j).map(|target| of.keeps(target)),
-            });
-        }
-        for &(joint, budget) in &options.joint_budgets {
-            joints[usize::from(joint)].budget = minus_rounding(budget, kept);
-        }
+        let kept = |joint: usize| targets(joint).map(|target| of.keeps(target));
+        let (joints, extent) = joint_facts(skeleton, options, kept)?;
         let model = place_all(&joints, &source.joints);
         let grids = Grids::new(source.moments.len(), &source.frames, source.places.clone(), pinned);
         let exact = vec![false; count];

@@ -199,8 +199,20 @@ fn joints_may_have_budgets_and_points_of_their_own() {
         let options = EncodeOptions { shell, joint_budgets, ..within(2e-3) };
         check(&clip, &skeleton, &options, "budgets of joints");
     }
-    for best in [false, true] {
-        check(&clip, &skeleton, &EncodeOptions { best, ..within(5e-4) }, &format!("best: {best}"));
+}
+
+/// The longer search returns the smaller of two clips.
+#[test]
+fn the_longer_search_is_never_larger() {
+    let mut random = Random(23);
+    for (joints, frames) in [(2, 40), (4, 50), (6, 70), (9, 30), (12, 60)] {
+        let skeleton = random.skeleton(joints);
+        let clip = random.smooth_clip(&skeleton, frames);
+        let [usual, best] = [false, true].map(|best| {
+            let options = EncodeOptions { best, ..within(5e-4) };
+            check(&clip, &skeleton, &options, &format!("best: {best}")).bytes().len()
+        });
+        assert!(best <= usual, "{joints} joints, {frames} frames: {best} of {usual}");
     }
 }
 
