@@ -69,7 +69,7 @@ impl Aims {
         };
         let moments = own.iter().zip(model).enumerate().map(of_moment).collect();
         let (mut products, mut sum) = ([[0.0; 3]; 3], [0.0; 3]);
-        for Point { body, limit } in points {
+        for &Point { body, limit, .. } in points {
             let mut add_point = |local: Vector, weight: f64| {
                 let weighted = local.map(|v| v * weight / (limit * limit));
                 for (row, v) in products.iter_mut().zip(weighted) {
@@ -203,7 +203,7 @@ mod tests {
             let local = Transform64 { translation: vector(0.3), rotation: own, scale: [1.0; 3] };
             let mean = Affine64 { linear: rows(above), origin: vector(0.3) };
             let half = Affine64 { linear: [(); 3].map(|()| vector(1e-4)), origin: vector(2e-4) };
-            let points = [0.1, 0.4].map(|size| Point { body: Body::point(vector(size)), limit: 1e-3 });
+            let points = [0.1, 0.4].map(|size| Point::new(Body::point(vector(size)), 1e-3));
             let model = mean.after(&Affine64::local(&local));
             let spread = Spread {
                 shift: crate::algebra::length(half.point(local.translation)),

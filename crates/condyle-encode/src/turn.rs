@@ -129,7 +129,7 @@ pub(super) fn is_hopeless(
     if joint.fallback[0] {
         return false;
     }
-    let point = |&body: &Body| Point { body, limit: 2.0 * joint.budget };
+    let point = |&body: &Body| Point::new(body, 2.0 * joint.budget);
     let points: Vec<Point> = joint.shell.iter().map(point).collect();
     let aims = Aims::new(above, model, &points, own);
     let goals = Goals::new(&aims, joint.rest.rotation, own);

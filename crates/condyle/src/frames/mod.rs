@@ -112,7 +112,7 @@ impl FramesOptions {
     }
 
     /// Returns options with the distance of the farthest vertex of each joint, and `radius` for joints
-    /// without vertices.
+    /// without vertices. Weights of morph targets may be at least 0 and add up to at most 1.
     ///
     /// # Errors
     /// [`Error::Skeleton`] or [`Error::Index`] for a skin of another skeleton, and [`Error::Index`] for an
@@ -149,20 +149,26 @@ impl FramesOptions {
     }
 }
 
-/// Raises the radii to the distance of the farthest vertex of each joint.
+/// Raises the radii to the distance of the farthest vertex of each joint, with and without each morph target.
 fn add_radii(mesh: &SkinnedMesh, skin: &Skin, radii: &mut [f32]) {
     let influences: &Influences = mesh.influences();
-    for (vertex, position) in mesh.vertices().positions.iter().enumerate() {
+    let positions = &mesh.vertices().positions;
+    let mut add = |vertex: usize, position: [f32; 3]| {
         for (joint, weight) in influences.row(vertex) {
             let at = usize::from(joint);
             if let (true, Some(&of), Some(bind)) =
                 (weight > 0.0, skin.joints().get(at), skin.inverse_bind().get(at))
                 && let Some(radius) = radii.get_mut(usize::from(of))
             {
-                let [x, y, z] = bind.transform_point(*position);
+                let [x, y, z] = bind.transform_point(position);
                 *radius = radius.max(sqrt(x * x + y * y + z * z));
             }
         }
+    };
+    positions.iter().enumerate().for_each(|(vertex, &position)| add(vertex, position));
+    for (vertex, delta) in mesh.morph_targets().iter().flat_map(|target| target.deltas()) {
+        let vertex = vertex as usize;
+        add(vertex, core::array::from_fn(|axis| positions[vertex][axis] + delta.position[axis]));
     }
 }
 
