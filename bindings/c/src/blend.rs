@@ -6,7 +6,7 @@ use runtime::{Layer, Pose};
 use crate::guard::guard;
 use crate::numbers::{CONDYLE_MEAN_EXPONENTIAL, CONDYLE_MEAN_LINEAR, condyle_mean};
 use crate::player::check_layers;
-use crate::pointer::{check, check_other};
+use crate::pointer::{Range, check, check_apart, check_other};
 use crate::pose::condyle_pose;
 use crate::skeleton::condyle_skeleton;
 use crate::status::{Fault, condyle_error, condyle_status, unknown};
@@ -221,6 +221,8 @@ pub unsafe extern "C" fn condyle_joint_mask(
 ) -> condyle_status {
     guard(error, || {
         let skeleton = &shared!(skeleton).skeleton;
+        let read = Range::new("roots", roots, root_count);
+        check_apart([Range::new("mask", mask, mask_count)], [read])?;
         let roots: Vec<_> = elements!(roots, root_count).iter().map(|it| (it.joint, it.weight)).collect();
         let made = blending::joint_mask(skeleton, &roots, feather)?;
         runtime::Error::check_len("mask", mask_count, made.len())?;

@@ -3,7 +3,7 @@
 use std::ffi::{CString, c_char};
 
 use runtime::clip::{Interpolation, Target, Track};
-use runtime::sampling::{AnyClip, PoseSource};
+use runtime::sampling::{AnyClip, PoseSource, track};
 use runtime::{Clip, Looping, RawClip, sample};
 
 use crate::guard::{free, guard};
@@ -301,9 +301,18 @@ pub unsafe extern "C" fn condyle_sample_weights(
         let (clip, mesh) = (shared!(clip), shared!(mesh));
         let defaults = &mesh.placed.morph_weights;
         runtime::Error::check_len("weights", weight_count, defaults.len())?;
-        let weights = elements_mut!(weights, weight_count);
-        weights.copy_from_slice(defaults);
-        clip.clip.weights(mesh.placed.node, seconds, weights)?;
+        let (weights, target) = (elements_mut!(weights, weight_count), Target::Weights(mesh.placed.node));
+        // An error leaves the weights unchanged, so the defaults are written last.
+        let is_animated = match &clip.clip {
+            AnyClip::Compressed { clip, .. } => track(clip, target, seconds, weights)?,
+            AnyClip::Raw(raw) => {
+                raw.weights(mesh.placed.node, seconds, weights)?;
+                raw.tracks().iter().any(|track| track.target == target)
+            }
+        };
+        if !is_animated {
+            weights.copy_from_slice(defaults);
+        }
         Ok(())
     })
 }

@@ -38,6 +38,8 @@ pub struct condyle_feet_state {
 /// Never changes: any number of threads may use it.
 pub struct condyle_contacts {
     contacts: Contacts,
+    /// Joint of each leg that touches the ground.
+    joints: Vec<u16>,
 }
 
 const _: () = is_shared::<condyle_feet>();
@@ -171,7 +173,8 @@ pub unsafe extern "C" fn condyle_contacts_new(
         let joints: Vec<u16> = feet.legs().iter().map(Leg::touching).collect();
         let mut options = ContactOptions::for_legs(feet.leg_length());
         options.looping = self::looping(looping)?;
-        give!(contacts, condyle_contacts { contacts: self::contacts(clip, skeleton, &joints, &options)? });
+        let found = self::contacts(clip, skeleton, &joints, &options)?;
+        give!(contacts, condyle_contacts { contacts: found, joints });
         Ok(())
     })
 }
@@ -202,6 +205,7 @@ pub unsafe extern "C" fn condyle_feet_place(
     error: *mut condyle_error,
 ) -> condyle_status {
     guard(error, || {
+        optional_output!(reached);
         let (skeleton, legs, frame) = (&shared!(skeleton).skeleton, &shared!(feet).feet, sized!(frame));
         let matrices = matrices.cast::<Affine>();
         let model = elements!(matrices, matrix_count);
@@ -218,8 +222,12 @@ pub unsafe extern "C" fn condyle_feet_place(
         let count = legs.legs().len();
         let contacts = frame.contacts;
         if let Some(contacts) = optional!(contacts) {
-            for (step, leg) in steps.iter_mut().zip(legs.legs()) {
-                *step = contacts.contacts.step(leg.touching().into(), frame.clock)?;
+            if !contacts.joints.iter().copied().eq(legs.legs().iter().map(Leg::touching)) {
+                let text = "frame->contacts: of other legs than feet".to_owned();
+                return Err(Fault::Other(CONDYLE_MISMATCH, text));
+            }
+            for (leg, step) in steps[..count].iter_mut().enumerate() {
+                *step = contacts.contacts.step(leg, frame.clock)?;
             }
         }
         let frame = FeetFrame {

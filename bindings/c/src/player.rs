@@ -8,6 +8,7 @@ use runtime::{Player, motion};
 use crate::clip::{condyle_clip, condyle_event, looping};
 use crate::guard::{free, guard};
 use crate::numbers::condyle_looping;
+use crate::pointer::{Range, check_apart, check_elements};
 use crate::pose::condyle_pose;
 use crate::skeleton::condyle_skeleton;
 use crate::status::{CONDYLE_MISMATCH, Fault, condyle_error, condyle_status};
@@ -140,12 +141,11 @@ pub unsafe extern "C" fn condyle_player_get_events(
 ) -> condyle_status {
     guard(error, || {
         output!(count);
+        check_elements("events", events, capacity)?;
+        check_apart([Range::new("count", count, 1)], [Range::new("events", events, capacity)])?;
         let (player, it) = (&shared!(player).player, shared!(clip));
         let mut passed = 0;
         if let Some(clip) = it.clip.as_compressed() {
-            if capacity > 0 {
-                output!(events);
-            }
             for Passed { index, seconds, clock, .. } in player.clip_events(clip)? {
                 if passed < capacity {
                     let place = events.wrapping_add(passed);

@@ -93,6 +93,16 @@ macro_rules! put {
     }};
 }
 
+/// Checks the place for a result that the caller may not want.
+#[cfg(feature = "solve")]
+macro_rules! optional_output {
+    ($pointer:ident) => {
+        if !$pointer.is_null() {
+            output!($pointer);
+        }
+    };
+}
+
 /// Writes a result that the caller may not want.
 #[cfg(feature = "solve")]
 macro_rules! put_optional {

@@ -132,6 +132,7 @@ pub unsafe extern "C" fn condyle_two_bone(
     error: *mut condyle_error,
 ) -> condyle_status {
     guard(error, || {
+        optional_output!(reached);
         let (skeleton, options) = (&shared!(skeleton).skeleton, sized!(options));
         let matrices = matrices.cast::<Affine>();
         let reach = TwoBone {
@@ -164,6 +165,7 @@ pub unsafe extern "C" fn condyle_aim(
     error: *mut condyle_error,
 ) -> condyle_status {
     guard(error, || {
+        optional_output!(reached);
         let (skeleton, options) = (&shared!(skeleton).skeleton, sized!(options));
         let matrices = matrices.cast::<Affine>();
         let up = set(options.up_axis).map(|axis| Up { axis, direction: options.up_direction });
@@ -207,6 +209,7 @@ pub unsafe extern "C" fn condyle_chain(
     error: *mut condyle_error,
 ) -> condyle_status {
     guard(error, || {
+        optional_output!(reached);
         let (skeleton, options) = (&shared!(skeleton).skeleton, sized!(options));
         let matrices = matrices.cast::<Affine>();
         check_chain("options->joints", options.joint_count)?;

@@ -69,6 +69,12 @@ pub unsafe extern "C" fn condyle_writer_add_skeleton(
     guard(error, || {
         output!(model);
         let (it, name, skeleton) = (exclusive!(writer), text!(name), &shared!(skeleton).skeleton);
+        it.open()?;
+        // Before the file changes.
+        if unit != 0.0 && !(unit.is_finite() && unit > 0.0) {
+            let needed = "0 or a finite number above 0";
+            return Err(runtime::Error::OutOfRange { what: "unit", at: 0, needed }.into());
+        }
         let at = it.open()?.add_skeleton(name, skeleton)?;
         if unit != 0.0 {
             it.open()?.set_unit(at, unit)?;

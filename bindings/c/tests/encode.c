@@ -15,7 +15,8 @@ static void containers(leg *it, const condyle_clip *encoded) {
     REFUSED(CONDYLE_MISMATCH, "clip", condyle_writer_add_clip(writer, model, encoded, &error));
     REFUSED(CONDYLE_NOT_FOUND, "model 3", condyle_writer_add_clip(writer, 3, encoded, &error));
     REFUSED(CONDYLE_NOT_FOUND, "model 3", condyle_writer_add_mesh(writer, 3, "", it->mesh, &error));
-    CHECK(condyle_writer_add_skeleton(writer, "x", it->skeleton, -1, &model, &error) != CONDYLE_OK);
+    REFUSED(CONDYLE_INVALID_ARGUMENT, "unit",
+            condyle_writer_add_skeleton(writer, "x", it->skeleton, -1, &model, &error));
     NO_NULL("writer", condyle_writer_new(NULL, &error));
     NO_NULL("skeleton", condyle_writer_add_skeleton(writer, "leg", NULL, 1, &model, &error));
     NO_NULL("model", condyle_writer_add_skeleton(writer, "leg", it->skeleton, 1, NULL, &error));
@@ -152,6 +153,11 @@ void test_encode(void) {
     NO_NULL("pose", condyle_player_sample(player, clip, skeleton, NULL, &error));
     NO_NULL("events", condyle_player_get_events(player, clip, NULL, 2, &count, &error));
     NO_NULL("count", condyle_player_get_events(player, clip, events, 2, NULL, &error));
+    NO_NULL("events", condyle_player_get_events(player, raw, NULL, 2, &count, &error));
+    REFUSED(CONDYLE_INVALID_ARGUMENT, "address space",
+            condyle_player_get_events(player, clip, events, SIZE_MAX, &count, &error));
+    REFUSED(CONDYLE_INVALID_POINTER, "overlap",
+            condyle_player_get_events(player, clip, events, 2, &events[1].index, &error));
     NO_NULL("motion", condyle_player_get_motion(player, clip, NULL, &error));
     REFUSED(CONDYLE_UNSUPPORTED, "raw", condyle_player_get_motion(player, raw, &motion, &error));
     condyle_player_free(player);

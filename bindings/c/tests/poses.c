@@ -107,6 +107,9 @@ static void poses(leg *it) {
     root.joint = 0;
     REFUSED(CONDYLE_MISMATCH, "mask", condyle_joint_mask(it->skeleton, &root, 1, 0, mask, 2, &error));
     NO_NULL("mask", condyle_joint_mask(it->skeleton, &root, 1, 0, NULL, LEG_JOINTS, &error));
+    condyle_joint_weight roots[LEG_JOINTS] = {{0, 0}};
+    REFUSED(CONDYLE_INVALID_POINTER, "overlap",
+            condyle_joint_mask(it->skeleton, roots, 4, 0, &roots[1].weight, LEG_JOINTS, &error));
     NO_NULL("roots", condyle_joint_mask(it->skeleton, NULL, 1, 0, mask, LEG_JOINTS, &error));
 
     condyle_pose_free(difference);

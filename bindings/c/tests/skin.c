@@ -118,6 +118,9 @@ static void morphing(void) {
     NO_NULL("morphed", condyle_morph(mesh, none, 2, NULL, &error));
     NO_NULL("mesh", condyle_morph(NULL, none, 2, &morphed, &error));
     REFUSED(CONDYLE_MISMATCH, "weights", condyle_sample_weights(clip, mesh, 0, weights, 1, &error));
+    float kept[2] = {7, 8};
+    REFUSED(CONDYLE_INVALID_ARGUMENT, "finite", condyle_sample_weights(clip, mesh, NAN, kept, 2, &error));
+    CHECK(kept[0] == 7 && kept[1] == 8);
     NO_NULL("weights", condyle_sample_weights(clip, mesh, 0, NULL, 2, &error));
     NO_NULL("mesh", condyle_sample_weights(clip, NULL, 0, weights, 2, &error));
     NO_NULL("clip", condyle_sample_weights(NULL, mesh, 0, weights, 2, &error));

@@ -48,6 +48,17 @@ static void limbs(leg *it, condyle_pose *pose, condyle_matrix *model) {
     reach.size = 8;
     REFUSED(CONDYLE_UNSUPPORTED, "options->size is 8",
             condyle_two_bone(it->skeleton, model, LEG_JOINTS, &reach, pose, NULL, &error));
+    /* A place for the result that is refused leaves the pose unchanged. */
+    reach.size = sizeof reach;
+    reach.weight = 1;
+    reach.goal[0] = -0.3f;
+    condyle_transform before, after;
+    condyle_reached *odd = (condyle_reached *)((char *)&reached + 1);
+    GOOD(condyle_pose_get(pose, 1, &before, 1, &error));
+    REFUSED(CONDYLE_INVALID_POINTER, "reached is not aligned",
+            condyle_two_bone(it->skeleton, model, LEG_JOINTS, &reach, pose, odd, &error));
+    GOOD(condyle_pose_get(pose, 1, &after, 1, &error));
+    CHECK(memcmp(&before, &after, sizeof before) == 0);
 
     condyle_aim_options look = CONDYLE_AIM_OPTIONS;
     look.joint = 3;
@@ -153,29 +164,116 @@ static void ground(leg *it, condyle_pose *pose, condyle_matrix *model) {
     condyle_feet_free(NULL);
 }
 
-/* Contacts of a clip that is compressed: a leg that stands. */
+/* A clip in which a leg stands for half a second and is lifted for the next half. */
+static condyle_clip *lifting(leg *it) {
+    condyle_error error;
+    enum { FRAMES = 21 };
+    condyle_pose *pose = NULL;
+    condyle_transform frames[FRAMES][LEG_JOINTS];
+    GOOD(condyle_pose_new(it->skeleton, &pose, &error));
+    for (int frame = 0; frame < FRAMES; ++frame) {
+        GOOD(condyle_pose_get(pose, 0, frames[frame], LEG_JOINTS, &error));
+        float lift = frame > 10 ? 0.4f * sinf((float)(frame - 10) * 0.314159265f) : 0;
+        frames[frame][1].rotation[0] = -sinf(lift);
+        frames[frame][1].rotation[3] = cosf(lift);
+    }
+    condyle_pose_free(pose);
+    condyle_clip *raw = NULL, *clip = NULL;
+    GOOD(condyle_clip_new("lift", it->skeleton, frames[0], FRAMES, 20, &raw, &error));
+    condyle_writer *writer = NULL;
+    condyle_model *model = NULL;
+    const uint8_t *bytes = NULL;
+    size_t at = 0, count = 0;
+    GOOD(condyle_writer_new(&writer, &error));
+    GOOD(condyle_writer_add_skeleton(writer, "leg", it->skeleton, 1, &at, &error));
+    GOOD(condyle_writer_finish(writer, &bytes, &count, &error));
+    GOOD(condyle_open_memory("leg.condyle", bytes, count, NULL, &model, &error));
+    GOOD(condyle_encode(model, raw, NULL, &clip, NULL, &error));
+    condyle_model_free(model);
+    condyle_writer_free(writer);
+    condyle_clip_free(raw);
+    return clip;
+}
+
+/* Height of the toe at a moment of a clip, after the foot was put on ground 20 cm below. */
+static float placed(leg *it, const condyle_clip *clip, const condyle_feet *feet,
+                    const condyle_contacts *contacts, double clock) {
+    condyle_error error;
+    condyle_feet_state *state = NULL;
+    condyle_pose *pose = NULL;
+    condyle_matrix model[LEG_JOINTS];
+    int calls = 0;
+    condyle_feet_frame frame = CONDYLE_FEET_FRAME;
+    frame.ground = slope;
+    frame.ground_data = &calls;
+    frame.placement.translation[1] = 0.2;
+    frame.contacts = contacts;
+    frame.clock = clock;
+    frame.seconds = 0.02f;
+    GOOD(condyle_feet_state_new(feet, &state, &error));
+    GOOD(condyle_pose_new(it->skeleton, &pose, &error));
+    GOOD(condyle_sample(clip, it->skeleton, clock, pose, &error));
+    GOOD(condyle_local_to_model(it->skeleton, pose, model, LEG_JOINTS, &error));
+    GOOD(condyle_feet_place(it->skeleton, model, LEG_JOINTS, feet, &frame, state, pose, NULL, &error));
+    GOOD(condyle_local_to_model(it->skeleton, pose, model, LEG_JOINTS, &error));
+    frame.clock = NAN;
+    CHECK(condyle_feet_place(it->skeleton, model, LEG_JOINTS, feet, &frame, state, pose, NULL, &error) ==
+          CONDYLE_INVALID_ARGUMENT);
+    condyle_pose_free(pose);
+    condyle_feet_state_free(state);
+    return model[4].rows[1][3];
+}
+
+/* Contacts of a compressed clip. */
 static void contacts(void) {
     condyle_error error;
-    condyle_model *model = open_test("two_joints.glb");
-    const condyle_skeleton *skeleton = NULL;
-    const condyle_clip *raw = NULL;
-    condyle_clip *clip = NULL;
-    GOOD(condyle_model_get_skeleton(model, &skeleton, &error));
-    GOOD(condyle_model_get_clip(model, 0, &raw, &error));
-    GOOD(condyle_encode(model, raw, NULL, &clip, NULL, &error));
-    condyle_feet *feet = NULL;
-    condyle_leg one = {0, 1, 1, CONDYLE_NO_JOINT};
-    CHECK(condyle_feet_new(skeleton, 0, &one, 1, &feet, &error) == CONDYLE_INVALID_ARGUMENT);
     leg it = leg_new();
-    one.hip = 1, one.knee = 2, one.foot = 3;
+    condyle_feet *feet = NULL;
+    condyle_leg one = {1, 1, 3, 4};
+    CHECK(condyle_feet_new(it.skeleton, 0, &one, 1, &feet, &error) == CONDYLE_INVALID_ARGUMENT);
+    one.knee = 2;
     GOOD(condyle_feet_new(it.skeleton, 0, &one, 1, &feet, &error));
+    condyle_clip *clip = lifting(&it);
     condyle_contacts *found = NULL;
-    CHECK(condyle_contacts_new(clip, it.skeleton, feet, CONDYLE_WRAP, &found, &error) == CONDYLE_MISMATCH);
+    GOOD(condyle_contacts_new(clip, it.skeleton, feet, CONDYLE_WRAP, &found, &error));
+    /* The foot reaches down while it stands, and is higher while the clip lifts it. */
+    float stands = placed(&it, clip, feet, found, 0.25), lifted = placed(&it, clip, feet, found, 0.75);
+    CHECK(stands < 0.0f && lifted > stands + 0.1f);
+    REFUSED(CONDYLE_INVALID_ARGUMENT, "looping is 9",
+            condyle_contacts_new(clip, it.skeleton, feet, (condyle_looping)9, &found, &error));
+    NO_NULL("skeleton", condyle_contacts_new(clip, NULL, feet, CONDYLE_WRAP, &found, &error));
+    NO_NULL("feet", condyle_contacts_new(clip, it.skeleton, NULL, CONDYLE_WRAP, &found, &error));
+
+    /* Contacts of other legs, and a clip of another skeleton. */
+    condyle_feet *heel = NULL;
+    condyle_feet_state *state = NULL;
+    condyle_pose *pose = NULL;
+    condyle_matrix matrices[LEG_JOINTS];
+    int calls = 0;
+    condyle_feet_frame frame = CONDYLE_FEET_FRAME;
+    frame.ground = slope;
+    frame.ground_data = &calls;
+    frame.contacts = found;
+    one.toe = CONDYLE_NO_JOINT;
+    GOOD(condyle_feet_new(it.skeleton, 0, &one, 1, &heel, &error));
+    GOOD(condyle_feet_state_new(heel, &state, &error));
+    GOOD(condyle_pose_new(it.skeleton, &pose, &error));
+    GOOD(condyle_local_to_model(it.skeleton, pose, matrices, LEG_JOINTS, &error));
+    REFUSED(CONDYLE_MISMATCH, "other legs",
+            condyle_feet_place(it.skeleton, matrices, LEG_JOINTS, heel, &frame, state, pose, NULL, &error));
+    condyle_pose_free(pose);
+    condyle_feet_state_free(state);
+    condyle_feet_free(heel);
+    condyle_model *model = open_test("two_joints.glb");
+    const condyle_skeleton *two = NULL;
+    condyle_contacts *other = NULL;
+    GOOD(condyle_model_get_skeleton(model, &two, &error));
+    CHECK(condyle_contacts_new(clip, two, feet, CONDYLE_WRAP, &other, &error) == CONDYLE_MISMATCH);
+    condyle_model_free(model);
     condyle_contacts_free(found);
     condyle_feet_free(feet);
-    leg_free(&it);
     condyle_clip_free(clip);
-    condyle_model_free(model);
+    leg_free(&it);
 }
 
 static void springs(leg *it, condyle_pose *pose, condyle_matrix *model) {
