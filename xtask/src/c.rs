@@ -9,6 +9,9 @@ use crate::step::{Log, ONE_KERNEL, Outcome, Step, Stop, build_dir, cargo, need, 
 /// A separate workspace, because it has its own release profile.
 pub(crate) const MANIFEST: &str = "bindings/c/Cargo.toml";
 
+/// Random calls for the fuzz target `capi`. The step `fuzz-clippy` has its lints.
+pub(crate) const CALLS: &str = "bindings/c/calls/Cargo.toml";
+
 /// System libraries that the archive needs.
 const SYSTEM: [&str; 3] = ["-lm", "-lpthread", "-ldl"];
 

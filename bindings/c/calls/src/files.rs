@@ -80,7 +80,7 @@ impl World<'_> {
         }
     }
 
-    /// Asks a model for its contents.
+    /// Requests the contents of a model.
     fn parts(&mut self) {
         let (model, at) = (any!(self, models), self.input.below(3));
         match self.input.below(5) {

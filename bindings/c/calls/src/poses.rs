@@ -213,7 +213,7 @@ impl World<'_> {
         matrices.into_boxed_slice().into_vec()
     }
 
-    /// Runs calls that are no part of the sequence: without misuse.
+    /// Runs calls outside of the sequence, without misuse.
     pub(crate) fn aside<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> T {
         let (countdown, must_fail) = self.misuse.suspend();
         let result = body(self);
