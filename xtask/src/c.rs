@@ -44,6 +44,7 @@ fn check(log: &mut Log) -> Outcome {
         return Err(Stop::Failed("abi.txt differs from the header; run `cargo xtask c-header`".into()));
     }
     let checks = tests(log, &library)?;
+    maths(log, &library)?;
     miri(log)?;
     let cmake = cmake(log)?;
     Ok(format!("{symbols} functions, {checks}; {cmake}"))
@@ -259,6 +260,27 @@ fn tests(log: &mut Log, library: &Path) -> Result<String, Stop> {
         }
     }
     Ok(told.join(", "))
+}
+
+/// Builds and runs the programs with types of glm and Eigen.
+fn maths(log: &mut Log, library: &Path) -> Result<(), Stop> {
+    let folders = [("glm", "/usr/include", "glm/glm.hpp"), ("eigen", "/usr/include/eigen3", "Eigen/Core")];
+    for (name, folder, header) in folders {
+        if !Path::new(folder).join(header).exists() {
+            log.note(&format!("{folder}/{header} is not installed: tests/maths/{name}.cpp is not run"));
+            continue;
+        }
+        let program = out_dir().join("c-maths");
+        let mut command = Command::new("g++");
+        command.args(["-std=c++17", "-fsanitize=address,undefined", "-idirafter", folder]).args(WARNINGS);
+        command
+            .arg("-I")
+            .arg(own().join("include"))
+            .arg(own().join("tests/maths").join(name).with_extension("cpp"));
+        log.run(command.arg(library.join("libcondyle.a")).args(SYSTEM).arg("-o").arg(&program))?;
+        log.run(&mut Command::new(&program))?;
+    }
+    Ok(())
 }
 
 /// Runs the calls of `tests/pointers.rs` in an interpreter that detects undefined behaviour.

@@ -1,8 +1,8 @@
 //! Random sequences of C calls: any order, numbers, counts and constants, and objects that do not belong
 //! together.
 //!
-//! One call in eight breaks a rule on purpose, and must fail: a null or misaligned pointer, a count beyond the
-//! address space, arrays that overlap, a wrong `size`, or text that is not UTF-8.
+//! One call in eight breaks a rule on purpose, and must fail: a null or misaligned pointer, a count beyond
+//! the address space, arrays that overlap, a wrong `size`, or text that is not UTF-8.
 //!
 //! A failed call must report a text, and leave its output unchanged. No call may report an internal
 //! error. AddressSanitizer finds accesses outside of the arrays, which have exactly the stated size.

@@ -139,10 +139,12 @@ impl World<'_> {
     fn skin(&mut self) {
         let (mesh, palette) = (any!(self, meshes), any!(self, palettes));
         let right = self.mesh_info(mesh).vertex_count;
-        let mut bind = Planes::new(self, right);
+        // An absent source is not read, so its misuse would not be refused.
+        let has_bind = self.input.one_in(2);
+        let mut bind = if has_bind { Some(Planes::new(self, right)) } else { None };
         let mut posed = Planes::new(self, right);
-        let read = bind.input(self);
-        let read = self.optional(&raw const read);
+        let read = bind.as_mut().map(|bind| bind.input(self));
+        let read = read.as_ref().map_or(null(), |read| self.at(read));
         let mut written = posed.output(self);
         if self.input.one_in(8) && posed.count > 0 && written.vertex_count == posed.count {
             self.misuse.must_fail = true;
