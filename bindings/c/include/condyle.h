@@ -279,10 +279,21 @@ typedef struct condyle_frames condyle_frames;
 // Never changes: any number of threads may use it.
 typedef struct condyle_hitboxes condyle_hitboxes;
 
+// Transition of one character from the movement that it shows to another one, without a jump of position or
+// velocity. Only the new movement is sampled.
+//
+// One thread at a time may change it; between changes, any number of threads may read it.
+typedef struct condyle_inertialization condyle_inertialization;
+
 // Vertices in the bind pose, their influences, morph targets, and the joints that move them.
 //
 // Never changes: any number of threads may use it.
 typedef struct condyle_mesh condyle_mesh;
+
+// Pairs of joints that exchange their movements.
+//
+// Never changes: any number of threads may use it.
+typedef struct condyle_mirror condyle_mirror;
 
 // Contents of a file: a skeleton, and any number of clips and meshes.
 //
@@ -564,6 +575,14 @@ typedef struct {
     // Factor of this joint and of all its descendants.
     float weight;
 } condyle_joint_weight;
+
+// Two joints that exchange their movements, for `condyle_mirror_new`.
+typedef struct {
+    // Joint index on one side.
+    uint16_t left;
+    // Joint index on the other side.
+    uint16_t right;
+} condyle_joint_pair;
 
 // Affine matrix of three rows and four columns. The fourth column is the translation.
 typedef struct CONDYLE_ALIGN(16) {
@@ -1491,6 +1510,74 @@ condyle_status condyle_joint_mask(const condyle_skeleton *skeleton,
                                   float *mask,
                                   size_t mask_count,
                                   condyle_error *error);
+
+/* ---- Transitions and mirrored poses ---- */
+
+// Creates a state without a transition. Free it with `condyle_inertialization_free`.
+CONDYLE_API
+condyle_status condyle_inertialization_new(const condyle_skeleton *skeleton,
+                                           condyle_inertialization **transition,
+                                           condyle_error *error);
+
+// Frees a transition. Null is ignored.
+CONDYLE_API void condyle_inertialization_free(condyle_inertialization *transition);
+
+// Starts a transition, and replaces one that is running.
+//
+// `previous` and `current` are the last two poses that were shown. `target` is the pose of the new movement
+// now, and `next` the one `step` seconds later; pass `target` twice if its velocity is unknown. `step` is
+// also the time between `previous` and `current`. `duration` is in seconds; 0 shows the target immediately.
+//
+// Errors: `CONDYLE_MISMATCH` for another number of joints; `CONDYLE_INVALID_ARGUMENT` for numbers that are
+// not finite. `transition` is then unchanged.
+CONDYLE_API
+condyle_status condyle_inertialization_start(condyle_inertialization *transition,
+                                             const condyle_pose *previous,
+                                             const condyle_pose *current,
+                                             const condyle_pose *target,
+                                             const condyle_pose *next,
+                                             float step,
+                                             float duration,
+                                             condyle_error *error);
+
+// Adds what remains of the offset, `elapsed` seconds after the start, to a pose of the new movement. After
+// the duration, the pose stays unchanged.
+//
+// Errors: `CONDYLE_MISMATCH` for another number of joints; `CONDYLE_INVALID_ARGUMENT` if `elapsed` is not
+// finite. `pose` is then unchanged.
+CONDYLE_API
+condyle_status condyle_inertialization_apply(const condyle_inertialization *transition,
+                                             float elapsed,
+                                             condyle_pose *pose,
+                                             condyle_error *error);
+
+// Prepares mirrored poses of a skeleton. Free it with `condyle_mirror_free`.
+//
+// `pairs` is null for the pairs that the names of the joints give, such as `hand.L` and `hand.R`. `normal`
+// has three numbers: the direction perpendicular to the plane in model space. Null is x, for a character
+// that faces along z.
+//
+// Errors: `CONDYLE_MISMATCH` for joints that do not exist; `CONDYLE_INVALID_ARGUMENT` for a joint in two
+// pairs, a pair whose parents are not a pair, and a normal without a direction.
+CONDYLE_API
+condyle_status condyle_mirror_new(const condyle_skeleton *skeleton,
+                                  const condyle_joint_pair *pairs,
+                                  size_t pair_count,
+                                  const float *normal,
+                                  condyle_mirror **mirror,
+                                  condyle_error *error);
+
+// Frees a mirror. Null is ignored.
+CONDYLE_API void condyle_mirror_free(condyle_mirror *mirror);
+
+// Mirrors a pose. `pose` may be null or `mirrored`: `mirrored` is then changed in place.
+//
+// Errors: `CONDYLE_MISMATCH` for another number of joints. `mirrored` is then unchanged.
+CONDYLE_API
+condyle_status condyle_mirror_pose(const condyle_mirror *mirror,
+                                   const condyle_pose *pose,
+                                   condyle_pose *mirrored,
+                                   condyle_error *error);
 
 /* ---- Model matrices: from local transforms to model space ---- */
 

@@ -221,6 +221,8 @@ using contacts = handle<condyle_contacts, condyle_contacts_free>;
 using springs = handle<condyle_springs, condyle_springs_free>;
 using spring_state = handle<condyle_spring_state, condyle_spring_state_free>;
 using writer = handle<condyle_writer, condyle_writer_free>;
+using inertialization = handle<condyle_inertialization, condyle_inertialization_free>;
+using mirror = handle<condyle_mirror, condyle_mirror_free>;
 
 /* Three numbers of any vector with operator[], such as glm::vec3 or Eigen::Vector3f. */
 template <class Vector>
@@ -359,6 +361,23 @@ inline outcome<void> add(const condyle_pose *base, span<const condyle_layer> dif
 inline outcome<void> overlay(const condyle_pose *base, const condyle_pose *over, float amount,
                              span<const float> mask, condyle_pose *pose) {
     return detail::call(condyle_overlay, base, over, amount, detail::pointer(mask), mask.size(), pose);
+}
+inline outcome<inertialization> make_inertialization(const condyle_skeleton *skeleton) {
+    return detail::make<inertialization, condyle_inertialization *>(condyle_inertialization_new, skeleton);
+}
+inline outcome<void> start(condyle_inertialization *transition, const condyle_pose *previous,
+                           const condyle_pose *current, const condyle_pose *target, const condyle_pose *next,
+                           float step, float duration) {
+    return detail::call(condyle_inertialization_start, transition, previous, current, target, next, step, duration);
+}
+inline outcome<void> apply(const condyle_inertialization *transition, float elapsed, condyle_pose *pose) {
+    return detail::call(condyle_inertialization_apply, transition, elapsed, pose);
+}
+inline outcome<mirror> make_mirror(const condyle_skeleton *skeleton, span<const condyle_joint_pair> pairs = {}) {
+    return detail::make<mirror, condyle_mirror *>(condyle_mirror_new, skeleton, pairs.data(), pairs.size(), nullptr);
+}
+inline outcome<void> mirror_pose(const condyle_mirror *mirror, const condyle_pose *pose, condyle_pose *mirrored) {
+    return detail::call(condyle_mirror_pose, mirror, pose, mirrored);
 }
 inline condyle_layer layer(const condyle_pose *pose, float weight, span<const float> mask = {}) {
     return {pose, weight, detail::pointer(mask), mask.size()};

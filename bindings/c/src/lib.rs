@@ -39,6 +39,8 @@ mod pose;
 
 mod blend;
 
+mod transition;
+
 mod model;
 
 mod mesh;
@@ -87,5 +89,6 @@ pub use solve::*;
 #[cfg(feature = "solve")]
 pub use springs::*;
 pub use status::*;
+pub use transition::*;
 pub use types::*;
 pub use writer::*;

@@ -84,6 +84,13 @@ int main(int argc, char **argv) {
     std::array<condyle_layer, 1> layers = {condyle::layer(a, 1)};
     RUN(condyle::blend(skeleton, layers, b));
 
+    condyle::inertialization transition = take(condyle::make_inertialization(skeleton));
+    RUN(condyle::start(transition, a, a, b, b, 0.02f, 0.5f));
+    RUN(condyle::apply(transition, 0.5f, b));
+    condyle::mirror mirror = take(condyle::make_mirror(skeleton));
+    condyle::pose mirrored = take(condyle::make_pose(skeleton));
+    RUN(condyle::mirror_pose(mirror, b, mirrored));
+
     std::vector<condyle_matrix> matrices(take(condyle::info(skeleton)).joint_count);
     RUN(condyle::local_to_model(skeleton, b, matrices));
     CHECK(fails([&] { return condyle::local_to_model(skeleton, b, {}); }, CONDYLE_MISMATCH));

@@ -151,9 +151,108 @@ static void matrices(leg *it) {
     condyle_pose_free(pose);
 }
 
+/* A transition begins at the pose that was shown, and ends at the target. */
+static void transitions(leg *it) {
+    condyle_error error;
+    condyle_pose *shown = NULL, *target = NULL, *pose = NULL;
+    condyle_inertialization *transition = NULL;
+    GOOD(condyle_pose_new(it->skeleton, &shown, &error));
+    GOOD(condyle_pose_new(it->skeleton, &target, &error));
+    GOOD(condyle_pose_new(it->skeleton, &pose, &error));
+    condyle_transform root;
+    GOOD(condyle_pose_get(shown, 0, &root, 1, &error));
+    root.translation[0] = 2;
+    GOOD(condyle_pose_set(shown, 0, &root, 1, &error));
+    GOOD(condyle_inertialization_new(it->skeleton, &transition, &error));
+    GOOD(condyle_inertialization_apply(transition, 0, pose, &error));
+    GOOD(condyle_inertialization_start(transition, shown, shown, target, target, 0.02f, 0.5f, &error));
+    const float elapsed[3] = {0, 0.25f, 0.5f};
+    float x[3];
+    for (int moment = 0; moment < 3; ++moment) {
+        GOOD(condyle_pose_copy(target, pose, &error));
+        GOOD(condyle_inertialization_apply(transition, elapsed[moment], pose, &error));
+        GOOD(condyle_pose_get(pose, 0, &root, 1, &error));
+        x[moment] = root.translation[0];
+    }
+    CHECK(x[0] == 2 && x[1] < 2 && x[1] > 0 && x[2] == 0);
+    CHECK(condyle_inertialization_start(transition, shown, shown, target, target, NAN, 1, &error) ==
+          CONDYLE_INVALID_ARGUMENT);
+    CHECK(condyle_inertialization_apply(transition, NAN, pose, &error) == CONDYLE_INVALID_ARGUMENT);
+    NO_NULL("previous", condyle_inertialization_start(transition, NULL, shown, target, target, 1, 1, &error));
+    NO_NULL("current", condyle_inertialization_start(transition, shown, NULL, target, target, 1, 1, &error));
+    NO_NULL("target", condyle_inertialization_start(transition, shown, shown, NULL, target, 1, 1, &error));
+    NO_NULL("next", condyle_inertialization_start(transition, shown, shown, target, NULL, 1, 1, &error));
+    NO_NULL("transition", condyle_inertialization_start(NULL, shown, shown, target, target, 1, 1, &error));
+    NO_NULL("transition", condyle_inertialization_apply(NULL, 0, pose, &error));
+    NO_NULL("pose", condyle_inertialization_apply(transition, 0, NULL, &error));
+    NO_NULL("skeleton", condyle_inertialization_new(NULL, &transition, &error));
+    NO_NULL("transition", condyle_inertialization_new(it->skeleton, NULL, &error));
+    condyle_model *other = open_test("two_joints.glb");
+    const condyle_skeleton *two = NULL;
+    condyle_pose *short_pose = NULL;
+    GOOD(condyle_model_get_skeleton(other, &two, &error));
+    GOOD(condyle_pose_new(two, &short_pose, &error));
+    REFUSED(CONDYLE_MISMATCH, "pose", condyle_inertialization_apply(transition, 0, short_pose, &error));
+    condyle_pose_free(short_pose);
+    condyle_model_free(other);
+    condyle_inertialization_free(transition);
+    condyle_inertialization_free(NULL);
+    condyle_pose_free(pose);
+    condyle_pose_free(target);
+    condyle_pose_free(shown);
+}
+
+/* Two arms exchange their movements, by their names and by a list. */
+static void mirrors(void) {
+    condyle_error error;
+    const condyle_transform up = {{0, 0, 0, 1}, {0, 1, 0}, {1, 1, 1}};
+    condyle_joint joints[3] = {{"hip", CONDYLE_NO_JOINT, up}, {"hand.L", 0, up}, {"hand.R", 0, up}};
+    joints[1].rest.translation[0] = 0.5f, joints[2].rest.translation[0] = -0.5f;
+    condyle_skeleton *skeleton = NULL;
+    condyle_pose *pose = NULL, *mirrored = NULL;
+    GOOD(condyle_skeleton_new(joints, 3, &skeleton, &error));
+    GOOD(condyle_pose_new(skeleton, &pose, &error));
+    GOOD(condyle_pose_new(skeleton, &mirrored, &error));
+    condyle_transform raised = joints[1].rest, found;
+    raised.translation[1] = 1.75f;
+    GOOD(condyle_pose_set(pose, 1, &raised, 1, &error));
+    const condyle_joint_pair pairs[2] = {{1, 2}, {1, 2}};
+    const float normal[3] = {1, 0, 0}, none[3] = {0, 0, 0};
+    condyle_mirror *mirror = NULL;
+    for (int by_name = 0; by_name < 2; ++by_name) {
+        GOOD(condyle_mirror_new(skeleton, by_name ? NULL : pairs, by_name ? 0 : 1, by_name ? NULL : normal,
+                                &mirror, &error));
+        GOOD(condyle_mirror_pose(mirror, pose, mirrored, &error));
+        GOOD(condyle_pose_get(mirrored, 2, &found, 1, &error));
+        CHECK(found.translation[0] == -0.5f && found.translation[1] == 1.75f);
+        GOOD(condyle_mirror_pose(mirror, mirrored, mirrored, &error));
+        GOOD(condyle_pose_get(mirrored, 1, &found, 1, &error));
+        CHECK(found.translation[0] == 0.5f && found.translation[1] == 1.75f);
+        if (!by_name) condyle_mirror_free(mirror);
+    }
+    condyle_mirror *bad = NULL;
+    const condyle_joint_pair missing = {1, 9};
+    CHECK(condyle_mirror_new(skeleton, pairs, 2, NULL, &bad, &error) == CONDYLE_INVALID_ARGUMENT);
+    CHECK(condyle_mirror_new(skeleton, &missing, 1, NULL, &bad, &error) == CONDYLE_MISMATCH);
+    REFUSED(CONDYLE_INVALID_ARGUMENT, "normal", condyle_mirror_new(skeleton, NULL, 0, none, &bad, &error));
+    NO_NULL("pairs", condyle_mirror_new(skeleton, NULL, 1, NULL, &bad, &error));
+    NO_NULL("skeleton", condyle_mirror_new(NULL, NULL, 0, NULL, &bad, &error));
+    NO_NULL("mirror", condyle_mirror_new(skeleton, NULL, 0, NULL, NULL, &error));
+    NO_NULL("mirror", condyle_mirror_pose(NULL, pose, mirrored, &error));
+    NO_NULL("mirrored", condyle_mirror_pose(mirror, pose, NULL, &error));
+    CHECK(bad == NULL);
+    condyle_mirror_free(mirror);
+    condyle_mirror_free(NULL);
+    condyle_pose_free(mirrored);
+    condyle_pose_free(pose);
+    condyle_skeleton_free(skeleton);
+}
+
 void test_poses(void) {
     leg it = leg_new();
     poses(&it);
+    transitions(&it);
+    mirrors();
     matrices(&it);
     leg_free(&it);
 }

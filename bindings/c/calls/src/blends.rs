@@ -6,15 +6,18 @@ use capi::*;
 
 use crate::World;
 use crate::output::Output;
+use crate::pool::Handle;
 
 impl World<'_> {
     pub(crate) fn blend(&mut self) {
-        match self.input.below(8) {
+        match self.input.below(10) {
             0..3 => self.blend_layers(),
             3 | 4 => self.add(),
             5 => self.overlay(),
             6 => self.difference(),
-            _ => self.joint_mask(),
+            7 => self.joint_mask(),
+            8 => self.inertialize(),
+            _ => self.mirror(),
         }
     }
 
@@ -102,5 +105,52 @@ impl World<'_> {
         let out = self.output_array(&mut mask, mask_count);
         let ok = call!(self, condyle_joint_mask(skeleton, roots, root_count, feather, out, mask_count));
         mask.check(ok, "condyle_joint_mask");
+    }
+
+    fn inertialize(&mut self) {
+        let skeleton = any!(self, skeletons);
+        if self.pools.inertializations.is_empty() || self.input.one_in(6) {
+            make!(self, inertializations, condyle_inertialization_new(self.at(skeleton); out));
+            return;
+        }
+        let (transition, pose) = (any!(self, inertializations), any!(self, poses));
+        if self.input.one_in(2) {
+            let (before, seconds) = (self.transforms_of(pose), self.input.number());
+            let transition = self.at(transition);
+            let ok = call!(self, condyle_inertialization_apply(transition, seconds, self.at_mut(pose)));
+            self.check_pose(ok, pose, &before);
+            return;
+        }
+        let [a, b, c] = [any!(self, poses), any!(self, poses), any!(self, poses)];
+        let (step, duration) = (self.input.number(), self.input.number());
+        let (transition, pose, a) = (self.at_mut(transition), self.at(pose), self.at(a));
+        let (b, c) = (self.at(b), self.at(c));
+        call!(self, condyle_inertialization_start(transition, pose, a, b, c, step, duration));
+    }
+
+    fn mirror(&mut self) {
+        if self.pools.mirrors.is_empty() || self.input.one_in(4) {
+            let skeleton = any!(self, skeletons);
+            let joints = self.joints_of(skeleton);
+            let right = self.input.below(4);
+            let count = self.count(right);
+            let pairs: Vec<_> = (0..if count > 1 << 20 { 1 } else { count })
+                .map(|_| condyle_joint_pair {
+                    left: self.input.joint(joints),
+                    right: self.input.joint(joints),
+                })
+                .collect();
+            let normal = self.input.numbers::<3>();
+            let (skeleton, pairs) = (self.at(skeleton), self.array(&pairs, count));
+            let normal = self.optional(normal.as_ptr());
+            make!(self, mirrors, condyle_mirror_new(skeleton, pairs, count, normal; out));
+            return;
+        }
+        let (mirror, from, pose) = (any!(self, mirrors), any!(self, poses), any!(self, poses));
+        let before = self.transforms_of(pose);
+        let (mirror, from) = (self.at(mirror), self.optional(from));
+        // A source that is the output changes it in place.
+        let ok = call!(self, condyle_mirror_pose(mirror, from, self.at_mut(pose)));
+        self.check_pose(ok, pose, &before);
     }
 }

@@ -75,7 +75,9 @@ pools! {
     feet_states: condyle_feet_state, condyle_feet_state_free;
     frames: condyle_frames, condyle_frames_free;
     hitboxes: condyle_hitboxes, condyle_hitboxes_free;
+    inertializations: condyle_inertialization, condyle_inertialization_free;
     meshes: condyle_mesh, condyle_mesh_free;
+    mirrors: condyle_mirror, condyle_mirror_free;
     palettes: condyle_palette, condyle_palette_free;
     players: condyle_player, condyle_player_free;
     poses: condyle_pose, condyle_pose_free;
