@@ -12,6 +12,12 @@ pub(crate) const MANIFEST: &str = "bindings/c/Cargo.toml";
 /// Random calls for the fuzz target `capi`. The step `fuzz-clippy` has its lints.
 pub(crate) const CALLS: &str = "bindings/c/calls/Cargo.toml";
 
+/// Manifest of [`RUST`].
+pub(crate) const RUST_MANIFEST: &str = "bindings/c/rust/Cargo.toml";
+
+/// The interface as a Rust library, with its tests.
+const RUST: &str = "condyle-c-rust";
+
 /// System libraries that the archive needs.
 const SYSTEM: [&str; 3] = ["-lm", "-lpthread", "-ldl"];
 
@@ -33,9 +39,10 @@ fn check(log: &mut Log) -> Outcome {
         command.args(arguments).env("CARGO_TARGET_DIR", build_dir("c")).env("RUSTFLAGS", ONE_KERNEL);
         command
     };
-    log.run(&mut cargo("clippy", &["--all-targets", "--", "-D", "warnings"]))?;
+    log.run(&mut cargo("clippy", &["-p", "condyle-c", "-p", RUST, "--all-targets", "--", "-D", "warnings"]))?;
     log.run(&mut cargo("clippy", &["--no-default-features", "--lib", "--", "-D", "warnings"]))?;
-    log.run(&mut cargo("test", &["--lib", "--tests"]))?;
+    log.run(&mut cargo("test", &["-p", "condyle-c", "--lib"]))?;
+    log.run(&mut cargo("test", &["-p", RUST, "--tests"]))?;
     log.run(&mut cargo("build", &[]))?;
     let library = build_dir("c").join("debug");
     let symbols = symbols(log, &library)?;
@@ -290,7 +297,7 @@ fn miri(log: &mut Log) -> Result<(), Stop> {
         return Ok(());
     }
     let mut command = cargo("+nightly miri test", ["--manifest-path", MANIFEST]);
-    command.args(["--no-default-features", "--test", "pointers"]);
+    command.args(["-p", RUST, "--no-default-features", "--test", "pointers"]);
     log.run(command.env("CARGO_TARGET_DIR", build_dir("c").join("miri")).env("RUSTFLAGS", ONE_KERNEL))
 }
 

@@ -1,6 +1,6 @@
 //! Cost of a call through the C interface over the call in Rust, and of a whole character.
 //!
-//! `cargo bench` in this folder. Rounds of both sides are interleaved, and the minimum of each is printed.
+//! `cargo bench -p condyle-c-rust` in `bindings/c`. Rounds of both sides are interleaved, and the minimum of each is printed.
 //! The C functions are called through opaque pointers, as from another language.
 
 use std::hint::black_box;
@@ -48,7 +48,7 @@ fn found<T>(find: impl FnOnce(*mut *const T) -> condyle_status) -> *const T {
 
 fn main() {
     let path = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
-    let path = path.unwrap_or_else(|| "../../testdata/two_joints.glb".into());
+    let path = path.unwrap_or_else(|| "../../../testdata/two_joints.glb".into());
 
     // The same character on both sides.
     let asset = condyle_gltf::Asset::open(&path).expect("a glTF file");

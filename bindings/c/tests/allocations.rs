@@ -28,7 +28,7 @@ macro_rules! made {
 #[test]
 fn a_frame_allocates_nothing() {
     let none = null_mut();
-    let model = made!(condyle_open(c"../../testdata/morph.glb".as_ptr(), null()));
+    let model = made!(condyle_open(c"../../../testdata/morph.glb".as_ptr(), null()));
     let mut skeleton = null();
     let mut raw = null();
     let mut mesh = null();

@@ -1,6 +1,6 @@
 //! Calls from Rust, for Miri: handles, arrays of the caller that are not initialised, and refused pointers.
 //!
-//! `cargo +nightly miri test --no-default-features --test pointers` in this folder.
+//! `cargo +nightly miri test -p condyle-c-rust --no-default-features --test pointers` in `bindings/c`.
 
 use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};

@@ -89,9 +89,11 @@ impl World<'_> {
 
     /// Pointer that may be null. Now and then it is misaligned.
     pub(crate) fn optional<T>(&mut self, pointer: *const T) -> *const T {
-        if self.input.one_in(2) {
-            return std::ptr::null();
-        }
+        if self.input.one_in(2) { std::ptr::null() } else { self.present(pointer) }
+    }
+
+    /// Pointer that may be null, but is not. Now and then it is misaligned.
+    pub(crate) fn present<T>(&mut self, pointer: *const T) -> *const T {
         let moved = self.at(pointer);
         if moved.is_null() { pointer.wrapping_byte_add(1) } else { moved }
     }

@@ -144,7 +144,7 @@ impl World<'_> {
         let mut bind = if has_bind { Some(Planes::new(self, right)) } else { None };
         let mut posed = Planes::new(self, right);
         let read = bind.as_mut().map(|bind| bind.input(self));
-        let read = read.as_ref().map_or(null(), |read| self.at(read));
+        let read = read.as_ref().map_or(null(), |read| self.present(read));
         let mut written = posed.output(self);
         if self.input.one_in(8) && posed.count > 0 && written.vertex_count == posed.count {
             self.misuse.must_fail = true;
