@@ -3,6 +3,7 @@
 mod asm;
 mod bench;
 mod c;
+mod c_packages;
 mod ci;
 mod dependencies;
 mod dist;
@@ -43,6 +44,7 @@ usage: cargo xtask COMMAND
   asm [--update]                    compare the machine code of the kernels with xtask/asm.md
   public-api [--update]             compare the documented items of every library with docs/api
   c-header                          write bindings/c/include/condyle.h with cbindgen
+  c-packages                        build and use the Conan recipe and the vcpkg port of the C interface
   guide                             check the links of all pages, build the guide in target/xtask/guide
   words [FILE...]                   check the wording of comments and documentation, of all files or of some
   tables                            fit the weights of slerp and of Eberly's series in crates/condyle/src/interpolation
@@ -78,6 +80,7 @@ fn main() -> ExitCode {
         ["dist", "--twice"] => step::alone("dist", dist::twice),
         ["release-notes"] => dist::notes(),
         ["c-header"] => step::alone("c-header", c::write_header),
+        ["c-packages"] => step::alone("c-packages", c_packages::check),
         ["guide"] => step::alone("guide", guide::check),
         ["words"] => step::alone("words", words::check),
         ["words", paths @ ..] if paths.iter().all(|path| !path.starts_with('-')) => words::list(paths),

@@ -1,7 +1,7 @@
 //! Cost of a call through the C interface over the call in Rust, and of a whole character.
 //!
-//! `cargo bench -p condyle-c-rust` in `bindings/c`. Rounds of both sides are interleaved, and the minimum of each is printed.
-//! The C functions are called through opaque pointers, as from another language.
+//! `cargo bench -p condyle-c-rust` in `bindings/c`. Rounds of both sides are interleaved, and the minimum of
+//! each is printed. The C functions are called through opaque pointers, as from another language.
 
 use std::hint::black_box;
 use std::ptr::{null, null_mut};
