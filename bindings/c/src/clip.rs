@@ -164,6 +164,11 @@ pub unsafe extern "C" fn condyle_clip_new(
         let joints = skeleton.joint_count();
         let count = frame_count.checked_mul(joints).ok_or(Fault::TooLong("transforms"))?;
         let transforms = elements!(transforms, count);
+        if joints == 0 {
+            // The count of transforms would not bound the number of frames.
+            let text = "skeleton has no joints, expected at least 1".to_owned();
+            return Err(Fault::Other(CONDYLE_INVALID_ARGUMENT, text));
+        }
         if !(frame_rate.is_finite() && frame_rate > 0.0) {
             let text = format!("frame_rate is {frame_rate}, expected a finite number above 0");
             return Err(Fault::Other(CONDYLE_INVALID_ARGUMENT, text));

@@ -41,6 +41,13 @@ static void clips(leg *it) {
     NO_NULL("bytes", condyle_clip_load("x", NULL, 4, &clip, &error));
     NO_NULL("clip", condyle_clip_view("x", NULL, 4, NULL, &error));
     CHECK(clip == NULL);
+    condyle_skeleton *empty = NULL;
+    if (condyle_skeleton_new(NULL, 0, &empty, &error) == CONDYLE_OK) {
+        REFUSED(CONDYLE_INVALID_ARGUMENT, "no joints",
+                condyle_clip_new("x", empty, NULL, SIZE_MAX, 30, &clip, &error));
+        condyle_skeleton_free(empty);
+    }
+    CHECK(clip == NULL);
     condyle_clip_free(NULL);
 }
 

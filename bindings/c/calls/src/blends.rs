@@ -94,8 +94,8 @@ impl World<'_> {
             .map(|_| condyle_joint_weight { joint: self.input.joint(joints), weight: self.input.number() })
             .collect();
         let (mut mask, feather) = (Output::<f32>::new(mask_count), self.input.constant(4) as u16);
-        let overlaps = self.input.one_in(8) && roots.len() == root_count && mask_count * root_count > 0;
-        if overlaps && mask_count * size_of::<f32>() <= size_of_val(&*roots) {
+        let overlaps = self.input.one_in(8) && roots.len() == root_count && mask_count.min(root_count) > 0;
+        if overlaps && mask_count.saturating_mul(size_of::<f32>()) <= size_of_val(&*roots) {
             self.misuse.must_fail = true;
             let inside = roots.as_mut_ptr();
             call!(self, condyle_joint_mask(skeleton, inside, root_count, feather, inside.cast(), mask_count));
