@@ -23,7 +23,7 @@ const MAX_REDUCTIONS: u8 = 3;
 pub(super) struct Point {
     pub(super) body: Body,
     pub(super) limit: f64,
-    /// How often `limit` was reduced by [`CARRIED_LIMIT`].
+    /// Number of times that `limit` was reduced by [`CARRIED_LIMIT`].
     reductions: u8,
 }
 

@@ -254,8 +254,8 @@ fn a_jump_is_refused() {
     clip.to_frames(&skeleton, &FramesOptions::new(&skeleton, 1.01, 0.03)).expect("a budget above the jump");
 }
 
-/// The morph target lifts the vertices at the elbow by 25 cm, to 31 cm above it. Without it, those of the hand
-/// are the farthest from the elbow, 27 cm.
+/// The morph target lifts vertices at the elbow to 31 cm above it. Without it, those of the hand are the
+/// farthest from the elbow, 27 cm.
 #[test]
 fn morph_targets_are_within_the_radii() {
     let (skeleton, mesh, skin) = (example::skeleton(), example::mesh(), example::skin());
