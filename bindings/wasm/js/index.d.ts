@@ -1,0 +1,5 @@
+import type { Condyle, InitOptions, Model } from './types.js';
+
+export * from './types.js';
+/** Loads everything but the encoder: opens .glb, .gltf, .vrm, .bvh and .condyle files. */
+export function init(options?: InitOptions): Promise<Condyle<Model>>;

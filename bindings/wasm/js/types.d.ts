@@ -1,0 +1,436 @@
+/**
+ * Types of all three builds. `condyle/player` has {@link PlayerModel}, `condyle` has {@link Model}, and
+ * `condyle/encode` has {@link EncodeModel}.
+ *
+ * Right-handed, +Y up, seconds, radians. Lengths are in units of the file. Quaternions are x, y, z, w.
+ * Matrices are column-major, as in three.js, except where "rows" is written.
+ *
+ * Typed arrays that a getter returns are views of the module's memory. The getter makes a new view after
+ * memory has grown, so read the getter again after any other call of the library. Copy a view with `slice()`
+ * to keep or post it.
+ */
+
+/**
+ * The .wasm file, for bundlers and content security policies: an address, its bytes, or a compiled
+ * module.
+ */
+export type WasmSource = string | URL | Request | Response | BufferSource | WebAssembly.Module;
+
+export interface InitOptions {
+    /** Default: the file next to the JavaScript, found by `import.meta.url`. */
+    wasm?: WasmSource | Promise<WasmSource>;
+}
+
+/** Owner of memory of the module. `using` calls `dispose`; so does the garbage collector, at some time. */
+export interface Disposable {
+    dispose(): void;
+    [Symbol.dispose](): void;
+}
+
+/** An instance of the module with its own memory. Models of two instances do not share anything. */
+export interface Condyle<M extends PlayerModel = PlayerModel> {
+    readonly version: string;
+    /** Memory of the module. */
+    readonly memory: WebAssembly.Memory;
+    /**
+     * Opens a character: the bytes of one file, or all files by name if a .gltf has files beside it.
+     *
+     * @throws {CondyleError} `problems` lists everything that is wrong with the file.
+     */
+    open(
+        files: Uint8Array | ArrayBuffer | Record<string, Uint8Array | ArrayBuffer>,
+        options?: OpenOptions,
+    ): Promise<M>;
+}
+
+export interface OpenOptions {
+    /**
+     * Name for messages; its ending helps to recognise the format. With several files, the one to open.
+     * Default: the only file that is a model, otherwise "model".
+     */
+    name?: string;
+    /** Name of the model, if a .condyle file holds several. */
+    model?: string;
+    /** Metres per unit. Default: as the file states. */
+    unit?: number;
+    /** Turns a file with +Z up. Default: false. */
+    zUp?: boolean;
+    /** Runs each stage some times, so that the first frame is as fast as the hundredth. Default: true. */
+    warm?: boolean;
+}
+
+/** An error of the library. The message is for people. */
+export class CondyleError extends Error {
+    /** Stable word for programs, for example "file", "several-models", "index", "not-finite". */
+    readonly code: string;
+    /** Place in the file, for example "/meshes/0"; empty if it is not known. */
+    readonly path: string;
+    /** Everything found in a file that was refused, errors first; otherwise empty. */
+    readonly problems: readonly Problem[];
+    /** Names to choose from, with the code "several-models" or "no-such-model"; otherwise empty. */
+    readonly names: readonly string[];
+}
+
+export interface Problem {
+    readonly severity: 'error' | 'warning' | 'note';
+    /** JSON pointer, line, or array name; empty for the whole file. */
+    readonly place: string;
+    /** Number of places with the same problem. */
+    readonly count: number;
+    readonly what: string;
+    /** How the problem was handled, or what to do. */
+    readonly action: string;
+    /** Joint at that place, if there is one. */
+    readonly joint?: number;
+}
+
+export interface Joint {
+    readonly name: string;
+    /** Index of the parent, which is lower; -1 for a root. */
+    readonly parent: number;
+    /** Index of the glTF node; -1 without one. */
+    readonly node: number;
+}
+
+export interface Clip {
+    readonly name: string;
+    /** Time of the first and of the last key. */
+    readonly start: number;
+    readonly end: number;
+    /** Duration: `end - start`. */
+    readonly seconds: number;
+    readonly compressed: boolean;
+    /** Size: of the compressed clip, or of all keys. */
+    readonly bytes: number;
+    /** Error bound of a compressed clip in units of the file; 0 for an uncompressed one. */
+    readonly error: number;
+    readonly hasMotion: boolean;
+    readonly events: readonly { readonly name: string; readonly seconds: number }[];
+}
+
+export interface Skin {
+    /** Joint of the skeleton for each matrix of the palette. */
+    readonly joints: Uint16Array;
+}
+
+/** A mesh primitive on a node. */
+export interface Mesh {
+    readonly name: string;
+    /** Index into `skins`, or -1 for a mesh that follows one joint or none. */
+    readonly skin: number;
+    /** Joint that the mesh follows, or -1. */
+    readonly joint: number;
+    /**
+     * Index of the glTF node, and of the primitive within its mesh: GLTFLoader's `associations` have
+     * both.
+     */
+    readonly node: number;
+    readonly primitive: number;
+    readonly vertices: number;
+    readonly triangles: number;
+    readonly morphTargets: number;
+    /** Linear base colour and opacity of the material, if the file has no document for another loader. */
+    readonly color: readonly [number, number, number, number];
+    /** Whether the file shows the mesh. */
+    readonly shown: boolean;
+}
+
+/** A character: what `condyle/player` offers. */
+export interface PlayerModel extends Disposable {
+    readonly name: string;
+    readonly joints: readonly Joint[];
+    readonly clips: readonly Clip[];
+    readonly skins: readonly Skin[];
+    /** Problems that were repaired. */
+    readonly problems: readonly Problem[];
+    /** Metres per unit, or undefined if the file does not state it. */
+    readonly unit: number | undefined;
+    /** Index of the clip with this name. @throws {CondyleError} with all names, if there is none. */
+    clip(name: string): number;
+    /** Index of the joint with this name. @throws {CondyleError} if there is none. */
+    joint(name: string): number;
+    /** Adds a compressed clip, for example `Encoded.data` of a worker, and returns its index. */
+    addClip(name: string, data: Uint8Array, options?: { replace?: number }): number;
+    /** One weight for each joint: `weight` at and below the joints, 0 elsewhere, with a soft border. */
+    mask(
+        joints: number | string | readonly (number | string)[],
+        options?: { weight?: number; feather?: number },
+    ): Float32Array;
+    /** Many characters at once, for the GPU. */
+    crowd(count: number, options?: CrowdOptions): Crowd;
+    /** One character on the CPU. */
+    pose(): Pose;
+    /** Movement of the character by a clip with root motion, between two times. */
+    motion(
+        clip: number,
+        from: number,
+        to: number,
+        options?: { loop?: boolean },
+    ): { rotation: [number, number, number, number]; translation: [number, number, number] };
+}
+
+export interface CrowdOptions {
+    /** Skins whose palettes are written, one after another for each instance. Default: all. */
+    skins?: readonly number[];
+    /** Joints whose model matrices are written too, for what they carry. Default: none. */
+    joints?: readonly number[];
+    /** "columns": 16 numbers a matrix, as three.js wants it. "rows": 12, three texels, as PlayCanvas does. */
+    layout?: 'columns' | 'rows';
+    /** Matrices from one instance to the next, at least the sum of the skins' joints. Default: that sum. */
+    stride?: number;
+}
+
+/** Many characters with one model. Nothing is allocated per frame. */
+export interface Crowd extends Disposable {
+    readonly count: number;
+    /** Matrices from one instance to the next in `palettes`. */
+    readonly stride: number;
+    /** Offset of each entry of `skins`, in matrices from the start of an instance. */
+    readonly offsets: readonly number[];
+    /**
+     * Input: clip A, seconds A, clip B, seconds B, weight of B (0 to 1); five numbers for each instance. A clip
+     * of -1 is the rest pose. Starts with clip 0 at its start.
+     */
+    readonly instances: Float32Array;
+    /** Advances both times of each instance; times past the end go on from the start. */
+    advance(seconds: number): void;
+    /**
+     * Computes all palettes. @throws {CondyleError} for a clip that does not exist, or a time that is no
+     * number.
+     */
+    update(): void;
+    /** Result: `count * stride` matrices. */
+    readonly palettes: Float32Array;
+    /** Result: model matrices in columns, `count * joints.length`. */
+    readonly attachments: Float32Array;
+}
+
+export type Mask = ArrayLike<number>;
+
+/** One character: sample, blend, then `toModel`. Methods return the pose, so that calls can be chained. */
+export interface Pose extends Disposable {
+    /** Sets all joints to the rest pose. */
+    rest(): this;
+    /** Copies the joints of another pose of the same model. */
+    copy(other: Pose): this;
+    /** Samples a clip. Times before its start or after its end are clamped. */
+    sample(clip: number, seconds: number): this;
+    /**
+     * Blends towards a clip: `weight` 0 keeps the pose, 1 replaces it. A mask has a factor for each
+     * joint.
+     */
+    blend(clip: number, seconds: number, weight: number, mask?: Mask): this;
+    /** Blends by a method of `Pose.methods`, for example "slerp6" or "nlerp", without a mask. */
+    interpolate(clip: number, seconds: number, t: number, method: string): this;
+    /** Adds the difference of a clip from its first moment. */
+    add(clip: number, seconds: number, amount: number, mask?: Mask): this;
+    /** Sets the local transform of a joint. */
+    set(
+        joint: number,
+        transform: {
+            rotation?: ArrayLike<number>;
+            translation?: ArrayLike<number>;
+            scale?: ArrayLike<number>;
+        },
+    ): this;
+    /**
+     * Computes the model matrices. Call it after the last change, and before everything that is on the
+     * mesh.
+     */
+    toModel(): this;
+    /** Names for `interpolate`. */
+    readonly methods: readonly string[];
+    /** Local transforms: rotation x, y, z, w, translation, scale; ten numbers for each joint. */
+    readonly local: Float32Array;
+    /** Model matrices after `toModel`: 16 numbers for each joint. */
+    readonly model: Float32Array;
+    /** Palette of a skin after `toModel`: 16 numbers for each of its joints. */
+    palette(skin: number): Float32Array;
+}
+
+/** A character with meshes: what `condyle` offers in addition. */
+export interface Model extends PlayerModel {
+    readonly meshes: readonly Mesh[];
+    /** Height in the rest pose, in units of the file. */
+    readonly height: number;
+    /** Whether the file has spring bones (VRM). */
+    readonly hasSprings: boolean;
+    /** Changes the metres per unit. */
+    setUnit(metres: number): void;
+    /** Vertices of a mesh in the bind pose, copied: at most four influences each. Normals may be empty. */
+    geometry(mesh: number): Geometry;
+    /** Sphere around the character in a clip, or in all clips: centre and radius. */
+    sphere(clip?: number): [number, number, number, number];
+    /** Legs for {@link MeshPose.place}. `pelvis` is the common parent. */
+    feet(pelvis: number, legs: readonly Leg[]): Feet;
+    pose(): MeshPose;
+}
+
+export interface Geometry {
+    positions: Float32Array;
+    normals: Float32Array;
+    indices: Uint32Array;
+    /** Indices into the palette, four for each vertex. */
+    skinIndices: Uint16Array;
+    /** Weights of 0 to 255 that sum to 255, four for each vertex. */
+    skinWeights: Uint8Array;
+}
+
+export interface Leg {
+    hip: number;
+    knee: number;
+    foot: number;
+    toe?: number;
+}
+
+/** Legs of a character, and the state of its feet between frames. */
+export interface Feet extends Disposable {
+    /** Forgets the last frame. */
+    reset(): void;
+}
+
+export interface Hit {
+    /** Mesh, triangle, and weights of its three vertices. */
+    mesh: number;
+    triangle: number;
+    weights: [number, number, number];
+    distance: number;
+    position: [number, number, number];
+    normal: [number, number, number];
+    /** Joint with the largest weight there. */
+    joint: number;
+}
+
+export interface PosedMesh {
+    /** Positions in model space, three numbers for each vertex. */
+    readonly positions: Float32Array;
+    /** Unit normals, or an empty array if the mesh has none. */
+    readonly normals: Float32Array;
+}
+
+export interface Goal {
+    joint: number;
+    /** Place in model space. Without it the joint stays where it is. */
+    position?: ArrayLike<number>;
+    /** Point that shall be there, in the joint's space. */
+    offset?: ArrayLike<number>;
+    /** Orientation in model space, x, y, z, w. */
+    orientation?: ArrayLike<number>;
+    /** Default: 1. */
+    weight?: number;
+}
+
+export interface Reached {
+    /** Largest distance and angle that remain. */
+    distance: number;
+    angle: number;
+    iterations: number;
+    /** Whether all goals are met. */
+    met: boolean;
+}
+
+/**
+ * Ground for feet: a plane, or a function of a point in the world that finds the ground straight below
+ * it.
+ */
+export type Ground =
+    | { point: ArrayLike<number>; normal: ArrayLike<number> }
+    | ((x: number, y: number, z: number) => { height: number; normal: ArrayLike<number> } | undefined);
+
+/** Methods that change the pose need `toModel` before and after; `reach` needs it after only. */
+export interface MeshPose extends Pose {
+    /** Blending of vertices that follow several joints. Default: "linear". */
+    skinning: 'linear' | 'dual';
+    /** Posed vertices of a mesh, after `toModel`; morph targets have the weights of the last `sample`. */
+    skin(mesh: number): PosedMesh;
+    /** Weights of the morph targets of a mesh at the last `sample`. */
+    morphs(mesh: number): Float32Array;
+    /** First triangle on a ray of model space, of the meshes that are shown. */
+    raycast(origin: ArrayLike<number>, direction: ArrayLike<number>, max?: number): Hit | undefined;
+    /** First hitbox on a ray, which is much cheaper; the hitboxes are fitted to the skinned meshes. */
+    raycastHitboxes(
+        origin: ArrayLike<number>,
+        direction: ArrayLike<number>,
+        max?: number,
+    ): { joint: number; distance: number; position: [number, number, number] } | undefined;
+    /** Box and sphere that hold all meshes that are shown. */
+    bounds(): {
+        min: [number, number, number];
+        max: [number, number, number];
+        center: [number, number, number];
+        radius: number;
+    };
+    /** Distance of each vertex from the same vertex in another pose, both after `toModel`. */
+    errors(other: MeshPose): Errors;
+    /** Whole-body inverse kinematics: the joints above the goals turn, near ones first. */
+    reach(
+        goals: readonly Goal[],
+        options?: { iterations?: number; shift?: { joint: number; ease: number } },
+    ): Reached;
+    /** Bends a limb of three joints so that the last one reaches `target` of model space. */
+    twoBone(
+        joints: readonly [number, number, number],
+        target: ArrayLike<number>,
+        options?: { pole?: ArrayLike<number>; weight?: number; soft?: number },
+    ): Reached;
+    /** Turns a joint so that `axis` of its space points at `target` of model space. */
+    aim(
+        joint: number,
+        axis: ArrayLike<number>,
+        target: ArrayLike<number>,
+        options?: { weight?: number },
+    ): Reached;
+    /** Puts the feet on the ground, and moves the pelvis. `seconds` is the time since the last call. */
+    place(feet: Feet, ground: Ground, options: { seconds: number; weight?: number }): Reached;
+    /** Swings the spring bones of the file by the time since the last call. */
+    swing(seconds: number, options?: { force?: ArrayLike<number>; weight?: number }): this;
+    /** Lets spring bones come to rest at once, for example after a jump. */
+    resetSprings(): void;
+}
+
+/** Differences of two poses. Valid until the next call of `errors` of the same pose. */
+export interface Errors {
+    readonly max: number;
+    readonly mesh: number;
+    readonly vertex: number;
+    /** One distance for each vertex of a mesh. */
+    values(mesh: number): Float32Array;
+}
+
+/** A model with the encoder: what `condyle/encode` offers in addition. */
+export interface EncodeModel extends Model {
+    /** Compresses a clip of keys, and adds the result to `clips`. */
+    encode(clip: number, options: EncodeOptions): Encoded;
+    /** Bytes of a .condyle file with all clips, of which uncompressed ones are compressed by `options`. */
+    save(options: EncodeOptions): Uint8Array;
+    /**
+     * Bytes of a .glb file for other programs: as few keys as the error allows, and optionally smaller
+     * meshes.
+     */
+    pack(options: EncodeOptions & { meshes?: boolean }): Uint8Array;
+}
+
+export interface EncodeOptions {
+    /** Largest error of a vertex, in units of the file; or `millimetres`, which `unit` converts. */
+    error?: number;
+    millimetres?: number;
+    /** Searches four times longer for fewer bytes. Default: false. */
+    best?: boolean;
+    /** Index of the clip that the result replaces, for a slider. Default: it is added at the end. */
+    replace?: number;
+}
+
+export interface Encoded {
+    /** Index of the compressed clip. */
+    clip: number;
+    bytes: number;
+    /** Bytes of all keys divided by `bytes`. */
+    ratio: number;
+    /** Time that it took. */
+    seconds: number;
+    /** Largest error measured, in units of the file, and where it was. */
+    maxError: number;
+    worst: { mesh: number; vertex: number; seconds: number };
+    /** The compressed clip, for `addClip`. */
+    data: Uint8Array;
+}
