@@ -443,6 +443,50 @@ impl Error {
 impl core::error::Error for Error {}
 
 impl Error {
+    /// Returns a stable word for the variant, for programs in other languages: its name in lower case with
+    /// hyphens.
+    ///
+    /// ```
+    /// use condyle::Error;
+    ///
+    /// assert_eq!(Error::NotFinite { what: "seconds", at: 0 }.code(), "not-finite");
+    /// ```
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::TooShort { .. } => "too-short",
+            Self::Length { .. } => "length",
+            Self::TooMany { .. } => "too-many",
+            Self::Index { .. } => "index",
+            Self::Skeleton { .. } => "skeleton",
+            Self::RestPose { .. } => "rest-pose",
+            Self::ParentOrder { .. } => "parent-order",
+            Self::NotFinite { .. } => "not-finite",
+            Self::OutOfRange { .. } => "out-of-range",
+            Self::MarkerOrder { .. } => "marker-order",
+            Self::Internal { .. } => "internal",
+            Self::NoContacts { .. } => "no-contacts",
+            Self::OverBudget { .. } => "over-budget",
+            Self::NoKeys { .. } => "no-keys",
+            Self::KeyOrder { .. } => "key-order",
+            Self::TrackLength { .. } => "track-length",
+            Self::NotUnit { .. } => "not-unit",
+            Self::NotInvertible { .. } => "not-invertible",
+            Self::NoDirection { .. } => "no-direction",
+            Self::DuplicateTrack { .. } => "duplicate-track",
+            Self::Truncated { .. } => "truncated",
+            Self::Magic { .. } => "magic",
+            Self::Version { .. } => "version",
+            Self::Checksum { .. } => "checksum",
+            Self::Value { .. } => "value",
+            Self::NotText { .. } => "not-text",
+            Self::PairedTwice { .. } => "paired-twice",
+            Self::PairParents { .. } => "pair-parents",
+            Self::UnknownName { .. } => "unknown-name",
+            Self::Environment { .. } => "environment",
+        }
+    }
+
     /// Returns `Ok` if `found == needed`.
     #[inline]
     pub fn check_len(what: &'static str, found: usize, needed: usize) -> Result<(), Self> {
@@ -489,6 +533,19 @@ pub use crate::invariant;
 mod tests {
     use super::*;
     use std::string::ToString;
+
+    #[test]
+    fn a_code_is_the_name_of_the_variant() {
+        for error in [
+            Error::Length { what: "pose", found: 1, needed: 2 },
+            Error::ParentOrder { joint: 1, parent: 2 },
+            Error::Magic { what: "a clip" },
+        ] {
+            let debug = std::format!("{error:?}");
+            let name: std::string::String = debug.chars().take_while(char::is_ascii_alphabetic).collect();
+            assert_eq!(error.code().replace('-', ""), name.to_lowercase());
+        }
+    }
 
     #[test]
     fn errors_say_what_was_found_and_what_was_expected() {

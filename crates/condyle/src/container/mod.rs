@@ -24,7 +24,7 @@ use condyle_base::bytes;
 pub use condyle_base::bytes::checksum;
 use condyle_base::error::Error;
 pub use join::ContainerJoin;
-pub use models::{MeshPlacement, PlacedMesh};
+pub use models::{MeshHead, MeshPlacement, PlacedMesh};
 pub use table::EntryKind;
 use table::{
     ALIGNMENT, CHECKSUM, ENTRY, ENTRY_VERSION, HEADER, MAGIC, MAJOR, NO_MODEL, Raw, WHAT, WORD, stated,
@@ -397,6 +397,14 @@ impl<'a> ContainerReader<'a> {
     pub fn mesh(&self, index: usize, data: &[u8], skeleton: &Skeleton) -> Result<PlacedMesh, Error> {
         models::read_mesh(self.data_of(EntryKind::Mesh, index, data)?, skeleton)
     }
+
+    /// Reads a mesh entry from its bytes `data` without the vertices, which are not checked.
+    ///
+    /// # Errors
+    /// The errors of [`Self::mesh`].
+    pub fn mesh_head(&self, index: usize, data: &[u8], skeleton: &Skeleton) -> Result<MeshHead, Error> {
+        models::read_mesh_head(self.data_of(EntryKind::Mesh, index, data)?, skeleton)
+    }
 }
 
 /// A whole container in borrowed memory: a file that was loaded or mapped.
@@ -496,6 +504,15 @@ impl<'a> Container<'a> {
     /// The errors of [`ContainerReader::mesh`].
     pub fn mesh(&self, index: usize, skeleton: &Skeleton) -> Result<PlacedMesh, Error> {
         self.reader.mesh(index, self.range(index), skeleton)
+    }
+
+    /// Reads a mesh entry without its vertices, which are not checked; `skeleton` is the skeleton of its
+    /// model.
+    ///
+    /// # Errors
+    /// The errors of [`ContainerReader::mesh`].
+    pub fn mesh_head(&self, index: usize, skeleton: &Skeleton) -> Result<MeshHead, Error> {
+        self.reader.mesh_head(index, self.range(index), skeleton)
     }
 
     /// Reads a clip entry in place: the clip borrows the file. [`Clip::into_owned`] makes a copy that

@@ -48,6 +48,42 @@ pub struct PlacedMesh {
     pub shown: bool,
 }
 
+/// A mesh without its vertices: all that a program needs that draws the mesh from another file.
+///
+/// ```
+/// use condyle::container::{Container, ContainerWriter, MeshPlacement, PlacedMesh};
+/// use condyle::example;
+///
+/// let skeleton = example::skeleton();
+/// let mut writer = ContainerWriter::default();
+/// let model = writer.add_skeleton("walker", &skeleton)?;
+/// let sleeve = PlacedMesh::new(example::mesh(), MeshPlacement::Skin(example::skin()));
+/// let at = writer.add_mesh("sleeve", model, &sleeve, &skeleton)?;
+/// let head = Container::from_bytes(&writer.finish())?.mesh_head(at, &skeleton)?;
+/// assert_eq!((head.vertex_count, head.placement), (sleeve.mesh.vertex_count(), sleeve.placement));
+/// # Ok::<(), condyle::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct MeshHead {
+    /// Skin, joint or matrix that moves the mesh.
+    pub placement: MeshPlacement,
+    /// Index of the document's node.
+    pub node: u32,
+    /// Colour of the material: linear red, green, blue, and opacity.
+    pub color: [f32; 4],
+    /// Number of vertices.
+    pub vertex_count: usize,
+    /// Number of vertex indices.
+    pub index_count: usize,
+    /// Number of morph targets.
+    pub morph_target_count: usize,
+    /// Whether the mesh consists of triangles, and not of points or lines.
+    pub drawable: bool,
+    /// Whether the document's default scene contains it.
+    pub shown: bool,
+}
+
 /// Skin, joint or matrix that moves a mesh.
 ///
 /// ```
@@ -88,22 +124,35 @@ impl PlacedMesh {
         Error::check_len("morph weights", self.morph_weights.len(), targets)?;
         Error::check_finite("morph weights", &self.morph_weights, 1)?;
         Error::check_finite("color", &self.color, 1)?;
-        let count = skeleton.joint_count();
+        self.placement.check(skeleton)?;
         let (_, named, _) = self.mesh.influences().as_slices();
-        match &self.placement {
-            MeshPlacement::Skin(skin) => {
+        let count = match &self.placement {
+            MeshPlacement::Skin(skin) => skin.joints().len(),
+            MeshPlacement::Joint(_) | MeshPlacement::Fixed(_) => 1,
+        };
+        check_joints("joints of influences", named, count)
+    }
+}
+
+impl MeshPlacement {
+    /// Checks that the joints exist in the skeleton.
+    fn check(&self, skeleton: &Skeleton) -> Result<(), Error> {
+        let count = skeleton.joint_count();
+        match self {
+            Self::Skin(skin) => {
                 check_joints("joints of a skin", skin.joints(), count)?;
-                skin.fits(skeleton)?;
-                check_joints("joints of influences", named, skin.joints().len())
+                skin.fits(skeleton)
             }
-            MeshPlacement::Joint(joint) => {
-                check_joints("joint of a mesh", &[*joint], count)?;
-                check_joints("joints of influences", named, 1)
-            }
-            MeshPlacement::Fixed(matrix) => {
-                Error::check_finite("matrix of a mesh", matrix.rows.as_flattened(), 1)?;
-                check_joints("joints of influences", named, 1)
-            }
+            Self::Joint(joint) => check_joints("joint of a mesh", &[*joint], count),
+            Self::Fixed(matrix) => Error::check_finite("matrix of a mesh", matrix.rows.as_flattened(), 1),
+        }
+    }
+
+    /// Binds a skin to the skeleton, even if it was not bound when it was written.
+    fn bound(self, skeleton: &Skeleton) -> Result<Self, Error> {
+        match self {
+            Self::Skin(skin) => Ok(Self::Skin(skin.for_skeleton(skeleton)?)),
+            other => Ok(other),
         }
     }
 }
@@ -279,14 +328,34 @@ fn check_flags(what: &'static str, at: usize, found: u32, known: u32) -> Result<
     }
 }
 
-pub(super) fn read_mesh(data: &[u8], skeleton: &Skeleton) -> Result<PlacedMesh, Error> {
-    let mut source = Source(data);
+/// Reads the first part of a mesh, with its flags and its number of influences.
+fn read_head(source: &mut Source<'_>) -> Result<(MeshHead, u32, usize), Error> {
     let [flags, kind, node, vertices, influences, indices, targets, joints] = source.words("a mesh")?;
     check_flags("flags of a mesh", 0, flags, NORMALS | TANGENTS | DRAWABLE | SHOWN)?;
-    let [vertices, influences, indices, targets, joints] =
+    let [vertex_count, influences, index_count, morph_target_count, joints] =
         [vertices, influences, indices, targets, joints].map(|n| n as usize);
     let color = source.words("a mesh")?.map(f32::from_bits);
-    let placement = read_placement(&mut source, kind, joints)?;
+    let placement = read_placement(source, kind, joints)?;
+    let (drawable, shown) = (flags & DRAWABLE != 0, flags & SHOWN != 0);
+    let head =
+        MeshHead { placement, node, color, vertex_count, index_count, morph_target_count, drawable, shown };
+    Ok((head, flags, influences))
+}
+
+/// Reads a mesh without its vertices, whose bytes are not checked.
+pub(super) fn read_mesh_head(data: &[u8], skeleton: &Skeleton) -> Result<MeshHead, Error> {
+    let (mut head, ..) = read_head(&mut Source(data))?;
+    head.placement.check(skeleton)?;
+    Error::check_finite("color", &head.color, 1)?;
+    head.placement = head.placement.bound(skeleton)?;
+    Ok(head)
+}
+
+pub(super) fn read_mesh(data: &[u8], skeleton: &Skeleton) -> Result<PlacedMesh, Error> {
+    let mut source = Source(data);
+    let (head, flags, influences) = read_head(&mut source)?;
+    let MeshHead { placement, node, color, vertex_count: vertices, drawable, shown, .. } = head;
+    let (indices, targets) = (head.index_count, head.morph_target_count);
     let morph_weights = floats(&mut source, "morph weights", targets)?;
     let present = |bit, flags: u32| if flags & bit == 0 { 0 } else { vertices };
     let bind = Vertices {
@@ -312,14 +381,11 @@ pub(super) fn read_mesh(data: &[u8], skeleton: &Skeleton) -> Result<PlacedMesh, 
         morph_weights,
         node,
         color,
-        drawable: flags & DRAWABLE != 0,
-        shown: flags & SHOWN != 0,
+        drawable,
+        shown,
     };
     placed.check(skeleton)?;
-    // Bind the skin to this skeleton, even if it was not bound when it was written.
-    if let MeshPlacement::Skin(skin) = placed.placement {
-        placed.placement = MeshPlacement::Skin(skin.for_skeleton(skeleton)?);
-    }
+    placed.placement = placed.placement.bound(skeleton)?;
     Ok(placed)
 }
 

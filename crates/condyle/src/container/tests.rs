@@ -85,6 +85,19 @@ fn read_all(bytes: &[u8]) -> Result<Vec<(String, Vec<u8>)>, Error> {
     Ok(all)
 }
 
+fn head_of(placed: &PlacedMesh) -> MeshHead {
+    MeshHead {
+        placement: placed.placement.clone(),
+        node: placed.node,
+        color: placed.color,
+        vertex_count: placed.mesh.vertex_count(),
+        index_count: placed.mesh.indices().len(),
+        morph_target_count: placed.mesh.morph_targets().len(),
+        drawable: placed.drawable,
+        shown: placed.shown,
+    }
+}
+
 #[test]
 fn what_is_written_is_read_back() {
     for joints in [1, 2, 3, 16, 67] {
@@ -99,6 +112,9 @@ fn what_is_written_is_read_back() {
         assert_eq!(container.skeleton(model), Ok(skeleton.clone()), "{joints} joints");
         let found: Result<Vec<_>, _> =
             container.of_model(EntryKind::Mesh, model).map(|e| container.mesh(e.index, &skeleton)).collect();
+        for (entry, mesh) in container.of_model(EntryKind::Mesh, model).zip(&meshes) {
+            assert_eq!(container.mesh_head(entry.index, &skeleton), Ok(head_of(mesh)), "{joints} joints");
+        }
         assert_eq!(found, Ok(meshes), "{joints} joints");
         let clips: Vec<_> =
             container.of_model(EntryKind::Clip, model).map(|e| (e.name, container.data(e.index))).collect();
@@ -409,7 +425,14 @@ fn read_entry(kind: EntryKind, data: &[u8], skeleton: &Skeleton) -> Result<(), E
     let container = Container::from_bytes(&bytes)?;
     match kind {
         EntryKind::Skeleton => container.skeleton(index).map(|_| ()),
-        _ => container.mesh(index, skeleton).map(|_| ()),
+        _ => {
+            let read = container.mesh(index, skeleton);
+            // A mesh that can be read has a head that can be read.
+            if let Ok(mesh) = &read {
+                assert_eq!(container.mesh_head(index, skeleton), Ok(head_of(mesh)));
+            }
+            read.map(|_| ())
+        }
     }
 }
 
