@@ -370,11 +370,26 @@ fn folded(sum: u64) -> u32 {
 #[inline]
 fn by_depth(parents: &[u16]) -> Vec<[u16; 2]> {
     let mut depths: Vec<u16> = Vec::with_capacity(parents.len());
+    let mut starts: Vec<usize> = Vec::new();
     for &parent in parents {
-        depths.push(depths.get(usize::from(parent)).map_or(0, |depth| depth + 1));
+        let depth = depths.get(usize::from(parent)).map_or(0, |depth| depth + 1);
+        depths.push(depth);
+        // The number of joints of each depth. A depth is at most one more than the largest before.
+        match starts.get_mut(usize::from(depth)) {
+            Some(count) => *count += 1,
+            None => starts.push(1),
+        }
     }
-    let mut order: Vec<[u16; 2]> = (0..).zip(parents).map(|(joint, &parent)| [joint, parent]).collect();
-    order.sort_by_key(|&[joint, _]| depths[usize::from(joint)]);
+    let mut first = 0;
+    for start in &mut starts {
+        first += core::mem::replace(start, first);
+    }
+    let mut order = vec![[0; 2]; parents.len()];
+    for ((joint, &parent), depth) in (0..).zip(parents).zip(depths) {
+        let place = &mut starts[usize::from(depth)];
+        order[*place] = [joint, parent];
+        *place += 1;
+    }
     order
 }
 

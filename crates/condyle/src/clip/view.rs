@@ -147,7 +147,15 @@ impl<'a> ClipView<'a> {
     pub fn locate(&self, seconds: f64) -> Place {
         let header = self.header;
         let (start, end) = (f64::from(header.start), f64::from(header.end));
-        let since = seconds.clamp(start, end) - start;
+        // `f64::clamp` would bring the code that prints numbers into small programs.
+        let clamped = if seconds < start {
+            start
+        } else if seconds > end {
+            end
+        } else {
+            seconds
+        };
+        let since = clamped - start;
         // Convert through 32 bits, which hold every frame number and are the fastest to convert and divide.
         let number = |frames: usize| f64::from(frames as i32);
         let part = if since > 0.0 { since / (end - start) } else { 0.0 };

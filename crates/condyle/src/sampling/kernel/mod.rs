@@ -269,7 +269,11 @@ fn sample_batch(
     out: &mut Out<'_>,
     parts: &mut [Part],
 ) {
-    if batch.wanted.is_none() && moment.segment.index_bytes == 1 && parts.is_empty() {
+    if cfg!(not(feature = "small"))
+        && batch.wanted.is_none()
+        && moment.segment.index_bytes == 1
+        && parts.is_empty()
+    {
         // All joints in one batch, with one-byte indices. No joint is searched or skipped, and the loops over
         // tracks keep all of their state in registers.
         let (batch, parts) = (&Batch { wanted: None, ..*batch }, &mut []);
