@@ -35,7 +35,7 @@ pub(crate) fn check(document: &Document, problems: &mut Problems) {
         if let Some(uri) = image.get("uri")
             && let Some(text) = problems.as_warnings(IMAGE_REPLACED, |problems| uri.text(problems))
         {
-            match uri::locate(text, document.folder()) {
+            match uri::locate(text, document.external()) {
                 Ok(Resource::File(file)) if !file.is_file() => {
                     problems.warning(uri.path, "is not a regular file", IMAGE_REPLACED);
                 }

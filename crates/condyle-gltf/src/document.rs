@@ -13,7 +13,7 @@ use crate::foreign;
 use crate::json::Json;
 use crate::meshopt;
 use crate::problem::{Problem, Problems, Refused};
-use crate::uri::{self, Resource};
+use crate::uri::{self, Files, Resource};
 use crate::value::Value;
 
 /// A glTF document: its JSON, and the bytes of its buffer views.
@@ -37,7 +37,7 @@ pub struct Document {
     /// The JSON of the file, if decoding meshes changed it.
     stored: Option<Value>,
     name: String,
-    folder: Option<PathBuf>,
+    files: Files,
     buffers: Vec<Buffer>,
     views: Vec<Option<View>>,
     pub(crate) problems: Problems,
@@ -97,7 +97,32 @@ impl Document {
     /// # Errors
     /// The same as for [`Document::open`].
     pub fn from_slice(name: &str, bytes: &[u8], folder: Option<&Path>) -> Result<Self, Refused> {
-        Self::gather_slice(name, bytes, folder)?.usable()
+        Self::gather_slice(name, bytes, |_| folder.into())?.usable()
+    }
+
+    /// Reads a document whose external files the caller has, for example in a browser.
+    ///
+    /// `file` returns the bytes of a file by its path relative to the document, decoded and with `/`, or
+    /// `None`. It is called once for each file of buffers and images.
+    ///
+    /// # Errors
+    /// The same as for [`Document::open`].
+    ///
+    /// ```
+    /// use condyle_gltf::Document;
+    ///
+    /// let json = br#"{"asset": {"version": "2.0"}, "buffers": [{"uri": "./a%20b.bin", "byteLength": 2}]}"#;
+    /// let file = |path: &str| (path == "a b.bin").then(|| vec![1, 2]);
+    /// let document = Document::from_parts("barrel.gltf", json, file)?;
+    /// assert_eq!(document.resource("a b.bin"), Ok(vec![1, 2]));
+    /// # Ok::<(), condyle_gltf::Refused>(())
+    /// ```
+    pub fn from_parts(
+        name: &str,
+        bytes: &[u8],
+        file: impl FnMut(&str) -> Option<Vec<u8>>,
+    ) -> Result<Self, Refused> {
+        Self::gather_slice(name, bytes, |json| Files::named(uris(json), file))?.usable()
     }
 
     /// Returns the document's path, or the name given to [`Document::from_slice`].
@@ -141,22 +166,21 @@ impl Document {
         }
     }
 
-    /// Returns the data of a URI in the document: embedded data, or a file in the document's folder or below.
+    /// Returns the data of a URI in the document: embedded data, a file in the document's folder or below, or
+    /// a file of [`Document::from_parts`].
     ///
     /// # Errors
     /// A message with the URI, if it refers to a file outside the folder or cannot be read.
     pub fn resource(&self, uri: &str) -> Result<Vec<u8>, String> {
-        uri::load(uri, self.folder.as_deref())
+        uri::load(uri, &self.files)
     }
 
     /// Returns the external files of the document's buffers and images, as sorted canonical paths.
     #[must_use]
     pub fn files(&self) -> Vec<PathBuf> {
-        let lists = ["buffers", "images"].iter().filter_map(|key| self.json.get(key)?.as_array());
-        let uris = lists.flatten().filter_map(|item| item.get("uri")?.as_str());
-        let located = uris.filter_map(|uri| match uri::locate(uri, self.folder()) {
+        let located = uris(&self.json).filter_map(|uri| match uri::locate(uri, &self.files) {
             Ok(Resource::File(path)) => Some(path),
-            Ok(Resource::Embedded(_)) | Err(_) => None,
+            Ok(Resource::Embedded(_) | Resource::Named(..)) | Err(_) => None,
         });
         located.collect::<BTreeSet<_>>().into_iter().collect()
     }
@@ -202,8 +226,9 @@ impl Document {
         self.views.len()
     }
 
-    pub(crate) fn folder(&self) -> Option<&Path> {
-        self.folder.as_deref()
+    /// Returns the external files.
+    pub(crate) fn external(&self) -> &Files {
+        &self.files
     }
 
     fn usable(self) -> Result<Self, Refused> {
@@ -224,19 +249,25 @@ impl Document {
         })?;
         // The parent of a bare file name is the empty path.
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        Self::gather_slice(&name, &bytes, Some(folder))
+        Self::gather_slice(&name, &bytes, |_| Some(folder).into())
     }
 
-    pub(crate) fn gather_slice(name: &str, bytes: &[u8], folder: Option<&Path>) -> Result<Self, Refused> {
+    /// Like [`Document::gather`], from memory. `files` finds the external files of the JSON.
+    pub(crate) fn gather_slice(
+        name: &str,
+        bytes: &[u8],
+        files: impl FnOnce(&Value) -> Files,
+    ) -> Result<Self, Refused> {
         let mut problems = Problems::new(bytes.len());
         let Some(container) = container::read(bytes, &mut problems) else {
             return Err(problems.into_refused(name));
         };
+        let files = files(&container.json);
         let mut document = Self {
             json: container.json,
             stored: None,
             name: name.into(),
-            folder: folder.map(Path::to_path_buf),
+            files,
             buffers: Vec::new(),
             views: Vec::new(),
             problems: Problems::unheard(),
@@ -244,7 +275,7 @@ impl Document {
         let root = Json::root(&document.json);
         extensions::check_version(&root, &mut problems);
         extensions::check(&root, &mut problems);
-        document.buffers = load_buffers(&root, container.binary, folder, &mut problems);
+        document.buffers = load_buffers(&root, container.binary, &document.files, &mut problems);
         document.views = load_views(&root, &document.buffers, &mut problems);
         let mut expansion = draco::expand(&root, |view| document.buffer_view(view), &mut problems);
         let decoded = std::mem::take(&mut expansion.views);
@@ -258,10 +289,16 @@ impl Document {
     }
 }
 
+/// Returns the URIs of all buffers and images.
+fn uris(json: &Value) -> impl Iterator<Item = &str> {
+    let lists = ["buffers", "images"].into_iter().filter_map(|key| json.get(key)?.as_array());
+    lists.flatten().filter_map(|item| item.get("uri")?.as_str())
+}
+
 fn load_buffers(
     root: &Json<'_>,
     binary: Option<&[u8]>,
-    folder: Option<&Path>,
+    external: &Files,
     problems: &mut Problems,
 ) -> Vec<Buffer> {
     let mut files = HashMap::new();
@@ -276,14 +313,13 @@ fn load_buffers(
         let bytes = match (buffer.get("uri"), binary) {
             (Some(uri), _) if fallback && !compressed => {
                 let text = uri.value.as_str().unwrap_or_default();
-                let bytes = load_buffer(text, folder, &mut files, problems).ok();
+                let bytes = load_buffer(text, external, &mut files, problems).ok();
                 bytes.filter(|bytes| declared.is_some_and(|declared| bytes.len() >= declared))
             }
             _ if fallback => None,
             (Some(uri), _) => uri.text(problems).and_then(|text| {
-                let bytes = load_buffer(text, folder, &mut files, problems);
-                let advice = "embed the data, or put the file into the document's folder";
-                bytes.map_err(|error| problems.refuse(&uri.path, error, advice)).ok()
+                let bytes = load_buffer(text, external, &mut files, problems);
+                bytes.map_err(|error| problems.refuse(&uri.path, error, external.advice())).ok()
             }),
             (None, Some(chunk)) if index == 0 => Some(chunk.into()),
             (None, _) => None,
@@ -310,13 +346,19 @@ fn load_buffers(
 /// Reads each file once, because a hostile document could refer to a large file a thousand times.
 fn load_buffer(
     uri: &str,
-    folder: Option<&Path>,
+    external: &Files,
     files: &mut HashMap<PathBuf, Arc<[u8]>>,
     problems: &mut Problems,
 ) -> Result<Arc<[u8]>, String> {
-    let path = match uri::locate(uri, folder)? {
+    let path = match uri::locate(uri, external)? {
         Resource::Embedded(bytes) => return Ok(bytes.into()),
         Resource::File(path) => path,
+        Resource::Named(path, bytes) => {
+            if files.insert(path, bytes.clone()).is_none() {
+                problems.allow_more(bytes.len());
+            }
+            return Ok(bytes);
+        }
     };
     if let Some(known) = files.get(&path) {
         return Ok(known.clone());
@@ -535,6 +577,36 @@ mod tests {
         assert_eq!(errors(&json), error(&inside));
     }
 
+    #[test]
+    fn files_that_the_caller_has() {
+        let json = serde_json::to_vec(&json!({
+            "asset": {"version": "2.0"},
+            "buffers": [{"byteLength": 4, "uri": "a%20b.bin"}, {"byteLength": 4, "uri": "./a b.bin"}],
+            "bufferViews": [{"buffer": 0, "byteLength": 4}, {"buffer": 1, "byteLength": 2}],
+            "images": [{"uri": "in/c.png"}, {"uri": "gone.png"}, {"uri": "../up.png"}, {"uri": "data:,x"}],
+        }));
+        let json = json.unwrap();
+        let mut wanted = Vec::new();
+        let file = |path: &str| {
+            wanted.push(path.to_owned());
+            path.ends_with(['n', 'g'])
+                .then(|| path.len() as u8)
+                .filter(|_| path != "gone.png")
+                .map(|n| vec![n; 4])
+        };
+        let document = Document::from_parts("test", &json, file).unwrap();
+        assert_eq!(document.buffer_view(1), Some(&[7, 7][..]));
+        let bytes = |buffer: usize| document.buffers[buffer].bytes.as_ref().unwrap();
+        assert!(Arc::ptr_eq(bytes(0), bytes(1)));
+        assert_eq!(document.resource("./in/c.png"), Ok(vec![8; 4]));
+        assert!(document.resource("gone.png").unwrap_err().contains("missing"));
+        assert!(document.resource("../up.png").unwrap_err().contains("outside"));
+        assert_eq!(document.files(), [] as [PathBuf; 0]);
+        assert_eq!(wanted, ["a b.bin", "in/c.png", "gone.png"]);
+        let refused = Document::from_parts("test", &json, |_| None).unwrap_err();
+        assert!(refused.problems[0].action.contains("together with the file"), "{refused}");
+    }
+
     // WebAssembly has no temporary folder.
     #[cfg(not(target_family = "wasm"))]
     #[test]
@@ -572,7 +644,7 @@ mod tests {
         let mut it = Builder::new(json!({"nodes": [{"children": [0]}], "animations": [{"channels": 1}]}));
         it.json["bufferViews"] = json!([{"buffer": 7, "byteLength": 1}]);
         it.json["accessors"] = json!([{"type": "VEC3"}]);
-        let document = Document::gather_slice("test", &it.text(), None).unwrap();
+        let document = Document::gather_slice("test", &it.text(), |_| Files::None).unwrap();
         let refused = crate::Asset::from_document(document).unwrap_err();
         let paths: Vec<_> = refused.problems.iter().map(|p| p.place.as_str()).collect();
         assert_eq!(

@@ -5,6 +5,7 @@ use base64::prelude::{BASE64_STANDARD, Engine};
 use crate::asset::Asset;
 use crate::document::Document;
 use crate::problem::{Problem, Refused, Severity};
+use crate::uri::Files;
 use crate::value::{Value, json};
 
 /// A document under construction: any JSON, and one buffer for its accessors.
@@ -84,7 +85,8 @@ impl Builder {
 
     /// Returns the problems of all stages, as for a file: later stages run even after an error.
     pub(crate) fn report(&self) -> Vec<Problem> {
-        let read = Document::gather_slice("test", &self.text(), None).and_then(Asset::from_document);
+        let read =
+            Document::gather_slice("test", &self.text(), |_| Files::None).and_then(Asset::from_document);
         read.map_or_else(|refused| refused.problems, |asset| asset.problems)
     }
 

@@ -1,9 +1,12 @@
-//! Reads buffers and images by URI: data embedded in the document, or a file in its folder or below.
+//! Reads buffers and images by URI: data embedded in the document, a file in its folder or below, or a file
+//! that the caller has by name.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::DecodePaddingMode;
@@ -17,29 +20,84 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
+/// The external files of a document.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Files {
+    /// The document must not refer to files.
+    #[default]
+    None,
+    /// Files in this folder or below.
+    Folder(PathBuf),
+    /// Files that the caller passed, by their path relative to the document.
+    Named(BTreeMap<PathBuf, Arc<[u8]>>),
+}
+
+impl From<Option<&Path>> for Files {
+    fn from(folder: Option<&Path>) -> Self {
+        folder.map_or(Self::None, |folder| Self::Folder(folder.into()))
+    }
+}
+
+impl Files {
+    /// Requests the files of these URIs from the caller, each file once.
+    pub(crate) fn named<'u>(
+        uris: impl Iterator<Item = &'u str>,
+        mut file: impl FnMut(&str) -> Option<Vec<u8>>,
+    ) -> Self {
+        let mut named = BTreeMap::new();
+        for path in uris.filter(|uri| !uri.starts_with("data:")).filter_map(|uri| relative_path(uri).ok()) {
+            if !named.contains_key(&path)
+                && let Some(bytes) = path.to_str().and_then(&mut file)
+            {
+                named.insert(path, bytes.into());
+            }
+        }
+        Self::Named(named)
+    }
+
+    /// Advice for a file that cannot be read.
+    pub(crate) fn advice(&self) -> &'static str {
+        match self {
+            Self::Named(_) => "embed the data, or open the document together with the file",
+            _ => "embed the data, or put the file into the document's folder",
+        }
+    }
+}
+
 /// The location of a URI's data.
 pub(crate) enum Resource {
     Embedded(Vec<u8>),
     /// A canonical path.
     File(PathBuf),
+    /// A file that the caller passed, with its path.
+    Named(PathBuf, Arc<[u8]>),
 }
 
-/// Returns the data of `uri`. `folder` is the document's folder, if it has one.
-pub(crate) fn load(uri: &str, folder: Option<&Path>) -> Result<Vec<u8>, String> {
-    match locate(uri, folder)? {
+/// Returns the data of `uri`.
+pub(crate) fn load(uri: &str, files: &Files) -> Result<Vec<u8>, String> {
+    match locate(uri, files)? {
         Resource::Embedded(bytes) => Ok(bytes),
         Resource::File(path) => read_file(&path).map_err(|e| cannot_be_read(uri, &e)),
+        Resource::Named(_, bytes) => Ok(bytes.to_vec()),
     }
 }
 
 /// Returns the data in `uri`, or the path of the existing file to which it refers.
-pub(crate) fn locate(uri: &str, folder: Option<&Path>) -> Result<Resource, String> {
+pub(crate) fn locate(uri: &str, files: &Files) -> Result<Resource, String> {
     if let Some(data) = uri.strip_prefix("data:") {
         return embedded(data).map(Resource::Embedded);
     }
     let file = relative_path(uri)?;
-    let folder =
-        folder.ok_or("the document was not read from a folder, so external files cannot be found")?;
+    let folder = match files {
+        Files::None => {
+            return Err("the document was not read from a folder, so external files cannot be found".into());
+        }
+        Files::Folder(folder) => folder.as_path(),
+        Files::Named(named) => {
+            let found = named.get(&file).map(|bytes| Resource::Named(file, bytes.clone()));
+            return found.ok_or_else(|| format!("{} is missing", quoted(uri)));
+        }
+    };
     let path = folder.join(&file);
     let canonical = |path: &Path| path.canonicalize().map_err(|e| cannot_be_read(uri, &e));
     let Ok(folder) = canonical(folder) else {
@@ -152,7 +210,7 @@ mod tests {
 
     #[test]
     fn data_uris() {
-        let load = |uri| load(uri, None);
+        let load = |uri| load(uri, &Files::None);
         assert_eq!(load("data:application/octet-stream;base64,AAEC").unwrap(), [0, 1, 2]);
         assert_eq!(load("data:;base64,AAECAw==").unwrap(), [0, 1, 2, 3]);
         assert_eq!(load("data:;base64,AAECAw").unwrap(), [0, 1, 2, 3]);
@@ -171,10 +229,10 @@ mod tests {
         for (uri, want) in
             [("a%20b%25.bin", "1"), ("a b%.bin", "1"), ("./sub/%C3%BC.bin", "2"), ("sub/../sub/ü.bin", "2")]
         {
-            assert_eq!(load(uri, Some(&model)).unwrap(), want.as_bytes(), "{uri}");
+            assert_eq!(load(uri, &Some(&*model).into()).unwrap(), want.as_bytes(), "{uri}");
         }
-        assert!(load("gone.bin", Some(&model)).unwrap_err().contains("gone.bin"));
-        assert!(load("a b%.bin", None).unwrap_err().contains("folder"));
+        assert!(load("gone.bin", &Some(&*model).into()).unwrap_err().contains("gone.bin"));
+        assert!(load("a b%.bin", &Files::None).unwrap_err().contains("folder"));
     }
 
     #[test]
@@ -198,10 +256,10 @@ mod tests {
             "a%00b",
             "%ff",
         ] {
-            let error = load(uri, Some(&model)).unwrap_err();
+            let error = load(uri, &Some(&*model).into()).unwrap_err();
             assert!(!error.contains("cannot be read"), "{uri}: {error}");
         }
-        assert!(load("sub", Some(&model)).unwrap_err().contains("not a regular file"));
+        assert!(load("sub", &Some(&*model).into()).unwrap_err().contains("not a regular file"));
     }
 
     #[cfg(unix)]
@@ -216,12 +274,12 @@ mod tests {
         symlink("..", model.join("up")).unwrap();
         symlink("own", model.join("in")).unwrap();
         for uri in ["out", "up/secret"] {
-            assert!(load(uri, Some(&model)).unwrap_err().contains("outside"), "{uri}");
+            assert!(load(uri, &Some(&*model).into()).unwrap_err().contains("outside"), "{uri}");
         }
-        assert_eq!(load("in", Some(&model)).unwrap(), b"o");
+        assert_eq!(load("in", &Some(&*model).into()).unwrap(), b"o");
         let socket = model.join("socket");
         let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
-        assert!(load("socket", Some(&model)).unwrap_err().contains("not a regular file"));
+        assert!(load("socket", &Some(&*model).into()).unwrap_err().contains("not a regular file"));
         assert!(read_file(Path::new("/dev/zero")).unwrap_err().to_string().contains("not a regular file"));
     }
 }

@@ -13,7 +13,7 @@ use crate::model::{Model, ModelClip};
 pub(crate) fn read(input: Input<'_>, _: &Options<'_>) -> Result<Model, OpenError> {
     let bvh = match input.data {
         Data::File(path) => Bvh::open(path)?,
-        Data::Bytes(bytes) => Bvh::from_slice(input.name, bytes)?,
+        Data::Bytes(bytes) | Data::Parts(bytes, _) => Bvh::from_slice(input.name, bytes)?,
     };
     let options = ImportOptions::default();
     let unfit =

@@ -13,6 +13,9 @@ pub(crate) fn read(input: Input<'_>, _: &Options<'_>) -> Result<Model, OpenError
     let mut asset = match input.data {
         Data::File(path) => Asset::open(path)?,
         Data::Bytes(bytes) => Document::from_slice(input.name, bytes, None).and_then(Asset::from_document)?,
+        Data::Parts(bytes, file) => {
+            Document::from_parts(input.name, bytes, file).and_then(Asset::from_document)?
+        }
     };
     let clips = std::mem::take(&mut asset.clips);
     Ok(Model {

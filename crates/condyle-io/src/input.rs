@@ -52,13 +52,15 @@ pub(crate) struct Input<'a> {
 pub(crate) enum Data<'a> {
     File(&'a Path),
     Bytes(&'a [u8]),
+    /// The document, and a function that returns its external files.
+    Parts(&'a [u8], &'a dyn Fn(&str) -> Option<Vec<u8>>),
 }
 
 impl<'a> Input<'a> {
     /// Reads all bytes.
     pub(crate) fn bytes(&self) -> Result<std::borrow::Cow<'a, [u8]>, OpenError> {
         match self.data {
-            Data::Bytes(bytes) => Ok(bytes.into()),
+            Data::Bytes(bytes) | Data::Parts(bytes, _) => Ok(bytes.into()),
             Data::File(path) => std::fs::read(path).map(Into::into).map_err(|error| self.unreadable(error)),
         }
     }
@@ -84,7 +86,9 @@ impl<'a> Input<'a> {
     /// Reads the first bytes, which identify the format.
     pub(crate) fn first(&self) -> Result<Vec<u8>, OpenError> {
         match self.data {
-            Data::Bytes(bytes) => Ok(bytes[..bytes.len().min(Format::FIRST_BYTES)].to_vec()),
+            Data::Bytes(bytes) | Data::Parts(bytes, _) => {
+                Ok(bytes[..bytes.len().min(Format::FIRST_BYTES)].to_vec())
+            }
             Data::File(path) => {
                 // Opening a pipe would wait for a writer.
                 if !std::fs::metadata(path).map_err(|error| self.unreadable(error))?.is_file() {

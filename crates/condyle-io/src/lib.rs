@@ -53,4 +53,4 @@ pub use input::Options;
 pub use input::Person;
 pub use library::{Library, LibraryError, Part, PartData, Written};
 pub use model::{Model, ModelClip};
-pub use open::{from_bytes, open};
+pub use open::{from_bytes, from_parts, open};

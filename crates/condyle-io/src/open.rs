@@ -34,6 +34,30 @@ pub fn from_bytes(name: &str, bytes: &[u8], options: &Options<'_>) -> Result<Mod
     read(Input { name, data: Data::Bytes(bytes) }, options)
 }
 
+/// Opens the bytes of a file whose external files the caller has, for example in a browser.
+///
+/// `file` returns the bytes of an external file of a `.gltf` by its path relative to the document, or `None`.
+///
+/// # Errors
+/// The errors of [`open`].
+///
+/// ```
+/// use condyle_io::{Options, from_parts};
+///
+/// let json = br#"{"asset": {"version": "2.0"}, "nodes": [{}], "buffers": [{"uri": "a.bin", "byteLength": 2}]}"#;
+/// let model = from_parts("dot.gltf", json, &|path| (path == "a.bin").then(|| vec![0; 2]), &Options::default())?;
+/// assert_eq!(model.skeleton.joint_count(), 0);
+/// # Ok::<(), condyle_io::OpenError>(())
+/// ```
+pub fn from_parts(
+    name: &str,
+    bytes: &[u8],
+    file: &dyn Fn(&str) -> Option<Vec<u8>>,
+    options: &Options<'_>,
+) -> Result<Model, OpenError> {
+    read(Input { name, data: Data::Parts(bytes, file) }, options)
+}
+
 fn read(input: Input<'_>, options: &Options<'_>) -> Result<Model, OpenError> {
     if let Some(metres) = options.unit.filter(|metres| !(*metres > 0.0 && metres.is_finite())) {
         return Err(input.refused(format!("the unit is {metres} m, expected a finite number above 0")));
