@@ -141,6 +141,7 @@ export interface PlayerModel extends Disposable {
     readonly joints: readonly Joint[];
     readonly clips: readonly Clip[];
     readonly skins: readonly Skin[];
+    readonly meshes: readonly Mesh[];
     /** Problems that were repaired. */
     readonly problems: readonly Problem[];
     /** Metres per unit, or undefined if the file does not state it. */
@@ -160,24 +161,19 @@ export interface PlayerModel extends Disposable {
     crowd(count: number, options?: CrowdOptions): Crowd;
     /** One character on the CPU. */
     pose(): Pose;
-    /** Movement of the character by a clip with root motion, between two times. */
-    motion(
-        clip: number,
-        from: number,
-        to: number,
-        options?: { loop?: boolean },
-    ): { rotation: [number, number, number, number]; translation: [number, number, number] };
 }
 
 export interface CrowdOptions {
     /** Skins whose palettes are written, one after another for each instance. Default: all. */
     skins?: readonly number[];
-    /** Joints whose model matrices are written too, for what they carry. Default: none. */
+    /** Joints whose model matrices follow the palettes in each instance, for what they carry. Default: none. */
     joints?: readonly number[];
     /** "columns": 16 numbers a matrix, as three.js wants it. "rows": 12, three texels, as PlayCanvas does. */
     layout?: 'columns' | 'rows';
-    /** Matrices from one instance to the next, at least the sum of the skins' joints. Default: that sum. */
+    /** Matrices from one instance to the next. Default: those of the skins and joints. */
     stride?: number;
+    /** Matrices in a row of the texture: `palettes` is padded to whole rows. Default: no padding. */
+    row?: number;
 }
 
 /** Many characters with one model. Nothing is allocated per frame. */
@@ -185,29 +181,28 @@ export interface Crowd extends Disposable {
     readonly count: number;
     /** Matrices from one instance to the next in `palettes`. */
     readonly stride: number;
-    /** Offset of each entry of `skins`, in matrices from the start of an instance. */
+    /** Offset of each of `skins` and then of each of `joints`, in matrices from the start of an instance. */
     readonly offsets: readonly number[];
     /**
-     * Input: clip A, seconds A, clip B, seconds B, weight of B (0 to 1); five numbers for each instance. A clip
-     * of -1 is the rest pose. Starts with clip 0 at its start.
+     * Input: clip A, seconds A, clip B, seconds B, weight of B (0 to 1); five numbers for each instance. A
+     * clip of -1 is the rest pose. Starts with clip 0 at its start.
      */
     readonly instances: Float32Array;
     /** Advances both times of each instance; times past the end go on from the start. */
     advance(seconds: number): void;
     /**
-     * Computes all palettes. @throws {CondyleError} for a clip that does not exist, or a time that is no
-     * number.
+     * Computes all palettes.
+     *
+     * @throws {CondyleError} for a clip that does not exist, or a time that is not finite.
      */
     update(): void;
-    /** Result: `count * stride` matrices. */
+    /** Result: `stride` matrices for each instance. */
     readonly palettes: Float32Array;
-    /** Result: model matrices in columns, `count * joints.length`. */
-    readonly attachments: Float32Array;
 }
 
 export type Mask = ArrayLike<number>;
 
-/** One character: sample, blend, then `toModel`. Methods return the pose, so that calls can be chained. */
+/** One character. Methods that change it return it, so that calls can be chained. */
 export interface Pose extends Disposable {
     /** Sets all joints to the rest pose. */
     rest(): this;
@@ -220,8 +215,6 @@ export interface Pose extends Disposable {
      * joint.
      */
     blend(clip: number, seconds: number, weight: number, mask?: Mask): this;
-    /** Blends by a method of `Pose.methods`, for example "slerp6" or "nlerp", without a mask. */
-    interpolate(clip: number, seconds: number, t: number, method: string): this;
     /** Adds the difference of a clip from its first moment. */
     add(clip: number, seconds: number, amount: number, mask?: Mask): this;
     /** Sets the local transform of a joint. */
@@ -238,19 +231,23 @@ export interface Pose extends Disposable {
      * mesh.
      */
     toModel(): this;
-    /** Names for `interpolate`. */
-    readonly methods: readonly string[];
     /** Local transforms: rotation x, y, z, w, translation, scale; ten numbers for each joint. */
     readonly local: Float32Array;
-    /** Model matrices after `toModel`: 16 numbers for each joint. */
+    /** Model matrices: 16 numbers for each joint. */
     readonly model: Float32Array;
-    /** Palette of a skin after `toModel`: 16 numbers for each of its joints. */
+    /** Palette of a skin: 16 numbers for each of its joints. */
     palette(skin: number): Float32Array;
 }
 
 /** A character with meshes: what `condyle` offers in addition. */
 export interface Model extends PlayerModel {
-    readonly meshes: readonly Mesh[];
+    /** Movement of the character by a clip with root motion, between two times. */
+    motion(
+        clip: number,
+        from: number,
+        to: number,
+        options?: { loop?: boolean },
+    ): { rotation: [number, number, number, number]; translation: [number, number, number] };
     /** Height in the rest pose, in units of the file. */
     readonly height: number;
     /** Whether the file has spring bones (VRM). */
@@ -337,11 +334,15 @@ export type Ground =
     | { point: ArrayLike<number>; normal: ArrayLike<number> }
     | ((x: number, y: number, z: number) => { height: number; normal: ArrayLike<number> } | undefined);
 
-/** Methods that change the pose need `toModel` before and after; `reach` needs it after only. */
+/** One character with meshes. */
 export interface MeshPose extends Pose {
+    /** Blends by a method of `methods`, for example "slerp6" or "nlerp", without a mask. */
+    interpolate(clip: number, seconds: number, t: number, method: string): this;
+    /** Names for `interpolate`. */
+    readonly methods: readonly string[];
     /** Blending of vertices that follow several joints. Default: "linear". */
     skinning: 'linear' | 'dual';
-    /** Posed vertices of a mesh, after `toModel`; morph targets have the weights of the last `sample`. */
+    /** Posed vertices of a mesh. Its morph targets have the weights of the last `sample`. */
     skin(mesh: number): PosedMesh;
     /** Weights of the morph targets of a mesh at the last `sample`. */
     morphs(mesh: number): Float32Array;
@@ -360,7 +361,7 @@ export interface MeshPose extends Pose {
         center: [number, number, number];
         radius: number;
     };
-    /** Distance of each vertex from the same vertex in another pose, both after `toModel`. */
+    /** Distance of each vertex from the same vertex in another pose. */
     errors(other: MeshPose): Errors;
     /** Whole-body inverse kinematics: the joints above the goals turn, near ones first. */
     reach(
@@ -380,8 +381,15 @@ export interface MeshPose extends Pose {
         target: ArrayLike<number>,
         options?: { weight?: number },
     ): Reached;
-    /** Puts the feet on the ground, and moves the pelvis. `seconds` is the time since the last call. */
-    place(feet: Feet, ground: Ground, options: { seconds: number; weight?: number }): Reached;
+    /**
+     * Puts the feet on the ground, and moves the pelvis. `seconds` is the time since the last call. `clip` and
+     * `time` are those of the clip that is played, whose steps stay steps. Without a clip all feet stand.
+     */
+    place(
+        feet: Feet,
+        ground: Ground,
+        options: { seconds: number; weight?: number; clip?: number; time?: number; loop?: boolean },
+    ): Reached;
     /** Swings the spring bones of the file by the time since the last call. */
     swing(seconds: number, options?: { force?: ArrayLike<number>; weight?: number }): this;
     /** Lets spring bones come to rest at once, for example after a jump. */

@@ -1,0 +1,358 @@
+// Everything that all three builds have. `types.d.ts` documents it.
+
+export class CondyleError extends Error {
+    constructor(code, message, facts = {}) {
+        super(message);
+        this.name = 'CondyleError';
+        this.code = code;
+        this.problems = problemsOf(facts);
+        this.path = this.problems[0]?.place ?? '';
+        this.names = facts.names ?? [];
+    }
+}
+
+function problemsOf({ problems = [], counts = [] }) {
+    return problems.map(([severity, place, what, action], at) => ({ severity, place, count: counts[at], what, action }));
+}
+
+/** The object of the module behind an object of this file. */
+export const RAW = Symbol('raw');
+
+const gone = new Proxy(
+    {},
+    {
+        get() {
+            throw new CondyleError('disposed', 'the object is disposed');
+        },
+    },
+);
+
+export class Owner {
+    constructor(raw) {
+        this[RAW] = raw;
+    }
+
+    dispose() {
+        if (this[RAW] !== gone) this[RAW].free();
+        this[RAW] = gone;
+    }
+}
+// Browsers without `using` have no such symbol.
+if (Symbol.dispose) {
+    Owner.prototype[Symbol.dispose] = Owner.prototype.dispose;
+}
+
+/** A view of the module's memory, made again only if the memory has grown or the place has changed. */
+export class View {
+    constructor(memory, Type = Float32Array) {
+        this.memory = memory;
+        this.Type = Type;
+        this.view = undefined;
+    }
+
+    at(address, length) {
+        const { view, memory } = this;
+        if (view?.buffer === memory.buffer && view.byteOffset === address && view.length === length) return view;
+        return (this.view = new this.Type(memory.buffer, address, length));
+    }
+}
+
+/** Imports of the module. */
+const imports = {
+    condyleError: (code, message, facts) => new CondyleError(code, message, facts ? JSON.parse(facts) : {}),
+    condyleFile({ all, folder }, path) {
+        const own = all[folder + path] ?? all[path];
+        if (own) return bytes(own);
+        // Files dropped on a page have no folder.
+        const name = path.split('/').pop();
+        const same = Object.keys(all).filter((it) => it.split('/').pop() === name);
+        return same.length === 1 ? bytes(all[same[0]]) : undefined;
+    },
+    condyleGround(ground, x, y, z, point) {
+        try {
+            const found = ground.below(x, y, z);
+            if (!found) return false;
+            point[0] = found.height;
+            point.set(found.normal, 1);
+            return true;
+        } catch (error) {
+            // An exception must not pass through the module.
+            ground.error ??= error;
+            return false;
+        }
+    },
+};
+
+function bytes(data) {
+    return data instanceof Uint8Array ? data : new Uint8Array(data);
+}
+
+/** Compiles the module. */
+async function compile(source) {
+    source = await source;
+    if (source instanceof WebAssembly.Module) return source;
+    if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return WebAssembly.compile(source);
+    if (!(source instanceof Response)) {
+        const url = source instanceof Request ? source : new URL(source, globalThis.location?.href);
+        // Node cannot fetch files.
+        if (url.protocol === 'file:' && globalThis.process?.getBuiltinModule) {
+            return WebAssembly.compile(await process.getBuiltinModule('node:fs/promises').readFile(url));
+        }
+        source = await fetch(url);
+    }
+    if (!source.ok) throw new CondyleError('unreadable', `${source.url} cannot be read: status ${source.status}`);
+    // A server that sends another type than application/wasm.
+    if (!source.headers.get('content-type')?.startsWith('application/wasm')) {
+        return WebAssembly.compile(await source.arrayBuffer());
+    }
+    return WebAssembly.compileStreaming(source);
+}
+
+/** Makes an instance of a build. `build` is its JavaScript, `Model` its class of models. */
+export async function start(build, Model, version, source) {
+    const raw = build(imports);
+    await raw.start(await compile(source));
+    const memory = raw.memory();
+    return {
+        version,
+        memory,
+        async open(files, options = {}) {
+            const { name, data, all } = chosen(files, options.name);
+            const folder = name.slice(0, name.lastIndexOf('/') + 1);
+            const { model, unit, zUp = false } = options;
+            const opened = new Model(raw, memory, raw.Model.open(name, data, { all, folder }, model, unit, zUp));
+            if (options.warm ?? true) opened.warm();
+            return opened;
+        },
+    };
+}
+
+/** The file to open among several. */
+function chosen(files, name) {
+    if (files instanceof ArrayBuffer || ArrayBuffer.isView(files)) {
+        return { name: name ?? 'model', data: bytes(files), all: {} };
+    }
+    const names = Object.keys(files);
+    const models = names.filter((it) => /\.(glb|gltf|vrm|vrma|bvh|condyle)$/i.test(it));
+    const found = name ?? (models.length === 1 ? models[0] : names.length === 1 ? names[0] : undefined);
+    if (found === undefined) {
+        const text = models.length > 1 ? 'the files hold several models; set the option name' : 'no file is a model';
+        throw new CondyleError(models.length > 1 ? 'several-models' : 'no-such-model', text, { names: models });
+    }
+    if (!files[found]) throw new CondyleError('no-such-model', `there is no file ${found}`, { names });
+    return { name: found, data: bytes(files[found]), all: files };
+}
+
+export class PlayerModel extends Owner {
+    constructor(build, memory, raw) {
+        super(raw);
+        this.build = build;
+        this.memory = memory;
+        const facts = JSON.parse(raw.facts());
+        this.name = facts.name;
+        this.joints = facts.names.map((name, at) => ({ name, parent: facts.parents[at], node: facts.nodes[at] }));
+        this.skins = facts.skins.map((joints) => ({ joints: Uint16Array.from(joints) }));
+        const colors = raw.colors();
+        this.meshes = facts.meshes.map((name, at) => {
+            const [skin, joint, node, primitive, vertices, triangles, morphTargets, shown] = facts.parts[at];
+            const color = Array.from(colors.subarray(4 * at, 4 * at + 4));
+            return { name, skin, joint, node, primitive, vertices, triangles, morphTargets, color, shown: shown === 1 };
+        });
+        this.problems = problemsOf(facts).map((it) => {
+            const node = /^\/nodes\/(\d+)/.exec(it.place);
+            const joint = node ? this.joints.findIndex((joint) => joint.node === Number(node[1])) : -1;
+            return joint < 0 ? it : { ...it, joint };
+        });
+        this.readClips();
+    }
+
+    readClips() {
+        const { clips, sizes, events } = JSON.parse(this[RAW].clips());
+        const numbers = this[RAW].clip_numbers();
+        let at = 0;
+        this.clips = clips.map((name, clip) => {
+            const [start, end, error] = numbers.subarray(at, (at += 3));
+            const [compressed, bytes, hasMotion] = sizes[clip];
+            return {
+                name,
+                start,
+                end,
+                seconds: end - start,
+                compressed: compressed === 1,
+                bytes,
+                error,
+                hasMotion: hasMotion === 1,
+                events: events[clip].map((name) => ({ name, seconds: numbers[at++] })),
+            };
+        });
+    }
+
+    get unit() {
+        return this[RAW].unit();
+    }
+
+    clip(name) {
+        return named('clip', name, this.clips);
+    }
+
+    joint(name) {
+        return named('joint', name, this.joints);
+    }
+
+    addClip(name, data, { replace } = {}) {
+        const clip = this[RAW].add_clip(name, data, replace);
+        this.readClips();
+        return clip;
+    }
+
+    mask(joints, { weight = 1, feather = 0 } = {}) {
+        const all = Array.isArray(joints) ? joints : [joints];
+        const found = all.map((it) => (typeof it === 'string' ? this.joint(it) : it));
+        return this[RAW].mask(Uint16Array.from(found), weight, feather);
+    }
+
+    crowd(count, options = {}) {
+        return new Crowd(this, count, options);
+    }
+
+    pose() {
+        return new Pose(this);
+    }
+
+    /** Runs each stage some times, before the first frame does. */
+    warm() {
+        if (this.clips.length === 0) return;
+        const clips = [true, false].map((it) => this.clips.findIndex((clip) => clip.compressed === it));
+        const crowd = this.crowd(1);
+        const pose = this.pose();
+        for (let turn = 0; turn < 12; turn++) {
+            for (const clip of clips.filter((it) => it >= 0)) {
+                const { start, seconds } = this.clips[clip];
+                const time = start + (seconds * turn) / 12;
+                crowd.instances.set([clip, time, clip, start, turn % 2 ? 0.5 : 0]);
+                crowd.advance(0.01);
+                crowd.update();
+                this.warmPose(pose, clip, time);
+            }
+        }
+        crowd.dispose();
+        pose.dispose();
+    }
+
+    warmPose(pose, clip, time) {
+        pose.sample(clip, time).blend(clip, 0, 0.5).toModel();
+        if (this.skins.length > 0) pose.palette(0);
+    }
+}
+
+function named(what, name, list) {
+    const found = list.findIndex((it) => it.name === name);
+    if (found >= 0) return found;
+    const names = list.map((it) => it.name);
+    throw new CondyleError(`no-such-${what}`, `there is no ${what} ${name}; there are ${names.join(', ')}`, { names });
+}
+
+export class Crowd extends Owner {
+    constructor(model, count, { skins, joints = [], layout = 'columns', stride = 0, row = 1 }) {
+        const all = Uint32Array.from(skins ?? model.skins.keys());
+        const rows = layout === 'rows';
+        super(new model.build.Crowd(model[RAW], count, all, Uint16Array.from(joints), rows, stride, row));
+        this.count = count;
+        this.stride = this[RAW].stride();
+        this.offsets = Array.from(this[RAW].offsets());
+        const places = [
+            [this[RAW].instances(), 5 * count],
+            [this[RAW].palettes(), (rows ? 12 : 16) * this[RAW].matrices()],
+        ];
+        this.views = places.map(([address, length]) => ({ address, length, view: new View(model.memory) }));
+    }
+
+    read(at) {
+        // The memory of a disposed crowd may belong to another object.
+        if (this[RAW] === gone) gone.view;
+        const { view, address, length } = this.views[at];
+        return view.at(address, length);
+    }
+
+    get instances() {
+        return this.read(0);
+    }
+
+    get palettes() {
+        return this.read(1);
+    }
+
+    advance(seconds) {
+        if (this[RAW].advance(seconds)) throw this[RAW].error();
+    }
+
+    update() {
+        if (this[RAW].update()) throw this[RAW].error();
+    }
+}
+
+export class Pose extends Owner {
+    constructor(model) {
+        super(new model.build.Pose(model[RAW]));
+        this.owner = model;
+        this.views = { local: new View(model.memory), model: new View(model.memory) };
+        this.palettes = model.skins.map(() => new View(model.memory));
+    }
+
+    check(failed) {
+        if (failed) throw this[RAW].error();
+        return this;
+    }
+
+    /** View at an address that a call returned; 0 stands for an error. */
+    read(view, address, length) {
+        if (address === 0) throw this[RAW].error();
+        return view.at(address, length);
+    }
+
+    rest() {
+        this[RAW].rest();
+        return this;
+    }
+
+    copy(other) {
+        return other === this ? this : this.check(this[RAW].copy(other[RAW]));
+    }
+
+    sample(clip, seconds) {
+        return this.check(this[RAW].sample(clip, seconds));
+    }
+
+    blend(clip, seconds, weight, mask) {
+        return this.check(this[RAW].blend(clip, seconds, weight, mask));
+    }
+
+    add(clip, seconds, amount, mask) {
+        return this.check(this[RAW].add(clip, seconds, amount, mask));
+    }
+
+    set(joint, { rotation, translation, scale }) {
+        const numbers = new Float32Array(10).fill(NaN);
+        if (rotation) numbers.set(rotation, 0);
+        if (translation) numbers.set(translation, 4);
+        if (scale) numbers.set(scale, 7);
+        return this.check(this[RAW].set(joint, numbers));
+    }
+
+    toModel() {
+        return this.check(this[RAW].update());
+    }
+
+    get local() {
+        return this.read(this.views.local, this[RAW].local(), 10 * this.owner.joints.length);
+    }
+
+    get model() {
+        return this.read(this.views.model, this[RAW].model(), 16 * this.owner.joints.length);
+    }
+
+    palette(skin) {
+        const address = this[RAW].palette(skin);
+        return this.read(this.palettes[skin], address, 16 * this.owner.skins[skin]?.joints.length);
+    }
+}

@@ -1,0 +1,9 @@
+import { CondyleError, start } from './core.js';
+import { EncodeModel } from './encoding.js';
+import { build, version } from './wasm/encode.js';
+
+export { CondyleError };
+
+export function init({ wasm = new URL('./wasm/encode.wasm', import.meta.url) } = {}) {
+    return start(build, EncodeModel, version, wasm);
+}
