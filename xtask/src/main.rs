@@ -29,6 +29,7 @@ mod testdata;
 mod tests;
 mod times;
 mod validator;
+mod web;
 mod words;
 mod workflows;
 
@@ -49,6 +50,7 @@ usage: cargo xtask COMMAND
   words [FILE...]                   check the wording of comments and documentation, of all files or of some
   tables                            fit the weights of slerp and of Eberly's series in crates/condyle/src/interpolation
   dist [--twice]                    write the release's archives to target/dist, twice to compare their bytes
+  npm [--update]                    write the npm package to target/npm, and compare or store its sizes
   release-notes                     print the notes of this version, from CHANGELOG.md
   playback                          play packed models in three.js at three errors and more times, write docs/reports/packing.md
   mesh-peers                        compare packed meshes with gltfpack, write docs/reports/packing.md
@@ -78,6 +80,8 @@ fn main() -> ExitCode {
         ["public-api", "--update"] => step::alone("public-api", public_api::update),
         ["dist"] => step::alone("dist", dist::write),
         ["dist", "--twice"] => step::alone("dist", dist::twice),
+        ["npm"] => step::alone("npm", web::write),
+        ["npm", "--update"] => step::alone("npm", web::update),
         ["release-notes"] => dist::notes(),
         ["c-header"] => step::alone("c-header", c::write_header),
         ["c-packages"] => step::alone("c-packages", c_packages::check),

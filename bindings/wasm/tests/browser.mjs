@@ -1,0 +1,90 @@
+// Tests of the installed package in Chromium: without a bundler, and the results of bundlers.mjs. CHROMIUM is the
+// program, CONDYLE_ROOT the root of the repository.
+
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { extname, join } from 'node:path';
+
+import puppeteer from 'puppeteer-core';
+
+const own = import.meta.dirname ?? new URL('.', import.meta.url).pathname;
+const root = process.env.CONDYLE_ROOT;
+const wanted = JSON.parse(readFileSync(join(root, 'bindings/wasm/tests/bits.json'), 'utf8'));
+const types = { '.html': 'text/html', '.js': 'text/javascript', '.wasm': 'application/wasm' };
+const map = {
+    imports: {
+        condyle: '/node_modules/condyle/index.js',
+        'condyle/three': '/node_modules/condyle/three.js',
+        three: '/node_modules/three/build/three.module.js',
+        'three/addons/': '/node_modules/three/examples/jsm/',
+    },
+};
+const plain =
+    `<!doctype html><link rel="icon" href="data:,"><script nonce="map" type="importmap">${JSON.stringify(map)}</script>` +
+    '<script type="module" src="/page.js"></script>';
+
+const server = createServer((request, response) => {
+    const path = decodeURIComponent(new URL(request.url, 'http://localhost').pathname);
+    const file = path.startsWith('/testdata/') || path.startsWith('/../shared/') ? join(root, path) : join(own, path);
+    const shared = path.startsWith('/shared/') ? join(root, '..', path) : file;
+    if (path === '/plain.html') {
+        // No `eval`, and nothing from elsewhere.
+        const policy = "default-src 'self' blob: data:; script-src 'self' 'wasm-unsafe-eval' 'nonce-map'";
+        response.writeHead(200, { 'content-type': 'text/html', 'content-security-policy': policy }).end(plain);
+    } else if (existsSync(shared)) {
+        response.writeHead(200, { 'content-type': types[extname(path)] ?? 'application/octet-stream' });
+        response.end(readFileSync(shared));
+    } else {
+        response.writeHead(404).end();
+    }
+});
+await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+const address = `http://127.0.0.1:${server.address().port}`;
+const flags = ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'];
+const browser = await puppeteer.launch({ executablePath: await programOf(process.env.CHROMIUM), headless: true, args: flags });
+
+async function programOf(name) {
+    if (existsSync(name)) return name;
+    return process.env.PATH.split(':')
+        .map((folder) => join(folder, name))
+        .find((it) => existsSync(it));
+}
+
+async function opened(path) {
+    const page = await browser.newPage();
+    const errors = [];
+    page.on('pageerror', (error) => errors.push(error.message));
+    page.on('console', (it) => it.type() === 'error' && errors.push(it.text()));
+    page.on('requestfailed', (it) => errors.push(it.url()));
+    await page.goto(address + path, { waitUntil: 'load' });
+    await page.waitForFunction('globalThis.result !== undefined', { timeout: 60_000 });
+    return { page, errors };
+}
+
+try {
+    for (const name of ['esbuild', 'webpack', 'vite']) {
+        const { page, errors } = await opened(`/out/${name}/index.html`);
+        assert.deepEqual(await page.evaluate('result'), wanted['testdata/two_joints.glb'], name);
+        assert.deepEqual(errors, [], name);
+        console.log(`${name}: ok`);
+    }
+    const { page, errors } = await opened('/plain.html');
+    for (const [path, lines] of Object.entries(wanted)) {
+        if (!existsSync(join(root, path))) continue;
+        const from = `/${path.replace('../', '')}`;
+        assert.deepEqual(await page.evaluate(`bits(${JSON.stringify(from)})`), lines, path);
+        console.log(`${path}: ${lines.length} hashes`);
+    }
+    for (const path of ['testdata/two_joints.glb', 'testdata/rigid.glb', '../shared/models/Fox.glb']) {
+        if (!existsSync(join(root, path))) continue;
+        const found = await page.evaluate(`pictures(${JSON.stringify(`/${path.replace('../', '')}`)}, 0.3)`);
+        console.log(path, found);
+        // The software renderer draws the same triangles; rounding moves single pixels of their borders.
+        assert.ok(found.drawn > 0.01 && found.character < 0.002 && found.crowd < 0.002, path);
+    }
+    assert.deepEqual(errors, []);
+} finally {
+    await browser.close();
+    server.close();
+}

@@ -1,0 +1,242 @@
+// Tests of the installed package in node: `node --test node.mjs`. CONDYLE_ROOT is the root of the repository.
+
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+import { CondyleError, init } from 'condyle';
+import { init as initEncoder } from 'condyle/encode';
+import { init as initPlayer } from 'condyle/player';
+
+import { bitsOf } from './bits.js';
+
+const root = process.env.CONDYLE_ROOT;
+const bytesOf = (name) => readFileSync(join(root, 'testdata', name));
+const open = async (name, options) => (await init()).open(bytesOf(name), { name, ...options });
+
+test('posed vertices have the bits of the native library', async () => {
+    const wanted = JSON.parse(readFileSync(join(root, 'bindings/wasm/tests/bits.json'), 'utf8'));
+    const condyle = await init();
+    let compared = 0;
+    for (const [path, lines] of Object.entries(wanted)) {
+        const file = join(root, path);
+        if (!existsSync(file)) continue;
+        const model = await condyle.open(readFileSync(file), { name: path });
+        assert.deepEqual(bitsOf(model), lines, path);
+        model.dispose();
+        compared += lines.length;
+    }
+    assert.ok(compared > 20, `${compared} lines`);
+});
+
+test('a model tells what it has', async () => {
+    const model = await open('two_joints.glb');
+    assert.deepEqual(model.joints.map((it) => it.parent), [-1, 0]);
+    assert.equal(model.clips[0].name, 'bend');
+    assert.deepEqual([model.clips[0].start, model.clips[0].seconds], [0.25, 1.5]);
+    assert.deepEqual([...model.skins[0].joints], [0, 1]);
+    assert.equal(model.meshes[0].vertices, 20);
+    assert.equal(model.clip('bend'), 0);
+    assert.throws(() => model.clip('walk'), { code: 'no-such-clip', names: ['bend'] });
+    assert.ok(model.height > 0 && model.sphere()[3] > 0);
+});
+
+test('a crowd is the pose of each instance', async () => {
+    const model = await open('two_joints.glb');
+    const crowd = model.crowd(3, { joints: [1], row: 4 });
+    assert.deepEqual([crowd.stride, crowd.offsets, crowd.palettes.length], [3, [0, 2], 12 * 16]);
+    crowd.instances.set([0, 0.5, 0, 1, 0, 0, 0.5, 0, 1.5, 0.25, -1, 0, 0, 0, 0]);
+    crowd.update();
+    const pose = model.pose();
+    const palette = (instance) => crowd.palettes.slice(instance * 48, instance * 48 + 32);
+    assert.deepEqual(palette(0), pose.sample(0, 0.5).palette(0).slice());
+    assert.deepEqual(crowd.palettes.slice(32, 48), pose.model.slice(16, 32));
+    assert.deepEqual(palette(1), pose.sample(0, 0.5).blend(0, 1.5, 0.25).palette(0).slice());
+    assert.deepEqual(palette(2), pose.rest().palette(0).slice());
+    const rows = model.crowd(1, { layout: 'rows' });
+    rows.instances[1] = 0.5;
+    rows.update();
+    assert.equal(rows.palettes.length, 24);
+    assert.equal(rows.palettes[3], palette(0)[12]);
+    // Past the end a clip goes on from its start.
+    crowd.instances[1] = 1.5;
+    crowd.advance(0.5);
+    assert.ok(Math.abs(crowd.instances[1] - 0.5) < 1e-6);
+    crowd.instances[0] = 1;
+    assert.throws(() => crowd.update(), { code: 'index' });
+    crowd.instances.set([0, NaN]);
+    assert.throws(() => crowd.update(), { code: 'not-finite' });
+    crowd.dispose();
+    assert.throws(() => crowd.palettes, { code: 'disposed' });
+    assert.throws(() => crowd.update(), { code: 'disposed' });
+});
+
+test('a view is never stale', async () => {
+    const condyle = await init();
+    const model = await condyle.open(bytesOf('two_joints.glb'), { name: 'a.glb' });
+    const crowd = model.crowd(2);
+    crowd.update();
+    const before = crowd.palettes;
+    const numbers = before.slice();
+    assert.equal(crowd.palettes, before);
+    const large = model.crowd(200_000);
+    assert.equal(before.length, 0);
+    assert.deepEqual(crowd.palettes, numbers);
+    large.dispose();
+});
+
+test('a frame leaves no garbage', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc');
+    const model = await open('two_joints.glb');
+    const crowd = model.crowd(8);
+    const pose = model.pose();
+    const frame = () => {
+        crowd.advance(0.01);
+        crowd.update();
+        pose.sample(0, 0.5).blend(0, 1, 0.5).toModel().palette(0);
+        pose.skin(0);
+        return crowd.palettes;
+    };
+    const used = (frames) => {
+        collect();
+        const before = process.memoryUsage().heapUsed;
+        for (let at = 0; at < frames; at++) frame();
+        return (process.memoryUsage().heapUsed - before) / frames;
+    };
+    used(20_000);
+    const bytes = Math.min(...[1, 2, 3].map(() => used(20_000)));
+    assert.ok(bytes < 64, `${bytes} bytes each frame`);
+});
+
+test('files beside a .gltf', async () => {
+    const condyle = await init();
+    const json = (uri) => ({
+        asset: { version: '2.0' },
+        scene: 0,
+        scenes: [{ nodes: [0] }],
+        nodes: [{ name: 'a' }],
+        images: [{ uri }],
+        buffers: [{ uri: 'sub/a%20b.bin', byteLength: 4 }],
+    });
+    const text = (it) => new TextEncoder().encode(JSON.stringify(it));
+    const files = { 'in/x.gltf': text(json('p.png')), 'in/sub/a b.bin': new Uint8Array(4), 'in/p.png': new ArrayBuffer(3) };
+    assert.deepEqual((await condyle.open(files)).problems, []);
+    // A dropped file has no folder.
+    const dropped = { 'x.gltf': files['in/x.gltf'], 'a b.bin': files['in/sub/a b.bin'] };
+    assert.match((await condyle.open(dropped)).problems[0].place, /images/);
+    delete dropped['a b.bin'];
+    await assert.rejects(condyle.open(dropped), (error) => {
+        assert.ok(error instanceof CondyleError && error.code === 'file');
+        assert.equal(error.path, '/buffers/0/uri');
+        assert.match(error.problems[0].action, /together with the file/);
+        return true;
+    });
+    await assert.rejects(condyle.open({ 'a.glb': files['in/p.png'], 'b.glb': files['in/p.png'] }), { code: 'several-models' });
+});
+
+test('a broken file is an error, and the instance goes on', async () => {
+    const encoder = await initEncoder();
+    const source = await encoder.open(bytesOf('two_joints.glb'), { name: 'a.glb' });
+    const container = source.save({ error: 1e-3 });
+    const player = await initPlayer();
+    const condyle = await init();
+    const jobs = [
+        [condyle, bytesOf('two_joints.glb'), 'a.glb'],
+        [condyle, bytesOf('morph.glb'), 'a.glb'],
+        [condyle, container, 'a.condyle'],
+        [player, container, 'a.condyle'],
+    ];
+    let refused = 0;
+    for (const [instance, bytes, name] of jobs) {
+        const attempt = async (damaged) => {
+            try {
+                const model = await instance.open(damaged, { name, warm: false });
+                const pose = model.pose();
+                if (model.clips.length > 0) pose.sample(0, 0.5);
+                pose.toModel();
+                model.meshes.forEach((_, mesh) => pose.skin?.(mesh));
+                pose.dispose();
+                model.dispose();
+            } catch (error) {
+                assert.ok(error instanceof CondyleError, `${name}: ${error.stack}`);
+                assert.ok(error.code && error.message);
+                refused++;
+            }
+        };
+        for (let length = 0; length < bytes.length; length += 7) await attempt(bytes.slice(0, length));
+        for (let at = 0; at < bytes.length; at += 3) {
+            const damaged = Uint8Array.from(bytes);
+            damaged[at] ^= 1 << at % 8;
+            await attempt(damaged);
+        }
+        assert.ok(await instance.open(bytes, { name }));
+    }
+    assert.ok(refused > 1000, `${refused} refused`);
+});
+
+test('the player plays what the encoder writes', async () => {
+    const encoder = await initEncoder();
+    const source = await encoder.open(bytesOf('two_joints.glb'), { name: 'arm.glb' });
+    const encoded = source.encode(0, { error: 1e-3 });
+    assert.ok(encoded.ratio > 0 && encoded.maxError <= 1e-3 && encoded.data.length === encoded.bytes);
+    assert.equal(encoded.clip, 1);
+    const [a, b] = [source.pose().sample(0, encoded.worst.seconds), source.pose().sample(1, encoded.worst.seconds)];
+    const errors = a.errors(b);
+    assert.ok(errors.max <= 1e-3 && errors.mesh === encoded.worst.mesh && errors.vertex === encoded.worst.vertex);
+    assert.equal(errors.values(0)[errors.vertex], Math.fround(errors.max));
+    assert.equal(source.encode(0, { millimetres: 2, replace: 1 }).clip, 1);
+    assert.throws(() => source.encode(1, { error: 1 }), { code: 'unsupported' });
+    assert.throws(() => source.encode(0, {}), { code: 'out-of-range' });
+    const file = source.save({ error: 1e-3 });
+    const player = await (await initPlayer()).open(file, { name: 'arm.condyle' });
+    assert.deepEqual(player.clips.map((it) => [it.name, it.compressed]), [['bend', true], ['bend', true]]);
+    assert.equal(player.addClip('again', encoded.data), 2);
+    const whole = await (await init()).open(file, { name: 'arm.condyle' });
+    const [p, w] = [player, whole].map((it) => it.pose().sample(1, 0.7).palette(0).slice());
+    assert.deepEqual(p, w);
+    assert.equal(player.meshes[0].vertices, 20);
+    for (const meshes of [false, true]) {
+        const glb = source.pack({ error: 1e-3, meshes });
+        assert.equal((await encoder.open(glb, { name: 'b.glb' })).joints.length, 2);
+    }
+    await assert.rejects((await initPlayer()).open(bytesOf('two_joints.glb')), { code: 'unsupported' });
+});
+
+test('rays, bounds and solvers', async () => {
+    const model = await open('two_joints.glb');
+    const pose = model.pose().rest();
+    const { center, radius, min, max } = pose.bounds();
+    assert.ok(radius > 0 && min[1] < max[1]);
+    const from = [center[0] + 10 * radius, center[1], center[2]];
+    const hit = pose.raycast(from, [-1, 0, 0]);
+    assert.ok(hit && hit.mesh === 0 && Math.abs(hit.weights.reduce((a, b) => a + b) - 1) < 1e-5);
+    assert.ok(pose.raycastHitboxes(from, [-1, 0, 0]));
+    assert.equal(pose.raycast(from, [1, 0, 0]), undefined);
+    assert.throws(() => pose.raycast([NaN, 0, 0], [1, 0, 0]), { code: 'not-finite' });
+    const tip = [0.3, 0.9, 0];
+    const reached = pose.reach([{ joint: 1, position: tip.map((v) => v * 0.9) }]);
+    assert.ok(reached.distance >= 0 && reached.iterations >= 0);
+    assert.ok(pose.aim(1, [0, 1, 0], [1, 2, 0]).angle < 1e-3);
+    for (const method of pose.methods) pose.sample(0, 0.25).interpolate(0, 1.5, 0.5, method);
+    assert.throws(() => pose.interpolate(0, 0, 0.5, 'best'), { code: 'unknown-name' });
+    const linear = pose.sample(0, 1).skin(0).positions.slice();
+    pose.skinning = 'dual';
+    assert.notDeepEqual(pose.skin(0).positions, linear);
+    const half = model.mask(1);
+    assert.deepEqual([...half], [0, 1]);
+    pose.sample(0, 0.25).add(0, 1.5, 0.5, half).set(0, { translation: [1, 2, 3] });
+    assert.deepEqual([...pose.local.subarray(4, 7)], [1, 2, 3]);
+    assert.throws(() => pose.set(0, { rotation: [0, 0, 0, 5] }), { code: 'not-unit' });
+    assert.throws(() => pose.errors(model.pose().rest().copy(pose) && pose), { code: 'same-pose' });
+    const geometry = model.geometry(0);
+    assert.deepEqual([geometry.positions.length, geometry.skinWeights.length], [60, 80]);
+    const ground = () => {
+        throw new Error('of the caller');
+    };
+    assert.throws(() => model.feet(0, [{ hip: 0, knee: 1, foot: 1 }]), CondyleError);
+    assert.ok(ground);
+});
