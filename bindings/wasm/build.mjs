@@ -1,5 +1,6 @@
-// Makes the npm package from the modules of the three builds: `node build.mjs MODULES OUT VERSION`. MODULES has a
-// folder for each build, as condyle-bindgen wrote it. Prints the sizes as a table.
+// Makes the npm package from the modules of the three builds: `node build.mjs MODULES OUT VERSION BUILD...`. MODULES
+// has a folder for each build, as condyle-bindgen wrote it. The named builds are optimised, and their sizes printed as
+// a table; the others are for tests.
 
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 
-const [modules, out, version] = process.argv.slice(2);
+const [modules, out, version, ...optimised] = process.argv.slice(2);
 const own = dirname(fileURLToPath(import.meta.url));
 const root = join(own, '../..');
 
@@ -53,16 +54,18 @@ for (const build of ['player', 'index', 'encode']) {
     const from = join(modules, build);
     const wasm = join(out, 'wasm', `${build}.wasm`);
     const flags = [...features, '-O3', '--strip-debug', '--strip-producers', '--strip-target-features'];
-    execFileSync(process.execPath, [opt, join(from, 'condyle_wasm_bg.wasm'), ...flags, '-o', wasm]);
+    if (optimised.includes(build)) {
+        execFileSync(process.execPath, [opt, join(from, 'condyle_wasm_bg.wasm'), ...flags, '-o', wasm]);
+    } else {
+        cpSync(join(from, 'condyle_wasm_bg.wasm'), wasm);
+    }
     if (!WebAssembly.validate(readFileSync(wasm))) throw new Error(`${wasm} is not valid`);
     writeFileSync(join(out, 'wasm', `${build}.js`), wrapped(readFileSync(join(from, 'condyle_wasm.js'), 'utf8')));
 }
 
 const code = (names) => Buffer.concat(names.map((name) => readFileSync(join(out, name))));
 const rows = [
-    ['player.wasm', ['wasm/player.wasm']],
-    ['index.wasm', ['wasm/index.wasm']],
-    ['encode.wasm', ['wasm/encode.wasm']],
+    ...optimised.map((build) => [`${build}.wasm`, [`wasm/${build}.wasm`]]),
     ['JavaScript of condyle/player', ['player.js', 'core.js', 'wasm/player.js']],
     ['JavaScript of condyle', ['index.js', 'core.js', 'whole.js', 'wasm/index.js']],
     ['condyle/three', ['three.js']],

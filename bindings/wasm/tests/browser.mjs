@@ -1,5 +1,5 @@
 // Tests of the installed package in Chromium: without a bundler, and the results of bundlers.mjs. CHROMIUM is the
-// program, CONDYLE_ROOT the root of the repository.
+// program, CONDYLE_ROOT the root of the repository. With `--bench MODEL.glb CLIP`, only prints times, see bench.js.
 
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
@@ -15,23 +15,28 @@ const types = { '.html': 'text/html', '.js': 'text/javascript', '.wasm': 'applic
 const map = {
     imports: {
         condyle: '/node_modules/condyle/index.js',
+        'condyle/encode': '/node_modules/condyle/encode.js',
         'condyle/three': '/node_modules/condyle/three.js',
         three: '/node_modules/three/build/three.module.js',
         'three/addons/': '/node_modules/three/examples/jsm/',
     },
 };
+const [bench, model, clip] = process.argv[2] === '--bench' ? process.argv.slice(2) : [];
 const plain =
     `<!doctype html><link rel="icon" href="data:,"><script nonce="map" type="importmap">${JSON.stringify(map)}</script>` +
-    '<script type="module" src="/page.js"></script>';
+    `<script type="module" src="/${bench ? 'bench' : 'page'}.js"></script>`;
 
 const server = createServer((request, response) => {
     const path = decodeURIComponent(new URL(request.url, 'http://localhost').pathname);
+    if (bench && path === '/model.glb') return response.end(readFileSync(model));
     const file = path.startsWith('/testdata/') || path.startsWith('/../shared/') ? join(root, path) : join(own, path);
     const shared = path.startsWith('/shared/') ? join(root, '..', path) : file;
     if (path === '/plain.html') {
         // No `eval`, and nothing from elsewhere.
         const policy = "default-src 'self' blob: data:; script-src 'self' 'wasm-unsafe-eval' 'nonce-map'";
-        response.writeHead(200, { 'content-type': 'text/html', 'content-security-policy': policy }).end(plain);
+        // Isolated pages have finer clocks.
+        const isolated = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' };
+        response.writeHead(200, { 'content-type': 'text/html', 'content-security-policy': policy, ...isolated }).end(plain);
     } else if (existsSync(shared)) {
         response.writeHead(200, { 'content-type': types[extname(path)] ?? 'application/octet-stream' });
         response.end(readFileSync(shared));
@@ -60,6 +65,14 @@ async function opened(path) {
     await page.goto(address + path, { waitUntil: 'load' });
     await page.waitForFunction('globalThis.result !== undefined', { timeout: 60_000 });
     return { page, errors };
+}
+
+if (bench) {
+    const { page } = await opened('/plain.html');
+    page.setDefaultTimeout(0);
+    console.table(await page.evaluate(`bench('/model.glb', ${JSON.stringify(clip ?? '')})`));
+    await browser.close();
+    process.exit();
 }
 
 try {
