@@ -133,6 +133,8 @@ export class CondyleCrowd {
             // The shader of a SkinnedMesh, without its bones.
             const [bindMatrix, bindMatrixInverse] = [new THREE.Matrix4(), new THREE.Matrix4()];
             Object.assign(mesh, { isSkinnedMesh: true, skeleton: this.skeleton, bindMatrix, bindMatrixInverse });
+            // InstancedMesh makes none: all instances have the weights of the object.
+            mesh.morphTargetInfluences = object.morphTargetInfluences?.slice();
             mesh.frustumCulled = false;
             this.object.add(mesh);
             return mesh;
