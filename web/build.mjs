@@ -1,0 +1,90 @@
+// Writes the page into a folder: `node build.mjs FOLDER`, by default ../target/web.
+
+import { createHash } from 'node:crypto';
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+
+import { build } from 'esbuild';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const out = resolve(process.argv[2] ?? join(here, '../target/web'));
+const library = resolve(process.env.CONDYLE_PACKAGE ?? join(here, '../target/npm/condyle'));
+
+await rm(out, { recursive: true, force: true });
+await mkdir(join(out, 'characters'), { recursive: true });
+
+const common = {
+    bundle: true,
+    format: 'esm',
+    target: 'es2022',
+    minify: !process.env.PLAIN,
+    legalComments: 'linked',
+    nodePaths: [join(here, 'node_modules')],
+    alias: {
+        condyle: join(library, 'index.js'),
+        'condyle/encode': join(library, 'encode.js'),
+        'condyle/three': join(library, 'three.js'),
+    },
+    logLevel: 'warning',
+};
+await build({ ...common, entryPoints: [join(here, 'src/page.js')], outdir: out, splitting: true });
+await build({ ...common, entryPoints: [join(here, 'src/encoder.js')], outdir: out });
+
+for (const name of ['index.html', 'style.css', 'icon.svg']) await cp(join(here, name), join(out, name));
+// The files of WebAssembly are found next to the script.
+for (const name of ['index', 'encode']) {
+    await cp(join(library, `wasm/${name}.wasm`), join(out, `wasm/${name}.wasm`));
+}
+for (const [name, from] of [
+    ['person', 'characters/person.glb'],
+    ['forearm', '../testdata/forearm.glb'],
+    ['plants', '../testdata/morph.glb'],
+]) {
+    await cp(join(here, from), join(out, `characters/${name}.glb`));
+}
+
+async function files(folder) {
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+    const names = entries
+        .filter((it) => it.isFile())
+        .map((it) => relative(folder, join(it.parentPath, it.name)));
+    return names.map((it) => it.replaceAll('\\', '/')).sort();
+}
+
+// The service worker knows all files, and a number that changes with them.
+const names = await files(out);
+const hash = createHash('sha256');
+for (const name of names) hash.update(name).update(await readFile(join(out, name)));
+const script = await readFile(join(here, 'src/offline.js'), 'utf8');
+const known = names.filter((name) => !name.endsWith('.txt'));
+const later = known.filter((name) => /encode/.test(name));
+const now = ['./', ...known.filter((name) => !later.includes(name))];
+await writeFile(
+    join(out, 'offline.js'),
+    `const VERSION = '${hash.digest('hex').slice(0, 16)}';
+const FILES = ${JSON.stringify(now)};
+const LATER = ${JSON.stringify(later)};
+${script}`,
+);
+
+// Files of the first load, before a file is dropped or the slider is touched.
+const FIRST = ['index.html', 'style.css', 'icon.svg', 'page.js', 'wasm/index.wasm'];
+const script0 = await readFile(join(out, 'page.js'), 'utf8');
+const first = new Set([...FIRST, ...[...script0.matchAll(/from"\.\/(chunk-[^"]+)"/g)].map((it) => it[1])]);
+const sum = { gzip: 0, brotli: 0 };
+console.log('| file | bytes | gzip | brotli | first load |\n|---|--:|--:|--:|---|');
+for (const name of known) {
+    const data = await readFile(join(out, name));
+    const gzip = gzipSync(data, { level: 9 }).length;
+    const brotli = brotliCompressSync(data, {
+        params: { [constants.BROTLI_PARAM_SIZE_HINT]: data.length },
+    }).length;
+    if (first.has(name)) {
+        sum.gzip += gzip;
+        sum.brotli += brotli;
+    }
+    console.log(`| ${name} | ${data.length} | ${gzip} | ${brotli} | ${first.has(name) ? 'yes' : ''} |`);
+}
+console.log(`| first load without a character | | ${sum.gzip} | ${sum.brotli} | |`);
