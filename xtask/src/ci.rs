@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use crate::step::{Log, Outcome, Step, Stop, out_dir};
 use crate::{
-    asm, bench, c, dependencies, dist, features, fuzz, gpu, guide, levels, lint, miri, package, playback,
-    public_api, python, readme, targets, testdata, validator, web, words, workflows,
+    asm, bench, c, dependencies, dist, features, fuzz, gpu, guide, levels, lint, miri, package, page,
+    playback, public_api, python, readme, targets, testdata, validator, web, words, workflows,
 };
 
 /// Optional steps: they need tools or models that a machine may lack, and may be skipped even with
@@ -34,6 +34,7 @@ fn steps() -> Vec<Step> {
         python::steps(),
         c::steps(),
         web::steps(),
+        page::steps(),
         targets::steps(),
         levels::steps(),
         features::steps(),

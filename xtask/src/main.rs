@@ -16,6 +16,7 @@ mod levels;
 mod lint;
 mod miri;
 mod package;
+mod page;
 mod papers;
 mod pip;
 mod playback;
@@ -51,6 +52,7 @@ usage: cargo xtask COMMAND
   tables                            fit the weights of slerp and of Eberly's series in crates/condyle/src/interpolation
   dist [--twice]                    write the release's archives to target/dist, twice to compare their bytes
   npm [--update]                    write the npm package to target/npm, and compare or store its sizes
+  web                               write the page of `condyle view` to target/web, with the npm package
   release-notes                     print the notes of this version, from CHANGELOG.md
   playback                          play packed models in three.js at three errors and more times, write docs/reports/packing.md
   mesh-peers                        compare packed meshes with gltfpack, write docs/reports/packing.md
@@ -81,6 +83,7 @@ fn main() -> ExitCode {
         ["dist"] => step::alone("dist", dist::write),
         ["dist", "--twice"] => step::alone("dist", dist::twice),
         ["npm"] => step::alone("npm", web::write),
+        ["web"] => step::alone("page", page::write),
         ["npm", "--update"] => step::alone("npm", web::update),
         ["release-notes"] => dist::notes(),
         ["c-header"] => step::alone("c-header", c::write_header),

@@ -23,7 +23,7 @@ fn own() -> PathBuf {
 }
 
 /// Folder of the package.
-fn package() -> PathBuf {
+pub(crate) fn package() -> PathBuf {
     crate::root().join("target/npm/condyle")
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn update(log: &mut Log) -> Outcome {
 
 /// Builds the modules and the package. Returns a table of their sizes. Without `all`, only the player is
 /// optimised, because the other modules take minutes.
-fn build(log: &mut Log, all: bool) -> Result<String, Stop> {
+pub(crate) fn build(log: &mut Log, all: bool) -> Result<String, Stop> {
     need_target(TARGET)?;
     need("node", &["--version"])?;
     log.run(Command::new("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(own()))?;
