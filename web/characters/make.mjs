@@ -1,4 +1,5 @@
 // Writes person.glb from the character of `condyle demo`: `node make.mjs character.glb`.
+// `condyle encode FOLDER -o person.condyle` writes its clips, if FOLDER has that file alone as person.glb.
 // Tangents and texture coordinates are left out, because the character has no textures.
 
 import { readFile, writeFile } from 'node:fs/promises';

@@ -18,7 +18,8 @@ export class Other {
             names.has(name) ? [[joint, names.get(name)]] : [],
         );
         if (2 * this.pairs.length < model.joints.length) {
-            const found = `${this.pairs.length} of its ${model.joints.length} joints have a name of this character`;
+            const total = model.joints.length;
+            const found = `${this.pairs.length} of its ${total} joints have a name of this character`;
             const text = `the clips of ${file} do not fit: ${found}; open the file alone to see it`;
             throw new CondyleError('other-joints', text);
         }

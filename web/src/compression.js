@@ -191,8 +191,10 @@ export class Compression {
             say('encode-note', this.introduction(!page.player.current?.compressed));
         }
         // Only a clip of the original is compared, not a pose that was changed.
-        for (const id of ['grab', 'feet']) at(id).disabled = this.isCompared || (id === 'feet' && !page.feet.feet);
-        for (const id of ['blend', 'weight']) at(id).disabled = this.isCompared || (id === 'weight' && page.player.blend < 0);
+        for (const id of ['grab', 'feet'])
+            at(id).disabled = this.isCompared || (id === 'feet' && !page.feet.feet);
+        for (const id of ['blend', 'weight'])
+            at(id).disabled = this.isCompared || (id === 'weight' && page.player.blend < 0);
         at('left-name').hidden = !this.isSplit;
         at('right-name').hidden = !this.isSplit;
         at('legend').hidden = !(this.isCompared && checked('heat'));

@@ -27,7 +27,7 @@ export class FileError extends Error {
 const path = (address) => address.split('/').map(encodeURIComponent).join('/');
 
 /** @returns {Promise<Uint8Array>} */
-async function bytes(address) {
+export async function bytes(address) {
     let answer;
     try {
         answer = await fetch(address);

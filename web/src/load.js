@@ -53,7 +53,8 @@ export function release({ model, parts }) {
     }
 }
 
-async function document({ name, files }) {
+/** Result of GLTFLoader for a file. @param {import('./files.js').Source} source */
+export async function document({ name, files }) {
     if (!/\.(glb|gltf|vrm)$/i.test(name)) return undefined;
     const data = files[name];
     const manager = new LoadingManager();

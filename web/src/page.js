@@ -16,14 +16,16 @@ import * as heat from './heat.js';
 import { load, release } from './load.js';
 import { Player } from './player.js';
 import { Share } from './share.js';
-import { Stage } from './stage.js';
 import { fault } from './texts.js';
 
 export class Page {
-    /** @param {import('condyle').Condyle<import('condyle').Model>} condyle */
-    constructor(condyle) {
+    /**
+     * @param {import('condyle').Condyle<import('condyle').Model>} condyle
+     * @param {import('./stage.js').Stage} stage
+     */
+    constructor(condyle, stage) {
         this.condyle = condyle;
-        this.stage = new Stage();
+        this.stage = stage;
         this.player = new Player();
         this.controls = new Controls(this);
         this.crowd = new Crowd(this);
@@ -63,9 +65,11 @@ export class Page {
      * Shows a character.
      *
      * @param {import('./files.js').Source[]} sources The first is shown, the others add clips.
-     * @param {{ builtIn?: string, keep?: boolean }} options `keep` leaves clip, time and camera.
+     * `keep` leaves clip, time and camera: those of the picture `instead` of which the character is shown.
+     *
+     * @param {{ builtIn?: string, keep?: boolean, instead?: import('./first.js').First }} options
      */
-    async open(sources, { builtIn: key, keep = false } = {}) {
+    async open(sources, { builtIn: key, keep = false, instead } = {}) {
         const character = await load(this.condyle, sources[0]);
         let others;
         try {
@@ -77,6 +81,10 @@ export class Page {
         const { time, current, from, to, playing } = this.player;
         const before = keep ? { time, from, to, playing, name: current?.name } : undefined;
         this.close();
+        if (instead) {
+            Object.assign(before, { time: instead.time, playing: instead.playing });
+            instead.end();
+        }
         this.character = character;
         this.opened = others;
         this.builtIn = key;
@@ -315,10 +323,29 @@ function listen(page) {
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => page.changed());
 }
 
-async function start() {
-    const page = new Page(await init());
+/**
+ * Starts the whole page.
+ *
+ * @param {import('./stage.js').Stage} stage
+ * @param {import('./first.js').First} [first] The picture that is shown, and goes on.
+ */
+export async function start(stage, first) {
+    const page = new Page(await init(), stage);
     listen(page);
-    const state = new URLSearchParams(location.hash.slice(1));
+    if (first) {
+        const shown = { builtIn: 'person', keep: true, instead: first };
+        await page.attempt('person', first.sources, shown);
+    } else {
+        await openAsked(page);
+    }
+    // A page that `condyle view` serves has another address each time.
+    const isServed = new URLSearchParams(location.search).has('open');
+    if (!isServed) navigator.serviceWorker?.register('offline.js').catch(() => {});
+    return page;
+}
+
+/** Opens what the address of the page names. */
+async function openAsked(page) {
     let addresses = [];
     try {
         addresses = asked(location.search);
@@ -327,23 +354,15 @@ async function start() {
     }
     if (addresses.length > 0) await page.attempt(addresses[0], fetched(addresses));
     if (!page.model && at('fault').hidden) {
-        const key = state.get('character') ?? BUILT_IN[0].key;
+        const key = new URLSearchParams(location.hash.slice(1)).get('character') ?? BUILT_IN[0].key;
         await page.attempt(key, builtIn(key), { builtIn: key });
     }
     if (page.model && location.hash) await page.share.restore(location.hash);
     if (addresses.length > 0 && new URLSearchParams(location.search).has('watch')) {
         watch(addresses, () => page.attempt(addresses[0], fetched(addresses), { keep: true }));
     }
-    // A page that `condyle view` serves has another address each time.
-    if (addresses.length === 0 && 'serviceWorker' in navigator)
-        navigator.serviceWorker.register('offline.js').catch(() => {});
+    if (!page.model) {
+        say('busy', '');
+        document.body.dataset.state = 'ready';
+    }
 }
-
-start().catch((error) => {
-    say('busy', '');
-    document.body.dataset.state = 'failed';
-    const { title, text } = fault(error);
-    say('fault-title', title);
-    say('fault-text', text);
-    at('fault').hidden = false;
-});

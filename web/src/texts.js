@@ -30,7 +30,7 @@ export const count = (number, word) => `${number.toLocaleString('en')} ${word}${
 const ADVICE = {
     unreadable: 'Check the address, or choose the file again.',
     'no-such-model':
-        'Drop a .glb, .gltf, .vrm, .bvh or .condyle file, and with a .gltf also the .bin and images it names.',
+        'Drop a .glb, .gltf, .vrm, .bvh or .condyle file, with a .gltf also its .bin and images.',
     'other-joints': '',
     'no-graphics': 'Switch on WebGL 2 in the browser, or use another browser.',
 };

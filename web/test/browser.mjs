@@ -22,12 +22,17 @@ export function launch() {
 
 /** A page of the browser that notes errors and requests to elsewhere. */
 export class Tab {
-    static async open(browser, server, { size = WIDE, query = '', dark = false, motion = false } = {}) {
+    static async open(
+        browser,
+        server,
+        { size = WIDE, query = '', dark = false, motion = false, untouched = false } = {},
+    ) {
         const tab = new Tab();
         tab.page = await browser.newPage();
         tab.server = server;
         /** Everything that must not happen. */
         tab.faults = [];
+        tab.requests = [];
         await tab.page.setViewport(size);
         await tab.page.emulateMediaFeatures([
             { name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' },
@@ -40,6 +45,7 @@ export class Tab {
         tab.page.on('pageerror', (error) => tab.faults.push(`error: ${error.message}`));
         tab.page.on('request', (request) => {
             const address = request.url();
+            tab.requests.push(address);
             const isOwn = address.startsWith(server.address) || /^(blob|data):/.test(address);
             if (!isOwn) tab.faults.push(`request to ${address}`);
         });
@@ -48,6 +54,7 @@ export class Tab {
         await tab.ready();
         /** Milliseconds to the first picture. */
         tab.first = performance.now() - begin;
+        if (!untouched) await tab.touch();
         return tab;
     }
 
@@ -55,6 +62,16 @@ export class Tab {
     async ready() {
         await this.page.waitForFunction(() => document.body.dataset.state !== 'loading', { timeout: 60_000 });
         await this.drawn();
+    }
+
+    /** Lets the whole page load, as a person does. */
+    async touch() {
+        const isFirst = await this.page.evaluate(() => document.body.dataset.state === 'first');
+        if (!isFirst) return;
+        await this.page.evaluate(() =>
+            document.body.dispatchEvent(new Event('pointerdown', { bubbles: true })),
+        );
+        await this.ready();
     }
 
     /** Waits for two frames. */

@@ -39,20 +39,42 @@ function drive(name, options, call) {
     });
 }
 
+const FACTS = /^32 joints, 4,933 vertices, 3 clips$/;
+
 for (const [name, size] of [
     ['wide', WIDE],
     ['narrow', NARROW],
 ]) {
-    drive(`the first character, ${name}`, { size }, async (tab) => {
-        assert.match(await tab.text('facts'), /^32 joints, 4,933 vertices, 3 clips$/);
+    drive(`the first picture, ${name}`, { size, untouched: true }, async (tab) => {
+        assert.match(await tab.text('facts'), FACTS);
         const { width, inner } = await tab.page.evaluate(() => ({
             width: document.documentElement.scrollWidth,
             inner: innerWidth,
         }));
         assert.ok(width <= inner, `${width} pixels wide on ${inner}`);
         console.log(`first picture after ${tab.first.toFixed(0)} ms`);
+        assert.ok(!tab.requests.some((it) => /page-|index\.wasm|encode/.test(it)), tab.requests.join('\n'));
+        const before = await tab.stage();
+        await tab.touch();
+        assert.match(await tab.text('facts'), FACTS);
+        assert.ok(tab.requests.some((it) => /index\.wasm/.test(it)));
+        assert.ok(!tab.requests.some((it) => /encode/.test(it)), tab.requests.join('\n'));
+        assert.ok((await tab.stage()).length > 0.9 * before.length);
     });
 }
+
+drive('the first touch has its effect', { untouched: true }, async (tab) => {
+    await tab.page.click('#clips li:nth-child(2) button');
+    await tab.page.waitForFunction(() => document.body.dataset.state === 'ready');
+    await tab.drawn();
+    const pressed = await tab.page.$eval('#clips [aria-pressed="true"]', (it) => it.textContent);
+    assert.equal(pressed, 'run0.70 s');
+});
+
+drive('a drop as the first touch', { untouched: true }, async (tab) => {
+    await tab.drop({ 'forearm.glb': await data('forearm.glb') });
+    await tab.page.waitForFunction(() => /^2 joints/.test(document.getElementById('facts').textContent));
+});
 
 drive('time: play, step, scrub, loop and speed', { motion: true }, async (tab) => {
     const time = () => tab.page.$eval('#scrub', (it) => Number(it.value));
