@@ -15,7 +15,9 @@ export class Skeleton {
     open() {
         this.marked = -1;
         // Without meshes, the skeleton is all there is to see.
-        if (this.page.model.meshes.length === 0) at('bones').checked = true;
+        const isAlone = this.page.model.meshes.length === 0;
+        if (isAlone || this.wasAlone) at('bones').checked = isAlone;
+        this.wasAlone = isAlone;
     }
 
     paint(context, place) {

@@ -5,7 +5,8 @@ import { sentence } from './texts.js';
 
 /** @param {import('./page.js').Page} page */
 export function list(page) {
-    const { problems, joints } = page.model;
+    const { joints } = page.model;
+    const problems = [...page.model.problems, ...page.character.missing.map(missing)];
     say('problem-count', String(problems.length));
     at('problem-count').classList.toggle(
         'some',
@@ -16,6 +17,11 @@ export function list(page) {
         return;
     }
     at('problems').replaceChildren(...problems.map((problem) => item(page, problem, joints)));
+}
+
+function missing(name) {
+    const what = `the image ${name} was not opened with the file`;
+    return { severity: 'warning', place: '', count: 1, what, action: 'white is shown instead; drop it too' };
 }
 
 function item(page, { severity, place, count, what, action, joint }, joints) {

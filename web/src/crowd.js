@@ -87,7 +87,7 @@ export class Crowd {
             instances.set([clip, start + seconds * ((at * 0.618034) % 1), -1, 0, 0], 5 * at);
         }
         page.stage.scene.add(this.drawn.object);
-        this.sphere = [0, y, 0, (columns * gap) / 2 + radius * 0.6];
+        this.sphere = [0, y, 0, (columns * gap) / 2 + radius * 0.2];
         this.times = [];
     }
 

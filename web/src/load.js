@@ -3,6 +3,9 @@
 import { BufferAttribute, BufferGeometry, Color, LoadingManager, Matrix4, MeshStandardMaterial } from 'three';
 import { GLTFLoader } from 'three/addons/loaders/GLTFLoader.js';
 
+/** A picture of one white pixel. */
+const EMPTY = 'data:image/gif;base64,R0lGODdhAQABAIAAAP///////ywAAAAAAQABAAACAkQBADs=';
+
 /**
  * What is drawn of a mesh.
  *
@@ -23,6 +26,7 @@ import { GLTFLoader } from 'three/addons/loaders/GLTFLoader.js';
  * @property {import('condyle').Model} model
  * @property {any} gltf Result of GLTFLoader, if it could read the file.
  * @property {Part[]} parts
+ * @property {string[]} missing Names of images that were not opened with the file.
  */
 
 /**
@@ -33,14 +37,15 @@ import { GLTFLoader } from 'three/addons/loaders/GLTFLoader.js';
 export async function load(condyle, source) {
     const model = await condyle.open(source.files, { name: source.name });
     // The library has checked the file. What only three.js refuses is drawn without its materials.
-    const gltf = model.meshes.length > 0 ? await document(source).catch(() => undefined) : undefined;
+    const missing = [];
+    const gltf = model.meshes.length > 0 ? await document(source, missing).catch(() => undefined) : undefined;
     const objects = gltf ? objectsOf(gltf) : new Map();
     const parts = model.meshes.map((mesh, index) => {
         const object = objects.get(`${mesh.node} ${mesh.primitive}`);
         if (object?.geometry.attributes.position.count === mesh.vertices) return drawn(mesh, object);
         return plain(model, mesh, index);
     });
-    return { name: source.name, source, model, gltf, parts };
+    return { name: source.name, source, model, gltf, parts, missing };
 }
 
 /** Releases everything of a character. @param {Character} character */
@@ -53,8 +58,13 @@ export function release({ model, parts }) {
     }
 }
 
-/** Result of GLTFLoader for a file. @param {import('./files.js').Source} source */
-export async function document({ name, files }) {
+/**
+ * Result of GLTFLoader for a file.
+ *
+ * @param {import('./files.js').Source} source
+ * @param {string[]} missing receives the names of files that are not there
+ */
+export async function document({ name, files }, missing = []) {
     if (!/\.(glb|gltf|vrm)$/i.test(name)) return undefined;
     const data = files[name];
     const manager = new LoadingManager();
@@ -64,8 +74,11 @@ export async function document({ name, files }) {
         const wanted = decodeURIComponent(address);
         const last = wanted.split('/').pop();
         const found = Object.keys(files).find((it) => it === wanted || it.split('/').pop() === last);
-        // An address of nothing, so that no request leaves the page.
-        if (!found) return 'data:,';
+        if (!found) {
+            missing.push(wanted);
+            // An empty picture, so that no request leaves the page.
+            return EMPTY;
+        }
         made.push(URL.createObjectURL(new Blob([files[found]])));
         return made.at(-1);
     });

@@ -165,6 +165,9 @@ export class Stage {
         const ratio = this.marks.width / this.width;
         context.setTransform(ratio, 0, 0, ratio, 0, 0);
         context.clearRect(0, 0, this.width, this.height);
+        // Chromium without a GPU goes on to show the old marks if a canvas was only cleared.
+        context.fillStyle = 'rgba(128, 128, 128, 0.01)';
+        context.fillRect(0, 0, 1, 1);
         if (hasLine) {
             context.fillStyle = '#7a848d';
             context.fillRect(left - 1, 0, 2, this.height);

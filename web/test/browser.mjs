@@ -1,6 +1,6 @@
 // Chromium with software graphics, and what all tests do in it.
 
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -137,6 +137,41 @@ export class Tab {
     async stage() {
         const element = await this.page.$('#view');
         return Buffer.from(await element.screenshot());
+    }
+
+    /**
+     * Share of the pixels of the stage that differ from a stored picture by more than 8 of 255. With
+     * `CONDYLE_WRITE=1`, the picture is stored.
+     */
+    async difference(name) {
+        await this.page.$$eval('#marks, #legend, .side', (all) => {
+            for (const it of all) it.hidden = true;
+        });
+        const now = await this.stage();
+        const path = join(here, 'pictures', `${name}.png`);
+        if (process.env.CONDYLE_WRITE) {
+            await mkdir(dirname(path), { recursive: true });
+            await writeFile(path, now);
+        }
+        const pictures = [now, await readFile(path)].map((it) => it.toString('base64'));
+        return this.page.evaluate(async (pictures) => {
+            const [a, b] = await Promise.all(
+                pictures.map(async (text) => {
+                    const data = await fetch(`data:image/png;base64,${text}`);
+                    const bitmap = await createImageBitmap(await data.blob());
+                    const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
+                    const context = canvas.getContext('2d');
+                    context.drawImage(bitmap, 0, 0);
+                    return context.getImageData(0, 0, bitmap.width, bitmap.height).data;
+                }),
+            );
+            if (a.length !== b.length) return 1;
+            let count = 0;
+            for (let at = 0; at < a.length; at += 4) {
+                if ([0, 1, 2].some((it) => Math.abs(a[at + it] - b[at + it]) > 8)) count++;
+            }
+            return count / (a.length / 4);
+        }, pictures);
     }
 
     async picture(name) {
