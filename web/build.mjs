@@ -41,7 +41,7 @@ for (const name of ['player', 'index', 'encode']) {
 for (const [name, from] of [
     ['person', 'characters/person.glb'],
     ['forearm', '../testdata/forearm.glb'],
-    ['plants', '../testdata/morph.glb'],
+    ['snake', 'characters/snake.glb'],
 ]) {
     await cp(join(here, from), join(out, `characters/${name}.glb`));
 }

@@ -73,18 +73,23 @@ export class Compression {
         at('budget').disabled = !hasKeys;
         this.sources = model.clips.length;
         say('ratio', '');
-        say('encode-note', this.introduction(hasKeys));
         at('numbers').hidden = true;
         const metres = model.height * (model.unit ?? 1);
         at('height').value = metres > 0 ? Number(metres.toPrecision(4)) : '';
         at('height').disabled = !(metres > 0);
+        say('encode-note', this.introduction(hasKeys));
         this.enable();
     }
 
     introduction(hasKeys) {
         if (this.page.player.current?.from)
             return 'The clip is from another file. Open that file alone to compress it.';
-        if (hasKeys) return 'Move the slider: your browser compresses the clip within this error.';
+        if (hasKeys) {
+            const metres = value('height');
+            const isOdd = metres > 4 || (metres > 0 && metres < 0.1);
+            const unit = isOdd ? ` The file is ${metres} m high; set the real height below.` : '';
+            return `Move the slider: your browser compresses the clip within this error.${unit}`;
+        }
         if (this.page.model.clips.length === 0) return 'The file has no clips.';
         return 'The clips are compressed. Open the original file to compare with it.';
     }

@@ -6,7 +6,7 @@ const MODELS = /\.(glb|gltf|vrm|vrma|bvh|condyle)$/i;
 export const BUILT_IN = [
     { key: 'person', text: 'Person: walk, run, idle', file: 'characters/person.glb' },
     { key: 'forearm', text: 'Forearm: a twist', file: 'characters/forearm.glb' },
-    { key: 'plants', text: 'Plants: morph targets', file: 'characters/plants.glb' },
+    { key: 'snake', text: 'Snake: slither, rise', file: 'characters/snake.glb' },
 ];
 
 /**
