@@ -361,3 +361,25 @@ test('condyle view: files by address, and again after a change', async () => {
     assert.deepEqual(other.faults, []);
     await other.close();
 });
+
+test('without a network, after one visit', async () => {
+    const own = await serve();
+    const context = await browser.createBrowserContext();
+    const tab = await Tab.open(context, own);
+    // The service worker keeps the files after the first touch.
+    await tab.page.evaluate(() => navigator.serviceWorker.ready.then(() => true));
+    await tab.page.waitForFunction(async () => {
+        const [name] = await caches.keys();
+        const cache = name && (await caches.open(name));
+        return cache && (await cache.match('wasm/index.wasm')) !== undefined;
+    });
+    own.close();
+    await tab.page.reload();
+    await tab.ready();
+    await tab.touch();
+    assert.match(await tab.text('facts'), FACTS);
+    await tab.set('built-in', 'snake');
+    await tab.ready();
+    assert.match(await tab.text('facts'), /^25 joints/);
+    await context.close();
+});

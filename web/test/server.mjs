@@ -53,6 +53,9 @@ export async function serve() {
     return {
         address: `http://127.0.0.1:${server.address().port}/token/`,
         models,
-        close: () => server.close(),
+        close: () => {
+            server.closeAllConnections();
+            server.close();
+        },
     };
 }
