@@ -4,7 +4,8 @@
  *
  * Status. A call returns CONDYLE_OK (0) or the reason of its failure. The last argument `error` may be NULL;
  *   otherwise it receives the status and a text with the argument, the value found and the value needed.
- *   Unless stated otherwise, a failed call leaves its output unchanged. There is no global state.
+ *   Unless stated otherwise, a failed call leaves its output unchanged. The program ends if memory runs out.
+ *   The only global state is the choice of the instruction set at the first call.
  * Handles. A function whose name ends with _new, or that loads, opens or encodes, returns a handle that the
  *   caller frees with the _free function of its type. A function with _get or _find returns a pointer that
  *   lives as long as the object that it comes from. Free nothing twice, and nothing while a call uses it.
@@ -12,8 +13,9 @@
  *   is its number of elements. Arrays may be NULL if their count is 0. Output must not overlap input or other
  *   output. NULL, misaligned and overlapping pointers are refused; a pointer that does not refer to as many
  *   elements as its count states is undefined behaviour, as are freed handles.
- * Structures that begin with `size` may grow. Set `size` to sizeof the structure, or use the constant with
- *   its defaults, such as CONDYLE_OPEN_OPTIONS.
+ * Structures that begin with `size`: set it to sizeof the structure, or use the constant with its defaults,
+ *   such as CONDYLE_OPEN_OPTIONS. Another size is refused, so a program does not run with a library of
+ *   another version in which the structure has grown.
  * Text is UTF-8 with a terminating zero.
  * Threads. Each type states its rule. Calls that use different objects never interfere.
  * Units. Metres, or the unit of the file; seconds; radians. Right-handed, +Y up. Quaternions are x, y, z, w
@@ -809,7 +811,8 @@ typedef struct {
 } condyle_ground_point;
 
 // Function of the caller that finds the ground at or straight below a point of world space. Returns 1 after
-// writing `point`, or 0 without ground. It must not throw an exception.
+// writing `point`, or 0 without ground. It must not throw an exception or `longjmp`, and not use the pose and
+// the state of the call.
 typedef uint32_t (*condyle_ground)(void *data, const double *from, condyle_ground_point *point);
 
 // One frame of one character. `CONDYLE_FEET_FRAME` has the defaults.
@@ -1225,7 +1228,7 @@ CONDYLE_API void condyle_writer_free(condyle_writer *writer);
 
 // Adds a skeleton. `model` receives its index, for the other calls. `unit` is in metres, or 0 if unknown.
 //
-// Errors: `CONDYLE_INVALID_ARGUMENT` for an invalid unit.
+// Errors: `CONDYLE_INVALID_ARGUMENT` for an invalid unit, and for the name of a model that was added.
 CONDYLE_API
 condyle_status condyle_writer_add_skeleton(condyle_writer *writer,
                                            const char *name,

@@ -41,9 +41,7 @@ type Parts<'a> = (&'a Pose, f32, Option<&'a [f32]>);
 fn check_layer(layer: &condyle_layer, out: *const condyle_pose) -> Result<(), Fault> {
     check("layers[].pose", layer.pose)?;
     check_other(["layers[].pose", "pose"], layer.pose, out)?;
-    if !layer.mask.is_null() {
-        elements!(layer.mask, "layers[].mask", layer.mask_count);
-    }
+    optional_elements!(layer.mask, "layers[].mask", layer.mask_count);
     Ok(())
 }
 
@@ -69,6 +67,8 @@ fn with_layers<'a, T: Copy>(
     convert: impl Fn(Parts<'a>) -> T,
     body: impl Fn(&[T]) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
+    // Before the first layer is read: a wrong count may be beyond the array.
+    check_layers("layers", layers.len())?;
     for layer in layers {
         check_layer(layer, out)?;
     }
@@ -79,7 +79,6 @@ fn with_layers<'a, T: Copy>(
         [a, b] => body(&[make(a), make(b)]),
         [a, b, c] => body(&[make(a), make(b), make(c)]),
         [first, ..] => {
-            check_layers("layers", layers.len())?;
             let mut list = [make(first); CONDYLE_MAX_LAYERS];
             for (place, layer) in list.iter_mut().zip(layers).skip(1) {
                 *place = make(layer);
@@ -164,10 +163,7 @@ pub unsafe extern "C" fn condyle_overlay(
         let base = if std::ptr::eq(base, pose) { std::ptr::null() } else { base };
         let base = optional!(base).map(|it| &it.pose);
         let over = &shared!(over).pose;
-        let mask = match mask.is_null() {
-            true => None,
-            false => Some(elements!(mask, mask_count)),
-        };
+        let mask = optional_elements!(mask, "mask", mask_count);
         blending::overlay(base, over, amount, mask, &mut exclusive!(pose).pose)?;
         Ok(())
     })

@@ -133,10 +133,7 @@ pub unsafe extern "C" fn condyle_sample_frames(
         let layers = elements!(layers, layer_count);
         let read = |layer: &condyle_frame_layer| -> Result<FrameLayer<'_>, Fault> {
             let frames = &shared!(layer.frames, "layers[].frames").frames;
-            let mask = match layer.mask.is_null() {
-                true => None,
-                false => Some(elements!(layer.mask, "layers[].mask", layer.mask_count)),
-            };
+            let mask = optional_elements!(layer.mask, "layers[].mask", layer.mask_count);
             Ok(FrameLayer { frames, seconds: layer.seconds, weight: layer.weight, mask })
         };
         let [first, ..] = layers else { return Ok(sample_frames(skeleton, &[], pose)?) };

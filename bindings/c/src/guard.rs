@@ -10,9 +10,9 @@ use crate::status::{CONDYLE_INTERNAL_ERROR, CONDYLE_OK, Fault, condyle_error, co
 pub(crate) fn guard(error: *mut condyle_error, body: impl FnOnce() -> Result<(), Fault>) -> condyle_status {
     // A body writes only to the caller's output, whose content after an internal error is documented as
     // incomplete.
-    match catch_unwind(AssertUnwindSafe(body)) {
+    match catch_unwind(AssertUnwindSafe(|| body().map_err(|fault| report(error, &fault)))) {
         Ok(Ok(())) => CONDYLE_OK,
-        Ok(Err(fault)) => report(error, &fault),
+        Ok(Err(status)) => status,
         Err(panic) => report_panic(error, panic),
     }
 }

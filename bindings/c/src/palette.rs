@@ -9,14 +9,28 @@ use crate::numbers::{
     CONDYLE_SKIN_DUAL_QUATERNION, CONDYLE_SKIN_LINEAR, CONDYLE_SKIN_LINEAR_PLAIN, condyle_skinning,
 };
 use crate::pointer::{Range, check_apart};
-use crate::status::{Fault, condyle_error, condyle_status, unknown};
+use crate::status::{CONDYLE_INVALID_ARGUMENT, Fault, condyle_error, condyle_status, unknown};
 use crate::types::{condyle_columns, condyle_matrix, is_shared};
 
 /// Matrices of the joints of a mesh, for `condyle_skin`.
 ///
 /// One thread at a time may change it; between changes, any number of threads may read it.
 pub struct condyle_palette {
-    pub(crate) palette: Palette,
+    palette: Palette,
+    /// Whether it has matrices of a pose.
+    is_filled: bool,
+}
+
+impl condyle_palette {
+    /// Returns the matrices, which `condyle_palette_fill` has written.
+    #[inline(always)]
+    pub(crate) fn filled(&self) -> Result<&Palette, Fault> {
+        let missing = || {
+            let text = "palette: it is empty; call condyle_palette_fill first".to_owned();
+            Fault::Other(CONDYLE_INVALID_ARGUMENT, text)
+        };
+        if self.is_filled { Ok(&self.palette) } else { Err(missing()) }
+    }
 }
 
 const _: () = is_shared::<condyle_palette>();
@@ -53,7 +67,7 @@ pub unsafe extern "C" fn condyle_palette_new(
         let mut made = Palette::default();
         palette_dual(&mesh.skin, model, NormalRule::InverseTranspose, &mut made)?;
         self::palette(&mesh.skin, model, NormalRule::InverseTranspose, &mut made)?;
-        give!(palette, condyle_palette { palette: made });
+        give!(palette, condyle_palette { palette: made, is_filled: false });
         Ok(())
     })
 }
@@ -80,11 +94,12 @@ pub unsafe extern "C" fn condyle_palette_fill(
         let (mesh, (is_dual, rule)) = (shared!(mesh), method(skinning)?);
         let matrices = matrices.cast::<Affine>();
         let matrices = mesh.matrices(elements!(matrices, matrix_count));
-        let out = &mut exclusive!(palette).palette;
+        let out = exclusive!(palette);
         match is_dual {
-            false => self::palette(&mesh.skin, matrices, rule, out)?,
-            true => palette_dual(&mesh.skin, matrices, rule, out)?,
+            false => self::palette(&mesh.skin, matrices, rule, &mut out.palette)?,
+            true => palette_dual(&mesh.skin, matrices, rule, &mut out.palette)?,
         }
+        out.is_filled = true;
         Ok(())
     })
 }

@@ -52,6 +52,16 @@ macro_rules! elements {
     };
 }
 
+/// Slice that the call reads, or `None` for null without elements.
+macro_rules! optional_elements {
+    ($pointer:expr, $what:expr, $count:expr) => {
+        match $pointer.is_null() && $count == 0 {
+            true => None,
+            false => Some(elements!($pointer, $what, $count)),
+        }
+    };
+}
+
 /// Slice that the call writes.
 macro_rules! elements_mut {
     ($pointer:ident, $count:expr) => {

@@ -84,6 +84,11 @@ pub unsafe extern "C" fn condyle_skeleton_new(
 ) -> condyle_status {
     guard(error, || {
         output!(skeleton);
+        // Before the first joint is read: a wrong count may be beyond the array.
+        let limit = Skeleton::MAX_JOINTS;
+        if joint_count > limit {
+            return Err(runtime::Error::TooMany { what: "joints", found: joint_count, limit }.into());
+        }
         let mut list = Vec::new();
         for joint in elements!(joints, joint_count) {
             let name = text!(joint.name, "joints[].name");

@@ -113,7 +113,7 @@ pub unsafe extern "C" fn condyle_skin(
     error: *mut condyle_error,
 ) -> condyle_status {
     guard(error, || {
-        let (mesh, palette, posed) = (shared!(mesh), &shared!(palette).palette, shared!(posed));
+        let (mesh, palette, posed) = (shared!(mesh), shared!(palette).filled()?, shared!(posed));
         let bind = match optional!(bind) {
             Some(bind) => planes(bind)?,
             None => mesh.bind(),
@@ -137,7 +137,7 @@ pub unsafe extern "C" fn condyle_skin_interleaved(
     error: *mut condyle_error,
 ) -> condyle_status {
     guard(error, || {
-        let (mesh, palette, posed) = (shared!(mesh), &shared!(palette).palette, shared!(posed));
+        let (mesh, palette, posed) = (shared!(mesh), shared!(palette).filled()?, shared!(posed));
         let written = Range::new("posed->bytes", posed.bytes, posed.byte_count);
         let source = match optional!(bind) {
             Some(bind) => {

@@ -1,5 +1,6 @@
 //! Writing of .condyle files.
 
+use std::collections::BTreeSet;
 use std::ffi::c_char;
 
 use runtime::container::{ContainerWriter, EntryKind};
@@ -8,7 +9,9 @@ use crate::clip::condyle_clip;
 use crate::guard::{free, guard};
 use crate::mesh::condyle_mesh;
 use crate::skeleton::condyle_skeleton;
-use crate::status::{CONDYLE_NOT_FOUND, CONDYLE_UNSUPPORTED, Fault, condyle_error, condyle_status};
+use crate::status::{
+    CONDYLE_INVALID_ARGUMENT, CONDYLE_NOT_FOUND, CONDYLE_UNSUPPORTED, Fault, condyle_error, condyle_status,
+};
 
 /// Builds a .condyle file of skeletons, meshes and compressed clips in memory.
 ///
@@ -17,6 +20,7 @@ pub struct condyle_writer {
     writer: Option<ContainerWriter>,
     /// Skeletons of the models, to check meshes and clips.
     models: Vec<(usize, runtime::Skeleton)>,
+    names: BTreeSet<String>,
     file: Vec<u8>,
 }
 
@@ -28,7 +32,15 @@ pub unsafe extern "C" fn condyle_writer_new(
 ) -> condyle_status {
     guard(error, || {
         let writer_of = || Some(ContainerWriter::default());
-        give!(writer, condyle_writer { writer: writer_of(), models: Vec::new(), file: Vec::new() });
+        give!(
+            writer,
+            condyle_writer {
+                writer: writer_of(),
+                models: Vec::new(),
+                names: BTreeSet::new(),
+                file: Vec::new()
+            }
+        );
         Ok(())
     })
 }
@@ -56,7 +68,7 @@ impl condyle_writer {
 
 /// Adds a skeleton. `model` receives its index, for the other calls. `unit` is in metres, or 0 if unknown.
 ///
-/// Errors: `CONDYLE_INVALID_ARGUMENT` for an invalid unit.
+/// Errors: `CONDYLE_INVALID_ARGUMENT` for an invalid unit, and for the name of a model that was added.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn condyle_writer_add_skeleton(
     writer: *mut condyle_writer,
@@ -75,7 +87,12 @@ pub unsafe extern "C" fn condyle_writer_add_skeleton(
             let needed = "0 or a finite number above 0";
             return Err(runtime::Error::OutOfRange { what: "unit", at: 0, needed }.into());
         }
+        if it.names.contains(name) {
+            let text = format!("name: the file has a model \"{name}\" already");
+            return Err(Fault::Other(CONDYLE_INVALID_ARGUMENT, text));
+        }
         let at = it.open()?.add_skeleton(name, skeleton)?;
+        it.names.insert(name.to_owned());
         if unit != 0.0 {
             it.open()?.set_unit(at, unit)?;
         }

@@ -17,6 +17,11 @@ static void containers(leg *it, const condyle_clip *encoded) {
     REFUSED(CONDYLE_NOT_FOUND, "model 3", condyle_writer_add_mesh(writer, 3, "", it->mesh, &error));
     REFUSED(CONDYLE_INVALID_ARGUMENT, "unit",
             condyle_writer_add_skeleton(writer, "x", it->skeleton, -1, &model, &error));
+    REFUSED(CONDYLE_INVALID_ARGUMENT, "leg",
+            condyle_writer_add_skeleton(writer, "leg", it->skeleton, 1, &model, &error));
+    GOOD(condyle_writer_add_skeleton(writer, "x", it->skeleton, 1, &model, &error));
+    CHECK(model == 1);
+    model = 0;
     NO_NULL("writer", condyle_writer_new(NULL, &error));
     NO_NULL("skeleton", condyle_writer_add_skeleton(writer, "leg", NULL, 1, &model, &error));
     NO_NULL("model", condyle_writer_add_skeleton(writer, "leg", it->skeleton, 1, NULL, &error));

@@ -113,6 +113,7 @@ static void skeletons(void) {
     condyle_skeleton *made = NULL;
     condyle_joint joints[2] = {{"a", CONDYLE_NO_JOINT, info.rest[0]}, {"b", 7, info.rest[0]}};
     NO_NULL("joints", condyle_skeleton_new(NULL, 2, &made, &error));
+    CHECK(condyle_skeleton_new(joints, 65536, &made, &error) != CONDYLE_OK);
     NO_NULL("skeleton", condyle_skeleton_new(joints, 1, NULL, &error));
     REFUSED(CONDYLE_INVALID_ARGUMENT, "parent", condyle_skeleton_new(joints, 2, &made, &error));
     joints[1].parent = 0;

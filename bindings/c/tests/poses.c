@@ -62,6 +62,12 @@ static void poses(leg *it) {
     layers[1].mask = mask;
     layers[1].mask_count = 4;
     REFUSED(CONDYLE_MISMATCH, "mask", condyle_blend(it->skeleton, layers, 2, CONDYLE_MEAN_LINEAR, out, &error));
+    layers[1].mask = NULL;
+    NO_NULL("layers[].mask", condyle_blend(it->skeleton, layers, 2, CONDYLE_MEAN_LINEAR, out, &error));
+    /* The number is refused before an element is read. */
+    REFUSED(CONDYLE_MISMATCH, "at most",
+            condyle_blend(it->skeleton, layers, (size_t)1 << 40, CONDYLE_MEAN_LINEAR, out, &error));
+    layers[1].mask_count = 0;
     layers[1].pose = NULL;
     NO_NULL("layers[].pose", condyle_blend(it->skeleton, layers, 2, CONDYLE_MEAN_LINEAR, out, &error));
     NO_NULL("layers", condyle_blend(it->skeleton, NULL, 2, CONDYLE_MEAN_LINEAR, out, &error));
@@ -99,6 +105,7 @@ static void poses(leg *it) {
     CHECK(memcmp(&mid, &low, sizeof low) == 0);
     GOOD(condyle_overlay(NULL, b, 1, NULL, 0, out, &error));
     REFUSED(CONDYLE_MISMATCH, "mask", condyle_overlay(a, b, 1, mask, 2, out, &error));
+    NO_NULL("mask", condyle_overlay(a, b, 1, NULL, LEG_JOINTS, out, &error));
     REFUSED(CONDYLE_INVALID_POINTER, "overlap", condyle_overlay(a, out, 1, NULL, 0, out, &error));
     NO_NULL("over", condyle_overlay(a, NULL, 1, NULL, 0, out, &error));
     CHECK(condyle_overlay(a, b, NAN, NULL, 0, out, &error) == CONDYLE_INVALID_ARGUMENT);

@@ -17,6 +17,7 @@ static void skinning(leg *it) {
 
     float positions[LEG_VERTICES * 3], normals[LEG_VERTICES * 3], tangents[LEG_VERTICES * 4];
     condyle_vertices posed = {LEG_VERTICES, positions, normals, tangents};
+    REFUSED(CONDYLE_INVALID_ARGUMENT, "palette_fill", condyle_skin(it->mesh, palette, NULL, &posed, &error));
     unsigned char buffer[LEG_VERTICES * 45 + 1];
     condyle_vertex_buffer interleaved = {buffer + 1, LEG_VERTICES * 45, {45, 4, CONDYLE_NO_ATTRIBUTE, 20}};
     for (int method = CONDYLE_SKIN_LINEAR; method <= CONDYLE_SKIN_DUAL_QUATERNION; ++method) {
