@@ -811,8 +811,8 @@ typedef struct {
 } condyle_ground_point;
 
 // Function of the caller that finds the ground at or straight below a point of world space. Returns 1 after
-// writing `point`, or 0 without ground. It must not throw an exception or `longjmp`, and not use the pose and
-// the state of the call.
+// writing `point`, or 0 without ground. It must not throw an exception or `longjmp`, and not use the pose or
+// state of the call.
 typedef uint32_t (*condyle_ground)(void *data, const double *from, condyle_ground_point *point);
 
 // One frame of one character. `CONDYLE_FEET_FRAME` has the defaults.

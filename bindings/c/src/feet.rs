@@ -69,8 +69,8 @@ pub struct condyle_ground_point {
 }
 
 /// Function of the caller that finds the ground at or straight below a point of world space. Returns 1 after
-/// writing `point`, or 0 without ground. It must not throw an exception or `longjmp`, and not use the pose and
-/// the state of the call.
+/// writing `point`, or 0 without ground. It must not throw an exception or `longjmp`, and not use the pose or
+/// state of the call.
 pub type condyle_ground = Option<
     unsafe extern "C" fn(data: *mut c_void, from: *const f64, point: *mut condyle_ground_point) -> u32,
 >;
