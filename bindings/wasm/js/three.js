@@ -17,11 +17,10 @@ function objectsOf({ scene, parser }, model) {
 /** In place of a skeleton of three.js: a texture that condyle fills. */
 function skeletonOf(data, width, height) {
     const boneTexture = new THREE.DataTexture(data, width, height, THREE.RGBAFormat, THREE.FloatType);
-    boneTexture.needsUpdate = true;
     return { boneTexture, bones: [], update() {} };
 }
 
-/** Hands the palettes to three.js. The array is another one after the module's memory has grown. */
+/** Hands the palettes to three.js: another array after the module's memory has grown. */
 function upload({ boneTexture }, data) {
     boneTexture.image.data = data;
     boneTexture.needsUpdate = true;
@@ -37,18 +36,14 @@ export class CondyleCharacter {
         this.sphere = pose.bounds && new THREE.Sphere();
         for (const [at, object] of this.objects.entries()) {
             const { skin, joint } = this.meshes[at];
-            if (!object || (skin < 0 && joint < 0)) continue;
-            object.matrixWorldAutoUpdate = false;
-            if (skin < 0) continue;
+            if (object && (skin >= 0 || joint >= 0)) object.matrixWorldAutoUpdate = false;
+            if (!object || skin < 0) continue;
             // Vertices are posed in the space of the scene, whatever the node.
-            object.matrixWorld = this.root.matrixWorld;
-            object.skeleton = this.skeletons[skin];
-            object.bindMode = 'detached';
-            object.bindMatrix.identity();
-            object.bindMatrixInverse.identity();
+            const { matrixWorld } = this.root;
+            Object.assign(object, { matrixWorld, skeleton: this.skeletons[skin], bindMode: 'detached' });
+            for (const matrix of [object.bindMatrix, object.bindMatrixInverse]) matrix.identity();
             // Without a sphere, three.js would skin the mesh on the CPU.
-            if (this.sphere) object.boundingSphere = this.sphere;
-            else object.frustumCulled = false;
+            Object.assign(object, this.sphere ? { boundingSphere: this.sphere } : { frustumCulled: false });
         }
         this.update();
     }
@@ -59,15 +54,11 @@ export class CondyleCharacter {
         this.skeletons.forEach((skeleton, skin) => upload(skeleton, pose.palette(skin)));
         const matrices = pose.model;
         for (const [at, { skin, joint }] of this.meshes.entries()) {
-            const object = this.objects[at];
-            if (!object || skin >= 0 || joint < 0) continue;
-            object.matrixWorld.fromArray(matrices, 16 * joint).premultiply(root.matrixWorld);
+            if (skin >= 0 || joint < 0) continue;
+            this.objects[at]?.matrixWorld.fromArray(matrices, 16 * joint).premultiply(root.matrixWorld);
         }
-        if (this.sphere) {
-            const { center, radius } = pose.bounds();
-            this.sphere.center.fromArray(center);
-            this.sphere.radius = radius;
-        }
+        const bounds = pose.bounds?.();
+        if (bounds) this.sphere.set(this.sphere.center.fromArray(bounds.center), bounds.radius);
     }
 
     raycast({ ray, far }) {
@@ -75,15 +66,15 @@ export class CondyleCharacter {
         const local = ray.clone().applyMatrix4(matrixWorld.clone().invert());
         const hit = this.pose.raycast(local.origin.toArray(), local.direction.toArray());
         if (!hit) return undefined;
-        const position = new THREE.Vector3(...hit.position).applyMatrix4(matrixWorld);
-        const distance = position.distanceTo(ray.origin);
-        if (distance > far) return undefined;
-        const normal = new THREE.Vector3(...hit.normal).transformDirection(matrixWorld);
-        return { ...hit, distance, position: position.toArray(), normal: normal.toArray(), object: this.objects[hit.mesh] };
+        const place = new THREE.Vector3(...hit.position).applyMatrix4(matrixWorld);
+        const distance = place.distanceTo(ray.origin);
+        const normal = new THREE.Vector3(...hit.normal).transformDirection(matrixWorld).toArray();
+        const found = { ...hit, distance, position: place.toArray(), normal, object: this.objects[hit.mesh] };
+        return distance <= far ? found : undefined;
     }
 
     dispose() {
-        this.skeletons.forEach(({ boneTexture }) => boneTexture.dispose());
+        for (const { boneTexture } of this.skeletons) boneTexture.dispose();
         this.pose.dispose();
     }
 }
@@ -92,8 +83,8 @@ export class CondyleCharacter {
 function instanced(material, stride, offset) {
     const own = material.clone();
     own.onBeforeCompile = (shader) => {
-        const index = `int j = ( gl_InstanceID * ${stride} + ${offset} + int( i ) ) * 4;`;
-        const chunk = THREE.ShaderChunk.skinning_pars_vertex.replace('int j = int( i ) * 4;', index);
+        const at = `int j = ( gl_InstanceID * ${stride} + ${offset} + int( i ) ) * 4;`;
+        const chunk = THREE.ShaderChunk.skinning_pars_vertex.replace('int j = int( i ) * 4;', at);
         shader.vertexShader = shader.vertexShader.replace('#include <skinning_pars_vertex>', chunk);
     };
     own.customProgramCacheKey = () => `condyle ${stride} ${offset}`;
@@ -102,53 +93,51 @@ function instanced(material, stride, offset) {
 
 /** A geometry that follows one matrix. */
 function rigid(geometry) {
-    const { count } = geometry.attributes.position;
-    const own = geometry.clone();
-    const weights = new Float32Array(4 * count).map((_, at) => (at % 4 === 0 ? 1 : 0));
-    own.setAttribute('skinIndex', new THREE.Uint16BufferAttribute(new Uint16Array(4 * count), 4));
-    own.setAttribute('skinWeight', new THREE.Float32BufferAttribute(weights, 4));
-    return own;
+    const weights = geometry.attributes.position.count * 4;
+    const first = new Float32Array(weights).map((_, at) => (at % 4 === 0 ? 1 : 0));
+    const own = geometry.clone().setAttribute('skinIndex', new THREE.Uint16BufferAttribute(weights, 4));
+    return own.setAttribute('skinWeight', new THREE.Float32BufferAttribute(first, 4));
 }
 
 export class CondyleCrowd {
     constructor(gltf, model, count) {
         const moved = objectsOf(gltf, model).map((object, at) => ({ object, ...model.meshes[at] }));
-        const drawn = moved.filter(({ object, skin, joint }) => object && (skin >= 0 || joint >= 0));
-        const joints = [...new Set(drawn.filter(({ skin }) => skin < 0).map(({ joint }) => joint))];
+        const drawn = moved.filter(({ object }) => object);
+        const joints = [...new Set(drawn.map(({ joint }) => joint).filter((joint) => joint >= 0))];
         const matrices = joints.length + model.skins.reduce((sum, skin) => sum + skin.joints.length, 0);
-        // Several instances to a row, because a texture may have few rows.
+        // Several instances in a row, because a texture may have few rows.
         const row = matrices * Math.max(1, Math.floor(512 / matrices));
         this.crowd = model.crowd(count, { joints, row });
         const { palettes, stride, offsets } = this.crowd;
         this.skeleton = skeletonOf(palettes, 4 * row, palettes.length / 16 / row);
         this.object = new THREE.Group();
-        const places = new THREE.InstancedBufferAttribute(new Float32Array(16 * count), 16);
+        gltf.scene.updateMatrixWorld(true);
         this.meshes = drawn.map(({ object, skin, joint }) => {
+            const still = skin < 0 && joint < 0 && object.geometry.clone().applyMatrix4(object.matrixWorld);
+            if (still) return new THREE.InstancedMesh(still, object.material, count);
             const offset = offsets[skin >= 0 ? skin : model.skins.length + joints.indexOf(joint)];
             const geometry = skin >= 0 ? object.geometry : rigid(object.geometry);
             const mesh = new THREE.InstancedMesh(geometry, instanced(object.material, stride, offset), count);
             const depth = new THREE.MeshDepthMaterial({ depthPacking: THREE.RGBADepthPacking });
             mesh.customDepthMaterial = instanced(depth, stride, offset);
-            mesh.instanceMatrix = places;
             // The shader of a SkinnedMesh, without its bones.
             const [bindMatrix, bindMatrixInverse] = [new THREE.Matrix4(), new THREE.Matrix4()];
-            Object.assign(mesh, { isSkinnedMesh: true, skeleton: this.skeleton, bindMatrix, bindMatrixInverse });
-            // InstancedMesh makes none: all instances have the weights of the object.
-            mesh.morphTargetInfluences = object.morphTargetInfluences?.slice();
-            mesh.frustumCulled = false;
-            this.object.add(mesh);
-            return mesh;
+            // InstancedMesh has no weights of morph targets: all instances have those of the object.
+            const morphTargetInfluences = object.morphTargetInfluences?.slice();
+            return Object.assign(mesh, {
+                isSkinnedMesh: true, skeleton: this.skeleton, bindMatrix, bindMatrixInverse, morphTargetInfluences,
+            });
         });
-        const still = new THREE.Matrix4();
-        for (let at = 0; at < count; at++) this.setMatrixAt(at, still);
+        this.places = new THREE.InstancedBufferAttribute(new Float32Array(16 * count), 16);
+        for (const mesh of this.meshes) Object.assign(mesh, { instanceMatrix: this.places, frustumCulled: false });
+        if (this.meshes.length > 0) this.object.add(...this.meshes);
+        for (let at = 0; at < count; at++) this.setMatrixAt(at, new THREE.Matrix4());
         this.update();
     }
 
     setMatrixAt(index, matrix) {
-        for (const { instanceMatrix } of this.meshes.slice(0, 1)) {
-            matrix.toArray(instanceMatrix.array, 16 * index);
-            instanceMatrix.needsUpdate = true;
-        }
+        matrix.toArray(this.places.array, 16 * index);
+        this.places.needsUpdate = true;
     }
 
     update(seconds = 0) {
@@ -159,10 +148,7 @@ export class CondyleCrowd {
 
     dispose() {
         this.skeleton.boneTexture.dispose();
-        for (const mesh of this.meshes) {
-            mesh.material.dispose();
-            mesh.customDepthMaterial.dispose();
-        }
+        this.meshes.forEach(({ customDepthMaterial }) => customDepthMaterial?.dispose());
         this.crowd.dispose();
     }
 }

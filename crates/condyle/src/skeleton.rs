@@ -385,9 +385,10 @@ fn by_depth(parents: &[u16]) -> Vec<[u16; 2]> {
         first += core::mem::replace(start, first);
     }
     let mut order = vec![[0; 2]; parents.len()];
-    for ((joint, &parent), depth) in (0..).zip(parents).zip(depths) {
+    for (joint, (&parent, depth)) in parents.iter().zip(depths).enumerate() {
         let place = &mut starts[usize::from(depth)];
-        order[*place] = [joint, parent];
+        // A skeleton has at most 65,535 joints.
+        order[*place] = [joint as u16, parent];
         *place += 1;
     }
     order
