@@ -42,7 +42,7 @@ pub(crate) struct Motion {
 pub(crate) type Cursor = condyle::sampling::RawCursor;
 #[cfg(not(feature = "whole"))]
 #[derive(Default, Clone)]
-pub(crate) struct Cursor;
+pub(crate) struct Cursor {}
 
 /// A mesh primitive.
 pub(crate) struct Part {
