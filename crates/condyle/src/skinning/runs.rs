@@ -226,9 +226,7 @@ fn skin_batch(
     let plain = matches!(frames.normals, Normals::None | Normals::Blended);
     let common = |begin: usize| {
         let count = rows[begin / GROUP_VERTICES].count;
-        // The kernel for any vertices has the same bits.
-        let has_kernel = cfg!(not(feature = "small")) || matches!(count, 1 | 4);
-        if plain && has_kernel && u32::from(count) <= call.rows.max_influences { count } else { 0 }
+        if plain && u32::from(count) <= call.rows.max_influences { count } else { 0 }
     };
     let mut begin = first;
     while begin < last {
@@ -275,18 +273,12 @@ fn skin_run(
 ) -> Option<()> {
     match (each, call.frames.tangents) {
         (1, false) => dispatch!(|s, mode| skin_even::<_, _, false, 1>(s, mode, call, rows, groups)),
-        #[cfg(not(feature = "small"))]
         (2, false) => dispatch!(|s, mode| skin_even::<_, _, false, 2>(s, mode, call, rows, groups)),
-        #[cfg(not(feature = "small"))]
         (3, false) => dispatch!(|s, mode| skin_even::<_, _, false, 3>(s, mode, call, rows, groups)),
         (4, false) => dispatch!(|s, mode| skin_even::<_, _, false, 4>(s, mode, call, rows, groups)),
-        #[cfg(not(feature = "small"))]
         (5, false) => dispatch!(|s, mode| skin_even::<_, _, false, 5>(s, mode, call, rows, groups)),
-        #[cfg(not(feature = "small"))]
         (6, false) => dispatch!(|s, mode| skin_even::<_, _, false, 6>(s, mode, call, rows, groups)),
-        #[cfg(not(feature = "small"))]
         (7, false) => dispatch!(|s, mode| skin_even::<_, _, false, 7>(s, mode, call, rows, groups)),
-        #[cfg(not(feature = "small"))]
         (8, false) => dispatch!(|s, mode| skin_even::<_, _, false, 8>(s, mode, call, rows, groups)),
         (_, false) if call.frames.normals == Normals::None => {
             dispatch!(|s, mode| skin_mixed::<_, _, false, false>(s, mode, call, starts, count, groups))
@@ -295,18 +287,12 @@ fn skin_run(
             dispatch!(|s, mode| skin_mixed::<_, _, true, false>(s, mode, call, starts, count, groups))
         }
         (1, true) => dispatch!(|s, mode| skin_even::<_, _, true, 1>(s, mode, call, rows, groups)),
-        #[cfg(not(feature = "small"))]
         (2, true) => dispatch!(|s, mode| skin_even::<_, _, true, 2>(s, mode, call, rows, groups)),
-        #[cfg(not(feature = "small"))]
         (3, true) => dispatch!(|s, mode| skin_even::<_, _, true, 3>(s, mode, call, rows, groups)),
         (4, true) => dispatch!(|s, mode| skin_even::<_, _, true, 4>(s, mode, call, rows, groups)),
-        #[cfg(not(feature = "small"))]
         (5, true) => dispatch!(|s, mode| skin_even::<_, _, true, 5>(s, mode, call, rows, groups)),
-        #[cfg(not(feature = "small"))]
         (6, true) => dispatch!(|s, mode| skin_even::<_, _, true, 6>(s, mode, call, rows, groups)),
-        #[cfg(not(feature = "small"))]
         (7, true) => dispatch!(|s, mode| skin_even::<_, _, true, 7>(s, mode, call, rows, groups)),
-        #[cfg(not(feature = "small"))]
         (8, true) => dispatch!(|s, mode| skin_even::<_, _, true, 8>(s, mode, call, rows, groups)),
         (_, true) => {
             dispatch!(|s, mode| skin_mixed::<_, _, true, true>(s, mode, call, starts, count, groups))
