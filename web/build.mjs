@@ -34,6 +34,7 @@ await build({ ...common, entryPoints: [join(here, 'src/main.js')], outdir: out, 
 await build({ ...common, entryPoints: [join(here, 'src/encoder.js')], outdir: out });
 
 for (const name of ['index.html', 'style.css', 'icon.svg']) await cp(join(here, name), join(out, name));
+await cp(join(here, 'node_modules/three/LICENSE'), join(out, 'THREE-LICENSE.txt'));
 // The files of WebAssembly are found next to the script.
 for (const name of ['player', 'index', 'encode']) {
     await cp(join(library, `wasm/${name}.wasm`), join(out, `wasm/${name}.wasm`));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::step::{Log, Outcome, Step, Stop, need, works};
+use crate::step::{Log, Outcome, Step, Stop, need, npm, works};
 use crate::web;
 
 /// Most bytes of the first load after gzip, without a character.
@@ -25,11 +25,16 @@ pub(crate) fn write(log: &mut Log) -> Outcome {
     build(log)
 }
 
+/// Builds the page for an archive. Returns its folder.
+pub(crate) fn folder(log: &mut Log) -> Result<PathBuf, Stop> {
+    write(log)?;
+    Ok(crate::root().join("target/web"))
+}
+
 /// Writes the page to `target/web`, where `condyle view` of the same checkout finds it.
 fn build(log: &mut Log) -> Outcome {
     need("node", &["--version"])?;
-    need("npm", &["--version"])?;
-    let mut install = Command::new("npm");
+    let mut install = npm();
     install.args(["ci", "--no-audit", "--no-fund"]).current_dir(own());
     if log.run(&mut install).is_err() {
         return Err(Stop::Skipped("npm could not install three.js and esbuild".into()));
@@ -59,7 +64,7 @@ fn check(log: &mut Log) -> Outcome {
         return Err(Stop::Skipped(format!("no Chromium is installed; {built}")));
     };
     let browser = log.capture(Command::new("which").arg(browser))?;
-    let mut tests = Command::new("npm");
+    let mut tests = npm();
     tests.args(["test", "--silent"]).current_dir(own()).env("CHROMIUM", browser.trim());
     log.run(&mut tests)?;
     Ok(built)

@@ -194,6 +194,11 @@ pub(crate) fn unlocked_cargo(subcommand: &str) -> Command {
     command
 }
 
+/// `npm`, which is a script on Windows.
+pub(crate) fn npm() -> Command {
+    Command::new(if cfg!(windows) { "npm.cmd" } else { "npm" })
+}
+
 /// Whether a program starts and succeeds with these arguments.
 pub(crate) fn works(program: &str, args: &[&str]) -> bool {
     let quiet = Command::new(program)

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::step::{Log, Outcome, Step, Stop, build_dir, cargo, need, need_target, out_dir, works};
+use crate::step::{Log, Outcome, Step, Stop, build_dir, cargo, need, need_target, npm, out_dir, works};
 
 const TARGET: &str = "wasm32-unknown-unknown";
+
+pub(crate) const MANIFEST: &str = "bindings/wasm/Cargo.toml";
 
 /// Name and features of each build.
 const BUILDS: [(&str, &str); 3] = [("player", ""), ("index", "whole"), ("encode", "encode")];
@@ -57,7 +59,7 @@ pub(crate) fn update(log: &mut Log) -> Outcome {
 pub(crate) fn build(log: &mut Log, all: bool) -> Result<String, Stop> {
     need_target(TARGET)?;
     need("node", &["--version"])?;
-    log.run(Command::new("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(own()))?;
+    log.run(npm().args(["ci", "--no-audit", "--no-fund"]).current_dir(own()))?;
     let modules = out_dir().join("npm");
     for (name, features) in BUILDS {
         let mut command = own_cargo("build");
@@ -86,7 +88,7 @@ pub(crate) fn build(log: &mut Log, all: bool) -> Result<String, Stop> {
 /// Makes the archive. Returns its name.
 fn packed(log: &mut Log) -> Result<String, Stop> {
     let folder = package().join("..");
-    let mut command = Command::new("npm");
+    let mut command = npm();
     command.args(["pack", "--silent", "--pack-destination"]).arg(&folder).arg(package());
     Ok(log.capture(&mut command)?.trim().to_owned())
 }

@@ -104,6 +104,11 @@ fn command_line(log: &mut Log, build: &Build, out: &Path) -> Result<(), Stop> {
     for page in names(&folder.join("man"))? {
         entries.push(Entry::file(format!("{name}/man/{page}"), &folder.join("man").join(&page))?);
     }
+    // `condyle view` finds the page next to the program.
+    let page = format!("{name}/web");
+    entries.extend(Entry::folder(&page, &crate::page::folder(log)?)?);
+    let licences = licences::of(log, crate::web::MANIFEST, "condyle-wasm")?;
+    entries.push(Entry::text(format!("{page}/THIRD-PARTY-LICENSES.txt"), licences));
     for shell in SHELLS {
         let script = log.capture(Command::new(&program).args(["completions", shell]))?;
         entries.push(Entry::text(format!("{name}/completions/condyle.{shell}"), script));
