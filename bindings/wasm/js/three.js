@@ -1,5 +1,4 @@
 // Plays models of condyle on the objects of three.js. `three.d.ts` documents it.
-
 import * as THREE from 'three';
 
 /** Objects that GLTFLoader made, one for each mesh of the model; undefined for a mesh without one. */
@@ -120,13 +119,10 @@ export class CondyleCrowd {
             const mesh = new THREE.InstancedMesh(geometry, instanced(object.material, stride, offset), count);
             const depth = new THREE.MeshDepthMaterial({ depthPacking: THREE.RGBADepthPacking });
             mesh.customDepthMaterial = instanced(depth, stride, offset);
-            // The shader of a SkinnedMesh, without its bones.
+            // The shader of a SkinnedMesh, without its bones; all instances have the object's morph weights.
             const [bindMatrix, bindMatrixInverse] = [new THREE.Matrix4(), new THREE.Matrix4()];
-            // InstancedMesh has no weights of morph targets: all instances have those of the object.
-            const morphTargetInfluences = object.morphTargetInfluences?.slice();
-            return Object.assign(mesh, {
-                isSkinnedMesh: true, skeleton: this.skeleton, bindMatrix, bindMatrixInverse, morphTargetInfluences,
-            });
+            mesh.morphTargetInfluences = object.morphTargetInfluences?.slice();
+            return Object.assign(mesh, { isSkinnedMesh: true, skeleton: this.skeleton, bindMatrix, bindMatrixInverse });
         });
         this.places = new THREE.InstancedBufferAttribute(new Float32Array(16 * count), 16);
         for (const mesh of this.meshes) Object.assign(mesh, { instanceMatrix: this.places, frustumCulled: false });
