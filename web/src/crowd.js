@@ -81,7 +81,9 @@ export class Crowd {
             const row = Math.floor(at / columns) - (columns - 1) / 2;
             this.drawn.setMatrixAt(at, place.makeTranslation(column * gap - x, 0, row * gap - z));
             // Results of the compression come after the clips of the file.
-            const clip = at % page.compression.sources;
+            const source = at % page.compression.sources;
+            // The compressed clip, if there is one, takes less time.
+            const clip = page.compression.results.get(source)?.index ?? source;
             const { start, seconds } = model.clips[clip];
             // Golden ratio: neighbours are at different moments.
             instances.set([clip, start + seconds * ((at * 0.618034) % 1), -1, 0, 0], 5 * at);

@@ -271,6 +271,32 @@ drive('broken files', {}, async (tab) => {
     assert.match(await tab.text('fault-text'), /joints have a name of this character/);
 });
 
+/** A .glb file with a change of its JSON. */
+function changed(file, change) {
+    const length = file.readUInt32LE(12);
+    const json = JSON.parse(file.subarray(20, 20 + length).toString());
+    change(json);
+    const text = Buffer.from(JSON.stringify(json));
+    const padded = Buffer.concat([text, Buffer.alloc((4 - (text.length % 4)) % 4, ' ')]);
+    const head = Buffer.from(file.subarray(0, 20));
+    head.writeUInt32LE(file.length - length + padded.length, 8);
+    head.writeUInt32LE(padded.length, 12);
+    return Buffer.concat([head, padded, file.subarray(20 + length)]);
+}
+
+drive('problems with their places', {}, async (tab) => {
+    const file = changed(await data('two_joints.glb'), (json) => {
+        json.nodes[1].rotation = [0, 0, 0, 2];
+    });
+    await tab.drop({ 'odd.glb': file });
+    assert.equal(await tab.text('problem-count'), '1');
+    assert.match(await tab.text('problems'), /\/nodes\/1/);
+    const before = await tab.stage();
+    await tab.page.$eval('#problems button', (it) => it.click());
+    await tab.drawn();
+    assert.notDeepEqual(await tab.stage(), before);
+});
+
 // The pictures were looked at. One version of Chromium with software graphics makes the same bytes each time;
 // another one may smooth edges differently.
 const TOLERANCE = 0.01;
