@@ -49,8 +49,7 @@ pub(super) fn graded_by_depth(joints: &[JointFacts], factor: f64) -> Vec<BudgetF
 /// Gives a failing joint more of its budget by taking from its nearest `levels` ancestors, more from those
 /// farther up. Every ancestor adds to the error that its descendants inherit.
 ///
-/// If no curve met the budget for the translation,
-/// the translation gets a larger fraction.
+/// If no curve met the budget for the translation, the translation gets a larger fraction.
 ///
 /// A factor of 0.7 for each ancestor instead of 0.85: targets +0.9 %, defaults +1.2 %; 0.92: +0.1 % and +0.9
 /// %. Half and twice `MIN_FRACTION`: equal bytes.
