@@ -45,7 +45,7 @@ export class Controls {
         );
         at('blend-rows').hidden = model.clips.length < 1 || player.clips.length < 2;
         choices('blend', [['-1', 'None'], ...model.clips.map(({ name }, index) => [index, name])]);
-        choices('method', [['', 'As the runtime does'], ...this.page.pose.methods.map((it) => [it, it])]);
+        choices('method', [['', 'Default'], ...this.page.pose.methods.map((it) => [it, it])]);
         at('weight').value = 0;
         at('springs-row').hidden = !model.hasSprings;
         for (const id of ['play', 'back', 'next', 'scrub', 'from', 'to']) at(id).disabled = !player.current;

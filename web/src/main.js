@@ -62,6 +62,8 @@ async function start() {
     const touched = async () => {
         for (const type of TOUCHES) removeEventListener(type, touched, { capture: true });
         document.body.dataset.state = 'loading';
+        // Most people do not notice the time that it takes.
+        const slow = setTimeout(() => say('busy', 'Loading…'), 700);
         try {
             const page = await (await import('./page.js')).start(stage, first);
             removeEventListener('drop', take, { capture: true });
@@ -69,6 +71,8 @@ async function start() {
         } catch (error) {
             fail(error);
         }
+        clearTimeout(slow);
+        if (!drop) say('busy', '');
         repeat();
     };
     for (const type of TOUCHES) addEventListener(type, touched, { capture: true });

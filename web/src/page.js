@@ -260,7 +260,7 @@ export class Page {
 
     /** Opens what a promise brings, and shows errors. */
     async attempt(name, sources, options) {
-        say('busy', 'Opening…');
+        if (!options?.instead) say('busy', 'Opening…');
         document.body.dataset.state = 'loading';
         try {
             at('fault').hidden = true;

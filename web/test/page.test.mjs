@@ -249,6 +249,41 @@ drive('files by drop', {}, async (tab) => {
     await tab.drawn();
 });
 
+drive('files by choice, a picture, a saved container', {}, async (tab) => {
+    const saved = [];
+    const session = await tab.page.createCDPSession();
+    await session.send('Browser.setDownloadBehavior', { behavior: 'deny', eventsEnabled: true });
+    session.on('Browser.downloadWillBegin', ({ suggestedFilename }) => saved.push(suggestedFilename));
+    const choose = await tab.page.$('#choose');
+    await choose.uploadFile(join(DATA, 'forearm.glb'));
+    await tab.page.waitForFunction(() => /^2 joints/.test(document.getElementById('facts').textContent));
+    await tab.ready();
+    await tab.click('picture');
+    await tab.page.waitForFunction(() => /^Saved/.test(document.getElementById('share-note').textContent));
+    await tab.set('budget', '60');
+    await tab.page.waitForFunction(() => !document.getElementById('save').disabled, { timeout: 60_000 });
+    await tab.click('save');
+    await tab.page.waitForFunction(() => /^Saved/.test(document.getElementById('encode-note').textContent));
+    assert.match(
+        await tab.text('encode-note'),
+        /^Saved all clips within 2.5 mm: [\d.]+ kB with the meshes\.$/,
+    );
+    await tab.page.waitForNetworkIdle({ idleTime: 100 }).catch(() => {});
+    assert.deepEqual(saved.sort(), ['forearm.condyle', 'forearm.png']);
+});
+
+drive('spring bones, and a message that is closed', {}, async (tab) => {
+    await tab.drop({ 'vrm1.gltf': await data('springs/vrm1.gltf') });
+    const before = await tab.stage();
+    await tab.set('springs', false);
+    await tab.set('springs', true);
+    assert.ok(before.length > 0);
+    await tab.drop({ 'none.txt': Buffer.from('text') });
+    assert.equal(await tab.page.evaluate(() => document.activeElement.id), 'fault-close');
+    await tab.click('fault-close');
+    assert.equal(await tab.isHidden('fault'), true);
+});
+
 drive('broken files', {}, async (tab) => {
     const person = await readFile(new URL('../characters/person.glb', import.meta.url));
     const files = [
