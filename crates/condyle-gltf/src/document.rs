@@ -590,7 +590,7 @@ mod tests {
         let file = |path: &str| {
             wanted.push(path.to_owned());
             path.ends_with(['n', 'g'])
-                .then(|| path.len() as u8)
+                .then_some(path.len() as u8)
                 .filter(|_| path != "gone.png")
                 .map(|n| vec![n; 4])
         };
