@@ -59,7 +59,7 @@ usage: cargo xtask COMMAND
   pack-peers                        compare with gltfpack and glTF-Transform, write docs/reports/packing.md
   papers                            write the tables, plots and clock cycles of docs/reports/papers.md
   times                             measure builds and tests from scratch, write docs/dev/ci.md
-  fuzz TARGET [--seconds N]         run one fuzz target, 30 s by default
+  fuzz TARGET [--seconds N]         run one fuzz target, 20 s by default
 ";
 
 /// Root folder of the workspace.
