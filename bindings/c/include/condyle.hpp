@@ -22,9 +22,14 @@
 #ifndef CONDYLE_HPP
 #define CONDYLE_HPP
 
+#if defined(_MSVC_LANG) ? _MSVC_LANG < 201703L : __cplusplus < 201703L
+#error "condyle.hpp needs C++17: -std=c++17, /std:c++17, or CMAKE_CXX_STANDARD 17"
+#endif
+
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <initializer_list>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -230,7 +235,7 @@ void assign(float (&to)[3], const Vector &from) {
     for (int axis = 0; axis < 3; ++axis) to[axis] = from[axis];
 }
 
-/* Properties of a type of condyle.h: `info<condyle_clip_info>(clip)`. */
+/* Properties: `info(clip)` returns a condyle_clip_info, whose duration is `end - start`. */
 inline outcome<condyle_skeleton_info> info(const condyle_skeleton *it) {
     return detail::info<condyle_skeleton_info>(condyle_skeleton_get_info, it);
 }
@@ -345,6 +350,22 @@ inline outcome<void> sample(const condyle_skeleton *skeleton, span<const condyle
 inline outcome<void> advance(condyle_player *player, double seconds) {
     return detail::call(condyle_player_advance, player, seconds);
 }
+inline outcome<void> set(condyle_player *player, double speed, condyle_looping looping) {
+    return detail::call(condyle_player_set, player, speed, looping);
+}
+inline outcome<void> seek(condyle_player *player, double seconds) {
+    return detail::call(condyle_player_seek, player, seconds);
+}
+inline outcome<double> clock(const condyle_player *player) {
+    return detail::make<double, double>(condyle_player_get_clock, player);
+}
+/* Key time of a clip at a value of the clock. */
+inline outcome<double> moment(const condyle_clip *clip, condyle_looping looping, double clock) {
+    return detail::make<double, double>(condyle_clip_moment, clip, looping, clock);
+}
+inline outcome<std::uint16_t> find_joint(const condyle_skeleton *skeleton, const char *name) {
+    return detail::make<std::uint16_t, std::uint16_t>(condyle_skeleton_find_joint, skeleton, name);
+}
 inline outcome<condyle_rigid> motion(const condyle_player *player, const condyle_clip *clip) {
     return detail::make<condyle_rigid, condyle_rigid>(condyle_player_get_motion, player, clip);
 }
@@ -355,8 +376,19 @@ inline outcome<void> blend(const condyle_skeleton *skeleton, span<const condyle_
                            condyle_mean mean = CONDYLE_MEAN_LINEAR) {
     return detail::call(condyle_blend, skeleton, layers.data(), layers.size(), mean, pose);
 }
+inline outcome<void> blend(const condyle_skeleton *skeleton, std::initializer_list<condyle_layer> layers,
+                           condyle_pose *pose, condyle_mean mean = CONDYLE_MEAN_LINEAR) {
+    return blend(skeleton, span<const condyle_layer>(layers.begin(), layers.size()), pose, mean);
+}
 inline outcome<void> add(const condyle_pose *base, span<const condyle_layer> differences, condyle_pose *pose) {
     return detail::call(condyle_add, base, differences.data(), differences.size(), pose);
+}
+inline outcome<void> add(const condyle_pose *base, std::initializer_list<condyle_layer> differences,
+                         condyle_pose *pose) {
+    return add(base, span<const condyle_layer>(differences.begin(), differences.size()), pose);
+}
+inline outcome<void> difference(const condyle_pose *pose, const condyle_pose *reference, condyle_pose *out) {
+    return detail::call(condyle_difference, pose, reference, out);
 }
 inline outcome<void> overlay(const condyle_pose *base, const condyle_pose *over, float amount,
                              span<const float> mask, condyle_pose *pose) {

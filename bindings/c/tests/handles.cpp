@@ -83,6 +83,14 @@ int main(int argc, char **argv) {
     RUN(condyle::sample(player, clip, skeleton, a));
     std::array<condyle_layer, 1> layers = {condyle::layer(a, 1)};
     RUN(condyle::blend(skeleton, layers, b));
+    RUN(condyle::blend(skeleton, {condyle::layer(a, 0.5f), condyle::layer(a, 0.5f)}, b));
+    RUN(condyle::set(player, 2, CONDYLE_WRAP));
+    RUN(condyle::seek(player, 0.1));
+    RUN(condyle::advance(player, 0.1));
+    double clock = take(condyle::clock(player));
+    CHECK(clock > 0.299 && clock < 0.301);
+    CHECK(take(condyle::moment(clip, CONDYLE_WRAP, clock)) > 0.299);
+    CHECK(fails([&] { return condyle::find_joint(skeleton, "none"); }, CONDYLE_NOT_FOUND));
 
     condyle::inertialization transition = take(condyle::make_inertialization(skeleton));
     RUN(condyle::start(transition, a, a, b, b, 0.02f, 0.5f));
