@@ -22,8 +22,8 @@ function fail(error) {
     at('fault-close').addEventListener('click', () => (at('fault').hidden = true), { once: true });
 }
 
-/** Keeps events until the whole page is there. Returns a function that repeats them. */
-function keep() {
+/** Keeps events until the whole page is there, which the first one starts. Returns a function that repeats them. */
+function keep(wake) {
     const kept = [];
     const hold = (event) => {
         const button = event.target.closest?.('button');
@@ -33,6 +33,8 @@ function keep() {
         // The list of clips is made again.
         const clip = [...document.querySelectorAll('#clips button')].indexOf(button);
         kept.push({ event, target: button ?? event.target, clip });
+        // Programs that help people send no pointer and no key.
+        wake();
     };
     for (const type of REPEATED) addEventListener(type, hold, { capture: true });
     return () => {
@@ -51,7 +53,7 @@ async function start() {
     const first = await First.open(stage);
     say('busy', '');
     document.body.dataset.state = 'first';
-    const repeat = keep();
+    const repeat = keep(() => touched());
     // The files of a drop are there during the event only.
     let drop;
     const take = (event) => {
@@ -59,7 +61,10 @@ async function start() {
         event.stopImmediatePropagation();
         drop = dropped(event.dataTransfer);
     };
+    let isTouched = false;
     const touched = async () => {
+        if (isTouched) return;
+        isTouched = true;
         for (const type of TOUCHES) removeEventListener(type, touched, { capture: true });
         document.body.dataset.state = 'loading';
         // Most people do not notice the time that it takes.

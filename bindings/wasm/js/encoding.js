@@ -13,13 +13,14 @@ export class EncodeModel extends Model {
 
     encode(clip, options) {
         const begin = performance.now();
+        const keys = this.clips[clip]?.bytes;
         const numbers = this[RAW].encode(clip, this.bound(options), options.best ?? false, options.replace);
-        const [index, bytes, rawBytes, maxError, mesh, vertex, seconds] = numbers;
+        const [index, bytes, , maxError, mesh, vertex, seconds] = numbers;
         this.readClips();
         return {
             clip: index,
             bytes,
-            ratio: rawBytes / bytes,
+            ratio: keys / bytes,
             seconds: (performance.now() - begin) / 1000,
             maxError,
             worst: { mesh, vertex, seconds },

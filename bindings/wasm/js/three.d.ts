@@ -3,13 +3,13 @@ import type { Crowd, Hit, MeshPose, PlayerModel } from './types.js';
 
 /** Plays a model on the objects that GLTFLoader made of the same file, in place of AnimationMixer. */
 export class CondyleCharacter {
-    /** `gltf` is the result of GLTFLoader. Without a pose, one is made. */
+    /**
+     * `gltf` is the result of GLTFLoader, which must not be a clone: parse the file again for a second
+     * character, or use a crowd. Without a pose, one is made.
+     */
     constructor(gltf: { scene: Object3D; parser: unknown }, model: PlayerModel, pose?: MeshPose);
     readonly pose: MeshPose;
-    /**
-     * Writes the palettes of all skins, the attached meshes and the bounding spheres from
-     * `pose.toModel()`.
-     */
+    /** Writes the palettes of all skins, the attached meshes and the bounding spheres from the pose. */
     update(): void;
     /** First hit of the posed meshes, in world space. */
     raycast(raycaster: Raycaster): (Hit & { object: Object3D }) | undefined;

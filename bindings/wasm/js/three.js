@@ -10,7 +10,9 @@ function objectsOf({ scene, parser }, model) {
         for (let it = object; it && node === undefined; it = it.parent) node = parser.associations.get(it)?.nodes;
         found.set(`${node} ${parser.associations.get(object)?.primitives ?? 0}`, object);
     });
-    return model.meshes.map(({ node, primitive }) => found.get(`${node} ${primitive}`));
+    const objects = model.meshes.map(({ node, primitive }) => found.get(`${node} ${primitive}`));
+    if (objects.length > 0 && !objects.some((it) => it)) throw new Error('gltf is a clone or of another file: parse it again');
+    return objects;
 }
 
 /** In place of a skeleton of three.js: a texture that condyle fills. */
@@ -38,8 +40,7 @@ export class CondyleCharacter {
             if (object && (skin >= 0 || joint >= 0)) object.matrixWorldAutoUpdate = false;
             if (!object || skin < 0) continue;
             // Vertices are posed in the space of the scene, whatever the node.
-            const { matrixWorld } = this.root;
-            Object.assign(object, { matrixWorld, skeleton: this.skeletons[skin], bindMode: 'detached' });
+            Object.assign(object, { matrixWorld: this.root.matrixWorld, skeleton: this.skeletons[skin], bindMode: 'detached' });
             for (const matrix of [object.bindMatrix, object.bindMatrixInverse]) matrix.identity();
             // Without a sphere, three.js would skin the mesh on the CPU.
             Object.assign(object, this.sphere ? { boundingSphere: this.sphere } : { frustumCulled: false });
@@ -104,8 +105,7 @@ export class CondyleCrowd {
         const drawn = moved.filter(({ object }) => object);
         const joints = [...new Set(drawn.map(({ joint }) => joint).filter((joint) => joint >= 0))];
         const matrices = joints.length + model.skins.reduce((sum, skin) => sum + skin.joints.length, 0);
-        // Several instances in a row, because a texture may have few rows.
-        const row = matrices * Math.max(1, Math.floor(512 / matrices));
+        const row = matrices * Math.max(1, Math.floor(512 / matrices)); // A texture may have few rows.
         this.crowd = model.crowd(count, { joints, row });
         const { palettes, stride, offsets } = this.crowd;
         this.skeleton = skeletonOf(palettes, 4 * row, palettes.length / 16 / row);

@@ -1,3 +1,5 @@
+/// <reference lib="esnext.disposable" />
+
 /**
  * Types of all three builds. `condyle/player` has {@link PlayerModel}, `condyle` has {@link Model}, and
  * `condyle/encode` has {@link EncodeModel}.
@@ -146,7 +148,7 @@ export interface PlayerModel extends Disposable {
     readonly problems: readonly Problem[];
     /** Metres per unit, or undefined if the file does not state it. */
     readonly unit: number | undefined;
-    /** Index of the clip with this name. @throws {CondyleError} with all names, if there is none. */
+    /** Index of the first clip with this name. @throws {CondyleError} with all names, if there is none. */
     clip(name: string): number;
     /** Index of the joint with this name. @throws {CondyleError} if there is none. */
     joint(name: string): number;
@@ -227,8 +229,8 @@ export interface Pose extends Disposable {
         },
     ): this;
     /**
-     * Computes the model matrices. Call it after the last change, and before everything that is on the
-     * mesh.
+     * Computes the model matrices. `model`, `palette` and `skin` call it where it is needed; the solvers of
+     * {@link MeshPose} do not.
      */
     toModel(): this;
     /** Local transforms: rotation x, y, z, w, translation, scale; ten numbers for each joint. */
@@ -407,9 +409,14 @@ export interface Errors {
 
 /** A model with the encoder: what `condyle/encode` offers in addition. */
 export interface EncodeModel extends Model {
-    /** Compresses a clip of keys, and adds the result to `clips`. */
+    /**
+     * Compresses a clip of keys, and adds the result to `clips` under the same name: play `Encoded.clip`.
+     */
     encode(clip: number, options: EncodeOptions): Encoded;
-    /** Bytes of a .condyle file with all clips, of which uncompressed ones are compressed by `options`. */
+    /**
+     * Bytes of a .condyle file with all clips, of which uncompressed ones are compressed by `options`. It
+     * holds the meshes too, uncompressed, so it can be larger than the .glb.
+     */
     save(options: EncodeOptions): Uint8Array;
     /**
      * Bytes of a .glb file for other programs: as few keys as the error allows, and optionally smaller
@@ -419,7 +426,10 @@ export interface EncodeModel extends Model {
 }
 
 export interface EncodeOptions {
-    /** Largest error of a vertex, in units of the file; or `millimetres`, which `unit` converts. */
+    /**
+     * Largest error of a vertex, in units of the file; or `millimetres`, which `unit` converts. Without
+     * `unit`, a unit is taken as a metre: see `setUnit`.
+     */
     error?: number;
     millimetres?: number;
     /** Searches four times longer for fewer bytes. Default: false. */
@@ -436,7 +446,7 @@ export interface Encoded {
     ratio: number;
     /** Time that it took. */
     seconds: number;
-    /** Largest error measured, in units of the file, and where it was. */
+    /** Bound on the error of all vertices at all times, in units of the file, and where it is largest. */
     maxError: number;
     worst: { mesh: number; vertex: number; seconds: number };
     /** The compressed clip, for `addClip`. */
