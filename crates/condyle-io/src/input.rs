@@ -52,7 +52,8 @@ pub(crate) struct Input<'a> {
 pub(crate) enum Data<'a> {
     File(&'a Path),
     Bytes(&'a [u8]),
-    /// The document, and a function that returns its external files.
+    /// The document, and a function that returns its external files, which only glTF has.
+    #[cfg_attr(not(feature = "gltf"), expect(dead_code, reason = "other formats have no external files"))]
     Parts(&'a [u8], &'a dyn Fn(&str) -> Option<Vec<u8>>),
 }
 
