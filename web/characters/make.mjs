@@ -2,7 +2,9 @@
 // `condyle encode FOLDER -o person.condyle` writes its clips, if FOLDER has that file alone as person.glb.
 // Tangents and texture coordinates are left out, because the character has no textures.
 
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
+
+import { writeGlb } from './glb.mjs';
 
 const data = await readFile(process.argv[2]);
 const length = data.readUInt32LE(12);
@@ -92,15 +94,4 @@ const body = Buffer.concat(chunks);
 Object.assign(json, { accessors, bufferViews: views, buffers: [{ byteLength: body.length }] });
 json.extensionsUsed = [...(json.extensionsUsed ?? []), 'KHR_mesh_quantization'];
 json.extensionsRequired = [...(json.extensionsRequired ?? []), 'KHR_mesh_quantization'];
-let text = Buffer.from(JSON.stringify(json));
-text = Buffer.concat([text, Buffer.alloc((4 - (text.length % 4)) % 4, ' ')]);
-const head = Buffer.alloc(20);
-head.write('glTF', 0, 'latin1');
-head.writeUInt32LE(2, 4);
-head.writeUInt32LE(28 + text.length + body.length, 8);
-head.writeUInt32LE(text.length, 12);
-head.write('JSON', 16, 'latin1');
-const middle = Buffer.alloc(8);
-middle.writeUInt32LE(body.length, 0);
-middle.write('BIN\0', 4, 'latin1');
-await writeFile(new URL('person.glb', import.meta.url), Buffer.concat([head, text, middle, body]));
+await writeGlb('person.glb', json, body);
