@@ -44,8 +44,10 @@ pub fn from_bytes(name: &str, bytes: &[u8], options: &Options<'_>) -> Result<Mod
 /// ```
 /// use condyle_io::{Options, from_parts};
 ///
-/// let json = br#"{"asset": {"version": "2.0"}, "nodes": [{}], "buffers": [{"uri": "a.bin", "byteLength": 2}]}"#;
-/// let model = from_parts("dot.gltf", json, &|path| (path == "a.bin").then(|| vec![0; 2]), &Options::default())?;
+/// let json = br#"{"asset": {"version": "2.0"}, "nodes": [{}],
+///     "buffers": [{"uri": "a.bin", "byteLength": 2}]}"#;
+/// let file = |path: &str| (path == "a.bin").then(|| vec![0; 2]);
+/// let model = from_parts("dot.gltf", json, &file, &Options::default())?;
 /// assert_eq!(model.skeleton.joint_count(), 0);
 /// # Ok::<(), condyle_io::OpenError>(())
 /// ```

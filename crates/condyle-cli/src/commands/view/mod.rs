@@ -79,10 +79,6 @@ fn files(model: &Path) -> Result<Vec<(String, PathBuf)>, Failure> {
     let own =
         model.canonicalize().map_err(|error| Failure::Data(format!("{}: {error}", path_text(model))))?;
     let folder = own.parent().unwrap_or(&own).to_path_buf();
-    let name = |path: &Path| {
-        let parts = path.strip_prefix(&folder).unwrap_or(path).iter();
-        parts.map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
-    };
     let others = read.files.into_iter().filter(|path| *path != own && path.starts_with(&folder));
-    Ok([own.clone()].into_iter().chain(others).map(|path| (name(&path), path)).collect())
+    Ok([own.clone()].into_iter().chain(others).map(|path| (page::name(&path, &folder), path)).collect())
 }

@@ -34,10 +34,11 @@ impl Site {
             )));
         }
         let mut site = Self::default();
-        for entry in WalkDir::new(&folder).into_iter().flatten().filter(|entry| entry.file_type().is_file()) {
-            let parts = entry.path().strip_prefix(&folder).unwrap_or(entry.path()).iter();
-            let name = parts.map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/");
-            site.add(name, entry.path().to_path_buf());
+        for entry in WalkDir::new(&folder) {
+            let entry = entry.map_err(|error| Failure::Data(format!("{}: {error}", path_text(&folder))))?;
+            if entry.file_type().is_file() {
+                site.add(name(entry.path(), &folder), entry.path().to_path_buf());
+            }
         }
         Ok(site)
     }
@@ -54,15 +55,21 @@ impl Site {
     }
 }
 
+/// Returns the name of a file in an address: its path relative to a folder.
+pub(super) fn name(path: &Path, folder: &Path) -> String {
+    let parts = path.strip_prefix(folder).unwrap_or(path).iter();
+    parts.map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
+}
+
 fn installed() -> Result<PathBuf, Failure> {
     let program = std::env::current_exe().and_then(|path| path.canonicalize());
-    let beside = program.ok().and_then(|path| path.parent().map(Path::to_path_buf)).unwrap_or_default();
-    let found = FOLDERS.iter().map(|folder| beside.join(folder)).find(|it| it.join("index.html").is_file());
+    let own = program.ok().and_then(|path| path.parent().map(Path::to_path_buf)).unwrap_or_default();
+    let found = FOLDERS.iter().map(|folder| own.join(folder)).find(|it| it.join("index.html").is_file());
     found.ok_or_else(|| {
         Failure::Usage(format!(
             "the page is not installed: the program expects it in {}, where a release has it; \
              `cargo xtask web` builds it from source",
-            path_text(&beside.join(FOLDERS[0]))
+            path_text(&own.join(FOLDERS[0]))
         ))
     })
 }
