@@ -1,6 +1,5 @@
-// Makes the npm package from the modules of the three builds: `node build.mjs MODULES OUT VERSION BUILD...`. MODULES
-// has a folder for each build, as condyle-bindgen wrote it. The named builds are optimised, and their sizes printed as
-// a table; the others are for tests.
+// Makes the npm package from the modules of the three builds: `node build.mjs MODULES OUT VERSION`. MODULES has a
+// folder for each build, as condyle-bindgen wrote it. Prints a table of sizes.
 
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,7 +7,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 
-const [modules, out, version, ...optimised] = process.argv.slice(2);
+const [modules, out, version] = process.argv.slice(2);
+const BUILDS = ['player', 'index', 'encode'];
 const own = dirname(fileURLToPath(import.meta.url));
 const root = join(own, '../..');
 
@@ -50,22 +50,18 @@ const features = ['simd', 'bulk-memory', 'bulk-memory-opt', 'nontrapping-float-t
     .concat(['reference-types', 'multivalue', 'extended-const'])
     .map((name) => `--enable-${name}`);
 const opt = join(own, 'node_modules/binaryen/bin/wasm-opt');
-for (const build of ['player', 'index', 'encode']) {
+for (const build of BUILDS) {
     const from = join(modules, build);
     const wasm = join(out, 'wasm', `${build}.wasm`);
     const flags = [...features, '-O3', '--strip-debug', '--strip-producers', '--strip-target-features'];
-    if (optimised.includes(build)) {
-        execFileSync(process.execPath, [opt, join(from, 'condyle_wasm_bg.wasm'), ...flags, '-o', wasm]);
-    } else {
-        cpSync(join(from, 'condyle_wasm_bg.wasm'), wasm);
-    }
+    execFileSync(process.execPath, [opt, join(from, 'condyle_wasm_bg.wasm'), ...flags, '-o', wasm]);
     if (!WebAssembly.validate(readFileSync(wasm))) throw new Error(`${wasm} is not valid`);
     writeFileSync(join(out, 'wasm', `${build}.js`), wrapped(readFileSync(join(from, 'condyle_wasm.js'), 'utf8')));
 }
 
 const code = (names) => Buffer.concat(names.map((name) => readFileSync(join(out, name))));
 const rows = [
-    ...optimised.map((build) => [`${build}.wasm`, [`wasm/${build}.wasm`]]),
+    ...BUILDS.map((build) => [`${build}.wasm`, [`wasm/${build}.wasm`]]),
     ['JavaScript of condyle/player', ['player.js', 'core.js', 'wasm/player.js']],
     ['JavaScript of condyle', ['index.js', 'core.js', 'whole.js', 'wasm/index.js']],
     ['condyle/three', ['three.js']],

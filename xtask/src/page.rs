@@ -21,7 +21,7 @@ fn own() -> PathBuf {
 
 /// Builds the npm package and the page.
 pub(crate) fn write(log: &mut Log) -> Outcome {
-    web::build(log, true)?;
+    web::build(log)?;
     build(log)
 }
 
@@ -56,7 +56,7 @@ fn build(log: &mut Log) -> Outcome {
 /// Builds the page, and drives every control in a browser.
 fn check(log: &mut Log) -> Outcome {
     if !web::package().join("package.json").is_file() {
-        web::build(log, false)?;
+        web::build(log)?;
     }
     let built = build(log)?;
     let chromium = ["chromium", "chromium-browser", "google-chrome"];

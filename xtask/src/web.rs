@@ -38,14 +38,14 @@ fn own_cargo(subcommand: &str) -> Command {
 
 /// Writes the package to `target/npm`, and compares its sizes.
 pub(crate) fn write(log: &mut Log) -> Outcome {
-    let table = build(log, true)?;
+    let table = build(log)?;
     compare(log, &table)?;
     Ok(format!("target/npm/{}", packed(log)?))
 }
 
 /// Writes the package, and its sizes to the page that CI compares.
 pub(crate) fn update(log: &mut Log) -> Outcome {
-    let table = build(log, true)?;
+    let table = build(log)?;
     let text = format!(
         "# Sizes of the npm package\n\nWritten by `cargo xtask npm --update`. CI fails if a file is more than 2 % \
          larger.\n\n{table}"
@@ -54,34 +54,23 @@ pub(crate) fn update(log: &mut Log) -> Outcome {
     Ok(format!("target/npm/{}", packed(log)?))
 }
 
-/// Builds the modules and the package. Returns a table of their sizes. Without `all`, only the player is
-/// optimised, because the other modules take minutes.
-pub(crate) fn build(log: &mut Log, all: bool) -> Result<String, Stop> {
+/// Builds the modules and the package. Returns a table of their sizes.
+pub(crate) fn build(log: &mut Log) -> Result<String, Stop> {
     need_target(TARGET)?;
     need("node", &["--version"])?;
     log.run(npm().args(["ci", "--no-audit", "--no-fund"]).current_dir(own()))?;
     let modules = out_dir().join("npm");
     for (name, features) in BUILDS {
         let mut command = own_cargo("build");
-        let profile = if all || name == "player" { "release" } else { "quick" };
-        command.args([
-            "--profile",
-            profile,
-            "--target",
-            TARGET,
-            "--no-default-features",
-            "--features",
-            features,
-        ]);
+        command.args(["--release", "--target", TARGET, "--no-default-features", "--features", features]);
         log.run(&mut command)?;
-        let module = build_dir("web").join(TARGET).join(profile).join("condyle_wasm.wasm");
+        let module = build_dir("web").join(TARGET).join("release/condyle_wasm.wasm");
         let mut command = own_cargo("run");
         command.args(["--package", "condyle-bindgen", "--"]).arg(module).arg(modules.join(name));
         log.run(&mut command)?;
     }
     let mut command = Command::new("node");
     command.arg(own().join("build.mjs")).arg(modules).arg(package()).arg(env!("CARGO_PKG_VERSION"));
-    command.args(if all { &["player", "index", "encode"][..] } else { &["player"] });
     log.capture(&mut command)
 }
 

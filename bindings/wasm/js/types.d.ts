@@ -35,7 +35,7 @@ export interface Condyle<M extends PlayerModel = PlayerModel> {
     /** Memory of the module. */
     readonly memory: WebAssembly.Memory;
     /**
-     * Opens a character: the bytes of one file, or all files by name if a .gltf has files beside it.
+     * Opens a character: the bytes of one file, or all files by name if a .gltf consists of several.
      *
      * @throws {CondyleError} `problems` lists everything that is wrong with the file.
      */
