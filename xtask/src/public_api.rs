@@ -9,11 +9,12 @@ use crate::lint;
 use crate::step::{Log, Outcome, Step, Stop};
 
 /// Published crates, in publishing order.
-pub(crate) const PUBLISHED: [&str; 12] = [
+pub(crate) const PUBLISHED: [&str; 13] = [
     "condyle-base",
     "condyle",
     "condyle-encode",
     "condyle-solve",
+    "condyle-retarget",
     "condyle-query",
     "condyle-bvh",
     "condyle-body",

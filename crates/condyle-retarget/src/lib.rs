@@ -1,0 +1,13 @@
+//! One character's motion on another: who is who in two skeletons, and poses that keep the meaning.
+//!
+//! ```text
+//!  condyle-base ── condyle ──┬── condyle-encode
+//!                            ├── condyle-solve
+//!                            ├── condyle-query
+//!                            └── condyle-retarget   <── here
+//! ```
+//!
+//! [`rig`] finds the joints of a humanoid in a skeleton.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+pub mod rig;
