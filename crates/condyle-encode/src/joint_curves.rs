@@ -15,12 +15,12 @@ use condyle::clip::write::Curves;
 use condyle_base::math::Transform64;
 
 impl ClipJob<'_> {
-    /// Fits the joint tracks of a segment. On failure, returns a joint for which no curve met the budget.
+    /// Fits the joint tracks of a segment. On failure, returns joints for which no curve met the budget.
     pub(super) fn joint_curves(
         &self,
         joints: &[JointFacts],
         &SegmentPart { first, frames, shapes, splits, .. }: &SegmentPart<'_>,
-    ) -> Result<Curves, usize> {
+    ) -> Result<Curves, Vec<usize>> {
         let seconds = self.seconds(first, frames);
         let source: Vec<Vec<Transform64>> = (0..joints.len())
             .map(|j| source::joint(self.clip, self.skeleton, j, &self.tracks[j], &seconds))
@@ -33,7 +33,8 @@ impl ClipJob<'_> {
             search.tighten_from(BudgetFractions { swing, ..*split })?;
         }
         search.try_fixed_splits();
-        search.best.map(|found| Curves { nlerp: found.nlerp, curves: found.curves }).ok_or(search.failing)
+        let SplitSearch { best, failing, .. } = search;
+        best.map(|found| Curves { nlerp: found.nlerp, curves: found.curves }).ok_or_else(|| vec![failing])
     }
 }
 
@@ -57,9 +58,9 @@ impl SplitSearch<'_> {
         Search::new(SegmentJob { joints, source, shapes, max_bits, nlerp }, &self.model, fractions)
     }
 
-    /// Starts all joints with one split and tightens it where a joint fails. On failure, returns a joint for
-    /// which no split can help.
-    fn tighten_from(&mut self, split: BudgetFractions) -> Result<(), usize> {
+    /// Starts all joints with one split and tightens it where a joint fails. On failure, returns all joints
+    /// for which no split can help.
+    fn tighten_from(&mut self, split: BudgetFractions) -> Result<(), Vec<usize>> {
         let joints = self.joints;
         // With root motion the whole character rotates too, by angles that this check does not cover.
         let nlerp = self.job.motion.is_none()

@@ -12,9 +12,9 @@ use super::write::{Kept, Part};
 use condyle::clip::{Clip, Interpolation, Target, Track};
 use condyle_base::math::quats::{conjugate, product, slerp_f64};
 
-/// Maximum number of joints (with their ancestors) or free tracks that become fallback tracks individually;
+/// Number of times that failing joints (with their ancestors) or a failing free track become fallback tracks;
 /// after that, all do. This bounds how often a clip is encoded again. Not tuned.
-const MAX_SINGLE_FALLBACKS: usize = 6;
+const MAX_FALLBACK_ROUNDS: usize = 6;
 
 /// Fraction of the budget for removing keys of tracks that are kept in some segments only. Without it, a jump
 /// in one frame would keep thousands of keys of its segments. Not tuned.
@@ -26,10 +26,17 @@ const MAX_LEFT_OUT: usize = 256;
 /// moments of the search.
 const MAX_LOWERED: u32 = 3;
 
-/// Track or joint for which no curve met the budget.
+/// Joints or free track for which no curve met the budget.
 pub(super) enum Failed {
-    Joint { joint: usize, segment: usize },
+    Joints(Vec<FailedJoint>),
     FreeTrack(usize),
+}
+
+/// Joint for which no curve met the budget in a segment.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FailedJoint {
+    pub(super) joint: usize,
+    pub(super) segment: usize,
 }
 
 /// Fallback tracks, in addition to those of [`JointFacts::fallback`].
@@ -114,16 +121,17 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
         self.job.joints.iter().map(|joint| joint.budget).fold(f64::INFINITY, f64::min)
     }
 
-    /// First joint over its budget, and the segment, unless it and its ancestors are kept there already.
-    pub(super) fn joint_over_budget(&self, clip: &Clip<'_>, measured: &Measured) -> Option<Failed> {
+    /// Joints over their budgets, each in its worst segment, unless they and their ancestors are kept there
+    /// already.
+    pub(super) fn joints_over_budget(&self, clip: &Clip<'_>, measured: &Measured) -> Option<Failed> {
         let options = self.job.options;
-        measured.joints.iter().enumerate().find_map(|(joint, worst)| {
+        let over = measured.joints.iter().enumerate().filter_map(|(joint, worst)| {
             let segment = clip.view().locate(worst.seconds).segment;
-            let is_curve = |joint: usize| self.is_curve(joint, segment);
-            let is_over =
-                worst.error > options.budget_of_joint(joint) && self.with_ancestors(joint).any(is_curve);
-            is_over.then_some(Failed::Joint { joint, segment })
-        })
+            let is_over = worst.error > options.budget_of_joint(joint);
+            (is_over && self.is_curve_above(joint, segment)).then_some(FailedJoint { joint, segment })
+        });
+        let over: Vec<FailedJoint> = over.collect();
+        (!over.is_empty()).then_some(Failed::Joints(over))
     }
 
     /// Free track that exceeds its budget by the largest factor, unless it is kept already.
@@ -133,8 +141,10 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
         at.filter(|&at| !self.free[at]).map(Failed::FreeTrack)
     }
 
-    fn with_ancestors(&self, joint: usize) -> impl Iterator<Item = usize> {
+    /// A joint and its ancestors up to the first that is kept in a segment. Its own ancestors are too.
+    fn not_kept(&self, joint: usize, segment: usize) -> impl Iterator<Item = usize> {
         core::iter::successors(Some(joint), |&joint| self.job.joints[joint].parent)
+            .take_while(move |&joint| !self.joints[joint].contains(&segment))
     }
 
     /// Enforces the budget at keys between the moments of the search. Lowers the budget of the curves in the
@@ -142,38 +152,43 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
     /// fits, and returns whether anything changed.
     pub(super) fn hold_keys<T>(&mut self, overruns: &[Overrun], fits: &mut [Option<T>]) -> bool {
         let mut has_changed = false;
-        for &Overrun { segment, joint, times } in overruns {
+        let mut failed = Vec::new();
+        for &Overrun { segment, ref joints, times } in overruns {
             let (part, lowered) = &mut self.parts[segment];
             if *lowered < MAX_LOWERED {
                 (*part, *lowered) = (*part * (0.95 / times).max(0.5), *lowered + 1);
                 fits[segment] = None;
                 has_changed = true;
-            } else if self.with_ancestors(joint).any(|joint| self.is_curve(joint, segment)) {
-                self.give_up(Failed::Joint { joint, segment }, fits);
-                has_changed = true;
+            } else {
+                let curves = joints.iter().filter(|&&joint| self.is_curve_above(joint, segment));
+                failed.extend(curves.map(|&joint| FailedJoint { joint, segment }));
             }
+        }
+        if !failed.is_empty() {
+            self.give_up(Failed::Joints(failed), fits);
+            has_changed = true;
         }
         has_changed
     }
 
-    /// Whether any track of a joint may be a curve in a segment.
-    fn is_curve(&self, joint: usize, segment: usize) -> bool {
-        !self.joints[joint].contains(&segment) && self.job.joints[joint].fallback.contains(&false)
+    /// Whether any track of a joint or its ancestors may be a curve in a segment.
+    fn is_curve_above(&self, joint: usize, segment: usize) -> bool {
+        self.not_kept(joint, segment).any(|joint| self.job.joints[joint].fallback.contains(&false))
     }
 
-    /// Keeps the failed free track, or the tracks of the failed joint and all its ancestors, so that its
-    /// position is exact. Discards stale fits.
+    /// Keeps the failed free track, or the tracks of the failed joints and all their ancestors, so that their
+    /// positions are exact. Discards stale fits.
     pub(super) fn give_up<T>(&mut self, failed: Failed, fits: &mut [Option<T>]) {
-        let is_new = match failed {
-            Failed::Joint { joint, segment } => self
-                .with_ancestors(joint)
-                .all(|joint| self.joints[joint].contains(&segment) || self.joints[joint].is_empty()),
+        let is_new = match &failed {
+            Failed::Joints(joints) => joints.iter().any(|&FailedJoint { joint, segment }| {
+                self.not_kept(joint, segment).all(|joint| self.joints[joint].is_empty())
+            }),
             Failed::FreeTrack(_) => true,
         };
-        // Keeps one at a time at first, then all, because each further failure encodes a part of the clip
+        // Keeps those that failed at first, then all, because each further failure encodes a part of the clip
         // again.
         self.given_up += usize::from(is_new);
-        let all = self.given_up > MAX_SINGLE_FALLBACKS;
+        let all = self.given_up > MAX_FALLBACK_ROUNDS;
         match failed {
             Failed::FreeTrack(track) => {
                 let tracks = if all { 0..self.free.len() } else { track..track + 1 };
@@ -184,12 +199,14 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
                 }
                 fits.fill_with(|| None);
             }
-            Failed::Joint { .. } if all => {
+            Failed::Joints(_) if all => {
                 (0..self.joints.len()).for_each(|joint| self.keep(joint, 0..self.segment_count, fits));
             }
-            Failed::Joint { joint, segment } => {
-                let chain: Vec<usize> = self.with_ancestors(joint).collect();
-                chain.into_iter().for_each(|joint| self.keep(joint, segment..segment + 1, fits));
+            Failed::Joints(joints) => {
+                for FailedJoint { joint, segment } in joints {
+                    let chain: Vec<usize> = self.not_kept(joint, segment).collect();
+                    chain.into_iter().for_each(|joint| self.keep(joint, segment..segment + 1, fits));
+                }
             }
         }
     }

@@ -80,7 +80,7 @@ use condyle_base::math::quats::is_loose;
 pub use curve_keys::curve_keys;
 use fit::Shape;
 use free_tracks::free_tracks;
-use kept::{Failed, KeptTracks};
+use kept::{Failed, FailedJoint, KeptTracks};
 use measure::Overrun;
 use options::positive;
 pub use options::{EncodeOptions, Encoded, Encoding, JointError, JointShell, Measured, OffFrames, Shell};
@@ -425,8 +425,8 @@ impl<'a> ClipJob<'a> {
                 // The fit was checked in f64; the decoder's f32 rounding can still exceed a very fine budget.
                 // Fallback tracks do not help if the root motion is over budget.
                 let measured = &encoded.measured;
-                let joint = kept.joint_over_budget(&encoded.clip, measured).filter(|_| motion_is_held);
-                match joint.or_else(|| kept.free_track_over_budget(measured)) {
+                let joints = kept.joints_over_budget(&encoded.clip, measured).filter(|_| motion_is_held);
+                match joints.or_else(|| kept.free_track_over_budget(measured)) {
                     Some(failing) => failed = Some(failing),
                     None => return Ok(encoded),
                 }
@@ -446,7 +446,10 @@ impl<'a> ClipJob<'a> {
         let &SegmentPart { at: segment, first, frames, shapes, .. } = part;
         let mut curves = match self.joint_curves(&kept.joints_in(segment), part) {
             Ok(curves) => curves,
-            Err(joint) => return Ok(Err(Failed::Joint { joint, segment })),
+            Err(joints) => {
+                let joints = joints.into_iter().map(|joint| FailedJoint { joint, segment }).collect();
+                return Ok(Err(Failed::Joints(joints)));
+            }
         };
         let mut motion_is_held = true;
         if let Some(motion) = &self.motion {

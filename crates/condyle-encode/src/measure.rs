@@ -18,11 +18,11 @@ use condyle_base::math::{Rigid, Transform64};
 use condyle_base::simd::Dispatch;
 
 /// Segment in which a source key between the moments of the search exceeds the budget of a joint.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Overrun {
     pub(super) segment: usize,
-    /// First joint that is over its budget.
-    pub(super) joint: usize,
+    /// Joints that are over their budgets, ascending.
+    pub(super) joints: Vec<usize>,
     /// Maximum error in the segment, as a multiple of the budget.
     pub(super) times: f64,
 }
@@ -63,16 +63,20 @@ pub(super) fn measure(job: &ClipJob<'_>, clip: &Clip<'_>) -> Result<(Measured, V
             let times = |joint: usize| own[joint] / f64::from(job.options.budget_of_joint(joint));
             let over = (0..count).map(|joint| (joint, times(joint))).filter(|(_, times)| *times > 1.0);
             let worst = over.clone().map(|(_, times)| times).fold(0.0, f64::max);
-            (false, over.map(|(joint, _)| (joint, worst)).next())
+            let joints: Vec<usize> = over.map(|(joint, _)| joint).collect();
+            (false, (!joints.is_empty()).then_some((joints, worst)))
         })?
         .into_iter()
-        .for_each(|(seconds, joint, times)| {
+        .for_each(|(seconds, joints, times)| {
             let segment = clip.view().locate(seconds).segment;
             match overruns.last_mut().filter(|last| last.segment == segment) {
                 Some(last) => {
-                    (last.joint, last.times) = (last.joint.min(joint), last.times.max(times));
+                    last.joints.extend(joints);
+                    last.joints.sort_unstable();
+                    last.joints.dedup();
+                    last.times = last.times.max(times);
                 }
-                None => overruns.push(Overrun { segment, joint, times }),
+                None => overruns.push(Overrun { segment, joints, times }),
             }
         });
     }
@@ -86,19 +90,19 @@ pub(super) fn measure(job: &ClipJob<'_>, clip: &Clip<'_>) -> Result<(Measured, V
 }
 
 /// Evaluates the errors of all joints at one moment: see [`compare`].
-type Judge<'a> = dyn FnMut(usize, &[f64]) -> (bool, Option<(usize, f64)>) + 'a;
+type Judge<'a> = dyn FnMut(usize, &[f64]) -> (bool, Option<(Vec<usize>, f64)>) + 'a;
 
 /// Adds the errors at some moments, and returns the moments at which a joint is over its budget.
 ///
 /// `each` receives the number of a moment and the errors of all joints there. It returns whether the moment
-/// is a frame, and a joint over its budget with the factor, if any.
+/// is a frame, and the joints over their budgets with the largest factor, if any.
 fn compare(
     job: &ClipJob<'_>,
     clip: &Clip<'_>,
     seconds: &[f64],
     measured: &mut Measured,
     each: &mut Judge<'_>,
-) -> Result<Vec<(f64, usize, f64)>, Error> {
+) -> Result<Vec<(f64, Vec<usize>, f64)>, Error> {
     let (skeleton, count) = (job.skeleton, job.joints.len());
     let of_joint = |joint: &JointFacts| Bodies::new(joint.shell.iter().map(|&body| (body, joint.budget)));
     let bodies: Vec<Bodies> = job.joints.iter().map(of_joint).collect();
@@ -143,7 +147,7 @@ fn compare(
         } else {
             measured.error_between_max = measured.error_between_max.max(greatest);
         }
-        found.extend(over.map(|(joint, times)| (at, joint, times)));
+        found.extend(over.map(|(joints, times)| (at, joints, times)));
         measure_values(job, clip, at, measured)?;
     }
     Ok(found)

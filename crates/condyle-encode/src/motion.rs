@@ -102,11 +102,11 @@ impl Motion {
             let segment = SegmentJob { joints: &joints, source, shapes, max_bits, nlerp: false };
             let mut search = Search::new(segment, &model, fractions);
             let found = match search.fit_in_rounds() {
-                Ok(true) => Ok(search.finish()),
-                Ok(false) => search.fit_locally(usize::MAX),
-                Err(joint) => Err(joint),
+                Ok(true) => Some(search.finish()),
+                Ok(false) => search.fit_locally(usize::MAX).ok(),
+                Err(_) => None,
             };
-            if let Ok(SegmentFit { mut curves, .. }) = found {
+            if let Some(SegmentFit { mut curves, .. }) = found {
                 curves.iter_mut().for_each(|curve| curve.index = job.joints.len());
                 return Ok((curves, joints[0].budget <= self.facts.budget));
             }

@@ -74,13 +74,16 @@ impl<'a> Search<'a> {
     }
 
     /// Fits all joints, all again with lower fractions while a joint fails. Returns whether all joints are
-    /// within their budgets; on failure, a joint for which no fractions can help.
-    pub(super) fn fit_in_rounds(&mut self) -> Result<bool, usize> {
+    /// within their budgets; on failure, all joints for which no fractions can help.
+    pub(super) fn fit_in_rounds(&mut self) -> Result<bool, Vec<usize>> {
         for round in 0..WHOLE_ROUNDS {
             let failed = self.fit_round();
-            let Some(&first) = failed.first() else { return Ok(true) };
-            if round == HOPEFUL_ROUNDS && self.is_hopeless_below(first) {
-                return Err(first);
+            if failed.is_empty() {
+                return Ok(true);
+            }
+            if round == HOPEFUL_ROUNDS && self.is_hopeless_below(failed[0]) {
+                let is_hopeless = |&joint: &usize| self.is_hopeless_below(joint);
+                return Err(failed.into_iter().filter(is_hopeless).collect());
             }
             self.job.nlerp = false;
             for joint in failed {

@@ -75,6 +75,41 @@ fn loose_rest_rotations_are_kept() {
     }
 }
 
+/// Twelve joints of a star: eight jump to and fro between the frames, four swing.
+#[test]
+fn many_joints_without_curves_leave_the_others_theirs() {
+    let root = Joint::new("root", None, Transform::IDENTITY);
+    let points = (1..=12).map(|joint: usize| Joint::new(format!("point {joint}"), Some(0), link(joint)));
+    let skeleton = Skeleton::new([root].into_iter().chain(points)).expect("a star");
+    let mut random = Random(29);
+    let coarse: Vec<f32> = (0..=120).map(|frame| frame as f32 / 30.0).collect();
+    let mut fine: Vec<f32> =
+        (1..1200).map(|key| (key as f32 + 0.4 * random.range(-1.0, 1.0)) / 300.0).collect();
+    fine.insert(0, 0.0);
+    fine.push(4.0);
+    let about_z = |half: f32| [0.0, 0.0, half.sin(), half.cos()];
+    let of_joint = |joint: u16| {
+        let (timeline, halves): (usize, Vec<f32>) = match joint {
+            1..=8 => (1, fine.iter().map(|_| random.range(-1.0, 1.0)).collect()),
+            _ => (0, coarse.iter().map(|time| (time + f32::from(joint)).sin()).collect()),
+        };
+        let values = halves.into_iter().flat_map(about_z).collect();
+        Track { timeline, ..track(Target::Rotation(joint), Interpolation::Linear, values) }
+    };
+    let tracks = (1..=12).map(of_joint).collect();
+    let clip = RawClip::new("star".into(), vec![coarse.clone(), fine.clone()], tracks).expect("a clip");
+    // With root motion the encoder does not try keys for the whole clip.
+    let root_motion = Some(RootMotionOptions::default());
+    let options = EncodeOptions { rate: Some(30.0), root_motion, ..within(1e-3) };
+    let encoded = encode(&clip, &skeleton, &options, &mut |_| ()).expect("a clip");
+    assert!(encoded.measured.error_max <= 1e-3, "{}", encoded.measured.error_max);
+    // The ancestors of a joint without curves are stored with all keys too.
+    let mut stored: Vec<_> = encoded.fallback.iter().filter_map(|target| target.joint()).collect();
+    stored.sort_unstable();
+    stored.dedup();
+    assert_eq!(stored, (0..=8).collect::<Vec<_>>());
+}
+
 /// A prop that a scale of 0 hides in the rest pose and a clip shows.
 #[test]
 fn what_is_hidden_at_rest_keeps_its_budget() {
