@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::algebra::Affine64;
+use super::algebra::{Affine64, length};
 use super::bodies::Bodies;
 use super::options::{JointError, Measured};
 use super::task::{ClipJob, JointFacts, MAX_SEGMENT_SAMPLES, Motion};
@@ -112,6 +112,8 @@ fn compare(
     let model = search::place_all(&job.joints, &source);
     let (mut decoded, mut errors): (Vec<Affine64>, Vec<f64>) = Default::default();
     let mut found = Vec::new();
+    let places = model.iter().flatten().map(|placed| length(placed.origin) as f32);
+    measured.farthest = places.fold(measured.farthest, f32::max);
     for (moment, &at) in seconds.iter().enumerate() {
         let motion = job.motion.as_ref().map(|of| motions(job, of, clip, at));
         // Portable mode: decisions depend on the error, so that the bytes are the same on every platform.

@@ -138,3 +138,15 @@ fn a_bvh_is_drawn_and_played_on_a_model() {
     let position = |name: &str| folder.read(&format!("{name}.node3.primitive0.position.npy"));
     assert!(position("out") != position("rest"));
 }
+
+#[test]
+fn motion_far_from_the_origin_is_reported() {
+    let folder = folder();
+    folder.write("far.bvh", WALK.replace("\n0 1 0", "\n10000 1 0"));
+    for (file, is_far) in [("walk.bvh", false), ("far.bvh", true)] {
+        let run =
+            folder.run(&format!("encode {file} -o out.condyle --unit 1m --error 1mm")).assert().success();
+        let told = String::from_utf8(run.get_output().stderr.clone()).expect("UTF-8");
+        assert_eq!(told.contains("10000 m from the origin"), is_far, "{told}");
+    }
+}

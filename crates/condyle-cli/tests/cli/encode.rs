@@ -51,6 +51,7 @@ fn every_clip_is_reported_and_within_its_budget() {
             "keys",
             "keys_off_frames",
             "off_frames_max",
+            "farthest_m",
             "joint",
             "at_s",
             "vertex",

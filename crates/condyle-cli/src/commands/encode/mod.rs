@@ -214,7 +214,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         }
     }
     for row in &rows {
-        if let Some(what) = row.off_frames() {
+        let notes = [row.off_frames(), row.far_away(args.settings.error.metres)];
+        for what in notes.into_iter().flatten() {
             warn(row.job.path, &format!("{}: {what}", printable(&row.name)));
         }
     }

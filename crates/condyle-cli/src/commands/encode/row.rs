@@ -84,6 +84,22 @@ impl Row<'_> {
         (off.keys > 0).then(say)
     }
 
+    /// Describes how far the clip moves from the origin, if model matrices in f32 add a quarter of the budget
+    /// to its error there.
+    pub(crate) fn far_away(&self, budget: f64) -> Option<String> {
+        let distance = self.metres(self.encoded.measured.farthest);
+        // Two roundings of f32.
+        let added = distance * 2.0 * f64::from(f32::EPSILON);
+        let say = || {
+            format!(
+                "joints are up to {distance:.0} m from the origin, where f32 positions add about {} mm to the \
+                 error of posed vertices; keep the motion near the origin and move the character instead",
+                millimetres(added)
+            )
+        };
+        (added > budget / 4.0).then(say)
+    }
+
     /// Lists the number of tracks of each encoding.
     pub(crate) fn encoding(&self) -> String {
         let named = self.encoded.encodings.iter().filter(|(_, count)| *count > 0);
@@ -168,6 +184,7 @@ impl Row<'_> {
             "keys": self.encoded.off_frames.all,
             "keys_off_frames": self.encoded.off_frames.keys,
             "off_frames_max": self.encoded.off_frames.frames,
+            "farthest_m": self.metres(measured.farthest),
             "joint": self.joint(),
             "at_s": measured.seconds,
             "vertex": vertex,
