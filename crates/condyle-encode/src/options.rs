@@ -416,8 +416,8 @@ pub struct Measured {
     pub tracks: Vec<(Target, Vec<f32>)>,
     /// Maximum distance of a joint from the origin in the authored clip.
     ///
-    /// All errors are those of a pose in f64. Model matrices in f32 add a few roundings of this distance: 1 mm
-    /// each at 10 km.
+    /// Errors are measured on f64 matrices of the decoded pose. Matrices in f32 add a few roundings of this
+    /// distance: 1 mm each at 10 km.
     pub farthest: f32,
     /// Maximum error of a morphed vertex, from the errors of the morph weights and of the vertex's joints. 0
     /// unless the encoder has the meshes: `Asset::encode` of `condyle-gltf` does.
