@@ -498,7 +498,7 @@ typedef struct {
     float radius;
     // 1 searches for a smaller clip, in up to five times the time, otherwise 0.
     uint32_t best;
-    // 1 also bounds the error between frames, otherwise 0.
+    // 1 also bounds the error between frames, otherwise 0. Default 1.
     uint32_t between_frames;
     // Joint whose ground motion becomes root motion: x, z and yaw. `CONDYLE_NO_JOINT` keeps it in the pose.
     uint16_t motion_joint;
@@ -610,6 +610,16 @@ typedef struct {
     const float *tangents;
 } condyle_const_vertices;
 
+// Morph target of the caller: differences from the bind pose, one per vertex.
+typedef struct {
+    // Difference of each position, three numbers each; null if no position moves.
+    const float *positions;
+    // Difference of each normal, three numbers each; null if no normal changes.
+    const float *normals;
+    // Difference of each tangent, three numbers each; null if no tangent changes.
+    const float *tangents;
+} condyle_morph_target;
+
 // Mesh of the caller, for `condyle_mesh_new`. Everything is copied.
 typedef struct {
     // Size of this structure: `CONDYLE_MESH_OPTIONS` sets it.
@@ -632,6 +642,14 @@ typedef struct {
     const condyle_matrix *inverse_bind;
     // Number of elements of `palette_joints` and `inverse_bind`.
     size_t palette_count;
+    // Name, UTF-8; null for an empty name.
+    const char *name;
+    // Morph targets; null without.
+    const condyle_morph_target *morph_targets;
+    // Default weight of each morph target; null for 0.
+    const float *morph_weights;
+    // Number of morph targets.
+    size_t morph_target_count;
 } condyle_mesh_options;
 
 // Properties of a mesh. Pointers live as long as the mesh.
@@ -1202,7 +1220,8 @@ condyle_status condyle_clip_motion(const condyle_clip *clip,
 
 /* ---- Compression of raw clips ---- */
 
-// Compresses a raw clip for the skeleton and the meshes of a model. Without meshes, balls around the joints
+// Compresses a raw clip for the skeleton and the meshes of a model. `condyle_encode_for_meshes` takes those
+// of the caller. Without meshes, balls around the joints
 // stand for vertices. Free the result with `condyle_clip_free`. Takes milliseconds to seconds; several
 // threads may encode at the same time.
 //
@@ -1217,6 +1236,23 @@ condyle_status condyle_encode(const condyle_model *model,
                               condyle_clip **encoded,
                               condyle_encode_info *info,
                               condyle_error *error);
+
+// Compresses a raw clip for a skeleton and meshes of the caller, for engines that have an importer. The rest
+// is as for `condyle_encode`.
+//
+// Morph targets count with every weight from 0 to 1. Without meshes, balls around the joints stand for
+// vertices.
+//
+// Errors: those of `condyle_encode`; `CONDYLE_MISMATCH` for a mesh of another skeleton.
+CONDYLE_API
+condyle_status condyle_encode_for_meshes(const condyle_skeleton *skeleton,
+                                         const condyle_mesh *const *meshes,
+                                         size_t mesh_count,
+                                         const condyle_clip *clip,
+                                         const condyle_encode_options *options,
+                                         condyle_clip **encoded,
+                                         condyle_encode_info *info,
+                                         condyle_error *error);
 
 /* ---- Writing of .condyle files ---- */
 
@@ -1966,13 +2002,16 @@ condyle_status condyle_hitboxes_new(const condyle_hitbox *list,
                                     condyle_hitboxes **hitboxes,
                                     condyle_error *error);
 
-// Fits one hitbox to each joint that moves vertices of a mesh. Free them with `condyle_hitboxes_free`.
+// Fits one hitbox to each joint that moves vertices of the meshes. Free them with `condyle_hitboxes_free`.
 //
-// `coverage` is the minimum part of the vertices of a joint inside of its shape, 0 to 1.
+// `meshes` are all meshes of one character, at least one. `coverage` is the minimum part of the vertices of
+// a joint inside of its shape, 0 to 1.
 //
-// Errors: `CONDYLE_INVALID_ARGUMENT` for a coverage out of range.
+// Errors: `CONDYLE_INVALID_ARGUMENT` for a coverage out of range, or without meshes; `CONDYLE_MISMATCH` for
+// meshes of different skeletons.
 CONDYLE_API
-condyle_status condyle_hitboxes_fit(const condyle_mesh *mesh,
+condyle_status condyle_hitboxes_fit(const condyle_mesh *const *meshes,
+                                    size_t mesh_count,
                                     float coverage,
                                     condyle_hitboxes **hitboxes,
                                     condyle_error *error);
@@ -2031,8 +2070,8 @@ condyle_status condyle_hitboxes_first_hit(const condyle_posed_hitboxes *posed,
 /* Default options. `condyle_open_options options = CONDYLE_OPEN_OPTIONS;` */
 #define CONDYLE_OPEN_OPTIONS { sizeof(condyle_open_options), NULL, 0.0, 0 }
 #define CONDYLE_MESH_OPTIONS { sizeof(condyle_mesh_options), { 0, NULL, NULL, NULL }, NULL, 0, NULL, NULL, 0, \
-    NULL, NULL, 0 }
-#define CONDYLE_ENCODE_OPTIONS { sizeof(condyle_encode_options), 0.0005f, 0.0f, 0, 0, \
+    NULL, NULL, 0, NULL, NULL, NULL, 0 }
+#define CONDYLE_ENCODE_OPTIONS { sizeof(condyle_encode_options), 0.0005f, 0.0f, 0, 1, \
     CONDYLE_NO_JOINT, 0, 1, NULL, 0 }
 #define CONDYLE_TWO_BONE_OPTIONS { sizeof(condyle_two_bone_options), { 0, 0, 0 }, { 0, 0, 0 }, { 0, 0, 0 }, \
     { 0, 0, 0, 0 }, 0.0f, 1.0f }

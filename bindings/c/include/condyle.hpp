@@ -305,8 +305,11 @@ inline outcome<tree> make_tree(const condyle_mesh *mesh) {
 inline outcome<bounds> make_bounds(const condyle_mesh *mesh) {
     return detail::make<bounds, condyle_bounds *>(condyle_bounds_new, mesh);
 }
+inline outcome<hitboxes> fit_hitboxes(span<const condyle_mesh *const> meshes, float coverage = 1) {
+    return detail::make<hitboxes, condyle_hitboxes *>(condyle_hitboxes_fit, meshes.data(), meshes.size(), coverage);
+}
 inline outcome<hitboxes> fit_hitboxes(const condyle_mesh *mesh, float coverage = 1) {
-    return detail::make<hitboxes, condyle_hitboxes *>(condyle_hitboxes_fit, mesh, coverage);
+    return detail::make<hitboxes, condyle_hitboxes *>(condyle_hitboxes_fit, &mesh, std::size_t{1}, coverage);
 }
 inline outcome<posed_hitboxes> make_posed(const condyle_hitboxes *hitboxes) {
     return detail::make<posed_hitboxes, condyle_posed_hitboxes *>(condyle_posed_hitboxes_new, hitboxes);
@@ -327,6 +330,21 @@ inline outcome<clip> encode(const condyle_model *model, const condyle_clip *raw,
     condyle_clip *out = nullptr;
     if (info) info->size = sizeof *info;
     if (condyle_encode(model, raw, options, &out, info, &error) == CONDYLE_OK) return clip(out);
+#ifdef CONDYLE_EXCEPTIONS
+    throw condyle::error(error);
+#else
+    return condyle::error(error);
+#endif
+}
+inline outcome<clip> encode(const condyle_skeleton *skeleton, span<const condyle_mesh *const> meshes,
+                            const condyle_clip *raw, const condyle_encode_options *options = nullptr,
+                            condyle_encode_info *info = nullptr) {
+    condyle_error error;
+    condyle_clip *out = nullptr;
+    if (info) info->size = sizeof *info;
+    if (condyle_encode_for_meshes(skeleton, meshes.data(), meshes.size(), raw, options, &out, info, &error) ==
+        CONDYLE_OK)
+        return clip(out);
 #ifdef CONDYLE_EXCEPTIONS
     throw condyle::error(error);
 #else

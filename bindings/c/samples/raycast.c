@@ -44,7 +44,7 @@ int main(int argc, char **argv) {
     static condyle_matrix matrices[MAX_JOINTS];
     size_t count = joints.joint_count;
     if (count > MAX_JOINTS) return 1;
-    check(condyle_hitboxes_fit(mesh, 1, &hitboxes, &error));
+    check(condyle_hitboxes_fit(&mesh, 1, 1, &hitboxes, &error));
     check(condyle_posed_hitboxes_new(hitboxes, &placed, &error));
     check(condyle_tree_new(mesh, &tree, &error));
     check(condyle_pose_new(skeleton, &pose, &error));

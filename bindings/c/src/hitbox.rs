@@ -5,10 +5,10 @@ use condyle_query::hits::Shape;
 use runtime::Affine;
 
 use crate::guard::{free, guard};
-use crate::mesh::condyle_mesh;
+use crate::mesh::{self, condyle_mesh};
 use crate::numbers::{CONDYLE_SHAPE_BOX, CONDYLE_SHAPE_CAPSULE, CONDYLE_SHAPE_SPHERE, condyle_shape_kind};
 use crate::query::{condyle_aabb, condyle_ray};
-use crate::status::{Fault, condyle_error, condyle_status, unknown};
+use crate::status::{CONDYLE_INVALID_ARGUMENT, Fault, condyle_error, condyle_status, unknown};
 use crate::types::{condyle_matrix, is_shared};
 
 /// Shapes that follow joints.
@@ -125,23 +125,32 @@ pub unsafe extern "C" fn condyle_hitboxes_new(
     })
 }
 
-/// Fits one hitbox to each joint that moves vertices of a mesh. Free them with `condyle_hitboxes_free`.
+/// Fits one hitbox to each joint that moves vertices of the meshes. Free them with `condyle_hitboxes_free`.
 ///
-/// `coverage` is the minimum part of the vertices of a joint inside of its shape, 0 to 1.
+/// `meshes` are all meshes of one character, at least one. `coverage` is the minimum part of the vertices of
+/// a joint inside of its shape, 0 to 1.
 ///
-/// Errors: `CONDYLE_INVALID_ARGUMENT` for a coverage out of range.
+/// Errors: `CONDYLE_INVALID_ARGUMENT` for a coverage out of range, or without meshes; `CONDYLE_MISMATCH` for
+/// meshes of different skeletons.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn condyle_hitboxes_fit(
-    mesh: *const condyle_mesh,
+    meshes: *const *const condyle_mesh,
+    mesh_count: usize,
     coverage: f32,
     hitboxes: *mut *mut condyle_hitboxes,
     error: *mut condyle_error,
 ) -> condyle_status {
     guard(error, || {
         output!(hitboxes);
-        let mesh = shared!(mesh);
+        let first = elements!(meshes, mesh_count).first().copied();
+        let first = first.ok_or_else(|| {
+            Fault::Other(CONDYLE_INVALID_ARGUMENT, "mesh_count is 0, expected at least 1".to_owned())
+        })?;
+        let joint_count = shared!(first, "meshes[]").joint_count;
+        let meshes = mesh::meshes(meshes, mesh_count, joint_count)?;
         let options = Fit { coverage, ..Fit::default() };
-        give!(hitboxes, made(hitbox::fit([(&mesh.placed.mesh, &mesh.skin)], &options)?));
+        let parts = meshes.iter().map(|mesh| (&mesh.placed.mesh, &mesh.skin));
+        give!(hitboxes, made(hitbox::fit(parts, &options)?));
         Ok(())
     })
 }

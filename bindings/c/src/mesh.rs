@@ -3,8 +3,8 @@
 use std::ffi::{CString, c_char};
 
 use runtime::container::{MeshPlacement, PlacedMesh};
-use runtime::mesh::VertexSlices;
-use runtime::{Affine, Error, Influences, Skin, SkinnedMesh, Vertices};
+use runtime::mesh::{MorphDeltas, VertexSlices};
+use runtime::{Affine, Error, Influences, MorphTarget, Skin, SkinnedMesh, Vertices};
 
 use crate::guard::{free, guard};
 use crate::pointer::{check_elements, checked_elements};
@@ -90,6 +90,17 @@ pub struct condyle_mesh_info {
     pub is_visible: u32,
 }
 
+/// Morph target of the caller: differences from the bind pose, one per vertex.
+#[repr(C)]
+pub struct condyle_morph_target {
+    /// Difference of each position, three numbers each; null if no position moves.
+    pub positions: *const f32,
+    /// Difference of each normal, three numbers each; null if no normal changes.
+    pub normals: *const f32,
+    /// Difference of each tangent, three numbers each; null if no tangent changes.
+    pub tangents: *const f32,
+}
+
 /// Mesh of the caller, for `condyle_mesh_new`. Everything is copied.
 #[repr(C)]
 pub struct condyle_mesh_options {
@@ -113,6 +124,14 @@ pub struct condyle_mesh_options {
     pub inverse_bind: *const condyle_matrix,
     /// Number of elements of `palette_joints` and `inverse_bind`.
     pub palette_count: usize,
+    /// Name, UTF-8; null for an empty name.
+    pub name: *const c_char,
+    /// Morph targets; null without.
+    pub morph_targets: *const condyle_morph_target,
+    /// Default weight of each morph target; null for 0.
+    pub morph_weights: *const f32,
+    /// Number of morph targets.
+    pub morph_target_count: usize,
 }
 
 impl condyle_mesh {
@@ -202,11 +221,55 @@ pub unsafe extern "C" fn condyle_mesh_new(
             tangents: bind.tangents.to_vec(),
         };
         let indices = elements!(options.indices, "indices", options.index_count).to_vec();
-        let made = SkinnedMesh::new(vertices, influences, indices, Vec::new())?;
-        let placed = PlacedMesh::new(made, MeshPlacement::Skin(skin));
-        give!(mesh, condyle_mesh::new("", placed, skeleton.joint_count())?);
+        let target_count = options.morph_target_count;
+        let targets = elements!(options.morph_targets, "morph_targets", target_count).iter();
+        let targets = targets.map(|target| morph_target(target, bind.positions.len()));
+        let targets = targets.collect::<Result<_, _>>()?;
+        let made = SkinnedMesh::new(vertices, influences, indices, targets)?;
+        let mut placed = PlacedMesh::new(made, MeshPlacement::Skin(skin));
+        placed.morph_weights = match options.morph_weights.is_null() {
+            true => vec![0.0; target_count],
+            false => elements!(options.morph_weights, "morph_weights", target_count).to_vec(),
+        };
+        Error::check_finite("morph_weights", &placed.morph_weights, 1)?;
+        let name = if options.name.is_null() { "" } else { text!(options.name, "name") };
+        give!(mesh, condyle_mesh::new(name, placed, skeleton.joint_count())?);
         Ok(())
     })
+}
+
+/// Reads a morph target of the caller.
+fn morph_target(target: &condyle_morph_target, vertex_count: usize) -> Result<MorphTarget, Fault> {
+    let count = |plane: *const f32| if plane.is_null() { 0 } else { vertex_count };
+    let positions = target.positions.cast::<[f32; 3]>();
+    let normals = target.normals.cast::<[f32; 3]>();
+    let tangents = target.tangents.cast::<[f32; 3]>();
+    let deltas = MorphDeltas {
+        positions: elements!(positions, "morph_targets[].positions", count(target.positions)),
+        normals: elements!(normals, "morph_targets[].normals", count(target.normals)),
+        tangents: elements!(tangents, "morph_targets[].tangents", count(target.tangents)),
+    };
+    Ok(MorphTarget::from_dense(vertex_count, deltas)?)
+}
+
+/// Reads an array of meshes of the caller, all of one skeleton.
+#[cfg(any(feature = "encode", feature = "query"))]
+pub(crate) fn meshes<'a>(
+    list: *const *const condyle_mesh,
+    count: usize,
+    joint_count: usize,
+) -> Result<Vec<&'a condyle_mesh>, Fault> {
+    let mut found = Vec::new();
+    for &mesh in elements!(list, "meshes", count) {
+        let mesh: &condyle_mesh = shared!(mesh, "meshes[]");
+        if mesh.joint_count != joint_count {
+            let error =
+                Error::Length { what: "joints of meshes[]", found: mesh.joint_count, needed: joint_count };
+            return Err(error.into());
+        }
+        found.push(mesh);
+    }
+    Ok(found)
 }
 
 /// Frees a mesh of `condyle_mesh_new`. Null is ignored. A model frees its own meshes.

@@ -41,7 +41,7 @@ fn a_frame_allocates_nothing() {
     let [sampled, pose] = [(); 2].map(|()| made!(condyle_pose_new(skeleton)));
     let palette = made!(condyle_palette_new(mesh));
     let (bounds, tree) = (made!(condyle_bounds_new(mesh)), made!(condyle_tree_new(mesh)));
-    let hitboxes = made!(condyle_hitboxes_fit(mesh, 1.0));
+    let hitboxes = made!(condyle_hitboxes_fit(&raw const mesh, 1, 1.0));
     let placed = made!(condyle_posed_hitboxes_new(hitboxes));
     let mut info = condyle_skeleton_info {
         size: size_of::<condyle_skeleton_info>(),

@@ -154,6 +154,31 @@ static void meshes(void) {
     NO_NULL("options", condyle_mesh_new(it.skeleton, NULL, &mesh, &error));
     NO_NULL("mesh", condyle_mesh_new(it.skeleton, &options, NULL, &error));
     CHECK(mesh == NULL);
+
+    /* A name and two morph targets: one moves the vertex up, the other does nothing. */
+    joints[0] = 0;
+    float up[3] = {0, 2, 0}, defaults[2] = {0.5f, 0}, moved[3] = {9, 9, 9};
+    condyle_morph_target targets[2] = {{up, NULL, NULL}, {NULL, NULL, NULL}};
+    options.name = "flag";
+    options.morph_target_count = 2;
+    NO_NULL("morph_targets", condyle_mesh_new(it.skeleton, &options, &mesh, &error));
+    options.morph_targets = targets;
+    up[1] = NAN;
+    CHECK(condyle_mesh_new(it.skeleton, &options, &mesh, &error) == CONDYLE_INVALID_ARGUMENT);
+    up[1] = 2;
+    defaults[1] = INFINITY;
+    options.morph_weights = defaults;
+    CHECK(condyle_mesh_new(it.skeleton, &options, &mesh, &error) == CONDYLE_INVALID_ARGUMENT && mesh == NULL);
+    defaults[1] = 0;
+    GOOD(condyle_mesh_new(it.skeleton, &options, &mesh, &error));
+    condyle_mesh_info info = {0};
+    info.size = sizeof info;
+    GOOD(condyle_mesh_get_info(mesh, &info, &error));
+    CHECK(strcmp(info.name, "flag") == 0 && info.morph_target_count == 2 && info.morph_weights[0] == 0.5f);
+    condyle_vertices out = {1, moved, NULL, NULL};
+    GOOD(condyle_morph(mesh, defaults, 2, &out, &error));
+    CHECK(moved[0] == numbers[0] && moved[1] == numbers[1] + 1 && moved[2] == numbers[2]);
+    condyle_mesh_free(mesh);
     condyle_mesh_free(NULL);
     leg_free(&it);
 }

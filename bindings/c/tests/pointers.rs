@@ -113,6 +113,10 @@ fn vertices() {
         palette_joints: palette_joints.as_ptr(),
         inverse_bind: bind.as_ptr(),
         palette_count: 2,
+        name: null(),
+        morph_targets: null(),
+        morph_weights: null(),
+        morph_target_count: 0,
     };
     let mesh = made(|out| call!(condyle_mesh_new(skeleton, &raw const options, out, null_mut())));
     let palette = made(|out| call!(condyle_palette_new(mesh, out, null_mut())));

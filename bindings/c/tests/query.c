@@ -70,7 +70,8 @@ void test_query(void) {
     condyle_hitbox_hit struck;
     const condyle_hitbox *list = NULL;
     size_t count = 0;
-    GOOD(condyle_hitboxes_fit(it.mesh, 1, &boxes, &error));
+    const condyle_mesh *const meshes[1] = {it.mesh};
+    GOOD(condyle_hitboxes_fit(meshes, 1, 1, &boxes, &error));
     GOOD(condyle_hitboxes_get(boxes, &list, &count, &error));
     CHECK(count == 2 && list[0].joint == 1 && list[1].joint == 2);
     GOOD(condyle_hitboxes_new(list, count, &own, &error));
@@ -97,8 +98,11 @@ void test_query(void) {
     NO_NULL("count", condyle_hitboxes_get(own, &list, NULL, &error));
     NO_NULL("hitboxes", condyle_posed_hitboxes_new(NULL, &placed, &error));
     NO_NULL("posed", condyle_posed_hitboxes_new(own, NULL, &error));
-    NO_NULL("mesh", condyle_hitboxes_fit(NULL, 1, &boxes, &error));
-    CHECK(condyle_hitboxes_fit(it.mesh, NAN, &boxes, &error) == CONDYLE_INVALID_ARGUMENT);
+    const condyle_mesh *no_mesh = NULL;
+    NO_NULL("meshes", condyle_hitboxes_fit(NULL, 1, 1, &boxes, &error));
+    NO_NULL("meshes[]", condyle_hitboxes_fit(&no_mesh, 1, 1, &boxes, &error));
+    REFUSED(CONDYLE_INVALID_ARGUMENT, "mesh_count is 0", condyle_hitboxes_fit(meshes, 0, 1, &boxes, &error));
+    CHECK(condyle_hitboxes_fit(meshes, 1, NAN, &boxes, &error) == CONDYLE_INVALID_ARGUMENT);
     condyle_hitbox bad = list[0];
     bad.kind = (condyle_shape_kind)3;
     condyle_hitboxes *none = NULL;

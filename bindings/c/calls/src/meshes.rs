@@ -48,6 +48,18 @@ impl World<'_> {
         let palette_joints: Vec<u16> = (0..room(palette_count)).map(|_| self.input.joint(joints)).collect();
         let inverse_bind: Vec<_> = (0..room(palette_count)).map(|_| self.input.matrix()).collect();
         let influence_count = vertices * per_vertex;
+        let right = self.input.below(3);
+        let target_count = self.count(right);
+        let deltas = self.input.list(3 * vertices);
+        let targets: Vec<_> = (0..room(target_count))
+            .map(|_| condyle_morph_target {
+                positions: if self.input.one_in(3) { null() } else { deltas.as_ptr() },
+                normals: if self.input.one_in(2) { null() } else { deltas.as_ptr() },
+                tangents: null(),
+            })
+            .collect();
+        let weights = self.input.list(targets.len());
+        let name = self.input.one_in(2);
         let options = condyle_mesh_options {
             size: self.size::<condyle_mesh_options>(),
             vertices: condyle_const_vertices {
@@ -64,6 +76,10 @@ impl World<'_> {
             palette_joints: self.array(&palette_joints, palette_count),
             inverse_bind: self.array(&inverse_bind, palette_count),
             palette_count,
+            name: if name { c"mesh".as_ptr() } else { null() },
+            morph_targets: self.array(&targets, target_count),
+            morph_weights: if self.input.one_in(2) { null() } else { self.array(&weights, target_count) },
+            morph_target_count: target_count,
         };
         let skeleton = self.at(skeleton);
         make!(self, meshes, condyle_mesh_new(skeleton, self.at(&raw const options); out));

@@ -70,8 +70,16 @@ impl World<'_> {
 
     fn new_hitboxes(&mut self) {
         if self.input.one_in(2) {
-            let (mesh, coverage) = (any!(self, meshes), self.input.number());
-            make!(self, hitboxes, condyle_hitboxes_fit(self.at(mesh), coverage; out));
+            let right = self.input.below(3);
+            let count = self.count(right);
+            let meshes: Vec<_> = (0..if count > 1 << 20 { 1 } else { count })
+                .map(|_| {
+                    let mesh = any!(self, meshes);
+                    self.at(mesh)
+                })
+                .collect();
+            let coverage = self.input.number();
+            make!(self, hitboxes, condyle_hitboxes_fit(self.array(&meshes, count), count, coverage; out));
             return;
         }
         let right = self.input.below(4);

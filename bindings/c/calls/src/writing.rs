@@ -95,8 +95,24 @@ impl World<'_> {
             info = Sized::new(self);
         }
         let info_at = if wants_info { info.pointer() } else { std::ptr::null_mut() };
-        let model = self.at(model);
-        let ok = make!(self, clips, condyle_encode(model, self.at(clip), options; out; info_at));
-        info.check(ok, "condyle_encode");
+        if self.input.one_in(2) {
+            let model = self.at(model);
+            let ok = make!(self, clips, condyle_encode(model, self.at(clip), options; out; info_at));
+            info.check(ok, "condyle_encode");
+            return;
+        }
+        let skeleton = any!(self, skeletons);
+        let right = self.input.below(3);
+        let count = self.count(right);
+        let meshes: Vec<_> = (0..if count > 1 << 20 { 1 } else { count })
+            .map(|_| {
+                let mesh = any!(self, meshes);
+                self.at(mesh)
+            })
+            .collect();
+        let (skeleton, meshes) = (self.at(skeleton), self.array(&meshes, count));
+        let clip = self.at(clip);
+        let ok = make!(self, clips, condyle_encode_for_meshes(skeleton, meshes, count, clip, options; out; info_at));
+        info.check(ok, "condyle_encode_for_meshes");
     }
 }
