@@ -85,6 +85,17 @@ impl World<'_> {
         make!(self, meshes, condyle_mesh_new(skeleton, self.at(&raw const options); out));
     }
 
+    /// Meshes for a call that takes `count` of them; null pointers if there is none.
+    pub(crate) fn mesh_list(&mut self, count: usize) -> Vec<*const condyle_mesh> {
+        let mut list = Vec::new();
+        for _ in 0..if count > 1 << 20 { 1 } else { count } {
+            let at = self.input.below(self.pools.meshes.len());
+            let mesh = self.pools.meshes.get(at).map_or(null(), |found| found.pointer.cast_const());
+            list.push(self.at(mesh));
+        }
+        list
+    }
+
     fn mesh_properties(&mut self) {
         let mesh = any!(self, meshes);
         let mut info = Sized::<condyle_mesh_info>::new(self);

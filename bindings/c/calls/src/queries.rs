@@ -72,12 +72,7 @@ impl World<'_> {
         if self.input.one_in(2) {
             let right = self.input.below(3);
             let count = self.count(right);
-            let meshes: Vec<_> = (0..if count > 1 << 20 { 1 } else { count })
-                .map(|_| {
-                    let mesh = any!(self, meshes);
-                    self.at(mesh)
-                })
-                .collect();
+            let meshes = self.mesh_list(count);
             let coverage = self.input.number();
             make!(self, hitboxes, condyle_hitboxes_fit(self.array(&meshes, count), count, coverage; out));
             return;

@@ -104,12 +104,7 @@ impl World<'_> {
         let skeleton = any!(self, skeletons);
         let right = self.input.below(3);
         let count = self.count(right);
-        let meshes: Vec<_> = (0..if count > 1 << 20 { 1 } else { count })
-            .map(|_| {
-                let mesh = any!(self, meshes);
-                self.at(mesh)
-            })
-            .collect();
+        let meshes = self.mesh_list(count);
         let (skeleton, meshes) = (self.at(skeleton), self.array(&meshes, count));
         let clip = self.at(clip);
         let ok = make!(self, clips, condyle_encode_for_meshes(skeleton, meshes, count, clip, options; out; info_at));
