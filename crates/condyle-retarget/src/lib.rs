@@ -10,4 +10,5 @@
 //! [`rig`] finds the joints of a humanoid in a skeleton.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+pub mod inspect;
 pub mod rig;
