@@ -25,7 +25,17 @@ pub struct Humanoid {
     spine: Vec<u16>,
     neck: Vec<u16>,
     twists: Vec<Twist>,
+    metacarpals: Vec<Metacarpal>,
     fingerprint: u32,
+}
+
+/// A bone of the palm, between the hand and a finger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Metacarpal {
+    /// Proximal bone of the finger.
+    pub of: Role,
+    /// Joint between the hand and that bone.
+    pub joint: u16,
 }
 
 /// A joint that takes a part of the twist of a limb's bone.
@@ -67,6 +77,7 @@ impl Humanoid {
             spine: Vec::new(),
             neck: Vec::new(),
             twists: Vec::new(),
+            metacarpals: Vec::new(),
             fingerprint: skeleton.fingerprint(),
         };
         for (role, joint) in map.roles() {
@@ -85,7 +96,8 @@ impl Humanoid {
     fn chains(&mut self, skeleton: &Skeleton) {
         let required = |role: Role| self.joints[role as usize].unwrap_or_default();
         let (hips, head) = (required(Role::Hips), required(Role::Head));
-        let mut path: Vec<u16> = ancestors(skeleton, head).take_while(|&joint| joint != hips).collect();
+        let above = ancestors(skeleton, head).skip(1);
+        let mut path: Vec<u16> = above.take_while(|&joint| joint != hips).collect();
         path.reverse();
         let arm = required(Role::LeftUpperArm);
         let carries = |joint: u16| is_below(skeleton, arm, joint);
@@ -101,6 +113,13 @@ impl Humanoid {
     #[must_use]
     pub fn with_twists(mut self, twists: impl IntoIterator<Item = Twist>) -> Self {
         self.twists = twists.into_iter().collect();
+        self
+    }
+
+    /// Returns the same map with these bones of the palm.
+    #[must_use]
+    pub fn with_metacarpals(mut self, metacarpals: impl IntoIterator<Item = Metacarpal>) -> Self {
+        self.metacarpals = metacarpals.into_iter().collect();
         self
     }
 
@@ -138,6 +157,12 @@ impl Humanoid {
     #[must_use]
     pub fn twists(&self) -> &[Twist] {
         &self.twists
+    }
+
+    /// Returns the bones of the palm.
+    #[must_use]
+    pub fn metacarpals(&self) -> &[Metacarpal] {
+        &self.metacarpals
     }
 
     /// Returns the [fingerprint](Skeleton::fingerprint) of the skeleton.

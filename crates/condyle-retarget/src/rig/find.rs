@@ -1,0 +1,205 @@
+//! Finds the humanoid in a skeleton, from names and from shape.
+
+use core::fmt;
+
+use condyle::{Pose, Skeleton};
+
+use super::body::Body;
+use super::fingers;
+use super::front::front;
+use super::humanoid::Humanoid;
+use super::limbs::{Fits, Kind, Pair, pairs};
+use super::role::{Role, Side};
+use super::roles::{Chosen, choose};
+use super::trunk::{self, NO_STANCE, ON_FOUR, Trunk};
+
+/// Knowledge about a skeleton that [`find`] uses in addition to names and rest pose.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Hints<'a> {
+    /// Pose for the shape. `None` for the rest pose. In some motion capture all bones of the rest pose have
+    /// one direction. The first frame of a clip has the shape then.
+    pub pose: Option<&'a Pose>,
+    /// Corrections: roles with their joints, or with `None` for a role that no joint has.
+    pub given: Vec<(Role, Option<u16>)>,
+}
+
+/// A humanoid that [`find`] found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// Joints by role.
+    pub humanoid: Humanoid,
+    /// Joints that a person should look at, by role.
+    pub doubts: Vec<Doubt>,
+    /// Evidence for each role of the humanoid, in the order of [`Humanoid::roles`].
+    pub evidence: Vec<(Role, Evidence)>,
+}
+
+/// Evidence that a joint has a role.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Evidence {
+    /// A correction of the caller.
+    Given,
+    /// Name and place in the body.
+    NameAndShape,
+    /// Only the place in the body: the name means nothing, or something else.
+    Shape,
+}
+
+impl fmt::Display for Evidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Given => "given",
+            Self::NameAndShape => "name, shape",
+            Self::Shape => "shape",
+        })
+    }
+}
+
+/// A role whose joint may be wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Doubt {
+    /// Role.
+    pub role: Role,
+    /// Joint that has the role.
+    pub joint: u16,
+    /// Reason, as a part of a sentence.
+    pub why: String,
+}
+
+/// The reason why a skeleton is no humanoid.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotHumanoid {
+    /// Required roles for which no joint was found.
+    pub missing: Vec<Role>,
+    /// Reason, as a part of a sentence.
+    pub why: String,
+}
+
+impl fmt::Display for NotHumanoid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no humanoid: {}", self.why)?;
+        if self.missing.is_empty() {
+            return Ok(());
+        }
+        f.write_str("; no joints for ")?;
+        for (at, role) in self.missing.iter().enumerate() {
+            write!(f, "{}{role}", if at == 0 { "" } else { ", " })?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for NotHumanoid {}
+
+/// Finds the joints of a humanoid by their names and by the shape of the skeleton.
+///
+/// Names decide where the shape allows several joints. The shape decides where names have no meaning or
+/// contradict it. [`Found::doubts`] lists the contradictions.
+///
+/// # Errors
+/// [`NotHumanoid`] with the roles that have no joint, for example for a hand, or for a body on four legs.
+///
+/// ```
+/// use condyle::example;
+/// use condyle_retarget::rig::{Hints, Role, find};
+///
+/// let found = find(&example::skeleton(), &Hints::default())?;
+/// assert_eq!(found.humanoid.joint(Role::Hips), Some(example::HIPS));
+/// assert!(found.doubts.is_empty());
+/// # Ok::<(), condyle_retarget::rig::NotHumanoid>(())
+/// ```
+pub fn find(skeleton: &Skeleton, hints: &Hints<'_>) -> Result<Found, NotHumanoid> {
+    let refuse = |why: String| NotHumanoid { missing: Vec::new(), why };
+    let pose = hints.pose.unwrap_or(skeleton.rest());
+    let body = Body::new(skeleton, pose).map_err(|error| refuse(error.to_string()))?;
+    if let Some((role, joint)) =
+        hints.given.iter().find(|(_, it)| it.is_some_and(|it| usize::from(it) >= skeleton.joint_count()))
+    {
+        return Err(refuse(format!("{role} has joint {joint:?} of {}", skeleton.joint_count())));
+    }
+    let trunk = search(&body, hints)?;
+    let front = front(&body, &trunk);
+    let mut chosen = Chosen::new(&body, hints);
+    choose(&mut chosen, &trunk, &front);
+    for side in [Side::Left, Side::Right] {
+        fingers::choose(&mut chosen, side);
+    }
+    chosen.finish(&trunk)
+}
+
+/// Finds legs, arms and head.
+fn search(body: &Body<'_>, hints: &Hints<'_>) -> Result<Trunk, NotHumanoid> {
+    let [legs, arms] = [Kind::Leg, Kind::Arm].map(|kind| pairs(body, kind, &fits(body, hints, kind)));
+    let heads: Vec<f64> =
+        (0..body.readings.len() as u16).map(|joint| fit(body, hints, Role::Head, joint)).collect();
+    let found = trunk::best(body, &legs, &arms, &heads);
+    let Some(trunk) = found.filter(|it| it.score > WORST) else {
+        return Err(missing(&legs, &arms, found.is_some()));
+    };
+    if hints.given.len() >= 12 {
+        return Ok(trunk);
+    }
+    if trunk.stance > ON_FOUR && trunk.stance < NO_STANCE && body.size > 0.0 {
+        let angle = trunk.stance.clamp(-1.0, 1.0).acos().to_degrees();
+        let why = format!("spine and legs are at {angle:.0} degrees, as of an animal on four legs");
+        return Err(NotHumanoid { missing: Vec::new(), why });
+    }
+    let named = trunk.legs.limbs.iter().chain(&trunk.arms.limbs).map(|it| it.named).sum::<f64>();
+    if (trunk.stance >= NO_STANCE || body.size == 0.0) && named < 6.0 {
+        let why =
+            "the pose is no stance: legs and spine have one direction, and the names do not help".into();
+        return Err(NotHumanoid { missing: Vec::new(), why });
+    }
+    Ok(trunk)
+}
+
+/// Lowest score of a body.
+const WORST: f64 = -9.0;
+
+fn fits(body: &Body<'_>, hints: &Hints<'_>, kind: Kind) -> Fits {
+    let roles = kind.roles();
+    (0..body.readings.len() as u16)
+        .map(|joint| {
+            roles.map(|role| {
+                // A correction has a side, so the better side counts.
+                fit(body, hints, role, joint).max(fit(body, hints, role.mirrored(), joint))
+            })
+        })
+        .collect()
+}
+
+/// Score of a joint for a role by its name, or by a correction.
+fn fit(body: &Body<'_>, hints: &Hints<'_>, role: Role, joint: u16) -> f64 {
+    const CERTAIN: f64 = 100.0;
+    for (given, it) in &hints.given {
+        match it {
+            Some(it) if *it == joint => return if *given == role { CERTAIN } else { -CERTAIN },
+            _ => {}
+        }
+    }
+    body.reading(joint).fit(role)
+}
+
+/// Returns the reason why there is no body.
+fn missing(legs: &[Pair], arms: &[Pair], found: bool) -> NotHumanoid {
+    use Role::*;
+    let mut missing = Vec::new();
+    let decent = |all: &[Pair]| all.first().is_some_and(|it| it.score > WORST / 2.0);
+    let (has_legs, has_arms) = (decent(legs), decent(arms));
+    if !has_legs {
+        missing.extend([LeftUpperLeg, LeftLowerLeg, LeftFoot, RightUpperLeg, RightLowerLeg, RightFoot]);
+    }
+    if !has_arms {
+        missing.extend([LeftUpperArm, LeftLowerArm, LeftHand, RightUpperArm, RightLowerArm, RightHand]);
+    }
+    let why = match (has_legs, has_arms) {
+        (false, false) => "it has no two pairs of limbs with three joints each",
+        (false, true) | (true, false) => "it has one pair of limbs with three joints each, not two",
+        _ if found => "its limbs have no proportions of a body",
+        _ => {
+            missing.extend([Hips, Spine, Head]);
+            "its pairs of limbs are not on one spine with a head"
+        }
+    };
+    NotHumanoid { missing, why: why.into() }
+}
