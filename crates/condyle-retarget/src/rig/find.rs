@@ -19,6 +19,8 @@ pub struct Hints<'a> {
     /// Pose for the shape. `None` for the rest pose. In some motion capture all bones of the rest pose have
     /// one direction. The first frame of a clip has the shape then.
     pub pose: Option<&'a Pose>,
+    /// Accept feet outside of their legs: see [`Humanoid::with_loose_feet`].
+    pub loose_feet: bool,
     /// Corrections: roles with their joints, or with `None` for a role that no joint has.
     pub given: Vec<(Role, Option<u16>)>,
 }
@@ -154,7 +156,7 @@ fn search(body: &Body<'_>, hints: &Hints<'_>) -> Result<Trunk, NotHumanoid> {
 }
 
 /// Lowest score of a body.
-const WORST: f64 = -9.0;
+const WORST: f64 = -9.2;
 
 fn fits(body: &Body<'_>, hints: &Hints<'_>, kind: Kind) -> Fits {
     let roles = kind.roles();

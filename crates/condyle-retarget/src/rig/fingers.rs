@@ -17,20 +17,14 @@ const FIRST: [Role; 5] = [
     Role::LeftLittleProximal,
 ];
 
-/// Joints below a hand that are searched, at most.
-const SEARCHED: usize = 400;
+/// Chains below a hand that are searched, at most.
+const SEARCHED: usize = 40;
 
 /// Gives the roles of a hand's fingers.
 pub(super) fn choose(chosen: &mut Chosen<'_, '_>, side: Side) {
     let body = chosen.body;
     let Some(hand) = chosen.joint(Role::LeftHand.on(side)) else { return };
-    let mut fingers = named(body, hand);
-    if fingers.iter().all(Vec::is_empty) {
-        fingers = shaped(body, hand);
-    } else if fingers[1..].iter().all(Vec::is_empty) {
-        fingers[2] = mitten(body, hand);
-    }
-    for (digit, chain) in fingers.into_iter().enumerate() {
+    for (digit, chain) in digits(body, hand, chains(body, hand)).into_iter().enumerate() {
         finger(chosen, side, hand, digit, chain);
     }
 }
@@ -43,12 +37,10 @@ fn finger(chosen: &mut Chosen<'_, '_>, side: Side, hand: u16, digit: usize, mut 
     }
     let mut palm = Vec::new();
     if digit > 0 {
+        palm.extend(body.path(hand, chain[0]).into_iter().filter(|&it| body.reading(it).palm));
         while chain.len() > 1 && body.reading(chain[0]).palm {
             palm.push(chain.remove(0));
         }
-        let from_palm =
-            body.path(hand, chain[0]).into_iter().filter(|&it| body.reading(it).palm && !palm.contains(&it));
-        palm.extend(from_palm.collect::<Vec<_>>());
         if chain.len() > 3 && palm.is_empty() && begins_in_palm(body, hand, &chain) {
             palm.push(chain.remove(0));
         }
@@ -59,9 +51,8 @@ fn finger(chosen: &mut Chosen<'_, '_>, side: Side, hand: u16, digit: usize, mut 
     for (at, joint) in chain.into_iter().enumerate() {
         chosen.give(role(at), joint);
     }
-    let free: Vec<u16> = palm.into_iter().filter(|&it| !chosen.is_taken(it)).collect();
-    for joint in free {
-        if !chosen.metacarpals.iter().any(|it| it.joint == joint) {
+    for joint in palm {
+        if !chosen.is_taken(joint) && !chosen.metacarpals.iter().any(|it| it.joint == joint) {
             chosen.metacarpals.push(Metacarpal { of: role(0), joint });
         }
     }
@@ -72,50 +63,90 @@ fn begins_in_palm(body: &Body<'_>, hand: u16, chain: &[u16]) -> bool {
     body.distance(hand, chain[0]) < 0.8 * body.distance(chain[0], chain[1])
 }
 
-/// Returns the fingers whose names have the digit.
-fn named(body: &Body<'_>, hand: u16) -> [Vec<u16>; 5] {
-    let mut fingers: [Vec<u16>; 5] = Default::default();
-    for &joint in body.skeleton.subtree(hand).iter().skip(1).take(SEARCHED) {
-        let reading = body.reading(joint);
-        let Some(Part::Digit(digit)) = reading.part.filter(|_| !reading.is_extra()) else { continue };
-        let chain = &mut fingers[usize::from(digit)];
-        // Parents come before their children, so each chain grows downwards.
-        if chain.last().is_none_or(|&last| body.is_below(joint, last)) {
-            chain.push(joint);
+/// Returns the chains of joints below a hand. A joint that several chains share is a part of the palm.
+fn chains(body: &Body<'_>, hand: u16) -> Vec<Vec<u16>> {
+    let bones = |joint: u16| -> Vec<u16> {
+        let below = body.children(joint).take(24);
+        // A joint that only carries an offset is not a bone, but its children are.
+        let through = below.flat_map(|it| match body.reading(it).relay {
+            true => body.children(it).take(24).collect(),
+            false => vec![it],
+        });
+        let mut bones: Vec<u16> = through.filter(|&it| !body.reading(it).is_extra()).collect();
+        bones.sort_unstable();
+        bones
+    };
+    let named = |joint: u16| matches!(body.reading(joint).part, Some(Part::Digit(_) | Part::Finger));
+    let mut chains = Vec::new();
+    let mut bases = bones(hand);
+    bases.reverse();
+    while let Some(base) = bases.pop().filter(|_| chains.len() < SEARCHED) {
+        let mut chain = vec![base];
+        while chain.len() < 6 {
+            let last = chain[chain.len() - 1];
+            let below = bones(last);
+            if below.len() > 1 && !named(last) {
+                // The palm: each child begins a chain.
+                chain.clear();
+                bases.extend(below.into_iter().rev());
+                break;
+            }
+            let Some(&next) = below.iter().find(|&&it| named(it)).or(below.first()) else { break };
+            chain.push(next);
+        }
+        // A joint in the place of the next one is no bone.
+        while chain.len() > 1
+            && (body.distance(hand, chain[0]) == 0.0 || body.distance(chain[0], chain[1]) == 0.0)
+            && body.size > 0.0
+        {
+            chain.remove(0);
+        }
+        if !chain.is_empty() {
+            chains.push(chain);
         }
     }
-    fingers
-}
-
-/// Returns the joints that four fingers share: `LeftFingers`.
-fn mitten(body: &Body<'_>, hand: u16) -> Vec<u16> {
-    let is_mitten = |chain: &Vec<u16>| chain.iter().all(|&it| body.reading(it).part == Some(Part::Finger));
-    let mut chain = chains(body, hand).into_iter().find(is_mitten).unwrap_or_default();
-    while chain.len() > 1 && body.distance(hand, chain[0]) == 0.0 {
-        chain.remove(0);
-    }
-    chain
-}
-
-/// Returns the fingers by their order across the palm, or by the number of `Finger1`.
-fn shaped(body: &Body<'_>, hand: u16) -> [Vec<u16>; 5] {
-    let mut chains = chains(body, hand);
-    let longest = chains.iter().map(Vec::len).max().unwrap_or(0);
     chains
-        .retain(|chain| chain.len() > 1 || longest == 1 && body.reading(chain[0]).part == Some(Part::Finger));
+}
+
+/// Returns the chains by digit: by the names of digits, then by numbers, then by the order across the palm.
+fn digits(body: &Body<'_>, hand: u16, chains: Vec<Vec<u16>>) -> [Vec<u16>; 5] {
     let mut fingers: [Vec<u16>; 5] = Default::default();
-    if let Some(digits) = numbered(body, &chains) {
-        for (digit, chain) in digits.into_iter().zip(chains) {
+    let mut rest = Vec::new();
+    for chain in chains {
+        let named = chain.iter().find_map(|&joint| match body.reading(joint).part {
+            Some(Part::Digit(digit)) => Some(usize::from(digit)),
+            _ => None,
+        });
+        match named {
+            Some(digit) if fingers[digit].len() < chain.len() => fingers[digit] = chain,
+            Some(_) => {}
+            None => rest.push(chain),
+        }
+    }
+    if fingers[1..].iter().any(|chain| !chain.is_empty()) {
+        return fingers;
+    }
+    let longest = rest.iter().map(Vec::len).max().unwrap_or(0);
+    let is_finger = |chain: &[u16]| chain.iter().any(|&it| body.reading(it).part == Some(Part::Finger));
+    if rest.iter().any(|chain| is_finger(chain)) {
+        rest.retain(|chain| is_finger(chain));
+    } else {
+        rest.retain(|chain| chain.len() > 1 && chain.len() + 2 > longest);
+    }
+    let has_thumb = !fingers[0].is_empty();
+    let first = usize::from(has_thumb);
+    if let Some(numbers) = numbered(body, &rest, has_thumb) {
+        for (digit, chain) in numbers.into_iter().zip(rest) {
             fingers[digit] = chain;
         }
         return fingers;
     }
-    match chains.len() {
+    match rest.len() {
         // Most likely the four fingers of a mitten.
-        1 => fingers[2] = chains.remove(0),
-        2..=5 => {
-            sort_from_thumb(body, hand, &mut chains);
-            for (digit, chain) in chains.into_iter().enumerate() {
+        1 => fingers[2] = rest.remove(0),
+        count if count <= 5 - first => {
+            sort_from_thumb(body, hand, &mut rest, fingers[0].first().copied());
+            for (digit, chain) in (first..).zip(rest) {
                 fingers[digit] = chain;
             }
         }
@@ -124,53 +155,26 @@ fn shaped(body: &Body<'_>, hand: u16) -> [Vec<u16>; 5] {
     fingers
 }
 
-/// Returns the chains of joints below a hand. A joint that alone carries all others is a part of the hand.
-fn chains(body: &Body<'_>, hand: u16) -> Vec<Vec<u16>> {
-    let bones = |joint: u16| -> Vec<u16> {
-        let is_bone = |it: &u16| !body.reading(*it).is_extra();
-        let mut bones: Vec<u16> = body.children(joint).take(24).filter(is_bone).collect();
-        bones.sort_unstable();
-        bones
-    };
-    let mut bases = bones(hand);
-    for _ in 0..3 {
-        match bases[..] {
-            [only] if bones(only).len() > 1 => bases = bones(only),
-            _ => break,
-        }
-    }
-    let along = |base: u16| {
-        let mut chain = vec![base];
-        while let Some(next) = bones(chain[chain.len() - 1]).first().copied().filter(|_| chain.len() < 5) {
-            chain.push(next);
-        }
-        chain
-    };
-    bases.into_iter().map(along).collect()
-}
-
 /// Returns the digits of chains such as `Finger0`, or `finger1-1` to `finger5-1`.
-fn numbered(body: &Body<'_>, chains: &[Vec<u16>]) -> Option<Vec<usize>> {
-    let digit = |chain: &Vec<u16>| -> Option<usize> {
-        let reading = body.reading(chain[0]);
-        let number = reading.numbers.iter().rev().nth(usize::from(reading.numbers.len() > 1))?;
-        (reading.part == Some(Part::Finger))
-            .then(|| number.chars().next()?.to_digit(10))
-            .flatten()
-            .map(|it| it as usize)
+fn numbered(body: &Body<'_>, chains: &[Vec<u16>], has_thumb: bool) -> Option<Vec<usize>> {
+    let number = |chain: &Vec<u16>| -> Option<usize> {
+        let finger = chain.iter().find(|&&it| body.reading(it).part == Some(Part::Finger))?;
+        let number = body.reading(*finger).numbers.iter().find(|it| *it != "001")?;
+        // `Finger01` is the second bone of `Finger0`.
+        number.chars().next()?.to_digit(10).map(|it| it as usize)
     };
-    let digits: Vec<usize> = chains.iter().map(digit).collect::<Option<_>>()?;
-    let lowest = *digits.iter().min()?;
-    if lowest > 0 && chains.len() < 5 {
+    let numbers: Vec<usize> = chains.iter().map(number).collect::<Option<_>>()?;
+    let lowest = *numbers.iter().min()?;
+    if !has_thumb && lowest > 0 && chains.len() < 5 {
         return None;
     }
-    let digits: Vec<usize> = digits.into_iter().map(|it| it - lowest).collect();
-    let distinct = (0..5).all(|digit| digits.iter().filter(|it| **it == digit).count() <= 1);
-    (distinct && digits.iter().all(|it| *it < 5)).then_some(digits)
+    let numbers: Vec<usize> = numbers.into_iter().map(|it| it - lowest + usize::from(has_thumb)).collect();
+    let distinct = (0..5).all(|digit| numbers.iter().filter(|it| **it == digit).count() <= 1);
+    (distinct && numbers.iter().all(|it| *it < 5)).then_some(numbers)
 }
 
-/// Sorts fingers across the palm. The thumb is the outer one that begins nearest to the wrist.
-fn sort_from_thumb(body: &Body<'_>, hand: u16, chains: &mut [Vec<u16>]) {
+/// Sorts fingers across the palm. Without a given thumb, it is the outer one that begins nearest to the wrist.
+fn sort_from_thumb(body: &Body<'_>, hand: u16, chains: &mut [Vec<u16>], thumb: Option<u16>) {
     let base = |chain: &Vec<u16>| body.between(hand, chain[0]);
     // The last joints are farther apart than the first ones, which may all be in the wrist.
     let end = |chain: &Vec<u16>| body.between(hand, chain[chain.len() - 1]);
@@ -188,8 +192,18 @@ fn sort_from_thumb(body: &Body<'_>, hand: u16, chains: &mut [Vec<u16>]) {
         }
     }
     chains.sort_by(|a, b| dot(place(a), across).total_cmp(&dot(place(b), across)));
-    let reach = |chain: &Vec<u16>| dot(add(base(chain), end(chain)), ahead);
-    if chains.last().zip(chains.first()).is_some_and(|(last, first)| reach(last) < reach(first)) {
+    let (Some(first), Some(last)) = (chains.first(), chains.last()) else { return };
+    let turned = match thumb {
+        Some(thumb) => {
+            let thumb = dot(flat(body.between(hand, thumb)), across);
+            (dot(place(last), across) - thumb).abs() < (dot(place(first), across) - thumb).abs()
+        }
+        None => {
+            let reach = |chain: &Vec<u16>| dot(add(base(chain), end(chain)), ahead);
+            reach(last) < reach(first)
+        }
+    };
+    if turned {
         chains.reverse();
     }
 }

@@ -26,6 +26,8 @@ pub struct Humanoid {
     neck: Vec<u16>,
     twists: Vec<Twist>,
     metacarpals: Vec<Metacarpal>,
+    /// Whether the left and the right foot are outside of their legs.
+    loose: [bool; 2],
     fingerprint: u32,
 }
 
@@ -57,6 +59,24 @@ impl Humanoid {
     /// comes twice, for a required role without a joint, and for a joint that is not below the joint of the
     /// role that carries it.
     pub fn new(skeleton: &Skeleton, pairs: impl IntoIterator<Item = (Role, u16)>) -> Result<Self, Error> {
+        let map = Self::with_loose_feet(skeleton, pairs)?;
+        match Role::ALL.into_iter().find(|role| map.is_loose(*role)) {
+            Some(role) => Err(Error::OutOfRange { what: "pairs", at: role as usize, needed: BELOW }),
+            None => Ok(map),
+        }
+    }
+
+    /// Builds the map like [`Self::new`], but feet may be outside of their legs.
+    ///
+    /// Some exporters leave the feet of a rig with inverse kinematics below the root. Such a foot follows its
+    /// leg only if its translation is set.
+    ///
+    /// # Errors
+    /// The others of [`Self::new`].
+    pub fn with_loose_feet(
+        skeleton: &Skeleton,
+        pairs: impl IntoIterator<Item = (Role, u16)>,
+    ) -> Result<Self, Error> {
         let mut joints = [None; Role::ALL.len()];
         let out = |at, needed| Error::OutOfRange { what: "pairs", at, needed };
         for (at, (role, joint)) in pairs.into_iter().enumerate() {
@@ -78,13 +98,17 @@ impl Humanoid {
             neck: Vec::new(),
             twists: Vec::new(),
             metacarpals: Vec::new(),
+            loose: [false; 2],
             fingerprint: skeleton.fingerprint(),
         };
         for (role, joint) in map.roles() {
             let Some(carrier) = map.carrier(role) else { continue };
             let above = map.joints[carrier as usize].unwrap_or(joint);
-            if above == joint || !is_below(skeleton, joint, above) {
-                return Err(out(role as usize, "joints below the joint that carries them"));
+            match (above == joint || !is_below(skeleton, joint, above), role) {
+                (false, _) => {}
+                (true, Role::LeftFoot) => map.loose[0] = true,
+                (true, Role::RightFoot) => map.loose[1] = true,
+                (true, role) => return Err(out(role as usize, BELOW)),
             }
         }
         map.chains(skeleton);
@@ -159,6 +183,16 @@ impl Humanoid {
         &self.twists
     }
 
+    /// Returns whether a foot is not below its shin: see [`Self::with_loose_feet`].
+    #[must_use]
+    pub fn is_loose(&self, role: Role) -> bool {
+        match role {
+            Role::LeftFoot => self.loose[0],
+            Role::RightFoot => self.loose[1],
+            _ => false,
+        }
+    }
+
     /// Returns the bones of the palm.
     #[must_use]
     pub fn metacarpals(&self) -> &[Metacarpal] {
@@ -184,6 +218,8 @@ impl Humanoid {
         None
     }
 }
+
+const BELOW: &str = "joints below the joint that carries them";
 
 /// Returns a joint and its ancestors, upwards.
 fn ancestors(skeleton: &Skeleton, joint: u16) -> impl Iterator<Item = u16> {

@@ -35,6 +35,8 @@ pub(super) struct Limb {
     pub(super) joints: [u16; 3],
     pub(super) lengths: [f64; 2],
     pub(super) score: f64,
+    /// Whether the last joint is not below the others: a foot that an exporter left at the root.
+    pub(super) loose: bool,
     /// The part of the score that comes from names.
     pub(super) named: f64,
 }
@@ -140,7 +142,31 @@ fn limbs(body: &Body<'_>, kind: Kind, fits: &Fits) -> Vec<Vec<Limb>> {
             }
         }
     }
+    if kind == Kind::Leg {
+        loose_feet(body, fits, &mut all);
+    }
     all
+}
+
+/// Adds legs whose feet are elsewhere in the skeleton. Only names tell that they belong together.
+fn loose_feet(body: &Body<'_>, fits: &Fits, all: &mut [Vec<Limb>]) {
+    const NAMED: f64 = 0.6;
+    let joints = || (0..body.skeleton.joint_count() as u16).map(|joint| (joint, fits[usize::from(joint)]));
+    let feet: Vec<u16> =
+        joints().filter(|(_, fits)| fits[2] > NAMED).map(|(joint, _)| joint).take(16).collect();
+    for (middle, _) in joints().filter(|(_, fits)| fits[1] > NAMED).take(64) {
+        let side = body.reading(middle).side;
+        let same =
+            |foot: &u16| side.is_some() && body.reading(*foot).side == side && !body.is_below(*foot, middle);
+        for last in feet.iter().copied().filter(same) {
+            let first =
+                body.upwards(middle).skip(1).take(SKIPS + 1).find(|&it| fits[usize::from(it)][0] > NAMED);
+            let Some(first) = first.filter(|&it| !body.is_below(last, it)) else { continue };
+            if let Some(limb) = limb(body, Kind::Leg, [first, middle, last], fits) {
+                keep(&mut all[usize::from(first)], Limb { loose: true, score: limb.score - 1.0, ..limb });
+            }
+        }
+    }
 }
 
 /// Adds a limb to the best ones.
@@ -172,7 +198,7 @@ fn limb(body: &Body<'_>, kind: Kind, joints: [u16; 3], fits: &Fits) -> Option<Li
     let [first, middle, last] = joints;
     let named: f64 = joints.iter().zip(0..).map(|(&joint, at)| fits[usize::from(joint)][at]).sum();
     let lengths = [body.distance(first, middle), body.distance(middle, last)];
-    let limb = |shape: f64| Some(Limb { joints, lengths, named, score: named + shape });
+    let limb = |shape: f64| Some(Limb { joints, lengths, loose: false, named, score: named + shape });
     let total = lengths[0] + lengths[1];
     if body.size == 0.0 {
         return limb(0.0);
@@ -189,15 +215,22 @@ fn limb(body: &Body<'_>, kind: Kind, joints: [u16; 3], fits: &Fits) -> Option<Li
             reading if reading.is_extra() => 0.05,
             // A bone in pieces has one name: `thigh.L` and `thigh.L.001`.
             reading if reading.part.is_some() && reading.part != part => 2.5,
-            _ if body.is_on_bone(*joint, from, to) => 0.2,
+            // A joint with several bones, such as a hand, is the end of one.
+            _ if body.is_on_bone(*joint, from, to) && body.children(*joint).nth(1).is_none() => 0.2,
             _ => 0.8,
         };
         body.path(from, to).iter().map(cost).sum()
     };
-    let skips = skipped(first, middle) + skipped(middle, last);
+    let skips =
+        skipped(first, middle) + if body.is_below(last, middle) { skipped(middle, last) } else { 0.0 };
     let folded =
         if cosine(body.between(first, middle), body.between(middle, last)) < 0.0 { -1.0 } else { 0.0 };
-    limb(ratio + size - skips + folded + end(body, kind, [middle, last]))
+    // The first piece of a bone in pieces is the joint.
+    let reading = |joint: u16| body.reading(joint);
+    let above = body.skeleton.parent(first).map(reading).filter(|above| !above.is_extra());
+    let piece = above.is_some_and(|above| above.part.is_some() && above.part == reading(first).part);
+    let later = if piece { -2.0 } else { 0.0 };
+    limb(ratio + size - skips + folded + later + end(body, kind, [middle, last]))
 }
 
 /// Returns the score of a limb's end: a foot turns forward, a hand has fingers.

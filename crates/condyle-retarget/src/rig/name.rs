@@ -1,6 +1,6 @@
 //! Reads a joint's name: side, part of the body, and how well it fits a role.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::role::{Role, Side};
 use super::words::{Part, Vocabulary, Word};
@@ -14,6 +14,8 @@ pub(super) struct Reading {
     pub(super) tip: bool,
     pub(super) palm: bool,
     pub(super) helper: bool,
+    /// A joint that only carries the offset of its child: `__thumb` above `thumb`.
+    pub(super) relay: bool,
     upper: bool,
     lower: bool,
     deform: bool,
@@ -37,8 +39,10 @@ pub(super) fn read_all(names: &[String]) -> Vec<Reading> {
     }
     let mut vocabulary = Vocabulary::new();
     let shared = |token: &str, share: usize| counts[token] >= 8.max(names.len() * share / 100);
-    let read = |tokens: &Vec<String>| {
-        let mut reading = Reading::default();
+    let all: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+    let read = |(name, tokens): (&String, &Vec<String>)| {
+        let relay = name.strip_prefix("__").is_some_and(|name| all.contains(name));
+        let mut reading = Reading { relay, ..Reading::default() };
         let mut parts = Vec::new();
         for token in tokens {
             if token.parse::<u16>().is_ok() {
@@ -55,7 +59,7 @@ pub(super) fn read_all(names: &[String]) -> Vec<Reading> {
         reading.part = most_distal(&parts);
         reading
     };
-    tokens.iter().map(read).collect()
+    names.iter().zip(&tokens).map(read).collect()
 }
 
 /// Splits a name at separators, before capitals, and before and after digits.
@@ -122,12 +126,12 @@ impl Reading {
 
     /// Whether the joint is a control, an end or a twist.
     pub(super) fn is_extra(&self) -> bool {
-        self.helper || self.tip || self.twist
+        self.helper || self.tip || self.twist || self.relay
     }
 
     /// Returns how well the name fits a role, on either side: 1 exactly, 0 nothing known, below 0 not.
     pub(super) fn fit(&self, role: Role) -> f64 {
-        let kind = match (self.helper, self.tip, self.twist) {
+        let kind = match (self.helper || self.relay, self.tip, self.twist) {
             (true, ..) => return -6.0,
             (_, true, _) => -4.0,
             (_, _, true) => -3.0,
@@ -178,8 +182,8 @@ fn region(role: Role) -> u8 {
     use Role::*;
     match role {
         Hips => 0,
-        Spine | Chest | UpperChest => 1,
-        Neck | Head => 2,
+        // Rigify's spine ends in the head.
+        Spine | Chest | UpperChest | Neck | Head => 1,
         LeftEye | Jaw => 3,
         LeftUpperLeg | LeftLowerLeg | LeftFoot | LeftToes => 4,
         LeftShoulder | LeftUpperArm | LeftLowerArm | LeftHand => 5,

@@ -68,7 +68,7 @@ pub(super) fn choose(chosen: &mut Chosen<'_, '_>, trunk: &Trunk, front: &Front) 
     chosen.give(Role::Hips, hips);
     let top = trunk.arms.branch;
     spine(chosen, hips, top);
-    head(chosen, top, trunk.head);
+    head(chosen, top, trunk.head, front.basis == Basis::Shape && front.names_differ);
     for side in [Side::Left, Side::Right] {
         let at = |pair: usize| match side {
             Side::Left => front.left_limb[pair],
@@ -108,7 +108,9 @@ fn spine(chosen: &mut Chosen<'_, '_>, hips: u16, top: u16) {
         chosen.give(Role::Neck, top);
         path.pop();
     }
-    let bones: Vec<u16> = path.iter().copied().filter(|&it| !body.reading(it).is_extra()).collect();
+    // A second pelvis is not a part of the spine.
+    let is_bone = |it: &u16| !body.reading(*it).is_extra() && body.reading(*it).part != Some(Part::Hips);
+    let bones: Vec<u16> = path.iter().copied().filter(is_bone).collect();
     let path = if bones.is_empty() { path } else { bones };
     let last = path.len() - 1;
     chosen.give(Role::Spine, path[0]);
@@ -122,7 +124,7 @@ fn spine(chosen: &mut Chosen<'_, '_>, hips: u16, top: u16) {
     }
 }
 
-fn head(chosen: &mut Chosen<'_, '_>, top: u16, head: u16) {
+fn head(chosen: &mut Chosen<'_, '_>, top: u16, head: u16, other_side: bool) {
     let body = chosen.body;
     chosen.give(Role::Head, head);
     let Some(head) = chosen.joint(Role::Head) else { return };
@@ -136,8 +138,12 @@ fn head(chosen: &mut Chosen<'_, '_>, top: u16, head: u16) {
             continue;
         }
         match (reading.part, reading.side) {
-            (Some(Part::Eye), Some(side)) if chosen.joint(Role::LeftEye.on(side)).is_none() => {
-                chosen.give(Role::LeftEye.on(side), joint);
+            (Some(Part::Eye), Some(side)) => {
+                let eye = Role::LeftEye.on(side);
+                let eye = if other_side { eye.mirrored() } else { eye };
+                if chosen.joint(eye).is_none() {
+                    chosen.give(eye, joint);
+                }
             }
             (Some(Part::Jaw), None) if chosen.joint(Role::Jaw).is_none() => chosen.give(Role::Jaw, joint),
             _ => {}
@@ -191,6 +197,9 @@ fn sides(chosen: &mut Chosen<'_, '_>, front: &Front) {
     }
 }
 
+/// Score of a body's shape and names below which its proportions are doubted.
+const UNLIKELY: f64 = -4.5;
+
 impl Chosen<'_, '_> {
     /// Builds the humanoid, with twists, evidence and doubts.
     pub(super) fn finish(mut self, trunk: &Trunk) -> Result<Found, NotHumanoid> {
@@ -206,10 +215,24 @@ impl Chosen<'_, '_> {
                 "the pose is no stance: all bones have one direction, so names alone decide",
             );
         }
+        if trunk.score < UNLIKELY {
+            self.doubt(Role::Hips, "names say little, and the proportions differ from those of a human body");
+        }
         let pairs = Role::ALL.into_iter().filter_map(|role| Some((role, self.joints[role as usize]?)));
         let pairs: Vec<(Role, u16)> = pairs.collect();
-        let humanoid = Humanoid::new(body.skeleton, pairs.iter().copied())
+        let humanoid = Humanoid::with_loose_feet(body.skeleton, pairs.iter().copied())
             .map_err(|error| NotHumanoid { missing: Vec::new(), why: error.to_string() })?;
+        for foot in [Role::LeftFoot, Role::RightFoot].into_iter().filter(|foot| humanoid.is_loose(*foot)) {
+            let Some(joint) = humanoid.joint(foot).filter(|_| !self.hints.loose_feet) else {
+                self.doubt(
+                    foot,
+                    "the joint is not below the shin, so it follows only by its own translation",
+                );
+                continue;
+            };
+            let why = format!("{:?} has the name of a foot but is not below the shin", body.name(joint));
+            return Err(NotHumanoid { missing: vec![foot], why });
+        }
         let evidence: Vec<(Role, Evidence)> =
             pairs.iter().map(|&(role, joint)| (role, self.evidence(role, joint))).collect();
         for &(role, joint) in &pairs {
@@ -266,7 +289,12 @@ fn twists(body: &Body<'_>, humanoid: &Humanoid) -> Vec<Twist> {
             let inside = body.is_on_bone(joint, from, to) && (0.05..0.97).contains(&along);
             let carries = body.is_below(to, joint);
             let unnamed = reading.part.is_none() || reading.fit(role) > 0.0;
-            if reading.twist || (inside && unnamed && (carries || body.children(joint).next().is_none())) {
+            // A bone in pieces: `thigh.L` and `thigh.L.001`.
+            let piece = carries && reading.part.is_some() && reading.part == body.reading(from).part;
+            if reading.twist
+                || piece
+                || (inside && unnamed && (carries || body.children(joint).next().is_none()))
+            {
                 twists.push(Twist { of: role, joint });
             }
             if twists.len() > 64 {

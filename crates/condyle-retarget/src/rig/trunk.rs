@@ -65,7 +65,9 @@ fn trunk(body: &Body<'_>, legs: &Pair, arms: &Pair, head: u16) -> Option<Trunk> 
     };
     let [thighs, feet] = [0, 2].map(|at| middle(legs, at));
     let up = sub(middle(arms, 0), thighs);
-    let stance = cosine(up, sub(feet, thighs));
+    let [left, right] = legs.limbs.map(|it| body.between(it.joints[0], it.joints[2]));
+    // Legs with opposite directions at rest occur in motion capture: the bones follow their local axes.
+    let stance = if cosine(left, right) < -0.8 { 1.0 } else { cosine(up, sub(feet, thighs)) };
     score -= 1.5 * stance;
     // Limbs start near their branch.
     let far = |pair: &Pair, length: f64| {
@@ -130,11 +132,19 @@ fn place(
     let aside = across.map_or(0.0, |across| (dot(across, from).abs() / arm * 10.0).min(3.0));
     let far = (dot(from, from).sqrt() / (0.4 * arm)).ln().clamp(-4.0, 4.0);
     let children = body.children(head).take(8).count();
-    let face = if children > 1 { 0.5 } else { 0.0 };
+    let through = body.children(head).next().is_some_and(|it| body.children(it).next().is_some());
+    let face = match children {
+        0 => 0.0,
+        // The neck goes on.
+        1 if through => -0.4,
+        1 => 0.0,
+        _ => 0.5,
+    };
     // The end of the chain is above the head if its bone is long compared with the one before.
     let parent = body.skeleton.parent(head).unwrap_or(head);
     let before = body.skeleton.parent(parent).unwrap_or(parent);
     let long = body.distance(parent, head) > 1.3 * body.distance(before, parent);
+    let face = if body.distance(parent, head) == 0.0 { face - 1.0 } else { face };
     let end = if children == 0 && level > 1 && parent != arms.branch && long { -0.7 } else { 0.0 };
     necks + up - aside - far * far * 0.3 + face + end
 }
