@@ -94,6 +94,10 @@ fn chains(body: &Body<'_>, hand: u16) -> Vec<Vec<u16>> {
             let Some(&next) = below.iter().find(|&&it| named(it)).or(below.first()) else { break };
             chain.push(next);
         }
+        let is_hand = |joint: u16| body.reading(joint).part == Some(Part::Hand);
+        while chain.len() > 1 && is_hand(chain[0]) {
+            chain.remove(0);
+        }
         // A joint in the place of the next one is no bone.
         while chain.len() > 1
             && (body.distance(hand, chain[0]) == 0.0 || body.distance(chain[0], chain[1]) == 0.0)
@@ -173,7 +177,8 @@ fn numbered(body: &Body<'_>, chains: &[Vec<u16>], has_thumb: bool) -> Option<Vec
     (distinct && numbers.iter().all(|it| *it < 5)).then_some(numbers)
 }
 
-/// Sorts fingers across the palm. Without a given thumb, it is the outer one that begins nearest to the wrist.
+/// Sorts fingers across the palm. Without a given thumb, it is the outer finger that begins nearest to the
+/// wrist.
 fn sort_from_thumb(body: &Body<'_>, hand: u16, chains: &mut [Vec<u16>], thumb: Option<u16>) {
     let base = |chain: &Vec<u16>| body.between(hand, chain[0]);
     // The last joints are farther apart than the first ones, which may all be in the wrist.

@@ -4,6 +4,7 @@ use condyle_base::math::vectors::{add, dot, scaled, sub};
 
 use super::body::{Body, Vec3, cosine, unit};
 use super::limbs::Pair;
+use super::words::Part;
 
 /// A body: two legs, two arms and a head on one spine.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -146,5 +147,9 @@ fn place(
     let long = body.distance(parent, head) > 1.3 * body.distance(before, parent);
     let face = if body.distance(parent, head) == 0.0 { face - 1.0 } else { face };
     let end = if children == 0 && level > 1 && parent != arms.branch && long { -0.7 } else { 0.0 };
+    // A spine that goes on is not yet the head.
+    let spine = |joint: u16| body.reading(joint).part == Some(Part::Spine);
+    let goes_on = spine(head) && body.children(head).any(spine);
+    let face = if goes_on { face - 1.0 } else { face };
     necks + up - aside - far * far * 0.3 + face + end
 }

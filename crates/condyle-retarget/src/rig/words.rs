@@ -101,14 +101,14 @@ const VOCABULARY: &[(Word, &str)] = &[
          follow ＩＫ 親 hair ponytail pigtail bangs braid fringe 髪 skirt スカート cloth cape cloak coat \
          dress robe sleeve ribbon hood hat helmet glasses mask bag belt strap tie scarf tail ear ears \
          earring wing horn whisker feather armor armour tongue teeth tooth lip lips mouth brow brows \
-         eyebrow lid eyelid cheek nose nostril forehead temple face facial lash lashes squint breast \
-         breasts boob boobs bust pectoral pec glute butt buttock bum genital muscle corrective bulge \
-         fat jiggle dynamic dyn physics phys sec spring collider collision weapon sword shield gun \
-         bow prop item slot socket attach attachment holster camera handle grip blade heel",
+         eyebrow lid eyelid cheek nose nostril forehead temple lash lashes squint breast breasts boob \
+         boobs bust pectoral pec glute butt buttock bum genital muscle corrective bulge fat jiggle \
+         dynamic dyn physics phys sec spring collider collision weapon sword shield gun bow prop item \
+         slot socket attach attachment holster camera handle grip blade heel",
     ),
     (
         Word::Plain,
-        "bone joint j b c m base proximal intermediate distal prox inter dist in org adj large big thumbs \
+        "bone joint j b c m base proximal intermediate distal prox inter dist medial in org face facial adj large big thumbs \
          skin skel",
     ),
 ];
