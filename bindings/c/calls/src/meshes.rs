@@ -85,7 +85,7 @@ impl World<'_> {
         make!(self, meshes, condyle_mesh_new(skeleton, self.at(&raw const options); out));
     }
 
-    /// Meshes for a call that takes `count` of them; null pointers if there is none.
+    /// Meshes for a call that takes `count` of them; null pointers without meshes.
     pub(crate) fn mesh_list(&mut self, count: usize) -> Vec<*const condyle_mesh> {
         let mut list = Vec::new();
         for _ in 0..if count > 1 << 20 { 1 } else { count } {

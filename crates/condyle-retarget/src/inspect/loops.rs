@@ -1,8 +1,8 @@
-//! Faults at the seam of a loop: the pose jumps, or the body drifts or turns.
+//! Defects at the seam of a loop: the pose jumps, or the body drifts or turns.
 
 use super::record::{Record, apart};
 use super::steps::median;
-use super::{Fault, Kind};
+use super::{Defect, Kind};
 use crate::rig::{Humanoid, Role};
 
 /// Largest distance between the last and the first pose of a loop, as a fraction of the height.
@@ -18,7 +18,7 @@ const TURN: [f64; 2] = [1.0 * core::f64::consts::PI / 180.0, 15.0 * core::f64::c
 /// Largest way of a body that stays in place, as a multiple of its drift.
 const WALK: f64 = 3.0;
 
-pub(super) fn faults(record: &Record, humanoid: Option<&Humanoid>) -> Vec<Fault> {
+pub(super) fn defects(record: &Record, humanoid: Option<&Humanoid>) -> Vec<Defect> {
     let count = record.frame_count();
     if count < 4 {
         return Vec::new();
@@ -40,9 +40,9 @@ pub(super) fn faults(record: &Record, humanoid: Option<&Humanoid>) -> Vec<Fault>
     if amount > LOOP * record.height {
         return found;
     }
-    let fault = |kind, joint: usize, amount| Fault { kind, joint: joint as u16, seconds, amount, count: 1 };
+    let defect = |kind, joint: usize, amount| Defect { kind, joint: joint as u16, seconds, amount, count: 1 };
     if amount > (STEP * usual).max(SEEN * record.height) {
-        found.push(fault(Kind::Seam, joint, amount));
+        found.push(defect(Kind::Seam, joint, amount));
     }
     let way: f64 = (1..count)
         .map(|frame| {
@@ -52,12 +52,12 @@ pub(super) fn faults(record: &Record, humanoid: Option<&Humanoid>) -> Vec<Fault>
         .sum();
     let drift = apart(flat(record.places(0)[root]), flat(record.places(last)[root]));
     if drift > DRIFT[0] * record.height && drift < DRIFT[1] * record.height && way > WALK * drift {
-        found.push(fault(Kind::Drift, root, drift));
+        found.push(defect(Kind::Drift, root, drift));
     }
     let turn = (to.yaw - from.yaw + core::f64::consts::PI).rem_euclid(2.0 * core::f64::consts::PI);
     let turn = (turn - core::f64::consts::PI).abs();
     if turn > TURN[0] && turn < TURN[1] {
-        found.push(fault(Kind::Turn, root, turn));
+        found.push(defect(Kind::Turn, root, turn));
     }
     found
 }

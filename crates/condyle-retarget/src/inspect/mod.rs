@@ -1,11 +1,11 @@
-//! Faults of a clip that a viewer sees: which joint, when, and how much.
+//! Finds defects of a clip that a viewer sees: which joint, when, and how much.
 //!
-//! | fault | found if |
+//! | defect | found if |
 //! |---|---|
 //! | [`Kind::Spike`] | a joint turns away by more than 15 degrees and back within two frames, between quiet ones |
 //! | [`Kind::Flip`] | a joint turns by more than 90 degrees in one frame, between quiet ones |
-//! | [`Kind::Jump`] | all joints move by more than 5 % of the height in one frame, ten times the usual |
-//! | [`Kind::RestFrame`] | the first pose is the rest pose, and the second one is far from it |
+//! | [`Kind::Jump`] | the body moves by more than 5 % of the height in one frame, between quiet ones |
+//! | [`Kind::RestFrame`] | the first pose is the rest pose, and the second one is a [`Kind::Jump`] away |
 //! | [`Kind::Seam`] | last and first pose differ by more than a usual step, and less than 10 % of the height |
 //! | [`Kind::Drift`] | a clip that closes ends 0.5 to 10 % of the height away from its start |
 //! | [`Kind::Turn`] | a clip that closes ends turned by 1 to 15 degrees |
@@ -13,7 +13,7 @@
 //! | [`Kind::Stretch`] | a bone changes its length by more than 2 %, and 0.2 % of the height |
 //!
 //! The height is the extent of the rest joints. Steps, seams and slides are measured at the given times, so
-//! faults between them are not found.
+//! defects between them are not found.
 
 mod feet;
 mod loops;
@@ -24,13 +24,13 @@ use condyle::sampling::PoseSource;
 use condyle::{Error, Skeleton};
 
 use self::record::Record;
-use crate::rig::Humanoid;
+use crate::rig::{Humanoid, Role};
 
-/// A fault of a clip.
+/// A defect of a clip.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
-pub struct Fault {
-    /// What is wrong.
+pub struct Defect {
+    /// Kind of the defect.
     pub kind: Kind,
     /// Joint that shows it most.
     pub joint: u16,
@@ -39,11 +39,11 @@ pub struct Fault {
     /// Size at the worst moment: radians for [`Kind::Spike`], [`Kind::Flip`] and [`Kind::Turn`], otherwise
     /// the skeleton's unit of length.
     pub amount: f64,
-    /// Number of moments with this fault of the joint.
+    /// Number of moments with this defect of the joint.
     pub count: usize,
 }
 
-/// Kind of a fault.
+/// Kind of a defect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Kind {
@@ -84,17 +84,17 @@ impl Kind {
         }
     }
 
-    /// Whether [`Fault::amount`] is an angle in radians.
+    /// Whether [`Defect::amount`] is an angle in radians.
     #[must_use]
     pub fn is_angle(self) -> bool {
         matches!(self, Self::Spike | Self::Flip | Self::Turn)
     }
 }
 
-/// Finds the faults of a clip, sorted by kind.
+/// Finds the defects of a clip, sorted by kind.
 ///
-/// `times` are the frames, in seconds, ascending. Without `humanoid` no feet are known, so
-/// [`Kind::Slide`] is not looked for.
+/// `times` are the frames, in seconds, ascending. [`Kind::Stretch`] and [`Kind::Slide`] need `humanoid`:
+/// controls and accessories move away from their parents on purpose.
 ///
 /// Memory and time are proportional to joints times frames.
 ///
@@ -115,7 +115,7 @@ pub fn inspect(
     humanoid: Option<&Humanoid>,
     clip: &dyn PoseSource,
     times: &[f64],
-) -> Result<Vec<Fault>, Error> {
+) -> Result<Vec<Defect>, Error> {
     if let Some(map) = humanoid.filter(|map| map.fingerprint() != skeleton.fingerprint()) {
         let (found, needed) = (map.fingerprint(), skeleton.fingerprint());
         return Err(Error::Skeleton { what: "humanoid", found, needed });
@@ -128,14 +128,15 @@ pub fn inspect(
         return Ok(Vec::new());
     }
     let record = Record::new(skeleton, clip, times)?;
-    let mut faults = steps::faults(&record);
-    faults.extend(loops::faults(&record, humanoid));
-    faults.extend(record.stretch.iter().copied());
+    let mut defects = steps::defects(&record);
+    defects.extend(loops::defects(&record, humanoid));
     if let Some(map) = humanoid {
-        faults.extend(feet::faults(&record, map));
+        let is_bone = |defect: &&Defect| map.role(defect.joint).is_some_and(|role| role != Role::Hips);
+        defects.extend(record.stretch.iter().filter(is_bone));
+        defects.extend(feet::defects(&record, map));
     }
-    faults.sort_by(|a, b| a.kind.cmp(&b.kind).then(b.amount.total_cmp(&a.amount)));
-    Ok(faults)
+    defects.sort_by(|a, b| a.kind.cmp(&b.kind).then(b.amount.total_cmp(&a.amount)));
+    Ok(defects)
 }
 
 /// Finds clips that show the same motion: pairs of indices, the first below the second.

@@ -3,7 +3,7 @@
 use condyle::sampling::PoseSource;
 use condyle::{Affine, Error, Pose, Skeleton, local_to_model};
 
-use super::{Fault, Kind};
+use super::{Defect, Kind};
 
 /// Smallest change of a bone's length that counts, as fractions of its length and of the height.
 const STRETCH: [f64; 2] = [0.02, 0.002];
@@ -25,7 +25,7 @@ pub(super) struct Record {
     /// Extent of the rest joints.
     pub(super) height: f64,
     /// Bones that change their length.
-    pub(super) stretch: Vec<Fault>,
+    pub(super) stretch: Vec<Defect>,
 }
 
 impl Record {
@@ -62,7 +62,7 @@ impl Record {
         // The root travels, so its distance from the parent is no bone.
         let bones =
             (0..joint_count).filter(|&joint| joint != root && skeleton.parent(joint as u16).is_some());
-        let stretch = bones.filter_map(|joint| lengths[joint].fault(joint as u16, height)).collect();
+        let stretch = bones.filter_map(|joint| lengths[joint].defect(joint as u16, height)).collect();
         let times = times.to_vec();
         Ok(Self { times, joint_count, places, rest, turns, heading, root, height, stretch })
     }
@@ -116,10 +116,10 @@ impl Length {
         }
     }
 
-    fn fault(&self, joint: u16, height: f64) -> Option<Fault> {
+    fn defect(&self, joint: u16, height: f64) -> Option<Defect> {
         let amount = self.most - self.least;
         let is_far = amount > STRETCH[0] * self.most && amount > STRETCH[1] * height;
-        is_far.then_some(Fault { kind: Kind::Stretch, joint, seconds: self.seconds, amount, count: 1 })
+        is_far.then_some(Defect { kind: Kind::Stretch, joint, seconds: self.seconds, amount, count: 1 })
     }
 }
 

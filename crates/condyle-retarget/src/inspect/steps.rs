@@ -1,7 +1,7 @@
-//! Faults between neighbouring frames: spikes, flips, jumps, and a first frame in the rest pose.
+//! Defects between neighbouring frames: spikes, flips, jumps, and a first frame in the rest pose.
 
 use super::record::{Record, apart};
-use super::{Fault, Kind};
+use super::{Defect, Kind};
 
 /// Smallest angle of a spike, in radians.
 const SPIKE: f64 = 15.0 * core::f64::consts::PI / 180.0;
@@ -16,26 +16,26 @@ const AT_REST: f64 = 0.01;
 /// Frames on both sides that must be quiet.
 const NEIGHBOURS: usize = 2;
 
-pub(super) fn faults(record: &Record) -> Vec<Fault> {
-    let mut found: Vec<Fault> = (0..record.joint_count).flat_map(|joint| turns(record, joint)).collect();
+pub(super) fn defects(record: &Record) -> Vec<Defect> {
+    let mut found: Vec<Defect> = (0..record.joint_count).flat_map(|joint| turns(record, joint)).collect();
     found.extend(jumps(record));
     found
 }
 
 /// Spikes and flips of one joint.
-fn turns(record: &Record, joint: usize) -> Vec<Fault> {
+fn turns(record: &Record, joint: usize) -> Vec<Defect> {
     let count = record.frame_count();
     let turn = |frame: usize| record.turn(frame, joint);
-    let mut found: [Option<Fault>; 2] = [None, None];
+    let mut found: [Option<Defect>; 2] = [None, None];
     let mut add = |at: usize, kind: Kind, frame: usize, amount: f64| {
         let seconds = record.times[frame];
-        let fault = found[at].get_or_insert(Fault { kind, joint: joint as u16, seconds, amount, count: 0 });
-        fault.count += 1;
-        if amount > fault.amount {
-            (fault.seconds, fault.amount) = (seconds, amount);
+        let defect = found[at].get_or_insert(Defect { kind, joint: joint as u16, seconds, amount, count: 0 });
+        defect.count += 1;
+        if amount > defect.amount {
+            (defect.seconds, defect.amount) = (seconds, amount);
         }
     };
-    // A step needs quiet frames on both sides, so that a fast movement is none.
+    // A step needs quiet frames on both sides, so that a fast movement does not count.
     let is_quiet = |frames: core::ops::Range<usize>, angle: f64| {
         let inside = frames.start >= 1 && frames.end <= count;
         inside && frames.into_iter().all(|frame| turn(frame) <= QUIET * angle)
@@ -59,11 +59,11 @@ fn turns(record: &Record, joint: usize) -> Vec<Fault> {
         frame += 1;
     }
     // A joint that flips in every tenth frame is meant to.
-    found.into_iter().flatten().filter(|fault| fault.count * 10 < count).collect()
+    found.into_iter().flatten().filter(|defect| defect.count * 10 < count).collect()
 }
 
 /// Jumps of the whole body, and a first frame at rest.
-fn jumps(record: &Record) -> Vec<Fault> {
+fn jumps(record: &Record) -> Vec<Defect> {
     let count = record.frame_count();
     if count < 4 {
         return Vec::new();
@@ -77,7 +77,12 @@ fn jumps(record: &Record) -> Vec<Fault> {
         .collect();
     let usual = median(steps.clone());
     let least = (JUMP[0] * record.height).max(JUMP[1] * usual);
-    let far: Vec<usize> = (0..steps.len()).filter(|&at| steps[at] > least).collect();
+    // A lunge takes several frames, a jump takes one.
+    let is_alone = |at: usize| {
+        let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
+        beside.filter_map(|at| steps.get(at)).all(|step| *step <= QUIET * steps[at])
+    };
+    let far: Vec<usize> = (0..steps.len()).filter(|&at| steps[at] > least && is_alone(at)).collect();
     // Step keys and cuts jump often, and are meant to.
     if far.len() * 10 >= count {
         return Vec::new();
@@ -89,10 +94,10 @@ fn jumps(record: &Record) -> Vec<Fault> {
         far.into_iter().partition(|&at| at == 0 && begins_at_rest);
     for (kind, frames) in [(Kind::RestFrame, first), (Kind::Jump, others)] {
         let Some(&worst) = frames.iter().max_by(|&&a, &&b| steps[a].total_cmp(&steps[b])) else { continue };
-        // Step `at` leads to frame `at + 1`; a first frame at rest is itself the fault.
+        // Step `at` leads to frame `at + 1`; a first frame at rest is itself the defect.
         let seconds = record.times[if kind == Kind::Jump { worst + 1 } else { worst }];
         let (joint, amount) = (record.root as u16, steps[worst]);
-        found.push(Fault { kind, joint, seconds, amount, count: frames.len() });
+        found.push(Defect { kind, joint, seconds, amount, count: frames.len() });
     }
     found
 }

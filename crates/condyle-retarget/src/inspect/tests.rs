@@ -1,9 +1,10 @@
-//! Each fault is made on purpose in a clip without faults, and found where it is.
+//! Each defect is made on purpose in a clip without defects, and found where it is.
 
 use condyle::sampling::PoseSource;
 use condyle::{Error, Pose, Skeleton, Transform, example};
 
 use super::{Kind, duplicates, inspect};
+use crate::rig::{Hints, find};
 
 /// A clip whose poses are changed.
 struct Changed<F>(F);
@@ -21,7 +22,7 @@ impl<F: Fn(f64, &mut Pose)> PoseSource for Changed<F> {
         // Breath in place: closed after two seconds.
         *pose = Pose::rest(skeleton);
         let angle = 0.1 * (core::f64::consts::PI * seconds).sin();
-        turn(pose, example::HIPS, [1.0, 0.0, 0.0], angle);
+        turn(pose, example::HIPS, [1.0, 0.0, 0.0], 0.05 * angle);
         turn(pose, example::ARM_L[0], [0.0, 0.0, 1.0], angle);
         turn(pose, example::ARM_R[0], [0.0, 0.0, 1.0], angle);
         (self.0)(seconds, pose);
@@ -49,16 +50,18 @@ fn shift(pose: &mut Pose, joint: u16, by: [f32; 3]) {
 
 fn kinds(change: impl Fn(f64, &mut Pose)) -> Vec<(Kind, u16, f64)> {
     let times: Vec<f64> = (0..=60).map(|frame| f64::from(frame) / 30.0).collect();
-    let found = inspect(&example::skeleton(), None, &Changed(change), &times).expect("a clip");
-    found.iter().map(|fault| (fault.kind, fault.joint, fault.seconds)).collect()
+    let skeleton = example::skeleton();
+    let map = find(&skeleton, &Hints::default()).expect("a humanoid").humanoid;
+    let found = inspect(&skeleton, Some(&map), &Changed(change), &times).expect("a clip");
+    found.iter().map(|defect| (defect.kind, defect.joint, defect.seconds)).collect()
 }
 
 #[test]
 fn clips_without_faults_have_none() {
     assert_eq!(kinds(|_, _| ()), []);
-    // Fast movement is no fault: a turn of 720 degrees per second.
+    // Fast movement is no defect: a turn of 720 degrees per second.
     assert_eq!(kinds(|at, pose| turn(pose, example::ARM_L[1], [0.0, 1.0, 0.0], 12.56637 * at)), []);
-    // A walk of three metres neither drifts nor jumps.
+    // A glide of three metres neither drifts nor jumps, and no foot stands.
     assert_eq!(kinds(|at, pose| shift(pose, example::HIPS, [0.0, 0.0, 1.5 * at as f32])), []);
 }
 
@@ -77,7 +80,7 @@ fn each_fault_is_found_at_its_moment() {
         }
     };
     let found = kinds(flip);
-    // The pose after the flip is not the first one, so the loop does not close; that is no loop at all.
+    // The pose after the flip is not the first one, so the clip is not a loop.
     assert!(found.contains(&(Kind::Flip, example::ARM_R[1], 0.5)), "{found:?}");
     let jump = |at: f64, pose: &mut Pose| {
         if at > 0.99 {
@@ -101,6 +104,12 @@ fn each_fault_is_found_at_its_moment() {
     assert_eq!(kinds(drift), [(Kind::Drift, example::HIPS, 2.0)]);
     let turned = |at: f64, pose: &mut Pose| turn(pose, example::HIPS, [0.0, 1.0, 0.0], 0.05 * at);
     assert_eq!(kinds(turned), [(Kind::Turn, example::HIPS, 2.0)]);
+    let slide = |at: f64, pose: &mut Pose| {
+        let sway = 0.1 * (0.5 * core::f64::consts::PI * at).sin();
+        shift(pose, example::HIPS, [0.0, 0.0, sway as f32]);
+    };
+    let found = kinds(slide);
+    assert!(found.iter().filter(|(kind, ..)| *kind == Kind::Slide).count() == 2, "{found:?}");
     let seam = |at: f64, pose: &mut Pose| turn(pose, example::ARM_L[0], [0.0, 0.0, 1.0], 0.05 * at);
     let found = kinds(seam);
     assert!(matches!(found[..], [(Kind::Seam, _, 2.0)]), "{found:?}");

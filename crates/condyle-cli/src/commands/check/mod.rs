@@ -1,14 +1,17 @@
 //! `condyle check`: every problem of every file.
 
+mod motion;
+
 use std::path::{Path, PathBuf};
 
+use self::motion::Report;
 use condyle_io::{OpenError, Options, Problem, Severity};
 
 use crate::failure::Failure;
 use crate::model::container::is_container;
 use crate::model::entries;
 use crate::model::problems::{summary, to_json};
-use crate::options::heading::REPORT;
+use crate::options::heading::{PICTURE, REPORT};
 use crate::output::{print, print_json, progress};
 use crate::text::{counted, path_text, printable};
 
@@ -18,14 +21,26 @@ use crate::text::{counted, path_text, printable};
 Examples:
   condyle check fox.glb
   condyle check models/*.glb --json | jq 'select(.usable | not).file'
+  condyle check fox.glb --motion                     what a viewer sees: jumps, spikes, loops that do not close
+  condyle check walk.glb --motion --pictures worst   a picture of each worst moment, in the folder worst
 
 A file with an error cannot be used, a warning reports a repair, and a note is information only. All
 files are checked, and the exit code is 1 if any of them cannot be used. With --json, each file is
-one line.")]
+one line.
+
+--motion looks for a first frame in the rest pose, jumps of the whole body, joints that turn away and
+back or flip in a frame, bones that change their length, loops that do not close, drift or turn, feet
+that slide while they stand, and clips that are equal. Defects do not change the exit code.")]
 pub(crate) struct Args {
     /// Files to check: .glb, .gltf, .vrm, .vrma, .bvh, .npz or .condyle
     #[arg(required = true, value_name = "MODEL")]
     models: Vec<PathBuf>,
+    /// Look for defects in the motion of all clips too
+    #[arg(long, help_heading = REPORT)]
+    motion: bool,
+    /// Draw the worst moment of each defect, up to 24 per file, as PNG files in this folder
+    #[arg(long, value_name = "FOLDER", requires = "motion", help_heading = PICTURE)]
+    pictures: Option<PathBuf>,
     /// Print one JSON object per line, one for each file
     #[arg(long, help_heading = REPORT)]
     json: bool,
@@ -37,9 +52,21 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     for model in &args.models {
         let (usable, problems) = problems_of(model);
         unusable += usize::from(!usable);
+        let report = (args.motion && usable).then(|| Report::new(model)).transpose()?;
+        let mut json = to_json(model, usable, &problems);
+        let mut text = to_text(&path_text(model), usable, &problems);
+        if let Some(report) = report {
+            json["motion"] = report.to_json();
+            text += &report.to_text();
+            if let Some(folder) = &args.pictures {
+                let files = report.draw(model, folder)?;
+                json["motion"]["pictures"] = files.iter().map(|file| file.to_string_lossy()).collect();
+                files.iter().for_each(|file| text += &format!("  {}\n", path_text(file)));
+            }
+        }
         bar.suspend(|| match args.json {
-            true => print_json(&to_json(model, usable, &problems).to_string()),
-            false => print(&to_text(&path_text(model), usable, &problems)),
+            true => print_json(&json.to_string()),
+            false => print(&text),
         })?;
         bar.inc(1);
     }
