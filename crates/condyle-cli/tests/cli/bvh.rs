@@ -150,3 +150,34 @@ fn motion_far_from_the_origin_is_reported() {
         assert_eq!(told.contains("10000 m from the origin"), is_far, "{told}");
     }
 }
+
+/// Motion of two joints at 30 Hz for a second, with the head's X rotation of each frame.
+fn nod(angle: impl Fn(usize) -> f64) -> String {
+    let head = WALK.split("Frames: 4").next().expect("the hierarchy");
+    let row = |frame: usize| format!("0 1 0 0 0 0 0 {} 0\n", angle(frame));
+    let rows: String = (0..=30).map(row).collect();
+    format!("{head}Frames: 31\nFrame Time: 0.0333333\n{rows}")
+}
+
+#[test]
+fn defects_of_motion_are_found_and_drawn() {
+    let folder = folder();
+    let smooth = |frame: usize| 10.0 * (frame as f64 / 30.0 * std::f64::consts::TAU).sin();
+    folder.write("good.bvh", nod(smooth));
+    folder.write("bad.bvh", nod(|frame| smooth(frame) + if frame == 12 { 40.0 } else { 0.0 }));
+    let good = json_of(&folder, "check good.bvh --motion --json");
+    assert_eq!(good["motion"]["clips"][0]["defects"], json!([]), "{good}");
+    let bad = json_of(&folder, "check bad.bvh --motion --json --pictures worst");
+    let [defect] = &bad["motion"]["clips"][0]["defects"].as_array().expect("a list")[..] else {
+        panic!("{bad}");
+    };
+    assert_eq!((&defect["kind"], &defect["joint"]), (&json!("spike"), &json!("Head")), "{bad}");
+    assert!((defect["at_s"].as_f64().expect("a time") - 0.4).abs() < 1e-3, "{bad}");
+    let pictures = bad["motion"]["pictures"].as_array().expect("a list");
+    assert_eq!(pictures.len(), 1, "{bad}");
+    assert!(folder.path("worst/bad-01-spike.png").is_file());
+    let run = folder.run("check good.bvh bad.bvh --motion").assert().success();
+    let told = String::from_utf8(run.get_output().stdout.clone()).expect("UTF-8");
+    assert!(told.contains("no defects") && told.contains("delete the key at this time"), "{told}");
+    folder.refuses("check good.bvh --pictures worst", 2, &["--motion"]);
+}

@@ -197,7 +197,7 @@ impl Report {
     }
 }
 
-/// Tells what to do about a defect.
+/// Returns what to do about a defect.
 fn advice(kind: Kind) -> &'static str {
     match kind {
         Kind::RestFrame => "begin the clip one frame later",
