@@ -7,6 +7,7 @@
 
 mod characters;
 mod ground;
+pub mod humanoids;
 pub mod reference;
 
 pub use ground::*;
