@@ -10,5 +10,11 @@
 //! [`rig`] finds the joints of a humanoid in a skeleton.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod body;
 pub mod inspect;
+mod matching;
+mod maths;
+mod plan;
 pub mod rig;
+
+pub use plan::{Plan, PlanOptions, Ratio};

@@ -1,0 +1,272 @@
+//! Preparation for one pair of bodies: which joint follows which, and the proportions.
+
+use condyle::{Error, Skeleton};
+
+use crate::body::{Body, Leg, Place, facing};
+use crate::matching::{Twisted, follow, twists};
+use crate::maths::{Quat64, Vec3, add, product, renormalized, rotate, scaled, sub};
+use crate::rig::Humanoid;
+
+/// Size of the target's steps compared with the source's.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
+pub enum Ratio {
+    /// Thigh, shin and the distance of the hip joints, added up.
+    #[default]
+    LegsAndHips,
+    /// Height of the hip joints of the straight legs above the ground.
+    HipHeight,
+    /// Thigh and shin.
+    Legs,
+    /// This number.
+    Fixed(f64),
+}
+
+/// Options of a [`Plan`].
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
+pub struct PlanOptions {
+    /// Size of the steps.
+    pub ratio: Ratio,
+    /// Whether a standing foot is still even where the source's creeps by less than 1 cm/s. `None` means:
+    /// unless both bodies have the same legs.
+    pub plant: Option<bool>,
+}
+
+/// One target joint and the source joints that it follows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Follower {
+    pub(crate) joint: u16,
+    pub(crate) source: [u16; 2],
+    /// Weight of the second source joint.
+    pub(crate) weight: f64,
+    /// Rotations from the source joints to the target joint, in the space of the source joints.
+    pub(crate) offset: [Quat64; 2],
+}
+
+/// How the rotation of one target joint is found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Drive {
+    /// It keeps its rest rotation.
+    Rest,
+    /// It follows the source.
+    Follow(Follower),
+    /// It takes a part of the twist of a bone.
+    Twist(Twisted),
+}
+
+/// Preparation for one pair of bodies, made once: which joint follows which, offsets between the neutral
+/// poses, and proportions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    pub(crate) source: Body,
+    pub(crate) target: Body,
+    /// One per target joint.
+    pub(crate) drives: Vec<Drive>,
+    /// Rotation about +Y from the direction that the source faces to the target's.
+    pub(crate) facing: Quat64,
+    pub(crate) ratio: f64,
+    /// Offset of each footprint: the target's from the scaled source's, where both bodies hang straight.
+    pub(crate) prints: [Vec3; 2],
+    pub(crate) plant: bool,
+    /// Both skeletons are the same one, with the same rest pose.
+    pub(crate) same: bool,
+    /// Source joints that the legs need, parents first.
+    pub(crate) leg_joints: Vec<u16>,
+    /// Followers of hips, thighs, shins and feet.
+    pub(crate) leg_followers: [Follower; 7],
+    /// Ground of the source, from its rest pose.
+    pub(crate) ground: Ground,
+    /// Rest place above the hips of the target.
+    pub(crate) above_hips: Place,
+    /// Skeletons of source and target.
+    pub(crate) skeletons: [Skeleton; 2],
+    pub(crate) fingerprints: [u32; 2],
+}
+
+/// Heights of the source's ground and of its feet where they stand.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Ground {
+    pub(crate) floor: f64,
+    pub(crate) toes: [f64; 2],
+}
+
+impl Plan {
+    /// Prepares the motion of one skeleton for another.
+    ///
+    /// # Errors
+    /// [`Error::Skeleton`] if a map belongs to another skeleton. [`Error::OutOfRange`] if the ratio is not
+    /// greater than 0, and if a leg of either body has no length.
+    pub fn new(
+        source: &Skeleton,
+        source_map: &Humanoid,
+        target: &Skeleton,
+        target_map: &Humanoid,
+        options: &PlanOptions,
+    ) -> Result<Self, Error> {
+        let same = source.fingerprint() == target.fingerprint()
+            && source.rest_fingerprint() == target.rest_fingerprint()
+            && source_map == target_map;
+        let fingerprints = [source.fingerprint(), target.fingerprint()];
+        let names = [source.names(), target.names()];
+        let skeletons = [source.clone(), target.clone()];
+        let (source, target) = (Body::new(source, source_map)?, Body::new(target, target_map)?);
+        let ratio = ratio(&source, &target, options.ratio)?;
+        let facing = facing(&source, &target);
+        let offset = |joint: usize, from: usize| {
+            let neutral = renormalized(product(facing, source.neutral[from]));
+            renormalized(product(crate::maths::conjugate(neutral), target.neutral[joint]))
+        };
+        let follower = |joint: usize, [a, b]: [usize; 2], weight: f64| Follower {
+            joint: joint as u16,
+            source: [a as u16, b as u16],
+            weight,
+            offset: [offset(joint, a), offset(joint, b)],
+        };
+        let mut drives = vec![Drive::Rest; target.joint_count()];
+        for (joint, sources, weight) in
+            follow((&source, source_map, names[0]), (&target, target_map, names[1]))
+        {
+            drives[joint] = Drive::Follow(follower(joint, sources, weight));
+        }
+        for twist in twists(&target, target_map) {
+            let drive = &mut drives[usize::from(twist.joint)];
+            if *drive == Drive::Rest {
+                *drive = Drive::Twist(twist);
+            }
+        }
+        let [a, b] = [&source, &target].map(|body| body.legs);
+        let leg = |at: usize, joint: fn(&Leg) -> usize| follower(joint(&b[at]), [joint(&a[at]); 2], 0.0);
+        let [thigh, shin, foot]: [fn(&Leg) -> usize; 3] = [|leg| leg.thigh, |leg| leg.shin, |leg| leg.foot];
+        let leg_followers = [
+            follower(target.hips, [source.hips; 2], 0.0),
+            leg(0, thigh),
+            leg(0, shin),
+            leg(0, foot),
+            leg(1, thigh),
+            leg(1, shin),
+            leg(1, foot),
+        ];
+        let prints = [0, 1].map(|at| {
+            let source = scaled(rotate(facing, a[at].print), ratio);
+            sub(b[at].print, source)
+        });
+        let alike = a.iter().zip(&b).all(|(a, b)| {
+            let near = |a: f64, b: f64| (a - b).abs() < 1e-5 * source.height;
+            near(a.lengths[0], b.lengths[0]) && near(a.lengths[1], b.lengths[1])
+        });
+        let alike = alike && (source.width - target.width).abs() < 1e-5 * source.height;
+        Ok(Self {
+            leg_joints: ancestors(&source, a.iter().map(|leg| leg.foot)),
+            ground: Ground { floor: source.floor, toes: a.map(|leg| source.floor + leg.toe_height) },
+            above_hips: above_hips(&target),
+            plant: options.plant.unwrap_or(!alike),
+            drives,
+            facing,
+            ratio,
+            prints,
+            same,
+            leg_followers,
+            source,
+            target,
+            skeletons,
+            fingerprints,
+        })
+    }
+
+    /// Size of the target's steps compared with the source's.
+    #[must_use]
+    pub fn ratio(&self) -> f64 {
+        self.ratio
+    }
+
+    /// Returns the source's skeleton.
+    #[must_use]
+    pub fn source(&self) -> &Skeleton {
+        &self.skeletons[0]
+    }
+
+    /// Returns the target's skeleton.
+    #[must_use]
+    pub fn target(&self) -> &Skeleton {
+        &self.skeletons[1]
+    }
+
+    /// Returns the target joints that follow the source, each with the source joints and the weight of the
+    /// second one.
+    pub fn followers(&self) -> impl Iterator<Item = (u16, [u16; 2], f64)> + '_ {
+        self.drives.iter().filter_map(|drive| match drive {
+            Drive::Follow(it) => Some((it.joint, it.source, it.weight)),
+            _ => None,
+        })
+    }
+
+    /// Returns the place of the target's middle of the hip joints for the source's, which already faces as
+    /// the target does.
+    pub(crate) fn middle(&self, source: Vec3, ground: &Ground) -> Vec3 {
+        let up = self.target.floor + self.target.hip_height();
+        let y = up + self.ratio * (source[1] - ground.floor - self.source.hip_height());
+        [self.ratio * source[0], y, self.ratio * source[2]]
+    }
+
+    /// Returns the place of the target's ball of the foot for the source's, without the footprint's offset.
+    pub(crate) fn toe(&self, side: usize, source: Vec3, ground: &Ground) -> Vec3 {
+        let stands = self.target.floor + self.target.legs[side].toe_height;
+        let y = stands + self.ratio * (source[1] - ground.toes[side]);
+        [self.ratio * source[0], y, self.ratio * source[2]]
+    }
+}
+
+/// Returns the size of the target's steps.
+fn ratio(source: &Body, target: &Body, wanted: Ratio) -> Result<f64, Error> {
+    let measure = |body: &Body| match wanted {
+        Ratio::LegsAndHips => body.mean(Leg::length) + body.width,
+        Ratio::HipHeight => body.hip_height(),
+        Ratio::Legs | Ratio::Fixed(_) => body.mean(Leg::length),
+    };
+    for (what, body) in [("source legs", source), ("target legs", target)] {
+        let short = body.legs.iter().position(|leg| leg.lengths.iter().any(|&it| it < 1e-4 * body.height));
+        if let Some(at) = short {
+            return Err(Error::OutOfRange { what, at, needed: "thighs and shins with a length" });
+        }
+    }
+    let ratio = if let Ratio::Fixed(ratio) = wanted { ratio } else { measure(target) / measure(source) };
+    if ratio > 0.0 && ratio.is_finite() {
+        return Ok(ratio);
+    }
+    Err(Error::OutOfRange { what: "ratio", at: 0, needed: "greater than 0" })
+}
+
+/// Returns joints and all their ancestors, parents first.
+pub(crate) fn ancestors(body: &Body, joints: impl Iterator<Item = usize>) -> Vec<u16> {
+    let mut needed = vec![false; body.joint_count()];
+    for joint in joints {
+        let mut at = Some(joint);
+        while let Some(joint) = at.filter(|&joint| !needed[joint]) {
+            needed[joint] = true;
+            at = body.parent(joint);
+        }
+    }
+    (0..body.joint_count()).filter(|&joint| needed[joint]).map(|joint| joint as u16).collect()
+}
+
+/// Returns the place of the hips' parent at rest.
+fn above_hips(body: &Body) -> Place {
+    let mut chain = Vec::new();
+    let mut at = body.parent(body.hips);
+    while let Some(joint) = at {
+        chain.push(joint);
+        at = body.parent(joint);
+    }
+    chain.iter().rev().fold(Place::IDENTITY, |place, &joint| place.then(&body.locals[joint]))
+}
+
+/// Returns where hips are whose hip joints have this middle.
+pub(crate) fn hips_at(body: &Body, turn: Quat64, middle: Vec3) -> Vec3 {
+    sub(middle, rotate(turn, body.middle_in_hips))
+}
+
+/// Returns the hip joint of a leg.
+pub(crate) fn hip_at(leg: &Leg, turn: Quat64, middle: Vec3) -> Vec3 {
+    add(middle, rotate(turn, leg.hip_in_hips))
+}
