@@ -11,10 +11,17 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod body;
+mod feet;
+mod filter;
 pub mod inspect;
+mod limb;
 mod matching;
 mod maths;
 mod plan;
 pub mod rig;
+mod step;
+mod transfer;
+mod write;
 
 pub use plan::{Plan, PlanOptions, Ratio};
+pub use step::{State, retarget};

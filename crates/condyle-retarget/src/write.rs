@@ -1,0 +1,108 @@
+//! The target's pose: local transforms from rotations, and the change that brings the feet to their goals.
+
+use condyle::{Pose, Transform};
+
+use crate::body::{Place, SIDES};
+use crate::limb::{Limb, reach};
+use crate::maths::{Quat64, Vec3, add, conjugate, length, product, renormalized, rotate, scaled, sub};
+use crate::plan::{Plan, hips_at};
+use crate::transfer::{Buffer, Moment};
+
+/// Where the feet and the pelvis go in one pose.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Goals {
+    /// Goals of the ankles.
+    pub(crate) ankles: [Vec3; 2],
+    /// Weight of each foot as a standing one, from 0 to 1.
+    pub(crate) stand: [f64; 2],
+    /// Distance by which the pelvis comes down.
+    pub(crate) drop: f64,
+    /// Distance by which the goal of each standing foot is out of reach.
+    pub(crate) missed: [f64; 2],
+}
+
+/// Writes the pose: rotations, the place of the hips, and legs that reach their goals.
+pub(crate) fn write(
+    plan: &Plan,
+    source_pose: &Pose,
+    buffer: &Buffer,
+    moment: &Moment,
+    goals: &mut Goals,
+    pose: &mut Pose,
+) {
+    let (body, turns) = (&plan.target, &buffer.turns);
+    let above = |joint: usize| body.parent(joint).map(|parent| turns[parent]);
+    for (joint, (&turn, rest)) in turns.iter().zip(&body.locals).enumerate() {
+        let local = above(joint).map_or(turn, |above| product(conjugate(above), turn));
+        set(pose, joint, local, rest.at);
+    }
+    if plan.same {
+        copy_translations(plan, source_pose, pose);
+    }
+    let middle = sub(moment.middle, [0.0, goals.drop, 0.0]);
+    let hips = hips_at(body, turns[body.hips], middle);
+    let above_hips = hips_parent(plan, source_pose);
+    let scale = if above_hips.scale == 0.0 { 1.0 } else { above_hips.scale };
+    let local = scaled(rotate(conjugate(above_hips.turn), sub(hips, above_hips.at)), 1.0 / scale);
+    let turn = product(conjugate(above_hips.turn), turns[body.hips]);
+    set(pose, body.hips, turn, local);
+    for side in 0..SIDES.len() {
+        let leg = &body.legs[side];
+        let [thigh, shin, foot] = [leg.thigh, leg.shin, leg.foot].map(|joint| turns[joint]);
+        let since = product(thigh, conjugate(body.neutral[leg.thigh]));
+        let limb = Limb {
+            thigh: rotate(thigh, leg.knee_in_thigh),
+            shin: rotate(shin, leg.ankle_in_shin),
+            hinge: rotate(since, body.left),
+        };
+        let hip = sub(moment.legs[side].hip, [0.0, goals.drop, 0.0]);
+        let goal = sub(goals.ankles[side], hip);
+        let [first, second] = reach(&limb, goal, goals.stand[side]);
+        let to = add(rotate(first, limb.thigh), rotate(second, limb.shin));
+        goals.missed[side] = goals.stand[side] * length(sub(goal, to));
+        let above_thigh = above(leg.thigh).unwrap_or(crate::maths::STILL);
+        turn_joint(pose, leg.thigh, product(conjugate(above_thigh), product(first, thigh)));
+        let carried =
+            |joint: usize, change: Quat64| above(joint).map_or(change, |above| product(change, above));
+        turn_joint(pose, leg.shin, product(conjugate(carried(leg.shin, first)), product(second, shin)));
+        turn_joint(pose, leg.foot, product(conjugate(carried(leg.foot, second)), foot));
+    }
+}
+
+/// Returns the place of the hips' parent. On the same skeleton its joints move as the source's do.
+fn hips_parent(plan: &Plan, source_pose: &Pose) -> Place {
+    let Some(parent) = plan.target.parent(plan.target.hips).filter(|_| plan.same) else {
+        return plan.above_hips;
+    };
+    // The path from the root, without memory: each ancestor is found again from the hips.
+    let depth = core::iter::successors(Some(parent), |&joint| plan.target.parent(joint)).count();
+    (0..depth).rev().fold(Place::IDENTITY, |place, up| {
+        let joint = core::iter::successors(Some(parent), |&joint| plan.target.parent(joint)).nth(up);
+        place.then(&joint.map_or(Place::IDENTITY, |joint| Place::local(&source_pose.get(joint))))
+    })
+}
+
+/// Copies translations and scales of the source, and the rotations above the hips.
+fn copy_translations(plan: &Plan, source: &Pose, pose: &mut Pose) {
+    for joint in 0..plan.target.joint_count() {
+        let own = pose.get(joint);
+        pose.set(joint, &Transform { rotation: own.rotation, ..source.get(joint) });
+    }
+    let mut above = plan.target.parent(plan.target.hips);
+    while let Some(joint) = above {
+        pose.set(joint, &source.get(joint));
+        above = plan.target.parent(joint);
+    }
+}
+
+/// Sets rotation and translation, and keeps the scale.
+fn set(pose: &mut Pose, joint: usize, turn: Quat64, at: Vec3) {
+    let scale = pose.get(joint).scale;
+    let rotation = renormalized(turn).map(|v| v as f32);
+    pose.set(joint, &Transform { rotation, translation: at.map(|v| v as f32), scale });
+}
+
+fn turn_joint(pose: &mut Pose, joint: usize, turn: Quat64) {
+    let own = pose.get(joint);
+    pose.set(joint, &Transform { rotation: renormalized(turn).map(|v| v as f32), ..own });
+}
