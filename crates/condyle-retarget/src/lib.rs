@@ -11,7 +11,10 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod body;
+mod certificate;
+pub mod clip;
 mod feet;
+pub mod figures;
 mod filter;
 pub mod inspect;
 mod limb;
@@ -23,5 +26,6 @@ mod step;
 mod transfer;
 mod write;
 
+pub use certificate::{Certificate, Doubt, Reason};
 pub use plan::{Plan, PlanOptions, Ratio};
 pub use step::{State, retarget};

@@ -1,0 +1,254 @@
+//! The certificate of a retargeted clip: figures that a script can compute again from both files.
+
+use condyle::{Error, Pose};
+
+use crate::body::{Body, Place};
+use crate::figures::{Figures, Legs, figures};
+use crate::maths::{Vec3, add, dot, length, scaled, sub};
+use crate::plan::{Ground, Plan};
+use crate::rig::Role;
+use crate::write::Goals;
+
+/// Minimum miss of a standing foot that counts as out of reach, in heights: 1 mm at 1.8 m.
+const MISSED: f64 = 1.0 / 1800.0;
+/// Minimum distance that puts a frame in doubt, in heights: 5 mm at 1.8 m.
+const DOUBT: f64 = 5.0 / 1800.0;
+
+/// Measurements of one retargeted clip. Lengths are in mm of the target, unless noted otherwise.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct Certificate {
+    /// Number of frames.
+    pub frames: usize,
+    /// Size of the target's steps compared with the source's.
+    pub ratio: f64,
+    /// Sums of the figures, with both bodies scaled to 1.8 m.
+    pub figures: Figures,
+    /// Largest way of a planted toe from where it began to stand.
+    pub slide_mm: f64,
+    /// Largest distance of a planted toe from the height of the scaled source.
+    pub height_mm: f64,
+    /// Largest distance by which a standing foot misses its goal.
+    pub reach_mm: f64,
+    /// Frames in which a standing foot misses its goal by more than 1 mm at 1.8 m, counted per foot.
+    pub out_of_reach: usize,
+    /// Frames with a standing foot, counted per foot.
+    pub standing: usize,
+    /// Largest depth of a joint below the ground, beyond the depth of the scaled source's.
+    pub ground_mm: f64,
+    /// Largest depth of a hand in the capsules of trunk and thighs, beyond the scaled depth of the source's.
+    pub body_mm: f64,
+    /// Largest distance by which the pelvis was lowered or lifted.
+    pub pelvis_mm: f64,
+    /// Frames in which the pelvis was moved by more than 1 cm at 1.8 m.
+    pub pelvis_moved: usize,
+    /// Frames in doubt.
+    pub doubts: Vec<Doubt>,
+}
+
+/// A range of frames in doubt.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Doubt {
+    /// First frame.
+    pub first: usize,
+    /// Last frame.
+    pub last: usize,
+    /// Reason.
+    pub why: Reason,
+    /// Largest measure in the range: mm for distances, degrees for angles.
+    pub worst: f64,
+}
+
+/// Reason for doubt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Reason {
+    /// A standing foot is out of reach.
+    OutOfReach,
+    /// A joint is below the ground.
+    BelowGround,
+    /// A hand is inside the body.
+    InsideBody,
+    /// A leg turns by more than 20 degrees in a frame, and 2.5 times as far as the source's.
+    Spin,
+}
+
+impl Reason {
+    /// Returns a short description.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::OutOfReach => "a standing foot is out of reach",
+            Self::BelowGround => "a joint is below the ground",
+            Self::InsideBody => "a hand is inside the body",
+            Self::Spin => "a leg spins",
+        }
+    }
+}
+
+impl Certificate {
+    /// Share of planted frames whose toe slides, in percent.
+    #[must_use]
+    pub fn sliding_percent(&self) -> f64 {
+        percent(self.figures.beyond, self.figures.planted)
+    }
+
+    /// Share of standing frames out of reach, in percent.
+    #[must_use]
+    pub fn out_of_reach_percent(&self) -> f64 {
+        percent(self.out_of_reach, self.standing)
+    }
+
+    /// Angular acceleration of the knees compared with the source's. 1 if the source's knees do not move.
+    #[must_use]
+    pub fn knee_acceleration(&self) -> f64 {
+        let [own, source] = self.figures.knee;
+        if source > 0.0 { own / source } else { 1.0 }
+    }
+}
+
+/// Returns a share in percent, and 0 of nothing.
+pub(crate) fn percent(part: usize, of: usize) -> f64 {
+    if of == 0 { 0.0 } else { 100.0 * part as f64 / of as f64 }
+}
+
+/// Measures a clip while its poses are made.
+pub(crate) struct Witness {
+    legs: [Legs; 2],
+    bodies: [Capsules; 2],
+    ratio: f64,
+    /// Scale of the target: mm per unit, and its height.
+    height: f64,
+    certificate: Certificate,
+}
+
+impl Witness {
+    pub(crate) fn new(plan: &Plan, ground: &Ground) -> Self {
+        let mut legs = [&plan.source, &plan.target].map(|body| Legs::of(body.clone()));
+        legs[0].set_stance(ground.toes);
+        let bodies = [(&plan.source, ground.floor), (&plan.target, plan.target.floor)]
+            .map(|(body, floor)| Capsules::new(body, floor));
+        let certificate = Certificate { ratio: plan.ratio, ..Certificate::default() };
+        Self { legs, bodies, ratio: plan.ratio, height: plan.target.height, certificate }
+    }
+
+    pub(crate) fn add(&mut self, seconds: f64, poses: [&Pose; 2], goals: &Goals) -> Result<(), Error> {
+        let frame = self.certificate.frames;
+        for (legs, pose) in self.legs.iter_mut().zip(poses) {
+            legs.add(seconds, pose)?;
+        }
+        let [source, target] = [0, 1].map(|at: usize| self.bodies[at].depths(poses[at]));
+        let all = &mut self.certificate;
+        all.frames += 1;
+        for side in 0..2 {
+            all.standing += usize::from(goals.stand[side] > 0.5);
+            all.out_of_reach += usize::from(goals.missed[side] > MISSED * self.height);
+            all.reach_mm = all.reach_mm.max(1e3 * goals.missed[side]);
+        }
+        all.pelvis_mm = all.pelvis_mm.max(1e3 * goals.drop.abs());
+        all.pelvis_moved += usize::from(goals.drop.abs() > 10.0 * MISSED * self.height);
+        let beyond = |at: usize| (target[at] - self.ratio * source[at]).max(0.0);
+        let [ground, body] = [beyond(0), beyond(1)];
+        all.ground_mm = all.ground_mm.max(1e3 * ground);
+        all.body_mm = all.body_mm.max(1e3 * body);
+        let missed = goals.missed[0].max(goals.missed[1]);
+        for (depth, limit, why) in [
+            (missed, DOUBT, Reason::OutOfReach),
+            (ground, 2.0 * DOUBT, Reason::BelowGround),
+            (body, 4.0 * DOUBT, Reason::InsideBody),
+        ] {
+            if depth > limit * self.height {
+                doubt(&mut all.doubts, frame, why, 1e3 * depth);
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn finish(mut self) -> Result<Certificate, Error> {
+        let [source, target] = &self.legs;
+        let mut details = Vec::new();
+        self.certificate.figures = figures(source, target, self.ratio)?;
+        crate::figures::spins(source, target, &mut details);
+        for (frame, degrees) in details {
+            doubt(&mut self.certificate.doubts, frame, Reason::Spin, degrees);
+        }
+        let scale = 1e3 * self.height / crate::figures::TALL;
+        let [slide, height] = crate::figures::planted(source, target, self.ratio);
+        self.certificate.slide_mm = scale * slide;
+        self.certificate.height_mm = scale * height;
+        self.certificate.doubts.sort_by_key(|doubt| (doubt.first, doubt.why as usize));
+        Ok(self.certificate)
+    }
+}
+
+/// Adds a frame to the ranges. Gaps of up to five frames join.
+fn doubt(doubts: &mut Vec<Doubt>, frame: usize, why: Reason, worst: f64) {
+    if let Some(last) = doubts.iter_mut().rev().find(|doubt| doubt.why == why && doubt.last + 6 >= frame) {
+        last.last = frame;
+        last.worst = last.worst.max(worst);
+        return;
+    }
+    doubts.push(Doubt { first: frame, last: frame, why, worst });
+}
+
+/// A body as capsules: its trunk and its thighs, the joints that can touch them, and the ground.
+struct Capsules {
+    parents: Vec<u16>,
+    places: Vec<Place>,
+    /// Joints below the hips that are above the ground at rest.
+    joints: Vec<usize>,
+    hands: Vec<usize>,
+    /// Joints at both ends, and the radius.
+    capsules: Vec<([usize; 2], f64)>,
+    floor: f64,
+}
+
+impl Capsules {
+    fn new(body: &Body, floor: f64) -> Self {
+        let at = |role: Role| body.map.joint(role).map(usize::from);
+        let trunk = at(Role::Neck).or_else(|| at(Role::Head));
+        let mut capsules = Vec::new();
+        if let Some(top) = trunk {
+            capsules.push(([body.hips, top], 0.5 * body.width));
+        }
+        let thighs = body.legs.iter().map(|leg| ([leg.thigh, leg.shin], 0.3 * body.width));
+        capsules.extend(thighs);
+        let below = |joint: usize| {
+            let up = std::iter::successors(Some(joint), |&joint| body.parent(joint));
+            up.into_iter().any(|joint| joint == body.hips)
+        };
+        let above_ground = |joint: usize| body.rest[joint].at[1] >= body.floor;
+        let joints = (0..body.joint_count()).filter(|&joint| below(joint) && above_ground(joint));
+        Self {
+            joints: joints.collect(),
+            hands: [Role::LeftHand, Role::RightHand].into_iter().filter_map(at).collect(),
+            parents: body.parents.clone(),
+            places: vec![Place::IDENTITY; body.joint_count()],
+            capsules,
+            floor,
+        }
+    }
+
+    /// Returns the largest depth of a joint below the ground and of a hand in the body.
+    fn depths(&mut self, pose: &Pose) -> [f64; 2] {
+        for (joint, t) in pose.transforms().enumerate() {
+            let above = self.places.get(usize::from(self.parents[joint])).copied();
+            self.places[joint] = above.unwrap_or(Place::IDENTITY).then(&Place::local(&t));
+        }
+        let at = |joint: usize| self.places[joint].at;
+        let ground = self.joints.iter().map(|&joint| self.floor - at(joint)[1]).fold(0.0, f64::max);
+        let inside = |hand: usize, &([from, to], radius): &([usize; 2], f64)| {
+            radius - distance(at(hand), at(from), at(to))
+        };
+        let depth = |&hand: &usize| self.capsules.iter().map(|it| inside(hand, it)).fold(0.0, f64::max);
+        [ground, self.hands.iter().map(depth).fold(0.0, f64::max)]
+    }
+}
+
+/// Returns the distance of a point from a segment.
+fn distance(p: Vec3, from: Vec3, to: Vec3) -> f64 {
+    let along = sub(to, from);
+    let square = dot(along, along);
+    let t = if square > 0.0 { (dot(sub(p, from), along) / square).clamp(0.0, 1.0) } else { 0.0 };
+    length(sub(p, add(from, scaled(along, t))))
+}
