@@ -1,0 +1,310 @@
+//! Motions of three internal bodies on each other: identity, standing feet, rest poses, hostile input.
+
+use condyle::math::Transform;
+use condyle::sampling::PoseSource;
+use condyle::{Error, Joint, Pose, RawClip, Skeleton};
+use condyle_base::math::quats::{Quat64, conjugate, product, rotate};
+use condyle_retarget::clip::{ClipOptions, Retargeted, clip, frame_times};
+use condyle_retarget::rig::{Humanoid, Role};
+use condyle_retarget::{Plan, PlanOptions, Ratio, State, retarget};
+use condyle_testing::humanoids::{Build, squats, walk};
+
+const BUILDS: [Build; 3] = [Build::TALL, Build::SHORT, Build::STYLISED];
+
+fn map(skeleton: &Skeleton) -> Humanoid {
+    let roles = Build::roles(skeleton);
+    let pairs = roles.iter().map(|(role, joint)| (role.parse().expect("a role"), *joint));
+    Humanoid::new(skeleton, pairs).expect("a humanoid")
+}
+
+fn plan(source: &Skeleton, target: &Skeleton) -> Plan {
+    Plan::new(source, &map(source), target, &map(target), &PlanOptions::default()).expect("a plan")
+}
+
+fn whole(plan: &Plan, motion: &RawClip) -> Retargeted {
+    let times = frame_times(motion, 30.0).expect("few frames");
+    clip(plan, motion, &times, &ClipOptions::default()).expect("a clip of the source")
+}
+
+fn poses(skeleton: &Skeleton, motion: &RawClip) -> Vec<Pose> {
+    let times = frame_times(motion, 30.0).expect("few frames");
+    let pose = |seconds: f32| {
+        let mut pose = Pose::rest(skeleton);
+        motion.pose(skeleton, seconds.into(), &mut pose).expect("a clip of the skeleton");
+        pose
+    };
+    times.into_iter().map(pose).collect()
+}
+
+/// One pose at a time, at 60 frames per second.
+fn stepped(plan: &Plan, sources: &[Pose]) -> Vec<Pose> {
+    let mut state = State::new(plan);
+    let step = |source: &Pose| {
+        let mut out = Pose::rest(plan.target());
+        retarget(plan, source, 1.0 / 60.0, &mut state, &mut out).expect("sizes agree");
+        out
+    };
+    sources.iter().map(step).collect()
+}
+
+fn places(skeleton: &Skeleton, pose: &Pose) -> Vec<[f64; 3]> {
+    let mut all: Vec<(Quat64, [f64; 3])> = Vec::new();
+    for (joint, t) in pose.transforms().enumerate() {
+        let parent = skeleton.parent(joint as u16);
+        let (turn, at) = parent.map_or(([0.0, 0.0, 0.0, 1.0], [0.0; 3]), |parent| all[usize::from(parent)]);
+        let moved = rotate(turn, t.translation.map(f64::from));
+        all.push((product(turn, t.rotation.map(f64::from)), std::array::from_fn(|c| at[c] + moved[c])));
+    }
+    all.into_iter().map(|it| it.1).collect()
+}
+
+/// Largest distance of any joint in any frame.
+fn apart(skeleton: &Skeleton, a: &[Pose], b: &[Pose]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    let frame = |(a, b)| {
+        let (a, b) = (places(skeleton, a), places(skeleton, b));
+        let apart =
+            |(a, b): (&[f64; 3], &[f64; 3])| (0..3).map(|c| (a[c] - b[c]).powi(2)).sum::<f64>().sqrt();
+        a.iter().zip(&b).map(apart).fold(0.0, f64::max)
+    };
+    a.iter().zip(b).map(frame).fold(0.0, f64::max)
+}
+
+#[test]
+fn a_motion_on_its_own_body_is_itself() {
+    for build in BUILDS {
+        let skeleton = build.skeleton();
+        let plan = plan(&skeleton, &skeleton);
+        for motion in [walk(&build), squats(&build)] {
+            let own = poses(&skeleton, &motion);
+            let done = whole(&plan, &motion);
+            let far = apart(&skeleton, &own, &poses(&skeleton, &done.clip));
+            assert!(far < 1e-6, "{build:?}, {}: {far}", motion.name());
+            let far = apart(&skeleton, &own, &stepped(&plan, &own));
+            assert!(far < 1e-6, "{build:?}, {}: {far}", motion.name());
+        }
+    }
+}
+
+#[test]
+fn feet_stand() {
+    for source in BUILDS {
+        for target in BUILDS {
+            let plan = plan(&source.skeleton(), &target.skeleton());
+            for motion in [walk(&source), squats(&source)] {
+                let done = whole(&plan, &motion).certificate;
+                let case = format!("{} from {source:?} to {target:?}: {done:?}", motion.name());
+                assert_eq!(done.frames, frame_times(&motion, 30.0).expect("few").len(), "{case}");
+                assert!(done.figures.planted > 200, "{case}");
+                assert_eq!((done.figures.beyond, done.figures.off_source), (0, 0), "{case}");
+                assert!(done.slide_mm < 1.0 && done.height_mm < 1.0 && done.reach_mm < 1.0, "{case}");
+                assert!((0.7..1.5).contains(&done.knee_acceleration()), "{case}");
+                assert!(done.doubts.is_empty() && done.ground_mm < 1.0, "{case}");
+            }
+        }
+    }
+}
+
+#[test]
+fn results_have_the_same_bits() {
+    let (source, target) = (Build::TALL, Build::STYLISED);
+    let plan = plan(&source.skeleton(), &target.skeleton());
+    let motion = walk(&source);
+    let [a, b] = [(); 2].map(|()| whole(&plan, &motion));
+    assert_eq!(a, b);
+    let own = poses(plan.source(), &motion);
+    // A state that was reset does not remember the clip before.
+    let mut state = State::new(&plan);
+    let mut out = Pose::rest(plan.target());
+    for source in &own[..20] {
+        retarget(&plan, source, 1.0 / 60.0, &mut state, &mut out).expect("sizes agree");
+    }
+    state.reset();
+    let mut again = Vec::new();
+    for source in &own {
+        retarget(&plan, source, 1.0 / 60.0, &mut state, &mut out).expect("sizes agree");
+        again.push(out.clone());
+    }
+    assert!(again == stepped(&plan, &own));
+}
+
+/// Returns the rest pose and motion of a skeleton with each joint's axes turned.
+fn with_other_axes(skeleton: &Skeleton, poses: &[Pose]) -> (Skeleton, Vec<Pose>) {
+    let turns: Vec<Quat64> = (0..skeleton.joint_count())
+        .map(|joint| {
+            let angle = joint as f64;
+            [0.6 * angle.sin(), 0.8 * angle.sin(), 0.0, angle.cos()]
+        })
+        .collect();
+    let turned = |pose: &Pose| {
+        let mut out = pose.clone();
+        for (joint, t) in pose.transforms().enumerate() {
+            let parent = skeleton.parent(joint as u16);
+            let back = parent.map_or([0.0, 0.0, 0.0, 1.0], |parent| conjugate(turns[usize::from(parent)]));
+            let rotation = product(back, product(t.rotation.map(f64::from), turns[joint]));
+            let translation = rotate(back, t.translation.map(f64::from)).map(|v| v as f32);
+            out.set(joint, &Transform { rotation: rotation.map(|v| v as f32), translation, scale: t.scale });
+        }
+        out
+    };
+    let skeleton = skeleton.with_rest(&turned(skeleton.rest())).expect("unit rotations");
+    (skeleton, poses.iter().map(turned).collect())
+}
+
+#[test]
+fn bone_axes_do_not_matter() {
+    let (source, target) = (Build::TALL, Build::SHORT);
+    let first = plan(&source.skeleton(), &target.skeleton());
+    let own = poses(first.source(), &walk(&source));
+    let want = stepped(&first, &own);
+    let (skeleton, turned) = with_other_axes(first.source(), &own);
+    let second = plan(&skeleton, &target.skeleton());
+    let far = apart(first.target(), &want, &stepped(&second, &turned));
+    assert!(far < 1e-5, "{far}");
+    // The target's axes do not matter either.
+    let (skeleton, turned) = with_other_axes(first.target(), &want);
+    let third = plan(&source.skeleton(), &skeleton);
+    let far = apart(&skeleton, &turned, &stepped(&third, &own));
+    assert!(far < 1e-5, "{far}");
+}
+
+/// The arms of a source that hang at rest, with the same motion, make no difference.
+#[test]
+fn the_rest_pose_of_the_arms_does_not_matter() {
+    let (source, target) = (Build::SHORT, Build::TALL);
+    let first = plan(&source.skeleton(), &target.skeleton());
+    let own = poses(first.source(), &walk(&source));
+    let mut rest = first.source().rest().clone();
+    for (name, sign) in [("LeftArm", -1.0), ("RightArm", 1.0)] {
+        let joint = usize::from(first.source().joint_by_name(name).expect("an arm"));
+        let mut t = rest.get(joint);
+        let half = sign * std::f32::consts::FRAC_PI_8;
+        t.rotation = [0.0, 0.0, half.sin(), half.cos()];
+        rest.set(joint, &t);
+    }
+    let down = first.source().with_rest(&rest).expect("unit rotations");
+    let second = plan(&down, &target.skeleton());
+    let far = apart(first.target(), &stepped(&first, &own), &stepped(&second, &own));
+    assert!(far < 1e-5, "{far}");
+}
+
+/// A character that faces another way is turned to face as the target does.
+#[test]
+fn the_way_a_source_faces_does_not_matter() {
+    let build = Build::SHORT;
+    let skeleton = build.skeleton();
+    let quarter = std::f32::consts::FRAC_1_SQRT_2;
+    let turned = skeleton.turned([0.0, quarter, 0.0, quarter]).expect("a unit rotation");
+    let motion = walk(&build).turned(&skeleton, [0.0, quarter, 0.0, quarter]).expect("a unit rotation");
+    let (plain, other) = (plan(&skeleton, &skeleton), plan(&turned, &skeleton));
+    let want = poses(&skeleton, &walk(&build));
+    let far = apart(&skeleton, &want, &stepped(&other, &poses(&turned, &motion)));
+    assert!(far < 1e-5, "{far}");
+    assert!((plain.ratio() - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_pose_allocates_nothing() {
+    let (source, target) = (Build::TALL, Build::SHORT);
+    let plan = plan(&source.skeleton(), &target.skeleton());
+    let own = poses(plan.source(), &walk(&source));
+    let (mut state, mut out) = (State::new(&plan), Pose::rest(plan.target()));
+    let count = allocation_counter::measure(|| {
+        for source in &own {
+            retarget(&plan, source, 1.0 / 60.0, &mut state, &mut out).expect("sizes agree");
+        }
+    });
+    assert_eq!(count.count_total, 0);
+}
+
+#[test]
+fn any_step_is_taken() {
+    let (source, target) = (Build::TALL, Build::SHORT);
+    let plan = plan(&source.skeleton(), &target.skeleton());
+    let own = poses(plan.source(), &walk(&source));
+    let mut out = Pose::rest(plan.target());
+    for seconds in [0.0, -1.0, 1e-300, 1e300, f64::NAN, f64::INFINITY] {
+        let mut state = State::new(&plan);
+        for source in &own {
+            retarget(&plan, source, seconds, &mut state, &mut out).expect("sizes agree");
+            let finite =
+                out.transforms().all(|t| t.rotation.iter().chain(&t.translation).all(|v| v.is_finite()));
+            assert!(finite, "{seconds}");
+        }
+    }
+    let (mut state, mut short) = (State::new(&plan), Pose::identity(3));
+    assert!(matches!(retarget(&plan, &own[0], 0.1, &mut state, &mut short), Err(Error::Length { .. })));
+    let other = super_plan(&target);
+    let refused = retarget(&other, &Pose::rest(other.source()), 0.1, &mut state, &mut out);
+    assert!(matches!(refused, Err(Error::Skeleton { .. })), "{refused:?}");
+}
+
+/// A plan for a body with another name in its skeleton.
+fn super_plan(build: &Build) -> Plan {
+    let skeleton = build.skeleton();
+    let joints = skeleton.parents().iter().enumerate().map(|(joint, _)| {
+        let name = skeleton.names()[joint].replace("Neck", "Throat");
+        Joint::new(name, skeleton.parent(joint as u16), skeleton.rest().get(joint))
+    });
+    let other = Skeleton::new(joints).expect("parents before children");
+    let roles = Build::roles(&skeleton);
+    let pairs = roles.iter().map(|(role, joint)| (role.parse().expect("a role"), *joint));
+    let map = Humanoid::new(&other, pairs).expect("a humanoid");
+    Plan::new(&other, &map, &other, &map, &PlanOptions::default()).expect("a plan")
+}
+
+#[test]
+fn a_clip_of_one_frame_is_a_pose() {
+    let (source, target) = (Build::TALL, Build::SHORT);
+    let plan = plan(&source.skeleton(), &target.skeleton());
+    let done = clip(&plan, &walk(&source), &[0.5], &ClipOptions::default()).expect("one frame");
+    assert_eq!((done.clip.duration(), done.certificate.frames), (0.0, 1));
+    for (times, want) in [
+        (&[][..], Error::NoKeys { timeline: 0 }),
+        (&[0.0, 0.0], Error::KeyOrder { timeline: 0, key: 1 }),
+        (&[f32::NAN], Error::KeyOrder { timeline: 0, key: 0 }),
+    ] {
+        assert_eq!(clip(&plan, &walk(&source), times, &ClipOptions::default()).err(), Some(want));
+    }
+    assert!(frame_times(&walk(&source), f64::NAN).is_err());
+}
+
+#[test]
+fn legs_without_a_length_are_refused() {
+    let sound = Build::TALL.skeleton();
+    for broken in [Build { thigh: 0.0, ..Build::TALL }, Build { shin: 0.0, ..Build::TALL }] {
+        let broken = broken.skeleton();
+        for (a, b, what) in [(&broken, &sound, "source legs"), (&sound, &broken, "target legs")] {
+            let refused = Plan::new(a, &map(a), b, &map(b), &PlanOptions::default());
+            assert!(matches!(refused, Err(Error::OutOfRange { what: it, .. }) if it == what), "{refused:?}");
+        }
+    }
+    // Other bones may have no length.
+    let odd = Build { spine: 0.0, arm: 0.0, head: 0.0, hip: 0.0, ankle: 0.0, foot: 0.0, ..Build::TALL };
+    for (a, b) in [(odd, Build::SHORT), (Build::SHORT, odd), (odd, odd)] {
+        let plan = plan(&a.skeleton(), &b.skeleton());
+        let done = whole(&plan, &walk(&a));
+        assert_eq!(done.certificate.frames, 360);
+    }
+}
+
+#[test]
+fn ratios_are_chosen() {
+    let [source, target] = [Build::TALL, Build::STYLISED].map(|build| build.skeleton());
+    let ratio = |ratio: Ratio| {
+        let mut options = PlanOptions::default();
+        options.ratio = ratio;
+        Plan::new(&source, &map(&source), &target, &map(&target), &options).map(|plan| plan.ratio())
+    };
+    let near =
+        |a: Result<f64, Error>, b: f64| assert!((a.clone().expect("a ratio") - b).abs() < 1e-6, "{a:?} {b}");
+    near(ratio(Ratio::Legs), 0.34 / 0.93);
+    near(ratio(Ratio::LegsAndHips), 0.5 / 1.12);
+    near(ratio(Ratio::HipHeight), 0.4 / 1.02);
+    near(ratio(Ratio::Fixed(2.0)), 2.0);
+    for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(ratio(Ratio::Fixed(wrong)).is_err(), "{wrong}");
+    }
+    let other = map(&Build::SHORT.skeleton());
+    assert_eq!(other.joint(Role::Hips), Some(0));
+}
