@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::step::{Log, Outcome, Step, Stop, out_dir};
 use crate::{
     asm, bench, c, dependencies, dist, features, fuzz, gpu, guide, levels, lint, miri, package, page,
-    playback, public_api, python, readme, targets, testdata, validator, web, words, workflows,
+    playback, public_api, python, readme, targets, testdata, validator, web, words, workflows, yardstick,
 };
 
 /// Optional steps: they need tools or models that a machine may lack, and may be skipped even with
@@ -39,6 +39,7 @@ fn steps() -> Vec<Step> {
         levels::steps(),
         features::steps(),
         bench::steps(),
+        yardstick::steps(),
         gpu::steps(),
         testdata::steps(),
         validator::steps(),

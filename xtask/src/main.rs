@@ -33,6 +33,7 @@ mod validator;
 mod web;
 mod words;
 mod workflows;
+mod yardstick;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -59,6 +60,7 @@ usage: cargo xtask COMMAND
   pack-peers                        compare with gltfpack and glTF-Transform, write docs/reports/packing.md
   papers                            write the tables, plots and clock cycles of docs/reports/papers.md
   times                             measure builds and tests from scratch, write docs/dev/ci.md
+  yardstick [--data PATH]           measure retargeting on our own bodies, or on paired files for bench/results/retarget.md
   fuzz TARGET [--seconds N]         run one fuzz target, 20 s by default
 ";
 
@@ -97,6 +99,8 @@ fn main() -> ExitCode {
         ["papers"] => step::alone("papers", papers::write),
         ["times"] => step::alone("times", times::write),
         ["tables"] => step::alone("tables", tables::write),
+        ["yardstick"] => step::alone("yardstick", yardstick::made),
+        ["yardstick", "--data", path] => step::alone("yardstick", |log| yardstick::read(log, path)),
         ["fuzz", target] => fuzz::alone(target, fuzz::SECONDS),
         ["fuzz", target, "--seconds", seconds] => match seconds.parse() {
             Ok(seconds) => fuzz::alone(target, seconds),

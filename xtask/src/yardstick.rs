@@ -1,0 +1,26 @@
+//! Figures of retargeting, with limits: feet that slide, rest poses, there and back.
+
+use std::path::Path;
+
+use crate::step::{Log, Outcome, Step, cargo};
+
+pub(crate) fn steps() -> Vec<Step> {
+    vec![Step::new("yardstick", made)]
+}
+
+const EXAMPLE: [&str; 4] = ["-p", "condyle-retarget", "--example", "yardstick"];
+
+/// Measures three internal bodies, with the tests' build.
+pub(crate) fn made(log: &mut Log) -> Outcome {
+    log.run(&mut cargo("run", EXAMPLE))?;
+    Ok("all figures are within their limits".into())
+}
+
+/// Measures paired files, and writes bench/results/retarget.md.
+pub(crate) fn read(log: &mut Log, path: &str) -> Outcome {
+    let data = Path::new(path).canonicalize()?;
+    let mut command = cargo("run", EXAMPLE);
+    command.arg("--release").arg("--").arg("--data").arg(data).args(["--out", "bench/results/retarget.md"]);
+    log.run(&mut command)?;
+    Ok("all figures are within their limits".into())
+}
