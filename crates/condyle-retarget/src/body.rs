@@ -50,6 +50,8 @@ pub(crate) struct Leg {
     pub(crate) thigh: usize,
     pub(crate) shin: usize,
     pub(crate) foot: usize,
+    /// The foot is not below the shin.
+    pub(crate) is_loose: bool,
     /// Hip joint, from the middle of both hip joints, in the space of the hips.
     pub(crate) hip_in_hips: Vec3,
     /// Knee in the space of the thigh.
@@ -69,6 +71,11 @@ pub(crate) struct Leg {
 }
 
 impl Leg {
+    /// Joints of the leg.
+    pub(crate) fn joints(&self) -> [usize; 3] {
+        [self.thigh, self.shin, self.foot]
+    }
+
     /// Length of the straight leg.
     pub(crate) fn length(&self) -> f64 {
         self.lengths[0] + self.lengths[1]
@@ -126,7 +133,10 @@ impl Body {
             place.at = rotate(upright, place.at);
         }
         let middle = scaled(add(rest[thighs[0]].at, rest[thighs[1]].at), 0.5);
-        let below = skeleton.subtree(hips as u16).iter().map(|&joint| rest[usize::from(joint)].at[1]);
+        // Loose feet are not below the hips.
+        let tops = [Role::Hips, Role::LeftFoot, Role::RightFoot].map(joint);
+        let below = tops.iter().flat_map(|&top| skeleton.subtree(top as u16));
+        let below = below.map(|&joint| rest[usize::from(joint)].at[1]);
         let [lowest, highest] =
             below.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], y| [low.min(y), high.max(y)]);
         let height = (highest - lowest).max(1e-6);
@@ -220,6 +230,7 @@ fn leg(rest: &[Place], map: &Humanoid, side: Side, ground: Ground) -> Leg {
         thigh,
         shin,
         foot,
+        is_loose: map.is_loose(Role::LeftFoot.on(side)),
         hip_in_hips: rotate(conjugate(hips_turn), hip),
         knee_in_thigh: inside(thigh, rest[shin].at),
         ankle_in_shin: inside(shin, ankle),

@@ -63,7 +63,7 @@ impl Legs {
 
     pub(crate) fn of(body: Body) -> Self {
         let places = vec![Place::IDENTITY; body.joint_count()];
-        let needed = ancestors(&body, body.legs.iter().map(|leg| leg.foot));
+        let needed = ancestors(&body, body.legs.iter().flat_map(crate::body::Leg::joints));
         let stance = body.legs.map(|leg| body.floor + leg.toe_height);
         Self { body, places, needed, stance, times: Vec::new(), frames: Vec::new() }
     }

@@ -157,7 +157,7 @@ impl Plan {
         });
         let alike = alike && (source.width - target.width).abs() < 1e-5 * source.height;
         Ok(Self {
-            leg_joints: ancestors(&source, a.iter().map(|leg| leg.foot)),
+            leg_joints: ancestors(&source, a.iter().flat_map(Leg::joints)),
             ground: Ground { floor: source.floor, toes: a.map(|leg| source.floor + leg.toe_height) },
             above_hips: above_hips(&target),
             plant: options.plant.unwrap_or(!alike),

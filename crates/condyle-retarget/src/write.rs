@@ -2,7 +2,7 @@
 
 use condyle::{Pose, Transform};
 
-use crate::body::{Place, SIDES};
+use crate::body::{Body, Place, SIDES};
 use crate::limb::{Limb, reach};
 use crate::maths::{Quat64, Vec3, add, conjugate, length, product, renormalized, rotate, scaled, sub};
 use crate::plan::{Plan, hips_at};
@@ -41,11 +41,11 @@ pub(crate) fn write(
     }
     let middle = sub(moment.middle, [0.0, goals.drop, 0.0]);
     let hips = hips_at(body, turns[body.hips], middle);
-    let above_hips = hips_parent(plan, source_pose);
-    let scale = if above_hips.scale == 0.0 { 1.0 } else { above_hips.scale };
-    let local = scaled(rotate(conjugate(above_hips.turn), sub(hips, above_hips.at)), 1.0 / scale);
-    let turn = product(conjugate(above_hips.turn), turns[body.hips]);
-    set(pose, body.hips, turn, local);
+    let above_hips = match body.parent(body.hips) {
+        Some(parent) if plan.same => place_in(body, source_pose, parent),
+        _ => plan.above_hips,
+    };
+    put(pose, body.hips, &above_hips, turns[body.hips], hips);
     for side in 0..SIDES.len() {
         let leg = &body.legs[side];
         let [thigh, shin, foot] = [leg.thigh, leg.shin, leg.foot].map(|joint| turns[joint]);
@@ -65,21 +65,32 @@ pub(crate) fn write(
         let carried =
             |joint: usize, change: Quat64| above(joint).map_or(change, |above| product(change, above));
         turn_joint(pose, leg.shin, product(conjugate(carried(leg.shin, first)), product(second, shin)));
-        turn_joint(pose, leg.foot, product(conjugate(carried(leg.foot, second)), foot));
+        if leg.is_loose {
+            let carrier = body.parent(leg.foot);
+            let place = carrier.map_or(Place::IDENTITY, |carrier| place_in(body, pose, carrier));
+            put(pose, leg.foot, &place, foot, add(hip, to));
+        } else {
+            turn_joint(pose, leg.foot, product(conjugate(carried(leg.foot, second)), foot));
+        }
     }
 }
 
-/// Returns the place of the hips' parent. On the same skeleton its joints move as the source's do.
-fn hips_parent(plan: &Plan, source_pose: &Pose) -> Place {
-    let Some(parent) = plan.target.parent(plan.target.hips).filter(|_| plan.same) else {
-        return plan.above_hips;
-    };
-    // The path from the root, without memory: each ancestor is found again from the hips.
-    let depth = core::iter::successors(Some(parent), |&joint| plan.target.parent(joint)).count();
-    (0..depth).rev().fold(Place::IDENTITY, |place, up| {
-        let joint = core::iter::successors(Some(parent), |&joint| plan.target.parent(joint)).nth(up);
-        place.then(&joint.map_or(Place::IDENTITY, |joint| Place::local(&source_pose.get(joint))))
+/// Returns the place of a joint in a pose.
+fn place_in(body: &Body, pose: &Pose, joint: usize) -> Place {
+    // Without memory for the path, each ancestor is found again from the joint.
+    let up = |from: usize| body.parent(from);
+    let depth = core::iter::successors(Some(joint), |&joint| up(joint)).count();
+    (0..depth).rev().fold(Place::IDENTITY, |place, above| {
+        let joint = core::iter::successors(Some(joint), |&joint| up(joint)).nth(above);
+        place.then(&joint.map_or(Place::IDENTITY, |joint| Place::local(&pose.get(joint))))
     })
+}
+
+/// Sets rotation and translation of a joint from those in the model, and keeps the scale.
+fn put(pose: &mut Pose, joint: usize, parent: &Place, turn: Quat64, at: Vec3) {
+    let scale = if parent.scale == 0.0 { 1.0 } else { parent.scale };
+    let local = scaled(rotate(conjugate(parent.turn), sub(at, parent.at)), 1.0 / scale);
+    set(pose, joint, product(conjugate(parent.turn), turn), local);
 }
 
 /// Copies translations and scales of the source, and the rotations above the hips.

@@ -308,3 +308,38 @@ fn ratios_are_chosen() {
     let other = map(&Build::SHORT.skeleton());
     assert_eq!(other.joint(Role::Hips), Some(0));
 }
+
+/// Feet below the root, as exporters of inverse kinematics leave them, follow their legs.
+#[test]
+fn loose_feet_follow_their_legs() {
+    let (source, build) = (Build::TALL, Build::SHORT);
+    let whole = build.skeleton();
+    let want = plan(&source.skeleton(), &whole);
+    let at = places(&whole, whole.rest());
+    let joints = (0..whole.joint_count()).map(|joint| {
+        let (name, mut rest) = (whole.names()[joint].clone(), whole.rest().get(joint));
+        let is_loose = name.ends_with("Foot");
+        rest.translation = if is_loose { at[joint].map(|v| v as f32) } else { rest.translation };
+        Joint::new(name, whole.parent(joint as u16).filter(|_| !is_loose), rest)
+    });
+    let loose = Skeleton::new(joints).expect("parents before children");
+    let roles = Build::roles(&loose);
+    let pairs = roles.iter().map(|(role, joint)| (role.parse().expect("a role"), *joint));
+    let map_of = Humanoid::with_loose_feet(&loose, pairs).expect("a humanoid");
+    let source_map = map(want.source());
+    let plan =
+        Plan::new(want.source(), &source_map, &loose, &map_of, &PlanOptions::default()).expect("a plan");
+    let own = poses(want.source(), &walk(&source));
+    for (a, b) in stepped(&want, &own).iter().zip(&stepped(&plan, &own)) {
+        for (a, b) in places(&whole, a).iter().zip(&places(&loose, b)) {
+            assert!((0..3).all(|c| (a[c] - b[c]).abs() < 1e-5), "{a:?} {b:?}");
+        }
+    }
+    // Such a body is a source too.
+    let back =
+        Plan::new(&loose, &map_of, want.source(), &source_map, &PlanOptions::default()).expect("a plan");
+    let other = Plan::new(&whole, &map(&whole), want.source(), &source_map, &PlanOptions::default());
+    let [a, b] = [(&plan, &back), (&want, &other.expect("a plan"))]
+        .map(|(there, back)| stepped(back, &stepped(there, &own)));
+    assert!(apart(want.source(), &a, &b) < 1e-5);
+}
