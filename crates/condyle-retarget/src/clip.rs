@@ -18,6 +18,8 @@ const HEADING: f64 = 0.2;
 const STAND: f64 = 0.05;
 /// Radii of the windows over the pelvis: the maximum, then the mean.
 const DROP: [f64; 2] = [0.1, 0.3];
+/// Largest number of joints times frames whose poses are kept: about 64 MB.
+const KEPT: usize = 1_500_000;
 /// Largest number of frames.
 const MAX_FRAMES: usize = 20_000_000;
 
@@ -72,18 +74,31 @@ pub fn clip(
     options: &ClipOptions,
 ) -> Result<Retargeted, Error> {
     let mut recorder = Recorder::new(plan, times)?;
-    let mut course = solve(plan, motion, times, options)?;
+    // Short clips are sampled once, long ones once more.
+    let mut kept = Vec::new();
+    let keep = times.len().saturating_mul(plan.source.joint_count()) <= KEPT;
+    let mut course = solve(plan, motion, times, options, &mut |pose| {
+        if keep {
+            kept.push(pose.clone());
+        }
+    })?;
     let mut witness = Witness::new(plan, &course.ground);
     let mut buffer = Buffer::new(plan);
     let [mut pose, mut target] = [plan.source(), plan.target()].map(Pose::rest);
     for (frame, &seconds) in course.times.iter().enumerate() {
-        motion.pose(plan.source(), seconds, &mut pose)?;
-        plan.place_source(&pose, &mut buffer.source);
+        let pose = match kept.get(frame) {
+            Some(pose) => pose,
+            None => {
+                motion.pose(plan.source(), seconds, &mut pose)?;
+                &pose
+            }
+        };
+        plan.place_source(pose, &mut buffer.source);
         plan.turn_target(&buffer.source, &mut buffer.turns);
         let goals = &mut course.goals[frame];
-        write(plan, &pose, &buffer, &course.moments[frame], goals, &mut target);
+        write(plan, pose, &buffer, &course.moments[frame], goals, &mut target);
         recorder.add(&target);
-        witness.add(seconds, [&pose, &target], goals)?;
+        witness.add(seconds, [pose, &target], goals)?;
     }
     Ok(Retargeted { clip: recorder.clip(plan)?, certificate: witness.finish()? })
 }
@@ -94,6 +109,7 @@ fn solve(
     motion: &dyn PoseSource,
     times: &[f32],
     options: &ClipOptions,
+    each: &mut dyn FnMut(&Pose),
 ) -> Result<Course, Error> {
     let mut buffer = Buffer::new(plan);
     let mut pose = Pose::rest(plan.source());
@@ -102,6 +118,7 @@ fn solve(
     let mut ground = plan.ground;
     for &seconds in &course.times {
         motion.pose(plan.source(), seconds, &mut pose)?;
+        each(&pose);
         plan.place_legs(&pose, &mut buffer.source);
         course.moments.push(plan.moment(&buffer.source, &ground));
     }
