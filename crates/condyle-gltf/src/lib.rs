@@ -67,6 +67,7 @@ mod extent;
 mod extras;
 mod foreign;
 mod format;
+mod humanoid;
 mod influences;
 mod json;
 mod meshes;

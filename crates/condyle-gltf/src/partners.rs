@@ -6,8 +6,6 @@ use condyle::{Affine, Error, Joint, JointMap, Skeleton, Target, Track, local_to_
 use condyle_base::math::quats::{Quat64 as Quat, conjugate, product};
 
 use crate::asset::Asset;
-use crate::json::whole;
-use crate::value::Value;
 
 /// The matching joints of two documents.
 pub(crate) struct Partners {
@@ -35,7 +33,7 @@ impl Partners {
     /// Matches humanoid bones if both documents have them, then equal names, then names without their prefix.
     pub(crate) fn of(motion: &Asset, character: &Asset) -> Result<Self, Error> {
         let (from, to) = (&motion.skeleton, &character.skeleton);
-        let (own, other) = (bones(motion), bones(character));
+        let (own, other) = (motion.humanoid_bones(), character.humanoid_bones());
         let mut partners = vec![None; from.joint_count()];
         let mut taken = BTreeSet::new();
         let mut pair = |joint: u16, partner: Option<u16>| {
@@ -155,30 +153,6 @@ fn rest_rotations(skeleton: &Skeleton) -> Vec<Quat> {
     all
 }
 
-/// Returns the joints of VRM's humanoid bones, by their VRM 1.0 names.
-fn bones(asset: &Asset) -> BTreeMap<String, u16> {
-    let joints: BTreeMap<usize, u16> =
-        (0..).zip(asset.skeleton.nodes()).map(|(joint, &node)| (node as usize, joint)).collect();
-    let extension =
-        |name: &str| asset.document.json.pointer(&format!("/extensions/{name}/humanoid/humanBones"));
-    let joint = |bone: &Value| joints.get(&bone.get("node").and_then(whole)?).copied();
-    let new = extension("VRMC_vrm").or_else(|| extension("VRMC_vrm_animation"));
-    if let Some(new) = new.and_then(Value::as_object) {
-        return new.iter().filter_map(|(name, bone)| Some((name.to_string(), joint(bone)?))).collect();
-    }
-    let old = extension("VRM").and_then(Value::as_array).into_iter().flatten();
-    let named = old.filter_map(|bone| Some((bone.get("bone")?.as_str()?, joint(bone)?)));
-    named.map(|(name, joint)| (new_name(name), joint)).collect()
-}
-
-/// Returns the VRM 1.0 name of a VRM 0.x bone.
-fn new_name(old: &str) -> String {
-    match old.strip_suffix("ThumbProximal") {
-        Some(side) => format!("{side}ThumbMetacarpal"),
-        None => old.replace("ThumbIntermediate", "ThumbProximal"),
-    }
-}
-
 /// Returns the skeleton with names without the prefixes of Mixamo and namespaces.
 fn plain(skeleton: &Skeleton) -> Result<Skeleton, Error> {
     let joint = |(at, rest): (usize, condyle::Transform)| Joint {
@@ -219,10 +193,6 @@ mod tests {
         for name in ["mixamorig", "mixamorigs", "mixamorig12", "hips"] {
             assert_eq!(without_prefix(name), name);
         }
-        assert_eq!(
-            ["leftThumbProximal", "leftThumbIntermediate", "leftThumbDistal", "hips"].map(new_name),
-            ["leftThumbMetacarpal", "leftThumbProximal", "leftThumbDistal", "hips"]
-        );
     }
 
     /// Returns a hip with a spine, both animated. Names, rest rotations and hip height differ between

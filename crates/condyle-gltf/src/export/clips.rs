@@ -43,8 +43,8 @@ use crate::value::{Map, Value, json};
 /// ```
 #[derive(Debug)]
 pub struct ClipExporter<'a> {
-    pub(super) asset: &'a Asset,
-    pub(super) json: Value,
+    pub(crate) asset: &'a Asset,
+    pub(crate) json: Value,
     pub(super) accessors: Vec<Value>,
     pub(super) bin: Bin,
     /// Extra members of each animation of the document.
