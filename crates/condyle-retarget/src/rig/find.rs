@@ -32,6 +32,9 @@ pub struct Found {
     pub humanoid: Humanoid,
     /// Joints that a person should look at, by role.
     pub doubts: Vec<Doubt>,
+    /// Whether the pose shows how the body stands. If not, names alone decide on left and right: see
+    /// [`Hints::pose`].
+    pub has_stance: bool,
     /// Evidence for each role of the humanoid, in the order of [`Humanoid::roles`].
     pub evidence: Vec<(Role, Evidence)>,
 }

@@ -132,8 +132,9 @@ fn digits(body: &Body<'_>, hand: u16, chains: Vec<Vec<u16>>) -> [Vec<u16>; 5] {
     }
     let longest = rest.iter().map(Vec::len).max().unwrap_or(0);
     let is_finger = |chain: &[u16]| chain.iter().any(|&it| body.reading(it).part == Some(Part::Finger));
-    if rest.iter().any(|chain| is_finger(chain)) {
-        rest.retain(|chain| is_finger(chain));
+    // Chains as long as one that is called a finger are fingers too.
+    if let Some(bones) = rest.iter().filter(|chain| is_finger(chain)).map(Vec::len).max() {
+        rest.retain(|chain| is_finger(chain) || (chain.len() == bones && bones > 1));
     } else {
         rest.retain(|chain| chain.len() > 1 && chain.len() + 2 > longest);
     }

@@ -43,7 +43,7 @@ pub(super) fn read_all(names: &[String]) -> Vec<Reading> {
     let read = |(name, tokens): (&String, &Vec<String>)| {
         let relay = name.strip_prefix("__").is_some_and(|name| all.contains(name));
         let mut reading = Reading { relay, ..Reading::default() };
-        let mut parts = Vec::new();
+        let (mut parts, mut face) = (Vec::new(), false);
         for token in tokens {
             if token.parse::<u16>().is_ok() {
                 reading.numbers.push(token.clone());
@@ -52,11 +52,15 @@ pub(super) fn read_all(names: &[String]) -> Vec<Reading> {
             match vocabulary.read(token) {
                 // A prefix of all names, such as `hand_` in a skeleton of a hand.
                 Some(_) if shared(token, 80) && token.len() > 1 => {}
-                Some(words) => words.iter().for_each(|word| reading.take(*word, &mut parts)),
+                Some(words) => words.iter().for_each(|word| {
+                    face |= *word == Word::Face;
+                    reading.take(*word, &mut parts);
+                }),
                 None => reading.strange = (reading.strange + u8::from(!shared(token, 12))).min(3),
             }
         }
         reading.part = most_distal(&parts);
+        reading.helper |= face && !matches!(reading.part, Some(Part::Eye | Part::Jaw));
         reading
     };
     names.iter().zip(&tokens).map(read).collect()
@@ -120,7 +124,7 @@ impl Reading {
             Word::Palm => self.palm = true,
             Word::Helper => self.helper = true,
             Word::Deform => self.deform = true,
-            Word::Plain => {}
+            Word::Face | Word::Plain => {}
         }
     }
 

@@ -209,7 +209,8 @@ impl Chosen<'_, '_> {
         if !missing.is_empty() {
             return Err(NotHumanoid { missing, why: "the corrections leave out required roles".into() });
         }
-        if trunk.stance >= NO_STANCE || body.size == 0.0 {
+        let has_stance = trunk.stance < NO_STANCE && body.size > 0.0;
+        if !has_stance {
             self.doubt(
                 Role::Hips,
                 "the pose is no stance: all bones have one direction, so names alone decide",
@@ -243,7 +244,7 @@ impl Chosen<'_, '_> {
         let twists = twists(body, &humanoid);
         self.doubts.sort_by_key(|doubt| doubt.role);
         let humanoid = humanoid.with_twists(twists).with_metacarpals(self.metacarpals);
-        Ok(Found { humanoid, doubts: self.doubts, evidence })
+        Ok(Found { humanoid, doubts: self.doubts, has_stance, evidence })
     }
 
     fn evidence(&self, role: Role, joint: u16) -> Evidence {

@@ -21,6 +21,8 @@ pub(super) enum Word {
     Palm,
     /// Controls, clothes, hair, weapons: joints outside the body.
     Helper,
+    /// Controls of the face, or a prefix of eyes and jaw.
+    Face,
     /// A word of a deforming bone, next to controls of the same name.
     Deform,
     /// A word without a meaning for the body.
@@ -95,6 +97,7 @@ const VOCABULARY: &[(Word, &str)] = &[
     (Word::Tip, "end tip nub top site leaf effector eff null 先"),
     (Word::Palm, "metacarpal metacarpals meta carpal carpals palm mc"),
     (Word::Deform, "def deform bend jnt"),
+    (Word::Face, "face facial"),
     (
         Word::Helper,
         "ik fk pole target tgt ctrl control controller con helper aux mch goal ikp ikt offset parent \
@@ -108,7 +111,7 @@ const VOCABULARY: &[(Word, &str)] = &[
     ),
     (
         Word::Plain,
-        "bone joint j b c m base proximal intermediate distal prox inter dist medial in org face facial adj large big thumbs \
+        "bone joint j b c m base proximal intermediate distal prox inter dist medial in org adj large big thumbs \
          skin skel",
     ),
 ];
