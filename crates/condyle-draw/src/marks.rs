@@ -46,6 +46,11 @@ pub enum Mark {
         /// Colour, sRGB.
         color: [u8; 3],
     },
+    /// Names of positions, in columns at the left and right edges, with a line to each position.
+    Names {
+        /// Positions in world space, and the name and sRGB colour of each.
+        names: Vec<(Vec3, String, [u8; 3])>,
+    },
     /// A line of text in the lower left corner.
     Note {
         /// The text, cut short if it does not fit.
@@ -66,6 +71,7 @@ impl Mark {
             Self::Line { ends, .. } => ends.to_vec(),
             Self::Lines { lines, .. } => lines.as_flattened().to_vec(),
             Self::Cross { at, .. } | Self::Dot { at, .. } => vec![*at],
+            Self::Names { names } => names.iter().map(|(at, ..)| *at).collect(),
             Self::Note { .. } => vec![],
         }
     }
@@ -89,6 +95,15 @@ impl Mark {
                 let top = high.saturating_sub(LINE * scale + margin / 2);
                 let words = fitting("", text, wide.saturating_sub(2 * margin) / scale);
                 label(picture, [margin, top], scale, &words, [52, 58, 68]);
+            }
+            Self::Names { ref names } => {
+                let place = |(at, name, color): &(Vec3, String, [u8; 3])| {
+                    Some(Placed { at: on_picture(*at)?, name: name.clone(), color: *color })
+                };
+                let (left, right): (Vec<_>, Vec<_>) =
+                    names.iter().filter_map(place).partition(|it| it.at[0] < width / 2.0 - 1.0);
+                column(picture, left, false);
+                column(picture, right, true);
             }
             Self::Line { ends: [from, to], radius, color } => {
                 if let (Some(from), Some(to)) = (on_picture(from), on_picture(to)) {
@@ -127,5 +142,35 @@ impl Mark {
                 }
             }
         }
+    }
+}
+
+/// A name of a position in the picture.
+struct Placed {
+    at: [f32; 2],
+    name: String,
+    color: [u8; 3],
+}
+
+/// Writes names below each other at the left or right edge, in the order of their positions. A line connects
+/// each with its position.
+fn column(picture: &mut RgbImage, mut names: Vec<Placed>, is_right: bool) {
+    let (wide, high) = picture.dimensions();
+    let scale = (wide.min(high) / 640).max(1);
+    let step = (LINE + 3) * scale;
+    names.sort_by(|a, b| a.at[1].total_cmp(&b.at[1]));
+    // The first row for which all names below have room.
+    let mut row = f32::NEG_INFINITY;
+    let count = names.len() as u32;
+    for (at, it) in (0..).zip(&names) {
+        let last = high.saturating_sub((count - at) * step) as f32;
+        row = it.at[1].max(row + step as f32).min(last).max(0.0);
+        let text = fitting("", &it.name, wide * 3 / 10 / scale);
+        let room = text.chars().count() as u32 * 6 * scale;
+        let left = if is_right { wide.saturating_sub(room + 6 * scale) } else { 6 * scale };
+        let end = if is_right { left as f32 - 4.0 } else { (left + room) as f32 + 2.0 };
+        let middle = row + 3.5 * scale as f32;
+        tapered_line(picture, LineEnd::new([end, middle], 0.8), LineEnd::new(it.at, 0.8), it.color);
+        label(picture, [left, row as u32], scale, &text, EDGE);
     }
 }
