@@ -39,6 +39,7 @@ Examples:
   condyle encode fox.glb -o fox.condyle --unit 1cm  its clips, compressed
   condyle encode mocap -o mo.condyle --unit 1cm     all motion in a folder, compressed
   condyle pack fox.glb -o small.glb --unit 1cm      an ordinary .glb with smaller animations
+  condyle rig man.glb                               who is who in a humanoid skeleton
   condyle reach fox.glb --unit 1cm --clip Walk --goal b_Head_05=5cm,0.46,0.25@0.5 -o sniff.glb
   condyle reach fox.glb --fit-limits -o fox.json    joint limits learned from its clips
   condyle query bounds fox.glb --clip Run           boxes and spheres around it

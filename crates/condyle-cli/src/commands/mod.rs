@@ -16,6 +16,7 @@ mod pack_library;
 mod raycast;
 mod reach;
 mod render;
+mod rig;
 mod skin;
 mod view;
 
@@ -30,6 +31,7 @@ pub(crate) enum Command {
     Render(render::Args),
     View(view::Args),
     Reach(reach::Args),
+    Rig(rig::Args),
     Skin(skin::Args),
     Bake(bake::Args),
     Info(info::Args),
@@ -99,6 +101,7 @@ impl Command {
             Self::Info(_)
                 | Self::Check(_)
                 | Self::View(_)
+                | Self::Rig(_)
                 | Self::Encode(_)
                 | Self::Decode(_)
                 | Self::Pack(_)
@@ -115,6 +118,7 @@ impl Command {
             Self::Blend(args) => render::blend(args),
             Self::View(args) => view::run(args),
             Self::Reach(args) => reach::run(args),
+            Self::Rig(args) => rig::run(args),
             Self::Skin(args) => skin::run(args),
             Self::Bake(args) => bake::run(args),
             Self::Info(args) => info::run(args),

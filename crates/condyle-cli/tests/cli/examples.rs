@@ -115,6 +115,7 @@ fn folder() -> Folder {
         "encode fox.glb -o fox.condyle --unit 1cm",
         "encode walk.bvh -o walk.condyle --unit 1cm --up z",
         "encode man.glb -o character.condyle",
+        "rig man.glb -o man.map",
         "pack fox.glb -o smaller.glb --unit 1cm",
         "reach fox.glb --fit-limits -o fox.limits.json",
     ] {

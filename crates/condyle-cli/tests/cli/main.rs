@@ -18,6 +18,7 @@ mod pack_library;
 mod reach;
 mod render;
 mod rest;
+mod rig;
 mod scale;
 mod shell;
 mod skin;
