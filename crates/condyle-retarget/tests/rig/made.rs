@@ -18,6 +18,10 @@ pub(crate) struct Bone {
     pub(crate) parent: Option<usize>,
     pub(crate) at: Vec3,
     pub(crate) role: Option<Role>,
+    /// Role of the bone of which the joint takes a part of the twist.
+    pub(crate) twist: Option<Role>,
+    /// Whether the joint is a bone of the palm.
+    pub(crate) palm: bool,
 }
 
 /// One convention, with its joints in a T pose that faces +Z.
@@ -118,7 +122,7 @@ impl Convention {
     }
 
     fn add(&mut self, name: String, parent: Option<usize>, at: Vec3, role: Option<Role>) -> usize {
-        self.bones.push(Bone { name, parent, at, role });
+        self.bones.push(Bone { name, parent, at, role, twist: None, palm: false });
         self.bones.len() - 1
     }
 
@@ -172,6 +176,7 @@ impl Convention {
                 let z = 0.02 - 0.01 * digit as f64;
                 let at = mirrored([0.72, 1.42, z], side);
                 above = self.add(self.sided(palm, side).replace('%', name), Some(above), at, None);
+                self.bones[above].palm = true;
             }
             // A thumb of two bones has no metacarpal.
             let skip = usize::from(digit == 0 && bones.len() < 3);
@@ -199,6 +204,7 @@ impl Convention {
         let to = place(self, Role::ALL[role as usize + 1]).expect("a bone");
         let middle = scaled(add(self.bones[from].at, self.bones[to].at), 0.5);
         let piece = self.add(self.sided(name, side), Some(from), middle, None);
+        self.bones[piece].twist = Some(role.on(side));
         if within {
             self.bones[to].parent = Some(piece);
         }

@@ -8,7 +8,7 @@ use std::f64::consts::FRAC_PI_2;
 use condyle::{Joint, Skeleton, Transform};
 use condyle_retarget::rig::{Found, Hints, Role, find};
 use condyle_testing::Random;
-use made::{Convention, Stance, conventions};
+use made::{Bone, Convention, Stance, conventions};
 
 const STANDING: Stance = Stance { arms: 0.0, turn: [0.0; 3], units: 1.0, axes: false };
 
@@ -27,6 +27,42 @@ fn wrong(
         if has != wanted {
             let name = |joint: Option<u16>| joint.map(|joint| &skeleton.names()[usize::from(joint)]);
             wrong += &format!("{role}: {:?} instead of {:?}; ", name(has), name(wanted));
+        }
+    }
+    wrong
+}
+
+/// Returns the lists of a result with wrong joints: spine, neck, twists, palms.
+fn lists(made: &Convention, joints: &[u16], found: &Found) -> String {
+    let map = &found.humanoid;
+    let sorted = |mut all: Vec<u16>| {
+        all.sort_unstable();
+        all
+    };
+    let with = |is: &dyn Fn(&Bone) -> bool| {
+        let all = made.bones.iter().zip(joints).filter(|(bone, _)| is(bone));
+        sorted(all.map(|(_, joint)| *joint).collect())
+    };
+    let mut wrong = String::new();
+    let mut check = |what: &str, found: Vec<u16>, wanted: Vec<u16>| {
+        if sorted(found.clone()) != wanted {
+            wrong += &format!("{what}: {found:?} instead of {wanted:?}; ");
+        }
+    };
+    check("twists", map.twists().iter().map(|it| it.joint).collect(), with(&|bone| bone.twist.is_some()));
+    check("palms", map.metacarpals().iter().map(|it| it.joint).collect(), with(&|bone| bone.palm));
+    let middle = |low: f64, high: f64| {
+        with(&|bone| {
+            let [x, y, z] = bone.at;
+            x == 0.0 && z == 0.0 && (low..high).contains(&y)
+        })
+    };
+    check("spine", map.spine().to_vec(), middle(0.96, 1.46));
+    check("neck", map.neck().to_vec(), middle(1.46, 1.58));
+    for twist in map.twists() {
+        let at = joints.iter().position(|joint| *joint == twist.joint);
+        if at.and_then(|at| made.bones[at].twist) != Some(twist.of) {
+            wrong += &format!("the twist {} is not of {}; ", twist.joint, twist.of);
         }
     }
     wrong
@@ -52,7 +88,8 @@ fn every_convention_is_read_in_any_stance() {
             match found {
                 Err(error) => all.push(format!("{}, {stance:?}: {error}", made.name)),
                 Ok(found) => {
-                    let wrong = wrong(&made, &skeleton, &joints, &found, |_| true);
+                    let wrong =
+                        wrong(&made, &skeleton, &joints, &found, |_| true) + &lists(&made, &joints, &found);
                     if !wrong.is_empty() || !found.doubts.is_empty() {
                         all.push(format!("{}, {stance:?}: {wrong} {:?}", made.name, found.doubts));
                     }
