@@ -195,7 +195,7 @@ fn doubt(doubts: &mut Vec<Doubt>, frame: usize, why: Reason, worst: f64) {
 struct Capsules {
     parents: Vec<u16>,
     places: Vec<Place>,
-    /// Joints below the hips that are above the ground at rest.
+    /// Joints with a role that are above the ground at rest.
     joints: Vec<usize>,
     hands: Vec<usize>,
     /// Joints at both ends, and the radius.
@@ -213,12 +213,8 @@ impl Capsules {
         }
         let thighs = body.legs.iter().map(|leg| ([leg.thigh, leg.shin], 0.3 * body.width));
         capsules.extend(thighs);
-        let below = |joint: usize| {
-            let up = std::iter::successors(Some(joint), |&joint| body.parent(joint));
-            up.into_iter().any(|joint| joint == body.hips)
-        };
-        let above_ground = |joint: usize| body.rest[joint].at[1] >= body.floor;
-        let joints = (0..body.joint_count()).filter(|&joint| below(joint) && above_ground(joint));
+        let above_ground = |&joint: &usize| body.rest[joint].at[1] >= body.floor;
+        let joints = body.map.roles().map(|(_, joint)| usize::from(joint)).filter(above_ground);
         Self {
             joints: joints.collect(),
             hands: [Role::LeftHand, Role::RightHand].into_iter().filter_map(at).collect(),

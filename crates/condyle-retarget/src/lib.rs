@@ -40,6 +40,7 @@ pub mod clip;
 mod feet;
 pub mod figures;
 mod filter;
+mod hands;
 pub mod inspect;
 mod limb;
 mod matching;

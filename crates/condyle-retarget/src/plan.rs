@@ -3,6 +3,7 @@
 use condyle::{Error, Skeleton};
 
 use crate::body::{Body, Leg, Place, facing};
+use crate::hands::Arm;
 use crate::matching::{Twisted, follow, twists};
 use crate::maths::{Quat64, Vec3, add, product, renormalized, rotate, scaled, sub};
 use crate::rig::Humanoid;
@@ -31,6 +32,9 @@ pub struct PlanOptions {
     /// Whether a standing foot is still even where the source's creeps by less than 1 cm/s. `None` means:
     /// unless both bodies have the same legs.
     pub plant: Option<bool>,
+    /// Whether hands that are near each other keep the vector between them, for claps and objects in both
+    /// hands. The arms then leave the directions of the source.
+    pub hands: bool,
 }
 
 /// One target joint and the source joints that it follows.
@@ -69,6 +73,8 @@ pub struct Plan {
     /// Offset of each footprint: the target's from the scaled source's, where both bodies hang straight.
     pub(crate) prints: [Vec3; 2],
     pub(crate) plant: bool,
+    /// Arms of source and target, if the hands keep the vector between them.
+    pub(crate) arms: Option<[[Arm; 2]; 2]>,
     /// Both skeletons are the same one, with the same rest pose.
     pub(crate) same: bool,
     /// Source joints that the legs need, parents first.
@@ -160,6 +166,7 @@ impl Plan {
             leg_joints: ancestors(&source, a.iter().flat_map(Leg::joints)),
             ground: Ground { floor: source.floor, toes: a.map(|leg| source.floor + leg.toe_height) },
             above_hips: above_hips(&target),
+            arms: options.hands.then(|| [Arm::both(&source, source_map), Arm::both(&target, target_map)]),
             plant: options.plant.unwrap_or(!alike),
             drives,
             facing,

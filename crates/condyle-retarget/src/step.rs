@@ -24,6 +24,7 @@ pub struct State {
     pub(crate) buffer: Buffer,
     /// `None` before the first pose.
     past: Option<Past>,
+    missed: [f64; 2],
     fingerprints: [u32; 2],
 }
 
@@ -41,7 +42,19 @@ impl State {
     /// Makes the state of a character that follows a plan.
     #[must_use]
     pub fn new(plan: &Plan) -> Self {
-        Self { buffer: Buffer::new(plan), past: None, fingerprints: plan.fingerprints }
+        Self { buffer: Buffer::new(plan), past: None, missed: [0.0; 2], fingerprints: plan.fingerprints }
+    }
+
+    /// Returns the distances by which standing feet miss their places in the last pose, left and right.
+    #[must_use]
+    pub fn missed(&self) -> [f64; 2] {
+        self.missed
+    }
+
+    /// Returns the weights of both feet as standing ones in the last pose, from 0 to 1, left and right.
+    #[must_use]
+    pub fn standing(&self) -> [f64; 2] {
+        self.past.map_or([0.0; 2], |past| past.stand)
     }
 
     /// Forgets the last pose: the next one stands where its source stands.
@@ -72,12 +85,13 @@ pub fn retarget(
             return Err(Error::Skeleton { what: "the state", found, needed });
         }
     }
-    let State { buffer, past, .. } = state;
+    let State { buffer, past, missed, .. } = state;
     plan.place_source(source, &mut buffer.source);
     plan.turn_target(&buffer.source, &mut buffer.turns);
     let moment = plan.moment(&buffer.source, &plan.ground);
     let mut goals = step(plan, &moment, seconds, past);
     write(plan, source, buffer, &moment, &mut goals, target);
+    *missed = goals.missed;
     Ok(())
 }
 

@@ -3,8 +3,9 @@
 use condyle::{Pose, Transform};
 
 use crate::body::{Body, Place, SIDES};
+use crate::hands::meet;
 use crate::limb::{Limb, reach};
-use crate::maths::{Quat64, Vec3, add, conjugate, length, product, renormalized, rotate, scaled, sub};
+use crate::maths::{Quat64, STILL, Vec3, add, conjugate, length, product, renormalized, rotate, scaled, sub};
 use crate::plan::{Plan, hips_at};
 use crate::transfer::{Buffer, Moment};
 
@@ -46,6 +47,7 @@ pub(crate) fn write(
         _ => plan.above_hips,
     };
     put(pose, body.hips, &above_hips, turns[body.hips], hips);
+    write_hands(plan, buffer, pose);
     for side in 0..SIDES.len() {
         let leg = &body.legs[side];
         let [thigh, shin, foot] = [leg.thigh, leg.shin, leg.foot].map(|joint| turns[joint]);
@@ -60,7 +62,7 @@ pub(crate) fn write(
         let [first, second] = reach(&limb, goal, goals.stand[side]);
         let to = add(rotate(first, limb.thigh), rotate(second, limb.shin));
         goals.missed[side] = goals.stand[side] * length(sub(goal, to));
-        let above_thigh = above(leg.thigh).unwrap_or(crate::maths::STILL);
+        let above_thigh = above(leg.thigh).unwrap_or(STILL);
         turn_joint(pose, leg.thigh, product(conjugate(above_thigh), product(first, thigh)));
         let carried =
             |joint: usize, change: Quat64| above(joint).map_or(change, |above| product(change, above));
@@ -71,6 +73,22 @@ pub(crate) fn write(
             put(pose, leg.foot, &place, foot, add(hip, to));
         } else {
             turn_joint(pose, leg.foot, product(conjugate(carried(leg.foot, second)), foot));
+        }
+    }
+}
+
+/// Turns the arms so that hands near each other keep the vector between them.
+fn write_hands(plan: &Plan, buffer: &Buffer, pose: &mut Pose) {
+    let (body, turns) = (&plan.target, &buffer.turns);
+    let Some([theirs, own]) = &plan.arms else { return };
+    let Some(arms) = meet([(&plan.source, theirs), (body, own)], &buffer.source, turns) else { return };
+    for (arm, [first, second]) in own.iter().zip(arms) {
+        for (joint, above, change) in
+            [(arm.upper, STILL, first), (arm.lower, first, second), (arm.hand, second, STILL)]
+        {
+            let parent = body.parent(joint).map_or(STILL, |parent| turns[parent]);
+            let turn = product(change, turns[joint]);
+            turn_joint(pose, joint, product(conjugate(product(above, parent)), turn));
         }
     }
 }

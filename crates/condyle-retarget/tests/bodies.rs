@@ -343,3 +343,44 @@ fn loose_feet_follow_their_legs() {
         .map(|(there, back)| stepped(back, &stepped(there, &own)));
     assert!(apart(want.source(), &a, &b) < 1e-5);
 }
+
+/// Hands that hold an object together keep the vector between them, in lengths of the arm.
+#[test]
+fn hands_near_each_other_stay_so() {
+    let (a, b) = (Build::TALL, Build::STYLISED);
+    let [source, target] = [a, b].map(|build| build.skeleton());
+    let mut pose = Pose::rest(&source);
+    for (name, sign) in [("Left", 1.0_f32), ("Right", -1.0)] {
+        // The arms point to the front, and the forearms inwards.
+        for (part, half) in [("Arm", -sign * 0.7), ("ForeArm", -sign * 0.5)] {
+            let joint = usize::from(source.joint_by_name(&format!("{name}{part}")).expect("an arm"));
+            let turn = [0.0, half.sin(), 0.0, half.cos()];
+            pose.set(joint, &Transform { rotation: turn, ..pose.get(joint) });
+        }
+    }
+    let between = |skeleton: &Skeleton, pose: &Pose, build: Build| {
+        let at = places(skeleton, pose);
+        let hand = |name: &str| at[usize::from(skeleton.joint_by_name(name).expect("a hand"))];
+        let (left, right) = (hand("LeftHand"), hand("RightHand"));
+        [0, 1, 2].map(|c| (left[c] - right[c]) / build.arm)
+    };
+    let want = between(&source, &pose, a);
+    assert!(want[0].abs() < 0.3, "{want:?}");
+    let [mut near, mut far] = [Pose::rest(&target), Pose::rest(&target)];
+    for (hands, out) in [(true, &mut near), (false, &mut far)] {
+        let mut options = PlanOptions::default();
+        options.hands = hands;
+        let plan = Plan::new(&source, &map(&source), &target, &map(&target), &options).expect("a plan");
+        retarget(&plan, &pose, 0.0, &mut State::new(&plan), out).expect("sizes agree");
+    }
+    let apart = |pose: &Pose| {
+        let got = between(&target, pose, b);
+        (0..3).map(|c| (got[c] - want[c]).powi(2)).sum::<f64>().sqrt()
+    };
+    assert!(apart(&near) < 1e-5 && apart(&far) > 0.05, "{} {}", apart(&near), apart(&far));
+    // Hands and fingers keep their directions.
+    for name in ["LeftHandMiddle1", "RightHandIndex3"] {
+        let joint = usize::from(target.joint_by_name(name).expect("a finger"));
+        assert_eq!(near.get(joint), far.get(joint));
+    }
+}

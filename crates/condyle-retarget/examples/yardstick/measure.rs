@@ -58,6 +58,8 @@ pub(crate) struct Outcome {
     pub(crate) poses: Vec<Pose>,
     pub(crate) ratio: f64,
     pub(crate) certificate: Option<Certificate>,
+    /// Frames out of reach and standing frames, counted per foot, pose by pose.
+    pub(crate) missed: [usize; 2],
 }
 
 /// Sums of one row of the table.
@@ -77,7 +79,7 @@ pub(crate) fn plan(source: &Take, target: &Take) -> Result<Plan, Failed> {
 pub(crate) fn run(method: Method, source: &Take, target: &Take) -> Result<Outcome, Failed> {
     let plan = plan(source, target)?;
     let ratio = plan.ratio();
-    let plain = |poses: Vec<Pose>, ratio: f64| Outcome { poses, ratio, certificate: None };
+    let plain = |poses: Vec<Pose>, ratio: f64| Outcome { poses, ratio, certificate: None, missed: [0; 2] };
     match method {
         Method::Copy => {
             let [a, b] = [source, target].map(hips_height);
@@ -87,21 +89,37 @@ pub(crate) fn run(method: Method, source: &Take, target: &Take) -> Result<Outcom
         Method::Clip => {
             let done = clip::clip(&plan, &source.clip, &source.times, &ClipOptions::default())?;
             let target = Take { times: source.times.clone(), ..target.clone() };
-            Ok(Outcome { poses: target.poses(&done.clip)?, ratio, certificate: Some(done.certificate) })
+            Ok(Outcome {
+                poses: target.poses(&done.clip)?,
+                ratio,
+                certificate: Some(done.certificate),
+                missed: [0; 2],
+            })
         }
         Method::Poses => {
             let mut state = State::new(&plan);
-            let mut poses = Vec::new();
+            let (mut poses, mut missed) = (Vec::new(), [0; 2]);
+            // 1 mm at 1.8 m.
+            let limit = height(target) / 1800.0;
             let mut before = f64::from(source.times[0]);
             for (pose, &time) in source.poses(&source.clip)?.iter().zip(&source.times) {
                 let mut out = Pose::rest(&target.skeleton);
                 retarget(&plan, pose, f64::from(time) - before, &mut state, &mut out)?;
                 before = time.into();
+                missed[0] += state.missed().into_iter().filter(|&it| it > limit).count();
+                missed[1] += state.standing().into_iter().filter(|&it| it > 0.5).count();
                 poses.push(out);
             }
-            Ok(plain(poses, ratio))
+            Ok(Outcome { missed, ..plain(poses, ratio) })
         }
     }
+}
+
+/// Extent of the joints at rest along the vertical.
+fn height(take: &Take) -> f64 {
+    let rest = places(&take.skeleton, take.skeleton.rest());
+    let extent = |pick: fn(f64, f64) -> f64| rest.iter().map(|at| at[1]).reduce(pick).unwrap_or_default();
+    extent(f64::max) - extent(f64::min)
 }
 
 fn hips_height(take: &Take) -> f64 {
@@ -149,6 +167,8 @@ impl Row {
         }
         let [a, b] = legs;
         self.figures.add(&figures(&a?, &b?, result.ratio)?);
+        self.out_of_reach += result.missed[0];
+        self.standing += result.missed[1];
         if let Some(certificate) = &result.certificate {
             self.out_of_reach += certificate.out_of_reach;
             self.standing += certificate.standing;
@@ -163,9 +183,7 @@ impl Row {
 impl Distances {
     /// Adds the distances of two motions of a body, over joints with these names.
     pub(crate) fn add(&mut self, body: &Take, a: &[Pose], b: &[Pose], names: &[String]) {
-        let rest = places(&body.skeleton, body.skeleton.rest());
-        let extent = |pick: fn(f64, f64) -> f64| rest.iter().map(|at| at[1]).reduce(pick).unwrap_or_default();
-        let scale = 1.8 / (extent(f64::max) - extent(f64::min));
+        let scale = 1.8 / height(body);
         let hips = usize::from(body.map.joint(Role::Hips).unwrap_or_default());
         let joints: Vec<(usize, bool)> = names
             .iter()
