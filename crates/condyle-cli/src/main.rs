@@ -42,6 +42,7 @@ Examples:
   condyle rig man.glb                               who is who in a humanoid skeleton
   condyle reach fox.glb --unit 1cm --clip Walk --goal b_Head_05=5cm,0.46,0.25@0.5 -o sniff.glb
   condyle reach fox.glb --fit-limits -o fox.json    joint limits learned from its clips
+  condyle retarget dance.bvh --on hero.glb -o hero_dance.glb    motion of another character
   condyle query bounds fox.glb --clip Run           boxes and spheres around it
   condyle query ray fox.glb --unit 1cm --rest --from 0,0.5,3 --to 0,0.5,-3
   condyle query hitboxes fox.glb -o fox.json        shapes that follow its joints

@@ -17,6 +17,7 @@ mod raycast;
 mod reach;
 mod render;
 mod rig;
+mod retarget;
 mod skin;
 mod view;
 
@@ -32,6 +33,7 @@ pub(crate) enum Command {
     View(view::Args),
     Reach(reach::Args),
     Rig(rig::Args),
+    Retarget(retarget::Args),
     Skin(skin::Args),
     Bake(bake::Args),
     Info(info::Args),
@@ -105,6 +107,7 @@ impl Command {
                 | Self::Encode(_)
                 | Self::Decode(_)
                 | Self::Pack(_)
+                | Self::Retarget(_)
                 | Self::PackLibrary(_)
                 | Self::Limits(_)
                 | Self::Hitboxes(_)
@@ -119,6 +122,7 @@ impl Command {
             Self::View(args) => view::run(args),
             Self::Reach(args) => reach::run(args),
             Self::Rig(args) => rig::run(args),
+            Self::Retarget(args) => retarget::run(args),
             Self::Skin(args) => skin::run(args),
             Self::Bake(args) => bake::run(args),
             Self::Info(args) => info::run(args),

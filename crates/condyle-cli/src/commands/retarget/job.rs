@@ -1,0 +1,278 @@
+//! One file of motion on the target.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use clap::Parser;
+use condyle::container::{ContainerWriter, EntryKind};
+use condyle::sampling::{AnyClip, PoseSource};
+use condyle::{Pose, RawClip, Skeleton};
+use condyle_bvh::WriteOptions;
+use condyle_compare::distinct;
+use condyle_encode::frame_count;
+use condyle_gltf::{Asset, ClipExporter};
+use condyle_retarget::clip::{ClipOptions, clip, frame_times};
+use condyle_retarget::rig::{Found, Hints, find};
+use condyle_retarget::{Certificate, Plan, PlanOptions};
+use indicatif::ProgressBar;
+use rayon::prelude::*;
+use serde_json::{Value, json};
+
+use super::{Args, report};
+use crate::commands::encode::{self, Settings};
+use crate::failure::{Failure, too_large};
+use crate::model::playable::Playable;
+use crate::model::{self, Model};
+use crate::options::job::Job;
+use crate::options::source::find_clip;
+use crate::options::space::Space;
+use crate::options::work::Work;
+use crate::text::{path_text, printable};
+
+/// Format of an output file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Form {
+    Glb,
+    Condyle,
+    Bvh,
+}
+
+impl Form {
+    pub(super) fn ending(self) -> &'static str {
+        match self {
+            Self::Glb => "glb",
+            Self::Condyle => "condyle",
+            Self::Bvh => "bvh",
+        }
+    }
+}
+
+/// Frames per second where the keys of the source are farther apart.
+const RATE: f64 = 30.0;
+
+/// The character that receives the motion.
+pub(super) struct Target {
+    path: PathBuf,
+    model: Model,
+    found: Found,
+}
+
+impl Target {
+    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+        let model = Job::reading(path).open(|| model::open(path, None, None, Space::AS_IN_FILE, false))?;
+        let found = humanoid(path, &model.asset.skeleton, None)?;
+        Ok(Self { path: path.to_path_buf(), model, found })
+    }
+
+    pub(super) fn sources(&self) -> &BTreeSet<PathBuf> {
+        &self.model.sources
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// A clip with its certificate.
+pub(super) struct ClipDone {
+    pub(super) name: String,
+    pub(super) seconds: f64,
+    pub(super) certificate: Certificate,
+}
+
+/// Bytes of an output file, with the certificates of its clips.
+pub(super) struct Done {
+    pub(super) bytes: Vec<u8>,
+    pub(super) clips: Vec<ClipDone>,
+    /// Joints in doubt, as sentences.
+    pub(super) doubts: Vec<String>,
+    pub(super) sources: BTreeSet<PathBuf>,
+}
+
+/// Finds the humanoid in a skeleton, with the shape of a pose.
+fn humanoid(path: &Path, skeleton: &Skeleton, pose: Option<&Pose>) -> Result<Found, Failure> {
+    let hints = Hints { pose, loose_feet: true, ..Hints::default() };
+    find(skeleton, &hints).map_err(|why| Failure::Data(format!("{}: {why}", path_text(path))))
+}
+
+/// Returns the source's skeleton and humanoid. Where the rest pose has no shape, the first frame becomes the
+/// rest pose.
+fn source(path: &Path, model: &Model, clips: &[Playable<'_>]) -> Result<(Skeleton, Found), Failure> {
+    let skeleton = &model.asset.skeleton;
+    let refused = match humanoid(path, skeleton, None) {
+        Ok(found) => return Ok((skeleton.clone(), found)),
+        Err(refused) => refused,
+    };
+    let Some(first) = clips.first().and_then(Playable::single) else { return Err(refused) };
+    let mut pose = Pose::rest(skeleton);
+    let shaped = first.pose(skeleton, first.start(), &mut pose).and_then(|()| skeleton.with_rest(&pose));
+    let Ok(shaped) = shaped else { return Err(refused) };
+    match humanoid(path, &shaped, None) {
+        Ok(found) => Ok((shaped, found)),
+        Err(_) => Err(refused),
+    }
+}
+
+/// Retargets the clips of a file.
+pub(super) fn run(args: &Args, path: &Path, target: &Target, form: Form) -> Result<Done, Failure> {
+    let name = path_text(path);
+    let model = Job::reading(path).open(|| model::open(path, None, None, args.space, false))?;
+    let mut clips = model.clips();
+    if let Some(wanted) = &args.clip {
+        let at = find_clip(&name, &clips, wanted)?;
+        clips = vec![clips.swap_remove(at)];
+    }
+    match (clips.len(), form) {
+        (0, _) => return Err(Failure::Data(format!("{name} holds no motion"))),
+        (2.., Form::Bvh) => {
+            return Err(Failure::Usage(format!("a BVH holds one clip, and {name} has several; add --clip")));
+        }
+        _ => {}
+    }
+    let (skeleton, found) = source(path, &model, &clips)?;
+    let failed = |e: &dyn std::fmt::Display| Failure::Data(format!("{name}: {e}"));
+    let mut options = PlanOptions::default();
+    options.ratio = args.ratio;
+    options.hands = args.hands;
+    let to = &target.model.asset;
+    let plan = Plan::new(&skeleton, &found.humanoid, &to.skeleton, &target.found.humanoid, &options);
+    let plan = plan.map_err(|e| failed(&e))?;
+    let mut budget = args.limit.budget(model.sources.iter().chain(target.sources()));
+    let mut jobs = Vec::new();
+    for clip in clips.iter().filter_map(Playable::single) {
+        let times = times(clip).map_err(|e| failed(&e))?;
+        budget.afford(&name, clip.name(), &Work::fit(to, times.len(), 1))?;
+        jobs.push((clip, times));
+    }
+    let one = |(motion, times): &(&AnyClip<'_>, Vec<f32>)| {
+        let done = clip(&plan, *motion, times, &ClipOptions::default()).map_err(|e| failed(&e))?;
+        Ok((done.clip, done.certificate))
+    };
+    let done = jobs.par_iter().map(one).collect::<Result<Vec<_>, Failure>>()?;
+    let mut names: Vec<String> = jobs.iter().map(|(clip, _)| clip.name().to_owned()).collect();
+    if let [only] = &mut names[..]
+        && only.is_empty()
+    {
+        *only = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    }
+    distinct(&mut names);
+    let (made, certificates): (Vec<RawClip>, Vec<Certificate>) = done.into_iter().unzip();
+    let made: Vec<RawClip> = made.into_iter().zip(&names).map(|(clip, name)| clip.with_name(name)).collect();
+    let clips: Vec<ClipDone> = (made.iter().zip(certificates))
+        .map(|(clip, certificate)| ClipDone {
+            name: clip.name().to_owned(),
+            seconds: clip.duration(),
+            certificate,
+        })
+        .collect();
+    let bytes = match form {
+        Form::Glb => document(target, &made, &clips)?,
+        Form::Condyle => container(target, made)?,
+        Form::Bvh => bvh(target, &made[0])?,
+    };
+    let mut doubts = doubts("source", &skeleton, &found);
+    doubts.extend(self::doubts("target", &to.skeleton, &target.found));
+    let sources = model.sources.iter().chain(target.sources()).cloned().collect();
+    Ok(Done { bytes, clips, doubts, sources })
+}
+
+/// Returns the frame times of a clip.
+fn times(clip: &AnyClip<'_>) -> Result<Vec<f32>, condyle::Error> {
+    if let Some(raw) = clip.as_raw() {
+        return frame_times(raw, RATE);
+    }
+    let rate = clip.as_compressed().map_or(RATE, |clip| clip.rate().into());
+    let frames = ((clip.end() - clip.start()) * rate).round();
+    let times = (0..=frames as usize).map(|frame| (clip.start() + frame as f64 / rate) as f32);
+    Ok(times.collect())
+}
+
+/// Describes the joints in doubt.
+fn doubts(whose: &str, skeleton: &Skeleton, found: &Found) -> Vec<String> {
+    let one = |doubt: &condyle_retarget::rig::Doubt| {
+        let joint = printable(&skeleton.names()[usize::from(doubt.joint)]);
+        format!("{whose}: {} is {joint}: {}", doubt.role, doubt.why)
+    };
+    found.doubts.iter().map(one).collect()
+}
+
+/// Returns the character with the clips, and with the certificates as extras of the animations.
+fn document(target: &Target, clips: &[RawClip], done: &[ClipDone]) -> Result<Vec<u8>, Failure> {
+    let name = path_text(&target.path);
+    let exporter = ClipExporter::new(&target.model.asset);
+    let glb = exporter.glb(clips).map_err(|e| Failure::Data(format!("{name}: {e}")))?;
+    let broken = || Failure::Data(format!("{name}: the written document cannot be read"));
+    let length: [u8; 4] = glb.get(12..16).and_then(|it| it.try_into().ok()).ok_or_else(broken)?;
+    let end = 20 + u32::from_le_bytes(length) as usize;
+    let text = glb.get(20..end).ok_or_else(broken)?;
+    let mut json: Value = serde_json::from_slice(text).map_err(|_| broken())?;
+    for (animation, clip) in json["animations"].as_array_mut().into_iter().flatten().zip(done) {
+        animation["extras"]["condyle_retarget"] = report::certificate(&clip.certificate);
+    }
+    let mut text = json.to_string().into_bytes();
+    text.resize(text.len().next_multiple_of(4), b' ');
+    let rest = &glb[end..];
+    let total = 20 + text.len() + rest.len();
+    let total = u32::try_from(total).map_err(|_| too_large(&name, &"the document exceeds 4 GB"))?;
+    let mut out = Vec::with_capacity(total as usize);
+    out.extend(&glb[..8]);
+    out.extend(total.to_le_bytes());
+    out.extend((text.len() as u32).to_le_bytes());
+    out.extend(b"JSON");
+    out.extend(text);
+    out.extend(rest);
+    Ok(out)
+}
+
+/// The encoder's options with their defaults.
+#[derive(Parser)]
+struct Defaults {
+    #[command(flatten)]
+    settings: Settings,
+}
+
+/// Returns the character's meshes and document, and the compressed clips.
+fn container(target: &Target, clips: Vec<RawClip>) -> Result<Vec<u8>, Failure> {
+    let name = path_text(&target.path);
+    let failed = |e: &dyn std::fmt::Display| Failure::Data(format!("{name}: {e}"));
+    let mut asset: Asset = target.model.asset.clone();
+    asset.clips = clips;
+    let unit = asset.unit();
+    let settings = Defaults::parse_from(["retarget"]).settings;
+    let job = settings.job(&target.path, asset, unit.unwrap_or(1.0))?;
+    let mut writer = ContainerWriter::default();
+    let model = writer.add_skeleton(&job.name, &job.asset.skeleton).map_err(|e| failed(&e))?;
+    if let Some(metres) = unit {
+        writer.set_unit(model, metres as f32).map_err(|e| failed(&e))?;
+    }
+    for (name, mesh) in job.asset.placed_meshes().map_err(|e| failed(&e))? {
+        writer.add_mesh(name, model, &mesh, &job.asset.skeleton).map_err(|e| failed(&e))?;
+    }
+    for clip in &job.asset.clips {
+        let row = encode::row(&job, clip, &ProgressBar::hidden())?;
+        row.add_to(&mut writer, model).map_err(|e| failed(&e))?;
+    }
+    let none: &[RawClip] = &[];
+    let document = ClipExporter::new(&job.asset).glb(none).map_err(|e| failed(&e))?;
+    writer.add(EntryKind::Document, &job.name, Some(model), &document).map_err(|e| failed(&e))?;
+    Ok(writer.finish())
+}
+
+/// Returns the text of a BVH, at the rate that the encoder finds for the keys.
+fn bvh(target: &Target, clip: &RawClip) -> Result<Vec<u8>, Failure> {
+    let name = path_text(&target.path);
+    let failed = |e: condyle::Error| Failure::Data(format!("{name}: {e}"));
+    let skeleton = &target.model.asset.skeleton;
+    let options = condyle_encode::EncodeOptions::new(1e-3, condyle_encode::Shell::Balls(0.1));
+    let frames = frame_count(clip, skeleton.joint_count(), &options).map_err(failed)?;
+    let rate = if clip.duration() > 0.0 { (frames.max(2) - 1) as f64 / clip.duration() } else { RATE };
+    let whole = rate.round();
+    let rate = if (rate - whole).abs() < 1e-3 * rate { whole } else { rate };
+    let text = condyle_bvh::write(skeleton, clip, &WriteOptions::new(rate)).map_err(failed)?;
+    Ok(text.into_bytes())
+}
+
+/// Returns the JSON of a finished file.
+pub(super) fn stamp_of(done: &Done) -> Value {
+    json!({ "clips": report::clips(done), "doubts": done.doubts })
+}

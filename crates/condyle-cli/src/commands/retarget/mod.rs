@@ -1,0 +1,131 @@
+//! `condyle retarget`: the motion of one humanoid on another one.
+
+mod folder;
+mod job;
+mod report;
+
+use std::path::PathBuf;
+
+use condyle_retarget::Ratio;
+
+use self::job::{Form, Target};
+use crate::failure::Failure;
+use crate::options::heading::{OUTPUT, REPORT};
+use crate::options::overwrite::Overwrite;
+use crate::options::space::Space;
+use crate::options::threads::Threads;
+use crate::options::work::Limit;
+use crate::output::{check_destination, print, print_json};
+use crate::text::{ending, path_text};
+
+/// Put the motion of one humanoid on another one, with feet that stand
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  condyle retarget dance.bvh --on hero.glb -o hero_dance.glb
+  condyle retarget man.glb --clip walk --on hero.glb -o walk.bvh
+  condyle retarget man.glb --on hero.glb -o all.glb --json | jq .clips[].certificate
+  condyle retarget man.glb --clip walk --on hero.glb -o walk.glb --fail-over
+  condyle retarget moves --on hero.glb -o out                  every motion of a folder
+
+The joints of both skeletons are found by name and shape. Rest poses may differ: arms may hang or
+stretch out, and bones may point along any axis. The size of the steps follows the legs. A foot that
+stands in the source stands still, feet keep their height above the ground, and knees bend to the
+side of the source. The unit of the source does not matter.
+
+OUT.glb is the character with the new clips, and without the clips that it had. OUT.condyle is
+compressed to half a millimetre. OUT.bvh holds one clip.
+
+Each clip has a certificate: planted frames, and how far their feet slide, are off their height or
+miss their place; the depth below the ground and inside the body; the angular acceleration of the
+knees compared with the source; and frames in doubt. It is printed, and stored in the extras of the
+animation in OUT.glb. --fail-over exits with code 1 if a figure is over its limit.
+
+A folder gives one output per file, in the same subfolders, and one report, OUT/report.json. A later
+run makes only new and changed files. The files are the same for any number of threads.")]
+pub(crate) struct Args {
+    /// Motion: .glb, .gltf, .vrm, .vrma, .bvh or .condyle, or a folder of such files
+    #[arg(value_name = "MOTION|FOLDER")]
+    source: PathBuf,
+    /// Character that receives the motion
+    #[arg(long, value_name = "CHARACTER")]
+    on: PathBuf,
+    /// Output file, or output folder for a folder; missing folders are created
+    #[arg(short, long, value_name = "OUT.glb|.condyle|.bvh|FOLDER")]
+    output: PathBuf,
+    /// Select a clip by name or index [default: all]
+    #[arg(long, value_name = "NAME|INDEX")]
+    clip: Option<String>,
+    /// Size of the steps: legs, the legs and the distance of the hips; hip-height; or a number
+    #[arg(long, value_name = "legs|hip-height|NUMBER", default_value = "legs", value_parser = parse_ratio)]
+    ratio: Ratio,
+    /// Keep hands that are near each other so, for claps and objects in both hands
+    #[arg(long)]
+    hands: bool,
+    #[command(flatten)]
+    space: Space,
+    /// Format of the files of a folder
+    #[arg(
+        long,
+        value_enum,
+        value_name = "glb|condyle|bvh",
+        default_value = "glb",
+        hide_possible_values = true
+    )]
+    #[arg(help_heading = OUTPUT)]
+    format: Form,
+    #[command(flatten)]
+    overwrite: Overwrite,
+    /// Exit with code 1 if a certificate is over its limits
+    #[arg(long, help_heading = REPORT)]
+    fail_over: bool,
+    /// Print the certificates as one JSON object
+    #[arg(long, help_heading = REPORT)]
+    json: bool,
+    #[command(flatten)]
+    threads: Threads,
+    #[command(flatten)]
+    limit: Limit,
+}
+
+fn parse_ratio(text: &str) -> Result<Ratio, String> {
+    match text {
+        "legs" => return Ok(Ratio::LegsAndHips),
+        "hip-height" => return Ok(Ratio::HipHeight),
+        _ => {}
+    }
+    let number = text.parse().ok().filter(|&it: &f64| it > 0.0 && it.is_finite());
+    number.map(Ratio::Fixed).ok_or_else(|| "legs, hip-height or a number above 0".into())
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    if args.source.is_dir() {
+        return folder::run(args);
+    }
+    let name = path_text(&args.output);
+    let form = match ending(&args.output).as_deref() {
+        Some("glb") => Form::Glb,
+        Some("condyle") => Form::Condyle,
+        Some("bvh") => Form::Bvh,
+        _ => {
+            return Err(Failure::Usage(format!("{name}: choose a name that ends in .glb, .condyle or .bvh")));
+        }
+    };
+    let target = Target::open(&args.on)?;
+    check_destination(&args.output, target.sources(), args.overwrite)?;
+    let done = args.threads.pool()?.install(|| job::run(args, &args.source, &target, form))?;
+    check_destination(&args.output, &done.sources, args.overwrite)?;
+    let file = crate::output::write_file(args.output.clone(), |out| out.write_all(&done.bytes))?;
+    if args.json {
+        let mut all = report::to_json(&done);
+        all["file"] = file.to_json();
+        print_json(&format!("{all:#}"))?;
+    } else {
+        print(&report::to_text(&done, &file))?;
+    }
+    let over = report::over(&done);
+    if args.fail_over && !over.is_empty() {
+        return Err(Failure::Data(format!("{name}: over the limits: {}", over.join("; "))));
+    }
+    Ok(())
+}

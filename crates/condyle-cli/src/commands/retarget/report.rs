@@ -1,0 +1,139 @@
+//! Certificates as text and JSON, and their limits.
+
+use condyle_retarget::{Certificate, Doubt};
+use serde_json::{Value, json};
+
+use super::job::Done;
+use crate::output::Written;
+use crate::text::{counted, path_text, printable, size, table};
+
+/// Limits of --fail-over.
+const SLIDING_PERCENT: f64 = 0.1;
+const OUT_OF_REACH_PERCENT: f64 = 0.5;
+const GROUND_MM: f64 = 20.0;
+const KNEES: [f64; 2] = [0.7, 1.5];
+/// Minimum acceleration of the source's knees, in radians per second squared and frame, below which
+/// their ratio is not limited.
+const STILL_KNEES: f64 = 1.0;
+
+/// Returns the JSON of one certificate. Lengths are in the units of the target times 1000.
+pub(super) fn certificate(it: &Certificate) -> Value {
+    let f = &it.figures;
+    let percent =
+        |part: usize, of: usize| if of == 0 { 0.0 } else { rounded(100.0 * part as f64 / of as f64) };
+    json!({
+        "frames": it.frames,
+        "ratio": rounded(it.ratio),
+        "planted_frames": f.planted,
+        "sliding_percent": percent(f.sliding, f.planted),
+        "sliding_beyond_scale_percent": percent(f.beyond, f.planted),
+        "slide_mm": rounded(it.slide_mm),
+        "height_mm": rounded(it.height_mm),
+        "standing_frames": it.standing,
+        "out_of_reach_percent": percent(it.out_of_reach, it.standing),
+        "reach_missed_mm": rounded(it.reach_mm),
+        "frozen_percent": percent(f.frozen, f.moving),
+        "ground_mm": rounded(it.ground_mm),
+        "body_mm": rounded(it.body_mm),
+        "pelvis_mm": rounded(it.pelvis_mm),
+        "pelvis_moved_percent": percent(it.pelvis_moved, it.frames),
+        "knee_acceleration": rounded(it.knee_acceleration()),
+        "spins": f.spins,
+        "doubts": it.doubts.iter().map(doubt).collect::<Vec<_>>(),
+    })
+}
+
+fn doubt(it: &Doubt) -> Value {
+    json!({ "frames": [it.first, it.last], "why": it.why.text(), "worst": rounded(it.worst) })
+}
+
+/// Rounds to four decimals, the digits that a certificate prints.
+fn rounded(value: f64) -> f64 {
+    (value * 1e4).round() / 1e4
+}
+
+pub(super) fn clips(done: &Done) -> Vec<Value> {
+    let one = |clip: &super::job::ClipDone| json!({ "name": clip.name, "seconds": rounded(clip.seconds), "certificate": certificate(&clip.certificate) });
+    done.clips.iter().map(one).collect()
+}
+
+/// Returns the JSON of one file.
+pub(super) fn to_json(done: &Done) -> Value {
+    json!({ "clips": clips(done), "doubts": done.doubts, "over": over(done) })
+}
+
+/// Describes the figures of a file that are over their limits.
+pub(super) fn over(done: &Done) -> Vec<String> {
+    let mut all = Vec::new();
+    for clip in &done.clips {
+        let it = &clip.certificate;
+        let mut add = |what: String| all.push(format!("{}: {what}", printable(&clip.name)));
+        if it.sliding_percent() > SLIDING_PERCENT {
+            add(format!("{:.2} % of planted frames slide", it.sliding_percent()));
+        }
+        if it.out_of_reach_percent() > OUT_OF_REACH_PERCENT {
+            add(format!("{:.2} % of standing frames are out of reach", it.out_of_reach_percent()));
+        }
+        if it.ground_mm > GROUND_MM {
+            add(format!("{:.0} mm below the ground", it.ground_mm));
+        }
+        let moves = it.figures.knee[1] > STILL_KNEES * it.figures.frames as f64;
+        if moves && !(KNEES[0]..=KNEES[1]).contains(&it.knee_acceleration()) {
+            add(format!("the acceleration of the knees is {:.2} of the source's", it.knee_acceleration()));
+        }
+    }
+    all
+}
+
+/// Returns the text of one file.
+pub(super) fn to_text(done: &Done, file: &Written) -> String {
+    let headings = [
+        "clip",
+        "frames",
+        "planted",
+        "sliding",
+        "slide, mm",
+        "height, mm",
+        "missed, mm",
+        "ground, mm",
+        "knees",
+        "in doubt",
+    ];
+    let mut lines = vec![headings.map(String::from).to_vec()];
+    for clip in &done.clips {
+        let it = &clip.certificate;
+        let doubtful: usize = it.doubts.iter().map(|doubt| doubt.last - doubt.first + 1).sum();
+        lines.push(vec![
+            printable(&clip.name),
+            it.frames.to_string(),
+            it.figures.planted.to_string(),
+            format!("{:.2} %", it.sliding_percent()),
+            format!("{:.1}", it.slide_mm),
+            format!("{:.1}", it.height_mm),
+            format!("{:.1}", it.reach_mm),
+            format!("{:.1}", it.ground_mm),
+            format!("{:.2}", it.knee_acceleration()),
+            doubtful.to_string(),
+        ]);
+    }
+    let mut out = table("<>>>>>>>>>", lines);
+    for clip in &done.clips {
+        for doubt in &clip.certificate.doubts {
+            out += &format!(
+                "in doubt: {}, frames {} to {}: {}, {:.1}\n",
+                printable(&clip.name),
+                doubt.first,
+                doubt.last,
+                doubt.why.text(),
+                doubt.worst
+            );
+        }
+    }
+    done.doubts.iter().for_each(|doubt| out += &format!("in doubt: {doubt}\n"));
+    out + &format!(
+        "\n{}: {}, {}\n",
+        path_text(&file.path),
+        counted(done.clips.len(), "clip", "clips"),
+        size(file.bytes as usize)
+    )
+}
