@@ -77,7 +77,7 @@ fn folder() -> Folder {
     let character = folder.read("condyle-demo/character.glb");
     let fox = models(&[], &["Fox.glb"]).first().and_then(|path| fs::read(path).ok());
     let fox = fox.unwrap_or_else(|| stand_in(&character));
-    for inside in ["mocap", "clips", "amass", "models", "testdata", "docs"] {
+    for inside in ["mocap", "clips", "amass", "models", "moves", "testdata", "docs"] {
         fs::create_dir_all(folder.path(inside)).expect("a folder");
     }
     let forearm = models(&["forearm.glb"], &[]);
@@ -93,6 +93,8 @@ fn folder() -> Folder {
     };
     for (name, bytes) in [
         ("man.glb", &character),
+        ("hero.glb", &character),
+        ("moves/man.glb", &character),
         ("fox.glb", &fox),
         ("models/fox.glb", &fox),
         ("walk.glb", &motion(&fox, clip("Walk"))),
@@ -116,6 +118,7 @@ fn folder() -> Folder {
         "encode walk.bvh -o walk.condyle --unit 1cm --up z",
         "encode man.glb -o character.condyle",
         "rig man.glb -o man.map",
+        "decode character.condyle --clip walk -o dance.bvh",
         "pack fox.glb -o smaller.glb --unit 1cm",
         "reach fox.glb --fit-limits -o fox.limits.json",
     ] {

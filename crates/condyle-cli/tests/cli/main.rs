@@ -19,6 +19,7 @@ mod reach;
 mod render;
 mod rest;
 mod rig;
+mod retarget;
 mod scale;
 mod shell;
 mod skin;

@@ -1,0 +1,105 @@
+//! Motion of one humanoid on another one: files, certificates, folders, and rejected input.
+
+use condyle_testing::humanoids::{Build, squats, walk};
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use crate::common::{Folder, transcript};
+
+/// Returns the text of a BVH with a motion of a made body.
+fn bvh(build: &Build, motion: &condyle::RawClip) -> String {
+    let options = condyle_bvh::WriteOptions::new(60.0);
+    condyle_bvh::write(&build.skeleton(), motion, &options).expect("a motion of the body")
+}
+
+/// A folder with the demo's character, and motions of a tall body.
+fn folder() -> Folder {
+    let folder = Folder::with_character();
+    std::fs::create_dir_all(folder.path("moves/low")).expect("a folder");
+    folder.write("moves/walk.bvh", bvh(&Build::TALL, &walk(&Build::TALL)));
+    folder.write("moves/low/squats.bvh", bvh(&Build::SHORT, &squats(&Build::SHORT)));
+    folder
+}
+
+fn json(folder: &Folder, line: &str) -> Value {
+    let output = folder.run(line).assert().success();
+    serde_json::from_slice(&output.get_output().stdout).expect("JSON")
+}
+
+/// Returns the JSON of a .glb.
+fn document(bytes: &[u8]) -> Value {
+    let length = u32::from_le_bytes(bytes[12..16].try_into().expect("four bytes")) as usize;
+    serde_json::from_slice(&bytes[20..20 + length]).expect("JSON")
+}
+
+#[test]
+fn help() {
+    assert_snapshot!("retarget_help", transcript(&mut Folder::new().run("retarget --help")));
+}
+
+#[test]
+fn a_walk_of_a_tall_body_stands_on_the_character() {
+    let folder = folder();
+    let told = json(&folder, "retarget moves/walk.bvh --on a.glb -o out.glb --json --fail-over");
+    let certificate = &told["clips"][0]["certificate"];
+    assert_eq!((&told["clips"][0]["name"], &certificate["frames"]), (&"walk".into(), &360.into()), "{told}");
+    assert_eq!(certificate["sliding_beyond_scale_percent"], 0.0, "{told}");
+    assert!(certificate["slide_mm"].as_f64().is_some_and(|it| it < 2.0), "{told}");
+    let document = document(&folder.read("out.glb"));
+    let animations = document["animations"].as_array().expect("a list");
+    assert_eq!((animations.len(), &animations[0]["name"]), (1, &"walk".into()));
+    assert_eq!(&animations[0]["extras"]["condyle_retarget"], certificate);
+    folder.run("check out.glb").assert().success();
+    // The other formats hold the same motion.
+    json(&folder, "retarget moves/walk.bvh --on a.glb -o out.condyle --json");
+    json(&folder, "retarget moves/walk.bvh --on a.glb -o out.bvh --json");
+    let told = json(&folder, "retarget out.condyle --on a.glb -o again.glb --json");
+    assert_eq!(told["clips"][0]["certificate"]["ratio"], 1.0, "{told}");
+    json(&folder, "retarget out.bvh --on a.glb -o again.glb --json");
+}
+
+#[test]
+fn a_motion_on_its_own_character_is_itself() {
+    let folder = folder();
+    folder.run("retarget a.glb --clip walk --on a.glb -o same.glb").assert().success();
+    let told = json(&folder, "retarget same.glb --on a.glb -o twice.glb --json");
+    assert_eq!(told["clips"][0]["certificate"]["pelvis_mm"], 0.0, "{told}");
+}
+
+#[test]
+fn a_folder_gives_the_same_files_for_any_number_of_threads() {
+    let folder = folder();
+    let first = json(&folder, "retarget moves --on a.glb -o one --threads 1 --json");
+    json(&folder, "retarget moves --on a.glb -o two --threads 3 --json");
+    assert_eq!(first["files"].as_array().map(Vec::len), Some(2), "{first}");
+    for name in ["walk.glb", "low/squats.glb", "report.json"] {
+        assert!(folder.read(&format!("one/{name}")) == folder.read(&format!("two/{name}")), "{name}");
+    }
+    // A later run makes only what changed.
+    std::fs::remove_file(folder.path("one/walk.glb")).expect("it is there");
+    let again = folder.run("retarget moves --on a.glb -o one").assert().success();
+    let text = String::from_utf8_lossy(&again.get_output().stdout).into_owned();
+    assert!(text.contains("1 made before"), "{text}");
+    assert!(folder.read("one/walk.glb") == folder.read("two/walk.glb"));
+    assert_eq!(json(&folder, "retarget moves --on a.glb -o one --json"), first);
+}
+
+#[test]
+fn what_has_no_legs_is_refused() {
+    let folder = Folder::with_ribbon();
+    folder.write("walk.bvh", bvh(&Build::TALL, &walk(&Build::TALL)));
+    for (line, why) in [
+        ("retarget walk.bvh --on ribbon.gltf -o out.glb", "no humanoid"),
+        ("retarget ribbon.gltf --on walk.bvh -o out.glb", "no humanoid"),
+        ("retarget walk.bvh --on walk.bvh -o out.txt", "ends in .glb"),
+        ("retarget walk.bvh --on walk.bvh -o walk.bvh", "would be overwritten"),
+        ("retarget walk.bvh --on walk.bvh -o out.glb --ratio 0", "a number above 0"),
+        ("retarget missing.bvh --on walk.bvh -o out.glb", "missing.bvh"),
+        ("retarget . --on walk.bvh -o out.glb", "is a folder"),
+    ] {
+        let output = folder.run(line).assert().failure();
+        let text = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
+        assert!(text.contains(why), "{line}: {text}");
+        assert!(!folder.path("out.glb").exists(), "{line}");
+    }
+}
