@@ -1,0 +1,228 @@
+//! Reads FBX files as glTF documents.
+//!
+//! ```text
+//!  condyle-base ── condyle ── condyle-encode, -solve, -query ── condyle-fbx, -gltf, -bvh, -body ── condyle-io
+//!                                                               ^ here
+//! ```
+//!
+//! | input | output |
+//! |---|---|
+//! | bytes of an FBX file, and a function that reads its textures | a [`Document`]: a `.glb`, and problems |
+//! | a file that cannot be used | [`Refused`] with the reason |
+//!
+//! ```
+//! let text = br#"; FBX 7.4.0 project file
+//! FBXHeaderExtension: { FBXHeaderVersion: 1003
+//! FBXVersion: 7400 }
+//! Objects: { Model: 1, "Model::Hips", "LimbNode" { Version: 232 } }
+//! Connections: { C: "OO", 1, 0 }"#;
+//! let document = condyle_fbx::read("hips.fbx", text, &mut |_| None)?;
+//! assert!(document.glb.starts_with(b"glTF"));
+//! # Ok::<(), condyle_fbx::Refused>(())
+//! ```
+//!
+//! # Result
+//!
+//! - **Nodes** have the names of the file, in its hierarchy. Rotation orders, pre- and post-rotations,
+//!   pivots, ways to inherit scale, axes and unit become plain local transforms, in metres, +Y up. There
+//!   are no helper nodes.
+//!
+//! Constraints, caches, cameras, lights, curves and NURBS are left out and reported.
+//!
+//! # Safety
+//!
+//! The parser is [ufbx](https://github.com/ufbx/ufbx), in C. Its memory and the size of the document are
+//! limited in proportion to the file, and it opens no other file. This crate has no `unsafe`.
+//!
+//! Sources: the FBX SDK's documentation of transforms, as ufbx implements it; glTF 2.0.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod buffer;
+mod load;
+mod problems;
+mod rig;
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use ufbx::{ElementType, Node, Scene, Transform};
+
+pub use condyle_base::problem::{Problem, Refused, Severity};
+
+use crate::buffer::{Buffer, TooLarge};
+use crate::problems::Problems;
+use crate::rig::Rig;
+
+/// A glTF document made from an FBX file.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Document {
+    /// The bytes of a `.glb`, with all images.
+    pub glb: Vec<u8>,
+    /// Everything that was dropped or approximated, warnings first.
+    pub problems: Vec<Problem>,
+}
+
+/// Whether a file begins like an FBX file, binary or ASCII.
+///
+/// ```
+/// assert!(condyle_fbx::recognise(b"Kaydara FBX Binary  \0\x1a\0"));
+/// assert!(condyle_fbx::recognise(b"; FBX 7.3.0 project file\n"));
+/// assert!(!condyle_fbx::recognise(b"glTF"));
+/// ```
+#[must_use]
+pub fn recognise(first: &[u8]) -> bool {
+    first.starts_with(b"Kaydara FBX Binary") || first.starts_with(b"; FBX ")
+}
+
+/// Reads an FBX file.
+///
+/// `name` is used in messages. `file` returns the bytes of a texture by its path relative to the file, with
+/// `/` and without `..`, or `None`. It is called only for textures that the file does not contain.
+///
+/// # Errors
+/// [`Refused`] if the file is no FBX file, is damaged, or would take more memory than its size allows.
+pub fn read(
+    name: &str,
+    bytes: &[u8],
+    file: &mut dyn FnMut(&str) -> Option<Vec<u8>>,
+) -> Result<Document, Refused> {
+    let scene = load::scene(bytes).map_err(|what| Refused::because(name, what))?;
+    let mut problems = Problems::default();
+    let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let glb = document(&scene, bytes.len(), &stem, file, &mut problems).map_err(|TooLarge| {
+        Refused::because(name, "its meshes or animations are out of proportion to its size")
+    })?;
+    Ok(Document { glb, problems: problems.into_list() })
+}
+
+fn document(
+    scene: &Scene,
+    len: usize,
+    _stem: &str,
+    _file: &mut dyn FnMut(&str) -> Option<Vec<u8>>,
+    problems: &mut Problems,
+) -> Result<Vec<u8>, TooLarge> {
+    let rig = Rig::new(scene);
+    let mut buffer = Buffer::new(len);
+    let mut count = 0;
+    let nodes: Vec<Option<usize>> = scene
+        .nodes
+        .into_iter()
+        .map(|node| {
+            let index = (!node.is_root).then_some(count);
+            count += usize::from(index.is_some());
+            index
+        })
+        .collect();
+    let mut out_nodes = Vec::with_capacity(count);
+    for node in scene.nodes.into_iter().filter(|node| !node.is_root) {
+        let out = self::node(&rig, node, &nodes, problems);
+        out_nodes.push(out);
+    }
+    report(scene, problems);
+    let roots: Vec<usize> = children(&scene.root_node, &nodes);
+    let mut scene_out = json!({});
+    if !roots.is_empty() {
+        scene_out["nodes"] = roots.into();
+    }
+    let mut document = json!({
+        "asset": {"version": "2.0", "generator": concat!("condyle-fbx ", env!("CARGO_PKG_VERSION"))},
+        "scene": 0,
+        "scenes": [scene_out],
+    });
+    for (key, list) in [
+        ("nodes", out_nodes),
+    ] {
+        if !list.is_empty() {
+            document[key] = list.into();
+        }
+    }
+    let replaced = buffer.replaced();
+    if replaced > 0 {
+        let what = format!("{replaced} numbers are infinite or not a number");
+        problems.warn(String::new(), what, "they are replaced by 0");
+    }
+    buffer.finish(&mut document)
+}
+
+/// A node with its transform at rest.
+fn node(rig: &Rig<'_>, node: &Node, nodes: &[Option<usize>], problems: &mut Problems) -> Value {
+    let local = rig.local(None, node, 0.0);
+    if local.sheared {
+        problems.warn(format!("node {}", &*node.element.name), rig::SHEARED, rig::NEAREST);
+    }
+    let mut out = json!({});
+    if !node.element.name.is_empty() {
+        out["name"] = (&*node.element.name).into();
+    }
+    let Transform { translation: t, rotation: r, scale: s } = local.transform;
+    for (key, values, rest) in [
+        ("translation", &[t.x, t.y, t.z][..], 0.0),
+        ("rotation", &[r.x, r.y, r.z, r.w], f64::NAN),
+        ("scale", &[s.x, s.y, s.z], 1.0),
+    ] {
+        let is_rest = values.iter().all(|v| *v == rest) || values == [0.0, 0.0, 0.0, 1.0];
+        if values.iter().any(|v| !(*v as f32).is_finite()) {
+            problems.warn(
+                format!("node {}", &*node.element.name),
+                format!("its {key} is not finite"),
+                "it is left out",
+            );
+        } else if !is_rest {
+            out[key] = values.iter().map(|v| *v as f32).collect::<Vec<_>>().into();
+        }
+    }
+    let below = children(node, nodes);
+    if !below.is_empty() {
+        out["children"] = below.into();
+    }
+    out
+}
+
+fn children(node: &Node, nodes: &[Option<usize>]) -> Vec<usize> {
+    let index = |it: &Node| nodes.get(it.element.typed_id as usize).copied().flatten();
+    node.children.into_iter().filter_map(index).collect()
+}
+
+/// Reports what the document leaves out.
+fn report(scene: &Scene, problems: &mut Problems) {
+    for warning in &scene.metadata.warnings {
+        let what = &*warning.description;
+        problems.note(String::new(), what, "the reader of the file repaired it");
+    }
+    for constraint in &scene.constraints {
+        problems.warn(
+            format!("constraint {}", &*constraint.element.name),
+            format!("a constraint ({})", &*constraint.type_name),
+            "constraints are left out; bake them in the program that wrote the file",
+        );
+    }
+    let name = |it: ElementType| match it {
+        ElementType::Light => Some("lights"),
+        ElementType::Camera | ElementType::StereoCamera | ElementType::CameraSwitcher => Some("cameras"),
+        ElementType::LineCurve | ElementType::NurbsCurve => Some("curves"),
+        ElementType::NurbsSurface | ElementType::NurbsTrimSurface => Some("NURBS"),
+        ElementType::ProceduralGeometry => Some("procedural geometry"),
+        _ => None,
+    };
+    for node in &scene.nodes {
+        let place = || format!("node {}", &*node.element.name);
+        for attribute in &node.all_attribs {
+            if let Some(kind) = name(attribute.type_) {
+                problems.note(
+                    place(),
+                    format!("the node has {kind}"),
+                    "such content is left out; the node is kept",
+                );
+            }
+        }
+        let meshes = node.all_attribs.into_iter().filter(|it| it.type_ == ElementType::Mesh).count();
+        if meshes > 1 {
+            problems.warn(place(), format!("{meshes} meshes"), "the first mesh of a node is used");
+        }
+        if !node.visible && node.mesh.is_some() {
+            problems.note(place(), "it is hidden", "hidden meshes are kept");
+        }
+    }
+}
