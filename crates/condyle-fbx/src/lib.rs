@@ -26,6 +26,11 @@
 //! - **Nodes** have the names of the file, in its hierarchy. Rotation orders, pre- and post-rotations,
 //!   pivots, ways to inherit scale, axes and unit become plain local transforms, in metres, +Y up. There
 //!   are no helper nodes.
+//! - **Meshes** have triangles by material, all sets of texture coordinates and colours, all influences of
+//!   a vertex, and a morph target for each blend shape. Geometric transforms are in the vertices or bind
+//!   matrices.
+//! - **Materials** keep base colour, normal map, emission, occlusion, metalness and roughness. Images come
+//!   from the file, its folder, or a folder below.
 //!
 //! Constraints, caches, cameras, lights, curves and NURBS are left out and reported.
 //!
@@ -39,6 +44,9 @@
 
 mod buffer;
 mod load;
+mod materials;
+mod meshes;
+mod morphs;
 mod problems;
 mod rig;
 
@@ -50,6 +58,8 @@ use ufbx::{ElementType, Node, Scene, Transform};
 pub use condyle_base::problem::{Problem, Refused, Severity};
 
 use crate::buffer::{Buffer, TooLarge};
+use crate::materials::Materials;
+use crate::meshes::Meshes;
 use crate::problems::Problems;
 use crate::rig::Rig;
 
@@ -99,8 +109,8 @@ pub fn read(
 fn document(
     scene: &Scene,
     len: usize,
-    _stem: &str,
-    _file: &mut dyn FnMut(&str) -> Option<Vec<u8>>,
+    stem: &str,
+    file: &mut dyn FnMut(&str) -> Option<Vec<u8>>,
     problems: &mut Problems,
 ) -> Result<Vec<u8>, TooLarge> {
     let rig = Rig::new(scene);
@@ -115,11 +125,24 @@ fn document(
             index
         })
         .collect();
+    let mut materials = Materials::new(scene, stem, file);
+    let indices = materials.add_all(&mut buffer, problems)?;
+    let mut meshes = Meshes::default();
     let mut out_nodes = Vec::with_capacity(count);
     for node in scene.nodes.into_iter().filter(|node| !node.is_root) {
-        let out = self::node(&rig, node, &nodes, problems);
+        let mut out = self::node(&rig, node, &nodes, problems);
+        if let Some(mesh) = &node.mesh {
+            let (mesh, skin) = meshes.add(node, mesh, &nodes, &indices, &mut buffer, problems)?;
+            if let Some(mesh) = mesh {
+                out["mesh"] = mesh.into();
+            }
+            if let Some(skin) = skin {
+                out["skin"] = skin.into();
+            }
+        }
         out_nodes.push(out);
     }
+    meshes::report(scene, problems);
     report(scene, problems);
     let roots: Vec<usize> = children(&scene.root_node, &nodes);
     let mut scene_out = json!({});
@@ -131,8 +154,17 @@ fn document(
         "scene": 0,
         "scenes": [scene_out],
     });
+    if materials.is_transformed {
+        document["extensionsUsed"] = json!(["KHR_texture_transform"]);
+    }
     for (key, list) in [
         ("nodes", out_nodes),
+        ("meshes", meshes.meshes),
+        ("skins", meshes.skins),
+        ("materials", materials.materials),
+        ("textures", materials.textures),
+        ("images", materials.images),
+        ("samplers", materials.samplers),
     ] {
         if !list.is_empty() {
             document[key] = list.into();
