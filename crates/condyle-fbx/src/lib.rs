@@ -29,6 +29,9 @@
 //! - **Meshes** have triangles by material, all sets of texture coordinates and colours, all influences of
 //!   a vertex, and a morph target for each blend shape. Geometric transforms are in the vertices or bind
 //!   matrices.
+//! - **Animations** are the takes, with the keys of their curves; the start of the take is at 0 s. A
+//!   rotation is a spline through the keys, and keys are added where it would miss the Euler angles by more
+//!   than 2e-5 degrees.
 //! - **Materials** keep base colour, normal map, emission, occlusion, metalness and roughness. Images come
 //!   from the file, its folder, or a folder below.
 //!
@@ -43,12 +46,14 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod buffer;
+mod curve;
 mod load;
 mod materials;
 mod meshes;
 mod morphs;
 mod problems;
 mod rig;
+mod takes;
 
 use std::path::Path;
 
@@ -62,6 +67,7 @@ use crate::materials::Materials;
 use crate::meshes::Meshes;
 use crate::problems::Problems;
 use crate::rig::Rig;
+use crate::takes::Takes;
 
 /// A glTF document made from an FBX file.
 #[derive(Debug, Clone)]
@@ -144,6 +150,7 @@ fn document(
     }
     meshes::report(scene, problems);
     report(scene, problems);
+    let animations = Takes::new(&rig, &nodes, size(scene), len).animations(&mut buffer, problems)?;
     let roots: Vec<usize> = children(&scene.root_node, &nodes);
     let mut scene_out = json!({});
     if !roots.is_empty() {
@@ -165,6 +172,7 @@ fn document(
         ("textures", materials.textures),
         ("images", materials.images),
         ("samplers", materials.samplers),
+        ("animations", animations),
     ] {
         if !list.is_empty() {
             document[key] = list.into();
@@ -215,6 +223,33 @@ fn node(rig: &Rig<'_>, node: &Node, nodes: &[Option<usize>], problems: &mut Prob
 fn children(node: &Node, nodes: &[Option<usize>]) -> Vec<usize> {
     let index = |it: &Node| nodes.get(it.element.typed_id as usize).copied().flatten();
     node.children.into_iter().filter_map(index).collect()
+}
+
+/// Vertices of a mesh that count for the size.
+const VERTICES: usize = 1 << 16;
+
+/// Extent of all nodes and meshes at rest in metres: the unit of errors.
+fn size(scene: &Scene) -> f64 {
+    let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+    let mut add = |v: [f64; 3]| {
+        for ((low, high), v) in low.iter_mut().zip(&mut high).zip(v) {
+            if v.is_finite() {
+                *low = low.min(v);
+                *high = high.max(v);
+            }
+        }
+    };
+    for node in &scene.nodes {
+        let m = &node.node_to_world;
+        add([m.m03, m.m13, m.m23]);
+        let vertices = node.mesh.as_ref().map_or(&[][..], |mesh| &mesh.vertices);
+        for vertex in vertices.iter().take(VERTICES) {
+            let place = ufbx::transform_position(&node.geometry_to_world, *vertex);
+            add([place.x, place.y, place.z]);
+        }
+    }
+    let size = (0..3).map(|axis| high[axis] - low[axis]).fold(0.0, f64::max);
+    if size > 0.0 && size.is_finite() { size } else { 1.0 }
 }
 
 /// Reports what the document leaves out.
