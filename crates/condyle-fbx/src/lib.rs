@@ -75,6 +75,8 @@ use crate::takes::Takes;
 pub struct Document {
     /// The bytes of a `.glb`, with all images.
     pub glb: Vec<u8>,
+    /// Indices of the nodes that are bones in the file, even if no skin and no animation uses them.
+    pub bones: Vec<usize>,
     /// Everything that was dropped or approximated, warnings first.
     pub problems: Vec<Problem>,
 }
@@ -109,7 +111,9 @@ pub fn read(
     let glb = document(&scene, bytes.len(), &stem, file, &mut problems).map_err(|TooLarge| {
         Refused::because(name, "its meshes or animations are out of proportion to its size")
     })?;
-    Ok(Document { glb, problems: problems.into_list() })
+    let nodes = scene.nodes.into_iter().filter(|node| !node.is_root);
+    let bones = nodes.enumerate().filter(|(_, node)| node.bone.is_some()).map(|(index, _)| index).collect();
+    Ok(Document { glb, bones, problems: problems.into_list() })
 }
 
 fn document(

@@ -226,12 +226,14 @@ impl Gather {
                 }
                 ElementType::BlendChannel if name == "DeformPercent" => {
                     let times = self.times(value, false)?;
-                    let channel = property.element.element_id;
-                    for node in rig.nodes_of_channel(channel) {
-                        self.left = self.left.checked_sub(times.len() + 1).ok_or(TooLarge)?;
-                        let list = &mut self.nodes.entry(node).or_default().weights;
-                        list.get_or_insert_default().extend_from_slice(&times);
-                    }
+                    self.weights(rig.nodes_of_channel(property.element.element_id), &times)?;
+                }
+                // Versions before 7 animate properties of the mesh, which the channels follow.
+                ElementType::Mesh => {
+                    let times = self.times(value, false)?;
+                    let mesh = ufbx::as_mesh(&property.element).filter(|mesh| morphs::count(mesh) > 0);
+                    let nodes = mesh.into_iter().flat_map(|mesh| &mesh.element.instances);
+                    self.weights(nodes.map(|node| node.element.typed_id), &times)?;
                 }
                 ElementType::AnimLayer => {
                     let times = self.times(value, false)?;
@@ -241,6 +243,15 @@ impl Gather {
             }
         }
         self.inherited(rig)
+    }
+
+    fn weights(&mut self, nodes: impl Iterator<Item = u32>, times: &[f64]) -> Result<(), TooLarge> {
+        for node in nodes {
+            self.left = self.left.checked_sub(times.len() + 1).ok_or(TooLarge)?;
+            let list = &mut self.nodes.entry(node).or_default().weights;
+            list.get_or_insert_default().extend_from_slice(times);
+        }
+        Ok(())
     }
 
     fn transform(&mut self, node: &Node, name: &str, value: &AnimValue) -> Result<(), TooLarge> {
