@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::Path;
 
-use condyle::{Affine, Error, Pose, RawClip, Skeleton, Skin};
+use condyle::{Affine, Error, JointMap, Pose, RawClip, Skeleton, Skin};
 use condyle_solve::spring_bones::Springs;
 
 use crate::accessor::Accessors;
@@ -220,6 +220,44 @@ impl Asset {
             }
             _ => Err(problems.into_refused(document.name())),
         }
+    }
+
+    /// Makes more nodes of the document joints, for example bones that no skin and no animation uses. Nodes
+    /// that do not exist are ignored.
+    ///
+    /// # Errors
+    /// An [`Error`] if the skeleton would have more than [`Skeleton::MAX_JOINTS`] joints.
+    ///
+    /// ```
+    /// use condyle_gltf::{Asset, Document};
+    ///
+    /// let json = br#"{"asset": {"version": "2.0"}, "nodes": [{"name": "tail"}]}"#;
+    /// let asset = Asset::from_document(Document::from_slice("tail.gltf", json, None)?)?;
+    /// assert_eq!(asset.skeleton.joint_count(), 0);
+    /// assert_eq!(asset.with_joints(&[0])?.skeleton.joint_by_name("tail"), Some(0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_joints(self, nodes: &[usize]) -> Result<Self, Error> {
+        let silent = &mut Problems::unheard();
+        let scene = Scene::load(&Json::root(&self.document.json), silent);
+        let mut member = vec![false; scene.nodes.len()];
+        let known = self.skeleton.nodes().iter().map(|&node| node as usize);
+        for node in known.chain(nodes.iter().copied()) {
+            if let Some(member) = member.get_mut(node) {
+                *member = true;
+            }
+        }
+        let count = member.iter().filter(|it| **it).count();
+        let (skeleton, _) = skeleton::build(&scene, &[], &member, silent).ok_or(Error::TooMany {
+            what: "joints",
+            found: count,
+            limit: Skeleton::MAX_JOINTS,
+        })?;
+        let map = JointMap::by_node(&self.skeleton, &skeleton);
+        let clips = self.clips.iter().map(|clip| map.clip(clip)).collect::<Result<Vec<_>, _>>()?;
+        let mut asset = self.on_skeleton(skeleton)?;
+        asset.clips = clips;
+        Ok(asset)
     }
 
     /// Moves the model to another skeleton of the same document, built when the document had other

@@ -20,6 +20,8 @@ pub enum Format {
     Body,
     /// BVH motion capture.
     Bvh,
+    /// FBX, binary or ASCII.
+    Fbx,
     /// glTF 2.0 and VRM, which is based on glTF.
     Gltf,
 }
@@ -31,27 +33,43 @@ const TABLE: &[Row] = &[
         format: Format::Container,
         name: "Condyle container",
         endings: &["condyle"],
+        feature: None,
         recognise: |first, _| first.starts_with(b"CONDYLE\0"),
     },
     Row {
         format: Format::Body,
         name: "NumPy archive",
         endings: &["npz"],
+        feature: Some("body"),
         recognise: |first, ending| first.starts_with(b"PK") && (ending == "npz" || holds_arrays(first)),
     },
     Row {
         format: Format::Bvh,
         name: "BVH",
         endings: &["bvh"],
+        feature: Some("bvh"),
         #[cfg(feature = "bvh")]
         recognise: |first, ending| condyle_bvh::Bvh::recognise(first) || is_named_bvh(first, ending),
         #[cfg(not(feature = "bvh"))]
         recognise: is_named_bvh,
     },
     Row {
+        format: Format::Fbx,
+        name: "FBX",
+        endings: &["fbx"],
+        feature: Some("fbx"),
+        recognise: |first, ending| {
+            let is_other = first.starts_with(b"glTF") || first.starts_with(b"PK");
+            first.starts_with(b"Kaydara FBX Binary")
+                || first.starts_with(b"; FBX ")
+                || (ending == "fbx" && !is_other)
+        },
+    },
+    Row {
         format: Format::Gltf,
         name: "glTF",
         endings: &["glb", "gltf", "vrm", "vrma"],
+        feature: Some("gltf"),
         recognise: |_, _| true,
     },
 ];
@@ -71,13 +89,15 @@ struct Row {
     format: Format,
     name: &'static str,
     endings: &'static [&'static str],
+    /// Feature of this crate that reads the format.
+    feature: Option<&'static str>,
     /// Whether these first bytes and this extension belong to the format.
     recognise: fn(&[u8], &str) -> bool,
 }
 
 impl Format {
     /// All formats, in the order of recognition.
-    pub const ALL: [Self; 4] = [Self::Container, Self::Body, Self::Bvh, Self::Gltf];
+    pub const ALL: [Self; 5] = [Self::Container, Self::Body, Self::Bvh, Self::Fbx, Self::Gltf];
     /// Number of first bytes that identify a format.
     pub const FIRST_BYTES: usize = 512;
 
@@ -101,6 +121,12 @@ impl Format {
     #[must_use]
     pub fn endings(self) -> &'static [&'static str] {
         self.row().endings
+    }
+
+    /// Returns the feature of this crate that reads the format, or `None` if every build reads it.
+    #[must_use]
+    pub fn feature(self) -> Option<&'static str> {
+        self.row().feature
     }
 
     fn row(self) -> &'static Row {
@@ -134,6 +160,10 @@ mod tests {
             (b"", "walk.BVH", Format::Bvh),
             (b"glTF\x02\0\0\0", "fox.bvh", Format::Gltf),
             (b"\xef\xbb\xbfhierarchy", "walk", Format::Bvh),
+            (b"Kaydara FBX Binary  \0\x1a\0", "walk", Format::Fbx),
+            (b"; FBX 7.3.0 project file", "walk.txt", Format::Fbx),
+            (b"\xef\xbb\xbf; FBX", "walk.FBX", Format::Fbx),
+            (b"glTF\x02\0\0\0", "fox.fbx", Format::Gltf),
             (b"{}", "walk.gltf", Format::Gltf),
             (b"?", "walk", Format::Gltf),
         ] {

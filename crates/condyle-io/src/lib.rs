@@ -1,8 +1,8 @@
 //! Opens files with characters or motion, in any supported format.
 //!
 //! ```text
-//!  condyle-base ── condyle ── condyle-encode, -solve, -query ── condyle-gltf, -bvh, -body ── condyle-io, -compare, -draw
-//!                                                                                            ^ here
+//!  condyle-base ── condyle ── condyle-encode, -solve, -query ── condyle-gltf, -fbx, -bvh, -body ── condyle-io, -compare, -draw
+//!                                                                                                  ^ here
 //! ```
 //!
 //! | input | output |
@@ -26,9 +26,9 @@
 //!
 //! # Features
 //!
-//! One feature per format, all enabled by default: `gltf` (`.glb`, `.gltf`, `.vrm`, `.vrma`), `draco`
-//! (compressed meshes in glTF), `bvh` (`.bvh`), `body` (`.npz` with a body model or body motion). Without a
-//! feature, files of its format are rejected. Containers (`.condyle`) can always be read.
+//! One feature per format, all but `fbx` enabled by default: `gltf` (`.glb`, `.gltf`, `.vrm`, `.vrma`),
+//! `draco` (compressed meshes in glTF), `bvh` (`.bvh`), `body` (`.npz` with a body model or body motion),
+//! `fbx` (`.fbx`, which needs a C compiler). Without a feature, files of its format are rejected. Containers (`.condyle`) can always be read.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "body")]
@@ -37,6 +37,8 @@ mod body;
 mod bvh;
 mod container;
 mod error;
+#[cfg(feature = "fbx")]
+mod fbx;
 mod format;
 #[cfg(feature = "gltf")]
 mod gltf;

@@ -73,7 +73,13 @@ fn read(input: Input<'_>, options: &Options<'_>) -> Result<Model, OpenError> {
         return Err(input.misfit(Misfit::NoBody));
     }
     let mut model = reader(format).map_or_else(
-        || Err(input.refused(format!("the format is {}, which this build cannot read", format.name()))),
+        || {
+            let (name, feature) = (format.name(), format.feature().unwrap_or_default());
+            let what = format!(
+                "the format is {name}, which this build cannot read; the feature `{feature}` of condyle-io opens it"
+            );
+            Err(input.refused(what))
+        },
         |read| read(input, options),
     )?;
     let name = &model.name;
@@ -116,9 +122,11 @@ fn reader(format: Format) -> Option<Read> {
         Format::Body => crate::body::read,
         #[cfg(feature = "bvh")]
         Format::Bvh => crate::bvh::read,
+        #[cfg(feature = "fbx")]
+        Format::Fbx => crate::fbx::read,
         #[cfg(feature = "gltf")]
         Format::Gltf => crate::gltf::read,
-        #[cfg(not(all(feature = "body", feature = "bvh", feature = "gltf")))]
+        #[cfg(not(all(feature = "body", feature = "bvh", feature = "fbx", feature = "gltf")))]
         _ => return None,
     })
 }
