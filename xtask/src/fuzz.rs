@@ -14,8 +14,8 @@ mod tiny;
 
 /// Targets that run in CI. `posed` is left out: it makes many calls per input, and 20 seconds cover
 /// little. Run it with `cargo xtask fuzz posed --seconds 900`.
-const TARGETS: [&str; 10] =
-    ["import", "mutate", "pack", "meshopt", "bvh", "container", "clip", "solve", "hits", "capi"];
+const TARGETS: [&str; 11] =
+    ["import", "mutate", "pack", "meshopt", "bvh", "fbx", "container", "clip", "solve", "hits", "capi"];
 
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 
@@ -135,6 +135,10 @@ fn fuzz(log: &mut Log, kind: &Build, target: &str, seconds: u32, options: &[&str
     let artifacts = fuzz.join("artifacts").join(target);
     for folder in [&corpus, &artifacts] {
         std::fs::create_dir_all(folder)?;
+    }
+    if target == "fbx" {
+        let arm = crate::root().join("crates/condyle-fbx/tests/data/arm.fbx");
+        std::fs::copy(arm, corpus.join("arm"))?;
     }
     for (name, bytes) in tiny::seeds(target).into_iter().chain(any_bytes(target)) {
         std::fs::write(corpus.join(name), bytes)?;

@@ -263,7 +263,8 @@ pub(crate) fn fit(source: &mut Source<'_>, times: &[f64]) -> Track {
         let gap = [index.wrapping_sub(1), index + 1].into_iter().filter_map(|i| stored.get(i));
         let gap = gap.map(|it| (it.0 - near).abs()).fold(0.0, f64::max);
         let kink = earlier.iter().zip(&later).any(|(a, b)| source.is_kink(time, &exact, [a, b], gap));
-        let is_smooth = !kink && before.is_none() && after.is_none();
+        // Outside of its keys a curve is usually constant, so the ends are kinks too.
+        let is_smooth = !kink && before.is_none() && after.is_none() && earlier.is_some() && later.is_some();
         let (real, mut value) = if is_smooth { (near, source.value(near)) } else { (time, exact) };
         if let Some((from, real_from, first)) = start.take() {
             let end = if before.is_some() { before_instant(near) } else { near };

@@ -101,7 +101,7 @@ pub(crate) fn file(name: &str, bytes: &[u8], count: &mut usize) -> Result<Option
         for time in keys.iter().copied().step_by(keys.len().div_ceil(4).max(1)) {
             let stored = f64::from((time - start) as f32);
             poser.pose(Some(clip), stored).map_err(fail)?;
-            if let Ok(posed) = skinned(&scene, &stack.anim, time) {
+            if let Some(posed) = skinned(&scene, &stack.anim, time) {
                 corners(&asset, &poser, &posed, size, &mut found);
             }
         }
@@ -122,9 +122,9 @@ fn reference(bytes: &[u8]) -> Result<SceneRoot, String> {
 }
 
 /// Evaluates skins and blend shapes too.
-fn skinned(scene: &Scene, anim: &Anim, time: f64) -> Result<SceneRoot, ufbx::Error> {
+fn skinned(scene: &Scene, anim: &Anim, time: f64) -> Option<SceneRoot> {
     let options = EvaluateOpts { evaluate_skinning: true, ..EvaluateOpts::default() };
-    ufbx::evaluate_scene(scene, anim, time, options)
+    ufbx::evaluate_scene(scene, anim, time, options).ok()
 }
 
 /// Compares the corners of all triangles, in the order of the file.
