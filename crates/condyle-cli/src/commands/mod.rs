@@ -5,6 +5,7 @@ mod bounds;
 mod check;
 mod compare;
 mod completions;
+mod convert;
 mod decode;
 mod demo;
 mod encode;
@@ -41,6 +42,7 @@ pub(crate) enum Command {
     Check(check::Args),
     #[command(alias = "diff")]
     Compare(compare::Args),
+    Convert(convert::Args),
     #[command(alias = "compress")]
     Encode(encode::Args),
     #[command(alias = "decompress")]
@@ -84,11 +86,7 @@ pub(crate) enum Query {
 }
 
 /// Words that are not commands, and a hint for each.
-pub(crate) const ELSEWHERE: [(&str, &str); 4] = [
-    (
-        "convert",
-        "`condyle encode` turns any file into a .condyle, and `condyle decode` turns that into a .glb or .bvh",
-    ),
+pub(crate) const ELSEWHERE: [(&str, &str); 3] = [
     ("play", "`condyle render MODEL --clip NAME -o clip.gif` draws a clip"),
     ("bench", "to run the benchmark: `cargo run --release -p condyle-bench`"),
     ("papers", "to print the tables of the papers: `cargo run --release -p condyle-bench -- papers`"),
@@ -104,6 +102,7 @@ impl Command {
                 | Self::Check(_)
                 | Self::View(_)
                 | Self::Rig(_)
+                | Self::Convert(_)
                 | Self::Encode(_)
                 | Self::Decode(_)
                 | Self::Pack(_)
@@ -128,6 +127,7 @@ impl Command {
             Self::Info(args) => info::run(args),
             Self::Check(args) => check::run(args),
             Self::Compare(args) => compare::run(args),
+            Self::Convert(args) => convert::run(args),
             Self::Encode(args) => match args.folder() {
                 Some(folder) => pack_library::run(args, folder),
                 None => encode::run(args),

@@ -67,7 +67,7 @@ The printed errors are measured on the written file: at every key, at every fram
 between frames, at points that enclose all vertices, and within --shell around joints without
 vertices.")]
 pub(crate) struct Args {
-    /// Model: .glb, .gltf or .bvh
+    /// Model: .glb, .gltf, .fbx or .bvh
     model: PathBuf,
     /// Output file; missing folders are created
     #[arg(short, long, value_name = "OUT.glb")]

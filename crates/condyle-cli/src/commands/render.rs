@@ -51,7 +51,7 @@ Several --clip are blended. Clips of different lengths stay in step: each is sam
 fraction of its duration. The blend starts at 0, and its duration is the weighted mean of the
 durations.")]
 pub(crate) struct Args {
-    /// Character: .glb, .gltf, .vrm, .bvh or .condyle
+    /// Character: .glb, .gltf, .vrm, .fbx, .bvh or .condyle
     model: PathBuf,
     /// Output file; missing folders are created
     #[arg(short, long, value_name = "OUT.png|.gif|.webp")]

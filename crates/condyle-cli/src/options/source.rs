@@ -15,7 +15,7 @@ use crate::text::{did_you_mean, printable, table};
 // `--skeleton` is the old name of `--onto`.
 #[command(mut_arg("onto", |arg| arg.alias("skeleton")))]
 pub(crate) struct Character {
-    /// Character: .glb, .gltf, .vrm, .bvh or .condyle
+    /// Character: .glb, .gltf, .vrm, .fbx, .bvh or .condyle
     pub(crate) model: PathBuf,
     #[command(flatten)]
     pub(crate) source: Source,

@@ -103,6 +103,7 @@ fn folder() -> Folder {
     ] {
         folder.write(name, bytes);
     }
+    folder.write("character.fbx", include_bytes!("../../../condyle-fbx/tests/data/arm.fbx"));
     for name in ["walk.bvh", "mocap/walk.bvh"] {
         folder.write(name, WALK);
     }

@@ -7,6 +7,7 @@ mod bodies;
 mod bvh;
 mod common;
 mod compare;
+mod convert;
 mod encode;
 mod examples;
 mod files;

@@ -32,7 +32,7 @@ one line.
 back or flip in a frame, bones that change their length, loops that do not close, drift or turn, feet
 that slide while they stand, and clips that are equal. Defects do not change the exit code.")]
 pub(crate) struct Args {
-    /// Files to check: .glb, .gltf, .vrm, .vrma, .bvh, .npz or .condyle
+    /// Files to check: .glb, .gltf, .vrm, .vrma, .fbx, .bvh, .npz or .condyle
     #[arg(required = true, value_name = "MODEL")]
     models: Vec<PathBuf>,
     /// Look for defects in the motion of all clips too

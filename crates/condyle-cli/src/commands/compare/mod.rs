@@ -61,7 +61,7 @@ The unit is set by --unit, or by --height for A, else by the unit stored in a fi
 metre. Lengths may have a unit (mm, cm or m); the default is metres. --up z turns files with Z up to
 +Y up, except those that were turned when they were written.")]
 pub(crate) struct Args {
-    /// Reference: .glb, .gltf, .vrm, .bvh or .condyle
+    /// Reference: .glb, .gltf, .vrm, .fbx, .bvh or .condyle
     #[arg(value_name = "A")]
     a: PathBuf,
     /// Model to compare with the reference

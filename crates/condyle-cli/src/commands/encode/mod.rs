@@ -72,7 +72,7 @@ skeleton, meshes and clips, and the document without animations. info, check, sk
 and decode read it. The same models give the same bytes with any number of threads.
 
 A folder becomes a library: the skeleton and the clips of each file, without meshes and documents.
-All its subfolders are searched for .bvh, .glb, .gltf, .vrm, .vrma, and .npz in AMASS's layout. An
+All its subfolders are searched for .bvh, .fbx, .glb, .gltf, .vrm, .vrma, and .npz in AMASS's layout. An
 .npz needs --body; it is in metres, and its skeleton is that of the person who moved. Files with the
 same skeleton share one. A clip is named after the path of its file in the folder, without the
 extension, followed by its own name if the file has several clips. Names, folders as tags, seconds,
@@ -82,7 +82,7 @@ A file of the folder that cannot be used is left out; the reason is printed and 
 library. Encoded files stay in OUT.condyle.parts until the library is complete, so that an
 interrupted run continues where it stopped.")]
 pub(crate) struct Args {
-    /// Models (.glb, .gltf or .bvh), or one folder of motion
+    /// Models (.glb, .gltf, .fbx or .bvh), or one folder of motion
     #[arg(required = true, value_name = "MODEL|FOLDER")]
     pub(crate) models: Vec<PathBuf>,
     /// Output file; missing folders are created

@@ -29,7 +29,7 @@ Examples:
 Joints marked with * deform a mesh; the others are only their parents. Keys are counted over all
 tracks of a clip. With --json, an unusable file is described as by check.")]
 pub(crate) struct Args {
-    /// Model: .glb, .gltf, .vrm, .bvh or .condyle
+    /// Model: .glb, .gltf, .vrm, .fbx, .bvh or .condyle
     model: PathBuf,
     #[command(flatten)]
     space: Space,

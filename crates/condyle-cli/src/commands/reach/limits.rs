@@ -23,7 +23,7 @@ Examples:
   condyle reach fox.glb --fit-limits                            a table of all joints
   condyle reach fox.glb --fit-limits -o fox.limits.json         as a file for --limits")]
 pub(crate) struct Args {
-    /// Character: .glb, .gltf, .vrm, .bvh or .condyle
+    /// Character: .glb, .gltf, .vrm, .fbx, .bvh or .condyle
     model: PathBuf,
     #[command(flatten)]
     which: Which,

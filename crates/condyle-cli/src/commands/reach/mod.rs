@@ -83,7 +83,7 @@ other joint swings its bone within an ellipse or a polygon, and twists about it.
 limits. The file is JSON with angles in degrees, and may be edited; docs/command-line.md lists its
 keys.")]
 pub(crate) struct Args {
-    /// Character: .glb or .gltf; with --fit-limits also .bvh or .condyle
+    /// Character: .glb, .gltf or .fbx; with --fit-limits also .bvh or .condyle
     model: PathBuf,
     /// Output file; missing folders are created. With --fit-limits it is a .json [default: print a table]
     #[arg(short, long, value_name = "OUT.glb|.png|.gif|.webp|.json", required_unless_present = "fit_limits")]

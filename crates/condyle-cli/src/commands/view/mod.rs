@@ -27,7 +27,7 @@ Examples:
 The page shows the files again when they change. It is served to this machine only, under an address
 that cannot be guessed, and requests nothing from elsewhere. Ctrl-C ends it.")]
 pub(crate) struct Args {
-    /// Model, then any files with clips for it: .glb, .gltf, .vrm, .bvh or .condyle
+    /// Model, then any files with clips for it: .glb, .gltf, .vrm, .fbx, .bvh or .condyle
     #[arg(required = true, value_name = "MODEL")]
     models: Vec<PathBuf>,
     /// Print the address, and do not open a browser
