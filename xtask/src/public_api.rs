@@ -9,7 +9,7 @@ use crate::lint;
 use crate::step::{Log, Outcome, Step, Stop};
 
 /// Published crates, in publishing order.
-pub(crate) const PUBLISHED: [&str; 13] = [
+pub(crate) const PUBLISHED: [&str; 14] = [
     "condyle-base",
     "condyle",
     "condyle-encode",
@@ -18,6 +18,7 @@ pub(crate) const PUBLISHED: [&str; 13] = [
     "condyle-query",
     "condyle-bvh",
     "condyle-body",
+    "condyle-fbx",
     "condyle-gltf",
     "condyle-io",
     "condyle-compare",

@@ -9,13 +9,14 @@ use std::time::Instant;
 use crate::step::{Log, Outcome, Stop, build_dir, cargo};
 
 /// Crates whose results depend on the instruction set.
-const CRATES: [&str; 11] = [
+const CRATES: [&str; 12] = [
     "condyle",
     "condyle-base",
     "condyle-bvh",
     "condyle-compare",
     "condyle-draw",
     "condyle-encode",
+    "condyle-fbx",
     "condyle-gltf",
     "condyle-query",
     "condyle-solve",

@@ -42,7 +42,7 @@ from condyle._shards import Bar, Facts, Job, Shard, digest_of, do, finish, hash_
 __all__ = ["Bar", "Encode", "Job", "Measure", "Pack", "Pose", "Posed", "Shard", "do", "finish", "run"]
 
 # Extensions of motion files.
-_ENDINGS = (".bvh", ".glb", ".gltf", ".vrm", ".vrma", ".npz")
+_ENDINGS = (".bvh", ".fbx", ".glb", ".gltf", ".vrm", ".vrma", ".npz")
 
 
 @dataclass(frozen=True)
