@@ -64,7 +64,9 @@ const rows = [
     ...BUILDS.map((build) => [`${build}.wasm`, [`wasm/${build}.wasm`]]),
     ['JavaScript of condyle/player', ['player.js', 'core.js', 'wasm/player.js']],
     ['JavaScript of condyle', ['index.js', 'core.js', 'whole.js', 'wasm/index.js']],
-    ['condyle/three', ['three.js']],
+    ['condyle/three', ['three.js', 'adapter.js']],
+    ['condyle/babylon', ['babylon.js', 'adapter.js']],
+    ['condyle/playcanvas', ['playcanvas.js', 'playcanvas-code.js', 'adapter.js']],
 ];
 console.log('| file | bytes | gzip | brotli |\n|---|--:|--:|--:|');
 for (const [name, names] of rows) {

@@ -1,5 +1,6 @@
 // Plays models of condyle on the objects of three.js. `three.d.ts` documents it.
 import * as THREE from 'three';
+import { crowdOf, raycast } from './adapter.js';
 
 /** Objects that GLTFLoader made, one for each mesh of the model; undefined for a mesh without one. */
 function objectsOf({ scene, parser }, model) {
@@ -53,7 +54,8 @@ export class CondyleCharacter {
         root.updateWorldMatrix(true, false);
         this.skeletons.forEach((skeleton, skin) => upload(skeleton, pose.palette(skin)));
         const matrices = pose.model;
-        for (const [at, { skin, joint }] of this.meshes.entries()) {
+        for (const [at, { skin, joint, morphTargets }] of this.meshes.entries()) {
+            if (morphTargets > 0 && pose.morphs && this.objects[at]) this.objects[at].morphTargetInfluences = pose.morphs(at);
             if (skin >= 0 || joint < 0) continue;
             this.objects[at]?.matrixWorld.fromArray(matrices, 16 * joint).premultiply(root.matrixWorld);
         }
@@ -63,14 +65,8 @@ export class CondyleCharacter {
 
     raycast({ ray, far }) {
         const { matrixWorld } = this.root;
-        const local = ray.clone().applyMatrix4(matrixWorld.clone().invert());
-        const hit = this.pose.raycast(local.origin.toArray(), local.direction.toArray());
-        if (!hit) return undefined;
-        const place = new THREE.Vector3(...hit.position).applyMatrix4(matrixWorld);
-        const distance = place.distanceTo(ray.origin);
-        const normal = new THREE.Vector3(...hit.normal).transformDirection(matrixWorld).toArray();
-        const found = { ...hit, distance, position: place.toArray(), normal, object: this.objects[hit.mesh] };
-        return distance <= far ? found : undefined;
+        const hit = raycast(this.pose, ray, matrixWorld.elements, matrixWorld.clone().invert().elements, far);
+        return hit && { ...hit, object: this.objects[hit.mesh] };
     }
 
     dispose() {
@@ -103,18 +99,17 @@ export class CondyleCrowd {
     constructor(gltf, model, count) {
         const moved = objectsOf(gltf, model).map((object, at) => ({ object, ...model.meshes[at] }));
         const drawn = moved.filter(({ object }) => object);
-        const joints = [...new Set(drawn.map(({ joint }) => joint).filter((joint) => joint >= 0))];
-        const matrices = joints.length + model.skins.reduce((sum, skin) => sum + skin.joints.length, 0);
-        const row = matrices * Math.max(1, Math.floor(512 / matrices)); // A texture may have few rows.
-        this.crowd = model.crowd(count, { joints, row });
-        const { palettes, stride, offsets } = this.crowd;
-        this.skeleton = skeletonOf(palettes, 4 * row, palettes.length / 16 / row);
+        this.source = crowdOf(model, drawn, count);
+        const { crowd, stride, width, height, offsetOf } = this.source;
+        this.crowd = crowd;
+        this.skeleton = skeletonOf(crowd.palettes, width, height);
         this.object = new THREE.Group();
         gltf.scene.updateMatrixWorld(true);
-        this.meshes = drawn.map(({ object, skin, joint }) => {
+        this.meshes = drawn.map((it) => {
+            const { object, skin, joint } = it;
             const still = skin < 0 && joint < 0 && object.geometry.clone().applyMatrix4(object.matrixWorld);
             if (still) return new THREE.InstancedMesh(still, object.material, count);
-            const offset = offsets[skin >= 0 ? skin : model.skins.length + joints.indexOf(joint)];
+            const offset = offsetOf(it);
             const geometry = skin >= 0 ? object.geometry : rigid(object.geometry);
             const mesh = new THREE.InstancedMesh(geometry, instanced(object.material, stride, offset), count);
             const depth = new THREE.MeshDepthMaterial({ depthPacking: THREE.RGBADepthPacking });
@@ -136,10 +131,8 @@ export class CondyleCrowd {
         this.places.needsUpdate = true;
     }
 
-    update(seconds = 0) {
-        if (seconds !== 0) this.crowd.advance(seconds);
-        this.crowd.update();
-        upload(this.skeleton, this.crowd.palettes);
+    update(seconds) {
+        upload(this.skeleton, this.source.update(seconds));
     }
 
     dispose() {

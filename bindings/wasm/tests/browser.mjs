@@ -67,6 +67,18 @@ async function opened(path) {
     return { page, errors };
 }
 
+/** Compares pictures of an engine with those of characters and crowds in it. */
+async function compare(page, name, paths, options = {}) {
+    for (const path of paths.filter((path) => existsSync(join(root, path)))) {
+        const from = JSON.stringify(`/${path.replace('../', '')}`);
+        const found = await page.evaluate(`pictures(${from}, 0.3, ${JSON.stringify(options)})`);
+        console.log(name, path, found);
+        // The software renderer draws the same triangles; rounding moves single pixels of their borders.
+        assert.ok(found.drawn > 0.01 && found.character < 0.002 && found.crowd < 0.002, `${name} ${path}`);
+        if (path.endsWith('Fox.glb')) assert.ok(found.hit, `${name}: the ray hits`);
+    }
+}
+
 if (bench) {
     const { page } = await opened('/plain.html');
     page.setDefaultTimeout(0);
@@ -89,14 +101,16 @@ try {
         assert.deepEqual(await page.evaluate(`bits(${JSON.stringify(from)})`), lines, path);
         console.log(`${path}: ${lines.length} hashes`);
     }
-    for (const path of ['testdata/two_joints.glb', 'testdata/rigid.glb', '../shared/models/Fox.glb']) {
-        if (!existsSync(join(root, path))) continue;
-        const found = await page.evaluate(`pictures(${JSON.stringify(`/${path.replace('../', '')}`)}, 0.3)`);
-        console.log(path, found);
-        // The software renderer draws the same triangles; rounding moves single pixels of their borders.
-        assert.ok(found.drawn > 0.01 && found.character < 0.002 && found.crowd < 0.002, path);
-    }
+    await compare(page, 'three.js', ['testdata/two_joints.glb', 'testdata/rigid.glb', '../shared/models/Fox.glb']);
     assert.deepEqual(errors, []);
+    for (const name of ['babylon', 'playcanvas']) {
+        const { page, errors } = await opened(`/out/${name}/index.html`);
+        await compare(page, name, ['testdata/two_joints.glb', 'testdata/forearm.glb', '../shared/models/Fox.glb']);
+        // Engines shade non-uniformly scaled objects by other formulas than skinned ones.
+        await compare(page, name, ['testdata/rigid.glb'], { flat: true });
+        if (name === 'babylon') await compare(page, name, ['testdata/two_joints.glb'], { rightHanded: true });
+        assert.deepEqual(errors, [], name);
+    }
 } finally {
     await browser.close();
     server.close();

@@ -1,4 +1,5 @@
-// Builds app.js by vite, esbuild and webpack, each into a folder of `out`, which browser.mjs loads.
+// Builds app.js by vite, esbuild and webpack, and the pages of engines by esbuild, each into a folder of `out`,
+// which browser.mjs loads.
 
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,22 +10,26 @@ import { build } from 'vite';
 import webpack from 'webpack';
 
 const own = import.meta.dirname ?? new URL('.', import.meta.url).pathname;
-const page = '<!doctype html><link rel="icon" href="data:,"><script type="module" src="./app.js"></script>';
+const pageOf = (name) => `<!doctype html><link rel="icon" href="data:,"><script type="module" src="./${name}.js"></script>`;
+const page = pageOf('app');
 
 rmSync(join(own, 'out'), { recursive: true, force: true });
-for (const name of ['esbuild', 'webpack', 'vite']) mkdirSync(join(own, 'out', name), { recursive: true });
+for (const name of ['babylon', 'playcanvas', 'esbuild', 'webpack', 'vite']) mkdirSync(join(own, 'out', name), { recursive: true });
 
 // esbuild does not find files by `new URL`: they must lie next to the result.
-await esbuild.build({
-    entryPoints: [join(own, 'app.js')],
-    bundle: true,
-    minify: true,
-    format: 'esm',
-    outdir: join(own, 'out/esbuild'),
-    logLevel: 'error',
-});
-cpSync(join(own, 'node_modules/condyle/wasm'), join(own, 'out/esbuild/wasm'), { recursive: true });
-writeFileSync(join(own, 'out/esbuild/index.html'), page);
+for (const [folder, name] of [['esbuild', 'app'], ['babylon', 'babylon'], ['playcanvas', 'playcanvas']]) {
+    await esbuild.build({
+        entryPoints: [join(own, `${name}.js`)],
+        bundle: true,
+        splitting: true,
+        minify: true,
+        format: 'esm',
+        outdir: join(own, 'out', folder),
+        logLevel: 'error',
+    });
+    cpSync(join(own, 'node_modules/condyle/wasm'), join(own, 'out', folder, 'wasm'), { recursive: true });
+    writeFileSync(join(own, 'out', folder, 'index.html'), pageOf(name));
+}
 
 const stats = await promisify(webpack)({
     mode: 'production',

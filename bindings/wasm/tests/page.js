@@ -5,10 +5,11 @@ import { GLTFLoader } from 'three/addons/loaders/GLTFLoader.js';
 import { init } from 'condyle';
 import { CondyleCharacter, CondyleCrowd } from 'condyle/three';
 import { bitsOf } from './bits.js';
+import { SIZE, difference, pixelsOf } from './pictures.js';
 
 const bytesOf = async (path) => (await fetch(path)).arrayBuffer();
 const renderer = new THREE.WebGLRenderer({ preserveDrawingBuffer: true });
-renderer.setSize(200, 200);
+renderer.setSize(SIZE, SIZE);
 document.body.append(renderer.domElement);
 const condyle = await init();
 
@@ -29,20 +30,9 @@ function picture(object, [x, y, z, radius]) {
     camera.position.set(x + radius * 1.5, y + radius, z + radius * 2.5);
     camera.lookAt(x, y, z);
     renderer.render(scene, camera);
-    const gl = renderer.getContext();
-    const pixels = new Uint8Array(4 * 200 * 200);
-    gl.readPixels(0, 0, 200, 200, gl.RGBA, gl.UNSIGNED_BYTE, pixels);
+    const pixels = pixelsOf(renderer.getContext());
     scene.remove(object);
     return pixels;
-}
-
-/** Share of the pixels that differ visibly. */
-function difference(a, b) {
-    let count = 0;
-    for (let at = 0; at < a.length; at += 4) {
-        if ([0, 1, 2].some((channel) => Math.abs(a[at + channel] - b[at + channel]) > 8)) count++;
-    }
-    return count / (a.length / 4);
 }
 
 /** Shares of the pixels that differ: character, crowd, and background from three.js's picture. */

@@ -3,7 +3,11 @@
 import { CondyleError, init, type Hit, type MeshPose } from 'condyle';
 import { init as initEncoder } from 'condyle/encode';
 import { init as initPlayer } from 'condyle/player';
+import { CondyleCharacter as BabylonCharacter, CondyleCrowd as BabylonCrowd } from 'condyle/babylon';
+import { CondyleCharacter as PlayCanvasCharacter, CondyleCrowd as PlayCanvasCrowd } from 'condyle/playcanvas';
 import { CondyleCharacter, CondyleCrowd } from 'condyle/three';
+import { Matrix, type AssetContainer, type Ray } from '@babylonjs/core';
+import { Mat4, type Asset, type Entity } from 'playcanvas';
 import type { GLTF } from 'three/addons/loaders/GLTFLoader.js';
 
 export async function program(bytes: Uint8Array, gltf: GLTF) {
@@ -26,6 +30,16 @@ export async function program(bytes: Uint8Array, gltf: GLTF) {
         if (error instanceof CondyleError) return error.problems.length;
         throw error;
     }
+}
+
+export async function engines(bytes: Uint8Array, loaded: AssetContainer, asset: Asset, root: Entity, ray: Ray) {
+    const model = await (await init()).open(bytes);
+    const normal = new BabylonCharacter(loaded, model).raycast(ray)?.normal;
+    const crowd = new BabylonCrowd(loaded, model, 10);
+    crowd.setMatrixAt(0, Matrix.Translation(1, 0, 0));
+    root.addChild(new PlayCanvasCharacter(asset.resource, model).entity);
+    new PlayCanvasCrowd(asset.resource, model, 500).setMatrixAt(0, new Mat4());
+    return normal;
 }
 
 export async function compress(bytes: Uint8Array): Promise<Uint8Array> {
