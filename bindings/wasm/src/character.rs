@@ -4,14 +4,13 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use condyle::sampling::sample;
-use condyle::{Affine, Clip, Pose, Skeleton, Skin};
+use condyle::{Clip, Pose, Skeleton, Skin};
 use condyle_base::error::Error;
 use condyle_base::problem::Problem;
 use wasm_bindgen::prelude::*;
 
-use crate::facts;
 use crate::fault::Fault;
-use crate::open;
+use crate::part::Part;
 
 /// A skeleton with its clips, skins and meshes.
 pub(crate) struct Character {
@@ -22,6 +21,8 @@ pub(crate) struct Character {
     pub(crate) meshes: Vec<Part>,
     pub(crate) problems: Vec<Problem>,
     pub(crate) unit: Cell<Option<f64>>,
+    /// Place of the document in the bytes of a container.
+    pub(crate) document: Option<[usize; 2]>,
     /// Document without its clips.
     #[cfg(feature = "whole")]
     pub(crate) asset: RefCell<Option<condyle_gltf::Asset>>,
@@ -35,6 +36,9 @@ pub(crate) struct Motion {
     clip: (String, Clip<'static>),
     #[cfg(feature = "encode")]
     pub(crate) shell: Option<f32>,
+    /// Clip that `encode` compressed to this one.
+    #[cfg(feature = "encode")]
+    pub(crate) made_of: Option<usize>,
 }
 
 /// State of a character that samples uncompressed clips.
@@ -43,30 +47,6 @@ pub(crate) type Cursor = condyle::sampling::RawCursor;
 #[cfg(not(feature = "whole"))]
 #[derive(Default, Clone)]
 pub(crate) struct Cursor {}
-
-/// A mesh primitive.
-pub(crate) struct Part {
-    pub(crate) name: String,
-    pub(crate) follows: Follows,
-    pub(crate) node: u32,
-    pub(crate) primitive: usize,
-    pub(crate) vertices: usize,
-    pub(crate) triangles: usize,
-    pub(crate) morph_targets: usize,
-    pub(crate) color: [f32; 4],
-    pub(crate) shown: bool,
-    #[cfg(feature = "whole")]
-    pub(crate) mesh: crate::mesh::Source,
-}
-
-/// The skin, the joint or the matrix that moves a mesh.
-#[derive(Clone, Copy)]
-#[cfg_attr(not(feature = "whole"), expect(dead_code, reason = "the player draws no meshes"))]
-pub(crate) enum Follows {
-    Skin(usize),
-    Joint(u16),
-    Nothing(Affine),
-}
 
 impl Motion {
     pub(crate) fn compressed_of(name: &str, clip: Clip<'static>, shell: Option<f32>) -> Self {
@@ -79,6 +59,8 @@ impl Motion {
             clip: (name.to_owned(), clip),
             #[cfg(feature = "encode")]
             shell,
+            #[cfg(feature = "encode")]
+            made_of: None,
         }
     }
 }
@@ -92,6 +74,8 @@ impl Motion {
             clip,
             #[cfg(feature = "encode")]
             shell,
+            #[cfg(feature = "encode")]
+            made_of: None,
         }
     }
 
@@ -193,9 +177,13 @@ impl Character {
 /// Clip `index`, which comes from an array of floats or as a number.
 pub(crate) fn clip_at(clips: &[Motion], index: f64) -> Result<&Motion, Fault> {
     let found = clips.get(index as usize).filter(|_| index >= 0.0 && index.fract() == 0.0);
-    found.ok_or_else(|| match index.is_finite() {
+    found.ok_or_else(|| match index.fract() == 0.0 {
         true => Fault::missing("clip", index as i64, clips.len()),
-        false => Fault::missing("clip with the index NaN or infinity", "", clips.len()),
+        // Without the number, because the player has no code to print fractions.
+        false => {
+            let text = format!("the index of a clip is no whole number: the model has {}", clips.len());
+            Fault::new("index", text)
+        }
     })
 }
 
@@ -205,36 +193,9 @@ pub struct Model(pub(crate) Rc<Character>);
 
 #[wasm_bindgen]
 impl Model {
-    /// Opens a file. `file` is called for the external files of a .gltf.
-    pub fn open(
-        name: &str,
-        bytes: &[u8],
-        file: &JsValue,
-        model: Option<String>,
-        unit: Option<f64>,
-        z_up: bool,
-    ) -> Result<Model, JsValue> {
-        Ok(Self(Rc::new(open::open(name, bytes, file, model.as_deref(), unit, z_up)?)))
-    }
-
-    /// Texts and whole numbers as JSON.
-    pub fn facts(&self) -> String {
-        facts::of_character(&self.0)
-    }
-
     /// Linear colours of the meshes.
     pub fn colors(&self) -> Vec<f32> {
         self.0.meshes.iter().flat_map(|mesh| mesh.color).collect()
-    }
-
-    /// Texts and whole numbers of the clips as JSON.
-    pub fn clips(&self) -> String {
-        facts::of_clips(&self.0)
-    }
-
-    /// Other numbers of the clips.
-    pub fn clip_numbers(&self) -> Vec<f64> {
-        facts::numbers_of_clips(&self.0)
     }
 
     /// Metres per unit.
@@ -268,6 +229,10 @@ impl Model {
     pub(crate) fn put(&self, motion: Motion, replace: Option<usize>) -> Result<usize, Fault> {
         let mut clips = self.0.clips.borrow_mut();
         let count = clips.len();
+        #[cfg(feature = "encode")]
+        for it in &mut *clips {
+            it.made_of = it.made_of.filter(|&of| replace != Some(of));
+        }
         match replace {
             None => clips.push(motion),
             Some(at) => {

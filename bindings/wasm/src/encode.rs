@@ -98,11 +98,16 @@ impl Model {
                 Some(asset) => asset.morph_error(raw, &done.measured)?,
                 None => 0.0,
             };
-            (raw.name().to_owned(), done, morph_error, motion.clip.moments())
+            let name = match replace {
+                Some(at) if at as f64 == clip => raw.name().to_owned(),
+                _ => format!("{}, compressed", raw.name()),
+            };
+            (name, done, morph_error, motion.clip.moments())
         };
         let (bytes, raw_bytes, shell) = (done.bytes().len(), done.raw_bytes, done.shell);
         let (error, at) = (done.measured.error_max.max(morph_error), done.measured.seconds);
-        let motion = Motion::new(AnyClip::compressed(name, done.into_clip()), shell);
+        let mut motion = Motion::new(AnyClip::compressed(name, done.into_clip()), shell);
+        motion.made_of = Some(clip as usize).filter(|&of| replace != Some(of));
         let index = self.put(motion, replace)?;
         let [mesh, vertex, seconds] = self.worst(clip, index as f64, moments, at)?;
         Ok(vec![index as f64, bytes as f64, raw_bytes as f64, error.into(), mesh, vertex, seconds])
@@ -140,7 +145,12 @@ impl Model {
                 writer.add_mesh(name, model, &mesh, &it.skeleton)?;
             }
         }
-        for motion in &*clips {
+        for (at, motion) in clips.iter().enumerate() {
+            // A clip and the results of `encode` are written once: as the last result, with the clip's name.
+            let source = motion.made_of.unwrap_or(at);
+            if clips.iter().rposition(|it| it.made_of == Some(source)).is_some_and(|last| last != at) {
+                continue;
+            }
             let (data, shell) = match motion.compressed() {
                 Some(clip) => (Cow::Borrowed(clip.as_bytes()), motion.shell),
                 None => {
@@ -151,7 +161,7 @@ impl Model {
                     (Cow::Owned(done.bytes().to_vec()), done.shell)
                 }
             };
-            let entry = writer.add(EntryKind::Clip, motion.name(), Some(model), &data)?;
+            let entry = writer.add(EntryKind::Clip, clips[source].name(), Some(model), &data)?;
             shell.map_or(Ok(()), |radius| writer.set_shell(entry, radius))?;
         }
         if let Some(asset) = asset.as_ref() {
@@ -168,7 +178,9 @@ impl Model {
         let asset = asset.as_ref().ok_or_else(|| no_document(&it.name))?;
         let meshes = meshes && !asset.instances.is_empty();
         let budget = if meshes { error * (1.0 - MESH_PART) } else { error };
-        let written = clips.iter().map(|motion| match &motion.clip {
+        // Results of `encode` are left out, because the clips that they were made of are written.
+        let kept = clips.iter().filter(|it| it.made_of.is_none());
+        let written = kept.map(|motion| match &motion.clip {
             AnyClip::Raw(clip) => {
                 let options = asset.encode_options(&**clip, budget, it.radius())?;
                 Ok(reduce(&**clip, &it.skeleton, &options, KeyFormat::Floats)?.clip)

@@ -1,84 +1,31 @@
-//! Texts and whole numbers of a model as JSON, which JavaScript parses once. Other numbers go in an array, so
-//! that the player needs no code to print them.
+//! Names, counts and times of a model and its clips, for JavaScript.
 
-use condyle_base::problem::Problem;
+use wasm_bindgen::prelude::*;
 
-use crate::character::{Character, Follows};
+use crate::character::{Character, Model};
+use crate::json::Json;
+use crate::part::Follows;
 
-/// Writer of JSON.
-#[derive(Default)]
-struct Json(String);
-
-impl Json {
-    fn text(&mut self, text: &str) {
-        self.0.push('"');
-        for c in text.chars() {
-            match c {
-                '"' | '\\' => self.0.extend(['\\', c]),
-                '\0'..='\x1f' => {
-                    let digit = |n: u32| char::from_digit(n, 16).unwrap_or('0');
-                    self.0.push_str("\\u00");
-                    self.0.extend([digit(c as u32 / 16), digit(c as u32 % 16)]);
-                }
-                _ => self.0.push(c),
-            }
-        }
-        self.0.push('"');
+#[wasm_bindgen]
+impl Model {
+    /// Texts and whole numbers as JSON.
+    pub fn facts(&self) -> String {
+        of_character(&self.0)
     }
 
-    fn number(&mut self, number: impl ToString) {
-        self.0.push_str(&number.to_string());
+    /// Texts and whole numbers of the clips as JSON.
+    pub fn clips(&self) -> String {
+        of_clips(&self.0)
     }
 
-    fn list<T>(&mut self, items: impl IntoIterator<Item = T>, mut write: impl FnMut(&mut Self, T)) {
-        self.0.push('[');
-        for (at, item) in items.into_iter().enumerate() {
-            if at > 0 {
-                self.0.push(',');
-            }
-            write(self, item);
-        }
-        self.0.push(']');
+    /// Other numbers of the clips.
+    pub fn clip_numbers(&self) -> Vec<f64> {
+        numbers_of_clips(&self.0)
     }
-
-    fn key(&mut self, name: &str) {
-        self.0.push(if self.0.is_empty() { '{' } else { ',' });
-        self.text(name);
-        self.0.push(':');
-    }
-
-    fn problems(&mut self, problems: &[Problem]) {
-        self.key("problems");
-        self.list(problems, |json, it| {
-            json.list([it.severity.name(), &it.place, &it.what, &it.action], Self::text);
-        });
-        self.key("counts");
-        self.list(problems, |json, it| json.number(it.count));
-    }
-
-    fn end(mut self) -> String {
-        self.0.push('}');
-        self.0
-    }
-}
-
-/// Facts of an error about a file.
-pub(crate) fn of_problems(problems: &[Problem]) -> String {
-    let mut json = Json::default();
-    json.problems(problems);
-    json.end()
-}
-
-/// Facts of an error about a name.
-pub(crate) fn of_names(names: &[String]) -> String {
-    let mut json = Json::default();
-    json.key("names");
-    json.list(names, |json, name| json.text(name));
-    json.end()
 }
 
 /// Texts and whole numbers of a model.
-pub(crate) fn of_character(it: &Character) -> String {
+fn of_character(it: &Character) -> String {
     let mut json = Json::default();
     json.key("name");
     json.text(&it.name);
@@ -108,11 +55,15 @@ pub(crate) fn of_character(it: &Character) -> String {
         json.list(place.into_iter().chain(counts).chain([mesh.shown.into()]), Json::number);
     });
     json.problems(&it.problems);
+    if let Some(place) = it.document {
+        json.key("document");
+        json.list(place, Json::number);
+    }
     json.end()
 }
 
 /// Texts and whole numbers of the clips of a model.
-pub(crate) fn of_clips(it: &Character) -> String {
+fn of_clips(it: &Character) -> String {
     let mut json = Json::default();
     let clips = it.clips.borrow();
     json.key("clips");
@@ -134,7 +85,7 @@ pub(crate) fn of_clips(it: &Character) -> String {
 }
 
 /// Other numbers of the clips: start, end, error bound, then the times of the events.
-pub(crate) fn numbers_of_clips(it: &Character) -> Vec<f64> {
+fn numbers_of_clips(it: &Character) -> Vec<f64> {
     let mut numbers = Vec::new();
     for clip in &*it.clips.borrow() {
         let compressed = clip.compressed();

@@ -4,7 +4,7 @@ use condyle_base::error::Error;
 use condyle_base::problem::Problem;
 use wasm_bindgen::prelude::*;
 
-use crate::facts;
+use crate::json;
 
 #[wasm_bindgen]
 extern "C" {
@@ -35,12 +35,12 @@ impl Fault {
     pub(crate) fn file(name: &str, problems: &[Problem]) -> Self {
         let lines: String = problems.iter().map(|problem| format!("\n  {problem}")).collect();
         let text = format!("{name} cannot be used{lines}");
-        Self { code: "file", text, facts: facts::of_problems(problems) }
+        Self { code: "file", text, facts: json::of_problems(problems) }
     }
 
     /// A file with several models, or without the requested one.
     pub(crate) fn choice(code: &'static str, text: String, names: &[String]) -> Self {
-        Self { code, text, facts: facts::of_names(names) }
+        Self { code, text, facts: json::of_names(names) }
     }
 }
 

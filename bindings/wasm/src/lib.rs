@@ -10,9 +10,13 @@ mod character;
 mod crowd;
 mod facts;
 mod fault;
+mod json;
 mod open;
+mod part;
 mod pose;
 
+#[cfg(feature = "whole")]
+mod body;
 #[cfg(feature = "whole")]
 mod feet;
 #[cfg(feature = "whole")]

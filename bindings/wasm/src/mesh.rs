@@ -1,140 +1,21 @@
 //! Meshes of a model, and their posed vertices.
 
 use std::rc::Rc;
-use std::sync::Arc;
 
-use condyle::sampling::PoseSource;
 use condyle::skinning::palette_dual;
-use condyle::{Affine, NormalRule, Palette, Skin, SkinnedMesh, Vertices, morph, palette, skin as skinned};
+use condyle::{NormalRule, SkinnedMesh, Vertices, morph, palette, skin as skinned};
 use condyle_base::error::Error;
-use condyle_query::bounds::JointBounds;
-use condyle_query::hitbox::{Hitboxes, PosedHitboxes};
 use condyle_query::hits::TriangleTree;
-use condyle_solve::full_body::BodyBuffer;
-use condyle_solve::spring_bones::SpringState;
 use wasm_bindgen::prelude::*;
 
-use crate::character::{Character, Follows, Model, Motion, Part};
+use crate::body::{Body, Posed};
+use crate::character::{Character, Model};
 use crate::fault::Fault;
 use crate::pose::Pose;
 
 /// Bytes of posed vertices of a pose, at most: a file of a few hundred bytes can show one mesh on a million
 /// nodes.
 const MOST: usize = 1 << 28;
-
-/// The mesh of a part.
-pub(crate) struct Source {
-    pub(crate) mesh: Arc<SkinnedMesh>,
-    pub(crate) morph_weights: Vec<f32>,
-    /// Skin of any placement: a mesh that follows one joint has one matrix.
-    pub(crate) skin: Skin,
-    bounds: JointBounds,
-}
-
-impl Source {
-    pub(crate) fn new(
-        mesh: Arc<SkinnedMesh>,
-        morph_weights: Vec<f32>,
-        follows: Follows,
-        skins: &[Skin],
-    ) -> Result<Self, Fault> {
-        let skin = match follows {
-            Follows::Skin(skin) => skins[skin].clone(),
-            Follows::Joint(joint) => Skin::new(vec![joint], vec![Affine::IDENTITY])?,
-            Follows::Nothing(_) => Skin::new(vec![0], vec![Affine::IDENTITY])?,
-        };
-        let ranges: Vec<[f32; 2]> = morph_weights.iter().map(|&w| [w.min(0.0), w.max(1.0)]).collect();
-        let bounds = JointBounds::morphed(&mesh, &skin, &ranges)?;
-        Ok(Self { mesh, morph_weights, skin, bounds })
-    }
-}
-
-impl Part {
-    /// Matrices that move the mesh: those of the joints, or the fixed one.
-    fn matrices<'a>(&'a self, model: &'a [Affine]) -> &'a [Affine] {
-        match &self.follows {
-            Follows::Nothing(matrix) => std::slice::from_ref(matrix),
-            _ => model,
-        }
-    }
-
-    pub(crate) fn posed_box(&self, model: &[Affine]) -> Result<condyle_query::bounds::Aabb, Error> {
-        condyle_query::bounds::posed(&self.mesh.bounds, self.matrices(model))
-    }
-}
-
-/// Vertices of a part in a pose.
-#[derive(Default)]
-struct Posed {
-    vertices: Vertices,
-    morphed: Vertices,
-    weights: Vec<f32>,
-    tree: Option<TriangleTree>,
-    /// Pose that `vertices` and `tree` belong to; 0 for none.
-    of: u64,
-    tree_of: u64,
-    differences: Vec<f32>,
-}
-
-/// Everything of a pose that needs meshes or solvers.
-pub(crate) struct Body {
-    parts: Vec<Posed>,
-    palette: Palette,
-    /// Changes with each pose.
-    now: u64,
-    pub(crate) is_dual: bool,
-    pub(crate) hitboxes: Option<(Hitboxes, PosedHitboxes)>,
-    pub(crate) springs: Option<SpringState>,
-    pub(crate) buffer: BodyBuffer,
-    /// Numbers of the last result.
-    pub(crate) out: Vec<f64>,
-}
-
-impl Body {
-    pub(crate) fn new(character: &Character) -> Self {
-        let weights = |part: &Part| Posed { weights: part.mesh.morph_weights.clone(), ..Posed::default() };
-        let springs = character.asset.borrow();
-        let springs = springs.as_ref().and_then(|asset| asset.springs.as_ref());
-        Self {
-            parts: character.meshes.iter().map(weights).collect(),
-            palette: Palette::default(),
-            now: 1,
-            is_dual: false,
-            hitboxes: None,
-            springs: springs.map(SpringState::new),
-            buffer: BodyBuffer::default(),
-            out: Vec::with_capacity(16),
-        }
-    }
-
-    /// The model matrices have changed.
-    pub(crate) fn moved(&mut self) {
-        self.now += 1;
-    }
-
-    pub(crate) fn rest(&mut self, character: &Character) {
-        for (posed, part) in self.parts.iter_mut().zip(&character.meshes) {
-            posed.weights.clone_from(&part.mesh.morph_weights);
-        }
-    }
-
-    pub(crate) fn copy(&mut self, other: &Self) {
-        for (posed, other) in self.parts.iter_mut().zip(&other.parts) {
-            posed.weights.clone_from(&other.weights);
-        }
-    }
-
-    /// Samples the weights of morph targets.
-    pub(crate) fn sample(&mut self, it: &Character, clip: &Motion, seconds: f64) -> Result<(), Fault> {
-        for (posed, part) in self.parts.iter_mut().zip(&it.meshes) {
-            if part.morph_targets > 0 {
-                posed.weights.clone_from(&part.mesh.morph_weights);
-                clip.clip.weights(part.node, seconds, &mut posed.weights)?;
-            }
-        }
-        Ok(())
-    }
-}
 
 impl Pose {
     /// Computes the vertices of a mesh, unless they are up to date.

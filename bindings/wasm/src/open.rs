@@ -1,17 +1,35 @@
 //! Opening of files.
 
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
 use condyle::Skin;
+use condyle::container::{Container, EntryKind};
 use wasm_bindgen::prelude::*;
 
-use crate::character::{Character, Motion};
+use crate::character::{Character, Model, Motion};
 use crate::fault::Fault;
+use crate::part::{Follows, Part};
 
 #[cfg(not(feature = "whole"))]
-pub(crate) use player::open;
+use player::open;
 #[cfg(feature = "whole")]
-pub(crate) use whole::open;
+use whole::open;
+
+#[wasm_bindgen]
+impl Model {
+    /// Opens a file. `file` is called for the external files of a .gltf.
+    pub fn open(
+        name: &str,
+        bytes: &[u8],
+        file: &JsValue,
+        model: Option<String>,
+        unit: Option<f64>,
+        z_up: bool,
+    ) -> Result<Model, JsValue> {
+        Ok(Self(Rc::new(open(name, bytes, file, model.as_deref(), unit, z_up)?)))
+    }
+}
 
 /// Index of a skin in `skins`. Equal skins of a container become one.
 fn shared(skins: &mut Vec<Skin>, skin: Skin) -> usize {
@@ -36,6 +54,14 @@ impl Primitives {
     }
 }
 
+/// Place of the document of a model in the bytes of a container.
+fn document_of(container: &Container<'_>, model: usize, bytes: &[u8]) -> Option<[usize; 2]> {
+    let entry = container.of_model(EntryKind::Document, model).next()?;
+    let document = container.document(entry.index).ok()?;
+    let start = document.as_ptr() as usize - bytes.as_ptr() as usize;
+    Some([start, start + document.len()])
+}
+
 fn several(name: &str, names: &[String]) -> Fault {
     let text = format!("{name} holds several models; set the option model to one of {}", names.join(", "));
     Fault::choice("several-models", text, names)
@@ -48,15 +74,14 @@ fn no_such_model(name: &str, wanted: &str, names: &[String]) -> Fault {
 
 #[cfg(not(feature = "whole"))]
 mod player {
-    use condyle::container::{Container, EntryKind, MeshPlacement};
+    use condyle::container::MeshPlacement;
     use condyle_base::error::Error;
     use condyle_base::problem::{Problem, Severity};
 
     use super::*;
-    use crate::character::{Follows, Part};
 
     /// Opens a container.
-    pub(crate) fn open(
+    pub(super) fn open(
         name: &str,
         bytes: &[u8],
         _: &JsValue,
@@ -119,8 +144,9 @@ mod player {
             });
         }
         let unit = Cell::new(unit.or_else(|| container.unit(model).map(f64::from)));
+        let document = document_of(&container, model, bytes);
         let (name, clips) = (name.to_owned(), RefCell::new(clips));
-        Ok(Character { name, skeleton, clips, skins, meshes, problems: Vec::new(), unit })
+        Ok(Character { name, skeleton, clips, skins, meshes, problems: Vec::new(), unit, document })
     }
 }
 
@@ -128,13 +154,12 @@ mod player {
 mod whole {
     use std::sync::Arc;
 
-    use condyle::container::{Container, EntryKind, MeshPlacement, PlacedMesh};
+    use condyle::container::{MeshPlacement, PlacedMesh};
     use condyle_gltf::{Asset, Placement};
     use condyle_io::{Format, Misfit, OpenError, Options};
 
     use super::*;
-    use crate::character::{Follows, Part};
-    use crate::mesh::Source;
+    use crate::part::Source;
 
     #[wasm_bindgen]
     extern "C" {
@@ -144,7 +169,7 @@ mod whole {
     }
 
     /// Opens a file of any format.
-    pub(crate) fn open(
+    pub(super) fn open(
         name: &str,
         bytes: &[u8],
         files: &JsValue,
@@ -163,15 +188,17 @@ mod whole {
         let asset = opened.into_asset().map_err(|refused| Fault::file(name, &refused.problems))?;
         let asset = asset.map(|(asset, _)| asset);
         let (mut skins, mut meshes) = (Vec::new(), Vec::new());
+        let mut document = None;
+        if is_container {
+            let container = Container::from_bytes(bytes)?;
+            document = document_of(&container, model_of(&container, model), bytes);
+        }
         match &asset {
             Some(asset) => (skins, meshes) = (asset.skins.clone(), parts(asset)?),
             None if is_container => {
                 let container = Container::from_bytes(bytes)?;
-                let all = container.entries().filter(|it| it.kind == EntryKind::Skeleton);
-                let at =
-                    all.filter(|it| model.is_none_or(|model| it.name == model)).map(|it| it.index).next();
                 let mut primitives = Primitives::default();
-                for entry in container.of_model(EntryKind::Mesh, at.unwrap_or(0)) {
+                for entry in container.of_model(EntryKind::Mesh, model_of(&container, model)) {
                     let placed = container.mesh(entry.index, &skeleton)?;
                     let primitive = primitives.next(placed.node);
                     meshes.push(placed_part(entry.name, placed, primitive, &mut skins)?);
@@ -180,7 +207,13 @@ mod whole {
             None => {}
         }
         let (name, asset) = (name.to_owned(), RefCell::new(asset));
-        Ok(Character { name, skeleton, clips, skins, meshes, problems, unit, asset })
+        Ok(Character { name, skeleton, clips, skins, meshes, problems, unit, document, asset })
+    }
+
+    /// Index of the model with a name, or of the only one.
+    fn model_of(container: &Container<'_>, name: Option<&str>) -> usize {
+        let mut all = container.entries().filter(|it| it.kind == EntryKind::Skeleton);
+        all.find(|it| name.is_none_or(|name| it.name == name)).map_or(0, |it| it.index)
     }
 
     /// Meshes of a document.

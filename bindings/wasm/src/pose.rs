@@ -31,7 +31,7 @@ pub struct Pose {
     pub(crate) is_finished: bool,
     pub(crate) kept: Kept,
     #[cfg(feature = "whole")]
-    pub(crate) body: crate::mesh::Body,
+    pub(crate) body: crate::body::Body,
 }
 
 #[wasm_bindgen]
@@ -135,7 +135,7 @@ impl Pose {
             is_finished: false,
             kept: Kept::default(),
             #[cfg(feature = "whole")]
-            body: crate::mesh::Body::new(character),
+            body: crate::body::Body::new(character),
             character: Rc::clone(character),
         }
     }

@@ -5,8 +5,8 @@ use condyle_query::hitbox::{self, Fit, PosedHitboxes};
 use condyle_query::hits::{Hit, Ray};
 use wasm_bindgen::prelude::*;
 
-use crate::character::Follows;
 use crate::fault::Fault;
+use crate::part::Follows;
 use crate::pose::Pose;
 
 #[wasm_bindgen]
