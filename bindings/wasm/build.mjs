@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 
 const [modules, out, version] = process.argv.slice(2);
-const BUILDS = ['player', 'index', 'encode'];
+const BUILDS = ['player', 'index', 'encode', 'draco'];
 const own = dirname(fileURLToPath(import.meta.url));
 const root = join(own, '../..');
 
@@ -34,7 +34,7 @@ function wrapped(text) {
         .replace(/^export /gm, '')
         .replace(/\n{2,}/g, '\n');
     const names = [...code.matchAll(/^(?:class|function) ([A-Za-z]+)\b/gm)].map(([, name]) => name);
-    const exported = names.filter((name) => /^(Model|Crowd|Pose|Feet|Geometry|methods)$/.test(name));
+    const exported = names.filter((name) => /^(Model|Crowd|Pose|Feet|Geometry|Expanded|methods)$/.test(name));
     if (/import\.meta|^import /m.test(code)) throw new Error('the generated JavaScript has another form');
     return (
         `export const version = '${version}';\n` +
@@ -62,8 +62,9 @@ for (const build of BUILDS) {
 const code = (names) => Buffer.concat(names.map((name) => readFileSync(join(out, name))));
 const rows = [
     ...BUILDS.map((build) => [`${build}.wasm`, [`wasm/${build}.wasm`]]),
-    ['JavaScript of condyle/player', ['player.js', 'core.js', 'wasm/player.js']],
-    ['JavaScript of condyle', ['index.js', 'core.js', 'whole.js', 'wasm/index.js']],
+    ['JavaScript of condyle/player', ['player.js', 'core.js', 'arguments.js', 'error.js', 'wasm/player.js']],
+    ['JavaScript of condyle', ['index.js', 'core.js', 'arguments.js', 'error.js', 'whole.js', 'wasm/index.js']],
+    ['JavaScript of draco.wasm', ['draco.js', 'wasm/draco.js']],
     ['condyle/three', ['three.js', 'adapter.js']],
     ['condyle/babylon', ['babylon.js', 'adapter.js']],
     ['condyle/playcanvas', ['playcanvas.js', 'playcanvas-code.js', 'adapter.js']],

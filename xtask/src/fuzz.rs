@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode};
 use crate::step::{Log, ONE_KERNEL, Outcome, Step, Stop, alone as run_alone, cargo, need, works};
 
 #[path = "../../crates/condyle-gltf/tests/tiny/mod.rs"]
-mod tiny;
+pub(crate) mod tiny;
 
 /// Targets that run in CI. `posed` is left out: it makes many calls per input, and 20 seconds cover
 /// little. Run it with `cargo xtask fuzz posed --seconds 900`.

@@ -3,14 +3,20 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::fuzz::tiny;
 use crate::step::{Log, Outcome, Step, Stop, build_dir, cargo, need, need_target, npm, out_dir, works};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
 pub(crate) const MANIFEST: &str = "bindings/wasm/Cargo.toml";
 
-/// Name and features of each build.
-const BUILDS: [(&str, &str); 3] = [("player", ""), ("index", "whole"), ("encode", "encode")];
+/// Name, crate and features of each module.
+const BUILDS: [(&str, &str, &str); 4] = [
+    ("player", "condyle-wasm", ""),
+    ("index", "condyle-wasm", "whole"),
+    ("encode", "condyle-wasm", "encode"),
+    ("draco", "condyle-wasm-draco", ""),
+];
 
 /// Committed sizes of the package.
 const SIZES: &str = "bindings/wasm/sizes.md";
@@ -60,11 +66,11 @@ pub(crate) fn build(log: &mut Log) -> Result<String, Stop> {
     need("node", &["--version"])?;
     log.run(npm().args(["ci", "--no-audit", "--no-fund"]).current_dir(own()))?;
     let modules = out_dir().join("npm");
-    for (name, features) in BUILDS {
+    for (name, package, features) in BUILDS {
         let mut command = own_cargo("build");
-        command.args(["--release", "--target", TARGET, "--no-default-features", "--features", features]);
-        log.run(&mut command)?;
-        let module = build_dir("web").join(TARGET).join("release/condyle_wasm.wasm");
+        command.args(["--package", package, "--release", "--target", TARGET]);
+        log.run(command.args(["--no-default-features", "--features", features]))?;
+        let module = build_dir("web").join(TARGET).join("release").join(package.replace('-', "_") + ".wasm");
         let mut command = own_cargo("run");
         command.args(["--package", "condyle-bindgen", "--"]).arg(module).arg(modules.join(name));
         log.run(&mut command)?;
@@ -116,10 +122,14 @@ fn fits(known: &str, found: &str) -> Result<(), Stop> {
 /// Builds the package, and installs and tests it in an empty folder.
 fn check(log: &mut Log) -> Outcome {
     log.run(own_cargo("fmt").args(["--all", "--", "--check"]))?;
-    for features in ["", "encode"] {
+    for (name, package, features) in BUILDS {
+        // The features of `encode` include these.
+        if name == "index" {
+            continue;
+        }
         let mut command = own_cargo("clippy");
-        command.args(["--target", TARGET, "--no-default-features", "--features", features]);
-        log.run(command.args(["--", "-D", "warnings"]))?;
+        command.args(["--package", package, "--target", TARGET, "--no-default-features"]);
+        log.run(command.args(["--features", features, "--", "-D", "warnings"]))?;
     }
     let archive = write(log)?;
     let folder = out_dir().join("web");
@@ -144,6 +154,12 @@ fn check(log: &mut Log) -> Outcome {
     log.run(&mut run("npm", &["install", "--no-save", "--no-audit", "--no-fund", &archive]))?;
     log.run(&mut run("npx", &["tsc", "--project", "."]))?;
     log.run(&mut run("node", &["--test", "node.mjs"]))?;
+    let seeds = folder.join("seeds");
+    std::fs::create_dir_all(&seeds)?;
+    for (name, bytes) in ["import", "bvh"].into_iter().flat_map(tiny::seeds) {
+        std::fs::write(seeds.join(name), bytes)?;
+    }
+    log.run(&mut run("node", &["hostile.mjs", "300", "1", "seeds"]))?;
     log.run(&mut run("node", &["bundlers.mjs"]))?;
     let chromium = ["chromium", "chromium-browser", "google-chrome"];
     let Some(browser) = chromium.into_iter().find(|name| works(name, &["--version"])) else {

@@ -1,19 +1,9 @@
 // Everything that all three builds have. `types.d.ts` documents it.
 
-export class CondyleError extends Error {
-    constructor(code, message, facts = {}) {
-        super(message);
-        this.name = 'CondyleError';
-        this.code = code;
-        this.problems = problemsOf(facts);
-        this.path = this.problems[0]?.place ?? '';
-        this.names = facts.names ?? [];
-    }
-}
+import { bytes, index, list, number, options, text, vector, whole, wrong } from './arguments.js';
+import { CondyleError, problemsOf } from './error.js';
 
-function problemsOf({ problems = [], counts = [] }) {
-    return problems.map(([severity, place, what, action], at) => ({ severity, place, count: counts[at], what, action }));
-}
+export { CondyleError };
 
 /** The object of the module behind an object of this file. */
 export const RAW = Symbol('raw');
@@ -58,15 +48,15 @@ export class View {
 }
 
 /** Imports of the module. */
-const imports = {
+export const imports = {
     condyleError: (code, message, facts) => new CondyleError(code, message, facts ? JSON.parse(facts) : {}),
     condyleFile({ all, folder }, path) {
         const own = all[folder + path] ?? all[path];
-        if (own) return bytes(own);
+        if (own) return bytes(path, own);
         // Files dropped on a page have no folder.
         const name = path.split('/').pop();
         const same = Object.keys(all).filter((it) => it.split('/').pop() === name);
-        return same.length === 1 ? bytes(all[same[0]]) : undefined;
+        return same.length === 1 ? bytes(same[0], all[same[0]]) : undefined;
     },
     condyleGround(ground, x, y, z, point) {
         try {
@@ -83,12 +73,8 @@ const imports = {
     },
 };
 
-function bytes(data) {
-    return data instanceof Uint8Array ? data : new Uint8Array(data);
-}
-
 /** Compiles the module. */
-async function compile(source) {
+export async function compile(source) {
     source = await source;
     if (source instanceof WebAssembly.Module) return source;
     if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return WebAssembly.compile(source);
@@ -108,20 +94,38 @@ async function compile(source) {
     return WebAssembly.compileStreaming(source);
 }
 
-/** Makes an instance of a build. `build` is its JavaScript, `Model` its class of models. */
-export async function start(build, Model, version, source) {
+/** Whether a .glb or .gltf has meshes compressed by Draco. */
+function hasDraco(data) {
+    const isBinary = data[0] === 0x67 && data[1] === 0x6c && data[2] === 0x54 && data.length > 20;
+    const end = isBinary ? 20 + new DataView(data.buffer, data.byteOffset).getUint32(12, true) : data.length;
+    // White space or a brace: the files of other formats begin otherwise.
+    if (!isBinary && ![9, 10, 13, 32, 0x7b, 0xef].includes(data[0])) return false;
+    return new TextDecoder('latin1').decode(data.subarray(0, end)).includes('KHR_draco_mesh_compression');
+}
+
+/**
+ * Makes an instance of a build. `build` is its JavaScript, `Model` its class of models. `expanded` decodes meshes
+ * compressed by Draco, if the build opens such files.
+ */
+export async function start(build, Model, version, source, expanded) {
     const raw = build(imports);
     await raw.start(await compile(source));
     const memory = raw.memory();
     return {
         version,
         memory,
-        async open(files, options = {}) {
-            const { name, data, all } = chosen(files, options.name);
-            const folder = name.slice(0, name.lastIndexOf('/') + 1);
-            const { model, unit, zUp = false } = options;
-            const opened = new Model(raw, memory, raw.Model.open(name, data, { all, folder }, model, unit, zUp));
-            if (options.warm ?? true) opened.warm();
+        async open(files, given) {
+            const { name: wanted, model, unit, zUp = false, warm = true } = options(given);
+            if (wanted !== undefined) text('name', wanted);
+            if (model !== undefined) text('model', model);
+            if (unit !== undefined) number('unit', unit);
+            const { name, data, all } = chosen(files, wanted);
+            const beside = { all, folder: name.slice(0, name.lastIndexOf('/') + 1) };
+            const decoded = expanded && hasDraco(data) ? await expanded(name, data, beside) : { data, problems: [] };
+            const opened = new Model(raw, memory, raw.Model.open(name, decoded.data, beside, model, unit, zUp));
+            const isNew = ({ place, what }) => !opened.problems.some((it) => it.place === place && it.what === what);
+            opened.problems.unshift(...decoded.problems.filter(isNew));
+            if (warm) opened.warm();
             return opened;
         },
     };
@@ -130,8 +134,9 @@ export async function start(build, Model, version, source) {
 /** The file to open among several. */
 function chosen(files, name) {
     if (files instanceof ArrayBuffer || ArrayBuffer.isView(files)) {
-        return { name: name ?? 'model', data: bytes(files), all: {} };
+        return { name: name ?? 'model', data: bytes('the file', files), all: {} };
     }
+    if (typeof files !== 'object' || files === null || Array.isArray(files)) throw wrong('the file', 'bytes, or an object of bytes by name', files);
     const names = Object.keys(files);
     const models = names.filter((it) => /\.(glb|gltf|vrm|vrma|bvh|condyle)$/i.test(it));
     const found = name ?? (models.length === 1 ? models[0] : names.length === 1 ? names[0] : undefined);
@@ -140,7 +145,7 @@ function chosen(files, name) {
         throw new CondyleError(models.length > 1 ? 'several-models' : 'no-such-model', text, { names: models });
     }
     if (!files[found]) throw new CondyleError('no-such-model', `there is no file ${found}`, { names });
-    return { name: found, data: bytes(files[found]), all: files };
+    return { name: found, data: bytes(found, files[found]), all: files };
 }
 
 export class PlayerModel extends Owner {
@@ -150,6 +155,7 @@ export class PlayerModel extends Owner {
         this.memory = memory;
         const facts = JSON.parse(raw.facts());
         this.name = facts.name;
+        this.document = facts.document;
         this.joints = facts.names.map((name, at) => ({ name, parent: facts.parents[at], node: facts.nodes[at] }));
         this.skins = facts.skins.map((joints) => ({ joints: Uint16Array.from(joints) }));
         const colors = raw.colors();
@@ -199,20 +205,23 @@ export class PlayerModel extends Owner {
         return named('joint', name, this.joints);
     }
 
-    addClip(name, data, { replace } = {}) {
-        const clip = this[RAW].add_clip(name, data, replace);
+    addClip(name, data, given) {
+        const { replace } = options(given);
+        if (replace !== undefined) index('clip', replace, this.clips, 'clip()');
+        const clip = this[RAW].add_clip(text('name', name), bytes('data', data), replace);
         this.readClips();
         return clip;
     }
 
-    mask(joints, { weight = 1, feather = 0 } = {}) {
+    mask(joints, given) {
+        const { weight = 1, feather = 0 } = options(given);
         const all = Array.isArray(joints) ? joints : [joints];
-        const found = all.map((it) => (typeof it === 'string' ? this.joint(it) : it));
-        return this[RAW].mask(Uint16Array.from(found), weight, feather);
+        const found = all.map((it) => (typeof it === 'string' ? this.joint(it) : index('joint', it, this.joints, 'joint()')));
+        return this[RAW].mask(Uint16Array.from(found), number('weight', weight), whole('feather', feather, 65535));
     }
 
-    crowd(count, options = {}) {
-        return new Crowd(this, count, options);
+    crowd(count, given) {
+        return new Crowd(this, whole('count', count), options(given));
     }
 
     pose() {
@@ -246,6 +255,7 @@ export class PlayerModel extends Owner {
 }
 
 function named(what, name, list) {
+    text('name', name);
     const found = list.findIndex((it) => it.name === name);
     if (found >= 0) return found;
     const names = list.map((it) => it.name);
@@ -254,9 +264,12 @@ function named(what, name, list) {
 
 export class Crowd extends Owner {
     constructor(model, count, { skins, joints = [], layout = 'columns', stride = 0, row = 1 }) {
-        const all = Uint32Array.from(skins ?? model.skins.keys());
+        const all = list('skins', skins ?? model.skins.keys());
         const rows = layout === 'rows';
-        super(new model.build.Crowd(model[RAW], count, all, Uint16Array.from(joints), rows, stride, row));
+        if (!rows && layout !== 'columns') throw wrong('layout', '"columns" or "rows"', layout);
+        const sizes = [whole('stride', stride), whole('row', row)];
+        const followed = Uint16Array.from(list('joints', joints, 65535));
+        super(new model.build.Crowd(model[RAW], count, Uint32Array.from(all), followed, rows, ...sizes));
         this.count = count;
         this.stride = this[RAW].stride();
         this.offsets = Array.from(this[RAW].offsets());
@@ -283,7 +296,7 @@ export class Crowd extends Owner {
     }
 
     advance(seconds) {
-        if (this[RAW].advance(seconds)) throw this[RAW].error();
+        if (this[RAW].advance(number('seconds', seconds))) throw this[RAW].error();
     }
 
     update() {
@@ -315,27 +328,50 @@ export class Pose extends Owner {
         return this;
     }
 
+    /** Another pose in the same module. */
+    alike(other) {
+        const isAlike = other instanceof Pose && other.owner.build === this.owner.build;
+        if (!isAlike) throw wrong('the other pose', 'a pose of the same model', other);
+        return other[RAW];
+    }
+
+    /** Checks a clip and its time. */
+    at(clip, seconds) {
+        index('clip', clip, this.owner.clips, 'clip()');
+        number('seconds', seconds);
+        return this[RAW];
+    }
+
+    /** Checks a weight with a mask. */
+    masked(clip, seconds, what, weight, mask) {
+        number(what, weight);
+        if (mask !== undefined) vector('mask', mask, this.owner.joints.length);
+        return this.at(clip, seconds);
+    }
+
     copy(other) {
-        return other === this ? this : this.check(this[RAW].copy(other[RAW]));
+        return other === this ? this : this.check(this[RAW].copy(this.alike(other)));
     }
 
     sample(clip, seconds) {
-        return this.check(this[RAW].sample(clip, seconds));
+        return this.check(this.at(clip, seconds).sample(clip, seconds));
     }
 
     blend(clip, seconds, weight, mask) {
-        return this.check(this[RAW].blend(clip, seconds, weight, mask));
+        return this.check(this.masked(clip, seconds, 'weight', weight, mask).blend(clip, seconds, weight, mask));
     }
 
     add(clip, seconds, amount, mask) {
-        return this.check(this[RAW].add(clip, seconds, amount, mask));
+        return this.check(this.masked(clip, seconds, 'amount', amount, mask).add(clip, seconds, amount, mask));
     }
 
-    set(joint, { rotation, translation, scale }) {
+    set(joint, transform) {
+        const { rotation, translation, scale } = options(transform);
+        index('joint', joint, this.owner.joints, 'joint()');
         const numbers = new Float32Array(10).fill(NaN);
-        if (rotation) numbers.set(rotation, 0);
-        if (translation) numbers.set(translation, 4);
-        if (scale) numbers.set(scale, 7);
+        if (rotation) numbers.set(vector('rotation', rotation, 4), 0);
+        if (translation) numbers.set(vector('translation', translation, 3), 4);
+        if (scale) numbers.set(vector('scale', scale, 3), 7);
         return this.check(this[RAW].set(joint, numbers));
     }
 
@@ -352,7 +388,7 @@ export class Pose extends Owner {
     }
 
     palette(skin) {
-        const address = this[RAW].palette(skin);
-        return this.read(this.palettes[skin], address, 16 * this.owner.skins[skin]?.joints.length);
+        const address = this[RAW].palette(index('skin', skin, this.owner.skins));
+        return this.read(this.palettes[skin], address, 16 * this.owner.skins[skin].joints.length);
     }
 }

@@ -1,38 +1,44 @@
 // What `condyle/encode` has in addition: compression, and writing of files.
 
+import { index, options } from './arguments.js';
 import { CondyleError, RAW } from './core.js';
 import { Model } from './whole.js';
 
 export class EncodeModel extends Model {
     /** Error in units of the file. */
-    bound({ error, millimetres }) {
+    bound(given) {
+        const { error, millimetres } = options(given);
         const found = error ?? millimetres / 1000 / (this.unit ?? 1);
-        if (found > 0) return found;
-        throw new CondyleError('out-of-range', 'set error or millimetres to a number above 0');
+        if (typeof found === 'number' && found > 0 && found < Infinity) return found;
+        const text = `set error or millimetres to a finite number above 0; they are ${error} and ${millimetres}`;
+        throw new CondyleError('out-of-range', text);
     }
 
-    encode(clip, options) {
+    encode(clip, given) {
         const begin = performance.now();
-        const keys = this.clips[clip]?.bytes;
-        const numbers = this[RAW].encode(clip, this.bound(options), options.best ?? false, options.replace);
-        const [index, bytes, , maxError, mesh, vertex, seconds] = numbers;
+        const bound = this.bound(given);
+        const { best = false, replace } = given;
+        for (const it of replace === undefined ? [clip] : [clip, replace]) index('clip', it, this.clips, 'clip()');
+        const keys = this.clips[clip].bytes;
+        const numbers = this[RAW].encode(clip, bound, best, replace);
+        const [at, bytes, , maxError, mesh, vertex, seconds] = numbers;
         this.readClips();
         return {
-            clip: index,
+            clip: at,
             bytes,
             ratio: keys / bytes,
             seconds: (performance.now() - begin) / 1000,
             maxError,
             worst: { mesh, vertex, seconds },
-            data: this[RAW].clip_data(index),
+            data: this[RAW].clip_data(at),
         };
     }
 
-    save(options) {
-        return this[RAW].save(this.bound(options), options.best ?? false);
+    save(given) {
+        return this[RAW].save(this.bound(given), given.best ?? false);
     }
 
-    pack(options) {
-        return this[RAW].pack(this.bound(options), options.meshes ?? false);
+    pack(given) {
+        return this[RAW].pack(this.bound(given), given.meshes ?? false);
     }
 }

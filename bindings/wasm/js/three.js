@@ -55,7 +55,8 @@ export class CondyleCharacter {
         this.skeletons.forEach((skeleton, skin) => upload(skeleton, pose.palette(skin)));
         const matrices = pose.model;
         for (const [at, { skin, joint, morphTargets }] of this.meshes.entries()) {
-            if (morphTargets > 0 && pose.morphs && this.objects[at]) this.objects[at].morphTargetInfluences = pose.morphs(at);
+            const influences = morphTargets > 0 && this.objects[at]?.morphTargetInfluences;
+            if (influences) pose.morphs?.(at).forEach((weight, target) => (influences[target] = weight));
             if (skin >= 0 || joint < 0) continue;
             this.objects[at]?.matrixWorld.fromArray(matrices, 16 * joint).premultiply(root.matrixWorld);
         }

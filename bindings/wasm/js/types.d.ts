@@ -21,6 +21,8 @@ export type WasmSource = string | URL | Request | Response | BufferSource | WebA
 export interface InitOptions {
     /** Default: the file next to the JavaScript, found by `import.meta.url`. */
     wasm?: WasmSource | Promise<WasmSource>;
+    /** The same for `draco.wasm`, which is loaded for files with meshes compressed by Draco only. */
+    draco?: WasmSource | Promise<WasmSource>;
 }
 
 /** Owner of memory of the module. `using` calls `dispose`; so does the garbage collector, at some time. */
@@ -63,7 +65,10 @@ export interface OpenOptions {
 
 /** An error of the library. The message is for people. */
 export class CondyleError extends Error {
-    /** Stable word for programs, for example "file", "several-models", "index", "not-finite". */
+    /**
+     * Stable word for programs, for example "file", "several-models", "index", "not-finite". With "argument",
+     * a function was called with a wrong type or length.
+     */
     readonly code: string;
     /** Place in the file, for example "/meshes/0"; empty if it is not known. */
     readonly path: string;
@@ -146,6 +151,11 @@ export interface PlayerModel extends Disposable {
     readonly meshes: readonly Mesh[];
     /** Problems that were repaired. */
     readonly problems: readonly Problem[];
+    /**
+     * Place of a glTF document in the bytes of a .condyle file, without clips, for loaders of engines:
+     * `bytes.subarray(...model.document)`.
+     */
+    readonly document: readonly [start: number, end: number] | undefined;
     /** Metres per unit, or undefined if the file does not state it. */
     readonly unit: number | undefined;
     /** Index of the first clip with this name. @throws {CondyleError} with all names, if there is none. */
@@ -410,7 +420,8 @@ export interface Errors {
 /** A model with the encoder: what `condyle/encode` offers in addition. */
 export interface EncodeModel extends Model {
     /**
-     * Compresses a clip of keys, and adds the result to `clips` under the same name: play `Encoded.clip`.
+     * Compresses a clip of keys, and adds the result to `clips` as "walk, compressed": play `Encoded.clip`.
+     * `save` writes it as "walk" in place of the keys. `pack` writes the keys, reduced.
      */
     encode(clip: number, options: EncodeOptions): Encoded;
     /**

@@ -1,5 +1,6 @@
 // What `condyle` has in addition to the player: meshes, rays, solvers.
 
+import { index, list, number, options, text, vector, whole, wrong } from './arguments.js';
 import { CondyleError, Owner, PlayerModel, Pose, RAW, View } from './core.js';
 
 export class Model extends PlayerModel {
@@ -13,16 +14,19 @@ export class Model extends PlayerModel {
     }
 
     setUnit(metres) {
-        this[RAW].set_unit(metres);
+        this[RAW].set_unit(number('metres', metres));
     }
 
-    motion(clip, from, to, { loop = false } = {}) {
+    motion(clip, from, to, given) {
+        const { loop = false } = options(given);
+        index('clip', clip, this.clips, 'clip()');
+        for (const it of [from, to]) number('a time', it);
         const [x, y, z, w, ...translation] = this[RAW].motion(clip, from, to, loop);
         return { rotation: [x, y, z, w], translation };
     }
 
     geometry(mesh) {
-        const raw = new this.build.Geometry(this[RAW], mesh);
+        const raw = new this.build.Geometry(this[RAW], index('mesh', mesh, this.meshes));
         try {
             return {
                 positions: raw.positions(),
@@ -37,6 +41,7 @@ export class Model extends PlayerModel {
     }
 
     sphere(clip) {
+        if (clip !== undefined) index('clip', clip, this.clips, 'clip()');
         const clips = clip !== undefined ? [clip] : this.clips.length > 0 ? [...this.clips.keys()] : [undefined];
         const box = [Infinity, Infinity, Infinity, -Infinity, -Infinity, -Infinity];
         for (const clip of clips) {
@@ -49,7 +54,14 @@ export class Model extends PlayerModel {
     }
 
     feet(pelvis, legs) {
-        const joints = legs.flatMap(({ hip, knee, foot, toe = 65535 }) => [hip, knee, foot, toe]);
+        index('joint', pelvis, this.joints, 'joint()');
+        if (!Array.isArray(legs) || legs.length === 0) throw wrong('legs', 'an array of one leg or more', legs);
+        const joints = legs.flatMap((leg) => {
+            const { hip, knee, foot, toe } = options(leg);
+            const all = toe === undefined ? [hip, knee, foot] : [hip, knee, foot, toe];
+            for (const joint of all) index('joint', joint, this.joints, 'joint()');
+            return [hip, knee, foot, toe ?? 65535];
+        });
         return new Feet(new this.build.Feet(this[RAW], pelvis, Uint16Array.from(joints)));
     }
 
@@ -102,6 +114,7 @@ export class MeshPose extends Pose {
     }
 
     set skinning(method) {
+        if (method !== 'linear' && method !== 'dual') throw wrong('skinning', '"linear" or "dual"', method);
         this.dual = method === 'dual';
         this[RAW].set_dual(this.dual);
     }
@@ -111,11 +124,12 @@ export class MeshPose extends Pose {
     }
 
     interpolate(clip, seconds, t, method) {
-        return this.check(this[RAW].interpolate(clip, seconds, t, method));
+        number('t', t);
+        return this.check(this.at(clip, seconds).interpolate(clip, seconds, t, text('method', method)));
     }
 
     skin(mesh) {
-        const address = this[RAW].skin(mesh);
+        const address = this[RAW].skin(index('mesh', mesh, this.owner.meshes));
         if (address === 0) throw this[RAW].error();
         const posed = this.posed[mesh];
         posed.address = address;
@@ -125,6 +139,7 @@ export class MeshPose extends Pose {
     }
 
     morphs(mesh) {
+        index('mesh', mesh, this.owner.meshes);
         return this.weights[mesh].at(this[RAW].morphs(mesh), this.owner.meshes[mesh].morphTargets);
     }
 
@@ -150,43 +165,67 @@ export class MeshPose extends Pose {
 
     errors(other) {
         if (other === this) throw new CondyleError('same-pose', 'a pose has no errors against itself');
-        const [max, mesh, vertex] = this.result(this[RAW].errors(other[RAW]));
+        const [max, mesh, vertex] = this.result(this[RAW].errors(this.alike(other)));
         const { meshes } = this.owner;
         const values = (mesh) => this.weights[mesh].at(this[RAW].differences_of(mesh), meshes[mesh].vertices);
         return { max, mesh, vertex, values };
     }
 
-    reach(goals, { iterations = 100, shift } = {}) {
+    reach(goals, given) {
+        const { iterations = 100, shift } = options(given);
+        if (!Array.isArray(goals)) throw wrong('goals', 'an array', goals);
+        const { joints } = this.owner;
         const numbers = [];
-        for (const { joint, position, orientation, offset = [0, 0, 0], weight = 1 } of goals) {
-            const goal = (kind, [x = 0, y = 0, z = 0, w = 0] = []) => {
+        for (const goal of goals) {
+            const { joint, position, orientation, offset = [0, 0, 0], weight = 1 } = options(goal);
+            index('joint', joint, joints, 'joint()');
+            if (position) vector('position', position, 3);
+            if (orientation) vector('orientation', orientation, 4);
+            vector('offset', offset, 3);
+            number('weight', weight);
+            const put = (kind, [x = 0, y = 0, z = 0, w = 0] = []) => {
                 numbers.push(joint, kind, x, y, z, w, ...offset, weight);
             };
-            if (position || !orientation) goal(position ? 0 : 2, position);
-            if (orientation) goal(1, orientation);
+            if (position || !orientation) put(position ? 0 : 2, position);
+            if (orientation) put(1, orientation);
         }
-        const { joint, ease = 1 } = shift ?? {};
-        return this.reached(this[RAW].reach(Float32Array.from(numbers), iterations, joint, ease));
+        const { joint, ease = 1 } = options(shift);
+        if (shift) index('joint', joint, joints, 'joint()');
+        whole('iterations', iterations);
+        return this.reached(this[RAW].reach(Float32Array.from(numbers), iterations, joint, number('ease', ease)));
     }
 
-    twoBone(joints, target, { pole, weight = 1, soft = 0 } = {}) {
-        const vectors = Float32Array.from(pole ? [...target, ...pole] : target);
-        return this.reached(this[RAW].two_bone(Uint16Array.from(joints), vectors, weight, soft));
+    twoBone(joints, target, given) {
+        const { pole, weight = 1, soft = 0 } = options(given);
+        if (list('joints', joints).length !== 3) throw wrong('joints', 'an array of three joints', joints);
+        for (const joint of joints) index('joint', joint, this.owner.joints, 'joint()');
+        const numbers = [...vector('target', target, 3), ...(pole ? vector('pole', pole, 3) : [])];
+        for (const it of [weight, soft]) number('weight or soft', it);
+        return this.reached(this[RAW].two_bone(Uint16Array.from(joints), Float32Array.from(numbers), weight, soft));
     }
 
-    aim(joint, axis, target, { weight = 1 } = {}) {
-        return this.reached(this[RAW].aim(joint, Float32Array.from([...axis, ...target]), weight));
+    aim(joint, axis, target, given) {
+        const { weight = 1 } = options(given);
+        index('joint', joint, this.owner.joints, 'joint()');
+        const vectors = Float32Array.from([...vector('axis', axis, 3), ...vector('target', target, 3)]);
+        return this.reached(this[RAW].aim(joint, vectors, number('weight', weight)));
     }
 
-    place(feet, ground, { seconds, weight = 1, clip = -1, time = 0, loop = true }) {
+    place(feet, ground, given) {
+        const { seconds, weight = 1, clip = -1, time = 0, loop = true } = options(given);
+        if (!(feet instanceof Feet)) throw wrong('feet', 'the result of model.feet()', feet);
+        for (const [what, it] of Object.entries({ seconds, weight, time })) number(what, it);
+        if (clip !== -1) index('clip', clip, this.owner.clips, 'clip()');
         const asked = { below: typeof ground === 'function' ? ground : plane(ground), error: undefined };
         const failed = feet[RAW].place(this[RAW], asked, seconds, weight, clip, time, loop);
         if (asked.error) throw asked.error;
         return this.reached(failed);
     }
 
-    swing(seconds, { force = [0, 0, 0], weight = 1 } = {}) {
-        return this.check(this[RAW].swing(seconds, Float32Array.from(force), weight));
+    swing(seconds, given) {
+        const { force = [0, 0, 0], weight = 1 } = options(given);
+        for (const [what, it] of Object.entries({ seconds, weight })) number(what, it);
+        return this.check(this[RAW].swing(seconds, Float32Array.from(vector('force', force, 3)), weight));
     }
 
     resetSprings() {
@@ -210,10 +249,13 @@ class PosedMesh {
 }
 
 function ray(origin, direction, max) {
-    return Float32Array.from([...origin, ...direction, max]);
+    if (max !== Infinity) number('max', max);
+    return Float32Array.from([...vector('origin', origin, 3), ...vector('direction', direction, 3), max]);
 }
 
-function plane({ point, normal }) {
-    const [x, y, z] = normal;
+function plane(ground) {
+    const { point, normal } = options(ground);
+    vector('the point of the ground', point, 3);
+    const [x, y, z] = vector('the normal of the ground', normal, 3);
     return (px, py, pz) => ({ height: point[1] - (x * (px - point[0]) + z * (pz - point[2])) / y, normal });
 }

@@ -8,6 +8,8 @@ import { extname, join } from 'node:path';
 
 import puppeteer from 'puppeteer-core';
 
+import { cases, compressed } from './draco.mjs';
+
 const own = import.meta.dirname ?? new URL('.', import.meta.url).pathname;
 const root = process.env.CONDYLE_ROOT;
 const wanted = JSON.parse(readFileSync(join(root, 'bindings/wasm/tests/bits.json'), 'utf8'));
@@ -29,6 +31,7 @@ const plain =
 const server = createServer((request, response) => {
     const path = decodeURIComponent(new URL(request.url, 'http://localhost').pathname);
     if (bench && path === '/model.glb') return response.end(readFileSync(model));
+    if (path === '/draco.glb') return response.end(compressed(cases[0]));
     const file = path.startsWith('/testdata/') || path.startsWith('/../shared/') ? join(root, path) : join(own, path);
     const shared = path.startsWith('/shared/') ? join(root, '..', path) : file;
     if (path === '/plain.html') {
@@ -90,7 +93,8 @@ if (bench) {
 try {
     for (const name of ['esbuild', 'webpack', 'vite']) {
         const { page, errors } = await opened(`/out/${name}/index.html`);
-        assert.deepEqual(await page.evaluate('result'), wanted['testdata/two_joints.glb'], name);
+        const found = { bits: wanted['testdata/two_joints.glb'], vertices: cases[0].points };
+        assert.deepEqual(await page.evaluate('result'), found, name);
         assert.deepEqual(errors, [], name);
         console.log(`${name}: ok`);
     }

@@ -12,6 +12,7 @@ import { init as initEncoder } from 'condyle/encode';
 import { init as initPlayer } from 'condyle/player';
 
 import { bitsOf } from './bits.js';
+import { cases, compressed } from './draco.mjs';
 
 const root = process.env.CONDYLE_ROOT;
 const bytesOf = (name) => readFileSync(join(root, 'testdata', name));
@@ -193,15 +194,16 @@ test('the player plays what the encoder writes', async () => {
     assert.throws(() => source.encode(0, {}), { code: 'out-of-range' });
     const file = source.save({ error: 1e-3 });
     const player = await (await initPlayer()).open(file, { name: 'arm.condyle' });
-    assert.deepEqual(player.clips.map((it) => [it.name, it.compressed]), [['bend', true], ['bend', true]]);
-    assert.equal(player.addClip('again', encoded.data), 2);
+    assert.deepEqual(source.clips.map((it) => it.name), ['bend', 'bend, compressed']);
+    assert.deepEqual(player.clips.map((it) => [it.name, it.compressed]), [['bend', true]]);
+    assert.equal(player.addClip('again', encoded.data), 1);
     const whole = await (await init()).open(file, { name: 'arm.condyle' });
-    const [p, w] = [player, whole].map((it) => it.pose().sample(1, 0.7).palette(0).slice());
+    const [p, w] = [player, whole].map((it) => it.pose().sample(0, 0.7).palette(0).slice());
     assert.deepEqual(p, w);
     assert.equal(player.meshes[0].vertices, 20);
     for (const meshes of [false, true]) {
         const glb = source.pack({ error: 1e-3, meshes });
-        assert.equal((await encoder.open(glb, { name: 'b.glb' })).joints.length, 2);
+        assert.deepEqual((await encoder.open(glb, { name: 'b.glb' })).clips.map((it) => it.name), ['bend']);
     }
     await assert.rejects((await initPlayer()).open(bytesOf('two_joints.glb')), { code: 'unsupported' });
 });
@@ -234,9 +236,164 @@ test('rays, bounds and solvers', async () => {
     assert.throws(() => pose.errors(model.pose().rest().copy(pose) && pose), { code: 'same-pose' });
     const geometry = model.geometry(0);
     assert.deepEqual([geometry.positions.length, geometry.skinWeights.length], [60, 80]);
-    const ground = () => {
-        throw new Error('of the caller');
+});
+
+/** A .glb of a chain of joints without meshes. */
+function chain(joints, extras = {}) {
+    const nodes = joints.map(([name, translation, children], at) => ({ name, translation, ...(children ? { children } : {}) }));
+    const skins = [{ joints: [...nodes.keys()] }];
+    const json = { asset: { version: '2.0' }, scene: 0, scenes: [{ nodes: [0] }], nodes, skins, ...extras };
+    const text = Buffer.from(JSON.stringify(json));
+    return Buffer.concat([text, Buffer.alloc(-text.length & 3, ' ')]);
+}
+
+test('two-bone, springs and feet', async () => {
+    const condyle = await init();
+    const legs = [
+        ['pelvis', [0, 1, 0], [1, 4]],
+        ['hip.L', [0.1, 0, 0], [2]], ['knee.L', [0, -0.5, 0.02], [3]], ['foot.L', [0, -0.5, -0.02]],
+        ['hip.R', [-0.1, 0, 0], [5]], ['knee.R', [0, -0.5, 0.02], [6]], ['foot.R', [0, -0.5, -0.02]],
+    ];
+    const model = await condyle.open(chain(legs), { name: 'legs.gltf' });
+    const pose = model.pose();
+    const at = (name) => [...pose.model.slice(16 * model.joint(name) + 12, 16 * model.joint(name) + 15)];
+    const joints = ['hip.L', 'knee.L', 'foot.L'].map((name) => model.joint(name));
+
+    const target = [0.1, 0.3, 0.2];
+    assert.ok(pose.twoBone(joints, target, { pole: [0, 0, 1] }).met);
+    assert.ok(at('foot.L').every((v, axis) => Math.abs(v - target[axis]) < 1e-4), at('foot.L'));
+    assert.ok(at('knee.L')[2] > 0.1, 'the knee points at the pole');
+    assert.ok(!pose.rest().twoBone(joints, [0, -5, 0]).met);
+    assert.throws(() => pose.twoBone(joints.slice(1), target), { code: 'argument', message: /three joints/ });
+
+    const feet = model.feet(model.joint('pelvis'), ['L', 'R'].map((side) => ({
+        hip: model.joint(`hip.${side}`), knee: model.joint(`knee.${side}`), foot: model.joint(`foot.${side}`),
+    })));
+    // A slope of 0.2: the left foot stands higher than the right one.
+    const ground = (x) => ({ height: 0.2 * x, normal: [-0.2, 1, 0].map((v) => v / Math.hypot(0.2, 1)) });
+    for (let frame = 0; frame < 60; frame++) pose.rest().place(feet, ground, { seconds: 1 / 30 });
+    assert.ok(Math.abs(at('foot.L')[1] - at('foot.R')[1] - 0.04) < 0.01, `${at('foot.L')} ${at('foot.R')}`);
+    feet.reset();
+    pose.rest().place(feet, { point: [0, 0, 0], normal: [0, 1, 0] }, { seconds: 1 / 30 });
+    assert.ok(Math.abs(at('foot.L')[1]) < 0.02);
+    feet.reset();
+    const thrown = new Error('of the caller');
+    const broken = () => {
+        throw thrown;
     };
-    assert.throws(() => model.feet(0, [{ hip: 0, knee: 1, foot: 1 }]), CondyleError);
-    assert.ok(ground);
+    assert.throws(() => pose.rest().place(feet, broken, { seconds: 1 / 30 }), (error) => error === thrown);
+    assert.throws(() => pose.place(feet, ground, {}), { code: 'argument', message: /seconds is undefined/ });
+
+    const tail = [['hips', [0, 1, 0], [1]], ['tail', [0, 0, -0.3], [2]], ['tip', [0, 0, -0.3]]];
+    const springs = {
+        extensionsUsed: ['VRMC_springBone'],
+        extensions: { VRMC_springBone: {
+            specVersion: '1.0',
+            springs: [{ joints: [
+                { node: 1, stiffness: 0.2, dragForce: 0.1, gravityPower: 1, gravityDir: [0, -1, 0] }, { node: 2 },
+            ] }],
+        } },
+    };
+    const animal = await condyle.open(chain(tail, springs), { name: 'tail.gltf' });
+    assert.ok(animal.hasSprings && !model.hasSprings);
+    const swung = animal.pose();
+    const height = () => swung.model[16 * animal.joint('tip') + 13];
+    assert.equal(height(), 1);
+    for (let frame = 0; frame < 60; frame++) swung.rest().swing(1 / 60);
+    assert.ok(height() < 0.95, `the tail hangs: ${height()}`);
+    swung.resetSprings();
+    swung.rest().swing(0);
+    assert.ok(height() > 0.99);
+    assert.throws(() => swung.swing(NaN), { code: 'not-finite', message: 'seconds is NaN, but must be a finite number' });
+});
+
+test('wrong arguments are named, with what was found and needed', async () => {
+    const condyle = await initEncoder();
+    const bytes = bytesOf('two_joints.glb');
+    const model = await condyle.open(bytes, { name: 'a.glb' });
+    const pose = model.pose();
+    const detached = new Uint8Array(bytes);
+    structuredClone(detached.buffer, { transfer: [detached.buffer] });
+    const elsewhere = (await (await init()).open(bytes, { name: 'a.glb' })).pose();
+    const list = [
+        [() => condyle.open(undefined), 'the file is undefined, but must be bytes, or an object of bytes by name'],
+        [() => condyle.open(detached), /^the file is detached/],
+        [() => condyle.open({ 'a.glb': 5 }), 'a.glb is 5, but must be an ArrayBuffer or a typed array'],
+        [() => condyle.open(bytes, { name: 5 }), 'name is 5, but must be a text'],
+        [() => condyle.open(bytes, { model: 5 }), 'model is 5, but must be a text'],
+        [() => condyle.open(bytes, { unit: 'cm' }), 'unit is "cm", but must be a finite number'],
+        [() => condyle.open(bytes, null), /null, but must be an object/],
+        [() => model.clip(undefined), 'name is undefined, but must be a text'],
+        [() => model.addClip(5, bytes), 'name is 5, but must be a text'],
+        [() => model.addClip('a', undefined), /^data is undefined/],
+        [() => model.addClip('a', detached), /^data is detached/],
+        [() => model.mask([1.5]), /^the index of a joint is 1.5, .* below 2; model.joint\(\) finds it by its name$/],
+        [() => model.crowd(undefined), /^count is undefined, but must be a whole number/],
+        [() => model.crowd(1, { layout: 'row' }), 'layout is "row", but must be "columns" or "rows"'],
+        [() => model.crowd(1, { joints: ['hand'] }), /^element 0 of joints is "hand"/],
+        [() => model.crowd(1).advance(), 'seconds is undefined, but must be a finite number'],
+        [() => pose.sample('bend', 0), /^the index of a clip is "bend", but .* model.clip\(\) finds it by its name$/],
+        [() => pose.blend(0, 0, 0.5, [1]), 'mask is Array of length 1, but must be an array of 2 finite numbers'],
+        [() => pose.copy(elsewhere), /^the other pose is an object of type MeshPose, but must be a pose of the same model$/],
+        [() => pose.raycast([0, 0], [1, 0, 0]), 'origin is Array of length 2, but must be an array of 3 finite numbers'],
+        [() => (pose.skinning = 'quat'), 'skinning is "quat", but must be "linear" or "dual"'],
+        [() => pose.reach(), 'goals is undefined, but must be an array'],
+        [() => pose.place(), /^feet is undefined/],
+        [() => model.feet(0, []), /^legs is Array of length 0/],
+        [() => model.setUnit('m'), 'metres is "m", but must be a finite number'],
+    ];
+    for (const [call, message] of list) {
+        await assert.rejects(async () => call(), { name: 'CondyleError', code: 'argument', message }, `${call}`);
+    }
+    for (const [call, message] of [
+        [() => pose.sample(0, NaN), 'seconds is NaN, but must be a finite number'],
+        [() => pose.set(0, { scale: [1, NaN, 1] }), 'a number of scale is NaN, but must be finite'],
+    ]) {
+        assert.throws(call, { code: 'not-finite', message });
+    }
+    for (const [call, message] of [
+        [() => pose.sample(7, 0), 'there is no clip 7: the model has 1'],
+        [() => pose.skin(7), 'there is no mesh 7: the model has 1'],
+        [() => pose.palette(7), 'there is no skin 7: the model has 1'],
+    ]) {
+        assert.throws(call, { code: 'index', message });
+    }
+    assert.throws(() => model.encode(0, { error: '1' }), { code: 'out-of-range', message: /set error or millimetres/ });
+    await assert.rejects(condyle.open(bytes.subarray(0, 2000), { name: 'a.glb' }), /the file is cut off: 2000 of 3320 bytes/);
+    const container = model.save({ error: 1e-3 });
+    for (const instance of [condyle, await initPlayer()]) {
+        const cut = instance.open(container.subarray(0, 2000), { name: 'a.condyle' });
+        await assert.rejects(cut, (error) => error.message.includes(`is cut off: 2000 of ${container.length} bytes`));
+    }
+});
+
+test('meshes compressed by Draco', async () => {
+    const floats = (text) => new Float32Array(new Uint8Array(Buffer.from(text, 'base64')).buffer);
+    for (const condyle of [await init(), await initEncoder()]) {
+        for (const it of cases) {
+            const model = await condyle.open(compressed(it), { name: 'a.glb' });
+            const wanted = it.attributes.find(({ name }) => name === 'POSITION').decoded;
+            const { positions, indices } = model.geometry(0);
+            assert.deepEqual(positions, floats(wanted), it.name);
+            const corners = new Uint8Array(Buffer.from(it.indices, 'base64')).buffer;
+            assert.deepEqual(indices, new Uint32Array(corners), it.name);
+            assert.deepEqual(model.problems, []);
+            assert.ok(model.pose().skin(0).positions.length > 0);
+        }
+    }
+    const condyle = await init();
+    const broken = compressed(cases[0], (stream) => stream.subarray(0, 100));
+    await assert.rejects(condyle.open(broken, { name: 'a.glb' }), (error) => {
+        assert.ok(error instanceof CondyleError && error.code === 'file');
+        assert.match(error.message, /a.glb cannot be used\n.*cannot be decoded/);
+        assert.match(error.path, /KHR_draco_mesh_compression$/);
+        return true;
+    });
+    // The module is loaded for such files only, and from any place.
+    const other = await init({ draco: new URL('nowhere.wasm', import.meta.url) });
+    assert.ok(await other.open(bytesOf('two_joints.glb'), { name: 'a.glb' }));
+    await assert.rejects(other.open(compressed(cases[0])), { code: 'ENOENT' });
+    const wasm = readFileSync(new URL('node_modules/condyle/wasm/draco.wasm', import.meta.url));
+    assert.ok(await (await init({ draco: WebAssembly.compile(wasm) })).open(compressed(cases[0])));
+    await assert.rejects((await initPlayer()).open(compressed(cases[0])), { code: 'unsupported' });
 });
