@@ -36,7 +36,7 @@ await build({ ...common, entryPoints: [join(here, 'src/encoder.js')], outdir: ou
 for (const name of ['index.html', 'style.css', 'icon.svg']) await cp(join(here, name), join(out, name));
 await cp(join(here, 'node_modules/three/LICENSE'), join(out, 'THREE-LICENSE.txt'));
 // The files of WebAssembly are found next to the script.
-for (const name of ['player', 'index', 'encode']) {
+for (const name of ['player', 'index', 'encode', 'draco']) {
     await cp(join(library, `wasm/${name}.wasm`), join(out, `wasm/${name}.wasm`));
 }
 for (const [name, from] of [
@@ -62,7 +62,7 @@ const hash = createHash('sha256');
 for (const name of names) hash.update(name).update(await readFile(join(out, name)));
 const script = await readFile(join(here, 'src/offline.js'), 'utf8');
 const known = names.filter((name) => !name.endsWith('.txt'));
-const later = known.filter((name) => /encode/.test(name));
+const later = known.filter((name) => /encode|draco/.test(name));
 const now = ['./', ...known.filter((name) => !later.includes(name))];
 await writeFile(
     join(out, 'offline.js'),

@@ -53,17 +53,9 @@ export class Body {
         this.parts.forEach(({ mesh, isWhole }, index) => {
             const isPosed = this.onCpu || !isWhole;
             if (isPosed) this.write(index);
-            else this.morph(mesh, index);
             this.meshes[index].visible = mesh.shown && !isPosed;
             if (this.posed[index]) this.posed[index].visible = mesh.shown && isPosed;
         });
-    }
-
-    morph(mesh, index) {
-        const weights = this.meshes[index].morphTargetInfluences;
-        if (!weights || mesh.morphTargets !== weights.length) return;
-        const now = this.pose.morphs(index);
-        for (let at = 0; at < now.length; at++) weights[at] = now[at];
     }
 
     /** Copies vertices that Condyle has posed. */

@@ -10,6 +10,13 @@ export const budgetOf = (position) => Number((0.01 * 10 ** (position / 25)).toPr
 /** Position of the slider for millimetres. */
 export const positionOf = (budget) => Math.round(25 * Math.log10(budget / 0.01));
 
+/** Reason for a saved file that is larger than the opened one. @param {import('./files.js').Source} source */
+function larger(bytes, { name, files }) {
+    const opened = Object.values(files).reduce((sum, file) => sum + file.length, 0);
+    if (bytes <= opened) return '';
+    return ` That is more than ${name} (${size(opened)}), because meshes are stored uncompressed and images as they are.`;
+}
+
 /** Calls of the worker, in order. */
 class Encoder {
     constructor() {
@@ -274,7 +281,8 @@ export class Compression {
                 .pop();
             this.page.download(new Blob([data]), `${name}.condyle`);
             const sizes = `${size(data.length)} with the meshes`;
-            say('encode-note', `Saved all clips within ${millimetres(this.result.budget)}: ${sizes}.`);
+            const text = `Saved all clips within ${millimetres(this.result.budget)}: ${sizes}.`;
+            say('encode-note', `${text}${larger(data.length, this.page.character.source)}`);
         } catch (error) {
             say('encode-note', `Not saved: ${error.message}`);
         }
@@ -286,6 +294,7 @@ export class Compression {
         const metres = value('height');
         if (!(metres > 0) || !page.character) return;
         page.model.setUnit(metres / page.model.height);
+        if (!this.result && !this.running) say('encode-note', this.introduction(!page.player.current?.compressed));
         if (this.opened) await this.encoder.call('unit', { unit: page.model.unit });
         if (this.results.size > 0) this.touch();
         page.changed();

@@ -59,7 +59,8 @@ export class Crowd {
         say('mixer-time', '');
         say('crowd-time', '');
         if (total > 1) this.make(total);
-        at('mixer').disabled = !this.isShown;
+        // A .condyle file has no clips for the mixer.
+        at('mixer').disabled = !(this.isShown && this.page.character.gltf.animations.length > 0);
         page.bodies((body) => (body.object.visible = !this.isShown));
         page.compression.enable();
         page.compression.shown();

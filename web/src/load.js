@@ -38,7 +38,9 @@ export async function load(condyle, source) {
     const model = await condyle.open(source.files, { name: source.name });
     // The library has checked the file. What only three.js refuses is drawn without its materials.
     const missing = [];
-    const gltf = model.meshes.length > 0 ? await document(source, missing).catch(() => undefined) : undefined;
+    const data = dataOf(source, model);
+    const isDrawn = data !== undefined && model.meshes.length > 0;
+    const gltf = isDrawn ? await document(source, missing, data).catch(() => undefined) : undefined;
     const objects = gltf ? objectsOf(gltf) : new Map();
     const parts = model.meshes.map((mesh, index) => {
         const object = objects.get(`${mesh.node} ${mesh.primitive}`);
@@ -59,14 +61,24 @@ export function release({ model, parts }) {
 }
 
 /**
- * Result of GLTFLoader for a file.
+ * Bytes of the glTF document of a file. A .condyle file may have one.
+ *
+ * @param {import('./files.js').Source} source
+ * @param {import('condyle').Model} model
+ */
+export function dataOf({ name, files }, model) {
+    if (model.document) return files[name].subarray(...model.document);
+    return /\.(glb|gltf|vrm)$/i.test(name) ? files[name] : undefined;
+}
+
+/**
+ * Result of GLTFLoader for a document.
  *
  * @param {import('./files.js').Source} source
  * @param {string[]} missing receives the names of files that are not there
+ * @param {Uint8Array} data
  */
-export async function document({ name, files }, missing = []) {
-    if (!/\.(glb|gltf|vrm)$/i.test(name)) return undefined;
-    const data = files[name];
+export async function document({ name, files }, missing = [], data = files[name]) {
     const manager = new LoadingManager();
     const made = [];
     manager.setURLModifier((address) => {

@@ -1,5 +1,6 @@
 // Service worker: keeps the files of the page, so that it works without a network. The build writes VERSION,
-// FILES and LATER above. The encoder is kept once it was used.
+// FILES and LATER above. The encoder and the decoder of Draco are kept once they
+// were used.
 
 addEventListener('install', (event) => {
     event.waitUntil(

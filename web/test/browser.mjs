@@ -153,7 +153,12 @@ export class Tab {
             await mkdir(dirname(path), { recursive: true });
             await writeFile(path, now);
         }
-        const pictures = [now, await readFile(path)].map((it) => it.toString('base64'));
+        return this.share(now, await readFile(path));
+    }
+
+    /** Share of the pixels of two pictures that differ by more than 8 of 255. */
+    share(...files) {
+        const pictures = files.map((it) => it.toString('base64'));
         return this.page.evaluate(async (pictures) => {
             const [a, b] = await Promise.all(
                 pictures.map(async (text) => {

@@ -4,12 +4,14 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { dirname, extname, join, normalize, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url));
 /** The built page. */
 export const SITE = resolve(process.env.CONDYLE_WEB ?? join(here, '../../target/web'));
 export const DATA = resolve(here, '../../testdata');
+/** The npm package that the page was built with. */
+export const PACKAGE = pathToFileURL(`${resolve(process.env.CONDYLE_PACKAGE ?? join(here, '../../target/npm/condyle'))}/`);
 
 /** As in crates/condyle-cli/src/commands/view/server.rs. */
 const POLICY =
