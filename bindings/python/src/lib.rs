@@ -22,6 +22,7 @@ mod poses;
 mod primitive;
 mod progress;
 mod render;
+mod retarget;
 mod retime;
 mod save;
 mod skeleton;
@@ -61,6 +62,8 @@ mod _condyle {
     use super::primitive::Primitive;
     #[pymodule_export]
     use super::render::_picture_file;
+    #[pymodule_export]
+    use super::retarget::{retarget, rig};
     #[pymodule_export]
     use super::skeleton::Skeleton;
     #[pymodule_export]

@@ -404,7 +404,7 @@ impl Model {
     /// >>> condyle.compare(model, coarse)[0].worst < 0.05
     /// True
     #[pyo3(signature = (clips))]
-    fn with_clips(&self, py: Python<'_>, clips: Vec<Bound<'_, Clip>>) -> PyResult<Self> {
+    pub(crate) fn with_clips(&self, py: Python<'_>, clips: Vec<Bound<'_, Clip>>) -> PyResult<Self> {
         let own = |clip: &Bound<'_, Clip>| {
             self.check(clip.get())?;
             Py::new(py, Clip { skeleton: Arc::clone(&self.skeleton), ..clip.get().clone() })
@@ -565,6 +565,11 @@ type Asked<'a, 'py> =
     (&'a Bound<'py, PyAny>, &'a Bound<'py, PyAny>, Option<&'a Bound<'py, PyAny>>, Option<i64>);
 
 impl Model {
+    /// The skeleton, which clips share.
+    pub(crate) fn shared_skeleton(&self) -> &Arc<condyle::Skeleton> {
+        &self.skeleton
+    }
+
     pub(crate) fn new(py: Python<'_>, name: &str, opened: condyle_io::Model) -> PyResult<Self> {
         let condyle_io::Model { skeleton, asset, clips, problems, unit, is_turned, .. } = opened;
         let skeleton = Arc::new(skeleton);

@@ -87,6 +87,33 @@ impl Reason {
 }
 
 impl Certificate {
+    /// Returns all figures with their names in reports, rounded to the four decimals that reports state.
+    #[must_use]
+    pub fn table(&self) -> Vec<(&'static str, f64)> {
+        let f = &self.figures;
+        let count = |count: usize| count as f64;
+        let figures = [
+            ("frames", count(self.frames)),
+            ("ratio", self.ratio),
+            ("planted_frames", count(f.planted)),
+            ("sliding_percent", percent(f.sliding, f.planted)),
+            ("sliding_beyond_scale_percent", percent(f.beyond, f.planted)),
+            ("slide_mm", self.slide_mm),
+            ("height_mm", self.height_mm),
+            ("standing_frames", count(self.standing)),
+            ("out_of_reach_percent", percent(self.out_of_reach, self.standing)),
+            ("reach_missed_mm", self.reach_mm),
+            ("frozen_percent", percent(f.frozen, f.moving)),
+            ("ground_mm", self.ground_mm),
+            ("body_mm", self.body_mm),
+            ("pelvis_mm", self.pelvis_mm),
+            ("pelvis_moved_percent", percent(self.pelvis_moved, self.frames)),
+            ("knee_acceleration", self.knee_acceleration()),
+            ("spins", count(f.spins)),
+        ];
+        figures.map(|(name, value)| (name, (value * 1e4).round() / 1e4)).to_vec()
+    }
+
     /// Share of planted frames whose toe slides, in percent.
     #[must_use]
     pub fn sliding_percent(&self) -> f64 {

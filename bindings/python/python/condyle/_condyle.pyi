@@ -36,6 +36,8 @@ __all__ = [
     "join",
     "nlerp",
     "open",
+    "retarget",
+    "rig",
     "sample_frames",
     "slerp",
     "to_matrices",
@@ -1331,6 +1333,18 @@ def blend(
     >>> condyle.blend(wheel, both, [0.5, 0.5], about="first").rotations.round(3).tolist()
     [[0.0, 1.0, 0.0, 0.0]]
     """
+def rig(model: Model, map: dict[str, str | None] | None = None) -> dict[str, str]:
+    """Documentation from the package."""
+def retarget(
+    source: Model,
+    target: Model,
+    clip: _ClipLike = None,
+    *,
+    ratio: float | None = None,
+    source_map: dict[str, str | None] | None = None,
+    target_map: dict[str, str | None] | None = None,
+) -> tuple[Model, dict[str, dict[str, Any]]]:
+    """Documentation from the package."""
 def sample_frames(
     frames: list[Frames],
     times: ArrayLike,

@@ -45,6 +45,14 @@ impl Model {
         Ok(Some(found.bind(py).clone()))
     }
 
+    /// Copies of the clips that a caller asks for: one, or all for None.
+    pub(crate) fn asked(&self, py: Python<'_>, clip: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Clip>> {
+        match clip.map(|clip| self.clip(clip)).transpose()?.flatten() {
+            Some(clip) => Ok(vec![clip.get().clone()]),
+            None => Ok(self.clips.iter().map(|clip| clip.bind(py).get().clone()).collect()),
+        }
+    }
+
     /// Index of one of the model's clips. `None` for None.
     pub(crate) fn own_clip(&self, clip: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
         let Some(clip) = self.clip(clip)? else { return Ok(None) };

@@ -1,0 +1,165 @@
+//! Motion of one humanoid on another one.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use condyle::sampling::{AnyClip, PoseSource};
+use condyle_io::ModelClip;
+use condyle_retarget::clip::{ClipOptions, clip as whole_clip, frame_times};
+use condyle_retarget::rig::{Found, Hints, Role, find};
+use condyle_retarget::{Certificate, Plan, PlanOptions, Ratio};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::clip::Clip;
+use crate::errors::{Error, refused};
+use crate::model::Model;
+
+/// Frames per second where the keys of a clip are farther apart.
+const RATE: f64 = 30.0;
+
+/// Find the joints of a humanoid by their names and by the shape of the skeleton.
+///
+/// Parameters
+/// ----------
+/// `model` : Model
+///     Model with the skeleton.
+/// `map` : dict of str to str or None, optional
+///     Corrections: joint names by role, with None for a role that no joint has.
+///
+/// Returns
+/// -------
+/// dict of str to str
+///     Joint names by role. The roles are the humanoid bones of VRM 1.0, such as ``leftUpperArm``.
+///
+/// Raises
+/// ------
+/// Error
+///     If the skeleton is not a humanoid, with the roles that have no joint.
+///
+/// Examples
+/// --------
+/// >>> try:
+/// ...     condyle.rig(condyle.open("two_joints.glb"))
+/// ... except condyle.Error as error:
+/// ...     print("no humanoid" in str(error))
+/// True
+#[pyfunction]
+#[pyo3(signature = (model, map=None))]
+pub(crate) fn rig(
+    model: &Bound<'_, Model>,
+    map: Option<BTreeMap<String, Option<String>>>,
+) -> PyResult<BTreeMap<&'static str, String>> {
+    let skeleton = model.get().shared_skeleton();
+    let found = humanoid("model", skeleton, map)?;
+    let name = |joint: u16| skeleton.names()[usize::from(joint)].clone();
+    Ok(found.humanoid.roles().map(|(role, joint)| (role.name(), name(joint))).collect())
+}
+
+/// Put the motion of one humanoid on another one, with feet that stand.
+///
+/// Parameters
+/// ----------
+/// `source` : Model
+///     Model with the motion. Its rest pose, bone axes, joint names, unit and proportions may differ.
+/// `target` : Model
+///     Character that receives the motion.
+/// `clip` : int, str, Clip or None
+///     Clip of the source. None takes all clips.
+/// `ratio` : float, optional
+///     Size of the steps compared with the source's. Default: by the legs and the distance of the hips.
+/// `source_map`, `target_map` : dict of str to str or None, optional
+///     Corrections of `rig`.
+///
+/// Returns
+/// -------
+/// tuple of Model and dict
+///     The target with the retargeted clips instead of its own, and a certificate for each clip by its
+///     name: planted frames, how far their feet slide, miss their place or are off their height, in mm
+///     if the unit of the target is the metre.
+///
+/// Raises
+/// ------
+/// Error
+///     If a skeleton is not a humanoid, or the source has no clips.
+#[pyfunction]
+#[pyo3(signature = (source, target, clip=None, *, ratio=None, source_map=None, target_map=None))]
+pub(crate) fn retarget<'py>(
+    py: Python<'py>,
+    source: &Bound<'py, Model>,
+    target: &Bound<'py, Model>,
+    clip: Option<&Bound<'py, PyAny>>,
+    ratio: Option<f64>,
+    source_map: Option<BTreeMap<String, Option<String>>>,
+    target_map: Option<BTreeMap<String, Option<String>>>,
+) -> PyResult<(Model, Bound<'py, PyDict>)> {
+    let (from, to) = (source.get(), target.get());
+    let clips = from.asked(py, clip)?;
+    if clips.is_empty() {
+        return Err(Error::new_err("the source has no clips"));
+    }
+    let [a, b] = [
+        humanoid("source", from.shared_skeleton(), source_map)?,
+        humanoid("target", to.shared_skeleton(), target_map)?,
+    ];
+    let mut options = PlanOptions::default();
+    options.ratio = ratio.map_or_else(Ratio::default, Ratio::Fixed);
+    let plan = Plan::new(from.shared_skeleton(), &a.humanoid, to.shared_skeleton(), &b.humanoid, &options);
+    let plan = plan.map_err(refused)?;
+    let certificates = PyDict::new(py);
+    let mut made = Vec::new();
+    for clip in clips {
+        let (name, motion) = (clip.name.clone(), Arc::clone(&clip.motion));
+        let done = py.detach(|| {
+            let times = times(&motion.clip)?;
+            whole_clip(&plan, &motion.clip, &times, &ClipOptions::default())
+        });
+        let done = done.map_err(refused)?;
+        certificates.set_item(&name, certificate(py, &done.certificate)?)?;
+        let motion = Arc::new(ModelClip::from(done.clip.with_name(&name)));
+        made.push(Bound::new(py, Clip { name, skeleton: Arc::clone(to.shared_skeleton()), motion })?);
+    }
+    Ok((to.with_clips(py, made)?, certificates))
+}
+
+/// The certificate as a dict; ranges of frames in doubt under `doubts`.
+fn certificate<'py>(py: Python<'py>, it: &Certificate) -> PyResult<Bound<'py, PyDict>> {
+    let told = PyDict::new(py);
+    for (name, value) in it.table() {
+        told.set_item(name, value)?;
+    }
+    let doubts = it.doubts.iter().map(|doubt| (doubt.first, doubt.last, doubt.why.text(), doubt.worst));
+    told.set_item("doubts", doubts.collect::<Vec<_>>())?;
+    Ok(told)
+}
+
+/// Finds the humanoid of a skeleton, with corrections.
+fn humanoid(
+    what: &str,
+    skeleton: &condyle::Skeleton,
+    map: Option<BTreeMap<String, Option<String>>>,
+) -> PyResult<Found> {
+    let mut given = Vec::new();
+    for (role, joint) in map.into_iter().flatten() {
+        let role: Role = role.parse().map_err(|error| Error::new_err(format!("{error}")))?;
+        let joint = match joint {
+            None => None,
+            Some(name) => Some(skeleton.joint_by_name(&name).ok_or_else(|| {
+                Error::new_err(format!("{what} has no joint {name:?}, given for the role {role}"))
+            })?),
+        };
+        given.push((role, joint));
+    }
+    let hints = Hints { given, loose_feet: true, ..Hints::default() };
+    find(skeleton, &hints).map_err(|why| Error::new_err(format!("{what}: {why}")))
+}
+
+/// Times of the frames of a clip.
+fn times(clip: &AnyClip<'_>) -> Result<Vec<f32>, condyle::Error> {
+    if let Some(raw) = clip.as_raw() {
+        return frame_times(raw, RATE);
+    }
+    let rate = clip.as_compressed().map_or(RATE, |clip| f64::from(clip.rate()));
+    let frames = ((clip.end() - clip.start()) * rate).round();
+    Ok((0..=frames as usize).map(|frame| (clip.start() + frame as f64 / rate) as f32).collect())
+}
