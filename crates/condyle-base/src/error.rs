@@ -412,7 +412,7 @@ impl Error {
     fn fmt_of_bytes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Truncated { what, found, needed } => {
-                write!(f, "{what} ends too early: {found} bytes left, {needed} expected")
+                write!(f, "{what} is cut off: {found} of {needed} bytes")
             }
             Self::Magic { what } => write!(f, "the bytes do not begin with the signature of {what}"),
             Self::Version { what, at, found, newest } => {

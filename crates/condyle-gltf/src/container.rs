@@ -54,17 +54,18 @@ fn chunks<'a>(bytes: &'a [u8], problems: &mut Problems) -> Option<(&'a [u8], Opt
         }
     }
     let declared = word(header, 8) as usize;
-    if declared != bytes.len() {
-        let what = format!("the .glb header declares {declared} bytes, but the file has {}", bytes.len());
-        problems.warning("", what, "the lengths of the chunks are used");
-        rest = &rest[..rest.len().min(declared.saturating_sub(12))];
-    }
+    rest = &rest[..rest.len().min(declared.saturating_sub(12))];
     let end = 12 + rest.len();
     let (mut json, mut binary) = (None, None);
     while let Some((header, body)) = rest.split_at_checked(8) {
         let at = end - rest.len();
         let (length, kind) = (word(header, 0) as usize, word(header, 4));
         let Some((chunk, after)) = body.split_at_checked(length) else {
+            if declared > bytes.len() {
+                let what = format!("the file is cut off: {} of {declared} bytes", bytes.len());
+                problems.refuse("", what, "copy or download it again");
+                return None;
+            }
             let what =
                 format!("the chunk at byte {at} declares {length} bytes, but only {} are left", body.len());
             problems.error("", what);
@@ -94,6 +95,10 @@ fn chunks<'a>(bytes: &'a [u8], problems: &mut Problems) -> Option<(&'a [u8], Opt
             ),
         }
         rest = after;
+    }
+    if declared != bytes.len() {
+        let what = format!("the .glb header declares {declared} bytes, but the file has {}", bytes.len());
+        problems.warning("", what, "the lengths of the chunks are used");
     }
     if !rest.is_empty() {
         problems.warning("", format!("{} bytes follow the last chunk", rest.len()), "ignored");

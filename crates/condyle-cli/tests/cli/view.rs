@@ -137,6 +137,12 @@ fn nothing_else_is_answered() {
     let posted = it.raw(&format!("POST {} HTTP/1.1\r\nHost: {}\r\n\r\n", it.token, it.host));
     assert!(posted.starts_with("HTTP/1.1 405"), "{posted}");
     assert!(it.raw("nonsense\r\n\r\n").starts_with("HTTP/1.1 400"));
+    // Answers to HEAD have no body.
+    for (path, host) in [("/", &*it.host), ("/%FF", &*it.host), (&*it.token, "evil.example")] {
+        let answer = it.raw(&format!("HEAD {path} HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+        assert!(answer.starts_with("HTTP/1.1 40") && answer.contains("Content-Length: "), "{answer}");
+        assert_eq!(body(&answer), "", "{path}");
+    }
     // Still there.
     assert_eq!(it.status(&it.token), "200");
 }

@@ -22,9 +22,14 @@ pub(super) struct Request {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Rejected(pub(super) u16, pub(super) &'static str);
 
-/// Reads a request up to its empty line. `Ok(None)` if the client sent nothing.
-pub(super) fn read(mut from: impl Read) -> Result<Option<Request>, Rejected> {
+/// Reads a request up to its empty line. `Ok(None)` if the client sent nothing. An error has a flag for the
+/// method HEAD, whose answers have no body.
+pub(super) fn read(from: impl Read) -> Result<Option<Request>, (Rejected, bool)> {
     let mut bytes = Vec::new();
+    read_into(&mut bytes, from).map_err(|rejected| (rejected, bytes.starts_with(b"HEAD ")))
+}
+
+fn read_into(bytes: &mut Vec<u8>, mut from: impl Read) -> Result<Option<Request>, Rejected> {
     let mut part = [0; 2048];
     loop {
         let count = from.read(&mut part).map_err(|_| Rejected(408, "the request did not end"))?;
@@ -33,7 +38,7 @@ pub(super) fn read(mut from: impl Read) -> Result<Option<Request>, Rejected> {
             (0, _) => return Err(Rejected(400, "the request was cut off")),
             _ => bytes.extend_from_slice(&part[..count]),
         }
-        if let Some(request) = parse(&bytes)? {
+        if let Some(request) = parse(bytes)? {
             return Ok(Some(request));
         }
         if bytes.len() > MAX_LENGTH {
@@ -75,7 +80,10 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Result<Option<Request>, Rejected> {
-        read(text.as_bytes())
+        read(text.as_bytes()).map_err(|(rejected, is_head)| {
+            assert_eq!(is_head, text.starts_with("HEAD "));
+            rejected
+        })
     }
 
     #[test]
@@ -95,6 +103,7 @@ mod tests {
         assert_eq!(status("GET / HTTP/1.1\r\n\r\n"), 400);
         assert_eq!(status("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"), 400);
         assert_eq!(status("GET /%FF HTTP/1.1\r\nHost: h\r\n\r\n"), 400);
+        assert_eq!(status("HEAD /%FF HTTP/1.1\r\nHost: h\r\n\r\n"), 400);
         assert_eq!(status("\u{16}\u{3}\u{1}"), 400);
         assert_eq!(status("POST / HTTP/1.1\r\nHost: h\r\n\r\n"), 405);
         assert_eq!(status(&format!("GET /{} HTTP/1.1\r\n", "x".repeat(40_000))), 431);

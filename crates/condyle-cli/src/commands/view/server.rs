@@ -58,7 +58,7 @@ impl Server {
                     });
                 } else {
                     self.connections.fetch_sub(1, Ordering::Relaxed);
-                    let _ = refuse(stream, &Rejected(503, "too many connections"));
+                    let _ = refuse(stream, &Rejected(503, "too many connections"), false);
                 }
             }
         });
@@ -70,7 +70,7 @@ impl Server {
         match request::read(&stream) {
             Ok(None) => Ok(()),
             Ok(Some(request)) => self.send(stream, &request),
-            Err(rejected) => refuse(stream, &rejected),
+            Err((rejected, is_head)) => refuse(stream, &rejected, is_head),
         }
     }
 
@@ -78,13 +78,14 @@ impl Server {
         // Another name for this address would give pages of another origin access to the files.
         let port = self.address.port();
         if ![format!("127.0.0.1:{port}"), format!("localhost:{port}")].contains(&request.host) {
-            return refuse(stream, &Rejected(403, "this server answers to 127.0.0.1 and localhost only"));
+            let rejected = Rejected(403, "this server answers to 127.0.0.1 and localhost only");
+            return refuse(stream, &rejected, request.is_head);
         }
         let mut parts = request.path.trim_start_matches('/').splitn(2, '/');
         let is_known = parts.next() == Some(&self.token);
         let path = parts.next().filter(|_| is_known).and_then(|name| self.site.file(name));
         let Some((path, Ok(file))) = path.map(|path| (path, File::open(path))) else {
-            return refuse(stream, &Rejected(404, "nothing is here"));
+            return refuse(stream, &Rejected(404, "nothing is here"), request.is_head);
         };
         let about = file.metadata()?;
         let changed = about.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
@@ -105,14 +106,15 @@ impl Server {
     }
 }
 
-/// Answers with a line of text.
-fn refuse(mut stream: TcpStream, Rejected(status, what): &Rejected) -> io::Result<()> {
+/// Answers with a line of text, or only with its length if the method was HEAD.
+fn refuse(mut stream: TcpStream, Rejected(status, what): &Rejected, is_head: bool) -> io::Result<()> {
     let length = what.len() + 1;
     let head = format!(
-        "HTTP/1.1 {status} {what}\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\n{}{what}\n",
+        "HTTP/1.1 {status} {what}\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\n{}",
         common_headers()
     );
-    stream.write_all(head.as_bytes())
+    let body = if is_head { String::new() } else { format!("{what}\n") };
+    stream.write_all((head + &body).as_bytes())
 }
 
 /// Returns the headers of every answer, and the empty line.
