@@ -74,9 +74,9 @@ pub(crate) fn rig(
 /// Returns
 /// -------
 /// tuple of Model and dict
-///     The target with the retargeted clips instead of its own, and a certificate for each clip by its
-///     name: planted frames, how far their feet slide, miss their place or are off their height, in mm
-///     if the unit of the target is the metre.
+///     The target with only the retargeted clips, and the certificate of each by its name. A certificate
+///     has planted frames, and how far feet slide, miss their place or are off their height. Lengths are
+///     in mm if the unit of the target is the metre.
 ///
 /// Raises
 /// ------

@@ -26,9 +26,15 @@
 //!
 //! # Features
 //!
-//! One feature per format, all but `fbx` enabled by default: `gltf` (`.glb`, `.gltf`, `.vrm`, `.vrma`),
-//! `draco` (compressed meshes in glTF), `bvh` (`.bvh`), `body` (`.npz` with a body model or body motion),
-//! `fbx` (`.fbx`, which needs a C compiler). Without a feature, files of its format are rejected. Containers (`.condyle`) can always be read.
+//! One feature per format, all enabled by default except `fbx`:
+//!
+//! - `gltf`: `.glb`, `.gltf`, `.vrm`, `.vrma`
+//! - `draco`: compressed meshes in glTF
+//! - `bvh`: `.bvh`
+//! - `body`: `.npz` with a body model or body motion
+//! - `fbx`: `.fbx`; the build needs a C compiler
+//!
+//! Without a feature, files of its format are rejected. Containers (`.condyle`) can always be read.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "body")]

@@ -14,7 +14,8 @@ const MISSED: f64 = 1.0 / 1800.0;
 /// Minimum distance that puts a frame in doubt, in heights: 5 mm at 1.8 m.
 const DOUBT: f64 = 5.0 / 1800.0;
 
-/// Measurements of one retargeted clip. Lengths are in mm of the target, unless noted otherwise.
+/// Measurements of one retargeted clip. Lengths are in mm if the target's unit is the metre, otherwise
+/// in thousandths of its unit: see [`in_unit`](Self::in_unit).
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Certificate {
@@ -87,6 +88,23 @@ impl Reason {
 }
 
 impl Certificate {
+    /// Returns the same certificate for a target of this many metres per unit, instead of 1.
+    #[must_use]
+    pub fn in_unit(mut self, metres: f64) -> Self {
+        let lengths = [
+            &mut self.slide_mm,
+            &mut self.height_mm,
+            &mut self.reach_mm,
+            &mut self.ground_mm,
+            &mut self.body_mm,
+            &mut self.pelvis_mm,
+        ];
+        lengths.into_iter().for_each(|length| *length *= metres);
+        let distances = self.doubts.iter_mut().filter(|doubt| doubt.why != Reason::Spin);
+        distances.for_each(|doubt| doubt.worst *= metres);
+        self
+    }
+
     /// Returns all figures with their names in reports, rounded to the four decimals that reports state.
     #[must_use]
     pub fn table(&self) -> Vec<(&'static str, f64)> {

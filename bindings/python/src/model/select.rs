@@ -45,7 +45,7 @@ impl Model {
         Ok(Some(found.bind(py).clone()))
     }
 
-    /// Copies of the clips that a caller asks for: one, or all for None.
+    /// Copies of the selected clips: one, or all for None.
     pub(crate) fn asked(&self, py: Python<'_>, clip: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Clip>> {
         match clip.map(|clip| self.clip(clip)).transpose()?.flatten() {
             Some(clip) => Ok(vec![clip.get().clone()]),

@@ -17,8 +17,8 @@ mod pack_library;
 mod raycast;
 mod reach;
 mod render;
-mod rig;
 mod retarget;
+mod rig;
 mod skin;
 mod view;
 

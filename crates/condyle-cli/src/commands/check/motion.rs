@@ -42,7 +42,8 @@ impl Report {
         let name = path_text(path);
         let model = condyle_io::open(path, &Options::default()).map_err(|e| Failure::Data(e.to_string()))?;
         let skeleton = &model.skeleton;
-        let map: Option<Humanoid> = find(skeleton, &Hints::default()).ok().map(|found| found.humanoid);
+        let map: Option<Humanoid> =
+            find(skeleton, &Hints { loose_feet: true, ..Hints::default() }).ok().map(|found| found.humanoid);
         let unfit = |error: condyle::Error| Failure::Data(format!("{name}: {error}"));
         let mut clips = Vec::new();
         for it in &model.clips {

@@ -27,7 +27,7 @@ use crate::options::job::Job;
 use crate::options::source::find_clip;
 use crate::options::space::Space;
 use crate::options::work::Work;
-use crate::text::{path_text, printable};
+use crate::text::{ending, path_text, printable};
 
 /// Format of an output file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -86,6 +86,8 @@ pub(super) struct Done {
     pub(super) clips: Vec<ClipDone>,
     /// Joints in doubt, as sentences.
     pub(super) doubts: Vec<String>,
+    /// Whether the metres per unit of the target are known.
+    pub(super) has_unit: bool,
     pub(super) sources: BTreeSet<PathBuf>,
 }
 
@@ -162,7 +164,7 @@ pub(super) fn run(args: &Args, path: &Path, target: &Target, form: Form) -> Resu
         .map(|(clip, certificate)| ClipDone {
             name: clip.name().to_owned(),
             seconds: clip.duration(),
-            certificate,
+            certificate: certificate.in_unit(target.model.metres()),
         })
         .collect();
     let bytes = match form {
@@ -173,7 +175,9 @@ pub(super) fn run(args: &Args, path: &Path, target: &Target, form: Form) -> Resu
     let mut doubts = doubts("source", &skeleton, &found);
     doubts.extend(self::doubts("target", &to.skeleton, &target.found));
     let sources = model.sources.iter().chain(target.sources()).cloned().collect();
-    Ok(Done { bytes, clips, doubts, sources })
+    // glTF is in metres unless the file states something else; a BVH states nothing.
+    let has_unit = to.unit().is_some() || ending(&target.path).as_deref() != Some("bvh");
+    Ok(Done { bytes, clips, doubts, has_unit, sources })
 }
 
 /// Returns the frame times of a clip.

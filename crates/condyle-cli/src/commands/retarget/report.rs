@@ -16,31 +16,13 @@ const KNEES: [f64; 2] = [0.7, 1.5];
 /// their ratio is not limited.
 const STILL_KNEES: f64 = 1.0;
 
-/// Returns the JSON of one certificate. Lengths are in the units of the target times 1000.
+/// Returns the JSON of one certificate.
 pub(super) fn certificate(it: &Certificate) -> Value {
-    let f = &it.figures;
-    let percent =
-        |part: usize, of: usize| if of == 0 { 0.0 } else { rounded(100.0 * part as f64 / of as f64) };
-    json!({
-        "frames": it.frames,
-        "ratio": rounded(it.ratio),
-        "planted_frames": f.planted,
-        "sliding_percent": percent(f.sliding, f.planted),
-        "sliding_beyond_scale_percent": percent(f.beyond, f.planted),
-        "slide_mm": rounded(it.slide_mm),
-        "height_mm": rounded(it.height_mm),
-        "standing_frames": it.standing,
-        "out_of_reach_percent": percent(it.out_of_reach, it.standing),
-        "reach_missed_mm": rounded(it.reach_mm),
-        "frozen_percent": percent(f.frozen, f.moving),
-        "ground_mm": rounded(it.ground_mm),
-        "body_mm": rounded(it.body_mm),
-        "pelvis_mm": rounded(it.pelvis_mm),
-        "pelvis_moved_percent": percent(it.pelvis_moved, it.frames),
-        "knee_acceleration": rounded(it.knee_acceleration()),
-        "spins": f.spins,
-        "doubts": it.doubts.iter().map(doubt).collect::<Vec<_>>(),
-    })
+    let number = |value: f64| if value.fract() == 0.0 { json!(value as i64) } else { json!(value) };
+    let figures = it.table().into_iter().map(|(name, value)| (name.to_owned(), number(value)));
+    let mut told: serde_json::Map<String, Value> = figures.collect();
+    told.insert("doubts".into(), it.doubts.iter().map(doubt).collect());
+    told.into()
 }
 
 fn doubt(it: &Doubt) -> Value {
@@ -130,6 +112,9 @@ pub(super) fn to_text(done: &Done, file: &Written) -> String {
         }
     }
     done.doubts.iter().for_each(|doubt| out += &format!("in doubt: {doubt}\n"));
+    if !done.has_unit {
+        out += "the unit of the character is unknown: mm are thousandths of it\n";
+    }
     out + &format!(
         "\n{}: {}, {}\n",
         path_text(&file.path),
