@@ -283,7 +283,8 @@ fn knees(times: &[f64], legs: [&[Leg]; 2], all: &mut Figures) {
             all.joint_frames += 1;
             all.spins += usize::from(b > limit && b > 2.5 * a);
         }
-        if frame > 1 {
+        // Frames at the same time have no rate.
+        if frame > 1 && times[frame - 2] < times[frame - 1] && times[frame - 1] < times[frame] {
             let [a, b] = legs.map(|legs| {
                 let change = sub(rate(legs, frame), rate(legs, frame - 1));
                 sqrt_f64(dot(change, change)) / (times[frame] - times[frame - 1])

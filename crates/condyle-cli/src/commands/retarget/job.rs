@@ -9,7 +9,6 @@ use condyle::sampling::{AnyClip, PoseSource};
 use condyle::{Pose, RawClip, Skeleton};
 use condyle_bvh::WriteOptions;
 use condyle_compare::distinct;
-use condyle_encode::frame_count;
 use condyle_gltf::{Asset, ClipExporter};
 use condyle_retarget::clip::{ClipOptions, clip, frame_times};
 use condyle_retarget::rig::{Found, Hints, find};
@@ -262,17 +261,14 @@ fn container(target: &Target, clips: Vec<RawClip>) -> Result<Vec<u8>, Failure> {
     Ok(writer.finish())
 }
 
-/// Returns the text of a BVH, at the rate that the encoder finds for the keys.
+/// Returns the text of a BVH, at the mean rate of the keys.
 fn bvh(target: &Target, clip: &RawClip) -> Result<Vec<u8>, Failure> {
-    let name = path_text(&target.path);
-    let failed = |e: condyle::Error| Failure::Data(format!("{name}: {e}"));
-    let skeleton = &target.model.asset.skeleton;
-    let options = condyle_encode::EncodeOptions::new(1e-3, condyle_encode::Shell::Balls(0.1));
-    let frames = frame_count(clip, skeleton.joint_count(), &options).map_err(failed)?;
-    let rate = if clip.duration() > 0.0 { (frames.max(2) - 1) as f64 / clip.duration() } else { RATE };
+    let steps = clip.timelines().first().map_or(0, |times| times.len().saturating_sub(1));
+    let rate = if clip.duration() > 0.0 { steps as f64 / clip.duration() } else { RATE };
     let whole = rate.round();
     let rate = if (rate - whole).abs() < 1e-3 * rate { whole } else { rate };
-    let text = condyle_bvh::write(skeleton, clip, &WriteOptions::new(rate)).map_err(failed)?;
+    let text = condyle_bvh::write(&target.model.asset.skeleton, clip, &WriteOptions::new(rate));
+    let text = text.map_err(|e| Failure::Data(format!("{}: {e}", path_text(&target.path))))?;
     Ok(text.into_bytes())
 }
 
