@@ -13,7 +13,7 @@ const HEADING: f64 = 0.1;
 /// Time constant of how much a foot stands.
 const STAND: f64 = 0.03;
 /// Time constants of the pelvis: down and up.
-const DOWN: f64 = 0.04;
+const DOWN: f64 = 0.02;
 const UP_AGAIN: f64 = 0.25;
 
 /// State of one character between poses, and its working memory.
