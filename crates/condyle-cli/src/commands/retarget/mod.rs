@@ -56,7 +56,7 @@ pub(crate) struct Args {
     /// Select a clip by name or index [default: all]
     #[arg(long, value_name = "NAME|INDEX")]
     clip: Option<String>,
-    /// Size of the steps: legs, the legs and the distance of the hips; hip-height; or a number
+    /// Size of the steps: by legs and hips, by the height of the hips, or this number
     #[arg(long, value_name = "legs|hip-height|NUMBER", default_value = "legs", value_parser = parse_ratio)]
     ratio: Ratio,
     /// Keep hands that are near each other so, for claps and objects in both hands
