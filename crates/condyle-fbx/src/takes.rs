@@ -26,10 +26,18 @@ const REPEATS: usize = 10_000;
 /// Degrees between two keys of an Euler angle that are fitted as one segment.
 const SPAN: f64 = 270.0;
 
-/// Evaluations and keys for a file of `len` bytes.
+/// Evaluations and keys for a file of `len` bytes. A dance takes one for two bytes.
 fn work(len: usize) -> usize {
-    4_000_000 + len.saturating_mul(100)
+    1_000_000 + len.saturating_mul(20)
 }
+
+/// Keys that may be added between those of a file of `len` bytes. A dance needs one for 200 bytes.
+fn halvings(len: usize) -> usize {
+    20_000 + len / 16
+}
+
+/// Transforms of a node that are kept for its other tracks.
+const KNOWN: usize = 1 << 16;
 
 /// Times at which the properties of one node or one blend shape have keys.
 #[derive(Default)]
@@ -55,12 +63,13 @@ pub(crate) struct Takes<'a> {
     pub(crate) nodes: &'a [Option<usize>],
     /// Extent of the model in metres.
     pub(crate) size: f64,
-    pub(crate) work: usize,
+    work: usize,
+    halvings: usize,
 }
 
 impl<'a> Takes<'a> {
     pub(crate) fn new(rig: &'a Rig<'a>, nodes: &'a [Option<usize>], size: f64, len: usize) -> Self {
-        Self { rig, nodes, size, work: work(len) }
+        Self { rig, nodes, size, work: work(len), halvings: halvings(len) }
     }
 
     /// Returns the animations of all takes.
@@ -157,6 +166,9 @@ impl<'a> Takes<'a> {
             let rig = self.rig;
             let (mut used, mut sheared) = (0, false);
             let mut at = |time: f64, value: &mut [f64]| {
+                if known.len() >= KNOWN {
+                    known.clear();
+                }
                 let row = known.entry(time.to_bits()).or_insert_with(|| {
                     used += 1;
                     let local = rig.local(Some(anim), node, start + time);
@@ -169,8 +181,9 @@ impl<'a> Takes<'a> {
                 [MOVE * self.size, TURN, RATIO][usize::from(range.start > 0) + usize::from(range.start > 3)];
             let is_rotation = range.start == 3;
             let mut source =
-                Source { width: range.len(), is_rotation, tolerance, left: self.work, at: &mut at };
+                Source { width: range.len(), is_rotation, tolerance, left: self.halvings, at: &mut at };
             let track = fit(&mut source, times);
+            self.halvings = source.left;
             self.work = self.work.saturating_sub(used);
             fitted.missed += track.missed;
             fitted.sheared |= sheared;
@@ -187,8 +200,9 @@ impl<'a> Takes<'a> {
                 value.iter_mut().zip(weights).for_each(|(value, weight)| *value = weight);
             };
             let mut source =
-                Source { width, is_rotation: false, tolerance: RATIO, left: self.work, at: &mut at };
+                Source { width, is_rotation: false, tolerance: RATIO, left: self.halvings, at: &mut at };
             let track = fit(&mut source, times);
+            self.halvings = source.left;
             self.work = self.work.saturating_sub(used);
             fitted.missed += track.missed;
             out.add(target, "weights", Kind::Scalar, &track)?;
