@@ -7,55 +7,52 @@ import numpy as np
 import pytest
 
 # Joint, parent, and offset in centimetres, of a body of 1.7 m that stretches out its arms.
-BODY = [
+BODY: list[tuple[str, str | None, tuple[float, float, float]]] = [
     ("Hips", None, (0, 95, 0)),
     ("Spine", "Hips", (0, 12, 0)),
     ("Neck", "Spine", (0, 40, 0)),
     ("Head", "Neck", (0, 10, 2)),
-    *((f"{side}{name}", f"{side}{above}" if above in LIMB else above, (sign * x, y, z))
-      for side, sign in (("Left", 1), ("Right", -1))
-      for LIMB in [("UpLeg", "Leg", "Foot", "Arm", "ForeArm")]
-      for name, above, (x, y, z) in [
-          ("UpLeg", "Hips", (9, -4, 0)),
-          ("Leg", "UpLeg", (0, -42, 0)),
-          ("Foot", "Leg", (0, -41, -1)),
-          ("ToeBase", "Foot", (0, -6, 13)),
-          ("Arm", "Spine", (17, 34, 0)),
-          ("ForeArm", "Arm", (28, 0, 0)),
-          ("Hand", "ForeArm", (25, 0, 0)),
-      ]),
 ]
+for side, sign in (("Left", 1), ("Right", -1)):
+    BODY += [
+        (f"{side}UpLeg", "Hips", (9 * sign, -4, 0)),
+        (f"{side}Leg", f"{side}UpLeg", (0, -42, 0)),
+        (f"{side}Foot", f"{side}Leg", (0, -41, -1)),
+        (f"{side}ToeBase", f"{side}Foot", (0, -6, 13)),
+        (f"{side}Arm", "Spine", (17 * sign, 34, 0)),
+        (f"{side}ForeArm", f"{side}Arm", (28 * sign, 0, 0)),
+        (f"{side}Hand", f"{side}ForeArm", (25 * sign, 0, 0)),
+    ]
 
 
-def bvh(path: Path, scale: float, prefix: str, seconds: float = 1.0) -> condyle.Model:
-    """Writes a body that nods and bends its arms while its feet stand, and opens it."""
-    children: dict[str | None, list[tuple[str, tuple[float, ...]]]] = {}
-    for name, above, offset in BODY:
-        children.setdefault(above, []).append((name, offset))
-    lines: list[str] = ["HIERARCHY"]
-    order: list[str] = []
+def bvh(path: Path, scale: float, prefix: str) -> condyle.Model:
+    """Writes a body that nods and bends an arm while its feet stand, and opens it."""
+    lines = ["HIERARCHY"]
+    order = []
 
-    def write(name: str, offset: tuple[float, ...], keyword: str) -> None:
+    def write(name: str, offset: tuple[float, float, float], keyword: str) -> None:
         order.append(name)
-        lines.append(f"{keyword} {prefix}{name} {{ OFFSET " + " ".join(str(scale * v) for v in offset))
-        move = "Xposition Yposition Zposition " if keyword == "ROOT" else ""
-        lines.append(f"CHANNELS {6 if move else 3} {move}Zrotation Xrotation Yrotation")
-        for child, by in children.get(name, []):
+        lines.append(f"{keyword} {prefix}{name}")
+        lines.append("{")
+        lines.append("OFFSET " + " ".join(str(scale * v) for v in offset))
+        places = "Xposition Yposition Zposition " if keyword == "ROOT" else ""
+        lines.append(f"CHANNELS {6 if places else 3} {places}Zrotation Xrotation Yrotation")
+        below = [(child, by) for child, above, by in BODY if above == name]
+        for child, by in below:
             write(child, by, "JOINT")
-        if name not in children:
-            lines.append("End Site { OFFSET 0 0 1 }")
+        if not below:
+            lines.extend(["End Site", "{", f"OFFSET 0 0 {scale}", "}"])
         lines.append("}")
 
-    write(*children[None][0], "ROOT")
-    frames = round(30 * seconds)
-    lines += ["MOTION", f"Frames: {frames + 1}", f"Frame Time: {1 / 30}"]
-    for frame in range(frames + 1):
+    write(BODY[0][0], BODY[0][2], "ROOT")
+    lines += ["MOTION", "Frames: 31", f"Frame Time: {1 / 30}"]
+    for frame in range(31):
+        bend = 40 * np.sin(2 * np.pi * frame / 30)
         row = [0, 95 * scale, 0]
         for name in order:
-            bend = 40 * np.sin(2 * np.pi * frame / frames) if name in ("Head", "LeftForeArm") else 0
-            row += [0, bend, 0]
+            row += [0, bend if name in ("Head", "LeftForeArm") else 0, 0]
         lines.append(" ".join(f"{v:.6f}" for v in row))
-    path.write_text("\n".join(lines).replace("{ OFFSET", "{\nOFFSET").replace("{ OFF", "{\nOFF"))
+    path.write_text("\n".join(lines))
     return condyle.open(path)
 
 
