@@ -18,8 +18,8 @@ use crate::text::{counted, path_text, size};
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  condyle convert walk.bvh -o walk.glb --unit 1cm --up z
-  condyle convert character.fbx -o character.glb
+  condyle convert walk.bvh -o motion.glb --unit 1cm --up z
+  condyle convert character.fbx -o converted.glb
 
 The keys of the clips stay as they are. An FBX file becomes a document in metres, +Y up, without helper
 nodes: its skeleton, skins, blend shapes, takes, materials and textures, which are looked for in its
