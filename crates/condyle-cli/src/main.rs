@@ -31,7 +31,7 @@ Examples:
   condyle info fox.glb                              what a file contains
   condyle check *.glb                               all problems of files, and how they are repaired
   condyle compare fox.glb smaller.glb --unit 1cm    distances between the vertices of two files
-  condyle convert walk.bvh -o motion.glb --unit 1cm any file as an ordinary .glb, FBX too
+  condyle convert walk.bvh -o mo.glb --unit 1cm     any file as an ordinary .glb, FBX too
   condyle skin fox.glb --clip Run --time 0.5 -o posed.glb
   condyle bake fox.glb --clip Run -o run.exr        a clip as a texture, or as morph targets
   condyle render fox.glb --clip Run -o fox.gif      images, still or animated
