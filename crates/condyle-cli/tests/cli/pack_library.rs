@@ -146,7 +146,7 @@ fn what_is_no_library_is_refused() {
     folder.refuses(
         "encode empty -o all.condyle",
         1,
-        &["has no motion files; their names end in .npz, .bvh, .glb"],
+        &["has no motion files; their names end in .npz, .bvh, .fbx, .glb"],
     );
     folder.write("empty/broken.bvh", "HIERARCHY");
     folder.refuses("encode empty -o all.condyle", 1, &["left out", "none of its files can be used"]);

@@ -27,7 +27,7 @@ fn slide(record: &Record, joint: u16) -> Option<Defect> {
     let at = heights.len() / 50;
     let floor = *heights.select_nth_unstable_by(at, f32::total_cmp).1;
     let stands = |frame: usize| {
-        let [from, to] = [frame - 1, frame].map(|frame| place(frame));
+        let [from, to] = [frame - 1, frame].map(place);
         let seconds = record.times[frame] - record.times[frame - 1];
         let is_low = f64::from(from[1].max(to[1]) - floor) < LOW * record.height;
         is_low && apart(flat(from), flat(to)) < SLOW * record.height * seconds

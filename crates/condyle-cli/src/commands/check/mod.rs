@@ -35,12 +35,12 @@ pub(crate) struct Args {
     /// Files to check: .glb, .gltf, .vrm, .vrma, .fbx, .bvh, .npz or .condyle
     #[arg(required = true, value_name = "MODEL")]
     models: Vec<PathBuf>,
-    /// Look for defects in the motion of all clips too
-    #[arg(long, help_heading = REPORT)]
-    motion: bool,
     /// Draw the worst moment of each defect, up to 24 per file, as PNG files in this folder
     #[arg(long, value_name = "FOLDER", requires = "motion", help_heading = PICTURE)]
     pictures: Option<PathBuf>,
+    /// Look for defects in the motion of all clips too
+    #[arg(long, help_heading = REPORT)]
+    motion: bool,
     /// Print one JSON object per line, one for each file
     #[arg(long, help_heading = REPORT)]
     json: bool,

@@ -23,9 +23,9 @@ use crate::text::{ending, path_text};
 #[command(after_help = "\
 Examples:
   condyle retarget dance.bvh --on hero.glb -o hero_dance.glb
-  condyle retarget man.glb --clip walk --on hero.glb -o walk.bvh
+  condyle retarget man.glb --clip walk --on hero.glb -o hero_walk.bvh
   condyle retarget man.glb --on hero.glb -o all.glb --json | jq .clips[].certificate
-  condyle retarget man.glb --clip walk --on hero.glb -o walk.glb --fail-over
+  condyle retarget man.glb --clip walk --on hero.glb -o hero_walk.glb --fail-over
   condyle retarget moves --on hero.glb -o out                  every motion of a folder
 
 The joints of both skeletons are found by name and shape. Rest poses may differ: arms may hang or
