@@ -1334,7 +1334,33 @@ def blend(
     [[0.0, 1.0, 0.0, 0.0]]
     """
 def rig(model: Model, map: dict[str, str | None] | None = None) -> dict[str, str]:
-    """Documentation from the package."""
+    """Find the joints of a humanoid by their names and by the shape of the skeleton.
+
+    Parameters
+    ----------
+    `model` : Model
+        Model with the skeleton.
+    `map` : dict of str to str or None, optional
+        Corrections: joint names by role, with None for a role that no joint has.
+
+    Returns
+    -------
+    dict of str to str
+        Joint names by role. The roles are the humanoid bones of VRM 1.0, such as ``leftUpperArm``.
+
+    Raises
+    ------
+    Error
+        If the skeleton is not a humanoid, with the roles that have no joint.
+
+    Examples
+    --------
+    >>> try:
+    ...     condyle.rig(condyle.open("two_joints.glb"))
+    ... except condyle.Error as error:
+    ...     print("no humanoid" in str(error))
+    True
+    """
 def retarget(
     source: Model,
     target: Model,
@@ -1344,7 +1370,33 @@ def retarget(
     source_map: dict[str, str | None] | None = None,
     target_map: dict[str, str | None] | None = None,
 ) -> tuple[Model, dict[str, dict[str, Any]]]:
-    """Documentation from the package."""
+    """Put the motion of one humanoid on another one, with feet that stand.
+
+    Parameters
+    ----------
+    `source` : Model
+        Model with the motion. Its rest pose, bone axes, joint names, unit and proportions may differ.
+    `target` : Model
+        Character that receives the motion.
+    `clip` : int, str, Clip or None
+        Clip of the source. None takes all clips.
+    `ratio` : float, optional
+        Size of the steps compared with the source's. Default: by the legs and the distance of the hips.
+    `source_map`, `target_map` : dict of str to str or None, optional
+        Corrections of `rig`.
+
+    Returns
+    -------
+    tuple of Model and dict
+        The target with only the retargeted clips, and the certificate of each by its name. A certificate
+        has planted frames, and how far feet slide, miss their place or are off their height. Lengths are
+        in mm if the unit of the target is the metre.
+
+    Raises
+    ------
+    Error
+        If a skeleton is not a humanoid, or the source has no clips.
+    """
 def sample_frames(
     frames: list[Frames],
     times: ArrayLike,
