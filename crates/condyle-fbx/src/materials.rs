@@ -240,7 +240,7 @@ impl<'a> Materials<'a> {
         let mut found = None;
         let bytes = match it.content.is_empty() {
             false => Some(it.content.to_vec()),
-            true => self.beside(&it.relative_filename, name),
+            true => self.in_folder(&it.relative_filename, name),
         };
         match bytes {
             None => problems.warn(
@@ -267,7 +267,7 @@ impl<'a> Materials<'a> {
     }
 
     /// Reads a texture from its relative path, from the folder of the file, or from a folder of textures.
-    fn beside(&mut self, relative: &str, name: &str) -> Option<Vec<u8>> {
+    fn in_folder(&mut self, relative: &str, name: &str) -> Option<Vec<u8>> {
         let relative = relative.replace('\\', "/");
         let is_below = !relative.starts_with('/')
             && !relative.contains(':')

@@ -183,7 +183,7 @@ fn place_feet(plan: &Plan, course: &mut Course, ground: &Ground) {
     for side in 0..SIDES.len() {
         let mut right = Vec::with_capacity(count);
         let mut diagonal: Vec<f64> = (0..count).map(step).collect();
-        let mut beside = vec![0.0; count.saturating_sub(1)];
+        let mut off_diagonal = vec![0.0; count.saturating_sub(1)];
         right.extend(headings.iter().enumerate().map(|(frame, &heading)| {
             let [x, _, z] = wanted(plan, side, heading);
             [x, z].map(|v| v * step(frame))
@@ -195,13 +195,13 @@ fn place_feet(plan: &Plan, course: &mut Course, ground: &Ground) {
             let stiff = 1.0 / (dt * shift.mobility);
             diagonal[frame - 1] += stiff;
             diagonal[frame] += stiff;
-            beside[frame - 1] = -stiff;
+            off_diagonal[frame - 1] = -stiff;
             for (c, by) in [shift.by[0], shift.by[2]].into_iter().enumerate() {
                 right[frame - 1][c] -= stiff * by;
                 right[frame][c] += stiff * by;
             }
         }
-        tridiagonal(&mut diagonal, &beside, &mut right);
+        tridiagonal(&mut diagonal, &off_diagonal, &mut right);
         let mut stand: Vec<f64> =
             moments.iter().map(|moment| stands(plan, side, ground, &moment.legs[side])).collect();
         smoothed(&mut stand, frames(STAND));

@@ -60,12 +60,12 @@ pub(crate) fn running_max(values: &mut [f64], radius: usize) {
     }
 }
 
-/// Solves a symmetric tridiagonal system: `diagonal`, `beside` the diagonal, and three right sides, which
+/// Solves a symmetric tridiagonal system: `diagonal`, the numbers next to it, and three right sides, which
 /// become the solution.
-pub(crate) fn tridiagonal(diagonal: &mut [f64], beside: &[f64], right: &mut [[f64; 2]]) {
+pub(crate) fn tridiagonal(diagonal: &mut [f64], off_diagonal: &[f64], right: &mut [[f64; 2]]) {
     for k in 1..diagonal.len() {
-        let factor = beside[k - 1] / diagonal[k - 1];
-        diagonal[k] -= factor * beside[k - 1];
+        let factor = off_diagonal[k - 1] / diagonal[k - 1];
+        diagonal[k] -= factor * off_diagonal[k - 1];
         let before = right[k - 1];
         right[k] = [0, 1].map(|c| right[k][c] - factor * before[c]);
     }
@@ -73,7 +73,7 @@ pub(crate) fn tridiagonal(diagonal: &mut [f64], beside: &[f64], right: &mut [[f6
     right[last] = right[last].map(|v| v / diagonal[last]);
     for k in (0..last).rev() {
         let after = right[k + 1];
-        right[k] = [0, 1].map(|c| (right[k][c] - beside[k] * after[c]) / diagonal[k]);
+        right[k] = [0, 1].map(|c| (right[k][c] - off_diagonal[k] * after[c]) / diagonal[k]);
     }
 }
 
@@ -136,8 +136,8 @@ mod tests {
     fn tridiagonal_systems_are_solved() {
         let mut random = Random(8);
         for count in [0, 1, 2, 30] {
-            let beside: Vec<f64> = (1..count).map(|_| -random.range_f64(0.0, 1e6)).collect();
-            let side = |at: usize| beside.get(at).map_or(0.0, |v| -v);
+            let off_diagonal: Vec<f64> = (1..count).map(|_| -random.range_f64(0.0, 1e6)).collect();
+            let side = |at: usize| off_diagonal.get(at).map_or(0.0, |v| -v);
             let diagonal: Vec<f64> =
                 (0..count).map(|at| 0.02 + side(at) + at.checked_sub(1).map_or(0.0, side)).collect();
             let want: Vec<[f64; 2]> =
@@ -145,13 +145,13 @@ mod tests {
             let mut right: Vec<[f64; 2]> = (0..count)
                 .map(|at| {
                     [0, 1].map(|c| {
-                        let before = at.checked_sub(1).map_or(0.0, |up| beside[up] * want[up][c]);
-                        let after = want.get(at + 1).map_or(0.0, |next| beside[at] * next[c]);
+                        let before = at.checked_sub(1).map_or(0.0, |up| off_diagonal[up] * want[up][c]);
+                        let after = want.get(at + 1).map_or(0.0, |next| off_diagonal[at] * next[c]);
                         before + diagonal[at] * want[at][c] + after
                     })
                 })
                 .collect();
-            tridiagonal(&mut diagonal.clone(), &beside, &mut right);
+            tridiagonal(&mut diagonal.clone(), &off_diagonal, &mut right);
             for (got, want) in right.iter().flatten().zip(want.iter().flatten()) {
                 assert!((got - want).abs() < 1e-7, "{got} {want}");
             }

@@ -22,6 +22,7 @@
 mod body;
 mod find;
 mod fingers;
+mod found;
 mod front;
 mod humanoid;
 mod limbs;
@@ -32,7 +33,8 @@ mod text;
 mod trunk;
 mod words;
 
-pub use find::{Doubt, Evidence, Found, Hints, NotHumanoid, find};
+pub use find::find;
+pub use found::{Doubt, Evidence, Found, Hints, NotHumanoid};
 pub use humanoid::{Humanoid, Metacarpal, Twist};
 pub use role::{Role, Side, UnknownRole};
 pub use text::{MapError, read_map, write_map};

@@ -3,7 +3,7 @@
 use condyle_base::math::vectors::dot;
 
 use super::body::Body;
-use super::find::{Doubt, Evidence, Found, Hints, NotHumanoid};
+use super::found::{Doubt, Evidence, Found, Hints, NotHumanoid};
 use super::front::{Basis, Front};
 use super::humanoid::{Humanoid, Metacarpal, Twist};
 use super::role::{Role, Side};

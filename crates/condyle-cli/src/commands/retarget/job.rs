@@ -17,6 +17,7 @@ use indicatif::ProgressBar;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
+use super::report::{ClipDone, Done};
 use super::{Args, report};
 use crate::commands::encode::{self, Settings};
 use crate::failure::{Failure, too_large};
@@ -70,24 +71,6 @@ impl Target {
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
-}
-
-/// A clip with its certificate.
-pub(super) struct ClipDone {
-    pub(super) name: String,
-    pub(super) seconds: f64,
-    pub(super) certificate: Certificate,
-}
-
-/// Bytes of an output file, with the certificates of its clips.
-pub(super) struct Done {
-    pub(super) bytes: Vec<u8>,
-    pub(super) clips: Vec<ClipDone>,
-    /// Joints in doubt, as sentences.
-    pub(super) doubts: Vec<String>,
-    /// Whether the metres per unit of the target are known.
-    pub(super) has_unit: bool,
-    pub(super) sources: BTreeSet<PathBuf>,
 }
 
 /// Finds the humanoid in a skeleton, with the shape of a pose.

@@ -1,11 +1,31 @@
 //! Certificates as text and JSON, and their limits.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
 use condyle_retarget::{Certificate, Doubt};
 use serde_json::{Value, json};
 
-use super::job::Done;
 use crate::output::Written;
 use crate::text::{counted, path_text, printable, size, table};
+
+/// A clip with its certificate.
+pub(super) struct ClipDone {
+    pub(super) name: String,
+    pub(super) seconds: f64,
+    pub(super) certificate: Certificate,
+}
+
+/// Bytes of an output file, with the certificates of its clips.
+pub(super) struct Done {
+    pub(super) bytes: Vec<u8>,
+    pub(super) clips: Vec<ClipDone>,
+    /// Joints in doubt, as sentences.
+    pub(super) doubts: Vec<String>,
+    /// Whether the metres per unit of the target are known.
+    pub(super) has_unit: bool,
+    pub(super) sources: BTreeSet<PathBuf>,
+}
 
 /// Limits of --fail-over.
 const SLIDING_PERCENT: f64 = 0.1;
@@ -35,7 +55,7 @@ fn rounded(value: f64) -> f64 {
 }
 
 pub(super) fn clips(done: &Done) -> Vec<Value> {
-    let one = |clip: &super::job::ClipDone| json!({ "name": clip.name, "seconds": rounded(clip.seconds), "certificate": certificate(&clip.certificate) });
+    let one = |clip: &ClipDone| json!({ "name": clip.name, "seconds": rounded(clip.seconds), "certificate": certificate(&clip.certificate) });
     done.clips.iter().map(one).collect()
 }
 
