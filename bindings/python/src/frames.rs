@@ -3,6 +3,7 @@
 use std::mem;
 use std::num::NonZero;
 use std::panic::resume_unwind;
+use std::sync::mpsc;
 use std::thread;
 
 use condyle::Error as Refusal;
@@ -65,22 +66,22 @@ pub(crate) fn on_threads<T: Send>(
     work: impl Fn(T) -> Result<(), String> + Sync,
 ) -> Result<(), String> {
     let Some(own) = parts.next() else { return Ok(()) };
-    let main = thread::current();
     thread::scope(|scope| {
-        let (work, main) = (&work, &main);
+        let work = &work;
         let start = |part| {
-            thread::Builder::new().spawn_scoped(scope, move || {
-                let done = work(part);
-                main.unpark();
-                done
-            })
+            let (end, working) = mpsc::channel();
+            let worker = thread::Builder::new().spawn_scoped(scope, move || {
+                let _end = end;
+                work(part)
+            });
+            worker.map(|worker| (worker, working))
         };
         let started: Vec<_> = parts.map(start).collect();
         work(own)?;
         started.into_iter().try_for_each(|it| match it {
-            Ok(it) => {
-                steps.wait(|| it.is_finished());
-                it.join().unwrap_or_else(|panic| resume_unwind(panic))
+            Ok((worker, working)) => {
+                steps.wait(working);
+                worker.join().unwrap_or_else(|panic| resume_unwind(panic))
             }
             Err(e) => Err(format!("cannot start a thread, use fewer threads: {e}")),
         })

@@ -1,8 +1,9 @@
 //! Interrupts and progress bars for long calls. Any object with an `update` method, such as a tqdm bar,
 //! receives the steps.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
@@ -111,12 +112,15 @@ impl Steps {
         !self.is_ended.load(Ordering::Relaxed)
     }
 
-    /// Waits on the calling thread until `is_done`. Worker threads unpark it.
-    pub(crate) fn wait(&self, is_done: impl Fn() -> bool) {
-        while !is_done() {
-            thread::park_timeout(INTERVAL);
-            self.go_on();
+    /// Waits on the calling thread until a worker drops its end of the channel. Returns false at once after
+    /// an interrupt.
+    pub(crate) fn wait(&self, working: Receiver<()>) -> bool {
+        while working.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
+            if !self.go_on() {
+                return false;
+            }
         }
+        true
     }
 
     fn heard(&self) -> MutexGuard<'_, Heard> {
@@ -176,15 +180,14 @@ pub(crate) fn told_elsewhere<T: Send>(
     work: impl FnOnce(&Steps) -> T + Send,
 ) -> PyResult<T> {
     told(py, bar, |steps| {
-        let main = thread::current();
+        let (end, working) = mpsc::channel();
         thread::scope(|scope| {
-            let working = scope.spawn(|| {
-                let done = catch_unwind(AssertUnwindSafe(|| work(steps)));
-                main.unpark();
-                done
+            let worker = scope.spawn(move || {
+                let _end = end;
+                work(steps)
             });
-            steps.wait(|| working.is_finished());
-            working.join().and_then(|done| done).unwrap_or_else(|panic| resume_unwind(panic))
+            steps.wait(working);
+            worker.join().unwrap_or_else(|panic| resume_unwind(panic))
         })
     })
 }
@@ -198,19 +201,18 @@ pub(crate) fn told_apart<T: Send + 'static>(
     work: impl FnOnce(&Steps) -> T + Send + 'static,
 ) -> PyResult<T> {
     let steps = Arc::new(Steps::new(bar)?);
-    let (main, own) = (thread::current(), Arc::clone(&steps));
-    let working = thread::Builder::new().stack_size(STACK).spawn(move || {
-        let done = catch_unwind(AssertUnwindSafe(|| work(&own)));
-        main.unpark();
-        done
+    let own = Arc::clone(&steps);
+    let (end, working) = mpsc::channel();
+    let worker = thread::Builder::new().stack_size(STACK).spawn(move || {
+        let _end = end;
+        work(&own)
     });
-    let working = working.map_err(|e| Error::new_err(format!("cannot start a thread: {e}")))?;
-    py.detach(|| steps.wait(|| working.is_finished() || steps.is_ended.load(Ordering::Relaxed)));
-    if steps.is_ended.load(Ordering::Relaxed) {
+    let worker = worker.map_err(|e| Error::new_err(format!("cannot start a thread: {e}")))?;
+    let waiting = &steps;
+    if !py.detach(move || waiting.wait(working)) {
         steps.finish(py)?;
     }
-    let done = py.detach(|| working.join()).and_then(|done| done);
-    let done = done.unwrap_or_else(|panic| resume_unwind(panic));
+    let done = py.detach(|| worker.join()).unwrap_or_else(|panic| resume_unwind(panic));
     steps.finish(py).map(|()| done)
 }
 

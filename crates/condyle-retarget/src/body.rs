@@ -179,6 +179,11 @@ impl Body {
         cross(self.left, UP)
     }
 
+    /// Returns the parts of a vector to the left, up and to the front.
+    pub(crate) fn seen(&self, v: Vec3) -> Vec3 {
+        [dot(v, self.left), v[1], dot(v, self.forward())]
+    }
+
     /// Mean over both legs.
     pub(crate) fn mean(&self, measure: impl Fn(&Leg) -> f64) -> f64 {
         (measure(&self.legs[0]) + measure(&self.legs[1])) / 2.0

@@ -17,8 +17,8 @@
 //! | spins | thigh or shin turns by more than 20 degrees, and 2.5 times as far as the source's |
 //!
 //! The low height is the 2nd percentile of the height of that toe in the source's clip. The share of frozen
-//! frames is of those with a moving source. The velocities of the result are divided by the ratio of the
-//! steps, where swings are compared.
+//! frames is of those with a moving source. For swings, velocities are as seen from the front of each body, and
+//! those of the result are divided by the ratio of the steps.
 
 use condyle::{Error, Pose, Skeleton};
 
@@ -252,7 +252,8 @@ fn foot(source: &Legs, target: &Legs, side: usize, own: f64, all: &mut Figures) 
         }
         if length(va) > 0.54 {
             all.swings += 1;
-            all.swing_error += length(sub(scaled(vb, 1.0 / own), va)) / length(va);
+            let [seen_a, seen_b] = [source.body.seen(va), target.body.seen(vb)];
+            all.swing_error += length(sub(scaled(seen_b, 1.0 / own), seen_a)) / length(va);
         }
     }
     let median = percentile(planted.iter().map(|&frame| b[frame].toe[1]), 0.5);

@@ -148,10 +148,60 @@ struct Frame {
     arms: f64,
 }
 
+/// Steps in lengths of the leg and in shares of a cycle of two steps.
+struct Gait {
+    name: &'static str,
+    /// Length of a step.
+    step: f64,
+    /// Duration of a cycle, in seconds.
+    cycle: f64,
+    /// Share of a cycle in which a foot stands. Below a half, the body flies.
+    stance: f64,
+    /// Height to which a foot is lifted.
+    lift: f64,
+    /// Mean height of the hip joints above the ankles.
+    height: f64,
+    /// Height by which the hips rise and fall.
+    bounce: f64,
+    /// Share of a cycle at which the hips are lowest.
+    low: f64,
+}
+
+const WALK: Gait = Gait {
+    name: "walk",
+    step: 0.45,
+    cycle: 1.1,
+    stance: 0.6,
+    lift: 0.18,
+    height: 0.93,
+    bounce: 0.015,
+    low: 0.25,
+};
+
+const RUN: Gait = Gait {
+    name: "run",
+    step: 0.7,
+    cycle: 0.7,
+    stance: 0.35,
+    lift: 0.3,
+    height: 0.88,
+    bounce: 0.04,
+    low: 0.175,
+};
+
 /// Returns a walk of six seconds that turns left, with heels that rise.
 pub fn walk(build: &Build) -> RawClip {
+    steps(build, &WALK)
+}
+
+/// Returns a run of six seconds that turns left, with both feet in the air between steps.
+pub fn run(build: &Build) -> RawClip {
+    steps(build, &RUN)
+}
+
+fn steps(build: &Build, gait: &Gait) -> RawClip {
     let leg = build.thigh + build.shin;
-    let (step, cycle) = (0.45 * leg, 1.1);
+    let step = gait.step * leg;
     // The path is a circle: place and heading at a distance.
     let radius = 4.0 * leg;
     let path = |way: f64, aside: f64| {
@@ -160,30 +210,30 @@ pub fn walk(build: &Build) -> RawClip {
         ([radius - from * angle.cos(), 0.0, from * angle.sin()], angle)
     };
     let frames = (0..(6.0 * RATE) as usize).map(|frame| {
-        let phase = frame as f64 / RATE / cycle;
+        let phase = frame as f64 / RATE / gait.cycle;
         let (at, angle) = path(2.0 * step * phase, 0.0);
-        let sway = (std::f64::consts::TAU * 2.0 * phase).cos();
+        let sway = -(std::f64::consts::TAU * 2.0 * (phase - gait.low)).cos();
         let feet = [0, 1].map(|side: usize| {
             let own = phase + 0.5 * side as f64;
             let (whole, part) = (own.floor(), own - own.floor());
-            // The foot stands for 60 % of a cycle, then swings to its next place.
-            let swing = ((part - 0.6) / 0.4).max(0.0);
-            let way = whole + smooth(swing);
+            // The foot stands for its share of a cycle, then swings to its next place.
+            let swing = ((part - gait.stance) / (1.0 - gait.stance)).max(0.0);
+            let way = whole + smooth(swing) - 0.5 * side as f64 + 0.5 * gait.stance;
             let sign = if side == 0 { 1.0 } else { -1.0 };
-            let (mut place, heading) = path(2.0 * step * (way - 0.5 * side as f64 + 0.3), sign * build.hip);
+            let (mut place, heading) = path(2.0 * step * way, sign * build.hip);
             let lift = (std::f64::consts::PI * swing).sin();
-            place[1] = build.ankle + 0.18 * leg * lift * lift;
+            place[1] = build.ankle + gait.lift * leg * lift * lift;
             (place, [0.6 * lift * lift, heading])
         });
-        let hips = [at[0], 0.93 * leg + build.ankle + 0.06 + 0.015 * leg * sway, at[2]];
+        let height = (gait.height + gait.bounce * sway) * leg + build.ankle + 0.06;
         Frame {
-            hips,
+            hips: [at[0], height, at[2]],
             turn: from_rotation_vector([0.0, angle, 0.0]),
             feet,
             arms: (std::f64::consts::TAU * phase).sin(),
         }
     });
-    clip("walk", build, frames)
+    clip(gait.name, build, frames)
 }
 
 /// Returns four seconds of squats, with feet apart.

@@ -141,7 +141,7 @@ impl Take {
 }
 
 /// Rotations of all joints in the model.
-fn turns(skeleton: &Skeleton, pose: &Pose) -> Vec<Quat64> {
+pub(crate) fn turns(skeleton: &Skeleton, pose: &Pose) -> Vec<Quat64> {
     let mut all: Vec<Quat64> = Vec::new();
     for (joint, t) in pose.transforms().enumerate() {
         let above = skeleton.parent(joint as u16).map_or([0.0, 0.0, 0.0, 1.0], |it| all[usize::from(it)]);

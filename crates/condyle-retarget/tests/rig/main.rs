@@ -1,6 +1,7 @@
 //! Finds the humanoid in made bodies: the names of each convention, any stance, axes, units and front.
 
 mod hostile;
+#[path = "../made/mod.rs"]
 mod made;
 
 use std::f64::consts::FRAC_PI_2;

@@ -235,8 +235,7 @@ impl Convention {
         let place = |bone: &Bone| {
             let [x, y, z] = bone.at;
             let side = if x < 0.0 { -1.0 } else { 1.0 };
-            let hangs = x.abs() > SHOULDER[0];
-            let hang = from_rotation_vector([0.0, 0.0, if hangs { -side * stance.arms } else { 0.0 }]);
+            let hang = self.hang(bone, &stance);
             let shoulder = [side * SHOULDER[0], SHOULDER[1], SHOULDER[2]];
             let at = add(shoulder, rotate(hang, sub([x, y, z], shoulder)));
             scaled(rotate(turn, at), stance.units)
@@ -267,6 +266,13 @@ impl Convention {
             made.push(Joint::new(bone.name.clone(), bone.parent.map(|parent| joints[parent]), rest));
         }
         (Skeleton::new(made).expect("a skeleton"), joints)
+    }
+
+    /// Rotation by which a bone hangs down from a T pose: that of all bones from the shoulder outwards.
+    pub(crate) fn hang(&self, bone: &Bone, stance: &Stance) -> Quat {
+        let side = if bone.at[0] < 0.0 { -1.0 } else { 1.0 };
+        let hangs = bone.at[0].abs() >= SHOULDER[0];
+        from_rotation_vector([0.0, 0.0, if hangs { -side * stance.arms } else { 0.0 }])
     }
 
     /// Whether the feet have toes, which show the front.
