@@ -2,6 +2,7 @@
 
 mod select;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -568,6 +569,16 @@ impl Model {
     /// The skeleton, which clips share.
     pub(crate) fn shared_skeleton(&self) -> &Arc<condyle::Skeleton> {
         &self.skeleton
+    }
+
+    /// The motion of each clip, in file order.
+    pub(crate) fn motions(&self) -> impl Iterator<Item = &ModelClip> {
+        self.clips.iter().map(|clip| &*clip.get().motion)
+    }
+
+    /// Joints by bone of a humanoid map in the file.
+    pub(crate) fn humanoid_bones(&self) -> BTreeMap<String, u16> {
+        self.asset.as_ref().map_or_else(BTreeMap::new, |asset| asset.humanoid_bones())
     }
 
     pub(crate) fn new(py: Python<'_>, name: &str, opened: condyle_io::Model) -> PyResult<Self> {

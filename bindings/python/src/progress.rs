@@ -112,8 +112,8 @@ impl Steps {
         !self.is_ended.load(Ordering::Relaxed)
     }
 
-    /// Waits on the calling thread until a worker drops its end of the channel. Returns false at once after
-    /// an interrupt.
+    /// Waits on the calling thread until a worker drops its end of the channel. Returns false immediately
+    /// after an interrupt.
     pub(crate) fn wait(&self, working: Receiver<()>) -> bool {
         while working.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
             if !self.go_on() {

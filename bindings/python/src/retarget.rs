@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use condyle::sampling::{AnyClip, PoseSource};
+use condyle::sampling::PoseSource;
+use condyle::{Pose, Skeleton};
 use condyle_io::ModelClip;
 use condyle_retarget::clip::{ClipOptions, clip as whole_clip, frame_times};
 use condyle_retarget::rig::{Found, Hints, Role, find};
@@ -18,7 +19,8 @@ use crate::model::Model;
 /// Frames per second where the keys of a clip are farther apart.
 const RATE: f64 = 30.0;
 
-/// Find the joints of a humanoid by their names and by the shape of the skeleton.
+/// Find the joints of a humanoid by a map in the file, such as VRM's, by their names, and by the shape of the
+/// skeleton.
 ///
 /// Parameters
 /// ----------
@@ -50,8 +52,7 @@ pub(crate) fn rig(
     model: &Bound<'_, Model>,
     map: Option<BTreeMap<String, Option<String>>>,
 ) -> PyResult<BTreeMap<&'static str, String>> {
-    let skeleton = model.get().shared_skeleton();
-    let found = humanoid("model", skeleton, map)?;
+    let (skeleton, found) = humanoid("model", model.get(), map)?;
     let name = |joint: u16| skeleton.names()[usize::from(joint)].clone();
     Ok(found.humanoid.roles().map(|(role, joint)| (role.name(), name(joint))).collect())
 }
@@ -98,20 +99,18 @@ pub(crate) fn retarget<'py>(
     if clips.is_empty() {
         return Err(Error::new_err("the source has no clips"));
     }
-    let [a, b] = [
-        humanoid("source", from.shared_skeleton(), source_map)?,
-        humanoid("target", to.shared_skeleton(), target_map)?,
-    ];
+    let (source, a) = humanoid("source", from, source_map)?;
+    let b = humanoid("target", to, target_map)?.1;
     let mut options = PlanOptions::default();
     options.ratio = ratio.map_or_else(Ratio::default, Ratio::Fixed);
-    let plan = Plan::new(from.shared_skeleton(), &a.humanoid, to.shared_skeleton(), &b.humanoid, &options);
+    let plan = Plan::new(&source, &a.humanoid, to.shared_skeleton(), &b.humanoid, &options);
     let plan = plan.map_err(refused)?;
     let certificates = PyDict::new(py);
     let mut made = Vec::new();
     for clip in clips {
         let (name, motion) = (clip.name.clone(), Arc::clone(&clip.motion));
         let done = py.detach(|| {
-            let times = times(&motion.clip)?;
+            let times = frame_times(motion.clip.borrowed(), RATE)?;
             whole_clip(&plan, &motion.clip, &times, &ClipOptions::default())
         });
         let done = done.map_err(refused)?;
@@ -133,13 +132,15 @@ fn certificate<'py>(py: Python<'py>, it: &Certificate) -> PyResult<Bound<'py, Py
     Ok(told)
 }
 
-/// Finds the humanoid of a skeleton, with corrections.
+/// Finds the humanoid of a model by its map, corrections, names and shape. Where the rest pose has no shape,
+/// the first frame becomes the rest pose of the returned skeleton.
 fn humanoid(
     what: &str,
-    skeleton: &condyle::Skeleton,
+    model: &Model,
     map: Option<BTreeMap<String, Option<String>>>,
-) -> PyResult<Found> {
-    let mut given = Vec::new();
+) -> PyResult<(Skeleton, Found)> {
+    let skeleton = &**model.shared_skeleton();
+    let mut corrections = Vec::new();
     for (role, joint) in map.into_iter().flatten() {
         let role: Role = role.parse().map_err(|error| Error::new_err(format!("{error}")))?;
         let joint = match joint {
@@ -148,18 +149,18 @@ fn humanoid(
                 Error::new_err(format!("{what} has no joint {name:?}, given for the role {role}"))
             })?),
         };
-        given.push((role, joint));
+        corrections.push((role, joint));
     }
-    let hints = Hints { given, loose_feet: true, ..Hints::default() };
-    find(skeleton, &hints).map_err(|why| Error::new_err(format!("{what}: {why}")))
-}
-
-/// Times of the frames of a clip.
-fn times(clip: &AnyClip<'_>) -> Result<Vec<f32>, condyle::Error> {
-    if let Some(raw) = clip.as_raw() {
-        return frame_times(raw, RATE);
+    let first = model.motions().next().and_then(|motion| {
+        let mut pose = Pose::rest(skeleton);
+        motion.pose(skeleton, motion.start(), &mut pose).ok().map(|()| pose)
+    });
+    let mut hints = Hints { loose_feet: true, pose: first.as_ref(), ..Hints::default() };
+    for (name, joint) in model.humanoid_bones() {
+        hints.given.extend(name.parse().ok().map(|role| (role, Some(joint))));
     }
-    let rate = clip.as_compressed().map_or(RATE, |clip| f64::from(clip.rate()));
-    let frames = ((clip.end() - clip.start()) * rate).round();
-    Ok((0..=frames as usize).map(|frame| (clip.start() + frame as f64 / rate) as f32).collect())
+    hints.correct(&corrections);
+    let found = find(skeleton, &hints).map_err(|why| Error::new_err(format!("{what}: {why}")))?;
+    let rest = first.as_ref().filter(|_| found.is_posed).unwrap_or(skeleton.rest());
+    Ok((skeleton.with_rest(rest).map_err(refused)?, found))
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -81,6 +82,8 @@ def test_calls_end(name: str, tmp_path: Path) -> None:
         "compared": compared,
         "saved": lambda: saved(tmp_path / "film.gif"),
     }
+    # A shell starts programs in the background with interrupts ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     began.clear()
     at = 0.0
 

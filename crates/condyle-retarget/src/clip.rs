@@ -1,6 +1,6 @@
 //! Whole clips: contacts are solved over time.
 
-use condyle::sampling::PoseSource;
+use condyle::sampling::{AnyClip, PoseSource};
 use condyle::{Error, Interpolation, Pose, RawClip, Target, Track};
 
 use crate::body::SIDES;
@@ -287,14 +287,28 @@ impl Recorder {
 }
 
 /// Returns the frame times of a clip: all its key times, and times between where keys are farther apart than
-/// `rate` frames per second.
+/// `rate` frames per second. A compressed clip has its own rate.
 ///
 /// # Errors
 /// [`Error::TooMany`] above 20 million frames. [`Error::OutOfRange`] if the rate is not greater than 0.
-pub fn frame_times(clip: &RawClip, rate: f64) -> Result<Vec<f32>, Error> {
+pub fn frame_times<'a>(clip: impl Into<AnyClip<'a>>, rate: f64) -> Result<Vec<f32>, Error> {
     if !(rate > 0.0 && rate.is_finite()) {
         return Err(Error::OutOfRange { what: "rate", at: 0, needed: "greater than 0" });
     }
+    let clip = clip.into();
+    if let Some(raw) = clip.as_raw() {
+        return key_times(raw, rate);
+    }
+    let own = clip.as_compressed().map_or(0.0, |clip| f64::from(clip.rate()));
+    let rate = if own > 0.0 { own } else { rate };
+    let frames = ((clip.end() - clip.start()) * rate).round();
+    if frames >= MAX_FRAMES as f64 {
+        return Err(Error::TooMany { what: "frames", found: frames as usize, limit: MAX_FRAMES });
+    }
+    Ok((0..=frames as usize).map(|frame| (clip.start() + frame as f64 / rate) as f32).collect())
+}
+
+fn key_times(clip: &RawClip, rate: f64) -> Result<Vec<f32>, Error> {
     let mut keys: Vec<f32> = Vec::new();
     let mut used = vec![false; clip.timelines().len()];
     for track in clip.tracks().iter().filter(|track| track.target.joint().is_some()) {

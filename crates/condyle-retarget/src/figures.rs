@@ -17,8 +17,8 @@
 //! | spins | thigh or shin turns by more than 20 degrees, and 2.5 times as far as the source's |
 //!
 //! The low height is the 2nd percentile of the height of that toe in the source's clip. The share of frozen
-//! frames is of those with a moving source. For swings, velocities are as seen from the front of each body, and
-//! those of the result are divided by the ratio of the steps.
+//! frames is of those with a moving source. For swings, velocities are as seen from the front of each body,
+//! and those of the result are divided by the ratio of the steps.
 
 use condyle::{Error, Pose, Skeleton};
 

@@ -1,23 +1,21 @@
 //! `condyle rig`: the joints of a humanoid by role.
 
 use std::path::{Path, PathBuf};
-use std::{fs, str};
 
 use condyle::sampling::PoseSource;
-use condyle::{Affine, Pose, Skeleton};
+use condyle::{Affine, Skeleton};
 use condyle_draw::marks::Mark;
 use condyle_draw::picture::{self, Format};
 use condyle_draw::{Look, Scene, View};
 use condyle_gltf::{Asset, ClipExporter};
-use condyle_retarget::rig::{
-    Evidence, Found, Hints, Humanoid, NotHumanoid, Role, Side, find, read_map, write_map,
-};
+use condyle_retarget::rig::{Evidence, Found, Humanoid, Role, Side, write_map};
 use serde_json::{Value, json};
 
 use crate::commands::reach::asked::joint_name;
 use crate::failure::{Failure, too_large};
 use crate::model::Model;
 use crate::model::container::is_container;
+use crate::model::humanoid::Who;
 use crate::model::playable::Playable;
 use crate::options::heading::REPORT;
 use crate::options::job::Job;
@@ -91,7 +89,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if let Some(picture) = &args.picture {
         check_destination(picture, &model.sources, args.overwrite)?;
     }
-    let found = Who::of(args, &model)?;
+    let found = Who::of(path, &model, args.map.as_deref(), args.guess)?;
     let mut files = Vec::new();
     if let Some(output) = &args.output {
         let bytes = match is_model {
@@ -138,50 +136,7 @@ fn check_output(args: &Args) -> Result<bool, Failure> {
     }
 }
 
-/// A humanoid with its sources.
-struct Who {
-    found: Found,
-    /// Clip whose first frame showed the shape.
-    clip: Option<String>,
-    /// Pose in which the shape was seen.
-    pose: Pose,
-}
-
 impl Who {
-    fn of(args: &Args, model: &Model) -> Result<Self, Failure> {
-        let skeleton = &model.asset.skeleton;
-        let given = given(args, model)?;
-        let find_in = |pose: Option<&Pose>, given: &[(Role, Option<u16>)]| {
-            find(skeleton, &Hints { pose, loose_feet: true, given: given.to_vec() })
-        };
-        let look = |given: &[(Role, Option<u16>)]| -> Result<Self, NotHumanoid> {
-            let rest = find_in(None, given);
-            if rest.as_ref().is_ok_and(|found| found.has_stance) {
-                return Ok(Self { found: rest?, clip: None, pose: skeleton.rest().clone() });
-            }
-            // The first frame of a clip may have the stance that the rest pose lacks.
-            if let Some(clip) = model.clips().first() {
-                let mut pose = Pose::rest(skeleton);
-                let posed = clip.pose(skeleton, clip.start(), &mut pose).is_ok();
-                if let Some(found) =
-                    find_in(Some(&pose), given).ok().filter(|found| posed && found.has_stance)
-                {
-                    return Ok(Self { found, clip: Some(clip.name().into()), pose });
-                }
-            }
-            Ok(Self { found: rest?, clip: None, pose: skeleton.rest().clone() })
-        };
-        let name = path_text(&args.model);
-        let refused = |error: NotHumanoid| Failure::Data(format!("{name}: {error}"));
-        match look(&given) {
-            Err(error) if args.map.is_none() && !given.is_empty() => {
-                warn(&args.model, &format!("the map in the file is not used: {error}"));
-                look(&[]).map_err(refused)
-            }
-            result => result.map_err(refused),
-        }
-    }
-
     fn to_text(&self, skeleton: &Skeleton) -> String {
         let Found { humanoid, doubts, evidence, .. } = &self.found;
         let head = ["role", "joint", "evidence", "doubt"].map(String::from).to_vec();
@@ -248,28 +203,6 @@ impl Who {
             "files": files.iter().map(Written::to_json).collect::<Vec<_>>(),
         })
     }
-}
-
-/// Returns the corrections: those of the map in the file, overridden by --map.
-fn given(args: &Args, model: &Model) -> Result<Vec<(Role, Option<u16>)>, Failure> {
-    let mut given: Vec<(Role, Option<u16>)> = Vec::new();
-    if !args.guess {
-        let bones = model.asset.humanoid_bones();
-        given.extend(bones.iter().filter_map(|(name, &joint)| Some((name.parse().ok()?, Some(joint)))));
-    }
-    let Some(map) = &args.map else { return Ok(given) };
-    let name = path_text(map);
-    let bytes = fs::read(map).map_err(|error| Failure::Data(format!("{name}: {error}")))?;
-    let text =
-        str::from_utf8(&bytes).map_err(|_| Failure::Data(format!("{name}: it is not text in UTF-8")))?;
-    let corrections =
-        read_map(text, &model.asset.skeleton).map_err(|error| Failure::Data(format!("{name}: {error}")))?;
-    let corrected = |role: Role, joint: Option<u16>| {
-        corrections.iter().any(|&(it, other)| it == role || (other == joint && joint.is_some()))
-    };
-    given.retain(|&(role, joint)| !corrected(role, joint));
-    given.extend(corrections);
-    Ok(given)
 }
 
 /// Returns the model with the map in an extension.

@@ -3,6 +3,7 @@
 pub(crate) mod container;
 pub(crate) mod document;
 pub(crate) mod entries;
+pub(crate) mod humanoid;
 pub(crate) mod limits;
 pub(crate) mod playable;
 pub(crate) mod problems;

@@ -103,3 +103,32 @@ fn what_has_no_legs_is_refused() {
         assert!(!folder.path("out.glb").exists(), "{line}");
     }
 }
+
+/// Names without meaning on a body whose shape says the rest, and a map that corrects them.
+#[test]
+fn maps_correct_who_is_who() {
+    let folder = folder();
+    let text = String::from_utf8(folder.read("moves/walk.bvh")).expect("text");
+    // The left hand has the name of a helper, and the helper the name of the hand.
+    let swapped = text.replace("LeftHand\n", "Grip\n").replace("LeftHandMiddle1", "LeftHand");
+    folder.write("odd.bvh", swapped);
+    folder.run("rig odd.bvh -o odd.map").assert().success();
+    let map = String::from_utf8(folder.read("odd.map")).expect("text");
+    let hand = map.lines().find(|line| line.starts_with("leftHand =")).expect("a hand");
+    folder.write("fixed.map", map.replace(hand, "leftHand = Grip"));
+    let told = json(&folder, "retarget odd.bvh --map fixed.map --on a.glb -o out.glb --json");
+    assert_eq!(told["clips"][0]["certificate"]["frames"], 360, "{told}");
+    folder.write("wrong.map", "leftHand = Paw\n");
+    for option in ["--map", "--on-map"] {
+        let line = format!("retarget odd.bvh {option} wrong.map --on a.glb -o none.glb");
+        let output = folder.run(&line).assert().code(1);
+        let text = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
+        assert!(text.contains("wrong.map: line 1") && text.contains("Paw"), "{line}: {text}");
+    }
+    // Another map is another result for a folder.
+    json(&folder, "retarget moves --on a.glb -o many --json");
+    folder.write("same.map", "# nothing\n");
+    let again = folder.run("retarget moves --map same.map --on a.glb -o many").assert().success();
+    let text = String::from_utf8_lossy(&again.get_output().stdout).into_owned();
+    assert!(text.contains("all new"), "{text}");
+}

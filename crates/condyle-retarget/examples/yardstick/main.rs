@@ -1,7 +1,8 @@
 //! Measures retargeting on several bodies, prints a Markdown table, and fails over limits.
 //!
-//! `cargo xtask yardstick` runs it on three internal bodies, and from each convention of names onto them. With `--data PATH` it reads the same eight
-//! performances on three bodies as BVH files: `PATH/BODY/MOTION.bvh`.
+//! `cargo xtask yardstick` runs it on three internal bodies, and from each convention of names onto them.
+//! With `--data PATH` it reads the same eight performances on three bodies as BVH files:
+//! `PATH/BODY/MOTION.bvh`.
 
 mod bodies;
 mod conventions;
@@ -158,8 +159,8 @@ fn row_text(name: &str, row: &Row, paired: bool) -> String {
     )
 }
 
-/// Limit of the acceleration of knees where a third of all frames is of the stylised body, whose steps are 1.2
-/// times as long for its legs as the source's.
+/// Limit of the acceleration of knees where a third of all frames shows the stylised body. Compared with its
+/// legs, its steps are 20 % longer than the source's.
 const KNEES_OF_SHORT_LEGS: f64 = 1.15;
 
 /// Checks one row. Whole clips have all limits; pose by pose only those of standing feet.

@@ -1,6 +1,6 @@
 //! Finds the humanoid in a skeleton, from names and from shape.
 
-use condyle::Skeleton;
+use condyle::{Pose, Skeleton};
 
 use super::body::Body;
 use super::fingers;
@@ -14,7 +14,8 @@ use super::trunk::{self, NO_STANCE, ON_FOUR, Trunk};
 /// Finds the joints of a humanoid by their names and by the shape of the skeleton.
 ///
 /// Names decide where the shape allows several joints. The shape decides where names have no meaning or
-/// contradict it. [`Found::doubts`] lists the contradictions.
+/// contradict it. [`Found::doubts`] lists the contradictions. Where the rest pose is no stance,
+/// [`Hints::pose`] gives the shape, if it is one.
 ///
 /// # Errors
 /// [`NotHumanoid`] with the roles that have no joint, for example for a hand, or for a body on four legs.
@@ -29,8 +30,19 @@ use super::trunk::{self, NO_STANCE, ON_FOUR, Trunk};
 /// # Ok::<(), condyle_retarget::rig::NotHumanoid>(())
 /// ```
 pub fn find(skeleton: &Skeleton, hints: &Hints<'_>) -> Result<Found, NotHumanoid> {
+    let rest = find_in(skeleton, skeleton.rest(), hints);
+    let Some(pose) = hints.pose.filter(|_| !rest.as_ref().is_ok_and(|found| found.has_stance)) else {
+        return rest;
+    };
+    match find_in(skeleton, pose, hints) {
+        Ok(found) if found.has_stance => Ok(Found { is_posed: true, ..found }),
+        _ => rest,
+    }
+}
+
+/// Finds the joints by the shape of one pose.
+fn find_in(skeleton: &Skeleton, pose: &Pose, hints: &Hints<'_>) -> Result<Found, NotHumanoid> {
     let refuse = |why: String| NotHumanoid { missing: Vec::new(), why };
-    let pose = hints.pose.unwrap_or(skeleton.rest());
     let body = Body::new(skeleton, pose).map_err(|error| refuse(error.to_string()))?;
     if let Some((role, joint)) =
         hints.given.iter().find(|(_, it)| it.is_some_and(|it| usize::from(it) >= skeleton.joint_count()))

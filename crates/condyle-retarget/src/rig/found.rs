@@ -10,13 +10,24 @@ use super::role::Role;
 /// Knowledge about a skeleton that [`find`](super::find()) uses in addition to names and rest pose.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Hints<'a> {
-    /// Pose for the shape. `None` for the rest pose. In some motion capture all bones of the rest pose have
-    /// one direction. The first frame of a clip has the shape then.
+    /// Pose for the shape where the rest pose is no stance: the first frame of a clip. In some motion capture
+    /// all bones of the rest pose have one direction.
     pub pose: Option<&'a Pose>,
     /// Accept feet outside of their legs: see [`Humanoid::with_loose_feet`].
     pub loose_feet: bool,
     /// Corrections: roles with their joints, or with `None` for a role that no joint has.
     pub given: Vec<(Role, Option<u16>)>,
+}
+
+impl Hints<'_> {
+    /// Adds corrections that override those from before, such as a person's on those of a map in the file.
+    pub fn correct(&mut self, corrections: &[(Role, Option<u16>)]) {
+        let corrected = |role: Role, joint: Option<u16>| {
+            corrections.iter().any(|&(it, other)| it == role || (other == joint && joint.is_some()))
+        };
+        self.given.retain(|&(role, joint)| !corrected(role, joint));
+        self.given.extend(corrections);
+    }
 }
 
 /// A humanoid that [`find`](super::find()) found.
@@ -26,9 +37,10 @@ pub struct Found {
     pub humanoid: Humanoid,
     /// Joints that a person should look at, by role.
     pub doubts: Vec<Doubt>,
-    /// Whether the pose shows how the body stands. If not, names alone decide on left and right: see
-    /// [`Hints::pose`].
+    /// Whether the pose shows how the body stands. If not, names alone decide on left and right.
     pub has_stance: bool,
+    /// Whether [`Hints::pose`] gave the shape, because the rest pose is no stance.
+    pub is_posed: bool,
     /// Evidence for each role of the humanoid, in the order of [`Humanoid::roles`].
     pub evidence: Vec<(Role, Evidence)>,
 }

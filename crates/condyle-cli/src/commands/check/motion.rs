@@ -13,6 +13,7 @@ use condyle_retarget::rig::{Hints, Humanoid, find};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
+use crate::model::humanoid::in_file;
 use crate::output::{drawing, write_file};
 use crate::text::{counted, path_text, printable, table};
 
@@ -42,8 +43,9 @@ impl Report {
         let name = path_text(path);
         let model = condyle_io::open(path, &Options::default()).map_err(|e| Failure::Data(e.to_string()))?;
         let skeleton = &model.skeleton;
-        let map: Option<Humanoid> =
-            find(skeleton, &Hints { loose_feet: true, ..Hints::default() }).ok().map(|found| found.humanoid);
+        let given = model.asset.as_ref().map_or_else(Vec::new, |asset| in_file(&asset.humanoid_bones()));
+        let look = |given| find(skeleton, &Hints { given, loose_feet: true, ..Hints::default() }).ok();
+        let map: Option<Humanoid> = look(given).or_else(|| look(Vec::new())).map(|found| found.humanoid);
         let unfit = |error: condyle::Error| Failure::Data(format!("{name}: {error}"));
         let mut clips = Vec::new();
         for it in &model.clips {

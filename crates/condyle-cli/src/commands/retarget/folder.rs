@@ -58,7 +58,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
             path_text(&two[0].output)
         )));
     }
-    let target = Target::open(&args.on)?;
+    let target = Target::open(args)?;
     let bar = progress(sources.len(), "retargeting");
     let one = |source: &Source| {
         let line = source.run(args, &target);
@@ -153,9 +153,11 @@ fn find(args: &Args) -> Vec<Source> {
 impl Source {
     /// Returns the result of an earlier run if it has the same inputs, else a new one.
     fn run(&self, args: &Args, target: &Target) -> Result<Line, Failure> {
+        let maps = [&args.map, &args.on_map].map(|map| map.as_deref().map(file_stamp));
         let stamp = json!({
             "source": file_stamp(&self.path),
             "on": file_stamp(target.path()),
+            "maps": maps,
             "options": format!("{:?} {:?} {:?} {:?}", args.clip, args.ratio, args.hands, args.space),
             "version": env!("CARGO_PKG_VERSION"),
         });

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use condyle::container::{ContainerWriter, EntryKind};
-use condyle::sampling::{AnyClip, PoseSource};
-use condyle::{Pose, RawClip, Skeleton};
+use condyle::sampling::AnyClip;
+use condyle::{RawClip, Skeleton};
 use condyle_bvh::WriteOptions;
 use condyle_compare::distinct;
 use condyle_gltf::{Asset, ClipExporter};
 use condyle_retarget::clip::{ClipOptions, clip, frame_times};
-use condyle_retarget::rig::{Found, Hints, find};
+use condyle_retarget::rig::Found;
 use condyle_retarget::{Certificate, Plan, PlanOptions};
 use indicatif::ProgressBar;
 use rayon::prelude::*;
@@ -21,6 +21,7 @@ use super::report::{ClipDone, Done};
 use super::{Args, report};
 use crate::commands::encode::{self, Settings};
 use crate::failure::{Failure, too_large};
+use crate::model::humanoid::Who;
 use crate::model::playable::Playable;
 use crate::model::{self, Model};
 use crate::options::job::Job;
@@ -58,9 +59,10 @@ pub(super) struct Target {
 }
 
 impl Target {
-    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+    pub(super) fn open(args: &Args) -> Result<Self, Failure> {
+        let path = &args.on;
         let model = Job::reading(path).open(|| model::open(path, None, None, Space::AS_IN_FILE, false))?;
-        let found = humanoid(path, &model.asset.skeleton, None)?;
+        let Who { found, .. } = Who::of(path, &model, args.on_map.as_deref(), false)?;
         Ok(Self { path: path.to_path_buf(), model, found })
     }
 
@@ -73,28 +75,13 @@ impl Target {
     }
 }
 
-/// Finds the humanoid in a skeleton, with the shape of a pose.
-fn humanoid(path: &Path, skeleton: &Skeleton, pose: Option<&Pose>) -> Result<Found, Failure> {
-    let hints = Hints { pose, loose_feet: true, ..Hints::default() };
-    find(skeleton, &hints).map_err(|why| Failure::Data(format!("{}: {why}", path_text(path))))
-}
-
 /// Returns the source's skeleton and humanoid. Where the rest pose has no shape, the first frame becomes the
 /// rest pose.
-fn source(path: &Path, model: &Model, clips: &[Playable<'_>]) -> Result<(Skeleton, Found), Failure> {
-    let skeleton = &model.asset.skeleton;
-    let refused = match humanoid(path, skeleton, None) {
-        Ok(found) => return Ok((skeleton.clone(), found)),
-        Err(refused) => refused,
-    };
-    let Some(first) = clips.first().and_then(Playable::single) else { return Err(refused) };
-    let mut pose = Pose::rest(skeleton);
-    let shaped = first.pose(skeleton, first.start(), &mut pose).and_then(|()| skeleton.with_rest(&pose));
-    let Ok(shaped) = shaped else { return Err(refused) };
-    match humanoid(path, &shaped, None) {
-        Ok(found) => Ok((shaped, found)),
-        Err(_) => Err(refused),
-    }
+fn source(args: &Args, path: &Path, model: &Model) -> Result<(Skeleton, Found), Failure> {
+    let who = Who::of(path, model, args.map.as_deref(), false)?;
+    let shaped = model.asset.skeleton.with_rest(&who.pose);
+    let shaped = shaped.map_err(|e| Failure::Data(format!("{}: {e}", path_text(path))))?;
+    Ok((shaped, who.found))
 }
 
 /// Retargets the clips of a file.
@@ -113,7 +100,7 @@ pub(super) fn run(args: &Args, path: &Path, target: &Target, form: Form) -> Resu
         }
         _ => {}
     }
-    let (skeleton, found) = source(path, &model, &clips)?;
+    let (skeleton, found) = source(args, path, &model)?;
     let failed = |e: &dyn std::fmt::Display| Failure::Data(format!("{name}: {e}"));
     let mut options = PlanOptions::default();
     options.ratio = args.ratio;
@@ -124,7 +111,7 @@ pub(super) fn run(args: &Args, path: &Path, target: &Target, form: Form) -> Resu
     let mut budget = args.limit.budget(model.sources.iter().chain(target.sources()));
     let mut jobs = Vec::new();
     for clip in clips.iter().filter_map(Playable::single) {
-        let times = times(clip).map_err(|e| failed(&e))?;
+        let times = frame_times(clip.borrowed(), RATE).map_err(|e| failed(&e))?;
         budget.afford(&name, clip.name(), &Work::fit(to, times.len(), 1))?;
         jobs.push((clip, times));
     }
@@ -160,17 +147,6 @@ pub(super) fn run(args: &Args, path: &Path, target: &Target, form: Form) -> Resu
     // glTF is in metres unless the file states something else; a BVH states nothing.
     let has_unit = to.unit().is_some() || ending(&target.path).as_deref() != Some("bvh");
     Ok(Done { bytes, clips, doubts, has_unit, sources })
-}
-
-/// Returns the frame times of a clip.
-fn times(clip: &AnyClip<'_>) -> Result<Vec<f32>, condyle::Error> {
-    if let Some(raw) = clip.as_raw() {
-        return frame_times(raw, RATE);
-    }
-    let rate = clip.as_compressed().map_or(RATE, |clip| clip.rate().into());
-    let frames = ((clip.end() - clip.start()) * rate).round();
-    let times = (0..=frames as usize).map(|frame| (clip.start() + frame as f64 / rate) as f32);
-    Ok(times.collect())
 }
 
 /// Describes the joints in doubt.

@@ -28,10 +28,11 @@ Examples:
   condyle retarget man.glb --clip walk --on hero.glb -o hero_walk.glb --fail-over
   condyle retarget moves --on hero.glb -o out                  every motion of a folder
 
-The joints of both skeletons are found by name and shape. Rest poses may differ: arms may hang or
-stretch out, and bones may point along any axis. The size of the steps follows the legs. A foot that
-stands in the source stands still, feet keep their height above the ground, and knees bend to the
-side of the source. The unit of the source does not matter.
+The joints of both skeletons are found by a map in the file, such as VRM's, or by name and shape.
+`condyle rig` shows and writes what is found; --map and --on-map correct it. Rest poses may differ:
+arms may hang or stretch out, and bones may point along any axis. The size of the steps follows the
+legs. A foot that stands in the source stands still, feet keep their height above the ground, and
+knees bend to the side of the source. The unit of the source does not matter.
 
 OUT.glb is the character with the new clips, and without the clips that it had. OUT.condyle is
 compressed to half a millimetre. OUT.bvh holds one clip.
@@ -50,6 +51,12 @@ pub(crate) struct Args {
     /// Character that receives the motion
     #[arg(long, value_name = "CHARACTER")]
     on: PathBuf,
+    /// Corrections of the motion's humanoid, as `condyle rig -o` writes them
+    #[arg(long, value_name = "FILE")]
+    map: Option<PathBuf>,
+    /// Corrections of the character's humanoid
+    #[arg(long, value_name = "FILE")]
+    on_map: Option<PathBuf>,
     /// Output file, or output folder for a folder; missing folders are created
     #[arg(short, long, value_name = "OUT.glb|.condyle|.bvh|FOLDER")]
     output: PathBuf,
@@ -111,7 +118,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             return Err(Failure::Usage(format!("{name}: choose a name that ends in .glb, .condyle or .bvh")));
         }
     };
-    let target = Target::open(&args.on)?;
+    let target = Target::open(args)?;
     check_destination(&args.output, target.sources(), args.overwrite)?;
     let done = args.threads.pool()?.install(|| job::run(args, &args.source, &target, form))?;
     check_destination(&args.output, &done.sources, args.overwrite)?;

@@ -1,0 +1,71 @@
+//! The humanoid of a model: by a map in the file, a person's corrections, names and shape.
+
+use std::path::Path;
+use std::{fs, str};
+
+use condyle::Pose;
+use condyle::sampling::PoseSource;
+use condyle_retarget::rig::{Found, Hints, NotHumanoid, Role, find, read_map};
+
+use crate::failure::Failure;
+use crate::model::Model;
+use crate::output::warn;
+use crate::text::path_text;
+
+/// A humanoid with its sources.
+pub(crate) struct Who {
+    pub(crate) found: Found,
+    /// Clip whose first frame showed the shape.
+    pub(crate) clip: Option<String>,
+    /// Pose in which the shape was seen.
+    pub(crate) pose: Pose,
+}
+
+impl Who {
+    /// Finds the humanoid of a model. `map` is a file with corrections. `guess` ignores a map in the model.
+    pub(crate) fn of(path: &Path, model: &Model, map: Option<&Path>, guess: bool) -> Result<Self, Failure> {
+        let skeleton = &model.asset.skeleton;
+        let clips = model.clips();
+        let first = clips.first().and_then(|clip| {
+            let mut pose = Pose::rest(skeleton);
+            clip.pose(skeleton, clip.start(), &mut pose).ok().map(|()| (clip.name(), pose))
+        });
+        let mut hints = Hints { loose_feet: true, ..Hints::default() };
+        hints.pose = first.as_ref().map(|(_, pose)| pose);
+        if !guess {
+            hints.given = in_file(&model.asset.humanoid_bones());
+        }
+        if let Some(map) = map {
+            hints.correct(&corrections(map, model)?);
+        }
+        let refused = |error: NotHumanoid| Failure::Data(format!("{}: {error}", path_text(path)));
+        let found = match find(skeleton, &hints) {
+            Err(error) if map.is_none() && !hints.given.is_empty() => {
+                warn(path, &format!("the map in the file is not used: {error}"));
+                hints.given.clear();
+                find(skeleton, &hints)
+            }
+            result => result,
+        };
+        let found = found.map_err(refused)?;
+        Ok(match first.filter(|_| found.is_posed) {
+            Some((name, pose)) => Self { found, clip: Some(name.into()), pose },
+            None => Self { found, clip: None, pose: skeleton.rest().clone() },
+        })
+    }
+}
+
+/// Returns the roles that a document's map gives to joints.
+pub(crate) fn in_file<'a>(
+    bones: impl IntoIterator<Item = (&'a String, &'a u16)>,
+) -> Vec<(Role, Option<u16>)> {
+    bones.into_iter().filter_map(|(name, &joint)| Some((name.parse().ok()?, Some(joint)))).collect()
+}
+
+fn corrections(map: &Path, model: &Model) -> Result<Vec<(Role, Option<u16>)>, Failure> {
+    let name = path_text(map);
+    let bytes = fs::read(map).map_err(|error| Failure::Data(format!("{name}: {error}")))?;
+    let text =
+        str::from_utf8(&bytes).map_err(|_| Failure::Data(format!("{name}: it is not text in UTF-8")))?;
+    read_map(text, &model.asset.skeleton).map_err(|error| Failure::Data(format!("{name}: {error}")))
+}
