@@ -1,4 +1,4 @@
-//! Runs each fuzz target for 20 seconds, starting from valid inputs.
+//! Runs each fuzz target for 10 seconds, starting from valid inputs.
 //!
 //! The targets are built like by cargo-fuzz, but without AddressSanitizer, because the workspace has no
 //! unsafe code for it to check. A stable compiler therefore suffices, and the memory limit measures only the
@@ -12,7 +12,7 @@ use crate::step::{Log, ONE_KERNEL, Outcome, Step, Stop, alone as run_alone, carg
 #[path = "../../crates/condyle-gltf/tests/tiny/mod.rs"]
 pub(crate) mod tiny;
 
-/// Targets that run in CI. `posed` is left out: it makes many calls per input, and 20 seconds cover
+/// Targets that run in CI. `posed` is left out: it makes many calls per input, and 10 seconds cover
 /// little. Run it with `cargo xtask fuzz posed --seconds 900`.
 const TARGETS: [&str; 11] =
     ["import", "mutate", "pack", "meshopt", "bvh", "fbx", "container", "clip", "solve", "hits", "capi"];
@@ -20,7 +20,7 @@ const TARGETS: [&str; 11] =
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 
 /// Duration of a target in CI.
-pub(crate) const SECONDS: u32 = 20;
+pub(crate) const SECONDS: u32 = 10;
 
 /// CI uses the same inputs each time, so that a failure is caused by the change. `cargo xtask fuzz` searches
 /// for new inputs.

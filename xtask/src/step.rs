@@ -79,7 +79,7 @@ impl Log {
         let file = File::options().read(true).append(true).create(true).open(path)?;
         file.set_len(0)?;
         let captured = out_dir().join(format!("{name}.out"));
-        Ok(Self { file, captured, limit: Duration::from_secs(40 * 60) })
+        Ok(Self { file, captured, limit: Duration::from_secs(60 * 60) })
     }
 
     /// Runs a command. A non-zero exit code fails the step.

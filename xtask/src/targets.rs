@@ -14,7 +14,7 @@ pub(crate) fn steps() -> Vec<Step> {
         Step::new("wasm-scalar", |log: &mut Log| wasm(log, &KERNELS, "", "scalar", &tests::without_long()))
             .apart("wasm"),
         Step::new("wasm-simd128", |log: &mut Log| {
-            wasm(log, &PACKAGES, "-Ctarget-feature=+simd128", "simd128", &[])
+            wasm(log, &KERNELS, "-Ctarget-feature=+simd128", "simd128", &[])
         })
         .apart("wasm"),
         Step::new("check-windows", |log: &mut Log| check(log, "x86_64-pc-windows-gnu")).apart("check"),
@@ -22,29 +22,9 @@ pub(crate) fn steps() -> Vec<Step> {
     ]
 }
 
-/// All features except `scalar`, for which compilers emulate vector instructions for minutes. `wasm-scalar`
-/// runs the same code.
-const PACKAGES: [&str; 16] = [
-    "-p",
-    "condyle",
-    "-p",
-    "condyle-base",
-    "-p",
-    "condyle-encode",
-    "-p",
-    "condyle-query",
-    "-p",
-    "condyle-solve",
-    "-p",
-    "condyle-bvh",
-    "-p",
-    "condyle-gltf",
-    "--features",
-    "condyle/bytemuck,condyle/mint,condyle-query/bytemuck",
-];
-
-/// Crates with vector kernels. The others use f64 and integers, and have the same code with and without
-/// `simd128`.
+/// Crates with vector kernels. The others use f64 and integers, which are the same on all processors, and `web`
+/// runs them as WebAssembly. The feature `scalar` is left out, because compilers emulate vector instructions for
+/// minutes; `wasm-scalar` runs the same code.
 const KERNELS: [&str; 8] = [
     "-p",
     "condyle",
@@ -60,7 +40,7 @@ fn aarch64(log: &mut Log) -> Outcome {
     need_target(ARM)?;
     need("aarch64-linux-gnu-gcc", &["--version"])?;
     need("qemu-aarch64", &["--version"])?;
-    let args = [&PACKAGES[..], &["--target", ARM]].concat();
+    let args = [&KERNELS[..], &["--target", ARM]].concat();
     let linker = ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc".to_owned());
     let programs = tests::build(log, &args, &[linker, tests::folder("aarch64")])?;
     let runner = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"].map(Into::into);
