@@ -1,13 +1,18 @@
 //! A walk and a run from bodies of many conventions, with any rest pose, front, axes and units.
 
+use std::path::Path;
+
 use condyle::{Interpolation, Pose, RawClip, Skeleton, Target, Track};
 use condyle_base::math::quats::{Quat64, conjugate, from_rotation_vector, product, rotate};
+use condyle_bvh::WriteOptions;
+use condyle_retarget::clip::{self, ClipOptions};
 use condyle_retarget::rig::{Hints, Role, find};
 use condyle_testing::Random;
 use condyle_testing::humanoids::{self, Build};
 
 use crate::bodies::{Failed, Take, places, turns};
 use crate::made::{Convention, Stance};
+use crate::measure::plan;
 
 const IDENTITY: Quat64 = [0.0, 0.0, 0.0, 1.0];
 
@@ -49,7 +54,7 @@ fn take(made: &Convention, motion: fn(&Build) -> RawClip, random: &mut Random) -
     let (build, bends) = walker(made);
     let moves = moves(made, &stance, bends, &build.skeleton(), &skeleton, &joints);
     let clip = motion(&build);
-    let times = condyle_retarget::clip::frame_times(&clip, 30.0)?;
+    let times = clip::frame_times(&clip, 30.0)?;
     let own = Take { motion: clip.name().into(), skeleton: build.skeleton(), map, clip, times };
     let poses: Vec<Pose> = own
         .poses(&own.clip)?
@@ -70,6 +75,24 @@ fn take(made: &Convention, motion: fn(&Build) -> RawClip, random: &mut Random) -
     }
     let clip = RawClip::new(own.motion.clone(), vec![own.times.clone()], tracks)?;
     Ok(Take { skeleton, clip, ..own })
+}
+
+/// Writes each source, and its motion on each target, as BVH files for a person to look at.
+pub(crate) fn write(folder: &Path, name: &str, takes: &[Take], targets: &[Take]) -> Result<(), Failed> {
+    std::fs::create_dir_all(folder)?;
+    let save = |whose: &str, motion: &str, skeleton: &Skeleton, clip: &RawClip| -> Result<(), Failed> {
+        let text = condyle_bvh::write(skeleton, clip, &WriteOptions::new(60.0))?;
+        Ok(std::fs::write(folder.join(format!("{name} {motion} {whose}.bvh")), text)?)
+    };
+    for source in takes {
+        save("source", &source.motion, &source.skeleton, &source.clip)?;
+        for (target, whose) in targets.iter().zip(["tall", "short", "stylised"]) {
+            let done =
+                clip::clip(&plan(source, target)?, &source.clip, &source.times, &ClipOptions::default())?;
+            save(whose, &source.motion, &target.skeleton, &done.clip)?;
+        }
+    }
+    Ok(())
 }
 
 /// How a joint follows one of the walker.

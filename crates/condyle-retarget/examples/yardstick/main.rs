@@ -11,7 +11,7 @@ mod conventions;
 mod made;
 mod measure;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use bodies::{Failed, Take};
@@ -71,11 +71,13 @@ fn main() -> ExitCode {
 
 fn measured() -> Result<Limits, Failed> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let (data, out) = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [] => (None, None),
-        ["--data", path] => (Some(PathBuf::from(path)), None),
-        ["--data", path, "--out", out] => (Some(PathBuf::from(path)), Some(PathBuf::from(out))),
-        _ => return Err("usage: yardstick [--data PATH [--out FILE]]".into()),
+    let path = |text: &str| Some(PathBuf::from(text));
+    let (data, out, motions) = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => (None, None, None),
+        ["--data", data] => (path(data), None, None),
+        ["--data", data, "--out", out] => (path(data), path(out), None),
+        ["--write", folder] => (None, None, path(folder)),
+        _ => return Err("usage: yardstick [--data PATH [--out FILE]] or yardstick --write FOLDER".into()),
     };
     let takes = data.as_deref().map_or_else(bodies::made, bodies::read)?;
     let paired = data.is_some();
@@ -85,7 +87,7 @@ fn measured() -> Result<Limits, Failed> {
     itself(&takes, &mut page, &mut limits)?;
     there_and_back(&takes, &mut page, &mut limits)?;
     rest_poses(&takes, &mut page, &mut limits)?;
-    conventions(&mut page, &mut limits)?;
+    conventions(&mut page, &mut limits, motions.as_deref())?;
     let (fps, joints) = speed(&takes[0][0], &takes[0][1])?;
     page.line(format!("| speed, pose by pose | {fps:.0} frames/s on {joints} joints |"));
     if let Some(out) = out {
@@ -187,14 +189,17 @@ fn check(name: &str, row: &Row, whole: bool, knees: f64, limits: &mut Limits) {
 }
 
 /// Walks and runs of each convention on three internal bodies: one row per convention, of whole clips. Poses
-/// one by one are only checked.
-fn conventions(page: &mut Page, limits: &mut Limits) -> Result<(), Failed> {
+/// one by one are only checked. Writes sources and results to a folder, if one is given.
+fn conventions(page: &mut Page, limits: &mut Limits, motions: Option<&Path>) -> Result<(), Failed> {
     let targets = bodies::made()?.swap_remove(0);
     let mut random = Random(2);
     page.line(String::new());
     heading("source", page);
     for made in made::conventions() {
         let takes = conventions::takes(&made, &mut random)?;
+        if let Some(folder) = motions {
+            conventions::write(folder, &made.name, &takes, &targets)?;
+        }
         for method in [Method::Clip, Method::Poses] {
             let mut row = Row::default();
             for source in &takes {
