@@ -22,9 +22,9 @@ pub(crate) fn steps() -> Vec<Step> {
     ]
 }
 
-/// Crates with vector kernels. The others use f64 and integers, which are the same on all processors, and `web`
-/// runs them as WebAssembly. The feature `scalar` is left out, because compilers emulate vector instructions for
-/// minutes; `wasm-scalar` runs the same code.
+/// Crates with vector kernels. The others use f64 and integers, which are the same on all processors, and
+/// `web` runs them as WebAssembly. The feature `scalar` is left out, because compilers emulate vector
+/// instructions for minutes; `wasm-scalar` runs the same code.
 const KERNELS: [&str; 8] = [
     "-p",
     "condyle",
