@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::asset::Asset;
+use crate::document::Document;
 use crate::export::ClipExporter;
 use crate::json::whole;
 use crate::value::{Map, Value, json};
@@ -39,6 +40,17 @@ impl Asset {
         let sets = sets.filter_map(Value::as_object).map(|set| mapped(set, &joints, self.skeleton.names()));
         // The set with the most VRM bones: documents may have several vocabularies.
         sets.max_by_key(BTreeMap::len).unwrap_or_default()
+    }
+}
+
+/// Marks the nodes of humanoid bones in a VRM animation. Such a file has no skins, and a bone without keys is a
+/// part of its body too.
+pub(crate) fn mark(document: &Document, moved: &mut [bool]) {
+    let bones = document.json.pointer("/extensions/VRMC_vrm_animation/humanoid/humanBones");
+    for bone in bones.and_then(Value::as_object).into_iter().flat_map(Map::values) {
+        if let Some(moved) = bone.get("node").and_then(whole).and_then(|node| moved.get_mut(node)) {
+            *moved = true;
+        }
     }
 }
 
@@ -249,6 +261,25 @@ mod tests {
         let thumbs = json!([{ "bone": "leftThumbProximal", "node": 0 }, { "bone": "leftThumbIntermediate", "node": 1 }]);
         let thumbs = body(json!({ "VRM": humanoid(thumbs) })).humanoid_bones();
         assert_eq!(thumbs, map(&[("leftThumbMetacarpal", 0), ("leftThumbProximal", 1)]));
+    }
+
+    #[test]
+    fn bones_of_a_motion_file_are_joints_without_keys_too() {
+        let file = |extension: &str| {
+            let mut it = Builder::new(json!({
+                "scenes": [{ "nodes": [0] }],
+                "nodes": [{ "children": [1, 3] }, { "children": [2] }, {}, {}],
+                "extensionsUsed": [extension],
+            }));
+            let bones = json!({ "hips": { "node": 1 }, "head": { "node": 2 }, "jaw": { "node": 99 }, "neck": 3 });
+            it.json["extensions"] = json!({ extension: { "humanoid": { "humanBones": bones } } });
+            it.import().unwrap()
+        };
+        let asset = file("VRMC_vrm_animation");
+        assert_eq!(asset.skeleton.nodes(), [0, 1, 2]);
+        assert_eq!(asset.humanoid_bones(), map(&[("hips", 1), ("head", 2)]));
+        // A character has skins, which list its joints.
+        assert!(file("VRMC_vrm").skeleton.nodes().is_empty());
     }
 
     #[test]
