@@ -43,8 +43,8 @@ impl Asset {
     }
 }
 
-/// Marks the nodes of humanoid bones in a VRM animation. Such a file has no skins, and a bone without keys is a
-/// part of its body too.
+/// Marks the nodes of humanoid bones in a VRM animation. Such a file has no skins, and a bone without keys
+/// is a part of its body too.
 pub(crate) fn mark(document: &Document, moved: &mut [bool]) {
     let bones = document.json.pointer("/extensions/VRMC_vrm_animation/humanoid/humanBones");
     for bone in bones.and_then(Value::as_object).into_iter().flat_map(Map::values) {
