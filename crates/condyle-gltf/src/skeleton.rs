@@ -9,8 +9,8 @@ use crate::skins::NodeSkin;
 /// Returns the skeleton, and the joint index of each node.
 ///
 /// Joints are the nodes in skins, the nodes that animations or springs move, constrained nodes and their
-/// sources, and the humanoid bones of a VRM animation. Nodes whose mesh follows one of these and all ancestors
-/// are joints too. A file with only a motion therefore has a skeleton. Animated nodes without a mesh are kept
+/// sources, and the humanoid bones of a VRM animation. Nodes whose mesh follows one of these and all
+/// ancestors are joints too. A file with only a motion has a skeleton. Animated nodes without a mesh are kept
 /// too, because an engine can attach objects to them.
 pub(crate) fn build(
     scene: &Scene,
