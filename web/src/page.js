@@ -73,6 +73,7 @@ export class Page {
         const character = await load(this.condyle, sources[0]);
         let others;
         try {
+            refuseFar(character.model);
             others = await this.others(character.model, sources.slice(1));
         } catch (error) {
             release(character);
@@ -276,6 +277,18 @@ export class Page {
             document.body.dataset.state = 'ready';
         }
     }
+}
+
+/** Distance in units beyond which f32 numbers of a graphics card overflow when they are squared. */
+const FARTHEST = 1e15;
+
+/** Refuses a damaged model with vertices so far away that the browser would stop. */
+function refuseFar(model) {
+    const clips = [undefined, ...model.clips.keys()];
+    const far = clips.flatMap((clip) => model.sphere(clip)).find((it) => !(Math.abs(it) < FARTHEST));
+    if (far === undefined) return;
+    const error = new Error(`a part of the model is ${Math.abs(far).toPrecision(1)} units away, farther than can be drawn`);
+    throw Object.assign(error, { code: 'too-far' });
 }
 
 /** Sphere around the joints, for files without meshes. */

@@ -32,6 +32,7 @@ const ADVICE = {
     'no-such-model':
         'Drop a .glb, .gltf, .vrm, .bvh or .condyle file, with a .gltf also its .bin and images.',
     'other-joints': '',
+    'too-far': 'The file is damaged, or was exported with a wrong scale.',
     'no-graphics': 'Switch on WebGL 2 in the browser, or use another browser.',
 };
 

@@ -76,6 +76,20 @@ drive('a drop as the first touch', { untouched: true }, async (tab) => {
     await tab.page.waitForFunction(() => /^2 joints/.test(document.getElementById('facts').textContent));
 });
 
+drive('a vertex too far away to draw is refused in words', {}, async (tab) => {
+    for (const name of ['rigid.glb', 'morph.glb']) {
+        const file = await data(name);
+        const { accessors, bufferViews, meshes } = JSON.parse(file.subarray(20, 20 + file.readUInt32LE(12)));
+        const [{ attributes, targets }] = meshes[0].primitives;
+        const { bufferView, byteOffset = 0 } = accessors[targets ? targets[0].POSITION : attributes.POSITION];
+        const start = 28 + file.readUInt32LE(12) + (bufferViews[bufferView].byteOffset ?? 0) + byteOffset;
+        file.writeFloatLE(1e28, start);
+        await tab.drop({ [name]: file });
+        assert.equal(await tab.isHidden('fault'), false, name);
+        assert.match(await tab.text('fault-text'), /e\+2\d units away.*damaged/);
+    }
+});
+
 drive('time: play, step, scrub, loop and speed', { motion: true }, async (tab) => {
     const time = () => tab.page.$eval('#scrub', (it) => Number(it.value));
     const first = await time();
