@@ -271,7 +271,8 @@ mod tests {
                 "nodes": [{ "children": [1, 3] }, { "children": [2] }, {}, {}],
                 "extensionsUsed": [extension],
             }));
-            let bones = json!({ "hips": { "node": 1 }, "head": { "node": 2 }, "jaw": { "node": 99 }, "neck": 3 });
+            let bones =
+                json!({ "hips": { "node": 1 }, "head": { "node": 2 }, "jaw": { "node": 99 }, "neck": 3 });
             it.json["extensions"] = json!({ extension: { "humanoid": { "humanBones": bones } } });
             it.import().unwrap()
         };
