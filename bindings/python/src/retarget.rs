@@ -19,8 +19,7 @@ use crate::model::Model;
 /// Frames per second where the keys of a clip are farther apart.
 const RATE: f64 = 30.0;
 
-/// Find the joints of a humanoid by a map in the file, such as VRM's, by their names, and by the shape of the
-/// skeleton.
+/// Find the joints of a humanoid by a map in the file, by names, and by the shape of the skeleton.
 ///
 /// Parameters
 /// ----------

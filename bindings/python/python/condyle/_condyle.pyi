@@ -1334,8 +1334,7 @@ def blend(
     [[0.0, 1.0, 0.0, 0.0]]
     """
 def rig(model: Model, map: dict[str, str | None] | None = None) -> dict[str, str]:
-    """Find the joints of a humanoid by a map in the file, such as VRM's, by their names, and by the shape of the
-    skeleton.
+    """Find the joints of a humanoid by a map in the file, by names, and by the shape of the skeleton.
 
     Parameters
     ----------
