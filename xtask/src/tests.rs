@@ -109,6 +109,11 @@ pub(crate) fn folder(name: &str) -> (&'static str, String) {
     ("CARGO_TARGET_DIR", build_dir(name).display().to_string())
 }
 
+/// Path of a program of the workspace that [`build`] makes too: `examples/NAME` for an example.
+pub(crate) fn program(name: &str) -> PathBuf {
+    build_dir("debug").join(name).with_extension(std::env::consts::EXE_EXTENSION)
+}
+
 /// Builds the test programs of these crates.
 ///
 /// `args` are passed to `cargo test`. `settings` are environment variables.

@@ -1,8 +1,10 @@
 //! Figures of retargeting, with limits: feet that slide, rest poses, there and back.
 
 use std::path::Path;
+use std::process::Command;
 
 use crate::step::{Log, Outcome, Step, cargo};
+use crate::tests;
 
 pub(crate) fn steps() -> Vec<Step> {
     vec![Step::new("yardstick", made)]
@@ -12,7 +14,8 @@ const EXAMPLE: [&str; 4] = ["-p", "condyle-retarget", "--example", "yardstick"];
 
 /// Measures three internal bodies, with the tests' build.
 pub(crate) fn made(log: &mut Log) -> Outcome {
-    log.run(&mut cargo("run", EXAMPLE))?;
+    tests::build(log, &["--workspace"], &[])?;
+    log.run(&mut Command::new(tests::program("examples/yardstick")))?;
     Ok("all figures are within their limits".into())
 }
 
