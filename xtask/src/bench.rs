@@ -10,7 +10,7 @@ pub(crate) fn steps() -> Vec<Step> {
 }
 
 fn bench(log: &mut Log) -> Outcome {
-    // The build of the tests has the program too. A build of its own has other features of the libraries, and
+    // The build of the tests has the program too. A separate build has other features of the libraries, and
     // takes minutes.
     tests::build(log, &["--workspace"], &[])?;
     let program = tests::program("condyle-bench");
