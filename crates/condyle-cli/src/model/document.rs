@@ -74,7 +74,8 @@ fn misfit_failure(path: &Path, misfit: &Misfit) -> Failure {
         Misfit::PersonMissing => {
             return Failure::Data(format!(
                 "{name} is the motion of a body and needs a body model: \
-                 `condyle encode FOLDER --body MODEL.npz` encodes all motion of the folder"
+                 `condyle encode FOLDER --body MODEL.npz` encodes all motion of the folder, and \
+                 `condyle retarget` has --body too"
             ));
         }
         Misfit::Compressed => {

@@ -13,8 +13,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use condyle::RawClip;
+use condyle_body::BodyModel;
 use condyle_compare::distinct;
 use condyle_gltf::{Asset, Extent};
+use condyle_io::Person;
 
 use self::container::{PackedClip, is_container};
 use self::playable::Playable;
@@ -124,6 +126,21 @@ pub(crate) fn open(
     sources.extend(document::sources(path, Some(&asset.document)));
     let packed = compressed.into_iter().filter_map(PackedClip::of).collect();
     Ok(Model { asset, sources, packed, is_reported: false })
+}
+
+/// Opens a body model in the layout of the SMPL family.
+pub(crate) fn body_model(path: &Path) -> Result<BodyModel, Failure> {
+    BodyModel::open(path).map_err(|refused| Failure::Data(refused.to_string()))
+}
+
+/// Opens the motion of a person, a .npz in AMASS's layout, on the skeleton of that person.
+pub(crate) fn open_person(path: &Path, body: &BodyModel, space: Space) -> Result<Model, Failure> {
+    let person = Some(Person::Of(body));
+    let options = condyle_io::Options { person, z_up: space.is_z_up(), ..Default::default() };
+    let mut model = document::read(path, &options, false)?;
+    let sources = std::mem::take(&mut model.files);
+    let (asset, _) = document::into_asset(path, model)?;
+    Ok(Model { asset, sources, packed: Vec::new(), is_reported: false })
 }
 
 /// Like [`open`], scaled to a height if one is given; also returns the metres per unit. With `onto`,

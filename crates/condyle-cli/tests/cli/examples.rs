@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::bodies::{Made, doubles, npz};
+use crate::bodies::{doubles, npz};
 use crate::common::{Folder, condyle, models};
 
 /// Returns the JSON of a .glb, and the bytes after it.
@@ -107,9 +107,9 @@ fn folder() -> Folder {
     for name in ["walk.bvh", "mocap/walk.bvh"] {
         folder.write(name, WALK);
     }
-    folder.write("model.npz", Made::new(3, 60, 5, 2).bytes());
+    folder.write("model.npz", crate::retarget::person().bytes());
     let arrays = [
-        ("poses", doubles(&[4, 15], &[0.1; 60])),
+        ("poses", doubles(&[4, 72], &[0.1; 288])),
         ("trans", doubles(&[4, 3], &[0.9; 12])),
         ("mocap_framerate", doubles(&[], &[60.0])),
     ];

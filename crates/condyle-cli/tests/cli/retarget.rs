@@ -4,7 +4,50 @@ use condyle_testing::humanoids::{Build, squats, walk};
 use insta::assert_snapshot;
 use serde_json::Value;
 
+use crate::bodies::{Made, doubles, npz};
 use crate::common::{Folder, transcript};
+
+/// Parent and place of each joint of SMPL, in a T pose.
+const SMPL: [(i64, [f64; 3]); 24] = [
+    (-1, [0.0, 0.95, 0.0]),
+    (0, [0.09, 0.9, 0.0]),
+    (0, [-0.09, 0.9, 0.0]),
+    (0, [0.0, 1.05, 0.0]),
+    (1, [0.09, 0.5, 0.0]),
+    (2, [-0.09, 0.5, 0.0]),
+    (3, [0.0, 1.18, 0.0]),
+    (4, [0.09, 0.08, -0.02]),
+    (5, [-0.09, 0.08, -0.02]),
+    (6, [0.0, 1.25, 0.0]),
+    (7, [0.09, 0.02, 0.1]),
+    (8, [-0.09, 0.02, 0.1]),
+    (9, [0.0, 1.45, 0.0]),
+    (9, [0.06, 1.4, 0.0]),
+    (9, [-0.06, 1.4, 0.0]),
+    (12, [0.0, 1.55, 0.02]),
+    (13, [0.18, 1.4, 0.0]),
+    (14, [-0.18, 1.4, 0.0]),
+    (16, [0.45, 1.4, 0.0]),
+    (17, [-0.45, 1.4, 0.0]),
+    (18, [0.7, 1.4, 0.0]),
+    (19, [-0.7, 1.4, 0.0]),
+    (20, [0.78, 1.4, 0.0]),
+    (21, [-0.78, 1.4, 0.0]),
+];
+
+/// Returns a body model in SMPL's layout: a vertex at each joint.
+pub(crate) fn person() -> Made {
+    let mut made = Made::new(3, 24, 24, 2);
+    made.template = SMPL.iter().flat_map(|(_, at)| *at).collect();
+    made.parents = SMPL.iter().map(|(parent, _)| *parent).collect();
+    made.shape_dirs.fill(0.0);
+    made.pose_dirs.fill(0.0);
+    for own in [&mut made.regressor, &mut made.weights] {
+        own.fill(0.0);
+        (0..24).for_each(|at| own[25 * at] = 1.0);
+    }
+    made
+}
 
 /// Returns the text of a BVH with a motion of a made body.
 fn bvh(build: &Build, motion: &condyle::RawClip) -> String {
@@ -131,4 +174,42 @@ fn maps_correct_who_is_who() {
     let again = folder.run("retarget moves --map same.map --on a.glb -o many").assert().success();
     let text = String::from_utf8_lossy(&again.get_output().stdout).into_owned();
     assert!(text.contains("all new"), "{text}");
+}
+
+/// AMASS: motion without a skeleton, Z up, and the body model of the person who moved.
+#[test]
+fn the_motion_of_a_person_needs_its_body_model() {
+    let folder = folder();
+    folder.write("model.npz", person().bytes());
+    // Both knees bend and stretch again.
+    let frames = 60;
+    let mut poses = vec![0.0; 72 * frames];
+    for frame in 0..frames {
+        let bend = 0.5 - 0.5 * (std::f64::consts::TAU * frame as f64 / frames as f64).cos();
+        // The body stands along Z.
+        poses[72 * frame] = std::f64::consts::FRAC_PI_2;
+        for joint in [4, 5] {
+            poses[72 * frame + 3 * joint] = bend;
+        }
+    }
+    let places: Vec<f64> = (0..frames).flat_map(|_| [0.0, 0.0, 0.0]).collect();
+    let arrays = [
+        ("poses", doubles(&[frames, 72], &poses)),
+        ("trans", doubles(&[frames, 3], &places)),
+        ("mocap_framerate", doubles(&[], &[60.0])),
+    ];
+    folder.write("moves/knees.npz", npz(&arrays, zip::CompressionMethod::Stored));
+    let refused = folder.run("retarget moves/knees.npz --on a.glb -o out.glb").assert().code(1);
+    let text = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    assert!(text.contains("--body"), "{text}");
+    let told = json(&folder, "retarget moves/knees.npz --body model.npz --up z --on a.glb -o out.glb --json");
+    let certificate = &told["clips"][0]["certificate"];
+    assert_eq!(certificate["frames"], 60, "{told}");
+    assert!(certificate["knee_acceleration"].as_f64().is_some_and(|it| (0.5..2.0).contains(&it)), "{told}");
+    // In a folder, files of other kinds need no body model, and the model itself is no motion.
+    std::fs::copy(folder.path("model.npz"), folder.path("moves/model.npz")).expect("a copy");
+    let told = json(&folder, "retarget moves --body moves/model.npz --up z --on a.glb -o many --json");
+    let names: Vec<&str> =
+        told["files"].as_array().expect("a list").iter().filter_map(|it| it["source"].as_str()).collect();
+    assert_eq!(names, ["knees.npz", "low/squats.bvh", "walk.bvh"], "{told}");
 }

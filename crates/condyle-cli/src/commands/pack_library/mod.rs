@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use condyle_body::BodyModel;
 use condyle_io::Format;
 use rayon::prelude::*;
 use serde_json::{Value, json};
@@ -16,6 +15,7 @@ use walkdir::WalkDir;
 use self::part::{How, Part, Source, Why};
 use crate::commands::encode;
 use crate::failure::Failure;
+use crate::model::body_model;
 use crate::options::quantity::TALL;
 use crate::output::{Written, check_destination, check_ending, print, print_json, progress, warn};
 use crate::text::{counted, ending, hertz, millimetres, path_text, printable, size};
@@ -115,11 +115,6 @@ pub(super) fn run(args: &encode::Args, root: &Path) -> Result<(), Failure> {
     let report = Report { whole: &whole, left_out: &left_out, library: &library };
     let took = begin.elapsed().as_secs_f64();
     if args.json { print_json(&report.to_json(took).to_string()) } else { print(&report.to_text(took)) }
-}
-
-/// Opens a body model in the layout of the SMPL family.
-fn body_model(path: &Path) -> Result<BodyModel, Failure> {
-    BodyModel::open(path).map_err(|refused| Failure::Data(refused.to_string()))
 }
 
 /// Returns the extensions of motion files.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Instant, UNIX_EPOCH};
 
+use condyle_body::BodyModel;
 use condyle_io::Format;
 use rayon::prelude::*;
 use serde_json::{Value, json};
@@ -32,7 +33,7 @@ struct Line {
 }
 
 /// Retargets every file of a folder.
-pub(super) fn run(args: &Args) -> Result<(), Failure> {
+pub(super) fn run(args: &Args, body: Option<&BodyModel>) -> Result<(), Failure> {
     let begin = Instant::now();
     let (folder, out) = (path_text(&args.source), path_text(&args.output));
     if let Some(there) = args.output.ancestors().find(|it| it.exists()).filter(|it| !it.is_dir()) {
@@ -61,7 +62,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let target = Target::open(args)?;
     let bar = progress(sources.len(), "retargeting");
     let one = |source: &Source| {
-        let line = source.run(args, &target);
+        let line = source.run(args, body, &target);
         bar.inc(1);
         line
     };
@@ -131,11 +132,14 @@ fn over(line: &Line) -> Vec<String> {
 
 /// Finds the motion files of the folder, sorted by name.
 fn find(args: &Args) -> Vec<Source> {
-    let formats = Format::ALL.into_iter().filter(|format| *format != Format::Body);
+    let formats = Format::ALL.into_iter().filter(|format| *format != Format::Body || args.body.is_some());
     let endings: Vec<&str> = formats.flat_map(|format| format.endings().iter().copied()).collect();
     let walk =
         WalkDir::new(&args.source).follow_links(true).into_iter().filter_entry(|it| it.path() != args.output);
     let files = walk.flatten().filter(|entry| entry.file_type().is_file()).map(walkdir::DirEntry::into_path);
+    // The body model itself has no motion.
+    let body = args.body.as_deref().and_then(|path| path.canonicalize().ok());
+    let files = files.filter(|path| body.is_none() || path.canonicalize().ok() != body);
     let motion = files.filter(|path| ending(path).is_some_and(|it| endings.contains(&it.as_str())));
     let mut sources: Vec<Source> = motion
         .map(|path| {
@@ -152,19 +156,19 @@ fn find(args: &Args) -> Vec<Source> {
 
 impl Source {
     /// Returns the result of an earlier run if it has the same inputs, else a new one.
-    fn run(&self, args: &Args, target: &Target) -> Result<Line, Failure> {
-        let maps = [&args.map, &args.on_map].map(|map| map.as_deref().map(file_stamp));
+    fn run(&self, args: &Args, body: Option<&BodyModel>, target: &Target) -> Result<Line, Failure> {
+        let maps = [&args.map, &args.on_map, &args.body].map(|map| map.as_deref().map(file_stamp));
         let stamp = json!({
             "source": file_stamp(&self.path),
             "on": file_stamp(target.path()),
-            "maps": maps,
+            "maps_and_body": maps,
             "options": format!("{:?} {:?} {:?} {:?}", args.clip, args.ratio, args.hands, args.space),
             "version": env!("CARGO_PKG_VERSION"),
         });
         if let Some(told) = self.known(&stamp) {
             return Ok(Line { name: self.name.clone(), told, is_old: true });
         }
-        let done = job::run(args, &self.path, target, args.format)?;
+        let done = job::run(args, &self.path, body, target, args.format)?;
         check_destination(&self.output, &done.sources, args.overwrite)?;
         let file = write_file(self.output.clone(), |out| out.write_all(&done.bytes))?;
         let mut told = job::stamp_of(&done);

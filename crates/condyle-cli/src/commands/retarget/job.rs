@@ -7,9 +7,11 @@ use clap::Parser;
 use condyle::container::{ContainerWriter, EntryKind};
 use condyle::sampling::AnyClip;
 use condyle::{RawClip, Skeleton};
+use condyle_body::BodyModel;
 use condyle_bvh::WriteOptions;
 use condyle_compare::distinct;
 use condyle_gltf::{Asset, ClipExporter};
+use condyle_io::Format;
 use condyle_retarget::clip::{ClipOptions, clip, frame_times};
 use condyle_retarget::rig::Found;
 use condyle_retarget::{Certificate, Plan, PlanOptions};
@@ -21,6 +23,7 @@ use super::report::{ClipDone, Done};
 use super::{Args, report};
 use crate::commands::encode::{self, Settings};
 use crate::failure::{Failure, too_large};
+use crate::model::container::has_format;
 use crate::model::humanoid::Who;
 use crate::model::playable::Playable;
 use crate::model::{self, Model};
@@ -85,9 +88,18 @@ fn source(args: &Args, path: &Path, model: &Model) -> Result<(Skeleton, Found), 
 }
 
 /// Retargets the clips of a file.
-pub(super) fn run(args: &Args, path: &Path, target: &Target, form: Form) -> Result<Done, Failure> {
+pub(super) fn run(
+    args: &Args,
+    path: &Path,
+    body: Option<&BodyModel>,
+    target: &Target,
+    form: Form,
+) -> Result<Done, Failure> {
     let name = path_text(path);
-    let model = Job::reading(path).open(|| model::open(path, None, None, args.space, false))?;
+    let model = Job::reading(path).open(|| match body {
+        Some(body) if has_format(path, Format::Body) => model::open_person(path, body, args.space),
+        _ => model::open(path, None, None, args.space, false),
+    })?;
     let mut clips = model.clips();
     if let Some(wanted) = &args.clip {
         let at = find_clip(&name, &clips, wanted)?;

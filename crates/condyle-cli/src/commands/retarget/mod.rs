@@ -10,6 +10,7 @@ use condyle_retarget::Ratio;
 
 use self::job::{Form, Target};
 use crate::failure::Failure;
+use crate::model::body_model;
 use crate::options::heading::{OUTPUT, REPORT};
 use crate::options::overwrite::Overwrite;
 use crate::options::space::Space;
@@ -27,6 +28,7 @@ Examples:
   condyle retarget man.glb --on hero.glb -o all.glb --json | jq .clips[].certificate
   condyle retarget man.glb --clip walk --on hero.glb -o hero_walk.glb --fail-over
   condyle retarget moves --on hero.glb -o out                  every motion of a folder
+  condyle retarget amass --body model.npz --up z --on hero.glb -o amass_out
 
 The joints of both skeletons are found by a map in the file, such as VRM's, or by name and shape.
 `condyle rig` shows and writes what is found; --map and --on-map correct it. Rest poses may differ:
@@ -45,7 +47,7 @@ animation in OUT.glb. --fail-over exits with code 1 if a figure is over its limi
 A folder gives one output per file, in the same subfolders, and one report, OUT/report.json. A later
 run makes only new and changed files. The files are the same for any number of threads.")]
 pub(crate) struct Args {
-    /// Motion: .glb, .gltf, .vrm, .vrma, .bvh or .condyle, or a folder of such files
+    /// Motion: .glb, .gltf, .vrm, .vrma, .fbx, .bvh, .npz or .condyle, or a folder of such files
     #[arg(value_name = "MOTION|FOLDER")]
     source: PathBuf,
     /// Character that receives the motion
@@ -60,6 +62,9 @@ pub(crate) struct Args {
     /// Output file, or output folder for a folder; missing folders are created
     #[arg(short, long, value_name = "OUT.glb|.condyle|.bvh|FOLDER")]
     output: PathBuf,
+    /// Body model (SMPL family) for .npz motions
+    #[arg(long, value_name = "MODEL.npz")]
+    body: Option<PathBuf>,
     /// Select a clip by name or index [default: all]
     #[arg(long, value_name = "NAME|INDEX")]
     clip: Option<String>,
@@ -106,8 +111,9 @@ fn parse_ratio(text: &str) -> Result<Ratio, String> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let body = args.body.as_deref().map(body_model).transpose()?;
     if args.source.is_dir() {
-        return folder::run(args);
+        return folder::run(args, body.as_ref());
     }
     let name = path_text(&args.output);
     let form = match ending(&args.output).as_deref() {
@@ -120,7 +126,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     };
     let target = Target::open(args)?;
     check_destination(&args.output, target.sources(), args.overwrite)?;
-    let done = args.threads.pool()?.install(|| job::run(args, &args.source, &target, form))?;
+    let done = args.threads.pool()?.install(|| job::run(args, &args.source, body.as_ref(), &target, form))?;
     check_destination(&args.output, &done.sources, args.overwrite)?;
     let file = crate::output::write_file(args.output.clone(), |out| out.write_all(&done.bytes))?;
     if args.json {
