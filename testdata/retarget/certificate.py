@@ -64,6 +64,14 @@ def scaled(v: Vector, by: float) -> Vector:
     return (v[0] * by, v[1] * by, v[2] * by)
 
 
+def dot(a: Vector, b: Vector) -> float:
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def cross(a: Vector, b: Vector) -> Vector:
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+
+
 def flat(v: Vector) -> Vector:
     return (v[0], 0.0, v[2])
 
@@ -278,6 +286,26 @@ class Legs:
         if any(abs(a - b) >= 0.01 * self.height for a, b in pairs):
             self.floor, self.toes = floor, toes
 
+    def beyond_limits(self, frame: int) -> float:
+        """Largest angle by which a knee bends to the front by more than 10 degrees, or a knee or elbow by more than 165."""
+        across = flat(sub(self.rest[self.joint["leftUpperLeg"]].at, self.rest[self.joint["rightUpperLeg"]].at))
+        left = scaled(across, 1 / math.hypot(*across))
+        worst = 0.0
+        for side in ("left", "right"):
+            for names in (("UpperLeg", "LowerLeg", "Foot"), ("UpperArm", "LowerArm", "Hand")):
+                if any(side + name not in self.joint for name in names):
+                    continue
+                joints = [self.joint[side + name] for name in names]
+                at = [self.placed[frame][joint].at for joint in joints]
+                first, second = sub(at[1], at[0]), sub(at[2], at[1])
+                around = cross(first, second)
+                bent = math.degrees(math.atan2(math.hypot(*around), dot(first, second)))
+                axis = rotate(conjugate(self.rest[joints[0]].turn), left)
+                axis = rotate(self.placed[frame][joints[0]].turn, axis)
+                is_backwards = names[0] == "UpperLeg" and dot(around, axis) < 0
+                worst = max(worst, bent - (10 if is_backwards else 165))
+        return worst
+
     def depths(self, frame: int, at_rest: float) -> tuple[float, float]:
         """Depth of joints below the ground, and of hands in the trunk and the thighs.
 
@@ -319,7 +347,7 @@ def certificate(source: Legs, target: Legs) -> dict[str, float]:
     own = ratio * source.height / target.height
     times = source.times
     planted = sliding = beyond = moving = frozen = spins = 0
-    slide = height = ground = body = 0.0
+    slide = height = ground = body = limits = 0.0
     knee = [0.0, 0.0]
     rests = source.floor, target.floor
     source.stand_on_clip()
@@ -327,6 +355,7 @@ def certificate(source: Legs, target: Legs) -> dict[str, float]:
         (a_ground, a_body), (b_ground, b_body) = (
             legs.depths(frame, rest) for legs, rest in zip((source, target), rests)
         )
+        limits = max(limits, target.beyond_limits(frame) - source.beyond_limits(frame))
         ground, body = max(ground, b_ground - ratio * a_ground), max(body, b_body - ratio * a_body)
     for side in range(2):
         a, b = source.frames[side], target.frames[side]
@@ -375,6 +404,7 @@ def certificate(source: Legs, target: Legs) -> dict[str, float]:
         "height_mm": 1e3 * height * target.height / TALL,
         "ground_mm": 1e3 * ground,
         "body_mm": 1e3 * body,
+        "limits_degrees": limits,
         "frozen_percent": percent(frozen, moving),
         "knee_acceleration": knee[0] / knee[1] if knee[1] else 1.0,
         "spins": spins,

@@ -2,9 +2,9 @@
 
 use condyle::{Error, Pose};
 
-use crate::body::{Body, Place};
+use crate::body::{Body, Place, SIDES};
 use crate::figures::{Figures, Legs, figures};
-use crate::maths::{Vec3, add, dot, length, scaled, sub};
+use crate::maths::{Vec3, add, atan2_f64, conjugate, cross, dot, length, rotate, scaled, sub};
 use crate::plan::{Ground, Plan};
 use crate::rig::Role;
 use crate::write::Goals;
@@ -39,6 +39,9 @@ pub struct Certificate {
     pub ground_mm: f64,
     /// Largest depth of a hand in the capsules of trunk and thighs, beyond the scaled depth of the source's.
     pub body_mm: f64,
+    /// Largest angle by which a knee bends to the front by more than 10 degrees, or a knee or elbow by more than
+    /// 165, beyond the source's. In degrees.
+    pub limits_degrees: f64,
     /// Largest distance by which the pelvis was lowered or lifted.
     pub pelvis_mm: f64,
     /// Frames in which the pelvis was moved by more than 1 cm at 1.8 m.
@@ -124,6 +127,7 @@ impl Certificate {
             ("frozen_percent", percent(f.frozen, f.moving)),
             ("ground_mm", self.ground_mm),
             ("body_mm", self.body_mm),
+            ("limits_degrees", self.limits_degrees),
             ("pelvis_mm", self.pelvis_mm),
             ("pelvis_moved_percent", percent(self.pelvis_moved, self.frames)),
             ("knee_acceleration", self.knee_acceleration()),
@@ -182,7 +186,7 @@ impl Witness {
         for (legs, pose) in self.legs.iter_mut().zip(poses) {
             legs.add(seconds, pose)?;
         }
-        let [source, target] = [0, 1].map(|at: usize| self.bodies[at].depths(poses[at]));
+        let [source, target] = [0, 1].map(|at: usize| self.bodies[at].faults(poses[at]));
         let all = &mut self.certificate;
         all.frames += 1;
         for side in 0..2 {
@@ -196,6 +200,7 @@ impl Witness {
         let [ground, body] = [beyond(0), beyond(1)];
         all.ground_mm = all.ground_mm.max(1e3 * ground);
         all.body_mm = all.body_mm.max(1e3 * body);
+        all.limits_degrees = all.limits_degrees.max((target[2] - source[2]).to_degrees());
         let missed = goals.missed[0].max(goals.missed[1]);
         for (depth, limit, why) in [
             (missed, DOUBT, Reason::OutOfReach),
@@ -236,7 +241,21 @@ fn doubt(doubts: &mut Vec<Doubt>, frame: usize, why: Reason, worst: f64) {
     doubts.push(Doubt { first: frame, last: frame, why, worst });
 }
 
-/// A body as capsules: its trunk and its thighs, the joints that can touch them, and the ground.
+/// Angle in degrees by which a knee may bend to the front.
+const BACKWARDS: f64 = 10.0;
+/// Angle in degrees by which knees and elbows may bend.
+const BENT: f64 = 165.0;
+
+/// A knee or an elbow.
+struct Hinge {
+    /// Joints of the upper bone, the lower bone and its end.
+    joints: [usize; 3],
+    /// Axis about which a knee bends, in the space of the upper bone.
+    axis: Option<Vec3>,
+}
+
+/// A body as capsules: its trunk and its thighs, the joints that can touch them, and the ground. With its
+/// hinges.
 struct Capsules {
     parents: Vec<u16>,
     places: Vec<Place>,
@@ -245,6 +264,7 @@ struct Capsules {
     hands: Vec<usize>,
     /// Joints at both ends, and the radius.
     capsules: Vec<([usize; 2], f64)>,
+    hinges: Vec<Hinge>,
     floor: f64,
 }
 
@@ -266,12 +286,14 @@ impl Capsules {
             parents: body.parents.clone(),
             places: vec![Place::IDENTITY; body.joint_count()],
             capsules,
+            hinges: hinges(body),
             floor,
         }
     }
 
-    /// Returns the largest depth of a joint below the ground and of a hand in the body.
-    fn depths(&mut self, pose: &Pose) -> [f64; 2] {
+    /// Returns the largest depth of a joint below the ground, that of a hand in the body, and the largest angle
+    /// in radians of a hinge beyond its limits.
+    fn faults(&mut self, pose: &Pose) -> [f64; 3] {
         for (joint, t) in pose.transforms().enumerate() {
             let above = self.places.get(usize::from(self.parents[joint])).copied();
             self.places[joint] = above.unwrap_or(Place::IDENTITY).then(&Place::local(&t));
@@ -282,7 +304,39 @@ impl Capsules {
             radius - distance(at(hand), at(from), at(to))
         };
         let depth = |&hand: &usize| self.capsules.iter().map(|it| inside(hand, it)).fold(0.0, f64::max);
-        [ground, self.hands.iter().map(depth).fold(0.0, f64::max)]
+        let bent = self.hinges.iter().map(|hinge| hinge.beyond(&self.places)).fold(0.0, f64::max);
+        [ground, self.hands.iter().map(depth).fold(0.0, f64::max), bent]
+    }
+}
+
+fn hinges(body: &Body) -> Vec<Hinge> {
+    let mut all = Vec::new();
+    for leg in &body.legs {
+        let axis = rotate(conjugate(body.rest[leg.thigh].turn), body.left);
+        all.push(Hinge { joints: [leg.thigh, leg.shin, leg.foot], axis: Some(axis) });
+    }
+    for side in SIDES {
+        let at = |role: Role| body.map.joint(role.on(side)).map(usize::from);
+        if let (Some(upper), Some(lower), Some(hand)) =
+            (at(Role::LeftUpperArm), at(Role::LeftLowerArm), at(Role::LeftHand))
+        {
+            all.push(Hinge { joints: [upper, lower, hand], axis: None });
+        }
+    }
+    all
+}
+
+impl Hinge {
+    /// Returns the angle beyond the limits, in radians.
+    fn beyond(&self, places: &[Place]) -> f64 {
+        let [upper, lower, end] = self.joints.map(|joint| places[joint].at);
+        let (first, second) = (sub(lower, upper), sub(end, lower));
+        let across = cross(first, second);
+        let angle = atan2_f64(length(across), dot(first, second));
+        let is_backwards =
+            self.axis.is_some_and(|axis| dot(across, rotate(places[self.joints[0]].turn, axis)) < 0.0);
+        let limit: f64 = if is_backwards { BACKWARDS } else { BENT };
+        (angle - limit.to_radians()).max(0.0)
     }
 }
 
@@ -292,4 +346,34 @@ fn distance(p: Vec3, from: Vec3, to: Vec3) -> f64 {
     let square = dot(along, along);
     let t = if square > 0.0 { (dot(sub(p, from), along) / square).clamp(0.0, 1.0) } else { 0.0 };
     length(sub(p, add(from, scaled(along, t))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hinges_have_limits_on_both_sides() {
+        // A thigh that points down, with the shin at an angle to the back.
+        let beyond = |degrees: f64, axis: Option<Vec3>| {
+            let (sin, cos) = degrees.to_radians().sin_cos();
+            let at = [[0.0, 1.0, 0.0], [0.0, 0.5, 0.0], [0.0, 0.5 - 0.4 * cos, -0.4 * sin]];
+            let places = at.map(|at| Place { at, ..Place::IDENTITY });
+            Hinge { joints: [0, 1, 2], axis }.beyond(&places).to_degrees()
+        };
+        let knee = Some([1.0, 0.0, 0.0]);
+        for (degrees, axis, want) in [
+            (0.0, knee, 0.0),
+            (90.0, knee, 0.0),
+            (170.0, knee, 5.0),
+            (-8.0, knee, 0.0),
+            (-40.0, knee, 30.0),
+            // An elbow has no front.
+            (-40.0, None, 0.0),
+            (-170.0, None, 5.0),
+        ] {
+            let got = beyond(degrees, axis);
+            assert!((got - want).abs() < 1e-9, "{degrees} {axis:?}: {got}");
+        }
+    }
 }

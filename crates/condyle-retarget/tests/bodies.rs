@@ -266,7 +266,7 @@ fn a_clip_of_one_frame_is_a_pose() {
     ] {
         assert_eq!(clip(&plan, &walk(&source), times, &ClipOptions::default()).err(), Some(want));
     }
-    assert!(frame_times(&walk(&source), f64::NAN).is_err());
+    assert!(frame_times(walk(&source), f64::NAN).is_err());
 }
 
 #[test]

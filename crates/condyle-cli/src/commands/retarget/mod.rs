@@ -40,9 +40,10 @@ OUT.glb is the character with the new clips, and without the clips that it had. 
 compressed to half a millimetre. OUT.bvh holds one clip.
 
 Each clip has a certificate: planted frames, and how far their feet slide, are off their height or
-miss their place; the depth below the ground and inside the body; the angular acceleration of the
-knees compared with the source; and frames in doubt. It is printed, and stored in the extras of the
-animation in OUT.glb. --fail-over exits with code 1 if a figure is over its limit.
+miss their place; the depth below the ground and inside the body; how far knees and elbows bend
+beyond their limits; the angular acceleration of the knees compared with the source; and frames in
+doubt. It is printed, and stored in the extras of the animation in OUT.glb. --fail-over exits with
+code 1 if a figure is over its limit.
 
 A folder gives one output per file, in the same subfolders, and one report, OUT/report.json. A later
 run makes only new and changed files. The files are the same for any number of threads.")]
