@@ -73,7 +73,7 @@ export class Page {
         const character = await load(this.condyle, sources[0]);
         let others;
         try {
-            refuseFar(character.model);
+            refuseFar(sphereOf(character.model));
             others = await this.others(character.model, sources.slice(1));
         } catch (error) {
             release(character);
@@ -129,6 +129,7 @@ export class Page {
             for (const source of sources) {
                 const model = await this.condyle.open(source.files, { name: source.name, warm: false });
                 try {
+                    refuseFar(sphereOf(model));
                     found.push(new Other(model, source.name, target));
                 } catch (error) {
                     model.dispose();
@@ -279,16 +280,28 @@ export class Page {
     }
 }
 
-/** Distance in units beyond which f32 numbers of a graphics card overflow when they are squared. */
+/** Distance in units beyond which the square of a coordinate overflows on a graphics card. */
 const FARTHEST = 1e15;
 
-/** Refuses a damaged model with vertices so far away that the browser would stop. */
-function refuseFar(model) {
-    const clips = [undefined, ...model.clips.keys()];
-    const far = clips.flatMap((clip) => model.sphere(clip)).find((it) => !(Math.abs(it) < FARTHEST));
+/** Refuses a damaged model with vertices or joints too far away to draw. */
+function refuseFar(sphere) {
+    const far = sphere.find((it) => !(Math.abs(it) < FARTHEST));
     if (far === undefined) return;
-    const error = new Error(`a part of the model is ${Math.abs(far).toPrecision(1)} units away, farther than can be drawn`);
+    const distance = Number.isFinite(far) ? `${Math.abs(far).toPrecision(1)} units` : 'too many units';
+    const error = new Error(`a part of the model is ${distance} away, farther than can be drawn`);
     throw Object.assign(error, { code: 'too-far' });
+}
+
+/** Sphere around all clips of a model, or around the joints at rest without meshes. */
+function sphereOf(model) {
+    const sphere = model.sphere();
+    if (sphere[3] > 0) return sphere;
+    const pose = model.pose();
+    try {
+        return around(pose, model);
+    } finally {
+        pose.dispose();
+    }
 }
 
 /** Sphere around the joints, for files without meshes. */

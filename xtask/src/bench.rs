@@ -12,7 +12,7 @@ pub(crate) fn steps() -> Vec<Step> {
 fn bench(log: &mut Log) -> Outcome {
     // The build of the tests has the program too. A separate build has other features of the libraries, and
     // takes minutes.
-    tests::build(log, &["--workspace"], &[])?;
+    tests::build(log, &["--workspace"], &[tests::folder("")])?;
     let program = tests::program("condyle-bench");
     let rows = log.capture(Command::new(program).args(["--rounds", "1", "--json"]))?.lines().count();
     if rows == 0 {

@@ -37,7 +37,7 @@ pub(crate) fn doc(log: &mut Log) -> Outcome {
     Ok(String::new())
 }
 
-/// Checks what users build with the compiler version that the manifest requires: no tests.
+/// Checks libraries and programs, without tests, with the compiler version that the manifest requires.
 fn msrv(log: &mut Log) -> Outcome {
     let manifest = std::fs::read_to_string(crate::root().join("Cargo.toml"))?;
     let version = manifest.lines().find_map(|l| l.strip_prefix("rust-version = \"")?.strip_suffix('"'));

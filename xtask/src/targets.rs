@@ -23,21 +23,25 @@ pub(crate) fn steps() -> Vec<Step> {
     ]
 }
 
-/// Crates with vector kernels. The others use f64 and integers, which are the same on all processors, and
-/// `web` runs them as WebAssembly. The feature `scalar` is left out, because compilers emulate vector
-/// instructions for minutes; `wasm-scalar` runs the same code.
-const KERNELS: [&str; 8] = [
+/// Crates with vector kernels. The others use f64 and integers, and this processor tests them. The feature
+/// `scalar` is left out, because compilers emulate vector instructions for minutes; `wasm-scalar` runs the
+/// same code.
+const KERNELS: [&str; 10] = [
     "-p",
     "condyle",
     "-p",
     "condyle-base",
     "-p",
     "condyle-query",
+    "-p",
+    "condyle-solve",
     "--features",
     "condyle/bytemuck,condyle/mint,condyle-query/bytemuck",
 ];
 
-const SCALAR: [&str; 5] = ["-p", "condyle", "-p", "condyle-base", "--lib"];
+/// Unit tests of scalar kernels, and the test that they run.
+const SCALAR: [&str; 9] =
+    ["-p", "condyle", "-p", "condyle-base", "-p", "condyle-query", "--lib", "--test", "environment"];
 
 fn aarch64(log: &mut Log) -> Outcome {
     need_target(ARM)?;

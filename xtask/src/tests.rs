@@ -104,7 +104,8 @@ pub(crate) struct TestProgram {
     folder: PathBuf,
 }
 
-/// Environment variable for a step that builds [`apart`](crate::step::Step::apart).
+/// Environment variable for a step that builds [`apart`](crate::step::Step::apart), or that needs the path of
+/// a [`program`].
 pub(crate) fn folder(name: &str) -> (&'static str, String) {
     ("CARGO_TARGET_DIR", build_dir(name).display().to_string())
 }

@@ -12,9 +12,9 @@ pub(crate) fn steps() -> Vec<Step> {
 
 const EXAMPLE: [&str; 4] = ["-p", "condyle-retarget", "--example", "yardstick"];
 
-/// Measures three internal bodies, with the tests' build.
+/// Measures internal bodies, with the tests' build.
 pub(crate) fn made(log: &mut Log) -> Outcome {
-    tests::build(log, &["--workspace"], &[])?;
+    tests::build(log, &["--workspace"], &[tests::folder("")])?;
     log.run(&mut Command::new(tests::program("examples/yardstick")))?;
     Ok("all figures are within their limits".into())
 }

@@ -77,14 +77,17 @@ pub(crate) fn on_threads<T: Send>(
             worker.map(|worker| (worker, working))
         };
         let started: Vec<_> = parts.map(start).collect();
-        work(own)?;
-        started.into_iter().try_for_each(|it| match it {
+        let own = work(own);
+        let others = started.into_iter().map(|it| match it {
             Ok((worker, working)) => {
                 steps.wait(working);
                 worker.join().unwrap_or_else(|panic| resume_unwind(panic))
             }
             Err(e) => Err(format!("cannot start a thread, use fewer threads: {e}")),
-        })
+        });
+        // Waits for all, also after an error, so that an interrupt is heard.
+        let others = others.collect::<Vec<_>>();
+        own.and(others.into_iter().collect())
     })
 }
 

@@ -51,7 +51,7 @@ pub(crate) fn rig(
     model: &Bound<'_, Model>,
     map: Option<BTreeMap<String, Option<String>>>,
 ) -> PyResult<BTreeMap<&'static str, String>> {
-    let (skeleton, found) = humanoid("model", model.get(), map)?;
+    let (skeleton, found) = humanoid("model", model.get(), model.get().motions().next(), map)?;
     let name = |joint: u16| skeleton.names()[usize::from(joint)].clone();
     Ok(found.humanoid.roles().map(|(role, joint)| (role.name(), name(joint))).collect())
 }
@@ -98,8 +98,8 @@ pub(crate) fn retarget<'py>(
     if clips.is_empty() {
         return Err(Error::new_err("the source has no clips"));
     }
-    let (source, a) = humanoid("source", from, source_map)?;
-    let b = humanoid("target", to, target_map)?.1;
+    let (source, a) = humanoid("source", from, clips.first().map(|clip| &*clip.motion), source_map)?;
+    let b = humanoid("target", to, None, target_map)?.1;
     let mut options = PlanOptions::default();
     options.ratio = ratio.map_or_else(Ratio::default, Ratio::Fixed);
     let plan = Plan::new(&source, &a.humanoid, to.shared_skeleton(), &b.humanoid, &options);
@@ -132,10 +132,11 @@ fn certificate<'py>(py: Python<'py>, it: &Certificate) -> PyResult<Bound<'py, Py
 }
 
 /// Finds the humanoid of a model by its map, corrections, names and shape. Where the rest pose has no shape,
-/// the first frame becomes the rest pose of the returned skeleton.
+/// the first frame of the motion becomes the rest pose of the returned skeleton.
 fn humanoid(
     what: &str,
     model: &Model,
+    motion: Option<&ModelClip>,
     map: Option<BTreeMap<String, Option<String>>>,
 ) -> PyResult<(Skeleton, Found)> {
     let skeleton = &**model.shared_skeleton();
@@ -150,7 +151,7 @@ fn humanoid(
         };
         corrections.push((role, joint));
     }
-    let first = model.motions().next().and_then(|motion| {
+    let first = motion.and_then(|motion| {
         let mut pose = Pose::rest(skeleton);
         motion.pose(skeleton, motion.start(), &mut pose).ok().map(|()| pose)
     });
@@ -159,7 +160,13 @@ fn humanoid(
         hints.given.extend(name.parse().ok().map(|role| (role, Some(joint))));
     }
     hints.correct(&corrections);
-    let found = find(skeleton, &hints).map_err(|why| Error::new_err(format!("{what}: {why}")))?;
+    let mut found = find(skeleton, &hints);
+    // A map in the file may be invalid.
+    if found.is_err() && corrections.is_empty() && !hints.given.is_empty() {
+        hints.given.clear();
+        found = find(skeleton, &hints);
+    }
+    let found = found.map_err(|why| Error::new_err(format!("{what}: {why}")))?;
     let rest = first.as_ref().filter(|_| found.is_posed).unwrap_or(skeleton.rest());
     Ok((skeleton.with_rest(rest).map_err(refused)?, found))
 }

@@ -39,8 +39,8 @@ pub struct Certificate {
     pub ground_mm: f64,
     /// Largest depth of a hand in the capsules of trunk and thighs, beyond the scaled depth of the source's.
     pub body_mm: f64,
-    /// Largest angle by which a knee bends to the front by more than 10 degrees, or a knee or elbow by more than
-    /// 165, beyond the source's. In degrees.
+    /// Largest angle in degrees of a knee or elbow beyond its limits, and beyond the source's: knees may bend
+    /// to the front by 10 degrees, and both may bend by 165.
     pub limits_degrees: f64,
     /// Largest distance by which the pelvis was lowered or lifted.
     pub pelvis_mm: f64,
@@ -291,8 +291,8 @@ impl Capsules {
         }
     }
 
-    /// Returns the largest depth of a joint below the ground, that of a hand in the body, and the largest angle
-    /// in radians of a hinge beyond its limits.
+    /// Returns the largest depth of a joint below the ground, the largest depth of a hand in the body, and
+    /// the largest angle in radians of a hinge beyond its limits.
     fn faults(&mut self, pose: &Pose) -> [f64; 3] {
         for (joint, t) in pose.transforms().enumerate() {
             let above = self.places.get(usize::from(self.parents[joint])).copied();

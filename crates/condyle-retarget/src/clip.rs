@@ -303,9 +303,13 @@ pub fn frame_times<'a>(clip: impl Into<AnyClip<'a>>, rate: f64) -> Result<Vec<f3
     let rate = if own > 0.0 { own } else { rate };
     let frames = ((clip.end() - clip.start()) * rate).round();
     if frames >= MAX_FRAMES as f64 {
-        return Err(Error::TooMany { what: "frames", found: frames as usize, limit: MAX_FRAMES });
+        return Err(Error::TooMany { what: "frames", found: frames as usize + 1, limit: MAX_FRAMES });
     }
-    Ok((0..=frames as usize).map(|frame| (clip.start() + frame as f64 / rate) as f32).collect())
+    let mut times: Vec<f32> =
+        (0..=frames as usize).map(|frame| (clip.start() + frame as f64 / rate) as f32).collect();
+    // Late times are coarser than frames.
+    times.dedup();
+    Ok(times)
 }
 
 fn key_times(clip: &RawClip, rate: f64) -> Result<Vec<f32>, Error> {

@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if let Some(picture) = &args.picture {
         check_destination(picture, &model.sources, args.overwrite)?;
     }
-    let found = Who::of(path, &model, args.map.as_deref(), args.guess)?;
+    let found = Who::of(path, &model, &model.clips(), args.map.as_deref(), args.guess)?;
     let mut files = Vec::new();
     if let Some(output) = &args.output {
         let bytes = match is_model {

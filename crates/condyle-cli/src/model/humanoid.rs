@@ -9,6 +9,7 @@ use condyle_retarget::rig::{Found, Hints, NotHumanoid, Role, find, read_map};
 
 use crate::failure::Failure;
 use crate::model::Model;
+use crate::model::playable::Playable;
 use crate::output::warn;
 use crate::text::path_text;
 
@@ -22,10 +23,16 @@ pub(crate) struct Who {
 }
 
 impl Who {
-    /// Finds the humanoid of a model. `map` is a file with corrections. `guess` ignores a map in the model.
-    pub(crate) fn of(path: &Path, model: &Model, map: Option<&Path>, guess: bool) -> Result<Self, Failure> {
+    /// Finds the humanoid of a model. If the rest pose is no stance, the first of the clips shows the shape.
+    /// `map` is a file with corrections. `guess` ignores a map in the model.
+    pub(crate) fn of(
+        path: &Path,
+        model: &Model,
+        clips: &[Playable<'_>],
+        map: Option<&Path>,
+        guess: bool,
+    ) -> Result<Self, Failure> {
         let skeleton = &model.asset.skeleton;
-        let clips = model.clips();
         let first = clips.first().and_then(|clip| {
             let mut pose = Pose::rest(skeleton);
             clip.pose(skeleton, clip.start(), &mut pose).ok().map(|()| (clip.name(), pose))

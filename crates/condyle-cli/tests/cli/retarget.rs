@@ -147,7 +147,7 @@ fn what_has_no_legs_is_refused() {
     }
 }
 
-/// Names without meaning on a body whose shape says the rest, and a map that corrects them.
+/// A wrong name for the left hand, and a map that corrects it.
 #[test]
 fn maps_correct_who_is_who() {
     let folder = folder();
@@ -206,7 +206,7 @@ fn the_motion_of_a_person_needs_its_body_model() {
     let certificate = &told["clips"][0]["certificate"];
     assert_eq!(certificate["frames"], 60, "{told}");
     assert!(certificate["knee_acceleration"].as_f64().is_some_and(|it| (0.5..2.0).contains(&it)), "{told}");
-    // In a folder, files of other kinds need no body model, and the model itself is no motion.
+    // Files of other kinds in a folder need no body model, and the model itself is no motion.
     std::fs::copy(folder.path("model.npz"), folder.path("moves/model.npz")).expect("a copy");
     let told = json(&folder, "retarget moves --body moves/model.npz --up z --on a.glb -o many --json");
     let names: Vec<&str> =

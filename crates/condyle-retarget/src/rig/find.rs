@@ -30,6 +30,9 @@ use super::trunk::{self, NO_STANCE, ON_FOUR, Trunk};
 /// # Ok::<(), condyle_retarget::rig::NotHumanoid>(())
 /// ```
 pub fn find(skeleton: &Skeleton, hints: &Hints<'_>) -> Result<Found, NotHumanoid> {
+    if let Some(error) = hints.pose.and_then(|pose| pose.check_joints("pose", skeleton.joint_count()).err()) {
+        return Err(NotHumanoid { missing: Vec::new(), why: error.to_string() });
+    }
     let rest = find_in(skeleton, skeleton.rest(), hints);
     let Some(pose) = hints.pose.filter(|_| !rest.as_ref().is_ok_and(|found| found.has_stance)) else {
         return rest;

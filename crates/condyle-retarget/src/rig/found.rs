@@ -39,7 +39,9 @@ pub struct Found {
     pub doubts: Vec<Doubt>,
     /// Whether the pose shows how the body stands. If not, names alone decide on left and right.
     pub has_stance: bool,
-    /// Whether [`Hints::pose`] gave the shape, because the rest pose is no stance.
+    /// Whether [`Hints::pose`] gave the shape, because the rest pose is no stance. A [`Plan`](crate::Plan)
+    /// then needs the skeleton with that pose at rest, by
+    /// [`Skeleton::with_rest`](condyle::Skeleton::with_rest).
     pub is_posed: bool,
     /// Evidence for each role of the humanoid, in the order of [`Humanoid::roles`].
     pub evidence: Vec<(Role, Evidence)>,

@@ -6,7 +6,9 @@ mod made;
 
 use std::f64::consts::FRAC_PI_2;
 
-use condyle::{Joint, Skeleton, Transform};
+use condyle::{Joint, Pose, Skeleton, Transform};
+use condyle_base::math::quats::{conjugate, product, renormalized};
+use condyle_base::math::vectors::{length, scaled};
 use condyle_retarget::rig::{Found, Hints, Role, find};
 use condyle_testing::Random;
 use made::{Bone, Convention, Stance, conventions};
@@ -254,4 +256,46 @@ fn a_body_on_four_legs_is_refused() {
     let (skeleton, _) = animal.skeleton(STANDING, &mut Random(106));
     let error = find(&skeleton, &Hints::default()).expect_err("an animal");
     assert!(error.to_string().contains("four legs"), "{error}");
+}
+
+/// Returns a pose in which every bone points up, as the rest poses of some motion capture do.
+fn pole(skeleton: &Skeleton) -> Pose {
+    let mut pose = skeleton.rest().clone();
+    let mut model = Vec::new();
+    for joint in 0..skeleton.joint_count() {
+        let above = skeleton.parent(joint as u16).map_or([0.0, 0.0, 0.0, 1.0], |it| model[usize::from(it)]);
+        let child =
+            (joint + 1..skeleton.joint_count()).find(|&it| skeleton.parent(it as u16) == Some(joint as u16));
+        let to = child.map_or([0.0, 1.0, 0.0], |child| skeleton.rest().get(child).translation.map(f64::from));
+        let size = length(to);
+        let turn = if size > 0.0 { between(scaled(to, 1.0 / size)) } else { [0.0, 0.0, 0.0, 1.0] };
+        let mut local = pose.get(joint);
+        local.rotation = product(conjugate(above), turn).map(|v| v as f32);
+        pose.set(joint, &local);
+        model.push(turn);
+    }
+    pose
+}
+
+/// Returns the shortest rotation from a unit vector to +Y.
+fn between([x, y, z]: [f64; 3]) -> [f64; 4] {
+    // The half-way vector, or any axis across for the opposite direction.
+    if y < -0.999_999 { [1.0, 0.0, 0.0, 0.0] } else { renormalized([-z, 0.0, x, 1.0 + y]) }
+}
+
+#[test]
+fn a_rest_pose_without_a_shape_needs_a_frame() {
+    let made = conventions().remove(0);
+    let (whole, joints) = made.skeleton(STANDING, &mut Random(107));
+    let shapeless = whole.with_rest(&pole(&whole)).expect("the same joints");
+    let look = |pose| find(&shapeless, &Hints { pose, ..Hints::default() });
+    let blind = look(None).expect("names decide");
+    assert!(!blind.has_stance && !blind.is_posed, "{:?}", blind.doubts);
+    let found = look(Some(whole.rest())).expect("a humanoid");
+    assert!(found.has_stance && found.is_posed && found.doubts.is_empty(), "{:?}", found.doubts);
+    assert_eq!(wrong(&made, &shapeless, &joints, &found, |_| true), "");
+    // A rest pose with a shape is enough, and a pose of another body is an error.
+    let own = find(&whole, &Hints { pose: Some(shapeless.rest()), ..Hints::default() }).expect("a humanoid");
+    assert!(own.has_stance && !own.is_posed);
+    assert!(look(Some(&Pose::identity(3))).is_err());
 }

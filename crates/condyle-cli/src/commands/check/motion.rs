@@ -45,7 +45,8 @@ impl Report {
         let skeleton = &model.skeleton;
         let given = model.asset.as_ref().map_or_else(Vec::new, |asset| in_file(&asset.humanoid_bones()));
         let look = |given| find(skeleton, &Hints { given, loose_feet: true, ..Hints::default() }).ok();
-        let map: Option<Humanoid> = look(given).or_else(|| look(Vec::new())).map(|found| found.humanoid);
+        let found = if given.is_empty() { None } else { look(given) };
+        let map: Option<Humanoid> = found.or_else(|| look(Vec::new())).map(|found| found.humanoid);
         let unfit = |error: condyle::Error| Failure::Data(format!("{name}: {error}"));
         let mut clips = Vec::new();
         for it in &model.clips {

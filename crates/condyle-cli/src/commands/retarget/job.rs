@@ -65,7 +65,7 @@ impl Target {
     pub(super) fn open(args: &Args) -> Result<Self, Failure> {
         let path = &args.on;
         let model = Job::reading(path).open(|| model::open(path, None, None, Space::AS_IN_FILE, false))?;
-        let Who { found, .. } = Who::of(path, &model, args.on_map.as_deref(), false)?;
+        let Who { found, .. } = Who::of(path, &model, &[], args.on_map.as_deref(), false)?;
         Ok(Self { path: path.to_path_buf(), model, found })
     }
 
@@ -80,8 +80,13 @@ impl Target {
 
 /// Returns the source's skeleton and humanoid. Where the rest pose has no shape, the first frame becomes the
 /// rest pose.
-fn source(args: &Args, path: &Path, model: &Model) -> Result<(Skeleton, Found), Failure> {
-    let who = Who::of(path, model, args.map.as_deref(), false)?;
+fn source(
+    args: &Args,
+    path: &Path,
+    model: &Model,
+    clips: &[Playable<'_>],
+) -> Result<(Skeleton, Found), Failure> {
+    let who = Who::of(path, model, clips, args.map.as_deref(), false)?;
     let shaped = model.asset.skeleton.with_rest(&who.pose);
     let shaped = shaped.map_err(|e| Failure::Data(format!("{}: {e}", path_text(path))))?;
     Ok((shaped, who.found))
@@ -112,7 +117,7 @@ pub(super) fn run(
         }
         _ => {}
     }
-    let (skeleton, found) = source(args, path, &model)?;
+    let (skeleton, found) = source(args, path, &model, &clips)?;
     let failed = |e: &dyn std::fmt::Display| Failure::Data(format!("{name}: {e}"));
     let mut options = PlanOptions::default();
     options.ratio = args.ratio;
