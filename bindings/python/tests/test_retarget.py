@@ -1,10 +1,13 @@
 """Humanoids, and motion of one on another."""
 
+import shutil
 from pathlib import Path
 
 import condyle
 import numpy as np
 import pytest
+from condyle import jobs
+from conftest import TESTDATA
 
 # Joint, parent, and offset in centimetres, of a body of 1.7 m that stretches out its arms.
 BODY: list[tuple[str, str | None, tuple[float, float, float]]] = [
@@ -84,3 +87,37 @@ def test_motion_moves_to_another_body(tmp_path: Path) -> None:
         condyle.retarget(condyle.open(Path(__file__).parents[3] / "testdata" / "two_joints.glb"), target)
     with pytest.raises(condyle.Error, match="no clip"):
         condyle.retarget(source, target, "jump")
+
+
+def test_a_folder_moves_to_a_character_in_any_number_of_processes(tmp_path: Path) -> None:
+    moves = tmp_path / "moves"
+    (moves / "low").mkdir(parents=True)
+    bvh(moves / "nod.bvh", 1.0, "mixamorig:")
+    bvh(moves / "low" / "nod.bvh", 0.5, "")
+    shutil.copy(TESTDATA / "two_joints.glb", moves)
+    bvh(tmp_path / "small.bvh", 0.007, "Bip_").save(tmp_path / "hero.glb")
+    made = []
+    for workers in (1, 2):
+        out = tmp_path / str(workers)
+        job = jobs.Retarget(str(moves), str(out), on=str(tmp_path / "hero.glb"), per_shard=1)
+        done = jobs.run(job, workers)
+        made.append((out / "library.condyle").read_bytes())
+    assert made[0] == made[1] and done["clips"] == 2
+    assert [file["source"] for file in done["left_out"]] == ["two_joints.glb"]
+    assert "no humanoid" in done["left_out"][0]["why"]
+    assert [it["name"] for it in done["certificates"]] == ["low/nod", "nod"]
+    assert all(it["frames"] == 31 and it["sliding_percent"] == 0 for it in done["certificates"])
+    library = condyle.Library(out / "library.condyle")
+    character = condyle.open(tmp_path / "hero.glb")
+    assert library.names == ["low/nod", "nod"] and len(library.skeletons) == 1
+    want, _ = condyle.retarget(condyle.open(moves / "nod.bvh"), character)
+    times = np.linspace(0, 1, 7)
+    places = condyle.forward_kinematics(library["nod"].skeleton, *library["nod"].sample(times))[..., 3]
+    np.testing.assert_allclose(places, want.joints(0, times), atol=6e-4)
+    # Another character is another job.
+    bvh(tmp_path / "tall.bvh", 0.02, "Bip_").save(tmp_path / "hero.glb")
+    assert jobs.run(job)["certificates"][0]["ratio"] > 1.5 * done["certificates"][0]["ratio"]
+    with pytest.raises(condyle.Error, match="no humanoid"):
+        jobs.run(jobs.Retarget(str(moves), str(tmp_path / "none"), on=str(TESTDATA / "two_joints.glb")))
+    with pytest.raises(condyle.Error, match="ratio must be"):
+        jobs.Retarget(str(moves), str(tmp_path / "none"), on=str(tmp_path / "hero.glb"), ratio=0)

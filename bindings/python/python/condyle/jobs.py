@@ -1,4 +1,4 @@
-"""Batch jobs on whole libraries: pose, measure, encode or pack clips in any number of processes.
+"""Batch jobs on whole libraries: pose, measure, encode, pack or retarget clips in any number of processes.
 
 >>> from condyle import jobs
 >>> done = jobs.run(jobs.Pose("motion.condyle", "posed", rate=30), workers=1)
@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 import condyle
 from condyle._shards import Bar, Facts, Job, Shard, digest_of, do, finish, hash_json, hash_of, run
 
-__all__ = ["Bar", "Encode", "Job", "Measure", "Pack", "Pose", "Posed", "Shard", "do", "finish", "run"]
+__all__ = ["Bar", "Encode", "Job", "Measure", "Pack", "Pose", "Posed", "Retarget", "Shard", "do", "finish", "run"]
 
 # Extensions of motion files.
 _ENDINGS = (".bvh", ".fbx", ".glb", ".gltf", ".vrm", ".vrma", ".npz")
@@ -368,9 +368,9 @@ class Pack(Job):
             # Invalid UTF-8 in file names is replaced.
             source = source.encode(errors="replace").decode()
             stem = source.rsplit(".", 1)[0]
-            for clip in clips:
+            for clip, more in clips:
                 name = stem if len(clips) == 1 else f"{stem}/{clip.name}"
-                lines.append(_told(name, source, clip, repairs))
+                lines.append(_told(name, source, clip, repairs) | more)
                 parts.append(clip.to_bytes())
                 units.append(unit)
         condyle.join(path, parts, units=units)
@@ -391,8 +391,14 @@ class Pack(Job):
         who = _body_model(path, _stamp(Path(path)))
         return who.shaped(motion.betas[: who.shape_count])
 
-    def _clips(self, source: str) -> tuple[list[condyle.Clip], float, int]:
-        """Clips of a file, metres per unit, and number of repaired problems."""
+    def _clips(self, source: str) -> tuple[list[tuple[condyle.Clip, Facts]], float, int]:
+        """Clips of a file with further facts, metres per unit, and number of repaired problems."""
+        model, unit, repairs = self._open(source)
+        budget, shell = self.budget / unit, self.shell / unit
+        return [(model.encode(clip, budget, shell=shell, best=self.best), {}) for clip in model.clips], unit, repairs
+
+    def _open(self, source: str) -> tuple[condyle.Model, float, int]:
+        """Model with motion, metres per unit, and number of repaired problems."""
         path = os.path.join(self.source, source)
         body = None
         if self.body is not None and _is_of_body(source):
@@ -401,10 +407,8 @@ class Pack(Job):
         model = condyle.open(path, body=body, unit=given, up=self.up)
         if not model.clips:
             raise condyle.Error("it contains no motion")
-        unit = given or model.unit or 1.0
-        budget, shell = self.budget / unit, self.shell / unit
         repairs = sum(problem.severity == "warning" for problem in model.problems)
-        return [model.encode(clip, budget, shell=shell, best=self.best) for clip in model.clips], unit, repairs
+        return model, given or model.unit or 1.0, repairs
 
     def join(self, shards: list[Path], facts: list[Facts], path: Path) -> Facts:
         clips = [clip for of in facts for clip in of["clips"]]
@@ -413,10 +417,73 @@ class Pack(Job):
             first = left_out[0]
             raise condyle.Error(f"{self.source}: none of its files can be used; {first['source']}: {first['why']}")
         names = _distinct([clip["name"] for clip in clips])
-        columns = {name: [clip[name] for clip in clips] for name in clips[0]} | {"name": names}
+        columns = {name: [clip[name] for clip in clips] for name in clips[0] if name != "certificate"} | {"name": names}
         told = json.dumps({"columns": columns, "left_out": left_out})
         condyle.join(path, shards, names=names, told=told)
         return {"clips": len(clips), "left_out": left_out}
+
+
+@dataclass(frozen=True)
+class Retarget(Pack):
+    """Put all motion of a folder on one character, as ``library.condyle``.
+
+    Parameters
+    ----------
+    `source`, `out`, `per_shard`, `budget`, `shell`, `best`, `unit`, `up`, `body`
+        See `Pack`. The budget and the shell are those of the character.
+    `on` : str
+        File of the character that receives the motion.
+    `ratio` : float, optional
+        Size of the steps compared with the source's. Default: by the legs and the distance of the hips.
+
+    Notes
+    -----
+    ``manifest.json`` has the certificate of each clip in ``certificates``; see `retarget`. Files that are not
+    a humanoid are left out, with the reason.
+    """
+
+    _: KW_ONLY
+    on: str
+    ratio: float | None = None
+
+    kind = "retarget"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._above_zero(*(["ratio"] if self.ratio is not None else []))
+        self._set("on", os.path.abspath(self.on))
+
+    def plan(self) -> list[Shard]:
+        # Reports an unusable character once instead of once per motion.
+        condyle.rig(_character(self.on, _stamp(Path(self.on))))
+        return super().plan()
+
+    def state(self, items: Sequence[Any]) -> str:
+        return hash_json([super().state(items), [_stamp(path) for path in _files_of(Path(self.on))]])
+
+    def settings(self) -> Facts:
+        """Settings without the path of the character, because only the contents of its file matter."""
+        told = super().settings()
+        del told["settings"]["on"]
+        return told
+
+    def _clips(self, source: str) -> tuple[list[tuple[condyle.Clip, Facts]], float, int]:
+        model, _, repairs = self._open(source)
+        character = _character(self.on, _stamp(Path(self.on)))
+        unit = character.unit or 1.0
+        budget, shell = self.budget / unit, self.shell / unit
+        clips: list[tuple[condyle.Clip, Facts]] = []
+        for clip in model.clips:
+            moved, certificates = condyle.retarget(model, character, clip, ratio=self.ratio)
+            small = moved.encode(moved.clips[0], budget, shell=shell, best=self.best)
+            clips += [(small, {"certificate": certificate}) for certificate in certificates.values()]
+        return clips, unit, repairs
+
+    def join(self, shards: list[Path], facts: list[Facts], path: Path) -> Facts:
+        told = super().join(shards, facts, path)
+        clips = [clip for of in facts for clip in of["clips"]]
+        names = _distinct([clip["name"] for clip in clips])
+        return told | {"certificates": [{"name": name, **clip["certificate"]} for name, clip in zip(names, clips)]}
 
 
 # Digests of libraries by path, size and modification time, because hashing the table of a million clips is
@@ -497,6 +564,20 @@ def _body_model(path: str, stamp: tuple[int, int]) -> condyle.BodyModel:
         if len(_bodies) >= len(_GENDERS):
             _bodies.clear()
         _bodies[key] = model
+    return model
+
+
+# Last character used by this process, by path and stamp.
+_characters: dict[tuple[str, tuple[int, int]], condyle.Model] = {}
+
+
+def _character(path: str, stamp: tuple[int, int]) -> condyle.Model:
+    key = (path, stamp)
+    model = _characters.get(key)
+    if model is None:
+        model = condyle.open(path)
+        _characters.clear()
+        _characters[key] = model
     return model
 
 
