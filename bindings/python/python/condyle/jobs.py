@@ -430,7 +430,7 @@ class Retarget(Pack):
     Parameters
     ----------
     `source`, `out`, `per_shard`, `budget`, `shell`, `best`, `unit`, `up`, `body`
-        See `Pack`. The budget and the shell are those of the character.
+        See `Pack`. The budget and the shell refer to the character.
     `on` : str
         File of the character that receives the motion.
     `ratio` : float, optional
