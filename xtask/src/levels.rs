@@ -25,7 +25,10 @@ pub(crate) fn steps() -> Vec<Step> {
     let levels =
         LEVELS.map(|level| Step::new(format!("{PREFIX}{level}"), move |log: &mut Log| forced(log, level)));
     let cpus = CPUS.map(|(cpu, level)| {
-        Step::new(format!("cpu-{}", cpu.to_lowercase()), move |log: &mut Log| emulated(log, cpu, level))
+        let name = format!("cpu-{}", cpu.to_lowercase());
+        let step = Step::new(name, move |log: &mut Log| emulated(log, cpu, level));
+        // The processor without AVX shows that newer instructions are never run there.
+        if cpu == CPUS[0].0 { step } else { step.rare() }
     });
     levels.into_iter().chain(cpus).collect()
 }
@@ -42,11 +45,14 @@ fn forced(log: &mut Log, level: &str) -> Outcome {
     let programs = build(log)?;
     // The command line passes its environment to the library, so one level and the commands that pose, encode
     // and draw suffice.
-    let (program, library): (Vec<_>, Vec<_>) =
+    let (program, mut library): (Vec<_>, Vec<_>) =
         programs.into_iter().partition(|program| program.krate == "condyle-cli");
     let settings = [("CONDYLE_ISA", level), ("CONDYLE_NUMERIC", "portable")];
     if level == LEVELS[0] {
         tests::run(log, &program, &[], &COMMANDS.map(String::from), &settings)?;
+    } else {
+        // All levels have the same bits, so one compares whole characters with their references.
+        library.retain(|program| program.name != "references");
     }
     tests::run(log, &library, &[], &tests::without_scalar(), &settings)
 }

@@ -100,6 +100,8 @@ pub(crate) const FEW_CASES: (&str, &str) = ("PROPTEST_CASES", "32");
 pub(crate) struct TestProgram {
     /// Name of the crate.
     pub(crate) krate: &'static str,
+    /// Name of the library or of the test file.
+    pub(crate) name: String,
     path: PathBuf,
     folder: PathBuf,
 }
@@ -136,7 +138,7 @@ pub(crate) fn build(
         let krate = CRATES.into_iter().find(|krate| folder.ends_with(krate))?;
         let wanted = message["profile"]["test"] == true && !ONCE.contains(&name);
         let path = PathBuf::from(message["executable"].as_str()?);
-        wanted.then_some(TestProgram { krate, path, folder })
+        wanted.then_some(TestProgram { krate, name: name.to_owned(), path, folder })
     });
     let programs: Vec<_> = programs.collect();
     if programs.is_empty() { Err(Stop::Failed("no test program was built".into())) } else { Ok(programs) }
