@@ -61,8 +61,8 @@ pub(crate) fn list() -> ExitCode {
 /// Runs the steps whose name starts with `prefix`, two or three at a time. A failure does not stop the
 /// others.
 ///
-/// With `strict`, a skipped step fails unless it is optional, and rare steps run too. They also run if `prefix`
-/// selects them.
+/// With `strict`, a skipped step fails unless it is optional, and rare steps run too. They also run if
+/// `prefix` selects them.
 pub(crate) fn run(prefix: &str, strict: bool) -> ExitCode {
     let ci = std::env::var_os("CI").is_some_and(|v| v == "true");
     let optional = |name: &str| OPTIONAL.contains(&name) || name.starts_with(levels::PREFIX);
