@@ -16,7 +16,7 @@ use crate::json::Json;
 use crate::meshes::{self, Primitive, Skinning};
 use crate::problem::{Problem, Problems, REFUSED, Refused, Severity};
 use crate::scene::{self, Scene};
-use crate::{appearance, constraints, humanoid, skeleton, skins, springs};
+use crate::{appearance, constraints, skeleton, skins, springs};
 
 /// A document and everything in it that moves.
 ///
@@ -329,7 +329,7 @@ fn load(document: &Document, problems: &mut Problems) -> Option<Parts> {
     let found = springs::read(&root, &scene, problems);
     let constrained = constraints::read(&root, &scene, problems);
     let mut moved = clips::animated_nodes(&root, scene.nodes.len());
-    humanoid::mark(document, &mut moved);
+    skeleton::mark_bones(&document.json, &mut moved);
     found.mark(&mut moved);
     constrained.mark(&mut moved);
     let morph_targets = meshes::morph_target_counts(&root);

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use crate::asset::Asset;
-use crate::document::Document;
 use crate::export::ClipExporter;
 use crate::json::whole;
 use crate::value::{Map, Value, json};
@@ -40,17 +39,6 @@ impl Asset {
         let sets = sets.filter_map(Value::as_object).map(|set| mapped(set, &joints, self.skeleton.names()));
         // The set with the most VRM bones: documents may have several vocabularies.
         sets.max_by_key(BTreeMap::len).unwrap_or_default()
-    }
-}
-
-/// Marks the nodes of humanoid bones in a VRM animation. Such a file has no skins, and a bone without keys
-/// is a part of its body too.
-pub(crate) fn mark(document: &Document, moved: &mut [bool]) {
-    let bones = document.json.pointer("/extensions/VRMC_vrm_animation/humanoid/humanBones");
-    for bone in bones.and_then(Value::as_object).into_iter().flat_map(Map::values) {
-        if let Some(moved) = bone.get("node").and_then(whole).and_then(|node| moved.get_mut(node)) {
-            *moved = true;
-        }
     }
 }
 

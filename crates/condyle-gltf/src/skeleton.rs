@@ -2,9 +2,22 @@
 
 use condyle::{Joint, Skeleton};
 
+use crate::json::whole;
 use crate::problem::Problems;
 use crate::scene::Scene;
 use crate::skins::NodeSkin;
+use crate::value::{Map, Value};
+
+/// Marks the nodes of humanoid bones in a VRM animation. Such a file has no skins, and a bone without keys
+/// is a part of its body too.
+pub(crate) fn mark_bones(json: &Value, moved: &mut [bool]) {
+    let bones = json.pointer("/extensions/VRMC_vrm_animation/humanoid/humanBones");
+    for bone in bones.and_then(Value::as_object).into_iter().flat_map(Map::values) {
+        if let Some(moved) = bone.get("node").and_then(whole).and_then(|node| moved.get_mut(node)) {
+            *moved = true;
+        }
+    }
+}
 
 /// Returns the skeleton, and the joint index of each node.
 ///

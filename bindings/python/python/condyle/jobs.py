@@ -29,6 +29,7 @@ import os
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import unquote
@@ -476,7 +477,8 @@ class Retarget(Pack):
         for clip in model.clips:
             moved, certificates = condyle.retarget(model, character, clip, ratio=self.ratio)
             small = moved.encode(moved.clips[0], budget, shell=shell, best=self.best)
-            clips += [(small, {"certificate": certificate}) for certificate in certificates.values()]
+            [certificate] = certificates.values()
+            clips.append((small, {"certificate": certificate}))
         return clips, unit, repairs
 
     def join(self, shards: list[Path], facts: list[Facts], path: Path) -> Facts:
@@ -552,33 +554,17 @@ def _is_same(one: Path, other: Path) -> bool:
 # Genders in motion files.
 _GENDERS = ("female", "male", "neutral")
 
-# Body models cached by this process, by path and stamp.
-_bodies: dict[tuple[str, tuple[int, int]], condyle.BodyModel] = {}
 
-
+@lru_cache(maxsize=len(_GENDERS))
 def _body_model(path: str, stamp: tuple[int, int]) -> condyle.BodyModel:
-    key = (path, stamp)
-    model = _bodies.get(key)
-    if model is None:
-        model = condyle.BodyModel(path)
-        if len(_bodies) >= len(_GENDERS):
-            _bodies.clear()
-        _bodies[key] = model
-    return model
+    """Body model, opened again when its file changes."""
+    return condyle.BodyModel(path)
 
 
-# Last character used by this process, by path and stamp.
-_characters: dict[tuple[str, tuple[int, int]], condyle.Model] = {}
-
-
+@lru_cache(maxsize=1)
 def _character(path: str, stamp: tuple[int, int]) -> condyle.Model:
-    key = (path, stamp)
-    model = _characters.get(key)
-    if model is None:
-        model = condyle.open(path)
-        _characters.clear()
-        _characters[key] = model
-    return model
+    """Model, opened again when its file changes."""
+    return condyle.open(path)
 
 
 def _stamp(path: Path) -> tuple[int, int]:
