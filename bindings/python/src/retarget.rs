@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::clip::Clip;
-use crate::errors::{Error, refused};
+use crate::errors::{Error, refused, warn};
 use crate::model::Model;
 
 /// Frames per second where the keys of a clip are farther apart.
@@ -51,7 +51,7 @@ pub(crate) fn rig(
     model: &Bound<'_, Model>,
     map: Option<BTreeMap<String, Option<String>>>,
 ) -> PyResult<BTreeMap<&'static str, String>> {
-    let (skeleton, found) = humanoid("model", model.get(), model.get().motions().next(), map)?;
+    let (skeleton, found) = humanoid("model", model, model.get().motions().next(), map)?;
     let name = |joint: u16| skeleton.names()[usize::from(joint)].clone();
     Ok(found.humanoid.roles().map(|(role, joint)| (role.name(), name(joint))).collect())
 }
@@ -98,11 +98,11 @@ pub(crate) fn retarget<'py>(
     if clips.is_empty() {
         return Err(Error::new_err("the source has no clips"));
     }
-    let (source, a) = humanoid("source", from, clips.first().map(|clip| &*clip.motion), source_map)?;
-    let b = humanoid("target", to, None, target_map)?.1;
+    let (shaped, a) = humanoid("source", source, clips.first().map(|clip| &*clip.motion), source_map)?;
+    let b = humanoid("target", target, None, target_map)?.1;
     let mut options = PlanOptions::default();
     options.ratio = ratio.map_or_else(Ratio::default, Ratio::Fixed);
-    let plan = Plan::new(&source, &a.humanoid, to.shared_skeleton(), &b.humanoid, &options);
+    let plan = Plan::new(&shaped, &a.humanoid, to.shared_skeleton(), &b.humanoid, &options);
     let plan = plan.map_err(refused)?;
     let certificates = PyDict::new(py);
     let mut made = Vec::new();
@@ -135,10 +135,11 @@ fn certificate<'py>(py: Python<'py>, it: &Certificate) -> PyResult<Bound<'py, Py
 /// the first frame of the motion becomes the rest pose of the returned skeleton.
 fn humanoid(
     what: &str,
-    model: &Model,
+    model: &Bound<'_, Model>,
     motion: Option<&ModelClip>,
     map: Option<BTreeMap<String, Option<String>>>,
 ) -> PyResult<(Skeleton, Found)> {
+    let (py, model) = (model.py(), model.get());
     let skeleton = &**model.shared_skeleton();
     let mut corrections = Vec::new();
     for (role, joint) in map.into_iter().flatten() {
@@ -161,8 +162,11 @@ fn humanoid(
     }
     hints.correct(&corrections);
     let mut found = find(skeleton, &hints);
-    // A map in the file may be invalid.
-    if found.is_err() && corrections.is_empty() && !hints.given.is_empty() {
+    if let Err(why) = &found
+        && corrections.is_empty()
+        && !hints.given.is_empty()
+    {
+        warn(py, &format!("{what}: the map in the file is not used: {why}"))?;
         hints.given.clear();
         found = find(skeleton, &hints);
     }

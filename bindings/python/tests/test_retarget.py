@@ -1,5 +1,6 @@
 """Humanoids, and motion of one on another."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -68,6 +69,24 @@ def test_roles_are_found_and_corrected(tmp_path: Path) -> None:
         condyle.rig(model, {"head": "nose"})
     with pytest.raises(condyle.Error, match="tail"):
         condyle.rig(model, {"tail": "Hips"})
+
+
+def test_an_invalid_map_in_a_file_is_told_and_not_used(tmp_path: Path) -> None:
+    bvh(tmp_path / "a.bvh", 0.01, "Bip_").save(tmp_path / "a.glb")
+    data = (tmp_path / "a.glb").read_bytes()
+    length = int.from_bytes(data[12:16], "little")
+    document = json.loads(data[20 : 20 + length])
+    bones = {role: {"node": 0} for role in ("hips", "spine", "head")}
+    document["extensionsUsed"] = ["KHR_character_skeleton_mapping"]
+    document["extensions"] = {"KHR_character_skeleton_mapping": {"skeletalRigMappings": {"vrm": bones}}}
+    text = json.dumps(document).encode()
+    text += b" " * (-len(text) % 4)
+    rest = data[20 + length :]
+    head = b"glTF" + b"".join(v.to_bytes(4, "little") for v in (2, 20 + len(text) + len(rest), len(text)))
+    (tmp_path / "a.glb").write_bytes(head + b"JSON" + text + rest)
+    with pytest.warns(UserWarning, match="the map in the file is not used"):
+        roles = condyle.rig(condyle.open(tmp_path / "a.glb"))
+    assert (roles["hips"], roles["head"]) == ("Bip_Hips", "Bip_Head")
 
 
 def test_motion_moves_to_another_body(tmp_path: Path) -> None:
