@@ -27,11 +27,10 @@ from __future__ import annotations
 import json
 import os
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from urllib.parse import unquote
 
 import numpy as np
@@ -516,14 +515,22 @@ _opened: dict[tuple[str, str], condyle.Library] = {}
 
 
 def _library(path: str, digest: str) -> condyle.Library:
-    key = (path, digest)
-    library = _opened.get(key)
-    if library is None:
-        library = condyle.Library(path)
-        # Threads of a worker may run this simultaneously.
-        _opened.clear()
-        _opened[key] = library
-    return library
+    return _kept(_opened, 1, (path, digest), lambda: condyle.Library(path))
+
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+def _kept(cache: dict[_Key, _Value], most: int, key: _Key, make: Callable[[], _Value]) -> _Value:
+    """Value from a cache of at most `most` values. Threads of a worker may run this simultaneously."""
+    value = cache.get(key)
+    if value is None:
+        value = make()
+        if len(cache) >= most:
+            cache.clear()
+        cache[key] = value
+    return value
 
 
 def _files_of(path: Path) -> list[Path]:
@@ -555,16 +562,17 @@ def _is_same(one: Path, other: Path) -> bool:
 _GENDERS = ("female", "male", "neutral")
 
 
-@lru_cache(maxsize=len(_GENDERS))
+# Body models and characters of this process, by path and stamp.
+_body_models: dict[tuple[str, tuple[int, int]], condyle.BodyModel] = {}
+_characters: dict[tuple[str, tuple[int, int]], condyle.Model] = {}
+
+
 def _body_model(path: str, stamp: tuple[int, int]) -> condyle.BodyModel:
-    """Body model, opened again when its file changes."""
-    return condyle.BodyModel(path)
+    return _kept(_body_models, len(_GENDERS), (path, stamp), lambda: condyle.BodyModel(path))
 
 
-@lru_cache(maxsize=1)
 def _character(path: str, stamp: tuple[int, int]) -> condyle.Model:
-    """Model, opened again when its file changes."""
-    return condyle.open(path)
+    return _kept(_characters, 1, (path, stamp), lambda: condyle.open(path))
 
 
 def _stamp(path: Path) -> tuple[int, int]:
