@@ -1,5 +1,7 @@
 //! Characters generated from a seed.
 
+use std::ops::RangeInclusive;
+
 use condyle::math::JointQuat;
 use condyle::mesh::MorphDeltas;
 use condyle::{
@@ -218,9 +220,21 @@ impl Random {
 
     /// Mesh with `per_vertex` influences per vertex, of neighbouring joints, as on a real character.
     pub(crate) fn mesh(&mut self, vertices: usize, joints: usize, per_vertex: usize) -> SkinnedMesh {
+        self.uneven_mesh(vertices, joints, per_vertex..=per_vertex)
+    }
+
+    /// Mesh with a random number of influences per vertex, of neighbouring joints.
+    pub(crate) fn uneven_mesh(
+        &mut self,
+        vertices: usize,
+        joints: usize,
+        per_vertex: RangeInclusive<usize>,
+    ) -> SkinnedMesh {
+        let (least, most) = per_vertex.into_inner();
         let row = |v: usize| {
             let first = v * joints / vertices;
-            let weights: Vec<f32> = (0..per_vertex).map(|_| self.range(0.1, 1.0)).collect();
+            let more = if least < most { self.range(0.0, (most - least + 1) as f32) as usize } else { 0 };
+            let weights: Vec<f32> = (0..most.min(least + more)).map(|_| self.range(0.1, 1.0)).collect();
             let sum: f32 = weights.iter().sum();
             let row: Vec<_> =
                 weights.iter().enumerate().map(|(k, w)| (((first + k) % joints) as u16, w / sum)).collect();

@@ -19,10 +19,11 @@ pub(crate) fn section(work: &str) -> (&'static str, &'static str) {
             "Operations are additions and multiplications, fused or separate. Bytes are read, written, or read \
              and written; `plain` is the system's copy.",
         ),
-        "sample" => (
+        "sample" | "layers" => (
             "Sampling: cycles per joint",
             "A clip of 67 joints and 121 frames, sampled at another time in each call. `frames` are unpacked \
-             clips; `condyle` is compressed. `sample_raw` is an uncompressed clip with 31 keys per track.",
+             clips; `condyle` is compressed. `sample_raw` is an uncompressed clip with 31 keys per track, and all \
+             tracks of `fallback` are raw keys in a clip. `layers`: two to four clips sampled and blended in one call, or two of which one is `masked`.",
         ),
         "hit" => (
             "Queries on posed triangles: cycles per triangle, ray or point",
@@ -31,7 +32,7 @@ pub(crate) fn section(work: &str) -> (&'static str, &'static str) {
         ),
         "character" => (
             "Whole characters: cycles per character",
-            "Each character has 67 joints and blends two of 32 clips, half of each, at its own times. It then computes model space and a \
+            "Each character has 67 joints, 25 or one, and blends two of 32 clips, half of each, at its own times. It then computes model space and a \
              palette of columns. One character, or many in a row. Two threads share the characters, in a pool of two. `frames` are \
              unpacked clips, sampled and blended in one pass; `condyle` is compressed. `glam_keys` has keys per joint, a binary search and slerp; `glam_frames` has whole frames and nlerp.",
         ),
@@ -88,14 +89,14 @@ pub(crate) fn section(work: &str) -> (&'static str, &'static str) {
         ),
         "bounds" | "hitbox" | "baked" => (
             "Bounds, hitboxes and baked meshes: cycles per character, vertex, ray or joint",
-            "`bounds_67`: the box around a character of 67 joints, from its matrices; `glam` uses a box per joint. `bounds_vertices`: the box of \
-             4,020 vertices. `hitbox_ray_67`: the first hit of one of 512 rays on 67 capsules. `hitbox_place_67`: placing the capsules on a pose. \
+            "`bounds_67`: the box around a character of 67 joints, from its matrices; `glam` uses a box per joint. `bounds_new`: the set-up of such boxes, per vertex of 100,500. \
+             `bounds_vertices`: the box of 4,020 vertices. `hitbox_ray_67`: the first hit of one of 512 rays on 67 capsules. `hitbox_place_67`: placing the capsules on a pose. \
              `baked_10k`: positions and normals of 10,000 vertices between two baked frames.",
         ),
         _ => (
             "Skinning: cycles per vertex",
-            "`p`: positions; `pn`: positions and normals; `pnt`: tangents too; `bases`: positions from weighted base vectors. With 2 or 4 \
-             influences per vertex, and 1024, 67 (`67`) or a million (`1m`) vertices. `pn4_interleaved` writes an interleaved vertex buffer \
+            "`p`: positions; `pn`: positions and normals; `pnt`: tangents too; `bases`: positions from weighted base vectors. With the number of \
+             influences per vertex, of 1 to 4 in `pn1to4`, and 1024, 67 (`67`) or a million (`1m`) vertices. `pn4_interleaved` writes an interleaved vertex buffer \
              with texture coordinates in it; `planes` writes the same in separate arrays.",
         ),
     }

@@ -16,17 +16,25 @@ use crate::harness::{Case, Subjects};
 const FEW: usize = 16;
 /// Vertices around each bone.
 const VERTICES: usize = 60;
+/// The same for the set-up of a detailed mesh, of 100,000 vertices. Tests use fewer.
+const DETAILED: usize = if cfg!(test) { VERTICES } else { 1500 };
 /// Maximum distance in metres of a vertex outside its box.
 const BOUND: f64 = 0.0;
 
 pub(super) fn cases() -> Vec<Case> {
-    vec![case("bounds_67", "", FEW, 0, build), case("bounds_vertices", "", JOINTS * VERTICES, 12, vertices)]
+    vec![
+        case("bounds_67", "", FEW, 0, build),
+        case("bounds_new", "", JOINTS * DETAILED, 0, set_up),
+        case("bounds_vertices", "", JOINTS * VERTICES, 12, vertices),
+    ]
 }
 
 /// Character of bones with vertices around them, and some of its poses. Vertices near a joint are also
 /// weighted to its parent.
 struct Input {
     shape: JointBounds,
+    mesh: SkinnedMesh,
+    bind: Skin,
     models: Vec<Vec<Affine>>,
     /// All vertices of each pose.
     posed: Vec<Vec<[f32; 3]>>,
@@ -35,7 +43,7 @@ struct Input {
 }
 
 impl Input {
-    fn new() -> Rc<Self> {
+    fn new(vertices: usize) -> Rc<Self> {
         let mut random = Random(26);
         let skeleton = random.skeleton(JOINTS);
         let rest = model(&skeleton, skeleton.rest());
@@ -43,7 +51,7 @@ impl Input {
         for joint in 0..JOINTS as u16 {
             let end = skeleton.rest().get(usize::from(joint)).translation;
             let parent = skeleton.parent(joint);
-            for _ in 0..VERTICES {
+            for _ in 0..vertices {
                 let t = random.range(0.0, 1.0);
                 let out: [f32; 3] = std::array::from_fn(|_| random.range(-0.05, 0.05));
                 let local = std::array::from_fn(|c| t * end[c] + out[c]);
@@ -84,6 +92,8 @@ impl Input {
             .collect();
         Rc::new(Self {
             shape,
+            mesh,
+            bind: bound,
             models,
             posed,
             #[cfg(feature = "peers")]
@@ -107,8 +117,26 @@ fn model(skeleton: &Skeleton, pose: &condyle::Pose) -> Vec<Affine> {
     model
 }
 
+/// Facts about a mesh for the boxes of all its poses, once per mesh.
+fn set_up(subjects: &mut Subjects) {
+    let input = Input::new(DETAILED);
+    let looked_at = input.clone();
+    subjects.kernel(
+        "condyle",
+        BOUND,
+        &input,
+        None,
+        |input, shape| *shape = Some(JointBounds::new(&input.mesh, &input.bind).expect("sound numbers")),
+        move |shape: &Option<JointBounds>| {
+            let Some(shape) = shape else { return f64::INFINITY };
+            let of_pose = |model: &Vec<Affine>| bounds::posed(shape, model).expect("sizes agree");
+            looked_at.outside(&looked_at.models.iter().map(of_pose).collect::<Vec<_>>())
+        },
+    );
+}
+
 fn build(subjects: &mut Subjects) {
-    let input = Input::new();
+    let input = Input::new(VERTICES);
     let looked_at = input.clone();
     subjects.kernel(
         "condyle",
@@ -159,7 +187,7 @@ fn build(subjects: &mut Subjects) {
 
 /// Exact box of the vertices.
 fn vertices(subjects: &mut Subjects) {
-    let input = Input::new();
+    let input = Input::new(VERTICES);
     let want = input.posed[0].iter().fold(Aabb::EMPTY, |it, &p| it.union(Aabb { min: p, max: p }));
     let off = move |got: &Aabb| if *got == want { 0.0 } else { f64::INFINITY };
     subjects.kernel(

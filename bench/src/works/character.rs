@@ -27,15 +27,19 @@ const MOMENTS: usize = 121;
 
 /// Each joint reads two clips and writes a palette entry.
 pub(super) fn cases() -> Vec<Case> {
-    let bytes = JOINTS * (2 * 4 * 2 + 64);
-    let mut cases = Vec::new();
-    for (work, count) in
-        [("character_67_alone", 1), ("character_67_crowd1000", 1000), ("character_67_crowd10000", 10_000)]
-    {
+    let cases = [
+        ("character_1_alone", 1, 1),
+        ("character_25_alone", 25, 1),
+        ("character_67_alone", JOINTS, 1),
+        ("character_67_crowd1000", JOINTS, 1000),
+        ("character_67_crowd10000", JOINTS, 10_000),
+    ];
+    let case = |(work, joints, count): (_, usize, usize)| {
         let count = if cfg!(test) { count.min(50) } else { count };
-        cases.push(case(work, "blocks", count, bytes, move |subjects| characters(subjects, count)));
-    }
-    cases
+        let bytes = joints * (2 * 4 * 2 + 64);
+        case(work, "blocks", count, bytes, move |subjects| characters(subjects, joints, count))
+    };
+    cases.map(case).into()
 }
 
 /// Clips, two times per character, and the skin.
@@ -56,17 +60,18 @@ impl Cast {
         let [a, b] = self
             .plays(character)
             .map(|(clip, seconds)| pose(&reference::sample_raw(&raw[clip], skeleton, seconds.into())));
-        let half = vec![0.5; JOINTS];
+        let half = vec![0.5; skeleton.joint_count()];
         let blended = reference::blend(skeleton.rest(), &[(&a, half.clone()), (&b, half)], true);
         let model = reference::local_to_model(skeleton, &blended);
         worst_matrices(palette, &reference::palette(&self.skin, &model))
     }
 }
 
-/// Buffers of condyle: per character a pose for each clip, their mean and matrices, and the palettes of all
+/// Buffers of condyle, for characters of `joints` joints: per character a pose for each clip, their mean and matrices, and the palettes of all
 /// characters.
 #[derive(Clone)]
 struct Buffers {
+    joints: usize,
     poses: [Vec<Pose>; 3],
     models: Vec<Affine>,
     palettes: Vec<[f32; 16]>,
@@ -85,7 +90,7 @@ impl Buffers {
     /// First character of the next call.
     fn next(&mut self) -> usize {
         self.calls += 1;
-        (self.calls - 1) * self.palettes.len() / JOINTS
+        (self.calls - 1) * self.palettes.len() / self.joints
     }
 
     /// All characters in one part.
@@ -98,12 +103,12 @@ impl Buffers {
     /// Splits the characters into parts for the threads of the pool.
     fn parts(&mut self, work: impl Fn(Part<'_>) + Sync) {
         let first = self.next();
-        let Self { poses: [a, b, mean], models, palettes, .. } = self;
+        let Self { joints, poses: [a, b, mean], models, palettes, .. } = self;
         let width = a.len().div_ceil(PARTS * rayon::current_num_threads());
         let dispatch = Dispatch::current();
         let parts = (
-            palettes.par_chunks_mut(width * JOINTS),
-            models.par_chunks_mut(width * JOINTS),
+            palettes.par_chunks_mut(width * *joints),
+            models.par_chunks_mut(width * *joints),
             a.par_chunks_mut(width),
             b.par_chunks_mut(width),
             mean.par_chunks_mut(width),
@@ -116,23 +121,24 @@ impl Buffers {
     }
 }
 
-fn characters(subjects: &mut Subjects, count: usize) {
+fn characters(subjects: &mut Subjects, joints: usize, count: usize) {
     let clips = if count == 1 { 2 } else { CLIPS };
     let moments = if count == 1 { MOMENTS } else { count };
-    let input = Input::new(JOINTS, clips, |random| {
+    let input = Input::new(joints, clips, |random| {
         let clip = |random: &mut Random| (random.range(0.0, clips as f32) as usize).min(clips - 1);
         (0..2 * moments).map(|_| (clip(random), key(random_key(random)))).collect()
     });
-    let cast = Rc::new(Cast { skin: Random(4).skin(JOINTS), input });
+    let cast = Rc::new(Cast { skin: Random(4).skin(joints), input });
     let room = Room::new(Buffers {
-        poses: [(); 3].map(|()| vec![Pose::identity(JOINTS); count]),
-        models: vec![Affine::IDENTITY; count * JOINTS],
-        palettes: vec![[0.0; 16]; count * JOINTS],
+        joints,
+        poses: [(); 3].map(|()| vec![Pose::identity(joints); count]),
+        models: vec![Affine::IDENTITY; count * joints],
+        palettes: vec![[0.0; 16]; count * joints],
         calls: 0,
     });
     let looked_at = cast.clone();
     let wrong = move |buffers: &Buffers| {
-        let palettes = buffers.palettes.chunks(JOINTS).enumerate().step_by(97);
+        let palettes = buffers.palettes.chunks(joints).enumerate().step_by(97);
         largest(palettes.map(|(character, palette)| {
             let character = character + buffers.calls.saturating_sub(1) * count;
             looked_at.error(character, palette.iter().map(Affine::from_columns))
@@ -159,8 +165,9 @@ fn characters(subjects: &mut Subjects, count: usize) {
 fn one_by_one(cast: &Cast, form: &str, Part { first, poses, models, palettes, .. }: Part<'_>) {
     let Cast { input, skin } = cast;
     let [a, b, mean] = poses.map(|poses| &mut poses[0]);
-    let models = &mut models[..JOINTS];
-    for (character, palette) in (first..).zip(palettes.chunks_mut(JOINTS)) {
+    let joints = input.skeleton.joint_count();
+    let models = &mut models[..joints];
+    for (character, palette) in (first..).zip(palettes.chunks_mut(joints)) {
         let plays = cast.plays(character);
         if form == FRAMES {
             let layers =
@@ -204,7 +211,7 @@ fn keys<J: Interpolate>(clip: &Keys<J>, seconds: f32, out: &mut [J]) {
 #[cfg(feature = "peers")]
 fn frames<J: Interpolate>(clip: &Keys<J>, seconds: f32, out: &mut [J]) {
     let (key, t) = between(&clip.times, seconds);
-    let (from, to) = (&clip.keys[key * JOINTS..], &clip.keys[(key + 1) * JOINTS..]);
+    let (from, to) = (&clip.keys[key * out.len()..], &clip.keys[(key + 1) * out.len()..]);
     for ((out, from), to) in out.iter_mut().zip(from).zip(to) {
         *out = from.nlerp(to, t);
     }
@@ -226,6 +233,7 @@ fn peer<J: Interpolate + Chain + FromMatrices>(
     sample: Sample<J>,
 ) {
     let Input { raw, skeleton, .. } = &cast.input;
+    let joint_count = skeleton.joint_count();
     let clips: Vec<Keys<J>> = raw
         .iter()
         .map(|raw| {
@@ -235,23 +243,23 @@ fn peer<J: Interpolate + Chain + FromMatrices>(
             let joints = if name == "glam_frames" {
                 frames.concat()
             } else {
-                (0..JOINTS).flat_map(|joint| frames.iter().map(move |frame| frame[joint])).collect()
+                (0..joint_count).flat_map(|joint| frames.iter().map(move |frame| frame[joint])).collect()
             };
             Keys { keys: peers::pack(&joints), times }
         })
         .collect();
     let parents: Vec<Option<usize>> =
-        (0..JOINTS).map(|j| skeleton.parent(j as u16).map(usize::from)).collect();
+        (0..joint_count).map(|j| skeleton.parent(j as u16).map(usize::from)).collect();
     let bind: Vec<J::Matrix> = cast.skin.inverse_bind().iter().map(|&bind| J::pack_matrix(&[bind])).collect();
-    let joints: Vec<J> = peers::pack(&vec![Transform::IDENTITY; JOINTS]);
-    let matrices = vec![bind[0]; JOINTS];
+    let joints: Vec<J> = peers::pack(&vec![Transform::IDENTITY; joint_count]);
+    let matrices = vec![bind[0]; joint_count];
     let looked_at = cast.clone();
     subjects.peer(
         name,
         (cast.clone(), clips, parents, bind),
-        ((joints.clone(), joints), matrices.clone(), vec![matrices[0]; count * JOINTS], 0_usize),
+        ((joints.clone(), joints), matrices.clone(), vec![matrices[0]; count * joint_count], 0_usize),
         move |(cast, clips, parents, bind), ((a, b), model, palettes, calls)| {
-            for (character, palette) in palettes.chunks_mut(JOINTS).enumerate() {
+            for (character, palette) in palettes.chunks_mut(joint_count).enumerate() {
                 let [first, second] = cast.plays(*calls * count + character);
                 sample(&clips[first.0], first.1, a);
                 sample(&clips[second.0], second.1, b);
@@ -266,7 +274,7 @@ fn peer<J: Interpolate + Chain + FromMatrices>(
             *calls += 1;
         },
         move |(_, _, palettes, calls)| {
-            let all = palettes.chunks(JOINTS).enumerate().step_by(97);
+            let all = palettes.chunks(joint_count).enumerate().step_by(97);
             largest(all.map(|(character, palette)| {
                 let character = character + calls.saturating_sub(1) * count;
                 looked_at.error(character, palette.iter().flat_map(J::rows))

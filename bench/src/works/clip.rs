@@ -39,6 +39,17 @@ pub(super) fn cases() -> Vec<Case> {
     ] {
         cases.push(case(work, "blocks", JOINTS, bytes, move |subjects| one(subjects, order)));
     }
+    cases.push(case("sample_67_fallback", "blocks", JOINTS, 2 * 28 + 40, fallback));
+    let two_bytes_a_number = 2 * 4 * 2;
+    for (work, layers, masked) in [
+        ("layers_67_of_2", 2, false),
+        ("layers_67_of_3", 3, false),
+        ("layers_67_of_4", 4, false),
+        ("layers_67_masked", 2, true),
+    ] {
+        let bytes = layers * two_bytes_a_number + 40;
+        cases.push(case(work, "blocks", JOINTS, bytes, move |subjects| layered(subjects, layers, masked)));
+    }
     cases.push(case("sample_67_crowd", "blocks", JOINTS * CHARACTERS, bytes, crowd));
     cases
 }
@@ -123,6 +134,75 @@ fn one(subjects: &mut Subjects, order: Order) {
         );
     }
     peers::each_single!(peer(subjects, &input));
+}
+
+/// Samples a clip whose tracks are all stored as raw keys, because no curve meets the budget.
+fn fallback(subjects: &mut Subjects) {
+    let mut input = Input::new(JOINTS, 1, |random| (0..121).map(|_| (0, key(random_key(random)))).collect());
+    let mut options = EncodeOptions::new(1e-9, Shell::Balls(0.03));
+    options.between = false;
+    let encoded = encode(&input.raw[0], &input.skeleton, &options, &mut |_| ()).expect("a valid clip");
+    assert_eq!(encoded.fallback.len(), input.raw[0].tracks().len(), "all tracks are fallback tracks");
+    input.clips = vec![encoded.into_clip()];
+    let input = Rc::new(input);
+    let looked_at = input.clone();
+    subjects.kernel(
+        "condyle",
+        1e-6,
+        &input,
+        (Pose::identity(JOINTS), 1),
+        |input, (pose, next)| {
+            input.sample("condyle", input.moment(*next), pose);
+            *next += 1;
+        },
+        move |(pose, next)| looked_at.error(pose.transforms(), looked_at.moment(*next - 1)),
+    );
+}
+
+/// Samples and blends unpacked clips in one call, at random times. With masks, the last layer moves every
+/// second joint only.
+fn layered(subjects: &mut Subjects, layers: usize, masked: bool) {
+    let input = Rc::new(Input::new(JOINTS, layers, |random| {
+        (0..121 * layers).map(|at| (at % layers, key(random_key(random)))).collect()
+    }));
+    let mask: Vec<f32> = (0..JOINTS).map(|joint| (joint % 2) as f32).collect();
+    let weight = |layer: usize| (layer + 1) as f32;
+    let looked_at = input.clone();
+    let mask_of = mask.clone();
+    subjects.kernel(
+        FRAMES,
+        BOUND,
+        &Rc::new((input, mask)),
+        (Pose::identity(JOINTS), 1),
+        move |(input, mask), (pose, next)| {
+            let list: [_; 4] = std::array::from_fn(|layer| {
+                let (clip, seconds) = input.moment(*next * layers + layer);
+                let mut it = FrameLayer::new(&input.frames[clip], seconds.into(), weight(layer));
+                it.mask = (masked && layer + 1 == layers).then_some(&mask[..]);
+                it
+            });
+            sample_frames(&input.skeleton, &list[..layers], pose).expect("sizes agree");
+            *next += 1;
+        },
+        move |(pose, next)| {
+            let Input { raw, skeleton, .. } = &*looked_at;
+            let posed: Vec<Pose> = (0..layers)
+                .map(|layer| {
+                    let (clip, seconds) = looked_at.moment((*next - 1) * layers + layer);
+                    super::pose(&reference::sample_raw(&raw[clip], skeleton, seconds.into()))
+                })
+                .collect();
+            let within = |layer: usize, joint: usize| {
+                let part = if masked && layer + 1 == layers { mask_of[joint] } else { 1.0 };
+                f64::from(weight(layer) * part)
+            };
+            let weighted: Vec<_> = (0..)
+                .zip(&posed)
+                .map(|(layer, pose)| (pose, (0..JOINTS).map(|joint| within(layer, joint)).collect()))
+                .collect();
+            worst_joints(pose.transforms(), &reference::blend(skeleton.rest(), &weighted, true))
+        },
+    );
 }
 
 pub(super) fn random_key(random: &mut Random) -> usize {

@@ -1,5 +1,6 @@
 //! Skinning by linear blending and by dual quaternions.
 
+use std::ops::RangeInclusive;
 use std::rc::Rc;
 
 #[cfg(feature = "peers")]
@@ -36,23 +37,28 @@ use How::{Bases, Frames, Normals, Positions};
 
 pub(super) fn cases() -> Vec<Case> {
     let cases = [
-        ("skin_p2", "", 1024, 2, Positions),
-        ("skin_p4", "", 1024, 4, Positions),
-        ("skin_bases_p2", "", 1024, 2, Bases),
-        ("skin_bases_p4", "", 1024, 4, Bases),
-        ("skin_pn4", "", 1024, 4, Normals),
-        ("skin_pnt2", "", 1024, 2, Frames),
-        ("skin_pnt4", "", 1024, 4, Frames),
-        ("skin_p4_67", "", 67, 4, Positions),
-        ("skin_pnt4_67", "", 67, 4, Frames),
-        ("skin_p4_1m", "copy_of_skin_p4_1m", MILLION, 4, Positions),
-        ("skin_bases_p4_1m", "copy_of_skin_bases_p4_1m", MILLION, 4, Bases),
-        ("skin_pnt4_1m", "copy_of_skin_pnt4_1m", MILLION, 4, Frames),
+        ("skin_p2", "", 1024, 2..=2, Positions),
+        ("skin_p4", "", 1024, 4..=4, Positions),
+        ("skin_bases_p2", "", 1024, 2..=2, Bases),
+        ("skin_bases_p4", "", 1024, 4..=4, Bases),
+        ("skin_pn4", "", 1024, 4..=4, Normals),
+        ("skin_pn1to4", "", 1024, 1..=4, Normals),
+        ("skin_pnt2", "", 1024, 2..=2, Frames),
+        ("skin_pnt4", "", 1024, 4..=4, Frames),
+        ("skin_pnt5", "", 1024, 5..=5, Frames),
+        ("skin_pnt8", "", 1024, 8..=8, Frames),
+        ("skin_p4_67", "", 67, 4..=4, Positions),
+        ("skin_pnt4_67", "", 67, 4..=4, Frames),
+        ("skin_p4_1m", "copy_of_skin_p4_1m", MILLION, 4..=4, Positions),
+        ("skin_bases_p4_1m", "copy_of_skin_bases_p4_1m", MILLION, 4..=4, Bases),
+        ("skin_pnt4_1m", "copy_of_skin_pnt4_1m", MILLION, 4..=4, Frames),
     ];
-    let case = |(work, copy, vertices, per_vertex, how): (_, &'static str, _, _, _)| {
+    let case = |(work, copy, vertices, influences, how): (_, &'static str, _, RangeInclusive<usize>, _)| {
+        // In uneven meshes the most is counted.
+        let per_vertex = *influences.end();
         let bytes = bytes(per_vertex, how);
         let build = move |subjects: &mut Subjects| {
-            skinning(subjects, vertices, per_vertex, how);
+            skinning(subjects, vertices, influences.clone(), how);
             if !copy.is_empty() {
                 copying(subjects, copy, vertices, bytes);
             }
@@ -265,9 +271,9 @@ pub(super) fn error(got: &Vertices, want: &Want) -> f64 {
     largest(want.iter().enumerate().map(one))
 }
 
-fn skinning(subjects: &mut Subjects, vertices: usize, per_vertex: usize, how: How) {
+fn skinning(subjects: &mut Subjects, vertices: usize, influences: RangeInclusive<usize>, how: How) {
     let mut random = Random(3);
-    let mesh = Rc::new(random.mesh(vertices, PALETTE, per_vertex));
+    let mesh = Rc::new(random.uneven_mesh(vertices, PALETTE, influences));
     let ((bound, model), matrices) = random_palette(&mut random);
     let want = Rc::new(want(&mesh, &matrices));
     let mut room = Vertices::zeroed_like(mesh.vertices());
