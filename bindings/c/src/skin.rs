@@ -59,9 +59,9 @@ impl From<condyle_vertex_layout> for VertexLayout {
 #[inline(always)]
 fn ranges<'a>(bind: &VertexSlices<'a>) -> [Range; 3] {
     [
-        Range::new("bind->positions", bind.positions.as_ptr(), bind.positions.len()),
-        Range::new("bind->normals", bind.normals.as_ptr(), bind.normals.len()),
-        Range::new("bind->tangents", bind.tangents.as_ptr(), bind.tangents.len()),
+        Range::of("bind->positions", bind.positions),
+        Range::of("bind->normals", bind.normals),
+        Range::of("bind->tangents", bind.tangents),
     ]
 }
 
@@ -77,16 +77,16 @@ fn planes_mut<'a, const R: usize>(
     let positions_at = vertices.positions.cast::<[f32; 3]>();
     let normals_at = vertices.normals.cast::<[f32; 3]>();
     let tangents_at = vertices.tangents.cast::<[f32; 4]>();
-    let written = [
-        Range::new("positions", positions_at, count),
-        Range::new("normals", normals_at, normals),
-        Range::new("tangents", tangents_at, tangents),
-    ];
     // All checks first, because results with an error are large.
-    check_apart(written, read)?;
     check_elements("positions", positions_at, count)?;
     check_elements("normals", normals_at, normals)?;
     check_elements("tangents", tangents_at, tangents)?;
+    let written = [
+        Range::checked("positions", positions_at, count),
+        Range::checked("normals", normals_at, normals),
+        Range::checked("tangents", tangents_at, tangents),
+    ];
+    check_apart(written, read)?;
     // SAFETY: checked, and apart from all other arrays; by the rules of the header, one element per vertex.
     let positions = unsafe { checked_elements_mut(positions_at, count) };
     // SAFETY: as above.

@@ -1,61 +1,7 @@
-/* condyle.hpp without and with exceptions. `condyle_test_cpp TESTDATA`. */
-#include <array>
-#include <cstdio>
-#include <cstdlib>
-#include <string>
-#include <vector>
+/* Handles and the frame of a character by condyle.hpp. `condyle_test_cpp TESTDATA`. */
+#include "check.hpp"
 
-#include "condyle.hpp"
-
-static unsigned checks;
-
-#define CHECK(condition)                                                                   \
-    do {                                                                                   \
-        ++checks;                                                                          \
-        if (!(condition)) {                                                                \
-            std::fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);   \
-            std::exit(1);                                                                  \
-        }                                                                                  \
-    } while (0)
-
-/* Types of other libraries. */
-struct vec3 {
-    float x, y, z;
-    float operator[](int axis) const { return (&x)[axis]; }
-};
-struct mat4 {
-    float columns[4][4];
-};
-
-#ifdef CONDYLE_EXCEPTIONS
-template <class T>
-T take(T value) {
-    return value;
-}
-template <class T>
-bool fails(T function, condyle_status status) {
-    try {
-        function();
-    } catch (const condyle::error &error) {
-        return error.status() == status && !error.text().empty();
-    }
-    return false;
-}
-#define RUN(call) call
-#else
-template <class T>
-T take(condyle::result<T> result) {
-    if (!result) std::fprintf(stderr, "%s\n", result.error().what());
-    CHECK(result.has_value());
-    return *std::move(result);
-}
-template <class T>
-bool fails(T function, condyle_status status) {
-    auto result = function();
-    return !result && result.error().status() == status && !result.error().text().empty();
-}
-#define RUN(call) CHECK((call).has_value())
-#endif
+unsigned checks;
 
 /* Pointers of temporaries would dangle. */
 static_assert(!std::is_convertible_v<condyle::pose, const condyle_pose *>);
@@ -134,6 +80,8 @@ int main(int argc, char **argv) {
     CHECK(condyle_pose_new(skeleton, made.put(), &error) == CONDYLE_OK && made);
     condyle::pose owner(made.release());
     CHECK(!made && owner);
+    CHECK(condyle::abi_version() == CONDYLE_ABI_VERSION && condyle::version()[0] != 0);
+    test_data();
     std::printf("%u checks\n", checks);
     return 0;
 }

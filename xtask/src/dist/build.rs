@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::pip;
-use crate::step::{Log, ONE_KERNEL, Stop, unlocked_cargo, works};
+use crate::step::{Log, ONE_KERNEL, Stop, need, need_target, unlocked_cargo, works};
 
 /// Oldest C library of Linux that the programs run with.
 const GLIBC: &str = "2.28";
@@ -18,6 +18,24 @@ pub(super) enum Kind {
     Release,
     /// Not optimised, one copy of each kernel, for the C library of this machine.
     Quick,
+}
+
+/// Checks, before the first build, that all tools of a release are there and that all changes are committed:
+/// the last commit is built.
+pub(super) fn need_tools(log: &mut Log) -> Result<(), Stop> {
+    need("cmake", &["--version"])?;
+    need("node", &["--version"])?;
+    need_target(crate::web::TARGET)?;
+    if !works("cargo", &["cyclonedx", "--version"]) {
+        let text = "cargo-cyclonedx is missing: `cargo install cargo-cyclonedx --locked`";
+        return Err(Stop::Failed(text.into()));
+    }
+    let mut status = Command::new("git");
+    let changed = log.capture(status.args(["status", "--porcelain"]).current_dir(crate::root()))?;
+    match changed.lines().next() {
+        Some(first) => Err(Stop::Failed(format!("commit all changes first: {}", first.trim()))),
+        None => Ok(()),
+    }
 }
 
 pub(super) struct Build {
@@ -143,6 +161,13 @@ impl Build {
         Ok(self.built().join(&self.host).join("release").join(name))
     }
 
+    /// Builds the page of `condyle view`. Returns its folder.
+    pub(super) fn page(&self, log: &mut Log) -> Result<PathBuf, Stop> {
+        let mut web = unlocked_cargo("xtask web");
+        log.run(web.current_dir(&self.checkout).env("CARGO_INCREMENTAL", "0"))?;
+        Ok(self.checkout.join("target/web"))
+    }
+
     /// Builds the C library, in a quick build the runtime alone. Returns the folder of the static and the
     /// dynamic one.
     pub(super) fn c_libraries(&self, log: &mut Log) -> Result<PathBuf, Stop> {
@@ -162,8 +187,25 @@ impl Build {
         log.run(&mut source)
     }
 
-    /// Builds the wheel of the Python package.
+    /// Builds the wheel of the Python package, which contains the licence texts of the packages in it.
     pub(super) fn wheel(&self, log: &mut Log, out: &Path) -> Result<(), Stop> {
+        let folder = self.checkout.join(crate::python::MANIFEST).with_file_name("");
+        let (project, name) = (folder.join("pyproject.toml"), "THIRD-PARTY-LICENSES.txt");
+        let settings = std::fs::read_to_string(&project)?;
+        let last = "\"LICENSE-APACHE\"]";
+        if !settings.contains(last) {
+            return Err(Stop::Failed(format!("license-files in pyproject.toml does not end with {last}")));
+        }
+        let licences = super::licences::of(log, crate::python::MANIFEST, "condyle-python")?;
+        std::fs::write(folder.join(name), licences)?;
+        std::fs::write(&project, settings.replace(last, &format!("\"LICENSE-APACHE\", \"{name}\"]")))?;
+        self.bare_wheel(log, out)?;
+        // The source distribution contains no other packages.
+        std::fs::remove_file(folder.join(name))?;
+        Ok(std::fs::write(project, settings)?)
+    }
+
+    fn bare_wheel(&self, log: &mut Log, out: &Path) -> Result<(), Stop> {
         let mut wheel = Command::new(pip::program(&self.environment, "maturin"));
         wheel.args(["build", "--release", "--locked", "--manifest-path", crate::python::MANIFEST, "--out"]);
         wheel.arg(out);
@@ -177,9 +219,6 @@ impl Build {
 
     /// Writes a bill of materials of each artefact.
     pub(super) fn bills_of_materials(&self, log: &mut Log, out: &Path) -> Result<(), Stop> {
-        if !works("cargo", &["cyclonedx", "--version"]) {
-            return Err(Stop::Failed("cargo-cyclonedx is missing: `cargo install cargo-cyclonedx`".into()));
-        }
         let cli = "crates/condyle-cli/Cargo.toml";
         for (krate, manifest) in [
             ("condyle-cli", cli),
@@ -199,7 +238,8 @@ impl Build {
             self.prepare(&mut bill);
             log.run(&mut bill)?;
             let written = self.checkout.join(manifest).with_file_name(format!("{krate}.cdx.json"));
-            std::fs::copy(written, out.join(format!("{krate}-{}.cdx.json", crate::package::version())))?;
+            let name = format!("{krate}-{}-{}.cdx.json", crate::package::version(), self.host);
+            std::fs::copy(written, out.join(name))?;
         }
         Ok(())
     }

@@ -18,13 +18,26 @@ pub(crate) fn steps() -> Vec<Step> {
 
 /// Makes all artefacts in `target/dist`.
 pub(crate) fn write(log: &mut Log) -> Outcome {
-    let build = Build::new(log, Kind::Release)?;
-    make(log, &build, &crate::step::build_dir("dist"))
+    complete(log, |log| {
+        let build = Build::new(log, Kind::Release)?;
+        make(log, &build, &crate::step::build_dir("dist"))
+    })
 }
 
 /// Makes all artefacts twice, and compares their bytes.
 pub(crate) fn twice(log: &mut Log) -> Outcome {
-    compare(log, Kind::Release, [crate::step::build_dir("dist"), out_dir().join("dist-again")])
+    complete(log, |log| {
+        compare(log, Kind::Release, [crate::step::build_dir("dist"), out_dir().join("dist-again")])
+    })
+}
+
+/// Builds all artefacts. A missing tool, which skips a step of CI, is a failure here.
+fn complete(log: &mut Log, make: impl FnOnce(&mut Log) -> Outcome) -> Outcome {
+    let made = build::need_tools(log).and_then(|()| make(log));
+    made.map_err(|stop| match stop {
+        Stop::Skipped(why) => Stop::Failed(why),
+        failed @ Stop::Failed(_) => failed,
+    })
 }
 
 /// The same comparison for the runtime as a C library and the source of the Python package. The builds are
@@ -52,7 +65,7 @@ fn compare(log: &mut Log, kind: Kind, folders: [PathBuf; 2]) -> Outcome {
     }
 }
 
-/// Makes the artefacts of a build, and `SHA256SUMS`.
+/// Makes the artefacts of a build, and their checksums.
 fn make(log: &mut Log, build: &Build, folder: &Path) -> Outcome {
     if folder.exists() {
         std::fs::remove_dir_all(folder)?;
@@ -61,12 +74,19 @@ fn make(log: &mut Log, build: &Build, folder: &Path) -> Outcome {
     if build.kind() == Kind::Release {
         command_line(log, build, folder)?;
         build.wheel(log, folder)?;
-        build.bills_of_materials(log, folder)?;
     }
     c_library(log, build, folder)?;
-    build.python_source(log, folder)?;
+    // The source is the same for all platforms.
+    if build.target() == "x86_64-unknown-linux-gnu" {
+        build.python_source(log, folder)?;
+    }
+    if build.kind() == Kind::Release {
+        // Last, because cargo-cyclonedx writes into the sources.
+        build.bills_of_materials(log, folder)?;
+    }
     let names = names(folder)?;
-    std::fs::write(folder.join("SHA256SUMS"), sums(folder, &names)?)?;
+    let list = format!("SHA256SUMS-{}", build.target());
+    std::fs::write(folder.join(list), sums(folder, &names)?)?;
     let sizes = names.iter().map(|name| {
         let bytes = std::fs::metadata(folder.join(name)).map_or(0, |data| data.len());
         format!("{name} {:.2} MB", bytes as f64 / 1e6)
@@ -106,7 +126,7 @@ fn command_line(log: &mut Log, build: &Build, out: &Path) -> Result<(), Stop> {
     }
     // `condyle view` finds the page next to the program.
     let page = format!("{name}/web");
-    entries.extend(Entry::folder(&page, &crate::page::folder(log)?)?);
+    entries.extend(Entry::folder(&page, &build.page(log)?)?);
     let licences = licences::of(log, crate::web::MANIFEST, "condyle-wasm")?;
     entries.push(Entry::text(format!("{page}/THIRD-PARTY-LICENSES.txt"), licences));
     for shell in SHELLS {
@@ -116,8 +136,8 @@ fn command_line(log: &mut Log, build: &Build, out: &Path) -> Result<(), Stop> {
     pack(&out.join(format!("{name}.tar.gz")), entries, build.seconds())
 }
 
-/// Archive of the C library: headers, static and dynamic library, packages of CMake and pkg-config, samples,
-/// licences.
+/// Archive of the C library: headers, static and dynamic library, packages of CMake and pkg-config, licences,
+/// the page of the guide, and samples with a character.
 fn c_library(log: &mut Log, build: &Build, out: &Path) -> Result<(), Stop> {
     if !works("cmake", &["--version"]) {
         return Err(Stop::Skipped("cmake is not installed".into()));
@@ -133,13 +153,28 @@ fn c_library(log: &mut Log, build: &Build, out: &Path) -> Result<(), Stop> {
     let name = format!("condyle-c-{}-{}", crate::package::version(), build.target());
     let mut entries = Entry::folder(&name, &folder.join("root"))?;
     entries.extend(Entry::folder(&format!("{name}/samples"), &source.join("samples"))?);
-    entries.push(Entry::file(format!("{name}/README.md"), &source.join("README.md"))?);
+    let character = build.checkout().join("web/characters/person.glb");
+    entries.push(Entry::file(format!("{name}/samples/character.glb"), &character)?);
+    for (page, path) in [("README.md", "bindings/c/README.md"), ("GUIDE.md", "docs/guide/c.md")] {
+        let text = std::fs::read_to_string(build.checkout().join(path))?;
+        entries.push(Entry::text(format!("{name}/{page}"), links_in_archive(&text)));
+    }
     let licences = licences::of(log, crate::c::MANIFEST, "condyle-c")?;
     entries.push(Entry::text(format!("{name}/THIRD-PARTY-LICENSES.txt"), licences));
     for file in ["LICENSE-APACHE", "LICENSE-MIT"] {
         entries.push(Entry::file(format!("{name}/{file}"), &build.checkout().join(file))?);
     }
     pack(&out.join(format!("{name}.tar.gz")), entries, build.seconds())
+}
+
+/// Text of a page with links to the files of the archive, or to the repository.
+fn links_in_archive(text: &str) -> String {
+    let tree = format!("]({}/blob/v{}/", env!("CARGO_PKG_REPOSITORY"), crate::package::version());
+    text.replace("](../../docs/guide/c.md", "](GUIDE.md")
+        .replace("](../../bindings/c/", "](")
+        .replace("](../../", &tree)
+        .replace("](determinism.md", &format!("{tree}docs/guide/determinism.md"))
+        .replace("](src/", &format!("{tree}bindings/c/src/"))
 }
 
 /// Prints the section of this version in `CHANGELOG.md`, without its heading.

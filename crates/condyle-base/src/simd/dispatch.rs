@@ -1,6 +1,7 @@
 //! Compiles a kernel for each instruction set and numeric mode, and runs the copy that the current
 //! [`Dispatch`] selects.
 
+use fearless_simd::Level;
 use fearless_simd::prelude::*;
 
 use super::{Dispatch, Isa};
@@ -71,7 +72,12 @@ macro_rules! dispatch {
         $crate::simd::dispatch!($crate::simd::Dispatch::current(), |$s, $mode| $op)
     };
     ($dispatch:expr, |$s:ident, $mode:ident| $op:expr) => {
-        $crate::simd::dispatch_modes!($dispatch, not(disable_dispatch_avx512), |$s, $mode| $op)
+        $crate::simd::dispatch_modes!(
+            $dispatch,
+            core::convert::identity,
+            not(disable_dispatch_avx512),
+            |$s, $mode| $op
+        )
     };
 }
 
@@ -83,30 +89,33 @@ macro_rules! dispatch {
 #[doc(hidden)]
 macro_rules! dispatch_256 {
     (|$s:ident| $op:expr) => {
-        $crate::simd::dispatch!($crate::simd::Dispatch::current().at_most_avx2(), |$s| $op)
+        $crate::simd::dispatch_256!($crate::simd::Dispatch::current(), |$s| $op)
     };
-    ($dispatch:expr, |$s:ident| $op:expr) => {
-        $crate::simd::dispatch!($crate::simd::Dispatch::at_most_avx2($dispatch), |$s| $op)
-    };
+    ($dispatch:expr, |$s:ident| $op:expr) => {{
+        let dispatch: $crate::simd::Dispatch = $dispatch;
+        fearless_simd::dispatch!($crate::simd::narrow(dispatch.at_most_avx2().level()), $s => $op)
+    }};
     (|$s:ident, $mode:ident| $op:expr) => {
         $crate::simd::dispatch_256!($crate::simd::Dispatch::current(), |$s, $mode| $op)
     };
     ($dispatch:expr, |$s:ident, $mode:ident| $op:expr) => {
         $crate::simd::dispatch_modes!(
             $crate::simd::Dispatch::at_most_avx2($dispatch),
+            $crate::simd::narrow,
             all(disable_dispatch_avx2, not(disable_dispatch_avx512)),
             |$s, $mode| $op
         )
     };
 }
 
-/// [`dispatch!`] of a kernel with a mode. The copy for AVX-512 is compiled if `$avx512` holds.
+/// [`dispatch!`] of a kernel with a mode, at the level that `$level` returns for the dispatch. The copy for
+/// AVX-512 in the fast mode is compiled if `$avx512` holds.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! dispatch_modes {
-    ($dispatch:expr, $avx512:meta, |$s:ident, $mode:ident| $op:expr) => {{
+    ($dispatch:expr, $level:path, $avx512:meta, |$s:ident, $mode:ident| $op:expr) => {{
         let dispatch: $crate::simd::Dispatch = $dispatch;
-        match dispatch.level() {
+        match $level(dispatch.level()) {
             #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), not(disable_dispatch_avx2)))]
             fearless_simd::Level::Avx2($s) if dispatch.is_fast() => $crate::simd::fused!($s, $mode, $op),
             #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), $avx512))]
@@ -119,6 +128,19 @@ macro_rules! dispatch_modes {
             }),
         }
     }};
+}
+
+/// Returns AVX2 in place of AVX-512, unless AVX2 was left out. The [`Dispatch`] of [`dispatch_256!`] has done
+/// so; here the compiler sees it, and removes the copy for AVX-512, which never runs.
+#[doc(hidden)]
+#[inline(always)]
+#[must_use]
+pub fn narrow(level: Level) -> Level {
+    #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), not(disable_dispatch_avx2)))]
+    if let Some(avx2) = level.as_avx2() {
+        return avx2.level();
+    }
+    level
 }
 
 /// One copy of a kernel in the fast mode.

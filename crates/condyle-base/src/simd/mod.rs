@@ -421,7 +421,7 @@ pub use crate::fused;
 pub use crate::{baseline, dispatch, dispatch_256, dispatch_modes, each, in_lanes};
 #[cfg(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64"))]
 pub use dispatch::Fast;
-pub use dispatch::{HAS_LANES, Mode, Portable, has_lanes, part};
+pub use dispatch::{HAS_LANES, Mode, Portable, has_lanes, narrow, part};
 pub use lanes::Lanes;
 pub use lanes::{
     BLOCK, Floats, load, load_all, spread, spread_halves, store, store_all, transpose, transpose_blocks,
