@@ -67,8 +67,8 @@ impl Cast {
     }
 }
 
-/// Buffers of condyle, for characters of `joints` joints: per character a pose for each clip, their mean and matrices, and the palettes of all
-/// characters.
+/// Buffers of condyle, for characters of `joints` joints: per character a pose for each clip, their mean and
+/// matrices, and the palettes of all characters.
 #[derive(Clone)]
 struct Buffers {
     joints: usize,

@@ -54,7 +54,7 @@ pub(super) fn cases() -> Vec<Case> {
         ("skin_pnt4_1m", "copy_of_skin_pnt4_1m", MILLION, 4..=4, Frames),
     ];
     let case = |(work, copy, vertices, influences, how): (_, &'static str, _, RangeInclusive<usize>, _)| {
-        // In uneven meshes the most is counted.
+        // Number of influences that is counted in uneven meshes.
         let per_vertex = *influences.end();
         let bytes = bytes(per_vertex, how);
         let build = move |subjects: &mut Subjects| {

@@ -156,21 +156,12 @@ fn humanoid(
         let mut pose = Pose::rest(skeleton);
         motion.pose(skeleton, motion.start(), &mut pose).ok().map(|()| pose)
     });
-    let mut hints = Hints { loose_feet: true, pose: first.as_ref(), ..Hints::default() };
-    for (name, joint) in model.humanoid_bones() {
-        hints.given.extend(name.parse().ok().map(|role| (role, Some(joint))));
-    }
-    hints.correct(&corrections);
-    let mut found = find(skeleton, &hints);
-    if let Err(why) = &found
-        && corrections.is_empty()
-        && !hints.given.is_empty()
-    {
+    let bones = model.humanoid_bones();
+    let hints = Hints { loose_feet: true, pose: first.as_ref(), bones, given: corrections };
+    let found = find(skeleton, &hints).map_err(|why| Error::new_err(format!("{what}: {why}")))?;
+    if let Some(why) = &found.unused_bones {
         warn(py, &format!("{what}: the map in the file is not used: {why}"))?;
-        hints.given.clear();
-        found = find(skeleton, &hints);
     }
-    let found = found.map_err(|why| Error::new_err(format!("{what}: {why}")))?;
     let rest = first.as_ref().filter(|_| found.is_posed).unwrap_or(skeleton.rest());
     Ok((skeleton.with_rest(rest).map_err(refused)?, found))
 }

@@ -5,7 +5,7 @@ use std::{fs, str};
 
 use condyle::Pose;
 use condyle::sampling::PoseSource;
-use condyle_retarget::rig::{Found, Hints, NotHumanoid, Role, find, read_map};
+use condyle_retarget::rig::{Found, Hints, Role, find, read_map};
 
 use crate::failure::Failure;
 use crate::model::Model;
@@ -40,21 +40,14 @@ impl Who {
         let mut hints = Hints { loose_feet: true, ..Hints::default() };
         hints.pose = first.as_ref().map(|(_, pose)| pose);
         if !guess {
-            hints.given = in_file(&model.asset.humanoid_bones());
+            hints.bones = model.asset.humanoid_bones();
         }
         if let Some(map) = map {
-            hints.correct(&corrections(map, model)?);
+            hints.given = corrections(map, model)?;
         }
-        let refused = |error: NotHumanoid| Failure::Data(format!("{}: {error}", path_text(path)));
-        let found = match find(skeleton, &hints) {
-            Err(error) if map.is_none() && !hints.given.is_empty() => {
-                warn(path, &format!("the map in the file is not used: {error}"));
-                hints.given.clear();
-                find(skeleton, &hints)
-            }
-            result => result,
-        };
-        let found = found.map_err(refused)?;
+        let found =
+            find(skeleton, &hints).map_err(|error| Failure::Data(format!("{}: {error}", path_text(path))))?;
+        warn_of_bones(path, &found);
         Ok(match first.filter(|_| found.is_posed) {
             Some((name, pose)) => Self { found, clip: Some(name.into()), pose },
             None => Self { found, clip: None, pose: skeleton.rest().clone() },
@@ -62,11 +55,11 @@ impl Who {
     }
 }
 
-/// Returns the roles that a document's map gives to joints.
-pub(crate) fn in_file<'a>(
-    bones: impl IntoIterator<Item = (&'a String, &'a u16)>,
-) -> Vec<(Role, Option<u16>)> {
-    bones.into_iter().filter_map(|(name, &joint)| Some((name.parse().ok()?, Some(joint)))).collect()
+/// Warns of an invalid map in the file.
+pub(crate) fn warn_of_bones(path: &Path, found: &Found) {
+    if let Some(why) = &found.unused_bones {
+        warn(path, &format!("the map in the file is not used: {why}"));
+    }
 }
 
 fn corrections(map: &Path, model: &Model) -> Result<Vec<(Role, Option<u16>)>, Failure> {

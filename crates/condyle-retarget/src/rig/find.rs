@@ -1,5 +1,7 @@
 //! Finds the humanoid in a skeleton, from names and from shape.
 
+use std::collections::BTreeMap;
+
 use condyle::{Pose, Skeleton};
 
 use super::body::Body;
@@ -33,6 +35,18 @@ pub fn find(skeleton: &Skeleton, hints: &Hints<'_>) -> Result<Found, NotHumanoid
     if let Some(error) = hints.pose.and_then(|pose| pose.check_joints("pose", skeleton.joint_count()).err()) {
         return Err(NotHumanoid { missing: Vec::new(), why: error.to_string() });
     }
+    let with = |given| Hints { given, bones: BTreeMap::new(), ..*hints };
+    match find_given(skeleton, &with(hints.all_given())) {
+        Err(why) if hints.given.is_empty() && !hints.bones.is_empty() => {
+            let found = find_given(skeleton, &with(Vec::new()))?;
+            Ok(Found { unused_bones: Some(why), ..found })
+        }
+        result => result,
+    }
+}
+
+/// Finds the joints with the corrections of the hints, in the rest pose or in theirs.
+fn find_given(skeleton: &Skeleton, hints: &Hints<'_>) -> Result<Found, NotHumanoid> {
     let rest = find_in(skeleton, skeleton.rest(), hints);
     let Some(pose) = hints.pose.filter(|_| !rest.as_ref().is_ok_and(|found| found.has_stance)) else {
         return rest;

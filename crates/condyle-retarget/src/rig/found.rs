@@ -1,6 +1,7 @@
 //! Input and result of a search for a humanoid.
 
 use core::fmt;
+use std::collections::BTreeMap;
 
 use condyle::Pose;
 
@@ -15,18 +16,27 @@ pub struct Hints<'a> {
     pub pose: Option<&'a Pose>,
     /// Accept feet outside of their legs: see [`Humanoid::with_loose_feet`].
     pub loose_feet: bool,
-    /// Corrections: roles with their joints, or with `None` for a role that no joint has.
+    /// Joints by the name of a humanoid bone, from the map of the file itself, for example of a VRM. Other
+    /// names are ignored. An invalid map is not used if `given` is empty: [`Found::unused_bones`] has the
+    /// reason.
+    pub bones: BTreeMap<String, u16>,
+    /// Corrections: roles with their joints, or with `None` for a role that no joint has. They override
+    /// `bones`.
     pub given: Vec<(Role, Option<u16>)>,
 }
 
 impl Hints<'_> {
-    /// Adds corrections that override those from before, such as a person's on those of a map in the file.
-    pub fn correct(&mut self, corrections: &[(Role, Option<u16>)]) {
-        let corrected = |role: Role, joint: Option<u16>| {
-            corrections.iter().any(|&(it, other)| it == role || (other == joint && joint.is_some()))
-        };
-        self.given.retain(|&(role, joint)| !corrected(role, joint));
-        self.given.extend(corrections);
+    /// Roles of the bones of the file and of the corrections.
+    pub(super) fn all_given(&self) -> Vec<(Role, Option<u16>)> {
+        let corrected =
+            |role: Role, joint: u16| self.given.iter().any(|&(it, other)| it == role || other == Some(joint));
+        let bones = self.bones.iter().filter_map(|(name, &joint)| Some((name.parse().ok()?, joint)));
+        let mut all: Vec<_> = bones
+            .filter(|&(role, joint)| !corrected(role, joint))
+            .map(|(role, joint)| (role, Some(joint)))
+            .collect();
+        all.extend(&self.given);
+        all
     }
 }
 
@@ -43,6 +53,8 @@ pub struct Found {
     /// then needs the skeleton with that pose at rest, by
     /// [`Skeleton::with_rest`](condyle::Skeleton::with_rest).
     pub is_posed: bool,
+    /// Why the bones of the file, [`Hints::bones`], were not used. `None` if they were.
+    pub unused_bones: Option<NotHumanoid>,
     /// Evidence for each role of the humanoid, in the order of [`Humanoid::roles`].
     pub evidence: Vec<(Role, Evidence)>,
 }

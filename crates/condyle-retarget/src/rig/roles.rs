@@ -244,7 +244,7 @@ impl Chosen<'_, '_> {
         let twists = twists(body, &humanoid);
         self.doubts.sort_by_key(|doubt| doubt.role);
         let humanoid = humanoid.with_twists(twists).with_metacarpals(self.metacarpals);
-        Ok(Found { humanoid, doubts: self.doubts, has_stance, is_posed: false, evidence })
+        Ok(Found { humanoid, doubts: self.doubts, has_stance, is_posed: false, unused_bones: None, evidence })
     }
 
     fn evidence(&self, role: Role, joint: u16) -> Evidence {

@@ -1,7 +1,9 @@
 //! Skeletons without a body: long chains, many children, equal names, bones without length.
 
-use condyle::{Joint, Skeleton, Transform};
-use condyle_retarget::rig::{Hints, find};
+use std::collections::BTreeMap;
+
+use condyle::{Joint, Skeleton, Transform, example};
+use condyle_retarget::rig::{Hints, Role, find};
 use condyle_testing::Random;
 
 const NAMES: [&str; 12] = [
@@ -57,4 +59,23 @@ fn small_random_skeletons_have_an_answer() {
             assert_eq!(found.evidence.len(), found.humanoid.roles().count());
         }
     }
+}
+
+#[test]
+fn bones_of_a_file_that_are_no_humanoid_are_reported_and_not_used() {
+    let skeleton = example::skeleton();
+    let usual = find(&skeleton, &Hints::default()).unwrap();
+    let all = skeleton.joint_count() as u16;
+    for bones in [[("hips", example::HEAD), ("head", example::HIPS)], [("hips", all), ("head", 0)]] {
+        let bones = BTreeMap::from(bones.map(|(name, joint)| (name.to_owned(), joint)));
+        let hints = Hints { bones: bones.clone(), ..Hints::default() };
+        let found = find(&skeleton, &hints).unwrap();
+        assert!(found.unused_bones.is_some(), "{bones:?}");
+        assert_eq!(found.humanoid, usual.humanoid);
+        // With a correction they count, and are refused.
+        assert!(find(&skeleton, &Hints { given: vec![(Role::Jaw, None)], ..hints }).is_err());
+    }
+    let bones = BTreeMap::from([("hips".to_owned(), example::HIPS), ("no such bone".to_owned(), all)]);
+    let found = find(&skeleton, &Hints { bones, ..Hints::default() }).unwrap();
+    assert_eq!((found.unused_bones, found.humanoid), (None, usual.humanoid));
 }

@@ -3,17 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use condyle::sampling::{AnyClip, PoseSource};
-use condyle::{Affine, RawClip};
+use condyle::{Affine, Pose, RawClip};
 use condyle_draw::marks::Mark;
 use condyle_draw::picture::{self, Format};
 use condyle_draw::{Look, Scene, View};
 use condyle_io::{Model, Options};
 use condyle_retarget::inspect::{Defect, Kind, duplicates, inspect};
-use condyle_retarget::rig::{Hints, Humanoid, find};
+use condyle_retarget::rig::{Hints, find};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::model::humanoid::in_file;
+use crate::model::humanoid::warn_of_bones;
 use crate::output::{drawing, write_file};
 use crate::text::{counted, path_text, printable, table};
 
@@ -43,10 +43,17 @@ impl Report {
         let name = path_text(path);
         let model = condyle_io::open(path, &Options::default()).map_err(|e| Failure::Data(e.to_string()))?;
         let skeleton = &model.skeleton;
-        let given = model.asset.as_ref().map_or_else(Vec::new, |asset| in_file(&asset.humanoid_bones()));
-        let look = |given| find(skeleton, &Hints { given, loose_feet: true, ..Hints::default() }).ok();
-        let found = if given.is_empty() { None } else { look(given) };
-        let map: Option<Humanoid> = found.or_else(|| look(Vec::new())).map(|found| found.humanoid);
+        let bones = model.asset.as_ref().map(|asset| asset.humanoid_bones()).unwrap_or_default();
+        let first = model.clips.first().and_then(|it| {
+            let mut pose = Pose::rest(skeleton);
+            it.clip.pose(skeleton, it.clip.start(), &mut pose).ok().map(|()| pose)
+        });
+        let hints = Hints { bones, loose_feet: true, pose: first.as_ref(), ..Hints::default() };
+        let found = find(skeleton, &hints).ok();
+        if let Some(found) = &found {
+            warn_of_bones(path, found);
+        }
+        let map = found.map(|found| found.humanoid);
         let unfit = |error: condyle::Error| Failure::Data(format!("{name}: {error}"));
         let mut clips = Vec::new();
         for it in &model.clips {
