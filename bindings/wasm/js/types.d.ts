@@ -291,8 +291,8 @@ export interface Pose extends Disposable {
 export interface Model extends PlayerModel {
     /**
      * Unpacks a clip, for the fastest sampling: crowds and poses then play its frames. It stays in `clips` with
-     * its bytes, events and root motion. Takes milliseconds to a second, and about ten times the memory of a
-     * compressed clip.
+     * its bytes, events and root motion. Takes milliseconds to a second, and ten to twenty times the memory of
+     * a compressed clip.
      *
      * @throws {CondyleError} "over-budget" if no frames are accurate enough, for example because the clip jumps.
      */
