@@ -1,6 +1,6 @@
 // Everything that all three builds have. `types.d.ts` documents it.
 
-import { bytes, index, list, number, options, text, vector, whole, wrong } from './arguments.js';
+import { bytes, factors, index, list, number, options, text, vector, whole, wrong } from './arguments.js';
 import { CondyleError, problemsOf } from './error.js';
 
 export { CondyleError };
@@ -178,7 +178,9 @@ export class PlayerModel extends Owner {
         let at = 0;
         this.clips = clips.map((name, clip) => {
             const [start, end, error] = numbers.subarray(at, (at += 3));
-            const [compressed, bytes, hasMotion] = sizes[clip];
+            const [compressed, bytes, hasMotion, isUnpacked] = sizes[clip];
+            const times = events[clip].map((name) => ({ name, seconds: numbers[at++] }));
+            const [rate, frameError, seamError, frameBytes] = numbers.subarray(at, (at += isUnpacked ? 4 : 0));
             return {
                 name,
                 start,
@@ -188,7 +190,8 @@ export class PlayerModel extends Owner {
                 bytes,
                 error,
                 hasMotion: hasMotion === 1,
-                events: events[clip].map((name) => ({ name, seconds: numbers[at++] })),
+                events: times,
+                frames: isUnpacked ? { rate, error: frameError, seamError, bytes: frameBytes } : undefined,
             };
         });
     }
@@ -345,7 +348,7 @@ export class Pose extends Owner {
     /** Checks a weight with a mask. */
     masked(clip, seconds, what, weight, mask) {
         number(what, weight);
-        if (mask !== undefined) vector('mask', mask, this.owner.joints.length);
+        if (mask !== undefined) factors(mask, this.owner.joints.length);
         return this.at(clip, seconds);
     }
 

@@ -1,19 +1,10 @@
 // What `condyle/encode` has in addition: compression, and writing of files.
 
-import { index, options } from './arguments.js';
-import { CondyleError, RAW } from './core.js';
+import { index } from './arguments.js';
+import { RAW } from './core.js';
 import { Model } from './whole.js';
 
 export class EncodeModel extends Model {
-    /** Error in units of the file. */
-    bound(given) {
-        const { error, millimetres } = options(given);
-        const found = error ?? millimetres / 1000 / (this.unit ?? 1);
-        if (typeof found === 'number' && found > 0 && found < Infinity) return found;
-        const text = `set error or millimetres to a finite number above 0; they are ${error} and ${millimetres}`;
-        throw new CondyleError('out-of-range', text);
-    }
-
     encode(clip, given) {
         const begin = performance.now();
         const bound = this.bound(given);

@@ -17,6 +17,30 @@ export class Model extends PlayerModel {
         this[RAW].set_unit(number('metres', metres));
     }
 
+    toFrames(clip, given) {
+        const error = this.bound(given);
+        const { radius } = given;
+        index('clip', clip, this.clips, 'clip()');
+        if (radius !== undefined) number('radius', radius);
+        this[RAW].to_frames(clip, error, radius);
+        this.readClips();
+        return this.clips[clip].frames;
+    }
+
+    dropFrames(clip) {
+        this[RAW].drop_frames(index('clip', clip, this.clips, 'clip()'));
+        this.readClips();
+    }
+
+    /** Error in units of the file. */
+    bound(given) {
+        const { error, millimetres } = options(given);
+        const found = error ?? millimetres / 1000 / (this.unit ?? 1);
+        if (typeof found === 'number' && found > 0 && found < Infinity) return found;
+        const text = `set error or millimetres to a finite number above 0; they are ${error} and ${millimetres}`;
+        throw new CondyleError('out-of-range', text);
+    }
+
     motion(clip, from, to, given) {
         const { loop = false } = options(given);
         index('clip', clip, this.clips, 'clip()');
@@ -88,6 +112,8 @@ class Feet extends Owner {
     }
 }
 
+const NONE = new Float32Array(0);
+
 export class MeshPose extends Pose {
     constructor(model) {
         super(model);
@@ -121,6 +147,29 @@ export class MeshPose extends Pose {
 
     get methods() {
         return this.owner.build.methods().split(' ');
+    }
+
+    sampleFrames(layers) {
+        if (!Array.isArray(layers) || layers.length < 1 || layers.length > 8) throw wrong('layers', 'an array of 1 to 8 layers', layers);
+        const { length } = this.owner.joints;
+        // Kept, so that a frame leaves no garbage.
+        this.layers ??= { numbers: new Float64Array(24), masks: new Float32Array(8 * length) };
+        const { numbers, masks } = this.layers;
+        let isMasked = false;
+        for (let at = 0; at < layers.length; at++) {
+            const { clip, seconds, weight = 1, mask } = options(layers[at]);
+            this.masked(clip, seconds, 'weight', weight, mask);
+            numbers[3 * at] = clip;
+            numbers[3 * at + 1] = seconds;
+            numbers[3 * at + 2] = weight;
+            isMasked ||= mask !== undefined;
+        }
+        for (let at = 0; isMasked && at < layers.length; at++) {
+            const { mask } = layers[at];
+            if (mask === undefined) masks.fill(1, at * length, (at + 1) * length);
+            else masks.set(mask, at * length);
+        }
+        return this.check(this[RAW].sample_frames(numbers, isMasked ? masks : NONE, layers.length));
     }
 
     interpolate(clip, seconds, t, method) {

@@ -3,6 +3,8 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+#[cfg(feature = "whole")]
+use condyle::frames::Frames;
 use condyle::sampling::sample;
 use condyle::{Clip, Pose, Skeleton, Skin};
 use condyle_base::error::Error;
@@ -34,6 +36,9 @@ pub(crate) struct Motion {
     pub(crate) clip: condyle::sampling::AnyClip<'static>,
     #[cfg(not(feature = "whole"))]
     clip: (String, Clip<'static>),
+    /// The clip unpacked: poses are sampled from it.
+    #[cfg(feature = "whole")]
+    pub(crate) frames: Option<Frames>,
     #[cfg(feature = "encode")]
     pub(crate) shell: Option<f32>,
     /// Clip that `encode` compressed to this one.
@@ -57,6 +62,8 @@ impl Motion {
             clip: condyle::sampling::AnyClip::compressed(name.to_owned(), clip),
             #[cfg(not(feature = "whole"))]
             clip: (name.to_owned(), clip),
+            #[cfg(feature = "whole")]
+            frames: None,
             #[cfg(feature = "encode")]
             shell,
             #[cfg(feature = "encode")]
@@ -72,6 +79,7 @@ impl Motion {
         let _ = shell;
         Self {
             clip,
+            frames: None,
             #[cfg(feature = "encode")]
             shell,
             #[cfg(feature = "encode")]
@@ -102,6 +110,7 @@ impl Motion {
         }
     }
 
+    /// Samples the frames, or the clip if it is not unpacked.
     pub(crate) fn sample(
         &self,
         skeleton: &Skeleton,
@@ -109,6 +118,10 @@ impl Motion {
         cursor: &mut Cursor,
         pose: &mut Pose,
     ) -> Result<(), Error> {
+        if let Some(frames) = &self.frames {
+            let layer = condyle::FrameLayer::new(frames, seconds, 1.0);
+            return condyle::sample_frames(skeleton, &[layer], pose);
+        }
         match &self.clip {
             condyle::sampling::AnyClip::Raw(clip) => {
                 condyle::sampling::raw(clip, skeleton, seconds, cursor, pose)

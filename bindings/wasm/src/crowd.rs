@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use condyle::skinning::{palette_columns, palette_rows};
-use condyle::{Affine, Pose, local_to_model};
+use condyle::{Affine, Pose, Skeleton, local_to_model};
 use condyle_base::error::Error;
 use wasm_bindgen::prelude::*;
 
@@ -176,10 +176,14 @@ impl Crowd {
     fn updated(&mut self) -> Result<(), Fault> {
         let it = &*self.character;
         let (skeleton, clips) = (&it.skeleton, it.clips.borrow());
-        let sampled = |clip: f32, seconds: f32, cursor: &mut Cursor, pose: &mut Pose| {
-            match clip < 0.0 {
-                true => pose.clone_from(skeleton.rest()),
-                false => clip_at(&clips, clip.into())?.sample(skeleton, seconds.into(), cursor, pose)?,
+        let of = |clip: f32| match clip < 0.0 {
+            true => Ok(None),
+            false => clip_at(&clips, clip.into()).map(Some),
+        };
+        let sampled = |clip: Option<&Motion>, seconds: f32, cursor: &mut Cursor, pose: &mut Pose| {
+            match clip {
+                None => pose.clone_from(skeleton.rest()),
+                Some(clip) => clip.sample(skeleton, seconds.into(), cursor, pose)?,
             }
             Ok::<(), Fault>(())
         };
@@ -187,13 +191,16 @@ impl Crowd {
         for (at, (&[a, at_a, b, at_b, weight], cursors)) in
             instances.iter().zip(&mut self.cursors).enumerate()
         {
+            Error::check_number("weight", weight)?;
             let [first, second] = cursors;
             if weight >= 1.0 {
-                sampled(b, at_b, second, &mut self.pose)?;
+                sampled(of(b)?, at_b, second, &mut self.pose)?;
+            } else if weight <= 0.0 {
+                sampled(of(a)?, at_a, first, &mut self.pose)?;
             } else {
-                sampled(a, at_a, first, &mut self.pose)?;
-                // Also true for NaN, which the blend refuses.
-                if weight != 0.0 {
+                let (a, b) = (of(a)?, of(b)?);
+                if !is_blended(skeleton, [(a, at_a, 1.0 - weight), (b, at_b, weight)], &mut self.pose)? {
+                    sampled(a, at_a, first, &mut self.pose)?;
                     sampled(b, at_b, second, &mut self.other)?;
                     self.blend.towards(skeleton, &self.other, weight, None, &mut self.pose)?;
                 }
@@ -219,6 +226,29 @@ impl Crowd {
         }
         Ok(())
     }
+}
+
+/// Samples and blends two clips in one pass. Returns whether both have frames.
+#[cfg(feature = "whole")]
+fn is_blended(
+    skeleton: &Skeleton,
+    layers: [(Option<&Motion>, f32, f32); 2],
+    pose: &mut Pose,
+) -> Result<bool, Error> {
+    use condyle::{FrameLayer, sample_frames};
+
+    let [a, b] = layers.map(|(clip, seconds, weight)| {
+        let frames = clip?.frames.as_ref()?;
+        Some(FrameLayer::new(frames, seconds.into(), weight))
+    });
+    let (Some(a), Some(b)) = (a, b) else { return Ok(false) };
+    sample_frames(skeleton, &[a, b], pose)?;
+    Ok(true)
+}
+
+#[cfg(not(feature = "whole"))]
+fn is_blended(_: &Skeleton, _: [(Option<&Motion>, f32, f32); 2], _: &mut Pose) -> Result<bool, Error> {
+    Ok(false)
 }
 
 /// Time in the clip, which goes on from the start after its end.

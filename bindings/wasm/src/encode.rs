@@ -109,7 +109,11 @@ impl Model {
         let mut motion = Motion::new(AnyClip::compressed(name, done.into_clip()), shell);
         motion.made_of = Some(clip as usize).filter(|&of| replace != Some(of));
         let index = self.put(motion, replace)?;
-        let [mesh, vertex, seconds] = self.worst(clip, index as f64, moments, at)?;
+        // The keys are compared, not their frames.
+        let frames = it.clips.borrow_mut()[clip as usize].frames.take();
+        let worst = self.worst(clip, index as f64, moments, at);
+        it.clips.borrow_mut()[clip as usize].frames = frames;
+        let [mesh, vertex, seconds] = worst?;
         Ok(vec![index as f64, bytes as f64, raw_bytes as f64, error.into(), mesh, vertex, seconds])
     }
 

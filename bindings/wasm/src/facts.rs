@@ -72,7 +72,11 @@ fn of_clips(it: &Character) -> String {
     json.list(&*clips, |json, clip| {
         let compressed = i64::from(clip.compressed().is_some());
         let motion = i64::from(clip.compressed().is_some_and(|it| it.has_motion()));
-        json.list([compressed, clip.byte_count() as i64, motion], Json::number);
+        #[cfg(feature = "whole")]
+        let unpacked = clip.frames.is_some().into();
+        #[cfg(not(feature = "whole"))]
+        let unpacked = 0;
+        json.list([compressed, clip.byte_count() as i64, motion, unpacked], Json::number);
     });
     json.key("events");
     json.list(&*clips, |json, clip| {
@@ -84,7 +88,8 @@ fn of_clips(it: &Character) -> String {
     json.end()
 }
 
-/// Other numbers of the clips: start, end, error bound, then the times of the events.
+/// Other numbers of the clips: start, end, error bound, then the times of the events, then rate, error bounds
+/// and bytes of the frames.
 fn numbers_of_clips(it: &Character) -> Vec<f64> {
     let mut numbers = Vec::new();
     for clip in &*it.clips.borrow() {
@@ -92,6 +97,10 @@ fn numbers_of_clips(it: &Character) -> Vec<f64> {
         numbers.extend([clip.start(), clip.end(), compressed.map_or(0.0, |it| it.budget().into())]);
         let count = compressed.map_or(0, |it| it.event_count());
         numbers.extend((0..count).map(|at| compressed.and_then(|it| it.event(at)).map_or(0.0, |it| it.0)));
+        #[cfg(feature = "whole")]
+        if let Some(it) = &clip.frames {
+            numbers.extend([it.rate(), it.error().into(), it.seam_error().into(), it.memory() as f64]);
+        }
     }
     numbers
 }

@@ -20,6 +20,8 @@ mod body;
 #[cfg(feature = "whole")]
 mod feet;
 #[cfg(feature = "whole")]
+mod frames;
+#[cfg(feature = "whole")]
 mod mesh;
 #[cfg(feature = "whole")]
 mod query;

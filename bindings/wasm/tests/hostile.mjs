@@ -98,6 +98,10 @@ function used(model) {
         pose.sample(clip, model.clips[clip].start + 0.3).blend(clip, 0, 0.5);
         for (const skin of model.skins.keys()) pose.palette(skin);
         for (const mesh of pose.skin ? model.meshes.keys() : []) pose.skin(mesh);
+        if (model.toFrames && random(8) === 0) {
+            model.toFrames(clip, { error: 0.01 });
+            pose.sampleFrames([{ clip, seconds: 0.3 }]);
+        }
     }
     if (model.sphere) {
         const [x, y, z, radius] = model.sphere();

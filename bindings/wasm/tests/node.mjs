@@ -75,6 +75,95 @@ test('a crowd is the pose of each instance', async () => {
     assert.throws(() => crowd.update(), { code: 'disposed' });
 });
 
+test('frames play in place of their clip', async () => {
+    const encoder = await initEncoder();
+    const source = await encoder.open(bytesOf('forearm.glb'), { name: 'arm.glb' });
+    const container = source.save({ error: 1e-3 });
+    for (const model of [await open('forearm.glb'), await (await init()).open(container, { name: 'a.condyle' })]) {
+        const [pose, crowd] = [model.pose(), model.crowd(2)];
+        const times = [0.25, 0.4, 0.9, 1.3, 1.75];
+        const authored = times.map((seconds) => pose.sample(0, seconds).palette(0).slice());
+        const bytes = model.clips[0].bytes;
+        assert.equal(model.clips[0].frames, undefined);
+        const frames = model.toFrames(0, { error: 1e-3, radius: 1 });
+        assert.deepEqual(model.clips[0].frames, frames);
+        assert.ok(frames.error <= 1e-3 && frames.seamError >= 0 && frames.rate > 0 && frames.bytes > 0, JSON.stringify(frames));
+        assert.equal(model.clips[0].bytes, bytes);
+        times.forEach((seconds, at) => {
+            const found = pose.sample(0, seconds).palette(0);
+            assert.ok(found.every((v, i) => Math.abs(v - authored[at][i]) < 5e-3), `${seconds} s`);
+        });
+        assert.ok(times.some((seconds, at) => pose.sample(0, seconds).palette(0).some((v, i) => v !== authored[at][i])), 'they are others');
+        // A crowd blends as a pose does, in one pass.
+        crowd.instances.set([0, 0.5, 0, 1.5, 0.25, 0, 0.5, 0, 1.5, 0]);
+        crowd.update();
+        const layers = [{ clip: 0, seconds: 0.5, weight: 3 }, { clip: 0, seconds: 1.5 }];
+        const blended = pose.sampleFrames(layers).palette(0).slice();
+        assert.deepEqual(crowd.palettes.slice(0, 32), blended);
+        assert.deepEqual(pose.sampleFrames(layers.toReversed()).palette(0).slice(), blended);
+        assert.deepEqual(crowd.palettes.slice(32), pose.sample(0, 0.5).palette(0).slice());
+        const slow = pose.sample(0, 0.5).blend(0, 1.5, 0.25).palette(0);
+        assert.ok(slow.every((v, i) => Math.abs(v - blended[i]) < 1e-2));
+        // Joint 1 has no weight, so it rests; joint 0 is not changed by the mask.
+        const masked = pose.sampleFrames([{ ...layers[0], mask: model.mask(0).fill(0, 1) }, { ...layers[1], weight: 0 }]).local.slice();
+        assert.deepEqual(masked.slice(0, 10), pose.sampleFrames([layers[0]]).local.slice(0, 10));
+        assert.deepEqual(masked.slice(10), pose.rest().local.slice(10));
+
+        model.dropFrames(0);
+        assert.equal(model.clips[0].frames, undefined);
+        times.forEach((seconds, at) => assert.deepEqual(pose.sample(0, seconds).palette(0).slice(), authored[at]));
+        assert.throws(() => pose.sampleFrames(layers), { code: 'unsupported', message: 'clip "twist" is not unpacked: call model.toFrames() before' });
+        model.toFrames(0, { error: 1e-3 });
+        for (const [call, code, message] of [
+            [() => model.toFrames(0), 'out-of-range', /^set error or millimetres/],
+            [() => model.toFrames(0, { millimetres: NaN }), 'out-of-range', /they are undefined and NaN/],
+            [() => model.toFrames(0, { error: 1, radius: NaN }), 'not-finite', 'radius is NaN, but must be a finite number'],
+            [() => model.toFrames(0, { error: 1, radius: -1 }), 'out-of-range', /radii/],
+            [() => model.toFrames(0, { error: 1e-30 }), /^(over-budget|out-of-range|too-many)$/, /./],
+            [() => model.toFrames(3, { error: 1 }), 'index', 'there is no clip 3: the model has 1'],
+            [() => model.dropFrames('twist'), 'argument', /the index of a clip is "twist"/],
+            [() => pose.sampleFrames(), 'argument', 'layers is undefined, but must be an array of 1 to 8 layers'],
+            [() => pose.sampleFrames([]), 'argument', /^layers is Array of length 0/],
+            [() => pose.sampleFrames(Array(9).fill(layers[0])), 'argument', /^layers is Array of length 9/],
+            [() => pose.sampleFrames([5]), 'argument', /5, but must be an object/],
+            [() => pose.sampleFrames([{ ...layers[0], clip: 1 }]), 'index', /there is no clip 1/],
+            [() => pose.sampleFrames([{ ...layers[0], seconds: NaN }]), 'not-finite', /^seconds is NaN/],
+            [() => pose.sampleFrames([{ ...layers[0], weight: Infinity }]), 'not-finite', /^weight is Infinity/],
+            [() => pose.sampleFrames([{ ...layers[0], weight: 1e300 }]), 'not-finite', /weights/],
+            [() => pose.sampleFrames([{ ...layers[0], weight: -1 }]), 'out-of-range', /weights/],
+            [() => pose.sampleFrames([{ ...layers[0], mask: [1] }]), 'argument', /^mask is Array of length 1/],
+        ]) {
+            assert.throws(call, (error) => {
+                assert.ok(error instanceof CondyleError, error.stack);
+                const matches = (wanted, it) => (wanted instanceof RegExp ? wanted.test(it) : wanted === it);
+                assert.ok(matches(code, error.code) && matches(message, error.message), `${call}: ${error.code}: ${error.message}`);
+                return true;
+            });
+        }
+        crowd.instances.set([0, 0.5, 0, NaN, 0.25]);
+        assert.throws(() => crowd.update(), { code: 'not-finite' });
+        crowd.instances.set([0, 0.5, 0, 1, NaN]);
+        assert.throws(() => crowd.update(), { code: 'not-finite' });
+        model.dispose();
+        assert.throws(() => model.toFrames(0, { error: 1 }), { code: 'disposed' });
+        assert.throws(() => model.dropFrames(0), { code: 'disposed' });
+        pose.dispose();
+        assert.throws(() => pose.sampleFrames(layers), { code: 'disposed' });
+    }
+    const jumping = await open('two_joints.glb');
+    assert.throws(() => jumping.toFrames(0, { error: 1e-3 }), { code: 'over-budget', message: /^the most accurate frames have an error of/ });
+    assert.equal(jumping.clips[0].frames, undefined);
+    // A clip of another skeleton with as many joints.
+    const other = await encoder.open(chain([['a', [0, 0, 0], [1]], ['b', [0, 2, 0]]]), { name: 'b.gltf' });
+    other.addClip('bend', source.encode(0, { error: 1e-3 }).data);
+    assert.throws(() => other.toFrames(0, { error: 1e-3 }), { code: /^(skeleton|rest-pose)$/ });
+    // The encoder compares keys, and not their frames.
+    const without = source.encode(0, { error: 1e-3 }).worst;
+    source.toFrames(0, { error: 1e-2 });
+    assert.deepEqual(source.encode(0, { error: 1e-3 }).worst, without);
+    assert.ok(source.clips[0].frames);
+});
+
 test('a view is never stale', async () => {
     const condyle = await init();
     const model = await condyle.open(bytesOf('two_joints.glb'), { name: 'a.glb' });
@@ -95,11 +184,16 @@ test('a frame leaves no garbage', async () => {
     const model = await open('two_joints.glb');
     const crowd = model.crowd(8);
     const pose = model.pose();
+    const other = await open('forearm.glb');
+    other.toFrames(0, { error: 1e-3 });
+    const unpacked = other.pose();
+    const layers = [{ clip: 0, seconds: 0.5 }, { clip: 0, seconds: 1, mask: other.mask(1) }];
     const frame = () => {
         crowd.advance(0.01);
         crowd.update();
         pose.sample(0, 0.5).blend(0, 1, 0.5).toModel().palette(0);
         pose.skin(0);
+        unpacked.sampleFrames(layers).palette(0);
         return crowd.palettes;
     };
     const used = (frames) => {

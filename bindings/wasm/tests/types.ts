@@ -19,6 +19,8 @@ export async function program(bytes: Uint8Array, gltf: GLTF) {
     try {
         const model = await condyle.open({ 'a.gltf': bytes, 'a.bin': bytes.buffer as ArrayBuffer }, { name: 'a.gltf' });
         const pose: MeshPose = model.pose();
+        const rate: number = model.toFrames(0, { millimetres: 0.2 }).rate;
+        pose.sampleFrames([{ clip: 0, seconds: 1 / rate, weight: 0.5, mask: model.mask(1) }]);
         const hit: Hit | undefined = pose.sample(0, 0.5).blend(0, 1, 0.5, model.mask('hand')).raycast([0, 0, 0], [0, 0, 1]);
         pose.place(model.feet(0, [{ hip: 1, knee: 2, foot: 3 }]), (x, y, z) => ({ height: x + z, normal: [0, y, 0] }), {
             seconds: 1 / 60,

@@ -1,5 +1,5 @@
 //! Shared foundation of the Condyle crates: plain types and scalar functions ([`math`]), instruction sets
-//! ([`simd`]), the error type ([`Error`]), and reading and writing numbers ([`bytes`]).
+//! ([`simd`]), the error type ([`Error`]), reading and writing numbers ([`bytes`]), and sorting ([`order`]).
 //!
 //! This crate is public because the other crates need it. It has no stability guarantee. Programs use
 //! `condyle` and the crates of file formats, which re-export the types that programs need.
@@ -19,6 +19,7 @@ extern crate std;
 pub mod bytes;
 pub mod error;
 pub mod math;
+pub mod order;
 pub mod problem;
 pub mod simd;
 

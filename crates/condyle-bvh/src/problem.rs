@@ -1,5 +1,7 @@
 //! Problems of a file, each with its line and how it was handled.
 
+use condyle_base::order;
+
 pub use condyle_base::problem::{Problem, Refused, Severity};
 
 /// An error that makes a file unusable, found at byte `at`.
@@ -72,7 +74,8 @@ impl Problems {
             (line, Problem { count, ..Problem::new(severity, place(line), what, action) })
         };
         let mut list: Vec<(usize, Problem)> = self.list.into_iter().map(lined).collect();
-        list.sort_by_key(|(line, problem)| (problem.severity, *line));
+        order::sort_by(&mut list, |(line, _)| *line as u64);
+        order::sort_by(&mut list, |(_, problem)| problem.severity as u64);
         list.into_iter().map(|(_, problem)| problem).collect()
     }
 

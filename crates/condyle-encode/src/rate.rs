@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use condyle::clip::{RawClip, Track};
 use condyle_base::error::Error;
+use condyle_base::order::sort_numbers;
 
 use self::grid::{Keys, TOLERANCE, nearest, whole};
 use super::options::OffFrames;
@@ -150,7 +151,7 @@ pub(super) fn keys_between(clip: &RawClip, all: usize, limit: usize) -> Result<V
             }
         }
     }
-    found.sort_unstable_by(f64::total_cmp);
+    sort_numbers(&mut found);
     found.dedup();
     let count = found.len();
     if count > limit {

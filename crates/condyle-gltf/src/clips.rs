@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use condyle::{Interpolation, RawClip, Skeleton, Target, Track};
+use condyle_base::order;
 
 use crate::accessor::{Accessor, Accessors};
 use crate::format::{Component, Format, Shape, Usage};
@@ -349,7 +350,7 @@ fn key_times(
     let mut chosen: Vec<usize> = (0..times.len()).collect();
     // Adding zero makes -0 and 0 equal. The sort is stable, so the last of equal times stays last.
     let time = |k: usize| times[k] + 0.0;
-    chosen.sort_by(|&a, &b| time(a).total_cmp(&time(b)));
+    order::sort_by(&mut chosen, |&k| order::key(time(k).into()));
     let (mut rising, mut kept) = (Vec::with_capacity(times.len()), Vec::with_capacity(times.len()));
     for group in chosen.chunk_by(|&a, &b| time(a) == time(b)) {
         let (first, last) = (group[0], group[group.len() - 1]);

@@ -182,7 +182,9 @@ impl Document {
             Ok(Resource::File(path)) => Some(path),
             Ok(Resource::Embedded(_) | Resource::Named(..)) | Err(_) => None,
         });
-        located.collect::<BTreeSet<_>>().into_iter().collect()
+        let mut files = BTreeSet::new();
+        files.extend(located);
+        files.into_iter().collect()
     }
 
     /// Returns the recoverable problems of the container, the buffers and the buffer views.

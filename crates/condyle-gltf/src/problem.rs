@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use condyle_base::order;
+
 pub use condyle_base::problem::{Problem, Refused, Severity};
 
 /// The action of an error that only a new export can fix.
@@ -153,7 +155,7 @@ impl Problems {
 
     /// Returns the problems, errors first.
     pub(crate) fn into_list(mut self) -> Vec<Problem> {
-        self.list.sort_by_key(|p| p.severity);
+        order::sort_by(&mut self.list, |problem| problem.severity as u64);
         self.list
     }
 

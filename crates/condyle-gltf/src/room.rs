@@ -4,6 +4,7 @@
 use condyle::sampling::PoseSource;
 use condyle::{Affine, Error, Pose, RawClip, Skin, Target, local_to_model};
 use condyle_base::math::vectors::{columns, stretch_bound};
+use condyle_base::order;
 use condyle_encode::{EncodeOptions, Encoded, Measured, Shell};
 
 use crate::asset::{Asset, Instance, Placement};
@@ -117,7 +118,7 @@ impl Asset {
             }
             ranges.push(own);
         }
-        joint_budgets.sort_by_key(|(joint, _)| *joint);
+        order::sort_by(&mut joint_budgets, |(joint, _)| (*joint).into());
         joint_budgets.dedup();
         let mut options = EncodeOptions::new(budget, self.shell_within(radius, &ranges)?);
         (options.track_budgets, options.joint_budgets) = (track_budgets, joint_budgets);

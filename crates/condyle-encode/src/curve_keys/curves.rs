@@ -14,6 +14,7 @@ use condyle::clip::{Clip, Interpolation, Target, Track};
 use condyle::skeleton::Skeleton;
 use condyle_base::math::quats::{Quat64, conjugate, exp, log, near, product, rotate};
 use condyle_base::math::vectors::normalize;
+use condyle_base::order::sort_numbers;
 
 /// Maximum number of intervals of a curve per frame of its segment. The encoder uses at most one.
 const MAX_INTERVALS_A_FRAME: usize = 4;
@@ -255,7 +256,7 @@ impl Property<'_> {
         let is_inside = |time: &f64| begin < *time as f32 && (*time as f32) < end;
         let mut knots: Vec<f64> = even.chain(keyed).filter(is_inside).collect();
         knots.extend([begin, end].map(f64::from));
-        knots.sort_unstable_by(f64::total_cmp);
+        sort_numbers(&mut knots);
         knots.dedup();
         knots
     }

@@ -22,6 +22,8 @@
 
 use alloc::vec::Vec;
 
+use condyle_base::order::sort_numbers;
+
 /// Usual rates, including NTSC rates, to try if the gaps between keys do not show the rate.
 const USUAL_RATES: [f64; 27] = [
     8.0,
@@ -140,7 +142,7 @@ impl Keys {
         let density = density.fold(0.0, f64::max);
         let mut times: Vec<f64> = timelines.flatten().map(|&time| f64::from(time) - start).collect();
         times.extend([0.0, end - start]);
-        times.sort_by(f64::total_cmp);
+        sort_numbers(&mut times);
         let float = 1.2e-7 * start.abs().max(end.abs());
         Self { times, gaps: [(mean, 0.5 * count), (smallest, 1.0)], density, rounding, float }
     }

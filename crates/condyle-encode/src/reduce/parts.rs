@@ -12,6 +12,7 @@ use crate::options::{EncodeOptions, Measured};
 use condyle::clip::{Interpolation, Target};
 use condyle::skeleton::Skeleton;
 use condyle_base::error::Error;
+use condyle_base::order;
 
 /// Reduced keys of a range of frames, and the first and last moment of the range.
 pub(super) type Part = (Reduced, [f32; 2]);
@@ -52,7 +53,7 @@ pub(super) fn join(mut parts: Vec<Part>, source: &Source<'_>, skeleton: &Skeleto
     }
     let mut targets: Vec<Target> =
         parts.iter().flat_map(|(part, _)| part.clip.tracks()).map(|track| track.target).collect();
-    targets.sort();
+    order::sort_by(&mut targets, |target| target.order());
     targets.dedup();
     targets.retain(|&target| !source.keeps(target));
     let mut build = Build::default();

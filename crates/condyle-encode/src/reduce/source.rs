@@ -16,6 +16,7 @@ use condyle::skeleton::Skeleton;
 use condyle_base::error::Error;
 use condyle_base::math::Transform64;
 use condyle_base::math::quats::is_loose;
+use condyle_base::order;
 use condyle_base::simd::Dispatch;
 
 /// Track with its key times.
@@ -122,7 +123,7 @@ impl<'a> Source<'a> {
         };
         let per_frame = if options.between { super::super::MOMENTS_PER_FRAME } else { 1 };
         let most_moments = (MAX_SEGMENT_SAMPLES / skeleton.joint_count().max(1)).max(per_frame);
-        kept.sort_by_key(|(_, track)| track.target);
+        order::sort_by(&mut kept, |(_, track)| track.target.order());
         let (on_moments, between) = (Vec::new(), Vec::new());
         let mut it = Self { of, skeleton, frames, per_frame, most_moments, on_moments, between, kept };
         for times in timelines {
@@ -140,7 +141,7 @@ impl<'a> Source<'a> {
         if let AnyClip::Compressed { clip, .. } = of {
             it.between.extend(clip.view().seams().flatten().map(f64::from));
         }
-        it.between.sort_by(f64::total_cmp);
+        order::sort_numbers(&mut it.between);
         it.between.dedup();
         it.on_moments.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
         it.on_moments.dedup_by_key(|(moment, _)| *moment);
@@ -170,7 +171,7 @@ impl<'a> Source<'a> {
     pub(crate) fn with(&self, moments: &[f64]) -> Self {
         let mut it = self.clone();
         it.between.extend(moments);
-        it.between.sort_by(f64::total_cmp);
+        order::sort_numbers(&mut it.between);
         it.between.dedup();
         it
     }
@@ -284,7 +285,7 @@ impl<'a> Source<'a> {
         let begin = self.between.partition_point(|&time| time <= from);
         let end = self.between.partition_point(|&time| time < to).max(begin);
         moments.extend(&self.between[begin..end]);
-        moments.sort_by(f64::total_cmp);
+        order::sort_numbers(&mut moments);
         moments.dedup();
         let frame = |at: usize| moments.partition_point(|&time| time < self.seconds(at * self.per_frame));
         let frames: Vec<usize> = (frames.start..=frames.end).map(frame).collect();

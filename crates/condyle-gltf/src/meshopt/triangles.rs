@@ -1,6 +1,7 @@
 //! Encodes mode 1: triangle lists by shared edges. The decoder is in `indices`.
 
 use super::indices::Recent;
+use condyle_base::order;
 
 /// Entries of the lookup table at the end of a stream; the last two of its 16 bytes must be zero.
 const TABLE: usize = 14;
@@ -184,7 +185,7 @@ impl Encoder {
             }
         }
         let mut frequent: Vec<u8> = (1..=255).filter(|&pair| counts[usize::from(pair)] > 0).collect();
-        frequent.sort_by_key(|&pair| (usize::MAX - counts[usize::from(pair)], pair));
+        order::sort_by(&mut frequent, |&pair| u64::MAX - counts[usize::from(pair)] as u64);
         let mut table = [0; 16];
         table[1..TABLE].iter_mut().zip(&frequent).for_each(|(entry, &pair)| *entry = pair);
 

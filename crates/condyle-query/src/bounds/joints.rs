@@ -9,6 +9,7 @@ use super::points;
 use super::sphere::{Sphere, smallest};
 use condyle::mesh::{Skin, SkinnedMesh};
 use condyle_base::error::Error;
+use condyle_base::order::{key, sort_by};
 
 /// Number of joints per vector.
 pub(super) const LANES: usize = 8;
@@ -343,7 +344,7 @@ fn order(parts: &[Part]) -> Vec<usize> {
         faces(0).min(faces(1)).min(faces(2))
     };
     let mut order: Vec<(f64, usize)> = used().map(|(at, part)| (inside(part), at)).collect();
-    order.sort_by(|a, b| a.0.total_cmp(&b.0));
+    sort_by(&mut order, |(inside, _)| key(*inside));
     order.into_iter().map(|(_, at)| at).collect()
 }
 

@@ -12,6 +12,7 @@ use condyle_base::error::Error;
 use condyle_base::math::decompose::eigenvectors;
 use condyle_base::math::scalar::sqrt_f64;
 use condyle_base::math::vectors::{along, cross, dot, sub};
+use condyle_base::order;
 
 /// Options of [`fit`]: the vertices that shapes enclose.
 ///
@@ -194,7 +195,7 @@ fn drop_farthest(points: &mut Vec<Vector>, axes: &[Vector; 3], keep: usize) {
     // Limits the spread from below, so that a flat direction does not outweigh the others.
     let least = spread.iter().sum::<f64>() * 1e-6 + f64::MIN_POSITIVE;
     let far = |p: &Vector| -> f64 { (0..3).map(|k| square(axes[k], p) / spread[k].max(least)).sum() };
-    points.sort_by(|a, b| far(a).total_cmp(&far(b)));
+    order::sort_by(points, |point| order::key(far(point)));
     points.truncate(keep);
 }
 

@@ -3,6 +3,8 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use condyle_base::order;
+
 use super::node::{CHILDREN, FREE_LEVELS, LEAF, Leaf, Node};
 
 /// Number of bins per axis for the centres of triangles.
@@ -88,7 +90,14 @@ pub(super) fn build(boxes: &[Bounds]) -> Built {
     while let Some((node, part, level)) = open.pop() {
         let (mut parts, count) = children(part, level, &mut built.order, boxes);
         let parts = &mut parts[..count];
-        parts.sort_unstable_by_key(|part| part.first);
+        // At most eight: the standard sort would be a large part of the code.
+        for at in 1..count {
+            let mut to = at;
+            while to > 0 && parts[to - 1].first > parts[to].first {
+                parts.swap(to - 1, to);
+                to -= 1;
+            }
+        }
         let first_open = open.len();
         built.nodes[node].children = [NODE; CHILDREN];
         for (slot, part) in parts.iter().enumerate() {
@@ -246,9 +255,9 @@ fn halve(members: &mut [u32], boxes: &[Bounds]) -> usize {
 pub(super) fn is_closed(positions: &[[f32; 3]], triangles: &[[u32; 3]]) -> bool {
     // 0.0 and -0.0 are the same position.
     let place = |v: u32| positions[v as usize].map(|x| (x + 0.0).to_bits());
-    let mut used: Vec<u32> = triangles.as_flattened().to_vec();
-    used.sort_unstable();
-    used.dedup();
+    let mut is_used = vec![false; positions.len()];
+    triangles.as_flattened().iter().for_each(|&v| is_used[v as usize] = true);
+    let mut used: Vec<u32> = (0..positions.len() as u32).filter(|&v| is_used[v as usize]).collect();
     used.sort_unstable_by_key(|&v| place(v));
     // First vertex at the same position.
     let mut welded = vec![0_u32; positions.len()];
@@ -260,11 +269,12 @@ pub(super) fn is_closed(positions: &[[f32; 3]], triangles: &[[u32; 3]]) -> bool 
         let [a, b, c] = triangle.map(|v| welded[v as usize]);
         for (from, to) in [(a, b), (b, c), (c, a)] {
             if from != to {
-                edges.push((from.min(to), from.max(to), from < to));
+                let ends = u64::from(from.min(to)) << 32 | u64::from(from.max(to));
+                edges.push((ends, usize::from(from < to)));
             }
         }
     }
-    edges.sort_unstable();
-    let balanced = |edge: &[(u32, u32, bool)]| 2 * edge.iter().filter(|e| e.2).count() == edge.len();
-    !edges.is_empty() && edges.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).all(balanced)
+    order::sort_pairs(&mut edges);
+    let balanced = |edge: &[(u64, usize)]| 2 * edge.iter().map(|e| e.1).sum::<usize>() == edge.len();
+    !edges.is_empty() && edges.chunk_by(|a, b| a.0 == b.0).all(balanced)
 }

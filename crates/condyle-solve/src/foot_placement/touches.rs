@@ -12,6 +12,7 @@ use condyle::pose::Pose;
 use condyle::skeleton::Skeleton;
 use condyle_base::error::Error;
 use condyle_base::math::{Affine, Rigid, Transform};
+use condyle_base::order::sort_numbers;
 
 /// One sample in this many may be below the height that counts as the ground.
 const LOW: usize = 20;
@@ -162,7 +163,7 @@ impl Paths {
     /// key.
     pub(super) fn lowest(&self, joint: usize) -> f64 {
         let mut heights: Vec<f64> = self.places[joint].iter().map(|p| p[1]).collect();
-        heights.sort_by(f64::total_cmp);
+        sort_numbers(&mut heights);
         heights[heights.len() / LOW]
     }
 

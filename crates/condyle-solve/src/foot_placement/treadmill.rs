@@ -2,6 +2,8 @@
 
 use alloc::vec::Vec;
 
+use condyle_base::order::sort_numbers;
+
 use super::thresholds::ContactOptions;
 use super::touches::{Paths, level};
 use crate::maps::{Vec64, add, length, scaled, sub};
@@ -92,6 +94,6 @@ impl Paths {
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
+    sort_numbers(&mut values);
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }

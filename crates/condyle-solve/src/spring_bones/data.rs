@@ -10,6 +10,7 @@ use crate::maps::{Vec64, direction, scaled, unit, wide};
 use condyle::skeleton::{NO_PARENT, Skeleton};
 use condyle_base::error::Error;
 use condyle_base::math::quats::{Quat64, rows};
+use condyle_base::order;
 
 /// Parameters of one joint of a spring.
 ///
@@ -450,7 +451,7 @@ impl<'a> Builder<'a> {
         // Entries that wait for their dependencies, and the number of dependencies processed.
         let mut waiting: Vec<(usize, usize)> = Vec::new();
         let mut first: Vec<usize> = (0..self.entries.len()).collect();
-        first.sort_by_key(|&entry| self.entries[entry].settings.joint);
+        order::sort_by(&mut first, |&entry| self.entries[entry].settings.joint.into());
         for first in first {
             if marks[first] == Mark::New {
                 waiting.push((first, 0));
@@ -572,7 +573,7 @@ impl<'a> Builder<'a> {
         let carriers: Vec<Option<usize>> =
             (0..self.colliders.len()).map(|at| self.carrier(at as u16)).collect();
         let mut sorted: Vec<usize> = (0..self.colliders.len()).collect();
-        sorted.sort_by_key(|&at| carriers[at].map_or(0, |by| place[by] + 1));
+        order::sort_by(&mut sorted, |&at| carriers[at].map_or(0, |by| place[by] as u64 + 1));
         let mut new_place = vec![0; self.colliders.len()];
         for (new, &at) in sorted.iter().enumerate() {
             new_place[at] = new as u32;

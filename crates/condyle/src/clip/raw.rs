@@ -7,6 +7,7 @@ use core::fmt;
 use crate::skeleton::Skeleton;
 use condyle_base::error::Error;
 use condyle_base::math::quats::is_near_unit;
+use condyle_base::order;
 
 /// Interpolation between two keys. Source: glTF 2.0, "Animations".
 ///
@@ -70,6 +71,21 @@ impl Target {
     #[inline]
     pub fn rotates(self) -> bool {
         matches!(self, Self::Rotation(_) | Self::FreeRotation(_))
+    }
+
+    /// Returns a number in the order of targets.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn order(self) -> u64 {
+        let (kind, index) = match self {
+            Self::Rotation(joint) => (0, joint.into()),
+            Self::Translation(joint) => (1, joint.into()),
+            Self::Scale(joint) => (2, joint.into()),
+            Self::Weights(index) => (3, index),
+            Self::Vector(index) => (4, index),
+            Self::FreeRotation(index) => (5, index),
+        };
+        kind << 32 | u64::from(index)
     }
 
     /// Returns the joint that the target drives, if any.
@@ -176,11 +192,11 @@ impl RawClip {
             track.check(at, &timelines)?;
         }
         let mut order: Vec<usize> = (0..tracks.len()).collect();
-        order.sort_by_key(|&at| tracks[at].target);
+        order::sort_by(&mut order, |&at| tracks[at].target.order());
         if let Some(pair) = order.windows(2).find(|w| tracks[w[0]].target == tracks[w[1]].target) {
             return Err(Error::DuplicateTrack { track: pair[1] });
         }
-        tracks.sort_by_key(|t| t.target);
+        order::sort_by(&mut tracks, |track| track.target.order());
         let used = || tracks.iter().map(|t| &timelines[t.timeline]);
         let start = used().map(|times| times[0]).reduce(f32::min).unwrap_or(0.0);
         let end = used().map(|times| times[times.len() - 1]).reduce(f32::max).unwrap_or(0.0);

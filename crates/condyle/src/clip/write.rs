@@ -13,6 +13,7 @@ use super::spline::Degree;
 use super::{Interpolation, RawClip, Target, Track};
 use crate::play::Event;
 use condyle_base::error::Error;
+use condyle_base::order;
 
 /// Approximate size in bytes of a curve's record, without its keys: index, step, widths and offsets.
 pub const RECORD: usize = 11;
@@ -138,7 +139,10 @@ fn owners(clip: &RawClip, in_order: &[&Kept<'_>]) -> Vec<Option<usize>> {
 
 fn in_order<'k, 'a>(kept: &'k [Kept<'a>]) -> Vec<&'k Kept<'a>> {
     let mut in_order: Vec<_> = kept.iter().collect();
-    in_order.sort_by_key(|kept| kept.target());
+    order::sort_by(&mut in_order, |kept| {
+        let (kind, index) = kept.target();
+        (kind as u64) << 32 | index as u64
+    });
     in_order
 }
 

@@ -10,6 +10,7 @@ use super::store::{Base, Degree, Marks, Moving, Narrow, Rotations, Store, Timeli
 use crate::pose::Pose;
 use condyle_base::bytes::checksum;
 use condyle_base::error::Error;
+use condyle_base::order;
 use condyle_base::simd::BLOCK;
 
 /// Rates that are tried in addition to the rate of the clip, in frames per second.
@@ -40,7 +41,7 @@ const STILL_SCALE: f32 = 1e-6;
 const BORDER: f32 = 0.1;
 
 /// Storage to be tried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy)]
 struct Candidate {
     bytes: usize,
     degree: Degree,
@@ -119,18 +120,19 @@ impl Original<'_> {
         }
         let limit = LIMIT / (blocks + moving.div_ceil(BLOCK)).max(1);
         intervals.retain(|count| (1..=limit.max(1)).contains(count));
-        intervals.sort_unstable();
+        order::sort_by(&mut intervals, |&count| count as u64);
         intervals.dedup();
         let mut all = Vec::new();
-        for intervals in intervals {
-            for degree in [Degree::Linear, Degree::Cubic] {
-                for is_narrow in [true, false] {
+        // The sort keeps this order for candidates with the same size.
+        for degree in [Degree::Linear, Degree::Cubic] {
+            for &intervals in &intervals {
+                for is_narrow in [false, true] {
                     let bytes = Store::size(blocks, moving, degree, intervals, is_narrow);
                     all.push(Candidate { bytes, degree, intervals, is_narrow });
                 }
             }
         }
-        all.sort_unstable();
+        order::sort_by(&mut all, |it: &Candidate| it.bytes as u64);
         all
     }
 

@@ -16,7 +16,6 @@ mod store;
 #[cfg(test)]
 mod tests;
 
-use alloc::collections::BTreeSet;
 use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec;
@@ -33,6 +32,7 @@ use crate::skeleton::Skeleton;
 use build::smallest;
 use condyle_base::error::Error;
 use condyle_base::math::sqrt;
+use condyle_base::order;
 use condyle_base::simd::{Dispatch, dispatch};
 use kernel::{At, Rows};
 use measure::Meter;
@@ -319,9 +319,17 @@ const MAX_KEYS: usize = 1 << 20;
 /// Sorts times, and removes repeated ones.
 fn sorted(times: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut times: Vec<f64> = times.collect();
-    times.sort_unstable_by(f64::total_cmp);
+    order::sort_numbers(&mut times);
     times.dedup();
     times
+}
+
+/// Timelines of tracks, in ascending order.
+fn used_timelines<'t>(tracks: impl Iterator<Item = &'t Track>) -> Vec<usize> {
+    let mut used: Vec<usize> = tracks.map(|track| track.timeline).collect();
+    order::sort_by(&mut used, |&timeline| timeline as u64);
+    used.dedup();
+    used
 }
 
 impl RawClip {
@@ -348,7 +356,7 @@ impl RawClip {
         let sample = |seconds: f64, pose: &mut Pose| search_raw(dispatch, self, skeleton, seconds, pose);
         let (start, end) = (self.start(), self.end());
         let of_joints = self.tracks().iter().filter(|track| track.target.joint().is_some());
-        let used: BTreeSet<usize> = of_joints.map(|track| track.timeline).collect();
+        let used = used_timelines(of_joints);
         let timelines = || used.iter().filter_map(|at| self.timelines().get(*at));
         // The densest timeline has the rate of the clip.
         let rate = timelines().fold(0.0_f64, |rate, times| match (times.first(), times.last()) {
@@ -361,8 +369,7 @@ impl RawClip {
         let original = Original { skeleton, start, end, rate, keys, sample: &sample };
         let mut free: Vec<Track> =
             self.tracks().iter().filter(|track| track.target.joint().is_none()).cloned().collect();
-        let used: Vec<usize> =
-            free.iter().map(|track| track.timeline).collect::<BTreeSet<_>>().into_iter().collect();
+        let used = used_timelines(free.iter());
         for track in &mut free {
             track.timeline = used.binary_search(&track.timeline).unwrap_or(0);
         }

@@ -25,7 +25,7 @@ pub(super) enum Rotations {
 }
 
 /// Curve between frames.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Degree {
     /// Straight lines. The stored frames are the poses.
     Linear,

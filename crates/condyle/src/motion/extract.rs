@@ -13,6 +13,7 @@ use condyle_base::error::Error;
 use condyle_base::math::quats::{conjugate, product, rotate, slerp_f64};
 use condyle_base::math::vectors::normalize;
 use condyle_base::math::{Transform, Transform64};
+use condyle_base::order;
 
 /// Part of a joint's rotation that belongs to the root motion.
 ///
@@ -350,7 +351,7 @@ fn remaining(
             }
         }
     }
-    times.sort_by(f32::total_cmp);
+    order::sort_by(&mut times, |&time| order::key(time.into()));
     times.dedup();
     // Whether linear interpolation between two keys misses the exact path.
     let leaves = |a: &Key, b: &Key, t: f64| {

@@ -1,7 +1,6 @@
 //! A raw or a compressed clip, for code that takes either.
 
 use alloc::borrow::Cow;
-use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use super::clip::sample;
@@ -11,6 +10,7 @@ use crate::clip::{Clip, RawClip};
 use crate::pose::Pose;
 use crate::skeleton::Skeleton;
 use condyle_base::error::Error;
+use condyle_base::order;
 
 /// A raw or compressed clip with its name, for code that takes either form. The clip is owned or borrowed.
 ///
@@ -86,7 +86,9 @@ impl<'a> AnyClip<'a> {
     pub fn moments(&self) -> Vec<f64> {
         let mut moments: Vec<f64> = match self {
             Self::Raw(clip) => {
-                let used: BTreeSet<usize> = clip.tracks().iter().map(|track| track.timeline).collect();
+                let mut used: Vec<usize> = clip.tracks().iter().map(|track| track.timeline).collect();
+                order::sort_by(&mut used, |&timeline| timeline as u64);
+                used.dedup();
                 used.into_iter().flat_map(|at| &clip.timelines()[at]).map(|&key| f64::from(key)).collect()
             }
             Self::Compressed { clip, .. } => {
@@ -95,7 +97,7 @@ impl<'a> AnyClip<'a> {
                 (0..=clip.frame_count()).map(|at| start + (end - start) * part(at)).collect()
             }
         };
-        moments.sort_by(f64::total_cmp);
+        order::sort_numbers(&mut moments);
         moments.dedup();
         moments
     }
