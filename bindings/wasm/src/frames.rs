@@ -89,8 +89,8 @@ impl Pose {
             return Err(Error::TooShort { what: "layers", found: 0, needed: 1 }.into());
         };
         let mut list = [read(0)?; MAX_LAYERS];
-        for at in 1..layers.len() {
-            list[at] = read(at)?;
+        for (at, place) in list.iter_mut().enumerate().take(layers.len()).skip(1) {
+            *place = read(at)?;
         }
         sample_frames(&it.skeleton, &list[..layers.len()], &mut self.joints)?;
         self.body.sample(it, clip_at(&clips, first)?, seconds)?;
