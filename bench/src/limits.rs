@@ -125,8 +125,7 @@ const LIMITS: &[Limit] = &[
         works: &["character_67_crowd1000", "character_67_crowd10000"],
         layout: "blocks",
         what: &["speedup with two threads", "frames: speedup with two threads"],
-        reason: "Both cores write matrices to the same L3. Other programs on the machine take part of the second \
-                 core: the same build reached 1.94 to 2.50 on a machine of its own.",
+        reason: "Both cores write matrices to the same L3, and other programs take part of the second core. Earlier runs reached 1.94 to 2.50.",
     },
     Limit {
         works: &["character_25_alone", "character_1_alone"],
@@ -146,15 +145,13 @@ const LIMITS: &[Limit] = &[
         works: &["stage_67_columns"],
         layout: "",
         what: &["sse42: ns", "sse2: ns"],
-        reason: "A product of two matrices in vectors of four, and its transposition to columns: 14 to 16 cycles per \
-                 joint. glam takes 0.89x, RTM 1.01x of the time with SSE2 on the same core, see the table of peers.",
+        reason: "A product of two matrices in vectors of four, and its transposition to columns, take 14 to 16 cycles per joint. With SSE2, glam takes 0.9x of the time and RTM 1.0x: see the table of peers.",
     },
     Limit {
         works: &["hit_refit_10k"],
         layout: "",
         what: &["ns per call"],
-        reason: "Each vertex of a leaf is copied to the tree by its index, and enters a minimum and a maximum. \
-                 parry3d takes eight times as long.",
+        reason: "Each vertex of a leaf is copied to the tree by its index, and enters a minimum and a maximum. parry3d is eight times slower.",
     },
     Limit {
         works: &["bounds_new"],
