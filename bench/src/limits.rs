@@ -177,7 +177,7 @@ const LIMITS: &[Limit] = &[
         works: &["skin_p4", "skin_pnt2", "skin_pnt5", "skin_pnt8"],
         layout: "structs",
         what: &["ns", "ticks"],
-        reason: "Each influence takes 1.8 to 2.2 cycles: a matrix of 64 bytes is loaded, and its columns are multiplied and \
+        reason: "Each influence takes 1.9 to 2.3 cycles: a matrix of 64 bytes is loaded, and its columns are multiplied and \
                  added, in pairs of vertices. Decision 032 lists what was tried.",
     },
     Limit {

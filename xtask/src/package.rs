@@ -5,6 +5,7 @@ use std::process::Command;
 
 use crate::public_api::PUBLISHED;
 use crate::step::{Log, ONE_KERNEL, Outcome, Step, Stop, build_dir, cargo, out_dir, unlocked_cargo};
+use crate::version;
 
 pub(crate) fn steps() -> Vec<Step> {
     vec![Step::new("package", package).apart("package")]
@@ -16,7 +17,7 @@ const REQUIRED: [&str; 4] = ["Cargo.toml", "LICENSE-APACHE", "LICENSE-MIT", "REA
 /// Packs the published crates in publishing order, which checks manifests and versions. Then runs the command
 /// line and the README's Rust program, both built from the packages.
 fn package(log: &mut Log) -> Outcome {
-    crate::version::check()?;
+    version::check()?;
     let packages = PUBLISHED.iter().flat_map(|krate| ["-p", krate]);
     let mut command = cargo("package", packages);
     // The unit tests of `condyle` and `condyle-base` do not compile from a package, because they include
@@ -52,7 +53,7 @@ fn unpack(log: &mut Log, folder: &Path) -> Result<(), Stop> {
     for krate in PUBLISHED {
         let into = folder.join(krate);
         std::fs::create_dir_all(&into)?;
-        let archive = build_dir("package/package").join(format!("{krate}-{}.crate", version()));
+        let archive = build_dir("package/package").join(format!("{krate}-{}.crate", version::current()));
         let mut tar = Command::new("tar");
         log.run(tar.arg("-xzf").arg(archive).arg("--strip-components=1").arg("-C").arg(&into))?;
         if let Some(missing) = REQUIRED.iter().find(|file| !into.join(file).is_file()) {
@@ -81,12 +82,7 @@ fn write_programs(folder: &Path) -> Result<(), Stop> {
     std::fs::write(source.join("main.rs"), code)?;
     let manifest = format!(
         "[package]\nname = \"{PROGRAM}\"\nedition = \"2024\"\n\n[dependencies]\ncondyle-gltf = \"{}\"\n",
-        version()
+        version::current()
     );
     Ok(std::fs::write(folder.join(PROGRAM).join("Cargo.toml"), manifest)?)
-}
-
-/// Version of all published crates.
-pub(crate) fn version() -> &'static str {
-    env!("CARGO_PKG_VERSION")
 }

@@ -1,6 +1,5 @@
 //! The version of all packages, in every file that states it.
 
-use crate::package::version;
 use crate::step::{Log, Outcome, Stop, unlocked_cargo};
 
 /// Files with the version, and the text around it.
@@ -28,11 +27,16 @@ const PLACES: [(&str, &str); 17] = [
 const WORKSPACES: [&str; 7] =
     ["", "bench/peers", "bindings/c", "bindings/python", "bindings/wasm", "examples/gpu", "fuzz"];
 
+/// Version of all published crates.
+pub(crate) fn current() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
 /// Checks that all files state the same version.
 pub(crate) fn check() -> Result<(), Stop> {
     for (file, pattern) in PLACES {
         let text = std::fs::read_to_string(crate::root().join(file))?;
-        let wanted = filled(pattern, version());
+        let wanted = filled(pattern, current());
         if !text.contains(&wanted) {
             return Err(Stop::Failed(format!("{file} lacks {:?}", wanted.trim())));
         }
@@ -51,13 +55,13 @@ pub(crate) fn set(log: &mut Log, new: &str) -> Outcome {
     for (file, pattern) in PLACES {
         let path = crate::root().join(file);
         let text = std::fs::read_to_string(&path)?;
-        std::fs::write(path, text.replace(&filled(pattern, version()), &filled(pattern, new)))?;
+        std::fs::write(path, text.replace(&filled(pattern, current()), &filled(pattern, new)))?;
     }
     for folder in WORKSPACES {
         let mut update = unlocked_cargo("update");
         log.run(update.args(["--workspace", "--offline"]).current_dir(crate::root().join(folder)))?;
     }
-    Ok(format!("{} is now {new}", version()))
+    Ok(format!("{} is now {new}", current()))
 }
 
 /// CMake takes numbers only, without the part after a hyphen.

@@ -238,7 +238,7 @@ impl Build {
             self.prepare(&mut bill);
             log.run(&mut bill)?;
             let written = self.checkout.join(manifest).with_file_name(format!("{krate}.cdx.json"));
-            let name = format!("{krate}-{}-{}.cdx.json", crate::package::version(), self.host);
+            let name = format!("{krate}-{}-{}.cdx.json", crate::version::current(), self.host);
             std::fs::copy(written, out.join(name))?;
         }
         Ok(())

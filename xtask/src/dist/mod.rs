@@ -110,7 +110,7 @@ fn command_line(log: &mut Log, build: &Build, out: &Path) -> Result<(), Stop> {
     let program = build.program(log)?;
     let folder = build.scratch("command-line")?;
     log.run(Command::new(&program).args(["man", "-o"]).arg(folder.join("man")))?;
-    let name = format!("condyle-{}-{}", crate::package::version(), build.target());
+    let name = format!("condyle-{}-{}", crate::version::current(), build.target());
     let mut entries = vec![
         Entry::program(format!("{name}/condyle"), &program)?,
         Entry::text(
@@ -150,7 +150,7 @@ fn c_library(log: &mut Log, build: &Build, out: &Path) -> Result<(), Stop> {
     let mut install = Command::new("cmake");
     install.arg("--install").arg(folder.join("build")).arg("--prefix").arg(folder.join("root"));
     log.run(&mut install)?;
-    let name = format!("condyle-c-{}-{}", crate::package::version(), build.target());
+    let name = format!("condyle-c-{}-{}", crate::version::current(), build.target());
     let mut entries = Entry::folder(&name, &folder.join("root"))?;
     entries.extend(Entry::folder(&format!("{name}/samples"), &source.join("samples"))?);
     let character = build.checkout().join("web/characters/person.glb");
@@ -169,7 +169,7 @@ fn c_library(log: &mut Log, build: &Build, out: &Path) -> Result<(), Stop> {
 
 /// Text of a page with links to the files of the archive, or to the repository.
 fn links_in_archive(text: &str) -> String {
-    let tree = format!("]({}/blob/v{}/", env!("CARGO_PKG_REPOSITORY"), crate::package::version());
+    let tree = format!("]({}/blob/v{}/", env!("CARGO_PKG_REPOSITORY"), crate::version::current());
     text.replace("](../../docs/guide/c.md", "](GUIDE.md")
         .replace("](../../bindings/c/", "](")
         .replace("](../../", &tree)
@@ -180,7 +180,7 @@ fn links_in_archive(text: &str) -> String {
 /// Prints the section of this version in `CHANGELOG.md`, without its heading.
 pub(crate) fn notes() -> ExitCode {
     let changes = std::fs::read_to_string(crate::root().join("CHANGELOG.md")).unwrap_or_default();
-    match section(&changes, crate::package::version()) {
+    match section(&changes, crate::version::current()) {
         Some(section) => {
             println!("{section}");
             ExitCode::SUCCESS
@@ -188,7 +188,7 @@ pub(crate) fn notes() -> ExitCode {
         None => {
             eprintln!(
                 "CHANGELOG.md has no section with the version {} and a date",
-                crate::package::version()
+                crate::version::current()
             );
             ExitCode::FAILURE
         }
