@@ -1,25 +1,14 @@
 // Plays models of condyle on the objects of three.js. `three.d.ts` documents it.
 import * as THREE from 'three';
 import { crowdOf, raycast } from './adapter.js';
+import { objectsOf, rigid, still } from './three-objects.js';
 
-/** Objects that GLTFLoader made, one for each mesh of the model; undefined for a mesh without one. */
-function objectsOf({ scene, parser }, model) {
-    const found = new Map();
-    scene.traverse((object) => {
-        if (!object.isMesh) return;
-        let node;
-        for (let it = object; it && node === undefined; it = it.parent) node = parser.associations.get(it)?.nodes;
-        found.set(`${node} ${parser.associations.get(object)?.primitives ?? 0}`, object);
-    });
-    const objects = model.meshes.map(({ node, primitive }) => found.get(`${node} ${primitive}`));
-    if (objects.length > 0 && !objects.some((it) => it)) throw new Error('gltf is a clone or of another file: parse it again');
-    return objects;
-}
-
-/** In place of a skeleton of three.js: a texture that condyle fills. */
+/** In place of a skeleton of three.js: a texture that condyle fills. WebGPURenderer reads the array of a short one. */
 function skeletonOf(data, width, height) {
     const boneTexture = new THREE.DataTexture(data, width, height, THREE.RGBAFormat, THREE.FloatType);
-    return { boneTexture, bones: [], update() {} };
+    const previous = { previousBoneMatrices: null, previousBoneTexture: null };
+    const skeleton = { boneTexture, bones: new Array((width * height) / 4), ...previous, update() {} };
+    return Object.defineProperty(skeleton, 'boneMatrices', { get: () => boneTexture.image.data });
 }
 
 /** Hands the palettes to three.js: another array after the module's memory has grown. */
@@ -88,14 +77,6 @@ function instanced(material, stride, offset) {
     return own;
 }
 
-/** A geometry that follows one matrix. */
-function rigid(geometry) {
-    const weights = geometry.attributes.position.count * 4;
-    const first = new Float32Array(weights).map((_, at) => (at % 4 === 0 ? 1 : 0));
-    const own = geometry.clone().setAttribute('skinIndex', new THREE.Uint16BufferAttribute(weights, 4));
-    return own.setAttribute('skinWeight', new THREE.Float32BufferAttribute(first, 4));
-}
-
 export class CondyleCrowd {
     constructor(gltf, model, count) {
         const moved = objectsOf(gltf, model).map((object, at) => ({ object, ...model.meshes[at] }));
@@ -104,27 +85,34 @@ export class CondyleCrowd {
         const { crowd, stride, width, height, offsetOf } = this.source;
         this.crowd = crowd;
         this.skeleton = skeletonOf(crowd.palettes, width, height);
+        this.places = new THREE.InstancedBufferAttribute(new Float32Array(16 * count), 16);
         this.object = new THREE.Group();
+        this.own = [this.skeleton.boneTexture, crowd];
         gltf.scene.updateMatrixWorld(true);
         this.meshes = drawn.map((it) => {
             const { object, skin, joint } = it;
-            const still = skin < 0 && joint < 0 && object.geometry.clone().applyMatrix4(object.matrixWorld);
-            if (still) return new THREE.InstancedMesh(still, object.material, count);
-            const offset = offsetOf(it);
-            const geometry = skin >= 0 ? object.geometry : rigid(object.geometry);
-            const mesh = new THREE.InstancedMesh(geometry, instanced(object.material, stride, offset), count);
-            const depth = new THREE.MeshDepthMaterial({ depthPacking: THREE.RGBADepthPacking });
-            mesh.customDepthMaterial = instanced(depth, stride, offset);
-            // The shader of a SkinnedMesh, without its bones; all instances have the object's morph weights.
-            const [bindMatrix, bindMatrixInverse] = [new THREE.Matrix4(), new THREE.Matrix4()];
-            mesh.morphTargetInfluences = object.morphTargetInfluences?.slice();
-            return Object.assign(mesh, { isSkinnedMesh: true, skeleton: this.skeleton, bindMatrix, bindMatrixInverse });
+            const { geometry, material } = object;
+            const own = skin < 0 && (joint < 0 ? still(object) : rigid(object));
+            if (own) this.own.push(own);
+            if (own && joint < 0) return new THREE.InstancedMesh(own, material, count);
+            const mesh = this.meshOf(own || geometry, material, count, stride, offsetOf(it));
+            this.own.push(mesh.material);
+            // All instances have the object's morph weights.
+            return Object.assign(mesh, { morphTargetInfluences: object.morphTargetInfluences?.slice() });
         });
-        this.places = new THREE.InstancedBufferAttribute(new Float32Array(16 * count), 16);
-        for (const mesh of this.meshes) Object.assign(mesh, { instanceMatrix: this.places, frustumCulled: false });
-        if (this.meshes.length > 0) this.object.add(...this.meshes);
+        const shared = { instanceMatrix: this.places, frustumCulled: false };
+        for (const mesh of this.meshes) this.object.add(Object.assign(mesh, shared));
         for (let at = 0; at < count; at++) this.setMatrixAt(at, new THREE.Matrix4());
         this.update();
+    }
+
+    meshOf(geometry, material, count, stride, offset) {
+        const mesh = new THREE.InstancedMesh(geometry, instanced(material, stride, offset), count);
+        const depth = instanced(new THREE.MeshDepthMaterial({ depthPacking: THREE.RGBADepthPacking }), stride, offset);
+        this.own.push((mesh.customDepthMaterial = depth));
+        // The shader of a SkinnedMesh, without its bones.
+        const [bindMatrix, bindMatrixInverse] = [new THREE.Matrix4(), new THREE.Matrix4()];
+        return Object.assign(mesh, { isSkinnedMesh: true, skeleton: this.skeleton, bindMatrix, bindMatrixInverse });
     }
 
     setMatrixAt(index, matrix) {
@@ -137,8 +125,6 @@ export class CondyleCrowd {
     }
 
     dispose() {
-        this.skeleton.boneTexture.dispose();
-        this.meshes.forEach(({ customDepthMaterial }) => customDepthMaterial?.dispose());
-        this.crowd.dispose();
+        for (const it of this.own) it.dispose();
     }
 }

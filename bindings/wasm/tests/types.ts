@@ -6,6 +6,7 @@ import { init as initPlayer } from 'condyle/player';
 import { CondyleCharacter as BabylonCharacter, CondyleCrowd as BabylonCrowd } from 'condyle/babylon';
 import { CondyleCharacter as PlayCanvasCharacter, CondyleCrowd as PlayCanvasCrowd } from 'condyle/playcanvas';
 import { CondyleCharacter, CondyleCrowd } from 'condyle/three';
+import { CondyleCrowd as WebGPUCrowd } from 'condyle/three-webgpu';
 import { Matrix, type AssetContainer, type Ray } from '@babylonjs/core';
 import { Mat4, type Asset, type Entity } from 'playcanvas';
 import type { GLTF } from 'three/addons/loaders/GLTFLoader.js';
@@ -27,6 +28,7 @@ export async function program(bytes: Uint8Array, gltf: GLTF) {
         });
         new CondyleCharacter(gltf, model, pose).update();
         new CondyleCrowd(gltf, model, 500).update(1 / 60);
+        new WebGPUCrowd(gltf, model, 500).dispose();
         return hit?.position[0];
     } catch (error) {
         if (error instanceof CondyleError) return error.problems.length;
