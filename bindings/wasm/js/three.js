@@ -1,56 +1,53 @@
 // Plays models of condyle on the objects of three.js. `three.d.ts` documents it.
 import * as THREE from 'three';
-import { crowdOf, raycast } from './adapter.js';
-import { objectsOf, rigid, still } from './three-objects.js';
-
-/** In place of a skeleton of three.js: a texture that condyle fills. WebGPURenderer reads the array of a short one. */
-function skeletonOf(data, width, height) {
-    const boneTexture = new THREE.DataTexture(data, width, height, THREE.RGBAFormat, THREE.FloatType);
-    const previous = { previousBoneMatrices: null, previousBoneTexture: null };
-    const skeleton = { boneTexture, bones: new Array((width * height) / 4), ...previous, update() {} };
-    return Object.defineProperty(skeleton, 'boneMatrices', { get: () => boneTexture.image.data });
-}
-
-/** Hands the palettes to three.js: another array after the module's memory has grown. */
-function upload({ boneTexture }, data) {
-    boneTexture.image.data = data;
-    boneTexture.needsUpdate = true;
-}
+import { changes, crowdOf, raycast } from './adapter.js';
+import { objectsOf, rigid, skeletonOf, still } from './three-objects.js';
 
 export class CondyleCharacter {
-    constructor(gltf, model, pose = model.pose()) {
-        this.pose = pose;
+    constructor(gltf, model, pose) {
+        this.pose = pose ?? model.pose();
         this.root = gltf.scene;
-        this.objects = objectsOf(gltf, model);
-        this.meshes = model.meshes;
-        this.skeletons = model.skins.map(({ joints }, skin) => skeletonOf(pose.palette(skin), 4 * joints.length, 1));
-        this.sphere = pose.bounds && new THREE.Sphere();
-        for (const [at, object] of this.objects.entries()) {
-            const { skin, joint } = this.meshes[at];
-            if (object && (skin >= 0 || joint >= 0)) object.matrixWorldAutoUpdate = false;
+        const { objects, nodes } = objectsOf(gltf, model);
+        this.objects = objects;
+        this.skeletons = model.skins.map(({ joints }, skin) => skeletonOf(() => this.pose.palette(skin), 4 * joints.length, 1));
+        this.own = pose ? this.skeletons : [...this.skeletons, this.pose];
+        this.morphs = model.meshes.map((_, mesh) => changes(() => this.pose.morphs?.(mesh)));
+        this.sphere = this.pose.bounds && new THREE.Sphere();
+        for (const [at, object] of objects.entries()) {
+            const { skin } = model.meshes[at];
             if (!object || skin < 0) continue;
             // Vertices are posed in the space of the scene, whatever the node.
-            Object.assign(object, { matrixWorld: this.root.matrixWorld, skeleton: this.skeletons[skin], bindMode: 'detached' });
+            Object.assign(object, { matrixWorld: this.root.matrixWorld, matrixWorldAutoUpdate: false });
+            Object.assign(object, { skeleton: this.skeletons[skin], bindMode: 'detached' });
             for (const matrix of [object.bindMatrix, object.bindMatrixInverse]) matrix.identity();
             // Without a sphere, three.js would skin the mesh on the CPU.
             Object.assign(object, this.sphere ? { boundingSphere: this.sphere } : { frustumCulled: false });
         }
+        // Nodes of joints follow the pose, and with them whatever is attached to them.
+        const followed = (node) => node && node.matrixWorld !== this.root.matrixWorld;
+        const bones = model.joints.map(({ node }) => nodes.get(node));
+        this.bones = bones.map((node) => followed(node) && { node, matrix: new THREE.Matrix4() });
+        for (const bone of this.bones) if (bone) Object.assign(bone.node, { matrixAutoUpdate: false, matrixWorldAutoUpdate: false });
+        this.root.updateMatrixWorld = (force) => {
+            this.root.updateWorldMatrix(false, false);
+            for (const bone of this.bones) if (bone) bone.node.matrixWorld.multiplyMatrices(this.root.matrixWorld, bone.matrix);
+            THREE.Group.prototype.updateMatrixWorld.call(this.root, force);
+        };
         this.update();
     }
 
     update() {
-        const { pose, root } = this;
-        root.updateWorldMatrix(true, false);
-        this.skeletons.forEach((skeleton, skin) => upload(skeleton, pose.palette(skin)));
-        const matrices = pose.model;
-        for (const [at, { skin, joint, morphTargets }] of this.meshes.entries()) {
-            const influences = morphTargets > 0 && this.objects[at]?.morphTargetInfluences;
-            if (influences) pose.morphs?.(at).forEach((weight, target) => (influences[target] = weight));
-            if (skin >= 0 || joint < 0) continue;
-            this.objects[at]?.matrixWorld.fromArray(matrices, 16 * joint).premultiply(root.matrixWorld);
+        for (const skeleton of this.skeletons) skeleton.fill();
+        const matrices = this.pose.model;
+        for (const [joint, bone] of this.bones.entries()) if (bone) bone.matrix.fromArray(matrices, 16 * joint);
+        for (const [at, object] of this.objects.entries()) {
+            const influences = object?.morphTargetInfluences;
+            if (influences) this.morphs[at]((weight, target) => (influences[target] = weight));
         }
-        const bounds = pose.bounds?.();
+        const bounds = this.pose.bounds?.();
         if (bounds) this.sphere.set(this.sphere.center.fromArray(bounds.center), bounds.radius);
+        this.root.updateWorldMatrix(true, false);
+        this.root.updateMatrixWorld();
     }
 
     raycast({ ray, far }) {
@@ -60,45 +57,54 @@ export class CondyleCharacter {
     }
 
     dispose() {
-        for (const { boneTexture } of this.skeletons) boneTexture.dispose();
-        this.pose.dispose();
+        for (const it of this.own) it.dispose();
     }
 }
 
 /** A material that finds the matrices of its instance in the texture. */
 function instanced(material, stride, offset) {
     const own = material.clone();
-    own.onBeforeCompile = (shader) => {
-        const at = `int j = ( gl_InstanceID * ${stride} + ${offset} + int( i ) ) * 4;`;
-        const chunk = THREE.ShaderChunk.skinning_pars_vertex.replace('int j = int( i ) * 4;', at);
-        shader.vertexShader = shader.vertexShader.replace('#include <skinning_pars_vertex>', chunk);
+    const [chunk, from] = [THREE.ShaderChunk?.skinning_pars_vertex, 'int j = int( i ) * 4;'];
+    if (!chunk?.includes(from)) {
+        const text = `condyle/three does not know the shaders of three.js r${THREE.REVISION}`;
+        throw new Error(`${text}; for WebGPURenderer, import condyle/three-webgpu`);
+    }
+    const to = chunk.replace(from, `int j = ( gl_InstanceID * ${stride} + ${offset} + int( i ) ) * 4;`);
+    own.onBeforeCompile = (shader, renderer) => {
+        material.onBeforeCompile(shader, renderer);
+        shader.vertexShader = shader.vertexShader.replace('#include <skinning_pars_vertex>', to);
     };
-    own.customProgramCacheKey = () => `condyle ${stride} ${offset}`;
+    own.customProgramCacheKey = () => `condyle ${stride} ${offset} ${material.customProgramCacheKey()}`;
     return own;
 }
 
 export class CondyleCrowd {
     constructor(gltf, model, count) {
-        const moved = objectsOf(gltf, model).map((object, at) => ({ object, ...model.meshes[at] }));
+        const moved = objectsOf(gltf, model).objects.map((object, at) => ({ object, ...model.meshes[at] }));
         const drawn = moved.filter(({ object }) => object);
         this.source = crowdOf(model, drawn, count);
         const { crowd, stride, width, height, offsetOf } = this.source;
         this.crowd = crowd;
-        this.skeleton = skeletonOf(crowd.palettes, width, height);
+        this.skeleton = skeletonOf(() => crowd.palettes, width, height);
         this.places = new THREE.InstancedBufferAttribute(new Float32Array(16 * count), 16);
         this.object = new THREE.Group();
-        this.own = [this.skeleton.boneTexture, crowd];
+        this.own = [this.skeleton, crowd];
         gltf.scene.updateMatrixWorld(true);
+        const inverse = gltf.scene.matrixWorld.clone().invert();
         this.meshes = drawn.map((it) => {
             const { object, skin, joint } = it;
             const { geometry, material } = object;
-            const own = skin < 0 && (joint < 0 ? still(object) : rigid(object));
+            const fixed = inverse.clone().multiply(object.matrixWorld);
+            const own = skin < 0 && (joint < 0 ? still(geometry, fixed) : rigid(geometry, fixed));
             if (own) this.own.push(own);
-            if (own && joint < 0) return new THREE.InstancedMesh(own, material, count);
-            const mesh = this.meshOf(own || geometry, material, count, stride, offsetOf(it));
-            this.own.push(mesh.material);
+            const moves = skin >= 0 || joint >= 0;
+            const mesh = moves ? this.meshOf(own || geometry, material, count, stride, offsetOf(it)) : new THREE.InstancedMesh(own, material, count);
+            if (moves) this.own.push(mesh.material);
+            const { name, castShadow, receiveShadow, renderOrder, visible } = object;
+            mesh.layers.mask = object.layers.mask;
             // All instances have the object's morph weights.
-            return Object.assign(mesh, { morphTargetInfluences: object.morphTargetInfluences?.slice() });
+            const morphTargetInfluences = object.morphTargetInfluences?.slice();
+            return Object.assign(mesh, { name, castShadow, receiveShadow, renderOrder, visible, morphTargetInfluences });
         });
         const shared = { instanceMatrix: this.places, frustumCulled: false };
         for (const mesh of this.meshes) this.object.add(Object.assign(mesh, shared));
@@ -109,7 +115,9 @@ export class CondyleCrowd {
     meshOf(geometry, material, count, stride, offset) {
         const mesh = new THREE.InstancedMesh(geometry, instanced(material, stride, offset), count);
         const depth = instanced(new THREE.MeshDepthMaterial({ depthPacking: THREE.RGBADepthPacking }), stride, offset);
-        this.own.push((mesh.customDepthMaterial = depth));
+        const distance = instanced(new THREE.MeshDistanceMaterial(), stride, offset);
+        Object.assign(mesh, { customDepthMaterial: depth, customDistanceMaterial: distance });
+        this.own.push(mesh, depth, distance);
         // The shader of a SkinnedMesh, without its bones.
         const [bindMatrix, bindMatrixInverse] = [new THREE.Matrix4(), new THREE.Matrix4()];
         return Object.assign(mesh, { isSkinnedMesh: true, skeleton: this.skeleton, bindMatrix, bindMatrixInverse });
@@ -121,7 +129,8 @@ export class CondyleCrowd {
     }
 
     update(seconds) {
-        upload(this.skeleton, this.source.update(seconds));
+        this.source.update(seconds);
+        this.skeleton.fill();
     }
 
     dispose() {

@@ -80,6 +80,7 @@ async function compare(page, name, paths, options = {}, limit = 0.002) {
         console.log(name, path, found);
         // The software renderer draws the same triangles; rounding moves single pixels of their borders.
         assert.ok(found.drawn > 0.01 && found.character < limit && found.crowd < limit, `${name} ${path}`);
+        if (name.startsWith('three') || name.startsWith('WebGPU')) assert.ok(found.carried > 0.001, `${name}: the ball is drawn`);
         if (path.endsWith('Fox.glb')) assert.ok(found.hit, `${name}: the ray hits`);
     }
 }

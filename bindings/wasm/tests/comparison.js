@@ -17,6 +17,15 @@ export function comparison(THREE, { CondyleCharacter, CondyleCrowd }, condyle, d
         return { model, gltf };
     }
 
+    /** Puts a ball into the hand of the last joint. */
+    function carry({ model, gltf }, [, , , radius]) {
+        const { node } = model.joints.at(-1);
+        const hand = [...gltf.parser.associations].find(([it, value]) => it.isObject3D && value?.nodes === node)[0];
+        const ball = new THREE.Mesh(new THREE.SphereGeometry(radius / 12), new THREE.MeshStandardMaterial());
+        ball.position.y = radius / 8;
+        hand.add(ball);
+    }
+
     async function picture(object, [x, y, z, radius]) {
         const scene = new THREE.Scene();
         scene.background = new THREE.Color(0x406080);
@@ -47,13 +56,23 @@ export function comparison(THREE, { CondyleCharacter, CondyleCrowd }, condyle, d
         mixer.clipAction(own.gltf.animations[0]).play();
         mixer.setTime(seconds);
         const wanted = await picture(own.gltf.scene, sphere);
+        carry(own, sphere);
+        const carrying = await picture(own.gltf.scene, sphere);
         const one = await load(path);
-        const character = new CondyleCharacter(one.gltf, one.model);
+        const pose = one.model.pose();
+        const character = new CondyleCharacter(one.gltf, one.model, pose);
+        carry(one, sphere);
         character.pose.sample(0, seconds);
+        one.gltf.scene.position.x = 5;
         character.update();
+        // A character that does not play can be moved.
+        one.gltf.scene.position.x = 0;
         const asCharacter = await picture(one.gltf.scene, sphere);
         const ray = new THREE.Raycaster(new THREE.Vector3(sphere[0], sphere[1], sphere[2] + sphere[3] * 2), new THREE.Vector3(0, 0, -1));
         const hit = character.raycast(ray) !== undefined;
+        character.dispose();
+        // The pose is the caller's.
+        pose.rest().dispose();
         const many = await load(path);
         const crowd = new CondyleCrowd(many.gltf, many.model, 3);
         for (const at of [1, 2]) crowd.setMatrixAt(at, new THREE.Matrix4().makeTranslation(0, 1e6, 0));
@@ -62,7 +81,6 @@ export function comparison(THREE, { CondyleCharacter, CondyleCrowd }, condyle, d
         const asCrowd = await picture(crowd.object, sphere);
         const empty = await picture(new THREE.Group(), sphere);
         crowd.dispose();
-        character.dispose();
-        return { character: difference(wanted, asCharacter), crowd: difference(wanted, asCrowd), drawn: difference(wanted, empty), hit };
+        return { character: difference(carrying, asCharacter), carried: difference(wanted, carrying), crowd: difference(wanted, asCrowd), drawn: difference(wanted, empty), hit };
     };
 }

@@ -9,6 +9,7 @@ import { CondyleCharacter, CondyleCrowd } from 'condyle/three';
 import { CondyleCrowd as WebGPUCrowd } from 'condyle/three-webgpu';
 import { Matrix, type AssetContainer, type Ray } from '@babylonjs/core';
 import { Mat4, type Asset, type Entity } from 'playcanvas';
+import { Raycaster } from 'three';
 import type { GLTF } from 'three/addons/loaders/GLTFLoader.js';
 
 export async function program(bytes: Uint8Array, gltf: GLTF) {
@@ -29,6 +30,10 @@ export async function program(bytes: Uint8Array, gltf: GLTF) {
         new CondyleCharacter(gltf, model, pose).update();
         new CondyleCrowd(gltf, model, 500).update(1 / 60);
         new WebGPUCrowd(gltf, model, 500).dispose();
+        const small = new CondyleCharacter(gltf, await player.open(bytes));
+        small.pose.sample(0, 0.5);
+        // @ts-expect-error Poses of condyle/player cast no rays.
+        small.raycast(new Raycaster());
         return hit?.position[0];
     } catch (error) {
         if (error instanceof CondyleError) return error.problems.length;
