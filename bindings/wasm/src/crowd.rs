@@ -202,7 +202,7 @@ impl Crowd {
                 if !is_blended(skeleton, [(a, at_a, 1.0 - weight), (b, at_b, weight)], &mut self.pose)? {
                     sampled(a, at_a, first, &mut self.pose)?;
                     sampled(b, at_b, second, &mut self.other)?;
-                    self.blend.towards(&self.other, weight, None, &mut self.pose)?;
+                    self.blend.towards(skeleton, &self.other, weight, None, &mut self.pose)?;
                 }
             }
             it.constrain(&mut self.pose)?;

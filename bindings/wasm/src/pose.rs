@@ -168,7 +168,7 @@ impl Pose {
 
     fn blended(&mut self, clip: f64, seconds: f64, weight: f32, mask: Option<&[f32]>) -> Result<(), Fault> {
         self.sampled_other(clip, seconds)?;
-        self.blend.towards(&self.other, weight, mask, &mut self.joints)?;
+        self.blend.towards(&self.character.skeleton, &self.other, weight, mask, &mut self.joints)?;
         self.is_finished = false;
         Ok(())
     }
