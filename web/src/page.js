@@ -150,6 +150,7 @@ export class Page {
         this.bodies((body) => {
             this.stage.scene.remove(body.object);
             body.dispose();
+            body.pose.dispose();
         });
         for (const other of this.opened ?? []) other.dispose();
         if (this.character) release(this.character);

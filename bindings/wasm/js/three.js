@@ -13,24 +13,26 @@ export class CondyleCharacter {
         this.own = pose ? this.skeletons : [...this.skeletons, this.pose];
         this.morphs = model.meshes.map((_, mesh) => changes(() => this.pose.morphs?.(mesh)));
         this.sphere = this.pose.bounds && new THREE.Sphere();
+        // Joints of the nodes that follow the pose, and with them whatever is attached to them.
+        const followers = new Map();
+        for (const [joint, { node }] of model.joints.entries()) if (nodes.has(node)) followers.set(nodes.get(node), joint);
         for (const [at, object] of objects.entries()) {
-            const { skin } = model.meshes[at];
+            const { skin, joint } = model.meshes[at];
+            if (object && skin < 0 && joint >= 0) followers.set(object, joint);
             if (!object || skin < 0) continue;
             // Vertices are posed in the space of the scene, whatever the node.
+            followers.delete(object);
             Object.assign(object, { matrixWorld: this.root.matrixWorld, matrixWorldAutoUpdate: false });
             Object.assign(object, { skeleton: this.skeletons[skin], bindMode: 'detached' });
             for (const matrix of [object.bindMatrix, object.bindMatrixInverse]) matrix.identity();
             // Without a sphere, three.js would skin the mesh on the CPU.
             Object.assign(object, this.sphere ? { boundingSphere: this.sphere } : { frustumCulled: false });
         }
-        // Nodes of joints follow the pose, and with them whatever is attached to them.
-        const followed = (node) => node && node.matrixWorld !== this.root.matrixWorld;
-        const bones = model.joints.map(({ node }) => nodes.get(node));
-        this.bones = bones.map((node) => followed(node) && { node, matrix: new THREE.Matrix4() });
-        for (const bone of this.bones) if (bone) Object.assign(bone.node, { matrixAutoUpdate: false, matrixWorldAutoUpdate: false });
+        this.nodes = [...followers].map(([node, joint]) => ({ node, joint, matrix: new THREE.Matrix4() }));
+        for (const { node } of this.nodes) Object.assign(node, { matrixAutoUpdate: false, matrixWorldAutoUpdate: false });
         this.root.updateMatrixWorld = (force) => {
             this.root.updateWorldMatrix(false, false);
-            for (const bone of this.bones) if (bone) bone.node.matrixWorld.multiplyMatrices(this.root.matrixWorld, bone.matrix);
+            for (const { node, matrix } of this.nodes) node.matrixWorld.multiplyMatrices(this.root.matrixWorld, matrix);
             THREE.Group.prototype.updateMatrixWorld.call(this.root, force);
         };
         this.update();
@@ -39,7 +41,7 @@ export class CondyleCharacter {
     update() {
         for (const skeleton of this.skeletons) skeleton.fill();
         const matrices = this.pose.model;
-        for (const [joint, bone] of this.bones.entries()) if (bone) bone.matrix.fromArray(matrices, 16 * joint);
+        for (const { joint, matrix } of this.nodes) matrix.fromArray(matrices, 16 * joint);
         for (const [at, object] of this.objects.entries()) {
             const influences = object?.morphTargetInfluences;
             if (influences) this.morphs[at]((weight, target) => (influences[target] = weight));
