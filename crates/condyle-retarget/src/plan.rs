@@ -132,7 +132,7 @@ impl Plan {
     ///
     /// # Errors
     /// [`Error::Skeleton`] if a map belongs to another skeleton. [`Error::OutOfRange`] if the ratio is not
-    /// greater than 0, and if a leg of either body has no length. [`Error::NotFinite`] for the ground.
+    /// greater than 0, if a leg of either body has no length, and if a joint is mirrored. [`Error::NotFinite`] for the ground.
     pub fn new(
         source: &Skeleton,
         source_map: &Humanoid,
@@ -150,6 +150,16 @@ impl Plan {
         let names = [source.names(), target.names()];
         let skeletons = [source.clone(), target.clone()];
         let (source, target) = (Body::new(source, source_map)?, Body::new(target, target_map)?);
+        for (at, what) in ["source scales", "target scales"].into_iter().enumerate() {
+            let body = [&source, &target][at];
+            let joints = ancestors(body, body.map.roles().map(|(_, joint)| joint.into()));
+            let mirrors =
+                |&joint: &u16| skeletons[at].rest().get(joint.into()).scale.iter().any(|&it| it < 0.0);
+            if let Some(joint) = joints.into_iter().find(mirrors) {
+                let needed = "greater than 0: turn a mirrored joint instead";
+                return Err(Error::OutOfRange { what, at: joint.into(), needed });
+            }
+        }
         let ratio = ratio(&source, &target, options.ratio)?;
         let facing = facing(&source, &target);
         let offset = |joint: usize, from: usize| {

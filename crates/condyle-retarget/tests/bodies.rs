@@ -452,6 +452,22 @@ fn legs_without_a_length_are_refused() {
 }
 
 #[test]
+fn mirrored_joints_are_refused() {
+    let sound = Build::TALL.skeleton();
+    let arm = sound.joint_by_name("LeftArm").expect("an arm");
+    let mut rest = sound.rest().clone();
+    rest.set(arm.into(), &Transform { scale: [-1.0, 1.0, 1.0], ..rest.get(arm.into()) });
+    let mirrored = sound.with_rest(&rest).expect("as many joints");
+    for (a, b, want) in [(&mirrored, &sound, "source scales"), (&sound, &mirrored, "target scales")] {
+        let refused = Plan::new(a, &map(a), b, &map(b), &PlanOptions::default());
+        assert!(
+            matches!(refused, Err(Error::OutOfRange { what, at, .. }) if what == want && at == usize::from(arm)),
+            "{refused:?}"
+        );
+    }
+}
+
+#[test]
 fn ratios_are_chosen() {
     let [source, target] = [Build::TALL, Build::STYLISED].map(|build| build.skeleton());
     let ratio = |ratio: Ratio| {
