@@ -440,6 +440,11 @@ export interface Reached {
 export interface Placed extends Reached {
     /** False if no foot touches the ground in the clip, for example in a jump: all feet follow the clip. */
     hasContacts: boolean;
+    /**
+     * Velocity in model space of a clip that walks in place, in units of the file per second. Move `world` by
+     * it: planted feet stay where they are in the world.
+     */
+    velocity?: [number, number, number];
 }
 
 /**

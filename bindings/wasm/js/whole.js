@@ -288,8 +288,9 @@ export class MeshPose extends Pose {
         const asked = { below: typeof ground === 'function' ? ground : plane(ground), error: undefined };
         const failed = feet[RAW].place(this[RAW], asked, seconds, weight, clip, time, loop, world(placed));
         if (asked.error) throw asked.error;
-        const hasContacts = this.result(failed)[4] === 1;
-        return { ...this.reached(false), hasContacts };
+        const [, , , , hasContacts, ...velocity] = this.result(failed);
+        const moved = velocity.length > 0 ? { velocity } : {};
+        return { ...this.reached(false), hasContacts: hasContacts === 1, ...moved };
     }
 
     swing(seconds, given) {

@@ -1,6 +1,7 @@
 //! Feet on the ground.
 
 use std::collections::HashMap;
+use std::iter;
 use std::rc::Rc;
 
 use condyle::math::Rigid;
@@ -64,8 +65,8 @@ impl Feet {
     }
 
     /// Puts the feet of a pose on the ground. A clip of -1 leaves all feet planted. `world` has 16 numbers in
-    /// columns, or none for the identity. The last number of the result is 0 if no foot touches the ground in
-    /// the clip.
+    /// columns, or none for the identity. The result also has 1 if a foot touches the ground in the
+    /// clip, otherwise 0, and then the velocity of a clip that walks in place.
     #[expect(clippy::too_many_arguments, reason = "they are options in JavaScript")]
     pub fn place(
         &mut self,
@@ -80,9 +81,14 @@ impl Feet {
     ) -> bool {
         let result = Placement::new(world).and_then(|placement| {
             let mut steps = vec![Step::Planted; self.feet.legs().len()];
-            let touches = clip < 0.0 || self.find_steps(pose, (clip, time, wrap), &mut steps)?;
+            let touches = match clip < 0.0 {
+                true => (true, None),
+                false => self.find_steps(pose, (clip, time, wrap), &mut steps)?,
+            };
             self.placed(pose, ground, &placement, &steps, (seconds, weight))?;
-            pose.body.out.push(f64::from(u8::from(touches)));
+            let (has_contacts, velocity) = touches;
+            let velocity = velocity.into_iter().flatten().map(f64::from);
+            pose.body.out.extend(iter::once(f64::from(u8::from(has_contacts))).chain(velocity));
             Ok(())
         });
         pose.kept.keep(result)
@@ -137,13 +143,13 @@ impl Feet {
     }
 
     /// Writes the state of each foot at a time of a clip. Returns whether a foot touches the ground in the
-    /// clip. If none does, all feet follow the clip.
+    /// clip, and the velocity of a clip that walks in place. If no foot does, all feet follow the clip.
     fn find_steps(
         &mut self,
         pose: &Pose,
         (clip, time, wrap): (f64, f64, bool),
         steps: &mut [Step],
-    ) -> Result<bool, Fault> {
+    ) -> Result<(bool, Option<[f32; 3]>), Fault> {
         let (clips, skeleton) = (pose.character.clips.borrow(), &pose.character.skeleton);
         let motion = clip_at(&clips, clip)?;
         let key = (clip as usize, wrap);
@@ -170,6 +176,6 @@ impl Feet {
                 None => Step::Swing(None),
             };
         }
-        Ok(contacts.is_some())
+        Ok((contacts.is_some(), contacts.and_then(Contacts::treadmill)))
     }
 }

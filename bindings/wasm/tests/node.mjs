@@ -562,6 +562,23 @@ test('feet follow the contacts of the clip', async () => {
     assert.equal(place(added, 10.2).hasContacts, false);
     model.encode(stand, { error: 1e-3, replace: added });
     assert.equal(place(added, 10.2).hasContacts, true);
+
+    // A walk in place moves the character, and its feet stay where they stand.
+    const person = await condyle.open(readFileSync(join(root, 'web/characters/person.glb')), { name: 'person.glb' });
+    const leg = (side) => {
+        const [hip, knee, foot] = ['upper_leg', 'lower_leg', 'foot'].map((name) => person.joint(`${side}_${name}`));
+        return { hip, knee, foot };
+    };
+    const [walker, walking] = [person.pose(), person.feet(person.joint('hips'), [leg('left'), leg('right')])];
+    const clip = person.clips.findIndex(({ name }) => /walk/.test(name));
+    world[12] = 0;
+    for (let frame = 0; frame < 120; frame++) {
+        const time = (frame / 60) % person.clips[clip].seconds;
+        const given = { seconds: 1 / 60, clip, time, world };
+        const { distance, velocity } = walker.sample(clip, time).place(walking, { point: [0, 0, 0], normal: [0, 1, 0] }, given);
+        assert.ok(distance < 1e-3 && velocity[2] > 0.5, `${distance} ${velocity}`);
+        world[14] += velocity[2] / 60;
+    }
 });
 
 test('events and root motion between two times', async () => {
