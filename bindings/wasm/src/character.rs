@@ -5,9 +5,8 @@ use std::rc::Rc;
 
 #[cfg(feature = "whole")]
 use condyle::frames::Frames;
-use condyle::play::Head;
 use condyle::sampling::sample;
-use condyle::{Clip, Looping, Pose, Skeleton, Skin};
+use condyle::{Clip, Pose, Skeleton, Skin};
 use condyle_base::error::Error;
 use condyle_base::problem::Problem;
 use wasm_bindgen::prelude::*;
@@ -195,8 +194,9 @@ impl Character {
 }
 
 /// How a clip goes on outside of its time.
-pub(crate) fn looping(wrap: bool) -> Looping {
-    if wrap { Looping::Wrap } else { Looping::Clamp }
+#[cfg(feature = "whole")]
+pub(crate) fn looping(wrap: bool) -> condyle::Looping {
+    if wrap { condyle::Looping::Wrap } else { condyle::Looping::Clamp }
 }
 
 /// Clip `index`, which comes from an array of floats or as a number.
@@ -233,19 +233,6 @@ impl Model {
         Ok(self.add(name, data, replace)?)
     }
 
-    /// Events that playback passes between two times after the start of a clip: for each the index, the loop and
-    /// the time.
-    pub fn events_passed(
-        &self,
-        clip: f64,
-        from: f64,
-        to: f64,
-        wrap: bool,
-        inclusive: bool,
-    ) -> Result<Vec<f64>, JsValue> {
-        Ok(self.passed(clip, from, to, wrap, inclusive)?)
-    }
-
     /// Weights of a mask.
     pub fn mask(&self, joints: &[u16], weight: f32, feather: u16) -> Result<Vec<f32>, JsValue> {
         let roots: Vec<_> = joints.iter().map(|&joint| (joint, weight)).collect();
@@ -256,22 +243,7 @@ impl Model {
     }
 }
 
-/// Events of one call of `events_passed`, at most.
-const MOST_EVENTS: usize = 10_000;
-
 impl Model {
-    fn passed(&self, clip: f64, from: f64, to: f64, wrap: bool, inclusive: bool) -> Result<Vec<f64>, Fault> {
-        let clips = self.0.clips.borrow();
-        let Some(clip) = clip_at(&clips, clip)?.compressed() else { return Ok(Vec::new()) };
-        let from = if inclusive { Head::before(from) } else { Head::at(from) };
-        let all = clip.events_passed(looping(wrap), from, to)?;
-        let (found, limit) = (all.clone().count(), MOST_EVENTS);
-        if found > limit {
-            return Err(Error::TooMany { what: "events that are passed", found, limit }.into());
-        }
-        Ok(all.flat_map(|it| [it.index as f64, it.loops as f64, it.clock]).collect())
-    }
-
     pub(crate) fn add(&self, name: &str, data: &[u8], replace: Option<usize>) -> Result<usize, Fault> {
         let clip = Clip::from_bytes(data)?.into_owned();
         let (found, needed) = (clip.joint_count(), self.0.skeleton.joint_count());

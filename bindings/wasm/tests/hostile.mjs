@@ -100,8 +100,13 @@ function used(model) {
         for (const skin of model.skins.keys()) pose.palette(skin);
         for (const mesh of pose.skin ? model.meshes.keys() : []) pose.skin(mesh);
         if (model.toFrames && random(8) === 0) {
-            model.toFrames(clip, { error: 0.01 });
-            pose.sampleFrames([{ clip, seconds: 0.3 }]);
+            try {
+                model.toFrames(clip, { error: 0.01 });
+                pose.sampleFrames([{ clip, seconds: 0.3 }]);
+            } catch (error) {
+                // A clip that jumps.
+                if (error.code !== 'over-budget') throw error;
+            }
         }
     }
     if (model.sphere) {

@@ -597,10 +597,23 @@ test('events and root motion between two times', async () => {
         assert.deepEqual(first, { name: 'begins', seconds: 0, index: 0, loops: 1, clock: seconds });
         assert.deepEqual([second.name, second.loops], ['grüßt', 1]);
         assert.deepEqual(names(1, seconds + 1), []);
+        // Small steps, forward and backward, pass each event once.
+        const times = Array.from({ length: 400 }, (_, at) => 6 * Math.sin(at / 20));
+        let sum = 0;
+        for (let at = 1; at < times.length; at++) {
+            const found = model.eventsPassed(0, times[at - 1], times[at], { loop: true });
+            sum += found.length * Math.sign(times[at] - times[at - 1]);
+            const all = model.eventsPassed(0, 0, times[at], { loop: true });
+            assert.equal(sum, all.length * Math.sign(times[at]));
+            assert.ok(found.every(({ clock }) => clock >= Math.min(times[at - 1], times[at]) && clock <= Math.max(times[at - 1], times[at])));
+        }
         assert.throws(() => model.eventsPassed(0, 0, 1e9, { loop: true }), { code: 'too-many' });
         assert.throws(() => model.eventsPassed(0, 0, NaN), { code: 'not-finite' });
         assert.throws(() => model.eventsPassed(1, 0, 1), { code: 'index' });
-        if (model.motion) assert.ok(model.clips[0].hasMotion && Math.hypot(...model.motion(0, 0, 1).translation) > 0);
+        assert.ok(model.clips[0].hasMotion);
+        if (model.motion) assert.ok(Math.hypot(...model.motion(0, 0, 1).translation) > 0);
+        model.dispose();
+        assert.throws(() => names(0, 1), { code: 'disposed' });
     }
     const still = await open('two_joints.glb');
     assert.deepEqual(still.eventsPassed(0, 0, 100), []);
