@@ -69,12 +69,9 @@ impl Target {
         Ok(Self { path: path.to_path_buf(), model, found })
     }
 
+    /// Returns the canonical paths of all files that the character was read from.
     pub(super) fn sources(&self) -> &BTreeSet<PathBuf> {
         &self.model.sources
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.path
     }
 }
 
