@@ -11,8 +11,8 @@ use wasm_bindgen::prelude::*;
 use crate::fault::Fault;
 use crate::pose::Pose;
 
-/// Numbers of a goal: joint, kind, four of the place or the orientation, three of the offset, weight. The kinds
-/// are 0 for a position, 1 for an orientation, and 2 for a joint that stays where it is.
+/// Numbers of a goal: joint, kind, four of the place or the orientation, three of the offset, weight. The
+/// kinds are 0 for a position, 1 for an orientation, and 2 for a joint that stays where it is.
 const GOAL: usize = 10;
 
 /// Names of all methods of interpolation, separated by spaces.

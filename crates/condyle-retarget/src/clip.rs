@@ -27,12 +27,12 @@ const MAX_FRAMES: usize = 20_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct ClipOptions {
-    /// Whether ground and standing heights come from the clip, instead of the plan: from the lowest 2 % of the
-    /// frames of each foot.
+    /// Whether ground and standing heights come from the clip, instead of the plan: from the lowest 2 % of
+    /// the frames of each foot.
     ///
-    /// `None` decides: never if both skeletons are the same one, or if [`PlanOptions::ground`] is set. If the
-    /// feet of the source's rest pose stand on the ground, that ground holds for clips that stay more than 10 %
-    /// of the height above it: a fall, a swim. Otherwise the clip decides.
+    /// `None` decides: never if both skeletons are the same one, or if [`PlanOptions::ground`] is set. If
+    /// the feet of the source's rest pose stand on the ground, that ground holds for clips that stay more
+    /// than 10 % of the height above it: a fall, a swim. Otherwise the clip decides.
     ///
     /// [`PlanOptions::ground`]: crate::PlanOptions::ground
     pub ground_from_clip: Option<bool>,
@@ -161,8 +161,8 @@ fn stance_of_clip(plan: &Plan, moments: &[Moment]) -> Ground {
 /// Maximum distance of a clip's feet above a known ground, in heights, for feet that stand.
 const STANDING: f64 = 0.1;
 
-/// Returns whether the clip's ground, and not the plan's, is where the feet stand: it differs by more than 1 %
-/// of the height.
+/// Returns whether the clip's ground, and not the plan's, is where the feet stand: it differs by more than
+/// 1 % of the height.
 fn is_elsewhere(plan: &Plan, clip: &Ground) -> bool {
     if plan.same || plan.has_ground && clip.floor > plan.ground.floor + STANDING * plan.source.height {
         return false;

@@ -33,8 +33,8 @@ pub struct PlanOptions {
     /// unless both bodies have the same legs.
     pub plant: Option<bool>,
     /// Height of the ground under the source's motion, in units of its file. `None` takes it from the rest
-    /// pose. Motion capture whose rest pose has the hips at the origin needs it for [`retarget`](fn@crate::retarget):
-    /// the certificate of a [`clip`](fn@crate::clip) has the height that the clip gave.
+    /// pose. With [`retarget`](fn@crate::retarget), motion capture whose rest pose has the hips at the origin
+    /// needs it.
     pub ground: Option<f64>,
     /// Whether hands that are near each other keep the vector between them, for claps and objects in both
     /// hands. The arms then leave the directions of the source.
@@ -132,7 +132,8 @@ impl Plan {
     ///
     /// # Errors
     /// [`Error::Skeleton`] if a map belongs to another skeleton. [`Error::OutOfRange`] if the ratio is not
-    /// greater than 0, if a leg of either body has no length, and if a joint is mirrored. [`Error::NotFinite`] for the ground.
+    /// greater than 0, if a leg of either body has no length, and if a joint is mirrored.
+    /// [`Error::NotFinite`] for the ground.
     pub fn new(
         source: &Skeleton,
         source_map: &Humanoid,

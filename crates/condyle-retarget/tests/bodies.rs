@@ -239,7 +239,7 @@ fn any_step_is_taken() {
     assert!(matches!(refused, Err(Error::Skeleton { .. })), "{refused:?}");
 }
 
-/// A pose that is not finite leaves the state as it was.
+/// A pose that is not finite does not change the state.
 #[test]
 fn a_broken_pose_is_forgotten() {
     let source = Build::TALL;
