@@ -10,7 +10,7 @@ const PLACES: usize = 100;
 #[derive(Default)]
 pub(crate) struct Problems {
     list: Vec<Problem>,
-    /// Indices in the list. Numbers in a description, such as the corners of one mesh, are no part of the key.
+    /// Indices in the list. Digits of a description, such as the faces of one mesh, are no part of the key.
     found: HashMap<(Severity, String, String), usize>,
 }
 

@@ -143,7 +143,7 @@ impl Certificate {
     }
 
     /// Share of planted frames whose toe slides beyond scale, in percent. The threshold of 1 cm/s is
-    /// multiplied by the ratio of the steps if that is above 1, so that larger steps are no fault.
+    /// multiplied by the ratio of the steps if that is above 1, so that larger steps may move a toe faster.
     #[must_use]
     pub fn sliding_beyond_scale_percent(&self) -> f64 {
         percent(self.figures.beyond, self.figures.planted)

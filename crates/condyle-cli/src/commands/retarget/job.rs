@@ -181,7 +181,7 @@ fn ratio(args: &Args, path: &Path, model: &Model, target: &Target) -> Result<Rat
     Ok(Ratio::Fixed(number * from / to))
 }
 
-/// Returns the number of tracks that move no joint, such as morph weights. The result has none of them.
+/// Returns the number of tracks that move no joint, such as morph weights. The result omits them.
 fn free_tracks(clip: &AnyClip<'_>) -> usize {
     let raw = clip.as_raw().map(|clip| clip.tracks().iter().filter(|it| it.target.joint().is_none()).count());
     raw.or_else(|| clip.as_compressed().map(|clip| clip.free_tracks().len())).unwrap_or(0)

@@ -76,7 +76,8 @@ pub(crate) struct Args {
     /// Select a clip by name or index [default: all]
     #[arg(long, value_name = "NAME|INDEX")]
     clip: Option<String>,
-    /// Size of the steps: by legs and hips, by the height of the hips, or a multiple of the source's in metres
+    /// Size of the steps: by legs and hips, by the height of the hips, or this multiple of the source's in
+    /// metres
     #[arg(long, value_name = "legs|hip-height|NUMBER", default_value = "legs", value_parser = parse_ratio)]
     ratio: Ratio,
     /// Keep hands that are near each other so, for claps and objects in both hands

@@ -62,7 +62,8 @@ pub(super) fn metres(path: &Path, model: &Model) -> Option<f64> {
     model.asset.unit().or_else(|| (!has_format(path, Format::Bvh)).then_some(1.0))
 }
 
-/// Returns the metres per unit, which the named option sets, for what needs them.
+/// Returns the metres per unit. If they are unknown, the failure names the option that sets them, and `by`,
+/// which needs them.
 pub(super) fn needed(path: &Path, metres: Option<f64>, option: &str, by: &str) -> Result<f64, Failure> {
     let name = path_text(path);
     metres.ok_or_else(|| {
