@@ -65,7 +65,8 @@ const rows = [
     ['JavaScript of condyle/player', ['player.js', 'core.js', 'arguments.js', 'error.js', 'wasm/player.js']],
     ['JavaScript of condyle', ['index.js', 'core.js', 'arguments.js', 'error.js', 'whole.js', 'wasm/index.js']],
     ['JavaScript of draco.wasm', ['draco.js', 'wasm/draco.js']],
-    ['condyle/three', ['three.js', 'adapter.js']],
+    ['condyle/three', ['three.js', 'three-objects.js', 'adapter.js']],
+    ['condyle/three-webgpu', ['three-webgpu.js', 'three.js', 'three-objects.js', 'adapter.js']],
     ['condyle/babylon', ['babylon.js', 'adapter.js']],
     ['condyle/playcanvas', ['playcanvas.js', 'playcanvas-code.js', 'adapter.js']],
 ];

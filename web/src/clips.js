@@ -12,6 +12,7 @@ export class Other {
     constructor(model, file, target) {
         this.model = model;
         this.pose = model.pose();
+        this.local = new Float32Array(10 * model.joints.length);
         const names = new Map(target.joints.map(({ name }, joint) => [name, joint]));
         /** Pairs: joint of the other model, joint of the target. */
         this.pairs = model.joints.flatMap(({ name }, joint) =>
@@ -27,7 +28,9 @@ export class Other {
 
     /** Writes a moment of a clip into a pose of the target. */
     sample(pose, clip, seconds) {
-        const { local } = this.pose.sample(clip, seconds);
+        // A copy, because a view ends when `set` needs memory.
+        const { local } = this;
+        local.set(this.pose.sample(clip, seconds).local);
         pose.rest();
         for (const [from, joint] of this.pairs) {
             const at = 10 * from;

@@ -42,7 +42,8 @@ export class Hand {
         if (!checked('grab') || isOther || event.button !== 0) return;
         const { origin, direction } = this.page.stage.ray(event);
         const hit = this.page.pose.raycast([...origin], [...direction]);
-        if (!hit) return;
+        // A mesh that no joint moves cannot be held.
+        if (!hit || hit.joint < 0) return;
         this.hold(hit.joint, new Vector3(...hit.position));
         this.plane.setFromNormalAndCoplanarPoint(direction, this.goal.place);
         this.dragging = true;
@@ -160,7 +161,6 @@ export class Feet {
         const normal = new Vector3(0, 1, 0).applyQuaternion(
             new Quaternion().setFromAxisAngle(new Vector3(1, 0, 0), this.angle),
         );
-        pose.toModel();
         pose.place(this.feet, { point: [0, 0, 0], normal: [...normal] }, { seconds });
     }
 }

@@ -38,6 +38,9 @@ export class Page {
         this.character = undefined;
         /** Key of the built-in character, or undefined for other files. */
         this.builtIn = undefined;
+        /** Number of attempts to open files, and the number of the one that is shown. */
+        this.asked = 0;
+        this.shownTurn = 0;
         this.last = performance.now();
         requestAnimationFrame((now) => this.frame(now));
     }
@@ -67,9 +70,10 @@ export class Page {
      * @param {import('./files.js').Source[]} sources The first is shown, the others add clips.
      * `keep` leaves clip, time and camera: those of the picture `instead` of which the character is shown.
      *
+     * @param {number} turn Number of the attempt. A character that was asked for later is not replaced.
      * @param {{ builtIn?: string, keep?: boolean, instead?: import('./first.js').First }} options
      */
-    async open(sources, { builtIn: key, keep = false, instead } = {}) {
+    async open(sources, turn, { builtIn: key, keep = false, instead } = {}) {
         const character = await load(this.condyle, sources[0]);
         let others;
         try {
@@ -79,6 +83,13 @@ export class Page {
             release(character);
             throw error;
         }
+        if (turn < this.shownTurn) {
+            for (const other of others) other.dispose();
+            release(character);
+            instead?.end();
+            return;
+        }
+        this.shownTurn = turn;
         const { time, current, from, to, playing } = this.player;
         const before = keep ? { time, from, to, playing, name: current?.name } : undefined;
         this.close();
@@ -150,6 +161,7 @@ export class Page {
         this.bodies((body) => {
             this.stage.scene.remove(body.object);
             body.dispose();
+            body.pose.dispose();
         });
         for (const other of this.opened ?? []) other.dispose();
         if (this.character) release(this.character);
@@ -205,10 +217,8 @@ export class Page {
         if (!isCompared) {
             this.feet.apply(pose, seconds);
             this.hand.apply(pose);
-            if (this.model.hasSprings && checked('springs'))
-                pose.toModel().swing(player.playing ? seconds : 0);
+            if (this.model.hasSprings && checked('springs')) pose.swing(player.playing ? seconds : 0);
         }
-        pose.toModel();
         if (isCompared) {
             compression.pose(pose);
             this.packedBody.dress(checked('heat') ? heat.material : undefined);
@@ -260,22 +270,25 @@ export class Page {
         at('fault-close').focus();
     }
 
-    /** Opens what a promise brings, and shows errors. */
+    /** Opens what a promise brings, and shows errors. Of two attempts, the later one is shown. */
     async attempt(name, sources, options) {
+        const turn = ++this.asked;
         if (!options?.instead) say('busy', 'Opening…');
         document.body.dataset.state = 'loading';
         try {
             at('fault').hidden = true;
             const found = await sources;
             name = found[0]?.name ?? name;
-            await this.open(found, options);
+            await this.open(found, turn, options);
         } catch (error) {
             // A bug of the library: what it left in its memory is not used for the next file.
             if (error instanceof WebAssembly.RuntimeError) this.condyle = await init();
-            this.fail(error, name);
+            if (turn === this.asked) this.fail(error, name);
         } finally {
-            say('busy', '');
-            document.body.dataset.state = 'ready';
+            if (turn === this.asked) {
+                say('busy', '');
+                document.body.dataset.state = 'ready';
+            }
         }
     }
 }
@@ -306,7 +319,7 @@ function sphereOf(model) {
 
 /** Sphere around the joints, for files without meshes. */
 function around(pose, { joints }) {
-    const { model } = pose.toModel();
+    const { model } = pose;
     const box = [Infinity, Infinity, Infinity, -Infinity, -Infinity, -Infinity];
     for (let at = 0; at < 3 * joints.length; at++) {
         const axis = at % 3;

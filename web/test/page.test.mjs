@@ -228,6 +228,33 @@ drive('a hand that is dragged', {}, async (tab) => {
     await tab.click('let-go');
 });
 
+drive('a mesh that no joint moves cannot be dragged', {}, async (tab) => {
+    const positions = Float32Array.from([-1, -1, 0, 1, -1, 0, 0, 2, 0]);
+    const uri = `data:application/octet-stream;base64,${Buffer.from(positions.buffer).toString('base64')}`;
+    const json = {
+        asset: { version: '2.0' },
+        scene: 0,
+        scenes: [{ nodes: [0, 1] }],
+        nodes: [{ mesh: 0 }, { name: 'joint' }],
+        skins: [{ joints: [1] }],
+        meshes: [{ primitives: [{ attributes: { POSITION: 0 } }] }],
+        accessors: [
+            { bufferView: 0, componentType: 5126, type: 'VEC3', count: 3, min: [-1, -1, 0], max: [1, 2, 0] },
+        ],
+        bufferViews: [{ buffer: 0, byteLength: 36 }],
+        buffers: [{ byteLength: 36, uri }],
+    };
+    await tab.drop({ 'a.gltf': Buffer.from(JSON.stringify(json)) });
+    await tab.set('grab', true);
+    const box = await (await tab.page.$('#stage')).boundingBox();
+    await tab.page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    await tab.page.mouse.down();
+    await tab.page.mouse.up();
+    await tab.drawn();
+    assert.equal(await tab.page.$eval('#let-go', (it) => it.disabled), true);
+    assert.equal(await tab.isHidden('fault'), true);
+});
+
 drive('feet on a slope', {}, async (tab) => {
     await tab.set('feet', true);
     const flat = await tab.stage();
@@ -322,6 +349,17 @@ drive('a mesh compressed by Draco', {}, async (tab) => {
     const { cases, compressed } = await import('../../bindings/wasm/tests/draco.mjs');
     await tab.drop({ 'sheet.glb': compressed(cases[0]) });
     assert.match(await tab.text('facts'), /^3 joints, 70 vertices/);
+});
+
+drive('of two files, the one that was dropped last is shown', {}, async (tab) => {
+    process.env.CONDYLE_ROOT ??= fileURLToPath(new URL('../..', import.meta.url));
+    const { cases, compressed } = await import('../../bindings/wasm/tests/draco.mjs');
+    // The first one takes longer, because it needs another module.
+    const slow = tab.drop({ 'sheet.glb': compressed(cases[0]) });
+    await Promise.all([slow, tab.drop({ 'rigid.glb': await data('rigid.glb') })]);
+    await tab.page.waitForNetworkIdle({ idleTime: 500 });
+    await tab.drawn();
+    assert.match(await tab.text('facts'), /^2 joints, 60 vertices/);
 });
 
 drive('spring bones, and a message that is closed', {}, async (tab) => {

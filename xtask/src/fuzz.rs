@@ -14,8 +14,20 @@ pub(crate) mod tiny;
 
 /// Targets that run in CI. `posed` is left out: it makes many calls per input, and 10 seconds cover
 /// little. Run it with `cargo xtask fuzz posed --seconds 900`.
-const TARGETS: [&str; 11] =
-    ["import", "mutate", "pack", "meshopt", "bvh", "fbx", "container", "clip", "solve", "hits", "capi"];
+const TARGETS: [&str; 12] = [
+    "import",
+    "mutate",
+    "pack",
+    "meshopt",
+    "bvh",
+    "fbx",
+    "container",
+    "clip",
+    "solve",
+    "retarget",
+    "hits",
+    "capi",
+];
 
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 
@@ -115,7 +127,7 @@ fn build(log: &mut Log, kind: &Build) -> Outcome {
 /// Random first inputs for targets that build numbers from arbitrary bytes. They are long enough for a whole
 /// case, because libFuzzer starts with few bytes.
 fn any_bytes(target: &str) -> impl Iterator<Item = (String, Vec<u8>)> {
-    let count = if ["solve", "hits", "capi"].contains(&target) { 16 } else { 0 };
+    let count = if ["solve", "retarget", "hits", "capi"].contains(&target) { 16 } else { 0 };
     (0..count).map(|seed: u64| {
         // Knuth's linear congruential generator, whose upper bits are random.
         let mut state = seed;

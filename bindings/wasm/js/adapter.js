@@ -21,6 +21,17 @@ export function raycast(pose, { origin, direction }, world, inverse, far = Infin
     return distance <= far ? { ...hit, distance, position, normal: normal.map((v) => v / length) } : undefined;
 }
 
+/** Calls a function with those weights that changed since the last call: others may have been set by the program. */
+export function changes(weightsOf) {
+    const last = [];
+    return (set) => {
+        const weights = weightsOf();
+        for (let target = 0; target < (weights?.length ?? 0); target++) {
+            if (weights[target] !== last[target]) set((last[target] = weights[target]), target);
+        }
+    };
+}
+
 /** The root that a loader of glTF makes, or the object without a parent. */
 export const rootOf = (it) => (it.parent && it.name !== '__root__' ? rootOf(it.parent) : it);
 

@@ -41,10 +41,23 @@ export function text(what, it) {
     return it;
 }
 
-/** An object of options or undefined. */
-export function options(it) {
-    if (it === undefined || (typeof it === 'object' && it !== null)) return it ?? {};
-    throw wrong('the argument for options', 'an object', it);
+const NONE = Object.freeze({});
+
+/** An object of options or undefined. An option that is none of `names` is an error. */
+export function options(it, names) {
+    if (it === undefined) return NONE;
+    if (typeof it !== 'object' || it === null) throw wrong('the argument for options', 'an object', it);
+    for (const name in it) {
+        if (!names.includes(name) && it[name] !== undefined) {
+            throw new CondyleError('argument', `there is no option ${name} here; there are ${names.join(', ')}`);
+        }
+    }
+    return it;
+}
+
+/** A matrix of 16 numbers in columns, or none for the identity. */
+export function world(it) {
+    return it === undefined ? new Float64Array() : Float64Array.from(vector('world', it, 16));
 }
 
 /** Finite numbers, as many as `lengths` allows. */

@@ -2,8 +2,8 @@ import type { Ray } from '@babylonjs/core/Culling/ray.js';
 import type { Matrix } from '@babylonjs/core/Maths/math.vector.js';
 import type { AbstractMesh } from '@babylonjs/core/Meshes/abstractMesh.js';
 import type { TransformNode } from '@babylonjs/core/Meshes/transformNode.js';
-import type { Character, DrawnCrowd } from './adapter.js';
-import type { MeshPose, PlayerModel } from './types.js';
+import type { Character, DrawnCrowd, Posing } from './adapter.js';
+import type { MeshPose, PlayerModel, Pose } from './types.js';
 
 /**
  * Result of a loader of Babylon.js for the same file, which it must have loaded alone: of
@@ -13,11 +13,11 @@ export interface Loaded {
     meshes: AbstractMesh[];
 }
 
-export interface CondyleCharacter extends Character<Ray> {}
+export interface CondyleCharacter<P extends Pose = MeshPose> extends Character<Ray, P> {}
 /** Plays a model with its materials in Babylon.js. One file can have any number of characters. */
-export class CondyleCharacter {
+export class CondyleCharacter<P extends Pose = MeshPose> {
     /** Without a pose, one is made. */
-    constructor(gltf: Loaded, model: PlayerModel, pose?: MeshPose);
+    constructor(gltf: Loaded, model: Posing<P>, pose?: P);
     /** Parent of all meshes. It is in the scene, in which the meshes were loaded: move it. */
     readonly object: TransformNode;
     dispose(): void;

@@ -5,12 +5,12 @@ import { RawTexture } from '@babylonjs/core/Materials/Textures/rawTexture.js';
 import { Matrix, Vector3 } from '@babylonjs/core/Maths/math.vector.js';
 import { TransformNode } from '@babylonjs/core/Meshes/transformNode.js';
 import '@babylonjs/core/Meshes/thinInstanceMesh.js';
-import { crowdOf, matricesOf, paired, raycast, rootOf } from './adapter.js';
+import { changes, crowdOf, matricesOf, paired, raycast, rootOf } from './adapter.js';
 
 /** Lets a mesh take its matrices from `offset` on. A rigid mesh has only that one. */
 function shift(mesh, { skin, vertices }, offset) {
-    if (skin < 0) mesh.setVerticesData('matricesWeights', new Float32Array(4 * vertices).fill(0.25), false, 4);
-    if (skin < 0) mesh.setVerticesData('matricesIndices', new Float32Array(4 * vertices), false, 4);
+    const [weights, indices] = [0.25, 0].map((it) => new Float32Array(4 * vertices).fill(it));
+    if (skin < 0) mesh.setVerticesData('matricesWeights', weights, false, 4).setVerticesData('matricesIndices', indices, false, 4);
     for (const kind of ['matricesIndices', 'matricesIndicesExtra'].filter((kind) => mesh.isVerticesDataPresent(kind))) {
         mesh.setVerticesData(kind, Float32Array.from(mesh.getVerticesData(kind), (it) => it + offset), false, 4);
     }
@@ -20,19 +20,17 @@ function shift(mesh, { skin, vertices }, offset) {
 class Figure {
     constructor({ meshes }, model, sourceOf) {
         const drawn = paired(model, meshes.filter((it) => it.getTotalVertices() > 0), (it) => it.getTotalVertices());
-        const root = rootOf(drawn[0].mesh);
-        const scene = root.getScene();
+        const [root, scene] = [rootOf(drawn[0].mesh), drawn[0].mesh.getScene()];
         const { width, height, update, offsetOf, crowd } = sourceOf(drawn, scene.getEngine().getCaps().maxTextureSize);
         // For Babylon.js, the rows of the texture are the frames of a baked animation.
         const texture = RawTexture.CreateRGBATexture(update(), width, height, scene, false, false, 1, 1);
         const bakedVertexAnimationManager = Object.assign(new BakedVertexAnimationManager(scene), { texture });
         // Without a skeleton, Babylon.js does not bind the weights. This one has no bones, so it costs nothing.
         const skeleton = new Skeleton('condyle', 'condyle', scene);
-        // The loader mirrors files, because Babylon.js is left-handed.
-        const turn = root.computeWorldMatrix(true).clone();
-        const back = Matrix.Invert(turn);
-        Object.assign(this, { crowd, texture, skeleton, turn, back, object: new TransformNode('condyle', scene) });
-        this.compute = (seconds) => texture.update(update(seconds));
+        const turn = root.computeWorldMatrix(true).clone(); // The loader mirrors files: Babylon.js is left-handed.
+        const [back, object] = [Matrix.Invert(turn), new TransformNode('condyle', scene)];
+        const compute = (seconds) => texture.update(update(seconds));
+        Object.assign(this, { crowd, texture, skeleton, turn, back, compute, object });
         this.drawn = drawn.map((it) => {
             const mesh = (it.mesh.sourceMesh ?? it.mesh).clone(it.name, this.object, true);
             mesh.makeGeometryUnique();
@@ -47,24 +45,26 @@ class Figure {
     }
 
     dispose() {
-        for (const it of [this.object, this.texture, this.skeleton, this.crowd ?? this.pose]) it.dispose();
+        for (const it of [this.object, this.texture, this.skeleton, this.crowd ?? this.own]) it?.dispose();
     }
 }
 
 export class CondyleCharacter extends Figure {
-    constructor(gltf, model, pose = model.pose()) {
+    constructor(gltf, model, given) {
+        const pose = given ?? model.pose();
         super(gltf, model, (drawn) => matricesOf(model, drawn, pose));
-        Object.assign(this, { pose }).update();
+        const morphs = this.drawn.map(({ index }) => changes(() => pose.morphs?.(index)));
+        Object.assign(this, { pose, morphs, own: given ? undefined : pose }).update();
     }
 
     update() {
         this.compute();
         const bounds = this.pose.bounds?.();
-        const [min, max] = bounds ? [bounds.min, bounds.max].map((it) => Vector3.FromArray(it)) : [];
-        for (const { mesh, index } of this.drawn) {
+        const [min, max] = ['min', 'max'].map((it) => bounds && Vector3.FromArray(bounds[it]));
+        for (const [at, { mesh }] of this.drawn.entries()) {
             mesh.alwaysSelectAsActiveMesh = !bounds;
             if (bounds) mesh.getBoundingInfo().reConstruct(min, max, mesh.computeWorldMatrix());
-            this.pose.morphs?.(index).forEach((it, at) => (mesh.morphTargetManager.getTarget(at).influence = it));
+            this.morphs[at]((it, target) => (mesh.morphTargetManager.getTarget(target).influence = it));
         }
     }
 
@@ -94,7 +94,7 @@ export class CondyleCrowd extends Figure {
 
     update(seconds) {
         this.compute(seconds);
-        if (this.moved) for (const { mesh } of this.drawn) mesh.thinInstanceBufferUpdated('matrix');
+        for (const { mesh } of this.moved ? this.drawn : []) mesh.thinInstanceBufferUpdated('matrix');
         this.moved = false;
     }
 }

@@ -27,6 +27,12 @@ export class Owner {
         this[RAW] = gone;
     }
 }
+
+/** Throws for a disposed object, whose memory may belong to another one. */
+export function alive({ [RAW]: raw }) {
+    if (raw === gone) gone.view;
+}
+
 // Browsers without `using` have no such symbol.
 if (Symbol.dispose) {
     Owner.prototype[Symbol.dispose] = Owner.prototype.dispose;
@@ -50,13 +56,21 @@ export class View {
 /** Imports of the module. */
 export const imports = {
     condyleError: (code, message, facts) => new CondyleError(code, message, facts ? JSON.parse(facts) : {}),
-    condyleFile({ all, folder }, path) {
-        const own = all[folder + path] ?? all[path];
-        if (own) return bytes(path, own);
-        // Files dropped on a page have no folder.
-        const name = path.split('/').pop();
-        const same = Object.keys(all).filter((it) => it.split('/').pop() === name);
-        return same.length === 1 ? bytes(same[0], all[same[0]]) : undefined;
+    condyleFile(beside, path) {
+        const { all, folder } = beside;
+        try {
+            // A path comes from the file, so it may be "constructor" or "__proto__".
+            const own = [folder + path, path].find((it) => Object.hasOwn(all, it));
+            if (own !== undefined) return bytes(path, all[own]);
+            // Files dropped on a page have no folder.
+            const name = path.split('/').pop();
+            const same = Object.keys(all).filter((it) => it.split('/').pop() === name);
+            return same.length === 1 ? bytes(same[0], all[same[0]]) : undefined;
+        } catch (error) {
+            // An exception that passes through the module leaks everything that is on its stack.
+            beside.error ??= error;
+            return undefined;
+        }
     },
     condyleGround(ground, x, y, z, point) {
         try {
@@ -66,7 +80,6 @@ export const imports = {
             point.set(found.normal, 1);
             return true;
         } catch (error) {
-            // An exception must not pass through the module.
             ground.error ??= error;
             return false;
         }
@@ -94,6 +107,19 @@ export async function compile(source) {
     return WebAssembly.compileStreaming(source);
 }
 
+/** Makes an object of the module that reads the files `beside` a document, and throws what failed there. */
+export function reading(beside, make) {
+    let made;
+    try {
+        made = make();
+    } catch (error) {
+        throw beside.error ?? error;
+    }
+    if (beside.error === undefined) return made;
+    made.free();
+    throw beside.error;
+}
+
 /** Whether a .glb or .gltf has meshes compressed by Draco. */
 function hasDraco(data) {
     const isBinary = data[0] === 0x67 && data[1] === 0x6c && data[2] === 0x54 && data.length > 20;
@@ -115,17 +141,23 @@ export async function start(build, Model, version, source, expanded) {
         version,
         memory,
         async open(files, given) {
-            const { name: wanted, model, unit, zUp = false, warm = true } = options(given);
+            const { name: wanted, model, unit, zUp = false, warm = true } = options(given, ['name', 'model', 'unit', 'zUp', 'warm']);
             if (wanted !== undefined) text('name', wanted);
             if (model !== undefined) text('model', model);
             if (unit !== undefined) number('unit', unit);
             const { name, data, all } = chosen(files, wanted);
-            const beside = { all, folder: name.slice(0, name.lastIndexOf('/') + 1) };
+            const beside = { all, folder: name.slice(0, name.lastIndexOf('/') + 1), error: undefined };
             const decoded = expanded && hasDraco(data) ? await expanded(name, data, beside) : { data, problems: [] };
-            const opened = new Model(raw, memory, raw.Model.open(name, decoded.data, beside, model, unit, zUp));
+            const read = reading(beside, () => raw.Model.open(name, decoded.data, beside, model, unit, zUp));
+            const opened = new Model(raw, memory, read);
             const isNew = ({ place, what }) => !opened.problems.some((it) => it.place === place && it.what === what);
             opened.problems.unshift(...decoded.problems.filter(isNew));
-            if (warm) opened.warm();
+            try {
+                if (warm) opened.warm();
+            } catch (error) {
+                // The model is usable: the call that fails throws the same error again.
+                if (!(error instanceof CondyleError)) throw error;
+            }
             return opened;
         },
     };
@@ -144,8 +176,20 @@ function chosen(files, name) {
         const text = models.length > 1 ? 'the files hold several models; set the option name' : 'no file is a model';
         throw new CondyleError(models.length > 1 ? 'several-models' : 'no-such-model', text, { names: models });
     }
-    if (!files[found]) throw new CondyleError('no-such-model', `there is no file ${found}`, { names });
+    if (!Object.hasOwn(files, found)) throw new CondyleError('no-such-model', `there is no file ${found}`, { names });
     return { name: found, data: bytes(found, files[found]), all: files };
+}
+
+/** Events of one call, at most. */
+const MOST_EVENTS = 10_000;
+
+/** Whole loops of a clip before a time, and the time in the loop, as in the library's `Looping::Wrap`. */
+function wrapped(time, duration) {
+    const rest = time % duration;
+    const loops = Math.round((time - rest) / duration);
+    if (rest >= 0) return [loops, rest];
+    const seconds = rest + duration;
+    return seconds < duration ? [loops - 1, seconds] : [loops, 0];
 }
 
 export class PlayerModel extends Owner {
@@ -209,22 +253,46 @@ export class PlayerModel extends Owner {
     }
 
     addClip(name, data, given) {
-        const { replace } = options(given);
+        const { replace } = options(given, ['replace']);
         if (replace !== undefined) index('clip', replace, this.clips, 'clip()');
         const clip = this[RAW].add_clip(text('name', name), bytes('data', data), replace);
         this.readClips();
         return clip;
     }
 
+    // In JavaScript, because it would add 5 % to the player's module.
+    eventsPassed(clip, from, to, given) {
+        const { loop = false, inclusive = false } = options(given, ['loop', 'inclusive']);
+        index('clip', clip, this.clips, 'clip()');
+        for (const it of [from, to]) number('a time', it);
+        alive(this);
+        const { events, seconds } = this.clips[clip];
+        // Number of events up to a time, over all loops. Its differences neither lose nor repeat an event.
+        const passed = (time, isBefore) => {
+            const [loops, rest] = loop && seconds > 0 ? wrapped(time, seconds) : [0, time];
+            const next = events.findIndex((it) => it.seconds > rest || (isBefore && it.seconds === rest));
+            return loops * events.length + (next < 0 ? events.length : next);
+        };
+        const [first, last] = [passed(from, inclusive), passed(to, false)];
+        const length = Math.abs(last - first);
+        if (length > MOST_EVENTS) throw new CondyleError('too-many', `${length} events are passed; the limit is ${MOST_EVENTS}`);
+        return Array.from({ length }, (_, at) => {
+            const nth = last < first ? first - 1 - at : first + at;
+            const loops = Math.floor(nth / events.length);
+            const event = nth - loops * events.length;
+            return { ...events[event], index: event, loops, clock: loops * seconds + events[event].seconds };
+        });
+    }
+
     mask(joints, given) {
-        const { weight = 1, feather = 0 } = options(given);
+        const { weight = 1, feather = 0 } = options(given, ['weight', 'feather']);
         const all = Array.isArray(joints) ? joints : [joints];
         const found = all.map((it) => (typeof it === 'string' ? this.joint(it) : index('joint', it, this.joints, 'joint()')));
         return this[RAW].mask(Uint16Array.from(found), number('weight', weight), whole('feather', feather, 65535));
     }
 
     crowd(count, given) {
-        return new Crowd(this, whole('count', count), options(given));
+        return new Crowd(this, whole('count', count), options(given, ['skins', 'joints', 'layout', 'stride', 'row']));
     }
 
     pose() {
@@ -237,18 +305,21 @@ export class PlayerModel extends Owner {
         const clips = [true, false].map((it) => this.clips.findIndex((clip) => clip.compressed === it));
         const crowd = this.crowd(1);
         const pose = this.pose();
-        for (let turn = 0; turn < 12; turn++) {
-            for (const clip of clips.filter((it) => it >= 0)) {
-                const { start, seconds } = this.clips[clip];
-                const time = start + (seconds * turn) / 12;
-                crowd.instances.set([clip, time, clip, start, turn % 2 ? 0.5 : 0]);
-                crowd.advance(0.01);
-                crowd.update();
-                this.warmPose(pose, clip, time);
+        try {
+            for (let turn = 0; turn < 12; turn++) {
+                for (const clip of clips.filter((it) => it >= 0)) {
+                    const { start, seconds } = this.clips[clip];
+                    const time = start + (seconds * turn) / 12;
+                    crowd.instances.set([clip, time, clip, start, turn % 2 ? 0.5 : 0]);
+                    crowd.advance(0.01);
+                    crowd.update();
+                    this.warmPose(pose, clip, time);
+                }
             }
+        } finally {
+            crowd.dispose();
+            pose.dispose();
         }
-        crowd.dispose();
-        pose.dispose();
     }
 
     warmPose(pose, clip, time) {
@@ -284,8 +355,7 @@ export class Crowd extends Owner {
     }
 
     read(at) {
-        // The memory of a disposed crowd may belong to another object.
-        if (this[RAW] === gone) gone.view;
+        alive(this);
         const { view, address, length } = this.views[at];
         return view.at(address, length);
     }
@@ -369,7 +439,7 @@ export class Pose extends Owner {
     }
 
     set(joint, transform) {
-        const { rotation, translation, scale } = options(transform);
+        const { rotation, translation, scale } = options(transform, ['rotation', 'translation', 'scale']);
         index('joint', joint, this.owner.joints, 'joint()');
         const numbers = new Float32Array(10).fill(NaN);
         if (rotation) numbers.set(vector('rotation', rotation, 4), 0);

@@ -1,14 +1,20 @@
 // Documents with meshes compressed by Draco. Loaded when a file has them, with a module of its own.
 
-import { compile, imports } from './core.js';
+import { compile, imports, reading } from './core.js';
 import { problemsOf } from './error.js';
 import { build } from './wasm/draco.js';
 
+/** Compiles the module. */
+export function load(source = new URL('./wasm/draco.wasm', import.meta.url)) {
+    return compile(source);
+}
+
 /** Bytes of a .glb without Draco, and the problems of the document that were repaired. */
-export async function expanded(name, data, files, source = new URL('./wasm/draco.wasm', import.meta.url)) {
+export async function expanded(module, name, data, beside) {
+    // An instance for each file, because the memory of a module never shrinks.
     const raw = build(imports);
-    await raw.start(await compile(source));
-    const document = new raw.Expanded(name, data, files);
+    await raw.start(module);
+    const document = reading(beside, () => new raw.Expanded(name, data, beside));
     try {
         const json = JSON.parse(document.json());
         const views = (json.bufferViews ?? []).map((_, at) => document.view(at) ?? new Uint8Array());

@@ -1,6 +1,6 @@
 // Plays models of condyle in PlayCanvas. `playcanvas.d.ts` documents it.
 import * as pc from 'playcanvas';
-import { crowdOf, matricesOf, raycast } from './adapter.js';
+import { changes, crowdOf, matricesOf, raycast } from './adapter.js';
 import { LINES, code } from './playcanvas-code.js';
 
 /** Draws the meshes of a container with matrices of one texture. */
@@ -53,15 +53,16 @@ class Figure {
     destroy() {
         for (const { material } of this.drawn) material.destroy();
         for (const it of [this.entity, this.texture, this.buffer]) it.destroy();
-        (this.crowd ?? this.pose).dispose();
+        (this.crowd ?? this.own)?.dispose();
     }
 }
 
 export class CondyleCharacter extends Figure {
-    constructor(container, model, pose = model.pose()) {
+    constructor(container, model, given) {
+        const pose = given ?? model.pose();
         super(container, model, 1, (drawn) => matricesOf(model, drawn, pose));
-        this.pose = pose;
-        this.update();
+        const morphs = this.drawn.map(({ index }) => changes(() => pose.morphs?.(index)));
+        Object.assign(this, { pose, morphs, own: given ? undefined : pose }).update();
     }
 
     update() {
@@ -69,10 +70,10 @@ export class CondyleCharacter extends Figure {
         const bounds = this.pose.bounds?.();
         const box = bounds && new pc.BoundingBox();
         box?.setMinMax(new pc.Vec3(bounds.min), new pc.Vec3(bounds.max));
-        for (const { instance, index } of this.drawn) {
+        for (const [at, { instance }] of this.drawn.entries()) {
             instance.cull = Boolean(box);
             instance.setCustomAabb(box);
-            this.pose.morphs?.(index).forEach((weight, at) => instance.morphInstance?.setWeight(at, weight));
+            this.morphs[at]((weight, target) => instance.morphInstance?.setWeight(target, weight));
         }
     }
 

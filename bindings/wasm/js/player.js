@@ -1,9 +1,10 @@
+import { options } from './arguments.js';
 import { PlayerModel, CondyleError, start } from './core.js';
-
 import { build, version } from './wasm/player.js';
 
 export { CondyleError };
 
-export function init({ wasm = new URL('./wasm/player.wasm', import.meta.url) } = {}) {
+export async function init(given) {
+    const { wasm = new URL('./wasm/player.wasm', import.meta.url) } = options(given, ['wasm']);
     return start(build, PlayerModel, version, wasm);
 }

@@ -1,67 +1,55 @@
 // Plays models of condyle on the objects of three.js. `three.d.ts` documents it.
 import * as THREE from 'three';
-import { crowdOf, raycast } from './adapter.js';
-
-/** Objects that GLTFLoader made, one for each mesh of the model; undefined for a mesh without one. */
-function objectsOf({ scene, parser }, model) {
-    const found = new Map();
-    scene.traverse((object) => {
-        if (!object.isMesh) return;
-        let node;
-        for (let it = object; it && node === undefined; it = it.parent) node = parser.associations.get(it)?.nodes;
-        found.set(`${node} ${parser.associations.get(object)?.primitives ?? 0}`, object);
-    });
-    const objects = model.meshes.map(({ node, primitive }) => found.get(`${node} ${primitive}`));
-    if (objects.length > 0 && !objects.some((it) => it)) throw new Error('gltf is a clone or of another file: parse it again');
-    return objects;
-}
-
-/** In place of a skeleton of three.js: a texture that condyle fills. */
-function skeletonOf(data, width, height) {
-    const boneTexture = new THREE.DataTexture(data, width, height, THREE.RGBAFormat, THREE.FloatType);
-    return { boneTexture, bones: [], update() {} };
-}
-
-/** Hands the palettes to three.js: another array after the module's memory has grown. */
-function upload({ boneTexture }, data) {
-    boneTexture.image.data = data;
-    boneTexture.needsUpdate = true;
-}
+import { changes, crowdOf, raycast } from './adapter.js';
+import { objectsOf, rigid, skeletonOf, still } from './three-objects.js';
 
 export class CondyleCharacter {
-    constructor(gltf, model, pose = model.pose()) {
-        this.pose = pose;
+    constructor(gltf, model, pose) {
+        this.pose = pose ?? model.pose();
         this.root = gltf.scene;
-        this.objects = objectsOf(gltf, model);
-        this.meshes = model.meshes;
-        this.skeletons = model.skins.map(({ joints }, skin) => skeletonOf(pose.palette(skin), 4 * joints.length, 1));
-        this.sphere = pose.bounds && new THREE.Sphere();
-        for (const [at, object] of this.objects.entries()) {
-            const { skin, joint } = this.meshes[at];
-            if (object && (skin >= 0 || joint >= 0)) object.matrixWorldAutoUpdate = false;
+        const { objects, nodes } = objectsOf(gltf, model);
+        this.objects = objects;
+        this.skeletons = model.skins.map(({ joints }, skin) => skeletonOf(() => this.pose.palette(skin), 4 * joints.length, 1));
+        this.own = pose ? this.skeletons : [...this.skeletons, this.pose];
+        this.morphs = model.meshes.map((_, mesh) => changes(() => this.pose.morphs?.(mesh)));
+        this.sphere = this.pose.bounds && new THREE.Sphere();
+        // Joints of the nodes that follow the pose, and with them whatever is attached to them.
+        const followers = new Map();
+        for (const [joint, { node }] of model.joints.entries()) if (nodes.has(node)) followers.set(nodes.get(node), joint);
+        for (const [at, object] of objects.entries()) {
+            const { skin, joint } = model.meshes[at];
+            if (object && skin < 0 && joint >= 0) followers.set(object, joint);
             if (!object || skin < 0) continue;
             // Vertices are posed in the space of the scene, whatever the node.
-            Object.assign(object, { matrixWorld: this.root.matrixWorld, skeleton: this.skeletons[skin], bindMode: 'detached' });
+            followers.delete(object);
+            Object.assign(object, { matrixWorld: this.root.matrixWorld, matrixWorldAutoUpdate: false });
+            Object.assign(object, { skeleton: this.skeletons[skin], bindMode: 'detached' });
             for (const matrix of [object.bindMatrix, object.bindMatrixInverse]) matrix.identity();
             // Without a sphere, three.js would skin the mesh on the CPU.
             Object.assign(object, this.sphere ? { boundingSphere: this.sphere } : { frustumCulled: false });
         }
+        this.nodes = [...followers].map(([node, joint]) => ({ node, joint, matrix: new THREE.Matrix4() }));
+        for (const { node } of this.nodes) Object.assign(node, { matrixAutoUpdate: false, matrixWorldAutoUpdate: false });
+        this.root.updateMatrixWorld = (force) => {
+            this.root.updateWorldMatrix(false, false);
+            for (const { node, matrix } of this.nodes) node.matrixWorld.multiplyMatrices(this.root.matrixWorld, matrix);
+            THREE.Group.prototype.updateMatrixWorld.call(this.root, force);
+        };
         this.update();
     }
 
     update() {
-        const { pose, root } = this;
-        root.updateWorldMatrix(true, false);
-        this.skeletons.forEach((skeleton, skin) => upload(skeleton, pose.palette(skin)));
-        const matrices = pose.model;
-        for (const [at, { skin, joint, morphTargets }] of this.meshes.entries()) {
-            const influences = morphTargets > 0 && this.objects[at]?.morphTargetInfluences;
-            if (influences) pose.morphs?.(at).forEach((weight, target) => (influences[target] = weight));
-            if (skin >= 0 || joint < 0) continue;
-            this.objects[at]?.matrixWorld.fromArray(matrices, 16 * joint).premultiply(root.matrixWorld);
+        for (const skeleton of this.skeletons) skeleton.fill();
+        const matrices = this.pose.model;
+        for (const { joint, matrix } of this.nodes) matrix.fromArray(matrices, 16 * joint);
+        for (const [at, object] of this.objects.entries()) {
+            const influences = object?.morphTargetInfluences;
+            if (influences) this.morphs[at]((weight, target) => (influences[target] = weight));
         }
-        const bounds = pose.bounds?.();
+        const bounds = this.pose.bounds?.();
         if (bounds) this.sphere.set(this.sphere.center.fromArray(bounds.center), bounds.radius);
+        this.root.updateWorldMatrix(true, false);
+        this.root.updateMatrixWorld();
     }
 
     raycast({ ray, far }) {
@@ -71,60 +59,70 @@ export class CondyleCharacter {
     }
 
     dispose() {
-        for (const { boneTexture } of this.skeletons) boneTexture.dispose();
-        this.pose.dispose();
+        for (const it of this.own) it.dispose();
     }
 }
 
 /** A material that finds the matrices of its instance in the texture. */
 function instanced(material, stride, offset) {
     const own = material.clone();
-    own.onBeforeCompile = (shader) => {
-        const at = `int j = ( gl_InstanceID * ${stride} + ${offset} + int( i ) ) * 4;`;
-        const chunk = THREE.ShaderChunk.skinning_pars_vertex.replace('int j = int( i ) * 4;', at);
-        shader.vertexShader = shader.vertexShader.replace('#include <skinning_pars_vertex>', chunk);
+    const [chunk, from] = [THREE.ShaderChunk?.skinning_pars_vertex, 'int j = int( i ) * 4;'];
+    if (!chunk?.includes(from)) {
+        const text = `condyle/three does not know the shaders of three.js r${THREE.REVISION}`;
+        throw new Error(`${text}; for WebGPURenderer, import condyle/three-webgpu`);
+    }
+    const to = chunk.replace(from, `int j = ( gl_InstanceID * ${stride} + ${offset} + int( i ) ) * 4;`);
+    own.onBeforeCompile = (shader, renderer) => {
+        material.onBeforeCompile(shader, renderer);
+        shader.vertexShader = shader.vertexShader.replace('#include <skinning_pars_vertex>', to);
     };
-    own.customProgramCacheKey = () => `condyle ${stride} ${offset}`;
+    own.customProgramCacheKey = () => `condyle ${stride} ${offset} ${material.customProgramCacheKey()}`;
     return own;
-}
-
-/** A geometry that follows one matrix. */
-function rigid(geometry) {
-    const weights = geometry.attributes.position.count * 4;
-    const first = new Float32Array(weights).map((_, at) => (at % 4 === 0 ? 1 : 0));
-    const own = geometry.clone().setAttribute('skinIndex', new THREE.Uint16BufferAttribute(weights, 4));
-    return own.setAttribute('skinWeight', new THREE.Float32BufferAttribute(first, 4));
 }
 
 export class CondyleCrowd {
     constructor(gltf, model, count) {
-        const moved = objectsOf(gltf, model).map((object, at) => ({ object, ...model.meshes[at] }));
+        const moved = objectsOf(gltf, model).objects.map((object, at) => ({ object, ...model.meshes[at] }));
         const drawn = moved.filter(({ object }) => object);
         this.source = crowdOf(model, drawn, count);
         const { crowd, stride, width, height, offsetOf } = this.source;
         this.crowd = crowd;
-        this.skeleton = skeletonOf(crowd.palettes, width, height);
+        this.skeleton = skeletonOf(() => crowd.palettes, width, height);
+        this.places = new THREE.InstancedBufferAttribute(new Float32Array(16 * count), 16);
         this.object = new THREE.Group();
+        this.own = [this.skeleton, crowd];
         gltf.scene.updateMatrixWorld(true);
+        const inverse = gltf.scene.matrixWorld.clone().invert();
         this.meshes = drawn.map((it) => {
             const { object, skin, joint } = it;
-            const still = skin < 0 && joint < 0 && object.geometry.clone().applyMatrix4(object.matrixWorld);
-            if (still) return new THREE.InstancedMesh(still, object.material, count);
-            const offset = offsetOf(it);
-            const geometry = skin >= 0 ? object.geometry : rigid(object.geometry);
-            const mesh = new THREE.InstancedMesh(geometry, instanced(object.material, stride, offset), count);
-            const depth = new THREE.MeshDepthMaterial({ depthPacking: THREE.RGBADepthPacking });
-            mesh.customDepthMaterial = instanced(depth, stride, offset);
-            // The shader of a SkinnedMesh, without its bones; all instances have the object's morph weights.
-            const [bindMatrix, bindMatrixInverse] = [new THREE.Matrix4(), new THREE.Matrix4()];
-            mesh.morphTargetInfluences = object.morphTargetInfluences?.slice();
-            return Object.assign(mesh, { isSkinnedMesh: true, skeleton: this.skeleton, bindMatrix, bindMatrixInverse });
+            const { geometry, material } = object;
+            const fixed = inverse.clone().multiply(object.matrixWorld);
+            const own = skin < 0 && (joint < 0 ? still(geometry, fixed) : rigid(geometry, fixed));
+            if (own) this.own.push(own);
+            const moves = skin >= 0 || joint >= 0;
+            const mesh = moves ? this.meshOf(own || geometry, material, count, stride, offsetOf(it)) : new THREE.InstancedMesh(own, material, count);
+            if (moves) this.own.push(mesh.material);
+            const { name, castShadow, receiveShadow, renderOrder, visible } = object;
+            mesh.layers.mask = object.layers.mask;
+            // All instances have the object's morph weights.
+            const morphTargetInfluences = object.morphTargetInfluences?.slice();
+            return Object.assign(mesh, { name, castShadow, receiveShadow, renderOrder, visible, morphTargetInfluences });
         });
-        this.places = new THREE.InstancedBufferAttribute(new Float32Array(16 * count), 16);
-        for (const mesh of this.meshes) Object.assign(mesh, { instanceMatrix: this.places, frustumCulled: false });
-        if (this.meshes.length > 0) this.object.add(...this.meshes);
+        const shared = { instanceMatrix: this.places, frustumCulled: false };
+        for (const mesh of this.meshes) this.object.add(Object.assign(mesh, shared));
         for (let at = 0; at < count; at++) this.setMatrixAt(at, new THREE.Matrix4());
         this.update();
+    }
+
+    meshOf(geometry, material, count, stride, offset) {
+        const mesh = new THREE.InstancedMesh(geometry, instanced(material, stride, offset), count);
+        const depth = instanced(new THREE.MeshDepthMaterial({ depthPacking: THREE.RGBADepthPacking }), stride, offset);
+        const distance = instanced(new THREE.MeshDistanceMaterial(), stride, offset);
+        Object.assign(mesh, { customDepthMaterial: depth, customDistanceMaterial: distance });
+        this.own.push(mesh, depth, distance);
+        // The shader of a SkinnedMesh, without its bones.
+        const [bindMatrix, bindMatrixInverse] = [new THREE.Matrix4(), new THREE.Matrix4()];
+        return Object.assign(mesh, { isSkinnedMesh: true, skeleton: this.skeleton, bindMatrix, bindMatrixInverse });
     }
 
     setMatrixAt(index, matrix) {
@@ -133,12 +131,11 @@ export class CondyleCrowd {
     }
 
     update(seconds) {
-        upload(this.skeleton, this.source.update(seconds));
+        this.source.update(seconds);
+        this.skeleton.fill();
     }
 
     dispose() {
-        this.skeleton.boneTexture.dispose();
-        this.meshes.forEach(({ customDepthMaterial }) => customDepthMaterial?.dispose());
-        this.crowd.dispose();
+        for (const it of this.own) it.dispose();
     }
 }

@@ -7,9 +7,11 @@
  * Right-handed, +Y up, seconds, radians. Lengths are in units of the file. Quaternions are x, y, z, w.
  * Matrices are column-major, as in three.js, except where "rows" is written.
  *
- * Typed arrays that a getter returns are views of the module's memory. The getter makes a new view after
- * memory has grown, so read the getter again after any other call of the library. Copy a view with `slice()`
- * to keep or post it.
+ * Typed arrays that a getter returns are views of the module's memory. A view is valid until the next call of
+ * the library, and only while its owner (the pose or the crowd) is referenced and not disposed. Then read the
+ * getter again. Copy a view with `slice()` to keep or post it.
+ *
+ * An option that a function does not have is an error with the code "argument".
  */
 
 /**
@@ -18,10 +20,13 @@
  */
 export type WasmSource = string | URL | Request | Response | BufferSource | WebAssembly.Module;
 
-export interface InitOptions {
+export interface PlayerInitOptions {
     /** Default: the file next to the JavaScript, found by `import.meta.url`. */
     wasm?: WasmSource | Promise<WasmSource>;
-    /** The same for `draco.wasm`, which is loaded for files with meshes compressed by Draco only. */
+}
+
+export interface InitOptions extends PlayerInitOptions {
+    /** The same for `draco.wasm`, which is loaded once, for the first file with meshes compressed by Draco. */
     draco?: WasmSource | Promise<WasmSource>;
 }
 
@@ -59,12 +64,17 @@ export interface OpenOptions {
     unit?: number;
     /** Turns a file with +Z up. Default: false. */
     zUp?: boolean;
-    /** Runs each stage some times, so that the first frame is as fast as the hundredth. Default: true. */
+    /**
+     * Runs each stage some times, so that browsers compile it before the first frame. Errors of this are
+     * ignored: the call that meets one throws it. Default: true.
+     */
     warm?: boolean;
 }
 
 /** An error of the library. The message is for people. */
 export class CondyleError extends Error {
+    /** For errors of your own that are shown like those of the library. */
+    constructor(code: string, message: string);
     /**
      * Stable word for programs, for example "file", "several-models", "index", "not-finite". With "argument",
      * a function was called with a wrong type or length.
@@ -111,10 +121,27 @@ export interface Clip {
     readonly bytes: number;
     /** Error bound of a compressed clip in units of the file; 0 for an uncompressed one. */
     readonly error: number;
+    /** Whether the clip has root motion, which only a compressed clip can have. */
     readonly hasMotion: boolean;
-    readonly events: readonly { readonly name: string; readonly seconds: number }[];
+    readonly events: readonly ClipEvent[];
     /** Set by {@link Model.toFrames}. */
     readonly frames: Frames | undefined;
+}
+
+export interface ClipEvent {
+    readonly name: string;
+    /** Time after the start of the clip. */
+    readonly seconds: number;
+}
+
+/** An event that playback passes. */
+export interface PassedEvent extends ClipEvent {
+    /** Index in `events` of the clip. */
+    readonly index: number;
+    /** Loop in which it is passed, 0 for the first. */
+    readonly loops: number;
+    /** Its time on the clock of playback. */
+    readonly clock: number;
 }
 
 /** Evenly spaced poses of a clip, which the module samples in its place. */
@@ -200,7 +227,23 @@ export interface PlayerModel extends Disposable {
     joint(name: string): number;
     /** Adds a compressed clip, for example `Encoded.data` of a worker, and returns its index. */
     addClip(name: string, data: Uint8Array, options?: { replace?: number }): number;
-    /** One weight for each joint: `weight` at and below the joints, 0 elsewhere, with a soft border. */
+    /**
+     * Events that playback passes between two times after the start of a clip: those after `from` and up to
+     * `to`, or in reverse order if `to` is earlier. Consecutive calls return each event once per loop. With
+     * `loop`, the times may be any number of loops later. `inclusive` adds the events at `from`, for the first
+     * call. At most 10,000.
+     */
+    eventsPassed(
+        clip: number,
+        from: number,
+        to: number,
+        options?: { loop?: boolean; inclusive?: boolean },
+    ): PassedEvent[];
+    /**
+     * One factor for each joint: `weight` (default: 1) at and below the joints, 0 elsewhere. `feather` spreads
+     * the change over generations: with 2, the joint has a third of it, its children two thirds, and their
+     * children all. Default: 0, a sharp border.
+     */
     mask(
         joints: number | string | readonly (number | string)[],
         options?: { weight?: number; feather?: number },
@@ -241,7 +284,8 @@ export interface Crowd extends Disposable {
     /**
      * Computes all palettes.
      *
-     * @throws {CondyleError} for a clip that does not exist, or a time that is not finite.
+     * @throws {CondyleError} for a clip that does not exist, or a time that is not finite. The message names
+     * the instance. Palettes of the instances before it are computed.
      */
     update(): void;
     /** Result: `stride` matrices for each instance. */
@@ -275,11 +319,13 @@ export interface Pose extends Disposable {
         },
     ): this;
     /**
-     * Computes the model matrices. `model`, `palette` and `skin` call it where it is needed; the solvers of
-     * {@link MeshPose} do not.
+     * Computes the model matrices. All getters and solvers that need them call it, if they are out of date.
      */
     toModel(): this;
-    /** Local transforms: rotation x, y, z, w, translation, scale; ten numbers for each joint. */
+    /**
+     * Local transforms: rotation x, y, z, w, translation, scale; ten numbers for each joint. A copy: writing to
+     * it has no effect, `set` has.
+     */
     readonly local: Float32Array;
     /** Model matrices: 16 numbers for each joint. */
     readonly model: Float32Array;
@@ -299,7 +345,10 @@ export interface Model extends PlayerModel {
     toFrames(clip: number, options: FramesOptions): Frames;
     /** Frees the frames of a clip, which is then played as it was. */
     dropFrames(clip: number): void;
-    /** Movement of the character by a clip with root motion, between two times. */
+    /**
+     * Movement of the character by a clip with root motion, between two times after the start of the clip.
+     * With `loop`, the times may be any number of loops later. The identity for a clip without `hasMotion`.
+     */
     motion(
         clip: number,
         from: number,
@@ -314,7 +363,10 @@ export interface Model extends PlayerModel {
     setUnit(metres: number): void;
     /** Vertices of a mesh in the bind pose, copied: at most four influences each. Normals may be empty. */
     geometry(mesh: number): Geometry;
-    /** Sphere around the character in a clip, or in all clips: centre and radius. */
+    /**
+     * Sphere around the character in a clip, or in all clips: centre and radius. It holds the meshes at 65
+     * moments of each clip, and is 2 % larger. Between the moments a fast limb may leave it.
+     */
     sphere(clip?: number): [number, number, number, number];
     /** Legs for {@link MeshPose.place}. `pelvis` is the common parent. */
     feet(pelvis: number, legs: readonly Leg[]): Feet;
@@ -352,7 +404,7 @@ export interface Hit {
     distance: number;
     position: [number, number, number];
     normal: [number, number, number];
-    /** Joint with the largest weight there. */
+    /** Joint with the largest weight there; -1 on a mesh that no joint moves. */
     joint: number;
 }
 
@@ -365,11 +417,11 @@ export interface PosedMesh {
 
 export interface Goal {
     joint: number;
-    /** Place in model space. Without it the joint stays where it is. */
+    /** Place in model space. A goal with neither `position` nor `orientation` keeps the joint where it is. */
     position?: ArrayLike<number>;
-    /** Point that shall be there, in the joint's space. */
+    /** Point that shall be there, in the joint's space. Default: its origin. */
     offset?: ArrayLike<number>;
-    /** Orientation in model space, x, y, z, w. */
+    /** Orientation in model space, x, y, z, w. Without `position`, the joint may move. */
     orientation?: ArrayLike<number>;
     /** Default: 1. */
     weight?: number;
@@ -384,13 +436,42 @@ export interface Reached {
     met: boolean;
 }
 
+/** Result of {@link MeshPose.place}: the largest distance of a planted foot from its place. */
+export interface Placed extends Reached {
+    /** False if no foot touches the ground in the clip, for example in a jump: all feet follow the clip. */
+    hasContacts: boolean;
+    /**
+     * Velocity in model space of a clip that walks in place, in units of the file per second. Move `world` by
+     * it: planted feet stay where they are in the world.
+     */
+    velocity?: [number, number, number];
+}
+
 /**
- * Ground for feet: a plane, or a function of a point in the world that finds the ground straight below
- * it.
+ * Ground for feet: a plane in the world, or a function of a point in the world that finds the ground
+ * straight below it. The world is that of the option `world`.
  */
 export type Ground =
     | { point: ArrayLike<number>; normal: ArrayLike<number> }
     | ((x: number, y: number, z: number) => { height: number; normal: ArrayLike<number> } | undefined);
+
+export interface PlaceOptions {
+    /** Time since the last call. */
+    seconds: number;
+    /** From 0 for the pose to 1 for feet on the ground. Default: 1. */
+    weight?: number;
+    /** The clip that is played, whose steps stay steps. Without a clip all feet stand. */
+    clip?: number;
+    /** Time of the clip as for `sample`. */
+    time?: number;
+    /** Whether the clip is played in a loop. Default: true. */
+    loop?: boolean;
+    /**
+     * Matrix from model space to the world, 16 numbers in columns: a rotation, a translation, and one scale,
+     * such as `object.matrixWorld.elements` of three.js. Default: the identity.
+     */
+    world?: ArrayLike<number>;
+}
 
 /** One character with meshes. */
 export interface MeshPose extends Pose {
@@ -427,12 +508,21 @@ export interface MeshPose extends Pose {
     };
     /** Distance of each vertex from the same vertex in another pose. */
     errors(other: MeshPose): Errors;
-    /** Whole-body inverse kinematics: the joints above the goals turn, near ones first. */
+    /**
+     * Whole-body inverse kinematics: the joints above the goals turn, near ones first. `iterations` is the
+     * maximum, 100 by default. `shift` names a joint that may also move, for example the pelvis. With an
+     * `ease` of 1, the default, it moves by the size of the skeleton as readily as a joint turns by a radian.
+     */
     reach(
         goals: readonly Goal[],
         options?: { iterations?: number; shift?: { joint: number; ease: number } },
     ): Reached;
-    /** Bends a limb of three joints so that the last one reaches `target` of model space. */
+    /**
+     * Bends a limb of three joints so that the last one reaches `target` of model space. The middle joint
+     * bends towards `pole`, a direction of model space; without it, to the side to which it is bent. `soft`
+     * is a part of the reach, from 0 (the default) to 1: with 0.05, the last 5 % before the limb is straight
+     * are soft, so that it does not snap. `weight` blends from the pose (0) to the result (1, the default).
+     */
     twoBone(
         joints: readonly [number, number, number],
         target: ArrayLike<number>,
@@ -446,16 +536,20 @@ export interface MeshPose extends Pose {
         options?: { weight?: number },
     ): Reached;
     /**
-     * Puts the feet on the ground, and moves the pelvis. `seconds` is the time since the last call. `clip` and
-     * `time` are those of the clip that is played, whose steps stay steps. Without a clip all feet stand.
+     * Puts the feet on the ground, and moves the pelvis. In the clip, the ground is at height 0.
      */
-    place(
-        feet: Feet,
-        ground: Ground,
-        options: { seconds: number; weight?: number; clip?: number; time?: number; loop?: boolean },
-    ): Reached;
-    /** Swings the spring bones of the file by the time since the last call. */
-    swing(seconds: number, options?: { force?: ArrayLike<number>; weight?: number }): this;
+    place(feet: Feet, ground: Ground, options: PlaceOptions): Placed;
+    /**
+     * Swings the spring bones of the file by the time since the last call. `world` is the placement of the
+     * character as in {@link PlaceOptions}, so that its movement swings the springs. They are made for a world
+     * in metres: for a file in other units, `world` has the scale. `force` is a force of the world on all
+     * springs in addition to gravity, for example wind, in metres per second. `weight` blends from the pose (0)
+     * to the springs (1).
+     */
+    swing(
+        seconds: number,
+        options?: { force?: ArrayLike<number>; weight?: number; world?: ArrayLike<number> },
+    ): this;
     /** Lets spring bones come to rest at once, for example after a jump. */
     resetSprings(): void;
 }
@@ -480,23 +574,35 @@ export interface EncodeModel extends Model {
      * Bytes of a .condyle file with all clips, of which uncompressed ones are compressed by `options`. It
      * holds the meshes too, uncompressed, so it can be larger than the .glb.
      */
-    save(options: EncodeOptions): Uint8Array;
+    save(options: SaveOptions): Uint8Array;
     /**
      * Bytes of a .glb file for other programs: as few keys as the error allows, and optionally smaller
      * meshes.
      */
-    pack(options: EncodeOptions & { meshes?: boolean }): Uint8Array;
+    pack(options: PackOptions): Uint8Array;
 }
 
-export interface EncodeOptions {
+/** Bound on the error of all vertices. */
+export interface ErrorOptions {
     /**
      * Largest error of a vertex, in units of the file; or `millimetres`, which `unit` converts. Without
      * `unit`, a unit is taken as a metre: see `setUnit`.
      */
     error?: number;
     millimetres?: number;
+}
+
+export interface SaveOptions extends ErrorOptions {
     /** Searches four times longer for fewer bytes. Default: false. */
     best?: boolean;
+}
+
+export interface PackOptions extends ErrorOptions {
+    /** Compresses meshes too, with half of the error. Default: false. */
+    meshes?: boolean;
+}
+
+export interface EncodeOptions extends SaveOptions {
     /** Index of the clip that the result replaces, for a slider. Default: it is added at the end. */
     replace?: number;
 }

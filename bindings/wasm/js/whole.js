@@ -1,7 +1,25 @@
 // What `condyle` has in addition to the player: meshes, rays, solvers.
 
-import { index, list, number, options, text, vector, whole, wrong } from './arguments.js';
-import { CondyleError, Owner, PlayerModel, Pose, RAW, View } from './core.js';
+import { index, list, number, options, text, vector, whole, world, wrong } from './arguments.js';
+import { CondyleError, Owner, PlayerModel, Pose, RAW, View, alive } from './core.js';
+
+/** A function that decodes documents with Draco. The module is loaded for the first one, once. */
+export function decoder(source) {
+    let loading;
+    const load = async () => {
+        const draco = await import('./draco.js');
+        return { draco, module: await draco.load(await source) };
+    };
+    return async (...file) => {
+        loading ??= load().catch((error) => {
+            // The next file tries again.
+            loading = undefined;
+            throw error;
+        });
+        const { draco, module } = await loading;
+        return draco.expanded(module, ...file);
+    };
+}
 
 export class Model extends PlayerModel {
     get height() {
@@ -18,8 +36,8 @@ export class Model extends PlayerModel {
     }
 
     toFrames(clip, given) {
+        const { radius } = options(given, ['error', 'millimetres', 'radius']);
         const error = this.bound(given);
-        const { radius } = given;
         index('clip', clip, this.clips, 'clip()');
         if (radius !== undefined) number('radius', radius);
         this[RAW].to_frames(clip, error, radius);
@@ -33,8 +51,7 @@ export class Model extends PlayerModel {
     }
 
     /** Error in units of the file. */
-    bound(given) {
-        const { error, millimetres } = options(given);
+    bound({ error, millimetres } = {}) {
         const found = error ?? millimetres / 1000 / (this.unit ?? 1);
         if (typeof found === 'number' && found > 0 && found < Infinity) return found;
         const text = `set error or millimetres to a finite number above 0; they are ${error} and ${millimetres}`;
@@ -42,7 +59,7 @@ export class Model extends PlayerModel {
     }
 
     motion(clip, from, to, given) {
-        const { loop = false } = options(given);
+        const { loop = false } = options(given, ['loop']);
         index('clip', clip, this.clips, 'clip()');
         for (const it of [from, to]) number('a time', it);
         const [x, y, z, w, ...translation] = this[RAW].motion(clip, from, to, loop);
@@ -81,7 +98,7 @@ export class Model extends PlayerModel {
         index('joint', pelvis, this.joints, 'joint()');
         if (!Array.isArray(legs) || legs.length === 0) throw wrong('legs', 'an array of one leg or more', legs);
         const joints = legs.flatMap((leg) => {
-            const { hip, knee, foot, toe } = options(leg);
+            const { hip, knee, foot, toe } = options(leg, ['hip', 'knee', 'foot', 'toe']);
             const all = toe === undefined ? [hip, knee, foot] : [hip, knee, foot, toe];
             for (const joint of all) index('joint', joint, this.joints, 'joint()');
             return [hip, knee, foot, toe ?? 65535];
@@ -113,12 +130,15 @@ class Feet extends Owner {
 }
 
 const NONE = new Float32Array(0);
+const GOAL = ['joint', 'position', 'orientation', 'offset', 'weight'];
+const LAYER = ['clip', 'seconds', 'weight', 'mask'];
+const PLACE = ['seconds', 'weight', 'clip', 'time', 'loop', 'world'];
 
 export class MeshPose extends Pose {
     constructor(model) {
         super(model);
         const { memory, meshes } = model;
-        this.posed = meshes.map((mesh) => new PosedMesh(memory, mesh));
+        this.posed = meshes.map((mesh) => new PosedMesh(this, memory, mesh));
         this.weights = meshes.map(() => new View(memory));
         this.results = new View(memory, Float64Array);
         this.dual = false;
@@ -157,7 +177,7 @@ export class MeshPose extends Pose {
         const { numbers, masks } = this.layers;
         let isMasked = false;
         for (let at = 0; at < layers.length; at++) {
-            const { clip, seconds, weight = 1, mask } = options(layers[at]);
+            const { clip, seconds, weight = 1, mask } = options(layers[at], LAYER);
             this.masked(clip, seconds, 'weight', weight, mask);
             numbers[3 * at] = clip;
             numbers[3 * at + 1] = seconds;
@@ -221,12 +241,12 @@ export class MeshPose extends Pose {
     }
 
     reach(goals, given) {
-        const { iterations = 100, shift } = options(given);
+        const { iterations = 100, shift } = options(given, ['iterations', 'shift']);
         if (!Array.isArray(goals)) throw wrong('goals', 'an array', goals);
         const { joints } = this.owner;
         const numbers = [];
         for (const goal of goals) {
-            const { joint, position, orientation, offset = [0, 0, 0], weight = 1 } = options(goal);
+            const { joint, position, orientation, offset = [0, 0, 0], weight = 1 } = options(goal, GOAL);
             index('joint', joint, joints, 'joint()');
             if (position) vector('position', position, 3);
             if (orientation) vector('orientation', orientation, 4);
@@ -238,14 +258,14 @@ export class MeshPose extends Pose {
             if (position || !orientation) put(position ? 0 : 2, position);
             if (orientation) put(1, orientation);
         }
-        const { joint, ease = 1 } = options(shift);
+        const { joint, ease = 1 } = options(shift, ['joint', 'ease']);
         if (shift) index('joint', joint, joints, 'joint()');
         whole('iterations', iterations);
         return this.reached(this[RAW].reach(Float32Array.from(numbers), iterations, joint, number('ease', ease)));
     }
 
     twoBone(joints, target, given) {
-        const { pole, weight = 1, soft = 0 } = options(given);
+        const { pole, weight = 1, soft = 0 } = options(given, ['pole', 'weight', 'soft']);
         if (list('joints', joints).length !== 3) throw wrong('joints', 'an array of three joints', joints);
         for (const joint of joints) index('joint', joint, this.owner.joints, 'joint()');
         const numbers = [...vector('target', target, 3), ...(pole ? vector('pole', pole, 3) : [])];
@@ -254,27 +274,30 @@ export class MeshPose extends Pose {
     }
 
     aim(joint, axis, target, given) {
-        const { weight = 1 } = options(given);
+        const { weight = 1 } = options(given, ['weight']);
         index('joint', joint, this.owner.joints, 'joint()');
         const vectors = Float32Array.from([...vector('axis', axis, 3), ...vector('target', target, 3)]);
         return this.reached(this[RAW].aim(joint, vectors, number('weight', weight)));
     }
 
     place(feet, ground, given) {
-        const { seconds, weight = 1, clip = -1, time = 0, loop = true } = options(given);
+        const { seconds, weight = 1, clip = -1, time = 0, loop = true, world: placed } = options(given, PLACE);
         if (!(feet instanceof Feet)) throw wrong('feet', 'the result of model.feet()', feet);
         for (const [what, it] of Object.entries({ seconds, weight, time })) number(what, it);
         if (clip !== -1) index('clip', clip, this.owner.clips, 'clip()');
         const asked = { below: typeof ground === 'function' ? ground : plane(ground), error: undefined };
-        const failed = feet[RAW].place(this[RAW], asked, seconds, weight, clip, time, loop);
+        const failed = feet[RAW].place(this[RAW], asked, seconds, weight, clip, time, loop, world(placed));
         if (asked.error) throw asked.error;
-        return this.reached(failed);
+        const [, , , , hasContacts, ...velocity] = this.result(failed);
+        const moved = velocity.length > 0 ? { velocity } : {};
+        return { ...this.reached(false), hasContacts: hasContacts === 1, ...moved };
     }
 
     swing(seconds, given) {
-        const { force = [0, 0, 0], weight = 1 } = options(given);
+        const { force = [0, 0, 0], weight = 1, world: placed } = options(given, ['force', 'weight', 'world']);
         for (const [what, it] of Object.entries({ seconds, weight })) number(what, it);
-        return this.check(this[RAW].swing(seconds, Float32Array.from(vector('force', force, 3)), weight));
+        const forces = Float32Array.from(vector('force', force, 3));
+        return this.check(this[RAW].swing(seconds, forces, weight, world(placed)));
     }
 
     resetSprings() {
@@ -283,16 +306,20 @@ export class MeshPose extends Pose {
 }
 
 class PosedMesh {
-    constructor(memory, mesh) {
+    /** The vertices belong to the pose, so they keep it alive. */
+    constructor(pose, memory, mesh) {
+        this.pose = pose;
         this.views = [new View(memory), new View(memory)];
         this.count = 3 * mesh.vertices;
     }
 
     get positions() {
+        alive(this.pose);
         return this.views[0].at(this.address, this.count);
     }
 
     get normals() {
+        alive(this.pose);
         return this.views[1].at(this.normalAddress, 3 * this.normalCount);
     }
 }
@@ -303,7 +330,7 @@ function ray(origin, direction, max) {
 }
 
 function plane(ground) {
-    const { point, normal } = options(ground);
+    const { point, normal } = options(ground, ['point', 'normal']);
     vector('the point of the ground', point, 3);
     const [x, y, z] = vector('the normal of the ground', normal, 3);
     return (px, py, pz) => ({ height: point[1] - (x * (px - point[0]) + z * (pz - point[2])) / y, normal });

@@ -39,6 +39,9 @@ pub(crate) struct Motion {
     /// The clip unpacked: poses are sampled from it.
     #[cfg(feature = "whole")]
     pub(crate) frames: Option<Frames>,
+    /// Identity of the clip, for caches.
+    #[cfg(feature = "whole")]
+    pub(crate) id: Rc<()>,
     #[cfg(feature = "encode")]
     pub(crate) shell: Option<f32>,
     /// Clip that `encode` compressed to this one.
@@ -64,6 +67,8 @@ impl Motion {
             clip: (name.to_owned(), clip),
             #[cfg(feature = "whole")]
             frames: None,
+            #[cfg(feature = "whole")]
+            id: Rc::default(),
             #[cfg(feature = "encode")]
             shell,
             #[cfg(feature = "encode")]
@@ -80,6 +85,7 @@ impl Motion {
         Self {
             clip,
             frames: None,
+            id: Rc::default(),
             #[cfg(feature = "encode")]
             shell,
             #[cfg(feature = "encode")]
@@ -185,6 +191,12 @@ impl Character {
     pub(crate) fn constrain(&self, _: &mut Pose) -> Result<(), Error> {
         Ok(())
     }
+}
+
+/// How a clip goes on outside of its time.
+#[cfg(feature = "whole")]
+pub(crate) fn looping(wrap: bool) -> condyle::Looping {
+    if wrap { condyle::Looping::Wrap } else { condyle::Looping::Clamp }
 }
 
 /// Clip `index`, which comes from an array of floats or as a number.

@@ -163,10 +163,11 @@ impl Crowd {
         }
         let clips = self.character.clips.borrow();
         let (instances, _) = self.instances.as_chunks_mut::<INPUT>();
-        for [a, at_a, b, at_b, _] in instances {
+        for (index, [a, at_a, b, at_b, _]) in instances.iter_mut().enumerate() {
             for (clip, at) in [(*a, at_a), (*b, at_b)] {
                 if clip >= 0.0 {
-                    *at = wrapped(clip_at(&clips, clip.into())?, f64::from(*at) + seconds);
+                    let clip = clip_at(&clips, clip.into()).map_err(|it| it.at("instance", index))?;
+                    *at = wrapped(clip, f64::from(*at) + seconds);
                 }
             }
         }
@@ -174,6 +175,11 @@ impl Crowd {
     }
 
     fn updated(&mut self) -> Result<(), Fault> {
+        (0..self.cursors.len()).try_for_each(|at| self.posed(at).map_err(|it| it.at("instance", at)))
+    }
+
+    /// Computes the palettes of one instance.
+    fn posed(&mut self, at: usize) -> Result<(), Fault> {
         let it = &*self.character;
         let (skeleton, clips) = (&it.skeleton, it.clips.borrow());
         let of = |clip: f32| match clip < 0.0 {
@@ -187,41 +193,37 @@ impl Crowd {
             }
             Ok::<(), Fault>(())
         };
-        let (instances, _) = self.instances.as_chunks::<INPUT>();
-        for (at, (&[a, at_a, b, at_b, weight], cursors)) in
-            instances.iter().zip(&mut self.cursors).enumerate()
-        {
-            Error::check_number("weight", weight)?;
-            let [first, second] = cursors;
-            if weight >= 1.0 {
-                sampled(of(b)?, at_b, second, &mut self.pose)?;
-            } else if weight <= 0.0 {
-                sampled(of(a)?, at_a, first, &mut self.pose)?;
-            } else {
-                let (a, b) = (of(a)?, of(b)?);
-                if !is_blended(skeleton, [(a, at_a, 1.0 - weight), (b, at_b, weight)], &mut self.pose)? {
-                    sampled(a, at_a, first, &mut self.pose)?;
-                    sampled(b, at_b, second, &mut self.other)?;
-                    self.blend.towards(skeleton, &self.other, weight, None, &mut self.pose)?;
-                }
+        let [a, at_a, b, at_b, weight] = self.instances.as_chunks::<INPUT>().0[at];
+        let [first, second] = &mut self.cursors[at];
+        Error::check_number("weight", weight)?;
+        if weight >= 1.0 {
+            sampled(of(b)?, at_b, second, &mut self.pose)?;
+        } else if weight <= 0.0 {
+            sampled(of(a)?, at_a, first, &mut self.pose)?;
+        } else {
+            let (a, b) = (of(a)?, of(b)?);
+            if !is_blended(skeleton, [(a, at_a, 1.0 - weight), (b, at_b, weight)], &mut self.pose)? {
+                sampled(a, at_a, first, &mut self.pose)?;
+                sampled(b, at_b, second, &mut self.other)?;
+                self.blend.towards(skeleton, &self.other, weight, None, &mut self.pose)?;
             }
-            it.constrain(&mut self.pose)?;
-            local_to_model(skeleton, &self.pose, &mut self.model)?;
-            for &(skin, offset) in &self.skins {
-                let skin = &it.skins[skin];
-                let start = at * self.stride + offset;
-                let range = start..start + skin.joints().len();
-                match &mut self.palettes {
-                    Palettes::Columns(out) => palette_columns(skin, &self.model, &mut out[range])?,
-                    Palettes::Rows(out) => palette_rows(skin, &self.model, &mut out[range])?,
-                }
+        }
+        it.constrain(&mut self.pose)?;
+        local_to_model(skeleton, &self.pose, &mut self.model)?;
+        for &(skin, offset) in &self.skins {
+            let skin = &it.skins[skin];
+            let start = at * self.stride + offset;
+            let range = start..start + skin.joints().len();
+            match &mut self.palettes {
+                Palettes::Columns(out) => palette_columns(skin, &self.model, &mut out[range])?,
+                Palettes::Rows(out) => palette_rows(skin, &self.model, &mut out[range])?,
             }
-            for (at, &joint) in (at * self.stride + self.joints_at..).zip(&self.joints) {
-                let matrix = &self.model[usize::from(joint)];
-                match &mut self.palettes {
-                    Palettes::Columns(out) => out[at] = matrix.to_columns(),
-                    Palettes::Rows(out) => out[at] = *matrix,
-                }
+        }
+        for (at, &joint) in (at * self.stride + self.joints_at..).zip(&self.joints) {
+            let matrix = &self.model[usize::from(joint)];
+            match &mut self.palettes {
+                Palettes::Columns(out) => out[at] = matrix.to_columns(),
+                Palettes::Rows(out) => out[at] = *matrix,
             }
         }
         Ok(())

@@ -25,8 +25,8 @@ const MESH_PART: f32 = 0.5;
 
 #[wasm_bindgen]
 impl Model {
-    /// Compresses a clip. Returns its index, its bytes, those of the keys, the largest error, and the mesh,
-    /// the vertex and the time of the worst vertex.
+    /// Compresses a clip. Returns its index, its bytes, the largest error, and the mesh, the vertex and the
+    /// time of the worst vertex.
     pub fn encode(
         &self,
         clip: f64,
@@ -104,7 +104,7 @@ impl Model {
             };
             (name, done, morph_error, motion.clip.moments())
         };
-        let (bytes, raw_bytes, shell) = (done.bytes().len(), done.raw_bytes, done.shell);
+        let (bytes, shell) = (done.bytes().len(), done.shell);
         let (error, at) = (done.measured.error_max.max(morph_error), done.measured.seconds);
         let mut motion = Motion::new(AnyClip::compressed(name, done.into_clip()), shell);
         motion.made_of = Some(clip as usize).filter(|&of| replace != Some(of));
@@ -114,7 +114,7 @@ impl Model {
         let worst = self.worst(clip, index as f64, moments, at);
         it.clips.borrow_mut()[clip as usize].frames = frames;
         let [mesh, vertex, seconds] = worst?;
-        Ok(vec![index as f64, bytes as f64, raw_bytes as f64, error.into(), mesh, vertex, seconds])
+        Ok(vec![index as f64, bytes as f64, error.into(), mesh, vertex, seconds])
     }
 
     /// Mesh, vertex and time of the largest difference of two clips, at as many moments as time allows.

@@ -31,6 +31,11 @@ impl Fault {
         Self::new("index", format!("there is no {what} {index}: the model has {count}"))
     }
 
+    /// The same error with its place in front.
+    pub(crate) fn at(self, place: &str, index: usize) -> Self {
+        Self { text: format!("{place} {index}: {}", self.text), ..self }
+    }
+
     /// A file that cannot be used.
     pub(crate) fn file(name: &str, problems: &[Problem]) -> Self {
         let lines: String = problems.iter().map(|problem| format!("\n  {problem}")).collect();

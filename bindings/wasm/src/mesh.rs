@@ -269,9 +269,8 @@ impl Model {
     fn moved(&self, clip: f64, from: f64, to: f64, wrap: bool) -> Result<Vec<f64>, Fault> {
         let clips = self.0.clips.borrow();
         let clip = crate::character::clip_at(&clips, clip)?;
-        let looping = if wrap { condyle::Looping::Wrap } else { condyle::Looping::Clamp };
         let moved = match clip.compressed() {
-            Some(clip) => clip.motion_over(looping, from, to)?,
+            Some(clip) => clip.motion_over(crate::character::looping(wrap), from, to)?,
             None => condyle::math::Rigid::IDENTITY,
         };
         Ok(moved.rotation.into_iter().chain(moved.translation).collect())

@@ -1,5 +1,6 @@
 //! Inverse kinematics, springs and methods of interpolation.
 
+use condyle::Affine;
 use condyle::interpolation::Method;
 use condyle_base::error::Error;
 use condyle_solve::full_body::{BodyOptions, Goal, GoalKind, body};
@@ -10,7 +11,8 @@ use wasm_bindgen::prelude::*;
 use crate::fault::Fault;
 use crate::pose::Pose;
 
-/// Numbers of a goal: joint, kind, four of the place or the orientation, three of the offset, weight.
+/// Numbers of a goal: joint, kind, four of the place or the orientation, three of the offset, weight. The
+/// kinds are 0 for a position, 1 for an orientation, and 2 for a joint that stays where it is.
 const GOAL: usize = 10;
 
 /// Names of all methods of interpolation, separated by spaces.
@@ -47,9 +49,9 @@ impl Pose {
         self.kept.keep(result)
     }
 
-    /// Swings the springs of the file.
-    pub fn swing(&mut self, seconds: f32, force: &[f32], weight: f32) -> bool {
-        let result = self.swung(seconds, force, weight);
+    /// Swings the springs of the file. `world` has 16 numbers in columns, or none for the identity.
+    pub fn swing(&mut self, seconds: f32, force: &[f32], weight: f32, world: &[f64]) -> bool {
+        let result = self.swung(seconds, force, weight, world);
         self.kept.keep(result)
     }
 
@@ -65,6 +67,13 @@ impl Pose {
 pub(crate) fn vectors<const N: usize>(what: &'static str, numbers: &[f32]) -> Result<[[f32; 3]; N], Fault> {
     let found = numbers.as_chunks::<3>().0.try_into();
     found.map_err(|_| Error::Length { what, found: numbers.len(), needed: 3 * N }.into())
+}
+
+/// Matrix of 16 numbers in columns.
+pub(crate) fn world_matrix(numbers: &[f64]) -> Result<Affine, Fault> {
+    let length = || Error::Length { what: "world", found: numbers.len(), needed: 16 };
+    let numbers: &[f64; 16] = numbers.try_into().map_err(|_| length())?;
+    Ok(Affine::from_columns(&numbers.map(|v| v as f32)))
 }
 
 impl Pose {
@@ -104,8 +113,7 @@ impl Pose {
             let kind = match kind {
                 0.0 => GoalKind::Position { joint, offset, place },
                 1.0 => GoalKind::Orientation { joint, orientation },
-                2.0 => GoalKind::Pin { joint },
-                _ => GoalKind::PinOrientation { joint },
+                _ => GoalKind::Pin { joint },
             };
             goals.push(Goal { kind, weight });
         }
@@ -150,14 +158,15 @@ impl Pose {
         Ok(())
     }
 
-    fn swung(&mut self, seconds: f32, force: &[f32], weight: f32) -> Result<(), Fault> {
+    fn swung(&mut self, seconds: f32, force: &[f32], weight: f32, world: &[f64]) -> Result<(), Fault> {
         self.finish()?;
+        let to_world = if world.is_empty() { Affine::IDENTITY } else { world_matrix(world)? };
         let [force] = vectors("force", force)?;
         let it = &*self.character;
         let asset = it.asset.borrow();
         let all = asset.as_ref().and_then(|asset| asset.springs.as_ref());
         if let (Some(all), Some(state)) = (all, &mut self.body.springs) {
-            let tick = Tick { force, weight, ..Tick::new(seconds) };
+            let tick = Tick { seconds, to_world, weight, force };
             springs(&it.skeleton, &self.model, all, &tick, state, &mut self.joints)?;
             self.is_finished = false;
         }

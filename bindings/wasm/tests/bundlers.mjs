@@ -14,10 +14,10 @@ const pageOf = (name) => `<!doctype html><link rel="icon" href="data:,"><script 
 const page = pageOf('app');
 
 rmSync(join(own, 'out'), { recursive: true, force: true });
-for (const name of ['babylon', 'playcanvas', 'esbuild', 'webpack', 'vite']) mkdirSync(join(own, 'out', name), { recursive: true });
+for (const name of ['webgpu', 'babylon', 'playcanvas', 'esbuild', 'webpack', 'vite']) mkdirSync(join(own, 'out', name), { recursive: true });
 
 // esbuild does not find files by `new URL`: they must lie next to the result.
-for (const [folder, name] of [['esbuild', 'app'], ['babylon', 'babylon'], ['playcanvas', 'playcanvas']]) {
+for (const [folder, name] of [['esbuild', 'app'], ['webgpu', 'webgpu'], ['babylon', 'babylon'], ['playcanvas', 'playcanvas']]) {
     await esbuild.build({
         entryPoints: [join(own, `${name}.js`)],
         bundle: true,

@@ -18,6 +18,19 @@ const root = process.env.CONDYLE_ROOT;
 const bytesOf = (name) => readFileSync(join(root, 'testdata', name));
 const open = async (name, options) => (await init()).open(bytesOf(name), { name, ...options });
 
+/** A .gltf of joints without meshes: each is a node, or its name, translation and children. */
+function chain(joints, extras = {}) {
+    const nodes = joints.map((it) => {
+        if (!Array.isArray(it)) return it;
+        const [name, translation, children] = it;
+        return { name, translation, ...(children ? { children } : {}) };
+    });
+    const skins = [{ joints: [...nodes.keys()] }];
+    const json = { asset: { version: '2.0' }, scene: 0, scenes: [{ nodes: [0] }], nodes, skins, ...extras };
+    const text = Buffer.from(JSON.stringify(json));
+    return Buffer.concat([text, Buffer.alloc(-text.length & 3, ' ')]);
+}
+
 test('posed vertices have the bits of the native library', async () => {
     const wanted = JSON.parse(readFileSync(join(root, 'bindings/wasm/tests/bits.json'), 'utf8'));
     const condyle = await init();
@@ -66,10 +79,12 @@ test('a crowd is the pose of each instance', async () => {
     crowd.instances[1] = 1.5;
     crowd.advance(0.5);
     assert.ok(Math.abs(crowd.instances[1] - 0.5) < 1e-6);
-    crowd.instances[0] = 1;
-    assert.throws(() => crowd.update(), { code: 'index' });
+    crowd.instances[5] = 1;
+    for (const call of [() => crowd.update(), () => crowd.advance(0.1)]) {
+        assert.throws(call, { code: 'index', message: 'instance 1: there is no clip 1: the model has 1' });
+    }
     crowd.instances.set([0, NaN]);
-    assert.throws(() => crowd.update(), { code: 'not-finite' });
+    assert.throws(() => crowd.update(), { code: 'not-finite', message: /^instance 0: / });
     crowd.dispose();
     assert.throws(() => crowd.palettes, { code: 'disposed' });
     assert.throws(() => crowd.update(), { code: 'disposed' });
@@ -103,6 +118,7 @@ test('frames play in place of their clip', async () => {
         assert.deepEqual(pose.sampleFrames(layers.toReversed()).palette(0).slice(), blended);
         assert.deepEqual(crowd.palettes.slice(32), pose.sample(0, 0.5).palette(0).slice());
         const slow = pose.sample(0, 0.5).blend(0, 1.5, 0.25).palette(0);
+        // A blend of poses turns at an even rate, and a blend of frames is a weighted mean.
         assert.ok(slow.every((v, i) => Math.abs(v - blended[i]) < 1e-2));
         // Joint 1 has no weight, so it rests; joint 0 is not changed by the mask.
         const masked = pose.sampleFrames([{ ...layers[0], mask: model.mask(0).fill(0, 1) }, { ...layers[1], weight: 0 }]).local.slice();
@@ -178,6 +194,27 @@ test('a view is never stale', async () => {
     large.dispose();
 });
 
+test('the vertices of a pose end with it, and keep it alive', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc');
+    const model = await open('two_joints.glb');
+    const pose = model.pose();
+    const posed = pose.sample(0, 1).skin(0);
+    const { positions } = posed;
+    const numbers = positions.slice();
+    assert.ok(posed.normals.length >= 0);
+    pose.dispose();
+    assert.throws(() => posed.positions, { code: 'disposed' });
+    assert.throws(() => posed.normals, { code: 'disposed' });
+    const alone = (() => model.pose().sample(0, 1).skin(0))();
+    for (let turn = 0; turn < 10; turn++) {
+        collect();
+        await new Promise((done) => setTimeout(done, 2));
+        model.pose().sample(0, 0.3).skin(0);
+    }
+    assert.deepEqual(alone.positions, numbers);
+});
+
 test('a frame leaves no garbage', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc');
@@ -231,6 +268,50 @@ test('files beside a .gltf', async () => {
         return true;
     });
     await assert.rejects(condyle.open({ 'a.glb': files['in/p.png'], 'b.glb': files['in/p.png'] }), { code: 'several-models' });
+});
+
+test('a path of a file finds files only', async () => {
+    const condyle = await init();
+    const text = (it) => new TextEncoder().encode(JSON.stringify(it));
+    const json = { asset: { version: '2.0' }, scene: 0, scenes: [{ nodes: [0] }], nodes: [{ name: 'a' }], buffers: [{ byteLength: 4 }] };
+    const draco = { extensionsUsed: ['KHR_draco_mesh_compression'], extensionsRequired: ['KHR_draco_mesh_compression'] };
+    const before = () => condyle.memory.buffer.byteLength;
+    // Grown by what an open leaves.
+    const padding = 'x'.repeat(1 << 18);
+    let size;
+    for (let turn = 0; turn < 60; turn++) {
+        for (const uri of ['constructor', '__proto__', 'toString', 'sub/__proto__']) {
+            const file = text({ ...json, ...(turn === 0 ? draco : {}), buffers: [{ byteLength: 4, uri }], extras: padding });
+            for (const files of [file, { 'in/x.gltf': file }, Object.assign(Object.create(null), { 'x.gltf': file })]) {
+                await assert.rejects(condyle.open(files), { code: 'file', path: '/buffers/0/uri' });
+            }
+        }
+        const buffer = new Uint8Array(4);
+        if (turn > 0) structuredClone(buffer.buffer, { transfer: [buffer.buffer] });
+        const files = { 'x.gltf': text({ ...json, buffers: [{ byteLength: 4, uri: 'a.bin' }], extras: padding }), 'a.bin': turn > 0 ? buffer : 5 };
+        await assert.rejects(condyle.open(files), { code: 'argument', message: /^a.bin is (5|detached)/ });
+        // An image is not needed, but a value of a wrong type is an error.
+        const image = text({ ...json, buffers: [], images: [{ uri: 'a.bin' }], extras: padding });
+        await assert.rejects(condyle.open({ ...files, 'x.gltf': image }), { code: 'argument' });
+        if (turn === 3) size = before();
+    }
+    assert.ok(before() <= size, `memory grew from ${size} to ${before()}`);
+    await assert.rejects(condyle.open({ 'a.glb': new Uint8Array(4) }, { name: 'constructor' }), { code: 'no-such-model' });
+});
+
+test('a model that cannot be warmed up is opened all the same', async () => {
+    const bytes = bytesOf('two_joints.glb');
+    const end = 20 + bytes.readUInt32LE(12);
+    const json = JSON.parse(bytes.toString('utf8', 20, end));
+    json.nodes[0].scale = [3e38, 3e38, 3e38];
+    const text = Buffer.from(JSON.stringify(json));
+    const body = Buffer.concat([text, Buffer.alloc(-text.length & 3, 32)]);
+    const out = Buffer.concat([bytes.subarray(0, 20), body, bytes.subarray(end)]);
+    out.writeUInt32LE(out.length, 8);
+    out.writeUInt32LE(body.length, 12);
+    const condyle = await init();
+    const model = await condyle.open(out, { name: 'a.glb' });
+    assert.throws(() => model.pose().sample(0, 1).bounds(), { code: 'not-finite' });
 });
 
 test('a broken file is an error, and the instance goes on', async () => {
@@ -332,15 +413,6 @@ test('rays, bounds and solvers', async () => {
     assert.deepEqual([geometry.positions.length, geometry.skinWeights.length], [60, 80]);
 });
 
-/** A .glb of a chain of joints without meshes. */
-function chain(joints, extras = {}) {
-    const nodes = joints.map(([name, translation, children], at) => ({ name, translation, ...(children ? { children } : {}) }));
-    const skins = [{ joints: [...nodes.keys()] }];
-    const json = { asset: { version: '2.0' }, scene: 0, scenes: [{ nodes: [0] }], nodes, skins, ...extras };
-    const text = Buffer.from(JSON.stringify(json));
-    return Buffer.concat([text, Buffer.alloc(-text.length & 3, ' ')]);
-}
-
 test('two-bone, springs and feet', async () => {
     const condyle = await init();
     const legs = [
@@ -378,6 +450,23 @@ test('two-bone, springs and feet', async () => {
     assert.throws(() => pose.rest().place(feet, broken, { seconds: 1 / 30 }), (error) => error === thrown);
     assert.throws(() => pose.place(feet, ground, {}), { code: 'argument', message: /seconds is undefined/ });
 
+    const far = { world: [0.01, 0, 0, 0, 0, 0.01, 0, 0, 0, 0, 0.01, 0, 5, 3, 7, 1], seconds: 1 / 30 };
+    // The world is in hundreds of units, and the ground there is 20 units above the origin of the model.
+    const seen = [];
+    const high = (x, y, z) => {
+        seen.push([x, y, z]);
+        return { height: 3.2, normal: [0, 1, 0] };
+    };
+    feet.reset();
+    assert.ok(pose.rest().place(feet, high, far).hasContacts);
+    assert.ok(Math.abs(at('foot.L')[1] - 20) < 1e-4, at('foot.L'));
+    assert.ok(seen.length > 0 && seen.every(([x, , z]) => Math.abs(x - 5) < 0.1 && Math.abs(z - 7) < 0.1), seen[0]);
+    for (const [world, code] of [[[1], 'argument'], [Array(16).fill(0), 'out-of-range'], [Array(16).fill(NaN), 'not-finite']]) {
+        assert.throws(() => pose.place(feet, high, { ...far, world }), { code });
+    }
+    const sheared = far.world.with(0, 0.02);
+    assert.throws(() => pose.place(feet, high, { ...far, world: sheared }), { code: 'out-of-range', message: /world/ });
+
     const tail = [['hips', [0, 1, 0], [1]], ['tail', [0, 0, -0.3], [2]], ['tip', [0, 0, -0.3]]];
     const springs = {
         extensionsUsed: ['VRMC_springBone'],
@@ -398,7 +487,138 @@ test('two-bone, springs and feet', async () => {
     swung.resetSprings();
     swung.rest().swing(0);
     assert.ok(height() > 0.99);
+    // A character that moves to the right leaves its tail behind.
+    const world = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1];
+    for (let frame = 0; frame < 10; frame++) {
+        world[12] += 0.05;
+        swung.rest().swing(1 / 60, { world });
+    }
+    const side = swung.model[16 * animal.joint('tip') + 12];
+    assert.ok(side < -0.05, `the tail flies behind: ${side}`);
+    assert.throws(() => swung.swing(0.1, { world: [1, 2] }), { code: 'argument' });
     assert.throws(() => swung.swing(NaN), { code: 'not-finite', message: 'seconds is NaN, but must be a finite number' });
+});
+
+test('feet follow the contacts of the clip', async () => {
+    const condyle = await initEncoder();
+    const legs = [
+        ['pelvis', [0, 1, 0], [1, 4]],
+        ['hip.L', [0.1, 0, 0], [2]], ['knee.L', [0, -0.5, 0.02], [3]], ['foot.L', [0, -0.5, -0.02]],
+        ['hip.R', [-0.1, 0, 0], [5]], ['knee.R', [0, -0.5, 0.02], [6]], ['foot.R', [0, -0.5, -0.02]],
+    ];
+    // The pelvis stands, rises at 8 m/s, and does one after the other. The clips start after 10 seconds.
+    const clips = { stand: [[10, 1], [10.5, 1]], rise: [[10, 1], [10.5, 5]], both: [[10, 1], [10.5, 1], [11, 5]] };
+    const floats = Object.values(clips).flatMap((keys) => [...keys.map(([time]) => time), ...keys.flatMap(([, y]) => [0, y, 0])]);
+    const data = Buffer.from(Float32Array.from(floats).buffer);
+    let byteOffset = 0;
+    const accessors = Object.values(clips).flatMap((keys) => {
+        const count = keys.length;
+        const [input, output] = [byteOffset, byteOffset + 4 * count];
+        byteOffset += 16 * count;
+        return [
+            { bufferView: 0, byteOffset: input, componentType: 5126, type: 'SCALAR', count, min: [10], max: [keys.at(-1)[0]] },
+            { bufferView: 0, byteOffset: output, componentType: 5126, type: 'VEC3', count },
+        ];
+    });
+    const animations = Object.keys(clips).map((name, clip) => ({
+        name, samplers: [{ input: 2 * clip, output: 2 * clip + 1 }], channels: [{ sampler: 0, target: { node: 0, path: 'translation' } }],
+    }));
+    const extras = {
+        buffers: [{ byteLength: data.length, uri: `data:application/octet-stream;base64,${data.toString('base64')}` }],
+        bufferViews: [{ buffer: 0, byteLength: data.length }], accessors, animations,
+    };
+    const model = await condyle.open(chain(legs, extras), { name: 'legs.gltf' });
+    const [stand, rise, both] = Object.keys(clips).map((name) => model.clip(name));
+    assert.equal(model.clips[both].start, 10);
+    const feet = model.feet(0, [{ hip: 1, knee: 2, foot: 3 }, { hip: 4, knee: 5, foot: 6 }]);
+    const pose = model.pose();
+    const world = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1];
+    const place = (clip, time, options) =>
+        pose.sample(clip, time).place(feet, { point: [0, 0, 0], normal: [0, 1, 0] }, { seconds: 1 / 60, clip, time, world, ...options });
+    const foot = () => [...pose.model.slice(16 * 3 + 12, 16 * 3 + 15)];
+
+    assert.ok(place(stand, 10.2).hasContacts);
+    assert.ok(Math.abs(foot()[1]) < 1e-3);
+    // No foot touches the ground: they rise with the clip.
+    feet.reset();
+    for (const loop of [true, false]) assert.equal(place(rise, 10.4, { loop }).hasContacts, false);
+    for (let time = 10; time < 10.45; time += 1 / 60) place(rise, time);
+    assert.ok(foot()[1] > 2, `${foot()}`);
+    // A planted foot stays in the world, and a foot in the air goes with the character.
+    for (const [time, moved] of [[10.2, -0.02], [10.9, 0]]) {
+        feet.reset();
+        world[12] = 0;
+        place(both, time, { loop: false });
+        world[12] = 0.02;
+        assert.ok(place(both, time, { loop: false }).hasContacts);
+        assert.ok(Math.abs(foot()[0] - 0.1 - moved) < 1e-3, `${time}: ${foot()}`);
+    }
+    // Another clip in the same place is analysed again.
+    const compressed = (clip) => model.encode(clip, { error: 1e-3 }).data;
+    const [a, b] = [compressed(stand), compressed(rise)];
+    const added = model.addClip('a', a);
+    assert.equal(place(added, 10.2).hasContacts, true);
+    model.addClip('a', b, { replace: added });
+    assert.equal(place(added, 10.2).hasContacts, false);
+    model.encode(stand, { error: 1e-3, replace: added });
+    assert.equal(place(added, 10.2).hasContacts, true);
+
+    // A walk in place moves the character, and its feet stay where they stand.
+    const person = await condyle.open(readFileSync(join(root, 'web/characters/person.glb')), { name: 'person.glb' });
+    const leg = (side) => {
+        const [hip, knee, foot] = ['upper_leg', 'lower_leg', 'foot'].map((name) => person.joint(`${side}_${name}`));
+        return { hip, knee, foot };
+    };
+    const [walker, walking] = [person.pose(), person.feet(person.joint('hips'), [leg('left'), leg('right')])];
+    const clip = person.clips.findIndex(({ name }) => /walk/.test(name));
+    world[12] = 0;
+    for (let frame = 0; frame < 120; frame++) {
+        const time = (frame / 60) % person.clips[clip].seconds;
+        const given = { seconds: 1 / 60, clip, time, world };
+        const { distance, velocity } = walker.sample(clip, time).place(walking, { point: [0, 0, 0], normal: [0, 1, 0] }, given);
+        assert.ok(distance < 1e-3 && velocity[2] > 0.5, `${distance} ${velocity}`);
+        world[14] += velocity[2] / 60;
+    }
+});
+
+test('events and root motion between two times', async () => {
+    const bytes = bytesOf('format/wave.condyle');
+    for (const condyle of [await init(), await initPlayer()]) {
+        const model = await condyle.open(bytes, { name: 'wave.condyle' });
+        const events = [{ name: 'begins', seconds: 0 }, { name: 'grüßt', seconds: 0.5 }];
+        assert.deepEqual(model.clips[0].events, events);
+        const names = (...arguments_) => model.eventsPassed(0, ...arguments_).map((it) => it.name);
+        assert.deepEqual(names(0, 0.5), ['grüßt']);
+        assert.deepEqual(names(0, 0.5, { inclusive: true }), ['begins', 'grüßt']);
+        assert.deepEqual(names(0.5, 1), []);
+        assert.deepEqual(names(1, 0), ['grüßt']);
+        const { seconds } = model.clips[0];
+        const [first, second] = model.eventsPassed(0, 1, seconds + 1, { loop: true });
+        assert.deepEqual(first, { name: 'begins', seconds: 0, index: 0, loops: 1, clock: seconds });
+        assert.deepEqual([second.name, second.loops], ['grüßt', 1]);
+        assert.deepEqual(names(1, seconds + 1), []);
+        // Small steps, forward and backward, pass each event once.
+        const times = Array.from({ length: 400 }, (_, at) => 6 * Math.sin(at / 20));
+        let sum = 0;
+        for (let at = 1; at < times.length; at++) {
+            const found = model.eventsPassed(0, times[at - 1], times[at], { loop: true });
+            sum += found.length * Math.sign(times[at] - times[at - 1]);
+            const all = model.eventsPassed(0, 0, times[at], { loop: true });
+            assert.equal(sum, all.length * Math.sign(times[at]));
+            assert.ok(found.every(({ clock }) => clock >= Math.min(times[at - 1], times[at]) && clock <= Math.max(times[at - 1], times[at])));
+        }
+        assert.throws(() => model.eventsPassed(0, 0, 1e9, { loop: true }), { code: 'too-many' });
+        assert.throws(() => model.eventsPassed(0, 0, NaN), { code: 'not-finite' });
+        assert.throws(() => model.eventsPassed(1, 0, 1), { code: 'index' });
+        assert.ok(model.clips[0].hasMotion);
+        if (model.motion) assert.ok(Math.hypot(...model.motion(0, 0, 1).translation) > 0);
+        model.dispose();
+        assert.throws(() => names(0, 1), { code: 'disposed' });
+    }
+    const still = await open('two_joints.glb');
+    assert.deepEqual(still.eventsPassed(0, 0, 100), []);
+    assert.equal(still.clips[0].hasMotion, false);
+    assert.deepEqual(still.motion(0, 0, 1), { rotation: [0, 0, 0, 1], translation: [0, 0, 0] });
 });
 
 test('wrong arguments are named, with what was found and needed', async () => {
@@ -434,6 +654,12 @@ test('wrong arguments are named, with what was found and needed', async () => {
         [() => pose.reach(), 'goals is undefined, but must be an array'],
         [() => pose.place(), /^feet is undefined/],
         [() => model.feet(0, []), /^legs is Array of length 0/],
+        [() => pose.reach([{ joint: 1, postion: [0, 1, 0] }]), 'there is no option postion here; there are joint, position, orientation, offset, weight'],
+        [() => pose.swing(0.1, { wind: [1, 0, 0] }), 'there is no option wind here; there are force, weight, world'],
+        [() => condyle.open(bytes, { zup: true }), /^there is no option zup here/],
+        [() => model.save({ error: 1e-3, replace: 0 }), 'there is no option replace here; there are error, millimetres, best'],
+        [() => model.pack({ error: 1e-3, best: true }), 'there is no option best here; there are error, millimetres, meshes'],
+        [() => initPlayer({ draco: 'a.wasm' }), 'there is no option draco here; there are wasm'],
         [() => model.setUnit('m'), 'metres is "m", but must be a finite number'],
     ];
     for (const [call, message] of list) {
@@ -488,6 +714,10 @@ test('meshes compressed by Draco', async () => {
     assert.ok(await other.open(bytesOf('two_joints.glb'), { name: 'a.glb' }));
     await assert.rejects(other.open(compressed(cases[0])), { code: 'ENOENT' });
     const wasm = readFileSync(new URL('node_modules/condyle/wasm/draco.wasm', import.meta.url));
+    // The module is compiled once: the body of a response can be read once.
+    const response = new Response(wasm, { headers: { 'content-type': 'application/wasm' } });
+    const once = await init({ draco: Promise.resolve(response) });
+    for (let turn = 0; turn < 3; turn++) assert.ok(await once.open(compressed(cases[0])));
     assert.ok(await (await init({ draco: WebAssembly.compile(wasm) })).open(compressed(cases[0])));
     await assert.rejects((await initPlayer()).open(compressed(cases[0])), { code: 'unsupported' });
 });

@@ -28,7 +28,7 @@
 //!   are no helper nodes.
 //! - **Meshes** have triangles by material, all sets of texture coordinates and colours, all influences of
 //!   a vertex, and a morph target for each blend shape. Geometric transforms are in the vertices or bind
-//!   matrices.
+//!   matrices. Hidden meshes are left out and reported, unless their visibility is animated.
 //! - **Animations** are the takes, with the keys of their curves; the start of the take is at 0 s. A
 //!   rotation is a spline through the keys, and keys are added where it would miss the Euler angles by more
 //!   than 2e-5 degrees.
@@ -54,6 +54,7 @@ mod morphs;
 mod problems;
 mod rig;
 mod takes;
+mod visibility;
 
 use std::path::Path;
 
@@ -138,13 +139,17 @@ fn document(
     let mut materials = Materials::new(scene, stem, file);
     let indices = materials.add_all(&mut buffer, problems)?;
     let mut meshes = Meshes::default();
+    let hidden = visibility::hidden(scene, problems);
+    let mut has_mesh = vec![false; scene.nodes.len()];
     let mut out_nodes = Vec::with_capacity(count);
     for node in scene.nodes.into_iter().filter(|node| !node.is_root) {
         let mut out = self::node(&rig, node, &nodes, problems);
-        if let Some(mesh) = &node.mesh {
+        let id = node.element.typed_id as usize;
+        if let Some(mesh) = node.mesh.as_ref().filter(|_| !hidden[id]) {
             let (mesh, skin) = meshes.add(node, mesh, &nodes, &indices, &mut buffer, problems)?;
             if let Some(mesh) = mesh {
                 out["mesh"] = mesh.into();
+                has_mesh[id] = true;
             }
             if let Some(skin) = skin {
                 out["skin"] = skin.into();
@@ -154,7 +159,8 @@ fn document(
     }
     meshes::report(scene, problems);
     report(scene, problems);
-    let animations = Takes::new(&rig, &nodes, size(scene), len).animations(&mut buffer, problems)?;
+    let animations =
+        Takes::new(&rig, &nodes, &has_mesh, size(scene), len).animations(&mut buffer, problems)?;
     let roots: Vec<usize> = children(&scene.root_node, &nodes);
     let mut scene_out = json!({});
     if !roots.is_empty() {
@@ -291,9 +297,6 @@ fn report(scene: &Scene, problems: &mut Problems) {
         let meshes = node.all_attribs.into_iter().filter(|it| it.type_ == ElementType::Mesh).count();
         if meshes > 1 {
             problems.warn(place(), format!("{meshes} meshes"), "the first mesh of a node is used");
-        }
-        if !node.visible && node.mesh.is_some() {
-            problems.note(place(), "it is hidden", "hidden meshes are kept");
         }
     }
 }

@@ -61,6 +61,8 @@ pub(crate) struct Takes<'a> {
     pub(crate) rig: &'a Rig<'a>,
     /// Index of the document's node for each node of the scene.
     pub(crate) nodes: &'a [Option<usize>],
+    /// Whether the document has the mesh of each node of the scene.
+    has_mesh: &'a [bool],
     /// Extent of the model in metres.
     pub(crate) size: f64,
     work: usize,
@@ -68,8 +70,14 @@ pub(crate) struct Takes<'a> {
 }
 
 impl<'a> Takes<'a> {
-    pub(crate) fn new(rig: &'a Rig<'a>, nodes: &'a [Option<usize>], size: f64, len: usize) -> Self {
-        Self { rig, nodes, size, work: work(len), halvings: halvings(len) }
+    pub(crate) fn new(
+        rig: &'a Rig<'a>,
+        nodes: &'a [Option<usize>],
+        has_mesh: &'a [bool],
+        size: f64,
+        len: usize,
+    ) -> Self {
+        Self { rig, nodes, has_mesh, size, work: work(len), halvings: halvings(len) }
     }
 
     /// Returns the animations of all takes.
@@ -189,7 +197,8 @@ impl<'a> Takes<'a> {
             fitted.sheared |= sheared;
             out.add(target, path, kind, &track)?;
         }
-        let (Some(mesh), Some(times)) = (&node.mesh, &times.weights) else { return Ok(fitted) };
+        let mesh = node.mesh.as_ref().filter(|_| self.has_mesh[node.element.typed_id as usize]);
+        let (Some(mesh), Some(times)) = (mesh, &times.weights) else { return Ok(fitted) };
         let width = morphs::count(mesh);
         if width > 0 {
             let mut used = 0;

@@ -109,6 +109,85 @@ fn textures_come_from_the_file_or_are_reported() {
     assert_eq!(json["materials"][1]["pbrMetallicRoughness"]["baseColorTexture"]["index"], 0);
 }
 
+/// Returns the arm with a value of the sleeve's visibility, and with keys of it if there are any.
+fn arm_with_visibility(at_rest: f64, keys: &[f64], node: u32) -> Vec<u8> {
+    let text = std::str::from_utf8(ARM).expect("ASCII");
+    let name = ["Upper", "Lower", "Hand", "Sleeve", "Box"][node as usize - 1];
+    let head = text.lines().position(|line| line.contains(&format!("Model::{name}\""))).expect("the node");
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    // After `Version` and `Properties70`.
+    lines.insert(head + 3, format!("P: \"Visibility\", \"Visibility\", \"\", \"A\",{at_rest}"));
+    let text = lines.join("\n");
+    if keys.is_empty() {
+        return text.into();
+    }
+    let (mut times, mut values) = (String::new(), String::new());
+    for (at, key) in keys.iter().enumerate() {
+        let comma = if at > 0 { "," } else { "" };
+        times += &format!("{comma}{}", 46_186_158_000_u64 * (at as u64 + 1));
+        values += &format!("{comma}{key}");
+    }
+    let count = keys.len();
+    let curve = format!(
+        r#"AnimationCurveNode: 64, "AnimCurveNode::Visibility", "" {{
+            Properties70: {{ P: "d|Visibility", "Visibility", "", "A",{at_rest} }}
+        }}
+        AnimationCurve: 75, "AnimCurve::", "" {{
+            KeyVer: 4009
+            KeyTime: *{count} {{ a: {times} }}
+            KeyValueFloat: *{count} {{ a: {values} }}
+            KeyAttrFlags: *1 {{ a: 2 }}
+            KeyAttrDataFloat: *4 {{ a: 0,0,0,0 }}
+            KeyAttrRefCount: *1 {{ a: {count} }}
+        }}
+    }}
+    Connections: {{
+        C: "OO",64,51
+        C: "OP",64,{node}, "Visibility"
+        C: "OP",75,64, "d|Visibility""#
+    );
+    text.replacen("}\nConnections:  {", &curve, 1).into()
+}
+
+#[test]
+fn hidden_meshes_are_left_out_and_reported() {
+    let all = ["Sleeve", "Box"];
+    for (at_rest, keys, node, meshes, problem) in [
+        (1.0, &[][..], 4, &all[..], None),
+        (0.0, &[], 4, &all[1..], Some("node Sleeve: it is hidden")),
+        (0.0, &[], 5, &all[..1], Some("node Box: it is hidden")),
+        // Keys that never show it.
+        (0.0, &[0.0, 0.0], 4, &all[1..], Some("node Sleeve: it is hidden")),
+        // Hidden at first, hidden later, and a flat curve.
+        (0.0, &[0.0, 1.0, 0.0], 4, &all, Some("node Sleeve: its visibility is animated")),
+        (1.0, &[1.0, 0.0], 4, &all, Some("node Sleeve: its visibility is animated")),
+        (1.0, &[1.0, 1.0], 4, &all, None),
+        // An opacity.
+        (0.5, &[], 4, &all, None),
+        // A joint above the box, and all joints.
+        (0.0, &[], 3, &all, Some("node Box: it is below a hidden node")),
+        (0.0, &[], 1, &all, Some("node Box: it is below a hidden node")),
+    ] {
+        let case = format!("{at_rest} {keys:?} {node}");
+        let bytes = arm_with_visibility(at_rest, keys, node);
+        let document = read("arm.fbx", &bytes, &mut |_| None).expect("a valid file");
+        let found = document.problems.iter().map(|it| format!("{}: {}", it.place, it.what));
+        let found: Vec<String> = found.filter(|it| it.contains("hidden") || it.contains("visib")).collect();
+        assert_eq!(found, problem.into_iter().collect::<Vec<_>>(), "{case}");
+        let glb = Document::from_slice("arm.fbx", &document.glb, None).expect("a valid document");
+        let asset = Asset::from_document(glb).expect("a valid asset");
+        let json: serde_json::Value = serde_json::from_str(&asset.document.json_text()).expect("JSON");
+        let nodes = json["nodes"].as_array().expect("nodes");
+        let with_mesh = nodes.iter().filter(|node| node.get("mesh").is_some());
+        let with_mesh: Vec<&str> = with_mesh.filter_map(|node| node["name"].as_str()).collect();
+        assert_eq!((with_mesh, nodes.len()), (meshes.to_vec(), 5), "{case}");
+        // The weights of the sleeve have keys only with the sleeve.
+        let channels = json["animations"][0]["channels"].as_array().expect("channels");
+        let has_weights = channels.iter().any(|it| it["target"]["path"] == "weights");
+        assert_eq!(has_weights, meshes.contains(&"Sleeve"), "{case}");
+    }
+}
+
 #[test]
 fn every_truncation_and_many_damaged_files_are_answered() {
     for length in (0..ARM.len()).step_by(97) {

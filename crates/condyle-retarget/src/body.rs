@@ -52,8 +52,6 @@ pub(crate) struct Leg {
     pub(crate) foot: usize,
     /// The foot is not below the shin.
     pub(crate) is_loose: bool,
-    /// Hip joint, from the middle of both hip joints, in the space of the hips.
-    pub(crate) hip_in_hips: Vec3,
     /// Knee in the space of the thigh.
     pub(crate) knee_in_thigh: Vec3,
     /// Ankle in the space of the shin.
@@ -95,8 +93,6 @@ pub(crate) struct Body {
     pub(crate) roles: Vec<Option<Role>>,
     pub(crate) hips: usize,
     pub(crate) legs: [Leg; 2],
-    /// Middle of the hip joints, from the hips, in the space of the hips.
-    pub(crate) middle_in_hips: Vec3,
     /// Left of the upright body, horizontal.
     pub(crate) left: Vec3,
     /// Rotation from the rest pose to the upright one.
@@ -142,13 +138,11 @@ impl Body {
         let height = (highest - lowest).max(1e-6);
         // A document's ground is at 0, if the feet are near it. Motion capture places the root at the origin.
         let floor = if (-0.05..0.1).contains(&(lowest / height)) { 0.0 } else { lowest };
-        let legs = SIDES.map(|side| leg(&rest, map, side, Ground { hips, middle, left, floor, height }));
-        let turn = rest[hips].turn;
+        let legs = SIDES.map(|side| leg(&rest, map, side, Ground { middle, left, floor, height }));
         let mut body = Self {
             map: map.clone(),
             neutral: Vec::new(),
             roles: roles(&parents, map),
-            middle_in_hips: rotate(conjugate(turn), sub(middle, rest[hips].at)),
             width: length(sub(left_hip, right_hip)),
             parents,
             locals,
@@ -177,6 +171,11 @@ impl Body {
     /// Direction that the body faces.
     pub(crate) fn forward(&self) -> Vec3 {
         cross(self.left, UP)
+    }
+
+    /// Returns the rest place of a joint in the space of another one.
+    pub(crate) fn offset(&self, from: usize, to: usize) -> Vec3 {
+        rotate(conjugate(self.rest[from].turn), sub(self.rest[to].at, self.rest[from].at))
     }
 
     /// Returns the parts of a vector to the left, up and to the front.
@@ -208,7 +207,6 @@ fn stance(rest: &[Place], map: &Humanoid, hips: usize, across: Vec3) -> (Quat64,
 
 /// Measures that the legs refer to.
 struct Ground {
-    hips: usize,
     middle: Vec3,
     left: Vec3,
     floor: f64,
@@ -229,14 +227,12 @@ fn leg(rest: &[Place], map: &Humanoid, side: Side, ground: Ground) -> Leg {
     };
     let toe = joint(Role::LeftToes).map_or_else(ball, |toe| rest[toe].at);
     let inside = |joint: usize, to: Vec3| rotate(conjugate(rest[joint].turn), sub(to, rest[joint].at));
-    let hips_turn = rest[ground.hips].turn;
     let hip = sub(rest[thigh].at, ground.middle);
     Leg {
         thigh,
         shin,
         foot,
         is_loose: map.is_loose(Role::LeftFoot.on(side)),
-        hip_in_hips: rotate(conjugate(hips_turn), hip),
         knee_in_thigh: inside(thigh, rest[shin].at),
         ankle_in_shin: inside(shin, ankle),
         toe_in_foot: inside(foot, toe),

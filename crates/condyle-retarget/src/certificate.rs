@@ -171,7 +171,7 @@ pub(crate) fn percent(part: usize, of: usize) -> f64 {
 /// Measures a clip while its poses are made.
 pub(crate) struct Witness {
     legs: [Legs; 2],
-    bodies: [Capsules; 2],
+    checks: [PoseChecks; 2],
     ratio: f64,
     /// Scale of the target: mm per unit, and its height.
     height: f64,
@@ -183,11 +183,11 @@ impl Witness {
     pub(crate) fn new(plan: &Plan, ground: &Ground) -> Self {
         let mut legs = [&plan.source, &plan.target].map(|body| Legs::of(body.clone()));
         legs[0].set_stance(ground.toes);
-        let bodies = [(&plan.source, ground.floor), (&plan.target, plan.target.floor)]
-            .map(|(body, floor)| Capsules::new(body, floor));
+        let checks = [(&plan.source, ground.floor), (&plan.target, plan.target.floor)]
+            .map(|(body, floor)| PoseChecks::new(body, floor));
         let certificate = Certificate { ratio: plan.ratio, ..Certificate::default() };
         let latest = Latest::default();
-        Self { legs, bodies, ratio: plan.ratio, height: plan.target.height, certificate, latest }
+        Self { legs, checks, ratio: plan.ratio, height: plan.target.height, certificate, latest }
     }
 
     pub(crate) fn add(&mut self, seconds: f64, poses: [&Pose; 2], goals: &Goals) -> Result<(), Error> {
@@ -195,7 +195,7 @@ impl Witness {
         for (legs, pose) in self.legs.iter_mut().zip(poses) {
             legs.add(seconds, pose)?;
         }
-        let [source, target] = [0, 1].map(|at: usize| self.bodies[at].faults(poses[at]));
+        let [source, target] = [0, 1].map(|at: usize| self.checks[at].faults(poses[at]));
         let all = &mut self.certificate;
         all.frames += 1;
         for side in 0..2 {
@@ -274,9 +274,9 @@ struct Hinge {
     axis: Option<Vec3>,
 }
 
-/// A body as capsules: its trunk and its thighs, the joints that can touch them, and the ground. With its
-/// hinges.
-struct Capsules {
+/// Checks each pose of a body: joints below the ground, hands in the capsules of trunk and thighs, and
+/// hinges beyond their limits.
+struct PoseChecks {
     parents: Vec<u16>,
     places: Vec<Place>,
     /// Joints with a role that are above the ground at rest.
@@ -288,7 +288,7 @@ struct Capsules {
     floor: f64,
 }
 
-impl Capsules {
+impl PoseChecks {
     fn new(body: &Body, floor: f64) -> Self {
         let at = |role: Role| body.map.joint(role).map(usize::from);
         let trunk = at(Role::Neck).or_else(|| at(Role::Head));

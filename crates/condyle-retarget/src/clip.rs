@@ -24,20 +24,18 @@ const KEPT: usize = 1_500_000;
 const MAX_FRAMES: usize = 20_000_000;
 
 /// Options of [`clip`](fn@clip).
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct ClipOptions {
-    /// Whether ground and standing heights come from the clip, instead of the source's rest pose. `None`
-    /// decides by the clip: if the feet never come near the rest pose's ground, they come from the clip.
+    /// Whether ground and standing heights come from the clip, instead of the plan: from the lowest 2 % of
+    /// the frames of each foot.
+    ///
+    /// `None` decides: never if both skeletons are the same one, or if [`PlanOptions::ground`] is set. If
+    /// the feet of the source's rest pose stand on the ground, that ground holds for clips that stay more
+    /// than 10 % of the height above it: a fall, a swim. Otherwise the clip decides.
+    ///
+    /// [`PlanOptions::ground`]: crate::PlanOptions::ground
     pub ground_from_clip: Option<bool>,
-    /// Rate of the frames where the source's keys are farther apart.
-    pub rate: f64,
-}
-
-impl Default for ClipOptions {
-    fn default() -> Self {
-        Self { ground_from_clip: None, rate: 30.0 }
-    }
 }
 
 /// A retargeted clip.
@@ -123,7 +121,7 @@ fn solve(
         course.moments.push(plan.moment(&buffer.source, &ground));
     }
     let from_clip = stance_of_clip(plan, &course.moments);
-    if options.ground_from_clip.unwrap_or_else(|| is_elsewhere(plan, &from_clip)) {
+    if options.ground_from_clip.unwrap_or_else(|| !plan.given_ground && is_elsewhere(plan, &from_clip)) {
         let down = plan.ratio * (ground.floor - from_clip.floor);
         ground = from_clip;
         for moment in &mut course.moments {
@@ -160,8 +158,15 @@ fn stance_of_clip(plan: &Plan, moments: &[Moment]) -> Ground {
     Ground { floor, toes }
 }
 
-/// Returns whether the clip's ground differs from the rest pose's by more than 1 % of the height.
+/// Maximum distance of a clip's feet above a known ground, in heights, for feet that stand.
+const STANDING: f64 = 0.1;
+
+/// Returns whether the clip's ground, and not the plan's, is where the feet stand: it differs by more than
+/// 1 % of the height.
 fn is_elsewhere(plan: &Plan, clip: &Ground) -> bool {
+    if plan.same || plan.has_ground && clip.floor > plan.ground.floor + STANDING * plan.source.height {
+        return false;
+    }
     let near = |a: f64, b: f64| (a - b).abs() < 0.01 * plan.source.height;
     !(near(clip.floor, plan.ground.floor) && (0..2).all(|side| near(clip.toes[side], plan.ground.toes[side])))
 }
@@ -232,6 +237,8 @@ struct Recorder {
     times: Vec<f32>,
     rotations: Vec<Vec<f32>>,
     translations: Vec<Vec<f32>>,
+    /// Only copied from a source with the same skeleton: another target keeps the scales of its rest pose.
+    scales: Vec<Vec<f32>>,
 }
 
 impl Recorder {
@@ -253,6 +260,7 @@ impl Recorder {
             times: times.to_vec(),
             rotations: vec![Vec::new(); joints],
             translations: vec![Vec::new(); joints],
+            scales: vec![Vec::new(); if plan.same { joints } else { 0 }],
         })
     }
 
@@ -260,6 +268,9 @@ impl Recorder {
         for (joint, local) in pose.transforms().enumerate() {
             self.rotations[joint].extend(local.rotation);
             self.translations[joint].extend(local.translation);
+            if let Some(scales) = self.scales.get_mut(joint) {
+                scales.extend(local.scale);
+            }
         }
     }
 
@@ -267,19 +278,22 @@ impl Recorder {
     /// Those of [`RawClip::new`].
     fn clip(self, plan: &Plan) -> Result<RawClip, Error> {
         let mut tracks = Vec::new();
-        let interpolation = Interpolation::Linear;
+        let mut add = |target: Target, values: Vec<f32>| {
+            tracks.push(Track { target, interpolation: Interpolation::Linear, timeline: 0, values });
+        };
+        // A joint without a track is at rest.
+        let moves = |values: &[f32], rest: [f32; 3]| values.chunks_exact(3).any(|key| key != rest);
+        let mut scales = self.scales.into_iter();
         for (joint, (rotations, translations)) in (0..).zip(self.rotations.into_iter().zip(self.translations))
         {
-            tracks.push(Track {
-                target: Target::Rotation(joint),
-                interpolation,
-                timeline: 0,
-                values: rotations,
-            });
-            let first: Vec<f32> = translations.iter().take(3).copied().collect();
-            if translations.chunks_exact(3).any(|key| key != first) {
-                let target = Target::Translation(joint);
-                tracks.push(Track { target, interpolation, timeline: 0, values: translations });
+            let rest = plan.target().rest().get(usize::from(joint));
+            add(Target::Rotation(joint), rotations);
+            if moves(&translations, rest.translation) {
+                add(Target::Translation(joint), translations);
+            }
+            let scales = scales.next().unwrap_or_default();
+            if moves(&scales, rest.scale) {
+                add(Target::Scale(joint), scales);
             }
         }
         RawClip::new(String::new(), vec![self.times], tracks)?.for_skeleton(plan.target())

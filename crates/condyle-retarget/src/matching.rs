@@ -190,7 +190,21 @@ pub(crate) fn twists(target: &Body, map: &Humanoid) -> Vec<Twisted> {
             carrier: carrier as u16,
         })
     };
-    map.twists().iter().filter_map(one).filter(|it| it.joint != it.carrier).collect()
+    let mut found: Vec<Twisted> =
+        map.twists().iter().filter_map(one).filter(|it| it.joint != it.carrier).collect();
+    // A twist joint below another one of the same bone has that one's part already.
+    let parts: Vec<(u16, [u16; 2], f64)> =
+        found.iter().map(|it| (it.joint, [it.from, it.to], it.part)).collect();
+    for it in &mut found {
+        let mut above = core::iter::successors(Some(usize::from(it.carrier)), |&joint| target.parent(joint));
+        let known = above.find_map(|joint| parts.iter().find(|(other, ..)| usize::from(*other) == joint));
+        if let Some((_, bone, part)) = known
+            && *bone == [it.from, it.to]
+        {
+            it.part -= part;
+        }
+    }
+    found
 }
 
 #[cfg(test)]

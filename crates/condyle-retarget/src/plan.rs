@@ -5,7 +5,7 @@ use condyle::{Error, Skeleton};
 use crate::body::{Body, Leg, Place, facing};
 use crate::hands::Arm;
 use crate::matching::{Twisted, follow, twists};
-use crate::maths::{Quat64, Vec3, add, product, renormalized, rotate, scaled, sub};
+use crate::maths::{Quat64, Vec3, product, renormalized, rotate, scaled, sub};
 use crate::rig::Humanoid;
 
 /// Size of the target's steps compared with the source's.
@@ -32,6 +32,10 @@ pub struct PlanOptions {
     /// Whether a standing foot is still even where the source's creeps by less than 1 cm/s. `None` means:
     /// unless both bodies have the same legs.
     pub plant: Option<bool>,
+    /// Height of the ground under the source's motion, in units of its file. `None` takes it from the rest
+    /// pose. With [`retarget`](fn@crate::retarget), motion capture whose rest pose has the hips at the origin
+    /// needs it.
+    pub ground: Option<f64>,
     /// Whether hands that are near each other keep the vector between them, for claps and objects in both
     /// hands. The arms then leave the directions of the source.
     pub hands: bool,
@@ -59,6 +63,25 @@ pub(crate) enum Drive {
     Twist(Twisted),
 }
 
+/// A joint between the hips and a thigh.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Link {
+    /// How it follows the source. `None` if it turns with its parent.
+    pub(crate) follower: Option<Follower>,
+    /// Its rest rotation, in the space of its parent.
+    pub(crate) turn: Quat64,
+    /// The next joint towards the thigh, in its space.
+    pub(crate) next: Vec3,
+}
+
+/// The way from the hips to a thigh. Most thighs are children of the hips, and have no links.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct HipPath {
+    /// The first joint, in the space of the hips.
+    pub(crate) first: Vec3,
+    pub(crate) links: Vec<Link>,
+}
+
 /// Preparation for one pair of bodies, made once: which joint follows which, offsets between the neutral
 /// poses, and proportions.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,10 +102,17 @@ pub struct Plan {
     pub(crate) same: bool,
     /// Source joints that the legs need, parents first.
     pub(crate) leg_joints: Vec<u16>,
+    pub(crate) hip_paths: [HipPath; 2],
+    /// Target joints that are turned after all others, parents first.
+    pub(crate) late: Vec<u16>,
     /// Followers of hips, thighs, shins and feet.
     pub(crate) leg_followers: [Follower; 7],
-    /// Ground of the source, from its rest pose.
+    /// Ground of the source, from its rest pose or given.
     pub(crate) ground: Ground,
+    /// Whether the ground was given.
+    pub(crate) given_ground: bool,
+    /// Whether the feet of the source's rest pose stand on its ground.
+    pub(crate) has_ground: bool,
     /// Rest place above the hips of the target.
     pub(crate) above_hips: Place,
     /// Skeletons of source and target.
@@ -102,7 +132,8 @@ impl Plan {
     ///
     /// # Errors
     /// [`Error::Skeleton`] if a map belongs to another skeleton. [`Error::OutOfRange`] if the ratio is not
-    /// greater than 0, and if a leg of either body has no length.
+    /// greater than 0, if a leg of either body has no length, and if a joint is mirrored.
+    /// [`Error::NotFinite`] for the ground.
     pub fn new(
         source: &Skeleton,
         source_map: &Humanoid,
@@ -110,6 +141,9 @@ impl Plan {
         target_map: &Humanoid,
         options: &PlanOptions,
     ) -> Result<Self, Error> {
+        if options.ground.is_some_and(|ground| !ground.is_finite()) {
+            return Err(Error::NotFinite { what: "ground", at: 0 });
+        }
         let same = source.fingerprint() == target.fingerprint()
             && source.rest_fingerprint() == target.rest_fingerprint()
             && source_map == target_map;
@@ -117,6 +151,16 @@ impl Plan {
         let names = [source.names(), target.names()];
         let skeletons = [source.clone(), target.clone()];
         let (source, target) = (Body::new(source, source_map)?, Body::new(target, target_map)?);
+        for (at, what) in ["source scales", "target scales"].into_iter().enumerate() {
+            let body = [&source, &target][at];
+            let joints = ancestors(body, body.map.roles().map(|(_, joint)| joint.into()));
+            let mirrors =
+                |&joint: &u16| skeletons[at].rest().get(joint.into()).scale.iter().any(|&it| it < 0.0);
+            if let Some(joint) = joints.into_iter().find(mirrors) {
+                let needed = "greater than 0: turn a mirrored joint instead";
+                return Err(Error::OutOfRange { what, at: joint.into(), needed });
+            }
+        }
         let ratio = ratio(&source, &target, options.ratio)?;
         let facing = facing(&source, &target);
         let offset = |joint: usize, from: usize| {
@@ -162,9 +206,17 @@ impl Plan {
             near(a.lengths[0], b.lengths[0]) && near(a.lengths[1], b.lengths[1])
         });
         let alike = alike && (source.width - target.width).abs() < 1e-5 * source.height;
+        let hip_paths = b.map(|leg| hip_path(&target, &drives, leg.thigh));
+        let links = hip_paths.iter().flat_map(|path| &path.links).filter_map(|link| link.follower);
+        let needed = links.flat_map(|it| it.source).map(usize::from).chain(a.iter().flat_map(Leg::joints));
+        let floor = options.ground.unwrap_or(source.floor);
         Ok(Self {
-            leg_joints: ancestors(&source, a.iter().flat_map(Leg::joints)),
-            ground: Ground { floor: source.floor, toes: a.map(|leg| source.floor + leg.toe_height) },
+            leg_joints: ancestors(&source, needed),
+            late: late(&target, &drives),
+            hip_paths,
+            ground: Ground { floor, toes: a.map(|leg| floor + leg.toe_height) },
+            given_ground: options.ground.is_some(),
+            has_ground: source.floor == 0.0,
             above_hips: above_hips(&target),
             arms: options.hands.then(|| [Arm::both(&source, source_map), Arm::both(&target, target_map)]),
             plant: options.plant.unwrap_or(!alike),
@@ -268,12 +320,32 @@ fn above_hips(body: &Body) -> Place {
     chain.iter().rev().fold(Place::IDENTITY, |place, &joint| place.then(&body.locals[joint]))
 }
 
-/// Returns where hips are whose hip joints have this middle.
-pub(crate) fn hips_at(body: &Body, turn: Quat64, middle: Vec3) -> Vec3 {
-    sub(middle, rotate(turn, body.middle_in_hips))
+/// Returns the way from the hips to a thigh. A thigh that is not below the hips moves with them.
+fn hip_path(body: &Body, drives: &[Drive], thigh: usize) -> HipPath {
+    let up = |joint: &usize| body.parent(*joint);
+    let above = || core::iter::successors(body.parent(thigh), up);
+    let count = above().position(|joint| joint == body.hips).unwrap_or(0);
+    let mut joints: Vec<usize> = above().take(count).collect();
+    joints.reverse();
+    let next = joints.iter().copied().skip(1).chain([thigh]);
+    let links = joints.iter().zip(next).map(|(&joint, next)| Link {
+        follower: if let Drive::Follow(it) = drives[joint] { Some(it) } else { None },
+        turn: body.locals[joint].turn,
+        next: body.offset(joint, next),
+    });
+    HipPath { first: body.offset(body.hips, *joints.first().unwrap_or(&thigh)), links: links.collect() }
 }
 
-/// Returns the hip joint of a leg.
-pub(crate) fn hip_at(leg: &Leg, turn: Quat64, middle: Vec3) -> Vec3 {
-    add(middle, rotate(turn, leg.hip_in_hips))
+/// Returns the joints that are turned after all others, parents first: those that take a part of a twist, and
+/// those below them that keep their rest rotation.
+fn late(body: &Body, drives: &[Drive]) -> Vec<u16> {
+    let mut late = vec![false; drives.len()];
+    for (joint, drive) in drives.iter().enumerate() {
+        late[joint] = match drive {
+            Drive::Twist(_) => true,
+            Drive::Rest => body.parent(joint).is_some_and(|parent| late[parent]),
+            Drive::Follow(_) => false,
+        };
+    }
+    (0..drives.len()).filter(|&joint| late[joint]).map(|joint| joint as u16).collect()
 }

@@ -70,7 +70,8 @@ impl State {
 ///
 /// # Errors
 /// [`Error::Length`] if a pose has another number of joints than its skeleton. [`Error::Skeleton`] if the
-/// state was made for another plan.
+/// state was made for another plan. [`Error::NotFinite`] if a leg of the source is not at a place: the state
+/// is then that of the pose before.
 pub fn retarget(
     plan: &Plan,
     source: &Pose,
@@ -89,6 +90,10 @@ pub fn retarget(
     plan.place_source(source, &mut buffer.source);
     plan.turn_target(&buffer.source, &mut buffer.turns);
     let moment = plan.moment(&buffer.source, &plan.ground);
+    let measures = moment.legs.iter().flat_map(|leg| [leg.toe, leg.ankle, leg.foot, leg.hip]).flatten();
+    if !measures.chain(moment.heading).all(f64::is_finite) {
+        return Err(Error::NotFinite { what: "source", at: 0 });
+    }
     let mut goals = step(plan, &moment, seconds, past);
     write(plan, source, buffer, &moment, &mut goals, target);
     *missed = goals.missed;

@@ -1,13 +1,17 @@
 //! Rotations of the target from one pose of the source, and the measures of its legs.
 
+use core::f64::consts::{PI, TAU};
+
 use condyle::Pose;
 use condyle::skeleton::NO_PARENT;
 
 use crate::body::Place;
+use crate::matching::Twisted;
 use crate::maths::{
-    Quat64, Vec3, add, atan2_f64, conjugate, length, mix, product, renormalized, rotate, scaled,
+    Quat64, Vec3, about, add, atan2_f64, conjugate, dot, length, mix, product, renormalized, rotate, scaled,
+    sub,
 };
-use crate::plan::{Drive, Follower, Ground, Plan, hip_at};
+use crate::plan::{Drive, Follower, Ground, Plan};
 
 /// Working memory of one pose.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,6 +53,8 @@ pub(crate) struct Moment {
     pub(crate) heading: [f64; 2],
     /// Middle of the target's hip joints.
     pub(crate) middle: Vec3,
+    /// That middle, from the target's hips.
+    pub(crate) from_hips: Vec3,
     pub(crate) legs: [LegMoment; 2],
 }
 
@@ -89,24 +95,26 @@ impl Plan {
                 Drive::Rest | Drive::Twist(_) => product(above, self.target.locals[joint].turn),
             };
         }
-        for drive in &self.drives {
-            if let Drive::Twist(it) = drive {
-                let [from, to, carrier] = [it.from, it.to, it.carrier].map(|at| turns[usize::from(at)]);
-                // Rotation of the bone since the rest pose, in the space of the bone.
-                let since = product(conjugate(it.rest), product(conjugate(to), from));
-                let along = crate::maths::dot([since[0], since[1], since[2]], it.axis);
-                let angle = 2.0 * atan2_f64(along, since[3]);
-                let angle =
-                    if angle > core::f64::consts::PI { angle - core::f64::consts::TAU } else { angle };
-                let angle =
-                    if angle < -core::f64::consts::PI { angle + core::f64::consts::TAU } else { angle };
-                let axis = it.axis;
-                // The axis in the space of the joint that carries the twist joint.
-                let axis = rotate(conjugate(carrier), rotate(from, axis));
-                let turn = crate::maths::about(axis, angle * it.part);
-                turns[usize::from(it.joint)] = renormalized(product(carrier, product(turn, it.own)));
+        for &joint in &self.late {
+            let joint = usize::from(joint);
+            if let Drive::Twist(it) = &self.drives[joint] {
+                turns[joint] = twisted(it, turns);
+            } else {
+                let above = turns[usize::from(self.target.parents[joint])];
+                turns[joint] = product(above, self.target.locals[joint].turn);
             }
         }
+    }
+
+    /// Returns the way from the target's hips to the hip joint of a leg.
+    fn hip(&self, side: usize, hips: Quat64, source: &[Place]) -> Vec3 {
+        let path = &self.hip_paths[side];
+        let (mut turn, mut at) = (hips, rotate(hips, path.first));
+        for link in &path.links {
+            turn = link.follower.as_ref().map_or_else(|| product(turn, link.turn), |it| followed(it, source));
+            at = add(at, rotate(turn, link.next));
+        }
+        at
     }
 
     /// Measures both legs.
@@ -116,6 +124,9 @@ impl Plan {
         let hips = next();
         let [left, right] = self.source.legs.map(|leg| leg.thigh);
         let middle = self.middle(scaled(add(source[left].at, source[right].at), 0.5), ground);
+        let own = [0, 1].map(|side| self.hip(side, hips, source));
+        let from_hips = scaled(add(own[0], own[1]), 0.5);
+        let hip = own.map(|own| add(middle, sub(own, from_hips)));
         let legs = [0, 1].map(|side| {
             let (own, theirs) = (&self.target.legs[side], &self.source.legs[side]);
             let [thigh, shin, foot] = [next(), next(), next()];
@@ -125,7 +136,7 @@ impl Plan {
                 toe: add(ankle.at, rotate(ankle.turn, theirs.toe_in_foot)),
                 ankle: ankle.at,
                 foot: rotate(foot, own.toe_in_foot),
-                hip: hip_at(own, hips, middle),
+                hip: hip[side],
                 extension: length(leg),
             }
         });
@@ -135,8 +146,22 @@ impl Plan {
         let square = y * y + w * w;
         let heading =
             if square > 1e-12 { [2.0 * y * w / square, (w * w - y * y) / square] } else { [0.0, 1.0] };
-        Moment { heading, middle, legs }
+        Moment { heading, middle, from_hips, legs }
     }
+}
+
+/// Returns the rotation of a joint that takes a part of the twist of a bone.
+fn twisted(it: &Twisted, turns: &[Quat64]) -> Quat64 {
+    let [from, to, carrier] = [it.from, it.to, it.carrier].map(|at| turns[usize::from(at)]);
+    // Rotation of the bone since the rest pose, in the space of the bone.
+    let since = product(conjugate(it.rest), product(conjugate(to), from));
+    let along = dot([since[0], since[1], since[2]], it.axis);
+    let angle = 2.0 * atan2_f64(along, since[3]);
+    let angle = if angle > PI { angle - TAU } else { angle };
+    let angle = if angle < -PI { angle + TAU } else { angle };
+    // The axis in the space of the joint that carries the twist joint.
+    let axis = rotate(conjugate(carrier), rotate(from, it.axis));
+    renormalized(product(carrier, product(about(axis, angle * it.part), it.own)))
 }
 
 /// Returns the rotation of a joint that follows the source.

@@ -6,7 +6,7 @@ use crate::body::{Body, Place, SIDES};
 use crate::hands::meet;
 use crate::limb::{Limb, reach};
 use crate::maths::{Quat64, STILL, Vec3, add, conjugate, length, product, renormalized, rotate, scaled, sub};
-use crate::plan::{Plan, hips_at};
+use crate::plan::Plan;
 use crate::transfer::{Buffer, Moment};
 
 /// Where the feet and the pelvis go in one pose.
@@ -41,7 +41,7 @@ pub(crate) fn write(
         copy_translations(plan, source_pose, pose);
     }
     let middle = sub(moment.middle, [0.0, goals.drop, 0.0]);
-    let hips = hips_at(body, turns[body.hips], middle);
+    let hips = sub(middle, moment.from_hips);
     let above_hips = match body.parent(body.hips) {
         Some(parent) if plan.same => place_in(body, source_pose, parent),
         _ => plan.above_hips,

@@ -2,10 +2,10 @@
 
 use condyle::math::Transform;
 use condyle::sampling::PoseSource;
-use condyle::{Error, Joint, Pose, RawClip, Skeleton};
+use condyle::{Error, Joint, Pose, RawClip, Skeleton, Target};
 use condyle_base::math::quats::{Quat64, conjugate, product, rotate};
 use condyle_retarget::clip::{ClipOptions, Retargeted, clip, frame_times};
-use condyle_retarget::rig::{Humanoid, Role};
+use condyle_retarget::rig::{Humanoid, Role, Twist};
 use condyle_retarget::{Plan, PlanOptions, Ratio, State, retarget};
 use condyle_testing::humanoids::{Build, squats, walk};
 
@@ -239,6 +239,162 @@ fn any_step_is_taken() {
     assert!(matches!(refused, Err(Error::Skeleton { .. })), "{refused:?}");
 }
 
+/// A pose that is not finite does not change the state.
+#[test]
+fn a_broken_pose_is_forgotten() {
+    let source = Build::TALL;
+    let plan = plan(&source.skeleton(), &Build::SHORT.skeleton());
+    let own = poses(plan.source(), &walk(&source));
+    let want = stepped(&plan, &own[..20]);
+    let (mut state, mut out) = (State::new(&plan), Pose::rest(plan.target()));
+    for (frame, pose) in own[..20].iter().enumerate() {
+        let mut broken = pose.clone();
+        let joint = frame % 2 * usize::from(plan.source().joint_by_name("LeftLeg").expect("a knee"));
+        let translation = [f32::NAN, 0.0, f32::INFINITY];
+        broken.set(joint, &Transform { translation, ..pose.get(joint) });
+        let refused = retarget(&plan, &broken, 1.0 / 60.0, &mut state, &mut out);
+        assert!(matches!(refused, Err(Error::NotFinite { what: "source", .. })), "{refused:?}");
+        retarget(&plan, pose, 1.0 / 60.0, &mut state, &mut out).expect("sizes agree");
+        assert_eq!(out, want[frame]);
+    }
+}
+
+/// The clip with all places of the root moved up.
+fn lifted(motion: &RawClip, by: f32) -> RawClip {
+    let mut tracks = motion.tracks().to_vec();
+    for track in tracks.iter_mut().filter(|track| track.target == Target::Translation(0)) {
+        track.values.iter_mut().skip(1).step_by(3).for_each(|y| *y += by);
+    }
+    RawClip::new(String::new(), motion.timelines().to_vec(), tracks).expect("as many keys")
+}
+
+/// Clips in the air stay there; clips with another ground are put on the target's.
+#[test]
+fn the_ground_is_found_or_given() {
+    let build = Build::TALL;
+    let [source, target] = [build.skeleton(), Build::SHORT.skeleton()];
+    let height = |pose: &Pose| places(&target, pose)[0][1];
+    let mean = |poses: &[Pose]| poses.iter().map(height).sum::<f64>() / poses.len() as f64;
+    let usual = plan(&source, &target);
+    let of = |by: f32| mean(&poses(&target, &whole(&usual, &lifted(&walk(&build), by)).clip));
+    let floor = of(0.0);
+    let swims = of(1.0) - floor;
+    assert!((swims - usual.ratio()).abs() < 0.02, "{swims}");
+    for by in [-0.9, -0.05, 0.05] {
+        assert!((of(by) - floor).abs() < 0.01, "{by}: {} {floor}", of(by));
+    }
+    // Pose by pose, the ground must be given.
+    let mut options = PlanOptions::default();
+    options.ground = Some(-0.9);
+    let given = Plan::new(&source, &map(&source), &target, &map(&target), &options).expect("a plan");
+    let low = poses(&source, &lifted(&walk(&build), -0.9));
+    assert!((mean(&stepped(&given, &low)) - floor).abs() < 0.02);
+    assert!(floor - mean(&stepped(&usual, &low)) > 0.5);
+    options.ground = Some(f64::NAN);
+    let refused = Plan::new(&source, &map(&source), &target, &map(&target), &options);
+    assert!(matches!(refused, Err(Error::NotFinite { what: "ground", .. })));
+}
+
+/// A body whose thighs are below the spine, as those of 3ds Max's Biped may be.
+fn with_legs_on_the_spine(build: &Build) -> Skeleton {
+    let whole = build.skeleton();
+    let spine = whole.joint_by_name("Spine").expect("a spine");
+    let mut order: Vec<u16> = (0..whole.joint_count() as u16).filter(|&joint| joint != spine).collect();
+    order.insert(1, spine);
+    let joints = order.iter().map(|&joint| {
+        let (name, mut rest) = (whole.names()[usize::from(joint)].clone(), whole.rest().get(joint.into()));
+        let mut parent = whole.parent(joint);
+        if name.ends_with("UpLeg") {
+            let from = whole.rest().get(spine.into()).translation;
+            rest.translation = std::array::from_fn(|c| rest.translation[c] - from[c]);
+            parent = Some(spine);
+        }
+        let parent = parent.and_then(|parent| order.iter().position(|&it| it == parent));
+        Joint::new(name, parent.map(|parent| parent as u16), rest)
+    });
+    Skeleton::new(joints).expect("parents before children")
+}
+
+#[test]
+fn legs_may_be_below_the_spine() {
+    let build = Build::TALL;
+    let (whole, carried) = (build.skeleton(), with_legs_on_the_spine(&build));
+    let spine = usize::from(carried.joint_by_name("Spine").expect("a spine"));
+    let bent = |pose: &Pose, frame: usize| {
+        let mut out = Pose::rest(&carried);
+        for (joint, t) in pose.transforms().enumerate() {
+            let own = usize::from(carried.joint_by_name(&whole.names()[joint]).expect("the same names"));
+            let translation = if joint == 0 { t.translation } else { out.get(own).translation };
+            out.set(own, &Transform { translation, ..t });
+        }
+        let half = 0.2 * (frame as f32 / 20.0).sin();
+        out.set(spine, &Transform { rotation: [half.sin(), 0.0, 0.0, half.cos()], ..out.get(spine) });
+        out
+    };
+    let motion = poses(&whole, &walk(&build));
+    let own: Vec<Pose> = motion.iter().enumerate().map(|(frame, pose)| bent(pose, frame)).collect();
+    let same = plan(&carried, &carried);
+    let far = apart(&carried, &own, &stepped(&same, &own));
+    assert!(far < 1e-6, "{far}");
+    // Another body's motion: the feet stand where those of the usual body do.
+    let other = Build::SHORT;
+    let [usual, carried] = [other.skeleton(), with_legs_on_the_spine(&other)];
+    let motion = poses(&whole, &walk(&build));
+    let foot = |skeleton: &Skeleton, pose: &Pose| {
+        places(skeleton, pose)[usize::from(skeleton.joint_by_name("LeftFoot").expect("a foot"))]
+    };
+    let [a, b] = [&usual, &carried].map(|target| stepped(&plan(&whole, target), &motion));
+    for (a, b) in a.iter().zip(&b) {
+        let (a, b) = (foot(&usual, a), foot(&carried, b));
+        assert!((0..3).all(|c| (a[c] - b[c]).abs() < 0.02), "{a:?} {b:?}");
+    }
+}
+
+/// Twist joints of a forearm in a chain: each has its part of the hand's twist, as side by side.
+#[test]
+fn twist_joints_may_be_nested() {
+    let whole = Build::SHORT.skeleton();
+    let make = |nested: bool| {
+        let mut joints: Vec<Joint> = (0..whole.joint_count())
+            .map(|at| Joint::new(whole.names()[at].clone(), whole.parent(at as u16), whole.rest().get(at)))
+            .collect();
+        let fore = whole.joint_by_name("LeftForeArm").expect("a forearm");
+        let [x, y, z] = whole.rest().get(whole.joint_by_name("LeftHand").expect("a hand").into()).translation;
+        let third = Transform { translation: [x / 3.0, y / 3.0, z / 3.0], ..Transform::IDENTITY };
+        let two = Transform { translation: third.translation.map(|v| 2.0 * v), ..third };
+        let first = joints.len() as u16;
+        joints.push(Joint::new("T1", Some(fore), third));
+        joints.push(if nested {
+            Joint::new("T2", Some(first), third)
+        } else {
+            Joint::new("T2", Some(fore), two)
+        });
+        // Keeps its place on the first one.
+        joints.push(Joint::new("Bracelet", Some(first), Transform::IDENTITY));
+        let skeleton = Skeleton::new(joints).expect("parents before children");
+        let map = map(&skeleton)
+            .with_twists([first, first + 1].map(|joint| Twist { of: Role::LeftLowerArm, joint }));
+        (skeleton, map)
+    };
+    let source = Build::TALL.skeleton();
+    let mut pose = Pose::rest(&source);
+    let hand = usize::from(source.joint_by_name("LeftHand").expect("a hand"));
+    // The arm points along X.
+    pose.set(hand, &Transform { rotation: [0.5, 0.0, 0.0, 0.75_f32.sqrt()], ..pose.get(hand) });
+    let turns = [false, true].map(|nested| {
+        let (skeleton, target_map) = make(nested);
+        let plan = Plan::new(&source, &map(&source), &skeleton, &target_map, &PlanOptions::default());
+        let plan = plan.expect("a plan");
+        let mut out = Pose::rest(&skeleton);
+        retarget(&plan, &pose, 0.0, &mut State::new(&plan), &mut out).expect("sizes agree");
+        let turn = |name: &str| out.get(skeleton.joint_by_name(name).expect("a joint").into()).rotation;
+        ["T1", "T2", "Bracelet"].map(|name| 2.0 * turn(name)[0].asin().to_degrees())
+    });
+    let near = |got: [f32; 3], want: [f32; 3]| (0..3).all(|at| (got[at] - want[at]).abs() < 0.1);
+    assert!(near(turns[0], [20.0, 40.0, 0.0]), "{turns:?}");
+    assert!(near(turns[1], [20.0, 20.0, 0.0]), "{turns:?}");
+}
+
 /// A plan for a body with another name in its skeleton.
 fn super_plan(build: &Build) -> Plan {
     let skeleton = build.skeleton();
@@ -259,6 +415,13 @@ fn a_clip_of_one_frame_is_a_pose() {
     let plan = plan(&source.skeleton(), &target.skeleton());
     let done = clip(&plan, &walk(&source), &[0.5], &ClipOptions::default()).expect("one frame");
     assert_eq!((done.clip.duration(), done.certificate.frames), (0.0, 1));
+    // The hips are where the whole clip has them, and not at rest.
+    let (mut one, mut all) = (Pose::rest(plan.target()), Pose::rest(plan.target()));
+    let longer = clip(&plan, &walk(&source), &[0.5, 0.5001], &ClipOptions::default()).expect("two frames");
+    done.clip.pose(plan.target(), 0.5, &mut one).expect("a clip of the target");
+    longer.clip.pose(plan.target(), 0.5, &mut all).expect("a clip of the target");
+    let far = apart(plan.target(), &[one.clone()], &[all]);
+    assert!(far < 1e-3 && apart(plan.target(), &[one], &[plan.target().rest().clone()]) > 0.01, "{far}");
     for (times, want) in [
         (&[][..], Error::NoKeys { timeline: 0 }),
         (&[0.0, 0.0], Error::KeyOrder { timeline: 0, key: 1 }),
@@ -285,6 +448,22 @@ fn legs_without_a_length_are_refused() {
         let plan = plan(&a.skeleton(), &b.skeleton());
         let done = whole(&plan, &walk(&a));
         assert_eq!(done.certificate.frames, 360);
+    }
+}
+
+#[test]
+fn mirrored_joints_are_refused() {
+    let sound = Build::TALL.skeleton();
+    let arm = sound.joint_by_name("LeftArm").expect("an arm");
+    let mut rest = sound.rest().clone();
+    rest.set(arm.into(), &Transform { scale: [-1.0, 1.0, 1.0], ..rest.get(arm.into()) });
+    let mirrored = sound.with_rest(&rest).expect("as many joints");
+    for (a, b, want) in [(&mirrored, &sound, "source scales"), (&sound, &mirrored, "target scales")] {
+        let refused = Plan::new(a, &map(a), b, &map(b), &PlanOptions::default());
+        assert!(
+            matches!(refused, Err(Error::OutOfRange { what, at, .. }) if what == want && at == usize::from(arm)),
+            "{refused:?}"
+        );
     }
 }
 

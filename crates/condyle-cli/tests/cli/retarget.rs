@@ -132,6 +132,50 @@ fn a_folder_gives_the_same_files_for_any_number_of_threads() {
     assert_eq!(json(&folder, "retarget moves --on a.glb -o one --json"), first);
 }
 
+/// Writes a .glb as a .gltf with its buffer in a .bin next to it.
+fn write_parts(folder: &Folder, name: &str, glb: &[u8]) {
+    let mut document = document(glb);
+    let stem = name.rsplit('/').next().unwrap_or(name);
+    document["buffers"][0]["uri"] = format!("{stem}.bin").into();
+    let length = u32::from_le_bytes(glb[12..16].try_into().expect("four bytes")) as usize;
+    folder.write(&format!("{name}.bin"), &glb[28 + length..]);
+    folder.write(&format!("{name}.gltf"), document.to_string());
+}
+
+#[test]
+fn a_changed_buffer_of_source_or_target_is_a_new_job() {
+    let folder = folder();
+    folder.run("retarget moves/walk.bvh --on a.glb -o walk.glb").assert().success();
+    for name in ["moves/low/squats.bvh", "moves/walk.bvh"] {
+        std::fs::remove_file(folder.path(name)).expect("it is there");
+    }
+    let (character, walk) = (folder.read("a.glb"), folder.read("walk.glb"));
+    write_parts(&folder, "a", &character);
+    write_parts(&folder, "moves/walk", &walk);
+    let run = || {
+        let again = folder.run("retarget moves --on a.gltf -o out").assert().success();
+        String::from_utf8_lossy(&again.get_output().stdout).into_owned()
+    };
+    assert!(run().contains("1 file, all new"));
+    assert!(run().contains("1 file, 1 made before"));
+    let stamp = String::from_utf8(folder.read("out/walk.glb.json")).expect("text");
+    assert!(
+        stamp.contains("\"walk.bin\"") && !stamp.contains(&*folder.path("").to_string_lossy()),
+        "{stamp}"
+    );
+    for name in ["a.bin", "moves/walk.bin"] {
+        // The same bytes and a byte more: the output stays the same.
+        let mut bytes = folder.read(name);
+        bytes.push(0);
+        folder.write(name, bytes);
+        assert!(run().contains("1 file, all new"), "{name}");
+        assert!(run().contains("1 file, 1 made before"), "{name}");
+    }
+    // A missing buffer is no reason to keep an old result.
+    std::fs::remove_file(folder.path("moves/walk.bin")).expect("it is there");
+    folder.run("retarget moves --on a.gltf -o out").assert().code(1);
+}
+
 #[test]
 fn what_has_no_legs_is_refused() {
     let folder = Folder::with_ribbon();

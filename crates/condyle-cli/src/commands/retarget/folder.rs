@@ -1,5 +1,6 @@
 //! All motion of a folder on one character.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Instant, UNIX_EPOCH};
 
@@ -194,7 +195,7 @@ impl Source {
         let maps = [&args.map, &args.on_map, &args.body].map(|map| map.as_deref().map(file_stamp));
         let stamp = json!({
             "source": file_stamp(&self.path),
-            "on": file_stamp(target.path()),
+            "on": target.sources().iter().map(|file| file_stamp(file)).collect::<Value>(),
             "maps_and_body": maps,
             "options": format!("{:?} {:?} {:?} {:?}", args.clip, args.ratio, args.hands, args.space),
             "version": env!("CARGO_PKG_VERSION"),
@@ -209,6 +210,7 @@ impl Source {
         told["over"] = report::over(&done).into();
         told["bytes"] = file.bytes.into();
         told["stamp"] = stamp;
+        told["files"] = self.files(&done.sources, target);
         let text = format!("{told:#}\n");
         write_file(self.told.clone(), |out| out.write_all(text.as_bytes()))?;
         Ok(Line { name: self.name.clone(), told, is_old: false })
@@ -217,7 +219,28 @@ impl Source {
     fn known(&self, stamp: &Value) -> Option<Value> {
         let told: Value = serde_json::from_slice(&std::fs::read(&self.told).ok()?).ok()?;
         let bytes = std::fs::metadata(&self.output).ok()?.len();
-        (told["stamp"] == *stamp && told["bytes"].as_u64() == Some(bytes)).then_some(told)
+        let folder = self.folder()?;
+        let is_same = |(name, stamp): (&String, &Value)| file_stamp(&folder.join(name)) == *stamp;
+        let is_known = told["stamp"] == *stamp
+            && told["bytes"].as_u64() == Some(bytes)
+            && told["files"].as_object()?.iter().all(is_same);
+        is_known.then_some(told)
+    }
+
+    /// Returns the stamps of the files that the source names, such as the buffers of a .gltf. Their paths are
+    /// relative to its folder.
+    fn files(&self, sources: &BTreeSet<PathBuf>, target: &Target) -> Value {
+        let own = self.path.canonicalize().ok();
+        let named =
+            sources.iter().filter(|file| own.as_ref() != Some(file) && !target.sources().contains(*file));
+        let folder = self.folder().unwrap_or_default();
+        let name = |file: &Path| file.strip_prefix(&folder).unwrap_or(file).to_string_lossy().into_owned();
+        Value::Object(named.map(|file| (name(file), file_stamp(file))).collect())
+    }
+
+    /// Returns the canonical path of the folder that the source is in.
+    fn folder(&self) -> Option<PathBuf> {
+        Some(self.path.canonicalize().ok()?.parent()?.to_path_buf())
     }
 }
 

@@ -75,12 +75,9 @@ impl Target {
         Ok(Self { path: path.to_path_buf(), model, found, metres })
     }
 
+    /// Returns the canonical paths of all files that the character was read from.
     pub(super) fn sources(&self) -> &BTreeSet<PathBuf> {
         &self.model.sources
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.path
     }
 }
 
