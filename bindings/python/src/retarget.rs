@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use condyle::sampling::PoseSource;
 use condyle::{Pose, Skeleton};
+use condyle_compare::distinct;
 use condyle_io::ModelClip;
 use condyle_retarget::clip::{ClipOptions, clip as whole_clip, frame_times};
 use condyle_retarget::rig::{Found, Hints, Role, find};
@@ -18,6 +19,27 @@ use crate::model::Model;
 
 /// Frames per second where the keys of a clip are farther apart.
 const RATE: f64 = 30.0;
+
+/// Size of the steps: a number, or the name of a measure.
+#[derive(FromPyObject)]
+pub(crate) enum Steps {
+    Number(f64),
+    Name(String),
+}
+
+impl Steps {
+    /// Returns the ratio in the units of both models. `factor` converts a number from metres.
+    fn ratio(self, factor: f64) -> PyResult<Ratio> {
+        match self {
+            Self::Number(number) => Ok(Ratio::Fixed(number * factor)),
+            Self::Name(name) if name == "legs" => Ok(Ratio::LegsAndHips),
+            Self::Name(name) if name == "hip-height" => Ok(Ratio::HipHeight),
+            Self::Name(name) => Err(Error::new_err(format!(
+                "ratio must be 'legs', 'hip-height' or a number above 0, got {name:?}"
+            ))),
+        }
+    }
+}
 
 /// Find the joints of a humanoid by a map in the file, by names, and by the shape of the skeleton.
 ///
@@ -66,30 +88,38 @@ pub(crate) fn rig(
 ///     Character that receives the motion.
 /// `clip` : int, str, Clip or None
 ///     Clip of the source. None takes all clips.
-/// `ratio` : float, optional
-///     Size of the steps compared with the source's. Default: by the legs and the distance of the hips.
+/// `ratio` : float or {'legs', 'hip-height'}
+///     Size of the steps: by the legs and the distance of the hips, by the height of the hips, or a multiple
+///     of the source's in metres. A model without a unit counts as one in metres.
+/// `hands` : bool
+///     Keeps hands that are near each other so, for claps and objects in both hands.
 /// `source_map`, `target_map` : dict of str to str or None, optional
 ///     Corrections of `rig`.
 ///
 /// Returns
 /// -------
 /// tuple of Model and dict
-///     The target with only the retargeted clips, and the certificate of each by its name. A certificate
-///     has planted frames, and how far feet slide, miss their place or are off their height. Lengths are
-///     in mm if the unit of the target is the metre.
+///     The target with only the retargeted clips, and the certificate of each by its name. A number is added
+///     to a name that occurs earlier. A certificate has planted frames, and how far feet slide, miss their
+///     place or are off their height. Lengths are in mm. A target without a unit counts as one in metres.
 ///
 /// Raises
 /// ------
 /// Error
-///     If a skeleton is not a humanoid, or the source has no clips.
+///     If a skeleton is not a humanoid, the source has no clips, or the ratio is unknown.
 #[pyfunction]
-#[pyo3(signature = (source, target, clip=None, *, ratio=None, source_map=None, target_map=None))]
+#[pyo3(signature = (source, target, clip=None, *, ratio=Steps::Name("legs".into()), hands=false, source_map=None, target_map=None))]
+#[pyo3(
+    text_signature = "(source, target, clip=None, *, ratio='legs', hands=False, source_map=None, target_map=None)"
+)]
+#[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub(crate) fn retarget<'py>(
     py: Python<'py>,
     source: &Bound<'py, Model>,
     target: &Bound<'py, Model>,
     clip: Option<&Bound<'py, PyAny>>,
-    ratio: Option<f64>,
+    ratio: Steps,
+    hands: bool,
     source_map: Option<BTreeMap<String, Option<String>>>,
     target_map: Option<BTreeMap<String, Option<String>>>,
 ) -> PyResult<(Model, Bound<'py, PyDict>)> {
@@ -101,19 +131,23 @@ pub(crate) fn retarget<'py>(
     let (shaped, a) = humanoid("source", source, clips.first().map(|clip| &*clip.motion), source_map)?;
     let b = humanoid("target", target, None, target_map)?.1;
     let mut options = PlanOptions::default();
-    options.ratio = ratio.map_or_else(Ratio::default, Ratio::Fixed);
+    let [metres_from, metres_to] = [from, to].map(|model| f64::from(model.unit().unwrap_or(1.0)));
+    options.ratio = ratio.ratio(metres_from / metres_to)?;
+    options.hands = hands;
     let plan = Plan::new(&shaped, &a.humanoid, to.shared_skeleton(), &b.humanoid, &options);
     let plan = plan.map_err(refused)?;
     let certificates = PyDict::new(py);
     let mut made = Vec::new();
-    for clip in clips {
-        let (name, motion) = (clip.name.clone(), Arc::clone(&clip.motion));
+    let mut names: Vec<String> = clips.iter().map(|clip| clip.name.clone()).collect();
+    distinct(&mut names);
+    for (clip, name) in clips.into_iter().zip(names) {
+        let motion = Arc::clone(&clip.motion);
         let done = py.detach(|| {
             let times = frame_times(motion.clip.borrowed(), RATE)?;
             whole_clip(&plan, &motion.clip, &times, &ClipOptions::default())
         });
         let done = done.map_err(refused)?;
-        certificates.set_item(&name, certificate(py, &done.certificate)?)?;
+        certificates.set_item(&name, certificate(py, &done.certificate.in_unit(metres_to))?)?;
         let motion = Arc::new(ModelClip::from(done.clip.with_name(&name)));
         made.push(Bound::new(py, Clip { name, skeleton: Arc::clone(to.shared_skeleton()), motion })?);
     }

@@ -102,6 +102,18 @@ def test_motion_moves_to_another_body(tmp_path: Path) -> None:
     for joint in ("LeftFoot", "RightHand", "Head"):
         one, other = a[:, names[0].index(f"mixamorig:{joint}")], b[:, names[1].index(f"Bip_{joint}")]
         np.testing.assert_allclose(0.007 * one, other, atol=1e-4)
+    # Clips of one name have a certificate each, and lengths are in mm.
+    clips = source.clips * 2
+    twice, certificates = condyle.retarget(source.with_clips(clips), target)
+    assert list(certificates) == [clip.name for clip in twice.clips] == ["nod", "nod 2"]
+    small = condyle.open(tmp_path / "small.bvh", unit=0.01)
+    measured = condyle.retarget(source, small, hands=True)[1]["nod"]
+    assert measured["height_mm"] == pytest.approx(0.01 * certificates["nod"]["height_mm"], abs=1e-3)
+    # A number is in metres.
+    assert condyle.retarget(source, small, ratio=0.5)[1]["nod"]["ratio"] == 50
+    assert condyle.retarget(source, small, ratio="hip-height")[1]["nod"]["ratio"] == pytest.approx(0.007, rel=0.01)
+    with pytest.raises(condyle.Error, match="ratio must be"):
+        condyle.retarget(source, small, ratio="long")
     with pytest.raises(condyle.Error, match="source: no humanoid"):
         condyle.retarget(condyle.open(Path(__file__).parents[3] / "testdata" / "two_joints.glb"), target)
     with pytest.raises(condyle.Error, match="no clip"):

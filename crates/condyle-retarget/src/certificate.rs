@@ -21,7 +21,7 @@ const DOUBT: f64 = 5.0 / 1800.0;
 pub struct Certificate {
     /// Number of frames.
     pub frames: usize,
-    /// Size of the target's steps compared with the source's.
+    /// Size of the target's steps compared with the source's, in the units of both files.
     pub ratio: f64,
     /// Sums of the figures, with both bodies scaled to 1.8 m.
     pub figures: Figures,
@@ -117,12 +117,12 @@ impl Certificate {
             ("frames", count(self.frames)),
             ("ratio", self.ratio),
             ("planted_frames", count(f.planted)),
-            ("sliding_percent", percent(f.sliding, f.planted)),
-            ("sliding_beyond_scale_percent", percent(f.beyond, f.planted)),
+            ("sliding_percent", self.sliding_percent()),
+            ("sliding_beyond_scale_percent", self.sliding_beyond_scale_percent()),
             ("slide_mm", self.slide_mm),
             ("height_mm", self.height_mm),
             ("standing_frames", count(self.standing)),
-            ("out_of_reach_percent", percent(self.out_of_reach, self.standing)),
+            ("out_of_reach_percent", self.out_of_reach_percent()),
             ("reach_missed_mm", self.reach_mm),
             ("frozen_percent", percent(f.frozen, f.moving)),
             ("ground_mm", self.ground_mm),
@@ -136,9 +136,16 @@ impl Certificate {
         figures.map(|(name, value)| (name, (value * 1e4).round() / 1e4)).to_vec()
     }
 
-    /// Share of planted frames whose toe slides, in percent.
+    /// Share of planted frames whose toe is faster than 1 cm/s, in percent.
     #[must_use]
     pub fn sliding_percent(&self) -> f64 {
+        percent(self.figures.sliding, self.figures.planted)
+    }
+
+    /// Share of planted frames whose toe slides beyond scale, in percent. The threshold of 1 cm/s is
+    /// multiplied by the ratio of the steps if that is above 1, so that larger steps may move a toe faster.
+    #[must_use]
+    pub fn sliding_beyond_scale_percent(&self) -> f64 {
         percent(self.figures.beyond, self.figures.planted)
     }
 
@@ -169,6 +176,7 @@ pub(crate) struct Witness {
     /// Scale of the target: mm per unit, and its height.
     height: f64,
     certificate: Certificate,
+    latest: Latest,
 }
 
 impl Witness {
@@ -178,7 +186,8 @@ impl Witness {
         let checks = [(&plan.source, ground.floor), (&plan.target, plan.target.floor)]
             .map(|(body, floor)| PoseChecks::new(body, floor));
         let certificate = Certificate { ratio: plan.ratio, ..Certificate::default() };
-        Self { legs, checks, ratio: plan.ratio, height: plan.target.height, certificate }
+        let latest = Latest::default();
+        Self { legs, checks, ratio: plan.ratio, height: plan.target.height, certificate, latest }
     }
 
     pub(crate) fn add(&mut self, seconds: f64, poses: [&Pose; 2], goals: &Goals) -> Result<(), Error> {
@@ -208,7 +217,7 @@ impl Witness {
             (body, 4.0 * DOUBT, Reason::InsideBody),
         ] {
             if depth > limit * self.height {
-                doubt(&mut all.doubts, frame, why, 1e3 * depth);
+                self.latest.add(&mut all.doubts, frame, why, 1e3 * depth);
             }
         }
         Ok(())
@@ -220,7 +229,7 @@ impl Witness {
         self.certificate.figures = figures(source, target, self.ratio)?;
         crate::figures::spins(source, target, &mut details);
         for (frame, degrees) in details {
-            doubt(&mut self.certificate.doubts, frame, Reason::Spin, degrees);
+            self.latest.add(&mut self.certificate.doubts, frame, Reason::Spin, degrees);
         }
         let scale = 1e3 * self.height / crate::figures::TALL;
         let [slide, height] = crate::figures::planted(source, target, self.ratio);
@@ -231,14 +240,25 @@ impl Witness {
     }
 }
 
-/// Adds a frame to the ranges. Gaps of up to five frames join.
-fn doubt(doubts: &mut Vec<Doubt>, frame: usize, why: Reason, worst: f64) {
-    if let Some(last) = doubts.iter_mut().rev().find(|doubt| doubt.why == why && doubt.last + 6 >= frame) {
-        last.last = frame;
-        last.worst = last.worst.max(worst);
-        return;
+/// Index of the latest range of each reason, so that a frame in doubt takes constant time.
+#[derive(Default)]
+struct Latest([Option<usize>; 4]);
+
+impl Latest {
+    /// Adds a frame to the ranges. Gaps of up to five frames join.
+    fn add(&mut self, doubts: &mut Vec<Doubt>, frame: usize, why: Reason, worst: f64) {
+        let latest = &mut self.0[why as usize];
+        match latest.map(|at| &mut doubts[at]) {
+            Some(range) if range.last + 6 >= frame => {
+                range.last = frame;
+                range.worst = range.worst.max(worst);
+            }
+            _ => {
+                *latest = Some(doubts.len());
+                doubts.push(Doubt { first: frame, last: frame, why, worst });
+            }
+        }
     }
-    doubts.push(Doubt { first: frame, last: frame, why, worst });
 }
 
 /// Angle in degrees by which a knee may bend to the front.
@@ -375,5 +395,28 @@ mod tests {
             let got = beyond(degrees, axis);
             assert!((got - want).abs() < 1e-9, "{degrees} {axis:?}: {got}");
         }
+    }
+
+    #[test]
+    fn frames_of_one_reason_join_across_short_gaps() {
+        let (mut latest, mut doubts) = (Latest::default(), Vec::new());
+        for (frame, why, worst) in [
+            (1, Reason::OutOfReach, 6.0),
+            (2, Reason::InsideBody, 30.0),
+            (7, Reason::OutOfReach, 9.0),
+            (8, Reason::OutOfReach, 7.0),
+            (15, Reason::OutOfReach, 8.0),
+            (2, Reason::Spin, 25.0),
+        ] {
+            latest.add(&mut doubts, frame, why, worst);
+        }
+        let told: Vec<_> = doubts.iter().map(|it| (it.first, it.last, it.why, it.worst)).collect();
+        let want = [
+            (1, 8, Reason::OutOfReach, 9.0),
+            (2, 2, Reason::InsideBody, 30.0),
+            (15, 15, Reason::OutOfReach, 8.0),
+            (2, 2, Reason::Spin, 25.0),
+        ];
+        assert_eq!(told, want);
     }
 }

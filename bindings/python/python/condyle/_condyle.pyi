@@ -1366,7 +1366,8 @@ def retarget(
     target: Model,
     clip: _ClipLike = None,
     *,
-    ratio: float | None = None,
+    ratio: float | Literal["legs", "hip-height"] = "legs",
+    hands: bool = False,
     source_map: dict[str, str | None] | None = None,
     target_map: dict[str, str | None] | None = None,
 ) -> tuple[Model, dict[str, dict[str, Any]]]:
@@ -1380,22 +1381,25 @@ def retarget(
         Character that receives the motion.
     `clip` : int, str, Clip or None
         Clip of the source. None takes all clips.
-    `ratio` : float, optional
-        Size of the steps compared with the source's. Default: by the legs and the distance of the hips.
+    `ratio` : float or {'legs', 'hip-height'}
+        Size of the steps: by the legs and the distance of the hips, by the height of the hips, or a multiple
+        of the source's in metres. A model without a unit counts as one in metres.
+    `hands` : bool
+        Keeps hands that are near each other so, for claps and objects in both hands.
     `source_map`, `target_map` : dict of str to str or None, optional
         Corrections of `rig`.
 
     Returns
     -------
     tuple of Model and dict
-        The target with only the retargeted clips, and the certificate of each by its name. A certificate
-        has planted frames, and how far feet slide, miss their place or are off their height. Lengths are
-        in mm if the unit of the target is the metre.
+        The target with only the retargeted clips, and the certificate of each by its name. A number is added
+        to a name that occurs earlier. A certificate has planted frames, and how far feet slide, miss their
+        place or are off their height. Lengths are in mm. A target without a unit counts as one in metres.
 
     Raises
     ------
     Error
-        If a skeleton is not a humanoid, or the source has no clips.
+        If a skeleton is not a humanoid, the source has no clips, or the ratio is unknown.
     """
 def sample_frames(
     frames: list[Frames],

@@ -433,8 +433,10 @@ class Retarget(Pack):
         See `Pack`. The budget and the shell refer to the character.
     `on` : str
         File of the character that receives the motion.
-    `ratio` : float, optional
-        Size of the steps compared with the source's. Default: by the legs and the distance of the hips.
+    `ratio` : float or {'legs', 'hip-height'}
+        Size of the steps; see `retarget`. A number needs `unit` if the files state none.
+    `hands` : bool
+        Keeps hands that are near each other so.
 
     Notes
     -----
@@ -444,13 +446,17 @@ class Retarget(Pack):
 
     _: KW_ONLY
     on: str
-    ratio: float | None = None
+    ratio: float | Literal["legs", "hip-height"] = "legs"
+    hands: bool = False
 
     kind = "retarget"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._above_zero(*(["ratio"] if self.ratio is not None else []))
+        if not isinstance(self.ratio, str):
+            self._above_zero("ratio")
+        elif self.ratio not in ("legs", "hip-height"):
+            raise condyle.Error(f"ratio must be 'legs', 'hip-height' or a number above 0, got {self.ratio!r}")
         self._set("on", os.path.abspath(self.on))
 
     def plan(self) -> list[Shard]:
@@ -474,7 +480,7 @@ class Retarget(Pack):
         budget, shell = self.budget / unit, self.shell / unit
         clips: list[tuple[condyle.Clip, Facts]] = []
         for clip in model.clips:
-            moved, certificates = condyle.retarget(model, character, clip, ratio=self.ratio)
+            moved, certificates = condyle.retarget(model, character, clip, ratio=self.ratio, hands=self.hands)
             small = moved.encode(moved.clips[0], budget, shell=shell, best=self.best)
             [certificate] = certificates.values()
             clips.append((small, {"certificate": certificate}))

@@ -46,7 +46,7 @@ joint with index 7, and `#` begins a comment. Lines may be left out.
 
 A model that is no humanoid is refused with exit code 1.")]
 pub(crate) struct Args {
-    /// Character: .glb, .gltf, .vrm, .bvh or .condyle
+    /// Character: .glb, .gltf, .vrm, .vrma, .fbx, .bvh or .condyle
     model: PathBuf,
     /// Output file: the map as text, or the model with the map. Missing folders are created [default: print a
     /// table]

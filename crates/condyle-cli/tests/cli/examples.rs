@@ -120,6 +120,7 @@ fn folder() -> Folder {
         "encode man.glb -o character.condyle",
         "rig man.glb -o man.map",
         "decode character.condyle --clip walk -o dance.bvh",
+        "decode character.condyle --clip idle -o hero.bvh",
         "pack fox.glb -o smaller.glb --unit 1cm",
         "reach fox.glb --fit-limits -o fox.limits.json",
     ] {

@@ -104,7 +104,12 @@ fn a_walk_of_a_tall_body_stands_on_the_character() {
 #[test]
 fn a_motion_on_its_own_character_is_itself() {
     let folder = folder();
-    folder.run("retarget a.glb --clip walk --on a.glb -o same.glb").assert().success();
+    let output = folder.run("retarget a.glb --clip walk --on a.glb -o same.glb").assert().success();
+    let text = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
+    assert!(
+        text.contains("note: walk: 1 track without a joint, such as morph weights, is left out"),
+        "{text}"
+    );
     let told = json(&folder, "retarget same.glb --on a.glb -o twice.glb --json");
     assert_eq!(told["clips"][0]["certificate"]["pelvis_mm"], 0.0, "{told}");
 }
@@ -256,4 +261,100 @@ fn the_motion_of_a_person_needs_its_body_model() {
     let names: Vec<&str> =
         told["files"].as_array().expect("a list").iter().filter_map(|it| it["source"].as_str()).collect();
     assert_eq!(names, ["knees.npz", "low/squats.bvh", "walk.bvh"], "{told}");
+}
+
+/// An output folder inside the folder of the motions, whatever its path is, has no motions.
+#[test]
+fn outputs_are_no_motions_of_a_later_run() {
+    let folder = folder();
+    for line in
+        ["retarget moves --on a.glb -o ./moves/out --json", "retarget ./moves --on a.glb -o moves/out --json"]
+    {
+        for _ in 0..2 {
+            let told = json(&folder, line);
+            assert_eq!(told["files"].as_array().map(Vec::len), Some(2), "{line}: {told}");
+            assert_eq!(told["left_out"], serde_json::json!([]), "{line}: {told}");
+        }
+    }
+    assert!(!folder.path("moves/out/out").exists());
+    folder.refuses("retarget moves --on a.glb -o ./moves", 2, &["cannot be the output folder"]);
+}
+
+#[test]
+fn files_that_are_left_out_fail_a_check() {
+    let folder = folder();
+    folder.write("moves/torn.bvh", "HIERARCHY\nROOT Hips\n");
+    let told = json(&folder, "retarget moves --on a.glb -o out --json");
+    assert_eq!(told["left_out"][0]["source"], "torn.bvh", "{told}");
+    folder.refuses("retarget moves --on a.glb -o out --fail-over", 1, &["moves: 1 file is left out"]);
+}
+
+/// A folder that links to itself is reported.
+#[cfg(unix)]
+#[test]
+fn folders_that_cannot_be_read_are_reported() {
+    let folder = folder();
+    std::os::unix::fs::symlink("..", folder.path("moves/low/loop")).expect("a link");
+    let told = json(&folder, "retarget moves --on a.glb -o out --json");
+    assert_eq!(told["left_out"][0]["source"], "low/loop", "{told}");
+    assert_eq!(told["files"].as_array().map(Vec::len), Some(2), "{told}");
+}
+
+/// `--ratio NUMBER` is in metres, so both units must be known.
+#[test]
+fn a_ratio_is_in_metres() {
+    let folder = folder();
+    let ratio = |options: &str, want: f64| {
+        let line = format!("retarget moves/walk.bvh --on a.glb -o out.glb --json {options}");
+        let told = json(&folder, &line);
+        let ratio = told["clips"][0]["certificate"]["ratio"].as_f64().expect("a number");
+        assert!((ratio - want).abs() < 1e-4, "{line}: {ratio}");
+    };
+    ratio("--ratio 0.8 --unit 1m", 0.8);
+    ratio("--ratio 0.8 --unit 0.5m", 0.4);
+    ratio("--ratio 0.8 --unit 1m --on-unit 2m", 0.4);
+    for (line, words) in [
+        ("moves/walk.bvh --on a.glb -o out.glb --ratio 1", ["walk.bvh states no unit", "--unit 1cm"]),
+        ("a.glb --on moves/walk.bvh -o out.glb --ratio 1", ["walk.bvh states no unit", "--on-unit 1cm"]),
+        ("moves/walk.bvh --on a.glb -o out.glb --unit 1cm", ["--unit has no effect", "--on-unit"]),
+    ] {
+        folder.refuses(&format!("retarget {line}"), 2, &words);
+    }
+}
+
+/// A BVH states neither its unit nor its up axis.
+#[test]
+fn a_character_has_a_unit_and_an_up_axis() {
+    let folder = folder();
+    // Y up to Z up, at 100 units per metre, without frames.
+    let text = String::from_utf8(folder.read("moves/walk.bvh")).expect("text");
+    let turned = |line: &str| {
+        let Some(numbers) = line.trim().strip_prefix("OFFSET") else { return format!("{line}\n") };
+        let at: Vec<f64> =
+            numbers.split_whitespace().map(|it| 100.0 * it.parse::<f64>().expect("a number")).collect();
+        format!("OFFSET {} {} {}\n", at[0], -at[2], at[1])
+    };
+    let hierarchy = text.lines().take_while(|line| *line != "MOTION").map(turned).collect::<String>();
+    folder.write("hero.bvh", hierarchy + "MOTION\nFrames: 0\nFrame Time: 0.1\n");
+    let line = "retarget moves/low/squats.bvh --on hero.bvh --on-up z --json";
+    let plain = json(&folder, &format!("{line} -o plain.glb"));
+    let told = json(&folder, &format!("{line} -o out.glb --on-unit 1cm --fail-over"));
+    let same = json(&folder, "retarget moves/low/squats.bvh --on moves/walk.bvh -o same.glb --json");
+    let figure = |told: &Value, name: &str| told["clips"][0]["certificate"][name].as_f64().expect("a number");
+    for name in ["height_mm", "pelvis_mm", "slide_mm", "ground_mm"] {
+        let [plain, told, same] = [&plain, &told, &same].map(|told| figure(told, name));
+        assert!((plain - 100.0 * told).abs() < 0.1, "{name}: {plain} {told}");
+        assert!((same - told).abs() < 0.5, "{name}: {same} {told}");
+    }
+    let line = "retarget moves/low/squats.bvh --on hero.bvh --on-up z -o out.glb --fail-over";
+    folder.refuses(line, 2, &["hero.bvh states no unit", "--on-unit 1cm"]);
+}
+
+#[test]
+fn the_certificates_fit_a_terminal() {
+    let folder = folder();
+    let output = folder.run("retarget moves/walk.bvh --on a.glb -o out.glb").assert().success();
+    let text = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    assert_snapshot!("retarget_text", text);
 }

@@ -48,7 +48,7 @@ pub(super) fn run(args: &Args, body: Option<&BodyModel>) -> Result<(), Failure> 
             "{folder} is a folder; name an output folder with -o, and the format of its files with --format"
         )));
     }
-    let sources = find(args);
+    let (sources, mut left_out) = find(args)?;
     if sources.is_empty() {
         return Err(Failure::Data(format!("{folder} has no motion files")));
     }
@@ -70,7 +70,7 @@ pub(super) fn run(args: &Args, body: Option<&BodyModel>) -> Result<(), Failure> 
     let lines: Vec<Result<Line, Failure>> =
         args.threads.pool()?.install(|| sources.par_iter().map(one).collect());
     bar.finish_and_clear();
-    let (mut done, mut left_out) = (Vec::new(), Vec::new());
+    let mut done = Vec::new();
     for (source, line) in sources.iter().zip(lines) {
         match line {
             Ok(line) => done.push(line),
@@ -103,6 +103,15 @@ pub(super) fn run(args: &Args, body: Option<&BodyModel>) -> Result<(), Failure> 
             },
             begin.elapsed().as_secs_f64()
         );
+        let has_less = |clip: &&Value| clip["tracks_left_out"].as_u64() > Some(0);
+        let clips = done.iter().filter_map(|line| line.told["clips"].as_array()).flatten();
+        let less = clips.filter(has_less).count();
+        if less > 0 {
+            text += &format!(
+                "note: tracks without a joint, such as morph weights, are left out in {}\n",
+                counted(less, "clip", "clips")
+            );
+        }
         over.iter().for_each(|line| text += &format!("over the limits: {line}\n"));
         if !left_out.is_empty() {
             text += &format!("{} left out, see above\n", counted(left_out.len(), "file was", "files were"));
@@ -112,11 +121,15 @@ pub(super) fn run(args: &Args, body: Option<&BodyModel>) -> Result<(), Failure> 
     if done.is_empty() {
         return Err(Failure::Data(format!("{folder}: none of its files can be used; see the errors above")));
     }
-    if args.fail_over && !over.is_empty() {
-        return Err(Failure::Data(format!(
-            "{folder}: {} over the limits",
-            counted(over.len(), "figure is", "figures are")
-        )));
+    let mut faults = Vec::new();
+    if !over.is_empty() {
+        faults.push(format!("{} over the limits", counted(over.len(), "figure is", "figures are")));
+    }
+    if !left_out.is_empty() {
+        faults.push(format!("{} left out", counted(left_out.len(), "file is", "files are")));
+    }
+    if args.fail_over && !faults.is_empty() {
+        return Err(Failure::Data(format!("{folder}: {}", faults.join(", and "))));
     }
     Ok(())
 }
@@ -131,13 +144,34 @@ fn over(line: &Line) -> Vec<String> {
     all.filter_map(|it| Some(format!("{}: {}", printable(&line.name), it.as_str()?))).collect()
 }
 
-/// Finds the motion files of the folder, sorted by name.
-fn find(args: &Args) -> Vec<Source> {
+/// Finds the motion files of the folder, sorted by name, and lists the folders that cannot be read. The
+/// output folder is left out, whatever its path is.
+fn find(args: &Args) -> Result<(Vec<Source>, Vec<Value>), Failure> {
     let formats = Format::ALL.into_iter().filter(|format| *format != Format::Body || args.body.is_some());
     let endings: Vec<&str> = formats.flat_map(|format| format.endings().iter().copied()).collect();
-    let walk =
-        WalkDir::new(&args.source).follow_links(true).into_iter().filter_entry(|it| it.path() != args.output);
-    let files = walk.flatten().filter(|entry| entry.file_type().is_file()).map(walkdir::DirEntry::into_path);
+    let output = args.output.canonicalize().ok();
+    let is_output = |path: &Path| output.is_some() && path.canonicalize().ok() == output;
+    if is_output(&args.source) {
+        let folder = path_text(&args.source);
+        return Err(Failure::Usage(format!(
+            "{folder} has the motions, so it cannot be the output folder too; name another one with -o"
+        )));
+    }
+    let (mut files, mut left_out) = (Vec::new(), Vec::new());
+    let walk = WalkDir::new(&args.source).follow_links(true).into_iter();
+    for entry in walk.filter_entry(|it| !(it.file_type().is_dir() && is_output(it.path()))) {
+        match entry {
+            Ok(entry) if entry.file_type().is_file() => files.push(entry.into_path()),
+            Ok(_) => {}
+            Err(error) => {
+                let path = error.path().unwrap_or(&args.source);
+                warn(path, &format!("left out: {error}"));
+                let inside = path.strip_prefix(&args.source).unwrap_or(path);
+                left_out.push(json!({ "source": inside.to_string_lossy(), "why": error.to_string() }));
+            }
+        }
+    }
+    let files = files.into_iter();
     // The body model itself has no motion.
     let body = args.body.as_deref().and_then(|path| path.canonicalize().ok());
     let files = files.filter(|path| body.is_none() || path.canonicalize().ok() != body);
@@ -152,7 +186,7 @@ fn find(args: &Args) -> Vec<Source> {
         })
         .collect();
     sources.sort_by(|a, b| (&a.output, &a.name).cmp(&(&b.output, &b.name)));
-    sources
+    Ok((sources, left_out))
 }
 
 impl Source {

@@ -14,13 +14,13 @@ use condyle_gltf::{Asset, ClipExporter};
 use condyle_io::Format;
 use condyle_retarget::clip::{ClipOptions, clip, frame_times};
 use condyle_retarget::rig::Found;
-use condyle_retarget::{Certificate, Plan, PlanOptions};
+use condyle_retarget::{Certificate, Plan, PlanOptions, Ratio};
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use super::report::{ClipDone, Done};
-use super::{Args, report};
+use super::{Args, report, space};
 use crate::commands::encode::{self, Settings};
 use crate::failure::{Failure, too_large};
 use crate::model::container::has_format;
@@ -29,9 +29,8 @@ use crate::model::playable::Playable;
 use crate::model::{self, Model};
 use crate::options::job::Job;
 use crate::options::source::find_clip;
-use crate::options::space::Space;
 use crate::options::work::Work;
-use crate::text::{ending, path_text, printable};
+use crate::text::{path_text, printable};
 
 /// Format of an output file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -59,14 +58,21 @@ pub(super) struct Target {
     path: PathBuf,
     model: Model,
     found: Found,
+    /// Metres per unit, if known.
+    metres: Option<f64>,
 }
 
 impl Target {
     pub(super) fn open(args: &Args) -> Result<Self, Failure> {
         let path = &args.on;
-        let model = Job::reading(path).open(|| model::open(path, None, None, Space::AS_IN_FILE, false))?;
+        let model =
+            Job::reading(path).open(|| model::open(path, None, None, args.space.character(), false))?;
+        let metres = space::metres(path, &model);
+        if args.fail_over {
+            space::needed(path, metres, "--on-unit", "--fail-over")?;
+        }
         let Who { found, .. } = Who::of(path, &model, &[], args.on_map.as_deref(), false)?;
-        Ok(Self { path: path.to_path_buf(), model, found })
+        Ok(Self { path: path.to_path_buf(), model, found, metres })
     }
 
     /// Returns the canonical paths of all files that the character was read from.
@@ -99,8 +105,8 @@ pub(super) fn run(
 ) -> Result<Done, Failure> {
     let name = path_text(path);
     let model = Job::reading(path).open(|| match body {
-        Some(body) if has_format(path, Format::Body) => model::open_person(path, body, args.space),
-        _ => model::open(path, None, None, args.space, false),
+        Some(body) if has_format(path, Format::Body) => model::open_person(path, body, args.space.motion()),
+        _ => model::open(path, None, None, args.space.motion(), false),
     })?;
     let mut clips = model.clips();
     if let Some(wanted) = &args.clip {
@@ -117,7 +123,7 @@ pub(super) fn run(
     let (skeleton, found) = source(args, path, &model, &clips)?;
     let failed = |e: &dyn std::fmt::Display| Failure::Data(format!("{name}: {e}"));
     let mut options = PlanOptions::default();
-    options.ratio = args.ratio;
+    options.ratio = ratio(args, path, &model, target)?;
     options.hands = args.hands;
     let to = &target.model.asset;
     let plan = Plan::new(&skeleton, &found.humanoid, &to.skeleton, &target.found.humanoid, &options);
@@ -131,7 +137,7 @@ pub(super) fn run(
     }
     let one = |(motion, times): &(&AnyClip<'_>, Vec<f32>)| {
         let done = clip(&plan, *motion, times, &ClipOptions::default()).map_err(|e| failed(&e))?;
-        Ok((done.clip, done.certificate))
+        Ok((done.clip, (done.certificate, free_tracks(motion))))
     };
     let done = jobs.par_iter().map(one).collect::<Result<Vec<_>, Failure>>()?;
     let mut names: Vec<String> = jobs.iter().map(|(clip, _)| clip.name().to_owned()).collect();
@@ -141,13 +147,15 @@ pub(super) fn run(
         *only = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     }
     distinct(&mut names);
-    let (made, certificates): (Vec<RawClip>, Vec<Certificate>) = done.into_iter().unzip();
+    let (made, certificates): (Vec<RawClip>, Vec<(Certificate, usize)>) = done.into_iter().unzip();
     let made: Vec<RawClip> = made.into_iter().zip(&names).map(|(clip, name)| clip.with_name(name)).collect();
     let clips: Vec<ClipDone> = (made.iter().zip(certificates))
-        .map(|(clip, certificate)| ClipDone {
+        .map(|(clip, (certificate, tracks_left_out))| ClipDone {
             name: clip.name().to_owned(),
             seconds: clip.duration(),
+            times: clip.timelines().first().cloned().unwrap_or_default(),
             certificate: certificate.in_unit(target.model.metres()),
+            tracks_left_out,
         })
         .collect();
     let bytes = match form {
@@ -158,9 +166,22 @@ pub(super) fn run(
     let mut doubts = doubts("source", &skeleton, &found);
     doubts.extend(self::doubts("target", &to.skeleton, &target.found));
     let sources = model.sources.iter().chain(target.sources()).cloned().collect();
-    // glTF is in metres unless the file states something else; a BVH states nothing.
-    let has_unit = to.unit().is_some() || ending(&target.path).as_deref() != Some("bvh");
-    Ok(Done { bytes, clips, doubts, has_unit, sources })
+    Ok(Done { bytes, clips, doubts, has_unit: target.metres.is_some(), sources })
+}
+
+/// Returns the ratio in the units of both files. `--ratio NUMBER` is in metres.
+fn ratio(args: &Args, path: &Path, model: &Model, target: &Target) -> Result<Ratio, Failure> {
+    let Ratio::Fixed(number) = args.ratio else { return Ok(args.ratio) };
+    let by = "--ratio NUMBER";
+    let from = space::needed(path, space::metres(path, model), "--unit", by)?;
+    let to = space::needed(&target.path, target.metres, "--on-unit", by)?;
+    Ok(Ratio::Fixed(number * from / to))
+}
+
+/// Returns the number of tracks that move no joint, such as morph weights. The result omits them.
+fn free_tracks(clip: &AnyClip<'_>) -> usize {
+    let raw = clip.as_raw().map(|clip| clip.tracks().iter().filter(|it| it.target.joint().is_none()).count());
+    raw.or_else(|| clip.as_compressed().map(|clip| clip.free_tracks().len())).unwrap_or(0)
 }
 
 /// Describes the joints in doubt.
@@ -183,7 +204,7 @@ fn document(target: &Target, clips: &[RawClip], done: &[ClipDone]) -> Result<Vec
     let text = glb.get(20..end).ok_or_else(broken)?;
     let mut json: Value = serde_json::from_slice(text).map_err(|_| broken())?;
     for (animation, clip) in json["animations"].as_array_mut().into_iter().flatten().zip(done) {
-        animation["extras"]["condyle_retarget"] = report::certificate(&clip.certificate);
+        animation["extras"]["condyle_retarget"] = report::certificate(clip);
     }
     let mut text = json.to_string().into_bytes();
     text.resize(text.len().next_multiple_of(4), b' ');
@@ -248,4 +269,28 @@ fn bvh(target: &Target, clip: &RawClip) -> Result<Vec<u8>, Failure> {
 /// Returns the JSON of a finished file.
 pub(super) fn stamp_of(done: &Done) -> Value {
     json!({ "clips": report::clips(done), "doubts": done.doubts })
+}
+
+#[cfg(test)]
+mod tests {
+    use condyle::{Interpolation, Target as Of, Track};
+
+    use super::*;
+
+    #[test]
+    fn tracks_without_a_joint_are_counted() {
+        let track = |target, values: &[f32]| Track {
+            target,
+            interpolation: Interpolation::Linear,
+            timeline: 0,
+            values: values.to_vec(),
+        };
+        let tracks = vec![
+            track(Of::Translation(0), &[0.0, 1.0, 0.0]),
+            track(Of::Weights(3), &[0.2, 0.8]),
+            track(Of::Vector(1), &[5.0]),
+        ];
+        let clip = RawClip::new(String::new(), vec![vec![0.0]], tracks).expect("three tracks");
+        assert_eq!(free_tracks(&AnyClip::from(&clip)), 2);
+    }
 }

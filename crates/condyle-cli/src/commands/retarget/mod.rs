@@ -3,17 +3,18 @@
 mod folder;
 mod job;
 mod report;
+mod space;
 
 use std::path::PathBuf;
 
 use condyle_retarget::Ratio;
 
 use self::job::{Form, Target};
+use self::space::Spaces;
 use crate::failure::Failure;
 use crate::model::body_model;
 use crate::options::heading::{OUTPUT, REPORT};
 use crate::options::overwrite::Overwrite;
-use crate::options::space::Space;
 use crate::options::threads::Threads;
 use crate::options::work::Limit;
 use crate::output::{check_destination, print, print_json};
@@ -29,12 +30,14 @@ Examples:
   condyle retarget man.glb --clip walk --on hero.glb -o hero_walk.glb --fail-over
   condyle retarget moves --on hero.glb -o out                  every motion of a folder
   condyle retarget amass --body model.npz --up z --on hero.glb -o amass_out
+  condyle retarget dance.bvh --on hero.bvh --on-unit 1cm -o hero_dance.bvh --fail-over
 
 The joints of both skeletons are found by a map in the file, such as VRM's, or by name and shape.
 `condyle rig` shows and writes what is found; --map and --on-map correct it. Rest poses may differ:
 arms may hang or stretch out, and bones may point along any axis. The size of the steps follows the
 legs. A foot that stands in the source stands still, feet keep their height above the ground, and
-knees bend to the side of the source. The unit of the source does not matter.
+knees bend to the side of the source. The unit of the source does not matter, except for --ratio
+NUMBER: 1 keeps the steps of the source in metres. A BVH states no unit: give --unit and --on-unit.
 
 OUT.glb is the character with the new clips, and without the clips that it had. OUT.condyle is
 compressed to half a millimetre. OUT.bvh holds one clip.
@@ -42,8 +45,12 @@ compressed to half a millimetre. OUT.bvh holds one clip.
 Each clip has a certificate: planted frames, and how far their feet slide, are off their height or
 miss their place; the depth below the ground and inside the body; how far knees and elbows bend
 beyond their limits; the angular acceleration of the knees compared with the source; and frames in
-doubt. It is printed, and stored in the extras of the animation in OUT.glb. --fail-over exits with
-code 1 if a figure is over its limit.
+doubt. It is printed, and stored in the extras of the animation in OUT.glb. The column `sliding` is
+`sliding_beyond_scale_percent` of the JSON: planted frames with a toe faster than 1 cm/s, times the
+ratio if it is above 1. --fail-over exits with code 1 if a figure is over its limit, or if a file of
+a folder is left out. Its limits are in mm: a character that is a BVH needs --on-unit.
+
+Tracks without a joint, such as morph weights, are left out and reported.
 
 A folder gives one output per file, in the same subfolders, and one report, OUT/report.json. A later
 run makes only new and changed files. The files are the same for any number of threads.")]
@@ -69,14 +76,15 @@ pub(crate) struct Args {
     /// Select a clip by name or index [default: all]
     #[arg(long, value_name = "NAME|INDEX")]
     clip: Option<String>,
-    /// Size of the steps: by legs and hips, by the height of the hips, or this number
+    /// Size of the steps: by legs and hips, by the height of the hips, or this multiple of the source's in
+    /// metres
     #[arg(long, value_name = "legs|hip-height|NUMBER", default_value = "legs", value_parser = parse_ratio)]
     ratio: Ratio,
     /// Keep hands that are near each other so, for claps and objects in both hands
     #[arg(long)]
     hands: bool,
     #[command(flatten)]
-    space: Space,
+    space: Spaces,
     /// Format of the files of a folder
     #[arg(
         long,
@@ -89,7 +97,7 @@ pub(crate) struct Args {
     format: Form,
     #[command(flatten)]
     overwrite: Overwrite,
-    /// Exit with code 1 if a certificate is over its limits
+    /// Exit with code 1 if a certificate is over its limits, or a file of a folder is left out
     #[arg(long, help_heading = REPORT)]
     fail_over: bool,
     /// Print the certificates as one JSON object
@@ -112,6 +120,7 @@ fn parse_ratio(text: &str) -> Result<Ratio, String> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    args.space.check(args)?;
     let body = args.body.as_deref().map(body_model).transpose()?;
     if args.source.is_dir() {
         return folder::run(args, body.as_ref());

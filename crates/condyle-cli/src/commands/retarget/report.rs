@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use condyle_retarget::{Certificate, Doubt};
+use condyle_retarget::{Certificate, Doubt, Reason};
 use serde_json::{Value, json};
 
 use crate::output::Written;
@@ -13,7 +13,18 @@ use crate::text::{counted, path_text, printable, size, table};
 pub(super) struct ClipDone {
     pub(super) name: String,
     pub(super) seconds: f64,
+    /// Times of the frames.
+    pub(super) times: Vec<f32>,
     pub(super) certificate: Certificate,
+    /// Number of tracks of the source that move no joint, such as morph weights.
+    pub(super) tracks_left_out: usize,
+}
+
+impl ClipDone {
+    /// Returns the times of the first and the last frame in doubt.
+    fn times_of(&self, doubt: &Doubt) -> [f64; 2] {
+        [doubt.first, doubt.last].map(|frame| self.times.get(frame).map_or(0.0, |&it| f64::from(it)))
+    }
 }
 
 /// Bytes of an output file, with the certificates of its clips.
@@ -36,17 +47,21 @@ const KNEES: [f64; 2] = [0.7, 1.5];
 /// their ratio is not limited.
 const STILL_KNEES: f64 = 1.0;
 
-/// Returns the JSON of one certificate.
-pub(super) fn certificate(it: &Certificate) -> Value {
+/// Returns the JSON of the certificate of a clip.
+pub(super) fn certificate(clip: &ClipDone) -> Value {
     let number = |value: f64| if value.fract() == 0.0 { json!(value as i64) } else { json!(value) };
-    let figures = it.table().into_iter().map(|(name, value)| (name.to_owned(), number(value)));
+    let figures = clip.certificate.table().into_iter().map(|(name, value)| (name.to_owned(), number(value)));
     let mut told: serde_json::Map<String, Value> = figures.collect();
-    told.insert("doubts".into(), it.doubts.iter().map(doubt).collect());
+    let doubt = |it: &Doubt| {
+        json!({
+            "frames": [it.first, it.last],
+            "seconds": clip.times_of(it).map(rounded),
+            "why": it.why.text(),
+            "worst": rounded(it.worst),
+        })
+    };
+    told.insert("doubts".into(), clip.certificate.doubts.iter().map(doubt).collect());
     told.into()
-}
-
-fn doubt(it: &Doubt) -> Value {
-    json!({ "frames": [it.first, it.last], "why": it.why.text(), "worst": rounded(it.worst) })
 }
 
 /// Rounds to four decimals, the digits that a certificate prints.
@@ -55,7 +70,14 @@ fn rounded(value: f64) -> f64 {
 }
 
 pub(super) fn clips(done: &Done) -> Vec<Value> {
-    let one = |clip: &ClipDone| json!({ "name": clip.name, "seconds": rounded(clip.seconds), "certificate": certificate(&clip.certificate) });
+    let one = |clip: &ClipDone| {
+        json!({
+            "name": clip.name,
+            "seconds": rounded(clip.seconds),
+            "certificate": certificate(clip),
+            "tracks_left_out": clip.tracks_left_out,
+        })
+    };
     done.clips.iter().map(one).collect()
 }
 
@@ -70,8 +92,9 @@ pub(super) fn over(done: &Done) -> Vec<String> {
     for clip in &done.clips {
         let it = &clip.certificate;
         let mut add = |what: String| all.push(format!("{}: {what}", printable(&clip.name)));
-        if it.sliding_percent() > SLIDING_PERCENT {
-            add(format!("{:.2} % of planted frames slide", it.sliding_percent()));
+        let sliding = it.sliding_beyond_scale_percent();
+        if sliding > SLIDING_PERCENT {
+            add(format!("{sliding:.2} % of planted frames slide beyond scale"));
         }
         if it.out_of_reach_percent() > OUT_OF_REACH_PERCENT {
             add(format!("{:.2} % of standing frames are out of reach", it.out_of_reach_percent()));
@@ -89,19 +112,14 @@ pub(super) fn over(done: &Done) -> Vec<String> {
 
 /// Returns the text of one file.
 pub(super) fn to_text(done: &Done, file: &Written) -> String {
-    let headings = [
-        "clip",
-        "frames",
-        "planted",
-        "sliding",
-        "slide, mm",
-        "height, mm",
-        "missed, mm",
-        "ground, mm",
-        "knees",
-        "in doubt",
+    let heading = |of: [&str; 12]| of.map(String::from).to_vec();
+    let mut lines = vec![
+        heading([
+            "clip", "frames", "planted", "sliding", "slide", "height", "missed", "ground", "body", "limits",
+            "knees", "doubt",
+        ]),
+        heading(["", "", "", "%", "mm", "mm", "mm", "mm", "mm", "deg", "ratio", "frames"]),
     ];
-    let mut lines = vec![headings.map(String::from).to_vec()];
     for clip in &done.clips {
         let it = &clip.certificate;
         let doubtful: usize = it.doubts.iter().map(|doubt| doubt.last - doubt.first + 1).sum();
@@ -109,31 +127,44 @@ pub(super) fn to_text(done: &Done, file: &Written) -> String {
             printable(&clip.name),
             it.frames.to_string(),
             it.figures.planted.to_string(),
-            format!("{:.2} %", it.sliding_percent()),
+            format!("{:.2}", it.sliding_beyond_scale_percent()),
             format!("{:.1}", it.slide_mm),
             format!("{:.1}", it.height_mm),
             format!("{:.1}", it.reach_mm),
             format!("{:.1}", it.ground_mm),
+            format!("{:.1}", it.body_mm),
+            format!("{:.1}", it.limits_degrees),
             format!("{:.2}", it.knee_acceleration()),
             doubtful.to_string(),
         ]);
     }
-    let mut out = table("<>>>>>>>>>", lines);
+    let mut out = table("<>>>>>>>>>>>", lines);
     for clip in &done.clips {
         for doubt in &clip.certificate.doubts {
+            let [from, to] = clip.times_of(doubt);
             out += &format!(
-                "in doubt: {}, frames {} to {}: {}, {:.1}\n",
+                "in doubt: {}, frames {} to {} ({from:.2} to {to:.2} s): {}, {:.1} {}\n",
                 printable(&clip.name),
                 doubt.first,
                 doubt.last,
                 doubt.why.text(),
-                doubt.worst
+                doubt.worst,
+                if doubt.why == Reason::Spin { "degrees" } else { "mm" }
             );
         }
     }
+    for clip in done.clips.iter().filter(|clip| clip.tracks_left_out > 0) {
+        let tracks = clip.tracks_left_out;
+        out += &format!(
+            "note: {}: {} without a joint, such as morph weights, {} left out\n",
+            printable(&clip.name),
+            counted(tracks, "track", "tracks"),
+            if tracks == 1 { "is" } else { "are" }
+        );
+    }
     done.doubts.iter().for_each(|doubt| out += &format!("in doubt: {doubt}\n"));
     if !done.has_unit {
-        out += "the unit of the character is unknown: mm are thousandths of it\n";
+        out += "the unit of the character is unknown, so mm are thousandths of it; set it with --on-unit\n";
     }
     out + &format!(
         "\n{}: {}, {}\n",
