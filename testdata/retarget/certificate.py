@@ -280,6 +280,9 @@ class Legs:
         toes = [sorted(unit * toe[1] for toe, _ in frames)[len(frames) // 50] for frames in self.frames]
         floors = [toe - height for toe, height in zip(toes, self.stands)]
         floor = min(floors)
+        # Feet on the ground at rest: a motion far above it is in the air.
+        if self.floor == 0.0 and floor > 0.1 * self.height:
+            return
         near = [abs(it - floor) < 0.05 * self.height for it in floors]
         toes = [toe if it else floor + height for toe, it, height in zip(toes, near, self.stands)]
         pairs = [(floor, self.floor), *zip(toes, self.toes)]
@@ -397,6 +400,7 @@ def certificate(source: Legs, target: Legs) -> dict[str, float]:
     return {
         "frames": len(times),
         "ratio": ratio,
+        "source_ground": source.floor,
         "planted_frames": planted,
         "sliding_percent": percent(sliding, planted),
         "sliding_beyond_scale_percent": percent(beyond, planted),

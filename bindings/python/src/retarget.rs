@@ -93,6 +93,8 @@ pub(crate) fn rig(
 ///     of the source's in metres. A model without a unit counts as one in metres.
 /// `hands` : bool
 ///     Keeps hands that are near each other so, for claps and objects in both hands.
+/// `ground` : {'rest', 'clip'} or None
+///     Takes the ground under the motion from its rest pose or from each clip. None takes whichever fits.
 /// `source_map`, `target_map` : dict of str to str or None, optional
 ///     Corrections of `rig`.
 ///
@@ -108,9 +110,9 @@ pub(crate) fn rig(
 /// Error
 ///     If a skeleton is not a humanoid, the source has no clips, or the ratio is unknown.
 #[pyfunction]
-#[pyo3(signature = (source, target, clip=None, *, ratio=Steps::Name("legs".into()), hands=false, source_map=None, target_map=None))]
+#[pyo3(signature = (source, target, clip=None, *, ratio=Steps::Name("legs".into()), hands=false, ground=None, source_map=None, target_map=None))]
 #[pyo3(
-    text_signature = "(source, target, clip=None, *, ratio='legs', hands=False, source_map=None, target_map=None)"
+    text_signature = "(source, target, clip=None, *, ratio='legs', hands=False, ground=None, source_map=None, target_map=None)"
 )]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub(crate) fn retarget<'py>(
@@ -120,6 +122,7 @@ pub(crate) fn retarget<'py>(
     clip: Option<&Bound<'py, PyAny>>,
     ratio: Steps,
     hands: bool,
+    ground: Option<&str>,
     source_map: Option<BTreeMap<String, Option<String>>>,
     target_map: Option<BTreeMap<String, Option<String>>>,
 ) -> PyResult<(Model, Bound<'py, PyDict>)> {
@@ -134,6 +137,13 @@ pub(crate) fn retarget<'py>(
     let [metres_from, metres_to] = [from, to].map(|model| f64::from(model.unit().unwrap_or(1.0)));
     options.ratio = ratio.ratio(metres_from / metres_to)?;
     options.hands = hands;
+    let mut clip_options = ClipOptions::default();
+    clip_options.ground_from_clip = match ground {
+        None => None,
+        Some("rest") => Some(false),
+        Some("clip") => Some(true),
+        Some(other) => return Err(Error::new_err(format!("ground must be 'rest', 'clip' or None, got {other:?}"))),
+    };
     let plan = Plan::new(&shaped, &a.humanoid, to.shared_skeleton(), &b.humanoid, &options);
     let plan = plan.map_err(refused)?;
     let certificates = PyDict::new(py);
@@ -144,7 +154,7 @@ pub(crate) fn retarget<'py>(
         let motion = Arc::clone(&clip.motion);
         let done = py.detach(|| {
             let times = frame_times(motion.clip.borrowed(), RATE)?;
-            whole_clip(&plan, &motion.clip, &times, &ClipOptions::default())
+            whole_clip(&plan, &motion.clip, &times, &clip_options)
         });
         let done = done.map_err(refused)?;
         certificates.set_item(&name, certificate(py, &done.certificate.in_unit(metres_to))?)?;

@@ -112,6 +112,10 @@ def test_motion_moves_to_another_body(tmp_path: Path) -> None:
     # A number is in metres.
     assert condyle.retarget(source, small, ratio=0.5)[1]["nod"]["ratio"] == 50
     assert condyle.retarget(source, small, ratio="hip-height")[1]["nod"]["ratio"] == pytest.approx(0.007, rel=0.01)
+    low = condyle.retarget(source, small, ground="rest")[1]["nod"]
+    assert low["frames"] == 31
+    with pytest.raises(condyle.Error, match="ground must be"):
+        condyle.retarget(source, small, ground="sky")
     with pytest.raises(condyle.Error, match="ratio must be"):
         condyle.retarget(source, small, ratio="long")
     with pytest.raises(condyle.Error, match="source: no humanoid"):

@@ -1,4 +1,7 @@
-//! The certificate of a retargeted clip: figures that a script can compute again from both files.
+//! The certificate of a retargeted clip.
+//!
+//! A script can compute its figures again from both files, except those of the solver: standing frames, the
+//! reach of feet and the way of the pelvis. All are of the poses before compression.
 
 use condyle::{Error, Pose};
 
@@ -23,6 +26,9 @@ pub struct Certificate {
     pub frames: usize,
     /// Size of the target's steps compared with the source's, in the units of both files.
     pub ratio: f64,
+    /// Height of the ground under the source's motion, in units of its file: from its rest pose, from the
+    /// clip, or given.
+    pub source_ground: f64,
     /// Sums of the figures, with both bodies scaled to 1.8 m.
     pub figures: Figures,
     /// Largest way of a planted toe from where it began to stand.
@@ -116,6 +122,7 @@ impl Certificate {
         let figures = [
             ("frames", count(self.frames)),
             ("ratio", self.ratio),
+            ("source_ground", self.source_ground),
             ("planted_frames", count(f.planted)),
             ("sliding_percent", self.sliding_percent()),
             ("sliding_beyond_scale_percent", self.sliding_beyond_scale_percent()),
@@ -185,7 +192,8 @@ impl Witness {
         legs[0].set_stance(ground.toes);
         let checks = [(&plan.source, ground.floor), (&plan.target, plan.target.floor)]
             .map(|(body, floor)| PoseChecks::new(body, floor));
-        let certificate = Certificate { ratio: plan.ratio, ..Certificate::default() };
+        let certificate =
+            Certificate { ratio: plan.ratio, source_ground: ground.floor, ..Certificate::default() };
         let latest = Latest::default();
         Self { legs, checks, ratio: plan.ratio, height: plan.target.height, certificate, latest }
     }

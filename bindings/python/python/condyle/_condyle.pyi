@@ -1368,6 +1368,7 @@ def retarget(
     *,
     ratio: float | Literal["legs", "hip-height"] = "legs",
     hands: bool = False,
+    ground: Literal["rest", "clip"] | None = None,
     source_map: dict[str, str | None] | None = None,
     target_map: dict[str, str | None] | None = None,
 ) -> tuple[Model, dict[str, dict[str, Any]]]:
@@ -1386,6 +1387,8 @@ def retarget(
         of the source's in metres. A model without a unit counts as one in metres.
     `hands` : bool
         Keeps hands that are near each other so, for claps and objects in both hands.
+    `ground` : {'rest', 'clip'} or None
+        Takes the ground under the motion from its rest pose or from each clip. None takes whichever fits.
     `source_map`, `target_map` : dict of str to str or None, optional
         Corrections of `rig`.
 

@@ -437,6 +437,8 @@ class Retarget(Pack):
         Size of the steps; see `retarget`. A number needs `unit` if the files state none.
     `hands` : bool
         Keeps hands that are near each other so.
+    `ground` : {'rest', 'clip'} or None
+        Where the ground under the motion comes from; see `retarget`.
 
     Notes
     -----
@@ -448,6 +450,7 @@ class Retarget(Pack):
     on: str
     ratio: float | Literal["legs", "hip-height"] = "legs"
     hands: bool = False
+    ground: Literal["rest", "clip"] | None = None
 
     kind = "retarget"
 
@@ -457,6 +460,8 @@ class Retarget(Pack):
             self._above_zero("ratio")
         elif self.ratio not in ("legs", "hip-height"):
             raise condyle.Error(f"ratio must be 'legs', 'hip-height' or a number above 0, got {self.ratio!r}")
+        if self.ground not in (None, "rest", "clip"):
+            raise condyle.Error(f"ground must be 'rest', 'clip' or None, got {self.ground!r}")
         self._set("on", os.path.abspath(self.on))
 
     def plan(self) -> list[Shard]:
@@ -480,7 +485,8 @@ class Retarget(Pack):
         budget, shell = self.budget / unit, self.shell / unit
         clips: list[tuple[condyle.Clip, Facts]] = []
         for clip in model.clips:
-            moved, certificates = condyle.retarget(model, character, clip, ratio=self.ratio, hands=self.hands)
+            options: Facts = {"ratio": self.ratio, "hands": self.hands, "ground": self.ground}
+            moved, certificates = condyle.retarget(model, character, clip, **options)
             small = moved.encode(moved.clips[0], budget, shell=shell, best=self.best)
             [certificate] = certificates.values()
             clips.append((small, {"certificate": certificate}))

@@ -301,6 +301,27 @@ fn folders_that_cannot_be_read_are_reported() {
 }
 
 /// `--ratio NUMBER` is in metres, so both units must be known.
+/// Motion in the air stays there, unless the clip decides on the ground.
+#[test]
+fn the_ground_is_chosen() {
+    let folder = folder();
+    let walk = walk(&Build::TALL);
+    let mut tracks = walk.tracks().to_vec();
+    for track in tracks.iter_mut().filter(|track| track.target == condyle::Target::Translation(0)) {
+        track.values.iter_mut().skip(1).step_by(3).for_each(|y| *y += 1.0);
+    }
+    let lifted =
+        condyle::RawClip::new("swim".into(), walk.timelines().to_vec(), tracks).expect("as many keys");
+    folder.write("swim.bvh", bvh(&Build::TALL, &lifted));
+    let made = |options: &str| {
+        json(&folder, &format!("retarget swim.bvh --on a.glb -o out.bvh --force --json {options}"));
+        folder.read("out.bvh")
+    };
+    let (usual, rest, clip) = (made(""), made("--ground rest"), made("--ground clip"));
+    assert!(usual == rest && usual != clip);
+    folder.refuses("retarget swim.bvh --on a.glb -o out.bvh --ground sky", 2, &["rest, clip"]);
+}
+
 #[test]
 fn a_ratio_is_in_metres() {
     let folder = folder();

@@ -197,7 +197,7 @@ impl Source {
             "source": file_stamp(&self.path),
             "on": target.sources().iter().map(|file| file_stamp(file)).collect::<Value>(),
             "maps_and_body": maps,
-            "options": format!("{:?} {:?} {:?} {:?}", args.clip, args.ratio, args.hands, args.space),
+            "options": format!("{:?} {:?} {:?} {:?} {:?}", args.clip, args.ratio, args.hands, args.ground, args.space),
             "version": env!("CARGO_PKG_VERSION"),
         });
         if let Some(told) = self.known(&stamp) {

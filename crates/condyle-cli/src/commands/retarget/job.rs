@@ -20,7 +20,7 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use super::report::{ClipDone, Done};
-use super::{Args, report, space};
+use super::{Args, Ground, report, space};
 use crate::commands::encode::{self, Settings};
 use crate::failure::{Failure, too_large};
 use crate::model::container::has_format;
@@ -135,8 +135,10 @@ pub(super) fn run(
         budget.afford(&name, clip.name(), &Work::fit(to, times.len(), 1))?;
         jobs.push((clip, times));
     }
+    let mut clip_options = ClipOptions::default();
+    clip_options.ground_from_clip = args.ground.map(|ground| ground == Ground::Clip);
     let one = |(motion, times): &(&AnyClip<'_>, Vec<f32>)| {
-        let done = clip(&plan, *motion, times, &ClipOptions::default()).map_err(|e| failed(&e))?;
+        let done = clip(&plan, *motion, times, &clip_options).map_err(|e| failed(&e))?;
         Ok((done.clip, (done.certificate, free_tracks(motion))))
     };
     let done = jobs.par_iter().map(one).collect::<Result<Vec<_>, Failure>>()?;

@@ -32,6 +32,9 @@ Examples:
   condyle retarget amass --body model.npz --up z --on hero.glb -o amass_out
   condyle retarget dance.bvh --on hero.bvh --on-unit 1cm -o hero_dance.bvh --fail-over
 
+The ground under the motion is that of its rest pose, and motion far above it stays in the air. If
+the feet of a clip stand at another height, or no rest pose stands, the clip decides: --ground.
+
 The joints of both skeletons are found by a map in the file, such as VRM's, or by name and shape.
 `condyle rig` shows and writes what is found; --map and --on-map correct it. Rest poses may differ:
 arms may hang or stretch out, and bones may point along any axis. The size of the steps follows the
@@ -83,6 +86,9 @@ pub(crate) struct Args {
     /// Keep hands that are near each other so, for claps and objects in both hands
     #[arg(long)]
     hands: bool,
+    /// Take the ground under the motion from its rest pose or from each clip [default: whichever fits]
+    #[arg(long, value_enum, value_name = "rest|clip", hide_possible_values = true)]
+    ground: Option<Ground>,
     #[command(flatten)]
     space: Spaces,
     /// Format of the files of a folder
@@ -107,6 +113,13 @@ pub(crate) struct Args {
     threads: Threads,
     #[command(flatten)]
     limit: Limit,
+}
+
+/// Where the ground under a motion comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Ground {
+    Rest,
+    Clip,
 }
 
 fn parse_ratio(text: &str) -> Result<Ratio, String> {
