@@ -115,9 +115,9 @@ def test_motion_moves_to_another_body(tmp_path: Path) -> None:
     low = condyle.retarget(source, small, ground="rest")[1]["nod"]
     assert low["frames"] == 31
     with pytest.raises(condyle.Error, match="ground must be"):
-        condyle.retarget(source, small, ground="sky")
+        condyle.retarget(source, small, ground="sky")  # type: ignore[arg-type]
     with pytest.raises(condyle.Error, match="ratio must be"):
-        condyle.retarget(source, small, ratio="long")
+        condyle.retarget(source, small, ratio="long")  # type: ignore[arg-type]
     with pytest.raises(condyle.Error, match="source: no humanoid"):
         condyle.retarget(condyle.open(Path(__file__).parents[3] / "testdata" / "two_joints.glb"), target)
     with pytest.raises(condyle.Error, match="no clip"):
