@@ -32,8 +32,8 @@ Examples:
   condyle retarget amass --body model.npz --up z --on hero.glb -o amass_out
   condyle retarget dance.bvh --on hero.bvh --on-unit 1cm -o hero_dance.bvh --fail-over
 
-The ground under the motion is that of its rest pose, and motion far above it stays in the air. If
-the feet of a clip stand at another height, or no rest pose stands, the clip decides: --ground.
+The rest pose of the motion gives the ground, if its feet stand there. Motion far above it stays in
+the air. If the feet of a clip stand at another height, the clip decides. --ground overrides that.
 
 The joints of both skeletons are found by a map in the file, such as VRM's, or by name and shape.
 `condyle rig` shows and writes what is found; --map and --on-map correct it. Rest poses may differ:
