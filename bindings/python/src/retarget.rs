@@ -142,7 +142,9 @@ pub(crate) fn retarget<'py>(
         None => None,
         Some("rest") => Some(false),
         Some("clip") => Some(true),
-        Some(other) => return Err(Error::new_err(format!("ground must be 'rest', 'clip' or None, got {other:?}"))),
+        Some(other) => {
+            return Err(Error::new_err(format!("ground must be 'rest', 'clip' or None, got {other:?}")));
+        }
     };
     let plan = Plan::new(&shaped, &a.humanoid, to.shared_skeleton(), &b.humanoid, &options);
     let plan = plan.map_err(refused)?;
