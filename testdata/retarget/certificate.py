@@ -270,6 +270,9 @@ class Legs:
             for model in placed:
                 at = add(model[foot].at, rotate(model[foot].turn, scaled(ball, model[foot].scale)))
                 self.frames[side].append((scaled(at, scale), (model[thigh].turn, model[shin].turn)))
+        # A lifted foot has the height of the standing one.
+        low = min(self.stands)
+        self.stands = [low if height - low > 0.02 * self.height else height for height in self.stands]
         self.leg = sum(lengths) / 2
         self.toes = [self.floor + height for height in self.stands]
         self.rest, self.placed, self.joint = rest, placed, joint

@@ -23,8 +23,10 @@ export class Owner {
     }
 
     dispose() {
-        if (this[RAW] !== gone) this[RAW].free();
+        const raw = this[RAW];
+        // Also if `free` throws, because the object is in use further up.
         this[RAW] = gone;
+        if (raw !== gone) raw.free();
     }
 }
 
@@ -73,14 +75,19 @@ export const imports = {
         }
     },
     condyleGround(ground, x, y, z, point) {
+        const { byteOffset } = point;
         try {
             const found = ground.below(x, y, z);
             if (!found) return false;
-            point[0] = found.height;
-            point.set(found.normal, 1);
+            number('the height of the ground', found.height);
+            vector('the normal of the ground', found.normal, 3);
+            // The function may use the module, whose memory grows: the old view is then empty.
+            const out = point.length > 0 ? point : new Float64Array(ground.memory.buffer, byteOffset, 4);
+            out[0] = found.height;
+            out.set(found.normal, 1);
             return true;
         } catch (error) {
-            ground.error ??= error;
+            ground.failed ??= { error };
             return false;
         }
     },
@@ -170,6 +177,7 @@ function chosen(files, name) {
     }
     if (typeof files !== 'object' || files === null || Array.isArray(files)) throw wrong('the file', 'bytes, or an object of bytes by name', files);
     const names = Object.keys(files);
+    if (names.length === 0) throw wrong('the file', 'bytes, or an object of bytes by name', files);
     const models = names.filter((it) => /\.(glb|gltf|vrm|vrma|bvh|condyle)$/i.test(it));
     const found = name ?? (models.length === 1 ? models[0] : names.length === 1 ? names[0] : undefined);
     if (found === undefined) {
@@ -343,6 +351,7 @@ export class Crowd extends Owner {
         if (!rows && layout !== 'columns') throw wrong('layout', '"columns" or "rows"', layout);
         const sizes = [whole('stride', stride), whole('row', row)];
         const followed = Uint16Array.from(list('joints', joints, 65535));
+        alive(model);
         super(new model.build.Crowd(model[RAW], count, Uint32Array.from(all), followed, rows, ...sizes));
         this.count = count;
         this.stride = this[RAW].stride();
@@ -379,6 +388,7 @@ export class Crowd extends Owner {
 
 export class Pose extends Owner {
     constructor(model) {
+        alive(model);
         super(new model.build.Pose(model[RAW]));
         this.owner = model;
         this.views = { local: new View(model.memory), model: new View(model.memory) };
@@ -405,6 +415,7 @@ export class Pose extends Owner {
     alike(other) {
         const isAlike = other instanceof Pose && other.owner.build === this.owner.build;
         if (!isAlike) throw wrong('the other pose', 'a pose of the same model', other);
+        alive(other);
         return other[RAW];
     }
 

@@ -449,7 +449,7 @@ export interface Placed extends Reached {
 
 /**
  * Ground for feet: a plane in the world, or a function of a point in the world that finds the ground
- * straight below it. The world is that of the option `world`.
+ * straight below it. The world is that of the option `world`. The function may cast rays at other poses.
  */
 export type Ground =
     | { point: ArrayLike<number>; normal: ArrayLike<number> }
@@ -536,7 +536,9 @@ export interface MeshPose extends Pose {
         options?: { weight?: number },
     ): Reached;
     /**
-     * Puts the feet on the ground, and moves the pelvis. In the clip, the ground is at height 0.
+     * Puts the feet on the ground, and moves the pelvis. In the clip, the ground is at height 0. A foot that
+     * stands keeps its place: the ground is asked for where it lands. After the ground has moved, call
+     * `feet.reset()`.
      */
     place(feet: Feet, ground: Ground, options: PlaceOptions): Placed;
     /**

@@ -67,6 +67,7 @@ export class Model extends PlayerModel {
     }
 
     geometry(mesh) {
+        alive(this);
         const raw = new this.build.Geometry(this[RAW], index('mesh', mesh, this.meshes));
         try {
             return {
@@ -103,6 +104,7 @@ export class Model extends PlayerModel {
             for (const joint of all) index('joint', joint, this.joints, 'joint()');
             return [hip, knee, foot, toe ?? 65535];
         });
+        alive(this);
         return new Feet(new this.build.Feet(this[RAW], pelvis, Uint16Array.from(joints)));
     }
 
@@ -285,9 +287,11 @@ export class MeshPose extends Pose {
         if (!(feet instanceof Feet)) throw wrong('feet', 'the result of model.feet()', feet);
         for (const [what, it] of Object.entries({ seconds, weight, time })) number(what, it);
         if (clip !== -1) index('clip', clip, this.owner.clips, 'clip()');
-        const asked = { below: typeof ground === 'function' ? ground : plane(ground), error: undefined };
+        alive(this);
+        const below = typeof ground === 'function' ? ground : plane(ground);
+        const asked = { below, memory: this.results.memory, failed: undefined };
         const failed = feet[RAW].place(this[RAW], asked, seconds, weight, clip, time, loop, world(placed));
-        if (asked.error) throw asked.error;
+        if (asked.failed) throw asked.failed.error;
         const [, , , , hasContacts, ...velocity] = this.result(failed);
         const moved = velocity.length > 0 ? { velocity } : {};
         return { ...this.reached(false), hasContacts: hasContacts === 1, ...moved };

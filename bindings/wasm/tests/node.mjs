@@ -449,6 +449,41 @@ test('two-bone, springs and feet', async () => {
     };
     assert.throws(() => pose.rest().place(feet, broken, { seconds: 1 / 30 }), (error) => error === thrown);
     assert.throws(() => pose.place(feet, ground, {}), { code: 'argument', message: /seconds is undefined/ });
+    const step = { seconds: 1 / 30 };
+    const nothing = () => {
+        throw undefined;
+    };
+    let found = 'no error';
+    feet.reset();
+    try {
+        pose.place(feet, nothing, step);
+    } catch (error) {
+        found = error;
+    }
+    assert.equal(found, undefined);
+    for (const [below, message] of [
+        [() => ({ height: 0, normal: { x: 0, y: 1, z: 0 } }), /normal of the ground is an object of type Object/],
+        [() => ({ height: NaN, normal: [0, 1, 0] }), /height of the ground is NaN/],
+        [() => 1, /height of the ground is undefined/],
+    ]) {
+        feet.reset();
+        assert.throws(() => pose.rest().place(feet, below, step), { name: 'CondyleError', message });
+    }
+    // The ground makes the memory grow, as the first ray at another model does.
+    feet.reset();
+    const before = condyle.memory.buffer.byteLength;
+    const made = [];
+    const growing = () => {
+        while (condyle.memory.buffer.byteLength === before) made.push(model.crowd(5000));
+        return { height: 0.1, normal: [0, 1, 0] };
+    };
+    pose.rest().place(feet, growing, step);
+    assert.ok(made.length > 0 && at('foot.L')[1] > 0.05, `${at('foot.L')}`);
+    made.forEach((it) => it.dispose());
+    const old = model.pose();
+    old.dispose();
+    assert.throws(() => old.place(feet, ground, step), { code: 'disposed' });
+    assert.throws(() => pose.copy(old), { code: 'disposed' });
 
     const far = { world: [0.01, 0, 0, 0, 0, 0.01, 0, 0, 0, 0, 0.01, 0, 5, 3, 7, 1], seconds: 1 / 30 };
     // The world is in hundreds of units, and the ground there is 20 units above the origin of the model.

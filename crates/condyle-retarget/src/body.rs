@@ -138,7 +138,8 @@ impl Body {
         let height = (highest - lowest).max(1e-6);
         // A document's ground is at 0, if the feet are near it. Motion capture places the root at the origin.
         let floor = if (-0.05..0.1).contains(&(lowest / height)) { 0.0 } else { lowest };
-        let legs = SIDES.map(|side| leg(&rest, map, side, Ground { middle, left, floor, height }));
+        let mut legs = SIDES.map(|side| leg(&rest, map, side, Ground { middle, left, floor, height }));
+        even(&mut legs, height);
         let mut body = Self {
             map: map.clone(),
             neutral: Vec::new(),
@@ -203,6 +204,16 @@ fn stance(rest: &[Place], map: &Humanoid, hips: usize, across: Vec3) -> (Quat64,
     let upright = if spine[1] > 0.7 { STILL } else { turn(spine, UP, across) };
     let left = unit(flat(rotate(upright, across))).unwrap_or([1.0, 0.0, 0.0]);
     (upright, left)
+}
+
+/// Gives a lifted foot the heights of the standing one: a rest pose may be a frame of a walk.
+fn even(legs: &mut [Leg; 2], height: f64) {
+    let low = usize::from(legs[1].toe_height < legs[0].toe_height);
+    let Leg { toe_height, ankle_height, .. } = legs[low];
+    let lifted = &mut legs[1 - low];
+    if lifted.toe_height - toe_height > 0.02 * height {
+        (lifted.toe_height, lifted.ankle_height) = (toe_height, ankle_height);
+    }
 }
 
 /// Measures that the legs refer to.

@@ -295,6 +295,29 @@ fn the_ground_is_found_or_given() {
     assert!(matches!(refused, Err(Error::NotFinite { what: "ground", .. })));
 }
 
+/// A rest pose with a lifted foot has the ground of the other one.
+#[test]
+fn a_rest_pose_may_be_a_stride() {
+    let build = Build::TALL;
+    let [upright, target] = [build.skeleton(), Build::SHORT.skeleton()];
+    let mut stride = upright.rest().clone();
+    for (name, half) in [("RightUpLeg", -0.4_f32), ("RightLeg", 0.5)] {
+        let joint = usize::from(upright.joint_by_name(name).expect("a leg"));
+        stride.set(joint, &Transform { rotation: [half.sin(), 0.0, 0.0, half.cos()], ..stride.get(joint) });
+    }
+    let stride = upright.with_rest(&stride).expect("as many joints");
+    let motion = walk(&build);
+    let [a, b] =
+        [&upright, &stride].map(|source| poses(&target, &whole(&plan(source, &target), &motion).clip));
+    let low = |poses: &[Pose], name: &str| {
+        let foot = usize::from(target.joint_by_name(name).expect("a foot"));
+        poses.iter().map(|pose| places(&target, pose)[foot][1]).fold(f64::INFINITY, f64::min)
+    };
+    for name in ["LeftToeBase", "RightToeBase"] {
+        assert!((low(&a, name) - low(&b, name)).abs() < 0.01, "{name}: {} {}", low(&a, name), low(&b, name));
+    }
+}
+
 /// A body whose thighs are below the spine, as those of 3ds Max's Biped may be.
 fn with_legs_on_the_spine(build: &Build) -> Skeleton {
     let whole = build.skeleton();
