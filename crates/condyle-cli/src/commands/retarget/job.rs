@@ -30,6 +30,7 @@ use crate::model::{self, Model};
 use crate::options::job::Job;
 use crate::options::source::find_clip;
 use crate::options::work::Work;
+use crate::output::warn;
 use crate::text::{path_text, printable};
 
 /// Format of an output file.
@@ -90,6 +91,9 @@ fn source(
     clips: &[Playable<'_>],
 ) -> Result<(Skeleton, Found), Failure> {
     let who = Who::of(path, model, clips, args.map.as_deref(), false)?;
+    if let Some(clip) = &who.clip {
+        warn(path, &format!("the rest pose is no stance; the shape comes from the first frame of {clip:?}"));
+    }
     let shaped = model.asset.skeleton.with_rest(&who.pose);
     let shaped = shaped.map_err(|e| Failure::Data(format!("{}: {e}", path_text(path))))?;
     Ok((shaped, who.found))
