@@ -9,8 +9,8 @@ import { changes, crowdOf, matricesOf, paired, raycast, rootOf } from './adapter
 
 /** Lets a mesh take its matrices from `offset` on. A rigid mesh has only that one. */
 function shift(mesh, { skin, vertices }, offset) {
-    const [weights, indices] = [0.25, 0].map((it) => new Float32Array(4 * vertices).fill(it));
-    if (skin < 0) mesh.setVerticesData('matricesWeights', weights, false, 4).setVerticesData('matricesIndices', indices, false, 4);
+    if (skin < 0) mesh.setVerticesData('matricesWeights', new Float32Array(4 * vertices).fill(0.25), false, 4);
+    if (skin < 0) mesh.setVerticesData('matricesIndices', new Float32Array(4 * vertices), false, 4);
     for (const kind of ['matricesIndices', 'matricesIndicesExtra'].filter((kind) => mesh.isVerticesDataPresent(kind))) {
         mesh.setVerticesData(kind, Float32Array.from(mesh.getVerticesData(kind), (it) => it + offset), false, 4);
     }

@@ -32,7 +32,7 @@ export class CondyleCharacter {
         for (const { node } of this.nodes) Object.assign(node, { matrixAutoUpdate: false, matrixWorldAutoUpdate: false });
         this.root.updateMatrixWorld = (force) => {
             this.root.updateWorldMatrix(false, false);
-            for (const { node, matrix } of this.nodes) node.matrixWorld.multiplyMatrices(this.root.matrixWorld, matrix);
+            this.follow();
             THREE.Group.prototype.updateMatrixWorld.call(this.root, force);
         };
         this.update();
@@ -49,7 +49,12 @@ export class CondyleCharacter {
         const bounds = this.pose.bounds?.();
         if (bounds) this.sphere.set(this.sphere.center.fromArray(bounds.center), bounds.radius);
         this.root.updateWorldMatrix(true, false);
-        this.root.updateMatrixWorld();
+        this.follow();
+    }
+
+    /** Moves the nodes of joints to where they are in the pose. */
+    follow() {
+        for (const { node, matrix } of this.nodes) node.matrixWorld.multiplyMatrices(this.root.matrixWorld, matrix);
     }
 
     raycast({ ray, far }) {

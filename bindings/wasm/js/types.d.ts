@@ -536,9 +536,9 @@ export interface MeshPose extends Pose {
         options?: { weight?: number },
     ): Reached;
     /**
-     * Puts the feet on the ground, and moves the pelvis. In the clip, the ground is at height 0. A foot that
-     * stands keeps its place: the ground is asked for where it lands. After the ground has moved, call
-     * `feet.reset()`.
+     * Puts the feet on the ground, and moves the pelvis. In the clip, the ground is at height 0. A standing
+     * foot keeps its place, and the function is called again where the foot lands. Call `feet.reset()` after
+     * the ground has moved.
      */
     place(feet: Feet, ground: Ground, options: PlaceOptions): Placed;
     /**
