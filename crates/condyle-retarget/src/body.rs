@@ -99,6 +99,8 @@ pub(crate) struct Body {
     pub(crate) upright: Quat64,
     /// Height of the ground.
     pub(crate) floor: f64,
+    /// Whether the feet of the rest pose stand on the ground of the document.
+    pub(crate) has_ground: bool,
     /// Extent of the joints below the hips along the vertical.
     pub(crate) height: f64,
     /// Distance of the hip joints.
@@ -137,7 +139,8 @@ impl Body {
             below.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], y| [low.min(y), high.max(y)]);
         let height = (highest - lowest).max(1e-6);
         // A document's ground is at 0, if the feet are near it. Motion capture places the root at the origin.
-        let floor = if (-0.05..0.1).contains(&(lowest / height)) { 0.0 } else { lowest };
+        let has_ground = (-0.05..0.1).contains(&(lowest / height));
+        let floor = if has_ground { 0.0 } else { lowest };
         let mut legs = SIDES.map(|side| leg(&rest, map, side, Ground { middle, left, floor, height }));
         even(&mut legs, height);
         let mut body = Self {
@@ -153,6 +156,7 @@ impl Body {
             left,
             upright,
             floor,
+            has_ground,
             height,
         };
         body.neutral = neutral(&body, map);

@@ -121,7 +121,7 @@ fn solve(
         course.moments.push(plan.moment(&buffer.source, &ground));
     }
     let from_clip = stance_of_clip(plan, &course.moments);
-    if options.ground_from_clip.unwrap_or_else(|| !plan.given_ground && is_elsewhere(plan, &from_clip)) {
+    if options.ground_from_clip.unwrap_or_else(|| is_elsewhere(plan, &from_clip)) {
         let down = plan.ratio * (ground.floor - from_clip.floor);
         ground = from_clip;
         for moment in &mut course.moments {
@@ -164,7 +164,9 @@ const STANDING: f64 = 0.1;
 /// Returns whether the clip's ground, and not the plan's, is where the feet stand: it differs by more than
 /// 1 % of the height.
 fn is_elsewhere(plan: &Plan, clip: &Ground) -> bool {
-    if plan.same || plan.has_ground && clip.floor > plan.ground.floor + STANDING * plan.source.height {
+    let is_in_the_air =
+        plan.source.has_ground && clip.floor > plan.ground.floor + STANDING * plan.source.height;
+    if plan.same || plan.given_ground || is_in_the_air {
         return false;
     }
     let near = |a: f64, b: f64| (a - b).abs() < 0.01 * plan.source.height;

@@ -111,8 +111,6 @@ pub struct Plan {
     pub(crate) ground: Ground,
     /// Whether the ground was given.
     pub(crate) given_ground: bool,
-    /// Whether the feet of the source's rest pose stand on its ground.
-    pub(crate) has_ground: bool,
     /// Rest place above the hips of the target.
     pub(crate) above_hips: Place,
     /// Skeletons of source and target.
@@ -216,7 +214,6 @@ impl Plan {
             hip_paths,
             ground: Ground { floor, toes: a.map(|leg| floor + leg.toe_height) },
             given_ground: options.ground.is_some(),
-            has_ground: source.floor == 0.0,
             above_hips: above_hips(&target),
             arms: options.hands.then(|| [Arm::both(&source, source_map), Arm::both(&target, target_map)]),
             plant: options.plant.unwrap_or(!alike),
