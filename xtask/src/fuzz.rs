@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode};
 
 use crate::step::{Log, ONE_KERNEL, Outcome, Step, Stop, alone as run_alone, cargo, need, works};
 
-#[path = "../../crates/condyle-gltf/tests/tiny/mod.rs"]
+#[path = "../../tools/condyle-gltf/tests/tiny/mod.rs"]
 pub(crate) mod tiny;
 
 /// Targets that run in CI. `posed` is left out: it makes many calls per input, and 10 seconds cover
@@ -43,7 +43,7 @@ const FLAGS: &str = "--cfg fuzzing -Cdebug-assertions -Coverflow-checks -Cpasses
     -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares";
 
 /// Fuzz targets are a separate workspace.
-pub(crate) const MANIFEST: &str = "fuzz/Cargo.toml";
+pub(crate) const MANIFEST: &str = "lab/fuzz/Cargo.toml";
 
 pub(crate) fn steps() -> Vec<Step> {
     let targets = TARGETS.map(|target| {
@@ -93,7 +93,7 @@ enum Build {
 impl Build {
     /// Build folder.
     fn folder(&self) -> PathBuf {
-        let folder = crate::root().join("fuzz/target");
+        let folder = crate::root().join("lab/fuzz/target");
         if *self == Self::Sanitized { folder.join("sanitized") } else { folder }
     }
 
@@ -142,14 +142,14 @@ fn any_bytes(target: &str) -> impl Iterator<Item = (String, Vec<u8>)> {
 fn fuzz(log: &mut Log, kind: &Build, target: &str, seconds: u32, options: &[&str]) -> Outcome {
     build(log, kind)?;
 
-    let fuzz = crate::root().join("fuzz");
+    let fuzz = crate::root().join("lab/fuzz");
     let corpus = fuzz.join("corpus").join(target);
     let artifacts = fuzz.join("artifacts").join(target);
     for folder in [&corpus, &artifacts] {
         std::fs::create_dir_all(folder)?;
     }
     if target == "fbx" {
-        let arm = crate::root().join("crates/condyle-fbx/tests/data/arm.fbx");
+        let arm = crate::root().join("tools/condyle-fbx/tests/data/arm.fbx");
         std::fs::copy(arm, corpus.join("arm"))?;
     }
     for (name, bytes) in tiny::seeds(target).into_iter().chain(any_bytes(target)) {

@@ -4,7 +4,7 @@ use crate::step::{Log, Outcome, Step, Stop, build_dir, cargo, works};
 use crate::{c, fuzz, gpu, python};
 
 /// Comparison with C++ libraries, which only a person builds.
-const PEERS: &str = "bench/peers/Cargo.toml";
+const PEERS: &str = "lab/bench/peers/Cargo.toml";
 
 pub(crate) fn steps() -> Vec<Step> {
     vec![

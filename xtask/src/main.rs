@@ -51,7 +51,7 @@ usage: cargo xtask COMMAND
   c-packages                        build and use the Conan recipe and the vcpkg port of the C interface
   guide                             check the links of all pages, build the guide in target/xtask/guide
   words [FILE...]                   check the wording of comments and documentation, of all files or of some
-  tables                            fit the weights of slerp and of Eberly's series in crates/condyle/src/interpolation
+  tables                            fit the weights of slerp and of Eberly's series in runtime/condyle/src/interpolation
   dist [--twice]                    write the release's archives to target/dist, twice to compare their bytes
   npm [--update]                    write the npm package to target/npm, and compare or store its sizes
   web                               write the page of `condyle view` to target/web, with the npm package
@@ -62,7 +62,7 @@ usage: cargo xtask COMMAND
   pack-peers                        compare with gltfpack and glTF-Transform, write docs/reports/packing.md
   papers                            write the tables, plots and clock cycles of docs/reports/papers.md
   times                             measure builds and tests from scratch, write docs/dev/ci.md
-  yardstick [--data PATH]           measure retargeting on our own bodies, or on paired files for bench/results/retarget.md
+  yardstick [--data PATH]           measure retargeting on our own bodies, or on paired files for lab/bench/results/retarget.md
   fuzz TARGET [--seconds N]         run one fuzz target, 20 s by default
 ";
 

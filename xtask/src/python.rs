@@ -75,7 +75,7 @@ fn python(log: &mut Log) -> Outcome {
     tested?;
     let mut types = python(&["mypy", "--strict", "../../bench/python"]);
     log.run(types.env("MYPY_CACHE_DIR", if cfg!(windows) { "nul" } else { "/dev/null" }))?;
-    for bench in ["bench/python/main.py", "bench/python/scale.py"] {
+    for bench in ["lab/bench/python/main.py", "lab/bench/python/scale.py"] {
         log.run(Command::new(&program).arg(crate::root().join(bench)).arg("--once"))?;
     }
     // "301 passed in 20.12s"

@@ -27,7 +27,7 @@ pub(crate) fn write(log: &mut Log) -> Outcome {
         std::fs::create_dir_all(program.join("src"))?;
         let mut manifest = MANIFEST.to_owned();
         for krate in krates {
-            let library = crate::root().join("crates").join(krate);
+            let library = crate::root().join("runtime").join(krate);
             writeln!(manifest, "{krate} = {{ path = {library:?} }}").ok();
         }
         std::fs::write(program.join("Cargo.toml"), manifest)?;

@@ -19,13 +19,13 @@ const PLACES: [(&str, &str); 17] = [
     ("bindings/wasm/examples/playcanvas.html", "condyle-{}.tgz"),
     ("bindings/wasm/examples/three.html", "condyle-{}.tgz"),
     ("bindings/wasm/npm/package.json", "\"version\": \"{}\""),
-    ("crates/condyle-cli/tests/cli/snapshots/cli__bake__obj.snap", "# Condyle {}:"),
+    ("tools/condyle-cli/tests/cli/snapshots/cli__bake__obj.snap", "# Condyle {}:"),
     ("docs/guide/web.md", "condyle-{}.tgz"),
 ];
 
 /// Workspaces whose lock file has packages of this version.
 const WORKSPACES: [&str; 7] =
-    ["", "bench/peers", "bindings/c", "bindings/python", "bindings/wasm", "examples/gpu", "fuzz"];
+    ["", "lab/bench/peers", "bindings/c", "bindings/python", "bindings/wasm", "examples/gpu", "fuzz"];
 
 /// Version of all published crates.
 pub(crate) fn current() -> &'static str {

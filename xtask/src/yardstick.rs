@@ -19,11 +19,11 @@ pub(crate) fn made(log: &mut Log) -> Outcome {
     Ok("all figures are within their limits".into())
 }
 
-/// Measures paired files, and writes bench/results/retarget.md.
+/// Measures paired files, and writes lab/bench/results/retarget.md.
 pub(crate) fn read(log: &mut Log, path: &str) -> Outcome {
     let data = Path::new(path).canonicalize()?;
     let mut command = cargo("run", EXAMPLE);
-    command.arg("--release").arg("--").arg("--data").arg(data).args(["--out", "bench/results/retarget.md"]);
+    command.arg("--release").arg("--").arg("--data").arg(data).args(["--out", "lab/bench/results/retarget.md"]);
     log.run(&mut command)?;
     Ok("all figures are within their limits".into())
 }

@@ -1,7 +1,7 @@
 //! Writes the character of `condyle demo` for the tests of the user guide: `character FILE`.
 
 #[allow(dead_code, unused_imports, reason = "the command line uses the rest")]
-#[path = "../../../crates/condyle-cli/src/commands/demo/character/mod.rs"]
+#[path = "../../../tools/condyle-cli/src/commands/demo/character/mod.rs"]
 mod character;
 
 fn main() -> std::io::Result<()> {

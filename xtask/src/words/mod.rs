@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn data_is_not_checked() {
-        for file in ["crates/condyle/src/lib.rs", "docs/format.md", "Cargo.toml", "a/b.pyi"] {
+        for file in ["runtime/condyle/src/lib.rs", "docs/format.md", "Cargo.toml", "a/b.pyi"] {
             assert!(is_checked(file), "{file}");
         }
         for file in ["testdata/README.md", "Cargo.lock", "docs/api/condyle.txt", "a/snapshots/b.rs"] {
