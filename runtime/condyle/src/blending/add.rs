@@ -9,7 +9,9 @@ use super::weights::{How, NormalizedWeights, Total, masked_weight, nan_or_zero};
 use crate::pose::{Pose, PoseBlock};
 use condyle_base::error::{Error, invariant};
 use condyle_base::math::exp_map::between;
-use condyle_base::simd::{BLOCK, Dispatch, Mode, dispatch, each, load, load_all, store, store_all};
+use condyle_base::simd::{
+    BLOCK, Dispatch, Mode, dispatch, dispatch_512, each, load, load_all, store, store_all,
+};
 
 /// Computes the difference between `pose` and `reference`, a pose for [`add`].
 ///
@@ -136,7 +138,7 @@ fn apply(base: Option<&[PoseBlock]>, additives: &[Additive<'_>], out: &mut Pose)
 fn few<const N: usize>(base: Option<&[PoseBlock]>, layers: [&Additive<'_>; N], out: &mut Pose) {
     let (joints, out) = (out.joint_count(), out.blocks_mut());
     let dispatch = Dispatch::current().for_joints(joints);
-    dispatch!(dispatch, |s, mode| few_layers::<_, _, N>(s, mode, joints, base, &layers, out));
+    dispatch_512!(dispatch, |s, mode| few_layers::<_, _, N>(s, mode, joints, base, &layers, out));
 }
 
 /// Returns the terms of one layer times the weight: the logarithm of its rotation, its translation, and its

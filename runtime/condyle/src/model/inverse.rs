@@ -6,7 +6,7 @@ use crate::skeleton::{NO_PARENT, Skeleton};
 use condyle_base::error::Error;
 use condyle_base::math::Affine;
 use condyle_base::math::vectors::{cross, dot};
-use condyle_base::simd::{Dispatch, dispatch_256, each, transpose};
+use condyle_base::simd::{Dispatch, dispatch, each, transpose};
 
 /// Converts model-space matrices to local ones: the inverse of [`local_to_model`](super::local_to_model).
 ///
@@ -44,7 +44,7 @@ pub fn model_to_local(skeleton: &Skeleton, model: &[Affine], local: &mut [Affine
     Error::check_len("model", model.len(), skeleton.joint_count())?;
     Error::check_len("local", local.len(), skeleton.joint_count())?;
     let dispatch = Dispatch::current().portable();
-    let whole = dispatch_256!(dispatch, |s| back(s, skeleton.parents(), model, local));
+    let whole = dispatch!(dispatch, |s| back(s, skeleton.parents(), model, local));
     if whole { Ok(()) } else { refusal(skeleton, model, local) }
 }
 
