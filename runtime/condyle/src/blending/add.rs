@@ -1,4 +1,12 @@
 //! Additive layers: the difference between two poses, and its addition to any pose.
+//!
+//! The difference is `reference⁻¹ · pose`, about the joint's own axes: added to a raised arm, a twist of the
+//! forearm is a twist about the forearm. Scales are ratios, so they mean the same at any size, and a joint
+//! hidden by a scale of 0 stays hidden. Amounts are not divided by their sum. This is the only difference to
+//! the integer sums of `blend`, so both share one kernel.
+//!
+//! Without a base pose the kernel reads the base from the output: no second kernel for calls in place, and
+//! the same bits.
 
 use fearless_simd::prelude::*;
 

@@ -1,4 +1,10 @@
 //! Selects the kernel for a request.
+//!
+//! Every user compiles each kernel for each instruction set. One factor for all joints along the shorter
+//! arc, by a polynomial or nlerp, therefore has dedicated kernels for poses and for structures. All other
+//! requests use blocks of sixteen joints with a factor per lane, and rare methods share one kernel with a
+//! run-time branch (`Rare`). Coefficients are copied to all lanes before the loop, by hand: the compiler
+//! repeated the copies for every group, which took 10 % of the time.
 
 use super::exact::{exact, nlerp};
 use super::factor::{Factor, Factors, Selection, clamped};

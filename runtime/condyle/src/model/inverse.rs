@@ -1,4 +1,8 @@
 //! Conversion of model-space matrices to local ones.
+//!
+//! Four joints and their parents share lanes of f64. A parent of several joints is inverted several times,
+//! which is cheaper than a lookup. A singular matrix gives NaN without a branch. Only if a result is NaN
+//! does a second pass search for the joint to report.
 
 use fearless_simd::{f32x4, f32x8, f64x4, prelude::*};
 

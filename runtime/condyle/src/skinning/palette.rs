@@ -1,4 +1,8 @@
 //! The palette: one matrix per joint of a skin that maps vertices from the bind pose to model space.
+//!
+//! Under non-uniform scale the plain matrix gives wrong normals, so normals default to the blend of the
+//! inverse transposes. [`palette`] checks whether any joint needs one. If none does, the plain matrices
+//! apply, at no cost.
 
 use alloc::vec::Vec;
 use core::fmt;
