@@ -23,7 +23,12 @@ pub(crate) fn made(log: &mut Log) -> Outcome {
 pub(crate) fn read(log: &mut Log, path: &str) -> Outcome {
     let data = Path::new(path).canonicalize()?;
     let mut command = cargo("run", EXAMPLE);
-    command.arg("--release").arg("--").arg("--data").arg(data).args(["--out", "lab/bench/results/retarget.md"]);
+    command
+        .arg("--release")
+        .arg("--")
+        .arg("--data")
+        .arg(data)
+        .args(["--out", "lab/bench/results/retarget.md"]);
     log.run(&mut command)?;
     Ok("all figures are within their limits".into())
 }
