@@ -19,6 +19,7 @@ mod package;
 mod page;
 mod papers;
 mod pip;
+mod plan;
 mod playback;
 mod public_api;
 mod python;
@@ -42,9 +43,11 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  ci [--list]                       run all CI checks, or print their names
-  ci --only NAME                    run the checks whose name starts with NAME
-  ci --strict                       fail if a check is skipped because a tool is missing
+  ci [--turn N]                     run the steps of every landing, and those of one turn of four
+  ci --group NAME                   run the steps of one group: house, runtime, tools, bindings, lab
+  ci --only NAME                    run the steps whose name starts with NAME, of any turn
+  ci --strict                       run the steps of all turns; a skipped step fails
+  ci --list                         print the group and the turn of each step
   asm [--update]                    compare the machine code of the kernels with xtask/asm.md
   public-api [--update]             compare the documented items of every library with docs/api
   c-header                          write bindings/c/include/condyle.h with cbindgen
@@ -76,10 +79,9 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {
-        ["ci"] => ci::run("", false),
-        ["ci", "--strict"] => ci::run("", true),
-        ["ci", "--list"] => ci::list(),
-        ["ci", "--only", name] => ci::run(name, false),
+        ["ci", options @ ..] => {
+            plan::Options::parse(options).map_or_else(usage, |options| ci::main(&options))
+        }
         ["asm"] => step::alone("asm", asm::check),
         ["asm", "--update"] => step::alone("asm", asm::update),
         ["public-api"] => step::alone("public-api", public_api::check),
