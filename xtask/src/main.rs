@@ -40,6 +40,18 @@ mod yardstick;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+const DAILY: &str = "\
+daily commands:
+
+  cargo runtime                     build and test the runtime alone
+  cargo test --workspace            run all tests
+  cargo lint && cargo fmt --all     check all code with clippy, and format it
+  cargo xtask words                 check the wording of comments, documentation and messages
+  cargo xtask ci                    run CI
+
+`cargo xtask help` prints all commands.
+";
+
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
@@ -79,6 +91,14 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {
+        [] => {
+            print!("{DAILY}");
+            ExitCode::SUCCESS
+        }
+        ["help" | "--help" | "-h"] => {
+            print!("{USAGE}");
+            ExitCode::SUCCESS
+        }
         ["ci", options @ ..] => {
             plan::Options::parse(options).map_or_else(usage, |options| ci::main(&options))
         }
