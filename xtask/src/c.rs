@@ -9,9 +9,6 @@ use crate::step::{Log, ONE_KERNEL, Outcome, Step, Stop, build_dir, cargo, need, 
 /// A separate workspace, because it has its own release profile.
 pub(crate) const MANIFEST: &str = "bindings/c/Cargo.toml";
 
-/// Random calls for the fuzz target `capi`. The step `fuzz-clippy` has its lints.
-pub(crate) const CALLS: &str = "bindings/c/calls/Cargo.toml";
-
 /// Manifest of [`RUST`].
 pub(crate) const RUST_MANIFEST: &str = "bindings/c/rust/Cargo.toml";
 

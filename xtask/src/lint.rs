@@ -17,9 +17,7 @@ pub(crate) fn steps() -> Vec<Step> {
 
 fn format(log: &mut Log) -> Outcome {
     log.run(&mut cargo("fmt", ["--all", "--check"]))?;
-    for manifest in
-        [fuzz::MANIFEST, gpu::MANIFEST, python::MANIFEST, c::MANIFEST, c::CALLS, c::RUST_MANIFEST, PEERS]
-    {
+    for manifest in [fuzz::MANIFEST, gpu::MANIFEST, python::MANIFEST, c::MANIFEST, c::RUST_MANIFEST, PEERS] {
         log.run(&mut cargo("fmt", ["--manifest-path", manifest, "--check"]))?;
     }
     Ok(String::new())

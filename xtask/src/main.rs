@@ -19,6 +19,7 @@ mod package;
 mod page;
 mod papers;
 mod pip;
+mod plan;
 mod playback;
 mod public_api;
 mod python;
@@ -39,12 +40,26 @@ mod yardstick;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+const DAILY: &str = "\
+daily commands:
+
+  cargo runtime                     build and test the runtime alone
+  cargo test --workspace            run all tests
+  cargo lint && cargo fmt --all     check all code with clippy, and format it
+  cargo xtask words                 check the wording of comments, documentation and messages
+  cargo xtask ci                    run CI
+
+`cargo xtask help` prints all commands.
+";
+
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  ci [--list]                       run all CI checks, or print their names
-  ci --only NAME                    run the checks whose name starts with NAME
-  ci --strict                       fail if a check is skipped because a tool is missing
+  ci [--turn N]                     run the steps of every landing, and those of one turn of four
+  ci --group NAME                   run the steps of one group: house, runtime, tools, bindings, lab
+  ci --only NAME                    run the steps whose name starts with NAME, of any turn
+  ci --strict                       run the steps of all turns; a skipped step fails
+  ci --list                         print the group and the turn of each step
   asm [--update]                    compare the machine code of the kernels with xtask/asm.md
   public-api [--update]             compare the documented items of every library with docs/api
   c-header                          write bindings/c/include/condyle.h with cbindgen
@@ -76,10 +91,17 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {
-        ["ci"] => ci::run("", false),
-        ["ci", "--strict"] => ci::run("", true),
-        ["ci", "--list"] => ci::list(),
-        ["ci", "--only", name] => ci::run(name, false),
+        [] => {
+            print!("{DAILY}");
+            ExitCode::SUCCESS
+        }
+        ["help" | "--help" | "-h"] => {
+            print!("{USAGE}");
+            ExitCode::SUCCESS
+        }
+        ["ci", options @ ..] => {
+            plan::Options::parse(options).map_or_else(usage, |options| ci::main(&options))
+        }
         ["asm"] => step::alone("asm", asm::check),
         ["asm", "--update"] => step::alone("asm", asm::update),
         ["public-api"] => step::alone("public-api", public_api::check),

@@ -13,14 +13,13 @@ pub(crate) fn steps() -> Vec<Step> {
         // Without long tests, because emulated lanes are 100x slower, and without test files, because they
         // take minutes to compile.
         Step::new("wasm-scalar", |log: &mut Log| wasm(log, &SCALAR, "", "scalar", &tests::without_long()))
-            .apart("wasm")
-            .rare(),
+            .apart("wasm"),
         Step::new("wasm-simd128", |log: &mut Log| {
             wasm(log, &KERNELS, "-Ctarget-feature=+simd128", "simd128", &[])
         })
         .apart("wasm"),
         Step::new("check-windows", |log: &mut Log| check(log, "x86_64-pc-windows-gnu")).apart("check"),
-        Step::new("check-macos", |log: &mut Log| check(log, "aarch64-apple-darwin")).apart("check").rare(),
+        Step::new("check-macos", |log: &mut Log| check(log, "aarch64-apple-darwin")).apart("check"),
     ]
 }
 

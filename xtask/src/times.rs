@@ -64,7 +64,7 @@ pub(crate) fn write(log: &mut Log) -> Outcome {
         writeln!(table, "| {name} | {wall:.0} | {cpu:.0} | {goal} |").ok();
     }
     if let Some(seconds) = ci::last_whole_run() {
-        writeln!(table, "| `cargo xtask ci`, last complete run here | {seconds} | | 2100 s |").ok();
+        writeln!(table, "| `cargo xtask ci`, last complete run here | {seconds} | | 1800 s |").ok();
     }
     fill(PAGE, [BEGIN, END], &table)?;
     log.note(&table);

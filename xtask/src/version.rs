@@ -25,7 +25,7 @@ const PLACES: [(&str, &str); 17] = [
 
 /// Workspaces whose lock file has packages of this version.
 const WORKSPACES: [&str; 7] =
-    ["", "lab/bench/peers", "bindings/c", "bindings/python", "bindings/wasm", "examples/gpu", "fuzz"];
+    ["", "lab/bench/peers", "bindings/c", "bindings/python", "bindings/wasm", "examples/gpu", "lab/fuzz"];
 
 /// Version of all published crates.
 pub(crate) fn current() -> &'static str {
