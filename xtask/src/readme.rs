@@ -3,6 +3,8 @@
 
 use std::process::Command;
 
+use serde_json::Value;
+
 use crate::step::{Log, Outcome, Step, Stop, cargo};
 use crate::tests;
 
@@ -32,6 +34,7 @@ pub(crate) fn steps() -> Vec<Step> {
             tests::counted(log)
         }),
         Step::new("references", references),
+        Step::new("reuse", reuse),
         Step::new("demo", |log: &mut Log| {
             log.run(&mut command(0)?)?;
             Ok(String::new())
@@ -48,10 +51,34 @@ pub(crate) fn command(index: usize) -> Result<Command, Stop> {
     Ok(cargo(subcommand, args.split_whitespace()))
 }
 
+/// Checks that the tests of each crate alone use what [`command`] has built: the sets of features are the same.
+fn reuse(log: &mut Log) -> Outcome {
+    tests::build(log, &[], &[])?;
+    let metadata = log.capture(&mut cargo("metadata", ["--no-deps", "--format-version=1"]))?;
+    let metadata: Value = serde_json::from_str(&metadata).map_err(std::io::Error::from)?;
+    let members = metadata["workspace_default_members"].as_array().into_iter().flatten();
+    let mut count = 0;
+    for member in members.filter_map(Value::as_str) {
+        let build = ["-p", member, "--no-run", "--message-format=json-render-diagnostics"];
+        let messages = log.capture(&mut cargo("test", build))?;
+        let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        if let Some(compiled) = messages.into_iter().find(|message| message["fresh"] == false) {
+            let (package, features) = (&compiled["package_id"], &compiled["features"]);
+            let why =
+                format!("`cargo test -p {member}` compiles {package} again, with the features {features}");
+            return Err(Stop::Failed(why));
+        }
+        count += 1;
+    }
+    Ok(format!("{count} crates"))
+}
+
 /// Runs the tests that need the reference characters, with the build of `tests`.
 fn references(log: &mut Log) -> Outcome {
     let Some(models) = tests::models() else {
-        return Err(Stop::Skipped("CONDYLE_MODELS is not set, the folder of the reference characters".into()));
+        return Err(Stop::Skipped(
+            "CONDYLE_MODELS is not set, the folder of the reference characters".into(),
+        ));
     };
     let programs = tests::build(log, &[], &[])?;
     let settings = [("CONDYLE_MODELS", models.to_str().unwrap_or_default())];
