@@ -17,7 +17,7 @@ use crate::{
 /// Optional steps: they need tools or models that a machine may lack, and may be skipped even with
 /// `--strict`. Steps for an instruction set are optional too. `.ci/run` installs the tools for all other
 /// steps, so with `CI=true` they must run.
-const OPTIONAL: [&str; 3] = ["references", "msrv", "miri"];
+const OPTIONAL: [&str; 4] = ["references", "msrv", "miri", "miri-c"];
 
 /// All steps, in the order in which they start.
 pub(crate) fn steps() -> Vec<Step> {

@@ -11,7 +11,7 @@ use crate::step::{Log, ONE_KERNEL, Outcome, Step, Stop, alone as run_alone, carg
 #[path = "../../tools/condyle-gltf/tests/tiny/mod.rs"]
 pub(crate) mod tiny;
 
-/// Targets that run in CI. `posed` is left out: it makes many calls per input, and 10 seconds cover
+/// Targets that run in CI. CI skips `posed`: it makes many calls per input, and 10 seconds cover
 /// little. Run it with `cargo xtask fuzz posed --seconds 900`.
 const TARGETS: [&str; 11] =
     ["import", "mutate", "pack", "meshopt", "bvh", "fbx", "container", "clip", "solve", "retarget", "hits"];

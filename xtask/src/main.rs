@@ -70,7 +70,7 @@ usage: cargo xtask COMMAND
   dist [--twice]                    write the release's archives to target/dist, twice to compare their bytes
   npm [--update]                    write the npm package to target/npm, and compare or store its sizes
   web                               write the page of `condyle view` to target/web, with the npm package
-  version NEW                       write a new version to all files that state it
+  version NEW                       write a new version, and the repository in Cargo.toml, to all files that have them
   release-notes                     print the notes of this version, from CHANGELOG.md
   playback                          play packed models in three.js at three errors and more times, write docs/reports/packing.md
   mesh-peers                        compare packed meshes with gltfpack, write docs/reports/packing.md
@@ -116,8 +116,9 @@ fn main() -> ExitCode {
         ["c-header"] => step::alone("c-header", c::write_header),
         ["c-packages"] => step::alone("c-packages", c_packages::check),
         ["guide"] => step::alone("guide", guide::check),
-        ["words"] => step::alone("words", words::check),
-        ["words", paths @ ..] if paths.iter().all(|path| !path.starts_with('-')) => words::list(paths),
+        ["words", paths @ ..] if paths.iter().all(|path| !path.starts_with('-')) => {
+            step::alone("words", |log| words::check(log, paths))
+        }
         ["mesh-peers"] => step::alone("mesh-peers", playback::mesh_peers),
         ["pack-peers"] => step::alone("pack-peers", playback::peers),
         ["playback"] => step::alone("playback", playback::whole),

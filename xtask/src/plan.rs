@@ -50,7 +50,11 @@ const GROUPS: [Group; 5] = [
         always: &["tests", "references", "reuse", "demo"],
         turns: [&[], &[], &["testdata", "corpus", "validator", "playback"], &[]],
     },
-    Group { name: "bindings", always: &["python", "c-interface", "web", "page"], turns: [&[]; TURNS] },
+    Group {
+        name: "bindings",
+        always: &["python", "c-interface", "web", "page"],
+        turns: [&["miri-c"], &[], &[], &[]],
+    },
     Group { name: "lab", always: &["lab", "bench", "yardstick"], turns: [&[], &[], &[], &["fuzz-", "gpu"]] },
 ];
 

@@ -24,7 +24,7 @@ pub(crate) fn steps() -> Vec<Step> {
 }
 
 /// Crates with vector kernels. The others use f64 and integers, and this processor tests them. The feature
-/// `scalar` is left out, because compilers emulate vector instructions for minutes; `wasm-scalar` runs the
+/// `scalar` is off, because compilers emulate vector instructions for minutes; `wasm-scalar` runs the
 /// same code.
 const KERNELS: [&str; 10] = [
     "-p",

@@ -16,7 +16,7 @@ const CHECKER: &str = "check-jsonschema==0.39.0";
 /// Names of schemas that the checker contains, and the files that follow them.
 const FILES: [(&str, &[&str]); 3] = [
     ("vendor.github-workflows", &["workflows/ci.yml", "workflows/release.yml"]),
-    ("vendor.github-issue-forms", &["ISSUE_TEMPLATE/bug.yml", "ISSUE_TEMPLATE/wish.yml"]),
+    ("vendor.github-issue-forms", &["ISSUE_TEMPLATE/bug.yml", "ISSUE_TEMPLATE/feature_request.yml"]),
     ("vendor.github-issue-config", &["ISSUE_TEMPLATE/config.yml"]),
 ];
 

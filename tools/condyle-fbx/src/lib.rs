@@ -110,7 +110,7 @@ pub fn read(
     let mut problems = Problems::default();
     let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let glb = document(&scene, bytes.len(), &stem, file, &mut problems).map_err(|TooLarge| {
-        Refused::because(name, "its meshes or animations are out of proportion to its size")
+        Refused::because(name, "its meshes or animations are far larger than the file")
     })?;
     let nodes = scene.nodes.into_iter().filter(|node| !node.is_root);
     let bones = nodes.enumerate().filter(|(_, node)| node.bone.is_some()).map(|(index, _)| index).collect();

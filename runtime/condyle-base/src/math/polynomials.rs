@@ -6,11 +6,11 @@ use super::scalar::sqrt;
 use crate::simd::{Floats, Mode, Portable, baseline};
 
 /// Sine on [0, π/2]: 4.3.97 of Abramowitz and Stegun, Handbook of Mathematical Functions.
-#[allow(clippy::excessive_precision, reason = "the digits are those of the source")]
+#[allow(clippy::excessive_precision, reason = "all digits of the source")]
 const SINE: [f32; 6] = [1.0, -0.166_666_666_4, 0.008_333_331_5, -0.000_198_409, 2.7526e-6, -2.39e-8];
 
 /// Arctangent on [0, 1]: 4.4.49 of Abramowitz and Stegun.
-#[allow(clippy::excessive_precision, reason = "the digits are those of the source")]
+#[allow(clippy::excessive_precision, reason = "all digits of the source")]
 const ARCTANGENT: [f32; 9] = [
     1.0,
     -0.333_331_452_8,
