@@ -281,7 +281,7 @@ fn most(rows: &[Row], work: &str, isa: Option<&str>) -> Option<f64> {
 /// Distance of condyle from the machine's roofline.
 pub(crate) fn closeness(rows: &[Row]) -> Table {
     let ours = || rows.iter().filter(|r| is_condyle(r) && r.mode == "fast" && r.bytes > 0 && !is_roofline(r));
-    // The targets refer to AVX2. The best instruction set is shown next to it.
+    // The required ratios are for AVX2. The best instruction set is shown next to it.
     let mut sets = distinct(ours().map(|r| r.isa));
     let best = sets.last().copied();
     sets.retain(|&isa| isa == "avx2" || Some(isa) == best);
