@@ -133,7 +133,7 @@ pub(crate) fn folder(name: &str) -> (&'static str, String) {
     ("CARGO_TARGET_DIR", build_dir(name).display().to_string())
 }
 
-/// Path of a program of the workspace that [`build`] makes too: `examples/NAME` for an example.
+/// Path of a program of the workspace that [`build`] makes too.
 pub(crate) fn program(name: &str) -> PathBuf {
     build_dir("debug").join(name).with_extension(std::env::consts::EXE_EXTENSION)
 }

@@ -2,8 +2,8 @@
 //! knees and pelvis.
 //!
 //! ```text
-//! cargo run --example feet -- character.glb walk
-//! cargo run --example feet -- walk.bvh walk hips,left_hip,left_knee,left_foot,left_toes,right_hip,right_knee,right_foot,right_toes
+//! cargo run -p condyle-yardsticks --bin feet -- character.glb walk
+//! cargo run -p condyle-yardsticks --bin feet -- walk.bvh walk hips,left_hip,left_knee,left_foot,left_toes,right_hip,right_knee,right_foot,right_toes
 //! ```
 
 use std::error::Error;

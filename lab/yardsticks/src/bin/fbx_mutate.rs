@@ -1,8 +1,8 @@
 //! Reads random edits of FBX files, and prints the slowest. A crash is a defect; the seed repeats it.
 //!
-//! `cargo run --release -p condyle-fbx --example mutate -- COUNT SEED FOLDER_OR_FILE ...`
+//! `cargo run --release -p condyle-yardsticks --bin fbx_mutate -- COUNT SEED FOLDER_OR_FILE ...`
 
-#[path = "../tests/common/exercise.rs"]
+#[path = "../../../../tools/condyle-fbx/tests/common/exercise.rs"]
 mod exercise;
 
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ fn main() {
     let mut arguments = std::env::args().skip(1);
     let mut number = || arguments.next().and_then(|it| it.parse::<u64>().ok());
     let (Some(count), Some(seed)) = (number(), number()) else {
-        eprintln!("usage: mutate COUNT SEED FOLDER_OR_FILE ...");
+        eprintln!("usage: fbx_mutate COUNT SEED FOLDER_OR_FILE ...");
         return;
     };
     let mut paths = Vec::new();

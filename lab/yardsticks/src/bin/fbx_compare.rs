@@ -1,8 +1,8 @@
 //! Compares the joints and vertices of FBX files with the evaluation of ufbx, at keys and between.
 //!
-//! `cargo run --release -p condyle-fbx --example compare -- FOLDER_OR_FILE ...`
+//! `cargo run --release -p condyle-yardsticks --bin fbx_compare -- FOLDER_OR_FILE ...`
 
-#[path = "../tests/common/mod.rs"]
+#[path = "../../../../tools/condyle-fbx/tests/common/mod.rs"]
 mod common;
 
 use std::path::{Path, PathBuf};
