@@ -12,8 +12,8 @@ use condyle::{
 };
 use condyle_gltf::{Asset, Instance, Placement, Poser, StillNode};
 
-use crate::clip::{Clip, told_apart};
-use crate::error::Error;
+use crate::compare::clip::{Clip, told_apart};
+use crate::compare::error::Error;
 
 /// A model with its moving parts and its clips. Parts, movers and clips are counted from 0.
 pub struct Subject<'a> {
@@ -67,7 +67,7 @@ pub enum Place<'a> {
 /// A vertex of the first model, or a point that represents a joint, and its distance from the counterpart.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Worst {
-    /// Index of the part among [`Pairing::parts`](crate::Pairing::parts).
+    /// Index of the part among [`Pairing::parts`](crate::compare::Pairing::parts).
     pub part: usize,
     /// Index in the part.
     pub vertex: usize,

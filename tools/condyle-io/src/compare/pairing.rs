@@ -2,13 +2,13 @@
 
 use condyle_encode::Shell;
 
-use crate::clip::Clip;
-use crate::cluster::{Cluster, clusters};
-use crate::error::{Error, NoMeshes};
-use crate::measure::{Difference, measure};
-use crate::moments::moments;
-use crate::pairs::{How, Pairs, pairs};
-use crate::subject::{Place, Subject, Worst};
+use crate::compare::clip::Clip;
+use crate::compare::cluster::{Cluster, clusters};
+use crate::compare::error::{Error, NoMeshes};
+use crate::compare::measure::{Difference, measure};
+use crate::compare::moments::moments;
+use crate::compare::pairs::{How, Pairs, pairs};
+use crate::compare::subject::{Place, Subject, Worst};
 
 /// Two models, with the pairing of their vertices or joints. Distances are in units of the models.
 pub struct Pairing<'a> {
@@ -155,7 +155,7 @@ impl<'a> Pairing<'a> {
     /// Plays a clip of each model, and measures the distance of each vertex from its counterpart at each of
     /// the [`moments`], on all threads of the current rayon pool.
     ///
-    /// `clips` has the indices of the clips, as returned by [`pair_clips`](crate::pair_clips). The result
+    /// `clips` has the indices of the clips, as returned by [`pair_clips`](crate::compare::pair_clips). The result
     /// does not depend on the number of threads. `tick` receives the number of moments completed since the
     /// last call, and returns whether to continue.
     ///

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use condyle::mesh::MorphDeltas;
 use condyle::{Error as Refusal, Influences, MorphTarget, SkinnedMesh, Vertices};
 
-use crate::error::Error;
-use crate::pairs::Link;
-use crate::subject::Subject;
+use crate::compare::error::Error;
+use crate::compare::pairs::Link;
+use crate::compare::subject::Subject;
 
 /// Maximum number of vertices in a cluster, chosen to fit the L1 cache.
 const VERTICES: usize = 512;

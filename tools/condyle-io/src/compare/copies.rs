@@ -167,7 +167,7 @@ mod tests {
                 positions
             });
             for (vertex, (p, q)) in posed[0].iter().zip(&posed[1]).enumerate() {
-                let (want, found) = (crate::tree::square(p, q), squares[vertex][lane]);
+                let (want, found) = (crate::compare::tree::square(p, q), squares[vertex][lane]);
                 assert!((want.sqrt() - found.sqrt()).abs() < 2e-6, "{vertex} at {lane}: {want} {found}");
             }
         }

@@ -1,7 +1,7 @@
 //! The moments at which two clips are compared.
 
-use crate::clip::Clip;
-use crate::error::Error;
+use crate::compare::clip::Clip;
+use crate::compare::error::Error;
 
 /// Number of parts into which the time between two keys is divided.
 const BETWEEN: u32 = 4;

@@ -7,12 +7,12 @@ use condyle::{Error as Refusal, morph, skin};
 use condyle_encode::farthest_of_ball;
 use rayon::prelude::*;
 
-use crate::clip::Clip;
-use crate::cluster::Cluster;
-use crate::copies::{Copies, LANES};
-use crate::error::Error;
-use crate::subject::{Moment, POINTS, Subject, Worst};
-use crate::tree;
+use crate::compare::clip::Clip;
+use crate::compare::cluster::Cluster;
+use crate::compare::copies::{Copies, LANES};
+use crate::compare::error::Error;
+use crate::compare::subject::{Moment, POINTS, Subject, Worst};
+use crate::compare::tree;
 
 /// Distances between two models while a clip of each plays, in units of the models.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// Reason why two models cannot be compared. Models are named by the names given to
-/// [`Subject`](crate::Subject).
+/// [`Subject`](crate::compare::Subject).
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Error {

@@ -2,10 +2,10 @@
 
 use condyle::sampling::AnyClip;
 use condyle::{Joint, Skeleton, Transform};
-use condyle_compare::{
+use condyle_gltf::Asset;
+use condyle_io::compare::{
     By, Clip, Error, How, NoMeshes, Pairing, Place, Subject, common_shell, moments, pair_clips,
 };
-use condyle_gltf::Asset;
 
 fn asset() -> Asset {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/two_joints.glb");

@@ -6,10 +6,10 @@ use std::hash::Hash;
 use condyle_gltf::StillNode;
 use rayon::prelude::*;
 
-use crate::error::{Error, NoMeshes};
-use crate::joints::{By, node_twins, twins};
-use crate::subject::{POINTS, Part, Subject, Worst};
-use crate::tree::{Tree, square};
+use crate::compare::error::{Error, NoMeshes};
+use crate::compare::joints::{By, node_twins, twins};
+use crate::compare::subject::{POINTS, Part, Subject, Worst};
+use crate::compare::tree::{Tree, square};
 
 /// Distance at rest, relative to the size of the models, below which two vertices count as being at the same
 /// position.

@@ -1,10 +1,5 @@
-//! Distances between the vertices of two models while their clips play, for condyle. The second model may be
-//! any other version of the first one, made by any program.
-//!
-//! ```text
-//!  condyle-base ── condyle ── condyle-encode, -solve, -query ── condyle-gltf, -bvh, -body ── condyle-io, -compare, -draw
-//!                                                                                                        ^ here
-//! ```
+//! Distances between the vertices of two models while their clips play. The second model may be any other
+//! version of the first one, made by any program.
 //!
 //! | input | output |
 //! |---|---|
@@ -12,7 +7,7 @@
 //! | a pairing and two clips | a [`Difference`]: the largest distance, where and when |
 //!
 //! ```
-//! use condyle_compare::{Clip, Pairing, Subject, pair_clips};
+//! use condyle_io::compare::{Clip, Pairing, Subject, pair_clips};
 //! use condyle_gltf::Asset;
 //!
 //! let asset = Asset::open("../../testdata/two_joints.glb")?;
@@ -46,7 +41,7 @@ mod pairs;
 mod subject;
 mod tree;
 
-pub use clip::{Clip, distinct};
+pub use clip::Clip;
 pub use error::{Error, NoMeshes};
 pub use joints::By;
 pub use measure::Difference;
