@@ -73,7 +73,7 @@ fn python(log: &mut Log) -> Outcome {
     let text = std::fs::read_to_string(out_dir().join("python.out")).unwrap_or_default();
     log.note(&text);
     tested?;
-    let mut types = python(&["mypy", "--strict", "../../bench/python"]);
+    let mut types = python(&["mypy", "--strict", "../../lab/bench/python"]);
     log.run(types.env("MYPY_CACHE_DIR", if cfg!(windows) { "nul" } else { "/dev/null" }))?;
     for bench in ["lab/bench/python/main.py", "lab/bench/python/scale.py"] {
         log.run(Command::new(&program).arg(crate::root().join(bench)).arg("--once"))?;
