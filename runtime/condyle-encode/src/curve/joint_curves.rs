@@ -3,29 +3,31 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::SegmentPart;
-use super::algebra::Affine64;
-use super::budget::graded_by_depth;
-use super::fit::Shape;
-use super::search::{Search, nlerp_suffices, place_all};
-use super::source;
-use super::task::{BudgetFractions, ClipJob, JointFacts, SegmentFit, SegmentJob, bits};
+use crate::curve::least_squares::Shape;
+use crate::curve::search::{Search, nlerp_suffices};
+use crate::curve::segment_fit::{SegmentFit, SegmentJob, SegmentPart, bits};
+use crate::measure::algebra::Affine64;
+use crate::measure::budget::{BudgetFractions, graded_by_depth};
+use crate::measure::job::ClipJob;
+use crate::measure::joint_facts::JointFacts;
+use crate::measure::model::model_matrices;
+use crate::measure::raw_clip;
 use condyle::clip::layout::JOINT_BITS;
 use condyle::clip::write::Curves;
 use condyle_base::math::Transform64;
 
 impl ClipJob<'_> {
     /// Fits the joint tracks of a segment. On failure, returns joints for which no curve met the budget.
-    pub(super) fn joint_curves(
+    pub(crate) fn joint_curves(
         &self,
         joints: &[JointFacts],
         &SegmentPart { first, frames, shapes, splits, .. }: &SegmentPart<'_>,
     ) -> Result<Curves, Vec<usize>> {
         let seconds = self.seconds(first, frames);
         let source: Vec<Vec<Transform64>> = (0..joints.len())
-            .map(|j| source::joint(self.clip, self.skeleton, j, &self.tracks[j], &seconds))
+            .map(|j| raw_clip::joint(self.clip, self.skeleton, j, &self.tracks[j], &seconds))
             .collect();
-        let model = place_all(joints, &source);
+        let model = model_matrices(joints, &source);
         let mut search = SplitSearch { job: self, joints, shapes, source, model, best: None, failing: 0 };
         for split in splits {
             // At frames, a joint can correct the whole error of its ancestors; between frames it cannot.

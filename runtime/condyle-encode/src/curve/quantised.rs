@@ -4,18 +4,18 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::algebra::Vector;
-use super::fit::Shape;
+use crate::curve::least_squares::Shape;
+use crate::measure::algebra::Vector;
 use condyle::clip::layout::{Kind, step};
 use condyle::clip::spline::Degree;
 use condyle::clip::write::Curve;
 
 /// Track of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TrackId {
-    pub(super) kind: Kind,
+pub(crate) struct TrackId {
+    pub(crate) kind: Kind,
     /// Joint, or index among the free tracks.
-    pub(super) index: usize,
+    pub(crate) index: usize,
 }
 
 /// Largest step code that passes, by a search outwards from `guess`. The search assumes that the error grows
@@ -57,7 +57,7 @@ fn largest(guess: i32, mut passes: impl FnMut(u8) -> bool) -> Option<u8> {
 }
 
 /// Code of the largest step that is at most `size`; -1 if every step is larger.
-pub(super) fn code_of(size: f64) -> i32 {
+pub(crate) fn code_of(size: f64) -> i32 {
     (0..=255_u8).rev().find(|&code| f64::from(step(code)) <= size).map_or(-1, i32::from)
 }
 
@@ -82,7 +82,7 @@ fn round(keys: &[[f64; 3]], code: u8, rounded: &mut Vec<[i32; 3]>) -> Option<()>
     Some(())
 }
 
-pub(super) fn scaled(keys: &[[i32; 3]], code: u8, out: &mut Vec<[f64; 3]>) {
+pub(crate) fn scaled(keys: &[[i32; 3]], code: u8, out: &mut Vec<[f64; 3]>) {
     let size = f64::from(step(code));
     out.clear();
     out.extend(keys.iter().map(|key| key.map(|k| f64::from(k) * size)));
@@ -113,7 +113,7 @@ fn least_bits(keys: &[[f64; 3]], code: u8) -> usize {
 }
 
 /// Keys for which the curve is nearest to `targets`.
-pub(super) fn best_keys(kind: Kind, shape: &Shape, targets: &[[f64; 3]], keys: &mut Vec<[f64; 3]>) {
+pub(crate) fn best_keys(kind: Kind, shape: &Shape, targets: &[[f64; 3]], keys: &mut Vec<[f64; 3]>) {
     if kind == Kind::Rotation && shape.degree == Degree::Linear {
         // Slerp passes through its keys, so they are the targets themselves.
         let stride = (targets.len() - 1) / shape.intervals;
@@ -126,19 +126,19 @@ pub(super) fn best_keys(kind: Kind, shape: &Shape, targets: &[[f64; 3]], keys: &
 
 /// Curves to choose from for a track.
 #[derive(Clone, Copy)]
-pub(super) struct Candidates<'a> {
+pub(crate) struct Candidates<'a> {
     /// Shapes, few keys first.
-    pub(super) shapes: &'a [Shape],
+    pub(crate) shapes: &'a [Shape],
     /// Classes of the segment's curves so far: another curve of the same class costs less.
-    pub(super) classes: &'a Classes,
+    pub(crate) classes: &'a Classes,
 }
 
 /// Number of curves of each class: with the same kind, degree and number of intervals.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Classes(Vec<((Kind, Degree, usize), usize)>);
+pub(crate) struct Classes(Vec<((Kind, Degree, usize), usize)>);
 
 impl Classes {
-    pub(super) fn add(&mut self, curve: &Curve) {
+    pub(crate) fn add(&mut self, curve: &Curve) {
         let class = (curve.kind, curve.degree, curve.intervals);
         match self.0.iter_mut().find(|(own, _)| *own == class) {
             Some((_, count)) => *count += 1,
@@ -146,7 +146,7 @@ impl Classes {
         }
     }
 
-    pub(super) fn remove(&mut self, curve: &Curve) {
+    pub(crate) fn remove(&mut self, curve: &Curve) {
         let class = (curve.kind, curve.degree, curve.intervals);
         if let Some((_, count)) = self.0.iter_mut().find(|(own, _)| *own == class) {
             *count -= 1;
@@ -163,7 +163,7 @@ impl Classes {
 ///
 /// The search stops at the third consecutive shape that costs more. After two: targets -0.2 %; after six:
 /// -0.1 %; defaults equal.
-pub(super) fn cheapest(
+pub(crate) fn cheapest(
     TrackId { kind, index }: TrackId,
     Candidates { shapes, classes }: Candidates<'_>,
     max_bits: u32,
@@ -232,7 +232,7 @@ pub(super) fn cheapest(
 
 /// Encodes one value for the whole segment: returns its curve, unless the value is zero, and the decoded
 /// value. `None` if no step is large enough.
-pub(super) fn constant(
+pub(crate) fn constant(
     TrackId { kind, index }: TrackId,
     value: Vector,
     fine: f64,

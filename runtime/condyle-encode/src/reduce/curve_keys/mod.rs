@@ -7,10 +7,16 @@ use alloc::vec::Vec;
 
 use self::curves::Curves;
 use self::keys::keys;
-use crate::algebra::{Affine64, length, sub, transposed};
+use super::build::Build;
+use super::channel::Channel;
+use super::format::KeyFormat;
+use super::measure::measure_all;
+use super::parts::holds;
+use super::source::Source;
+use super::{Reduced, reduce};
+use crate::measure::algebra::{Affine64, length, sub, transposed};
+use crate::measure::shell;
 use crate::options::EncodeOptions;
-use crate::reduce::{Build, Channel, KeyFormat, Reduced, Source, holds, measure_all, reduce};
-use crate::shell;
 use condyle::clip::{Clip, Interpolation, RawClip, Target};
 use condyle::sampling::AnyClip;
 use condyle::skeleton::Skeleton;
@@ -111,13 +117,13 @@ fn tolerances<'a>(
     options: &'a EncodeOptions,
     part: f64,
 ) -> Result<Tolerances<'a>, Error> {
-    let bodies = shell::bodies(skeleton, &options.shell)?;
+    let balls = shell::balls(skeleton, &options.shell)?;
     let model = shell::rest(skeleton);
     // Distance of the farthest point that each joint moves.
     let mut reach: Vec<f64> = model
         .iter()
-        .zip(&bodies)
-        .map(|(model, bodies)| bodies.iter().map(|body| body.reach(&model.linear)).fold(0.0, f64::max))
+        .zip(&balls)
+        .map(|(model, balls)| balls.iter().map(|ball| ball.reach(&model.linear)).fold(0.0, f64::max))
         .collect();
     let parent = |joint: usize| skeleton.parent(joint as u16).map(usize::from);
     for joint in (0..reach.len()).rev() {

@@ -11,14 +11,14 @@ use condyle_base::math::vectors::normalize;
 
 /// Authored tracks of one joint.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct JointTracks<'a> {
-    pub(super) rotation: Option<&'a Track>,
-    pub(super) translation: Option<&'a Track>,
-    pub(super) scale: Option<&'a Track>,
+pub(crate) struct JointTracks<'a> {
+    pub(crate) rotation: Option<&'a Track>,
+    pub(crate) translation: Option<&'a Track>,
+    pub(crate) scale: Option<&'a Track>,
 }
 
 /// Tracks of each joint.
-pub(super) fn joint_tracks<'a>(clip: &'a RawClip, joints: usize) -> Vec<JointTracks<'a>> {
+pub(crate) fn joint_tracks<'a>(clip: &'a RawClip, joints: usize) -> Vec<JointTracks<'a>> {
     let mut tracks = alloc::vec![JointTracks::default(); joints];
     for track in clip.tracks() {
         match track.target {
@@ -73,19 +73,19 @@ impl<'a> Reader<'a> {
 }
 
 /// Samples a free rotation track at each of `moments`, which must be ascending.
-pub(super) fn rotations(clip: &RawClip, track: &Track, moments: &[f64]) -> Vec<Quat64> {
+pub(crate) fn rotations(clip: &RawClip, track: &Track, moments: &[f64]) -> Vec<Quat64> {
     let mut reader = Reader::new(clip, track);
     moments.iter().map(|&seconds| reader.rotation(seconds)).collect()
 }
 
 /// Samples one component of a free track.
-pub(super) fn component(clip: &RawClip, track: &Track, component: usize, seconds: f64) -> f64 {
+pub(crate) fn component(clip: &RawClip, track: &Track, component: usize, seconds: f64) -> f64 {
     let times = &clip.timelines()[track.timeline];
     component_at(track, Span::find(times, seconds, 0), track.width(times.len()), component)
 }
 
 /// Samples the local transform of one joint at each of `moments`, which must be ascending.
-pub(super) fn joint(
+pub(crate) fn joint(
     clip: &RawClip,
     skeleton: &Skeleton,
     joint: usize,

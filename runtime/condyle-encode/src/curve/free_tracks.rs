@@ -3,35 +3,23 @@
 
 use alloc::vec::Vec;
 
-use super::algebra::{Vector, log_near, sub};
-use super::curve::TrackId;
-use super::curve::{Candidates, Classes, cheapest, constant};
-use super::fit::Shape;
-use super::source;
-use super::task::{CONSTANT_STEP, ClipJob, STATIC_THRESHOLD, USABLE_FRACTION, minus_rounding};
+use crate::curve::least_squares::Shape;
+use crate::curve::quantised::{Candidates, Classes, TrackId, cheapest, constant};
+use crate::measure::algebra::{Vector, log_near, sub};
+use crate::measure::budget::{CONSTANT_STEP, STATIC_THRESHOLD, USABLE_FRACTION};
+use crate::measure::job::ClipJob;
+use crate::measure::joint_facts::minus_rounding;
+use crate::measure::raw_clip;
 use condyle::clip::layout::{Kind, MAX_BITS, WIDTH};
 use condyle::clip::write::Curve;
-use condyle::clip::write::FreeTrack;
-use condyle::clip::{RawClip, Track};
 
 /// Ratio of the diagonal of a cube to its edge.
 const SQRT_3: f64 = 1.732_050_807_568_877_2;
 
-/// Free tracks of a clip, and the source track of each.
-pub(super) fn free_tracks(clip: &RawClip) -> (Vec<FreeTrack>, Vec<&Track>) {
-    let tracks = clip.tracks().iter().filter(|t| t.target.joint().is_none());
-    tracks
-        .map(|track| {
-            let keys = clip.timelines()[track.timeline].len();
-            (FreeTrack { target: track.target, width: track.width(keys) }, track)
-        })
-        .unzip()
-}
-
 impl ClipJob<'_> {
     /// Fits the free tracks of a segment. On failure, returns the index of a track for which no curve met the
     /// budget.
-    pub(super) fn free_curves(
+    pub(crate) fn free_curves(
         &self,
         first: usize,
         frames: usize,
@@ -54,7 +42,7 @@ impl ClipJob<'_> {
                 if !fallback[at] {
                     // The error of a rotation is at most that of its logarithm.
                     let mut near = [0.0; 3];
-                    let targets: Vec<Vector> = source::rotations(self.clip, track, &seconds)
+                    let targets: Vec<Vector> = raw_clip::rotations(self.clip, track, &seconds)
                         .into_iter()
                         .map(|rotation| {
                             near = log_near(rotation, near);
@@ -71,7 +59,7 @@ impl ClipJob<'_> {
             for from in (0..free.width).step_by(WIDTH) {
                 if !fallback[at] {
                     let value = |c: usize, seconds: f64| match from + c < free.width {
-                        true => source::component(self.clip, track, from + c, seconds),
+                        true => raw_clip::component(self.clip, track, from + c, seconds),
                         false => 0.0,
                     };
                     let targets: Vec<Vector> =

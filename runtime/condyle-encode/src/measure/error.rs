@@ -3,11 +3,13 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::algebra::{Affine64, length};
-use super::bodies::Bodies;
-use super::options::{JointError, Measured};
-use super::task::{ClipJob, JointFacts, MAX_SEGMENT_SAMPLES, Motion};
-use super::{search, source};
+use crate::measure::algebra::{Affine64, length};
+use crate::measure::ball_set::BallSet;
+use crate::measure::job::{ClipJob, MAX_SEGMENT_SAMPLES, Motion};
+use crate::measure::joint_facts::JointFacts;
+use crate::measure::model::model_matrices;
+use crate::measure::raw_clip;
+use crate::options::{JointError, Measured};
 use condyle::clip::Clip;
 use condyle::pose::Pose;
 use condyle::sampling::{self, sample_by};
@@ -19,17 +21,17 @@ use condyle_base::simd::Dispatch;
 
 /// Segment in which a source key between the moments of the search exceeds the budget of a joint.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Overrun {
-    pub(super) segment: usize,
+pub(crate) struct Overrun {
+    pub(crate) segment: usize,
     /// Joints that are over their budgets, ascending.
-    pub(super) joints: Vec<usize>,
+    pub(crate) joints: Vec<usize>,
     /// Maximum error in the segment, as a multiple of the budget.
-    pub(super) times: f64,
+    pub(crate) times: f64,
 }
 
 /// Decodes a clip at all moments where errors are checked, and compares it with the authored clip. Also
 /// returns the segments where keys between these moments are over the budget.
-pub(super) fn measure(job: &ClipJob<'_>, clip: &Clip<'_>) -> Result<(Measured, Vec<Overrun>), Error> {
+pub(crate) fn measure(job: &ClipJob<'_>, clip: &Clip<'_>) -> Result<(Measured, Vec<Overrun>), Error> {
     let count = job.joints.len();
     let mut measured = Measured { joints: vec![JointError::default(); count], ..Measured::default() };
     let mut at_frames = Counts::new();
@@ -104,12 +106,12 @@ fn compare(
     each: &mut Judge<'_>,
 ) -> Result<Vec<(f64, Vec<usize>, f64)>, Error> {
     let (skeleton, count) = (job.skeleton, job.joints.len());
-    let of_joint = |joint: &JointFacts| Bodies::new(joint.shell.iter().map(|&body| (body, joint.budget)));
-    let bodies: Vec<Bodies> = job.joints.iter().map(of_joint).collect();
+    let of_joint = |joint: &JointFacts| BallSet::new(joint.shell.iter().map(|&ball| (ball, joint.budget)));
+    let balls: Vec<BallSet> = job.joints.iter().map(of_joint).collect();
     let mut pose = Pose::rest(skeleton);
     let source: Vec<Vec<Transform64>> =
-        (0..count).map(|j| source::joint(job.clip, skeleton, j, &job.tracks[j], seconds)).collect();
-    let model = search::place_all(&job.joints, &source);
+        (0..count).map(|j| raw_clip::joint(job.clip, skeleton, j, &job.tracks[j], seconds)).collect();
+    let model = model_matrices(&job.joints, &source);
     let (mut decoded, mut errors): (Vec<Affine64>, Vec<f64>) = Default::default();
     let mut found = Vec::new();
     let places = model.iter().flatten().map(|placed| length(placed.origin) as f32);
@@ -134,9 +136,9 @@ fn compare(
                 Some((got, want)) => got.after(&placed).less(&want.after(&model[j][moment])),
                 None => placed.less(&model[j][moment]),
             };
-            let own = bodies[j].farthest(&off);
+            let own = balls[j].farthest(&off);
             if own as f32 > measured.joints[j].error {
-                let point = joint.shell.iter().position(|body| body.farthest(&off) == own);
+                let point = joint.shell.iter().position(|ball| ball.farthest(&off) == own);
                 let point = point.unwrap_or_default();
                 measured.joints[j] = JointError { error: own as f32, seconds: at, point };
             }
@@ -204,9 +206,12 @@ fn measure_values(job: &ClipJob<'_>, clip: &Clip<'_>, at: f64, measured: &mut Me
         let want: Vec<f64> = if free.target.rotates() {
             // Opposite quaternions are the same rotation.
             let got = core::array::from_fn(|c| values[c].into());
-            source::rotations(job.clip, track, &[at]).into_iter().flat_map(|q| quats::near(got, q)).collect()
+            raw_clip::rotations(job.clip, track, &[at])
+                .into_iter()
+                .flat_map(|q| quats::near(got, q))
+                .collect()
         } else {
-            (0..free.width).map(|c| source::component(job.clip, track, c, at)).collect()
+            (0..free.width).map(|c| raw_clip::component(job.clip, track, c, at)).collect()
         };
         for (c, (&value, want)) in values.iter().zip(want).enumerate() {
             measured.add_track_error(index, free.target, c, (want - f64::from(value)).abs() as f32);

@@ -3,10 +3,10 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::algebra::{Affine64, Vector, add, apply, length, sub, transposed};
-use super::body::Body;
-use super::hull::{Hull, middle};
-use super::options::{JointShell, Shell};
+use crate::measure::algebra::{Affine64, Vector, add, apply, length, sub, transposed};
+use crate::measure::ball::Ball;
+use crate::measure::convex_hull::{ConvexHull, middle};
+use crate::options::{JointShell, Shell, positive};
 use condyle::mesh::{MorphTarget, Skin, SkinnedMesh};
 use condyle::skeleton::Skeleton;
 use condyle_base::error::Error;
@@ -14,11 +14,11 @@ use condyle_base::math::scalar::sqrt_f64;
 use condyle_base::math::vectors::dot;
 
 /// Shell of each joint, in joint space.
-pub(super) fn bodies(skeleton: &Skeleton, shell: &Shell) -> Result<Vec<Vec<Body>>, Error> {
+pub(crate) fn balls(skeleton: &Skeleton, shell: &Shell) -> Result<Vec<Vec<Ball>>, Error> {
     let count = skeleton.joint_count();
     match shell {
         Shell::Balls(radius) => {
-            super::positive("shell", 0, *radius)?;
+            positive("shell", 0, *radius)?;
             Ok(axes(skeleton).into_iter().map(|axes| vec![ball(axes, *radius)]).collect())
         }
         Shell::Joints(joints) => {
@@ -28,12 +28,12 @@ pub(super) fn bodies(skeleton: &Skeleton, shell: &Shell) -> Result<Vec<Vec<Body>
                     JointShell::Points(points) if !points.iter().flatten().all(|v| v.is_finite()) => {
                         return Err(Error::NotFinite { what: "the shell", at });
                     }
-                    JointShell::Ball(radius) => super::positive("shell", at, *radius)?,
+                    JointShell::Ball(radius) => positive("shell", at, *radius)?,
                     JointShell::Points(_) => {}
                 }
             }
             let of_joint = |(joint, axes): (&JointShell, [Vector; 3])| match joint {
-                JointShell::Points(points) => points.iter().map(|p| Body::point(p.map(f64::from))).collect(),
+                JointShell::Points(points) => points.iter().map(|p| Ball::point(p.map(f64::from))).collect(),
                 JointShell::Ball(radius) => vec![ball(axes, *radius)],
             };
             Ok(joints.iter().zip(axes(skeleton)).map(of_joint).collect())
@@ -42,7 +42,7 @@ pub(super) fn bodies(skeleton: &Skeleton, shell: &Shell) -> Result<Vec<Vec<Body>
 }
 
 /// Model matrices of the rest pose.
-pub(super) fn rest(skeleton: &Skeleton) -> Vec<Affine64> {
+pub(crate) fn rest(skeleton: &Skeleton) -> Vec<Affine64> {
     let mut model: Vec<Affine64> = Vec::with_capacity(skeleton.joint_count());
     for (joint, t) in skeleton.rest().transforms().enumerate() {
         let local = Affine64::local(&t.into());
@@ -53,15 +53,15 @@ pub(super) fn rest(skeleton: &Skeleton) -> Vec<Affine64> {
 }
 
 /// Maximum distance of a joint or shell point from the origin in the rest pose.
-pub(super) fn extent(skeleton: &Skeleton, shell: &[Vec<Body>]) -> f64 {
+pub(crate) fn extent(skeleton: &Skeleton, shell: &[Vec<Ball>]) -> f64 {
     let model = rest(skeleton);
-    let points = model.iter().zip(shell).flat_map(|(m, bodies)| bodies.iter().map(|body| body.farthest(m)));
+    let points = model.iter().zip(shell).flat_map(|(m, balls)| balls.iter().map(|ball| ball.farthest(m)));
     model.iter().map(|m| length(m.origin)).chain(points).fold(0.0, f64::max)
 }
 
-fn ball(axes: [Vector; 3], radius: f32) -> Body {
+fn ball(axes: [Vector; 3], radius: f32) -> Ball {
     let of_row = |row: Vector| row.map(|v| v * f64::from(radius));
-    Body { centre: [0.0; 3], axes: Some(axes.map(of_row)) }
+    Ball { centre: [0.0; 3], axes: Some(axes.map(of_row)) }
 }
 
 /// Matrix per joint that maps the unit ball to joint space. In the rest pose, its image is a unit ball around
@@ -153,7 +153,7 @@ fn of_meshes<'a>(
     meshes: impl IntoIterator<Item = Part<'a>>,
     radius: f32,
 ) -> Result<Vec<JointShell>, Error> {
-    super::positive("shell", 0, radius)?;
+    positive("shell", 0, radius)?;
     let count = skeleton.joint_count();
     let meshes: Vec<Part<'_>> = meshes.into_iter().collect();
     for (mesh, skin, ranges) in &meshes {
@@ -194,7 +194,7 @@ fn of_meshes<'a>(
         .zip(&axes)
         .map(|(far, axes)| far.iter().map(|(_, point)| apply(axes, *point)).collect())
         .collect();
-    let hulls: Vec<Hull> = even.iter().map(|points| Hull::around(points)).collect();
+    let hulls: Vec<ConvexHull> = even.iter().map(|points| ConvexHull::around(points)).collect();
     let mut times = vec![1.0_f64; count];
     each_vertex(&meshes, |joint, point| {
         times[joint] = times[joint].max(hulls[joint].times(apply(&axes[joint], point)));
@@ -328,11 +328,11 @@ mod tests {
             let joint =
                 |(at, &rest): (usize, &Transform)| Joint::new("", (at > 0).then(|| at as u16 - 1), rest);
             let skeleton = Skeleton::new(rest.iter().enumerate().map(joint)).expect("a row");
-            let bodies = bodies(&skeleton, &Shell::Balls(0.03)).expect("balls");
+            let balls = balls(&skeleton, &Shell::Balls(0.03)).expect("balls");
             let model: Vec<Affine64> = super::rest(&skeleton);
             let largest = model.iter().flat_map(|m| transposed(&m.linear).map(length)).fold(0.0, f64::max);
-            for (body, model) in bodies.iter().map(|bodies| bodies[0]).zip(&model) {
-                let axes = body.axes.expect("a ball");
+            for (ball, model) in balls.iter().map(|balls| balls[0]).zip(&model) {
+                let axes = ball.axes.expect("a ball");
                 let flat =
                     transposed(&model.linear).map(length).into_iter().any(|size| size < largest / 50.0);
                 for _ in 0..20 {
@@ -384,7 +384,7 @@ mod tests {
                 // otherwise.
                 let axes = cloud.axes();
                 let even: Vec<Vector> = points.iter().map(|&p| apply(&axes, p)).collect();
-                let hull = Hull::around(&even);
+                let hull = ConvexHull::around(&even);
                 let farthest = local.iter().map(|&p| hull.times(apply(&axes, p))).fold(0.0, f64::max);
                 let case = format!("{count} vertices, {thick:?}, joint {joint}: {farthest}");
                 // The thickness of a flat cloud is f32 rounding error.

@@ -9,7 +9,8 @@ use condyle_base::error::Error;
 use condyle_base::order::sort_numbers;
 
 use self::grid::{Keys, TOLERANCE, nearest, whole};
-use super::options::OffFrames;
+use crate::options::{EncodeOptions, OffFrames, positive};
+use condyle::clip::layout::{MAX_FRAMES, MAX_PLACES};
 
 /// Number of frames that a clip may have regardless of its number of keys.
 const ANY_FRAMES: f64 = 8192.0;
@@ -18,18 +19,32 @@ const FRAMES_PER_KEY: f64 = 64.0;
 
 /// Evenly spaced frames from the start of a clip to its end.
 #[derive(Clone, Copy)]
-pub(super) struct Frames {
+pub(crate) struct Frames {
     /// Number of frames after the first one.
-    pub(super) count: usize,
+    pub(crate) count: usize,
     /// Whether the number was lowered, so that keys are between frames.
-    pub(super) is_lowered: bool,
+    pub(crate) is_lowered: bool,
+}
+
+/// Frames of a clip at the rate of the options.
+pub(crate) fn frames(clip: &RawClip, joints: usize, options: &EncodeOptions) -> Result<Frames, Error> {
+    if let Some(rate) = options.rate {
+        positive("rate", 0, rate)?;
+    }
+    let (count, is_lowered) = count(clip, options.rate);
+    let limit = MAX_FRAMES.min(MAX_PLACES / joints.max(1));
+    if count > limit as f64 {
+        let found = if count < 1e9 { count as usize } else { usize::MAX };
+        return Err(Error::TooMany { what: "frames", found, limit });
+    }
+    Ok(Frames { count: count as usize, is_lowered })
 }
 
 /// Number of frames of a clip after the first one, which may exceed the limit, and whether it was lowered.
 ///
 /// Uses `rate` frames per second, or else the minimum number of frames at which all keys are on frames. A
 /// long clip with few keys gets fewer, so that the number is proportional to the number of keys.
-pub(super) fn count(clip: &RawClip, rate: Option<f32>) -> (f64, bool) {
+pub(crate) fn count(clip: &RawClip, rate: Option<f32>) -> (f64, bool) {
     let ends = ends(clip);
     let duration = ends[1] - ends[0];
     if duration <= 0.0 {
@@ -48,7 +63,7 @@ pub(super) fn count(clip: &RawClip, rate: Option<f32>) -> (f64, bool) {
 }
 
 /// Rate for `frames` frames; for a clip with a single moment, the lowest rate that is ever chosen for poses.
-pub(super) fn rate([start, end]: [f64; 2], frames: usize) -> f32 {
+pub(crate) fn rate([start, end]: [f64; 2], frames: usize) -> f32 {
     if frames > 0 { (frames as f64 / (end - start)) as f32 } else { grid::SPARSE_RATE as f32 }
 }
 
@@ -81,7 +96,7 @@ fn timelines<'a>(
 }
 
 /// Maximum distance in frames by which rounding of the times may move a key. Ignores step tracks.
-pub(super) fn slack(clip: &RawClip, frames: usize) -> f64 {
+pub(crate) fn slack(clip: &RawClip, frames: usize) -> f64 {
     if frames == 0 {
         return 0.0;
     }
@@ -91,7 +106,7 @@ pub(super) fn slack(clip: &RawClip, frames: usize) -> f64 {
 }
 
 /// Whether all keys of a track are on frames, within the [`slack`] of the clip.
-pub(super) fn is_on_frames(clip: &RawClip, track: &Track, frames: usize, slack: f64) -> bool {
+pub(crate) fn is_on_frames(clip: &RawClip, track: &Track, frames: usize, slack: f64) -> bool {
     let ends = ends(clip);
     clip.timelines()[track.timeline].iter().all(|&time| off(time, ends, frames, slack).is_none())
 }
@@ -110,7 +125,7 @@ fn off(time: f32, [start, end]: [f64; 2], frames: usize, slack: f64) -> Option<f
 }
 
 /// Counts the keys that are off the frames by more than rounding explains. Ignores step tracks.
-pub(super) fn off_frames(clip: &RawClip, frames: usize) -> OffFrames {
+pub(crate) fn off_frames(clip: &RawClip, frames: usize) -> OffFrames {
     let ends = ends(clip);
     let mut found = OffFrames::default();
     if frames == 0 {
@@ -134,7 +149,7 @@ pub(super) fn off_frames(clip: &RawClip, frames: usize) -> OffFrames {
 ///
 /// # Errors
 /// [`Error::TooMany`] for more than `limit` times.
-pub(super) fn keys_between(clip: &RawClip, all: usize, limit: usize) -> Result<Vec<f64>, Error> {
+pub(crate) fn keys_between(clip: &RawClip, all: usize, limit: usize) -> Result<Vec<f64>, Error> {
     let [start, end] = ends(clip);
     let moment = |time: f32| {
         let at = (f64::from(time) - start) / (end - start) * all as f64;

@@ -3,10 +3,10 @@
 
 use alloc::vec::Vec;
 
-use super::algebra::{Affine64, Vector, add, apply, scaled_columns, solve, times, transposed};
-use super::bodies::Bodies;
-use super::points::Point;
-use super::task::USABLE_FRACTION;
+use crate::measure::algebra::{Affine64, Vector, add, apply, scaled_columns, solve, times, transposed};
+use crate::measure::ball_set::BallSet;
+use crate::measure::budget::USABLE_FRACTION;
+use crate::measure::carried_points::CarriedPoint;
 use condyle_base::math::Transform64;
 use condyle_base::math::quats::{Quat64, exp, product, rows};
 use condyle_base::math::scalar::sqrt_f64;
@@ -17,27 +17,27 @@ use condyle_base::math::scalar::sqrt_f64;
 const RIDGE: f64 = 1e-3;
 
 /// Points that a rotation must move to their authored positions, at all moments.
-pub(super) struct Aims {
-    moments: Vec<Aim>,
+pub(crate) struct Alignment {
+    moments: Vec<AlignmentMoment>,
     /// Sums over the points, each weighted by the inverse of its squared limit: of the products of two
     /// components, and of the components. With these sums, the cost of a moment does not depend on the number
     /// of points.
     products: [Vector; 3],
     sum: Vector,
     /// The points with their usable limits.
-    bodies: Bodies,
+    balls: BallSet,
     /// Difference between two readers of the same keys, per moment; empty if all readers get the same.
     spreads: Vec<Spread>,
 }
 
-/// Half of the difference between readers that normalise rotations and readers that do not. The aims are the
-/// means of both.
+/// Half of the difference between readers that normalise rotations and readers that do not. The target
+/// positions are the means of both.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Spread {
+pub(crate) struct Spread {
     /// Distance by which the joint moves.
-    pub(super) shift: f64,
+    pub(crate) shift: f64,
     /// Distance by which a point at distance 1 from the joint moves in addition.
-    pub(super) turn: f64,
+    pub(crate) turn: f64,
 }
 
 /// Fraction of a limit that remains if readers differ by more than the limit.
@@ -45,7 +45,7 @@ const LEAST_LEFT: f64 = 0.5;
 
 /// Data of a moment. The displacement of a point is an affine function of it: the decoded model matrix minus
 /// the authored one.
-struct Aim {
+struct AlignmentMoment {
     /// Linear part of the decoded parent's model matrix.
     outer: [Vector; 3],
     scale: Vector,
@@ -55,21 +55,21 @@ struct Aim {
     wanted: Affine64,
 }
 
-impl Aims {
-    pub(super) fn new(
+impl Alignment {
+    pub(crate) fn new(
         parents: Option<&[Affine64]>,
         model: &[Affine64],
-        points: &[Point],
+        points: &[CarriedPoint],
         own: &[Transform64],
     ) -> Self {
         let of_moment = |(moment, (local, model)): (usize, (&Transform64, &Affine64))| {
             let parent = parents.map_or(Affine64::IDENTITY, |parents| parents[moment]);
             let origin = parent.point(local.translation);
-            Aim { outer: parent.linear, scale: local.scale, origin, wanted: *model }
+            AlignmentMoment { outer: parent.linear, scale: local.scale, origin, wanted: *model }
         };
         let moments = own.iter().zip(model).enumerate().map(of_moment).collect();
         let (mut products, mut sum) = ([[0.0; 3]; 3], [0.0; 3]);
-        for &Point { body, limit, .. } in points {
+        for &CarriedPoint { ball, limit, .. } in points {
             let mut add_point = |local: Vector, weight: f64| {
                 let weighted = local.map(|v| v * weight / (limit * limit));
                 for (row, v) in products.iter_mut().zip(weighted) {
@@ -77,44 +77,44 @@ impl Aims {
                 }
                 sum = add(sum, weighted);
             };
-            match &body.axes {
-                None => add_point(body.centre, 1.0),
+            match &ball.axes {
+                None => add_point(ball.centre, 1.0),
                 // Both ends of each axis.
                 Some(axes) => transposed(axes).into_iter().for_each(|axis| {
-                    add_point(add(body.centre, axis), 0.5);
-                    add_point(add(body.centre, axis.map(|v| -v)), 0.5);
+                    add_point(add(ball.centre, axis), 0.5);
+                    add_point(add(ball.centre, axis.map(|v| -v)), 0.5);
                 }),
             }
         }
-        let bodies = Bodies::new(points.iter().map(|point| (point.body, point.limit * USABLE_FRACTION)));
-        Self { moments, products, sum, bodies, spreads: Vec::new() }
+        let balls = BallSet::new(points.iter().map(|point| (point.ball, point.limit * USABLE_FRACTION)));
+        Self { moments, products, sum, balls, spreads: Vec::new() }
     }
 
     /// Distance of the outermost point from the joint, in model space, over the whole segment.
-    pub(super) fn reach(&self, model: &[Affine64]) -> f64 {
-        let of_moment = |model: &Affine64| self.bodies.farthest(&Affine64 { origin: [0.0; 3], ..*model });
+    pub(crate) fn reach(&self, model: &[Affine64]) -> f64 {
+        let of_moment = |model: &Affine64| self.balls.farthest(&Affine64 { origin: [0.0; 3], ..*model });
         model.iter().map(of_moment).fold(0.0, f64::max)
     }
 
-    /// The same aims, for readers that differ.
-    pub(super) fn with_spreads(self, spreads: Vec<Spread>) -> Self {
+    /// The same alignment, for readers that differ.
+    pub(crate) fn with_spreads(self, spreads: Vec<Spread>) -> Self {
         Self { spreads, ..self }
     }
 
     /// Displacement of the points at a moment with rotation `q`, and the linear part of the joint's matrix.
     fn off(&self, moment: usize, q: Quat64) -> (Affine64, [Vector; 3]) {
-        let Aim { outer, scale, origin, wanted } = &self.moments[moment];
+        let AlignmentMoment { outer, scale, origin, wanted } = &self.moments[moment];
         let own = scaled_columns(&rows(q), *scale);
         (Affine64 { linear: times(outer, &own), origin: *origin }.less(wanted), own)
     }
 
     /// Whether all points are within their limits at a moment.
-    pub(super) fn holds(&self, moment: usize, q: Quat64) -> bool {
+    pub(crate) fn holds(&self, moment: usize, q: Quat64) -> bool {
         if let Some(&spread) = self.spreads.get(moment) {
             return self.holds_for_both(moment, q, spread);
         }
         let (off, _) = self.off(moment, q);
-        self.bodies.is_within(&off)
+        self.balls.is_within(&off)
     }
 
     /// [`holds`](Self::holds) for readers that normalise `q` and for those that do not.
@@ -127,14 +127,14 @@ impl Aims {
         let scale = &self.moments[moment].scale;
         let turn = turn * scale[0].abs().max(scale[1].abs()).max(scale[2].abs());
         let (off, _) = self.off(moment, q.map(|v| v * (1.0 - (x + y + z + w - 1.0) / 4.0)));
-        self.bodies.is_within_limits(&off, |limit, nearness| {
+        self.balls.is_within_limits(&off, |limit, nearness| {
             (limit - shift - turn / nearness).max(limit * LEAST_LEFT)
         })
     }
 
     /// One Gauss-Newton step of half length from `q` towards the rotation that brings the points nearest to
     /// their positions. A quarter step: targets +7.3 %, defaults +2.5 %; a full step: targets 13x larger.
-    pub(super) fn best(&self, moment: usize, q: Quat64) -> Quat64 {
+    pub(crate) fn best(&self, moment: usize, q: Quat64) -> Quat64 {
         let (off, own) = self.off(moment, q);
         let outer = &self.moments[moment].outer;
         // Per radian about an axis e, an arm a moves by outer · (e × a). The normal matrix therefore consists
@@ -159,9 +159,9 @@ impl Aims {
 
     /// Returns a distance from `q` at a moment. Every quaternion within that distance, or whose logarithm is,
     /// keeps all points within their limits. 0 if `q` itself does not.
-    pub(super) fn room(&self, moment: usize, q: Quat64) -> f64 {
+    pub(crate) fn slack(&self, moment: usize, q: Quat64) -> f64 {
         let (off, _) = self.off(moment, q);
-        let Aim { outer, scale, .. } = &self.moments[moment];
+        let AlignmentMoment { outer, scale, .. } = &self.moments[moment];
         // The squared stretch of `outer` is at most the largest row sum of absolute values of this product.
         let square = times(&transposed(outer), outer);
         let stretch = square.map(|[x, y, z]| x.abs() + y.abs() + z.abs());
@@ -171,7 +171,7 @@ impl Aims {
         // apart.
         let spread = self.spreads.get(moment).copied();
         let Spread { shift, turn } = spread.unwrap_or_default();
-        let least = self.bodies.room(&off, shift) - turn * scale;
+        let least = self.balls.slack(&off, shift) - turn * scale;
         // The difference between readers grows with the distance of the quaternion too, at most as fast.
         let ways = if spread.is_some() { 4.0 } else { 2.0 };
         (least / (ways * stretch * scale)).max(0.0)
@@ -183,13 +183,13 @@ mod tests {
     use alloc::vec;
 
     use super::*;
-    use crate::body::Body;
+    use crate::measure::ball::Ball;
     use condyle_base::math::vectors::normalize;
     use condyle_testing::{Random, tries};
 
-    /// Both readers keep all points within their limits where the aims hold, and the aims hold in the room.
+    /// Both readers keep all points within their limits where the alignment holds, and it holds within the slack.
     #[test]
-    fn aims_hold_for_both_kinds_of_readers() {
+    fn alignments_hold_for_both_kinds_of_readers() {
         let mut random = Random(8);
         let mut held = 0;
         for case in 0..tries(2000) {
@@ -203,19 +203,20 @@ mod tests {
             let local = Transform64 { translation: vector(0.3), rotation: own, scale: [1.0; 3] };
             let mean = Affine64 { linear: rows(above), origin: vector(0.3) };
             let half = Affine64 { linear: [(); 3].map(|()| vector(1e-4)), origin: vector(2e-4) };
-            let points = [0.1, 0.4].map(|size| Point::new(Body::point(vector(size)), 1e-3));
+            let points = [0.1, 0.4].map(|size| CarriedPoint::new(Ball::point(vector(size)), 1e-3));
             let model = mean.after(&Affine64::local(&local));
             let spread = Spread {
-                shift: crate::algebra::length(half.point(local.translation)),
-                turn: sqrt_f64(crate::body::squares(&half.linear)),
+                shift: crate::measure::algebra::length(half.point(local.translation)),
+                turn: sqrt_f64(crate::measure::ball::squares(&half.linear)),
             };
             let (parents, models, locals) = ([mean], [model], [local]);
-            let aims = Aims::new(Some(&parents), &models, &points, &locals).with_spreads(vec![spread]);
+            let alignment =
+                Alignment::new(Some(&parents), &models, &points, &locals).with_spreads(vec![spread]);
             let off = random.unit::<4>().map(f64::from);
-            let size = [0.1, 0.5, 0.9, 2.0][case % 4] * aims.room(0, own);
+            let size = [0.1, 0.5, 0.9, 2.0][case % 4] * alignment.slack(0, own);
             let q: Quat64 = core::array::from_fn(|c| own[c] + off[c] * size);
-            assert!(case % 4 == 3 || size == 0.0 || aims.holds(0, q), "case {case}");
-            if !aims.holds(0, q) {
+            assert!(case % 4 == 3 || size == 0.0 || alignment.holds(0, q), "case {case}");
+            if !alignment.holds(0, q) {
                 continue;
             }
             held += 1;
@@ -230,7 +231,7 @@ mod tests {
                 }
                 let off = parent.after(&Affine64::local(&Transform64 { rotation, ..local })).less(&model);
                 for point in &points {
-                    assert!(point.body.farthest(&off) <= point.limit, "case {case}, reader {sign}");
+                    assert!(point.ball.farthest(&off) <= point.limit, "case {case}, reader {sign}");
                 }
             }
         }

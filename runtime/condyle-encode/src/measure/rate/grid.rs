@@ -56,7 +56,7 @@ const USUAL_RATES: [f64; 27] = [
 ];
 /// Maximum distance of a key from a frame at which it counts as on the frame, in frames, regardless of
 /// rounding.
-pub(super) const TOLERANCE: f64 = 0.02;
+pub(crate) const TOLERANCE: f64 = 0.02;
 /// At most one key in this many may be off the frames of an accepted rate.
 const FEW: usize = 20;
 /// Minimum rate of a clip whose keys fit no grid.
@@ -66,7 +66,7 @@ const MAX_RATE: f64 = 1000.0;
 /// Keys farther apart than this are single poses, not frames.
 const MIN_RATE: f64 = 8.0;
 /// Minimum rate of clips of such poses.
-pub(super) const SPARSE_RATE: f64 = 24.0;
+pub(crate) const SPARSE_RATE: f64 = 24.0;
 /// Maximum number of frames per key of a grid that all keys are on. A grid with more is replaced by one that
 /// misses a few keys, if that has fewer frames by at least this factor.
 const FINER: f64 = 3.0;
@@ -78,7 +78,7 @@ const MAX_DIVISOR: u32 = 400;
 const MAX_WORK: usize = 1 << 27;
 
 /// Key times of a clip.
-pub(super) struct Keys {
+pub(crate) struct Keys {
     /// Seconds from the clip's start, ascending, including the start and the end of the clip.
     times: Vec<f64>,
     /// Mean of the gaps close to the smallest, and the smallest gap, each with its weight in keys.
@@ -120,7 +120,7 @@ struct Grid {
 
 impl Keys {
     /// Collects the key times of timelines in a clip from `start` to `end`.
-    pub(super) fn new<'a>(
+    pub(crate) fn new<'a>(
         timelines: impl Iterator<Item = &'a [f32]> + Clone,
         [start, end]: [f64; 2],
     ) -> Self {
@@ -152,12 +152,12 @@ impl Keys {
     }
 
     /// Maximum error of the difference of two times.
-    pub(super) fn slack(&self) -> f64 {
+    pub(crate) fn slack(&self) -> f64 {
         2.1 * self.rounding + self.float
     }
 
     /// Number of frames after the first one.
-    pub(super) fn frames(&self) -> f64 {
+    pub(crate) fn frames(&self) -> f64 {
         let duration = self.duration();
         let mut work = MAX_WORK;
         let exact = Demand { slack: 1.5 * self.rounding + self.float, misses: 0 };
@@ -282,7 +282,7 @@ impl Keys {
 
 /// Nearest whole number of frames, or the next one if `frames` exceeds that by more than `slack`; at least
 /// one.
-pub(super) fn whole(frames: f64, slack: f64) -> f64 {
+pub(crate) fn whole(frames: f64, slack: f64) -> f64 {
     let near = nearest(frames);
     (if frames - near > slack { near + 1.0 } else { near }).max(1.0)
 }
@@ -309,7 +309,7 @@ fn rounding(times: impl Iterator<Item = f32> + Clone) -> f64 {
 }
 
 /// Nearest integer; halves are rounded away from zero.
-pub(super) fn nearest(v: f64) -> f64 {
+pub(crate) fn nearest(v: f64) -> f64 {
     // Larger numbers are integers already.
     if v.abs() < 4e15 { ((v + 0.5f64.copysign(v)) as i64) as f64 } else { v }
 }

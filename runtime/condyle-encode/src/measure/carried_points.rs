@@ -3,9 +3,10 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::algebra::{Affine64, Vector, length, sub, turned};
-use super::body::Body;
-use super::task::{BudgetFractions, JointFacts, STATIC_THRESHOLD};
+use crate::measure::algebra::{Affine64, Vector, length, sub, turned};
+use crate::measure::ball::Ball;
+use crate::measure::budget::{BudgetFractions, STATIC_THRESHOLD};
+use crate::measure::joint_facts::JointFacts;
 use condyle_base::math::Transform64;
 
 /// Maximum number of points that a static joint passes to its parent: the outermost in this many directions.
@@ -20,46 +21,46 @@ const MAX_REDUCTIONS: u8 = 3;
 
 /// Point or ball in joint space, and its maximum displacement in model space.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Point {
-    pub(super) body: Body,
-    pub(super) limit: f64,
+pub(crate) struct CarriedPoint {
+    pub(crate) ball: Ball,
+    pub(crate) limit: f64,
     /// Number of times that `limit` was reduced by [`CARRIED_LIMIT`].
     reductions: u8,
 }
 
-impl Point {
-    pub(super) fn new(body: Body, limit: f64) -> Self {
-        Self { body, limit, reductions: 0 }
+impl CarriedPoint {
+    pub(crate) fn new(ball: Ball, limit: f64) -> Self {
+        Self { ball, limit, reductions: 0 }
     }
 
     /// Returns the point in the space of the parent, to which a static joint passes it.
     fn carried(self, local: &Affine64) -> Self {
-        let body = self.body.moved(local);
+        let ball = self.ball.moved(local);
         match self.reductions {
-            MAX_REDUCTIONS => Self { body, ..self },
-            reductions => Self { body, limit: self.limit * CARRIED_LIMIT, reductions: reductions + 1 },
+            MAX_REDUCTIONS => Self { ball, ..self },
+            reductions => Self { ball, limit: self.limit * CARRIED_LIMIT, reductions: reductions + 1 },
         }
     }
 }
 
 /// Points of each joint: its shell, the outermost points of its static children, and the origins of its
 /// moving children.
-pub(super) struct PointsToPlace<'a> {
+pub(crate) struct CarriedPoints<'a> {
     joints: &'a [JointFacts],
     /// Authored local transforms, per joint and moment.
     source: &'a [Vec<Transform64>],
     /// Authored model matrices, per joint and moment.
     model: &'a [Vec<Affine64>],
-    points: Vec<Vec<Point>>,
+    points: Vec<Vec<CarriedPoint>>,
     /// Points that each joint passes to its parent.
-    passed: Vec<Vec<Point>>,
+    passed: Vec<Vec<CarriedPoint>>,
     /// Whether the parent of each joint moves the joint's points to their positions.
     is_static: Vec<bool>,
     children: Vec<Vec<usize>>,
 }
 
-impl<'a> PointsToPlace<'a> {
-    pub(super) fn new(
+impl<'a> CarriedPoints<'a> {
+    pub(crate) fn new(
         joints: &'a [JointFacts],
         source: &'a [Vec<Transform64>],
         model: &'a [Vec<Affine64>],
@@ -81,20 +82,20 @@ impl<'a> PointsToPlace<'a> {
         it
     }
 
-    pub(super) fn of(&self, joint: usize) -> &[Point] {
+    pub(crate) fn of(&self, joint: usize) -> &[CarriedPoint] {
         &self.points[joint]
     }
 
-    pub(super) fn is_static(&self, joint: usize) -> bool {
+    pub(crate) fn is_static(&self, joint: usize) -> bool {
         self.is_static[joint]
     }
 
-    pub(super) fn children(&self, joint: usize) -> &[usize] {
+    pub(crate) fn children(&self, joint: usize) -> &[usize] {
         &self.children[joint]
     }
 
     /// Updates the points that a joint passes to its parent. Returns whether they have changed.
-    pub(super) fn update(&mut self, fractions: &BudgetFractions, joint: usize) -> bool {
+    pub(crate) fn update(&mut self, fractions: &BudgetFractions, joint: usize) -> bool {
         let before = core::mem::take(&mut self.passed[joint]);
         self.pass(fractions, joint);
         let has_changed = self.passed[joint] != before;
@@ -107,7 +108,7 @@ impl<'a> PointsToPlace<'a> {
     /// Collects the points of a joint from its children and its shell.
     fn collect(&mut self, index: usize) {
         let joint = &self.joints[index];
-        let own = joint.shell.iter().map(|&body| Point::new(body, joint.budget));
+        let own = joint.shell.iter().map(|&ball| CarriedPoint::new(ball, joint.budget));
         let passed = self.children[index].iter().rev().flat_map(|&child| &self.passed[child]).copied();
         self.points[index] = passed.chain(own).collect();
     }
@@ -130,21 +131,21 @@ impl<'a> PointsToPlace<'a> {
         self.is_static[index] = !is_kept && source.iter().all(|local| moves(local) < threshold);
         if self.is_static[index] {
             let matrix = Affine64::local(&middle);
-            let mut carried: Vec<Point> = points.iter().map(|point| point.carried(&matrix)).collect();
+            let mut carried: Vec<CarriedPoint> = points.iter().map(|point| point.carried(&matrix)).collect();
             outermost(&mut carried);
             self.passed[index] = carried;
             return;
         }
         let mut passed = Vec::new();
         if source.iter().all(|local| shift(local) < threshold) {
-            let body = Body::point(middle.translation);
-            passed.push(Point::new(body, joint.budget * fractions.place));
+            let ball = Ball::point(middle.translation);
+            passed.push(CarriedPoint::new(ball, joint.budget * fractions.place));
         }
         if let Some(swing) = fractions.swing {
             for axis in 0..3 {
                 let mut local = middle.translation;
                 local[axis] += reach / outer.max(f64::MIN_POSITIVE);
-                passed.push(Point::new(Body::point(local), joint.budget * swing));
+                passed.push(CarriedPoint::new(Ball::point(local), joint.budget * swing));
             }
         }
         self.passed[index] = passed;
@@ -152,7 +153,7 @@ impl<'a> PointsToPlace<'a> {
 }
 
 /// Keeps the outermost points.
-fn outermost(points: &mut Vec<Point>) {
+fn outermost(points: &mut Vec<CarriedPoint>) {
     if points.len() <= MAX_CARRIED_POINTS {
         return;
     }
@@ -168,7 +169,7 @@ fn outermost(points: &mut Vec<Point>) {
             _ => core::array::from_fn(|c| if (direction - 6) >> c & 1 == 0 { 1.0 } else { -1.0 }),
         };
         // Points with tighter limits count as farther out.
-        let far = |at: usize| points[at].body.along(d) / points[at].limit;
+        let far = |at: usize| points[at].ball.along(d) / points[at].limit;
         let best = (0..points.len()).fold(0, |best, at| if far(at) > far(best) { at } else { best });
         if !kept.contains(&best) {
             kept.push(best);
@@ -179,8 +180,8 @@ fn outermost(points: &mut Vec<Point>) {
 }
 
 /// Distance of the outermost point from the joint, in model space.
-pub(super) fn reach(points: &[Point], model: &Affine64) -> f64 {
-    points.iter().map(|point| point.body.reach(&model.linear)).fold(0.0, f64::max)
+pub(crate) fn reach(points: &[CarriedPoint], model: &Affine64) -> f64 {
+    points.iter().map(|point| point.ball.reach(&model.linear)).fold(0.0, f64::max)
 }
 
 #[cfg(test)]
@@ -190,7 +191,8 @@ mod tests {
     #[test]
     fn static_joints_keep_most_of_the_budget() {
         let local = Affine64::local(&Transform64::IDENTITY);
-        let point = (0..1000).fold(Point::new(Body::point([1.0; 3]), 1e-3), |point, _| point.carried(&local));
+        let point =
+            (0..1000).fold(CarriedPoint::new(Ball::point([1.0; 3]), 1e-3), |point, _| point.carried(&local));
         assert!(point.limit > 0.9e-3, "{point:?}");
     }
 }

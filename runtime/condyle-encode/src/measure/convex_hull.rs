@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
-use super::algebra::{Vector, add, length, sub};
+use crate::measure::algebra::{Vector, add, length, sub};
 use condyle_base::math::vectors::{cross, dot};
 
 /// Half of the thickness that a flat hull gets, as a fraction of its size, so that it has faces to measure
@@ -12,14 +12,14 @@ const MIN_THICKNESS: f64 = 1e-3;
 
 /// Convex hull, stored as faces.
 #[derive(Debug, Clone)]
-pub(super) struct Hull {
+pub(crate) struct ConvexHull {
     middle: Vector,
     /// Outward normal of each face, divided by the distance of the face from the middle.
     faces: Vec<Vector>,
 }
 
 /// Mean of points; the origin without points.
-pub(super) fn middle(points: impl Iterator<Item = Vector>) -> Vector {
+pub(crate) fn middle(points: impl Iterator<Item = Vector>) -> Vector {
     let (count, sum) = points.fold((0.0, [0.0; 3]), |(count, sum), point| (count + 1.0, add(sum, point)));
     sum.map(|v| v / f64::max(count, 1.0))
 }
@@ -45,9 +45,9 @@ fn outward(points: &[Vector], a: Vector, normal: Vector, rounding: f64) -> Optio
     Some(if is_above { normal.map(|v| -v) } else { normal })
 }
 
-impl Hull {
+impl ConvexHull {
     /// Builds the hull by testing all triples of points: for some tens of points, in any position.
-    pub(super) fn around(points: &[Vector]) -> Self {
+    pub(crate) fn around(points: &[Vector]) -> Self {
         let middle = middle(points.iter().copied());
         let mut points: Vec<Vector> = points.iter().map(|&point| sub(point, middle)).collect();
         sort(&mut points);
@@ -80,7 +80,7 @@ impl Hull {
 
     /// Factor by which the hull must be scaled about its middle to reach a point; at most 1 for points
     /// inside.
-    pub(super) fn times(&self, point: Vector) -> f64 {
+    pub(crate) fn times(&self, point: Vector) -> f64 {
         let out = sub(point, self.middle);
         self.faces.iter().map(|&face| dot(face, out)).fold(0.0, f64::max)
     }
@@ -97,7 +97,7 @@ mod tests {
     fn a_cube_reaches_as_far_as_it_does() {
         let corners: Vec<Vector> =
             (0..8).map(|at| [0, 1, 2].map(|axis| f64::from(at >> axis & 1) * 2.0 + 3.0)).collect();
-        let hull = Hull::around(&corners);
+        let hull = ConvexHull::around(&corners);
         for (point, want) in [
             ([4.0, 4.0, 4.0], 0.0),
             ([5.0, 4.0, 4.0], 1.0),
@@ -127,7 +127,7 @@ mod tests {
                     add([5.0, -2.0, 1.0], [0, 1, 2].map(|c| (0..3).map(|r| v[r] * shape[r][c]).sum()))
                 })
                 .collect();
-            let hull = Hull::around(&points);
+            let hull = ConvexHull::around(&points);
             for _ in 0..20 {
                 let weights: Vec<f64> =
                     points.iter().map(|_| f64::from(random.range(0.0, 1.0)).powi(4)).collect();

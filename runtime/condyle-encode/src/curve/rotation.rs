@@ -3,14 +3,16 @@
 use alloc::vec::Vec;
 use core::cell::OnceCell;
 
-use super::MOMENTS_PER_FRAME;
-use super::aims::Aims;
-use super::algebra::{Affine64, Vector, log_near, sub, transposed, turned};
-use super::body::Body;
-use super::curve::{Candidates, Classes, TrackId, best_keys, cheapest, code_of, constant};
-use super::fit::Shape;
-use super::points::Point;
-use super::task::{CONSTANT_STEP, JointFacts, JointFit, STATIC_THRESHOLD, SegmentJob, keep};
+use crate::curve::alignment::Alignment;
+use crate::curve::least_squares::Shape;
+use crate::curve::quantised::{Candidates, Classes, TrackId, best_keys, cheapest, code_of, constant};
+use crate::curve::segment_fit::{JointFit, SegmentJob, keep};
+use crate::measure::algebra::{Affine64, Vector, log_near, sub, transposed, turned};
+use crate::measure::ball::Ball;
+use crate::measure::budget::{CONSTANT_STEP, STATIC_THRESHOLD};
+use crate::measure::carried_points::CarriedPoint;
+use crate::measure::job::MOMENTS_PER_FRAME;
+use crate::measure::joint_facts::JointFacts;
 use condyle::clip::layout::Kind;
 use condyle::clip::spline::Degree;
 use condyle_base::math::Transform64;
@@ -18,21 +20,21 @@ use condyle_base::math::quats::{self, Quat64, conjugate, exp, product};
 use condyle_base::math::vectors::{dot, normalize};
 
 /// Joint whose rotation is fitted.
-pub(super) struct RotatingJoint<'a> {
-    pub(super) index: usize,
+pub(crate) struct RotatingJoint<'a> {
+    pub(crate) index: usize,
     /// Whether a constant rotation is enough, because the ancestors move the points to their positions.
-    pub(super) is_static: bool,
+    pub(crate) is_static: bool,
     /// Decoded model matrices of its parent, per moment.
-    pub(super) parents: Option<&'a [Affine64]>,
+    pub(crate) parents: Option<&'a [Affine64]>,
     /// Authored model matrices, per moment.
-    pub(super) model: &'a [Affine64],
+    pub(crate) model: &'a [Affine64],
     /// Points that the rotation must move to their authored positions.
-    pub(super) points: &'a [Point],
+    pub(crate) points: &'a [CarriedPoint],
 }
 
 /// Fits the rotation of a joint: at rest, constant, or a curve. Returns whether all of its points are then
 /// known to be within their limits.
-pub(super) fn fit_rotation(
+pub(crate) fn fit_rotation(
     job: &SegmentJob<'_>,
     rotating: &RotatingJoint<'_>,
     own: &mut [Transform64],
@@ -48,17 +50,17 @@ pub(super) fn fit_rotation(
     let rest = joint.rest.rotation;
     let middle = own[own.len() / 2].rotation;
     let limit = points.iter().map(|point| point.limit).fold(f64::INFINITY, f64::min).min(joint.budget);
-    let aims = Aims::new(parents, model, points, own);
+    let alignment = Alignment::new(parents, model, points, own);
     // The maximum over all moments is rarely needed: few joints are near a constant.
-    let (least_reach, all) = (aims.reach(&model[own.len() / 2..=own.len() / 2]), OnceCell::new());
-    let reach = || *all.get_or_init(|| aims.reach(model));
+    let (least_reach, all) = (alignment.reach(&model[own.len() / 2..=own.len() / 2]), OnceCell::new());
+    let reach = || *all.get_or_init(|| alignment.reach(model));
     // A constant is enough for a static joint, whose ancestors place its points, or if it keeps all points
     // within limits.
     let is_within = |to: Quat64, reach: f64| {
         own.iter().all(|local| turned(to, local.rotation) * reach < limit * STATIC_THRESHOLD)
     };
     let near = |to: Quat64| is_within(to, least_reach) && is_within(to, reach());
-    let serves = |value: Quat64| is_static || (0..own.len()).all(|moment| aims.holds(moment, value));
+    let serves = |value: Quat64| is_static || (0..own.len()).all(|moment| alignment.holds(moment, value));
     if near(rest) && serves(rest) {
         own.iter_mut().for_each(|local| local.rotation = rest);
         return !is_static;
@@ -75,7 +77,7 @@ pub(super) fn fit_rotation(
             return !is_static;
         }
     }
-    let goals = Goals::new(&aims, rest, own);
+    let goals = Goals::new(&alignment, rest, own);
     // The moment that failed last is the most likely to fail again, so it is checked first.
     let mut suspect = 0;
     let candidates = Candidates { shapes: job.shapes, classes };
@@ -119,7 +121,7 @@ fn keeps_lengths(model: &[Affine64]) -> bool {
 
 /// Whether no curve would keep a joint's own points within twice the budget even if all its ancestors were
 /// exact. Tightening the ancestors is useless then.
-pub(super) fn is_hopeless(
+pub(crate) fn is_hopeless(
     joint: &JointFacts,
     shapes: &[Shape],
     own: &[Transform64],
@@ -129,10 +131,10 @@ pub(super) fn is_hopeless(
     if joint.fallback[0] {
         return false;
     }
-    let point = |&body: &Body| Point::new(body, 2.0 * joint.budget);
-    let points: Vec<Point> = joint.shell.iter().map(point).collect();
-    let aims = Aims::new(above, model, &points, own);
-    let goals = Goals::new(&aims, joint.rest.rotation, own);
+    let point = |&ball: &Ball| CarriedPoint::new(ball, 2.0 * joint.budget);
+    let points: Vec<CarriedPoint> = joint.shell.iter().map(point).collect();
+    let alignment = Alignment::new(above, model, &points, own);
+    let goals = Goals::new(&alignment, joint.rest.rotation, own);
     let mut keys = Vec::new();
     !shapes.iter().any(|shape| {
         best_keys(Kind::Rotation, shape, &goals.logs, &mut keys);
@@ -143,17 +145,17 @@ pub(super) fn is_hopeless(
 
 /// Rotations for a curve to follow, at all moments.
 struct Goals<'a> {
-    aims: &'a Aims,
+    alignment: &'a Alignment,
     rotations: Vec<Quat64>,
     /// Logarithms of the rotations, relative to the rest pose.
     logs: Vec<Vector>,
-    /// Squares of [`Aims::room`].
-    rooms: Vec<f64>,
+    /// Squares of [`Alignment::slack`].
+    slacks: Vec<f64>,
 }
 
 impl<'a> Goals<'a> {
-    fn new(aims: &'a Aims, rest: Quat64, own: &[Transform64]) -> Self {
-        let best = |(moment, local): (usize, &Transform64)| aims.best(moment, local.rotation);
+    fn new(alignment: &'a Alignment, rest: Quat64, own: &[Transform64]) -> Self {
+        let best = |(moment, local): (usize, &Transform64)| alignment.best(moment, local.rotation);
         let rotations: Vec<Quat64> = own.iter().enumerate().map(best).collect();
         let mut near = log_near(product(conjugate(rest), own[0].rotation), [0.0; 3]);
         let log = |&rotation: &Quat64| {
@@ -161,12 +163,12 @@ impl<'a> Goals<'a> {
             near
         };
         let logs = rotations.iter().map(log).collect();
-        let room = |(moment, &rotation): (usize, &Quat64)| {
-            let room = aims.room(moment, rotation);
-            room * room
+        let slack = |(moment, &rotation): (usize, &Quat64)| {
+            let slack = alignment.slack(moment, rotation);
+            slack * slack
         };
-        let rooms = rotations.iter().enumerate().map(room).collect();
-        Self { aims, rotations, logs, rooms }
+        let slacks = rotations.iter().enumerate().map(slack).collect();
+        Self { alignment, rotations, logs, slacks }
     }
 
     /// Whether all points are within their limits with a path's rotation at a moment. Most rotations are so
@@ -175,13 +177,13 @@ impl<'a> Goals<'a> {
         if path.shape.degree == Degree::Cubic {
             let log = path.shape.value(path.keys, moment);
             let off = sub(log, self.logs[moment]);
-            return dot(off, off) < self.rooms[moment]
-                || self.aims.holds(moment, product(path.rest, exp(log)));
+            return dot(off, off) < self.slacks[moment]
+                || self.alignment.holds(moment, product(path.rest, exp(log)));
         }
         let (q, goal) = (path.at(moment), self.rotations[moment]);
         let near = quats::near(goal, q);
         let off: f64 = near.iter().zip(goal).map(|(near, goal)| (near - goal) * (near - goal)).sum();
-        off < self.rooms[moment] || self.aims.holds(moment, q)
+        off < self.slacks[moment] || self.alignment.holds(moment, q)
     }
 }
 

@@ -4,11 +4,12 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::measure::Overrun;
-use super::options::Measured;
-use super::rate;
-use super::task::{ClipJob, JointFacts};
-use super::write::{Kept, Part};
+use crate::measure::error::Overrun;
+use crate::measure::job::ClipJob;
+use crate::measure::joint_facts::JointFacts;
+use crate::measure::rate;
+use crate::options::Measured;
+use condyle::clip::write::{Kept, Part};
 use condyle::clip::{Clip, Interpolation, Target, Track};
 use condyle_base::math::quats::{conjugate, product, slerp_f64};
 
@@ -27,20 +28,20 @@ const MAX_LEFT_OUT: usize = 256;
 const MAX_LOWERED: u32 = 3;
 
 /// Joints or free track for which no curve met the budget.
-pub(super) enum Failed {
+pub(crate) enum Failed {
     Joints(Vec<FailedJoint>),
     FreeTrack(usize),
 }
 
 /// Joint for which no curve met the budget in a segment.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct FailedJoint {
-    pub(super) joint: usize,
-    pub(super) segment: usize,
+pub(crate) struct FailedJoint {
+    pub(crate) joint: usize,
+    pub(crate) segment: usize,
 }
 
 /// Fallback tracks, in addition to those of [`JointFacts::fallback`].
-pub(super) struct KeptTracks<'j, 'a> {
+pub(crate) struct FallbackSelection<'j, 'a> {
     job: &'j ClipJob<'a>,
     segment_frames: usize,
     segment_count: usize,
@@ -56,9 +57,9 @@ pub(super) struct KeptTracks<'j, 'a> {
     parts: Vec<(f64, u32)>,
 }
 
-impl<'j, 'a> KeptTracks<'j, 'a> {
+impl<'j, 'a> FallbackSelection<'j, 'a> {
     /// Initial state before any segment is fitted: step tracks, and tracks that curves cannot follow.
-    pub(super) fn new(job: &'j ClipJob<'a>, segment_frames: usize, segment_count: usize) -> Self {
+    pub(crate) fn new(job: &'j ClipJob<'a>, segment_frames: usize, segment_count: usize) -> Self {
         // Curves have keys on frames only and would cut corners between them, so such tracks become fallback
         // tracks.
         let are_cut = job.moments > 1 && !job.free_sources.is_empty();
@@ -85,17 +86,17 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
     }
 
     /// Targets to report.
-    pub(super) fn targets(&self) -> &[Target] {
+    pub(crate) fn targets(&self) -> &[Target] {
         &self.targets
     }
 
     /// Whether each free track is kept.
-    pub(super) fn free(&self) -> &[bool] {
+    pub(crate) fn free(&self) -> &[bool] {
         &self.free
     }
 
     /// Joint data for a segment.
-    pub(super) fn joints_in(&self, segment: usize) -> Vec<JointFacts> {
+    pub(crate) fn joints_in(&self, segment: usize) -> Vec<JointFacts> {
         let mut joints = self.job.joints.clone();
         let mut are_thinned = false;
         for (joint, kept) in joints.iter_mut().zip(&self.joints) {
@@ -123,7 +124,7 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
 
     /// Joints over their budgets, each in its worst segment, unless they and their ancestors are kept there
     /// already.
-    pub(super) fn joints_over_budget(&self, clip: &Clip<'_>, measured: &Measured) -> Option<Failed> {
+    pub(crate) fn joints_over_budget(&self, clip: &Clip<'_>, measured: &Measured) -> Option<Failed> {
         let options = self.job.options;
         let over = measured.joints.iter().enumerate().filter_map(|(joint, worst)| {
             let segment = clip.view().locate(worst.seconds).segment;
@@ -135,7 +136,7 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
     }
 
     /// Free track that exceeds its budget by the largest factor, unless it is kept already.
-    pub(super) fn free_track_over_budget(&self, measured: &Measured) -> Option<Failed> {
+    pub(crate) fn free_track_over_budget(&self, measured: &Measured) -> Option<Failed> {
         let over = measured.track_over_budget(self.job.options)?;
         let at = self.job.free_sources.iter().position(|track| track.target == over);
         at.filter(|&at| !self.free[at]).map(Failed::FreeTrack)
@@ -150,7 +151,7 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
     /// Enforces the budget at keys between the moments of the search. Lowers the budget of the curves in the
     /// segments that exceed it, or, after [`MAX_LOWERED`] times, keeps the failing tracks. Discards stale
     /// fits, and returns whether anything changed.
-    pub(super) fn hold_keys<T>(&mut self, overruns: &[Overrun], fits: &mut [Option<T>]) -> bool {
+    pub(crate) fn hold_keys<T>(&mut self, overruns: &[Overrun], fits: &mut [Option<T>]) -> bool {
         let mut has_changed = false;
         let mut failed = Vec::new();
         for &Overrun { segment, ref joints, times } in overruns {
@@ -178,7 +179,7 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
 
     /// Keeps the failed free track, or the tracks of the failed joints and all their ancestors, so that their
     /// positions are exact. Discards stale fits.
-    pub(super) fn give_up<T>(&mut self, failed: Failed, fits: &mut [Option<T>]) {
+    pub(crate) fn give_up<T>(&mut self, failed: Failed, fits: &mut [Option<T>]) {
         let is_new = match &failed {
             Failed::Joints(joints) => joints.iter().any(|&FailedJoint { joint, segment }| {
                 self.not_kept(joint, segment).all(|joint| self.joints[joint].is_empty())
@@ -230,7 +231,7 @@ impl<'j, 'a> KeptTracks<'j, 'a> {
     }
 
     /// All tracks to keep.
-    pub(super) fn tracks(&self) -> Vec<Kept<'a>> {
+    pub(crate) fn tracks(&self) -> Vec<Kept<'a>> {
         let mut tracks = Vec::new();
         for ((own, joint), segments) in self.job.tracks.iter().zip(&self.job.joints).zip(&self.joints) {
             for (track, is_kept) in [own.rotation, own.translation, own.scale].into_iter().zip(joint.fallback)

@@ -3,11 +3,12 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::options::{Encoded, Encoding};
-use super::reduce::{KeyFormat, reduce};
-use super::task::ClipJob;
-use super::write::{self, Curves, Kept};
-use super::{FallbackTracks, MAX_SEGMENT_FRAMES};
+use crate::assembly::{FallbackTracks, MAX_SEGMENT_FRAMES};
+use crate::measure::job::ClipJob;
+use crate::options::{Encoded, Encoding};
+use crate::reduce::{KeyFormat, reduce};
+use condyle::clip::write;
+use condyle::clip::write::{Curves, Kept};
 use condyle::clip::{Interpolation, RawClip, Target, Track};
 
 /// Divisors of the height of the hierarchy, for rounding rotations to 16 bits. Only joints whose height is at
@@ -25,7 +26,7 @@ impl ClipJob<'_> {
     ///
     /// Tries keys if there are fallback tracks, or if curves take more bytes than the authored numbers. That
     /// happens if keys are few and far apart, because a curve then needs many keys.
-    pub(super) fn or_keys(&self, curves: Encoded) -> Encoded {
+    pub(crate) fn or_keys(&self, curves: Encoded) -> Encoded {
         let (is_kept, bytes) = (!curves.fallback.is_empty(), curves.bytes().len());
         let is_more = bytes > self.authored_bytes();
         if !is_kept && !is_more {
@@ -39,13 +40,13 @@ impl ClipJob<'_> {
     }
 
     /// Number of bytes of the authored numbers.
-    pub(super) fn authored_bytes(&self) -> usize {
+    pub(crate) fn authored_bytes(&self) -> usize {
         let times = self.clip.timelines().iter().map(Vec::len).sum::<usize>();
         4 * (times + self.clip.tracks().iter().map(|track| track.values.len()).sum::<usize>())
     }
 
     /// Keys that take fewer than `most` bytes: the authored keys, or fewer that are within the budget.
-    pub(super) fn fewest_keys(&self, is_reported: bool, most: usize) -> Option<Encoded> {
+    pub(crate) fn fewest_keys(&self, is_reported: bool, most: usize) -> Option<Encoded> {
         let clip = self.clip;
         let (own, are_shorts) = self.own_keys(is_reported, most).unzip();
         let are_shorts = are_shorts.unwrap_or(false);

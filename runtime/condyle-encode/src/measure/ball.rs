@@ -9,36 +9,36 @@
 //! Example: a joint is rotated by 1e-3 rad too far and displaced by 0.2 mm. For a ball of 30 mm the
 //! displacement is at most 0.2 + 0.03 = 0.23 mm.
 
-use super::algebra::{Affine64, Vector, apply, length, sub, times, transposed};
+use crate::measure::algebra::{Affine64, Vector, apply, length, sub, times, transposed};
 use condyle_base::math::scalar::sqrt_f64;
 use condyle_base::math::vectors::{dot, stretch};
 
 /// Point, or ball around a point, in joint space.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Body {
-    pub(super) centre: Vector,
+pub(crate) struct Ball {
+    pub(crate) centre: Vector,
     /// Matrix that maps the unit ball to the points around the centre; `None` for a point.
-    pub(super) axes: Option<[Vector; 3]>,
+    pub(crate) axes: Option<[Vector; 3]>,
 }
 
-impl Body {
-    pub(super) fn point(centre: Vector) -> Self {
+impl Ball {
+    pub(crate) fn point(centre: Vector) -> Self {
         Self { centre, axes: None }
     }
 
-    /// Maximum displacement of a point of the body by `off`, the difference of two matrices.
-    pub(super) fn farthest(&self, off: &Affine64) -> f64 {
+    /// Maximum displacement of a point of the ball by `off`, the difference of two matrices.
+    pub(crate) fn farthest(&self, off: &Affine64) -> f64 {
         self.around(length(off.point(self.centre)), &off.linear)
     }
 
     /// Upper bound of [`farthest`](Self::farthest), at most √3 times it, without an eigenvalue.
-    pub(super) fn farthest_at_most(&self, off: &Affine64) -> f64 {
+    pub(crate) fn farthest_at_most(&self, off: &Affine64) -> f64 {
         let middle = length(off.point(self.centre));
         middle + self.axes.as_ref().map_or(0.0, |axes| sqrt_f64(squares(&times(&off.linear, axes))))
     }
 
     /// Maximum displacement between two given matrices.
-    pub(super) fn between(&self, is: &Affine64, want: &Affine64) -> f64 {
+    pub(crate) fn between(&self, is: &Affine64, want: &Affine64) -> f64 {
         match self.axes {
             None => length(sub(is.point(self.centre), want.point(self.centre))),
             Some(_) => self.farthest(&is.less(want)),
@@ -46,7 +46,7 @@ impl Body {
     }
 
     /// Like [`between`](Self::between); `None` if the result is certainly at most `floor`.
-    pub(super) fn beyond(&self, is: &Affine64, want: &Affine64, floor: f64) -> Option<f64> {
+    pub(crate) fn beyond(&self, is: &Affine64, want: &Affine64, floor: f64) -> Option<f64> {
         let Some(axes) = &self.axes else { return Some(self.between(is, want)) };
         let off = is.less(want);
         let (middle, moved) = (length(off.point(self.centre)), times(&off.linear, axes));
@@ -57,7 +57,7 @@ impl Body {
     }
 
     /// Whether [`farthest`](Self::farthest) is at most `limit`.
-    pub(super) fn is_within(&self, off: &Affine64, limit: f64) -> bool {
+    pub(crate) fn is_within(&self, off: &Affine64, limit: f64) -> bool {
         let middle = off.point(self.centre);
         let Some(axes) = &self.axes else { return dot(middle, middle) <= limit * limit };
         let left = limit - length(middle);
@@ -69,24 +69,24 @@ impl Body {
         left >= 0.0 && (square <= most || square <= 3.0 * most && stretch(&moved) <= left)
     }
 
-    /// Maximum distance of the body's points from the joint after a linear map.
-    pub(super) fn reach(&self, linear: &[Vector; 3]) -> f64 {
+    /// Maximum distance of the ball's points from the joint after a linear map.
+    pub(crate) fn reach(&self, linear: &[Vector; 3]) -> f64 {
         self.around(length(apply(linear, self.centre)), linear)
     }
 
-    /// Maximum distance of the body's points from the joint.
-    pub(super) fn size(&self) -> f64 {
+    /// Maximum distance of the ball's points from the joint.
+    pub(crate) fn size(&self) -> f64 {
         length(self.centre) + self.axes.as_ref().map_or(0.0, stretch)
     }
 
     /// Extent along a direction, multiplied by the length of `direction`.
-    pub(super) fn along(&self, direction: Vector) -> f64 {
+    pub(crate) fn along(&self, direction: Vector) -> f64 {
         let around = self.axes.as_ref().map_or(0.0, |axes| length(apply(&transposed(axes), direction)));
         dot(self.centre, direction) + around
     }
 
-    /// Body mapped by an affine matrix, for example to the parent's space.
-    pub(super) fn moved(&self, by: &Affine64) -> Self {
+    /// Ball mapped by an affine matrix, for example to the parent's space.
+    pub(crate) fn moved(&self, by: &Affine64) -> Self {
         Self { centre: by.point(self.centre), axes: self.axes.map(|axes| times(&by.linear, &axes)) }
     }
 
@@ -96,14 +96,14 @@ impl Body {
 }
 
 /// Sum of the squared singular values of a matrix.
-pub(super) fn squares(matrix: &[Vector; 3]) -> f64 {
+pub(crate) fn squares(matrix: &[Vector; 3]) -> f64 {
     dot(matrix[0], matrix[0]) + dot(matrix[1], matrix[1]) + dot(matrix[2], matrix[2])
 }
 
 /// Returns an upper bound on the displacement of any point of a ball. `centre` and `ends` are the
 /// displacements of the centre and of the ends of its three axes.
 ///
-/// All displacements are vectors in model space. The encoder bounds balls ([`Shell::Balls`](super::Shell)) in
+/// All displacements are vectors in model space. The encoder bounds balls ([`Shell::Balls`](crate::Shell)) in
 /// this way.
 ///
 /// ```
@@ -132,18 +132,18 @@ mod tests {
             let linear = [(); 3].map(|()| vector(1e-3));
             let off = Affine64 { linear, origin: vector(1e-4) };
             let axes = [(); 3].map(|()| vector(0.1));
-            let body = Body { centre: vector(0.1), axes: Some(axes) };
-            let (bound, mut farthest) = (body.farthest(&off), 0.0_f64);
+            let ball = Ball { centre: vector(0.1), axes: Some(axes) };
+            let (bound, mut farthest) = (ball.farthest(&off), 0.0_f64);
             for _ in 0..300 {
                 let direction = vector(1.0);
                 let unit = direction.map(|v| v / length(direction).max(1e-9));
-                let point = super::super::algebra::add(body.centre, apply(&axes, unit));
+                let point = crate::measure::algebra::add(ball.centre, apply(&axes, unit));
                 farthest = farthest.max(length(off.point(point)));
-                assert!(body.along(direction) >= dot(point, direction) - 1e-12);
+                assert!(ball.along(direction) >= dot(point, direction) - 1e-12);
             }
             assert!(farthest <= bound * (1.0 + 1e-9), "{farthest} of {bound}");
             assert!(farthest > 0.5 * bound, "{farthest} of {bound}");
-            assert!(body.is_within(&off, bound * 1.000_001) && !body.is_within(&off, bound * 0.999_999));
+            assert!(ball.is_within(&off, bound * 1.000_001) && !ball.is_within(&off, bound * 0.999_999));
         }
     }
 }

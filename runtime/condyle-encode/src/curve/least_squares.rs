@@ -11,9 +11,9 @@ const BAND: usize = 3;
 
 /// Kind of curve over a segment, with all data that depends only on its degree and number of keys.
 #[derive(Debug, Clone)]
-pub(super) struct Shape {
-    pub(super) degree: Degree,
-    pub(super) intervals: usize,
+pub(crate) struct Shape {
+    pub(crate) degree: Degree,
+    pub(crate) intervals: usize,
     /// Keys that contribute to each moment, and their weights.
     taps: Vec<Taps>,
     /// Banded Cholesky factor of the normal equations, with its diagonal inverted.
@@ -22,7 +22,7 @@ pub(super) struct Shape {
 
 impl Shape {
     /// Creates a shape fitted at `moments` evenly spaced moments of the segment.
-    pub(super) fn new(degree: Degree, intervals: usize, moments: usize) -> Self {
+    pub(crate) fn new(degree: Degree, intervals: usize, moments: usize) -> Self {
         let last = (moments - 1).max(1) as f64;
         let at = |moment: usize| Taps::at(degree, intervals, moment as f64 / last);
         let taps: Vec<Taps> = (0..moments).map(at).collect();
@@ -50,12 +50,12 @@ impl Shape {
         Self { degree, intervals, taps, factor }
     }
 
-    pub(super) fn key_count(&self) -> usize {
+    pub(crate) fn key_count(&self) -> usize {
         self.intervals + 1
     }
 
     /// Least-squares keys for `values`, one value per moment.
-    pub(super) fn solve(&self, values: &[[f64; 3]], keys: &mut Vec<[f64; 3]>) {
+    pub(crate) fn solve(&self, values: &[[f64; 3]], keys: &mut Vec<[f64; 3]>) {
         keys.clear();
         // Room for taps after the last key, whose weights are 0: a fixed number of taps per moment is faster
         // than a variable one.
@@ -97,7 +97,7 @@ impl Shape {
     }
 
     /// Value of the curve at a moment.
-    pub(super) fn value(&self, keys: &[[f64; 3]], moment: usize) -> [f64; 3] {
+    pub(crate) fn value(&self, keys: &[[f64; 3]], moment: usize) -> [f64; 3] {
         let Taps { first, count, weights } = &self.taps[moment];
         let mut sum = [0.0; 3];
         let mut add = |key: &[f64; 3], weight: &f64| {
@@ -115,7 +115,7 @@ impl Shape {
     }
 
     /// Interval that contains a moment, and the fraction of the interval before it.
-    pub(super) fn interval(&self, moment: usize) -> (usize, f64) {
+    pub(crate) fn interval(&self, moment: usize) -> (usize, f64) {
         let taps = &self.taps[moment];
         (taps.first, taps.weights[1])
     }

@@ -1,17 +1,17 @@
 //! Logarithms and angles of rotations in f64, and the vectors and matrices that the encoder uses.
 
-pub(super) use condyle_base::math::Affine64;
-pub(super) use condyle_base::math::matrices::{apply, scaled_columns, solve, times, transposed};
+pub(crate) use condyle_base::math::Affine64;
+pub(crate) use condyle_base::math::matrices::{apply, scaled_columns, solve, times, transposed};
 use condyle_base::math::quats::{Quat64, conjugate, product};
 use condyle_base::math::scalar::atan2_f64;
 use condyle_base::math::vectors::dot;
-pub(super) use condyle_base::math::vectors::{add, length, sub};
+pub(crate) use condyle_base::math::vectors::{add, length, sub};
 
-pub(super) type Vector = [f64; 3];
+pub(crate) type Vector = [f64; 3];
 
 /// Logarithm of the rotation `q` that is nearest to `near`: continuous when a joint rotates through whole
 /// revolutions.
-pub(super) fn log_near(q: Quat64, near: Vector) -> Vector {
+pub(crate) fn log_near(q: Quat64, near: Vector) -> Vector {
     use core::f64::consts::PI;
     let v = [q[0], q[1], q[2]];
     let sine = length(v);
@@ -29,7 +29,7 @@ pub(super) fn log_near(q: Quat64, near: Vector) -> Vector {
 }
 
 /// Angle between two rotations, approximated by twice the sine of its half: accurate for small angles.
-pub(super) fn turned(a: Quat64, b: Quat64) -> f64 {
+pub(crate) fn turned(a: Quat64, b: Quat64) -> f64 {
     let [x, y, z, _] = product(conjugate(a), b);
     2.0 * length([x, y, z])
 }

@@ -8,16 +8,18 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::algebra::{Affine64, Vector, add, apply, length, sub, turned};
-use super::bodies::Bodies;
-use super::budget::{HOPEFUL_ROUNDS, MAX_FAILURES, MAX_FITS, MAX_FITS_TO_SAVE, WHOLE_ROUNDS, tighten};
-use super::curve::{Candidates, Classes, TrackId, cheapest, constant};
-use super::points::{Point, PointsToPlace};
-use super::task::{
-    BudgetFractions, CONSTANT_STEP, JointFacts, JointFit, STATIC_THRESHOLD, SegmentFit, SegmentJob,
-    USABLE_FRACTION, bits, keep,
+use crate::curve::quantised::{Candidates, Classes, TrackId, cheapest, constant};
+use crate::curve::rotation::{RotatingJoint, fit_rotation, is_hopeless};
+use crate::curve::segment_fit::{JointFit, SegmentFit, SegmentJob, bits, keep};
+use crate::measure::algebra::{Affine64, Vector, add, apply, length, sub, turned};
+use crate::measure::ball_set::BallSet;
+use crate::measure::budget::{
+    BudgetFractions, CONSTANT_STEP, HOPEFUL_ROUNDS, MAX_FAILURES, MAX_FITS, MAX_FITS_TO_SAVE,
+    STATIC_THRESHOLD, USABLE_FRACTION, WHOLE_ROUNDS, tighten,
 };
-use super::turn::{RotatingJoint, fit_rotation, is_hopeless};
+use crate::measure::carried_points::{CarriedPoint, CarriedPoints};
+use crate::measure::joint_facts::JointFacts;
+use crate::measure::model::joint_matrices;
 use condyle::clip::layout::Kind;
 use condyle_base::math::Transform64;
 use condyle_base::math::vectors::dot;
@@ -27,12 +29,12 @@ use condyle_base::math::vectors::dot;
 /// In the first rounds, all ancestors of a joint that fails get lower fractions, and all joints are fitted
 /// again. After that only its nearest ancestors do, twice as many each time it fails, and only the joints
 /// that depend on them are fitted again. With thousands of joints some joint fails in almost every round.
-pub(super) struct Search<'a> {
+pub(crate) struct Search<'a> {
     job: SegmentJob<'a>,
     /// Authored model matrices, per joint and moment.
     model: &'a [Vec<Affine64>],
     fractions: Vec<BudgetFractions>,
-    points: PointsToPlace<'a>,
+    points: CarriedPoints<'a>,
     fits: Vec<JointFit>,
     classes: Classes,
     /// Size of all curves.
@@ -44,13 +46,13 @@ pub(super) struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         job: SegmentJob<'a>,
         model: &'a [Vec<Affine64>],
         fractions: Vec<BudgetFractions>,
     ) -> Self {
         let count = job.joints.len();
-        let points = PointsToPlace::new(job.joints, job.source, model, &fractions);
+        let points = CarriedPoints::new(job.joints, job.source, model, &fractions);
         let (fits, classes) = (vec![JointFit::default(); count], Classes::default());
         Self {
             job,
@@ -66,7 +68,7 @@ impl<'a> Search<'a> {
     }
 
     /// Fits all joints with the given fractions. On failure, returns the first joint that fails.
-    pub(super) fn fit(mut self) -> Result<SegmentFit, usize> {
+    pub(crate) fn fit(mut self) -> Result<SegmentFit, usize> {
         match (0..self.fits.len()).find(|&joint| !self.fit_joint(joint)) {
             Some(failing) => Err(failing),
             None => Ok(self.finish()),
@@ -75,7 +77,7 @@ impl<'a> Search<'a> {
 
     /// Fits all joints, all again with lower fractions while a joint fails. Returns whether all joints are
     /// within their budgets; on failure, all joints for which no fractions can help.
-    pub(super) fn fit_in_rounds(&mut self) -> Result<bool, Vec<usize>> {
+    pub(crate) fn fit_in_rounds(&mut self) -> Result<bool, Vec<usize>> {
         for round in 0..WHOLE_ROUNDS {
             let failed = self.fit_round();
             if failed.is_empty() {
@@ -98,7 +100,7 @@ impl<'a> Search<'a> {
 
     /// Fits the remaining joints, with lower fractions near joints that fail. On failure, returns a joint for
     /// which no curve was found within `most_bits` for all joints, or with too many fits.
-    pub(super) fn fit_locally(mut self, most_bits: usize) -> Result<SegmentFit, usize> {
+    pub(crate) fn fit_locally(mut self, most_bits: usize) -> Result<SegmentFit, usize> {
         let most_fits = if most_bits == usize::MAX { MAX_FITS } else { MAX_FITS_TO_SAVE };
         let mut left = most_fits * self.fits.len();
         let mut joint = 0;
@@ -186,7 +188,7 @@ impl<'a> Search<'a> {
         fit_scale(parts, points, &mut own, &mut fit);
         let rotating = RotatingJoint { index, is_static, parents, model, points };
         let is_held = fit_rotation(job, &rotating, &mut own, &self.classes, &mut fit);
-        let decoded = place(parents, &own);
+        let decoded = joint_matrices(parents, &own);
         let is_fitted = fit.missing.is_empty() && (is_held || !is_over_budget(joint, &decoded, model));
         fit.curves.iter().for_each(|curve| self.classes.add(curve));
         self.bits += bits(&fit.curves);
@@ -198,7 +200,7 @@ impl<'a> Search<'a> {
         is_fitted
     }
 
-    pub(super) fn finish(self) -> SegmentFit {
+    pub(crate) fn finish(self) -> SegmentFit {
         SegmentFit {
             curves: self.fits.into_iter().flat_map(|fit| fit.curves).collect(),
             nlerp: self.job.nlerp,
@@ -218,7 +220,7 @@ struct Parts<'a> {
 
 /// Whether nlerp between frames stays within a fraction of the budget of slerp, for a character of this size.
 /// Halving or doubling the fraction, 0.3: equal bytes. The decoded clip is checked later in any case.
-pub(super) fn nlerp_suffices(
+pub(crate) fn nlerp_suffices(
     joints: &[JointFacts],
     source: &[Vec<Transform64>],
     moments: usize,
@@ -236,29 +238,10 @@ pub(super) fn nlerp_suffices(
     })
 }
 
-/// Model matrices of all joints, per joint and moment.
-pub(super) fn place_all(joints: &[JointFacts], source: &[Vec<Transform64>]) -> Vec<Vec<Affine64>> {
-    let mut model: Vec<Vec<Affine64>> = Vec::with_capacity(joints.len());
-    for (joint, locals) in joints.iter().zip(source) {
-        let parents = joint.parent.map(|parent| model[parent].as_slice());
-        model.push(place(parents, locals));
-    }
-    model
-}
-
-/// Model matrices of a joint, per moment.
-pub(super) fn place(parents: Option<&[Affine64]>, locals: &[Transform64]) -> Vec<Affine64> {
-    let local = locals.iter().map(Affine64::local);
-    match parents {
-        Some(parents) => parents.iter().zip(local).map(|(parent, local)| parent.after(&local)).collect(),
-        None => local.collect(),
-    }
-}
-
 /// Whether one of a joint's own points is over its budget.
 fn is_over_budget(joint: &JointFacts, decoded: &[Affine64], model: &[Affine64]) -> bool {
-    let bodies = Bodies::new(joint.shell.iter().map(|&body| (body, joint.budget)));
-    decoded.iter().zip(model).any(|(decoded, model)| !bodies.is_within(&decoded.less(model)))
+    let balls = BallSet::new(joint.shell.iter().map(|&ball| (ball, joint.budget)));
+    decoded.iter().zip(model).any(|(decoded, model)| !balls.is_within(&decoded.less(model)))
 }
 
 /// Fits the translation of a joint: at rest, constant, or a curve to its position relative to the decoded
@@ -324,7 +307,7 @@ fn fit_translation(
 /// threshold, 1/4, or of the budget, 1/2: equal bytes.
 fn fit_scale(
     Parts { job, index, classes, translation }: Parts<'_>,
-    points: &[Point],
+    points: &[CarriedPoint],
     own: &mut [Transform64],
     fit: &mut JointFit,
 ) {
@@ -337,7 +320,7 @@ fn fit_scale(
     let middle = own[own.len() / 2].scale;
     // Maximum movement of the outermost point per unit of scale, as a fraction of its limit. Ancestors count
     // as unscaled.
-    let far = points.iter().map(|point| point.body.size() / point.limit).fold(0.0, f64::max);
+    let far = points.iter().map(|point| point.ball.size() / point.limit).fold(0.0, f64::max);
     let off = |a: Vector, b: Vector| length(sub(a, b)) * far;
     if own.iter().all(|local| off(local.scale, rest) < STATIC_THRESHOLD / 4.0) {
         own.iter_mut().for_each(|local| local.scale = rest);
