@@ -87,7 +87,7 @@ pub(super) fn skin_range(
         normals: posed.normals.get_mut(last..).unwrap_or(&mut []),
         tangents: posed.tangents.get_mut(last..).unwrap_or(&mut []),
     };
-    dispatch_512!(|s, mode| skin_few(s, mode, call, &starts[last..], bind, posed))
+    dispatch!(|s, mode| skin_few(s, mode, call, &starts[last..], bind, posed))
 }
 
 /// Skins the first `count` vertices: whole groups, with at least one vertex after them.
