@@ -33,7 +33,7 @@ pub(crate) fn steps() -> Vec<Step> {
 
 /// The same build as the README's test command.
 fn build(log: &mut Log) -> Result<Vec<tests::TestProgram>, Stop> {
-    tests::build(log, &["--workspace"], &[])
+    Ok(tests::per_processor(tests::build(log, &[], &[])?))
 }
 
 fn forced(log: &mut Log, level: &str) -> Outcome {

@@ -44,7 +44,7 @@ const DAILY: &str = "\
 daily commands:
 
   cargo runtime                     build and test the runtime alone
-  cargo test --workspace            run all tests
+  cargo test                        run all tests of the runtime and the tools
   cargo lint && cargo fmt --all     check all code with clippy, and format it
   cargo xtask words                 check the wording of comments, documentation and messages
   cargo xtask ci                    run CI

@@ -47,7 +47,7 @@ const GROUPS: [Group; 5] = [
     },
     Group {
         name: "tools",
-        always: &["tests", "references", "demo"],
+        always: &["tests", "references", "reuse", "demo"],
         turns: [&[], &[], &["testdata", "corpus", "validator", "playback"], &[]],
     },
     Group {
@@ -55,7 +55,7 @@ const GROUPS: [Group; 5] = [
         always: &["python", "c-interface", "web", "page"],
         turns: [&["miri-c"], &[], &[], &[]],
     },
-    Group { name: "lab", always: &["bench", "yardstick"], turns: [&[], &[], &[], &["fuzz-", "gpu"]] },
+    Group { name: "lab", always: &["lab", "bench", "yardstick"], turns: [&[], &[], &[], &["fuzz-", "gpu"]] },
 ];
 
 /// Names of all groups.
@@ -212,7 +212,7 @@ mod tests {
     fn groups_and_names_choose() {
         let every = |group: &str, turn| names(&Options { group: group.into(), ..Options::default() }, turn);
         assert_eq!(every("bindings", 2).len(), 4);
-        assert_eq!(every("lab", 0), ["bench", "yardstick"]);
+        assert_eq!(every("lab", 0), ["lab", "bench", "yardstick"]);
         assert!(every("lab", 3).len() > 10);
         assert!(every("nothing", 0).is_empty());
         let total: usize = groups().iter().map(|group| every(group, 1).len()).sum();

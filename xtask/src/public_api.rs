@@ -9,7 +9,7 @@ use crate::lint;
 use crate::step::{Log, Outcome, Step, Stop};
 
 /// Published crates, in publishing order.
-pub(crate) const PUBLISHED: [&str; 14] = [
+pub(crate) const PUBLISHED: [&str; 13] = [
     "condyle-base",
     "condyle",
     "condyle-encode",
@@ -21,7 +21,6 @@ pub(crate) const PUBLISHED: [&str; 14] = [
     "condyle-fbx",
     "condyle-gltf",
     "condyle-io",
-    "condyle-compare",
     "condyle-draw",
     "condyle-cli",
 ];

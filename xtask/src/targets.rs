@@ -50,6 +50,7 @@ fn aarch64(log: &mut Log) -> Outcome {
     let args = [&KERNELS[..], &["--target", ARM]].concat();
     let linker = ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc".to_owned());
     let programs = tests::build(log, &args, &[linker, tests::folder("aarch64")])?;
+    let programs = tests::per_processor(programs);
     let runner = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"].map(Into::into);
     tests::run(log, &programs, &runner, &tests::without_long(), &[("CONDYLE_ISA", "neon"), tests::FEW_CASES])
 }
@@ -59,7 +60,7 @@ fn wasm(log: &mut Log, packages: &[&str], flags: &str, isa: &str, filter: &[Stri
     need("node", &["--version"])?;
     let args = [packages, &["--target", WASM]].concat();
     let flags = ("CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS", flags.to_owned());
-    let programs = tests::build(log, &args, &[flags, tests::folder("wasm")])?;
+    let programs = tests::per_processor(tests::build(log, &args, &[flags, tests::folder("wasm")])?);
     let script = crate::root().join("xtask/wasi-runner.mjs");
     let runner = ["node".into(), "--no-warnings".into(), script.into()];
     tests::run(log, &programs, &runner, filter, &[("CONDYLE_ISA", isa), tests::FEW_CASES])

@@ -5,12 +5,11 @@
 
 mod data;
 mod harness;
-mod limits;
 mod machine;
 mod peers;
+mod ratios;
 mod report;
 mod table;
-mod targets;
 mod works;
 
 use condyle::Dispatch;
@@ -33,7 +32,7 @@ pub enum Format {
 }
 
 /// Files of [`Format::Markdown`].
-pub const PAGES: [&str; 2] = ["benchmarks.md", "targets.md"];
+pub const PAGES: [&str; 1] = ["benchmarks.md"];
 
 /// Line below the title of each page.
 const GENERATED: &str =
@@ -122,15 +121,15 @@ pub fn run<E>(
             print(&report::results(rows).text())?;
         }
     }
-    let (targets, closeness) = (targets::verdicts(&all, request, targets::cpus()), report::closeness(&all));
+    let (ratios, closeness) = (ratios::table(&all, request, ratios::cpus()), report::closeness(&all));
     match request.format {
         Format::Json => {}
         Format::Text => {
             if !closeness.rows.is_empty() {
                 print(&closeness.text())?;
             }
-            if !targets.table.rows.is_empty() {
-                print(&targets.text())?;
+            if !ratios.rows.is_empty() {
+                print(&ratios.text())?;
             }
             print(&report::summary(&all))?;
         }
@@ -142,10 +141,9 @@ pub fn run<E>(
             for rows in all.chunk_by(|a, b| report::section(a.work) == report::section(b.work)) {
                 out += &report::results(rows).markdown();
             }
+            out += &ratios.markdown();
             out += &closeness.markdown();
             print(&out)?;
-            let conditions = "Conditions are in [benchmarks.md](benchmarks.md).";
-            print(&format!("# Speed targets\n\n{GENERATED}\n\n{conditions}\n{}", targets.markdown()))?;
         }
     }
     Ok(())

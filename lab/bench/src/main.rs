@@ -46,7 +46,7 @@ struct Times {
     /// the minimum ns, core cycles and time-stamp counter ticks. Clips add form: compressed or frames.
     #[arg(long)]
     json: bool,
-    /// Write benchmarks.md and targets.md to this folder.
+    /// Write benchmarks.md to this folder.
     #[arg(long, conflicts_with = "json", value_name = "FOLDER")]
     markdown: Option<PathBuf>,
     /// Number of interleaved rounds. The minimum time counts.

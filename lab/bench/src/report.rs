@@ -281,7 +281,7 @@ fn most(rows: &[Row], work: &str, isa: Option<&str>) -> Option<f64> {
 /// Distance of condyle from the machine's roofline.
 pub(crate) fn closeness(rows: &[Row]) -> Table {
     let ours = || rows.iter().filter(|r| is_condyle(r) && r.mode == "fast" && r.bytes > 0 && !is_roofline(r));
-    // The targets refer to AVX2. The best instruction set is shown next to it.
+    // The required ratios are for AVX2. The best instruction set is shown next to it.
     let mut sets = distinct(ours().map(|r| r.isa));
     let best = sets.last().copied();
     sets.retain(|&isa| isa == "avx2" || Some(isa) == best);
@@ -422,12 +422,10 @@ pub(crate) fn conditions(rows: &[Row], rounds: u32) -> Vec<String> {
             peers()
         ),
         "`blocks` are poses: sixteen joints with an array per component. `structs` are consecutive joints or vertices. \
-         A number next to the layout is the number of elements. Some peers hold several joints per value: in blocks `plain` sixteen and `wide` \
-         eight, in both layouts `ultraviolet` eight. `wide` shuffles structures into lanes and back."
+         A number next to the layout is the number of elements. In blocks, `plain` holds sixteen joints per value."
             .into(),
         "Differences in the work: peers interpolate, blend and extract rotation and translation; condyle also handles scale. \
-         `ultraviolet` leaves its matrices in lanes instead of consecutive structures, takes the longer arc if signs \
-         differ, and returns NaN for equal inputs. All pairs of rotations here are therefore distinct and in the same hemisphere. \
+         All pairs of rotations here are distinct and in the same hemisphere. \
          `plain` in blocks uses Eberly's series; the other peers call an arccosine and sines."
             .into(),
         "Every call reads the same data, so branch predictors memorise the branch pattern for up to about 1,000 elements. \

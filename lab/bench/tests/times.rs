@@ -50,7 +50,7 @@ fn lines_of_clips_tell_the_form() {
     assert_eq!(forms, ["compressed", "frames"]);
 }
 
-/// The targets for two threads use these lines.
+/// The required ratios of two threads use these lines.
 #[test]
 fn lines_of_crowds_tell_the_threads() {
     let text = text("--only character_67_crowd1000 --rounds 1 --json --isa BASELINE --numeric portable");

@@ -8,6 +8,10 @@
 //! In this plane cones are circles, and the borders of ellipses and polygons are ellipses and straight lines.
 //! The idea of a polygon in a plane of swings is from Blow, "Inverse Kinematics with Quaternion Joint
 //! Limits", 2002.
+//!
+//! A rotation outside goes to the nearest point of the border, and twist to the nearer end, independently. A
+//! step is taken in these coordinates, so the remainder of a small step along the slope still descends: a
+//! search slides along the border.
 
 mod border;
 mod fit;

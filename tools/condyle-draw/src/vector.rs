@@ -5,16 +5,10 @@ use condyle::math::{sin_cos, sqrt};
 #[doc(inline)]
 pub use condyle_base::math::quats::{conjugate as quat_conjugate, product as quat_mul};
 #[doc(inline)]
-pub use condyle_base::math::vectors::{add, cross, dot, lerp, scaled as scale, sub};
+pub use condyle_base::math::vectors::{add, along as add_scaled, cross, dot, lerp, scaled as scale, sub};
 
 /// x, y and z.
 pub type Vec3 = [f32; 3];
-
-/// Returns `a + b * s`.
-#[must_use]
-pub fn add_scaled(a: Vec3, b: Vec3, s: f32) -> Vec3 {
-    add(a, scale(b, s))
-}
 
 /// Returns the Euclidean length.
 #[must_use]

@@ -1,7 +1,7 @@
 //! Opens files with characters or motion, in any supported format.
 //!
 //! ```text
-//!  condyle-base ── condyle ── condyle-encode, -solve, -query ── condyle-gltf, -fbx, -bvh, -body ── condyle-io, -compare, -draw
+//!  condyle-base ── condyle ── condyle-encode, -solve, -query ── condyle-gltf, -fbx, -bvh, -body ── condyle-io, -draw
 //!                                                                                                  ^ here
 //! ```
 //!
@@ -34,13 +34,16 @@
 //! - `body`: `.npz` with a body model or body motion
 //! - `fbx`: `.fbx`; the build needs a C compiler
 //!
-//! Without a feature, files of its format are rejected. Containers (`.condyle`) can always be read.
+//! Without a feature, files of its format are rejected. The feature `compare`, off by default, has the module
+//! `compare`. Containers (`.condyle`) can always be read.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "body")]
 mod body;
 #[cfg(feature = "bvh")]
 mod bvh;
+#[cfg(feature = "compare")]
+pub mod compare;
 mod container;
 mod error;
 #[cfg(feature = "fbx")]
@@ -51,6 +54,7 @@ mod gltf;
 mod input;
 mod library;
 mod model;
+mod names;
 mod open;
 
 pub use condyle_base::problem::{Problem, Refused, Severity};
@@ -61,4 +65,5 @@ pub use input::Options;
 pub use input::Person;
 pub use library::{Library, LibraryError, Part, PartData, Written};
 pub use model::{Model, ModelClip};
+pub use names::distinct;
 pub use open::{from_bytes, from_parts, open};

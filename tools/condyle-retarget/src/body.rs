@@ -4,8 +4,8 @@ use condyle::skeleton::NO_PARENT;
 use condyle::{Error, Skeleton, Transform};
 
 use crate::maths::{
-    Quat64, STILL, UP, Vec3, about, add, atan2_f64, conjugate, cross, dot, flat, length, moved, product,
-    renormalized, rotate, scaled, sub, turn, unit,
+    IDENTITY, Quat64, UP, Vec3, about, add, arc_or, atan2_f64, conjugate, cross, direction, dot, flat,
+    length, moved, product, renormalized, rotate, scaled, sub,
 };
 use crate::rig::{Humanoid, Role, Side};
 
@@ -21,7 +21,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    pub(crate) const IDENTITY: Self = Self { turn: STILL, at: [0.0; 3], scale: 1.0 };
+    pub(crate) const IDENTITY: Self = Self { turn: IDENTITY, at: [0.0; 3], scale: 1.0 };
 
     /// Returns the single scale of a transform: the mean of three different ones.
     pub(crate) fn scale_of([x, y, z]: [f32; 3]) -> f64 {
@@ -83,6 +83,7 @@ impl Leg {
 /// One body at rest.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Body {
+    pub(crate) skeleton: Skeleton,
     pub(crate) map: Humanoid,
     pub(crate) parents: Vec<u16>,
     pub(crate) locals: Vec<Place>,
@@ -144,6 +145,7 @@ impl Body {
         let mut legs = SIDES.map(|side| leg(&rest, map, side, Ground { middle, left, floor, height }));
         even(&mut legs, height);
         let mut body = Self {
+            skeleton: skeleton.clone(),
             map: map.clone(),
             neutral: Vec::new(),
             roles: roles(&parents, map),
@@ -204,9 +206,9 @@ impl Body {
 /// Rest poses within 45 degrees of upright stay: a body that leans at rest leans on purpose.
 fn stance(rest: &[Place], map: &Humanoid, hips: usize, across: Vec3) -> (Quat64, Vec3) {
     let top = map.joint(Role::Head).map_or(hips, usize::from);
-    let spine = unit(sub(rest[top].at, rest[hips].at)).unwrap_or(UP);
-    let upright = if spine[1] > 0.7 { STILL } else { turn(spine, UP, across) };
-    let left = unit(flat(rotate(upright, across))).unwrap_or([1.0, 0.0, 0.0]);
+    let spine = direction(sub(rest[top].at, rest[hips].at)).unwrap_or(UP);
+    let upright = if spine[1] > 0.7 { IDENTITY } else { arc_or(spine, UP, across) };
+    let left = direction(flat(rotate(upright, across))).unwrap_or([1.0, 0.0, 0.0]);
     (upright, left)
 }
 
@@ -275,10 +277,10 @@ fn roles(parents: &[u16], map: &Humanoid) -> Vec<Option<Role>> {
 /// Returns the rotations of the neutral pose: arms straight to the sides, legs straight down, all else at
 /// rest. Each bone turns the shortest way, after the bones above it.
 fn neutral(body: &Body, map: &Humanoid) -> Vec<Quat64> {
-    let mut turns = vec![STILL; body.joint_count()];
+    let mut turns = vec![IDENTITY; body.joint_count()];
     let at = |role: Role| map.joint(role).map(usize::from);
     for joint in 0..body.joint_count() {
-        let inherited = body.parent(joint).map_or(STILL, |parent| turns[parent]);
+        let inherited = body.parent(joint).map_or(IDENTITY, |parent| turns[parent]);
         turns[joint] = match map.role(joint as u16) {
             None => inherited,
             Some(role) => {
@@ -286,7 +288,7 @@ fn neutral(body: &Body, map: &Humanoid) -> Vec<Quat64> {
                 let aim = |toward: Role, to: Vec3| {
                     let Some(end) = at(toward.on(side)) else { return inherited };
                     let bone = rotate(inherited, sub(body.rest[end].at, body.rest[joint].at));
-                    renormalized(product(turn(bone, to, hinge(body, role)), inherited))
+                    renormalized(product(arc_or(bone, to, hinge(body, role)), inherited))
                 };
                 let outwards = if side == Side::Left { body.left } else { scaled(body.left, -1.0) };
                 match role.on(Side::Left) {
@@ -298,7 +300,7 @@ fn neutral(body: &Body, map: &Humanoid) -> Vec<Quat64> {
                     Role::LeftFoot => foot(body, map, joint, side),
                     Role::LeftToes => inherited,
                     other if is_finger(other) => inherited,
-                    _ => STILL,
+                    _ => IDENTITY,
                 }
             }
         };
@@ -313,14 +315,16 @@ fn hinge(body: &Body, role: Role) -> Vec3 {
 
 /// Feet keep their rest pose, unless they point more than 60 degrees away from where the body faces.
 fn foot(body: &Body, map: &Humanoid, joint: usize, side: Side) -> Quat64 {
-    let Some(toe) = map.joint(Role::LeftToes.on(side)) else { return STILL };
-    let Some(points) = unit(sub(body.rest[usize::from(toe)].at, body.rest[joint].at)) else { return STILL };
+    let Some(toe) = map.joint(Role::LeftToes.on(side)) else { return IDENTITY };
+    let Some(points) = direction(sub(body.rest[usize::from(toe)].at, body.rest[joint].at)) else {
+        return IDENTITY;
+    };
     let forward = body.forward();
     if dot(points, forward) > 0.5 || -points[1] > 0.5 && dot(points, forward) > 0.0 {
-        return STILL;
+        return IDENTITY;
     }
     // Forward and 30 degrees down, as most feet are modelled.
-    turn(points, sub(scaled(forward, 0.87), scaled(UP, 0.5)), body.left)
+    arc_or(points, sub(scaled(forward, 0.87), scaled(UP, 0.5)), body.left)
 }
 
 fn is_finger(left: Role) -> bool {

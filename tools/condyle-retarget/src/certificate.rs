@@ -7,8 +7,9 @@ use condyle::{Error, Pose};
 
 use crate::body::{Body, Place, SIDES};
 use crate::figures::{Figures, Legs, figures};
+use crate::footing::Ground;
 use crate::maths::{Vec3, add, atan2_f64, conjugate, cross, dot, length, rotate, scaled, sub};
-use crate::plan::{Ground, Plan};
+use crate::plan::Plan;
 use crate::rig::Role;
 use crate::write::Goals;
 
@@ -97,7 +98,7 @@ impl Reason {
 }
 
 impl Certificate {
-    /// Returns the same certificate for a target of this many metres per unit, instead of 1.
+    /// Returns the same certificate for a target of this many metres per direction, instead of 1.
     #[must_use]
     pub fn in_unit(mut self, metres: f64) -> Self {
         let lengths = [
@@ -180,7 +181,7 @@ pub(crate) struct Witness {
     legs: [Legs; 2],
     checks: [PoseChecks; 2],
     ratio: f64,
-    /// Scale of the target: mm per unit, and its height.
+    /// Scale of the target: mm per direction, and its height.
     height: f64,
     certificate: Certificate,
     latest: Latest,
@@ -193,9 +194,9 @@ impl Witness {
         let checks = [(&plan.source, ground.floor), (&plan.target, plan.target.floor)]
             .map(|(body, floor)| PoseChecks::new(body, floor));
         let certificate =
-            Certificate { ratio: plan.ratio, source_ground: ground.floor, ..Certificate::default() };
+            Certificate { ratio: plan.footing.ratio, source_ground: ground.floor, ..Certificate::default() };
         let latest = Latest::default();
-        Self { legs, checks, ratio: plan.ratio, height: plan.target.height, certificate, latest }
+        Self { legs, checks, ratio: plan.footing.ratio, height: plan.target.height, certificate, latest }
     }
 
     pub(crate) fn add(&mut self, seconds: f64, poses: [&Pose; 2], goals: &Goals) -> Result<(), Error> {
@@ -282,6 +283,13 @@ struct Hinge {
     axis: Option<Vec3>,
 }
 
+/// A capsule around a bone.
+struct Capsule {
+    /// Joints at both ends.
+    ends: [usize; 2],
+    radius: f64,
+}
+
 /// Checks each pose of a body: joints below the ground, hands in the capsules of trunk and thighs, and
 /// hinges beyond their limits.
 struct PoseChecks {
@@ -290,8 +298,7 @@ struct PoseChecks {
     /// Joints with a role that are above the ground at rest.
     joints: Vec<usize>,
     hands: Vec<usize>,
-    /// Joints at both ends, and the radius.
-    capsules: Vec<([usize; 2], f64)>,
+    capsules: Vec<Capsule>,
     hinges: Vec<Hinge>,
     floor: f64,
 }
@@ -302,9 +309,10 @@ impl PoseChecks {
         let trunk = at(Role::Neck).or_else(|| at(Role::Head));
         let mut capsules = Vec::new();
         if let Some(top) = trunk {
-            capsules.push(([body.hips, top], 0.5 * body.width));
+            capsules.push(Capsule { ends: [body.hips, top], radius: 0.5 * body.width });
         }
-        let thighs = body.legs.iter().map(|leg| ([leg.thigh, leg.shin], 0.3 * body.width));
+        let thighs =
+            body.legs.iter().map(|leg| Capsule { ends: [leg.thigh, leg.shin], radius: 0.3 * body.width });
         capsules.extend(thighs);
         let above_ground = |&joint: &usize| body.rest[joint].at[1] >= body.floor;
         let joints = body.map.roles().map(|(_, joint)| usize::from(joint)).filter(above_ground);
@@ -328,8 +336,8 @@ impl PoseChecks {
         }
         let at = |joint: usize| self.places[joint].at;
         let ground = self.joints.iter().map(|&joint| self.floor - at(joint)[1]).fold(0.0, f64::max);
-        let inside = |hand: usize, &([from, to], radius): &([usize; 2], f64)| {
-            radius - distance(at(hand), at(from), at(to))
+        let inside = |hand: usize, capsule: &Capsule| {
+            capsule.radius - distance(at(hand), at(capsule.ends[0]), at(capsule.ends[1]))
         };
         let depth = |&hand: &usize| self.capsules.iter().map(|it| inside(hand, it)).fold(0.0, f64::max);
         let bent = self.hinges.iter().map(|hinge| hinge.beyond(&self.places)).fold(0.0, f64::max);

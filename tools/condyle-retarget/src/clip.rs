@@ -7,8 +7,9 @@ use crate::body::SIDES;
 use crate::certificate::{Certificate, Witness};
 use crate::feet::{ankle_goal, drop, shift, stands, unit_heading, wanted};
 use crate::filter::{running_max, smoothed, tridiagonal};
+use crate::footing::Ground;
 use crate::maths::Vec3;
-use crate::plan::{Ground, Plan};
+use crate::plan::Plan;
 use crate::transfer::{Buffer, Moment};
 use crate::write::{Goals, write};
 
@@ -112,8 +113,8 @@ fn solve(
     let mut buffer = Buffer::new(plan);
     let mut pose = Pose::rest(plan.source());
     let times = times.iter().map(|&seconds| f64::from(seconds)).collect();
-    let mut course = Course { times, moments: Vec::new(), goals: Vec::new(), ground: plan.ground };
-    let mut ground = plan.ground;
+    let mut course = Course { times, moments: Vec::new(), goals: Vec::new(), ground: plan.footing.ground };
+    let mut ground = plan.footing.ground;
     for &seconds in &course.times {
         motion.pose(plan.source(), seconds, &mut pose)?;
         each(&pose);
@@ -122,7 +123,7 @@ fn solve(
     }
     let from_clip = stance_of_clip(plan, &course.moments);
     if options.ground_from_clip.unwrap_or_else(|| is_elsewhere(plan, &from_clip)) {
-        let down = plan.ratio * (ground.floor - from_clip.floor);
+        let down = plan.footing.ratio * (ground.floor - from_clip.floor);
         ground = from_clip;
         for moment in &mut course.moments {
             moment.middle[1] += down;
@@ -139,7 +140,7 @@ fn stance_of_clip(plan: &Plan, moments: &[Moment]) -> Ground {
     let toes = [0, 1].map(|side| {
         let mut heights: Vec<f64> = moments.iter().map(|moment| moment.legs[side].toe[1]).collect();
         if heights.is_empty() {
-            return plan.ground.toes[side];
+            return plan.footing.ground.toes[side];
         }
         let at = heights.len() / 50;
         *heights.select_nth_unstable_by(at, f64::total_cmp).1
@@ -165,12 +166,13 @@ const STANDING: f64 = 0.1;
 /// 1 % of the height.
 fn is_elsewhere(plan: &Plan, clip: &Ground) -> bool {
     let is_in_the_air =
-        plan.source.has_ground && clip.floor > plan.ground.floor + STANDING * plan.source.height;
-    if plan.same || plan.given_ground || is_in_the_air {
+        plan.source.has_ground && clip.floor > plan.footing.ground.floor + STANDING * plan.source.height;
+    if plan.mapping.same || plan.footing.given_ground || is_in_the_air {
         return false;
     }
     let near = |a: f64, b: f64| (a - b).abs() < 0.01 * plan.source.height;
-    !(near(clip.floor, plan.ground.floor) && (0..2).all(|side| near(clip.toes[side], plan.ground.toes[side])))
+    !(near(clip.floor, plan.footing.ground.floor)
+        && (0..2).all(|side| near(clip.toes[side], plan.footing.ground.toes[side])))
 }
 
 /// Solves for the offsets of both feet and the height of the pelvis.
@@ -262,7 +264,7 @@ impl Recorder {
             times: times.to_vec(),
             rotations: vec![Vec::new(); joints],
             translations: vec![Vec::new(); joints],
-            scales: vec![Vec::new(); if plan.same { joints } else { 0 }],
+            scales: vec![Vec::new(); if plan.mapping.same { joints } else { 0 }],
         })
     }
 

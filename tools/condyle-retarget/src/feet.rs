@@ -9,8 +9,9 @@
 //! changes are weighted by the reciprocals of the mobilities. A foot that rolls over the heel therefore keeps
 //! its heel, and one that rolls over the ball keeps the ball.
 
+use crate::footing::Ground;
 use crate::maths::{Vec3, add, flat, length, moved, scaled, smooth, sqrt_f64, sub};
-use crate::plan::{Ground, Plan};
+use crate::plan::Plan;
 use crate::transfer::{LegMoment, Moment};
 
 /// Speed up to which a foot stands, in heights per second: 1.1 cm/s at 1.8 m.
@@ -45,7 +46,7 @@ pub(crate) fn shift(
     [before, now]: [&LegMoment; 2],
     dt: f64,
 ) -> Shift {
-    let (r, height) = (plan.ratio, plan.source.height);
+    let (r, height) = (plan.footing.ratio, plan.source.height);
     let leg = &plan.source.legs[side];
     let stands = [ground.toes[side], ground.toes[side] - leg.toe_height + leg.ankle_height];
     let [toe, ankle] = [[before.toe, now.toe], [before.ankle, now.ankle]].map(|[a, b]| flat(sub(b, a)));
@@ -58,7 +59,7 @@ pub(crate) fn shift(
     let mobilities = [mobility(toe, now.toe[1] - stands[0]), mobility(ankle, now.ankle[1] - stands[1])];
     // The source's own creep is removed where an anchor stands.
     let creep = |step: Vec3, mobility: f64| {
-        if plan.plant && mobility <= 0.0 { scaled(step, -r) } else { [0.0; 3] }
+        if plan.footing.plant && mobility <= 0.0 { scaled(step, -r) } else { [0.0; 3] }
     };
     let ball = creep(toe, mobilities[0]);
     let foot = |it: &LegMoment| flat(sub(it.foot, scaled(sub(it.toe, it.ankle), r)));
@@ -71,7 +72,7 @@ pub(crate) fn shift(
 
 /// Returns the offset that a foot wants, for a heading of the pelvis.
 pub(crate) fn wanted(plan: &Plan, side: usize, [sin, cos]: [f64; 2]) -> Vec3 {
-    let [x, _, z] = plan.prints[side];
+    let [x, _, z] = plan.footing.prints[side];
     [x * cos + z * sin, 0.0, z * cos - x * sin]
 }
 

@@ -23,8 +23,8 @@
 use condyle::{Error, Pose, Skeleton};
 
 use crate::body::{Body, Place};
-use crate::maths::{Quat64, Vec3, atan2_f64, conjugate, dot, flat, length, product, scaled, sqrt_f64, sub};
-use crate::plan::ancestors;
+use crate::mapping::ancestors;
+use crate::maths::{Quat64, Vec3, angle, conjugate, dot, flat, length, product, scaled, sqrt_f64, sub};
 use crate::rig::Humanoid;
 
 /// Height to which all bodies are scaled, in metres.
@@ -259,11 +259,6 @@ fn foot(source: &Legs, target: &Legs, side: usize, own: f64, all: &mut Figures) 
     let median = percentile(planted.iter().map(|&frame| b[frame].toe[1]), 0.5);
     all.off_height += planted.iter().filter(|&&frame| (b[frame].toe[1] - median).abs() > 0.01).count();
     knees(&source.times, [&a, &b], all);
-}
-
-/// Returns the angle of a rotation.
-fn angle([x, y, z, w]: Quat64) -> f64 {
-    2.0 * atan2_f64(sqrt_f64(x * x + y * y + z * z), w.abs())
 }
 
 fn knees(times: &[f64], legs: [&[Leg]; 2], all: &mut Figures) {

@@ -3,7 +3,7 @@
 use crate::body::{Body, Place, SIDES};
 use crate::limb::{Limb, reach};
 use crate::maths::{Quat64, Vec3, add, conjugate, length, product, rotate, scaled, smooth, sub};
-use crate::rig::{Humanoid, Role};
+use crate::rig::Role;
 
 /// Distance of the wrists up to which they keep their vector, in arm lengths, and the width of the border.
 const NEAR: [f64; 2] = [0.3, 0.4];
@@ -24,9 +24,9 @@ pub(crate) struct Arm {
 
 impl Arm {
     /// Measures both arms of a body.
-    pub(crate) fn both(body: &Body, map: &Humanoid) -> [Self; 2] {
+    pub(crate) fn both(body: &Body) -> [Self; 2] {
         SIDES.map(|side| {
-            let joint = |role: Role| map.joint(role.on(side)).map_or(0, usize::from);
+            let joint = |role: Role| body.map.joint(role.on(side)).map_or(0, usize::from);
             let [upper, lower, hand] = [Role::LeftUpperArm, Role::LeftLowerArm, Role::LeftHand].map(joint);
             let inside = |from: usize, to: usize| {
                 let from: &Place = &body.rest[from];
@@ -45,8 +45,8 @@ impl Arm {
         })
     }
 
-    /// Returns the shoulder and the limb, from the hips.
-    fn limb(&self, body: &Body, turns: &[Quat64]) -> (Vec3, Limb) {
+    /// Returns the arm in a pose.
+    fn posed(&self, body: &Body, turns: &[Quat64]) -> PosedArm {
         let shoulder =
             self.path.iter().fold([0.0; 3], |at, &(joint, next)| add(at, rotate(turns[joint], next)));
         let (upper, lower) = (turns[self.upper], turns[self.lower]);
@@ -58,20 +58,47 @@ impl Arm {
             shin: rotate(lower, self.wrist_in_lower),
             hinge: out,
         };
-        (shoulder, limb)
+        PosedArm { shoulder, limb }
+    }
+}
+
+/// Both arms of a body.
+#[derive(Clone, Copy)]
+pub(crate) struct Arms<'a> {
+    pub(crate) body: &'a Body,
+    pub(crate) arms: &'a [Arm; 2],
+}
+
+/// One arm of a pose, from the hips.
+struct PosedArm {
+    shoulder: Vec3,
+    limb: Limb,
+}
+
+impl PosedArm {
+    fn wrist(&self) -> Vec3 {
+        add(self.shoulder, add(self.limb.thigh, self.limb.shin))
+    }
+
+    /// Returns the rotations of upper arm and forearm that move the wrist.
+    fn moved(&self, by: Vec3) -> [Quat64; 2] {
+        let goal = add(add(self.limb.thigh, self.limb.shin), by);
+        let hinge = hinge(&self.limb);
+        reach(&Limb { hinge, ..self.limb }, goal, 0.0)
     }
 }
 
 /// Returns the rotations of upper arm and forearm, for both sides, that keep the vector between the wrists.
 /// `None` if they are far from each other.
 pub(crate) fn meet(
-    [source, target]: [(&Body, &[Arm; 2]); 2],
+    source: Arms<'_>,
+    target: Arms<'_>,
     places: &[Place],
     turns: &[Quat64],
 ) -> Option<[[Quat64; 2]; 2]> {
-    let [a, b] = [0, 1].map(|side: usize| places[source.1[side].hand].at);
+    let [a, b] = [0, 1].map(|side: usize| places[source.arms[side].hand].at);
     let between = sub(a, b);
-    let [theirs, own] = [source.1, target.1].map(|arms| (arms[0].length + arms[1].length) / 2.0);
+    let [theirs, own] = [source.arms, target.arms].map(|arms| (arms[0].length + arms[1].length) / 2.0);
     if theirs <= 0.0 || own <= 0.0 {
         return None;
     }
@@ -79,16 +106,10 @@ pub(crate) fn meet(
     if weight <= 0.0 {
         return None;
     }
-    let [left, right] = [0, 1].map(|side: usize| target.1[side].limb(target.0, turns));
-    let wrist = |(shoulder, limb): &(Vec3, Limb)| add(*shoulder, add(limb.thigh, limb.shin));
-    let gap = sub(scaled(between, own / theirs), sub(wrist(&left), wrist(&right)));
+    let [left, right] = [0, 1].map(|side: usize| target.arms[side].posed(target.body, turns));
+    let gap = sub(scaled(between, own / theirs), sub(left.wrist(), right.wrist()));
     let each = scaled(gap, 0.5 * weight);
-    let solve = |arm: &(Vec3, Limb), by: Vec3| {
-        let goal = add(add(arm.1.thigh, arm.1.shin), by);
-        let hinge = hinge(&arm.1);
-        reach(&Limb { hinge, ..arm.1 }, goal, 0.0)
-    };
-    Some([solve(&left, each), solve(&right, scaled(each, -1.0))])
+    Some([left.moved(each), right.moved(scaled(each, -1.0))])
 }
 
 /// Returns the axis of the elbow: the vertical of the neutral pose, on the side to which the arm bends.

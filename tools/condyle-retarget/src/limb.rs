@@ -6,8 +6,8 @@
 //! normal of a straight leg is noise, and a knee that follows it spins.
 
 use crate::maths::{
-    Quat64, Vec3, about, add, atan2_f64, cross, dot, ease, length, product, rotate, scaled, smooth, sqrt_f64,
-    turn, unit,
+    Quat64, Vec3, about, add, arc_or, atan2_f64, cross, direction, dot, ease, length, product, rotate,
+    scaled, smooth, sqrt_f64,
 };
 
 /// A leg in a pose: thigh and shin as vectors, and the axis about which the knee should bend.
@@ -32,7 +32,7 @@ pub(crate) fn reach(limb: &Limb, goal: Vec3, stand: f64) -> [Quat64; 2] {
     let now = length(add(a, b));
     let far = length(goal);
     if full <= 0.0 || far <= 1e-9 * full {
-        return [crate::maths::STILL; 2];
+        return [crate::maths::IDENTITY; 2];
     }
     // A leg in the air eases towards full reach.
     let start = (SOFT * full).max(now);
@@ -41,7 +41,7 @@ pub(crate) fn reach(limb: &Limb, goal: Vec3, stand: f64) -> [Quat64; 2] {
     let far = stand * far.min(full) + (1.0 - stand) * eased;
     let axis = axis(limb, lengths);
     let knee = knee(a, b, axis, far, lengths);
-    let whole = turn(add(a, rotate(knee, b)), goal, limb.hinge);
+    let whole = arc_or(add(a, rotate(knee, b)), goal, limb.hinge);
     [whole, product(whole, knee)]
 }
 
@@ -49,9 +49,9 @@ pub(crate) fn reach(limb: &Limb, goal: Vec3, stand: f64) -> [Quat64; 2] {
 fn axis(limb: &Limb, lengths: [f64; 2]) -> Vec3 {
     let bend = cross(limb.thigh, limb.shin);
     let sine = length(bend) / (lengths[0] * lengths[1]);
-    let Some(own) = unit(bend) else { return limb.hinge };
+    let Some(own) = direction(bend) else { return limb.hinge };
     let weight = smooth((sine - 0.1) / 0.5) * smooth((dot(own, limb.hinge) + 0.2) / 0.7);
-    unit(add(scaled(own, weight), scaled(limb.hinge, 1.0 - weight))).unwrap_or(limb.hinge)
+    direction(add(scaled(own, weight), scaled(limb.hinge, 1.0 - weight))).unwrap_or(limb.hinge)
 }
 
 /// Returns the rotation of the shin about the knee's axis after which the ankle is `far` from the hip joint.
@@ -64,7 +64,7 @@ fn knee(a: Vec3, b: Vec3, axis: Vec3, far: f64, lengths: [f64; 2]) -> Quat64 {
     let (cosine, sine) = (dot(a, b) - along, dot(axis, cross(a, b)));
     let size = sqrt_f64(cosine * cosine + sine * sine);
     if size <= 1e-12 * thigh * shin {
-        return crate::maths::STILL;
+        return crate::maths::IDENTITY;
     }
     let bent = atan2_f64(sine, cosine);
     let to = ((wanted - along) / size).clamp(-1.0, 1.0);
@@ -78,7 +78,7 @@ fn knee(a: Vec3, b: Vec3, axis: Vec3, far: f64, lengths: [f64; 2]) -> Quat64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::maths::{STILL, sub};
+    use crate::maths::{IDENTITY, sub};
     use condyle_testing::Random;
 
     fn missed(limb: &Limb, goal: Vec3, [thigh, shin]: [Quat64; 2]) -> f64 {
@@ -95,7 +95,7 @@ mod tests {
     fn a_leg_at_its_goal_does_not_move() {
         let mut random = Random(3);
         for case in 0..2000 {
-            let hinge = unit(random.vector(1.0).map(f64::from)).expect("a direction");
+            let hinge = direction(random.vector(1.0).map(f64::from)).expect("a direction");
             let [thigh, shin] = [(); 2].map(|()| random.vector(0.5).map(f64::from));
             let limb =
                 if case % 3 == 0 { bent(random.range_f64(-0.3, 3.1)) } else { Limb { thigh, shin, hinge } };
@@ -114,7 +114,7 @@ mod tests {
         let mut random = Random(4);
         for _ in 0..2000 {
             let limb = bent(random.range_f64(0.01, 2.5));
-            let direction = unit(random.vector(1.0).map(f64::from)).expect("a direction");
+            let direction = direction(random.vector(1.0).map(f64::from)).expect("a direction");
             let goal = scaled(direction, random.range_f64(0.25, 0.84));
             let turns = reach(&limb, goal, 1.0);
             assert!(missed(&limb, goal, turns) < 1e-9, "{limb:?} {goal:?}");
@@ -135,10 +135,10 @@ mod tests {
     #[test]
     fn limbs_without_a_length_stay() {
         let none = Limb { thigh: [0.0; 3], shin: [0.0; 3], hinge: UP_FRONT };
-        assert_eq!(reach(&none, [1.0, 0.0, 0.0], 1.0), [STILL; 2]);
+        assert_eq!(reach(&none, [1.0, 0.0, 0.0], 1.0), [IDENTITY; 2]);
         let half = Limb { thigh: [0.0, -0.5, 0.0], ..none };
         assert!(reach(&half, [1.0, 0.0, 0.0], 1.0).iter().flatten().all(|v| v.is_finite()));
-        assert_eq!(reach(&bent(0.3), [0.0; 3], 1.0), [STILL; 2]);
+        assert_eq!(reach(&bent(0.3), [0.0; 3], 1.0), [IDENTITY; 2]);
     }
 
     const UP_FRONT: Vec3 = [0.0, 1.0, 0.0];

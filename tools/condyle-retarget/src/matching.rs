@@ -1,14 +1,17 @@
 //! Which source joint a target joint follows, also where the two skeletons have different joints.
 
 use crate::body::Body;
-use crate::maths::{Quat64, Vec3, conjugate, dot, length, product, rotate, sub, unit};
+use crate::maths::{Quat64, Vec3, conjugate, direction, dot, length, product, rotate, sub};
 use crate::rig::{Humanoid, Role, Side};
 
-/// One skeleton with its roles and names.
-type Rig<'a> = (&'a Body, &'a Humanoid, &'a [String]);
-
-/// Target joint, the two source joints that it follows, and the weight of the second.
-type Match = (usize, [usize; 2], f64);
+/// A target joint and the two source joints that it follows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Match {
+    pub(crate) joint: usize,
+    pub(crate) sources: [usize; 2],
+    /// Weight of the second source joint.
+    pub(crate) weight: f64,
+}
 
 /// Returns the target joints that follow the source.
 ///
@@ -16,64 +19,71 @@ type Match = (usize, [usize; 2], f64);
 /// bones at the same fraction of the length. A joint whose role the source lacks follows the joint that would
 /// carry it, a finger its neighbour. Joints without a role follow a joint of the same name, if both belong to
 /// the same part of the body.
-pub(crate) fn follow(source: Rig<'_>, target: Rig<'_>) -> Vec<Match> {
+pub(crate) fn follow(source: &Body, target: &Body) -> Vec<Match> {
     let mut matches = Vec::new();
-    let mut done = vec![false; target.0.joint_count()];
+    let mut done = vec![false; target.joint_count()];
     let mut put = |joint: usize, sources: [usize; 2], weight: f64| {
         if !std::mem::replace(&mut done[joint], true) {
-            matches.push((joint, sources, weight));
+            matches.push(Match { joint, sources, weight });
         }
     };
-    put(target.0.hips, [source.0.hips; 2], 0.0);
+    put(target.hips, [source.hips; 2], 0.0);
     for (chain, ends) in
         [(Humanoid::spine as fn(&Humanoid) -> &[u16], Role::Neck), (Humanoid::neck, Role::Head)]
     {
         let ends = |map: &Humanoid| map.joint(ends).or_else(|| map.joint(Role::Head));
-        let own = centres(target.0, chain(target.1), ends(target.1));
-        let theirs = centres(source.0, chain(source.1), ends(source.1));
+        let own = centres(target, chain(&target.map), ends(&target.map));
+        let theirs = centres(source, chain(&source.map), ends(&source.map));
         if theirs.is_empty() {
             // A neck that the source lacks lies between the joints below and above.
-            let below = source.1.spine().last().map_or(source.0.hips, |&joint| joint.into());
-            let head = source.1.joint(Role::Head).map_or(below, usize::from);
-            own.iter().for_each(|&(joint, at)| put(joint, [below, head], at));
+            let below = source.map.spine().last().map_or(source.hips, |&joint| joint.into());
+            let head = source.map.joint(Role::Head).map_or(below, usize::from);
+            own.iter().for_each(|bone| put(bone.joint, [below, head], bone.at));
             continue;
         }
-        for (at, &(joint, centre)) in own.iter().enumerate() {
+        for (at, &Centre { joint, at: centre }) in own.iter().enumerate() {
             if own.len() == theirs.len() {
-                put(joint, [theirs[at].0; 2], 0.0);
+                put(joint, [theirs[at].joint; 2], 0.0);
                 continue;
             }
-            let above = theirs.iter().position(|&(_, it)| it >= centre).unwrap_or(theirs.len() - 1);
-            let below = above.saturating_sub(usize::from(theirs[above].1 > centre));
-            let span = theirs[above].1 - theirs[below].1;
-            let weight = if span > 0.0 { (centre - theirs[below].1) / span } else { 0.0 };
-            put(joint, [theirs[below].0, theirs[above].0], weight.clamp(0.0, 1.0));
+            let above = theirs.iter().position(|bone| bone.at >= centre).unwrap_or(theirs.len() - 1);
+            let below = above.saturating_sub(usize::from(theirs[above].at > centre));
+            let span = theirs[above].at - theirs[below].at;
+            let weight = if span > 0.0 { (centre - theirs[below].at) / span } else { 0.0 };
+            put(joint, [theirs[below].joint, theirs[above].joint], weight.clamp(0.0, 1.0));
         }
     }
-    for (role, joint) in target.1.roles() {
-        let from = counterpart(source.1, role).map_or(source.0.hips, usize::from);
+    for (role, joint) in target.map.roles() {
+        let from = counterpart(&source.map, role).map_or(source.hips, usize::from);
         put(joint.into(), [from; 2], 0.0);
     }
     let bare = |name: &str| name.rsplit([':', '|']).next().unwrap_or_default().to_owned();
     let by_name: std::collections::HashMap<String, usize> = source
-        .2
+        .skeleton
+        .names()
         .iter()
         .enumerate()
-        .filter(|(joint, name)| !name.is_empty() && source.1.role(*joint as u16).is_none())
+        .filter(|(joint, name)| !name.is_empty() && source.map.role(*joint as u16).is_none())
         .map(|(joint, name)| (bare(name), joint))
         .collect();
-    for (joint, name) in target.2.iter().enumerate() {
+    for (joint, name) in target.skeleton.names().iter().enumerate() {
         let Some(&from) = by_name.get(&bare(name)) else { continue };
-        if target.0.roles[joint].is_some() && target.0.roles[joint] == source.0.roles[from] {
+        if target.roles[joint].is_some() && target.roles[joint] == source.roles[from] {
             put(joint, [from; 2], 0.0);
         }
     }
-    matches.sort_by_key(|it| it.0);
+    matches.sort_by_key(|it| it.joint);
     matches
 }
 
-/// Returns the joints of a chain with the centre of each bone, as a fraction of the chain's length.
-fn centres(body: &Body, chain: &[u16], end: Option<u16>) -> Vec<(usize, f64)> {
+/// The centre of a bone, as a fraction of its chain's length.
+struct Centre {
+    joint: usize,
+    at: f64,
+}
+
+/// Returns the joints of a chain with the centres of their bones.
+fn centres(body: &Body, chain: &[u16], end: Option<u16>) -> Vec<Centre> {
     let end = end.map(usize::from);
     let mut joints: Vec<usize> = chain.iter().map(|&it| it.into()).filter(|&it| Some(it) != end).collect();
     let count = joints.len();
@@ -83,12 +93,12 @@ fn centres(body: &Body, chain: &[u16], end: Option<u16>) -> Vec<(usize, f64)> {
     lengths.resize(count, 0.0);
     let total: f64 = lengths.iter().sum();
     let mut from = 0.0;
-    let centre = |(at, length): (usize, f64)| {
-        let centre = if total > 0.0 { (from + length / 2.0) / total } else { at as f64 / count as f64 };
-        from += length;
-        (joints[at], centre)
+    let centre = |at: usize| {
+        let centre = if total > 0.0 { (from + lengths[at] / 2.0) / total } else { at as f64 / count as f64 };
+        from += lengths[at];
+        Centre { joint: joints[at], at: centre }
     };
-    lengths.into_iter().enumerate().map(centre).collect()
+    (0..lengths.len()).map(centre).collect()
 }
 
 /// Returns the source joint for a role that a source may lack.
@@ -183,7 +193,7 @@ pub(crate) fn twists(target: &Body, map: &Humanoid) -> Vec<Twisted> {
             joint: twist.joint,
             from: from as u16,
             to: to as u16,
-            axis: unit(rotate(conjugate(turn(from)), along))?,
+            axis: direction(rotate(conjugate(turn(from)), along))?,
             part: if lower { fraction } else { fraction - 1.0 },
             rest: relative(to, from),
             own: relative(carrier, joint),
@@ -215,7 +225,7 @@ mod tests {
     use super::*;
 
     /// The made body with some joints left out and some put in between, and its map.
-    fn body(keep: impl Fn(&str) -> bool, extra: &[(&str, &str, [f32; 3])]) -> (Skeleton, Humanoid) {
+    fn body(keep: impl Fn(&str) -> bool, extra: &[(&str, &str, [f32; 3])]) -> Body {
         let whole = Build::TALL.skeleton();
         let mut joints: Vec<Joint> = Vec::new();
         for (at, name) in whole.names().iter().enumerate().filter(|(_, name)| keep(name)) {
@@ -238,17 +248,14 @@ mod tests {
         let roles = Build::roles(&skeleton);
         let pairs = roles.iter().map(|(role, joint)| (role.parse().expect("a role"), *joint));
         let map = Humanoid::new(&skeleton, pairs).expect("a humanoid");
-        (skeleton, map)
+        Body::new(&skeleton, &map).expect("its map")
     }
 
-    fn matches(
-        source: &(Skeleton, Humanoid),
-        target: &(Skeleton, Humanoid),
-    ) -> Vec<(String, [String; 2], f64)> {
-        let [a, b] = [source, target].map(|it| Body::new(&it.0, &it.1).expect("its map"));
-        let found = follow((&a, &source.1, source.0.names()), (&b, &target.1, target.0.names()));
-        let name = |at: usize| source.0.names()[at].clone();
-        found.into_iter().map(|(to, from, w)| (target.0.names()[to].clone(), from.map(name), w)).collect()
+    fn matches(source: &Body, target: &Body) -> Vec<(String, [String; 2], f64)> {
+        let found = follow(source, target);
+        let name = |at: usize| source.skeleton.names()[at].clone();
+        let named = |it: Match| (target.skeleton.names()[it.joint].clone(), it.sources.map(name), it.weight);
+        found.into_iter().map(named).collect()
     }
 
     fn of<'a>(all: &'a [(String, [String; 2], f64)], name: &str) -> (&'a str, &'a str, f64) {
@@ -260,7 +267,7 @@ mod tests {
     fn equal_bodies_match_by_role() {
         let whole = body(|_| true, &[]);
         let all = matches(&whole, &whole);
-        assert_eq!(all.len(), whole.0.joint_count());
+        assert_eq!(all.len(), whole.joint_count());
         assert!(all.iter().all(|(to, from, _)| from.iter().all(|from| from == to)), "{all:?}");
     }
 
@@ -311,7 +318,7 @@ mod tests {
     fn twists_have_their_part_of_the_bone() {
         let extra =
             [("ForeTwist", "LeftForeArm", [0.155, 0.0, 0.0]), ("ArmTwist", "LeftArm", [0.0775, 0.0, 0.0])];
-        let (skeleton, map) = body(|_| true, &extra);
+        let Body { skeleton, map, .. } = body(|_| true, &extra);
         let joint = |name: &str| skeleton.joint_by_name(name).expect("a joint");
         let map = map.with_twists([
             crate::rig::Twist { of: Role::LeftLowerArm, joint: joint("ForeTwist") },

@@ -42,7 +42,7 @@ impl State {
     /// Makes the state of a character that follows a plan.
     #[must_use]
     pub fn new(plan: &Plan) -> Self {
-        Self { buffer: Buffer::new(plan), past: None, missed: [0.0; 2], fingerprints: plan.fingerprints }
+        Self { buffer: Buffer::new(plan), past: None, missed: [0.0; 2], fingerprints: plan.fingerprints() }
     }
 
     /// Returns the distances by which standing feet miss their places in the last pose, left and right.
@@ -81,7 +81,7 @@ pub fn retarget(
 ) -> Result<(), Error> {
     source.check_joints("source", plan.source.joint_count())?;
     target.check_joints("target", plan.target.joint_count())?;
-    for (found, needed) in state.fingerprints.into_iter().zip(plan.fingerprints) {
+    for (found, needed) in state.fingerprints.into_iter().zip(plan.fingerprints()) {
         if found != needed {
             return Err(Error::Skeleton { what: "the state", found, needed });
         }
@@ -89,7 +89,7 @@ pub fn retarget(
     let State { buffer, past, missed, .. } = state;
     plan.place_source(source, &mut buffer.source);
     plan.turn_target(&buffer.source, &mut buffer.turns);
-    let moment = plan.moment(&buffer.source, &plan.ground);
+    let moment = plan.moment(&buffer.source, &plan.footing.ground);
     let measures = moment.legs.iter().flat_map(|leg| [leg.toe, leg.ankle, leg.foot, leg.hip]).flatten();
     if !measures.chain(moment.heading).all(f64::is_finite) {
         return Err(Error::NotFinite { what: "source", at: 0 });
@@ -102,7 +102,7 @@ pub fn retarget(
 
 /// Moves the state on by one pose, and returns the goals of the feet.
 fn step(plan: &Plan, moment: &Moment, seconds: f64, past: &mut Option<Past>) -> Goals {
-    let ground = &plan.ground;
+    let ground = &plan.footing.ground;
     let raw_stand = [0, 1].map(|side| stands(plan, side, ground, &moment.legs[side]));
     let seconds = if seconds.is_finite() { seconds.clamp(0.0, 1.0) } else { 0.0 };
     let mut next = past.unwrap_or(Past {

@@ -6,12 +6,14 @@ use condyle::Pose;
 use condyle::skeleton::NO_PARENT;
 
 use crate::body::Place;
+use crate::footing::Ground;
+use crate::mapping::{Drive, Follower};
 use crate::matching::Twisted;
 use crate::maths::{
-    Quat64, Vec3, about, add, atan2_f64, conjugate, dot, length, mix, product, renormalized, rotate, scaled,
-    sub,
+    Quat64, Vec3, about, add, atan2_f64, conjugate, dot, length, nlerp, product, renormalized, rotate,
+    scaled, sub,
 };
-use crate::plan::{Drive, Follower, Ground, Plan};
+use crate::plan::Plan;
 
 /// Working memory of one pose.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,7 +28,7 @@ impl Buffer {
     pub(crate) fn new(plan: &Plan) -> Self {
         Self {
             source: vec![Place::IDENTITY; plan.source.joint_count()],
-            turns: vec![crate::maths::STILL; plan.target.joint_count()],
+            turns: vec![crate::maths::IDENTITY; plan.target.joint_count()],
         }
     }
 }
@@ -68,7 +70,7 @@ impl Plan {
 
     /// Computes the places of the source joints that the legs need.
     pub(crate) fn place_legs(&self, pose: &Pose, places: &mut [Place]) {
-        for &joint in &self.leg_joints {
+        for &joint in &self.legs.source_joints {
             let joint = usize::from(joint);
             self.place(joint, &Place::local(&pose.get(joint)), places);
         }
@@ -78,7 +80,7 @@ impl Plan {
     fn place(&self, joint: usize, local: &Place, places: &mut [Place]) {
         let parent = self.source.parents[joint];
         places[joint] = if parent == NO_PARENT {
-            Place { turn: self.facing, ..Place::IDENTITY }.then(local)
+            Place { turn: self.mapping.facing, ..Place::IDENTITY }.then(local)
         } else {
             places[usize::from(parent)].then(local)
         };
@@ -86,18 +88,18 @@ impl Plan {
 
     /// Computes the rotations of all target joints from the places of the source.
     pub(crate) fn turn_target(&self, source: &[Place], turns: &mut [Quat64]) {
-        for (joint, drive) in self.drives.iter().enumerate() {
+        for (joint, drive) in self.mapping.drives.iter().enumerate() {
             let parent = self.target.parents[joint];
-            let above = turns.get(usize::from(parent)).copied().unwrap_or(crate::maths::STILL);
+            let above = turns.get(usize::from(parent)).copied().unwrap_or(crate::maths::IDENTITY);
             turns[joint] = match drive {
                 Drive::Follow(it) => followed(it, source),
                 // The twist is added once all rotations are known.
                 Drive::Rest | Drive::Twist(_) => product(above, self.target.locals[joint].turn),
             };
         }
-        for &joint in &self.late {
+        for &joint in &self.mapping.late {
             let joint = usize::from(joint);
-            if let Drive::Twist(it) = &self.drives[joint] {
+            if let Drive::Twist(it) = &self.mapping.drives[joint] {
                 turns[joint] = twisted(it, turns);
             } else {
                 let above = turns[usize::from(self.target.parents[joint])];
@@ -108,7 +110,7 @@ impl Plan {
 
     /// Returns the way from the target's hips to the hip joint of a leg.
     fn hip(&self, side: usize, hips: Quat64, source: &[Place]) -> Vec3 {
-        let path = &self.hip_paths[side];
+        let path = &self.legs.hip_paths[side];
         let (mut turn, mut at) = (hips, rotate(hips, path.first));
         for link in &path.links {
             turn = link.follower.as_ref().map_or_else(|| product(turn, link.turn), |it| followed(it, source));
@@ -119,8 +121,8 @@ impl Plan {
 
     /// Measures both legs.
     pub(crate) fn moment(&self, source: &[Place], ground: &Ground) -> Moment {
-        let mut turns = self.leg_followers.iter().map(|it| followed(it, source));
-        let mut next = || turns.next().unwrap_or(crate::maths::STILL);
+        let mut turns = self.legs.followers.iter().map(|it| followed(it, source));
+        let mut next = || turns.next().unwrap_or(crate::maths::IDENTITY);
         let hips = next();
         let [left, right] = self.source.legs.map(|leg| leg.thigh);
         let middle = self.middle(scaled(add(source[left].at, source[right].at), 0.5), ground);
@@ -172,5 +174,5 @@ pub(crate) fn followed(it: &Follower, source: &[Place]) -> Quat64 {
     if a == b {
         return first;
     }
-    mix(first, product(source[b].turn, it.offset[1]), it.weight)
+    nlerp(first, product(source[b].turn, it.offset[1]), it.weight)
 }

@@ -3,9 +3,11 @@
 use condyle::{Pose, Transform};
 
 use crate::body::{Body, Place, SIDES};
-use crate::hands::meet;
+use crate::hands::{Arms, meet};
 use crate::limb::{Limb, reach};
-use crate::maths::{Quat64, STILL, Vec3, add, conjugate, length, product, renormalized, rotate, scaled, sub};
+use crate::maths::{
+    IDENTITY, Quat64, Vec3, add, conjugate, length, product, renormalized, rotate, scaled, sub,
+};
 use crate::plan::Plan;
 use crate::transfer::{Buffer, Moment};
 
@@ -37,14 +39,14 @@ pub(crate) fn write(
         let local = above(joint).map_or(turn, |above| product(conjugate(above), turn));
         set(pose, joint, local, rest.at);
     }
-    if plan.same {
+    if plan.mapping.same {
         copy_translations(plan, source_pose, pose);
     }
     let middle = sub(moment.middle, [0.0, goals.drop, 0.0]);
     let hips = sub(middle, moment.from_hips);
     let above_hips = match body.parent(body.hips) {
-        Some(parent) if plan.same => place_in(body, source_pose, parent),
-        _ => plan.above_hips,
+        Some(parent) if plan.mapping.same => place_in(body, source_pose, parent),
+        _ => plan.legs.above_hips,
     };
     put(pose, body.hips, &above_hips, turns[body.hips], hips);
     write_hands(plan, buffer, pose);
@@ -62,7 +64,7 @@ pub(crate) fn write(
         let [first, second] = reach(&limb, goal, goals.stand[side]);
         let to = add(rotate(first, limb.thigh), rotate(second, limb.shin));
         goals.missed[side] = goals.stand[side] * length(sub(goal, to));
-        let above_thigh = above(leg.thigh).unwrap_or(STILL);
+        let above_thigh = above(leg.thigh).unwrap_or(IDENTITY);
         turn_joint(pose, leg.thigh, product(conjugate(above_thigh), product(first, thigh)));
         let carried =
             |joint: usize, change: Quat64| above(joint).map_or(change, |above| product(change, above));
@@ -81,12 +83,13 @@ pub(crate) fn write(
 fn write_hands(plan: &Plan, buffer: &Buffer, pose: &mut Pose) {
     let (body, turns) = (&plan.target, &buffer.turns);
     let Some([theirs, own]) = &plan.arms else { return };
-    let Some(arms) = meet([(&plan.source, theirs), (body, own)], &buffer.source, turns) else { return };
+    let (source, target) = (Arms { body: &plan.source, arms: theirs }, Arms { body, arms: own });
+    let Some(arms) = meet(source, target, &buffer.source, turns) else { return };
     for (arm, [first, second]) in own.iter().zip(arms) {
         for (joint, above, change) in
-            [(arm.upper, STILL, first), (arm.lower, first, second), (arm.hand, second, STILL)]
+            [(arm.upper, IDENTITY, first), (arm.lower, first, second), (arm.hand, second, IDENTITY)]
         {
-            let parent = body.parent(joint).map_or(STILL, |parent| turns[parent]);
+            let parent = body.parent(joint).map_or(IDENTITY, |parent| turns[parent]);
             let turn = product(change, turns[joint]);
             turn_joint(pose, joint, product(conjugate(product(above, parent)), turn));
         }

@@ -67,8 +67,8 @@ impl Invert for Joint {
 }
 
 impl FromMatrices for Joint {
-    fn pack_matrix(rows: &[Affine]) -> Affine3A {
-        Affine3A::from_mat4(Mat4::from_cols_array(&rows[0].to_columns()))
+    fn pack_matrix(rows: &Affine) -> Affine3A {
+        Affine3A::from_mat4(Mat4::from_cols_array(&rows.to_columns()))
     }
 
     fn from_matrix(m: &Affine3A) -> Self {

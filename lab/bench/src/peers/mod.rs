@@ -1,23 +1,13 @@
 //! The same benchmarks, implemented idiomatically with each crate.
 //!
-//! Peers interpolate rotation and translation; condyle also scale. A peer is left out of a benchmark if its
-//! crate lacks the function. All crates are maintained and free in the versions of Cargo.toml, except cgmath.
-//! It has had no release since 2021 but is still used by many projects. `ozz_rs` is missing because it needs
-//! a nightly compiler and this project does not.
+//! Peers interpolate rotation and translation; condyle also scale. A peer is missing from a benchmark if its
+//! crate lacks the function. `ozz_rs` is missing because it needs a nightly compiler and this project does not.
 
-#[cfg(feature = "peers")]
-pub(crate) mod cgmath;
 #[cfg(feature = "peers")]
 pub(crate) mod glam;
 #[cfg(feature = "peers")]
-pub(crate) mod nalgebra;
-#[cfg(feature = "peers")]
 pub(crate) mod parry3d;
 pub(crate) mod plain;
-#[cfg(feature = "peers")]
-pub(crate) mod ultraviolet;
-#[cfg(feature = "peers")]
-pub(crate) mod wide;
 
 use condyle::{Affine, Transform};
 
@@ -26,13 +16,7 @@ macro_rules! each_of_layout {
     ("blocks", $($function:ident).+ ($($argument:tt)*)) => {
         $($function).+::<$crate::peers::plain::Block>($($argument)*);
         #[cfg(feature = "peers")]
-        {
-            $($function).+::<$crate::peers::wide::Block>($($argument)*);
-            $($function).+::<$crate::peers::ultraviolet::Joint>($($argument)*);
-            $($function).+::<$crate::peers::glam::Joint>($($argument)*);
-            $($function).+::<$crate::peers::nalgebra::Joint>($($argument)*);
-            $($function).+::<$crate::peers::cgmath::Joint>($($argument)*);
-        }
+        $($function).+::<$crate::peers::glam::Joint>($($argument)*);
     };
     ($layout:expr, $($function:ident).+ ($($argument:tt)*)) => {
         match $layout {
@@ -41,11 +25,6 @@ macro_rules! each_of_layout {
             }
             _ => {
                 $crate::peers::each_single!($($function).+ ($($argument)*));
-                #[cfg(feature = "peers")]
-                {
-                    $($function).+::<$crate::peers::wide::Structs>($($argument)*);
-                    $($function).+::<$crate::peers::ultraviolet::Joint>($($argument)*);
-                }
             }
         }
     };
@@ -56,11 +35,7 @@ macro_rules! each_single {
     ($($function:ident).+ ($($argument:tt)*)) => {
         $($function).+::<$crate::peers::plain::Joint>($($argument)*);
         #[cfg(feature = "peers")]
-        {
-            $($function).+::<$crate::peers::glam::Joint>($($argument)*);
-            $($function).+::<$crate::peers::nalgebra::Joint>($($argument)*);
-            $($function).+::<$crate::peers::cgmath::Joint>($($argument)*);
-        }
+        $($function).+::<$crate::peers::glam::Joint>($($argument)*);
     };
 }
 
@@ -122,8 +97,8 @@ pub(crate) trait Invert: Chain {
 
 /// Conversion of matrices to joints.
 pub(crate) trait FromMatrices: Matrices {
-    /// Packs [`Joints::LANES`] matrices of condyle.
-    fn pack_matrix(rows: &[Affine]) -> Self::Matrix;
+    /// Converts from a matrix of condyle.
+    fn pack_matrix(rows: &Affine) -> Self::Matrix;
 
     fn from_matrix(m: &Self::Matrix) -> Self;
 }
@@ -154,15 +129,13 @@ pub(crate) trait Deform: Copy + 'static {
 
 /// Packs joints for a peer. The last value is padded with copies of the last joint.
 pub(crate) fn pack<J: Joints>(joints: &[Transform]) -> Vec<J> {
-    joints.chunks(J::LANES).map(|chunk| J::pack(&filled(chunk, J::LANES))).collect()
+    let padded = |chunk: &[Transform]| -> Vec<Transform> {
+        (0..J::LANES).map(|lane| chunk[lane.min(chunk.len() - 1)]).collect()
+    };
+    joints.chunks(J::LANES).map(|chunk| J::pack(&padded(chunk))).collect()
 }
 
 /// Unpacks all joints.
 pub(crate) fn unpack<J: Joints>(joints: &[J]) -> impl Iterator<Item = Transform> + '_ {
     joints.iter().flat_map(J::unpack)
-}
-
-/// Pads a chunk to `lanes` elements with copies of its last element.
-pub(crate) fn filled<T: Copy>(chunk: &[T], lanes: usize) -> Vec<T> {
-    (0..lanes).map(|lane| chunk[lane.min(chunk.len() - 1)]).collect()
 }

@@ -119,8 +119,8 @@ impl Invert for Joint {
 }
 
 impl FromMatrices for Joint {
-    fn pack_matrix(rows: &[Affine]) -> Affine {
-        rows[0]
+    fn pack_matrix(rows: &Affine) -> Affine {
+        *rows
     }
 
     /// Selects the formula by the largest of the four components.

@@ -250,7 +250,7 @@ fn peer<J: Interpolate + Chain + FromMatrices>(
         .collect();
     let parents: Vec<Option<usize>> =
         (0..joint_count).map(|j| skeleton.parent(j as u16).map(usize::from)).collect();
-    let bind: Vec<J::Matrix> = cast.skin.inverse_bind().iter().map(|&bind| J::pack_matrix(&[bind])).collect();
+    let bind: Vec<J::Matrix> = cast.skin.inverse_bind().iter().map(J::pack_matrix).collect();
     let joints: Vec<J> = peers::pack(&vec![Transform::IDENTITY; joint_count]);
     let matrices = vec![bind[0]; joint_count];
     let looked_at = cast.clone();

@@ -137,14 +137,6 @@ fn from_matrices(subjects: &mut Subjects, n: usize, layout: &str) {
         ),
     }
     let data = Placed { matrices, want };
-    match layout {
-        #[cfg(feature = "peers")]
-        "blocks" => data.peer::<peers::wide::Block>(subjects),
-        #[cfg(feature = "peers")]
-        _ => data.peer::<peers::wide::Structs>(subjects),
-        #[cfg(not(feature = "peers"))]
-        _ => {}
-    }
     peers::each_single!(data.peer(subjects));
 }
 
@@ -156,11 +148,7 @@ struct Placed {
 
 impl Placed {
     fn peer<J: FromMatrices>(&self, subjects: &mut Subjects) {
-        let matrices: Vec<J::Matrix> = self
-            .matrices
-            .chunks(J::LANES)
-            .map(|chunk| J::pack_matrix(&peers::filled(chunk, J::LANES)))
-            .collect();
+        let matrices: Vec<J::Matrix> = self.matrices.iter().map(J::pack_matrix).collect();
         let out = vec![J::from_matrix(&matrices[0]); matrices.len()];
         let want = self.want.clone();
         let call = |matrices: &Vec<J::Matrix>, out: &mut Vec<J>| {

@@ -129,7 +129,7 @@ fn back_peer<J: Invert + FromMatrices>(
     model: &[Affine],
     want: &Rc<Vec<reference::Matrix>>,
 ) {
-    let model: Vec<J::Matrix> = model.iter().map(|m| J::pack_matrix(&[*m])).collect();
+    let model: Vec<J::Matrix> = model.iter().map(J::pack_matrix).collect();
     let (out, want) = (model.clone(), want.clone());
     subjects.peer(
         J::NAME,
@@ -168,74 +168,29 @@ fn crowd(subjects: &mut Subjects) {
         move |models| worst_matrices(models.iter().copied(), looked_at.iter()),
     );
     peers::each_single!(peer(subjects, &skeleton, &characters, &want));
-    #[cfg(feature = "peers")]
-    {
-        peer::<peers::ultraviolet::Joint>(subjects, &skeleton, &characters, &want);
-        wide(subjects, &skeleton, &characters, &want);
-    }
 }
 
-/// Hand-written code with `wide`: eight characters in lanes, transposed on input and output.
-#[cfg(feature = "peers")]
-fn wide(
-    subjects: &mut Subjects,
-    skeleton: &Skeleton,
-    characters: &[Vec<Transform>],
-    want: &Rc<Vec<reference::Matrix>>,
-) {
-    use peers::wide::{Rows8, Structs, crowd};
-    let groups: Vec<Vec<Structs>> = grouped(characters);
-    let room = vec![vec![[Affine::IDENTITY; 8]; JOINTS]; groups.len()];
-    let want = want.clone();
-    subjects.peer(
-        "wide",
-        (skeleton.clone(), groups),
-        (vec![Rows8::ZERO; JOINTS], room),
-        |(skeleton, groups), (lanes, models)| {
-            for (locals, model) in groups.iter().zip(models) {
-                crowd(skeleton, locals, lanes, model);
-            }
-        },
-        move |(_, models)| {
-            let rows =
-                |model: &Vec<[Affine; 8]>, lane: usize| model.iter().map(|row| row[lane]).collect::<Vec<_>>();
-            let got = models.iter().flat_map(|model| (0..8).flat_map(move |lane| rows(model, lane)));
-            worst_matrices(got, want.iter())
-        },
-    );
-}
-
-/// Characters in the lanes of a peer: joint by joint, in groups of as many characters as lanes.
-fn grouped<J: peers::Joints>(characters: &[Vec<Transform>]) -> Vec<Vec<J>> {
-    let group = |group: &[Vec<Transform>]| {
-        let of = |joint: usize| group.iter().map(|character| character[joint]).collect::<Vec<_>>();
-        (0..JOINTS).map(|joint| J::pack(&peers::filled(&of(joint), J::LANES))).collect()
-    };
-    characters.chunks(J::LANES).map(group).collect()
-}
-
-/// Loop for a peer crate over whole characters, in the lanes of a peer that has lanes, otherwise one after
-/// another.
+/// Loop for a peer crate over whole characters, one after another.
 fn peer<J: Chain>(
     subjects: &mut Subjects,
     skeleton: &Skeleton,
     characters: &[Vec<Transform>],
     want: &Rc<Vec<reference::Matrix>>,
 ) {
-    let groups: Vec<Vec<J>> = grouped(characters);
+    let characters: Vec<Vec<J>> = characters.iter().map(|joints| peers::pack(joints)).collect();
     let room: Vec<Vec<J::Matrix>> =
-        groups.iter().map(|group| group.iter().map(J::to_matrix).collect()).collect();
+        characters.iter().map(|joints| joints.iter().map(J::to_matrix).collect()).collect();
     let want = want.clone();
     subjects.peer(
         J::NAME,
-        (skeleton.clone(), groups),
+        (skeleton.clone(), characters),
         room,
-        |(skeleton, groups), models| {
-            for (locals, model) in groups.iter().zip(models) {
+        |(skeleton, characters), models| {
+            for (locals, model) in characters.iter().zip(models) {
                 place(skeleton, (0..).zip(locals), model);
             }
         },
-        move |models| worst_matrices(by_character::<J>(models), want.iter()),
+        move |models| worst_matrices(models.iter().flatten().flat_map(J::rows), want.iter()),
     );
 }
 
@@ -252,12 +207,4 @@ fn place<'a, J: Chain>(
             None => local,
         };
     }
-}
-
-/// Matrices in the order of characters: all joints of the first, then all of the second.
-fn by_character<J: Chain>(models: &[Vec<J::Matrix>]) -> impl Iterator<Item = Affine> + '_ {
-    models.iter().flat_map(|model| {
-        let rows: Vec<Vec<Affine>> = model.iter().map(J::rows).collect();
-        (0..J::LANES).flat_map(move |lane| rows.iter().map(|row| row[lane]).collect::<Vec<_>>())
-    })
 }

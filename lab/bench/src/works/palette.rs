@@ -46,13 +46,7 @@ fn build(subjects: &mut Subjects) {
     );
     peer::<peers::plain::Columns>(subjects, &columns, &want);
     #[cfg(feature = "peers")]
-    {
-        peer::<glam::Mat4>(subjects, &columns, &want);
-        peer::<ultraviolet::Mat4>(subjects, &columns, &want);
-        peer::<nalgebra::Matrix4<f32>>(subjects, &columns, &want);
-        peer::<cgmath::Matrix4<f32>>(subjects, &columns, &want);
-        peer::<peers::wide::Columns>(subjects, &columns, &want);
-    }
+    peer::<glam::Mat4>(subjects, &columns, &want);
 }
 
 /// Loop for a peer crate: only the products. Condyle also determines whether any joint needs a separate

@@ -314,13 +314,7 @@ fn skinning(subjects: &mut Subjects, vertices: usize, influences: RangeInclusive
     let peers = Peers { mesh, columns, room, want };
     peers.add::<peers::plain::Columns>(subjects);
     #[cfg(feature = "peers")]
-    {
-        peers.add::<glam::Mat4>(subjects);
-        peers.add::<ultraviolet::Mat4>(subjects);
-        peers.add::<nalgebra::Matrix4<f32>>(subjects);
-        peers.add::<cgmath::Matrix4<f32>>(subjects);
-        peers.add::<peers::wide::Columns>(subjects);
-    }
+    peers.add::<glam::Mat4>(subjects);
 }
 
 /// Data of all peers.

@@ -4,7 +4,7 @@ use core::ops::Neg;
 
 use super::real::Real;
 use super::scalar::{atan2_f64, sin_cos_f64, sin_f64, sinc_cos, sqrt_f64};
-use super::vectors::{Component, dot, normalize};
+use super::vectors::{Component, cross, direction, dot, normalize, perpendicular, scaled};
 
 /// A quaternion `[x, y, z, w]` in f64.
 pub type Quat64 = [f64; 4];
@@ -112,6 +112,121 @@ pub fn rotation_vector(q: Quat64) -> [f64; 3] {
 #[inline]
 pub fn from_rotation_vector(v: [f64; 3]) -> Quat64 {
     unit_exp(v.map(|v| v / 2.0))
+}
+
+/// The identity rotation.
+pub const IDENTITY: Quat64 = [0.0, 0.0, 0.0, 1.0];
+
+/// Returns `q` with unit length, to within 4e-13: one Newton step within 1e-6 of unit length. For results that
+/// become f32; [`renormalized`] is exact to the last place.
+#[inline]
+pub fn unit(q: Quat64) -> Quat64 {
+    let off = (q[0] * q[0] + q[1] * q[1]) + (q[2] * q[2] + q[3] * q[3]) - 1.0;
+    if off.abs() < 1e-6 {
+        return q.map(|v| v * (1.0 - 0.5 * off));
+    }
+    let mut q = q;
+    normalize(&mut q);
+    q
+}
+
+/// Returns the rotation about a unit axis by an angle in radians.
+#[inline]
+pub fn about([x, y, z]: [f64; 3], angle: f64) -> Quat64 {
+    let (sin, cos) = sin_cos_f64(0.5 * angle);
+    [x * sin, y * sin, z * sin, cos]
+}
+
+/// Returns the rotation about a unit axis, from the sine and cosine of the angle times any positive number.
+/// The identity if both are 0.
+#[inline]
+pub fn about_by(axis: [f64; 3], sin: f64, cos: f64) -> Quat64 {
+    let size = sqrt_f64(sin * sin + cos * cos);
+    // Half of the angle. Each form suffers cancellation where the other one is accurate.
+    let (s, c) = if cos >= 0.0 {
+        (sin, size + cos)
+    } else if sin >= 0.0 {
+        (size - cos, sin)
+    } else {
+        (cos - size, -sin)
+    };
+    let all = s * s + c * c;
+    if all > 0.0 && all < f64::INFINITY {
+        let by = 1.0 / sqrt_f64(all);
+        let [x, y, z] = scaled(axis, s * by);
+        [x, y, z, c * by]
+    } else {
+        IDENTITY
+    }
+}
+
+/// Returns the shortest rotation from the direction of one vector to that of another; the identity if one of
+/// them is zero. A half turn is about an arbitrary perpendicular axis, always the same for the same `from`.
+#[inline]
+pub fn arc(from: [f64; 3], to: [f64; 3]) -> Quat64 {
+    shortest(from, to).unwrap_or_else(|| half_turn(perpendicular(from)))
+}
+
+/// [`arc`], where a half turn is about `axis`, or the part of it that is perpendicular to `from`.
+#[inline]
+pub fn arc_or(from: [f64; 3], to: [f64; 3], axis: [f64; 3]) -> Quat64 {
+    shortest(from, to).unwrap_or_else(|| {
+        let across = cross(cross(from, axis), from);
+        // An axis along `from` does not define a half turn.
+        let is_across = dot(across, across) > 1e-12 * dot(axis, axis) * dot(from, from) * dot(from, from);
+        half_turn(direction(across).filter(|_| is_across).unwrap_or_else(|| perpendicular(from)))
+    })
+}
+
+/// Returns the shortest rotation between two directions; `None` for opposite ones, which have no axis.
+#[inline]
+fn shortest(from: [f64; 3], to: [f64; 3]) -> Option<Quat64> {
+    let axis = cross(from, to);
+    let (cos, sin2) = (dot(from, to), dot(axis, axis));
+    let size = sqrt_f64(cos * cos + sin2);
+    let w = size + cos;
+    let all = w * w + sin2;
+    // Near a half turn the axis has no accurate digits left.
+    if all > 1e-18 * size * size {
+        let by = 1.0 / sqrt_f64(all);
+        return Some([axis[0] * by, axis[1] * by, axis[2] * by, w * by]);
+    }
+    if size > 0.0 { None } else { Some(IDENTITY) }
+}
+
+/// Returns the half turn about a unit axis.
+fn half_turn([x, y, z]: [f64; 3]) -> Quat64 {
+    [x, y, z, 0.0]
+}
+
+/// Returns the rotation about `line` that brings `from`, which is perpendicular to it, to the side of `to`.
+/// The identity if `to` is parallel to `line`.
+#[inline]
+pub fn swivel(line: [f64; 3], from: [f64; 3], to: [f64; 3]) -> Quat64 {
+    let size2 = dot(line, line);
+    let along = dot(line, to);
+    if dot(to, to) * size2 - along * along > 1e-12 * dot(to, to) * size2 {
+        let size = sqrt_f64(size2);
+        about_by(scaled(line, 1.0 / size), dot(line, cross(from, to)), size * dot(from, to))
+    } else {
+        IDENTITY
+    }
+}
+
+/// Returns the normalised linear interpolation between two rotations along the shorter arc: `from` at 0, `to`
+/// at 1.
+#[inline]
+pub fn nlerp(from: Quat64, to: Quat64, factor: f64) -> Quat64 {
+    let near = from[0] * to[0] + from[1] * to[1] + from[2] * to[2] + from[3] * to[3];
+    let (p, q) = (1.0 - factor, if near < 0.0 { -factor } else { factor });
+    unit([p * from[0] + q * to[0], p * from[1] + q * to[1], p * from[2] + q * to[2], p * from[3] + q * to[3]])
+}
+
+/// Returns the angle of a rotation, in radians, from 0 to π.
+#[inline]
+#[must_use]
+pub fn angle([x, y, z, w]: Quat64) -> f64 {
+    2.0 * atan2_f64(sqrt_f64(x * x + y * y + z * z), w.abs())
 }
 
 /// Rotates `v` by a unit quaternion.
@@ -233,6 +348,80 @@ mod tests {
         }
         assert_eq!(log([0.0, 0.0, 0.0, 1.0]), [0.0; 3]);
         assert_eq!(log([1e-12, 0.0, 0.0, 1.0]), [1e-12, 0.0, 0.0]);
+    }
+
+    /// Zero vectors, opposite vectors, and vectors that nearly are.
+    #[test]
+    fn arcs_take_any_vector_to_any_other() {
+        let mut random = Random(41);
+        let axis = [0.0, 0.0, 1.0];
+        for round in 0..tries(2000) {
+            let from = random.vector(2.0).map(f64::from);
+            let to = match round % 4 {
+                0 => from.map(|v| -v),
+                // Within 1e-11 to 0.1 of parallel or opposite.
+                1 | 2 => {
+                    let off = random.vector(10.0_f32.powi(-(round as i32 / 4 % 11) - 1)).map(f64::from);
+                    core::array::from_fn(|c| if round % 4 == 1 { off[c] - from[c] } else { from[c] + off[c] })
+                }
+                _ => random.vector(5.0).map(f64::from),
+            };
+            let (Some(u), Some(v)) = (direction(from), direction(to)) else { continue };
+            for q in [arc(from, to), arc_or(from, to, axis), arc_or(from, to, from)] {
+                assert!((q.iter().map(|v| v * v).sum::<f64>() - 1.0).abs() < 1e-12, "{from:?} {to:?}: {q:?}");
+                assert!(far(rotate(q, u), v) < 3e-9, "{from:?} {to:?}: {q:?}");
+                assert!(
+                    (angle(q) - 2.0 * (0.5 * far_apart(u, v)).min(1.0).asin()).abs() < 1e-7,
+                    "{from:?} {to:?}"
+                );
+            }
+        }
+        for [from, to] in [[[0.0; 3], axis], [axis, [0.0; 3]], [[0.0; 3]; 2], [axis; 2]] {
+            assert_eq!((arc(from, to), arc_or(from, to, axis)), (IDENTITY, IDENTITY), "{from:?} {to:?}");
+        }
+        // A half turn about the given axis, or about its part across.
+        let x = [1.0, 0.0, 0.0];
+        for given in [axis, [5.0, 0.0, 1e-3]] {
+            assert!(far(arc_or(x, [-2.0, 0.0, 0.0], given), [0.0, 0.0, 1.0, 0.0]) < 1e-12, "{given:?}");
+        }
+        assert_eq!(arc(x, [-2.0, 0.0, 0.0]), arc_or(x, [-1.0, 0.0, 0.0], [0.0; 3]));
+    }
+
+    fn far_apart(a: [f64; 3], b: [f64; 3]) -> f64 {
+        a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
+    }
+
+    #[test]
+    fn turns_about_an_axis_agree() {
+        let axis = [0.6, 0.0, -0.8];
+        for step in -31..=31 {
+            let angle = 0.1 * f64::from(step);
+            let want = from_rotation_vector(axis.map(|v| v * angle));
+            assert!(far(about(axis, angle), want) < 1e-14, "{angle}");
+            let (sin, cos) = angle.sin_cos();
+            for size in [1e-6, 1.0, 1e6] {
+                let got = near(want, about_by(axis, size * sin, size * cos));
+                assert!(far(got, want) < 1e-14, "{angle} {size}");
+            }
+        }
+        assert_eq!(about_by(axis, 0.0, 0.0), IDENTITY);
+        // A quarter turn about the line to the goal, and a side along the line.
+        let [x, y, z] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        assert!(far(rotate(swivel(z, x, [0.0, 3.0, 7.0]), x), y) < 1e-15);
+        assert_eq!(swivel(z, x, [0.0, 0.0, 2.0]), IDENTITY);
+    }
+
+    #[test]
+    fn interpolation_takes_the_shorter_arc() {
+        let turn = about([0.0, 1.0, 0.0], 1.0);
+        for to in [turn, turn.map(|v| -v)] {
+            assert!((angle(nlerp(IDENTITY, to, 0.5)) - 0.5).abs() < 1e-12);
+            assert!((angle(nlerp(IDENTITY, to, 1.0)) - 1.0).abs() < 1e-12);
+        }
+        for length in [0.5, 1.0 - 4e-7, 1.0, 1.0 + 4e-7, 3.0] {
+            assert!((unit([0.0, 0.6 * length, 0.0, 0.8 * length])[3] - 0.8).abs() < 4e-13, "{length}");
+        }
+        assert_eq!(unit([0.0; 4]), IDENTITY);
     }
 
     #[test]

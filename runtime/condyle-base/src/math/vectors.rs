@@ -59,6 +59,33 @@ pub fn cross<T: Component>(a: [T; 3], b: [T; 3]) -> [T; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
+/// Returns the unit vector in the direction of `v`; `None` if `v` is zero or not finite.
+#[inline]
+#[must_use]
+pub fn direction(v: [f64; 3]) -> Option<[f64; 3]> {
+    // Scaled first, because squares of very small or very large numbers underflow or overflow.
+    let most = v[0].abs().max(v[1].abs()).max(v[2].abs());
+    if !(most > 0.0 && most < f64::INFINITY) {
+        return None;
+    }
+    let v = v.map(|v| v / most);
+    Some(scaled(v, 1.0 / length(v)))
+}
+
+/// Returns a unit vector perpendicular to `v`, always the same for the same `v`.
+#[must_use]
+pub fn perpendicular(v: [f64; 3]) -> [f64; 3] {
+    let [x, y, z] = v.map(f64::abs);
+    let least = if x <= y && x <= z {
+        [1.0, 0.0, 0.0]
+    } else if y <= z {
+        [0.0, 1.0, 0.0]
+    } else {
+        [0.0, 0.0, 1.0]
+    };
+    direction(cross(v, least)).unwrap_or([1.0, 0.0, 0.0])
+}
+
 /// Returns the first three columns of a matrix of rows.
 #[inline]
 pub fn columns(rows: &[[f64; 4]; 3]) -> [[f64; 3]; 3] {
@@ -119,6 +146,36 @@ mod tests {
     use super::*;
     use crate::math::quats::{exp, rows};
     use crate::testing::{Random, tries};
+
+    #[test]
+    fn directions_have_unit_length_at_any_scale() {
+        for size in [1e-300, 1e-20, 1.0, 1e20, 1e300] {
+            let [x, y, z] = direction([3.0 * size, 0.0, -4.0 * size]).expect("a direction");
+            assert!((x - 0.6).abs() < 1e-15 && y == 0.0 && (z + 0.8).abs() < 1e-15, "{size}: {x} {z}");
+        }
+        for none in [[0.0; 3], [f64::NAN; 3], [f64::INFINITY, 1.0, 0.0]] {
+            assert_eq!(direction(none), None, "{none:?}");
+        }
+    }
+
+    #[test]
+    fn perpendicular_vectors_are_unit_vectors_across() {
+        let mut random = Random(6);
+        for round in 0..tries(300) {
+            let v = if round < 3 {
+                [0, 1, 2].map(|c| f64::from(u8::from(c == round)))
+            } else {
+                random.vector(2.0).map(f64::from)
+            };
+            let across = perpendicular(v);
+            assert!(
+                dot(v, across).abs() < 1e-15 && (length(across) - 1.0).abs() < 1e-15,
+                "{v:?}: {across:?}"
+            );
+            assert_eq!(across, perpendicular(v), "{v:?}");
+        }
+        assert_eq!(perpendicular([0.0; 3]), [1.0, 0.0, 0.0]);
+    }
 
     /// [`stretch`] is at least the length of every mapped unit vector, for any singular values.
     #[test]

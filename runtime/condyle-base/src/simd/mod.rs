@@ -34,11 +34,13 @@ pub enum Isa {
     Scalar,
     /// x86: four lanes. Every x86-64 processor has it.
     Sse2,
-    /// x86: four lanes, SSE 4.2 (x86-64-v2).
+    /// x86: four lanes, SSE 4.2 (x86-64-v2). Only sampling of compressed clips has a copy for it; all other
+    /// kernels run the one for SSE2.
     Sse42,
     /// x86: eight lanes, with fused multiply-add (x86-64-v3).
     Avx2,
-    /// x86: sixteen lanes, Ice Lake, Zen 4 or newer.
+    /// x86: sixteen lanes, Ice Lake, Zen 4 or newer. Only frames, authored keys, blends, layers and skinning
+    /// have copies for it, in the fast mode; all other kernels run those for AVX2.
     Avx512,
     /// 64-bit ARM: four lanes, with fused multiply-add.
     Neon,
@@ -390,15 +392,6 @@ impl Dispatch {
         Some(Self { isa, numeric: Numeric::ALL[usize::from(packed % 2)] })
     }
 
-    /// Returns the dispatch with AVX2 in place of AVX-512, for [`dispatch_256!`].
-    #[doc(hidden)]
-    #[must_use]
-    #[inline]
-    pub fn at_most_avx2(self) -> Self {
-        let narrow = self.isa == Isa::Avx512 && Isa::Avx2.is_available();
-        Self { isa: if narrow { Isa::Avx2 } else { self.isa }, ..self }
-    }
-
     /// Returns the dispatch for a call on this many joints in lanes: AVX2 in place of AVX-512 if they fill at
     /// most one of its registers. Wider registers save no instruction there, and calls take longer. The bits
     /// are equal.
@@ -406,7 +399,8 @@ impl Dispatch {
     #[must_use]
     #[inline]
     pub fn for_joints(self, joints: usize) -> Self {
-        if joints <= BLOCK / 2 { self.at_most_avx2() } else { self }
+        let narrow = joints <= BLOCK / 2 && self.isa == Isa::Avx512 && Isa::Avx2.is_available();
+        Self { isa: if narrow { Isa::Avx2 } else { self.isa }, ..self }
     }
 
     /// Returns the level for [`dispatch!`].
@@ -416,12 +410,12 @@ impl Dispatch {
     }
 }
 
-#[cfg(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64"))]
-pub use crate::fused;
-pub use crate::{baseline, dispatch, dispatch_256, dispatch_modes, each, in_lanes};
+pub use crate::{baseline, copies, dispatch, dispatch_512, dispatch_sse42, each, in_lanes};
 #[cfg(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64"))]
 pub use dispatch::Fast;
-pub use dispatch::{HAS_LANES, Mode, Portable, has_lanes, narrow, part};
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+pub use dispatch::narrow;
+pub use dispatch::{HAS_LANES, Mode, Portable, has_lanes, part};
 pub use lanes::Lanes;
 pub use lanes::{
     BLOCK, Floats, load, load_all, spread, spread_halves, store, store_all, transpose, transpose_blocks,
@@ -488,28 +482,35 @@ mod tests {
         for dispatch in Dispatch::all() {
             for joints in [0, 1, 8, 9, 16, 67] {
                 let got = dispatch.for_joints(joints);
-                let want = if joints <= 8 { dispatch.at_most_avx2() } else { dispatch };
-                assert_eq!(got, want, "{dispatch}, {joints} joints");
-                assert!(got.isa().is_available() && got.numeric() == dispatch.numeric());
-                assert!(got == dispatch || dispatch.isa() == Isa::Avx512, "{dispatch}, {joints} joints");
+                let narrow = joints <= 8 && dispatch.isa() == Isa::Avx512;
+                let want = if narrow { Isa::Avx2 } else { dispatch.isa() };
+                assert_eq!(
+                    (got.isa(), got.numeric()),
+                    (want, dispatch.numeric()),
+                    "{dispatch}, {joints} joints"
+                );
             }
         }
     }
 
     #[test]
-    fn dispatch_runs_the_forced_width() {
+    fn dispatch_runs_the_best_copy_of_a_kernel() {
         #[inline(always)]
-        fn width<S: Simd>(_: S) -> usize {
-            S::f32s::LEN
+        fn copy<S: Simd, M: Mode>(s: S, _: M) -> (usize, bool) {
+            (S::f32s::LEN, matches!(s.level(), Level::Sse4_2(_)))
         }
         for dispatch in Dispatch::all() {
-            let lanes = dispatch.scope(|| dispatch!(|s| width(s)));
-            let expected = match dispatch.isa() {
-                Isa::Avx2 => 8,
-                Isa::Avx512 => 16,
-                _ => 4,
-            };
-            assert_eq!(lanes, expected, "{dispatch}");
+            let [few, wide, sse42] = dispatch.scope(|| {
+                let few = dispatch!(|s, mode| copy(s, mode));
+                let wide = dispatch_512!(|s, mode| copy(s, mode));
+                let sse42 = dispatch_sse42!(Dispatch::current(), |s, mode| copy(s, mode));
+                [few, wide, sse42]
+            });
+            let lanes = if matches!(dispatch.isa(), Isa::Avx2 | Isa::Avx512) { 8 } else { 4 };
+            assert_eq!(few, (lanes, false), "{dispatch}");
+            let is_wide = dispatch == Dispatch { isa: Isa::Avx512, numeric: Numeric::Fast };
+            assert_eq!(wide, (if is_wide { 16 } else { lanes }, false), "{dispatch}");
+            assert_eq!(sse42, (lanes, dispatch.isa() == Isa::Sse42), "{dispatch}");
         }
     }
 

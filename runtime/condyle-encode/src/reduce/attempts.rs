@@ -10,11 +10,11 @@ use super::format::KeyFormat;
 use super::job::{Channels, Job};
 use super::parts::holds;
 use super::placed::Placed;
-use crate::aims::Aims;
-use crate::budget::{FIRST_SPLIT, graded_by_depth, tighten};
+use crate::curve::alignment::Alignment;
+use crate::measure::budget::{BudgetFractions, FIRST_SPLIT, graded_by_depth, tighten};
+use crate::measure::carried_points::CarriedPoints;
+use crate::measure::joint_facts::{JointFacts, minus_rounding};
 use crate::options::Measured;
-use crate::points::PointsToPlace;
-use crate::task::{BudgetFractions, JointFacts, minus_rounding};
 use condyle::clip::RawClip;
 use condyle_base::error::Error;
 
@@ -123,7 +123,7 @@ impl Job<'_, '_> {
     /// Fits each joint relative to its parent as readers will decode it, parents first.
     fn search(&self, fractions: &[BudgetFractions]) -> Fit {
         let joints = &self.joints[..];
-        let points = PointsToPlace::new(joints, &self.source.joints, &self.model, fractions);
+        let points = CarriedPoints::new(joints, &self.source.joints, &self.model, fractions);
         let mut placed: Vec<Placed> = Vec::with_capacity(joints.len());
         let mut uneven = Vec::new();
         let mut fit =
@@ -144,15 +144,15 @@ impl Job<'_, '_> {
             } else {
                 let translation = self.translation(index, parents, &fractions[index], &mut own, &mut uneven);
                 let scale = self.scale(index, points.of(index), &fractions[index], &mut own, &mut uneven);
-                let aims = Aims::new(parents, &self.model[index], points.of(index), &own);
-                let aims = match self.readers_differ {
-                    true => aims.with_spreads(Placed::spreads(above, &own)),
-                    false => aims,
+                let alignment = Alignment::new(parents, &self.model[index], points.of(index), &own);
+                let alignment = match self.readers_differ {
+                    true => alignment.with_spreads(Placed::spreads(above, &own)),
+                    false => alignment,
                 };
                 let rotation = self.rotation(
                     index,
                     points.is_static(index),
-                    &aims,
+                    &alignment,
                     points.of(index),
                     &mut own,
                     &mut uneven,

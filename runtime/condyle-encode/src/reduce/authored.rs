@@ -10,7 +10,7 @@ use super::format::{self, KeyFormat, number_bytes};
 use super::job::{Channels, Job};
 use super::source::Authored;
 
-use crate::Measured;
+use crate::options::Measured;
 use condyle::clip::{Interpolation, RawClip, Target, Track};
 use condyle::sampling::AnyClip;
 use condyle_base::error::Error;

@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 use super::channel::{Channel, Grids, targets};
 use super::format::KeyFormat;
 use super::source::{Source, Window};
-use crate::algebra::Affine64;
+use crate::measure::algebra::Affine64;
+use crate::measure::joint_facts::{JointFacts, joint_facts};
+use crate::measure::model::model_matrices;
 use crate::options::EncodeOptions;
-use crate::search::place_all;
-use crate::task::{JointFacts, joint_facts};
 use condyle::skeleton::Skeleton;
 use condyle_base::error::Error;
 
@@ -54,7 +54,7 @@ impl<'s, 'a> Job<'s, 'a> {
         let count = skeleton.joint_count();
         let kept = |joint: usize| targets(joint).map(|target| of.keeps(target));
         let (joints, extent) = joint_facts(skeleton, options, kept)?;
-        let model = place_all(&joints, &source.joints);
+        let model = model_matrices(&joints, &source.joints);
         let grids = Grids::new(source.moments.len(), &source.frames, source.places.clone(), pinned);
         let exact = vec![false; count];
         // Parts share a key where they meet and must round it to the same value, so they cannot choose

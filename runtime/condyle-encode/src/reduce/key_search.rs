@@ -19,7 +19,7 @@ pub(super) struct Property<'a, const N: usize> {
     /// Value at each moment.
     pub(super) targets: &'a [[f64; N]],
     /// Squared distance from each target within which every value holds; empty if unknown.
-    pub(super) rooms: &'a [f64],
+    pub(super) slacks: &'a [f64],
     pub(super) authored: Option<Authored<'a>>,
 }
 
@@ -119,10 +119,10 @@ impl<'a, const N: usize, S: Space<N>, H: Fn(usize, [f64; N]) -> bool> KeySearch<
     /// Whether the value at a fraction of the path from the target to `value` holds.
     fn part_holds(&self, at: usize, value: [f64; N], part: f64) -> bool {
         let target = self.property.targets[at];
-        if let Some(room) = self.property.rooms.get(at) {
+        if let Some(slack) = self.property.slacks.get(at) {
             let off = self.space.square(target, value);
             // For a longer arc, the chord of a part of it is longer than that part of its chord.
-            if off < 0.01 && off * (1.01 * part * part) < *room {
+            if off < 0.01 && off * (1.01 * part * part) < *slack {
                 return true;
             }
         }

@@ -3,9 +3,9 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::super::algebra::Vector;
 use super::format::{KeyFormat, Steps, exponent, greatest, stream_bytes};
 use super::space::Space;
+use crate::measure::algebra::Vector;
 use condyle::clip::keys::{Span, hermite, length_at, value_at};
 use condyle::clip::{Interpolation, Track};
 

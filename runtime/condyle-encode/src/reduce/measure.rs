@@ -7,10 +7,10 @@ use core::ops::Range;
 use super::format::KeyFormat;
 use super::job::Job;
 use super::source::Source;
-use crate::algebra::Affine64;
+use crate::measure::algebra::Affine64;
+use crate::measure::model::joint_matrices;
+use crate::measure::raw_clip::{self, JointTracks};
 use crate::options::{EncodeOptions, JointError, Measured};
-use crate::search::place;
-use crate::source::{self, JointTracks};
 use condyle::clip::keys::{Span, length_at};
 use condyle::clip::{RawClip, Target};
 use condyle::sampling::AnyClip;
@@ -102,7 +102,7 @@ impl Job<'_, '_> {
     /// Error of the clip at each moment, for readers that normalise rotations and for those that do not.
     pub(super) fn measure(&self, clip: &RawClip) -> Measured {
         let (moments, joints) = (&self.source.moments, self.joints.len());
-        let tracks = source::joint_tracks(clip, joints);
+        let tracks = raw_clip::joint_tracks(clip, joints);
         let none = || Measured {
             joints: vec![JointError::default(); joints],
             frames: vec![0.0; self.source.frames.len()],
@@ -142,7 +142,7 @@ impl Job<'_, '_> {
         let moments = &self.source.moments[chunk];
         let mut readings: Vec<Vec<Vec<Affine64>>> = vec![Vec::with_capacity(tracks.len()); readings];
         for (j, tracks) in tracks.iter().enumerate() {
-            let mut locals = source::joint(clip, self.skeleton, j, tracks, moments);
+            let mut locals = raw_clip::joint(clip, self.skeleton, j, tracks, moments);
             for (reading, placed) in readings.iter_mut().enumerate() {
                 if let Some(track) = tracks.rotation.filter(|_| reading > 0) {
                     let (times, mut hint) = (&clip.timelines()[track.timeline], 0);
@@ -154,7 +154,7 @@ impl Job<'_, '_> {
                     }
                 }
                 let parents = self.joints[j].parent.map(|parent| placed[parent].as_slice());
-                placed.push(place(parents, &locals));
+                placed.push(joint_matrices(parents, &locals));
             }
         }
         readings
@@ -171,10 +171,10 @@ impl Job<'_, '_> {
                 while self.source.frames.get(frame + 1).is_some_and(|&next| next <= moment) {
                     frame += 1;
                 }
-                for (point, body) in joint.shell.iter().enumerate() {
+                for (point, ball) in joint.shell.iter().enumerate() {
                     let in_frame = measured.frames.get(frame).copied().unwrap_or(f32::INFINITY);
                     let floor = f64::from(worst.error.min(in_frame));
-                    let Some(off) = body.beyond(is, want, floor) else { continue };
+                    let Some(off) = ball.beyond(is, want, floor) else { continue };
                     let off = off as f32;
                     if off > worst.error {
                         *worst = JointError { error: off, seconds: self.source.moments[moment], point };
@@ -195,7 +195,7 @@ impl Job<'_, '_> {
             let track = clip.track(free.target);
             for (want, &seconds) in free.values.iter().zip(moments) {
                 for (c, want) in want.iter().enumerate() {
-                    let is = track.map_or(0.0, |track| source::component(clip, track, c, seconds));
+                    let is = track.map_or(0.0, |track| raw_clip::component(clip, track, c, seconds));
                     let off = (is - want).abs() as f32;
                     measured.add_track_error(index, free.target, c, off);
                 }

@@ -7,11 +7,11 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::aims::Spread;
-use crate::algebra::{Affine64, add, length};
-use crate::body::squares;
-use crate::search::place;
-use crate::task::JointFacts;
+use crate::curve::alignment::Spread;
+use crate::measure::algebra::{Affine64, add, length};
+use crate::measure::ball::squares;
+use crate::measure::joint_facts::JointFacts;
+use crate::measure::model::joint_matrices;
 use condyle_base::math::Transform64;
 use condyle_base::math::scalar::sqrt_f64;
 use condyle_base::math::vectors::normalize;
@@ -29,7 +29,7 @@ impl Placed {
     /// Places a joint with local transforms as readers get them that do not normalise.
     pub(super) fn new(above: Option<&Self>, own: &[Transform64], readers_differ: bool) -> Self {
         if !readers_differ {
-            return Self { mean: place(above.map(|above| &above.mean[..]), own), off: Vec::new() };
+            return Self { mean: joint_matrices(above.map(|above| &above.mean[..]), own), off: Vec::new() };
         }
         let (mut mean, mut off) = (Vec::with_capacity(own.len()), Vec::with_capacity(own.len()));
         for (moment, local) in own.iter().enumerate() {
@@ -66,8 +66,8 @@ impl Placed {
         let mut worst = 0.0_f64;
         for (moment, (mean, want)) in self.mean.iter().zip(model).enumerate() {
             let mut read = |is: &Affine64| {
-                for body in &joint.shell {
-                    worst = worst.max(body.beyond(is, want, worst).unwrap_or_default());
+                for ball in &joint.shell {
+                    worst = worst.max(ball.beyond(is, want, worst).unwrap_or_default());
                 }
             };
             match self.off.get(moment) {

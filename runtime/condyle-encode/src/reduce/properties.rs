@@ -7,10 +7,11 @@ use super::format::{self, KeyFormat, ROTATION_GRADES, STEP_GRADES, Steps};
 use super::job::Job;
 use super::key_search::{Property, Uneven, fit};
 use super::space::{Lengths, Turns};
-use crate::aims::Aims;
-use crate::algebra::{Affine64, Vector, apply, length, sub, turned};
-use crate::points::{self, Point};
-use crate::task::{BudgetFractions, STATIC_THRESHOLD, USABLE_FRACTION};
+use crate::curve::alignment::Alignment;
+use crate::measure::algebra::{Affine64, Vector, apply, length, sub, turned};
+use crate::measure::budget::{BudgetFractions, STATIC_THRESHOLD, USABLE_FRACTION};
+use crate::measure::carried_points;
+use crate::measure::carried_points::CarriedPoint;
 use condyle::clip::Target;
 use condyle_base::math::Transform64;
 use condyle_base::math::quats::Quat64;
@@ -40,7 +41,7 @@ impl Job<'_, '_> {
     /// Property of a joint with a target value at each moment.
     fn property<'p, const N: usize>(&'p self, of: Target, targets: &'p [[f64; N]]) -> Property<'p, N> {
         let (grids, times) = (&self.grids, &self.source.moments);
-        Property { grids, times, targets, rooms: &[], authored: self.of.authored(of) }
+        Property { grids, times, targets, slacks: &[], authored: self.of.authored(of) }
     }
 
     pub(super) fn translation(
@@ -96,7 +97,7 @@ impl Job<'_, '_> {
     pub(super) fn scale(
         &self,
         index: usize,
-        points: &[Point],
+        points: &[CarriedPoint],
         fractions: &BudgetFractions,
         own: &mut [Transform64],
         uneven: &mut Uneven,
@@ -106,7 +107,7 @@ impl Job<'_, '_> {
             return Ok(None);
         }
         let (rest, middle) = (joint.rest.scale, own[own.len() / 2].scale);
-        let far = points.iter().map(|point| point.body.size() / point.limit).fold(0.0, f64::max);
+        let far = points.iter().map(|point| point.ball.size() / point.limit).fold(0.0, f64::max);
         let off = |a: Vector, b: Vector| length(sub(a, b)) * far;
         let static_part = self.static_part();
         let near = |to: Vector| own.iter().all(|local| off(local.scale, to) <= static_part / 4.0);
@@ -133,8 +134,8 @@ impl Job<'_, '_> {
         &self,
         index: usize,
         is_static: bool,
-        aims: &Aims,
-        points: &[Point],
+        alignment: &Alignment,
+        points: &[CarriedPoint],
         own: &mut [Transform64],
         uneven: &mut Uneven,
     ) -> Result<Option<Channel>, ()> {
@@ -143,7 +144,7 @@ impl Job<'_, '_> {
             return Ok(None);
         }
         let (rest, middle) = (joint.rest.rotation, own[own.len() / 2].rotation);
-        let reach_at = |model: &Affine64| points::reach(points, model);
+        let reach_at = |model: &Affine64| carried_points::reach(points, model);
         let reach = || self.model[index].iter().map(reach_at).fold(0.0, f64::max);
         let least_reach = reach_at(&self.model[index][own.len() / 2]);
         let limit = points.iter().map(|point| point.limit).fold(f64::INFINITY, f64::min).min(joint.budget);
@@ -151,7 +152,7 @@ impl Job<'_, '_> {
         let is_within =
             |to: Quat64, reach: f64| own.iter().all(|local| turned(to, local.rotation) * reach <= threshold);
         let near = |to: Quat64| is_within(to, least_reach) && is_within(to, reach());
-        let serves = |value: Quat64| is_static || (0..own.len()).all(|moment| aims.holds(moment, value));
+        let serves = |value: Quat64| is_static || (0..own.len()).all(|moment| alignment.holds(moment, value));
         if near(rest) && serves(rest) {
             own.iter_mut().for_each(|local| local.rotation = rest);
             return Ok(None);
@@ -175,20 +176,21 @@ impl Job<'_, '_> {
             .enumerate()
             .map(|(moment, local)| {
                 // On one hemisphere, so that splines of the components do not flip.
-                last = condyle_base::math::quats::near(last, aims.best(moment, local.rotation));
+                last = condyle_base::math::quats::near(last, alignment.best(moment, local.rotation));
                 last
             })
             .collect();
-        let rooms: Vec<f64> = targets
+        let slacks: Vec<f64> = targets
             .iter()
             .enumerate()
             .map(|(moment, &target)| {
-                let room = aims.room(moment, target);
-                room * room
+                let slack = alignment.slack(moment, target);
+                slack * slack
             })
             .collect();
-        let property = Property { rooms: &rooms, ..self.property(Target::Rotation(index as u16), &targets) };
-        let holds = |moment: usize, value: Quat64| aims.holds(moment, value);
+        let property =
+            Property { slacks: &slacks, ..self.property(Target::Rotation(index as u16), &targets) };
+        let holds = |moment: usize, value: Quat64| alignment.holds(moment, value);
         let mut found = |format| fit(&Turns { format, grade: 0 }, property, uneven, holds);
         // If integers are too coarse, tries floats.
         let (channel, values) = found(self.format).or_else(|| found(KeyFormat::Floats)).ok_or(())?;

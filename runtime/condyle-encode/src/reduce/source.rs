@@ -4,9 +4,10 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::super::options::EncodeOptions;
-use super::super::source;
-use super::super::task::MAX_SEGMENT_SAMPLES;
+use crate::measure::job::{MAX_SEGMENT_SAMPLES, MOMENTS_PER_FRAME};
+use crate::measure::rate::{self, frames};
+use crate::measure::raw_clip;
+use crate::options::EncodeOptions;
 use condyle::clip::{Clip, RawClip, Target, Track};
 use condyle::motion::clip::pose_by;
 use condyle::pose::Pose;
@@ -102,7 +103,7 @@ impl<'a> Source<'a> {
                 clip.tracks().iter().for_each(|track| is_used[track.timeline] = true);
                 let used = clip.timelines().iter().zip(is_used).filter(|(_, is_used)| *is_used);
                 let used = used.map(|(times, _)| times.clone());
-                (super::super::frames(clip, skeleton.joint_count(), options)?.count, kept, used.collect())
+                (frames(clip, skeleton.joint_count(), options)?.count, kept, used.collect())
             }
             AnyClip::Compressed { clip, .. } => {
                 let (found, needed) = (skeleton.joint_count(), clip.joint_count());
@@ -121,7 +122,7 @@ impl<'a> Source<'a> {
                 (clip.frame_count(), kept, clip.authored_times().collect())
             }
         };
-        let per_frame = if options.between { super::super::MOMENTS_PER_FRAME } else { 1 };
+        let per_frame = if options.between { MOMENTS_PER_FRAME } else { 1 };
         let most_moments = (MAX_SEGMENT_SAMPLES / skeleton.joint_count().max(1)).max(per_frame);
         order::sort_by(&mut kept, |(_, track)| track.target.order());
         let (on_moments, between) = (Vec::new(), Vec::new());
@@ -192,7 +193,7 @@ impl<'a> Source<'a> {
 
     /// Frames per second.
     pub(crate) fn rate(&self) -> f32 {
-        super::super::rate::rate([self.of.start(), self.of.end()], self.frames)
+        rate::rate([self.of.start(), self.of.end()], self.frames)
     }
 
     /// Splits the frames into ranges that are processed separately: a single range, unless that takes too
@@ -302,15 +303,15 @@ impl<'a> Source<'a> {
 
     fn authored_at(&self, clip: &'a RawClip, moments: &[f64]) -> (Vec<Vec<Transform64>>, Vec<Free<'a>>) {
         let count = self.skeleton.joint_count();
-        let tracks = source::joint_tracks(clip, count);
-        let joint = |j: usize| source::joint(clip, self.skeleton, j, &tracks[j], moments);
+        let tracks = raw_clip::joint_tracks(clip, count);
+        let joint = |j: usize| raw_clip::joint(clip, self.skeleton, j, &tracks[j], moments);
         let free =
             clip.tracks().iter().filter(|track| track.target.joint().is_none() && !self.keeps(track.target));
         let free = free.map(|track| {
             let times = &clip.timelines()[track.timeline][..];
             let width = track.width(times.len());
             let at =
-                |&seconds: &f64| (0..width).map(|c| source::component(clip, track, c, seconds)).collect();
+                |&seconds: &f64| (0..width).map(|c| raw_clip::component(clip, track, c, seconds)).collect();
             Free {
                 target: track.target,
                 values: moments.iter().map(at).collect(),

@@ -5,8 +5,8 @@
 
 use alloc::vec::Vec;
 
-use super::super::algebra::{Vector, log_near, sub};
 use super::format::{KeyFormat, ROTATION_GRADES, STEP_GRADES, Steps, greatest, rotation, stream_bytes};
+use crate::measure::algebra::{Vector, log_near, sub};
 use condyle_base::math::quats::{Quat64, Slerp, conjugate, exp, near, product};
 use condyle_base::math::scalar::sqrt_f64;
 use condyle_base::math::vectors::{dot, normalize};

@@ -3,7 +3,7 @@ use std::vec::Vec;
 use super::authored::bytes;
 use super::channel::own_times;
 use super::*;
-use crate::algebra::{length, sub, turned};
+use crate::measure::algebra::{length, sub, turned};
 use crate::{JointError, Shell, encode};
 use condyle::skeleton::Joint;
 use condyle::{Interpolation, Target, Track, Transform};
@@ -270,8 +270,8 @@ fn apart(
     moments: &[f64],
 ) -> f64 {
     let mut pose = condyle::Pose::rest(skeleton);
-    let tracks = crate::source::joint_tracks(keys, skeleton.joint_count());
-    let is = crate::source::joint(keys, skeleton, joint, &tracks[joint], moments);
+    let tracks = crate::measure::raw_clip::joint_tracks(keys, skeleton.joint_count());
+    let is = crate::measure::raw_clip::joint(keys, skeleton, joint, &tracks[joint], moments);
     let off = moments.iter().zip(is).map(|(&seconds, is)| {
         condyle::sample(packed, skeleton, seconds, &mut pose).expect("a pose");
         let want = Transform64::from(pose.get(joint));

@@ -1,6 +1,9 @@
 //! Clips whose keys are far apart, between frames, or adversarial.
 
 use super::*;
+use crate::encode::compress;
+use crate::measure::job::ClipJob;
+use crate::measure::rate::frames;
 use condyle::clip::fallback::SHORTS;
 use condyle::clip::layout::FALLBACK;
 
@@ -275,7 +278,7 @@ fn keys_on_a_line_are_left_out_beside_integers() {
 fn steps_are_integers_where_nothing_is_lost() {
     let third = condyle::clip::fallback::from_short(10_923);
     let rest = |third: f32| (1.0 - third * third).sqrt();
-    let near = crate::write::rounded(rest(third));
+    let near = condyle::clip::write::rounded(rest(third));
     for (key, count) in
         [([-0.0, 0.0, third, near], 0), ([0.0, 0.0, third, near], 1), ([0.0, 0.0, 0.3, rest(0.3)], 0)]
     {

@@ -7,13 +7,17 @@ use std::string::ToString;
 use std::{format, vec};
 
 use super::*;
+use crate::measure::{algebra, ball, raw_clip, shell};
 use condyle::clip::keys::{Span, value_at};
+use condyle::clip::{Clip, RawClip, Track};
 use condyle::clip::{Interpolation, Target};
 use condyle::motion::RootMotionOptions;
 use condyle::play::Event;
 use condyle::pose::Pose;
 use condyle::sampling::{self, sample};
 use condyle::skeleton::Joint;
+use condyle::skeleton::Skeleton;
+use condyle_base::error::Error;
 use condyle_base::math::{Transform, quats};
 use condyle_base::simd::Dispatch;
 use condyle_testing::Random;
@@ -29,13 +33,13 @@ fn points(skeleton: &Skeleton, pose: &[reference::Local], shell: &[Vec<[f32; 3]>
 }
 
 /// A point, or 25 points around a ball.
-fn points_of(body: &body::Body) -> Vec<[f32; 3]> {
-    let Some(axes) = body.axes else { return vec![body.centre.map(|v| v as f32)] };
+fn points_of(ball: &ball::Ball) -> Vec<[f32; 3]> {
+    let Some(axes) = ball.axes else { return vec![ball.centre.map(|v| v as f32)] };
     let around = |at: i32| {
         let z = f64::from(at) / 12.0 - 1.0;
         let (r, turn) = ((1.0 - z * z).max(0.0).sqrt(), 2.4 * f64::from(at));
         let out = algebra::apply(&axes, [r * turn.cos(), r * turn.sin(), z]);
-        algebra::add(body.centre, out).map(|v| v as f32)
+        algebra::add(ball.centre, out).map(|v| v as f32)
     };
     (0..25).map(around).collect()
 }
@@ -43,9 +47,9 @@ fn points_of(body: &body::Body) -> Vec<[f32; 3]> {
 /// Encodes, and measures the decoded bytes again.
 fn check(raw: &RawClip, skeleton: &Skeleton, options: &EncodeOptions, case: &str) -> Encoded {
     let joints = skeleton.joint_count();
-    let bodies = shell::bodies(skeleton, &options.shell).expect("a shell");
+    let balls = shell::balls(skeleton, &options.shell).expect("a shell");
     let shell: Vec<Vec<[f32; 3]>> =
-        bodies.iter().map(|bodies| bodies.iter().flat_map(points_of).collect()).collect();
+        balls.iter().map(|balls| balls.iter().flat_map(points_of).collect()).collect();
     let encoded = encode(raw, skeleton, options, &mut |_| ()).unwrap_or_else(|e| panic!("{case}: {e}"));
     let clip = Clip::from_bytes(encoded.bytes()).unwrap_or_else(|e| panic!("{case}: {e}"));
     assert_eq!((clip.start(), clip.end(), clip.joint_count()), (raw.start(), raw.end(), joints), "{case}");
@@ -97,7 +101,7 @@ fn check(raw: &RawClip, skeleton: &Skeleton, options: &EncodeOptions, case: &str
                 let mut values = vec![0.0; width];
                 assert_eq!(sampling::track(&clip, track.target, seconds, &mut values), Ok(true), "{case}");
                 for (c, value) in values.iter().enumerate() {
-                    let off = (source::component(raw, track, c, seconds) - f64::from(*value)).abs();
+                    let off = (raw_clip::component(raw, track, c, seconds) - f64::from(*value)).abs();
                     let limit = f64::from(options.track_budget) + 1e-12;
                     assert!(off <= limit, "{case}: {:?} {c} at {seconds}: {off:e}", track.target);
                 }
@@ -114,7 +118,7 @@ fn check(raw: &RawClip, skeleton: &Skeleton, options: &EncodeOptions, case: &str
     }
     let said = f64::from(encoded.measured.error_max);
     // The farthest points of a ball are not among the tested points.
-    let has_balls = bodies.iter().flatten().any(|body| body.axes.is_some());
+    let has_balls = balls.iter().flatten().any(|ball| ball.axes.is_some());
     let least = if has_balls { 0.6 * said } else { said };
     let is_so = worst <= said * (1.0 + 1e-6) + rounding && worst >= least * (1.0 - 1e-6) - rounding;
     assert!(is_so, "{case}: {said:e} said, {worst:e} found");

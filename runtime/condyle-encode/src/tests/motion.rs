@@ -1,6 +1,7 @@
 //! Root motion and events.
 
 use super::*;
+use condyle::play::Events;
 use condyle_base::math::vectors::normalize;
 
 /// Motion and pose together reproduce all positions, and the motion alone equals the extracted one.

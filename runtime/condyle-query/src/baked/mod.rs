@@ -21,7 +21,7 @@ use self::kernel::{Between, GROUP, Group};
 use condyle::mesh::{VertexSlices, VertexSlicesMut};
 use condyle::play::Looping;
 use condyle_base::error::Error;
-use condyle_base::simd::dispatch_256;
+use condyle_base::simd::dispatch;
 
 /// Frames of the vertices of one mesh, evenly spaced in time; at least one frame.
 ///
@@ -176,12 +176,12 @@ impl BakedClip {
 
     fn unpack_positions(&self, span: Span, out: &mut [[f32; 3]]) {
         let between = self.between(&self.positions, span);
-        dispatch_256!(|s, mode| kernel::unpack(s, mode, &self.grid, between, false, out));
+        dispatch!(|s, mode| kernel::unpack(s, mode, &self.grid, between, false, out));
     }
 
     fn unpack_normals(&self, span: Span, out: &mut [[f32; 3]]) {
         let between = self.between(&self.normals, span);
-        dispatch_256!(|s, mode| kernel::unpack(s, mode, &Grid::UNIT, between, true, out));
+        dispatch!(|s, mode| kernel::unpack(s, mode, &Grid::UNIT, between, true, out));
     }
 
     /// Returns an error unless the output has room for `instances` instances. Normals may be empty, and must

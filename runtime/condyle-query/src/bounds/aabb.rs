@@ -3,7 +3,7 @@
 use fearless_simd::{f32x8, prelude::*};
 
 use condyle_base::math::Affine;
-use condyle_base::simd::{Floats, dispatch_256, each};
+use condyle_base::simd::{Floats, dispatch, each};
 
 /// Axis-aligned box from `min` to `max`, inclusive.
 ///
@@ -135,7 +135,7 @@ pub(crate) fn rounded_up(v: f64) -> f32 {
 /// ```
 #[must_use]
 pub fn of(positions: &[[f32; 3]]) -> Aabb {
-    dispatch_256!(|s| of_points(s, positions))
+    dispatch!(|s| of_points(s, positions))
 }
 
 /// Number of floats after which the axes repeat in the same lanes.

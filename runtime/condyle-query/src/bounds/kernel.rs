@@ -5,7 +5,7 @@ use fearless_simd::{f32x4, f32x8, prelude::*};
 use super::aabb::Aabb;
 use super::joints::{Group, Hull, JointBounds, LANES, Rounding, weighed};
 use condyle_base::math::{Affine, sqrt};
-use condyle_base::simd::{Mode, dispatch_256, each, transpose_halves};
+use condyle_base::simd::{Mode, dispatch, each, transpose_halves};
 
 /// One number for each of eight joints.
 type Eight<S> = f32x8<S>;
@@ -21,7 +21,7 @@ type Reach = [[f32; LANES]; KEPT];
 
 /// Returns the box, or `None` if a matrix or a result is not finite.
 pub(super) fn posed(bounds: &JointBounds, model: &[Affine]) -> Option<Aabb> {
-    let hull = dispatch_256!(|s, mode| hull(s, mode, bounds, model))?;
+    let hull = dispatch!(|s, mode| hull(s, mode, bounds, model))?;
     let mut out = Aabb::EMPTY;
     for c in 0..3 {
         [out.min[c], out.max[c]] = weighed(&bounds.weights, hull.min[c], hull.max[c]);
@@ -31,7 +31,7 @@ pub(super) fn posed(bounds: &JointBounds, model: &[Affine]) -> Option<Aabb> {
 
 /// Computes the box of each joint's vertices; boxes of matrices that are not finite are meaningless.
 pub(super) fn boxes(bounds: &JointBounds, model: &[Affine], out: &mut [Aabb]) -> Option<()> {
-    dispatch_256!(|s, mode| all_boxes(s, mode, bounds, model, out))
+    dispatch!(|s, mode| all_boxes(s, mode, bounds, model, out))
 }
 
 /// Box of the hulls of all joints. Computes the boxes of all joints first. Then reads the points only of

@@ -1,5 +1,8 @@
 //! SIMD broad phase: tests eight hitboxes at a time by bounding sphere and by the distance between the
 //! capsule axis and the ray.
+//!
+//! Spheres are padded beyond the rounding error of f32, and the remaining candidates are tested in f64. The
+//! results have the same bits everywhere, without a portable kernel for each shape and query.
 
 use fearless_simd::{f32x8, prelude::*};
 

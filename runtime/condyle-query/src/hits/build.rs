@@ -1,4 +1,9 @@
 //! Tree construction: groups triangles into nodes of eight children by the surface area heuristic.
+//!
+//! The tree is built once, in the bind pose: neighbours stay near each other, because skin does not tear.
+//! Only its boxes change with a pose, from vertices in the numbering of the tree, which are adjacent in
+//! memory. A tree per joint, moved by the palette, would have to hold the blends between joints, and be
+//! looser.
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -6,7 +6,7 @@ use fearless_simd::{f32x4, f32x8, prelude::*};
 
 use super::{Corners, PATCH, Patch, Surface};
 use condyle_base::error::Error;
-use condyle_base::simd::{Mode, dispatch_256, each, transpose_halves};
+use condyle_base::simd::{Mode, dispatch, each, transpose_halves};
 
 /// Position or direction from which a surface is seen or lit.
 ///
@@ -129,7 +129,7 @@ pub fn silhouette(
     out.edges.clear();
     out.edges.reserve(surface.edge_count());
     let viewpoint = viewpoint.in_reach();
-    dispatch_256!(|s, mode| mark(s, mode, surface, positions, viewpoint, &mut out.facing));
+    dispatch!(|s, mode| mark(s, mode, surface, positions, viewpoint, &mut out.facing));
     collect(surface, out);
     Ok(())
 }

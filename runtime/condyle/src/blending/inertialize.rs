@@ -23,6 +23,14 @@
 //!   at either end, and so nowhere between.
 //! - For `v₀ > 0` the offset first grows. It turns back before `s = 1/5`, after growing by at most
 //!   `0.082 v₀ τ`: 0.082 is the maximum of `s (1 - s)⁴`.
+//!
+//! # Choices
+//!
+//! - The polynomial applies to a whole vector. It is linear in the offset and its velocity, so both continue
+//!   in every direction. A length along a fixed axis would lose the velocity across it.
+//! - The velocity of the offset is the previous movement's minus the new one's, so `start` needs two poses
+//!   of each.
+//! - Offsets of scale are differences, not ratios, because they must exist where the target is hidden.
 
 use alloc::vec;
 use alloc::vec::Vec;

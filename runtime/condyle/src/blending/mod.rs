@@ -54,7 +54,7 @@ pub use overlay::overlay;
 use crate::pose::{Pose, PoseBlock};
 use crate::skeleton::Skeleton;
 use condyle_base::error::Error;
-use condyle_base::simd::{Dispatch, dispatch};
+use condyle_base::simd::{Dispatch, dispatch_512};
 use few::{Parts, Weighted};
 use weights::{How, NormalizedWeights, Total};
 
@@ -227,7 +227,7 @@ fn few<const N: usize>(
         let (from, joints) = (reference.blocks(), reference.joint_count());
         let weighted = Weighted { parts, weights };
         let dispatch = Dispatch::current().for_joints(joints);
-        dispatch!(dispatch, |s, mode| few::kernel(s, mode, joints, from, weighted, least2, out));
+        dispatch_512!(dispatch, |s, mode| few::kernel(s, mode, joints, from, weighted, least2, out));
     }
 }
 
@@ -240,7 +240,14 @@ fn many<const MASKED: bool>(
     match mean {
         Mean::Linear => {
             let how = How { masked: MASKED, add: false };
-            dispatch!(|s, mode| fixed::kernel::<_, _, false>(s, mode, how, Some(reference), weights, out));
+            dispatch_512!(|s, mode| fixed::kernel::<_, _, false>(
+                s,
+                mode,
+                how,
+                Some(reference),
+                weights,
+                out
+            ));
         }
         Mean::ExponentialMap => {
             fixed::by_logarithms(How { masked: MASKED, add: false }, Some(reference), weights, out);

@@ -1,4 +1,7 @@
 //! One pose over another, with a mask or as a cross-fade.
+//!
+//! An overlay has no kernel: the factors of an interpolation are multiplied by its amount when they are
+//! read.
 
 use crate::interpolation::{self, Method, Selection, interpolate_masked};
 use crate::pose::Pose;

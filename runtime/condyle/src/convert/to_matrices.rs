@@ -7,7 +7,7 @@ use super::rows::{block_rows, rotation_rows};
 use crate::pose::{Pose, PoseBlock};
 use condyle_base::error::Error;
 use condyle_base::math::{Affine, JointMat, JointQuat};
-use condyle_base::simd::{BLOCK, Mode, dispatch_256};
+use condyle_base::simd::{BLOCK, Mode, dispatch};
 
 /// Converts joints to matrices: `matrices[j]` receives translation times rotation times scale of `joints[j]`.
 ///
@@ -31,7 +31,7 @@ use condyle_base::simd::{BLOCK, Mode, dispatch_256};
 /// ```
 pub fn joints_to_matrices(joints: &[JointQuat], matrices: &mut [JointMat]) -> Result<(), Error> {
     Error::check_len("matrices", matrices.len(), joints.len())?;
-    dispatch_256!(|s, mode| from_joints(s, mode, joints, matrices));
+    dispatch!(|s, mode| from_joints(s, mode, joints, matrices));
     Ok(())
 }
 
@@ -54,7 +54,7 @@ pub fn joints_to_matrices(joints: &[JointQuat], matrices: &mut [JointMat]) -> Re
 /// ```
 pub fn joints_to_columns(joints: &[JointQuat], matrices: &mut [[f32; 16]]) -> Result<(), Error> {
     Error::check_len("matrices", matrices.len(), joints.len())?;
-    dispatch_256!(|s, mode| from_joints(s, mode, joints, matrices));
+    dispatch!(|s, mode| from_joints(s, mode, joints, matrices));
     Ok(())
 }
 
@@ -80,7 +80,7 @@ pub fn joints_to_columns(joints: &[JointQuat], matrices: &mut [[f32; 16]]) -> Re
 /// ```
 pub fn pose_to_matrices(pose: &Pose, matrices: &mut [Affine]) -> Result<(), Error> {
     Error::check_len("matrices", matrices.len(), pose.joint_count())?;
-    dispatch_256!(|s, mode| from_blocks(s, mode, pose.blocks(), matrices));
+    dispatch!(|s, mode| from_blocks(s, mode, pose.blocks(), matrices));
     Ok(())
 }
 
@@ -101,7 +101,7 @@ pub fn pose_to_matrices(pose: &Pose, matrices: &mut [Affine]) -> Result<(), Erro
 /// ```
 pub fn pose_to_columns(pose: &Pose, matrices: &mut [[f32; 16]]) -> Result<(), Error> {
     Error::check_len("matrices", matrices.len(), pose.joint_count())?;
-    dispatch_256!(|s, mode| from_blocks(s, mode, pose.blocks(), matrices));
+    dispatch!(|s, mode| from_blocks(s, mode, pose.blocks(), matrices));
     Ok(())
 }
 

@@ -33,7 +33,7 @@ use build::smallest;
 use condyle_base::error::Error;
 use condyle_base::math::sqrt;
 use condyle_base::order;
-use condyle_base::simd::{Dispatch, dispatch};
+use condyle_base::simd::{Dispatch, dispatch_512};
 use kernel::{At, Rows};
 use measure::Meter;
 use original::Original;
@@ -592,5 +592,5 @@ impl Store {
 fn run(dispatch: Dispatch, input: kernel::Input<'_>, pose: &mut Pose) {
     let out = pose.blocks_mut();
     let dispatch = dispatch.for_joints(input.joints);
-    dispatch!(dispatch, |s, mode| kernel::pose(s, mode, input, out));
+    dispatch_512!(dispatch, |s, mode| kernel::pose(s, mode, input, out));
 }

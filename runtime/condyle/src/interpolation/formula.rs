@@ -1,6 +1,9 @@
 //! The weights of each method in f64: the coefficients of a method's polynomials for the factor of a call.
 //!
 //! `z` is `1 - cos θ` throughout, where `θ` is the angle between the quaternions as vectors.
+//!
+//! The default degree of slerp is 9: within 5e-9 of the weights, and 1.5e-7 in a component. Degree 8 is
+//! within 3e-8, and saves two of about seventy multiplications and additions.
 
 use fearless_simd::{f64x2, prelude::*};
 

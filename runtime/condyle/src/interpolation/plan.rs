@@ -1,4 +1,10 @@
 //! Selects the kernel for a request.
+//!
+//! Every user compiles each kernel for each instruction set. One factor for all joints along the shorter
+//! arc, by a polynomial or nlerp, therefore has dedicated kernels for poses and for structures. All other
+//! requests use blocks of sixteen joints with a factor per lane, and rare methods share one kernel with a
+//! run-time branch (`Rare`). Coefficients are copied to all lanes before the loop, by hand: the compiler
+//! repeated the copies for every group, which took 10 % of the time.
 
 use super::exact::{exact, nlerp};
 use super::factor::{Factor, Factors, Selection, clamped};
@@ -10,7 +16,7 @@ use super::{exponential_map, formula, one_factor};
 use crate::pose::{Pose, PoseBlock};
 use condyle_base::error::{Error, invariant};
 use condyle_base::math::{JointQuat, Quat, Transform};
-use condyle_base::simd::{BLOCK, Dispatch, dispatch, dispatch_256};
+use condyle_base::simd::{BLOCK, Dispatch, dispatch, dispatch_512};
 
 /// A list of joints that can be read and written one at a time.
 pub(super) trait Joints {
@@ -163,11 +169,10 @@ impl Plan {
         out: &mut [PoseBlock],
     ) {
         invariant!(from.len() == out.len() && to.len() == out.len(), "poses of the same size");
-        let dispatch = Dispatch::current().for_joints(factors.joints);
         macro_rules! run {
             ($weights:expr) => {{
                 let weights = $weights;
-                dispatch!(dispatch, |s, mode| lanes_blocks(s, mode, &weights, &factors, Some(from), to, out))
+                dispatch!(|s, mode| lanes_blocks(s, mode, &weights, &factors, Some(from), to, out))
             }};
         }
         let halved = |terms| Nested::new(terms, formula::factor_halved(terms));
@@ -217,7 +222,7 @@ pub(super) fn slerp_blocks(
     invariant!(to.len() == out.len(), "poses of the same size");
     let weights = Fitted::slerp(degree);
     let dispatch = Dispatch::current().for_joints(factors.joints);
-    dispatch!(dispatch, |s, mode| lanes_blocks(s, mode, &weights, factors, from, to, out));
+    dispatch_512!(dispatch, |s, mode| lanes_blocks(s, mode, &weights, factors, from, to, out));
 }
 
 impl Step<'_> {
@@ -345,7 +350,7 @@ impl Uniform {
         macro_rules! run {
             ($weights:expr) => {{
                 let factor = &OneFactor { weights: $weights, nearer: self.nearer, f: self.f };
-                dispatch!(dispatch, |s, mode| uniform_blocks(s, mode, factor, joints, from, to, out))
+                dispatch_512!(dispatch, |s, mode| uniform_blocks(s, mode, factor, joints, from, to, out))
             }};
         }
         match &self.weights {
@@ -361,7 +366,7 @@ impl Uniform {
         macro_rules! run {
             ($weights:expr) => {{
                 let factor = &OneFactor { weights: $weights, nearer: self.nearer, f: self.f };
-                Some(dispatch_256!(|s, mode| uniform_one(s, mode, factor, a, b)))
+                Some(dispatch!(|s, mode| uniform_one(s, mode, factor, a, b)))
             }};
         }
         match (&self.weights, self.weights.nine(&mut None)) {
@@ -380,7 +385,7 @@ impl Uniform {
         macro_rules! run {
             ($weights:expr) => {{
                 let factor = &OneFactor { weights: $weights, nearer: self.nearer, f: self.f };
-                dispatch_256!(|s, mode| uniform_structs(s, mode, factor, from, to, out))
+                dispatch!(|s, mode| uniform_structs(s, mode, factor, from, to, out))
             }};
         }
         match (&self.weights, self.weights.nine(&mut None)) {

@@ -1,4 +1,8 @@
 //! Conversion of model-space matrices to local ones.
+//!
+//! Four joints and their parents share lanes of f64. A parent of several joints is inverted several times,
+//! which is cheaper than a lookup. A singular matrix gives NaN without a branch. Only if a result is NaN
+//! does a second pass search for the joint to report.
 
 use fearless_simd::{f32x4, f32x8, f64x4, prelude::*};
 
@@ -6,7 +10,7 @@ use crate::skeleton::{NO_PARENT, Skeleton};
 use condyle_base::error::Error;
 use condyle_base::math::Affine;
 use condyle_base::math::vectors::{cross, dot};
-use condyle_base::simd::{Dispatch, dispatch_256, each, transpose};
+use condyle_base::simd::{Dispatch, dispatch, each, transpose};
 
 /// Converts model-space matrices to local ones: the inverse of [`local_to_model`](super::local_to_model).
 ///
@@ -44,7 +48,7 @@ pub fn model_to_local(skeleton: &Skeleton, model: &[Affine], local: &mut [Affine
     Error::check_len("model", model.len(), skeleton.joint_count())?;
     Error::check_len("local", local.len(), skeleton.joint_count())?;
     let dispatch = Dispatch::current().portable();
-    let whole = dispatch_256!(dispatch, |s| back(s, skeleton.parents(), model, local));
+    let whole = dispatch!(dispatch, |s| back(s, skeleton.parents(), model, local));
     if whole { Ok(()) } else { refusal(skeleton, model, local) }
 }
 

@@ -17,7 +17,7 @@ use crate::pose::{Pose, PoseBlock};
 use crate::skeleton::Skeleton;
 use condyle_base::error::Error;
 use condyle_base::math::Affine;
-use condyle_base::simd::{BLOCK, Dispatch, Mode, dispatch_256, each};
+use condyle_base::simd::{BLOCK, Dispatch, Mode, dispatch, each};
 use rows::{attach, write_locals};
 
 /// Computes model-space matrices from local transforms, parents first.
@@ -59,7 +59,7 @@ pub(crate) fn local_to_model_by(
 ) -> Result<(), Error> {
     pose.check_joints("pose", skeleton.joint_count())?;
     Error::check_len("model", model.len(), skeleton.joint_count())?;
-    dispatch_256!(dispatch, |s, mode| hierarchy(s, mode, skeleton, pose.blocks(), model));
+    dispatch!(dispatch, |s, mode| hierarchy(s, mode, skeleton, pose.blocks(), model));
     Ok(())
 }
 

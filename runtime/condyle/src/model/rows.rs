@@ -1,5 +1,9 @@
 //! Multiplication of joints by their parents. All local matrices are first written to the output, and each is
 //! then multiplied by that of its parent.
+//!
+//! Most joints follow their parent in the order of joints, so each product would wait for the one before.
+//! Joints of equal depth are multiplied next to each other instead. With AVX2 two rows share one
+//! instruction, which saves a sixth of all instructions. In a chain the parent stays in registers.
 
 use fearless_simd::{f32x4, f32x8, mask32x4, mask32x8, prelude::*};
 

@@ -7,7 +7,7 @@ use crate::pose::{Pose, PoseBlock};
 use crate::skeleton::Skeleton;
 use condyle_base::error::Error;
 use condyle_base::math::Affine;
-use condyle_base::simd::{BLOCK, Mode, dispatch_256};
+use condyle_base::simd::{BLOCK, Mode, dispatch};
 
 /// Updates the model-space matrices of one joint and its descendants after their local transforms have
 /// changed.
@@ -43,14 +43,7 @@ pub fn subtree(skeleton: &Skeleton, pose: &Pose, joint: u16, model: &mut [Affine
     if usize::from(joint) >= count {
         return Err(Error::Index { what: "joint", at: 0, found: joint.into(), count });
     }
-    dispatch_256!(|s, mode| place(
-        s,
-        mode,
-        skeleton.subtree(joint),
-        skeleton.parents(),
-        pose.blocks(),
-        model
-    ));
+    dispatch!(|s, mode| place(s, mode, skeleton.subtree(joint), skeleton.parents(), pose.blocks(), model));
     Ok(())
 }
 

@@ -19,7 +19,7 @@ use condyle_base::math::quats::{
     Quat64, conjugate, from_rotation_vector, product, rotation_vector, unit_exp,
 };
 use condyle_base::math::{Rigid, Transform};
-use condyle_base::simd::{Dispatch, dispatch_256, each};
+use condyle_base::simd::{Dispatch, dispatch, each};
 
 impl Clip<'_> {
     /// Returns the root motion at a time of the clip, relative to the start, or the identity if the clip has
@@ -51,7 +51,7 @@ impl Clip<'_> {
         if !self.has_motion() {
             return Rigid::IDENTITY;
         }
-        dispatch_256!(|_s| {
+        dispatch!(|_s| {
             let place = self.motion_place(seconds);
             MotionCurves::new(self.view(), place.segment).at([place.ratio])[0]
         })
@@ -70,7 +70,7 @@ impl Clip<'_> {
             return over_pairs(|_, _| [Rigid::IDENTITY; 2], self.duration(), looping, from, to);
         }
         let motion = |from: f64, to: f64| {
-            dispatch_256!(|_s| {
+            dispatch!(|_s| {
                 // `map` would not be inlined: a call, outside the instruction set.
                 let from = self.motion_place(self.start() + from);
                 let to = self.motion_place(self.start() + to);

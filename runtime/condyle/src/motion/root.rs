@@ -1,4 +1,7 @@
 //! Root motion over any interval, and blending.
+//!
+//! The loops between two moments are one rigid transform to an integer power, by squaring, in f64. Every
+//! product normalises the rotation, because each squaring would double the drift of its length.
 
 use alloc::vec::Vec;
 use core::fmt;

@@ -1,4 +1,7 @@
 //! Maps an unbounded clock to a moment of a clip.
+//!
+//! The remainder is exact, so a later clock never has an earlier moment. The clock stops at 2^50 loops, so
+//! that the error of the quotient is below one half and it rounds to the correct integer.
 
 use condyle_base::error::Error;
 

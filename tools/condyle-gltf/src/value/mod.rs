@@ -3,6 +3,11 @@
 //! Same values as those of `serde_json`, whose objects with the order of the document take 104 bytes and an
 //! allocation for each member, and two more for each object. Opening a file with 44,000 objects took longer
 //! for these than for everything else.
+//!
+//! A name of glTF is an index in a table of 72 names. A value takes 32 bytes and a member 48. A map with
+//! more than 24 members has an index, so that a crafted document does not take quadratic time. Typed
+//! structures instead of a tree would lose unknown values and the path of each value, which problems name.
+//! Knight.glb (3.7 MB, 2.0 MB of JSON) opens in 21.8 ms instead of 59.8 ms.
 
 mod map;
 mod text;

@@ -1,18 +1,15 @@
 //! The location of the reference characters.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// Returns the folder `shared/models` next to the checkout. If it is missing, prints a message, or fails if
-/// `CONDYLE_REQUIRE_MODELS` is set.
+/// Returns the folder of the reference characters, `CONDYLE_MODELS`. Without it, tests that need them are
+/// skipped: the tests of a fresh checkout run the same everywhere.
+///
+/// # Panics
+///
+/// If the variable names no folder.
 pub(crate) fn folder() -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/models");
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    let required = std::env::var_os("CONDYLE_REQUIRE_MODELS").is_some();
-    assert!(!required, "the reference models are missing: shared/models does not exist next to the checkout");
-    eprintln!(
-        "skipping the tests that need the reference models: shared/models does not exist next to the checkout"
-    );
-    None
+    let folder = PathBuf::from(std::env::var_os("CONDYLE_MODELS")?);
+    assert!(folder.is_dir(), "CONDYLE_MODELS: {} is not a folder", folder.display());
+    Some(folder)
 }

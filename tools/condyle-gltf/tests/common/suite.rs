@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
 
-/// The reference characters in `shared/models`, which are too large for the repository.
+/// The reference characters in the folder `CONDYLE_MODELS`, which are too large for the repository.
 const SHARED: [&str; 22] = [
     "CesiumMan.gltf",
     "Fox.glb",
@@ -34,11 +34,11 @@ const SHARED: [&str; 22] = [
     "syn_tails.glb",
 ];
 
-const ABSENT: &str = "needs shared/models next to the checkout";
+const ABSENT: &str = "needs CONDYLE_MODELS, the folder of the reference characters";
 
 /// The trials of one test program.
 pub(crate) struct Suite {
-    /// The folder `shared/models`, if it exists.
+    /// The folder of the reference characters, if `CONDYLE_MODELS` is set.
     shared: Option<PathBuf>,
     /// The models of this repository.
     own: Vec<PathBuf>,
@@ -46,7 +46,7 @@ pub(crate) struct Suite {
 }
 
 impl Suite {
-    /// Makes a suite with one trial, which fails if `SHARED` does not list every model in `shared/models`.
+    /// Makes a suite with one trial, which fails if `SHARED` does not list every reference character.
     pub(crate) fn new() -> Self {
         let own = models(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata"));
         assert!(!own.is_empty(), "testdata has no models");

@@ -1,4 +1,9 @@
 //! Conversion of matrices to transforms.
+//!
+//! Most matrices have orthogonal columns, of equal length where a joint has one scale. A determinant detects
+//! these in lanes. The kernel marks all others (sheared, singular, beyond the squares of f32) by NaN, and
+//! the f64 code for single matrices decomposes them. The result of a joint therefore never depends on its
+//! neighbours.
 
 use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
 
@@ -6,7 +11,7 @@ use super::quads::Quads;
 use crate::pose::{Pose, PoseBlock};
 use condyle_base::error::Error;
 use condyle_base::math::{Affine, JointMat, JointQuat};
-use condyle_base::simd::{BLOCK, Lanes, Mode, dispatch, dispatch_256};
+use condyle_base::simd::{BLOCK, Lanes, Mode, dispatch};
 
 #[cfg(test)]
 mod tests;
@@ -54,7 +59,7 @@ mod tests;
 /// ```
 pub fn matrices_to_joints(matrices: &[JointMat], joints: &mut [JointQuat]) -> Result<(), Error> {
     Error::check_len("joints", joints.len(), matrices.len())?;
-    let all_done = dispatch_256!(|s, mode| to_joints(s, mode, matrices, joints));
+    let all_done = dispatch!(|s, mode| to_joints(s, mode, matrices, joints));
     if !all_done {
         for (joint, matrix) in joints.iter_mut().zip(matrices).filter(|(joint, _)| joint.scale.is_nan()) {
             *joint = matrix.to_joint().0;

@@ -1,4 +1,12 @@
 //! Events at times of a clip, each returned once each time that playback passes it.
+//!
+//! Events are counted: the number of events before a place on the clock is one integer, and an interval
+//! returns the events between two counts. No event is lost or repeated, however a frame is split. A pause of
+//! a million years is one subtraction.
+//!
+//! A [`Head`] is the set of events before a time, and moving it delivers the events in between. A backward
+//! step therefore delivers `(to, from]` in reverse. The mirrored interval `[to, from)` would deliver an
+//! event twice where playback turns on it forward, and never where it turns backward.
 
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -1,4 +1,9 @@
 //! Synchronisation of clips of different length: left foot with left foot.
+//!
+//! Clips in step share a cycle of marker names, but may start at different markers. The lexicographically
+//! smallest rotation of the names is the beginning of the cycle, so each clip finds its phase 0 alone. The
+//! place of a follower is in whole markers and a fraction, so it is exactly on a marker whenever the leader
+//! is.
 
 use alloc::string::String;
 use alloc::vec;

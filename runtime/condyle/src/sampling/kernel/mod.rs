@@ -84,7 +84,7 @@ use crate::clip::layout::{Kind, Segment};
 use crate::clip::spline::{Degree, Taps};
 use crate::clip::{ClipView, Place};
 use crate::pose::PoseBlock;
-use condyle_base::simd::{BLOCK, Dispatch, Mode, dispatch};
+use condyle_base::simd::{BLOCK, Dispatch, Mode, dispatch_sse42};
 
 /// A subset of the joints.
 #[derive(Clone, Copy)]
@@ -184,8 +184,7 @@ pub(super) fn pose(
     let batch = Batch { base: wanted.map_or(0, |wanted| wanted.first), wanted };
     // A smaller batch has less memory to clear.
     if blocks.len() <= 1 {
-        // Tracks are unpacked in eight lanes, so AVX-512 is slower even with sixteen joints.
-        small_pose::<BLOCK>(dispatch.at_most_avx2(), moment, &batch, rest, blocks);
+        small_pose::<BLOCK>(dispatch, moment, &batch, rest, blocks);
     } else if blocks.len() * BLOCK <= SMALL_BATCH_JOINTS {
         small_pose::<SMALL_BATCH_JOINTS>(dispatch, moment, &batch, rest, blocks);
     } else {
@@ -277,9 +276,9 @@ fn sample_batch(
         // All joints in one batch, with one-byte indices. No joint is searched or skipped, and the loops over
         // tracks keep all of their state in registers.
         let (batch, parts) = (&Batch { wanted: None, ..*batch }, &mut []);
-        dispatch!(dispatch, |s, mode| unpack_batch::<_, _, true>(s, mode, moment, batch, out, parts));
+        dispatch_sse42!(dispatch, |s, mode| unpack_batch::<_, _, true>(s, mode, moment, batch, out, parts));
     } else {
-        dispatch!(dispatch, |s, mode| unpack_batch::<_, _, false>(s, mode, moment, batch, out, parts));
+        dispatch_sse42!(dispatch, |s, mode| unpack_batch::<_, _, false>(s, mode, moment, batch, out, parts));
     }
 }
 

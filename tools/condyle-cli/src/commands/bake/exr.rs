@@ -3,6 +3,9 @@
 //! Source: *OpenEXR File Layout*, Academy Software Foundation. A file has a header of named attributes, the
 //! offsets of the lines, then the lines. Each line has its number, its size in bytes, and for each channel,
 //! sorted by name, the values of all pixels.
+//!
+//! The crate `exr` would add 14 more crates and 23 s of CPU time to the first build, for a hundred lines. It
+//! reads these images in a test.
 
 use condyle::Error;
 

@@ -6,8 +6,8 @@ mod report;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use condyle_compare::{Error, How, Pairing, Subject, common_shell, moments, pair_clips};
 use condyle_encode::Shell;
+use condyle_io::compare::{Error, How, Pairing, Subject, common_shell, moments, pair_clips};
 
 use self::picture::{Format, Series};
 use self::report::{Radius, Report, Unit, why_text};

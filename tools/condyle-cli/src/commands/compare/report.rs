@@ -1,7 +1,7 @@
 //! Output of `condyle compare`, as text and as JSON.
 
 use condyle::Dispatch;
-use condyle_compare::{By, Clip, Difference, How, NoMeshes, Pairing, Part, Place, Worst};
+use condyle_io::compare::{By, Clip, Difference, How, NoMeshes, Pairing, Part, Place, Worst};
 use serde_json::{Value, json};
 
 use super::Args;

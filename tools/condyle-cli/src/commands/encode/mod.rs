@@ -11,9 +11,9 @@ use std::time::Instant;
 
 use condyle::RawClip;
 use condyle::container::{ContainerWriter, EntryKind};
-use condyle_compare::distinct;
 use condyle_encode::encode;
 use condyle_gltf::{Asset, ClipExporter};
+use condyle_io::distinct;
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 use serde_json::json;

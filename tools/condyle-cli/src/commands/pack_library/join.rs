@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use condyle_compare::distinct;
 use condyle_io::LibraryError;
+use condyle_io::distinct;
 use serde_json::{Value, json};
 
 use super::LeftOut;
