@@ -1,5 +1,5 @@
-//! The lab: tests of its crates and of `xtask`, and one round of the benchmark, which checks the result of every
-//! implementation before it times it.
+//! The lab: tests of its crates and of `xtask`, and one round of the benchmark, which checks the result of
+//! every implementation before it times it.
 
 use std::process::Command;
 
