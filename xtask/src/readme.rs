@@ -1,5 +1,5 @@
-//! The first two commands of the README, read from it so that they cannot diverge, and the tests that need the
-//! reference characters.
+//! The first two commands of the README, read from it so that they cannot diverge, and the tests that need
+//! the reference characters.
 
 use std::process::Command;
 
@@ -51,7 +51,7 @@ pub(crate) fn command(index: usize) -> Result<Command, Stop> {
     Ok(cargo(subcommand, args.split_whitespace()))
 }
 
-/// Checks that the tests of each crate alone use what [`command`] has built: the sets of features are the same.
+/// Checks that the tests of each crate alone use the build of [`command`]: the sets of features are the same.
 fn reuse(log: &mut Log) -> Outcome {
     tests::build(log, &[], &[])?;
     let metadata = log.capture(&mut cargo("metadata", ["--no-deps", "--format-version=1"]))?;

@@ -1,9 +1,9 @@
 //! Distance between two models while their clips play.
 
+use condyle_encode::Shell;
 use condyle_io::compare::{
     Difference, Error as Refusal, How, Pairing, Place, Subject, common_shell, moments, pair_clips,
 };
-use condyle_encode::Shell;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};

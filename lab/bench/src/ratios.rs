@@ -1,4 +1,4 @@
-//! Required ratios: how many times as fast condyle is as a peer, as its other form of a clip, or as one thread.
+//! Required ratios of speed: condyle to a peer, to its other form of a clip, or to one thread.
 //!
 //! Both sides are implementations of one case, which run interleaved on the same data. Ratios are for AVX2 in
 //! the fast mode; peers are compiled with default settings.
@@ -113,8 +113,8 @@ pub(crate) fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// One row for each ratio of a requested case, if AVX2 in the fast mode was requested. A ratio with more threads
-/// than `cpus` has no verdict.
+/// One row for each ratio of a requested case, if AVX2 in the fast mode was requested. A ratio with more
+/// threads than `cpus` has no verdict.
 pub(crate) fn table(rows: &[Row], request: &Request, cpus: usize) -> Table {
     let is_level = |isa, numeric| isa == Isa::Avx2 && numeric == Numeric::Fast;
     let requested = request.levels.iter().any(|level| is_level(level.isa(), level.numeric()));
@@ -141,7 +141,7 @@ pub(crate) fn table(rows: &[Row], request: &Request, cpus: usize) -> Table {
     let head = ["work", "layout", "impl", "compared with", "n", "minimum", "measured", "verdict"];
     Table {
         title: "Required ratios".into(),
-        note: "How many times as fast condyle is with AVX2 in the fast mode. Both sides run interleaved on the same \
+        note: "Factors by which condyle is faster with AVX2 in the fast mode. Both sides run interleaved on the same \
                data. `one thread` is compared with two."
             .into(),
         head: head.map(String::from).to_vec(),

@@ -111,8 +111,8 @@ pub fn encode(
     Ok(Encoded { off_frames, ..compress(&job, &mut progress)? })
 }
 
-/// Returns the number of frames after the first one that [`encode`] and [`reduce`](crate::reduce()) check, for
-/// a skeleton with `joints` joints.
+/// Returns the number of frames after the first one that [`encode`] and [`reduce`](crate::reduce()) check,
+/// for a skeleton with `joints` joints.
 ///
 /// Time and memory are proportional to both numbers, and a clip of two keys can be hours long.
 ///

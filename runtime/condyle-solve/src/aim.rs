@@ -200,7 +200,7 @@ pub fn aim_chain(
         return Err(Error::OutOfRange {
             what: "joints",
             at: last,
-            needed: "given a share above 0, because all joints before it have share 0",
+            needed: "given a share above 0: all joints before it have 0",
         });
     }
     if chain.joints[last].joint != chain.aim.joint {

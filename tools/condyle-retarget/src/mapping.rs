@@ -1,4 +1,4 @@
-//! The mapping of joints: what each target joint follows, and the short way to the legs alone.
+//! The mapping of joints: the source joints that each target joint follows, and a shorter list for the legs.
 
 use condyle::Skeleton;
 
@@ -47,7 +47,7 @@ pub(crate) struct HipPath {
     pub(crate) links: Vec<Link>,
 }
 
-/// What each target joint follows.
+/// Source joints that each target joint follows.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Mapping {
     /// One per target joint.

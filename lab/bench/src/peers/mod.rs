@@ -1,7 +1,8 @@
 //! The same benchmarks, implemented idiomatically with each crate.
 //!
 //! Peers interpolate rotation and translation; condyle also scale. A peer is missing from a benchmark if its
-//! crate lacks the function. `ozz_rs` is missing because it needs a nightly compiler and this project does not.
+//! crate lacks the function. `ozz_rs` is missing because it needs a nightly compiler and this project does
+//! not.
 
 #[cfg(feature = "peers")]
 pub(crate) mod glam;

@@ -117,8 +117,8 @@ pub fn from_rotation_vector(v: [f64; 3]) -> Quat64 {
 /// The identity rotation.
 pub const IDENTITY: Quat64 = [0.0, 0.0, 0.0, 1.0];
 
-/// Returns `q` with unit length, to within 4e-13: one Newton step within 1e-6 of unit length. For results that
-/// become f32; [`renormalized`] is exact to the last place.
+/// Returns `q` with unit length, to within 4e-13: one Newton step within 1e-6 of unit length. For results
+/// that become f32; [`renormalized`] is exact to the last place.
 #[inline]
 pub fn unit(q: Quat64) -> Quat64 {
     let off = (q[0] * q[0] + q[1] * q[1]) + (q[2] * q[2] + q[3] * q[3]) - 1.0;

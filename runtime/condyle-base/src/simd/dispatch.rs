@@ -57,7 +57,7 @@ impl Mode for Portable {
 /// compiled without the instruction set and runs many times slower. `cargo xtask asm` checks this.
 ///
 /// On x86 a kernel has three copies: SSE2, AVX2 in the fast mode and AVX2 in the portable mode. An additional
-/// copy must make a user's work 1.15 times as fast, because every program that links the library compiles it:
+/// copy must make a user's work 1.15x faster, because every program that links the library compiles it:
 /// [`dispatch_512!`] and [`dispatch_sse42!`] add one. A machine runs the best copy that the kernel has; in
 /// the portable mode all copies have the same bits. A kernel without multiply-adds takes only `|s|` and has
 /// one copy per instruction set.
@@ -91,7 +91,7 @@ macro_rules! dispatch_512 {
 /// [`dispatch!`] with an additional copy for SSE4.2.
 ///
 /// For sampling compressed clips: SSE2 lacks multiplications and minima of 32-bit integers, without which it
-/// takes 1.5 times as long.
+/// is 1.5x slower.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! dispatch_sse42 {
@@ -205,8 +205,8 @@ macro_rules! scalar {
     }};
 }
 
-/// Returns the level of the best copy of a kernel that the dispatch may run. A kernel has copies for AVX-512 in
-/// the fast mode and for SSE4.2 only if it says so.
+/// Returns the level of the best copy of a kernel that the dispatch may run. A kernel has copies for AVX-512
+/// in the fast mode and for SSE4.2 only if it requests them.
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 #[doc(hidden)]
 #[inline(always)]

@@ -187,7 +187,8 @@ mod tests {
     use condyle_base::math::vectors::normalize;
     use condyle_testing::{Random, tries};
 
-    /// Both readers keep all points within their limits where the alignment holds, and it holds within the slack.
+    /// Both readers keep all points within their limits where the alignment holds, and it holds within the
+    /// slack.
     #[test]
     fn alignments_hold_for_both_kinds_of_readers() {
         let mut random = Random(8);

@@ -1,4 +1,4 @@
-//! Curves of one segment within the budgets of its joints, and the tracks for which there are none.
+//! Curves of one segment within the budgets of its joints, and tracks without such curves.
 //!
 //! Each file uses only files before it: least_squares, quantised, segment_fit, alignment, rotation, search,
 //! joint_curves, root_motion, free_tracks, fallback, segment.

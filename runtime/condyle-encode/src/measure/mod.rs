@@ -1,8 +1,7 @@
-//! What must stay where, and by how much it may move: the points of each joint, the budgets, and the error of a
-//! compressed clip.
+//! The points of each joint, the error budget of each point, and the error of a compressed clip.
 //!
-//! Each file uses only files before it: algebra, ball, ball_set, convex_hull, shell, joint_facts, budget, model,
-//! carried_points, raw_clip, rate, job, error.
+//! Each file uses only files before it: algebra, ball, ball_set, convex_hull, shell, joint_facts, budget,
+//! model, carried_points, raw_clip, rate, job, error.
 
 pub(crate) mod algebra;
 pub(crate) mod ball;

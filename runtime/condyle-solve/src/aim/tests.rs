@@ -271,10 +271,7 @@ fn what_is_wrong_is_said() {
     assert_eq!(chain(&[a, b], 1.0), range(1, "the joint of the aim"));
     assert_eq!(chain(&[b, a, c], 1.0), range(1, "a descendant of the joint before it"));
     assert_eq!(chain(&[a, b, c], -1.0), range(0, "given a share of at least 0"));
-    assert_eq!(
-        chain(&[a, b, c], 0.0),
-        range(2, "given a share above 0, because all joints before it have share 0")
-    );
+    assert_eq!(chain(&[a, b, c], 0.0), range(2, "given a share above 0: all joints before it have 0"));
     assert_eq!(chain(&[c; 65], 1.0), Error::TooMany { what: "joints", found: 65, limit: 64 });
 }
 

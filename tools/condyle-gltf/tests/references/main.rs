@@ -1,8 +1,8 @@
 //! Models with reference results from independent programs: tests of importing, posing, and writing and
 //! reading again.
 //!
-//! The repository's models are in `testdata`. The reference characters are in the folder `CONDYLE_MODELS`, with a
-//! description of their format. Without that variable their tests are listed as ignored.
+//! The repository's models are in `testdata`. The reference characters are in the folder `CONDYLE_MODELS`,
+//! with a description of their format. Without that variable their tests are listed as ignored.
 
 #[path = "../common/shown.rs"]
 mod shown;
