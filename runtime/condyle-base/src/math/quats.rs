@@ -356,12 +356,13 @@ mod tests {
         let mut random = Random(41);
         let axis = [0.0, 0.0, 1.0];
         for round in 0..tries(2000) {
-            let from = random.vector(2.0).map(f64::from);
-            let to = match round % 4 {
+            let from: [f64; 3] = random.vector(2.0).map(f64::from);
+            let to: [f64; 3] = match round % 4 {
                 0 => from.map(|v| -v),
                 // Within 1e-11 to 0.1 of parallel or opposite.
                 1 | 2 => {
-                    let off = random.vector(10.0_f32.powi(-(round as i32 / 4 % 11) - 1)).map(f64::from);
+                    let off: [f64; 3] =
+                        random.vector(10.0_f32.powi(-(round as i32 / 4 % 11) - 1)).map(f64::from);
                     core::array::from_fn(|c| if round % 4 == 1 { off[c] - from[c] } else { from[c] + off[c] })
                 }
                 _ => random.vector(5.0).map(f64::from),
@@ -369,7 +370,9 @@ mod tests {
             let (Some(u), Some(v)) = (direction(from), direction(to)) else { continue };
             for q in [arc(from, to), arc_or(from, to, axis), arc_or(from, to, from)] {
                 assert!((q.iter().map(|v| v * v).sum::<f64>() - 1.0).abs() < 1e-12, "{from:?} {to:?}: {q:?}");
-                assert!(far(rotate(q, u), v) < 3e-9, "{from:?} {to:?}: {q:?}");
+                // The axis of nearly opposite vectors has few accurate digits.
+                let limit = if dot(u, v) < -0.9 { 3e-7 } else { 1e-13 };
+                assert!(far(rotate(q, u), v) < limit, "{from:?} {to:?}: {q:?}");
                 assert!(
                     (angle(q) - 2.0 * (0.5 * far_apart(u, v)).min(1.0).asin()).abs() < 1e-7,
                     "{from:?} {to:?}"
@@ -397,11 +400,11 @@ mod tests {
         for step in -31..=31 {
             let angle = 0.1 * f64::from(step);
             let want = from_rotation_vector(axis.map(|v| v * angle));
-            assert!(far(about(axis, angle), want) < 1e-14, "{angle}");
+            assert!(far(about(axis, angle), want) < 1e-11, "{angle}");
             let (sin, cos) = angle.sin_cos();
             for size in [1e-6, 1.0, 1e6] {
                 let got = near(want, about_by(axis, size * sin, size * cos));
-                assert!(far(got, want) < 1e-14, "{angle} {size}");
+                assert!(far(got, want) < 1e-11, "{angle} {size}");
             }
         }
         assert_eq!(about_by(axis, 0.0, 0.0), IDENTITY);
@@ -419,9 +422,9 @@ mod tests {
             assert!((angle(nlerp(IDENTITY, to, 1.0)) - 1.0).abs() < 1e-12);
         }
         for length in [0.5, 1.0 - 4e-7, 1.0, 1.0 + 4e-7, 3.0] {
-            assert!((unit([0.0, 0.6 * length, 0.0, 0.8 * length])[3] - 0.8).abs() < 4e-13, "{length}");
+            assert!((super::unit([0.0, 0.6 * length, 0.0, 0.8 * length])[3] - 0.8).abs() < 4e-13, "{length}");
         }
-        assert_eq!(unit([0.0; 4]), IDENTITY);
+        assert_eq!(super::unit([0.0; 4]), IDENTITY);
     }
 
     #[test]
