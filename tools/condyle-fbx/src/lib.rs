@@ -133,7 +133,7 @@ pub fn read(
 }
 
 fn refused(name: &str) -> Refused {
-    Refused::because(name, "its meshes or animations are out of proportion to its size")
+    Refused::because(name, "its meshes or animations are far larger than the file")
 }
 
 fn document(
